@@ -1,7 +1,7 @@
 """Common parts of the games here, as OpenSpiel asks for them: descriptions, games, states and observers."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,13 +40,10 @@ class Game(pyspiel.Game):
   """A game. It holds every table, because OpenSpiel deep-copies the contents of a state.
 
   Made of its parameters, it raises ValueError for those that the docstring of its module does not allow.
-
-  Attributes:
-    game_type: OpenSpiel's description.
-    state, observer: the classes of its states and observers, by `register`.
   """
 
-  game_type: ClassVar[pyspiel.GameType]
+  game_type: ClassVar[pyspiel.GameType]  #: OpenSpiel's description
+  #: state, observer: the classes of its states and observers, by `register`.
   state: ClassVar[Any]
   observer: ClassVar[Any]
 
@@ -85,13 +82,9 @@ class Game(pyspiel.Game):
 
 
 class State(pyspiel.State):
-  """A history; the object holds only the present, the moves are in OpenSpiel's own `history()`.
+  """A history; the object holds only the present, the moves are in OpenSpiel's own `history()`."""
 
-  Attributes:
-    player: The player to move, `CHANCE` or `TERMINAL`.
-  """
-
-  player: int
+  player: int  #: the player to move, `CHANCE` or `TERMINAL`
   many_legal = "those of `legal_actions`"  # in messages, in place of more than `_MANY`
 
   def current_player(self) -> int:
@@ -116,7 +109,6 @@ class State(pyspiel.State):
     raise NotImplementedError
 
   def returns(self) -> list[float]:
-    """The utilities of both players, zeros before the end."""
     won = self.won() if self.is_terminal() else 0.0
     return [won, 0.0 - won]  # -won would be -0.0 after a tie
 
@@ -185,6 +177,11 @@ def register(game: Any, state: Any = None, observer: Any = None) -> None:
 def join(*parts: str) -> str:
   """The parts that are not empty, with strokes between them."""
   return " | ".join(filter(None, parts))
+
+
+def held_text(seats: Iterable[int], held: Iterable[str]) -> str:
+  """Hands or cards by player, "p0 AsKd p1 6h2d"."""
+  return " ".join(f"p{seat} {text}".rstrip() for seat, text in zip(seats, held, strict=True))
 
 
 def one_hot(into: np.ndarray, nodes: Collection) -> None:

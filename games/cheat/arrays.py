@@ -15,28 +15,18 @@ from .rules import CHALLENGE, FIRST_DISCARD, NOBODY, Rules
 
 
 class Games(NamedTuple):
-  """B games after the deal. Cards are numbers of cards of each of R ranks.
+  """B games after the deal. Cards are numbers of cards of each of R ranks."""
 
-  Attributes:
-    hands: int32[P, R, B], of all players.
-    pile: int32[R, B], the cards on the table.
-    laid: int32[R, B], those of the discard that is being answered; else zeros.
-    turn: int32[B], number of the turn, from 0.
-    discarder: int32[B], the player whose turn it is.
-    asked: int32[B], the number of players asked to answer, the one to answer included; 0 while the discarder
-      is to discard.
-    over: bool[B], whether the game has ended.
-    winner: int32[B], the winner, `NOBODY` before the end and after a draw.
-  """
-
-  hands: jax.Array
-  pile: jax.Array
-  laid: jax.Array
-  turn: jax.Array
-  discarder: jax.Array
+  hands: jax.Array  #: int32[P, R, B], of all players
+  pile: jax.Array  #: int32[R, B], the cards on the table
+  laid: jax.Array  #: int32[R, B], those of the discard that is being answered; else zeros
+  turn: jax.Array  #: int32[B], number of the turn, from 0
+  discarder: jax.Array  #: int32[B], the player whose turn it is
+  #: int32[B], the number of players asked to answer, the one to answer included; 0 while the discarder is to
+  #: discard.
   asked: jax.Array
-  over: jax.Array
-  winner: jax.Array
+  over: jax.Array  #: bool[B], whether the game has ended
+  winner: jax.Array  #: int32[B], the winner, `NOBODY` before the end and after a draw
 
 
 def deal(rules: Rules, key: Any, batch: int) -> Games:

@@ -13,21 +13,13 @@ from . import rules
 
 
 class Behaviour(NamedTuple):
-  """Counts int[D, R] by the number of cards claimed, 1 to D, and the rank.
+  """Counts int[D, R] by the number of cards claimed, 1 to D, and the rank."""
 
-  Attributes:
-    laid: the player's discards.
-    lies: those of them with a card of another rank.
-    heard: claims that the player had to answer.
-    called: those that the player challenged.
-    right: those challenges that turned up a lie.
-  """
-
-  laid: np.ndarray
-  lies: np.ndarray
-  heard: np.ndarray
-  called: np.ndarray
-  right: np.ndarray
+  laid: np.ndarray  #: the player's discards
+  lies: np.ndarray  #: those of them with a card of another rank
+  heard: np.ndarray  #: claims that the player had to answer
+  called: np.ndarray  #: those that the player challenged
+  right: np.ndarray  #: those challenges that turned up a lie
 
   def rates(self, axis: int) -> np.ndarray:
     """float[3, n]: lies per discard, challenges per claim heard, right ones per challenge; nan for 0 / 0.
@@ -41,12 +33,7 @@ class Behaviour(NamedTuple):
 
 
 def count(game: pyspiel.Game, played: Iterable[tuple[int, Sequence[int]]]) -> Behaviour:
-  """Count lies and challenges.
-
-  Args:
-    game: a game of cheat.
-    played: for each game, the player to observe and all actions from the deal on.
-  """
+  """Count lies and challenges in games of cheat: `played` has the observed player and all actions of each."""
   chosen: rules.Rules = game.rules  # pyright: ignore  (a game of cheat)
   found = Behaviour(*(np.zeros((chosen.max_discard, chosen.ranks), int) for _ in Behaviour._fields))
   for player, actions in played:

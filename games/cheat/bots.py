@@ -21,16 +21,12 @@ class _CheatBot(pyspiel.Bot):
     self._player = player
 
   def step(self, state: pyspiel.State) -> int:
-    """The player's action."""
     if not state.discard:
       return self.discard(state)
     return rules.CHALLENGE if self.challenges(state) else rules.PASS
 
   def restart_at(self, state: pyspiel.State) -> None:
     """Does nothing: no memory is kept from step to step."""
-
-  def inform_action(self, state: pyspiel.State, player: int, action: int) -> None:
-    """Does nothing, as `restart_at`."""
 
   def discard(self, state: pyspiel.State) -> int:
     """The action to discard by."""
@@ -49,12 +45,10 @@ class NaiveBot(_CheatBot):
   """
 
   def __init__(self, player: int, rng: np.random.RandomState):
-    """Plays for `player`, with random numbers from `rng`, as OpenSpiel's `UniformRandomBot`."""
     super().__init__(player)
     self._rng = rng
 
   def discard(self, state: pyspiel.State) -> int:
-    """A random discard, or the one that wins."""
     hand = state.hand(self._player)
     legal = state.get_game().discards_from(hand)
     if hand[state.rank] == sum(hand) <= state.get_game().rules.max_discard:
@@ -62,7 +56,6 @@ class NaiveBot(_CheatBot):
     return legal[self._rng.randint(len(legal))]
 
   def challenges(self, state: pyspiel.State) -> bool:
-    """True if their own hand holds too many cards of the rank, else the toss of a coin."""
     held = state.hand(self._player)[state.rank]
     return held + state.claim() > state.get_game().rules.suits or bool(self._rng.randint(2))
 
@@ -79,7 +72,6 @@ class HeuristicBot(_CheatBot):
   """
 
   def discard(self, state: pyspiel.State) -> int:
-    """The discard of all cards of the rank, or of one that is of no use for longest."""
     game, hand = state.get_game(), state.hand(self._player)
     if held := hand[state.rank]:
       cards = (state.rank,) * min(held, game.rules.max_discard)
@@ -88,7 +80,6 @@ class HeuristicBot(_CheatBot):
     return rules.FIRST_DISCARD + game.discards.index(cards)
 
   def challenges(self, state: pyspiel.State) -> bool:
-    """True if the claim is certainly false, would win, or is more likely false than true."""
     if state.hand_sizes()[state.discarder] == 0:
       return True
     return chance_of_truth(state, self._player) < 0.5
@@ -104,15 +95,11 @@ def _wait(state: pyspiel.State, rank: int) -> float:
 
 
 class Memory:
-  """The known places of cards; never wrong, but it forgets cards that may have been laid down.
-
-  Attributes:
-    pile: Cards known to be in the pile, those being answered left out.
-    hands: Cards known to be in each other player's hand; before the discard, of one being challenged.
-  """
+  """The known places of cards; never wrong, but it forgets cards that may have been laid down."""
 
   def __init__(self, state: pyspiel.State, player: int):
-    self.pile: Counter[int] = Counter()
+    self.pile: Counter[int] = Counter()  #: cards known to be in the pile, those being answered left out
+    #: cards known to be in each other player's hand; before the discard, of one being challenged.
     self.hands = [Counter() for _ in range(state.get_game().rules.players)]
     turns = seen_turns(state, (player,))
     if state.discard:

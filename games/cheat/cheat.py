@@ -57,11 +57,6 @@ class CheatGame(base.Game):
 
   Actions: 0 passes, 1 challenges, 2 and up are `discards`. Chance's actions are the player who
   discards first, and ranks.
-
-  Attributes:
-    rules: The parameters.
-    discards: Ranks of the cards of action `FIRST_DISCARD` and of those after it.
-    setup_moves: Number of chance's moves at the start: the first player, if random, and the deal.
   """
 
   game_type = base.game_type("cheat", "Cheat", _DEFAULTS, players=4)
@@ -80,8 +75,9 @@ class CheatGame(base.Game):
       most=1.0,
       players=chosen.players,
     )
-    self.rules = chosen
-    self.discards = discards
+    self.rules = chosen  #: the parameters
+    self.discards = discards  #: ranks of the cards of action `FIRST_DISCARD` and of those after it
+    #: number of chance's moves at the start: the first player, if random, and the deal.
     self.setup_moves = chosen.players * chosen.hand_size + (chosen.first_player == rules.RANDOM_FIRST)
 
   def max_chance_nodes_in_history(self) -> int:
@@ -107,13 +103,6 @@ class CheatState(base.State):
   """A history; see `base.State`.
 
   Hands and pile are bytes, the number of cards of each rank, because a copy of bytes is free.
-
-  Attributes:
-    hands: All players' hands, one after the other.
-    pile: The cards on the table.
-    first: The first discarder, `NOBODY` until chance has chosen.
-    turn: Number of the turn, from 0.
-    discard: The discard that is being answered, else `rules.PASS`.
   """
 
   many_legal = "the discards of cards in the hand"
@@ -121,11 +110,11 @@ class CheatState(base.State):
   def __init__(self, game: CheatGame):
     super().__init__(game)
     chosen = game.rules
-    self.hands = bytes(chosen.players * chosen.ranks)
-    self.pile = bytes(chosen.ranks)
-    self.first = chosen.first_player
-    self.turn = 0
-    self.discard = rules.PASS
+    self.hands = bytes(chosen.players * chosen.ranks)  #: all players' hands, one after the other
+    self.pile = bytes(chosen.ranks)  #: the cards on the table
+    self.first = chosen.first_player  #: the first discarder, `NOBODY` until chance has chosen
+    self.turn = 0  #: number of the turn, from 0
+    self.discard = rules.PASS  #: the discard that is being answered, else `rules.PASS`
     self.player = CHANCE
 
   @property
@@ -135,7 +124,6 @@ class CheatState(base.State):
 
   @property
   def rank(self) -> int:
-    """The rank that is claimed in this turn."""
     return self.turn % self.get_game().rules.ranks
 
   def hand(self, player: int) -> bytes:
@@ -197,7 +185,6 @@ class CheatState(base.State):
       self.player = self.first
 
   def _lay(self, action: int) -> None:
-    """The discarder lays cards on the pile."""
     pile, hands = bytearray(self.pile), bytearray(self.hands)
     start = self.player * len(pile)
     for rank in self.get_game().cards(action):
@@ -221,7 +208,6 @@ class CheatState(base.State):
     self.player = TERMINAL if won or self.turn == self.get_game().rules.max_turns else self.discarder
 
   def _add(self, player: int, cards) -> None:
-    """Adds cards to a player's hand."""
     hands = bytearray(self.hands)
     for rank in cards:
       hands[player * len(self.pile) + rank] += 1
@@ -231,7 +217,6 @@ class CheatState(base.State):
     return (player + 1) % self.get_game().rules.players
 
   def _action_to_string(self, player: int, action: int) -> str:
-    """An action in words, "Discard AA2", "Pass", "Cheat!", "Deal A to p0" or "p0 first"."""
     if player == CHANCE:
       if self.first == NOBODY:
         return f"p{action} first"
@@ -241,14 +226,12 @@ class CheatState(base.State):
     return f"Discard {rules.cards_text(self.get_game().cards(action))}"
 
   def returns(self) -> list[float]:
-    """1 for the winner and equal shares of -1 for the others, zeros before the end and at a draw."""
     players, winner = self.get_game().rules.players, self.winner()
     if winner == NOBODY:
       return [0.0] * players
     return [1.0 if player == winner else -1.0 / (players - 1) for player in range(players)]
 
   def __str__(self) -> str:
-    """The deal and all moves, with every card."""
     return line(self, seats=range(self.get_game().rules.players))
 
 

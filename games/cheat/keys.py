@@ -31,19 +31,15 @@ FEW, SEVERAL = 2, 3  # numbers of certain cards of a rank above these count as t
 
 
 class Known:
-  """The cards whose place is certain, as both players of a game for two know.
-
-  Attributes:
-    hands: int[2, R], by player, the cards that they are sure to be in the other hand: turned up and taken
-      with the pile, or laid by them in a pile that the other has taken. A claim of k cards may contain any k
-      of them; a challenge shows which.
-    before: int[R], those that the last claim was heard with.
-    laid: int[2, R], the cards in the pile by the player who laid them.
-  """
+  """The cards whose place is certain, as both players of a game for two know."""
 
   def __init__(self, ranks: int):
+    #: hands: int[2, R], by player, the cards that they are sure to be in the other hand: turned up and taken
+    #: with the pile, or laid by them in a pile that the other has taken. A claim of k cards may contain any k
+    #: of them; a challenge shows which.
+    #: before: int[R], those that the last claim was heard with.
     self.hands, self.before = np.zeros((2, ranks), int), np.zeros(ranks, int)
-    self.laid = np.zeros((2, ranks), int)
+    self.laid = np.zeros((2, ranks), int)  #: int[2, R], the cards in the pile by the player who laid them
 
   def lay(self, discarder: int, cards: Any) -> None:
     """Cards, int[R], are laid face down."""
@@ -65,36 +61,23 @@ class Keys(NamedTuple):
 
   A hand's code is the sum of count[r] (suits + 1)^r over its turned ranks r. Entries for codes of
   impossible hands are never read.
-
-  Attributes:
-    weights: int32[R, R], the code of one card of each rank (second axis) at the current rank (first).
-    discards: int32[C], the first cell of a hand's discards, if the other player holds one card and nothing is
-      certain.
-    count: int32[C], the number of discards of a hand.
-    at: int32[C], the start of its discards in `turned`.
-    turned: int32[n], discards by number, of all hands one after the other; ranks are turned.
-    back: int32[R, D], the discard that a turned one is, by the current rank.
-    answers: int32[C], the first cell of a hand's answers.
-    pairs: int32[T, D' + 1], by the own number of cards and the claim: the number of earlier pairs of a claim
-      and the other player's number of cards.
-    cells: the number of cells.
-    most: most moves of a key.
-    suits: of the deck.
-    memory: whether certain cards are part of keys.
   """
 
-  weights: Any
+  weights: Any  #: int32[R, R], the code of one card of each rank (second axis) at the current rank (first)
+  #: int32[C], the first cell of a hand's discards, if the other player holds one card and nothing is certain.
   discards: Any
-  count: Any
-  at: Any
-  turned: Any
-  back: Any
-  answers: Any
+  count: Any  #: int32[C], the number of discards of a hand
+  at: Any  #: int32[C], the start of its discards in `turned`
+  turned: Any  #: int32[n], discards by number, of all hands one after the other; ranks are turned
+  back: Any  #: int32[R, D], the discard that a turned one is, by the current rank
+  answers: Any  #: int32[C], the first cell of a hand's answers
+  #: int32[T, D' + 1], by the own number of cards and the claim: the number of earlier pairs of a claim and
+  #: the other player's number of cards.
   pairs: Any
-  cells: int
-  most: int
-  suits: int
-  memory: bool
+  cells: int  #: the number of cells
+  most: int  #: most moves of a key
+  suits: int  #: of the deck
+  memory: bool  #: whether certain cards are part of keys
 
   def discard(self, code: Any, other: Any, theirs: Any = 0, mine: Any = 0) -> tuple[Any, Any]:
     """First cell and number of the discards of a hand, where the other player holds `other` cards.
@@ -148,9 +131,7 @@ def index(rules: Rules, key: str = OBSERVATION) -> Keys:
     )
   hands = np.indices((base,) * rules.ranks, np.uint8).reshape(rules.ranks, -1)[::-1]  # [R, C], by code
   size = hands.sum(0, dtype=np.int64)
-  held = (size > 0) & (
-    size < in_play
-  )  # the player to move holds a card; the other does too, or has just laid one
+  held = (size > 0) & (size < in_play)  # the mover holds a card; the other does too, or has just laid one
   legal = np.stack([(hands >= row[:, None]).all(0) & held for row in rows], 1)
   count = legal.sum(1)
   few, missing = np.minimum(hands[0], FEW).astype(int), rules.suits - hands[0].astype(int)
@@ -226,10 +207,7 @@ def _turned_back(rules: Rules) -> np.ndarray:
   """See `Keys.back`."""
   discards = cheat_rules.discards(rules.ranks, rules.max_discard)
   number = {cards: i for i, cards in enumerate(discards)}
-  return np.array(
-    [
-      [number[tuple(sorted((card + rank) % rules.ranks for card in cards))] for cards in discards]
-      for rank in range(rules.ranks)
-    ],
-    np.int32,
+  turned = (
+    sorted((card + rank) % rules.ranks for card in cards) for rank in range(rules.ranks) for cards in discards
   )
+  return np.array([number[tuple(cards)] for cards in turned], np.int32).reshape(rules.ranks, -1)

@@ -1,6 +1,6 @@
 """Observations of a game of Cheat: its turns, read from the history, and the observers."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import pyspiel
@@ -12,29 +12,18 @@ from .rules import NOBODY
 
 
 class Turn(NamedTuple):
-  """A turn, perhaps unfinished.
+  """A turn, perhaps unfinished."""
 
-  Attributes:
-    discarder: The player who laid cards down.
-    claim: Their number.
-    rank: Their claimed rank.
-    cards: Their true ranks, None if unseen.
-    passes: Number of players who have passed.
-    challenger: The challenger, or `NOBODY`.
-    taker: The player who took the pile, or `NOBODY`.
-    pile: Ranks of the cards that the taker took, None if unseen; () without a taker.
-    pile_size: Their number.
-  """
-
-  discarder: int
-  claim: int
-  rank: int
-  cards: tuple[int, ...] | None
-  passes: int = 0
-  challenger: int = NOBODY
-  taker: int = NOBODY
+  discarder: int  #: the player who laid cards down
+  claim: int  #: their number
+  rank: int  #: their claimed rank
+  cards: tuple[int, ...] | None  #: their true ranks, None if unseen
+  passes: int = 0  #: number of players who have passed
+  challenger: int = NOBODY  #: the challenger, or `NOBODY`
+  taker: int = NOBODY  #: the player who took the pile, or `NOBODY`
+  #: ranks of the cards that the taker took, None if unseen; () without a taker.
   pile: tuple[int, ...] | None = ()
-  pile_size: int = 0
+  pile_size: int = 0  #: their number
 
   @property
   def challenged(self) -> bool:
@@ -95,9 +84,8 @@ def line(state: pyspiel.State, seats: Collection[int]) -> str:
   and player 0 passes; player 0 lays A3, claiming two 2s, is challenged, and takes the pile of three
   cards; in brackets the cards that only the players at `seats` have seen.
   """
-  hands = _hands_text(seats, (dealt_hand(state, seat) for seat in seats))
   turns = [_setup_text(state), *map(_turn_text, seen_turns(state, seats))]
-  return join(hands, "; ".join(turns))
+  return join(_dealt_text(state, seats), "; ".join(turns))
 
 
 def _setup_text(state: pyspiel.State) -> str:
@@ -202,14 +190,11 @@ class CheatObserver(base.Observer):
     seats = self.seats(player)
     if self.recall:
       return line(state, seats) if self.public else _private_past(state, seats)
-    hands = " ".join(
-      f"p{seat} {rules.cards_text(rules.cards_of(state.hand(seat)))}".rstrip() for seat in seats
-    )
+    hands = base.held_text(seats, (rules.cards_text(rules.cards_of(state.hand(seat))) for seat in seats))
     return join(hands, _present(state)) if self.public else hands
 
 
 def _count(into, cards) -> None:
-  """Adds cards to numbers of cards of each rank."""
   for rank in cards:
     into[rank] += 1
 
@@ -231,7 +216,7 @@ def _present(state: pyspiel.State) -> str:
 
 def _private_past(state: pyspiel.State, seats: tuple[int, ...]) -> str:
   """Written as "p0 A37 | turn 1 -A3 | turn 1 +A34": the deal, own cards laid down, piles taken."""
-  words = [_hands_text(seats, (dealt_hand(state, seat) for seat in seats))]
+  words = [_dealt_text(state, seats)]
   for number, turn in enumerate(seen_turns(state, seats)):
     if turn.discarder in seats and turn.cards:
       words.append(f"turn {number} -{rules.cards_text(turn.cards)}")
@@ -240,7 +225,5 @@ def _private_past(state: pyspiel.State, seats: tuple[int, ...]) -> str:
   return " | ".join(words)
 
 
-def _hands_text(seats: Iterable[int], hands: Iterable[tuple[int, ...]]) -> str:
-  return " ".join(
-    f"p{seat} {rules.cards_text(hand)}".rstrip() for seat, hand in zip(seats, hands, strict=True)
-  )
+def _dealt_text(state: pyspiel.State, seats: Collection[int]) -> str:
+  return base.held_text(seats, (rules.cards_text(dealt_hand(state, seat)) for seat in seats))

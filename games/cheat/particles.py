@@ -19,54 +19,30 @@ OTHER, PILE, LAID = range(3)  # columns of hidden states: codes of the cards, th
 
 
 class Certain(NamedTuple):
-  """Codes of the cards whose place is certain (`keys.Known`), as a player sees them.
+  """Codes of the cards whose place is certain (`keys.Known`), as a player sees them."""
 
-  Attributes:
-    theirs: in the other hand.
-    mine: in the own hand, as the other player knows.
-    before: the one of the two with which the last claim was heard.
-    laid: in the pile, by the player.
-  """
-
-  theirs: int = 0
-  mine: int = 0
-  before: int = 0
-  laid: int = 0
+  theirs: int = 0  #: in the other hand
+  mine: int = 0  #: in the own hand, as the other player knows
+  before: int = 0  #: the one of the two with which the last claim was heard
+  laid: int = 0  #: in the pile, by the player
 
 
 class Seen(NamedTuple):
-  """A move as a player sees it; the first one is the deal. Codes are those of the turn's rank.
+  """A move as a player sees it; the first one is the deal. Codes are those of the turn's rank."""
 
-  Attributes:
-    own: code of the player's hand before the move.
-    other: the number of cards of the other hand before it.
-    mine: whether the player made the move.
-    claim: the number of cards that were claimed.
-    answers: whether the move answers them.
-    challenge: whether it was a challenge.
-    laid: code of the cards that were claimed, 0 if unseen.
-    taken: code of the cards that the player took.
-    known: certain cards, see `Certain`.
-  """
-
-  own: int
-  other: int
-  mine: bool = False
-  claim: int = 0
-  answers: bool = False
-  challenge: bool = False
-  laid: int = 0
-  taken: int = 0
-  known: Certain = Certain()
+  own: int  #: code of the player's hand before the move
+  other: int  #: the number of cards of the other hand before it
+  mine: bool = False  #: whether the player made the move
+  claim: int = 0  #: the number of cards that were claimed
+  answers: bool = False  #: whether the move answers them
+  challenge: bool = False  #: whether it was a challenge
+  laid: int = 0  #: code of the cards that were claimed, 0 if unseen
+  taken: int = 0  #: code of the cards that the player took
+  known: Certain = Certain()  #: certain cards, see `Certain`
 
 
 class CheatHands:
-  """The other hand and the pile, and plays by a strategy.
-
-  Attributes:
-    rules, keys: of the game.
-    table: float32[S], weights of each cell's move.
-  """
+  """The other hand and the pile, and plays by a strategy."""
 
   def __init__(self, rules: Rules, keys: Keys, table: np.ndarray, tremble: float = 0.0):
     """`table` has a weight for every cell, see `SimulatedPolicy`; `tremble` as in `OpenSpielStates`.
@@ -75,8 +51,9 @@ class CheatHands:
     """
     if len(table) < keys.cells:
       raise ValueError(f"table: the keys have {keys.cells:,} cells, got {len(table):,} weights.")
+    #: rules, keys: of the game.
     self.rules, self.keys, self.tremble = rules, keys, tremble
-    self.table = np.ascontiguousarray(table, np.float32)
+    self.table = np.ascontiguousarray(table, np.float32)  #: float32[S], weights of each cell's move
     self._base = rules.suits + 1
     self._last = self._base ** (rules.ranks - 1)
     rows = cheat_rules.discard_counts(rules.ranks, rules.max_discard).astype(np.int64)

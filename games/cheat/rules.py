@@ -19,33 +19,19 @@ PASS, CHALLENGE, FIRST_DISCARD = 0, 1, 2  # actions
 
 
 class Rules(NamedTuple):
-  """Parameters of a game of Cheat, as in `cheat`; `max_discard` is at least 1.
+  """Parameters of a game of Cheat, as in `cheat`; `max_discard` is at least 1."""
 
-  Attributes:
-    players: Their number.
-    ranks: Ranks in the deck, the first of `RANKS`.
-    suits: Cards of each rank.
-    hand_size: Cards dealt to each player.
-    max_discard: Most cards in one discard.
-    max_turns: Turns after which the game is a draw.
-    first_player: The first discarder, or `RANDOM_FIRST`.
-  """
-
-  players: int
-  ranks: int
-  suits: int
-  hand_size: int
-  max_discard: int
-  max_turns: int
-  first_player: int
+  players: int  #: their number
+  ranks: int  #: ranks in the deck, the first of `RANKS`
+  suits: int  #: cards of each rank
+  hand_size: int  #: cards dealt to each player
+  max_discard: int  #: most cards in one discard
+  max_turns: int  #: turns after which the game is a draw
+  first_player: int  #: the first discarder, or `RANDOM_FIRST`
 
 
 def parse_rules(params: Mapping[str, Any]) -> Rules:
-  """Read a game's parameters.
-
-  Raises:
-    ValueError: A value is not allowed; the message names it and the rule.
-  """
+  """Read a game's parameters; ValueError names a value that is not allowed, and the rule."""
   rules = Rules(**{name: params[name] for name in Rules._fields})
   if rules.max_discard == DISCARD_UP_TO_SUITS:
     rules = rules._replace(max_discard=rules.suits)
@@ -98,12 +84,7 @@ def discard_counts(ranks: int, max_discard: int) -> np.ndarray:
 
 @functools.lru_cache(maxsize=10_000)
 def discards_from(hand: bytes, max_discard: int) -> tuple[int, ...]:
-  """The actions that discard cards of a hand, ascending.
-
-  Args:
-    hand: The number of cards of each rank.
-    max_discard: Most cards in a discard.
-  """
+  """The actions that discard cards of a hand, ascending; `hand` has the number of cards of each rank."""
   held = np.frombuffer(hand, np.uint8)
   possible = (discard_counts(len(hand), max_discard) <= held).all(axis=1)
   return tuple((np.flatnonzero(possible) + FIRST_DISCARD).tolist())

@@ -18,16 +18,12 @@ from .rules import Rules
 
 @jax.tree_util.register_pytree_node_class
 class SimulatedCheat:
-  """A game of Cheat for two; see `SimulatedGame`.
-
-  Attributes:
-    rules: the parameters.
-    keys: the index of the keys of a player's strategy.
-  """
+  """A game of Cheat for two; see `SimulatedGame`."""
 
   def __init__(self, rules: Rules, index: keys.Keys | str = keys.OBSERVATION):
     """Count the keys, one of `keys.KEYS`, unless given; ValueError if that cannot be done (`keys.index`)."""
-    self.rules = rules
+    self.rules = rules  #: the parameters
+    #: the index of the keys of a player's strategy.
     self.keys = index if isinstance(index, keys.Keys) else keys.index(rules, index)
 
   def tree_flatten(self) -> tuple[list[Any], tuple[Any, ...]]:
@@ -79,7 +75,7 @@ class SimulatedCheat:
     return jnp.zeros_like(state.turn)
 
   def decision(self, state: arrays.Games) -> tuple[jax.Array, jax.Array]:
-    """See `SimulatedGame`; not for keys that are `native_only`."""
+    """Not for keys that are `native_only`."""
     assert not self.native_only
     code, own, other = self._hand(state)
     discards, count = self.keys.discard(code, jnp.maximum(other, 1))

@@ -35,7 +35,7 @@ from ps_cfr_spiel.poker import betting, cards, strengths
 
 from .. import base
 from ..base import CHANCE, join
-from .observer import NUM_PLAYERS, HoldemObserver, hands_text
+from .observer import NUM_PLAYERS, HoldemObserver, PokerState
 
 _DEFAULTS = {"stack": 20000, "blinds": "100/50", "bets": "fcpa", "deck": "13x4"}
 _FULL = "fullgame"
@@ -102,7 +102,8 @@ class HoldemGame(base.Game):
       if action == betting.FOLD:
         values[action] = -float(sign * chips)
       else:
-        lead = _lead(state.hands, state.runout, live) if lead is None else lead
+        if lead is None:
+          lead = float(_signs(_boards(state.runout, live), state.hands).mean())
         values[action] = max(chips, *here.spent) * lead
     return values
 
@@ -121,22 +122,15 @@ _BOARDS = 64  # drawn for a guess
 
 def _leads(hands: Sequence[list[int]], board: cards.Board, live: list[int]) -> np.ndarray:
   """float64[n]: the mean of +1 for a win of the first hand and -1 for one of the second, by the next card."""
-  missing = cards.BOARD_SIZE - len(board) - 1
-  boards = []
-  for k, card in enumerate(live):
-    others = np.array(live[:k] + live[k + 1 :])
-    rest = others[:, None] if missing == 1 else others[_draws(len(others), missing)]
-    first = np.broadcast_to([*board, card], (len(rest), cards.BOARD_SIZE - missing))
-    boards.append(np.hstack([first, rest]))
+  boards = [_boards((*board, card), live[:k] + live[k + 1 :]) for k, card in enumerate(live)]
   return _signs(np.array(boards), hands).mean(1)
 
 
-def _lead(hands: Sequence[list[int]], board: cards.Board, live: list[int]) -> float:
-  """The same mean over boards, with the present one."""
-  missing = cards.BOARD_SIZE - len(board)
-  rest = np.array(live)[:, None] if missing == 1 else np.array(live)[_draws(len(live), missing)]
-  boards = np.hstack([np.broadcast_to(np.array(board, int), (len(rest), len(board))), rest])
-  return float(_signs(boards, hands).mean())
+def _boards(board: cards.Board, live: list[int]) -> np.ndarray:
+  """int[n, 5]: whole boards with cards that are left: some that are drawn, or all with one card to come."""
+  missing, left = cards.BOARD_SIZE - len(board), np.array(live)
+  rest = left[:, None] if missing == 1 else left[_draws(len(live), missing)]
+  return np.hstack([np.broadcast_to(np.array(board, int), (len(rest), len(board))), rest])
 
 
 def _signs(boards: np.ndarray, hands: Sequence[list[int]]) -> np.ndarray:
@@ -152,30 +146,21 @@ def _draws(count: int, missing: int) -> np.ndarray:
   return np.random.default_rng(0).random((_BOARDS, count)).argsort(1)[:, :missing]
 
 
-class HoldemState(base.State):
-  """A history: the cards dealt and the place in the betting; see `base.State`.
+class HoldemState(PokerState):
+  """A history: the cards dealt and the place in the betting; see `base.State`."""
 
-  Attributes:
-    cards: Those dealt so far, in order: of player 0, of player 1, of the board.
-    public_state: The place in the betting.
-  """
-
-  public_state: betting.BettingState
+  public_state: betting.BettingState  #: the place in the betting
   many_legal = "0 and 1, if there is a bet to answer, and the chips from the least raise to all-in"
 
   def __init__(self, game: HoldemGame):
     super().__init__(game)
-    self.cards: cards.Board = ()
+    self.cards: cards.Board = ()  #: those dealt so far, in order: of player 0, of player 1, of the board
     self.public_state = game.betting.root
 
   def hole(self, player: int) -> list[int]:
     """The cards dealt to `player` so far."""
     start = player * cards.HAND_SIZE
     return list(self.cards[start : min(start + cards.HAND_SIZE, _HOLE)])
-
-  def hand(self, player: int) -> str:
-    """The same in letters, the higher card first."""
-    return cards.card_names(sorted(self.hole(player), reverse=True))
 
   @property
   def hands(self) -> tuple[list[int], ...]:
@@ -205,17 +190,10 @@ class HoldemState(base.State):
   def _dealt(self) -> bool:
     return len(self.cards) >= _HOLE
 
-  def live_cards(self) -> list[int]:
-    """The cards not dealt yet."""
-    return [card for card in self.get_game().deck if card not in self.cards]
-
   def bet_sizes(self) -> dict[int, float]:
     """See `HoldemSubgameState.bet_sizes`."""
     here = self.public_state
     return betting.sizes_in_pots(self.get_game().betting.moves(here), max(here.spent))
-
-  def current_player(self) -> int:
-    return self.public_state.player if self._dealt else CHANCE
 
   def _legal_actions(self, player: int) -> list[int]:
     return list(self.get_game().betting.moves(self.public_state))
@@ -242,24 +220,11 @@ class HoldemState(base.State):
       self.public_state = after
 
   def _action_to_string(self, player: int, action: int) -> str:
-    """An action in words, "Deal As" or "Raise to 300"."""
     game = self.get_game()
     if player == CHANCE:
       return f"Deal {cards.card_names([game.deck[action]])}"
     after = game.betting.after(self.public_state, action)
     return after.label if after is not None else f"Illegal {action}"
-
-  def won(self) -> float:
-    """The chips that player 0 won."""
-    end = self.public_state
-    if not end.stake:
-      return end.constant
-    first, second = cards.strength(self.runout, self.hands).tolist()
-    return end.stake * ((first > second) - (first < second))
-
-  def __str__(self) -> str:
-    """Both hands and all that is public."""
-    return join(hands_text(self, range(NUM_PLAYERS)), self.get_game().header, self.line)
 
 
 base.register(HoldemGame, HoldemState, HoldemObserver)

@@ -45,10 +45,10 @@ from ps_cfr_spiel.poker import betting, cards, strengths
 from .. import base
 from ..base import CHANCE, join
 from .forms import Names, RiverForm, StreetsForm
-from .observer import NUM_PLAYERS, HoldemSubgameObserver, hands_text
+from .observer import NUM_PLAYERS, HoldemSubgameObserver, PokerState
 
 _BOARD_SIZES = (3, 4, 5)
-_DEFAULTS = {
+DEFAULTS = {
   "board": "9s7c5s4h",
   "pot": 200,
   "stack": 20000,
@@ -60,36 +60,30 @@ _DEFAULTS = {
 
 
 class HoldemSubgameGame(base.Game):
-  """The game; see `base.Game`.
+  """The game; see `base.Game`."""
 
-  Attributes:
-    deck: All cards, ascending.
-    board: The cards at the root.
-    ranges: The hands of each player; their indices are the chance actions that deal them. A public card's
-      chance action is the card.
-    disjoint: bool[H0, H1], whether the two hands can be dealt together.
-    cards_to_come: The number of public cards dealt before the showdown.
-    public_states: The betting tree.
-    line_numbers: The number of each line in it.
-    header: The beginning of every public string.
-    turns: The possible next events, in words.
-  """
-
-  game_type = base.game_type("holdem_subgame", "Subgame of Texas Hold'em", _DEFAULTS)
-  defaults = _DEFAULTS
+  game_type = base.game_type("holdem_subgame", "Subgame of Texas Hold'em", DEFAULTS)
+  defaults = DEFAULTS
   board_sizes = _BOARD_SIZES
 
   def __init__(self, params: dict[str, Any] | None = None):
     params = {**self.defaults, **(params or {})}
-    deck = cards.parse_deck(params.get("deck", _DEFAULTS["deck"]))
+    deck = cards.parse_deck(params.get("deck", DEFAULTS["deck"]))
     board = cards.parse_board(params["board"], self.board_sizes, deck)
     to_come = cards.BOARD_SIZE - len(board)
     bets = betting.parse_bets(params["bets"], to_come + 1)
     public_states = betting.betting_states(params["pot"], params["stack"], bets, params["unit"])
     ranges, disjoint = cards.parse_ranges(params["ranges"], board, deck)
+    #: deck: All cards, ascending.
+    #: board: The cards at the root.
+    #: cards_to_come: The number of public cards dealt before the showdown.
     self.deck, self.board, self.cards_to_come = deck, board, to_come
+    #: ranges: The hands of each player; their indices are the chance actions that deal them. A public card's
+    #: chance action is the card.
+    #: disjoint: bool[H0, H1], whether the two hands can be dealt together.
     self.ranges, self.disjoint = ranges, disjoint
-    self.public_states = public_states
+    self.public_states = public_states  #: the betting tree
+    #: the number of each line in it.
     self.line_numbers = {state.line: number for number, state in enumerate(public_states)}
     # Only a showdown that a player can win pays its stake.
     can_win = any(map(self._hands_differ, self.runouts(to_come)))
@@ -104,7 +98,9 @@ class HoldemSubgameGame(base.Game):
     )
     self.unit = params["unit"]
     pot, stack = (betting.amount_text(params[name], params["unit"]) for name in ("pot", "stack"))
+    #: the beginning of every public string.
     self.header = f"{cards.card_names(board)} pot {pot} stack {stack}"
+    #: the possible next events, in words.
     self.turns = ("deal p0", "deal p1", "p0 to act", "p1 to act", *["deal card"] * bool(to_come), "end")
     self._first_weights = ranges[0].weights * (disjoint @ ranges[1].weights)
 
@@ -181,21 +177,13 @@ class HoldemSubgameGame(base.Game):
     )
 
 
-class HoldemSubgameState(base.State):
-  """A history: the cards dealt and the place in the betting tree; see `base.State`.
-
-  Attributes:
-    hands: Indices, in the game's ranges, of the hands dealt so far.
-    node: Index of the public state.
-    runout: The public cards dealt so far.
-  """
-
-  runout: cards.Board = ()
+class HoldemSubgameState(PokerState):
+  """A history: the cards dealt and the place in the betting tree; see `base.State`."""
 
   def __init__(self, game: HoldemSubgameGame):
     super().__init__(game)
-    self.hands: tuple[int, ...] = ()
-    self.node = 0
+    self.hands: tuple[int, ...] = ()  #: indices, in the game's ranges, of the hands dealt so far
+    self.node = 0  #: index of the public state
 
   @property
   def public_state(self) -> betting.BettingState:
@@ -221,23 +209,10 @@ class HoldemSubgameState(base.State):
   def _dealt(self) -> bool:
     return len(self.hands) == NUM_PLAYERS
 
-  def hand(self, player: int) -> str:
-    """The hand of `player` in letters, "" before it is dealt."""
-    dealt = player < len(self.hands)
-    return self.get_game().ranges[player].names[self.hands[player]] if dealt else ""
-
   def hole(self, player: int) -> list[int]:
     """The cards of the hand of `player`, none before it is dealt."""
     dealt = player < len(self.hands)
     return self.get_game().ranges[player].cards[self.hands[player]].tolist() if dealt else []
-
-  def live_cards(self) -> list[int]:
-    """The cards on no board and in no hand, from which the next public card comes."""
-    game = self.get_game()
-    seen = {*game.board, *self.runout}
-    for hands, hand in zip(game.ranges, self.hands, strict=True):
-      seen.update(hands.cards[hand].tolist())
-    return [card for card in game.deck if card not in seen]
 
   def bet_sizes(self) -> dict[int, float]:
     """The legal actions but a fold: what each adds after calling, over the pot after the call; 0 for a call.
@@ -247,9 +222,6 @@ class HoldemSubgameState(base.State):
     states, here = self.get_game().public_states, self.public_state
     chips = {action: max(states[child].spent) for action, child in here.children.items()}
     return betting.sizes_in_pots(chips, max(here.spent))
-
-  def current_player(self) -> int:
-    return self.public_state.player if self._dealt else CHANCE
 
   def _legal_actions(self, player: int) -> list[int]:
     return list(self.public_state.children)
@@ -283,24 +255,11 @@ class HoldemSubgameState(base.State):
       self.hands += (action,)
 
   def _action_to_string(self, player: int, action: int) -> str:
-    """An action in words, "Deal AsKd", "Deal 2c" or "Raise to 800"."""
     game = self.get_game()
     if player == CHANCE:
       dealt = cards.card_names([action]) if self._dealt else game.ranges[len(self.hands)].names[action]
       return f"Deal {dealt}"
     return game.public_states[self.public_state.children[action]].label
-
-  def won(self) -> float:
-    """The chips that player 0 won since the hand began."""
-    game = self.get_game()
-    held = [hands.cards[hand].tolist() for hands, hand in zip(game.ranges, self.hands, strict=True)]
-    first, second = cards.strength(game.board + self.runout, held).tolist()
-    end = self.public_state
-    return end.constant + end.stake * ((first > second) - (first < second))
-
-  def __str__(self) -> str:
-    """Both hands and all that is public."""
-    return join(hands_text(self, range(NUM_PLAYERS)), self.get_game().header, self.line)
 
 
 base.register(HoldemSubgameGame, HoldemSubgameState, HoldemSubgameObserver)

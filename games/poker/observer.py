@@ -11,6 +11,39 @@ NUM_PLAYERS = 2
 _DECK_SIZE = 52
 
 
+class PokerState(base.State):
+  """The common part of hold'em's states: cards in two hands and on the board, and a place in the betting.
+
+  A subclass has `hole`, `line` and `public_state`, and says when the hands are dealt.
+  """
+
+  runout: cards.Board = ()  #: the public cards dealt so far, in order
+
+  def current_player(self) -> int:
+    return self.public_state.player if self._dealt else base.CHANCE
+
+  def hand(self, player: int) -> str:
+    """The hand of `player` in letters, the higher card first; "" before it is dealt."""
+    return cards.card_names(sorted(self.hole(player), reverse=True))
+
+  def live_cards(self) -> list[int]:
+    """The cards on no board and in no hand, from which the next card comes."""
+    game = self.get_game()
+    seen = {*game.board, *self.runout, *self.hole(0), *self.hole(1)}
+    return [card for card in game.deck if card not in seen]
+
+  def won(self) -> float:
+    """The chips that player 0 won since the hand began."""
+    game, end = self.get_game(), self.public_state
+    if not end.stake:
+      return end.constant
+    first, second = cards.strength(game.board + self.runout, [self.hole(0), self.hole(1)]).tolist()
+    return end.constant + end.stake * ((first > second) - (first < second))
+
+  def __str__(self) -> str:
+    return base.join(hands_text(self, range(NUM_PLAYERS)), self.get_game().header, self.line)
+
+
 class HoldemSubgameObserver(base.Observer):
   """The view of a player or of the public; see `base.Observer`.
 
@@ -99,4 +132,4 @@ def _turn(state: Any) -> int:
 
 def hands_text(state: Any, seats: Iterable[int]) -> str:
   """The hands of some players, "p0 AsKd p1 6h2d"."""
-  return " ".join(f"p{seat} {state.hand(seat)}".rstrip() for seat in seats)
+  return base.held_text(seats, map(state.hand, seats))

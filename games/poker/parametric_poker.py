@@ -66,24 +66,17 @@ class ParametricPokerGame(base.Game):
 
 
 class ParametricPokerState(base.State):
-  """A history; see `base.State`.
-
-  Attributes:
-    cards: Ranks dealt so far, 0, 1, ...: player 0's, player 1's, the table's.
-    paid: Chips that each player has put in.
-    raises: Raises in a row since the last bet of this round.
-    moves: Moves of this round.
-    folded: The player who has folded, else -1.
-  """
+  """A history; see `base.State`."""
 
   def __init__(self, game: ParametricPokerGame):
     super().__init__(game)
-    self.cards: tuple[int, ...] = ()
-    self.paid = (1, 1)
-    self.raises = 0
-    self.moves = 0
+    self.cards: tuple[int, ...] = ()  #: ranks dealt so far, 0, 1, ...: player 0's, player 1's, the table's
+    self.paid = (1, 1)  #: chips that each player has put in
+    self.raises = 0  #: raises in a row since the last bet of this round
+    self.moves = 0  #: moves of this round
+    self.table_at = -1  #: the place of the table's card in the history
     self.player = CHANCE
-    self.folded = -1
+    self.folded = -1  #: the player who has folded, else -1
 
   @property
   def turn(self) -> int:
@@ -112,6 +105,8 @@ class ParametricPokerState(base.State):
   def _apply_action(self, action: int) -> None:
     self.check_legal(action)
     if self.player == CHANCE:
+      if len(self.cards) == _NUM_PLAYERS:
+        self.table_at = len(self.history())
       self.cards += (action,)
       self.player = CHANCE if len(self.cards) < _NUM_PLAYERS else 0
       return
@@ -136,7 +131,6 @@ class ParametricPokerState(base.State):
     self.raises = self.moves = 0
 
   def _action_to_string(self, player: int, action: int) -> str:
-    """An action in words, "Deal 2", "Check" or "Raise 4"."""
     if player == CHANCE:
       return f"Deal {action}"
     if action < FIRST_SIZE:
@@ -152,31 +146,17 @@ class ParametricPokerState(base.State):
     return float(((strengths[0] > strengths[1]) - (strengths[0] < strengths[1])) * self.paid[0])
 
   def __str__(self) -> str:
-    """All cards and all moves: "p0 3 p1 1 | x b2 c [0] x"."""
     return join(_cards_text(self, range(_NUM_PLAYERS)), self.line())
 
   def path(self) -> list[int]:
     """The moves of both players, without the deals."""
-    history = self.history()
-    table = self._table_at(history)
-    return history[_NUM_PLAYERS:] if table < 0 else history[_NUM_PLAYERS:table] + history[table + 1 :]
-
-  def _table_at(self, history: list[int]) -> int:
-    """The index in the history of the table's card, -1 before its deal."""
-    if len(self.cards) <= _NUM_PLAYERS:
-      return -1
-    # The first round ends with a call of a bet, or with two checks.
-    moves = history[_NUM_PLAYERS:]
-    end = next(n for n, move in enumerate(moves) if move == CALL and n > 0)
-    return _NUM_PLAYERS + end + 1
+    return [move for n, move in enumerate(self.history()) if n >= _NUM_PLAYERS and n != self.table_at]
 
   def line(self) -> str:
-    """The public part: x check, c call, f fold, b2 bet, r4 raise, [0] the table's card."""
-    history = self.history()
-    table = self._table_at(history)
+    """All that is public, "x b2 c [0] x": x check, c call, f fold, b2 bet, r4 raise, [0] the table's card."""
     words, unit, facing = [], SIZE, False
-    for n, move in enumerate(history[_NUM_PLAYERS:], start=_NUM_PLAYERS):
-      if n == table:
+    for n, move in enumerate(self.history()[_NUM_PLAYERS:], start=_NUM_PLAYERS):
+      if n == self.table_at:
         words.append(f"[{move}]")
         unit, facing = 2 * SIZE, False
       elif move == FOLD:
@@ -237,9 +217,8 @@ class ParametricPokerObserver(base.Observer):
 
 
 def _cards_text(state: ParametricPokerState, seats) -> str:
-  return " ".join(
-    f"p{seat} {state.cards[seat] if seat < len(state.cards) else ''}".rstrip() for seat in seats
-  )
+  held = (state.cards[seat] if seat < len(state.cards) else "" for seat in seats)
+  return base.held_text(seats, map(str, held))
 
 
 base.register(ParametricPokerGame, ParametricPokerState, ParametricPokerObserver)

@@ -18,14 +18,8 @@ board, without "/" in the bets, and always with a whole deck.
 from .. import base
 from . import holdem_subgame
 
-_DEFAULTS = {
-  "board": "9s7c5s4h3c",
-  "pot": 200,
-  "stack": 20000,
-  "bets": "fcpa",
-  "ranges": "uniform",
-  "unit": 1,
-}
+_DEFAULTS = {**holdem_subgame.DEFAULTS, "board": "9s7c5s4h3c"}
+del _DEFAULTS["deck"]
 
 
 class RiverSubgameGame(holdem_subgame.HoldemSubgameGame):

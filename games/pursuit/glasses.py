@@ -57,10 +57,6 @@ class GlassesGame(base.Game):
 
   An evader's action is the node it moves to. A chaser's action is the position of all stones after it:
   with n nodes, the stones' nodes are its digits in base n, the first stone's the highest.
-
-  Attributes:
-    chase: The graph, the start and the rules.
-    max_moves: Moves of both players until the evader has escaped.
   """
 
   game_type = base.game_type("glasses", "Glasses (Graph Chase)", _DEFAULTS, deals=False)
@@ -71,8 +67,8 @@ class GlassesGame(base.Game):
     nodes, stones = len(chase.neighbours), len(chase.stones)
     max_moves = 2 * chase.turns - (not chase.evader_first)
     super().__init__(params, actions=nodes**stones, outcomes=0, length=max_moves, most=1.0)
-    self.chase = chase
-    self.max_moves = max_moves
+    self.chase = chase  #: the graph, the start and the rules
+    self.max_moves = max_moves  #: moves of both players until the evader has escaped
     self._chaser_actions: dict[tuple[int, ...], tuple[int, ...]] = {}
 
   def stones_after(self, action: int) -> tuple[int, ...]:
@@ -102,19 +98,13 @@ class GlassesGame(base.Game):
 
 
 class GlassesState(base.State):
-  """A history; see `base.State`.
-
-  Attributes:
-    stones: Nodes of the stones.
-    evader: Node of the evader.
-    moves: Moves made by both players.
-  """
+  """A history; see `base.State`."""
 
   def __init__(self, game: GlassesGame):
     super().__init__(game)
-    self.stones = game.chase.stones
-    self.evader = game.chase.evader
-    self.moves = 0
+    self.stones = game.chase.stones  #: nodes of the stones
+    self.evader = game.chase.evader  #: node of the evader
+    self.moves = 0  #: moves made by both players
     self.player = EVADER if game.chase.evader_first else CHASER
 
   @property
@@ -146,7 +136,6 @@ class GlassesState(base.State):
     self.player = TERMINAL if over else EVADER
 
   def _action_to_string(self, player: int, action: int) -> str:
-    """An action in words, "Stones to 1/9" or "Evader to 4"."""
     if player == CHASER:
       return f"Stones to {graphs.text_of(self.get_game().stones_after(action))}"
     return f"Evader to {action}"

@@ -51,9 +51,6 @@ class GraphPursuitGame(base.Game):
 
   An attacker's action is the node it moves to. A defender's is the position of all units after it: with n
   nodes, the units' nodes are its digits in base n, the first unit's the highest.
-
-  Attributes:
-    pursuit: The graph, the start and the rules.
   """
 
   game_type = base.game_type("graph_pursuit", "Graph Pursuit", _DEFAULTS, deals=False)
@@ -63,7 +60,7 @@ class GraphPursuitGame(base.Game):
     pursuit = ways.parse_pursuit(params)
     actions = len(pursuit.ways) ** len(pursuit.units)
     super().__init__(params, actions, outcomes=0, length=2 * pursuit.turns, most=GOAL)
-    self.pursuit = pursuit
+    self.pursuit = pursuit  #: the graph, the start and the rules
 
   def units_after(self, action: int) -> tuple[int, ...]:
     """The nodes of the units that a defender's action leads to."""
@@ -76,19 +73,16 @@ class GraphPursuitGame(base.Game):
 
 
 class GraphPursuitState(base.State):
-  """A history; see `base.State`.
-
-  Attributes:
-    attacker: Node of the attacker, before the defender's move of the same turn that of the turn before.
-    units: Nodes of the defender's units.
-    chosen: The attacker's target in this turn, -1 before its choice.
-    turns: Turns that are over.
-    end: Index in `_TURNS` of the result, -1 before the end.
-  """
+  """A history; see `base.State`."""
 
   def __init__(self, game: GraphPursuitGame):
     super().__init__(game)
+    #: attacker: Node of the attacker, before the defender's move of the same turn that of the turn before.
+    #: units: Nodes of the defender's units.
     self.attacker, self.units = game.pursuit.attacker, game.pursuit.units
+    #: chosen: The attacker's target in this turn, -1 before its choice.
+    #: turns: Turns that are over.
+    #: end: Index in `_TURNS` of the result, -1 before the end.
     self.chosen, self.turns, self.end = -1, 0, -1
 
   @property
@@ -120,13 +114,10 @@ class GraphPursuitState(base.State):
     last = self.turns == pursuit.turns
     if self.attacker == pursuit.goal and (pursuit.goal_ends or caught or last):
       self.end = 2
-    elif caught:
-      self.end = 3
-    elif last:
-      self.end = 4
+    elif caught or last:
+      self.end = 3 if caught else 4
 
   def _action_to_string(self, player: int, action: int) -> str:
-    """An action in words, "Attacker to 4" or "Units to 1/9"."""
     if player == ATTACKER:
       return f"Attacker to {action}"
     return f"Units to {graphs.text_of(self.get_game().units_after(action))}"

@@ -37,36 +37,19 @@ _CHOICES = {"moving": ("all", "one"), "stay": ("yes", "no"), "first": ("chaser",
 
 
 class Chase(NamedTuple):
-  """A graph chase.
+  """A graph chase."""
 
-  Attributes:
-    neighbours: For each node, the nodes next to it, ascending.
-    evader: The evader's first node.
-    stones: The first node of each of the chaser's stones.
-    turns: Number of the chaser's moves.
-    all_move: True if a chaser's turn moves all stones, False if it moves one.
-    stay: True if a stone may stay; with one stone a turn, True if the chaser may pass.
-    evader_first: True if the evader moves first.
-  """
-
-  neighbours: tuple[tuple[int, ...], ...]
-  evader: int
-  stones: tuple[int, ...]
-  turns: int
-  all_move: bool
-  stay: bool
-  evader_first: bool
+  neighbours: tuple[tuple[int, ...], ...]  #: for each node, the nodes next to it, ascending
+  evader: int  #: the evader's first node
+  stones: tuple[int, ...]  #: the first node of each of the chaser's stones
+  turns: int  #: number of the chaser's moves
+  all_move: bool  #: true if a chaser's turn moves all stones, False if it moves one
+  stay: bool  #: true if a stone may stay; with one stone a turn, True if the chaser may pass
+  evader_first: bool  #: true if the evader moves first
 
 
 def parse_chase(params: Mapping[str, Any]) -> Chase:
-  """Read a game's parameters.
-
-  Args:
-    params: "preset", and values that override it: "edges", "start", "turns", "moving", "stay", "first".
-
-  Raises:
-    ValueError: A value is not allowed; the message names it and the rule.
-  """
+  """Read "preset" and values that override it; ValueError names a value that is not allowed, and the rule."""
   chosen = with_preset(params, PRESETS)
   for name, allowed in _CHOICES.items():
     if chosen[name] not in allowed:
@@ -100,8 +83,7 @@ def with_preset(params: Mapping[str, Any], presets: Mapping[str, dict[str, Any]]
 def parse_edges(text: str) -> tuple[tuple[int, ...], ...]:
   """Each node's neighbours in the graph with edges "0-1 1-2"; nodes are 0 to the largest named.
 
-  Raises:
-    ValueError: An edge is not two different nodes or stands twice, or the graph is not connected.
+  ValueError if an edge is not two different nodes or stands twice, or the graph is not connected.
   """
   near = neighbours(text, re.compile("-"), "stands twice")
   reached, frontier = {0}, [0]
@@ -117,13 +99,8 @@ def parse_edges(text: str) -> tuple[tuple[int, ...], ...]:
 def neighbours(text: str, signs: re.Pattern, twice: str) -> tuple[tuple[int, ...], ...]:
   """The nodes that edges "0-1 1>2" lead to from each node, ascending; nodes are 0 to the largest named.
 
-  Args:
-    text: the edges.
-    signs: between the nodes of an edge; one other than "-" makes it lead one way only.
-    twice: what is wrong with an edge that leads where another does.
-
-  Raises:
-    ValueError: there is no edge, or one is not two different nodes or leads where another does.
+  `signs` stand between the nodes of an edge; one other than "-" makes it lead one way only. ValueError if
+  there is no edge, or one is not two different nodes or leads where another does (`twice` is the message).
   """
   edges: list[tuple[int, int]] = []
   for token in text.split():
@@ -149,8 +126,7 @@ def neighbours(text: str, signs: re.Pattern, twice: str) -> tuple[tuple[int, ...
 def parse_start(text: str, nodes: int, runner: str, piece: str) -> tuple[int, tuple[int, ...]]:
   """The nodes in "5:0 10": the runner's, then those of the pieces that hunt it; both are named in errors.
 
-  Raises:
-    ValueError: They are not written so, not of the graph, or the runner's is also a piece's.
+  ValueError if they are not written so, not of the graph, or the runner's is also a piece's.
   """
   if not re.fullmatch(r"\s*\d{1,6}\s*:(\s*\d{1,6}\s*)(\s\d{1,6}\s*)*", text):
     raise ValueError(f"start={text!r}: must be the {runner}'s node, ':', the {piece}s' nodes, as '5:0 10'")

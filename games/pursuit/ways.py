@@ -26,37 +26,23 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 class Pursuit(NamedTuple):
-  """A graph pursuit.
+  """A graph pursuit."""
 
-  Attributes:
-    ways: For each node, the nodes that a unit can go to, ascending; the node itself without another.
-    distance: Edges on the shortest way between every two nodes; `FAR` without a way.
-    attacker: The attacker's first node.
-    units: The first nodes of the defender's units.
-    goal: The node that the attacker wants to reach.
-    turns: Number of moves of all units.
-    sight: The distance up to which units are seen.
-    timeout: The attacker's utility if time runs out.
-    goal_ends: True if the game ends on the goal at once.
-  """
-
+  #: for each node, the nodes that a unit can go to, ascending; the node itself without another.
   ways: tuple[tuple[int, ...], ...]
+  #: edges on the shortest way between every two nodes; `FAR` without a way.
   distance: tuple[tuple[int, ...], ...]
-  attacker: int
-  units: tuple[int, ...]
-  goal: int
-  turns: int
-  sight: int
-  timeout: float
-  goal_ends: bool
+  attacker: int  #: the attacker's first node
+  units: tuple[int, ...]  #: the first nodes of the defender's units
+  goal: int  #: the node that the attacker wants to reach
+  turns: int  #: number of moves of all units
+  sight: int  #: the distance up to which units are seen
+  timeout: float  #: the attacker's utility if time runs out
+  goal_ends: bool  #: true if the game ends on the goal at once
 
 
 def parse_pursuit(params: Mapping[str, Any]) -> Pursuit:
-  """Read a game's parameters: "preset", "edges", "start", "goal", "turns", "sight", "timeout", "goal_ends".
-
-  Raises:
-    ValueError: A value is not allowed; the message names it and the rule.
-  """
+  """Read a game's parameters; ValueError names a value that is not allowed, and the rule."""
   chosen = graphs.with_preset(params, PRESETS)
   for name, least in (("turns", 1), ("sight", 0)):
     if params[name] < least:

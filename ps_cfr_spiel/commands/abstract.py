@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,8 +11,9 @@ from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
-from ps_cfr_spiel.commands.flags import CLUSTERS_AND_BUCKETS, JSON, QUIET, buckets_of, say
+from ps_cfr_spiel.commands.flags import CLUSTERS_AND_BUCKETS, JSON, QUIET, buckets_of, progress_of, say
 from ps_cfr_spiel.commands.user_input import drawing, load_game, make_folder, refuse
+from ps_cfr_spiel.histories import readable_bytes
 from ps_cfr_spiel.poker import dealt_form
 from ps_cfr_spiel.reports import Stopwatch, report
 
@@ -77,7 +76,10 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     text = ", ".join(f"{name} {number}" for name, number in shown.items())
     lines["hand"] = f"{values.hand} on {values.board or 'no board'}: {text}"
   if drawn:
-    _draw(*drawn, dealt, found, values.board)
+    pictures, file = drawn
+    cards = dealt.form.deck.find(values.board)
+    chart = pictures.bucket_chart(dealt, found, cards) if cards else pictures.cluster_chart(dealt, found)
+    chart.savefig(file)
     lines["drawn"] = facts["drawn"] = str(drawn[1])
   say(values, facts, lines)
 
@@ -96,7 +98,7 @@ def _sizes(values: flags.FlagValues, game: pyspiel.Game, buckets: int | str) -> 
   lines = {
     "game": game,
     "infostates": f"{sizes.infostates:,}, {sizes.infostate_classes:,} up to names of suits",
-    "whole tables": f"{_bytes(sizes.bytes)}, of regrets and averages in float32",
+    "whole tables": f"{readable_bytes(sizes.bytes)}, of regrets and averages in float32",
     "boards": f"{facts['boards']:,}, {facts['board_classes']:,} up to names of suits",
   }
   if buckets != ps.hierarchical.LOSSLESS and values.abstraction is None:
@@ -104,22 +106,9 @@ def _sizes(values: flags.FlagValues, game: pyspiel.Game, buckets: int | str) -> 
     infostates, taken = sizes.abstract_infostates(*size), sizes.abstract_bytes(*size)
     facts |= {"abstract_infostates": infostates, "abstract_bytes": taken}
     lines["abstracted"] = (
-      f"{infostates:,} infostates and {_bytes(taken)}, with {size[0]:,} x {buckets} buckets a round"
+      f"{infostates:,} infostates and {readable_bytes(taken)}, with {size[0]:,} x {buckets} buckets a round"
     )
   return facts, lines
-
-
-def _draw(
-  pictures: ModuleType,
-  file: Path,
-  dealt: ps.hierarchical.DealtGame,
-  found: ps.hierarchical.Hierarchy,
-  board: str,
-) -> None:
-  """Draws the clusters of the boards, or the buckets on a board."""
-  cards = dealt.form.deck.find(board)
-  chart = pictures.bucket_chart(dealt, found, cards) if cards else pictures.cluster_chart(dealt, found)
-  chart.savefig(file)
 
 
 def _made(
@@ -128,10 +117,9 @@ def _made(
   """The abstraction that a file has, or a new one."""
   if values.abstraction is not None:
     return ps.hierarchical.load_abstraction(values.abstraction, dealt)
-  silent, aware = False if values.quiet or values.json else None, values["aware"]
-  aware = aware.value if aware.present else None  # the default depends on the game
+  aware = values.aware if values["aware"].present else None  # the default depends on the game
   return ps.hierarchical.make_abstraction(
-    dealt, values.clusters, buckets, values.seed, progress=silent, aware=aware
+    dealt, values.clusters, buckets, values.seed, progress=progress_of(values), aware=aware
   )
 
 
@@ -148,14 +136,6 @@ def _seen(dealt: ps.hierarchical.DealtGame, values: flags.FlagValues) -> list[tu
   if values.hand is None:
     own = dealt.hands[~np.isin(dealt.hands, board).any(1)][0].tolist()
   return dealt.seen(own, board)
-
-
-def _bytes(count: int) -> str:
-  """Bytes for people."""
-  for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-    if count >= size:
-      return f"{count / size:.3g} {unit}"
-  return f"{count} bytes"
 
 
 COMMAND = Command(

@@ -20,30 +20,19 @@ DEFINERS: dict[type, Callable[..., Any]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Flag:
-  """A flag of a command.
+  """A flag of a command."""
 
-  Attributes:
-    name: without dashes.
-    default: the value of a flag that is not given.
-    help: its meaning.
-    kind: type of its values, that of `default` or str by default; a list is written with commas, a tuple by
-      several flags.
-    least: lower bound of a number.
-    most: upper bound of a number.
-    choices: the allowed words, in any case.
-    value: the word for its value in the help.
-    group: the heading under which the help lists it.
-  """
-
-  name: str
-  default: Any
-  help: str
+  name: str  #: without dashes
+  default: Any  #: the value of a flag that is not given
+  help: str  #: its meaning
+  #: type of its values, that of `default` or str by default; a list is written with commas, a tuple by
+  #: several flags.
   kind: type | None = None
-  least: float | None = None
-  most: float | None = None
-  choices: Sequence[str] = ()
-  value: str = ""
-  group: str = "Flags"
+  least: float | None = None  #: lower bound of a number
+  most: float | None = None  #: upper bound of a number
+  choices: Sequence[str] = ()  #: the allowed words, in any case
+  value: str = ""  #: the word for its value in the help
+  group: str = "Flags"  #: the heading under which the help lists it
 
   @property
   def type(self) -> type:
@@ -98,27 +87,17 @@ MODULE = Flag(
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-  """The words that may follow the program's name.
+  """The words that may follow the program's name."""
 
-  Attributes:
-    name: the word to type.
-    arguments: its words besides flags.
-    summary: its purpose, in a few words.
-    text: all else to know.
-    examples: words to type after the program's name.
-    own: its flags, in the order of the help, but for those of every command.
-    run: runs it with the parsed flags and the other words; its exit code, 0 if None.
-    computes: whether it always needs JAX.
-  """
-
-  name: str
-  arguments: str
-  summary: str
-  text: str
-  examples: tuple[str, ...]
-  own: tuple[Flag, ...]
+  name: str  #: the word to type
+  arguments: str  #: its words besides flags
+  summary: str  #: its purpose, in a few words
+  text: str  #: all else to know
+  examples: tuple[str, ...]  #: words to type after the program's name
+  own: tuple[Flag, ...]  #: its flags, in the order of the help, but for those of every command
+  #: runs it with the parsed flags and the other words; its exit code, 0 if None.
   run: Callable[[flags.FlagValues, Sequence[str]], int | None]
-  computes: bool = True
+  computes: bool = True  #: whether it always needs JAX
 
   @property
   def listed(self) -> tuple[Flag, ...]:
@@ -156,8 +135,7 @@ SETUP = {"bash": "", "zsh": "autoload -U +X bashcompinit && bashcompinit\n"}
 def completion(shell: str, commands: Iterable[Command], program: str) -> str:
   """The script, which a shell's start file evaluates: `eval "$(ps-cfr-spiel completion bash)"`.
 
-  Raises:
-    ValueError: for another shell than bash, zsh and fish.
+  ValueError for another shell than bash, zsh and fish.
   """
   words = {c.name: [*(form for flag in c.listed for form in flag.typed), "--help"] for c in commands}
   if shell == "fish":

@@ -67,7 +67,6 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
 
 
 def _solvers() -> dict[str, Any]:
-  """Solvers by name, besides rules."""
   return {**ps.evaluation.comparison.OURS, **ps.evaluation.comparison.THEIRS}
 
 

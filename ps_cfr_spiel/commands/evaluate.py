@@ -12,6 +12,7 @@ from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import (
   JSON,
   MOST_HISTORIES,
+  action_numbers,
   exploitability_facts,
   general_sum_facts,
   general_sum_lines,
@@ -42,7 +43,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     raise ValueError("evaluate needs a file, such as runs/river_subgame/run.npz.")
   if values.lbr_actions is not None and not values.lbr:
     raise ValueError("--lbr_actions is for --lbr.")
-  actions = _actions_by_round(values.lbr_actions)
+  rounds = None if values.lbr_actions is None else values.lbr_actions.split(";")
+  actions = rounds and [action_numbers("--lbr_actions", r.split(","), "'0,1;0,1,2'") for r in rounds]
   for number, path in enumerate(words):
     policy = load_opponent(path, values.limit)
     policy, found, local = _measured(policy, path, values, actions)
@@ -80,22 +82,10 @@ def _measured(policy: Any, path: str, values: flags.FlagValues, actions: list[li
   policy = walked(policy, path)
   if values.post_processing:
     policy = ps.policy.post_process(policy.game, policy, values.post_processing)
-  local = (
-    ps.evaluation.local_best_response(policy.game, policy, actions, **policy.tree_options)
-    if values.lbr
-    else None
-  )
+  local = None
+  if values.lbr:
+    local = ps.evaluation.local_best_response(policy.game, policy, actions, **policy.tree_options)
   return policy, ps.evaluate_policy(policy.game, policy), local
-
-
-def _actions_by_round(text: str | None) -> list[list[int]] | None:
-  """The actions of --lbr_actions, by round."""
-  if text is None:
-    return None
-  try:
-    return [[int(word) for word in words.split(",")] for words in text.split(";")]
-  except ValueError:
-    raise ValueError(f"--lbr_actions must be numbers of actions, such as '0,1;0,1,2'; got {text}.") from None
 
 
 COMMAND = Command(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyspiel
@@ -105,7 +105,7 @@ def buckets_of(values: flags.FlagValues) -> int | str:
 def join_others(values: flags.FlagValues, shares: bool = True) -> None:
   """Meets the other processes, if there are any; ValueError or TimeoutError if it cannot.
 
-  `shares`: whether the command can share its work; else those that a launcher started run for themselves.
+  Unless the command `shares` its work, processes that a launcher started run for themselves.
   """
   given = (values.coordinator, values.processes, values.process)
   if given == ("auto", None, None) or (given == (None, None, None) and shares and ps.device.launched()):
@@ -119,14 +119,24 @@ def join_others(values: flags.FlagValues, shares: bool = True) -> None:
 def say(
   values: flags.FlagValues, facts: Mapping[str, Any], lines: Mapping[str, object] | None = None
 ) -> None:
-  """Prints a result.
-
-  Args:
-    values: of the command.
-    facts: the result as --json prints it, in one line.
-    lines: the result for people; the facts by default.
-  """
+  """Prints a result: `lines` for people, by default the same `facts` that --json prints in one line."""
   print(json.dumps(facts) if values.json else report(facts if lines is None else lines))
+
+
+def progress_of(values: flags.FlagValues) -> bool | None:
+  """The argument `progress` of a call: none with --quiet or --json."""
+  return False if values.quiet or values.json else None
+
+
+def action_numbers(flag: str, words: Sequence[str], example: str) -> list[int]:
+  """OpenSpiel's numbers of actions in the value of a flag, or ValueError."""
+  try:
+    return [int(word) for word in words]
+  except ValueError:
+    wrong = ",".join(words)
+    raise ValueError(
+      f"{flag} must be OpenSpiel's numbers of actions, such as {example}; got {wrong}."
+    ) from None
 
 
 def exploitability_facts(exploitability: float, game: pyspiel.Game) -> dict[str, Any]:

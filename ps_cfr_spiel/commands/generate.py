@@ -9,7 +9,7 @@ from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
-from ps_cfr_spiel.commands.flags import DTYPE, JSON, QUIET, RULE, join_others, say, shared
+from ps_cfr_spiel.commands.flags import DTYPE, JSON, QUIET, RULE, join_others, progress_of, say, shared
 from ps_cfr_spiel.commands.situations import SHARING, solve
 from ps_cfr_spiel.commands.user_input import make_folder
 from ps_cfr_spiel.poker import KINDS, RandomRivers, Situation
@@ -72,7 +72,6 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if not ps.device.is_first_process():
     return None
   pots = [values.pot] * len(rivers) if isinstance(rivers, RandomRivers) else [river.pot for river in rivers]
-  # of files that were there and are damaged
   shares = [100 * s.exploitability / pot for s, pot in zip(solutions, pots, strict=True)]
   facts = {
     "rivers": len(rivers),
@@ -98,10 +97,8 @@ def _met(values: flags.FlagValues, ratios: tuple[float, ...]) -> list[Situation]
   known = learning.load_values(file)
   if not isinstance(known, learning.RiverValues):
     raise ValueError(f"--values={file}: expected values of rivers, as learn --rivers makes them.")
-  turns, silent = -(-values.count // EACH), False if values.quiet or values.json else None
-  found = learning.rivers_met(
-    known, turns, values.seed, values.pot, ratios, values.bets, EACH, progress=silent
-  )
+  turns, drawn = -(-values.count // EACH), (values.seed, values.pot, ratios, values.bets)
+  found = learning.rivers_met(known, turns, *drawn, EACH, progress=progress_of(values))
   return found[: values.count]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from absl import flags
 
 from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag
-from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, QUIET, SPOT, say
+from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, QUIET, SPOT, progress_of, say
 from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, given, load_game, make_folder, pictures_if
 from ps_cfr_spiel.reports import Stopwatch
 
@@ -54,7 +54,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   pictures = pictures_if(values.plot)
   if values.teacher == "search" and not values.turns:
     raise ValueError("--teacher=search learns from its own values, turn by turn: give --turns=8 or so too.")
-  progress, stopwatch = False if values.quiet or values.json else None, Stopwatch()
+  progress, stopwatch = progress_of(values), Stopwatch()
   teach, folder = (_rivers if values.rivers else _situations)(values, words, learning, progress)
   try:
     with stopwatch:
@@ -85,7 +85,6 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
 def _situations(
   values: flags.FlagValues, words: Sequence[str], learning: Any, progress: bool | None
 ) -> Taught:
-  """Learns from situations of a game."""
   game = load_game(words, values)
   folder = make_folder(values.output or f"runs/{game.get_type().short_name}-values")
   return lambda: learning.self_play(

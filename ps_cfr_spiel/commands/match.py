@@ -14,7 +14,7 @@ from open_spiel.python import policy as openspiel_policy
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
-from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, QUIET, say
+from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, QUIET, progress_of, say
 from ps_cfr_spiel.commands.play import AGENT, SEARCH, make_opponent, policy_for, saved_player
 from ps_cfr_spiel.commands.user_input import given, load_game, refuse, writable
 from ps_cfr_spiel.reports import progress_bar
@@ -46,17 +46,11 @@ FLAGS = (
 
 
 class Remote(NamedTuple):
-  """A player elsewhere.
+  """A player elsewhere."""
 
-  Attributes:
-    kind: `ACPC` or `SLUMBOT`.
-    host: of a server; "" for a program that comes to a port of ours, and for Slumbot its URL.
-    port: of either.
-  """
-
-  kind: str
-  host: str
-  port: int = 0
+  kind: str  #: `ACPC` or `SLUMBOT`
+  host: str  #: of a server; "" for a program that comes to a port of ours, and for Slumbot its URL
+  port: int = 0  #: of either
 
   @property
   def serves(self) -> bool:
@@ -103,7 +97,6 @@ def remote(word: str) -> Remote | None:
 
 
 def _game(values: flags.FlagValues, players: Sequence[str | Remote]) -> pyspiel.Game:
-  """The game of the match."""
   if values.game is not None:
     return ps.histories.sequential(load_game([values.game]))
   if not any(isinstance(player, Remote) for player in players):
@@ -127,7 +120,6 @@ def _player(values: flags.FlagValues, game: pyspiel.Game, who: str, seed: int) -
 
 
 def _here(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], players: Sequence[Any]) -> Any:
-  """A match that we deal."""
   seats: list[Any] = []
   policy = None
   with contextlib.ExitStack() as stack:
@@ -161,7 +153,6 @@ def _usual_method(game: pyspiel.Game, policy: Any) -> str:
 
 
 def _elsewhere(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], server: Remote) -> Any:
-  """A match that a server deals."""
   refuse(values, ("method", "mirrored"), f"is for matches dealt here, not by {words[1]}")
   player, _ = _player(values, game, words[0], values.seed)
   if server.kind == SLUMBOT:
@@ -180,9 +171,8 @@ def _elsewhere(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str
 def _kept(values: flags.FlagValues, played: Iterator[Any], total: int | None) -> list[Any]:
   """All that were played, or those until Ctrl-C."""
   kept: list[Any] = []
-  quiet = False if values.quiet or values.json else None
   try:
-    for one in progress_bar(quiet, iterable=played, total=total, desc="Playing", unit=" hands"):
+    for one in progress_bar(progress_of(values), iterable=played, total=total, desc="Playing", unit=" hands"):
       kept.append(one)
   except KeyboardInterrupt:
     if not kept:

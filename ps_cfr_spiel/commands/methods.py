@@ -11,7 +11,15 @@ from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Flag, group
-from ps_cfr_spiel.commands.flags import BITS, CLUSTERS_AND_BUCKETS, DTYPE, RULE, buckets_of, shared
+from ps_cfr_spiel.commands.flags import (
+  BITS,
+  CLUSTERS_AND_BUCKETS,
+  DTYPE,
+  RULE,
+  buckets_of,
+  progress_of,
+  shared,
+)
 from ps_cfr_spiel.commands.user_input import given, load_game, load_saved_policy
 
 AT = "@"  # between a strategy and its hands, in --lock
@@ -112,7 +120,7 @@ def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exa
   if "lock" in options:
     options["locks"] = _locks(options.pop("lock"), values.limit)
   if values.solver in _WALKING:
-    options["progress"] = False if values.quiet or values.json else None
+    options["progress"] = progress_of(values)
   if kind is ps.HierarchicalMCCFRSolver:
     options |= _cards(values, game)
   elif options.get("abstraction", "identity") not in ps.abstraction.PRESETS:

@@ -104,14 +104,10 @@ def _dispatch(words: Sequence[str], begin: Callable[[], Any]) -> int:
 
 
 def run(words: Sequence[str], begin: Callable[[], Any] = lambda: None) -> int:
-  """Runs what the words after the program's name ask for; mistakes of the user are answered in one line.
+  """Runs what the words after the program's name ask for, and returns the exit code.
 
-  Args:
-    words: a command, its flags and arguments.
-    begin: called before a command that computes. Help and mistakes in flags come sooner, and need no JAX.
-
-  Returns:
-    The exit code.
+  Mistakes of the user are answered in one line. `begin` is called before a command that computes: help and
+  mistakes in flags come sooner, and need no JAX.
   """
   try:
     code = _dispatch(words, begin)
@@ -143,7 +139,6 @@ def run(words: Sequence[str], begin: Callable[[], Any] = lambda: None) -> int:
 
 
 def _refused(message: str) -> int:
-  """Answers a mistake in one line."""
   print(f"{PROGRAM}: error: {' '.join(message.split())}", file=sys.stderr)
   return USER_ERROR
 
@@ -180,11 +175,7 @@ def _mend_streams() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-  """The program: ends the process with its exit code.
-
-  Args:
-    argv: the program's name and the words after it; those of the process by default.
-  """
+  """The program: ends the process with its exit code; `argv` is that of the process by default."""
   gc.freeze()  # what was imported stays: no collection need look at it
   _mend_streams()
   app.run(_run_and_leave, None if argv is None else list(argv), flags_parser=_parse)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import math
@@ -15,7 +16,7 @@ from absl import flags
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.arguments import check_target
 from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag
-from ps_cfr_spiel.commands.flags import BITS, JSON, QUIET, SPOT, say
+from ps_cfr_spiel.commands.flags import BITS, JSON, QUIET, SPOT, progress_of, say
 from ps_cfr_spiel.commands.run import Run
 from ps_cfr_spiel.commands.user_input import keep_apart, make_folder, refuse, writable
 from ps_cfr_spiel.poker import cards, deals_on, holdem, next_boards, plain
@@ -58,20 +59,16 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   expected = [(cards.card_names(board), _text(weight)) for board, weight in boards]
   if [(row["board"], row["weight"]) for row in done] != expected[: len(done)]:
     raise ValueError(f"{file} is a report on other boards; name another file with --csv, or delete it.")
-  silent = values.quiet or values.json
+  counted = {"total": len(boards), "initial": len(done), "desc": "Report", "unit": "board"}
   with (
     Stopwatch() as stopwatch,
-    progress_bar(
-      False if silent else None, total=len(boards), initial=len(done), desc="Report", unit="board"
-    ) as bar,
+    progress_bar(progress_of(values), **counted) as bar,
+    contextlib.suppress(KeyboardInterrupt),
   ):
-    try:
-      for board, weight in boards[len(done) :]:
-        row = {"board": cards.card_names(board), "weight": weight, **_solve(values, board, weight, given)}
-        _append(file, row | same)
-        bar.update()
-    except KeyboardInterrupt:
-      pass
+    for board, weight in boards[len(done) :]:
+      row = {"board": cards.card_names(board), "weight": weight, **_solve(values, board, weight, given)}
+      _append(file, row | same)
+      bar.update()
   rows = _read(file, same)
   if len(rows) < len(boards):
     print(f"Interrupted. {file} has {len(rows):,} of {len(boards):,} boards; the same command continues it.")
@@ -80,7 +77,6 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
 
 
 def _boards(values: flags.FlagValues, words: Sequence[str], ranges: str) -> list[tuple[cards.Board, float]]:
-  """The boards of the report and their weights."""
   if len(words) != 1:
     raise ValueError(f"report needs {', '.join(STREETS)} or one file with boards; got {len(words)} words.")
   if words[0] not in STREETS:
@@ -122,9 +118,9 @@ def _solution(
   """The average policy of a board and its last measurement, as `solve` has them; the solver is gone then."""
   solver = ps.PSCFRSolver(game, bits=int(values.bits))
   ps.views.find_spot(game, solver.tree.names, values.at)  # now rather than after the work
-  quiet = values.quiet or values.json
-  run = Run(solver, [], Path(), target, math.inf, quiet, Stopwatch(), table=False)
-  solver.compile(False if quiet else None)
+  progress = progress_of(values)
+  run = Run(solver, [], Path(), target, math.inf, progress is False, Stopwatch(), table=False)
+  solver.compile(progress)
   if run.iterate(values.iterations):
     raise KeyboardInterrupt
   run.measure()
@@ -132,7 +128,6 @@ def _solution(
 
 
 def _text(value: Any) -> str:
-  """A value of a row in the file."""
   return f"{value:.6g}" * math.isfinite(value) if isinstance(value, float) else str(value)
 
 
@@ -154,11 +149,7 @@ def _append(file: Path, row: Mapping[str, Any]) -> None:
 
 
 def _read(file: Path, same: Mapping[str, str]) -> list[dict[str, str]]:
-  """The rows of the file, without one that a killed program left unfinished.
-
-  Raises:
-    ValueError: the file is no report, or one of other options.
-  """
+  """The rows of the file, without one that a killed program left unfinished; ValueError if it is another."""
   if not file.exists():
     return []
   text = file.read_text(encoding="utf-8", errors="replace")
@@ -181,7 +172,6 @@ def _read(file: Path, same: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def _tell(values: flags.FlagValues, file: Path, rows: Sequence[Mapping[str, str]], seconds: float) -> None:
-  """Prints the report, and writes the page."""
   boards = [row["board"] for row in rows]
   found = [
     {name: float(text or "nan") for name, text in row.items() if name not in ("board", *GIVEN)}

@@ -10,7 +10,18 @@ from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
-from ps_cfr_spiel.commands.flags import DTYPE, JSON, QUIET, RULE, SPOT, WALK, exploitability_facts, say
+from ps_cfr_spiel.commands.flags import (
+  DTYPE,
+  JSON,
+  QUIET,
+  RULE,
+  SPOT,
+  WALK,
+  action_numbers,
+  exploitability_facts,
+  progress_of,
+  say,
+)
 from ps_cfr_spiel.commands.user_input import load_game, make_folder, refuse
 from ps_cfr_spiel.reports import Stopwatch, report
 
@@ -69,14 +80,14 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   game = load_game(words, values)
   name = game.get_type().short_name
   folder = make_folder(values.output or f"runs/{name}-resolving")
-  stopwatch, quiet = Stopwatch(), values.quiet or values.json
+  stopwatch, progress = Stopwatch(), progress_of(values)
   with stopwatch:
     resolving = _searches(values, game)
-  if not quiet:
+  if progress is None:
     method = report({"method": resolving.description})
     print(resolving.tree.summary(), method, "", sep="\n", flush=True)
   with stopwatch:
-    policy = resolving.tabularise(progress=False if quiet else None)
+    policy = resolving.tabularise(progress)
   result = ps.evaluate_policy(game, policy)
   file = folder / "policy.npz"
   policy.save(file)
@@ -101,7 +112,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
 def _searches(values: flags.FlagValues, game: pyspiel.Game) -> ps.ContinualResolving:
   """Continual re-solving as the flags describe it."""
   walk: dict[str, Any] = {name: values[name].value for name in ("dtype", "public_states", "limit", "memory")}
-  beyond, actions = _value_function(values, game), _actions(values.actions)
+  actions = None if values.actions is None else action_numbers("--actions", values.actions, "0,1,3")
+  beyond = _value_function(values, game)
   return ps.ContinualResolving(game, **_settings(values), value_function=beyond, actions=actions, **walk)
 
 
@@ -115,7 +127,6 @@ def _settings(values: flags.FlagValues) -> dict[str, Any]:
 
 
 def _lookahead(word: str | None) -> int | str | None:
-  """The value of --lookahead."""
   if word is None or word == ps.search.ROUND:
     return word
   if not word.isdecimal() or not int(word):
@@ -124,7 +135,6 @@ def _lookahead(word: str | None) -> int | str | None:
 
 
 def _value_function(values: flags.FlagValues, game: pyspiel.Game) -> ps.search.ValueFunction | None:
-  """The value function beyond the lookahead."""
   if values["values"].present:
     from ps_cfr_spiel import learning  # needs the extra
 
@@ -132,19 +142,6 @@ def _value_function(values: flags.FlagValues, game: pyspiel.Game) -> ps.search.V
     return learning.LearnedValues.pretrained(game) if file == PRETRAINED else learning.load_values(file)
   ahead = _settings(values).get("lookahead")
   return None if ahead is None else ps.search.CFRValues(values.value_iterations or 20)
-
-
-def _actions(words: Sequence[str] | None) -> list[int] | None:
-  """The numbers of --actions."""
-  if words is None:
-    return None
-  try:
-    return [int(word) for word in words]
-  except ValueError:
-    wrong = ",".join(words)
-    raise ValueError(
-      f"--actions must be OpenSpiel's numbers of actions, such as 0,1,3; got {wrong}."
-    ) from None
 
 
 COMMAND = Command(

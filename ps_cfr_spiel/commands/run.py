@@ -21,36 +21,20 @@ RUN, POINTS, CURVE, STRATEGY = "run.npz", "exploitability.csv", "exploitability.
 
 @dataclasses.dataclass
 class Run:
-  """A solver at work.
-
-  Attributes:
-    solver: the solver.
-    points: the measurements so far, in order, with those of the resumed run.
-    folder: for the results.
-    target: exploitability at which to stop, in the game's unit; minus infinity for never.
-    checkpoint_seconds: least time between two saves.
-    quiet: no progress bar and no table.
-    building: time to build and compile.
-    table: print each row of measurements.
-    start: the solver's iteration at the beginning.
-    earlier_seconds: time of the iterations before.
-    iterating: time of the iterations of this run.
-    measuring: time of its measurements.
-    saving: time of its checkpoints.
-  """
+  """A solver at work."""
 
   solver: ps.solvers.ExactSolver
-  points: list[ps.evaluation.Point]
-  folder: Path
-  target: float
-  checkpoint_seconds: float
-  quiet: bool
-  building: Stopwatch
-  table: bool = True
+  points: list[ps.evaluation.Point]  # so far, in order, with those of the resumed run
+  folder: Path  # for the results
+  target: float  # exploitability at which to stop, in the game's unit; minus infinity for never
+  checkpoint_seconds: float  # least time between two saves
+  quiet: bool  # no progress bar and no table
+  building: Stopwatch  # time to build and compile
+  table: bool = True  # print each row of measurements
 
   def __post_init__(self):
     self.start = self.solver.iteration
-    self.earlier_seconds = self.points[-1].seconds if self.points else 0.0
+    self.earlier_seconds = self.points[-1].seconds if self.points else 0.0  # of the iterations before
     self.iterating, self.measuring, self.saving = (Stopwatch(self.solver.clock) for _ in range(3))
 
   @property
@@ -89,8 +73,7 @@ class Run:
   def iterate(self, iterations: int) -> bool:
     """Runs until the end, the target or Ctrl-C, and measures on the way, ever more rarely.
 
-    Returns:
-      Whether the watching process has asked this one to stop.
+    Returns whether the watching process has asked this one to stop.
     """
     solver, end = self.solver, self.start + iterations
     clock = solver.clock  # which all processes of a run share
@@ -167,16 +150,13 @@ class Run:
     """The result for people."""
     game, values, look = self.solver.game, {}, {}
     if self.solver.evaluable:
-      last, command = (
-        self.points[-1],
-        "show" if isinstance(self.solver, ps.solvers.TreeSolver) else "evaluate",
-      )
+      last, walked = self.points[-1], isinstance(self.solver, ps.solvers.TreeSolver)
       values = {
         **ps.views.value_lines(last.value, game),
         "exploitability": ps.views.with_unit(last.exploitability, game),
         **general_sum_lines(self.solver.evaluation()),
       }
-      look = {"look at it": f"ps-cfr-spiel {command} {self.file}"}
+      look = {"look at it": f"ps-cfr-spiel {'show' if walked else 'evaluate'} {self.file}"}
     return {
       **values,
       **({"abstraction": self.abstraction.size} if self.abstraction else {}),

@@ -64,7 +64,10 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   drawn = drawing(values.png)
   policy = load_saved_policy(words[0], values.limit)
   if values.part or values.save:
-    return _save_part(values, policy)
+    if not (values.part and values.save):
+      raise ValueError("--part and --save belong together: --part='check, check ...' --save=part.npz.")
+    policy.save(values.save, values.part)
+    return say(values, {"game": policy.labels.game, "strategy": origin(policy), "saved": values.save})
   if values.csv or values.json:
     return _export(values, policy)
   print(f"{ps.views.game_text(policy.game)}\n{origin(policy)}\n\n{_text(values, policy)}")
@@ -85,21 +88,11 @@ def _export(values: flags.FlagValues, policy: ps.TreePolicy) -> None:
     say(values, {**facts, "rows": policy.to_rows(wanted)})
 
 
-def _save_part(values: flags.FlagValues, policy: ps.TreePolicy) -> None:
-  """Writes a part of the strategy to a file."""
-  if not (values.part and values.save):
-    raise ValueError("--part and --save belong together: --part='check, check ...' --save=part.npz.")
-  policy.save(values.save, values.part)
-  say(values, {"game": policy.labels.game, "strategy": origin(policy), "saved": values.save})
-
-
 def _place(values: flags.FlagValues, policy: ps.TreePolicy) -> ps.views.Spot:
-  """The spot that --at or --history names."""
   return ps.views.spot_after(policy, values.history) if values.history else ps.views.spot(policy, values.at)
 
 
 def _text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
-  """What is printed."""
   placed = values.at or values.history
   if policy.game.get_type().short_name == "glasses" and (values.at or values.png) and "#" not in values.at:
     return _belief_text(values, policy)
@@ -114,7 +107,6 @@ def _text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
 
 
 def _draw(pictures: ModuleType, file: Path, policy: ps.TreePolicy, values: flags.FlagValues) -> None:
-  """Draws what was printed."""
   if policy.game.get_type().short_name == "glasses":
     figure = pictures.glasses_position(ps.views.glasses.after(policy.game, values.at), policy)
   elif ps.views.chance_moves(policy, values.at):
@@ -126,7 +118,6 @@ def _draw(pictures: ModuleType, file: Path, policy: ps.TreePolicy, values: flags
 
 
 def _spot_text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
-  """What is printed about a public state."""
   if not values.history and (spots := ps.views.chance_moves(policy, values.at)):
     return ps.views.charts.moves_text(spots, {move: _worth(values, policy, at) for move, at in spots.items()})
   here = _place(values, policy)
@@ -158,7 +149,6 @@ def _worth(values: flags.FlagValues, policy: ps.TreePolicy, here: ps.views.Spot)
 
 
 def _belief_text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
-  """What is printed about a position of glasses."""
   state = ps.views.glasses.after(policy.game, values.at)
   belief = ps.views.glasses.evader_belief(state, policy)
   lines = [state.observation_string(ps.views.glasses.CHASER), "", "Where the chaser thinks the evader is:"]

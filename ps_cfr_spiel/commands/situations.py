@@ -11,7 +11,7 @@ from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Flag, group
-from ps_cfr_spiel.commands.flags import say
+from ps_cfr_spiel.commands.flags import progress_of, say
 from ps_cfr_spiel.commands.user_input import given, make_folder
 from ps_cfr_spiel.reports import Stopwatch
 
@@ -40,7 +40,6 @@ def solve_list(values: flags.FlagValues, words: Sequence[str]) -> None:
   situations, ranges = ps.batches.read_list(path)
   folder = make_folder(values.output or f"runs/{path.stem}")
   solutions, seconds = solve(values, situations, folder, {name: values[name].value for name in METHOD})
-  # of files that were there and are damaged
   ps.batches.write_list(folder / TABLE, situations, ranges, solutions)
   shares = [100 * s.exploitability / river.pot for s, river in zip(solutions, situations, strict=True)]
   facts = {
@@ -62,9 +61,8 @@ def solve(
   values: flags.FlagValues, situations: Sequence[Any], folder: Path, options: dict[str, Any]
 ) -> tuple[ps.batches.Solutions, float]:
   """The solutions, in files of a folder, and the seconds of the call."""
-  progress = False if values.quiet or values.json else None
   ps.device.use_cores(values.cores)
-  options = {**options, "chunk": values.chunk, "output": folder, "progress": progress}
+  options = {**options, "chunk": values.chunk, "output": folder, "progress": progress_of(values)}
   with Stopwatch() as stopwatch:
     solutions = ps.batches.solve_batch(situations, **options)
   return solutions, stopwatch.seconds

@@ -11,21 +11,12 @@ from absl import flags
 import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import check_seconds, check_target
+from ps_cfr_spiel.commands import user_input
 from ps_cfr_spiel.commands.command import INTERRUPTED, USER_ERROR, Command, Flag
 from ps_cfr_spiel.commands.flags import JSON, QUIET, SPOT, TREE, join_others, say
 from ps_cfr_spiel.commands.methods import FIXED, METHOD_FLAGS, new_solver
 from ps_cfr_spiel.commands.run import POINTS, RUN, Run
 from ps_cfr_spiel.commands.situations import SHARING, solve_list
-from ps_cfr_spiel.commands.user_input import (
-  SPOT_FLAGS,
-  default_folders,
-  load_game,
-  make_folder,
-  pictures_if,
-  refuse,
-  refuse_fixed,
-  results_folder,
-)
 from ps_cfr_spiel.reports import Stopwatch, report
 
 # fmt: off
@@ -57,8 +48,8 @@ FLAGS = (
 def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if values.situations is not None:
     return solve_list(values, words)
-  refuse(values, ("cores", "chunk"), "belongs to --situations")
-  pictures = pictures_if(values.plot)
+  user_input.refuse(values, ("cores", "chunk"), "belongs to --situations")
+  pictures = user_input.pictures_if(values.plot)
   if values.processes is not None and values.coordinator is None and values.process is None:
     return _together(values, words)
   ps.device.exit_with_parent()
@@ -105,12 +96,12 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
   if values.resume is not None:
     points = ps.evaluation.read_points(Path(values.resume).with_name(POINTS), solver.iteration)
   quiet = values.quiet or values.json or not ps.device.is_first_process()
-  folder = results_folder(values, solver, RUN)
+  folder = user_input.results_folder(values, solver, RUN)
   return Run(solver, points, folder, target, values.checkpoint_seconds, quiet, building)
 
 
 def _resumed(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.ExactSolver:
-  refuse_fixed(values, words, (*FIXED, *SPOT_FLAGS))
+  user_input.refuse_fixed(values, words, (*FIXED, *user_input.SPOT_FLAGS))
   with ps.compiler.quiet_stderr():
     allowed = {"limit": values.limit} if values["limit"].present else {}
     kept = {"cache": values.tree_cache} if values.tree_cache else {}
@@ -121,7 +112,6 @@ def _resumed(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exact
 
 
 def _shares(values: flags.FlagValues) -> bool:
-  """Whether the command's solver can share its run with other processes."""
   if values.resume is None:
     return values.solver == "hierarchical"
   return ps.solvers.kind_in(storage.read(values.resume), ps.solvers.Solver).shared
@@ -133,10 +123,12 @@ def _together(values: flags.FlagValues, words: Sequence[str]) -> int:
     method = values.resume or f"--solver={values.solver}"
     raise ValueError(f"--processes={values.processes}: {method} runs in one process.")
   if (resumed := values.resume) is not None or values.output is not None:
-    folder = make_folder(values.output or Path(str(resumed)).parent)
+    folder = user_input.make_folder(values.output or Path(str(resumed)).parent)
   else:
-    free = (f for f in default_folders(load_game(words, values)) if not (f / RUN).exists())
-    folder = make_folder(next(free))
+    free = (
+      f for f in user_input.default_folders(user_input.load_game(words, values)) if not (f / RUN).exists()
+    )
+    folder = user_input.make_folder(next(free))
   given = {flag.name: flag for flag in (values[x] for x in values) if flag.present}  # not by its letter
   again = [flag.serialize() for x, flag in given.items() if x not in ("processes", "output")]
   program = [sys.executable, "-m", "ps_cfr_spiel", "solve", *words, *again, f"--output={folder}"]

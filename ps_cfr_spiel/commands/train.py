@@ -103,7 +103,11 @@ FLAGS = (
 def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if values.method == SEARCH and values.resume is None:
     return _search(values, words)
-  solver = _resumed(values, words) if values.resume is not None else _new(values, words)
+  if values.resume is not None:
+    refuse_fixed(values, words, _FIXED)
+    solver, rows = _load(values.resume), None
+  else:
+    solver, rows = _new(values, words), []
   folder = results_folder(values, solver, RUN)
   end = solver.end_of(values.iterations)
   check_seconds("--checkpoint_seconds", values.checkpoint_seconds)
@@ -113,9 +117,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if not quiet:
     print(report({"game": solver.game, "method": solver.description}) + "\n")
     print(_head(opponents), flush=True)
-  rows = (
-    ps.evaluation.read_table(folder / MARKS, solver.iteration, _parsed) if values.resume is not None else []
-  )
+  rows = ps.evaluation.read_table(folder / MARKS, solver.iteration, _parsed) if rows is None else rows
   try:
     scores = _learn(solver, values, end, folder, rows, opponents)
   except ps.solvers.LimitReachedError as error:
@@ -166,13 +168,7 @@ def _search(values: flags.FlagValues, words: Sequence[str]) -> None:
   say(values, {**found, "standard_error": result.standard_error}, {"the search": result})
 
 
-def _resumed(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.SimulatedSolver:
-  refuse_fixed(values, words, _FIXED)
-  return _load(values.resume)
-
-
 def _load(path: str) -> ps.solvers.SimulatedSolver:
-  """The run in a file of this command."""
   solver = ps.load_solver(path)
   if not isinstance(solver, ps.solvers.SimulatedSolver):
     raise ValueError(f"{path} is not a run of the command train.")
@@ -180,7 +176,6 @@ def _load(path: str) -> ps.solvers.SimulatedSolver:
 
 
 def _opponents(solver: ps.solvers.SimulatedSolver) -> dict[str, str | ps.solvers.SimulatedPolicy]:
-  """The opponents of the matches, by name."""
   if (agent := solver.against) is not None:
     return {"agent": agent}
   names = ONLY_IN_CHEAT if solver.game.get_type().short_name == "cheat" else ("random",)

@@ -12,7 +12,7 @@ import shlex
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -527,12 +527,6 @@ def _ratio(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
   return np.divide(values, weight, out=np.full_like(values, np.nan), where=weight > 0)
 
 
-def _lines(stream: Any) -> Iterator[str]:
-  """The client's lines, each as soon as it has come."""
-  while line := stream.readline():
-    yield line.strip()
-
-
 def _run(values: flags.FlagValues, words: Sequence[str]) -> None:
   if words:
     raise ValueError("upi takes no arguments: its commands come by stdin.")
@@ -545,9 +539,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> None:
 
   write(f"ps_cfr_spiel {__version__}\nPublic-state CFR, spoken to as PioSOLVER\nregistered to everyone\n")
   session = _Session(write)
-  for line in _lines(sys.stdin):
-    if not session.answer(line):
-      break
+  while (line := sys.stdin.readline()) and session.answer(line.strip()):
+    pass
 
 
 COMMAND = Command(

@@ -28,11 +28,9 @@ SPOT_FLAGS = ("board", "pot", "stack", "bets", "ranges")
 
 
 def load_game(words: Sequence[str], values: flags.FlagValues | None = None) -> pyspiel.Game:
-  """The game that a command line names.
+  """The game that a command line names; without words the default one.
 
-  Args:
-    words: without a game's name, the default one.
-    values: of a command whose flags may describe a spot of hold'em instead.
+  `values` are those of a command whose flags may describe a spot of hold'em instead.
   """
   if len(words) > 1:
     raise ValueError(f"Expected one game, got {' and '.join(map(repr, words))}; put a game in quotes.")
@@ -152,9 +150,8 @@ def make_folder(folder: str | Path, make: Callable[[Path], Path] = storage.make_
 def results_folder(values: flags.FlagValues, solver: ps.Solver, file: str) -> Path:
   """The folder for a run's `file`: that of --output or --resume, else the first of `default_folders`.
 
-  Raises:
-    ValueError: the folder of --output or --resume holds a run of another game or other options, or another
-      process writes to it.
+  ValueError if the folder of --output or --resume holds a run of another game or other options, or another
+  process writes to it.
   """
   resumed = values.resume and Path(values.resume)
   if values.output is not None or resumed:

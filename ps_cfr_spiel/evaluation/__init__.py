@@ -13,7 +13,7 @@ from ps_cfr_spiel.evaluation.local_best_response import (
   LocalBestResponseBot,
   local_best_response,
 )
-from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, Score, evaluate_match, standard_error
+from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, Score, evaluate_match
 from ps_cfr_spiel.evaluation.matches import BOTS, GAMES_OF_BOTS, HABITS, Habit, Player, each_game
 from ps_cfr_spiel.evaluation.points import (
   Point,

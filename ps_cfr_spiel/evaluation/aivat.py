@@ -50,17 +50,11 @@ class Choice(NamedTuple):
 
 
 class Game(NamedTuple):
-  """A game as estimators see it.
+  """A game as estimators see it."""
 
-  Attributes:
-    actions: OpenSpiel actions from the start to the end, chance's too.
-    choices: the opponent's.
-    utility: to the agent.
-  """
-
-  actions: Sequence[int]
-  choices: Sequence[Choice]
-  utility: float
+  actions: Sequence[int]  #: OpenSpiel actions from the start to the end, chance's too
+  choices: Sequence[Choice]  #: the opponent's
+  utility: float  #: to the agent
 
 
 # The agent's expected utility by a game of one seat; ValueError if the agent cannot have played it.
@@ -73,16 +67,12 @@ def chips(game: Game) -> float:
 
 
 class Sequences:
-  """The worth of the opponent's sequences to an agent, and their probabilities without the opponent.
-
-  Attributes:
-    opponent: their seat.
-    weight: [rows, H] for each block: probability that chance and the agent play to an infostate.
-  """
+  """The worth of the opponent's sequences to an agent, and their probabilities without the opponent."""
 
   def __init__(self, tree: PublicTree, strategies: Strategies, agent: int):
     """Takes strategies of both players, and ignores the opponent's."""
-    self.opponent = 1 - agent
+    self.opponent = 1 - agent  #: their seat
+    #: [rows, H] for each block: probability that chance and the agent play to an infostate.
     self.weight = [np.zeros((n, h)) for _, n, h in tree.players[self.opponent].block_shapes]
     for decision, reach in zip(tree.names.decisions, reaches(tree.names, strategies), strict=True):
       if decision.player == self.opponent:
@@ -94,8 +84,7 @@ class Sequences:
   def push(self, rows: Sequence[np.ndarray], leaves: bool) -> tuple[list[np.ndarray], float]:
     """Adds [rows, H] of infostates, and the opponent's leaf values, up in the sequences before them.
 
-    Returns:
-      [A, rows, H] for each block, and the sum at the empty sequences.
+    Returns [A, rows, H] for each block, and the sum at the empty sequences.
     """
     with precision("float64"):
       below = self._leaves if leaves else [0 * values for values in self._leaves]
@@ -132,7 +121,6 @@ class Imaginary:
   """
 
   def __init__(self, sequences: Sequences):
-    """Divides the worth of the ends of games by their probability."""
     values, root = sequences.push([0 * w for w in sequences.weight], leaves=True)
     later, first = sequences.push(sequences.weight, leaves=False)
     self._start = (-root, 1 - first)

@@ -36,17 +36,11 @@ THEIRS: Mapping[str, Callable[..., Any]] = {
 
 
 class Run(NamedTuple):
-  """A solver at work.
+  """A solver at work."""
 
-  Attributes:
-    setup_seconds: time to build and compile, before the first iteration of the first run.
-    points: measurements of the first run, in order.
-    repeats: those of each further run.
-  """
-
-  setup_seconds: float
-  points: tuple[Point, ...]
-  repeats: tuple[tuple[Point, ...], ...] = ()
+  setup_seconds: float  #: time to build and compile, before the first iteration of the first run
+  points: tuple[Point, ...]  #: measurements of the first run, in order
+  repeats: tuple[tuple[Point, ...], ...] = ()  #: those of each further run
 
   @property
   def by_seed(self) -> tuple[tuple[Point, ...], ...]:
@@ -122,7 +116,7 @@ def compare(
   progress: bool | None = None,
   seeds: int = 1,
 ) -> dict[str, Run]:
-  """Runs several solvers on a game, one after the other.
+  """Runs several solvers on a game, one after the other; ValueError for a wrong argument or game.
 
   Args:
     game: from `pyspiel.load_game`, small enough to enumerate.
@@ -131,9 +125,6 @@ def compare(
       `seed` gets the number of the run.
     progress: show a progress bar, a step for each run; None: after two seconds.
     seeds: runs of each solver. Solvers that draw differ in all numbers, the others in seconds alone.
-
-  Raises:
-    ValueError: seconds is not positive, seeds is not a number of at least 1, or the game cannot be compiled.
   """
   if not seconds > 0:
     raise ValueError(f"seconds must be positive, got {seconds!r}.")

@@ -23,23 +23,16 @@ from ps_cfr_spiel.tree import CHANCE
 # Ways in which cards may come, all of which are looked at; of more than these some are drawn.
 MOST_BOARDS, SOME_BOARDS = 1_500, 300
 
-Answers = Callable[
-  [int, tuple[int, ...]], np.ndarray
-]  # line, board -> [A, H], as `HierarchicalPolicy.for_hands`
+# From a line and a board to [A, H], as `HierarchicalPolicy.for_hands`.
+Answers = Callable[[int, tuple[int, ...]], np.ndarray]
 
 
 class SampledResponse(NamedTuple):
-  """The gain of a local best response, in the game's utility a hand.
+  """The gain of a local best response, in the game's utility a hand."""
 
-  Attributes:
-    mean: over both seats: a lower bound on the exploitability, up to its error.
-    error: the standard error of the mean.
-    wins: float64[hands], of each hand.
-  """
-
-  mean: float
-  error: float
-  wins: np.ndarray
+  mean: float  #: over both seats: a lower bound on the exploitability, up to its error
+  error: float  #: the standard error of the mean
+  wins: np.ndarray  #: float64[hands], of each hand
 
 
 def sampled_response(
@@ -51,15 +44,8 @@ def sampled_response(
 ) -> SampledResponse:
   """Plays hands of a local best response against a policy, seat after seat.
 
-  Args:
-    game: `universal_poker` for two with public cards, or `leduc_poker`.
-    answers: the policy, such as `HierarchicalPolicy.for_hands`.
-    hands: their number, at least 2.
-    seed: of the random numbers.
-    progress: as in `reports.progress_bar`.
-
-  Raises:
-    ValueError: an argument is not one of the allowed, or the game is not one of dealt cards.
+  The game is `universal_poker` for two with public cards, or `leduc_poker`; `answers` is the policy, such as
+  `HierarchicalPolicy.for_hands`; there are at least 2 `hands`. ValueError for a wrong argument or game.
   """
   table, generator = _Table(DealtGame.of(game)), np.random.default_rng(check_integer("seed", seed, 0))
   bar = progress_bar(progress, iterable=range(check_count("hands", hands, 2)), unit="hand", desc="Responding")
@@ -129,7 +115,6 @@ class _Table:
     chances: "Chances",
     answers: Answers,
   ) -> int:
-    """The line after the searcher's action."""
     form, found = self.game.form, {}
     for after in self.children[line]:
       if form.action[after] == betting.FOLD and not self.children[after]:
@@ -138,28 +123,21 @@ class _Table:
         found[after] = self.down[after] * chances.lead(reach)
       else:
         fold = self._by(after, betting.FOLD)
-        folding = (
-          answers(after, board)[self.children[after].index(fold)] if fold >= 0 else np.zeros_like(reach)
-        )
-        left = reach * (1 - folding)
+        left, won = reach, 0.0
+        if fold >= 0:
+          left = reach * (1 - answers(after, board)[self.children[after].index(fold)])
+          won = form.constant[fold] * (1 - 2 * seat)
         share = left.sum() / reach.sum()
-        won = form.constant[fold] * (1 - 2 * seat) if fold >= 0 else 0.0
-        found[after] = (1 - share) * won + (
-          share * self.down[after] * chances.lead(left) if share > 0 else 0.0
-        )
+        called = share * self.down[after] * chances.lead(left) if share > 0 else 0.0
+        found[after] = (1 - share) * won + called
     return max(found, key=lambda after: found[after])
 
 
 class Chances(NamedTuple):
-  """How the searcher's hand does over the cards that may come.
+  """How the searcher's hand does over the cards that may come."""
 
-  Attributes:
-    ahead: [H], how often it wins against each hand, less how often it loses.
-    times: [H], how often the other hand can be there.
-  """
-
-  ahead: np.ndarray
-  times: np.ndarray
+  ahead: np.ndarray  #: [H], how often it wins against each hand, less how often it loses
+  times: np.ndarray  #: [H], how often the other hand can be there
 
   def lead(self, reach: np.ndarray) -> float:
     """The probability to win, less that to lose, against a range."""

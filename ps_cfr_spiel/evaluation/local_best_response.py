@@ -19,15 +19,10 @@ from ps_cfr_spiel.solvers import SolvingBot
 
 
 class LocalBestResponse(NamedTuple):
-  """The gains of local best responses.
+  """The gains of local best responses."""
 
-  Attributes:
-    values: to player 0, and to player 1, when they respond to the other's policy.
-    policy: the responses of both, each to the policy of the other.
-  """
-
-  values: tuple[float, float]
-  policy: TreePolicy
+  values: tuple[float, float]  #: to player 0, and to player 1, when they respond to the other's policy
+  policy: TreePolicy  #: the responses of both, each to the policy of the other
 
   @property
   def exploitability(self) -> float:
@@ -58,12 +53,8 @@ def local_best_response(
       both players. By default "call" where the game's moves have these names, else "uniform".
     **options: of `build_tree`.
 
-  Returns:
-    The values, and the responses as a policy.
-
-  Raises:
-    ValueError: an argument is not one of the allowed, or the game has no public states.
-    TypeError: `policy` or `rollout` is not a policy.
+  ValueError for a wrong argument, or a game without public states; TypeError if `policy` or `rollout` is not
+  a policy.
   """
   search = LocalSearch.of(game, actions, depth, rollout, **options)
   strategies = strategies_of(search.tree, game, policy)

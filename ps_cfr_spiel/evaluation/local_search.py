@@ -44,26 +44,17 @@ Tables = tuple[Table, Table]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LocalSearch:
-  """The part of all searches of a game that does not depend on the opponent.
+  """The part of all searches of a game that does not depend on the opponent."""
 
-  Attributes:
-    tree: the compiled game.
-    levels: for each player its public states, by own decisions above.
-    depth: own decisions that a search looks at; more than all of them if there is no limit.
-    allowed: for each player bool[A, rows, 1] for each block, the searcher's allowed actions.
-    rollout: for each player [A, rows, H] for each block.
-    kept: for each player bool[A, rows, 1] for each block: actions that count as such in the opponent's last
-      answer that a search looks at; the others count as the rollout.
-    options: of `build_tree`.
-  """
-
-  tree: PublicTree
-  levels: tuple[Levels, Levels]
-  depth: int
-  allowed: Tables
-  rollout: Tables
+  tree: PublicTree  #: the compiled game
+  levels: tuple[Levels, Levels]  #: for each player its public states, by own decisions above
+  depth: int  #: own decisions that a search looks at; more than all of them if there is no limit
+  allowed: Tables  #: for each player bool[A, rows, 1] for each block, the searcher's allowed actions
+  rollout: Tables  #: for each player [A, rows, H] for each block
+  #: for each player bool[A, rows, 1] for each block: actions that count as such in the opponent's last answer
+  #: that a search looks at; the others count as the rollout.
   kept: Tables
-  options: dict[str, Any]
+  options: dict[str, Any]  #: of `build_tree`
 
   @classmethod
   def of(cls, game: pyspiel.Game, actions: Actions, depth: int | None, rollout: Any, **options: Any):
@@ -117,10 +108,9 @@ class LocalSearch:
 
   def _opponent(self, opponent: int, strategy: Sequence[np.ndarray], ahead: int) -> Table:
     """The opponent's strategy in searches that look at the searcher's decisions before number `ahead`."""
-    mixed, rollout, kept = [], self.rollout[opponent], self.kept[opponent]
-    for own, after, keep, above in zip(
-      strategy, rollout, kept, self._above[opponent][1 - opponent], strict=True
-    ):
+    mixed, aboves = [], self._above[opponent][1 - opponent]
+    blocks = zip(strategy, self.rollout[opponent], self.kept[opponent], aboves, strict=True)
+    for own, after, keep, above in blocks:
       answer = own * keep
       answer = answer + (1 - answer.sum(0)) * after
       row = above[:, None]  # for all types
@@ -130,11 +120,8 @@ class LocalSearch:
   def asked(self, decision: Decision) -> list[Decision]:
     """The opponent's rows that a search from one of the searcher's needs: on the way to it, and answers."""
     labels, above = self.tree.names, self.levels[decision.player].level
-    states, here, last = (
-      labels.public_states,
-      decision.public_state,
-      above[decision.public_state] + self.depth,
-    )
+    states, here = labels.public_states, decision.public_state
+    last = above[here] + self.depth
     below, wanted = [here], []
     while below:
       near = [child for child in labels.children[below.pop()] if above[child] <= last]

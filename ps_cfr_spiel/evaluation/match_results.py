@@ -23,33 +23,33 @@ METHODS = ("chips", "mivat", "imaginary", "aivat")
 
 
 class Played(NamedTuple):
-  """A game that was played to its end.
+  """A game that was played to its end."""
 
-  Attributes:
-    seat: of the agent, 0 or 1.
-    actions: OpenSpiel actions from the start, those of chance among them: `state.history()`.
-    deal: a common number of games with the same luck, such as mirrored ones; None for a game by itself.
-  """
-
-  seat: int
+  seat: int  #: of the agent, 0 or 1
+  #: OpenSpiel actions from the start, those of chance among them: `state.history()`.
   actions: tuple[int, ...]
+  #: a common number of games with the same luck, such as mirrored ones; None for a game by itself.
   deal: int | None = None
 
 
 class MatchResult(NamedTuple):
-  """The result of an agent in a match.
+  """The result of an agent in a match."""
 
-  Attributes:
-    values: float64[games], the worth of each game to the agent, in the game's utility.
-    standard_error: of their mean; games of one deal count as one observation. nan if there is only one.
-    score: numbers of games that the agent won, drew and lost.
-    method: of `METHODS`.
-  """
-
-  values: np.ndarray
+  values: np.ndarray  #: float64[games], the worth of each game to the agent, in the game's utility
+  #: of their mean; games of one deal count as one observation. nan if there is only one.
   standard_error: float
-  score: "Score"
-  method: str
+  score: "Score"  #: numbers of games that the agent won, drew and lost
+  method: str  #: of `METHODS`
+
+  @classmethod
+  def of(
+    cls, worth: Sequence[float], utilities: Sequence[float], deals: Sequence[Any], method: str
+  ) -> "MatchResult":
+    """The result of games with these values, utilities to the agent and deals (`Played.deal`)."""
+    signs = np.sign(utilities)
+    score = Score(*(int((signs == sign).sum()) for sign in (1, 0, -1)))
+    groups = [("alone", n) if deal is None else deal for n, deal in enumerate(deals)]
+    return cls(np.array(worth), standard_error(worth, groups), score, method)
 
   @property
   def mean(self) -> float:
@@ -71,7 +71,6 @@ class Score(NamedTuple):
 
   @property
   def games(self) -> int:
-    """Number of games."""
     return self.wins + self.draws + self.losses
 
   @property
@@ -125,13 +124,8 @@ def evaluate_match(
       with an agent, "chips" without. In `holdem` "mivat" needs no agent, and "aivat" averages over nothing.
     **options: of `build_tree`.
 
-  Returns:
-    The result.
-
-  Raises:
-    ValueError: an argument is not one of the allowed, or a game is not over or cannot have been played, or
-      the function `values` does not return a number.
-    TypeError: `game`, `agent` or `values` is of another kind.
+  ValueError for a wrong argument, a game that is not over or cannot have been played, or `values` that are
+  not numbers; TypeError if `game`, `agent` or `values` is of another kind.
   """
   check_is_game(game)
   usual = "chips" if agent is None else "aivat"
@@ -145,9 +139,7 @@ def evaluate_match(
   if not played:
     raise ValueError("There are no games to evaluate.")
   for number, record in enumerate(played):
-    if not (
-      isinstance(record, Played) and isinstance(record.actions, Sequence) and _is_hashable(record.deal)
-    ):
+    if not (isinstance(record, Played) and isinstance(record.actions, Sequence) and _hashable(record.deal)):
       raise ValueError(f"Game {number}: expected Played(seat, actions, deal), got {record!r}.")
   estimators: dict[int, aivat.Estimator] = {}
   tree = None
@@ -166,22 +158,18 @@ def evaluate_match(
     for number, record in enumerate(played):
       seat = check_player(record.seat)
       if seat not in estimators:
-        estimators[seat] = (
-          aivat.chips if tree is None else _estimator(game, tree, agent, values, method, seat)
-        )
+        made = None if tree is None else _estimator(game, tree, agent, values, method, seat)
+        estimators[seat] = made or aivat.chips
       try:
         seen = _replay(game, tree, seat, record.actions)
         worth.append(estimators[seat](seen))
       except ValueError as error:
         raise ValueError(f"Game {number} ({list(record.actions)}): {error}.") from error
       utilities.append(seen.utility)
-  signs = np.sign(utilities)
-  score = Score(*(int((signs == sign).sum()) for sign in (1, 0, -1)))
-  deals = [("alone", n) if record.deal is None else record.deal for n, record in enumerate(played)]
-  return MatchResult(np.array(worth), standard_error(worth, deals), score, method)
+  return MatchResult.of(worth, utilities, [record.deal for record in played], method)
 
 
-def _is_hashable(value: Any) -> bool:
+def _hashable(value: Any) -> bool:
   try:
     hash(value)
   except TypeError:

@@ -27,7 +27,6 @@ class PolicyBot(openspiel_bots.PolicyBot):
   """OpenSpiel's bot that plays a policy, which would give up (-1) if action 0 is the only one."""
 
   def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
-    """The probabilities of the actions, and one drawn by them."""
     policy = self._policy.action_probabilities(state, self._player_id)
     return list(policy.items()), int(self._rng.choice(list(policy), p=list(policy.values())))
 
@@ -44,7 +43,6 @@ class Habit(openspiel_policy.Policy):
     self._habit = check_option("habit", habit, HABITS)
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """The habit's action, with probability 1."""
     legal = state.legal_actions()
     if self._habit == "fold" and betting.FOLD in legal:
       return {betting.FOLD: 1.0}
@@ -73,18 +71,10 @@ def play_games(
   seed: int = 0,
   mirrored: bool = False,
 ) -> list[Played]:
-  """Plays and records games of two players, who change seats after each.
+  """Plays and records games of two players, who change seats after each; `first` is the agent of the records.
 
-  Args:
-    game: any sequential two-player game.
-    first: the agent of the records.
-    second: the other.
-    games: number of games, at least 1.
-    seed: of chance.
-    mirrored: deal every two games alike, so that each player has the other's luck once.
-
-  Raises:
-    ValueError: `games` is not positive.
+  The game is any sequential one for two; `seed` is that of chance; `mirrored` deals every two games alike, so
+  that each player has the other's luck once. ValueError unless `games` is positive.
   """
   if games < 1:
     raise ValueError(f"games must be at least 1, got {games!r}.")
@@ -148,19 +138,11 @@ def play(
   seed: int = 0,
   output: TextIO | None = None,
 ) -> pyspiel.State:
-  """Lets a person play a game once, typing moves, or shows a game with moves that are given.
+  """Lets a person play a sequential game once, typing moves, or shows a game with moves that are given.
 
-  Args:
-    game: any sequential game with observation and information state strings.
-    opponent: of `player`.
-    moves: the person's lines, names or numbers of actions; at their end the person quits. By default they
-      are asked for.
-    seat: the person's.
-    seed: of chance.
-    output: file for the text; the standard output by default.
-
-  Returns:
-    The last state, terminal unless the person quit.
+  `moves` are the person's lines, names or numbers of actions, at whose end the person quits; by default they
+  are asked for. `seat` is the person's, `seed` that of chance, and `output` the file for the text, the
+  standard output by default. Returns the last state, terminal unless the person quit.
   """
   to, known = output or sys.stdout, None if moves is None else iter(moves)
 
@@ -177,7 +159,6 @@ def play(
 
 
 def _habit_bot(habit: str) -> Callable[[int, np.random.RandomState], pyspiel.Bot]:
-  """A maker of bots as in `BOTS`."""
   return lambda player, rng: PolicyBot(player, rng, Habit(habit))
 
 

@@ -12,19 +12,12 @@ Row = TypeVar("Row")
 
 
 class Point(NamedTuple):
-  """A measurement after some iterations; a line of exploitability.csv.
+  """A measurement after some iterations; a line of exploitability.csv."""
 
-  Attributes:
-    iteration: iterations done.
-    seconds: time they took, without compilation and evaluation.
-    exploitability: of the average strategy, in the game's utility.
-    value: of the average strategies to player 0, in the game's utility.
-  """
-
-  iteration: int
-  seconds: float
-  exploitability: float
-  value: float
+  iteration: int  #: iterations done
+  seconds: float  #: time they took, without compilation and evaluation
+  exploitability: float  #: of the average strategy, in the game's utility
+  value: float  #: of the average strategies to player 0, in the game's utility
 
 
 ROUNDING = 1e-3  # of measurements in float32

@@ -19,16 +19,11 @@ from ps_cfr_spiel.tree import evaluation
 
 
 class Runs(NamedTuple):
-  """Curves of many runs.
+  """Curves of many runs."""
 
-  Attributes:
-    iterations: int[M], the marks.
-    exploitability: float[R, M], of the average policies.
-    variance: float[R, M], of the sampled counterfactual values (`mccfr.variance`), or None.
-  """
-
-  iterations: np.ndarray
-  exploitability: np.ndarray
+  iterations: np.ndarray  #: int[M], the marks
+  exploitability: np.ndarray  #: float[R, M], of the average policies
+  #: float[R, M], of the sampled counterfactual values (`mccfr.variance`), or None.
   variance: np.ndarray | None
 
 
@@ -59,18 +54,9 @@ def sampling_runs(
 ) -> Runs:
   """Independent runs of a sampling solver side by side, in one jitted loop.
 
-  Args:
-    game: from `pyspiel.load_game`.
-    options: the solver's, but `seed`.
-    seeds: one for each run, whose result is that of the solver with this seed, up to rounding.
-    iterations: of each run.
-    marks: iterations of the measurements; by default 1, 2, 5, 10, ... and the last.
-    solver: the class of solvers.
-    with_variance: measure the variance too.
-
-  Raises:
-    ValueError: seeds repeat, marks do not ascend from 1 to `iterations`, or an option is wrong.
-    FloatingPointError: numbers leave the range of the solver's dtype.
+  `options` are those of the `solver` but `seed`; `seeds` has one for each run, whose result is that of the
+  solver with this seed, up to rounding. They are measured at `marks`, by default 1, 2, 5, 10, ... and the
+  last iteration. ValueError for a wrong argument; FloatingPointError if numbers leave the range of the dtype.
   """
   if not (isinstance(solver, type) and issubclass(solver, SamplingSolver)):
     raise ValueError(f"solver must be a class of sampling solvers, such as VRMCCFRSolver, got {solver!r}.")

@@ -26,21 +26,10 @@ def search_response(
 ) -> MatchResult:
   """The result of a searching opponent against a policy, over games with alternating seats.
 
-  Args:
-    game: any for two whose players move one after the other.
-    policy: an OpenSpiel policy of both players that answers at infostates.
-    games: their number, at least 1.
-    rollouts: plays of a decision, see `RolloutBot`.
-    seconds: time of a decision, likewise.
-    particles: the most hidden states, likewise.
-    seed: of all random numbers.
-
-  Returns:
-    The opponent's result: `.score` has its wins, `.mean` its utility, in expectation at most the mean of
-    both seats' best responses.
-
-  Raises:
-    ValueError: an argument is not one of the allowed, or the policy is of another game.
+  The game is any for two whose players move one after the other, `policy` an OpenSpiel policy of both players
+  that answers at infostates, and the rest as for `RolloutBot`. Of the opponent's result, `.score` has the
+  wins and `.mean` the utility, in expectation at most the mean of both seats' best responses. ValueError for
+  a wrong argument, or a policy of another game.
   """
   if game.num_players() != 2:
     raise ValueError(f"{game} has {game.num_players()} players; a searching response plays games for two.")

@@ -146,7 +146,6 @@ def find_actions(names: Mapping[int, str], text: str) -> list[int]:
 
 
 def _list(names: Mapping[int, str], output: TextIO, limit: int) -> None:
-  """Prints actions with their numbers in columns."""
   cells = [f"{action:>5} {grouped(name)}" for action, name in list(names.items())[:limit]]
   width = max(map(len, cells)) + 2
   columns = max(100 // width, 1)
@@ -158,6 +157,5 @@ def _list(names: Mapping[int, str], output: TextIO, limit: int) -> None:
 
 
 def _some(names, limit: int = 4) -> str:
-  """Some names for a message."""
   names = [grouped(name) for name in names]
   return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")

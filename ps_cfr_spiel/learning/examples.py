@@ -21,28 +21,17 @@ LARGEST = 1e15  # of values: float32 holds sums of their squares
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Examples:
-  """Solved situations of a game, n of them in K public states.
+  """Solved situations of a game, n of them in K public states."""
 
-  Attributes:
-    card: game, teacher, seed and so on; shards of one data set have the same.
-    public_states: int[K], ascending.
-    possible: for each player bool[K, M], see `places.Slots`.
-    place: int32[n], index of each example's public state.
-    ranges: for each player float32[n, M], of sum one.
-    values: for each player float32[n, M], counterfactual, for ranges of sum one.
-    draw: int32[n], the number of the draw; examples of one draw are not independent.
-  """
-
-  card: dict[str, Any]
-  public_states: np.ndarray
-  possible: Ranges
-  place: np.ndarray
-  ranges: Ranges
-  values: Ranges
-  draw: np.ndarray
+  card: dict[str, Any]  #: game, teacher, seed and so on; shards of one data set have the same
+  public_states: np.ndarray  #: int[K], ascending
+  possible: Ranges  #: for each player bool[K, M], see `places.Slots`
+  place: np.ndarray  #: int32[n], index of each example's public state
+  ranges: Ranges  #: for each player float32[n, M], of sum one
+  values: Ranges  #: for each player float32[n, M], counterfactual, for ranges of sum one
+  draw: np.ndarray  #: int32[n], the number of the draw; examples of one draw are not independent
 
   def __len__(self) -> int:
-    """The number of examples."""
     return len(self.place)
 
   def save(self, path: str | os.PathLike) -> None:
@@ -63,10 +52,8 @@ class Examples:
   def load(cls, *paths: str | os.PathLike) -> "Examples":
     """Read shards of one data set.
 
-    Raises:
-      OSError: a file cannot be read.
-      ValueError: a file is damaged or of another kind, holds invalid numbers, or is of another data set than
-        the first.
+    OSError if a file cannot be read; ValueError if it is damaged, of another kind or data set, or holds
+    invalid numbers.
     """
     return cls.join([cls._read(path) for path in paths])
 
@@ -114,8 +101,7 @@ class Examples:
   def mixed(cls, sets: Iterable["Examples"]) -> "Examples":
     """Join several data sets with different seeds and ranges; draws are renumbered.
 
-    Raises:
-      ValueError: there are no sets, or they differ in the game, public states or teacher.
+    ValueError without sets, or if they differ in the game, public states or teacher.
     """
     sets = cls._listed("sets", sets)
     first, numbered, draws = sets[0], [], 0

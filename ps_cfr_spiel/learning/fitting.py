@@ -12,34 +12,21 @@ from ps_cfr_spiel.tree import Array
 
 
 class Progress(NamedTuple):
-  """The errors of a network on examples that it was not trained on.
+  """The errors of a network on examples that it was not trained on."""
 
-  Attributes:
-    loss: mean Huber loss, of values in units of their size in each public state.
-    error: mean error of a value, as a share of the mean size of values.
-    total_error: the same for the sum of range times value, which unlike single values is continuous in the
-      ranges.
-  """
-
-  loss: float
-  error: float
+  loss: float  #: mean Huber loss, of values in units of their size in each public state
+  error: float  #: mean error of a value, as a share of the mean size of values
+  #: the same for the sum of range times value, which unlike single values is continuous in the ranges.
   total_error: float
 
 
 class Errors(NamedTuple):
-  """The errors of values [n, M] of both players, with weights.
+  """The errors of values [n, M] of both players, with weights."""
 
-  Attributes:
-    found: error of each value, in units of their size; 0 where the weight is 0.
-    values: the right values, in the same units.
-    weights: 1 or 0.
-    ranges: of sum one.
-  """
-
-  found: tuple[Array, Array]
-  values: tuple[Array, Array]
-  weights: tuple[Array, Array]
-  ranges: tuple[Array, Array]
+  found: tuple[Array, Array]  #: error of each value, in units of their size; 0 where the weight is 0
+  values: tuple[Array, Array]  #: the right values, in the same units
+  weights: tuple[Array, Array]  #: 1 or 0
+  ranges: tuple[Array, Array]  #: of sum one
 
 
 class Tensors(NamedTuple):

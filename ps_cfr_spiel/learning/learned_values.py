@@ -28,19 +28,13 @@ ROUNDING = 1e-6  # sizes below this share of the largest are rounding
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LearnedValues(NetworkValues):
-  """The learned values of a game: a `ValueFunction` for `ContinualResolving`.
-
-  Attributes:
-    scale: float32[K], the size of values in each public state.
-    public_states: int[K], the network's, ascending.
-  """
+  """The learned values of a game: a `ValueFunction` for `ContinualResolving`; `scale` is float32[K]."""
 
   FEATURES = "public states"
 
-  public_states: np.ndarray
+  public_states: np.ndarray  #: int[K], the network's, ascending
 
   def __repr__(self) -> str:
-    """The name in messages and cards of searches."""
     return f"LearnedValues({len(self.public_states)} public states of {self.card['game']})"
 
   def bind(
@@ -121,11 +115,7 @@ class LearnedValues(NetworkValues):
   def pretrained(cls, game: pyspiel.Game | str) -> "LearnedValues":
     """Load values that come with this package, of `benchmarks/papers/learned_values.py`; see their `card`.
 
-    Args:
-      game: the game or its name.
-
-    Raises:
-      ValueError: the package has no values for this game.
+    ValueError if the package has none for this game, or game of this name.
     """
     name = str(load_game(game) if isinstance(game, str) else game)
     for path in sorted(PRETRAINED.glob("*.npz")):
@@ -155,21 +145,15 @@ def _sizes(examples: Examples) -> np.ndarray:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class BoundNetwork:
-  """`LearnedValues` at some public states.
+  """`LearnedValues` at some public states."""
 
-  Attributes:
-    network: see `LearnedValues`.
-    scale: [K].
-    place: int[K], number of each public state in the network; arbitrary in the padding.
-    index, possible: see `Slots`.
-    shapes: (R, H) of each player's ranges.
-  """
-
-  network: ValueNetwork | OwnNetwork
-  scale: Array
-  place: Array
+  network: ValueNetwork | OwnNetwork  #: see `LearnedValues`
+  scale: Array  #: [K]
+  place: Array  #: int[K], number of each public state in the network; arbitrary in the padding
+  #: index, possible: see `Slots`.
   index: tuple[Array, Array]
   possible: tuple[Array, Array]
+  #: (R, H) of each player's ranges.
   shapes: tuple[tuple[int, int], tuple[int, int]] = dataclasses.field(metadata={"static": True})
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
@@ -181,9 +165,6 @@ class BoundNetwork:
     values = self.network(self.place, (given[0][0], given[1][0]))[player]
     values = values * self.scale[:, None] * given[1 - player][1]
     rows, types = self.shapes[player]
-    flat = (
-      jnp.zeros(rows * types + 1, values.dtype)
-      .at[self.index[player]]
-      .set(jnp.where(self.possible[player], values, 0))
-    )
+    values = jnp.where(self.possible[player], values, 0)
+    flat = jnp.zeros(rows * types + 1, values.dtype).at[self.index[player]].set(values)
     return flat[:-1].reshape(rows, types)

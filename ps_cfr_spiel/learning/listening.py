@@ -26,17 +26,11 @@ from ps_cfr_spiel.tree import PublicTree, record_of, sequence_reach
 
 @dataclasses.dataclass(frozen=True)
 class SearchSampler(RangeSampler):
-  """The ranges in searches with a lookahead of one decision.
+  """The ranges in searches with a lookahead of one decision."""
 
-  Attributes:
-    values: value function beyond their lookahead.
-    most: maximum of a search's iterations; at least 10.
-    overheard: number of overheard iterations of each search.
-  """
-
-  values: ValueFunction
-  most: int = 300
-  overheard: int = 8
+  values: ValueFunction  #: value function beyond their lookahead
+  most: int = 300  #: maximum of a search's iterations; at least 10
+  overheard: int = 8  #: number of overheard iterations of each search
 
   def __post_init__(self):
     check_binds("values", self.values, "CFRValues()")
@@ -44,35 +38,27 @@ class SearchSampler(RangeSampler):
     check_count("overheard", self.overheard, 1)
 
   def bind(self, frontier: FrontierStates, seed: int) -> Callable[[int], list[Drawn]]:
-    return _SearchSampler(frontier, seed, self)
+    searcher = Listener(frontier.subgames, self.values)
 
+    def at(group: int, mark: int) -> Ranges:
+      """The ranges of a group in the questions at an iteration; even ranges without a question."""
+      shape = [(p.roots, p.types) for p in frontier.cuts[group].tree.players]
+      heard = searcher.heard.get(tuple(frontier.groups[group]))
+      first, second = (np.zeros(s) for s in shape) if heard is None else heard[mark]
+      return frontier.ranges(group, (first, second))
 
-class _SearchSampler:
-  """`SearchSampler` on a game."""
+    def draw(number: int) -> list[Drawn]:
+      random = np.random.default_rng([seed, number])
+      searcher.marks = marks = drawn_marks(random, self.most, self.overheard)
+      searcher.heard, share = {}, random.choice(NOISE)
+      for player in (0, 1):
+        search = searcher.start(player)
+        for states in searcher.levels[player].passes():
+          first, second = (perturbed(table, share, random) for table in search.tables)
+          search = searcher.resolve(search._replace(tables=(first, second)), states)
+      return [[at(g, k) for g in range(len(frontier.groups))] for k in range(len(marks))]
 
-  def __init__(self, frontier: FrontierStates, seed: int, sampler: SearchSampler):
-    self.frontier, self.seed, self.sampler = frontier, seed, sampler
-    self.searcher = Listener(frontier.subgames, sampler.values)
-    self.number_of = {tuple(group): g for g, group in enumerate(frontier.groups)}
-
-  def __call__(self, number: int) -> list[Drawn]:
-    random, searcher = np.random.default_rng([self.seed, number]), self.searcher
-    searcher.marks = marks = drawn_marks(random, self.sampler.most, self.sampler.overheard)
-    searcher.heard, share = {}, random.choice(NOISE)
-    for player in (0, 1):
-      search = searcher.start(player)
-      for states in searcher.levels[player].passes():
-        first, second = (perturbed(table, share, random) for table in search.tables)
-        search = searcher.resolve(search._replace(tables=(first, second)), states)
-    return [[self._at(g, k) for g in range(len(self.frontier.groups))] for k in range(len(marks))]
-
-  def _at(self, group: int, mark: int) -> Ranges:
-    """The ranges of a group in the questions at an iteration; even ranges without a question."""
-    states = tuple(self.frontier.groups[group])
-    shape = [(p.roots, p.types) for p in self.frontier.cuts[group].tree.players]
-    heard = self.searcher.heard.get(states)
-    first, second = (np.zeros(s) for s in shape) if heard is None else heard[mark]
-    return self.frontier.ranges(group, (first, second))
+    return draw
 
 
 def drawn_marks(random: np.random.Generator, most: int, count: int) -> list[int]:
@@ -83,22 +69,17 @@ def drawn_marks(random: np.random.Generator, most: int, count: int) -> list[int]
 
 
 class Listener(Searcher):
-  """A searcher that notes the questions to its value function.
-
-  Attributes:
-    marks: the overheard iterations, ascending; a search ends with the last.
-    heard: by the public states of a frontier, for each mark the ranges [F, H] of both players.
-  """
+  """A searcher that notes the questions to its value function."""
 
   def __init__(self, subgames: Any, values: ValueFunction, lookahead: Lookahead = 1):
     """Searches of the default kind, looking one decision ahead by default."""
     values = check_binds("value_function", values, "CFRValues()")
     super().__init__(subgames, SearchSettings(1, lookahead=lookahead, value_function=values))
-    self.marks: list[int] = []
+    self.marks: list[int] = []  #: the overheard iterations, ascending; a search ends with the last
+    #: by the public states of a frontier, for each mark the ranges [F, H] of both players.
     self.heard: dict[tuple[int, ...], list[Ranges]] = {}
 
   def run(self, subgame: Subgame, tree: PublicTree) -> SolverState:
-    """See `Searcher`; notes the ranges on the way."""
     state, found = self.first(tree), []
     frontier = tuple(subgame.frontier_states)
     asked = dataclasses.replace(tree, leaves=with_beyond(tree.leaves, EchoedRanges())) if frontier else tree

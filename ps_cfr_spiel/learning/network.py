@@ -13,18 +13,12 @@ from ps_cfr_spiel.tree import Array
 
 
 class ValueNetwork(eqx.Module):
-  """A perceptron with residual layers; a public state is a learned vector, or a mixture of K of them.
+  """A perceptron with residual layers; a public state is a learned vector, or a mixture of K of them."""
 
-  Attributes:
-    places: [K, width], a vector for each public state.
-    ranges: for each player [M, width].
-    inner: ([width, width], [1, width]) for each layer.
-    last: for each player ([width, M], [K, M]): values are a linear map and an offset of the public state.
-  """
-
-  places: Array
-  ranges: tuple[Array, Array]
-  inner: list[tuple[Array, Array]]
+  places: Array  #: [K, width], a vector for each public state
+  ranges: tuple[Array, Array]  #: for each player [M, width]
+  inner: list[tuple[Array, Array]]  #: ([width, width], [1, width]) for each layer
+  #: for each player ([width, M], [K, M]): values are a linear map and an offset of the public state.
   last: tuple[tuple[Array, Array], tuple[Array, Array]]
 
   def __init__(self, places: int, slots: tuple[int, int], width: int, layers: int, key: Array):
@@ -50,9 +44,7 @@ class ValueNetwork(eqx.Module):
   def __call__(self, place: Array, ranges: tuple[Array, Array]) -> tuple[Array, Array]:
     """Values of both players, [n, M] each, for ranges [n, M] of sum one.
 
-    Args:
-      place: int[n], public states; or float[n, K], mixtures of them.
-      ranges: of both players.
+    `place` is int[n], public states; or float[n, K], mixtures of them.
     """
     x = _of(self.places, place) + sum(r @ w for r, w in zip(ranges, self.ranges, strict=True))
     x = jax.nn.gelu(x)

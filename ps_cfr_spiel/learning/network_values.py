@@ -19,21 +19,14 @@ NOTHING = np.zeros((0, 3))  # losses before the first step
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NetworkValues:
-  """A network that was trained on solved situations; subclasses are value functions for `ContinualResolving`.
-
-  Attributes:
-    network: from ranges to values in units of `scale`.
-    scale: float32, the size of values.
-    card: their origin: game, teacher, data, seed, errors; saved with them.
-    losses: float64[n, 3], (step, training loss, validation loss) during training.
-  """
+  """A network that was trained on solved situations; subclasses are value functions of searches."""
 
   FEATURES: ClassVar[str]  # the network's input beside ranges
 
-  network: Any  # a ValueNetwork, or an OwnNetwork
-  scale: np.ndarray
-  card: dict[str, Any]
-  losses: np.ndarray
+  network: Any  #: a `ValueNetwork` or an `OwnNetwork`, from ranges to values in units of `scale`
+  scale: np.ndarray  #: float32, the size of values
+  card: dict[str, Any]  #: their origin: game, teacher, data, seed, errors; saved with them
+  losses: np.ndarray  #: float64[n, 3], (step, training loss, validation loss) during training
 
   @classmethod
   def shapes(cls, places: int) -> dict[str, storage.Shape]:
@@ -41,12 +34,7 @@ class NetworkValues:
     raise NotImplementedError
 
   def save(self, path: str | os.PathLike) -> None:
-    """Save the network with its card.
-
-    Raises:
-      OSError: the file cannot be written.
-      ValueError: the network is the user's own.
-    """
+    """Save the network with its card; OSError if that fails, ValueError for a network of the user's own."""
     if not isinstance(self.network, ValueNetwork):
       raise ValueError("A network of your own has no file here: save its arrays, as by numpy.savez.")
     network, (places, width) = self.network, self.network.places.shape
@@ -62,9 +50,7 @@ class NetworkValues:
   def load(cls, path: str | os.PathLike) -> Self:
     """Read a file of `save`.
 
-    Raises:
-      OSError: the file cannot be read.
-      ValueError: it is truncated or damaged, holds something else, or has other features.
+    OSError if it cannot be read; ValueError if it is damaged, holds something else, or has other features.
     """
     if (features := features_of(path)) != cls.FEATURES:
       raise ValueError(

@@ -18,17 +18,12 @@ and returns both players' values, [n, {first:,}] and [n, {second:,}]. Got {given
 
 
 class OwnNetwork(eqx.Module):
-  """Another network, whose values are made to sum to zero as in every solution.
+  """Another network, whose values are made to sum to zero as in every solution."""
 
-  Attributes:
-    arrays: the network's, which are trained.
-    rest: its other leaves, such as activation functions, and how the leaves make up the network.
-    slots: M of each player.
-  """
-
-  arrays: list[Array]
+  arrays: list[Array]  #: the network's, which are trained
+  #: its other leaves, such as activation functions, and how the leaves make up the network.
   rest: tuple[Any, ...] = eqx.field(static=True)
-  slots: tuple[int, int] = eqx.field(static=True)
+  slots: tuple[int, int] = eqx.field(static=True)  #: m of each player
 
   def __init__(self, network: Any, places: int, slots: tuple[int, int]):
     """Take a network for K places and M slots of each player; ValueError if it is not as `WANTED`."""

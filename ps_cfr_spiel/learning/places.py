@@ -24,30 +24,20 @@ def frontier_groups(subgames: Subgames) -> list[list[int]]:
 
 @dataclasses.dataclass(frozen=True)
 class Slots:
-  """The places of the slots of K public states in the ranges of a cut, [R, H] of each player, flattened.
+  """The places of the slots of K public states in the ranges of a cut, [R, H] of each player, flattened."""
 
-  Attributes:
-    index: for each player int32[K, M], indices into [R * H]; R * H itself in unused slots.
-    possible: for each player bool[K, M], whether chance and the opponent can bring the player there.
-  """
-
+  #: for each player int32[K, M], indices into [R * H]; R * H itself in unused slots.
   index: tuple[np.ndarray, np.ndarray]
+  #: for each player bool[K, M], whether chance and the opponent can bring the player there.
   possible: tuple[np.ndarray, np.ndarray]
 
   @classmethod
   def of(
     cls, subgame: Subgame, public_states: Sequence[int], count: int, most: tuple[int, int] | None = None
   ):
-    """The slots of a cut at these public states.
+    """The slots of a cut at K or fewer public states; `count` is K, and rows beyond them have no slots.
 
-    Args:
-      subgame: cut there.
-      public_states: K or fewer.
-      count: K; rows beyond the public states have no slots.
-      most: M of each player; by default the largest number of slots.
-
-    Raises:
-      ValueError: a public state has more than M slots.
+    `most` is M of each player, by default the largest number of slots; ValueError if a public state has more.
     """
     indices, possible = [], []
     for player, infostates in enumerate(subgame.roots):
@@ -69,25 +59,15 @@ class Slots:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FrontierStates:
-  """All public states of a game for a network, in groups that do not overlap.
+  """All public states of a game for a network, in groups that do not overlap."""
 
-  Attributes:
-    subgames: of the game.
-    groups: public states of each cut: the ends of the searches of one level.
-    cuts: the subgame below each group.
-    slots: of each group; M is the same for all.
-    public_states: int[K], of all groups, ascending.
-    places: for each group int32[k], the indices of its public states in `public_states`.
-    possible: for each player bool[K, M], see `Slots`.
-  """
-
-  subgames: Subgames
-  groups: list[list[int]]
-  cuts: list[Subgame]
-  slots: list[Slots]
-  public_states: np.ndarray
-  places: list[np.ndarray]
-  possible: tuple[np.ndarray, np.ndarray]
+  subgames: Subgames  #: of the game
+  groups: list[list[int]]  #: public states of each cut: the ends of the searches of one level
+  cuts: list[Subgame]  #: the subgame below each group
+  slots: list[Slots]  #: of each group; M is the same for all
+  public_states: np.ndarray  #: int[K], of all groups, ascending
+  places: list[np.ndarray]  #: for each group int32[k], the indices of its public states in `public_states`
+  possible: tuple[np.ndarray, np.ndarray]  #: for each player bool[K, M], see `Slots`
 
   @classmethod
   def of(cls, subgames: Subgames) -> "FrontierStates":

@@ -39,13 +39,9 @@ class RangeSampler(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class ReachSampler(RangeSampler):
-  """Reaches of strategies of CFR, and random ranges; see the file.
+  """Reaches of strategies of CFR, and random ranges; see the file."""
 
-  Attributes:
-    share: share of draws that are reaches.
-  """
-
-  share: float = 0.7
+  share: float = 0.7  #: share of draws that are reaches
 
   def __post_init__(self):
     check_number("share", self.share, 0, 1)
@@ -55,8 +51,6 @@ class ReachSampler(RangeSampler):
 
 
 class _ReachSampler:
-  """`ReachSampler` on a game."""
-
   def __init__(self, frontier: FrontierStates, seed: int, share: float):
     self.frontier, self.seed, self.share = frontier, seed, share
 

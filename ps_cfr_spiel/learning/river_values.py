@@ -29,15 +29,12 @@ from ps_cfr_spiel.tree import CHANCE, Array, BoardLeaves
 class RiverValues(NetworkValues):
   """The learned values of rivers: a `ValueFunction` for `ContinualResolving` on turns.
 
-  Attributes:
-    network: from stacks and ranges at `PLACES` to the value of betting.
-    scale: float32[], in pots.
+  The network leads from stacks and ranges at `PLACES` to the value of betting; `scale` is float32[], in pots.
   """
 
   FEATURES = "places and stacks of rivers"
 
   def __repr__(self) -> str:
-    """The name in messages and cards of searches."""
     return f"RiverValues({self.card['learned_from']} rivers)"
 
   @classmethod
@@ -147,23 +144,15 @@ def balanced(added: Sequence[Array], weights: Sequence[Array]) -> list[Array]:
 
 
 class RiverTensors(NamedTuple):
-  """Rivers on the device; the value of betting is in units of `RiverValues.scale`.
+  """Rivers on the device; the value of betting is in units of `RiverValues.scale`."""
 
-  Attributes:
-    ratio: [n, len(RATIOS)].
-    place: [n, 1326], see `rivers.places`.
-    at: for each player the range at the fixed places, [n, PLACES].
-    ranges: of each player [n, 1326].
-    beside: for each player's hands the share of the opponent's range that they do not block.
-    added: for each player's hands the value of betting.
-  """
-
-  ratio: Array
-  place: Array
-  at: tuple[Array, Array]
-  ranges: tuple[Array, Array]
+  ratio: Array  #: [n, len(RATIOS)]
+  place: Array  #: [n, 1326], see `rivers.places`
+  at: tuple[Array, Array]  #: for each player the range at the fixed places, [n, PLACES]
+  ranges: tuple[Array, Array]  #: of each player [n, 1326]
+  #: for each player's hands the share of the opponent's range that they do not block.
   beside: tuple[Array, Array]
-  added: tuple[Array, Array]
+  added: tuple[Array, Array]  #: for each player's hands the value of betting
 
   def rows(self, at: Array) -> "RiverTensors":
     """Some rivers, by number."""
@@ -182,22 +171,16 @@ class RiverTensors(NamedTuple):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class BoundRivers:
-  """`RiverValues` on all B rivers after n lines of betting on a turn; rows are line by line.
+  """`RiverValues` on all B rivers after n lines of betting on a turn; rows are line by line."""
 
-  Attributes:
-    network, scale: see `RiverValues`.
-    ends: on each board n showdowns without further bets, and n folds of player 1 that win the whole pot.
-    ratio: [n, len(RATIOS)].
-    mixtures: for each player [B, H, PLACES], the places of the hands on each board.
-    weights: for each player [B, H], of the hands that the board leaves.
-  """
-
+  #: network, scale: see `RiverValues`.
   network: ValueNetwork
   scale: Array
+  #: on each board n showdowns without further bets, and n folds of player 1 that win the whole pot.
   ends: BoardLeaves
-  ratio: Array
-  mixtures: tuple[Array, Array]
-  weights: tuple[Array, Array]
+  ratio: Array  #: [n, len(RATIOS)]
+  mixtures: tuple[Array, Array]  #: for each player [B, H, PLACES], the places of the hands on each board
+  weights: tuple[Array, Array]  #: for each player [B, H], of the hands that the board leaves
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
     """As `subgames.BoundValues`, of rows line by line."""

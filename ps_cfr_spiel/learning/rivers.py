@@ -31,28 +31,18 @@ Pair = tuple[np.ndarray, np.ndarray]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rivers:
-  """Solved rivers, n of them; in units of the pot.
+  """Solved rivers, n of them; in units of the pot."""
 
-  Attributes:
-    card: their origin: draws and solution.
-    board: int[n, 5].
-    ratio: float[n], the stack behind.
-    ranges: for each player float32[n, 1326], of sum one.
-    values: for each player float32[n, 1326], for each hand the sum of the opponent's range x the winnings.
-    checked: the same without chips behind.
-    draw: int[n], the same for boards that differ in suits only.
-  """
-
-  card: dict[str, Any]
-  board: np.ndarray
-  ratio: np.ndarray
-  ranges: Pair
+  card: dict[str, Any]  #: their origin: draws and solution
+  board: np.ndarray  #: int[n, 5]
+  ratio: np.ndarray  #: float[n], the stack behind
+  ranges: Pair  #: for each player float32[n, 1326], of sum one
+  #: for each player float32[n, 1326], for each hand the sum of the opponent's range x the winnings.
   values: Pair
-  checked: Pair
-  draw: np.ndarray
+  checked: Pair  #: the same without chips behind
+  draw: np.ndarray  #: int[n], the same for boards that differ in suits only
 
   def __len__(self) -> int:
-    """The number of rivers."""
     return len(self.board)
 
   def fault(self) -> str | None:
@@ -69,16 +59,11 @@ class Rivers:
 
   @classmethod
   def load(cls, *folders: str | os.PathLike, progress: bool | None = None) -> "Rivers":
-    """Read the rivers of `ps-cfr-spiel generate`.
+    """Read the rivers of `ps-cfr-spiel generate`, or of `solve_batch` with rivers and all hands.
 
-    Args:
-      folders: of `generate`, or of `solve_batch` with rivers and all hands.
-      progress: show a progress bar; None: on a terminal or in a notebook, after two seconds.
-
-    Raises:
-      OSError: a file cannot be read.
-      ValueError: a file is damaged or holds something else, hands were left out, folders were solved with
-        different settings, or there are no files.
+    `progress` is as in `reports.progress_bar`. OSError if a file cannot be read; ValueError if it is damaged
+    or holds something else, hands were left out, folders were solved with different settings, or there are no
+    files.
     """
     parts, works = [], []
     for folder in folders:

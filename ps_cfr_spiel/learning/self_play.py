@@ -49,7 +49,8 @@ def self_play(
 ) -> LearnedValues:
   """Learn the values of a game, more and more of them at the ranges of its own searches.
 
-  Ctrl-C in training ends the call and keeps the best network of this turn.
+  Ctrl-C in training ends the call and keeps the best network of this turn. OSError if the folder cannot be
+  written or read; ValueError for a wrong argument, or a folder with files of another call.
 
   Args:
     game: any that `build_tree` takes, with public states.
@@ -65,11 +66,6 @@ def self_play(
     callback: called with the values after each turn.
     training: further arguments of `train` about its method, and `checkpoint_seconds`.
     **options: of `build_tree`.
-
-  Raises:
-    OSError: the folder cannot be written or read.
-    ValueError: an argument is not one of the allowed values (see `generate_examples` and `train`), or the
-      folder has files of another call.
   """
   turns, chains = check_count("turns", turns, 0), check_count("chains", chains, 1)
   check_option("teacher", teacher, TEACHERS)

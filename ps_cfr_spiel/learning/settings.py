@@ -2,14 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from ps_cfr_spiel.arguments import (
-  check_count,
-  check_instance,
-  check_integer,
-  check_number,
-  check_option,
-  check_seconds,
-)
+from ps_cfr_spiel import arguments
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.learning.network import count_parameters
 
@@ -31,14 +24,10 @@ class TrainingSettings(NamedTuple):
 
   @classmethod
   def of(cls, seed: int, training: Any) -> "TrainingSettings":
-    """The settings from `self_play`'s further arguments of `train`.
-
-    Raises:
-      ValueError: it is not a dict, has an unknown name, or a value that `train` does not allow.
-    """
-    for name in check_instance("training", training, dict):
-      check_option("entry of training", name, (*cls._fields[1:], "checkpoint_seconds"))
-    check_seconds("checkpoint_seconds", training.get("checkpoint_seconds", 0))
+    """The settings from `self_play`'s further arguments of `train`; ValueError for a wrong name or value."""
+    for name in arguments.check_instance("training", training, dict):
+      arguments.check_option("entry of training", name, (*cls._fields[1:], "checkpoint_seconds"))
+    arguments.check_seconds("checkpoint_seconds", training.get("checkpoint_seconds", 0))
     return cls(seed, **{name: training[name] for name in cls._fields if name in training}).checked()
 
   @classmethod
@@ -53,21 +42,16 @@ class TrainingSettings(NamedTuple):
     """The same, as plain numbers; ValueError if one is not allowed."""
     counts = ("steps", "batch", "width", "layers", "patience")
     return self._replace(
-      seed=check_integer("seed", self.seed, 0),
-      learning_rate=check_number("learning_rate", self.learning_rate, 0, 1),
-      **{name: check_count(name, getattr(self, name), 1) for name in counts},
+      seed=arguments.check_integer("seed", self.seed, 0),
+      learning_rate=arguments.check_number("learning_rate", self.learning_rate, 0, 1),
+      **{name: arguments.check_count(name, getattr(self, name), 1) for name in counts},
     )
 
   def check_memory(self, places: int, slots: tuple[int, int]) -> None:
     """TooLarge, a ValueError, if a network of these places and slots needs more memory than is free."""
     parameters = count_parameters(places, slots, self.width, self.layers)
     of_each = NUMBER * CHECK + SINGLE * self.width * (self.layers + 1)  # its numbers, and the layers' outputs
-    check_needs(
-      f"Training with width={self.width}, layers={self.layers} and batch={self.batch}",
-      {
-        "for weights, gradients and the optimiser": COPIES * SINGLE * parameters,
-        "for batches": self.batch * of_each,
-      },
-      None,
-      "To use less memory: a smaller width, fewer layers or a smaller batch",
-    )
+    what = f"Training with width={self.width}, layers={self.layers} and batch={self.batch}"
+    needs = {"for weights, gradients and the optimiser": COPIES * SINGLE * parameters}
+    needs["for batches"] = self.batch * of_each
+    check_needs(what, needs, None, "To use less memory: a smaller width, fewer layers or a smaller batch")

@@ -32,15 +32,10 @@ class Teacher(ValueFunction, Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class OneAhead:
-  """A teacher that solves until the acting player's next decision, with a value function beyond.
+  """A teacher that solves until the acting player's next decision, with a value function beyond."""
 
-  Attributes:
-    iterations: of CFR with the default rule.
-    beyond: values of the next decisions; zeros, if None.
-  """
-
-  iterations: int = 100
-  beyond: ValueFunction | None = None
+  iterations: int = 100  #: of CFR with the default rule
+  beyond: ValueFunction | None = None  #: values of the next decisions; zeros, if None
 
   def __post_init__(self):
     check_count("iterations", self.iterations, 1)
@@ -73,7 +68,7 @@ def generate_examples(
   progress: bool | None = None,
   **options: Any,
 ) -> Examples:
-  """Solve situations of all public states where a search's lookahead may end.
+  """Solve situations of all public states where a search's lookahead may end; ValueError if it never does.
 
   Args:
     game: any that `build_tree` takes, with public states; or the result of `Subgames.of`.
@@ -86,63 +81,52 @@ def generate_examples(
     teacher: solver; `CFRValues(iterations)` by default, to the end of the game.
     progress: show a progress bar; None: on a terminal or in a notebook, after two seconds.
     **options: of `build_tree`.
-
-  Raises:
-    ValueError: an argument is not one of the allowed values, or the game has nothing beyond a lookahead.
   """
   check_count("draws", draws, 1)
   seed, first = check_integer("seed", seed, 0), check_count("first", first, 0)
-  sampler: RangeSampler = (
-    ReachSampler() if ranges is None else check_binds("ranges", ranges, "ReachSampler()")
-  )
-  method: Teacher = (
-    CFRValues(iterations) if teacher is None else check_binds("teacher", teacher, "CFRValues()")
-  )
+  sampler = ReachSampler() if ranges is None else check_binds("ranges", ranges, "ReachSampler()")
+  method = CFRValues(iterations) if teacher is None else check_binds("teacher", teacher, "CFRValues()")
   frontier = FrontierStates.of(game if isinstance(game, Subgames) else Subgames.of(game, **options))
   name = frontier.subgames.labels.game
   card = {"game": name, "teacher": repr(method), "seed": seed, "ranges": repr(sampler)}
-  solver, draw = _Teacher(frontier, method, card), sampler.bind(frontier, seed)
+  bound = [method.bind(frontier.subgames, group) for group in frontier.groups]
+  bound = [check_instance(f"the bound values of {method}", one, BoundCFR) for one in bound]
+  draw = sampler.bind(frontier, seed)
   parts: list[Examples] = []
   waiting: list[tuple[int, Drawn]] = []
   with progress_bar(progress, total=draws, unit=" draws", desc="Solving situations") as bar:
     for number in range(first, first + draws):
       waiting += [(number, drawn) for drawn in draw(number)]
       while len(waiting) >= CHUNK or (waiting and number == first + draws - 1):
-        parts.append(solver.solve(waiting[:CHUNK]))
+        parts.append(_solved(frontier, bound, card, waiting[:CHUNK]))
         waiting = waiting[CHUNK:]
       bar.update()
   return Examples.join(parts)
 
 
-class _Teacher:
-  """The solution of drawn ranges, group by group of public states."""
+def _solved(
+  frontier: FrontierStates,
+  bound: Sequence[BoundCFR],
+  card: dict[str, Any],
+  given: Sequence[tuple[int, Drawn]],
+) -> Examples:
+  """The examples of ranges with the numbers of their draws, at most `CHUNK`.
 
-  def __init__(self, frontier: FrontierStates, teacher: Teacher, card: dict[str, Any]):
-    self.frontier, self.card = frontier, card
-    bound = [teacher.bind(frontier.subgames, group) for group in frontier.groups]
-    self.bound = [check_instance(f"the bound values of {teacher}", one, BoundCFR) for one in bound]
-
-  def solve(self, given: Sequence[tuple[int, Drawn]]) -> Examples:
-    """The examples of ranges with the numbers of their draws, at most `CHUNK`.
-
-    The device always solves `CHUNK` of them, so it compiles once.
-    """
-    numbers, drawn = zip(*given, strict=True)
-    frontier, shards = self.frontier, []
-    for g, (slots, bound, place) in enumerate(zip(frontier.slots, self.bound, frontier.places, strict=True)):
-      ranges = tuple(np.stack([d[g][i] for d in drawn]).astype(np.float32) for i in (0, 1))
-      filled = tuple(np.concatenate([r, r[:1].repeat(CHUNK - len(numbers), 0)]) for r in ranges)
-      with precision("float32"):
-        found = _taught(*to_device((bound, filled, slots.index), "float32"))
-      values = tuple(np.asarray(v)[: len(numbers)] for v in found)
-      flat = lambda pair: tuple(x.reshape(-1, x.shape[-1]) for x in pair)  # noqa: E731
-      shards.append(
-        Examples(
-          self.card, frontier.public_states, frontier.possible, np.tile(place, len(numbers)), flat(ranges),
-          flat(values), np.repeat(np.array(numbers, np.int32), len(place)),
-        )
-      )  # fmt: skip
-    return Examples.join(shards)
+  The device always solves `CHUNK` of them, so it compiles once.
+  """
+  numbers, drawn = zip(*given, strict=True)
+  shards = []
+  for g, (slots, one, place) in enumerate(zip(frontier.slots, bound, frontier.places, strict=True)):
+    ranges = tuple(np.stack([d[g][i] for d in drawn]).astype(np.float32) for i in (0, 1))
+    filled = tuple(np.concatenate([r, r[:1].repeat(CHUNK - len(numbers), 0)]) for r in ranges)
+    with precision("float32"):
+      found = _taught(*to_device((one, filled, slots.index), "float32"))
+    values = tuple(np.asarray(v)[: len(numbers)] for v in found)
+    flat = lambda pair: tuple(x.reshape(-1, x.shape[-1]) for x in pair)  # noqa: E731
+    places, draws = np.tile(place, len(numbers)), np.repeat(np.array(numbers, np.int32), len(place))
+    states = frontier.public_states, frontier.possible
+    shards.append(Examples(card, *states, places, flat(ranges), flat(values), draws))
+  return Examples.join(shards)
 
 
 @jit()

@@ -65,13 +65,9 @@ def train(
       (place, ranges) as `ValueNetwork` is; values are then made to sum to zero. `width` and `layers` have no
       effect, and it has no file: no `checkpoint`.
 
-  Returns:
-    `LearnedValues` for examples, `RiverValues` for rivers.
-
-  Raises:
-    OSError: the checkpoint cannot be written.
-    ValueError: an argument is not one of the allowed values, there are too few draws, a range or a value is
-      not sound, `start` has other public states, or more memory is needed than is free.
+  Returns `LearnedValues` for examples, `RiverValues` for rivers. OSError if the checkpoint cannot be written;
+  ValueError for a wrong argument, too few draws, a range or a value that is not sound, a `start` with other
+  public states, or more memory than is free.
   """
   _check(examples)
   kind: Any = KINDS[type(examples)]
@@ -104,16 +100,8 @@ def resume(
 
   Adam's moments begin anew. Nothing is left to do after the last step, or when patience has run out.
 
-  Args:
-    examples: those of the first training.
-    values: a checkpoint of `train`, or its result after Ctrl-C.
-    checkpoint: see `train`.
-    checkpoint_seconds: see `train`.
-    progress: see `train`.
-
-  Raises:
-    OSError: the checkpoint cannot be written.
-    ValueError: an argument is not one of the allowed values, or the values were trained on other examples.
+  `examples` are those of the first training, `values` a checkpoint of `train` or its result after Ctrl-C; the
+  rest is as for `train`. ValueError also if the values were trained on other examples.
   """
   _check(examples)
   check_instance("values", values, *KINDS.values()).check(examples)
@@ -126,12 +114,7 @@ def resume(
 
 
 def load_values(path: str | os.PathLike) -> Values:
-  """Read a file of either kind of values.
-
-  Raises:
-    OSError: the file cannot be read.
-    ValueError: it is truncated or damaged, holds something else, or its features are unknown.
-  """
+  """Read a file of either kind of values; errors as of `NetworkValues.load`."""
   known = {kind.FEATURES: kind for kind in KINDS.values()}
   features = features_of(path)
   if features not in known:
@@ -146,7 +129,6 @@ class _Saving:
     self.path, self.seconds, self.last = path, seconds, time.monotonic()
 
   def due(self) -> bool:
-    """True if the last save was long ago."""
     return self.path is not None and time.monotonic() - self.last >= self.seconds
 
   def __call__(self, values: Values) -> None:
@@ -213,7 +195,6 @@ def held_out(examples: Any) -> np.ndarray:
 
 
 def _last(losses: list[list[float]]) -> int:
-  """The last step."""
   return int(losses[-1][0]) if losses else 0
 
 

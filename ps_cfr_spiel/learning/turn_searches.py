@@ -10,15 +10,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.arguments import (
-  MOST,
-  check_binds,
-  check_count,
-  check_instance,
-  check_integer,
-  check_list,
-  check_number,
-)
+from ps_cfr_spiel import arguments
 from ps_cfr_spiel.learning.listening import Listener, drawn_marks
 from ps_cfr_spiel.learning.river_values import turn_of
 from ps_cfr_spiel.poker import Situation, betting, cards, left_by_betting, range_text
@@ -54,16 +46,12 @@ def rivers_met(
     most: maximum of a search's iterations; at least 10.
     progress: show a progress bar; None: on a terminal or in a notebook, after two seconds.
 
-  Returns:
-    `turns` times `each` rivers, turn by turn, for `solve_batch`.
-
-  Raises:
-    ValueError: an argument is not one of the allowed values.
+  Returns `turns` times `each` rivers, turn by turn, for `solve_batch`; ValueError for a wrong argument.
   """
   for name, value, least in (("turns", turns, 1), ("each", each, 1), ("most", most, 10)):
-    check_count(name, value, least)
-  check_integer("seed", seed, 0)
-  check_binds("values", values, "RiverValues")
+    arguments.check_count(name, value, least)
+  arguments.check_integer("seed", seed, 0)
+  arguments.check_binds("values", values, "RiverValues")
   stacks, found = _stacks(pot, ratios, bets), []
   for number in progress_bar(progress, iterable=range(turns), unit="turn", desc="Searching"):
     random = np.random.default_rng([seed, number])
@@ -77,13 +65,14 @@ def rivers_met(
 
 def _stacks(pot: Any, ratios: Any, bets: Any) -> list[int]:
   """Chips of each player at the start, by ratio; ValueError where `holdem_subgame` does not allow them."""
-  check_count("pot", pot, 2)
-  if not (ratios := check_list("ratios", ratios)):
+  arguments.check_count("pot", pot, 2)
+  if not (ratios := arguments.check_list("ratios", ratios)):
     raise ValueError("ratios is empty; it must have at least one number.")
-  sizes = betting.parse_bets(check_instance("bets", bets, str), 2)
-  stacks = [pot // 2 + round(check_number("ratios", ratio, 0, MOST) * pot) for ratio in ratios]
+  sizes = betting.parse_bets(arguments.check_instance("bets", bets, str), 2)
+  checked = (arguments.check_number("ratios", ratio, 0, arguments.MOST) for ratio in ratios)
+  stacks = [pot // 2 + round(ratio * pot) for ratio in checked]
   for stack in stacks:
-    check_count("pot x (1 + 2 x ratio)", 2 * stack, pot)
+    arguments.check_count("pot x (1 + 2 x ratio)", 2 * stack, pot)
     betting.betting_states(pot, stack, sizes)
   return stacks
 
@@ -102,8 +91,7 @@ def _drawn(random: np.random.Generator, pot: int, stack: int, bets: str) -> pysp
 def _taken(searcher: Listener, random: np.random.Generator, bets: str, each: int) -> list[Situation]:
   """Some of the rivers in a search's questions, with the ranges of a random iteration."""
   lines = turn_of(searcher.subgames)
-  form, (heard,) = lines.form, searcher.heard.items()
-  states, ranges = heard
+  form, ((states, ranges),) = lines.form, searcher.heard.items()
   own, stack = [cards.hand_numbers(held) for held in form.cards], form.game.get_parameters()["stack"]
   found: list[Situation] = []
   while len(found) < each:
@@ -111,9 +99,8 @@ def _taken(searcher: Listener, random: np.random.Generator, bets: str, each: int
     board = (*form.game.board, *lines.runouts[-1][runout].tolist())
     spent = max(form.game.public_states[line].spent)
     both = np.zeros((2, len(cards.ALL_HANDS)))
-    for weights, held, weight, asked in zip(
-      both, own, form.weights, ranges[random.integers(OVERHEARD)], strict=True
-    ):
+    heard = ranges[random.integers(OVERHEARD)]
+    for weights, held, weight, asked in zip(both, own, form.weights, heard, strict=True):
       weights[held] = weight * asked[row][: len(held)]
     both[:, ~cards.unblocked(board)] = 0
     if both.any(1).all():  # questions include lines that a player never plays; these are worth nothing

@@ -20,12 +20,8 @@ def card_chart(policy: TreePolicy, path: str) -> Figure:
   The width of a colour is the action's frequency over all hands of the player there; the numbers are the
   frequency of bets and raises, and below the EV from now and the equity of these hands.
 
-  Args:
-    policy: of a game with public cards, such as `holdem_subgame`.
-    path: public moves before the card, "check, check"; see `views.spot`.
-
-  Raises:
-    ValueError: the path is wrong, or no public card comes after it.
+  The game has public cards, as `holdem_subgame` has; `path` are the public moves before the card, "check,
+  check", see `views.spot`. ValueError if it is wrong, or no public card comes after it.
   """
   spots = cards_to_come(policy, path)
   first = next(iter(spots.values()))

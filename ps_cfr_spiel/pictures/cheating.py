@@ -13,9 +13,7 @@ _RATES = ("discards that are lies", "claims challenged", "challenges that are ri
 def cheat_behaviour(behaviour: cheat.Behaviour, title: str = "") -> Figure:
   """Bars of the three rates in percent, by the number of cards claimed and by rank.
 
-  Args:
-    behaviour: the counts; see `games.cheat.behaviour.count`.
-    title: above both panels.
+  `games.cheat.behaviour.count` has the counts.
   """
   figure, (left, right) = figure_with_panels(["", ""], size=(11, 4), sharey=True)
   claims, ranks = behaviour.laid.shape

@@ -20,10 +20,8 @@ def exploitability_curve(
 ) -> Figure:
   """Exploitability over iterations, both logarithmic; with a second axis in percent of the pot in poker.
 
-  Args:
-    game: the game, for the title and the unit.
-    runs: measured points by the name of each run; points at iteration 0 are left out.
-    iterations: name of the axis, if it does not show the iterations of one run.
+  `runs` has points by the name of each run, those at iteration 0 are left out; `iterations` is the name of
+  the axis, if it does not show the iterations of one run.
   """
   name = title_of(game)
   title = f"{name}, {next(iter(runs))}" if len(runs) == 1 else name
@@ -44,12 +42,8 @@ def iterations_and_seconds(
   """Exploitability by iterations, and beside it, on the same axis, by seconds of the iterations alone.
 
   An algorithm keeps its colour, and its runs with further seeds are thin lines; the lines of the peer are
-  dashed, those beyond the last colour dotted.
-
-  Args:
-    game: the game, for the title and the unit.
-    runs: of `comparison.compare`.
-    peer: prefix of the names of the peer's runs.
+  dashed, those beyond the last colour dotted. The `runs` are those of `comparison.compare`, the peer's with a
+  prefix.
   """
   figure, (left, right) = figure_with_panels(["", ""], size=(11, 4.8), sharey=True)
   algorithms = list(dict.fromkeys(name.removeprefix(peer) for name in runs))
@@ -73,15 +67,9 @@ def iterations_and_seconds(
 def bands(game: pyspiel.Game, runs: Mapping[str, Runs], what: str = "exploitability") -> Figure:
   """Medians over many runs, and bands from the 5th to the 95th percentile, both axes logarithmic.
 
-  The form of Figs. 17.7 and 17.8 of Schmid (2021), which show exploitability and variance.
-
-  Args:
-    game: the game, for the title and the unit.
-    runs: of `sampling_runs`, by the name of the method; zero values are not drawn.
-    what: "exploitability" or "variance".
-
-  Raises:
-    ValueError: `what` is unknown, or the variance was not measured.
+  The form of Figs. 17.7 and 17.8 of Schmid (2021), which show exploitability and variance: `what`. The `runs`
+  are those of `sampling_runs`, by the name of the method; zero values are not drawn. ValueError if `what` is
+  unknown, or the variance was not measured.
   """
   labels = {"exploitability": f"exploitability ({unit_of(game)})", "variance": "variance of sampled values"}
   check_option("curve", what, labels)
@@ -104,12 +92,7 @@ def bands(game: pyspiel.Game, runs: Mapping[str, Runs], what: str = "exploitabil
 
 
 def training_losses(losses: np.ndarray, game: str) -> Figure:
-  """Losses of a network during training, both axes logarithmic; the best on validation is marked.
-
-  Args:
-    losses: [n, 3], (step, training loss, validation loss), as in `LearnedValues`.
-    game: for the title.
-  """
+  """Losses of a network, [n, 3] as in `LearnedValues`, both axes logarithmic; the best is marked."""
   figure, (axes,) = figure_with_panels([f"values of {game}"])
   steps, learned, held = losses.T
   axes.loglog(steps, learned, label="training", linewidth=1.5)
@@ -140,11 +123,8 @@ def figure_with_panels(
 ) -> tuple[Figure, list[Axes]]:
   """A figure with a panel for each title, row by row, in one style; `dress` completes each panel.
 
-  Args:
-    titles: of the panels.
-    columns: number of panels in a row; all by default.
-    size: of the figure in inches; by default that of the panels.
-    **shared: `sharex` and `sharey`, as for matplotlib's subplots.
+  All panels are in a row unless `columns` says otherwise; `size` is in inches, by default that of the panels;
+  `shared` are `sharex` and `sharey`, as for matplotlib's subplots.
   """
   columns = columns or len(titles)
   rows = -(-len(titles) // columns)

@@ -28,11 +28,8 @@ def position(
 ) -> Figure:
   """Draw a position: nodes shaded by the chaser's belief about the evader, and the stones.
 
-  Args:
-    state: of glasses; ValueError for another game's.
-    policy: the evader's strategy; see `evader_belief`.
-    show_evader: also mark the evader's node.
-    belief: probability of each node in place of the policy's, such as a search's range.
+  `policy` is the evader's, see `evader_belief`; `belief`, such as a search's range, takes the place of its
+  probabilities of each node. ValueError for a state of another game.
   """
   return _positions([state], policy, show_evader, None if belief is None else [belief], SINGLE)
 

@@ -25,14 +25,8 @@ def hand_chart(policy: TreePolicy, path: str = "") -> Figure:
   """The acting player's strategy at a public state: 169 kinds of hands, each a bar of its actions.
 
   The width of a colour is the action's frequency among the hands of that kind. The height of a bar is the
-  probability of such a hand here (its deal and the way), relative to the most frequent kind.
-
-  Args:
-    policy: of a game whose types are hold'em hands.
-    path: actions from the root; see `views.spot`.
-
-  Raises:
-    ValueError: the path is wrong, or the types are not hold'em hands.
+  probability of such a hand here (its deal and the way), relative to the most frequent kind. ValueError if
+  the path, see `views.spot`, is wrong, or the types are not hold'em hands.
   """
   here = spot(policy, path)
   chart = charts.HandChart.of(here)
@@ -87,9 +81,8 @@ def draw_titles(figure: Figure, policy: TreePolicy, player: int, place: str) -> 
   figure.text(0.065, top, title, fontsize=size, color=INK, weight="bold", va="center")
   board, pot = board_of(policy.game), pot_of(policy.game)
   if board is not None and pot is not None:
-    figure.text(
-      0.065, top - 0.285 * inch, f"{_suits(board)}    pot {pot:,.0f}", fontsize=12, color=SOFT, va="center"
-    )
+    facts = f"{_suits(board)}    pot {pot:,.0f}"
+    figure.text(0.065, top - 0.285 * inch, facts, fontsize=12, color=SOFT, va="center")
 
 
 def _suits(board: str) -> str:

@@ -18,8 +18,7 @@ APART, SHORT = 1.6, 30  # inches between neighbours; points between the end of a
 def pursuit_position(state: pyspiel.State) -> Figure:
   """Draw a position: the attacker red, the units blue, the goal green; lines lead to the units it sees.
 
-  Args:
-    state: of graph_pursuit; ValueError for another game's.
+  ValueError for a state of another game.
   """
   game: Any = state.get_game()
   here: Any = state

@@ -17,15 +17,8 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
   """The public tree, root at the top: a dot for each public state, coloured by the acting player.
 
   In small trees, actions have names, decisions the number of infostates, and ends player 0's possible
-  winnings.
-
-  Args:
-    game: the game, to name actions.
-    tree: of `build_tree`, with public states.
-    depth: leave out public states more than this number of steps below the root.
-
-  Raises:
-    ValueError: the tree has no public states, or more than `MOST_DOTS` would be drawn.
+  winnings. Public states more than `depth` steps below the root are left out. ValueError if the tree has no
+  public states, or more than `MOST_DOTS` would be drawn.
   """
   labels = labels_of(tree)
   place = _tree_layout(labels, depth)

@@ -84,8 +84,7 @@ def translate(size: float, sizes: Sequence[float], mapping: Split = pseudo_harmo
 def bet_sizes(state: pyspiel.State) -> Mapping[int, float]:
   """The size of each legal action but a fold: from the state's own method of this name, or the chips spent.
 
-  Raises:
-    ValueError: the state has no such method, and is not one of `universal_poker` for two.
+  ValueError if the state has no such method, and is not one of `universal_poker` for two.
   """
   if hasattr(state, "bet_sizes"):
     return state.bet_sizes()
@@ -99,9 +98,8 @@ def bet_sizes(state: pyspiel.State) -> Mapping[int, float]:
   for action in state.legal_actions():
     if action == betting.CALL:
       sizes[action] = 0.0
-    elif (
-      action != betting.FOLD
-    ):  # in the full game a bet's number is the chips that the bettor has spent then
+    elif action != betting.FOLD:
+      # In the full game a bet's number is the chips that the bettor has spent then.
       after = action if whole else max(_spent(state.child(action)) or before)
       sizes[action] = (after - called) / (2 * called)
   return sizes
@@ -114,17 +112,11 @@ def _spent(state: pyspiel.State) -> tuple[int, int] | None:
 
 
 class Understood(NamedTuple):
-  """A way to understand a hand so far.
+  """A way to understand a hand so far."""
 
-  Attributes:
-    state: of the smaller game.
-    likely: probability that the moves of chance and the opponent are understood this way.
-    reach: probability of the strategy's own moves.
-  """
-
-  state: pyspiel.State
-  likely: float
-  reach: float
+  state: pyspiel.State  #: of the smaller game
+  likely: float  #: probability that the moves of chance and the opponent are understood this way
+  reach: float  #: probability of the strategy's own moves
 
 
 class TranslatedPolicy(openspiel_policy.Policy):
@@ -132,10 +124,6 @@ class TranslatedPolicy(openspiel_policy.Policy):
 
   `pyspiel`'s bots play it: `open_spiel.python.bots.policy.PolicyBot(player, rng, policy)`. In a hand
   understood as one in which it is not the player's turn, the player checks or calls.
-
-  Attributes:
-    policy: the strategy, of `smaller`.
-    smaller: the game with few sizes.
   """
 
   def __init__(
@@ -147,9 +135,8 @@ class TranslatedPolicy(openspiel_policy.Policy):
   ):
     """A policy of `game`, which must deal like the policy's own game.
 
-    Raises:
-      ValueError: the mapping is unknown, or `sizes` is not a function.
-      TypeError: `game` is not a game, or `policy` is not a Python policy.
+    ValueError for an unknown mapping or `sizes` that are not a function, TypeError unless `game` is a game
+    and `policy` a Python policy.
     """
     check_is_game(game)
     if not isinstance(policy, openspiel_policy.Policy):
@@ -157,16 +144,15 @@ class TranslatedPolicy(openspiel_policy.Policy):
     if not callable(sizes):
       raise ValueError(f"sizes must be a function of a state, got {sizes!r}.")
     super().__init__(game, [0, 1])
-    self.policy, self.smaller = policy, policy.game
+    self.policy, self.smaller = policy, policy.game  # the strategy, and the game with few sizes
     self._given_sizes = sizes
     self._split = mapping if callable(mapping) else MAPPINGS[check_option("mapping", mapping, MAPPINGS)]
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
     """Probability of every legal action at a state of the larger game.
 
-    Raises:
-      ValueError: the smaller game lacks a dealt card, no player acts, a game has no sizes of bets, or `sizes`
-        or `mapping` gives no number.
+    ValueError if the smaller game lacks a dealt card, no player acts, a game has no sizes of bets, or `sizes`
+    or `mapping` gives no number.
     """
     player = acting_player(state, player_id)
     ways = self.understand(state, player)
@@ -196,14 +182,12 @@ class TranslatedPolicy(openspiel_policy.Policy):
     return ways
 
   def _own(self, state: pyspiel.State, action: int, way: Understood) -> Iterator[Understood]:
-    """The ways after the player's own action in the larger game."""
     for chosen, probability, played in self._moves(state, state.current_player(), way.state):
       if made := probability * played.get(action, 0.0):
         after = way.state if chosen is None else way.state.child(chosen)
         yield Understood(after, way.likely, way.reach * made)
 
   def _opponents(self, state: pyspiel.State, action: int, way: Understood) -> Iterator[Understood]:
-    """The ways after the opponent's action in the larger game."""
     if way.state.current_player() != state.current_player():
       yield way
       return

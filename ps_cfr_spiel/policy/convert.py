@@ -20,12 +20,9 @@ def strategies_of(
 ) -> tuple[tuple[np.ndarray, ...], ...]:
   """Any OpenSpiel policy as strategies of the tree: for each player float64 [A, rows, H] for each block.
 
-  Only these decisions are asked for, all by default; other rows are zero.
-
-  Raises:
-    ValueError: the policy has no entry for an infostate, or its probabilities are not a distribution
-      over the legal actions.
-    TypeError: `policy` is not a policy.
+  Only these decisions are asked for, all by default; other rows are zero. ValueError if the policy has no
+  entry for an infostate, or its probabilities are not a distribution over the legal actions; TypeError if it
+  is not a policy.
   """
   labels = tree.names
   shapes = [player.block_shapes for player in tree.players]
@@ -79,12 +76,7 @@ def as_distribution(found: Any, actions: Sequence[int], where: str) -> np.ndarra
 
 
 def check_policy_of(game: Any, policy: Any) -> None:
-  """Refuse a policy that does not fit a game.
-
-  Raises:
-    TypeError: `game` is not a game, or `policy` is not a policy.
-    ValueError: the policy declares another game.
-  """
+  """ValueError if a policy declares another game; TypeError unless `game` is a game and `policy` a policy."""
   check_is_game(game)
   if not isinstance(policy, openspiel_policy.Policy | pyspiel.Policy):
     raise TypeError(f"Expected an OpenSpiel policy, got {type(policy).__name__}.")

@@ -28,11 +28,7 @@ def may_keep(labels: Labels, cells: int) -> bool:
 
 
 def keep(policy: TreePolicy, run: str | os.PathLike) -> Path | None:
-  """Write the file beside a policy's run; None if the policy cannot be kept.
-
-  Raises:
-    OSError: it cannot be written.
-  """
+  """Write the file beside a policy's run; OSError if it cannot, None if there is nothing to keep."""
   labels, cells = policy.labels, sum(block.size for blocks in policy.strategies for block in blocks)
   if not may_keep(labels, cells):
     return None

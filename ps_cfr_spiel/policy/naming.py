@@ -27,11 +27,7 @@ def move_name(state: pyspiel.State, action: int) -> str:
 
 
 def action_names(game: pyspiel.Game, labels: Labels, decision: Decision) -> tuple[str, ...]:
-  """The names of the legal actions of a row.
-
-  Raises:
-    ValueError: every type is impossible there: public cards block all hands.
-  """
+  """The names of the legal actions of a row; ValueError if every type is impossible there."""
   first = next((h for h, name in enumerate(decision.infostates) if name is not None), None)
   if first is None:
     place = ", ".join(line_to(game, labels, decision.public_state))

@@ -18,15 +18,10 @@ BELOW = "..."  # at the end of a line: include all states below it
 
 
 class PartialStrategy(NamedTuple):
-  """The strategies of the players who act in some public states.
+  """The strategies of the players who act in some public states."""
 
-  Attributes:
-    public_states: their numbers.
-    probabilities: float64[n], the strategies [A, H] of their rows, one after the other.
-  """
-
-  public_states: tuple[int, ...]
-  probabilities: np.ndarray
+  public_states: tuple[int, ...]  #: their numbers
+  probabilities: np.ndarray  #: float64[n], the strategies [A, H] of their rows, one after the other
 
   def rows(self, tree: PublicTree) -> dict[int, np.ndarray]:
     """The strategies [A, H] by the rows' numbers in `Labels.decisions`; ValueError if they do not fit."""

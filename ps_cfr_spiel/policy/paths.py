@@ -10,8 +10,7 @@ from ps_cfr_spiel.tree import CHANCE, TERMINAL, Labels
 def play_moves(game: pyspiel.Game, moves: str) -> tuple[pyspiel.State, tuple[str, ...]]:
   """The state after moves of chance and of the players, all of them written, and their names.
 
-  Raises:
-    ValueError: a move is unknown or illegal.
+  ValueError if a move is unknown or illegal.
   """
   state, words, names = game.new_initial_state(), split_words(moves), ()
   while words:

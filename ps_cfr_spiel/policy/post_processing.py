@@ -39,8 +39,7 @@ def round_off(probabilities: np.ndarray, least: float) -> np.ndarray:
 def betting_class(state: pyspiel.State, action: int) -> str:
   """The class of a move in poker: "fold", "call" (a check too) or "bet" (a raise and all-in too).
 
-  Raises:
-    ValueError: the game's name of the action is unknown.
+  ValueError if the game's name of the action is unknown.
   """
   name = state.action_to_string(state.current_player(), action)
   words = {"fold": "fold", **dict.fromkeys(("call", "check"), "call")}
@@ -60,22 +59,16 @@ class PostProcessing:
   Actions belong to classes. If the conservative class has more than `caution`, it is played. Otherwise the
   classes are rounded off (`round_off`) at `between`, and then the actions inside each class at `within`. So a
   class of many similar actions, such as bet sizes, does not lose against a single action.
-
-  Attributes:
-    within: minimum probability of an action, as a share of its class; 1 keeps the most probable alone.
-    between: minimum probability of a class; 1 keeps the most probable alone.
-    classes: (state, action) -> class; None puts all into one.
-    conservative: a class, or None for none.
-    caution: the probability of the conservative class above which it is played.
-    first_action: whether a player's first action is rounded, too. In the paper's experiments
-      purification left it alone (footnote 6).
   """
 
+  #: minimum probability of an action, as a share of its class; 1 keeps the most probable alone.
   within: float = 0.0
-  between: float = 0.0
-  classes: Classes | None = None
-  conservative: Hashable = None
-  caution: float = 1.0
+  between: float = 0.0  #: minimum probability of a class; 1 keeps the most probable alone
+  classes: Classes | None = None  #: (state, action) -> class; None puts all into one
+  conservative: Hashable = None  #: a class, or None for none
+  caution: float = 1.0  #: the probability of the conservative class above which it is played
+  #: whether a player's first action is rounded, too. In the paper's experiments purification left it alone
+  #: (footnote 6).
   first_action: bool = True
 
   def __post_init__(self):
@@ -147,15 +140,12 @@ def parse_post_processing(text: str) -> PostProcessing:
 
 
 class PostProcessedPolicy(openspiel_policy.Policy):
-  """Any OpenSpiel policy, rounded on demand.
-
-  Attributes:
-    policy: the policy.
-    how: the rounding.
-  """
+  """Any OpenSpiel policy, rounded on demand."""
 
   def __init__(self, game: pyspiel.Game, policy: Any, how: PostProcessing):
     super().__init__(game, [0, 1])
+    #: policy: the policy.
+    #: how: the rounding.
     self.policy, self.how = policy, how
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
@@ -176,17 +166,10 @@ def post_process(game: pyspiel.Game, policy: Any, how: PostProcessing | str) -> 
 def post_process(game: pyspiel.Game, policy: Any, how: PostProcessing | str) -> openspiel_policy.Policy:
   """Round a policy before it is played (Brown, Ganzfried and Sandholm 2015, Section 4).
 
-  Args:
-    game: the game of the policy.
-    policy: any OpenSpiel policy.
-    how: a `PostProcessing`, or its name: "purify", "threshold=0.15", "cautious=0.2" (in poker).
-
-  Returns:
-    A `TreePolicy` for a `TreePolicy`, with files and views; else a lazy OpenSpiel policy.
-
-  Raises:
-    ValueError: `how` is unknown, the policy is for another game, or the game's actions have no classes.
-    TypeError: `game` is not a game, or `policy` is not a policy.
+  `how` is a `PostProcessing`, or its name: "purify", "threshold=0.15", "cautious=0.2" (in poker). The result
+  is a `TreePolicy` for a `TreePolicy`, with files and views; else a lazy OpenSpiel policy. ValueError if
+  `how` is unknown, the policy is for another game, or the game's actions have no classes; TypeError unless
+  `game` is a game and `policy` a policy.
   """
   how = parse_post_processing(how) if isinstance(how, str) else how
   if not isinstance(how, PostProcessing):

@@ -13,20 +13,15 @@ Strategies = Sequence[Sequence[np.ndarray]]  # for each player [A, rows, H] for 
 
 
 class Reach(NamedTuple):
-  """The reach of a row; H types, 0 for impossible ones.
+  """The reach of a row; H types, 0 for impossible ones."""
 
-  Attributes:
-    own: float64[H], product of the acting player's own probabilities.
-    others: float64[H], probability that chance and the opponents play to it; `own * others` is the
-      probability of the infostate.
-    dealt: float64[H], the same for chance alone, in games that deal types; elsewhere `others`.
-    equity: float64[H], the share of the pot that a hand would win in a showdown here, against the opponent's
-      range here, ties counted half; nan for an empty range. None without showdowns.
-  """
-
-  own: np.ndarray
+  own: np.ndarray  #: float64[H], product of the acting player's own probabilities
+  #: float64[H], probability that chance and the opponents play to it; `own * others` is the probability of
+  #: the infostate.
   others: np.ndarray
-  dealt: np.ndarray
+  dealt: np.ndarray  #: float64[H], the same for chance alone, in games that deal types; elsewhere `others`
+  #: float64[H], the share of the pot that a hand would win in a showdown here, against the opponent's range
+  #: here, ties counted half; nan for an empty range. None without showdowns.
   equity: np.ndarray | None = None
 
 
@@ -35,27 +30,19 @@ class Worth(NamedTuple):
 
   All values are for each visit: given that chance and the opponents have played to the infostate; nan where
   they never do.
-
-  Attributes:
-    value: float64[A, H], expected utility of an action if all players continue by the policy.
-    best: float64[A, H], the same if the player continues by a best response.
   """
 
-  value: np.ndarray
-  best: np.ndarray
+  value: np.ndarray  #: float64[A, H], expected utility of an action if all players continue by the policy
+  best: np.ndarray  #: float64[A, H], the same if the player continues by a best response
 
 
 class Worths(NamedTuple):
-  """The values of every row of a profile.
+  """The values of every row of a profile."""
 
-  Attributes:
-    values, best: for each player [A, rows, H] for each block: those of `Worth`, times `Reach.others`.
-    reach: the reach of a row.
-  """
-
+  #: values, best: for each player [A, rows, H] for each block: those of `Worth`, times `Reach.others`.
   values: Strategies
   best: Strategies
-  reach: Callable[[Decision], Reach]
+  reach: Callable[[Decision], Reach]  #: the reach of a row
 
   def at(self, decision: Decision) -> Worth:
     """The values of one row."""

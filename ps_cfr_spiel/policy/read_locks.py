@@ -19,20 +19,15 @@ ALL = "*"  # all hands that a lock does not name
 
 
 def read_locks(tree: PublicTree, game: pyspiel.Game, locks: Mapping[str, Any]) -> PartialStrategy:
-  """Read locks by lines.
+  """Read locks: a mapping of lines of public moves, written as for `views.spot`, to strategies.
 
-  Args:
-    tree: of the game.
-    game: the game.
-    locks: for each line of public moves, written as for `views.spot`, the strategy of the player who acts
-      after it: an OpenSpiel policy, or the probabilities of actions, by name or number, for every infostate
-      there; actions that are not named have probability zero. Or a mapping of hands ("AKs, QQ+"; in other
-      games names of types) to such strategies, with "*" for all other hands; later hands replace earlier.
+  The strategy is that of the player who acts after the line: an OpenSpiel policy, or the probabilities of
+  actions, by name or number, for every infostate there; actions that are not named have probability zero. Or
+  a mapping of hands ("AKs, QQ+"; in other games names of types) to such strategies, with "*" for all other
+  hands; later hands replace earlier.
 
-  Raises:
-    ValueError: a line does not exist or no player acts after it, two are the same, or probabilities are
-      wrong.
-    TypeError: `locks` is not a mapping, or a value is neither a policy nor a mapping.
+  ValueError if a line does not exist or no player acts after it, two are the same, or probabilities are
+  wrong; TypeError if `locks` is not a mapping, or a value is neither a policy nor a mapping.
   """
   rows = {}
   if not isinstance(locks, Mapping):

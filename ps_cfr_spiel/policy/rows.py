@@ -57,8 +57,7 @@ def _number(value: float) -> float | None:
 def write_rows(path: str | os.PathLike, table: Iterable[Row]) -> int:
   """Write rows to a file: CSV with a header, or JSON lines if its name ends in .jsonl; returns their number.
 
-  Raises:
-    OSError: the file cannot be written.
+  OSError if the file cannot be written.
   """
   count = 0
   with replacing(path, encoding="utf-8", newline="") as file:

@@ -49,8 +49,7 @@ class TreePolicy(openspiel_policy.Policy):
   ):
     """`strategies` may have any float type; they are converted to float64 and normalised.
 
-    Raises:
-      ValueError: a probability is negative or not finite, or all probabilities of an infostate are zero.
+    ValueError if a probability is negative or not finite, or all probabilities of an infostate are zero.
     """
     super().__init__(game, list(range(game.num_players())))
     self.labels = labels
@@ -74,7 +73,6 @@ class TreePolicy(openspiel_policy.Policy):
     return {key: self.info[key] for key in ("leaves", "public_states", "limit") if key in self.info}
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """Probability of every legal action at a state; see `probabilities_at`."""
     name = self.labels.infostate
     return probabilities_at(state, player_id, self.game, lambda at, i: self.at(i, name(at, i)))
 
@@ -83,11 +81,7 @@ class TreePolicy(openspiel_policy.Policy):
     return self._probabilities(*self.labels.find(player, infostate))
 
   def to_tabular(self, states=None) -> openspiel_policy.TabularPolicy:
-    """OpenSpiel's Python table, for games small enough to be walked history by history.
-
-    Raises:
-      ValueError: the game has more than `TABULAR_LIMIT` histories; use `to_pyspiel`.
-    """
+    """OpenSpiel's Python table, of a game with at most `TABULAR_LIMIT` histories; ValueError for others."""
     if states is None and self.labels.histories > TABULAR_LIMIT:
       raise ValueError(
         f"{self.labels.game} has {self.labels.histories:,} histories, and OpenSpiel's Python TabularPolicy "
@@ -102,9 +96,8 @@ class TreePolicy(openspiel_policy.Policy):
     Where chance has outcomes of probability zero, OpenSpiel's tools continue behind them, and this tree has
     no infostates there; the table then plays uniformly at unknown infostates.
 
-    Raises:
-      ValueError: two infostates have one string (phantom_ttt's players share theirs, other games' strings
-        forget), and the table has no other key.
+    ValueError if two infostates have one string (phantom_ttt's players share theirs, other games' strings
+    forget), because the table has no other key.
     """
     self._check_names()
     kind = pyspiel.PartialTabularPolicy if self.labels.source.pruned else pyspiel.TabularPolicy
@@ -184,11 +177,7 @@ class TreePolicy(openspiel_policy.Policy):
           probability of the infostate.
         equity: in poker, the share of the pot that the hand would win in a showdown here; else None.
 
-    Args:
-      public_states: include only these, by number; all by default.
-
-    Raises:
-      ValueError: all are requested, and they are too many for a list.
+    It includes only these `public_states`, by number; ValueError for all of them if they are too many.
     """
     cells = sum(block.size for blocks in self.strategies for block in blocks)
     if public_states is None and cells > MOST_ROWS:
@@ -208,15 +197,11 @@ class TreePolicy(openspiel_policy.Policy):
   def save(self, path: str | os.PathLike, lines: Sequence[str] | None = None) -> None:
     """Save the policy with its game string and `info`; `ps_cfr_spiel.load_policy` reads it.
 
-    Args:
-      path: of the file.
-      lines: a part to save: only the decisions on the way to these public states and at them, and below those
-        lines that end with "...", written as for `views.spot`, such as ["check, check, 2c ..."]. The loaded
-        policy plays uniformly elsewhere, and its `info` has their public states.
+    With `lines` a part is saved: only the decisions on the way to these public states and at them, and below
+    those lines that end with "...", written as for `views.spot`, such as ["check, check, 2c ..."]. The loaded
+    policy plays uniformly elsewhere, and its `info` has their public states.
 
-    Raises:
-      OSError: the file cannot be written; an earlier file stays unchanged.
-      ValueError: a line does not exist.
+    OSError if the file cannot be written, and an earlier one stays; ValueError if a line does not exist.
     """
     if lines is not None:
       part = partial_strategy(self.game, self.labels, lines, self.table)
@@ -228,11 +213,9 @@ class TreePolicy(openspiel_policy.Policy):
 
   @classmethod
   def from_file(cls, file: storage.Stored, limit: int) -> TreePolicy:
-    """The policy in a file opened by `storage.read`; see `load_policy`.
+    """The policy in a file opened by `storage.read`, whose game may have at most `limit` histories to walk.
 
-    Raises:
-      ValueError: the file holds something else, or does not fit its own game, which may have at most `limit`
-        histories to walk.
+    ValueError if the file holds something else, or does not fit its own game.
     """
     header = file.header
     if header["kind"] != "policy":
@@ -280,9 +263,7 @@ def probabilities_at(
   game counts as the player's turn in its turn-based version. OpenSpiel's tools also visit states behind
   chance outcomes of probability zero. No solver comes there, and play is uniform.
 
-  Raises:
-    TypeError: `state` is not a state.
-    ValueError: the state is of another game, or no player acts there.
+  TypeError if `state` is not a state; ValueError if it is of another game, or no player acts there.
   """
   player = acting_player(state, player_id)
   state = sequential_state(state, player)
@@ -338,7 +319,6 @@ def check_turn(state: pyspiel.State, player: int) -> None:
 
 
 def _block_name(player: int, block: int) -> str:
-  """The name of a block in files and messages."""
   return f"player{player}_block{block}"
 
 

@@ -16,16 +16,8 @@ import pyspiel
 
 from ps_cfr_spiel.evaluation import Player
 from ps_cfr_spiel.poker import betting, cards
-from ps_cfr_spiel.protocols.hands import (
-  Hand,
-  chips_after,
-  moves,
-  rules_of,
-  seen,
-  state_of,
-  tell,
-  won_by_cards,
-)
+from ps_cfr_spiel.protocols import hands
+from ps_cfr_spiel.protocols.hands import Hand, moves, rules_of
 
 VERSION = "VERSION:2.0.0"
 TIMEOUT = 600.0  # seconds of silence, as in the competition
@@ -35,15 +27,10 @@ TOKEN = re.compile(r"[fc/]|r[0-9]+")
 
 
 class MatchState(NamedTuple):
-  """A line of the protocol.
+  """A line of the protocol."""
 
-  Attributes:
-    number: of the hand in its match.
-    hand: as the player with its seat sees it.
-  """
-
-  number: int
-  hand: Hand
+  number: int  #: of the hand in its match
+  hand: Hand  #: as the player with its seat sees it
 
   def text(self, rules: betting.Betting) -> str:
     """The line, without its end."""
@@ -118,7 +105,6 @@ class _Lines:
         return line.rstrip("\r\n") if line.strip() else ""
 
   def close(self) -> None:
-    """Hang up."""
     self._file.close()
     self._connection.close()
 
@@ -126,18 +112,10 @@ class _Lines:
 def join(host: str, port: int, player: Player, game: pyspiel.Game) -> Iterator[Hand]:
   """Plays the hands that a dealer deals; yields each when it is over.
 
-  Args:
-    host: of the dealer.
-    port: that it named for this player.
-    player: makes the bot of each seat. Cards not shown are any that are left, in the states that it sees.
-    game: `holdem` with the dealer's stacks and blinds; bets=fullgame for all bets that an opponent may make.
-
-  Yields:
-    The hands.
-
-  Raises:
-    ValueError: the dealer does not keep to the protocol, or to the game.
-    OSError: the connection fails.
+  The `player` makes the bot of each seat; in the states that it sees, cards not shown are any that are left.
+  The game is `holdem` with the dealer's stacks and blinds, with bets=fullgame for all bets that an opponent
+  may make. ValueError if the dealer does not keep to the protocol, or to the game; OSError if the connection
+  fails.
   """
   rules = rules_of(game)
   bots = [player(seat) for seat in (0, 1)]
@@ -147,13 +125,13 @@ def join(host: str, port: int, player: Player, game: pyspiel.Game) -> Iterator[H
     while line := lines.receive():
       found = MatchState.parse(line, rules)
       hand, bot = found.hand, bots[found.hand.seat]
-      state = state_of(game, hand)
+      state = hands.state_of(game, hand)
       if number != found.number:
         bot.restart_at(game.new_initial_state())
         number, told = found.number, 0
-      told = tell(bot, game, hand, told)
+      told = hands.tell(bot, game, hand, told)
       if state.is_terminal():
-        yield hand._replace(won=won_by_cards(game, hand))
+        yield hand._replace(won=hands.won_by_cards(game, hand))
       elif state.current_player() == hand.seat:
         lines.send(f"{line}:{answer(state, bot.step(state))}")
 
@@ -162,7 +140,7 @@ def answer(state: Any, action: int) -> str:
   """A player's action in a line."""
   if action in (betting.FOLD, betting.CALL):
     return "fc"[action]
-  return f"r{chips_after(state, action)}"
+  return f"r{hands.chips_after(state, action)}"
 
 
 class Seat:
@@ -205,16 +183,11 @@ class SeatBot(pyspiel.Bot):
   """A foreign player in one seat of the game: states go out, actions come in."""
 
   def __init__(self, seat: Seat, player: int):
-    """Plays `player`, over the connection of `seat`."""
     super().__init__()
     self._seat, self._player, self._sent = seat, player, ""
 
   def restart_at(self, state: pyspiel.State) -> None:
-    """A new hand begins."""
     self._seat.number += 1
-
-  def restart(self) -> None:
-    """A new match begins; nothing to do."""
 
   def inform_action(self, state: pyspiel.State, player: int, action: int) -> None:
     """Sends the state after an action of another player or of chance, unless more cards come."""
@@ -234,7 +207,7 @@ class SeatBot(pyspiel.Bot):
     """Sends the view of a state once; none while cards come."""
     if state.is_chance_node():
       return ""
-    found = MatchState(self._seat.number, seen(state, self._player))
+    found = MatchState(self._seat.number, hands.seen(state, self._player))
     line = found.text(rules_of(state.get_game()))
     if line != self._sent:
       self._seat.lines.send(line)

@@ -7,10 +7,9 @@ abstraction of the bets; a fold leaves less there than the other player has, and
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.evaluation import MatchResult, Played, Score, standard_error
+from ps_cfr_spiel.evaluation import MatchResult, Played
 from ps_cfr_spiel.poker import betting, cards
 
 PLAYERS = 2
@@ -18,23 +17,14 @@ NAME = "holdem"
 
 
 class Hand(NamedTuple):
-  """A hand.
+  """A hand."""
 
-  Attributes:
-    seat: of the agent, 0 (the big blind) or 1 (the button).
-    chips: in the pot from the player of each move, after it.
-    holes: both players' cards, "" where they were not shown.
-    board: the public cards that came.
-    won: by the agent, in chips; None while the hand is not over.
-    deal: as in `Played`.
-  """
-
-  seat: int
-  chips: tuple[int, ...]
-  holes: tuple[str, str]
-  board: str
-  won: float | None = None
-  deal: int | None = None
+  seat: int  #: of the agent, 0 (the big blind) or 1 (the button)
+  chips: tuple[int, ...]  #: in the pot from the player of each move, after it
+  holes: tuple[str, str]  #: both players' cards, "" where they were not shown
+  board: str  #: the public cards that came
+  won: float | None = None  #: by the agent, in chips; None while the hand is not over
+  deal: int | None = None  #: as in `Played`
 
 
 class Move(NamedTuple):
@@ -106,8 +96,7 @@ def seen(state: Any, seat: int, everything: bool = False) -> Hand:
 def state_of(game: pyspiel.Game, hand: Hand) -> Any:
   """A state of the game that a hand has reached; cards not shown are any that are left.
 
-  Raises:
-    ValueError: the cards or the chips are not those of a hand of the game.
+  ValueError if the cards or the chips are not those of a hand of the game.
   """
   state: Any = game.new_initial_state()
   board, holes = list(cards.parse_cards(hand.board)), [list(cards.parse_cards(hole)) for hole in hand.holes]
@@ -167,7 +156,4 @@ def won_by_cards(game: pyspiel.Game, hand: Hand) -> float:
 def result(hands: Sequence[Hand]) -> MatchResult:
   """The result of hands that are over, in chips."""
   worth = [float(hand.won or 0) for hand in hands]
-  signs = np.sign(worth)
-  score = Score(*(int((signs == sign).sum()) for sign in (1, 0, -1)))
-  deals = [("alone", n) if hand.deal is None else hand.deal for n, hand in enumerate(hands)]
-  return MatchResult(np.array(worth), standard_error(worth, deals), score, "chips")
+  return MatchResult.of(worth, worth, [hand.deal for hand in hands], "chips")

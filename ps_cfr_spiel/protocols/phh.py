@@ -5,6 +5,7 @@ p2, the button, the small one, which the field `blinds_or_straddles` lists first
 street.
 """
 
+import itertools
 import os
 import re
 import tomllib
@@ -38,9 +39,7 @@ def hand_text(game: pyspiel.Game, hand: Hand, number: int, names: Sequence[str] 
     before, after = move.before, move.after
     did = {"f": "f", "c": "cc", "r": f"cbr {move.chips - before.ante}"}[move.code]
     actions.append(f"p{before.player + 1} {did}")
-    streets = zip(
-      cards.BOARD_SIZES[before.street : after.street], cards.BOARD_SIZES[before.street + 1 :], strict=False
-    )
+    streets = itertools.pairwise(cards.BOARD_SIZES[before.street : after.street + 1])
     actions += [f"d db {came}" for a, b in streets if (came := hand.board[2 * a : 2 * b])]
   if after.stake:
     actions += [f"p{player + 1} sm {hole}".rstrip() for player, hole in enumerate(hand.holes)]
@@ -77,16 +76,11 @@ def _toml(value: Any) -> str:
 def read_hands(
   path: str | os.PathLike, agent: str = PLAYERS_IN_FILES[0], bets: str = "fullgame"
 ) -> list[tuple[pyspiel.Game, Hand]]:
-  """The hands of a .phh or .phhs file, each with its game.
+  """The hands of a .phh or .phhs file, each with its game, with these `bets`.
 
-  Args:
-    path: of the file, heads-up no-limit hold'em with equal stacks, no antes and blinds of two sizes at most.
-    agent: the name of the player from whose seat the hands are seen; seat 0 where it does not play.
-    bets: of the games.
-
-  Raises:
-    ValueError: it is not such a file.
-    OSError: it cannot be read.
+  The file has heads-up no-limit hold'em with equal stacks, no antes and blinds of two sizes at most;
+  ValueError for another. `agent` is the player from whose seat the hands are seen; seat 0 where it does not
+  play.
   """
   with open(path, "rb") as file:
     try:
@@ -108,7 +102,6 @@ def read_hands(
 
 
 def _parameters(table: dict[str, Any], bets: str) -> dict[str, Any]:
-  """The game of a table."""
   blinds, stacks = table["blinds_or_straddles"], table["starting_stacks"]
   amounts = [*blinds, *stacks, *table["antes"], table["min_bet"]]
   same = len(blinds) == len(stacks) == PLAYERS and stacks[0] == stacks[1] and not any(table["antes"])
@@ -121,7 +114,6 @@ def _parameters(table: dict[str, Any], bets: str) -> dict[str, Any]:
 
 
 def _hand(game: pyspiel.Game, table: dict[str, Any], agent: str) -> Hand:
-  """The hand of a table."""
   rules, names = rules_of(game), table.get("players", ())
   state, chips, holes, board = rules.root, [], ["", ""], ""
   for action in table["actions"]:

@@ -26,18 +26,9 @@ TOKEN = re.compile(r"[kcf/]|b[0-9]+")
 def play_slumbot(player: Player, game: pyspiel.Game, hands: int, url: str = SLUMBOT) -> Iterator[Hand]:
   """Plays hands against Slumbot; yields each when it is over.
 
-  Args:
-    player: makes the bot of each seat; see `acpc.join`.
-    game: `holdem` with stacks of 20,000 and blinds of 100 and 50; bets=fullgame for all bets of Slumbot.
-    hands: their number.
-    url: of the server.
-
-  Yields:
-    The hands.
-
-  Raises:
-    ValueError: the server reports an error, or its answer is not that of a hand of the game.
-    OSError: the server does not answer.
+  The `player` is as for `acpc.join`, the game `holdem` with stacks of 20,000 and blinds of 100 and 50, with
+  bets=fullgame for all bets of Slumbot. ValueError if the server reports an error, or its answer is not that
+  of a hand of the game; OSError if it does not answer.
   """
   rules, token = rules_of(game), None
   bots = [player(seat) for seat in (0, 1)]

@@ -17,30 +17,19 @@ class Levels:
   A lookahead ends at a *stop* of the player: with a number, any own decision; by the round, the first
   decision of either player after the next public chance event (a card), the deal before all decisions
   not counted.
-
-  Attributes:
-    lookahead: number of stops that a search looks ahead; "round" for those of the next round, None for all.
-    player: 0 or 1, the player who searches.
-    mover: int[P], the player who acts.
-    decided: bool[P], whether a decision lies above.
-    chance: int[P], the number of chance nodes above that lie below a decision.
-    last: int[P], the own decision before, 0 if there is none.
-    level: int[P].
-    stop: bool[P].
-    stops_above: int[P], the number of stops above.
-    last_stop: int[P], the last of them, 0 if there is none.
   """
 
+  #: number of stops that a search looks ahead; "round" for those of the next round, None for all.
   lookahead: Lookahead
-  player: int
-  mover: np.ndarray
-  decided: np.ndarray
-  chance: np.ndarray
-  last: np.ndarray
-  level: np.ndarray
-  stop: np.ndarray
-  stops_above: np.ndarray
-  last_stop: np.ndarray
+  player: int  #: 0 or 1, the player who searches
+  mover: np.ndarray  #: int[P], the player who acts
+  decided: np.ndarray  #: bool[P], whether a decision lies above
+  chance: np.ndarray  #: int[P], the number of chance nodes above that lie below a decision
+  last: np.ndarray  #: int[P], the own decision before, 0 if there is none
+  level: np.ndarray  #: int[P]
+  stop: np.ndarray  #: bool[P]
+  stops_above: np.ndarray  #: int[P], the number of stops above
+  last_stop: np.ndarray  #: int[P], the last of them, 0 if there is none
 
   @classmethod
   def of(cls, labels: Labels, lookahead: Lookahead) -> "tuple[Levels, Levels]":

@@ -30,43 +30,33 @@ _best_response = jit(static_argnames="player")(
 
 
 class Search(NamedTuple):
-  """The results of a search that the next one needs.
+  """The results of a search that the next one needs."""
 
-  Attributes:
-    player: the searching player.
-    horizon: the end of the lookahead; see `Levels`. -1 before the first search.
-    tables: for each player a strategy of the whole game. The player's is final above the roots, and this
-      search's below, uniform in unsearched places. The opponent's is a prediction of the opponent's play: of
-      the first search that looked that far ahead, or of the last if that was unsafe.
-    frontier: public states where the lookahead ended.
-    promised: the opponent's values there, [H] for each infostate's number; those of earlier searches too.
-    seconds: duration of this search.
-  """
-
-  player: int
-  horizon: float
+  player: int  #: the searching player
+  horizon: float  #: the end of the lookahead; see `Levels`. -1 before the first search.
+  #: for each player a strategy of the whole game. The player's is final above the roots, and this search's
+  #: below, uniform in unsearched places. The opponent's is a prediction of the opponent's play: of the first
+  #: search that looked that far ahead, or of the last if that was unsafe.
   tables: tuple[Table, Table]
-  frontier: tuple[int, ...]
+  frontier: tuple[int, ...]  #: public states where the lookahead ended
+  #: the opponent's values there, [H] for each infostate's number; those of earlier searches too.
   promised: Mapping[int, np.ndarray]
-  seconds: float
+  seconds: float  #: duration of this search
 
 
 class Promises:
-  """The ranges and promises of a search, computed for the next one.
-
-  Attributes:
-    subgames: of the game.
-    anchors: for public states right after an action that searches leave out, or right after the end of the
-      search before, the public state above.
-    actions: OpenSpiel actions that searches consider; all if None.
-    dtype: "float32" or "float64".
-  """
+  """The ranges and promises of a search, computed for the next one."""
 
   def __init__(
     self, subgames: Subgames, levels: tuple[Levels, Levels], actions: frozenset[int] | None, dtype: str
   ):
     """See the class; ValueError if some actions cannot be left out, or searches cannot end there."""
+    #: subgames: of the game.
+    #: actions: OpenSpiel actions that searches consider; all if None.
+    #: dtype: "float32" or "float64".
     self.subgames, self.actions, self.dtype = subgames, actions, dtype
+    #: for public states right after an action that searches leave out, or right after the end of the search
+    #: before, the public state above.
     self.anchors = {} if actions is None else find_anchors(subgames.labels, actions)
     self.anchors |= find_ends(subgames.labels, levels)
     self._depth = _depths(subgames.labels)
@@ -163,10 +153,7 @@ def find_anchors(labels: Labels, actions: frozenset[int]) -> dict[int, int]:
   """See `Promises.anchors`.
 
   An action must lead to one public state, or its value bounds that of several, and the other player must act
-  next, or nothing bounds the values there (Schmid 2021, Section 21.2).
-
-  Raises:
-    ValueError: an action cannot be left out.
+  next, or nothing bounds the values there (Schmid 2021, Section 21.2): ValueError.
   """
   states, anchors = labels.public_states, {}
   later = [state for state in states if state.parent >= 0 and state.player != TERMINAL]
@@ -190,9 +177,8 @@ def find_anchors(labels: Labels, actions: frozenset[int]) -> dict[int, int]:
 def find_ends(labels: Labels, levels: tuple[Levels, Levels]) -> dict[int, int]:
   """The end of the search before, for public states where a search begins below it.
 
-  Raises:
-    ValueError: more than one move lies between, or a move may lead to several public states, so the value at
-      the end bounds nothing.
+  ValueError if more than one move lies between, or a move may lead to several public states, so that the
+  value at the end bounds nothing.
   """
   found = {s: int(own.last_stop[s]) for own in levels for s in own.beyond_stop().tolist()}
   below: dict[int, list[int]] = {

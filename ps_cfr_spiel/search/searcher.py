@@ -38,37 +38,28 @@ from ps_cfr_spiel.tree import Decision, PublicTree
 
 @dataclasses.dataclass(frozen=True)
 class SearchSettings:
-  """The method of a search; ValueError for a value that is not one of the allowed.
+  """The method of a search; ValueError for a value that is not one of the allowed."""
 
-  Attributes:
-    iterations: of CFR in each search.
-    rule: regret rule or its name.
-    gadget: "cfr-d", "max-margin" or "unsafe", or a function like these; see `gadgets`.
-    lookahead: number of own decisions that a search looks ahead, 1 for only the next; "round" until the
-      next public chance event, such as a card; None to the end.
-    value_function: the values beyond; `CFRValues()` by default.
-    actions: OpenSpiel actions that searches consider (others may still be played by the opponent, where the
-      player acts next); all by default.
-    alternating: update order of CFR.
-    skip: iterations that each search leaves out of its averages at the start (Schmid 2021, Table 21.1).
-    dtype: "float32" or "float64".
-    refine: good answers also where promises are slack; for safe gadgets (see `gadgets`).
-    knowledge: k, to search by the player's knowledge of order k instead of public states (see `knowledge`).
-    keep: with knowledge: every search starts from the results of all earlier ones, so together they are safe;
-      otherwise from those on the way to its place, so that it is the same whatever came before, but unsafe.
-  """
-
-  iterations: int = 1000
+  iterations: int = 1000  #: of CFR in each search
+  #: regret rule or its name
   rule: Rule = "nrm+"  # pyright: ignore[reportAssignmentType]
-  gadget: Gadget = cfr_d
+  gadget: Gadget = cfr_d  #: "cfr-d", "max-margin" or "unsafe", or a function like these; see `gadgets`
+  #: number of own decisions that a search looks ahead, 1 for only the next; "round" until the next public
+  #: chance event, such as a card; None to the end.
   lookahead: Lookahead = None
-  value_function: ValueFunction | None = None
+  value_function: ValueFunction | None = None  #: the values beyond; `CFRValues()` by default
+  #: OpenSpiel actions that searches consider (others may still be played by the opponent, where the player
+  #: acts next); all by default.
   actions: frozenset[int] | None = None
-  alternating: bool = True
+  alternating: bool = True  #: update order of CFR
+  #: iterations that each search leaves out of its averages at the start (Schmid 2021, Table 21.1).
   skip: int = 0
-  dtype: str = "float32"
-  refine: bool = False
+  dtype: str = "float32"  #: or "float64"
+  refine: bool = False  #: good answers also where promises are slack; for safe gadgets (see `gadgets`)
+  #: k, to search by the player's knowledge of order k instead of public states (see `knowledge`).
   knowledge: int | None = None
+  #: with knowledge: every search starts from the results of all earlier ones, so together they are safe;
+  #: otherwise from those on the way to its place, so that it is the same whatever came before, but unsafe.
   keep: bool = True
 
   def __post_init__(self):
@@ -105,35 +96,26 @@ class SearchSettings:
 
 
 class LevelPadding(NamedTuple):
-  """The shapes to which a search's subgames are padded; None: not.
+  """The shapes to which a search's subgames are padded; None: not."""
 
-  Attributes:
-    search: of the subgame to solve.
-    promises: of the subgames in which the last search's promises are computed.
-    beyond: of the subgame below the frontier, for a value function that solves it.
-  """
-
-  search: PadTo | None = None
-  promises: PadTo | None = None
-  beyond: PadTo | None = None
+  search: PadTo | None = None  #: of the subgame to solve
+  promises: PadTo | None = None  #: of the subgames in which the last search's promises are computed
+  beyond: PadTo | None = None  #: of the subgame below the frontier, for a value function that solves it
 
 
 class Searcher:
-  """Searches on a game, one after the other.
-
-  Attributes:
-    subgames: of the game.
-    settings: of each search.
-    levels: for each player the public states where searches begin and end.
-    promises: ranges and promises for the next search.
-    paddings: for each of `Levels.kinds` the shapes of the subgames of a search from one of its public states.
-  """
+  """Searches on a game, one after the other."""
 
   def __init__(self, subgames: Subgames, settings: SearchSettings):
     """See the class; ValueError if searches cannot leave out these actions."""
+    #: subgames: of the game.
+    #: settings: of each search.
     self.subgames, self.settings = subgames, settings
+    #: for each player the public states where searches begin and end.
     self.levels = Levels.of(subgames.labels, settings.lookahead)
+    #: ranges and promises for the next search.
     self.promises = Promises(subgames, self.levels, settings.actions, settings.dtype)
+    #: for each of `Levels.kinds` the shapes of the subgames of a search from one of its public states.
     self.paddings = {
       kind: self._padding(own, states) for own in self.levels for kind, states in own.kinds().items()
     }
@@ -193,11 +175,8 @@ class Searcher:
     """Solve again from public states in which the player acts next after the roots of a search.
 
     From one public state, the subgame is padded to the largest of its kind, so play compiles little; several
-    public states are solved at once without padding.
-
-    Args:
-      search: the last search, or the union of several that ended alike where these begin.
-      public_states: the roots, one or several of a group in `Levels.passes`.
+    public states, of a group in `Levels.passes`, are solved at once without padding. `search` is the last
+    one, or the union of several that ended alike where these begin.
     """
     began, levels = time.perf_counter(), self.levels[search.player]
     before = levels.horizon_before(public_states[0])
@@ -247,10 +226,8 @@ class Searcher:
 
   def iterate(self, tree: PublicTree, state: SolverState, iterations: int) -> SolverState:
     """Run further iterations of a search."""
-    settings = self.settings
-    return cfr.run(
-      tree, state, iterations, settings.skip, rule=settings.rule, alternating=settings.alternating
-    )
+    method = {"rule": self.settings.rule, "alternating": self.settings.alternating}
+    return cfr.run(tree, state, iterations, self.settings.skip, **method)
 
   def _tables(
     self, last: Search, subgame: Subgame, average: Sequence[Table], gadget: Gadget

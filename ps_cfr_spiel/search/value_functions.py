@@ -27,12 +27,9 @@ class ValueFunction(Protocol):
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
   ) -> BoundValues:
-    """Prepare for some public states.
+    """Prepare for the public states of a frontier, none if a padded search ends before it.
 
-    Args:
-      subgames: of the game.
-      public_states: the frontier; empty if a padded search ends before it.
-      pad_to: of `Subgames.cut`, for a subgame cut there.
+    `pad_to` is as for `Subgames.cut`, for a subgame cut there.
     """
     ...
 
@@ -46,15 +43,11 @@ class CFRValues(ValueFunction):
   experiment. Those of a best response to the opponent's average strategy have none, as Section 20.6.1
   requires, but both players' are too high until CFR has converged: searches by them play worse on Leduc; on
   Glasses there is no clear order (benchmarks/papers/resolving_exploitability.py).
-
-  Attributes:
-    iterations: of CFR, from uniform strategies each time.
-    rule: a regret rule or its name.
-    values: "average", of the average strategies, or "best-response", of best responses to them.
   """
 
-  iterations: int = 20
-  rule: Rule | str = "nrm+"
+  iterations: int = 20  #: of CFR, from uniform strategies each time
+  rule: Rule | str = "nrm+"  #: a regret rule or its name
+  #: "average", of the average strategies, or "best-response", of best responses to them.
   values: str = "average"
 
   def __post_init__(self):
@@ -71,21 +64,14 @@ class CFRValues(ValueFunction):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class BoundCFR(BoundValues):
-  """`CFRValues` at certain public states.
+  """`CFRValues` at certain public states."""
 
-  Attributes:
-    tree: the tree below them.
-    leaf_roots: for each player int parts [L_k], the root of each leaf.
-    iterations: int32[].
-    rule: regret rule.
-    values: see `CFRValues`.
-  """
-
-  tree: PublicTree
+  tree: PublicTree  #: the tree below them
+  #: for each player int parts [L_k], the root of each leaf.
   leaf_roots: tuple[Sequence[Array], Sequence[Array]]
-  iterations: Array
-  rule: Rule = dataclasses.field(metadata={"static": True})
-  values: str = dataclasses.field(metadata={"static": True})
+  iterations: Array  #: int32[]
+  rule: Rule = dataclasses.field(metadata={"static": True})  #: regret rule
+  values: str = dataclasses.field(metadata={"static": True})  #: see `CFRValues`
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
     return self._of(player, *self._solve(ranges))
@@ -117,11 +103,9 @@ class SolvedValues(ValueFunction):
 
   At the ranges of a Nash equilibrium these values are perfect. At other ranges the equilibrium would go on
   differently, and they are only a lower bound of the opponent's.
-
-  Attributes:
-    strategies: for each player [A, rows, H] for each block of the game's tree, as in `TreePolicy`.
   """
 
+  #: for each player [A, rows, H] for each block of the game's tree, as in `TreePolicy`.
   strategies: Sequence[Sequence[np.ndarray]]
 
   def __post_init__(self):
@@ -154,15 +138,12 @@ class SolvedValues(ValueFunction):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class BoundStrategies(BoundValues):
-  """`SolvedValues` at certain public states.
+  """`SolvedValues` at certain public states."""
 
-  Attributes:
-    tree, leaf_roots: as in `BoundCFR`.
-    strategies: for each player [A, rows, H] for each block of `tree`.
-  """
-
+  #: tree, leaf_roots: as in `BoundCFR`.
   tree: PublicTree
   leaf_roots: tuple[Sequence[Array], Sequence[Array]]
+  #: for each player [A, rows, H] for each block of `tree`.
   strategies: tuple[Sequence[Array], Sequence[Array]]
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
@@ -174,13 +155,9 @@ class BoundStrategies(BoundValues):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class FrozenValues(BoundValues):
-  """The same values for all ranges: the results of a search at its frontier.
+  """The same values for all ranges: the results of a search at its frontier."""
 
-  Attributes:
-    values: for each player [F, H].
-  """
-
-  values: tuple[Array, Array]
+  values: tuple[Array, Array]  #: for each player [F, H]
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
     return self.values[player]

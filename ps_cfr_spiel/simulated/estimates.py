@@ -15,34 +15,23 @@ from ps_cfr_spiel.arguments import check_number
 
 
 class Node(NamedTuple):
-  """The nodes that B trajectories pass at one time, as their actors see them.
+  """The nodes that B trajectories pass at one time, as their actors see them."""
 
-  Attributes:
-    learned: [B, W], learned values of the moves.
-    policy: [B, W], the current policy.
-    move: int32[B], the sampled one.
-    chosen: [B], the probability with which it was sampled.
-    value: [B], estimate of the value after the move.
-    weight: [B], 1 / probability of the traverser's sampled moves before.
-  """
-
-  learned: jax.Array
-  policy: jax.Array
-  move: jax.Array
-  chosen: jax.Array
-  value: jax.Array
-  weight: jax.Array
+  learned: jax.Array  #: [B, W], learned values of the moves
+  policy: jax.Array  #: [B, W], the current policy
+  move: jax.Array  #: int32[B], the sampled one
+  chosen: jax.Array  #: [B], the probability with which it was sampled
+  value: jax.Array  #: [B], estimate of the value after the move
+  weight: jax.Array  #: [B], 1 / probability of the traverser's sampled moves before
 
 
 class MoveEstimate(Protocol):
   """A way to estimate: a frozen dataclass (hashable)."""
 
   def __call__(self, node: Node) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Pure JAX.
+    """Pure JAX: [B, W] values of the moves, [B] the estimate handed up to the node before, [B] weights.
 
-    Returns:
-      [B, W] values of the moves, [B] the estimate handed up to the node before, [B] the weight of the regrets
-      that follow from the values, and of the policy in the average.
+    The weights are those of the regrets that follow from the values, and of the policy in the average.
     """
     ...
 
@@ -70,12 +59,9 @@ class Learned(MoveEstimate):
 
   For long games with many moves. No bound holds: learned values lag behind the strategies and contain the
   traverser's exploration, and weights are cut.
-
-  Attributes:
-    most_weight: from 1 to 1e30, where weights are cut.
   """
 
-  most_weight: float = 5.0
+  most_weight: float = 5.0  #: from 1 to 1e30, where weights are cut
 
   def __post_init__(self):
     check_number("most_weight", self.most_weight, 1, 1e30)

@@ -23,12 +23,9 @@ def halving(
 ) -> tuple[np.ndarray, np.ndarray]:
   """Estimated values [A] of A actions, and bool[A], whether one was still in at the end.
 
-  Args:
-    values: by numbers of actions int[m] and a number n of repetitions, returns [m, n].
-    actions: A.
-    rollouts: about their number in all.
-    seconds: time after which no further rollouts begin; at least one of each action is made.
-    bonus: [A], added to the values where actions are compared.
+  `values` leads from numbers of actions int[m] and a number n of repetitions to [m, n]. About `rollouts` of
+  them are made, none begins after `seconds`, and at least one of each action is made. `bonus`, [A], is added
+  to the values where actions are compared.
   """
   bonus = np.broadcast_to(bonus, actions)
   left, rounds = np.arange(actions), max(math.ceil(math.log2(max(actions, 1))), 1)

@@ -23,13 +23,7 @@ Strategy = tuple[Sequence[int], Sequence[float], list[tuple[int, float]]]
 
 
 class OpenSpielStates(HiddenStates):
-  """Histories as particles, and plays from them; see `HiddenStates`.
-
-  Attributes:
-    game: the game.
-    policy: an OpenSpiel policy of all players.
-    tremble: share of uniform play in the others' policy, as particles see it.
-  """
+  """Histories as particles, and plays from them; see `HiddenStates`."""
 
   def __init__(self, game: pyspiel.Game, policy: Any, tremble: float = 0.0):
     """ValueError if the players of `game` move at the same time or have no infostates."""
@@ -38,6 +32,9 @@ class OpenSpielStates(HiddenStates):
     seen = kind.provides_information_state_string or kind.provides_observation_string
     if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL or not seen:
       raise ValueError(f"{game} has no particles: players must move one after the other, by infostates.")
+    #: game: the game.
+    #: policy: an OpenSpiel policy of all players.
+    #: tremble: share of uniform play in the others' policy, as particles see it.
     self.game, self.policy, self.tremble = game, policy, tremble
     self._see = [operator.methodcaller(strings_of(game), i) for i in range(game.num_players())]
     self._recalls = kind.provides_information_state_string
@@ -89,9 +86,8 @@ class OpenSpielStates(HiddenStates):
       return self._until(hidden, weights, lambda now: not now.is_chance_node(), player, seen[1], thin)
     _, action, string = seen
     states = [state.child(action) for state in hidden]
-    fits = [
-      None in (string, there := self._while_playing(state, player)) or there == string for state in states
-    ]
+    seen = (self._while_playing(state, player) for state in states)
+    fits = [None in (string, there) or there == string for there in seen]
     return _array(states)[fits], weights[fits]
 
   def _until(
@@ -158,10 +154,8 @@ class OpenSpielStates(HiddenStates):
       actions, shares = zip(*self.policy.action_probabilities(state).items(), strict=True)
       if len(self._known) >= MOST_KNOWN:
         self._known.clear()
-      moves = [
-        (a, (1 - self.tremble) * p + self.tremble / len(actions))
-        for a, p in zip(actions, shares, strict=True)
-      ]
+      even = self.tremble / len(actions)
+      moves = [(a, (1 - self.tremble) * p + even) for a, p in zip(actions, shares, strict=True)]
       known = self._known[key] = actions, [*itertools.accumulate(shares)], moves
     return known
 

@@ -25,21 +25,15 @@ CELLS = 1_000_000
 
 
 class Plays(NamedTuple):
-  """The positions of B plays; the states themselves are the host's.
+  """The positions of B plays; the states themselves are the host's."""
 
-  Attributes:
-    moves: int32[], the number of moves so far, which identifies the host's states.
-    actor, first, count: int32[B], see `SimulatedGame`.
-    utility: [B], to player 0, in the dtype of the run.
-    full: bool[], whether a key found no place.
-  """
-
-  moves: jax.Array
+  moves: jax.Array  #: int32[], the number of moves so far, which identifies the host's states
+  #: actor, first, count: int32[B], see `SimulatedGame`.
   actor: jax.Array
   first: jax.Array
   count: jax.Array
-  utility: jax.Array
-  full: jax.Array
+  utility: jax.Array  #: [B], to player 0, in the dtype of the run
+  full: jax.Array  #: bool[], whether a key found no place
 
 
 def check_keys(saved: Sequence[np.ndarray]) -> None:
@@ -59,22 +53,14 @@ def check_keys(saved: Sequence[np.ndarray]) -> None:
 
 
 class KeyTable:
-  """The cells of keys, in the order in which they were met.
-
-  Attributes:
-    cells: the most cells.
-    used: the number of cells in use.
-    known: player, first cell and number of moves of each key, by digest.
-  """
+  """The cells of keys, in the order in which they were met."""
 
   def __init__(self, cells: int, saved: Sequence[np.ndarray] | None = None):
-    """An empty table, or that of `arrays`.
-
-    Raises:
-      OverflowError: that has more cells.
-      ValueError: it cannot be one.
-    """
+    """An empty table, or that of `arrays`: OverflowError if that has more cells, ValueError if it is none."""
+    #: cells: the most cells.
+    #: used: the number of cells in use.
     self.cells, self.used = cells, 0
+    #: player, first cell and number of moves of each key, by digest.
     self.known: dict[bytes, tuple[int, int, int]] = {}
     if saved is not None:
       check_keys(saved)
@@ -102,14 +88,7 @@ class KeyTable:
 
 @jax.tree_util.register_static
 class HostGame(SimulatedGame):
-  """A game of OpenSpiel as a simulated one; plays go one way, so a state is stepped once.
-
-  Attributes:
-    game: the game.
-    key: "infostate", or "observation", which forgets the past where observations do.
-    table: the keys' cells.
-    error: the reason for which no play goes on, or None; the solver reports and clears it.
-  """
+  """A game of OpenSpiel as a simulated one; plays go one way, so a state is stepped once."""
 
   def __init__(
     self,
@@ -120,10 +99,9 @@ class HostGame(SimulatedGame):
   ):
     """Nothing is played yet; `saved` are the arrays of a table of keys.
 
-    Raises:
-      ValueError: the game is not of two players, zero-sum and sequential, or has no strings to be keys, or
-        utilities out of range; or `saved` holds no keys, or too many.
-      TypeError: `game` is not a game.
+    The `key` is "infostate", or "observation", which forgets the past where observations do. ValueError if
+    the game is not of two players, zero-sum and sequential, or has no strings to be keys, or utilities out of
+    range; or `saved` holds no keys, or too many. TypeError if `game` is not a game.
     """
     check_is_game(game)
     kind = game.get_type()
@@ -143,6 +121,7 @@ class HostGame(SimulatedGame):
       self.game, self.table = game, KeyTable(check_count("cells", cells, 1), saved)
     except OverflowError as error:
       raise ValueError(f"cells={cells} are fewer than the keys of that run have. {error}") from error
+    #: the reason for which no play goes on, or None; the solver reports and clears it.
     self.error: Exception | None = None
     self._states: list[pyspiel.State] = []
     self._moves = 0
@@ -225,7 +204,6 @@ class HostGame(SimulatedGame):
       )
 
   def _described(self, dtype: np.dtype) -> Plays:
-    """The states as arrays."""
     actor, first, count = (np.zeros(len(self._states), np.int32) for _ in range(3))
     utility = np.zeros(len(self._states))
     for column, state in enumerate(self._states):

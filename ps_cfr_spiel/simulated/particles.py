@@ -48,18 +48,15 @@ class HiddenStates(Protocol):
 
 
 class Particles:
-  """The particles of one player, who follows a game.
-
-  Attributes:
-    hidden: [n, ...], as the game represents them; empty if nothing fits.
-    weights: float64[n], their probabilities; they sum to 1.
-    total: the probability with which chance and the others lead to all of them, where the player plays so.
-  """
+  """The particles of one player, who follows a game."""
 
   def __init__(self, form: HiddenStates, player: int, most: int, seed: int = 0):
     """Nothing is followed yet; at most `most` particles, thinned by random numbers from `seed`."""
     self.form, self.player, self.most, self.seed = form, player, most, seed
     self._seen: list[Any] = []
+    #: hidden: [n, ...], as the game represents them; empty if nothing fits.
+    #: weights: float64[n], their probabilities; they sum to 1.
+    #: total: the probability with which chance and the others lead to all of them, where the player plays so.
     self.hidden, self.weights, self.total = np.empty(0, object), np.empty(0), 1.0
 
   def __len__(self) -> int:

@@ -14,32 +14,22 @@ MILLION = 1_000_000
 
 
 class Simulation(NamedTuple):
-  """A simulated game, and the opponent if that does not learn.
+  """A simulated game, and the opponent if that does not learn."""
 
-  Attributes:
-    game: on the device.
-    fixed: [S], weights of moves by which the opponent plays in every turn, or None. Samplers learn nothing of
-      that opponent: the average is then of the traverser's policies, a best response in the making.
-  """
-
-  game: SimulatedGame
+  game: SimulatedGame  #: on the device
+  #: [S], weights of moves by which the opponent plays in every turn, or None. Samplers learn nothing of that
+  #: opponent: the average is then of the traverser's policies, a best response in the making.
   fixed: Any = None
 
 
 class Tally(NamedTuple):
-  """A record of all turns so far.
+  """A record of all turns so far."""
 
-  Attributes:
-    value: [], the mean result of plays or traversals for player 0, or for the traverser of a fixed opponent.
-    nodes: int32[2], the number of decisions met: the millions, and the rest.
-    skipped: int32[2], the number of pruned moves, likewise.
-    stopped: bool[], whether a limit was reached, so that the tables are of no use.
-  """
-
+  #: [], the mean result of plays or traversals for player 0, or for the traverser of a fixed opponent.
   value: jax.Array
-  nodes: jax.Array
-  skipped: jax.Array
-  stopped: jax.Array
+  nodes: jax.Array  #: int32[2], the number of decisions met: the millions, and the rest
+  skipped: jax.Array  #: int32[2], the number of pruned moves, likewise
+  stopped: jax.Array  #: bool[], whether a limit was reached, so that the tables are of no use
 
   @classmethod
   def empty(cls, dtype: str) -> "Tally":
@@ -68,24 +58,16 @@ class Tally(NamedTuple):
 
 
 class KeyTables(NamedTuple):
-  """The tables of a run, [S] each.
+  """The tables of a run, [S] each."""
 
-  Attributes:
-    regrets: cumulative; with pruning at least the true ones.
-    average: the sum of policies.
-    learned: the learned values of moves, running means, to their players.
-    visits: how often a move was valued; [0] where the sampler does not count.
-    skipped: how often a move was skipped since it was last valued, iteration t with the average's weight; [0]
-      likewise.
-    tally: the record of the run.
-  """
-
-  regrets: jax.Array
-  average: averages.Sum
-  learned: jax.Array
-  visits: jax.Array
+  regrets: jax.Array  #: cumulative; with pruning at least the true ones
+  average: averages.Sum  #: the sum of policies
+  learned: jax.Array  #: the learned values of moves, running means, to their players
+  visits: jax.Array  #: how often a move was valued; [0] where the sampler does not count
+  #: how often a move was skipped since it was last valued, iteration t with the average's weight; [0]
+  #: likewise.
   skipped: jax.Array
-  tally: Tally
+  tally: Tally  #: the record of the run
 
   @classmethod
   def empty(cls, game: SimulatedGame, dtype: str, counted: bool) -> "KeyTables":

@@ -19,57 +19,36 @@ from ps_cfr_spiel.simulated.simulated_game import CHANCE, SimulatedGame
 
 
 class Step(NamedTuple):
-  """The nodes and moves of trajectories at one time; of many times, with an axis [n] in front.
+  """The nodes and moves of trajectories at one time; of many times, with an axis [n] in front."""
 
-  Attributes:
-    actor: int32[B].
-    first, count: int32[B], of the actor's key.
-    move: int32[B].
-    weight: [B], 1 / probability of the traverser's moves before.
-    reach: [B], the probability of these moves by the policy itself, times that.
-  """
-
-  actor: jax.Array
+  actor: jax.Array  #: int32[B]
+  #: first, count: int32[B], of the actor's key.
   first: jax.Array
   count: jax.Array
-  move: jax.Array
-  weight: jax.Array
-  reach: jax.Array
+  move: jax.Array  #: int32[B]
+  weight: jax.Array  #: [B], 1 / probability of the traverser's moves before
+  reach: jax.Array  #: [B], the probability of these moves by the policy itself, times that
 
 
 class Lessons(NamedTuple):
-  """Sums over trajectories, by cell.
+  """Sums over trajectories, by cell."""
 
-  Attributes:
-    regrets: [S], of the traverser's moves.
-    policies: [S], of the opponent's; of the traverser's, if the opponent is fixed.
-    values: [S], results after the sampled moves, to the actor; a fixed opponent's are left out.
-    visits: [S], how often a move was sampled, likewise.
-    nodes: int32[], the number of decisions met.
-  """
-
-  regrets: jax.Array
-  policies: jax.Array
-  values: jax.Array
-  visits: jax.Array
-  nodes: jax.Array
+  regrets: jax.Array  #: [S], of the traverser's moves
+  policies: jax.Array  #: [S], of the opponent's; of the traverser's, if the opponent is fixed
+  values: jax.Array  #: [S], results after the sampled moves, to the actor; a fixed opponent's are left out
+  visits: jax.Array  #: [S], how often a move was sampled, likewise
+  nodes: jax.Array  #: int32[], the number of decisions met
 
 
 @dataclasses.dataclass(frozen=True)
 class Trajectories(Sampler):
-  """Plays B games under one strategy profile, and learns from all of them together.
+  """Plays B games under one strategy profile, and learns from all of them together."""
 
-  Attributes:
-    estimate: of the moves' values.
-    exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
-    decay: weight of the newest value in a learned one in iteration 1, in [0, 1]; at 0 nothing is learned.
-    decay_power: in iteration t the decay is `decay` * t ** -decay_power.
-  """
-
-  estimate: MoveEstimate
-  exploration: float
+  estimate: MoveEstimate  #: of the moves' values
+  exploration: float  #: share of uniform play in the traverser's sampling policy, in (0, 1]
+  #: weight of the newest value in a learned one in iteration 1, in [0, 1]; at 0 nothing is learned.
   decay: float = 0.05
-  decay_power: float = 0.0
+  decay_power: float = 0.0  #: in iteration t the decay is `decay` * t ** -decay_power
 
   def init(self, game: Simulation, dtype: str) -> KeyTables:
     return KeyTables.empty(game.game, dtype, counted=False)
@@ -111,9 +90,8 @@ class Trajectories(Sampler):
   def descend(self, game: SimulatedGame, start: Any, regrets, traverser, key: jax.Array, fixed=None):
     """Plays from the states `start` to the end.
 
-    Returns:
-      A `Step` for each of the game's widths, [n, B], of which the first `turns` are filled; int32[] turns;
-      and the last states.
+    Returns a `Step` for each of the game's widths, [n, B], of which the first `turns` are filled; int32[]
+    turns; and the last states.
     """
     turns = -(-game.longest // len(game.widths))
     numbers = jnp.zeros((turns, len(game.actor(start))), jnp.int32)
@@ -146,9 +124,8 @@ class Trajectories(Sampler):
     policy = self.policy(regrets, fixed, explores, first, count, width)
     uniforms = jax.random.uniform(key, (4, len(actor)), regrets.dtype)
     anything = jnp.minimum((uniforms[2] * count).astype(jnp.int32), count - 1)
-    move = jnp.where(
-      explores & (uniforms[3] < self.exploration), anything, windows.sample(policy, uniforms[:2])
-    )
+    tries = explores & (uniforms[3] < self.exploration)
+    move = jnp.where(tries, anything, windows.sample(policy, uniforms[:2]))
     played = jnp.take_along_axis(policy, move[:, None], 1)[:, 0]
     chosen = self.sampling(played, count)
     made = jnp.where(actor == CHANCE, game.chance(state, uniforms[0]), move)
@@ -196,11 +173,9 @@ class Trajectories(Sampler):
     regret = moves - (policy * moves).sum(1, keepdims=True)
     averaged = jnp.where(actor == 1 - traverser, weight, 0) if fixed is None else jnp.where(own, reach, 0)
     valued = acts if fixed is None else own
-    cell = first + move
+    cell, regret = first + move, jnp.where(legal & own[:, None], weight[:, None] * regret, 0)
     lessons = Lessons(
-      regrets=windows.add(
-        lessons.regrets, first, jnp.where(legal & own[:, None], weight[:, None] * regret, 0)
-      ),
+      regrets=windows.add(lessons.regrets, first, regret),
       policies=windows.add(lessons.policies, first, averaged[:, None] * policy),
       values=lessons.values.at[cell].add(jnp.where(valued, sign * value, 0)),
       visits=lessons.visits.at[cell].add(valued.astype(value.dtype)),

@@ -54,21 +54,13 @@ class TraversedGame(SimulatedGame, Protocol):
   ) -> tuple[tuple[jax.Array, ...], jax.Array, jax.Array]:
     """Traverses `batch` games one after the other, learning after each; pure JAX.
 
-    Args:
-      tables: regrets, the average's excess (see `averages`), learned values, visits and skipped moves, as in
-        `KeyTables`; these are brought up to date.
-      average: [S], the average itself.
-      fixed: see `Simulation`; for plays alone.
-      traverser: int32[].
-      weight: [], of this iteration in sums.
-      decay: [], weight of the newest value in a running mean.
-      key: of JAX's random numbers.
-      batch: B.
-      options: of the sampler.
+    The `tables`, regrets, the average's excess (see `averages`), learned values, visits and skipped moves, as
+    in `KeyTables`, are brought up to date; `average`, [S], is the average itself, `fixed` as in `Simulation`,
+    for plays alone. `weight`, [], is that of this iteration in sums, `decay`, [], that of the newest value in
+    a running mean.
 
-    Returns:
-      The tables; [B] values to the traverser; int32[5]: decisions met and moves skipped, in millions and the
-      rest each, and whether a traversal was given up.
+    Returns the tables; [B] values to the traverser; int32[5]: decisions met and moves skipped, in millions
+    and the rest each, and whether a traversal was given up.
     """
     ...
 
@@ -104,22 +96,17 @@ class Traversals(Sampler):
   """External sampling: all moves of the traverser, one of the opponent's.
 
   Regrets, and skipped visits, are weighted as the average is (linear CFR, if the rule's gamma is 1).
-
-  Attributes:
-    pruning: one of `PRUNINGS`.
-    decay: least weight of the newest value in a running mean.
-    most_nodes: decisions after which a traversal is given up.
-    depth: most decisions of the traverser, one below the other, that are traversed; one play by the current
-      policies follows, from which nothing is learned.
-    decisions: decisions of the traverser after which the tables learn; they do so after every traversal at
-      the latest. With 1, a key to which a traversal comes again has another policy, and moves to skip. (A key
-      that forgets nothing comes only once.)
   """
 
-  pruning: str
-  decay: float
-  most_nodes: int
+  pruning: str  #: one of `PRUNINGS`
+  decay: float  #: least weight of the newest value in a running mean
+  most_nodes: int  #: decisions after which a traversal is given up
+  #: most decisions of the traverser, one below the other, that are traversed; one play by the current
+  #: policies follows, from which nothing is learned.
   depth: int = MOST
+  #: decisions of the traverser after which the tables learn; they do so after every traversal at the latest.
+  #: With 1, a key to which a traversal comes again has another policy, and moves to skip. (A key that forgets
+  #: nothing comes only once.)
   decisions: int = MOST
 
   def init(self, game: Simulation, dtype: str) -> KeyTables:

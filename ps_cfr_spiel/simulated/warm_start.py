@@ -14,17 +14,10 @@ LEARNED = ("regrets", "learned", "visits", "skipped")
 def taken_over(
   tables: KeyTables, empty: KeyTables, first: np.ndarray, theirs: np.ndarray, moves: np.ndarray
 ) -> KeyTables:
-  """Tables for a game's first iteration, on the host.
+  """The `empty` tables of a game, filled with those of another game's run, on the host.
 
-  Args:
-    tables: of the other game's run; its average becomes one policy a key: a single visit.
-    empty: of this game.
-    first: int[n], where the window of each of n keys begins in this game.
-    theirs: int[n], where it does in the other.
-    moves: int[n], the number of cells that they have in common.
-
-  Returns:
-    Likewise, zeros at other keys.
+  The average of the run becomes one policy a key: a single visit. The windows of n keys begin at the cells
+  `first`, int[n], in this game, at `theirs` in the other, and have `moves` cells in common.
   """
   key = np.repeat(np.arange(len(moves)), moves)
   within = np.arange(len(key)) - (moves.cumsum() - moves)[key]

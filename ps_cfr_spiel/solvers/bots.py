@@ -10,19 +10,15 @@ from ps_cfr_spiel.policy import check_turn
 
 
 class SolvingBot(pyspiel.Bot):
-  """A bot that plays a policy, the base class of this package's bots.
-
-  Attributes:
-    player: its seat.
-    policy: the policy; None for a subclass that overrides `probabilities`.
-    seconds: duration of each of its decisions so far.
-  """
+  """A bot that plays a policy, the base class of this package's bots."""
 
   def __init__(self, player: int, seed: int | None, policy: Any = None):
     """See the class; `seed` is that of the choice among actions, None for one of its own."""
     super().__init__()
+    #: player: its seat.
+    #: policy: the policy; None for a subclass that overrides `probabilities`.
     self.player, self.policy = player, policy
-    self.seconds: list[float] = []
+    self.seconds: list[float] = []  #: duration of each of its decisions so far
     self._random = np.random.default_rng(seed)
 
   def probabilities(self, state: pyspiel.State) -> dict[int, float]:
@@ -47,12 +43,6 @@ class SolvingBot(pyspiel.Bot):
   def step(self, state: pyspiel.State) -> int:
     return self.step_with_policy(state)[1]
 
-  def restart(self) -> None:
-    """A new match begins; nothing to do unless a subclass remembers the last."""
-
   def restart_at(self, state: pyspiel.State) -> None:
     """A new match begins at a state; the next decision needs nothing but the state it is asked about."""
     self.restart()
-
-  def inform_action(self, state: pyspiel.State, player: int, action: int) -> None:
-    """Nothing to do: no time is spent on the opponent's turn."""

@@ -19,12 +19,7 @@ class CFRPlusIRASolver(SplittingSolver):
   Čermák, Lisý and Bošanský (2020); see `abstraction.cfr_ira`. The policies are of the whole game, and so is
   their exploitability, the only guarantee: the paper's bound is empty before every set is split.
 
-  An iteration is a turn of both players; the paper counts turns.
-
-  Attributes:
-    game, dtype, skip, seed: as given.
-    tree: the game's public tree, on the host.
-    refinement: how sets are split.
+  An iteration is a turn of both players; the paper counts turns. `refinement` is how sets are split.
   """
 
   _apart = ("bound", "heuristic", "tolerance", "relative")  # of `refinement`

@@ -34,10 +34,8 @@ class ContinualResolving(openspiel_policy.Policy):
   public states on the way, so a bot, the policy asked out of the blue and `tabularise` all do the same, up to
   rounding: between two actions that are equally good a last bit may decide (see BUILD_NOTES.md).
 
-  Attributes:
-    tree: the game's public tree, on the host.
-    settings: of each search.
-    seconds: duration of each search so far (of each pass in `tabularise`), compilation included.
+  `tree` is the game's public tree, `settings` are those of each search, and `seconds` lists the duration of
+  each search so far (of each pass in `tabularise`), compilation included.
   """
 
   def __init__(
@@ -142,14 +140,12 @@ class ContinualResolving(openspiel_policy.Policy):
     return self._searches[key]
 
   def _resolve(self, last: Search, places: tuple[int, ...], progress: bool | None = None) -> Search:
-    """A search, with its time."""
     with waiting("Searching", progress):
       search = self.searcher.resolve(last, places)
     self.seconds.append(search.seconds)
     return search
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """Probability of every legal action at a state."""
     name = self.labels.infostate
     return probabilities_at(state, player_id, self.game, lambda at, i: self.at(i, name(at, i)))
 
@@ -161,10 +157,7 @@ class ContinualResolving(openspiel_policy.Policy):
     return dict(zip(decision.legal_actions, (column / column.sum()).tolist(), strict=True))
 
   def bot(self, player: int, seed: int | None = None) -> SolvingBot:
-    """A bot that searches at each of its decisions, with a seed for its choice among actions.
-
-    ValueError for a wrong argument.
-    """
+    """A bot that searches at each decision; `seed` is of its choice among actions, ValueError if wrong."""
     seed = None if seed is None else check_integer("seed", seed, 0)
     return SolvingBot(check_player(player), seed, self)
 
@@ -194,7 +187,6 @@ class ContinualResolving(openspiel_policy.Policy):
     return TreePolicy(self.game, self.labels, tables, self._header())
 
   def _header(self) -> dict[str, Any]:
-    """The description of a policy's origin."""
     own = getattr(self.settings.gadget, "__name__", repr(self.settings.gadget))
     gadget = next((name for name, function in GADGETS.items() if function is self.settings.gadget), own)
     return {
@@ -217,7 +209,6 @@ class ContinualResolving(openspiel_policy.Policy):
 
 
 def _check_actions(game: pyspiel.Game, actions: Collection[int] | None) -> frozenset[int] | None:
-  """The actions that searches consider."""
   if actions is None:
     return None
   count, given = game.num_distinct_actions(), isinstance(actions, Collection) and actions

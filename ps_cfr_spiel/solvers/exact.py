@@ -20,13 +20,9 @@ from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
 
 
 class ExactSolver(Solver[Policy]):
-  """A solver whose average policy is evaluated exactly, in the whole game.
+  """A solver whose average policy is evaluated exactly, in the whole game."""
 
-  Attributes:
-    slowly_evaluated: whether an evaluation takes far longer than an iteration.
-  """
-
-  slowly_evaluated: ClassVar[bool] = False
+  slowly_evaluated: ClassVar[bool] = False  #: whether an evaluation takes far longer than an iteration
   _evaluation: tuple[int, Evaluation] | None = None
 
   @property
@@ -59,19 +55,13 @@ class ExactSolver(Solver[Policy]):
 
 
 class TreeSolver(ExactSolver[TreePolicy]):
-  """A solver on the public tree of a game, whose policies are tables over the tree's rows.
-
-  Attributes:
-    tree: the game's public tree, on the host.
-    _tree: the tree on the device.
-    tree_options: the options of `build_tree` that built the tree.
-    _start: the abstraction to begin with; None if every infostate plays for itself.
-  """
+  """A solver on the public tree of a game, whose policies are tables over the tree's rows."""
 
   _apart = ("abstraction",)
-  tree: PublicTree
-  _tree: PublicTree
-  tree_options: Mapping[str, Any]
+  tree: PublicTree  #: the game's public tree, on the host
+  _tree: PublicTree  #: the tree on the device
+  tree_options: Mapping[str, Any]  #: the options of `build_tree` that built the tree
+  #: the abstraction to begin with; None if every infostate plays for itself.
   _start: Abstraction | None = None
   _remark: str = ""  # on the tree
 

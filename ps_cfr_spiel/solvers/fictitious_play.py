@@ -17,20 +17,14 @@ class FictitiousPlaySolver(TreeSolver):
   """Fictitious play on a two-player zero-sum game; see `cfr.fictitious_play`.
 
   It is slow beside CFR, and serves for comparisons, above all with FPIRA. Its current policy is the average
-  one. An iteration is a best response of both players.
-
-  Attributes:
-    game, dtype: as given.
-    tree: the game's public tree, on the host, with one type and a number for each pair of sequences.
+  one. An iteration is a best response of both players. Its tree has one type and a number for each pair of
+  sequences.
   """
 
   def __init__(self, game: pyspiel.Game, dtype: str = "float64", **options: Any):
     """Build the tree; nothing is compiled yet. ValueError for a wrong argument or game.
 
-    Args:
-      game: from `pyspiel.load_game`; its histories are walked.
-      dtype: "float32" or "float64".
-      **options: of `build_tree`, but `leaves`.
+    The game's histories are walked; `options` are those of `build_tree`, but `leaves`.
     """
     self._build(game, dtype, options, leaves="sparse")
     self._scale = game.max_utility() - game.min_utility()
@@ -60,10 +54,8 @@ class FPIRASolver(SplittingSolver, FictitiousPlaySolver):
   def __init__(self, game: pyspiel.Game, abstraction: Abstraction | Key | str | None = None, **options: Any):
     """Build the tree; nothing is compiled yet. ValueError for a wrong argument or game.
 
-    Args:
-      game: see `FictitiousPlaySolver`.
-      abstraction: to begin with, or a key of `abstractions.abstract`; "initial" by default.
-      **options: of `FictitiousPlaySolver`.
+    `abstraction` is the one to begin with, or a key of `abstractions.abstract`, "initial" by default;
+    `options` are those of `FictitiousPlaySolver`.
     """
     self._wanted = "initial" if abstraction is None else abstraction
     super().__init__(game, **options)

@@ -27,19 +27,13 @@ ROUNDING = 1e-5  # by how much these may be off in a file, relative to the large
 
 
 class Resumable(abc.ABC):
-  """A solver whose runs can be saved and continued.
+  """A solver whose runs can be saved and continued."""
 
-  Attributes:
-    game: the game.
-    dtype: "float32" or "float64".
-    _state: pytree of arrays, the whole state of a run, with a field `iteration`.
-    _apart: arguments of the constructor that are not among `_options`, such as those that `_arrays` holds. A
-      subclass names its own.
-  """
-
-  game: pyspiel.Game
-  dtype: str
-  _state: Any
+  game: pyspiel.Game  #: the game
+  dtype: str  #: "float32" or "float64"
+  _state: Any  #: pytree of arrays, the whole state of a run, with a field `iteration`
+  #: arguments of the constructor that are not among `_options`, such as those that `_arrays` holds. A
+  #: subclass names its own.
   _apart: ClassVar[tuple[str, ...]] = ()
 
   @property
@@ -73,10 +67,6 @@ class Resumable(abc.ABC):
     """The part of the state that files keep."""
     return self._state
 
-  def _taken_up(self, kept: Any) -> Any:
-    """The state from the part that a file has kept; the solver has just been made."""
-    return kept
-
   def _header(self) -> dict[str, Any]:
     """The description of the run in files, and in policies of their origin."""
     options = self._options()
@@ -100,7 +90,6 @@ class Resumable(abc.ABC):
     self._write(path)
 
   def _write(self, path: str | os.PathLike, **more: Any) -> None:
-    """Write the file of the run, with more fields in its header."""
     leaves = jax.tree.leaves(self._kept())
     state = {f"state{i}": leaf for i, leaf in enumerate(leaves)}
     storage.write(path, "solver", {**self._header(), **more}, {**state, **self._arrays()})
@@ -115,9 +104,7 @@ class Resumable(abc.ABC):
         package's, and `limit` if the game has more histories than the default limit: a file cannot raise
         that.
 
-    Raises:
-      OSError: no such file.
-      ValueError: the file is truncated, damaged or foreign, or its rule is unknown.
+    OSError without such a file; ValueError if it is truncated, damaged or foreign, or its rule is unknown.
     """
     return cls.from_file(storage.read(path), options)
 
@@ -153,7 +140,7 @@ class Resumable(abc.ABC):
         raise ValueError(f"{file.path} is damaged: the probabilities in {name} do not sum to one.")
     with precision(self.dtype):
       kept = jax.tree.unflatten(structure, [arrays[name] for name in names])
-      self._state = to_device(self._taken_up(kept), self.dtype)
+      self._state = to_device(kept, self.dtype)
     if not self.iteration == file.header["iteration"] <= MOST_ITERATIONS:
       raise ValueError(
         f"{file.path} is damaged: it names iteration {file.header['iteration']}, its arrays are of iteration "
@@ -181,5 +168,4 @@ def kind_in(file: storage.Stored, base: type[Resumable]) -> Any:
 
 
 def _with_subclasses(kind: type) -> list[type]:
-  """The class and all classes below it."""
   return [kind, *(k for below in kind.__subclasses__() for k in _with_subclasses(below))]

@@ -9,29 +9,9 @@ import jax
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel import hierarchical, mccfr, storage
+from ps_cfr_spiel import device, hierarchical, mccfr, storage
 from ps_cfr_spiel.arguments import check_count, check_integer, check_number
 from ps_cfr_spiel.compiler import check_needs
-from ps_cfr_spiel.device import (
-  barrier,
-  broadcast,
-  check_dtype,
-  check_finite,
-  is_first_process,
-  precision,
-)
-from ps_cfr_spiel.hierarchical import (
-  ByCluster,
-  ClusterSampling,
-  DealtGame,
-  Hierarchy,
-  InFile,
-  PartTables,
-  Strategy,
-  StrategyTables,
-  evaluate_strategies,
-  make_abstraction,
-)
 from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.mccfr import SamplingState
 from ps_cfr_spiel.policy import game_of
@@ -50,8 +30,6 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
   All of JAX's devices share the clusters, those of all joined processes (`join_processes`) that run the same
   solver included; their number changes no result. The game is not enumerated. No bound holds where hands
   share buckets; exploitability is measured in the whole game.
-
-  Attributes: the arguments but `clusters` and `buckets`.
   """
 
   _apart = ("clusters", "buckets", "abstraction")
@@ -68,10 +46,13 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     boards: int = 1,
     seed: int = 0,
     dtype: str = "float32",
-    abstraction: Hierarchy | InFile | None = None,
+    abstraction: hierarchical.Hierarchy | hierarchical.InFile | None = None,
     pruning: float | None = None,
   ):
     """Makes the abstraction and the tables; nothing is compiled yet.
+
+    ValueError for a wrong argument or game, or if its cards, the tables or the deals of a batch need more
+    memory than is free; TypeError if `game` is not a game.
 
     Args:
       game: `universal_poker` for two with public cards, or `leduc_poker`.
@@ -86,35 +67,31 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       pruning: the negative regret, in the game's utility, below which 95% of the traversals leave an action
         out: regret-based pruning (Brown and Sandholm 2019, Pluribus). For the rules "rm" and "lcfr".
 
-    Raises:
-      ValueError: an argument is not one of the allowed, the game is not one of dealt cards, or its cards,
-        the tables or the deals of a batch need more memory than is free.
-      TypeError: `game` is not a game.
     """
-    self.game, self.dtype = game, check_dtype(dtype)
+    self.game, self.dtype = game, device.check_dtype(dtype)
     self.rule = mccfr.check_rule(rule, linear=True)
     self.batch, self.boards = check_count("batch", batch, 1), check_count("boards", boards, 1)
     self.seed, self.pruning = check_integer("seed", seed, 0), _pruning(pruning, self.rule)
     check_is_game(game)
-    if not isinstance(abstraction, Hierarchy | InFile | None):
+    if not isinstance(abstraction, hierarchical.Hierarchy | hierarchical.InFile | None):
       raise ValueError(
         f"abstraction must be one of make_abstraction or load_abstraction, got {abstraction!r}."
       )
-    self._dealt = DealtGame.of(game)
+    self._dealt = hierarchical.DealtGame.of(game)
     if abstraction is None:
-      self.abstraction = make_abstraction(self._dealt, clusters, buckets, seed)
+      self.abstraction = hierarchical.make_abstraction(self._dealt, clusters, buckets, seed)
     elif abstraction.game != str(game):
       raise ValueError(f"The abstraction is one of {abstraction.game}, not of {game}.")
     else:
       self.abstraction = abstraction.on(self._dealt)
     self._mesh, least = hierarchical.all_devices(), -math.inf if self.pruning is None else self.pruning
-    with precision(self.dtype):
+    with device.precision(self.dtype):
       tree = hierarchical.dealt_tree(self._dealt, self.abstraction, self._mesh.size)
       needs = hierarchical.run_needs(tree, self._mesh, self.batch * self.boards, self.dtype)
       what = f"{self.name} on {game} with batch={self.batch:,} and boards={self.boards:,}"
       check_needs(what, needs, None, ADVICE)
       self._tree = hierarchical.device_game(tree, self.dtype, self._mesh)
-      self._sampler = ClusterSampling(self.abstraction.count, self.boards, least)
+      self._sampler = hierarchical.ClusterSampling(self.abstraction.count, self.boards, least)
       self._state = hierarchical.init(tree, self._sampler, self.seed, self.dtype, self._mesh)
 
   @property
@@ -133,18 +110,18 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     return report(lines)
 
   def _evaluate(self, progress):
-    own = Strategy(self.abstraction, self._tables(average=True, copied=False))
+    own = hierarchical.Strategy(self.abstraction, self._tables(average=True, copied=False))
     boards = np.flatnonzero(np.isin(self.abstraction.clusters, list(self._here())))
-    return evaluate_strategies(self._dealt, (own, own), self.dtype, progress, boards)
+    return hierarchical.evaluate_strategies(self._dealt, (own, own), self.dtype, progress, boards)
 
-  def _here(self) -> dict[int, PartTables]:
+  def _here(self) -> dict[int, hierarchical.PartTables]:
     """The tables of this process's clusters: views of the run's own."""
     return hierarchical.clusters_here(self._tree, self._state, self.abstraction.count)
 
-  def _tables(self, average: bool, copied: bool) -> StrategyTables:
+  def _tables(self, average: bool, copied: bool) -> hierarchical.StrategyTables:
     """The strategies as sums; of clusters that other processes hold, reading raises ValueError."""
 
-    def sums(part: PartTables) -> np.ndarray:
+    def sums(part: hierarchical.PartTables) -> np.ndarray:
       return np.asarray(part.average.total if average else part.regrets)
 
     own: dict[int, Any] = self._here()
@@ -158,7 +135,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
 
     child = self._tree.child
     shape = (self.abstraction.count, child.actions, child.cells)
-    return StrategyTables(sums(self._state.tables.head), ByCluster(shape, read))
+    return hierarchical.StrategyTables(sums(self._state.tables.head), hierarchical.ByCluster(shape, read))
 
   def _step(self, state, iterations):
     method = {"sampler": self._sampler, "rule": self.rule, "batch": self.batch, "mesh": self._mesh}
@@ -172,7 +149,11 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
   def _policy_in(cls, file, options):
     """The average policy of a run's file, whose clusters are opened when they are asked for."""
     found, game = cls._arguments(file), game_of(file)
-    dealt, dtype, own = DealtGame.of(game), check_dtype(found["dtype"]), found["abstraction"]
+    dealt, dtype, own = (
+      hierarchical.DealtGame.of(game),
+      device.check_dtype(found["dtype"]),
+      found["abstraction"],
+    )
     abstraction = own.on(dealt)
     of_head, child = hierarchical.head_and_child(dealt, abstraction.sizes)
     shape = (child.actions, child.cells)
@@ -184,42 +165,41 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
 
     shapes = {name: ((of_head.actions, of_head.cells), np.dtype(dtype)) for name in HEAD}
     average, excess = (file.arrays({**file.shapes, **shapes})[name] for name in HEAD)
-    tables = StrategyTables(average - excess, ByCluster((abstraction.count, *shape), read))
+    tables = hierarchical.StrategyTables(
+      average - excess, hierarchical.ByCluster((abstraction.count, *shape), read)
+    )
     info = {**file.header, "policy": "average"}
     return HierarchicalPolicy(game, dealt, abstraction, tables, info)
 
   def _checked(self, sound):
     # Values of lines meet in the head, which all processes have, so a number that is not finite shows there.
-    check_finite(
-      f"{self.name} within iterations up to {self.iteration:,}", self._state.tables.head, self.dtype
-    )
+    where = f"{self.name} within iterations up to {self.iteration:,}"
+    device.check_finite(where, self._state.tables.head, self.dtype)
 
   def clock(self):
-    return broadcast(super().clock())
+    return device.broadcast(super().clock())
 
   def _kept(self) -> SamplingState:
     return self._state._replace(tables=self._state.tables._replace(clusters=None))
 
   def save(self, path):
     """See `Solver`; all processes must call it: the first writes the file, each its clusters beside it."""
-    stamp = f"{int(broadcast(secrets.randbits(31))):08x}"
+    stamp = f"{int(device.broadcast(secrets.randbits(31))):08x}"
     hierarchical.write_shards(path, stamp, self._here())
     hierarchical.write_tables(path, hierarchical.tables_here(self._tree, self.abstraction))
-    barrier("written")
-    if is_first_process():
+    device.barrier("written")
+    if device.is_first_process():
       self._write(path, shards=stamp)
       hierarchical.forget_shards(path, stamp)
 
   def _restore(self, file):
     super()._restore(file)
-    with precision(self.dtype):
+    with device.precision(self.dtype):
       clusters = self._sampler.init(self._tree, self.dtype).clusters
       state, child = self._state, self._tree.child
       state = state._replace(tables=state.tables._replace(clusters=clusters))
-      shape = (child.actions, child.cells)
-      part = _shards(file, shape, self.dtype)
-      count = self.abstraction.count
-      self._state = hierarchical.on_mesh(self._tree, state, self._mesh, part, count)
+      part = _shards(file, (child.actions, child.cells), self.dtype)
+      self._state = hierarchical.on_mesh(self._tree, state, self._mesh, part, self.abstraction.count)
 
   def _arrays(self):
     return self.abstraction.to_arrays()
@@ -235,11 +215,11 @@ def _pruning(regret: Any, rule: mccfr.Rule) -> float | None:
     return None
   if rule.floor > -math.inf:
     raise ValueError(f"pruning={regret!r}: regrets of {rule} are never negative; choose rule='rm' or 'lcfr'.")
-  if reason := hierarchical.why_unavailable():
-    raise ValueError(f"pruning={regret!r}: the native library alone prunes, and it is missing: {reason}.")
   found = check_number("pruning", regret, -math.inf, 0)
   if not -math.inf < found < 0:
     raise ValueError(f"pruning={regret!r}: give a negative regret, such as -300 stacks.")
+  if reason := hierarchical.why_unavailable():
+    raise ValueError(f"pruning={regret!r}: the native library alone prunes, and it is missing: {reason}.")
   return found
 
 

@@ -8,46 +8,33 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel.hierarchical import (
-  SPECIAL,
-  ByCluster,
-  DealtGame,
-  Hierarchy,
-  Strategy,
-  StrategyTables,
-  evaluate_strategies,
-  line_cells,
-)
+from ps_cfr_spiel import hierarchical
 from ps_cfr_spiel.poker import set_numbers
 from ps_cfr_spiel.policy import PostProcessing, parse_post_processing, probabilities_at
 from ps_cfr_spiel.tree import Evaluation
 
 
 class HierarchicalPolicy(openspiel_policy.Policy):
-  """A strategy over the cells of an abstraction as an OpenSpiel policy of the whole game.
-
-  Attributes:
-    tables: the strategies as sums; the actions of a cell without weights are equally likely.
-    abstraction: of the tables' cells.
-    info: its origin.
-  """
+  """A strategy over the cells of an abstraction as an OpenSpiel policy of the whole game."""
 
   def __init__(
     self,
     game: pyspiel.Game,
-    dealt: DealtGame,
-    abstraction: Hierarchy,
-    tables: StrategyTables,
+    dealt: hierarchical.DealtGame,
+    abstraction: hierarchical.Hierarchy,
+    tables: hierarchical.StrategyTables,
     info: Mapping[str, Any],
   ):
     """`dealt` is the form of `game`; negative weights count as 0."""
     super().__init__(game, [0, 1])
+    #: tables: the strategies as sums; the actions of a cell without weights are equally likely.
+    #: abstraction: of the tables' cells.
+    #: info: its origin.
     self.abstraction, self.info, self.tables = abstraction, dict(info), tables
     self._dealt = dealt
-    self._cells = line_cells(dealt, abstraction.sizes)
+    self._cells = hierarchical.line_cells(dealt, abstraction.sizes)
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """Probability of every legal action at a state."""
     return probabilities_at(state, player_id, self.game, lambda state, _: self._at(state))
 
   def bucket(self, state: pyspiel.State) -> tuple[int, int]:
@@ -57,15 +44,14 @@ class HierarchicalPolicy(openspiel_policy.Policy):
   def for_hands(self, line: int, board: Sequence[int]) -> np.ndarray:
     """float64[A, H]: the policy of all hands at once; of those that hold a card of the board anything.
 
-    Args:
-      line: of `poker.DealtForm`, at which a player acts.
-      board: the public cards in the order of their rounds, numbered as there.
+    `line` is one of `poker.DealtForm` at which a player acts; `board` has the public cards in the order of
+    their rounds, numbered as there.
     """
     dealt, abstraction = self._dealt, self.abstraction
     ways, (first, stride) = dealt.renamed(board), self._cells[line].tolist()
     place, swap = ways[-1]
     hands = set_numbers(swap[dealt.hands])
-    special = ways[SPECIAL][0] if len(ways) > SPECIAL else None
+    special = ways[hierarchical.SPECIAL][0] if len(ways) > hierarchical.SPECIAL else None
     cluster, bucket = abstraction.of_hands(special, place, len(ways) - 1)
     table = self.tables.head if cluster < 0 else self.tables.child[cluster]
     count = int((dealt.form.parent == line).sum())
@@ -93,7 +79,7 @@ class HierarchicalPolicy(openspiel_policy.Policy):
       for line, state in enumerate(states):
         player, number = int(form.player[line]), int(form.round[line])
         first, stride = self._cells[line].tolist()
-        if player < 0 or (number < SPECIAL) != head:
+        if player < 0 or (number < hierarchical.SPECIAL) != head:
           continue
         place = slice(len(state.legal_actions())), slice(first, first + stride * sizes[number], stride)
         table[place] = how.at(state, player, _normalised(table[place]))
@@ -104,14 +90,18 @@ class HierarchicalPolicy(openspiel_policy.Policy):
       return of(False, child[cluster])
 
     info = {**self.info, "policy": f"rounded {self.info.get('policy', 'average')}"}
-    tables = StrategyTables(of(True, self.tables.head), ByCluster(child.shape, read))  # pyright: ignore
+    tables = hierarchical.StrategyTables(
+      of(True, self.tables.head), hierarchical.ByCluster(child.shape, read)
+    )  # pyright: ignore
     return HierarchicalPolicy(self.game, self._dealt, self.abstraction, tables, info)
 
   def _evaluated(
     self, seats: "tuple[HierarchicalPolicy, HierarchicalPolicy]", progress: bool | None
   ) -> Evaluation:
-    first, second = (Strategy(own.abstraction, own.tables) for own in seats)
-    return evaluate_strategies(self._dealt, (first, second), str(self.tables.head.dtype), progress)
+    first, second = (hierarchical.Strategy(own.abstraction, own.tables) for own in seats)
+    return hierarchical.evaluate_strategies(
+      self._dealt, (first, second), str(self.tables.head.dtype), progress
+    )
 
   def _states(self) -> list[pyspiel.State]:
     """A state at each line, with the first cards that can be dealt."""

@@ -38,26 +38,15 @@ NUM_HANDS = len(cards.ALL_HANDS)
 
 
 class Understood(NamedTuple):
-  """A move before the searches as the blueprint's game has it.
+  """A move before the searches as the blueprint's game has it."""
 
-  Attributes:
-    mover: its player.
-    actions: of the blueprint's game up to the state in which the mover acts.
-    action: there.
-  """
-
-  mover: int
-  actions: tuple[int, ...]
-  action: int
+  mover: int  #: its player
+  actions: tuple[int, ...]  #: of the blueprint's game up to the state in which the mover acts
+  action: int  #: there
 
 
 class HoldemAgent(SolvingBot):
-  """See the module. It never looks at the opponent's cards in a state.
-
-  Attributes:
-    player, seconds: as in `SolvingBot`.
-    blueprint: the policy before the turn.
-  """
+  """See the module. It never looks at the opponent's cards in a state; `blueprint` plays before the turn."""
 
   def __init__(
     self,
@@ -70,7 +59,7 @@ class HoldemAgent(SolvingBot):
     mapping: str = "pseudo-harmonic",
     seed: int = 0,
   ):
-    """An agent for a seat.
+    """An agent for a seat; ValueError for a wrong argument.
 
     Args:
       game: `holdem` with a whole deck, with any bets.
@@ -81,9 +70,6 @@ class HoldemAgent(SolvingBot):
       limit: most seconds of a search; the iterations then depend on the machine, and with them the moves.
       mapping: of foreign bets before the turn, see `policy.TranslatedPolicy`.
       seed: of all choices.
-
-    Raises:
-      ValueError: an argument is not one of the allowed.
     """
     super().__init__(check_player(player), check_integer("seed", seed, 0))
     given = game.get_parameters()
@@ -102,10 +88,7 @@ class HoldemAgent(SolvingBot):
     self._limit = None if limit is None else check_seconds("limit", limit)
     self._split, self._entropy = MAPPINGS[check_option("mapping", mapping, MAPPINGS)], seed
     rules: betting.Betting = game.betting  # pyright: ignore[reportAttributeAccessIssue]
-    self._betting, self._rules = (
-      rules,
-      rules._replace(bets=rules.streets),
-    )  # as given, and with bets of any size
+    self._betting, self._rules = rules, rules._replace(bets=rules.streets)  # as given, with bets of any size
     self._known: collections.OrderedDict[Hashable, Any] = collections.OrderedDict()
 
   def probabilities(self, state: Any) -> dict[int, float]:
@@ -129,7 +112,6 @@ class HoldemAgent(SolvingBot):
   # --- Before the turn -----------------------------------------------------------------------
 
   def _from_blueprint(self, state: Any, hand: "View") -> dict[int, float]:
-    """The blueprint's move, in the chips of the game."""
     smaller = _dealt(self.blueprint.game, self.player, hand, self._understood(hand)[1])
     called = max(state.public_state.spent)
     if smaller.current_player() != self.player:
@@ -150,10 +132,10 @@ class HoldemAgent(SolvingBot):
     return dict(found)
 
   def _understood(self, hand: "View") -> tuple[list[Understood], tuple[int, ...]]:
-    """The moves before the searches in the blueprint's game, and its actions up to now, without the hands."""
     return self._once(("understood", hand), lambda: self._understand(hand))
 
   def _understand(self, hand: "View") -> tuple[list[Understood], tuple[int, ...]]:
+    """The moves before the searches in the blueprint's game, and its actions up to now, without the hands."""
     actions: tuple[int, ...] = ()
     found: list[Understood] = []
     smaller = _dealt(self.blueprint.game, self.player, hand, actions)
@@ -236,9 +218,8 @@ class HoldemAgent(SolvingBot):
     raise AssertionError(f"{hand} left the tree of {bets}")
 
   def _solve(self, hand: "View", street: int, bets: str) -> "Search":
-    """Solves the rest of a hand from a street's beginning on."""
     start, _ = hand.on_street(self._rules, street)
-    spent = self._spent(hand, start)
+    spent = hand.chips[start - 1]  # of each player, after the moves that end the street before
     board = hand.board[: cards.BOARD_SIZES[street]]
     ranges = self._ranges_at(hand, street)
     ranges = np.maximum(ranges / ranges.max(1, keepdims=True), LEAST)
@@ -259,7 +240,6 @@ class HoldemAgent(SolvingBot):
     return Search(solver.game, solver.average_policy())
 
   def _ranges_at(self, hand: "View", street: int) -> np.ndarray:
-    """Both players' ranges when a street begins."""
     if street == FIRST_SEARCH:
       start, _ = hand.on_street(self._rules, street)
       return np.array(self._once(("ranges", hand.until(start, street)), lambda: self._ranges(hand)))
@@ -275,12 +255,7 @@ class HoldemAgent(SolvingBot):
       ranges[public.player, cards.hand_numbers(held)] *= _trembling(played, len(row))
     return ranges
 
-  def _spent(self, hand: "View", moves: int) -> int:
-    """The chips of each player in the pot after the first moves of a hand, which end a street."""
-    return hand.chips[moves - 1]
-
   def _once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
-    """What was computed before, or is now."""
     if key not in self._known:
       self._known[key] = compute()
       while len(self._known) > KEPT:
@@ -290,19 +265,12 @@ class HoldemAgent(SolvingBot):
 
 
 class View(NamedTuple):
-  """All that the agent knows of a hand.
+  """All that the agent knows of a hand."""
 
-  Attributes:
-    hole: its cards, ascending.
-    board: the public cards; those of a street ascending.
-    chips: see `BettingState.invested`.
-    street: 0 before the flop.
-  """
-
-  hole: tuple[int, ...]
-  board: tuple[int, ...]
-  chips: tuple[int, ...]
-  street: int
+  hole: tuple[int, ...]  #: its cards, ascending
+  board: tuple[int, ...]  #: the public cards; those of a street ascending
+  chips: tuple[int, ...]  #: see `BettingState.invested`
+  street: int  #: 0 before the flop
 
   @classmethod
   def of(cls, state: Any, player: int) -> "View":

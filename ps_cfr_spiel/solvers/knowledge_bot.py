@@ -44,9 +44,7 @@ class KnowledgeBot(RolloutBot):
   Answers are kept, so a question has one answer. The promises to the opponent hold if all histories are there
   and the ends' values are right; with samples they are estimates. With depth 1 the opponent never replies, so
   the answer exploits the blueprint, at the price of being exploitable.
-
-  Attributes:
-    sizes: the number of histories of each search so far.
+  `sizes` has the number of histories of each search so far.
   """
 
   def __init__(
@@ -65,7 +63,7 @@ class KnowledgeBot(RolloutBot):
     tremble: float = 0.01,
     seed: int = 0,
   ):
-    """Makes a bot; nothing is searched yet.
+    """Makes a bot; nothing is searched yet. ValueError for a wrong argument, or a policy of another game.
 
     Args:
       game: zero-sum, of two players who move one after the other.
@@ -85,9 +83,6 @@ class KnowledgeBot(RolloutBot):
       tremble: share of uniform play that is mixed into the blueprint before the ends, both players', so that
         no surprise rules out all histories; from 0 to 1.
       seed: of all random numbers.
-
-    Raises:
-      ValueError: an argument is not one of the allowed, or the policy is of another game.
     """
     policy = openspiel_policy.UniformRandomPolicy(game) if policy is None else policy
     check_policy_of(game, policy)
@@ -197,9 +192,8 @@ class KnowledgeBot(RolloutBot):
     """Mean returns to player 0 of plays by the blueprint."""
     assert self.rollouts is not None
     each = max(self.rollouts // len(states), 1)
-    return (
-      self.form.plays([now for now in states for _ in range(each)], 0, self._random).reshape(-1, each).mean(1)
-    )
+    played = self.form.plays([now for now in states for _ in range(each)], 0, self._random)
+    return played.reshape(-1, each).mean(1)
 
   def _tree(self, grown: Histories, ends: list[int], states: list[pyspiel.State]) -> PublicTree:
     """The grown histories with values at their ends, as a tree."""
@@ -224,7 +218,6 @@ class _TimedSearcher(KnowledgeSearcher):
   seconds: float | None = None
 
   def run(self, subgame, tree) -> SolverState:
-    """All iterations, or those that the time allows."""
     if self.seconds is None:
       return super().run(subgame, tree)
     state, done, part = self.first(tree), 0, 16

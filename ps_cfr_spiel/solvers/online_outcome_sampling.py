@@ -18,26 +18,10 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel.arguments import (
-  check_count,
-  check_exploration,
-  check_flag,
-  check_integer,
-  check_option,
-  check_player,
-  is_number,
-)
+from ps_cfr_spiel import arguments, mccfr
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import check_dtype, check_finite, precision, to_device
 from ps_cfr_spiel.histories import LIMIT, sequential
-from ps_cfr_spiel.mccfr import (
-  AimedRuns,
-  OutcomeSampling,
-  SamplingTree,
-  ZeroBaseline,
-  aimed,
-  build_sampling_tree,
-)
 from ps_cfr_spiel.policy import TreePolicy, probabilities_at, strategies_of
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers.bots import SolvingBot
@@ -56,12 +40,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
   Unlike there, the game is walked before the first run and tables are complete from the start, rather than
   grown by a history an iteration.
 
-  Attributes:
-    tree: the game's public tree, in which every infostate is a row.
-    runs: the common ground of all runs; a bot makes its own on it.
-    decisions: {cell: decision}, by the number of the infostate.
-    cells: {(player, information state string): cell}.
-    iterations, target, delta, exploration, seed, dtype: as given.
+  In `tree`, the game's public tree, every infostate is a row. `runs` is the common ground of all runs.
   """
 
   def __init__(
@@ -95,47 +74,46 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
       **options: of `build_tree`, but `leaves`; a game's Bayesian form does not help here.
     """
     super().__init__(sequential(game), [0, 1])
-    self.iterations = check_count("iterations", iterations, 1)
-    check_option("target", target, TARGETS)
+    self.iterations = arguments.check_count("iterations", iterations, 1)
+    arguments.check_option("target", target, TARGETS)
     if target == "public" and options.get("public_states") == "none":
       raise ValueError("target='public' needs public states; public_states must be 'closure' or 'observer'.")
-    if not (is_number(delta) and 0 <= delta < 1):
+    if not (arguments.is_number(delta) and 0 <= delta < 1):
       raise ValueError(f"delta must be a number from 0 to below 1, got {delta!r}.")
     if favoured is not None and not isinstance(favoured, Mapping):
       raise ValueError(f"favoured must be a mapping of infostates to policies, got {favoured!r}.")
-    if not (is_number(favour) and 0 <= favour < float("inf")):
+    if not (arguments.is_number(favour) and 0 <= favour < float("inf")):
       raise ValueError(f"favour must be a finite number of at least 0, got {favour!r}.")
     self.target, self.delta, self.favour = target, delta, favour
-    self.exploration = check_exploration(exploration)
-    self.seed, self.dtype = check_integer("seed", seed, 0), check_dtype(dtype)
+    self.exploration = arguments.check_exploration(exploration)
+    self.seed, self.dtype = arguments.check_integer("seed", seed, 0), check_dtype(dtype)
     self.tree = build_tree(game, "sparse", **options)
     check_zero_sum(self.tree, "samplers")
     self.tree_options = {"leaves": "sparse", "public_states": "closure", "limit": LIMIT, **options}
     self._index_cells()
     self._known: dict[int, dict[int, float]] = {}
-    host_tree = build_sampling_tree(game, self.tree)
+    host_tree = mccfr.build_sampling_tree(game, self.tree)
     starts, start = self._starts(host_tree, dict(favoured or {}))
     arrays: Any = (host_tree, self._groups(), np.array(delta, float), starts, start)
-    sampler = OutcomeSampling(ZeroBaseline(), exploration)
+    sampler = mccfr.OutcomeSampling(mccfr.ZeroBaseline(), exploration)
     with precision(self.dtype):
-      self.runs = to_device(AimedRuns(*arrays, sampler=sampler), self.dtype)
+      self.runs = to_device(mccfr.AimedRuns(*arrays, sampler=sampler), self.dtype)
 
   def _index_cells(self) -> None:
     """Numbers the infostates as the tables have them."""
-    self.decisions: dict[int, Decision] = {}
-    self.cells: dict[tuple[int, str], int] = {}
+    self.decisions: dict[int, Decision] = {}  # by cell
+    self.cells: dict[tuple[int, str], int] = {}  # by player and information state string
     for decision, cell in zip(self.tree.names.decisions, first_cells(self.tree), strict=True):
       (name,) = decision.infostates
       assert name is not None
       self.decisions[cell], self.cells[decision.player, name] = decision, cell
 
   def _groups(self) -> np.ndarray:
-    """int32[S], which cells are one target."""
     cells = range(len(self.decisions))
     by_public = [self.decisions[cell].public_state for cell in cells]
     return np.array(by_public if self.target == "public" else cells, np.int32)
 
-  def _starts(self, host_tree: SamplingTree, favoured: dict) -> tuple[np.ndarray, np.ndarray]:
+  def _starts(self, host_tree: mccfr.SamplingTree, favoured: dict) -> tuple[np.ndarray, np.ndarray]:
     """`Situation.starts` and `Situation.start`; the first start is nothing."""
     starts = [np.zeros((host_tree.actions, host_tree.cells))]
     start = np.zeros(host_tree.cells, np.int32)
@@ -167,7 +145,6 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     return dict(zip(actions, (column[: len(actions)] / column.sum()).tolist(), strict=True))
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """Probability of every legal action at a state."""
     name = self.tree.names.infostate
     return probabilities_at(state, player_id, self.game, lambda at, i: self.at(i, name(at, i)))
 
@@ -176,16 +153,17 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     cell = self.cell(player, infostate)
     if cell not in self._known:
       with precision(self.dtype), waiting("Searching"):
-        table = aimed.single(self.runs, self.runs.empty(self.seed), jnp.int32(cell), self.iterations)
+        table = self._run(cell)
       self._known[cell] = self.by_action(cell, table[:, cell])
     return dict(self._known[cell])
 
+  def _run(self, cell: int) -> jax.Array:
+    return mccfr.aimed.single(self.runs, self.runs.empty(self.seed), jnp.int32(cell), self.iterations)
+
   def single_run_policy(self, player: int, infostate: str) -> TreePolicy:
     """The policy of the run aimed at an infostate, with which OOS is consistent; ValueError if unknown."""
-    cell = self.cell(player, infostate)
     with precision(self.dtype), waiting("Searching"):
-      table = aimed.single(self.runs, self.runs.empty(self.seed), jnp.int32(cell), self.iterations)
-      return self._policy(table, target=infostate)
+      return self._policy(self._run(self.cell(player, infostate)), target=infostate)
 
   def tabularise(self) -> TreePolicy:
     """The policy that OOS follows, by a run for each infostate (Schmid 2021, 19.4.1).
@@ -198,7 +176,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     with precision(self.dtype), waiting("Searching"):
       empty = self.runs.empty(self.seed)
       columns = [
-        np.asarray(aimed.each(self.runs, empty, jnp.array(some, jnp.int32), self.iterations))
+        np.asarray(mccfr.aimed.each(self.runs, empty, jnp.array(some, jnp.int32), self.iterations))
         for some in cells
       ]
       nothing = np.zeros((0, self.runs.tree.actions), self.dtype)
@@ -206,7 +184,6 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
       return self._policy(jnp.asarray(table), target="each")
 
   def _policy(self, table: jax.Array, **info: Any) -> TreePolicy:
-    """A table [A, S] as a policy."""
     names = ("iterations", "delta", "exploration", "seed", "dtype")
     header = {"solver": type(self).__name__, "targeting": self.target}
     header |= {name: getattr(self, name) for name in names}
@@ -214,23 +191,19 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     return TreePolicy(self.game, self.tree.names, self.runs.tree.blocks(table), header | info)
 
   def bot(self, player: int, seed: int = 0, keep_tables: bool = True) -> "OnlineOutcomeSamplingBot":
-    """A player of matches; ValueError for a wrong argument.
+    """A player of matches, with a seed of its moves and of its runs; ValueError for a wrong argument.
 
-    Args:
-      player: whom it plays for, 0 or 1.
-      seed: of its moves and of its runs.
-      keep_tables: whether the tables of earlier decisions are kept through a match, as in Lisý et al. 2015;
-        else every decision begins from nothing.
+    It keeps the tables of earlier decisions through a match, as in Lisý et al. 2015, unless `keep_tables` is
+    false: then every decision begins from nothing.
     """
-    player, keep_tables = check_player(player), check_flag("keep_tables", keep_tables)
-    return OnlineOutcomeSamplingBot(self, player, check_integer("seed", seed, 0), keep_tables)
+    player, keep_tables = arguments.check_player(player), arguments.check_flag("keep_tables", keep_tables)
+    return OnlineOutcomeSamplingBot(self, player, arguments.check_integer("seed", seed, 0), keep_tables)
 
 
 class OnlineOutcomeSamplingBot(SolvingBot):
   """Plays matches by online outcome sampling; made by `OnlineOutcomeSampling.bot`."""
 
   def __init__(self, method: OnlineOutcomeSampling, player: int, seed: int, keep_tables: bool):
-    """See `OnlineOutcomeSampling.bot`."""
     super().__init__(player, seed)
     self._method, self._seed, self._keep = method, seed, keep_tables
     self._match, self._tables = 0, None
@@ -240,10 +213,9 @@ class OnlineOutcomeSamplingBot(SolvingBot):
     cell = method.cell(self.player, method.tree.names.infostate(state, self.player))
     with precision(method.dtype):
       if self._tables is None or not self._keep:
-        self._tables = aimed.begin(runs, runs.empty(self._seed, self._match), jnp.int32(cell))
-      self._tables, column = aimed.advance(runs, self._tables, jnp.int32(cell), method.iterations)
+        self._tables = mccfr.aimed.begin(runs, runs.empty(self._seed, self._match), jnp.int32(cell))
+      self._tables, column = mccfr.aimed.advance(runs, self._tables, jnp.int32(cell), method.iterations)
     return method.by_action(cell, column)
 
   def restart(self) -> None:
-    """Forgets the match."""
     self._match, self._tables = self._match + 1, None

@@ -22,13 +22,7 @@ IN_PLACE = 2**26  # bytes of tables from which on they change in place, and ther
 
 
 class PSCFRSolver(TreeSolver):
-  """Public-state CFR on a two-player zero-sum game.
-
-  Attributes:
-    game, rule, alternating, dtype, skip, bits: as given.
-    tree: the game's public tree, on the host.
-    locks: the strategies that players must play in some public states; None without.
-  """
+  """Public-state CFR on a two-player zero-sum game; `tree` is the game's public tree, on the host."""
 
   _apart = ("locks",)
 
@@ -76,11 +70,9 @@ class PSCFRSolver(TreeSolver):
     check_memory(game, memory, kept, itemsize, abstraction is None, locks is not None, leaves, streams)
     self._build(game, dtype, options)
     self._start = None if abstraction is None else abstract_tree(self.tree, self.game, abstraction)
-    self.locks = (
-      locks
-      if locks is None or isinstance(locks, PartialStrategy)
-      else read_locks(self.tree, self.game, locks)
-    )
+    if locks is not None and not isinstance(locks, PartialStrategy):
+      locks = read_locks(self.tree, self.game, locks)
+    self.locks = locks  #: the strategies that players must play in some public states
     variant = Variant.of(self.tree)
     if self.locks is not None:
       variant = lock_rows(self.tree, self.locks.rows(self.tree))

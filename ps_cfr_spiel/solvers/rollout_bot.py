@@ -24,12 +24,7 @@ ROLLOUTS, PARTICLES = 4000, 2000
 
 
 class RolloutBot(SolvingBot):
-  """A bot that searches by particles and rollouts of a policy.
-
-  Attributes:
-    particles: the hidden states that it holds possible.
-    blind: the number of decisions without a particle, which the policy alone made.
-  """
+  """A bot that searches by particles and rollouts of a policy."""
 
   def __init__(
     self,
@@ -43,7 +38,7 @@ class RolloutBot(SolvingBot):
     seed: int = 0,
     temperature: float = 0.0,
   ):
-    """Makes a bot; nothing is searched yet.
+    """Makes a bot; nothing is searched yet. ValueError for a wrong argument, or a policy of another game.
 
     Args:
       game: any whose players move one after the other.
@@ -57,9 +52,6 @@ class RolloutBot(SolvingBot):
       seed: of all random numbers.
       temperature: in units of utility, at least 0: the difference of values for which the ratio of two
         actions' probabilities changes by e; 0 plays the best action alone.
-
-    Raises:
-      ValueError: an argument is not one of the allowed, or the policy is of another game.
     """
     super().__init__(player, check_integer("seed", seed, 0), policy)
     if not 0 <= player < game.num_players():
@@ -71,11 +63,10 @@ class RolloutBot(SolvingBot):
     self.rollouts = None if rollouts is None else check_count("rollouts", rollouts, 1)
     self.limit = seconds
     tremble = check_number("tremble", tremble, 0, 1)
-    self.particles = Particles(
-      hidden_states(game, policy, tremble), player, check_count("particles", particles, 1), seed
-    )
+    form, most = hidden_states(game, policy, tremble), check_count("particles", particles, 1)
+    self.particles = Particles(form, player, most, seed)  #: the hidden states that it holds possible
     self.temperature = check_number("temperature", temperature, 0, np.inf)
-    self.blind = 0
+    self.blind = 0  #: the number of decisions without a particle, which the policy alone made
 
   def probabilities(self, state: pyspiel.State) -> dict[int, float]:
     """The strategy of the search, that of the policy where no hidden state fits."""
@@ -117,9 +108,6 @@ class RolloutBot(SolvingBot):
       return form.rollouts(state, self.player, hidden, chosen, random).reshape(len(tried), each)
 
     return halving(returns, len(actions), self.rollouts, self.limit, bonus)
-
-  def restart(self) -> None:
-    """Particles follow any state; the random numbers go on."""
 
 
 def hidden_states(game: pyspiel.Game, policy: Any, tremble: float) -> Any:

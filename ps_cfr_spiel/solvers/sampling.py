@@ -11,17 +11,6 @@ from ps_cfr_spiel.arguments import check_exploration, check_flag, check_integer,
 from ps_cfr_spiel.cfr import RM
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.mccfr import (
-  Baseline,
-  ExternalSampling,
-  LearnedBaseline,
-  OracleBaseline,
-  OutcomeSampling,
-  PublicSampling,
-  TreeSampler,
-  ZeroBaseline,
-  variance,
-)
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers.exact import TreeSolver
 from ps_cfr_spiel.tree import PublicTree, check_zero_sum
@@ -32,18 +21,15 @@ ADVICE = "Choose a smaller batch or, since tables grow with it, smaller paramete
 
 
 class SamplingSolver(TreeSolver):
-  """Monte Carlo CFR with any sampler on a sampling tree; the other solvers of this file name published ones.
+  """Monte Carlo CFR with any sampler; the other solvers of this file name published ones.
 
-  Attributes:
-    game, sampler, rule, batch, seed, dtype: as given.
-    tree: the game's public tree, on the host.
-    sampling_tree: the tree that is sampled, on the device.
+  `tree` is the game's public tree, on the host; `sampling_tree` the one that is sampled, on the device.
   """
 
   def __init__(
     self,
     game: pyspiel.Game,
-    sampler: TreeSampler,
+    sampler: mccfr.TreeSampler,
     rule: str | RM = "rm",
     batch: int = 1,
     seed: int = 0,
@@ -154,7 +140,7 @@ class OutcomeSamplingSolver(SamplingSolver):
   ):
     """Builds the trees; nothing is compiled yet. Arguments and errors as of `VRMCCFRSolver`."""
     self.exploration, self.trajectories = check_exploration(exploration), trajectories
-    super().__init__(game, _make_sampler(trajectories, ZeroBaseline(), exploration), **options)
+    super().__init__(game, _make_sampler(trajectories, mccfr.ZeroBaseline(), exploration), **options)
 
 
 class ExternalSamplingSolver(SamplingSolver):
@@ -164,12 +150,12 @@ class ExternalSamplingSolver(SamplingSolver):
 
   def __init__(self, game: pyspiel.Game, **options: Any):
     """Builds the trees; nothing is compiled yet. Arguments and errors as of `SamplingSolver`."""
-    super().__init__(game, ExternalSampling(), **options)
+    super().__init__(game, mccfr.ExternalSampling(), **options)
 
 
 @jit(static_argnames=("sampler",))
 def _variance(tree, tables, *, sampler):
-  return variance(tree, sampler, tables.regrets, tables.learned)
+  return mccfr.variance(tree, sampler, tables.regrets, tables.learned)
 
 
 def set_of_each(tree: PublicTree, abstraction: Abstraction) -> np.ndarray:
@@ -184,14 +170,16 @@ def set_of_each(tree: PublicTree, abstraction: Abstraction) -> np.ndarray:
   return np.unique(np.concatenate(numbers), return_inverse=True)[1]
 
 
-def _make_baseline(name: Any, decay: float, chance: Any) -> Baseline:
-  """A baseline by its name; ValueError for an unknown name or wrong options."""
+def _make_baseline(name: Any, decay: float, chance: Any) -> mccfr.Baseline:
   check_option("baseline", name, BASELINES)
-  learned = LearnedBaseline(decay, check_flag("chance_baseline", chance))  # checked for all names
-  return {"learned": learned, "zero": ZeroBaseline(), "oracle": OracleBaseline()}[name]
+  learned = mccfr.LearnedBaseline(decay, check_flag("chance_baseline", chance))  # checked for all names
+  return {"learned": learned, "zero": mccfr.ZeroBaseline(), "oracle": mccfr.OracleBaseline()}[name]
 
 
-def _make_sampler(trajectories: Any, baseline: Baseline, exploration: float) -> TreeSampler:
-  """A sampler by the name of its trajectories; ValueError for an unknown name."""
+def _make_sampler(trajectories: Any, baseline: mccfr.Baseline, exploration: float) -> mccfr.TreeSampler:
   check_option("trajectories", trajectories, TRAJECTORIES)
-  return PublicSampling(baseline) if trajectories == "public" else OutcomeSampling(baseline, exploration)
+  return (
+    mccfr.PublicSampling(baseline)
+    if trajectories == "public"
+    else mccfr.OutcomeSampling(baseline, exploration)
+  )

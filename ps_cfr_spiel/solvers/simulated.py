@@ -7,27 +7,13 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import mccfr, simulated
-from ps_cfr_spiel.arguments import (
-  MOST,
-  check_count,
-  check_integer,
-  check_number,
-  check_option,
-)
+from ps_cfr_spiel.arguments import MOST, check_count, check_integer, check_number, check_option
 from ps_cfr_spiel.cfr import RM
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.device import check_dtype, precision, to_device
 from ps_cfr_spiel.mccfr import Sampler
 from ps_cfr_spiel.reports import report
-from ps_cfr_spiel.simulated import (
-  PRUNINGS,
-  HostGame,
-  KeyTables,
-  SimulatedGame,
-  Simulation,
-  Trajectories,
-  Traversals,
-)
+from ps_cfr_spiel.simulated import HostGame, KeyTables, SimulatedGame, Simulation, Trajectories
 from ps_cfr_spiel.solvers.simulated_policy import SimulatedPolicy
 from ps_cfr_spiel.solvers.solver import Solver
 
@@ -46,16 +32,9 @@ class SimulatedSolver(Solver[SimulatedPolicy]):
   """A solver of a simulated game.
 
   Exact evaluation is not available; matches measure the strength of the policies (`evaluation.matches`).
-
-  Attributes:
-    game: a game with a method `simulated_form`, which makes a `SimulatedGame`; or, for plays, any other.
-    rule: regret matching (`RM`) or regret matching plus (`RMPlus`), with the average's gamma.
-    batch: plays or traversals of each player's turn; an iteration has 2 x batch.
-    seed: of the random numbers.
-    dtype: "float32" or "float64".
   """
 
-  batch: int
+  batch: int  #: plays or traversals of each player's turn; an iteration has 2 x batch
   seed: int
   rule: RM
   _sampler: Sampler
@@ -79,9 +58,8 @@ class SimulatedSolver(Solver[SimulatedPolicy]):
     game, host = self.game, self._host
     number = np.dtype(self.dtype).itemsize
     tables = self._sampler.init(Simulation(host), self.dtype)  # zeros that take no memory before their use
-    needs = {
-      "for tables, before and after a part of a run": 2 * sum(x.nbytes for x in jax.tree.leaves(tables))
-    }
+    size = sum(x.nbytes for x in jax.tree.leaves(tables))
+    needs = {"for tables, before and after a part of a run": 2 * size}
     moves = host.longest if type(self._sampler) is Trajectories else 0  # others only deal a batch at once
     needs["for the plays of a batch"] = self.batch * (STATE + STEP * number * moves)
     what = f"{self.name} on {game} with {host.cells:,} cells and batch={self.batch:,}"
@@ -121,9 +99,7 @@ class SimulatedSolver(Solver[SimulatedPolicy]):
 
     The average policy counts as one visit in the first iteration, the other tables as they are. So the bounds
     of a run that begins with empty tables do not hold for this one.
-
-    Raises:
-      ValueError: this run has begun, or the games share no keys, or the other solver learns in another way.
+    ValueError if this run has begun, the games share no keys, or the other solver learns in another way.
     """
     if self.iteration:
       raise ValueError(
@@ -184,10 +160,7 @@ class SimulatedSolver(Solver[SimulatedPolicy]):
 
 
 class SimulatedExternalSolver(SimulatedSolver):
-  """External sampling, with linear weights, of a game that is not enumerated; see `simulated.Traversals`.
-
-  Attributes: the arguments, and those of `SimulatedSolver`.
-  """
+  """External sampling, with linear weights, of a game that is not enumerated; see `simulated.Traversals`."""
 
   def __init__(
     self,
@@ -218,7 +191,7 @@ class SimulatedExternalSolver(SimulatedSolver):
         one play by the current policies, so that long games can be traversed; keys that occur only there are
         not learned. None: all.
     """
-    self.pruning = check_option("pruning", pruning, PRUNINGS)
+    self.pruning = check_option("pruning", pruning, simulated.PRUNINGS)
     self.decay = check_number("decay", decay, 0, 1)
     self.most_nodes = check_count("most_nodes", most_nodes, 1)
     host = simulated_form(game)
@@ -227,7 +200,7 @@ class SimulatedExternalSolver(SimulatedSolver):
     self.rule = RM(gamma=1.0)
     self.depth = None if depth is None else check_count("depth", depth, 1)
     limits = self.most_nodes, self.depth or MOST, 1 if self.updates == "at_once" else MOST
-    sampler = Traversals(self.pruning, self.decay, *limits)
+    sampler = simulated.Traversals(self.pruning, self.decay, *limits)
     self._begin(game, host, sampler, batch, seed, dtype)
 
   def _limit(self):
@@ -248,9 +221,8 @@ def simulated_form(game: pyspiel.Game, key: str | None = None) -> SimulatedGame:
 
 def obstacle_of(host: Any) -> str:
   """Why a simulated form cannot traverse itself, "" if it can."""
-  return (
-    host.why_unavailable() if hasattr(host, "traverse") else "its simulated form has no native code for that"
-  )
+  native = hasattr(host, "traverse")
+  return host.why_unavailable() if native else "its simulated form has no native code for that"
 
 
 def check_traversed(game: pyspiel.Game, host: SimulatedGame) -> None:

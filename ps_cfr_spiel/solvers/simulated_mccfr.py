@@ -6,23 +6,12 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel import mccfr, storage
+from ps_cfr_spiel import mccfr, simulated, storage
 from ps_cfr_spiel.arguments import check_exploration, check_number, check_option
 from ps_cfr_spiel.cfr import RM, RMPlus
 from ps_cfr_spiel.device import check_dtype, check_finite
 from ps_cfr_spiel.histories import sequential
-from ps_cfr_spiel.simulated import (
-  CELLS,
-  DIGEST,
-  Corrected,
-  HostGame,
-  Learned,
-  NativePlays,
-  SimulatedGame,
-  Trajectories,
-  check_keys,
-  table_size,
-)
+from ps_cfr_spiel.simulated import HostGame, SimulatedGame
 from ps_cfr_spiel.solvers.simulated import (
   FIXED,
   SAVED_KEYS,
@@ -39,10 +28,7 @@ DEFAULT_RULE = RMPlus(gamma=4.0)
 
 
 class SimulatedMCCFRSolver(SimulatedSolver):
-  """Monte Carlo CFR on plays of a game that is not enumerated.
-
-  Attributes: the arguments, and those of `SimulatedSolver`.
-  """
+  """Monte Carlo CFR on plays of a game that is not enumerated."""
 
   _apart = ("keys", FIXED)
 
@@ -65,6 +51,9 @@ class SimulatedMCCFRSolver(SimulatedSolver):
     decay_power: float = 0.4,
   ):
     """Makes the tables; nothing is compiled yet.
+
+    ValueError for a wrong argument or game, or if its tables do not fit into the memory that is free;
+    TypeError if `game` is not a game.
 
     Args:
       game: one with a method `simulated_form`, or any other.
@@ -93,11 +82,6 @@ class SimulatedMCCFRSolver(SimulatedSolver):
         learns a best response to it. Or an agent's table of this game, from a file.
       rule: "rm", "rm+", `RM` or `RMPlus` with any gamma. At gamma 1 the average is linear; the larger, the
         sooner the strategies of a run's beginning are forgotten.
-
-    Raises:
-      ValueError: an argument is not one of the allowed, or the game cannot be played so, or its tables do not
-        fit into the memory that is free.
-      TypeError: `game` is not a game.
     """
     game = sequential(game)
     self.estimate = check_option("estimate", estimate, ESTIMATES)
@@ -105,7 +89,7 @@ class SimulatedMCCFRSolver(SimulatedSolver):
     self.decay = check_number("decay", decay, 0, 1)
     if estimate == "learned" and decay == 0:
       raise ValueError("decay=0 learns no values; estimate='learned' needs a decay above 0.")
-    self.most_weight = Learned(most_weight).most_weight
+    self.most_weight = simulated.Learned(most_weight).most_weight
     self.rule = mccfr.check_rule(rule)
     self.decay_power = check_number("decay_power", decay_power, 0, 1)
     self.updates = check_option("updates", updates, UPDATES)
@@ -121,8 +105,8 @@ class SimulatedMCCFRSolver(SimulatedSolver):
       check_traversed(game, host)
     if self.updates == "together" and getattr(host, "native_only", False):
       raise ValueError(f"updates='together': {game} has the key {key!r} in native code alone; use 'at_once'.")
-    kind = Trajectories if self.updates == "together" else NativePlays
-    values = Corrected() if estimate == "corrected" else Learned(most_weight)
+    kind = simulated.Trajectories if self.updates == "together" else simulated.NativePlays
+    values = simulated.Corrected() if estimate == "corrected" else simulated.Learned(most_weight)
     sampler = kind(values, self.exploration, self.decay, self.decay_power)
     self._begin(game, host, sampler, batch, seed, dtype)
 
@@ -145,7 +129,9 @@ class SimulatedMCCFRSolver(SimulatedSolver):
 def _host_game(game: pyspiel.Game, key: Any, cells: Any, keys: Any) -> SimulatedGame:
   """The game's own simulated form, or its states on the host; ValueError if neither is available."""
   if not hasattr(game, "simulated_form"):
-    return HostGame(game, "infostate" if key is None else key, CELLS if cells is None else cells, keys)
+    return HostGame(
+      game, "infostate" if key is None else key, simulated.CELLS if cells is None else cells, keys
+    )
   if cells is not None:
     raise ValueError(f"{game} counts its own cells; leave out cells={cells!r}.")
   if keys is not None:
@@ -165,7 +151,7 @@ def _agent_keys(game: pyspiel.Game, agent: SimulatedPolicy, key: Any) -> tuple[A
 
 def _agent_table(host: SimulatedGame, agent: SimulatedPolicy | np.ndarray, dtype: str) -> np.ndarray:
   """An agent's weights of moves [S], 0 where it has not been; ValueError if they do not fit."""
-  table = np.zeros(table_size(host), check_dtype(dtype))
+  table = np.zeros(simulated.table_size(host), check_dtype(dtype))
   if isinstance(agent, SimulatedPolicy):
     used = min(len(agent.table), len(table))  # the keys of a game on the host are the same, room may differ
     table[:used] = agent.table[:used]
@@ -186,12 +172,14 @@ def _saved_keys(file: storage.Stored) -> list[np.ndarray]:
   """The keys in the file of a game on the host; ValueError if they cannot be keys."""
   count, whole = file.shapes.get("players", ((0,), None))[0][0:1], np.dtype(np.int32)
   wanted = zip(
-    SAVED_KEYS, (((*count, DIGEST), np.dtype(np.uint8)), (count, whole), (count, whole)), strict=True
+    SAVED_KEYS,
+    (((*count, simulated.DIGEST), np.dtype(np.uint8)), (count, whole), (count, whole)),
+    strict=True,
   )
   arrays = file.arrays({**file.shapes, **dict(wanted)})
   keys = [arrays[name] for name in SAVED_KEYS]
   try:
-    check_keys(keys)
+    simulated.check_keys(keys)
   except ValueError as error:
     raise ValueError(f"{file.path} is damaged: {error}") from error
   return keys

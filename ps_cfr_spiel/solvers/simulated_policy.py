@@ -12,22 +12,17 @@ from ps_cfr_spiel.simulated import SimulatedGame
 
 
 class SimulatedPolicy(openspiel_policy.Policy):
-  """A strategy over the keys of a simulated game as an OpenSpiel policy.
-
-  Attributes:
-    form: that of the game.
-    table: [S], weights of moves by cell; the moves of a key without weights are equally likely.
-    info: its origin.
-  """
+  """A strategy over the keys of a simulated game as an OpenSpiel policy."""
 
   def __init__(self, game: pyspiel.Game, form: SimulatedGame, table: np.ndarray, info: Mapping[str, Any]):
     """`form` is that of `game`, whose cells `table` has; negative weights count as 0."""
     super().__init__(game, [0, 1])
+    #: table: [S], weights of moves by cell; the moves of a key without weights are equally likely.
+    #: info: its origin.
     self.table, self.info = np.maximum(table, 0), dict(info)
-    self.form = form
+    self.form = form  #: that of the game
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """Probability of every legal action at a state."""
     return probabilities_at(state, player_id, self.game, lambda state, _: self._at(state))
 
   def _at(self, state: Any) -> dict[int, float]:

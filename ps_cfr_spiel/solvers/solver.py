@@ -32,13 +32,9 @@ class Solver(Resumable, Generic[Policy]):
 
   A subclass sets the attributes, keeps its arguments as attributes of the same names (see `_options`), and
   defines `summary`, `_step` and `_policy`. `ExactSolver` and `TreeSolver` add evaluation and trees.
-
-  Attributes:
-    game, dtype, _state: see `Resumable`.
-    shared: whether several processes can share a run.
   """
 
-  shared: ClassVar[bool] = False
+  shared: ClassVar[bool] = False  #: whether several processes can share a run
   _in_place: bool = False  # the tables change in their places, and no state before is kept
   _compiled: bool = False
   _chunk: int = 1  # iterations of the next device call; kept between runs, which then begin at their pace
@@ -78,7 +74,6 @@ class Solver(Resumable, Generic[Policy]):
 
   @property
   def name(self) -> str:
-    """The method's name in a line or a legend."""
     return type(self).__name__.removesuffix("Solver")
 
   @property
@@ -99,7 +94,6 @@ class Solver(Resumable, Generic[Policy]):
       self._compiled = True
 
   def _compile_step(self) -> None:
-    """Compile `_step`."""
     self._advance(0)
 
   def evaluate_and_update_policy(self) -> None:

@@ -14,8 +14,7 @@ from ps_cfr_spiel.solvers.exact import TreeSolver
 class SplittingSolver(TreeSolver):
   """A solver that begins with an abstraction and splits it.
 
-  Attributes:
-    _state: has a field `parts`, both players' sets as they are now.
+  A field `parts` of its state has both players' sets as they are now.
   """
 
   _start: Abstraction

@@ -47,13 +47,7 @@ def assemble(
 ) -> Subgame:
   """Lay out the subgame of two cuts; ValueError if the shape of `pad_to` is too small.
 
-  Args:
-    game: tree of the whole game.
-    nodes: of the game.
-    cuts: of each player.
-    public_states: the roots.
-    ends: int[E], indices of the ends inside, in `nodes.ends`.
-    pad_to: see `Subgames.cut`.
+  `public_states` are the roots; `ends`, int[E], the ends inside, as indices in `nodes.ends`.
   """
   # Leaves: one of the ends represents each.
   order, leaves = _leaves(game, nodes, cuts, ends)
@@ -151,7 +145,6 @@ def _in_slots(rows: np.ndarray, slots: np.ndarray, value: int) -> np.ndarray:
 
 
 def _padded(rows: np.ndarray, count: int, value: int) -> np.ndarray:
-  """The rows, padded with `value` to `count` rows."""
   return np.pad(rows, [(0, count - len(rows)), *[(0, 0)] * (rows.ndim - 1)], constant_values=value)
 
 

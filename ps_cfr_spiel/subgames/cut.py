@@ -16,12 +16,7 @@ from ps_cfr_spiel.tree import PublicTree, decision_sequences
 
 
 class Subgames:
-  """A compiled game from which subgames are cut.
-
-  Attributes:
-    tree, nodes: see `find_nodes`; on the host.
-    options: of `build_tree`, which give this tree on any machine.
-  """
+  """A compiled game from which subgames are cut."""
 
   @classmethod
   def of(cls, game: pyspiel.Game, memory: float | None = None, **options: Any) -> "Subgames":
@@ -32,7 +27,9 @@ class Subgames:
     self, tree: PublicTree, game: pyspiel.Game | None = None, options: Mapping[str, Any] | None = None
   ):
     """Find the nodes of the tree in time linear in their number; arguments and errors as of `find_nodes`."""
+    #: tree, nodes: see `find_nodes`; on the host.
     self.tree, self.nodes = find_nodes(tree, game)
+    #: of `build_tree`, which give this tree on any machine.
     self.options = dict(options or {}) | ({} if self.tree is tree else {"leaves": "sparse"})
     self.labels = self.tree.names
     self._sequences = decision_sequences(self.tree)
@@ -45,7 +42,7 @@ class Subgames:
     actions: Collection[int] | None = None,
     pad_to: PadTo | None = None,
   ) -> Subgame:
-    """Cut the subgame that begins in some public states.
+    """Cut the subgame that begins in some public states, on the host.
 
     Args:
       public_states: the roots: each a player's, or the beginning of the game; none below another.
@@ -53,11 +50,7 @@ class Subgames:
       actions: OpenSpiel actions to keep (a betting abstraction); all by default.
       pad_to: from the shape of the subgame to the shape of the padded arrays.
 
-    Returns:
-      The subgame, on the host.
-
-    Raises:
-      ValueError: a public state is invalid (see above), or a decision has no action left.
+    ValueError for an invalid public state, or if a decision has no action left.
     """
     n = self.nodes
     begins = self._flags("public_states", public_states)
@@ -149,7 +142,6 @@ class Subgames:
     return kept
 
   def _player_cut(self, player: int, begins, root, at_frontier, ends, actions) -> PlayerCut:
-    """One player's part of the subgame."""
     n = self.nodes
     # Rows: the player's decisions inside, each with one node as an example.
     acting = np.flatnonzero((root >= 0) & ~at_frontier & (n.player == player))
@@ -185,7 +177,6 @@ class Subgames:
     )
 
   def _infostates_at(self, player: int, nodes: np.ndarray) -> RootInfostates:
-    """The infostates of a player at some nodes."""
     n = self.nodes
     knowledge, first = np.unique(n.knowledge[player][nodes], return_index=True)
     node = nodes[first]

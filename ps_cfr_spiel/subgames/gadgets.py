@@ -75,8 +75,7 @@ class Gadget(Protocol):
 
     The safe gadgets have `refine` (False) too; see above.
 
-    Raises:
-      ValueError: an array does not fit the subgame, or a range is negative, not finite, or zero everywhere.
+    ValueError if an array does not fit the subgame, or a range is negative, not finite, or zero everywhere.
     """
     ...
 
@@ -180,13 +179,8 @@ def _choosing(
   Sequences are numbered anew: the roots of the new level, its own sequences, then all sequences of the old
   forest but its roots, in their old order.
 
-  Args:
-    subgame: the gadget's subgame.
-    leaves: of the gadget.
-    forest: the chooser's decisions so far.
-    level: the new level.
-    follow: int[old roots], the sequence of the new level that leads to each root, counted from 0.
-    terminate: int[m], the sequences of the new level that have a terminate leaf, likewise.
+  `follow`, int[old roots], has the sequence of the new level that leads to each root, `terminate`, int[m],
+  those that have a terminate leaf, both counted from 0; `forest` has the chooser's decisions so far.
   """
   (roots,), sizes = level.link.parents, tuple(a * n for a, n in level.shapes)
   old_roots, moved = forest.roots, sequence_starts(level.shapes, roots)[-1] - forest.roots
@@ -233,11 +227,8 @@ def _refined(
   index, rows = np.append(level.link.index, first.link.index), (*level.link.children, *first.link.children)
   levels[:1] = [Level(Link.create(index, [roots], rows), (*level.actions, *first.actions))]
   index = forest.leaf.index + np.where(forest.leaf.index < roots, 0, sum(sizes))
-  leaf = Link.create(
-    np.append(index, roots + choices),
-    (roots, *sizes, *forest.leaf.parents[1:]),
-    (*forest.leaf.children, len(choices)),
-  )
+  parents, children = (roots, *sizes, *forest.leaf.parents[1:]), (*forest.leaf.children, len(choices))
+  leaf = Link.create(np.append(index, roots + choices), parents, children)
   choosing = PlayerTree(tuple(levels), leaf, forest.types)
   refined = RefinedLeaves(**vars(leaves), roots=list(subgame.leaf_roots[leaves.chooser]), tremble=tremble)
   return _with_choices(subgame, refined, choosing, len(choices))
@@ -274,9 +265,8 @@ def _choice_of_root(owner: np.ndarray) -> tuple[Level, np.ndarray]:
   """A level with a row for each owner, its possessions as actions; the sequence of each, counted from 0."""
   count = np.bincount(owner)
   # Owners with the same number of possessions are the rows of a block.
-  sizes, block = np.unique(count, return_inverse=True)
+  sizes, block, rows = np.unique(count, return_inverse=True, return_counts=True)
   block = block.reshape(-1)
-  rows = np.bincount(block)
   # An owner's row is the number of such owners before it; its possessions are its actions, in order.
   row, action = ranks(block), ranks(owner)
   level = Level(Link.create(np.zeros(len(count), int), [1], rows.tolist()), tuple(sizes.tolist()))

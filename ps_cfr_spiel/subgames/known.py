@@ -29,17 +29,12 @@ NEVER = 1e-30  # reach that counts as none, as in `search.promises`
 
 
 class KnownSubgames(Subgames):
-  """A compiled game from which subgames are cut by a player's knowledge.
-
-  Attributes:
-    knowledge: k.
-    decided: bool[D], whether a player has decided before each decision.
-    numbers: of the decisions, by (player, block, row).
-  """
+  """A compiled game from which subgames are cut by a player's knowledge."""
 
   def __init__(self, tree: PublicTree, knowledge: int, options: Any = None):
     """See the class; the tree has a row for each infostate (`leaves="sparse"`)."""
     check_zero_sum(tree, "subgames and searches")
+    #: knowledge: k.
     self.tree, self.labels, self.knowledge = tree, tree.names, knowledge
     self._sequences, self.options = decision_sequences(tree), dict(options or {})
     source = walked_source(tree.names)
@@ -50,9 +45,10 @@ class KnownSubgames(Subgames):
     first, second = (number_rows(source.histories.infostate[i], *nodes.last[i].T) for i in (0, 1))
     self._known = first, second
     self._first = first_members(np.maximum(nodes.decision, -1) + 1, len(self.labels.decisions) + 1)[1:]
+    #: of the decisions, by (player, block, row).
     self.numbers = {(d.player, d.block, d.row): n for n, d in enumerate(self.labels.decisions)}
     acted = [nodes.last[i][self._first, 0] >= 0 for i in (0, 1)]
-    self.decided = acted[0] | acted[1]
+    self.decided = acted[0] | acted[1]  #: bool[D], whether a player has decided before each decision
 
   @classmethod
   def of(cls, game: pyspiel.Game, knowledge: int, memory: float | None = None, **options: Any):
@@ -74,12 +70,9 @@ class KnownSubgames(Subgames):
     return self._cut(n, begins, (0 * n.parent, 0 * n.parent), chance, None)
 
   def at(self, decision: int, reach: np.ndarray, pad_to: PadTo | None = None) -> Subgame | None:
-    """The subgame of a decision, by its number; None if its player never comes there.
+    """The subgame of a decision, by its number in `Labels.decisions`; None if its player never comes there.
 
-    Args:
-      decision: its number in `Labels.decisions`.
-      reach: [S], of its player's sequences.
-      pad_to: see `Subgames.cut`.
+    `reach`, [S], is that of its player's sequences; `pad_to` as for `Subgames.cut`.
     """
     n, player = self.nodes, self.labels.decisions[decision].player
     last = n.last[player]

@@ -37,48 +37,30 @@ from ps_cfr_spiel.tree import (
 
 @dataclasses.dataclass(frozen=True)
 class SubgameNodes:
-  """N nodes, parents before children.
+  """N nodes, parents before children."""
 
-  Attributes:
-    parent: int[N], -1 at the root.
-    layers: the nodes of each depth.
-    public: int[N], the public state; P (the number of public states) for a leaf.
-    player: int[N], the acting player.
-    decision: int[N], the acting player's row, an index into `Labels.decisions`, or -1.
-    knowledge: for each player int[N], the number of the infostate, acting or not, of all types.
-    last: for each player int[N, 2], their last choice as (decision, number of the action), or (-1, -1).
-    ends: int[E], the nodes that are leaves.
-    places: of these leaves in the tree's evaluator; for histories in one part of their own.
-    histories: whether nodes are histories.
-  """
-
-  parent: np.ndarray
-  layers: tuple[np.ndarray, ...]
-  public: np.ndarray
-  player: np.ndarray
-  decision: np.ndarray
+  parent: np.ndarray  #: int[N], -1 at the root
+  layers: tuple[np.ndarray, ...]  #: the nodes of each depth
+  public: np.ndarray  #: int[N], the public state; P (the number of public states) for a leaf
+  player: np.ndarray  #: int[N], the acting player
+  decision: np.ndarray  #: int[N], the acting player's row, an index into `Labels.decisions`, or -1
+  #: for each player int[N], the number of the infostate, acting or not, of all types.
   knowledge: tuple[np.ndarray, np.ndarray]
+  #: for each player int[N, 2], their last choice as (decision, number of the action), or (-1, -1).
   last: tuple[np.ndarray, np.ndarray]
-  ends: np.ndarray
-  places: Places
-  histories: bool
+  ends: np.ndarray  #: int[E], the nodes that are leaves
+  places: Places  #: of these leaves in the tree's evaluator; for histories in one part of their own
+  histories: bool  #: whether nodes are histories
 
 
 @dataclasses.dataclass(frozen=True)
 class RootInfostates:
-  """One player's infostates at some public states, in rows of all types: R of them, with padding.
+  """One player's infostates at some public states, in rows of all types: R of them, with padding."""
 
-  Attributes:
-    knowledge: int[n], n <= R, the infostates' numbers in `SubgameNodes.knowledge`, ascending.
-    node: int[n], a node with this infostate.
-    sequence: int[R], the sequence of the whole game's forest that leads there; 0 in the padding.
-    public: int[n], the public state.
-  """
-
-  knowledge: np.ndarray
-  node: np.ndarray
-  sequence: np.ndarray
-  public: np.ndarray
+  knowledge: np.ndarray  #: int[n], n <= R, the infostates' numbers in `SubgameNodes.knowledge`, ascending
+  node: np.ndarray  #: int[n], a node with this infostate
+  sequence: np.ndarray  #: int[R], the sequence of the whole game's forest that leads there; 0 in the padding
+  public: np.ndarray  #: int[n], the public state
 
   def find(self, knowledge: np.ndarray) -> np.ndarray:
     """The rows of infostates, given by number; all of them must be here."""
@@ -88,8 +70,7 @@ class RootInfostates:
 def find_nodes(tree: PublicTree, game: pyspiel.Game | None = None) -> tuple[PublicTree, SubgameNodes]:
   """A tree and its nodes; where players know more than types, the game's tree with a row for each infostate.
 
-  Raises:
-    ValueError: the tree has no public states, or it needs these rows and no `game` is given.
+  ValueError if the tree has no public states, or needs these rows and no `game` is given.
   """
   if not tree.names.public_states:
     raise ValueError(
@@ -122,12 +103,10 @@ def types_fault(tree: PublicTree) -> str | None:
 
 
 def _is_split(tree: PublicTree) -> bool:
-  """True if each infostate has a row of its own."""
   return all(player.types == 1 for player in tree.players)
 
 
 def _nodes(tree: PublicTree) -> SubgameNodes:
-  """The nodes of a tree without fault."""
   check_zero_sum(tree, "subgames and searches")
   labels = tree.names
   source = walked_source(labels)

@@ -13,21 +13,13 @@ from ps_cfr_spiel.tree import PublicTree
 
 @dataclasses.dataclass(frozen=True)
 class WalkedPrior:
-  """The histories at the roots, n of them.
+  """The histories at the roots, n of them."""
 
-  Attributes:
-    root: for each player int[n], the root of each history.
-    type: for each player int[n].
-    chance: [n], product of the chance probabilities on the way.
-    shapes: for each player (roots, H).
-    largest_utility: of the whole game, in absolute terms.
-  """
-
-  root: tuple[np.ndarray, np.ndarray]
-  type: tuple[np.ndarray, np.ndarray]
-  chance: np.ndarray
-  shapes: tuple[tuple[int, int], tuple[int, int]]
-  largest_utility: float
+  root: tuple[np.ndarray, np.ndarray]  #: for each player int[n], the root of each history
+  type: tuple[np.ndarray, np.ndarray]  #: for each player int[n]
+  chance: np.ndarray  #: [n], product of the chance probabilities on the way
+  shapes: tuple[tuple[int, int], tuple[int, int]]  #: for each player (roots, H)
+  largest_utility: float  #: of the whole game, in absolute terms
 
   def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
     """[roots, H of the player], 0 in padding: probability that chance and the opponent's range lead there.
@@ -42,14 +34,10 @@ class WalkedPrior:
 
 @dataclasses.dataclass(frozen=True)
 class DealsPrior:
-  """The prior of a Bayesian form: its deal, and public cards.
+  """The prior of a Bayesian form: its deal, and public cards."""
 
-  Attributes:
-    deals: of the form.
-    public: int[n], the public states of the first n roots; the rest is padding.
-  """
-
-  deals: Deals
+  deals: Deals  #: of the form
+  #: int[n], the public states of the first n roots; the rest is padding.
   public: tuple[np.ndarray, np.ndarray]
 
   @property

@@ -25,16 +25,11 @@ class BoundValues(Protocol):
   """A value function at certain public states: a pytree, for use in jitted functions."""
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
-    """Counterfactual values of a player's infostates.
+    """Counterfactual values [F, H] of a player's infostates: they count chance and the opponent's range.
 
-    Args:
-      player: 0 or 1, known at trace time.
-      ranges: of both players [F, H], a row for each infostate of the frontier (in Bayesian games for each
-        public state): reach since the lookahead's roots times the range there. Rows of padding are zero, and
-        their values must be finite too.
-
-    Returns:
-      [F, H of the player], unnormalised: they count chance and the opponent's range.
+    The `player` is known at trace time. Both players' `ranges` are [F, H], with a row for each infostate of
+    the frontier (in Bayesian games for each public state): reach since the lookahead's roots times the range
+    there. Rows of padding are zero, and their values must be finite too.
     """
     ...
 
@@ -54,17 +49,11 @@ class SubgameLeaves(LeafEvaluator):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class RangedLeaves(SubgameLeaves):
-  """Leaves below roots where a player has a range: reach counts from there.
+  """Leaves below roots where a player has a range: reach counts from there."""
 
-  Attributes:
-    inner: the evaluator of the leaves.
-    ranges: parts [L_k, H], the range at the root of each leaf.
-    player: the player with the range.
-  """
-
-  inner: LeafEvaluator
-  ranges: Parts
-  player: int = dataclasses.field(metadata={"static": True})
+  inner: LeafEvaluator  #: the evaluator of the leaves
+  ranges: Parts  #: parts [L_k, H], the range at the root of each leaf
+  player: int = dataclasses.field(metadata={"static": True})  #: the player with the range
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     if player != self.player:
@@ -83,16 +72,11 @@ class RangedLeaves(SubgameLeaves):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class FrontierLeaves(SubgameLeaves):
-  """Leaves with a frontier, where the lookahead ends, as their last part.
+  """Leaves with a frontier, where the lookahead ends, as their last part."""
 
-  Attributes:
-    inner: the evaluator of the other parts: the game's own ends.
-    beyond: the value function, bound to the frontier.
-    shapes: for each player (F, H), the infostates of the frontier and their types.
-  """
-
-  inner: LeafEvaluator
-  beyond: BoundValues
+  inner: LeafEvaluator  #: the evaluator of the other parts: the game's own ends
+  beyond: BoundValues  #: the value function, bound to the frontier
+  #: for each player (F, H), the infostates of the frontier and their types.
   shapes: tuple[tuple[int, int], tuple[int, int]] = dataclasses.field(metadata={"static": True})
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
@@ -122,19 +106,13 @@ class GadgetLeaves(SubgameLeaves):
 
   The chooser has no range. A visit of a root counts `scale` instead, as if chance led there with this weight:
   it multiplies the chooser's reach for the other player, and the chooser's own values.
-
-  Attributes:
-    inner: the evaluator of the leaves below `follow`.
-    scale: parts [L_k, H], at the root of each leaf.
-    terminate: [m, columns of the chooser], the chooser's values of the terminate actions.
-    chooser: 0 or 1.
-    columns: for each player H in the forest: 1 for a chooser with a row for every type.
   """
 
-  inner: LeafEvaluator
-  scale: Parts
-  terminate: Array
-  chooser: int = dataclasses.field(metadata={"static": True})
+  inner: LeafEvaluator  #: the evaluator of the leaves below `follow`
+  scale: Parts  #: parts [L_k, H], at the root of each leaf
+  terminate: Array  #: [m, columns of the chooser], the chooser's values of the terminate actions
+  chooser: int = dataclasses.field(metadata={"static": True})  #: 0 or 1
+  #: for each player H in the forest: 1 for a chooser with a row for every type.
   columns: tuple[int, int] = dataclasses.field(metadata={"static": True})
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
@@ -169,14 +147,10 @@ class RefinedLeaves(GadgetLeaves):
 
   The choice is beside the decisions below the roots, so a leaf's reach does not count it. The chooser comes
   to a root with the probability of the choice plus a tremble; the choice is worth the value of the root.
-
-  Attributes:
-    roots: parts int[L_k], the root of each leaf.
-    tremble: [roots, H].
   """
 
-  roots: Parts
-  tremble: Array
+  roots: Parts  #: parts int[L_k], the root of each leaf
+  tremble: Array  #: [roots, H]
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     """ValueError for a best response: it would choose before it has a value."""

@@ -13,17 +13,14 @@ from ps_cfr_spiel.tree import Places
 
 
 class Shape(NamedTuple):
-  """The size of a subgame's arrays.
+  """The size of a subgame's arrays."""
 
-  Attributes:
-    rows: for each player the number of rows of each block, by (own depth in the subgame, number of actions).
-    leaves: for each part of the inner evaluator the number of boards (1 without public cards to come) and of
-      leaves on each board.
-    roots, frontier: for each player the number of infostates there, in rows of all types.
-  """
-
+  #: for each player the number of rows of each block, by (own depth in the subgame, number of actions).
   rows: tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]]
+  #: for each part of the inner evaluator the number of boards (1 without public cards to come) and of leaves
+  #: on each board.
   leaves: tuple[tuple[int, int], ...]
+  #: roots, frontier: for each player the number of infostates there, in rows of all types.
   roots: tuple[int, int]
   frontier: tuple[int, int]
 
@@ -61,17 +58,11 @@ PadTo = Callable[[Shape], Shape]  # from the shape of a subgame to the shape of 
 
 
 class Scope(NamedTuple):
-  """The nodes of some subgames that do not overlap.
+  """The nodes of some subgames that do not overlap."""
 
-  Attributes:
-    root: int[N], the root at or above each node, as a node; -1 outside.
-    group: int[N], the subgame of each node, -1 outside.
-    frontier: bool[N], whether the lookahead ends at a node.
-  """
-
-  root: np.ndarray
-  group: np.ndarray
-  frontier: np.ndarray
+  root: np.ndarray  #: int[N], the root at or above each node, as a node; -1 outside
+  group: np.ndarray  #: int[N], the subgame of each node, -1 outside
+  frontier: np.ndarray  #: bool[N], whether the lookahead ends at a node
 
   def most(self, nodes: np.ndarray) -> int:
     """The largest number of these nodes, int[n], in one subgame."""
@@ -97,12 +88,8 @@ def least_shape(
 ) -> Shape:
   """The least shape that holds each of some subgames.
 
-  Args:
-    nodes: of the game.
-    scope: of the subgames.
-    actions: int[D], the number of kept actions of each decision.
-    depths: see `own_depths`.
-    sequences: int[D, A], see `tree.decision_sequences`.
+  `actions`, int[D], has the number of kept actions of each decision; `depths` are as in `own_depths`,
+  `sequences`, int[D, A], as in `tree.decision_sequences`.
   """
   begins = np.flatnonzero((scope.root == np.arange(len(scope.root))) & (scope.root >= 0))
   stops = np.flatnonzero(scope.frontier)
@@ -120,7 +107,6 @@ def _distinct(nodes: SubgameNodes, player: int, here: np.ndarray) -> np.ndarray:
 
 
 def _rows(nodes: SubgameNodes, scope: Scope, actions, depth, player: int) -> dict[tuple[int, int], int]:
-  """`Shape.rows` of a player."""
   acting = np.flatnonzero((scope.root >= 0) & ~scope.frontier & (nodes.player == player))
   decisions, first = np.unique(nodes.decision[acting], return_index=True)
   at = acting[first]

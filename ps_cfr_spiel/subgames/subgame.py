@@ -23,29 +23,22 @@ from ps_cfr_spiel.tree import PublicTree, put_rows, take_rows
 
 @dataclasses.dataclass(frozen=True)
 class Subgame:
-  """A subgame, on the host.
+  """A subgame, on the host."""
 
-  Attributes:
-    tree: forests with a root for each infostate, and the evaluator of the game's own ends (a gadget puts the
-      wrappers of `ranged_leaves` around it). If there is a frontier, it is the last part of the leaves.
-    public_states: the roots' public states.
-    shape: see `Shape`.
-    roots: for each player the infostates at the roots.
-    frontier: for each player those at the frontier; no rows if the subgame goes to the end of the game.
-    leaf_roots: for each player the root of each leaf, int parts [L_k], the frontier's last.
-    rows: for each player and block (source, action): int[n, 2] the (block, row) in the whole game's tree of
-      the first n rows, and int[A, n] the numbers of their actions there.
-    prior: the deal of the roots' infostates.
-  """
-
+  #: forests with a root for each infostate, and the evaluator of the game's own ends (a gadget puts the
+  #: wrappers of `ranged_leaves` around it). If there is a frontier, it is the last part of the leaves.
   tree: PublicTree
-  public_states: tuple[int, ...]
-  shape: Shape
-  roots: tuple[RootInfostates, RootInfostates]
+  public_states: tuple[int, ...]  #: the roots' public states
+  shape: Shape  #: see `Shape`
+  roots: tuple[RootInfostates, RootInfostates]  #: for each player the infostates at the roots
+  #: for each player those at the frontier; no rows if the subgame goes to the end of the game.
   frontier: tuple[RootInfostates, RootInfostates]
+  #: for each player the root of each leaf, int parts [L_k], the frontier's last.
   leaf_roots: tuple[list[np.ndarray], list[np.ndarray]]
+  #: for each player and block (source, action): int[n, 2] the (block, row) in the whole game's tree of the
+  #: first n rows, and int[A, n] the numbers of their actions there.
   rows: tuple[list[tuple[np.ndarray, np.ndarray]], list[tuple[np.ndarray, np.ndarray]]]
-  prior: Prior
+  prior: Prior  #: the deal of the roots' infostates
 
   @property
   def limited(self) -> bool:

@@ -6,35 +6,27 @@ stands for, times the pairs of hands that can be dealt on it, times the probabil
 EV is that of the hands that play it, so that the mean over the actions is the player's EV.
 """
 
-import json
 from collections.abc import Mapping, Sequence
-from importlib import resources
-from typing import Any
 
 import numpy as np
 
 from ps_cfr_spiel.policy import TreePolicy, grouped
 from ps_cfr_spiel.views.charts import columns_text, percent_text, value_text
-from ps_cfr_spiel.views.spots import spot, worth_at
+from ps_cfr_spiel.views.explore import page_of
+from ps_cfr_spiel.views.spots import spot, weighted_mean, worth_at
 from ps_cfr_spiel.views.units import SEATS
 
 EV = " EV"  # after an action, in the name of a column
-TEMPLATE, PLACE = "boards.html", "/*DATA*/"
 MOST_ROWS = 50  # of the table as text
 
 Row = Mapping[str, float]
 
 
 def board_row(policy: TreePolicy, line: str, deals: float) -> dict[str, float]:
-  """The columns of one board that its solution fills; `line` is written as for `views.spot`.
+  """The columns of one board that its solution fills; `deals` are those of the board, before its line.
 
-  Args:
-    policy: the solution.
-    line: the public moves to the spot.
-    deals: those of the board, before its line.
-
-  Raises:
-    ValueError: the line does not exist, or no player acts after it.
+  The `line`, the public moves to the spot, is written as for `views.spot`; ValueError if there is none, or no
+  player acts after it.
   """
   here = spot(policy, line)
   worth = worth_at(policy, here).since(here.spent[here.player])
@@ -43,16 +35,9 @@ def board_row(policy: TreePolicy, line: str, deals: float) -> dict[str, float]:
   row = {"deals": deals * float(come.sum())}
   row |= {"ev_0": first[0], "ev_1": second[0], "equity_0": first[1], "equity_1": second[1]}
   for name, played, value in zip(here.actions, here.probability * come, worth.value, strict=True):
-    row[name] = _mean(played / np.where(come > 0, come, 1), come)
-    row[name + EV] = _mean(value, played)
+    row[name] = weighted_mean(played / np.where(come > 0, come, 1), come)
+    row[name + EV] = weighted_mean(value, played)
   return row
-
-
-def _mean(values: Any, weights: Any) -> float:
-  """The weighted mean of the values that exist; nan without weight."""
-  values, weights = np.asarray(values, float), np.asarray(weights, float)
-  there = (weights > 0) & np.isfinite(values)
-  return float(np.average(values[there], weights=weights[there])) if there.any() else np.nan
 
 
 def actions_of(row: Row) -> list[str]:
@@ -67,9 +52,9 @@ def average_row(rows: Sequence[Row]) -> dict[str, float]:
   for name in rows[0]:
     if name.endswith(EV):
       often = deals * np.nan_to_num([row[name.removesuffix(EV)] for row in rows])
-      found[name] = _mean([row[name] for row in rows], often)
+      found[name] = weighted_mean([row[name] for row in rows], often)
     elif name not in found:
-      found[name] = _mean([row[name] for row in rows], deals)
+      found[name] = weighted_mean([row[name] for row in rows], deals)
   return found
 
 
@@ -107,6 +92,4 @@ def boards_page(boards: Sequence[str], rows: Sequence[Row], about: str) -> str:
     "rows": [[name, *numbers(row)] for name, row in zip(boards, rows, strict=True)],
     "average": ["average", *numbers(average_row(rows))],
   }
-  template = resources.files("ps_cfr_spiel.views").joinpath(TEMPLATE).read_text(encoding="utf-8")
-  text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-  return template.replace(PLACE, text.replace("<", "\\u003c"))
+  return page_of("boards.html", data)

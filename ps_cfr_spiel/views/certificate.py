@@ -33,9 +33,8 @@ def describe_state(game: pyspiel.Game, labels: Labels, number: int, infostates: 
   state = labels.public_states[number]
   mover = {0: "player 0", 1: "player 1", CHANCE: "chance"}.get(state.player, "end")
   known, count = labels.source.known(number), labels.source.count(number)
-  sets = [
-    f"{{{', '.join(map(repr, sorted(names)))}}}" if infostates else f"{len(names):,}" for names in known
-  ]
+  listed = (f"{{{', '.join(map(repr, sorted(names)))}}}" for names in known)
+  sets = listed if infostates else (f"{len(names):,}" for names in known)
   histories = f"{count:,} {'history' if count == 1 else 'histories'}"
   return f"#{number} {action_name(game, labels, number)}: {mover}, {' x '.join(sets)}, {histories}"
 

@@ -19,18 +19,13 @@ RARE = 1e-3  # of the largest presence; a chart leaves out hands with less
 
 
 class HandChart(NamedTuple):
-  """Hold'em hands by kind: suited above the diagonal, pairs on it, offsuit below; ranks from A to 2.
+  """Hold'em hands by kind: suited above the diagonal, pairs on it, offsuit below; ranks from A to 2."""
 
-  Attributes:
-    frequency: float64[A, 13, 13], how often each action is played with the cell's hands, weighted by their
-      presence; nan for none.
-    combos: int[13, 13], number of hands of the kind in the player's range.
-    presence: float64[13, 13], probability of a hand of the cell here, relative to the largest.
-  """
-
+  #: float64[A, 13, 13], how often each action is played with the cell's hands, weighted by their presence;
+  #: nan for none.
   frequency: np.ndarray
-  combos: np.ndarray
-  presence: np.ndarray
+  combos: np.ndarray  #: int[13, 13], number of hands of the kind in the player's range
+  presence: np.ndarray  #: float64[13, 13], probability of a hand of the cell here, relative to the largest
 
   @classmethod
   def of(cls, spot: Spot) -> "HandChart":
@@ -87,9 +82,7 @@ def find_types(spot: Spot, text: str) -> list[int]:
   """The types of a name: the type itself, hands such as AhKd (or KdAh), AKs, AKo, AK, TT, or a class.
 
   A class is one of `poker.CLASSES`, such as "top pair", or words of such names: "draw" stands for all draws.
-
-  Raises:
-    ValueError: the player has no such type.
+  ValueError if the player has no such type.
   """
   if text in spot.types:
     return [spot.types.index(text)]
@@ -151,9 +144,8 @@ def moves_text(spots: Mapping[str, Spot], worths: Mapping[str, SpotWorth]) -> st
   for move, spot in spots.items():
     shares, (ev, equity) = dict(zip(spot.ids, spot.frequencies(), strict=True)), worths[move].mean(spot)
     cells = [percent_text(shares[a]) if a in shares else "" for a in actions]
-    lines.append(
-      [move, *cells, value_text(ev), *([percent_text(equity)] if worths[move].equity is not None else [])]
-    )
+    equities = [] if worths[move].equity is None else [percent_text(equity)]
+    lines.append([move, *cells, value_text(ev), *equities])
   lines[0] += ["equity"] * (len(lines[1]) - len(lines[0]))
   before = ", ".join(map(grouped, first.history[:-1]))
   where = f"After {before}: chance moves, then player {first.player} acts."

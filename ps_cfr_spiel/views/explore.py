@@ -30,7 +30,6 @@ from ps_cfr_spiel.views.units import board_of, game_text, pot_of, seat_of, unit_
 MOST_NUMBERS = 6_000_000  # of float32: a page of some 32 MB, more than most browsers open with ease
 MOST_STATES = 50_000
 STREET_STATES = 2_000  # that a click loads at most
-TEMPLATE, PLACE = "explore.html", "/*DATA*/"
 
 
 def explore_page(
@@ -38,25 +37,25 @@ def explore_page(
 ) -> str:
   """The page, as text to write to a file.
 
-  Args:
-    policy: of a game with public states.
-    origin: the method of the solution, for the page's head.
-    lines: show these and the states on the way to them; as for `TreePolicy.save`. By default all public
-      states, or the part of a partial policy; if they are too many, the first street.
-    served: further public states are loaded from `explore_script`, under the address streets/NUMBER.js.
-
-  Raises:
-    ValueError: the policy has no public states, or the lines too many for a page; or a line does not exist.
+  Its head has the `origin`, the method of the solution. It shows some `lines`, as for `TreePolicy.save`, and
+  the states on the way to them; by default all public states, or the part of a partial policy; if they are
+  too many, the first street. A `served` page loads others from `explore_script`, under the address
+  streets/NUMBER.js. ValueError if the policy has no public states, or the lines too many for a page; or a
+  line does not exist.
   """
-  template = resources.files("ps_cfr_spiel.views").joinpath(TEMPLATE).read_text(encoding="utf-8")
-  return template.replace(
-    PLACE, _json(page_data(policy, origin, lines) | {"served": served and "part" not in policy.info})
-  )
+  data = page_data(policy, origin, lines) | {"served": served and "part" not in policy.info}
+  return page_of("explore.html", data)
 
 
 def explore_script(policy: TreePolicy, number: int) -> str:
   """The script that adds the street from a public state on to a served page."""
   return f"add({_json(_part(policy, street(policy, number)))});"
+
+
+def page_of(template: str, data: dict[str, Any]) -> str:
+  """One of the pages of this room, with its data put in."""
+  text = resources.files("ps_cfr_spiel.views").joinpath(template).read_text(encoding="utf-8")
+  return text.replace("/*DATA*/", _json(data))
 
 
 def _json(data: dict[str, Any]) -> str:
@@ -82,7 +81,8 @@ def _part(policy: TreePolicy, shown: Sequence[int]) -> dict[str, Any]:
   made: dict[tuple[tuple[str, ...], ...], int] = {}
   states = progress_bar(None, iterable=shown, desc="Page", unit=" public states")
   nodes = [_node(policy, number) | _spot(policy, number, shared, made) for number in states]
-  nodes += [_missing(policy, number) for number in sorted(beside)]
+  below = (_node(policy, number) for number in sorted(beside))
+  nodes += (node | ({} if node["player"] == TERMINAL else {"missing": True}) for node in below)
   graph = MAPS[name](policy, nodes) if (name := policy.game.get_type().short_name) in MAPS else None
   classes = [[[CLASSES.index(name) for name in names] for names in hands] for hands in made]
   return {"types": list(shared), "made": classes, "nodes": nodes, "map": graph}
@@ -115,9 +115,8 @@ def _shown(policy: TreePolicy, lines: Sequence[str] | None) -> Sequence[int]:
     shown: Sequence[int] = range(len(labels.public_states))
     numbers = 2 * sum(block.size for blocks in policy.strategies for block in blocks)
   else:
-    shown = lines_states(
-      policy.game, labels, [f"#{number}" for number in part or ()] if lines is None else lines
-    )
+    wanted = [f"#{number}" for number in part or ()] if lines is None else lines
+    shown = lines_states(policy.game, labels, wanted)
     few = shown[: MOST_STATES + 1]
     decisions = [labels.decisions[n] for number in few for n in labels.public_states[number].decisions]
     numbers = sum(2 * policy.table(decision).size for decision in decisions)
@@ -142,12 +141,6 @@ def _node(policy: TreePolicy, number: int) -> dict[str, Any]:
     "action": state.action,
     "player": state.player,
   }
-
-
-def _missing(policy: TreePolicy, number: int) -> dict[str, Any]:
-  """A public state just below those of the page, without its continuation."""
-  node = _node(policy, number)
-  return node if node["player"] == TERMINAL else node | {"missing": True}
 
 
 def _spot(
@@ -218,11 +211,7 @@ def _graph(ways: tuple[tuple[int, ...], ...], places: np.ndarray, apart: int, sa
 
   An edge is [from, to, whether it is one-way]; `said` is the legend.
   """
-  return {
-    "places": [[round(x, 3) if math.isfinite(x) else 0 for x in place] for place in places.tolist()],
-    "edges": [
-      [a, b, a not in ways[b]] for a, near in enumerate(ways) for b in near if a < b or a not in ways[b]
-    ],
-    "apart": apart,
-    "said": said,
-  }
+  placed = [[round(x, 3) if math.isfinite(x) else 0 for x in place] for place in places.tolist()]
+  pairs = ((a, b, a not in ways[b]) for a, near in enumerate(ways) for b in near)
+  edges = [[a, b, one_way] for a, b, one_way in pairs if a < b or one_way]
+  return {"places": placed, "edges": edges, "apart": apart, "said": said}

@@ -18,17 +18,10 @@ CHASER, EVADER = 0, 1
 
 
 def evader_belief(state: pyspiel.State, policy: openspiel_policy.Policy | None = None) -> dict[int, float]:
-  """The chaser's belief about the evader's node, given the evader's strategy, by Bayes' rule.
+  """The chaser's belief, {node: probability}, about the evader by the evader's strategy and Bayes' rule.
 
-  Args:
-    state: of glasses; only its public part is used.
-    policy: the evader's strategy; by default every move is equally likely.
-
-  Returns:
-    Probability of every possible node. If the policy never comes here, that of the uniform strategy.
-
-  Raises:
-    ValueError: the state is of another game.
+  Only the public part of the state is used; ValueError for one of another game. Without a policy, or if it
+  never comes here, every move is equally likely.
   """
   game = state.get_game()
   if game.get_type().short_name != "glasses":
@@ -75,17 +68,12 @@ def after(game: pyspiel.Game, moves: str) -> pyspiel.State:
 
 
 class RecordedChase(NamedTuple):
-  """A play of Glasses with a search as the chaser.
+  """A play of Glasses with a search as the chaser."""
 
-  Attributes:
-    state: the end.
-    beliefs: for every position from the start, the search's belief about the evader, node to probability.
-    seconds: duration of every decision of the chaser, the first with compilation.
-  """
-
-  state: pyspiel.State
+  state: pyspiel.State  #: the end
+  #: for every position from the start, the search's belief about the evader, node to probability.
   beliefs: list[dict[int, float]]
-  seconds: list[float]
+  seconds: list[float]  #: duration of every decision of the chaser, the first with compilation
 
 
 def watch(resolving: ContinualResolving, evader: pyspiel.Bot, seed: int = 0) -> RecordedChase:

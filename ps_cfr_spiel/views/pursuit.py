@@ -11,15 +11,10 @@ from ps_cfr_spiel.views.glasses import layout
 
 
 class Belief(NamedTuple):
-  """The belief of an observer who knows both strategies and sees all that both players see.
+  """The belief of an observer who knows both strategies and sees all that both players see."""
 
-  Attributes:
-    attacker: float64[n], probability of the attacker on each node.
-    units: float64[n], probability of at least one unit.
-  """
-
-  attacker: np.ndarray
-  units: np.ndarray
+  attacker: np.ndarray  #: float64[n], probability of the attacker on each node
+  units: np.ndarray  #: float64[n], probability of at least one unit
 
 
 def beliefs(policy: TreePolicy) -> dict[int, Belief]:

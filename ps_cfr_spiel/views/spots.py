@@ -10,6 +10,7 @@ import functools
 import itertools
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -33,44 +34,28 @@ DEAL = "Deal "  # before a public card, in the name of its move
 
 @dataclasses.dataclass(frozen=True)
 class Spot:
-  """The acting player's strategy at one public state.
+  """The acting player's strategy at one public state."""
 
-  Attributes:
-    public_state: its number.
-    history: names of the public moves that lead here.
-    player: the acting player, 0 or 1.
-    actions: names of the actions that are legal for some type, length A.
-    ids: their OpenSpiel numbers.
-    next_player: the acting player after each action, `tree.TERMINAL` if the game surely ends.
-    types: names of the player's types, length H.
-    cells: the place of each type's strategy: (row, type).
-    legal: bool[A, H], whether an action is legal for a type.
-    probability: float64[A, H], the strategy.
-    dealt: float64[H], probability that chance deals each type; in games that deal none, that chance and the
-      opponent play to it.
-    reach: float64[H], probability that the player's own choices lead here with each type.
-    others: float64[H], probability that chance and the opponent play to each type.
-    held: float64[H], weight of each type in the range as it is written, in hold'em; else 1.
-    spent: what each player has put into the pot on the way, in the game's unit; 0 without a pot.
-    board: the cards on it, "Ks7d2c"; "" in games other than hold'em.
-  """
-
-  public_state: int
-  history: tuple[str, ...]
-  player: int
-  actions: tuple[str, ...]
-  ids: tuple[int, ...]
+  public_state: int  #: its number
+  history: tuple[str, ...]  #: names of the public moves that lead here
+  player: int  #: the acting player, 0 or 1
+  actions: tuple[str, ...]  #: names of the actions that are legal for some type, length A
+  ids: tuple[int, ...]  #: their OpenSpiel numbers
+  #: the acting player after each action, `tree.TERMINAL` if the game surely ends.
   next_player: tuple[int, ...]
-  types: tuple[str, ...]
-  cells: tuple[tuple[Decision, int], ...]
-  legal: np.ndarray
-  probability: np.ndarray
+  types: tuple[str, ...]  #: names of the player's types, length H
+  cells: tuple[tuple[Decision, int], ...]  #: the place of each type's strategy: (row, type)
+  legal: np.ndarray  #: bool[A, H], whether an action is legal for a type
+  probability: np.ndarray  #: float64[A, H], the strategy
+  #: float64[H], probability that chance deals each type; in games that deal none, that chance and the
+  #: opponent play to it.
   dealt: np.ndarray
-  reach: np.ndarray
-  others: np.ndarray
-  held: np.ndarray
+  reach: np.ndarray  #: float64[H], probability that the player's own choices lead here with each type
+  others: np.ndarray  #: float64[H], probability that chance and the opponent play to each type
+  held: np.ndarray  #: float64[H], weight of each type in the range as it is written, in hold'em; else 1
+  #: what each player has put into the pot on the way, in the game's unit; 0 without a pot.
   spent: tuple[float, float]
-  board: str
+  board: str  #: the cards on it, "Ks7d2c"; "" in games other than hold'em
 
   @property
   def combos(self) -> np.ndarray:
@@ -105,16 +90,11 @@ class SpotWorth:
   """The values of the actions at a spot, for each visit; nan where there are none.
 
   A part of a policy has no value for actions after which the policy is unknown.
-
-  Attributes:
-    value: float64[A, H], expected utility (EV) if both players continue by the policy.
-    best: float64[A, H], the same if the player continues by a best response.
-    equity: float64[H], see `policy.Reach`; None in games without showdowns.
   """
 
-  value: np.ndarray
-  best: np.ndarray
-  equity: np.ndarray | None
+  value: np.ndarray  #: float64[A, H], expected utility (EV) if both players continue by the policy
+  best: np.ndarray  #: float64[A, H], the same if the player continues by a best response
+  equity: np.ndarray | None  #: float64[H], see `policy.Reach`; None in games without showdowns
 
   def since(self, chips: float) -> "SpotWorth":
     """The same without chips that the player had put in before: with `Spot.spent` a fold is worth 0."""
@@ -126,11 +106,7 @@ class SpotWorth:
     weight = (here.reach * here.others)[chosen]
     played = np.where(here.legal & (here.probability > 0), here.probability * self.value, 0).sum(0)
     equity = np.full(len(here.types), np.nan) if self.equity is None else self.equity
-    means = []
-    for values in (played[chosen], equity[chosen]):
-      there = (weight > 0) & np.isfinite(values)
-      means.append(float(np.average(values[there], weights=weight[there])) if there.any() else np.nan)
-    return means[0], means[1]
+    return weighted_mean(played[chosen], weight), weighted_mean(equity[chosen], weight)
 
   def of_both(self, here: Spot) -> tuple[tuple[float, float], tuple[float, float]]:
     """EV and equity of the acting player's range, and of the other's, which has the rest of the pot.
@@ -139,6 +115,13 @@ class SpotWorth:
     """
     ev, equity = self.mean(here)
     return (ev, equity), (sum(here.spent) - ev, 1 - equity)
+
+
+def weighted_mean(values: Any, weights: Any) -> float:
+  """The weighted mean of the values that exist; nan without weight."""
+  values, weights = np.asarray(values, float), np.asarray(weights, float)
+  there = (weights > 0) & np.isfinite(values)
+  return float(np.average(values[there], weights=weights[there])) if there.any() else np.nan
 
 
 def worth_at(policy: TreePolicy, here: Spot) -> SpotWorth:
@@ -168,16 +151,13 @@ def has_spots(policy: TreePolicy) -> bool:
 def spot(policy: TreePolicy, path: str = "") -> Spot:
   """The strategy at the public state after some public moves.
 
-  Args:
-    policy: from `PSCFRSolver.average_policy` or `load_policy`.
-    path: moves from the root, separated by blanks or commas: names as the game writes them ("Bet 200"),
-      abbreviations of them ("b200", "x" for check, or their `letters`), or OpenSpiel's action numbers.
-      Hidden moves, such as a deal, are left out; those of a player may be written, without effect.
-      "#12" stands for the public state of that number.
+  The `path` has moves from the root, separated by blanks or commas: names as the game writes them ("Bet
+  200"), abbreviations of them ("b200", "x" for check, or their `letters`), or OpenSpiel's action numbers.
+  Hidden moves, such as a deal, are left out; those of a player may be written, without effect. "#12" stands
+  for the public state of that number.
 
-  Raises:
-    ValueError: a move of the path is unknown or illegal, no player acts after the last one, or the policy's
-      tree has no public states.
+  ValueError if a move of the path is unknown or illegal, no player acts after the last one, or the policy's
+  tree has no public states.
   """
   if not has_spots(policy):
     raise ValueError(f"{policy.labels.game} was solved without public states; spots need them.")
@@ -221,9 +201,7 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
   reach = {d: policy.reach(d) for d in decisions}
   lines, board = getattr(labels.source, "lines", None), board_of(policy.game)
   own = np.array([reach[d].own[h] for d, h in cells])
-  held = (
-    np.ones(len(cells)) if lines is None else np.array([lines.form.weights[d.player][h] for d, h in cells])
-  )
+  held = np.array([1.0 if lines is None else lines.form.weights[d.player][h] for d, h in cells])
   if board is not None:
     dealt = [word.removeprefix(DEAL) for word in history if word.startswith(DEAL)]
     board = "".join([*board.split(), *dealt])
@@ -252,10 +230,8 @@ def chance_moves(policy: TreePolicy, path: str = "") -> dict[str, Spot]:
   labels, number = policy.labels, find_public_state(policy.game, policy.labels, path)
   if labels.public_states[number].player != CHANCE:
     return {}
-  below = [
-    c for c in labels.children[number] if labels.public_states[c].player >= 0 and labels.source.count(c)
-  ]
-  return {action_name(policy.game, labels, child): spot_of(policy, child) for child in below}
+  below = (c for c in labels.children[number] if labels.public_states[c].player >= 0)
+  return {action_name(policy.game, labels, c): spot_of(policy, c) for c in below if labels.source.count(c)}
 
 
 def _check_turn(game: pyspiel.Game, labels: Labels, number: int) -> tuple[str, ...]:

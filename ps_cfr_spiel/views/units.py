@@ -43,11 +43,8 @@ def title_of(game: pyspiel.Game) -> str:
 
 def game_text(game: pyspiel.Game) -> str:
   """The game string for people, with long ranges cut; runs and --json have it whole."""
-  return re.sub(
-    r"(?<=ranges=)[^,]*",
-    lambda ranges: textwrap.shorten(ranges[0], LONGEST_TITLE, placeholder=" ..."),
-    str(game),
-  )
+  short = lambda ranges: textwrap.shorten(ranges[0], LONGEST_TITLE, placeholder=" ...")  # noqa: E731
+  return re.sub(r"(?<=ranges=)[^,]*", short, str(game))
 
 
 def value_lines(value: float, game: pyspiel.Game) -> dict[str, str]:

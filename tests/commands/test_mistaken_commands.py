@@ -82,7 +82,7 @@ def spoil(folder, run):
     ("solve|--resume={run}|kuhn_poker", "leave out 'kuhn_poker'"),
     ("evaluate", "evaluate needs a file"),
     ("evaluate|{run}|--lbr_actions=0,1", "--lbr_actions is for --lbr"),
-    ("evaluate|{run}|--lbr|--lbr_actions=0,call", "--lbr_actions must be numbers of actions"),
+    ("evaluate|{run}|--lbr|--lbr_actions=0,call", "--lbr_actions must be OpenSpiel's numbers of actions"),
     ("evaluate|{tmp}", "is a folder; name a file in it, such as"),
     ("evaluate|{run}|{tmp}/none.npz", "none.npz: No such file or directory"),
     ("show", "show needs one file"),

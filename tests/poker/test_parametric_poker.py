@@ -156,7 +156,7 @@ def test_openspiels_own_checks(game_string):
 def test_a_state_holds_only_small_immutable_values():
   state = play("parametric_poker", "Deal 3", "Deal 1", "Check")
   assert vars(state) == {
-    "cards": (3, 1), "paid": (1, 1), "raises": 0, "moves": 1, "player": 1, "folded": -1
+    "cards": (3, 1), "paid": (1, 1), "raises": 0, "moves": 1, "table_at": -1, "player": 1, "folded": -1
   }  # fmt: skip
   assert all(map(is_cheap_to_copy, vars(state).values()))
 
