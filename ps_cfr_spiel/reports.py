@@ -61,12 +61,10 @@ class LineBar(tqdm):
 
 
 def progress_bar(progress: bool | None, **options: Any) -> tqdm:
-  """A progress bar.
+  """A progress bar, with tqdm's options. True: show it; False: hide it.
 
-  Args:
-    progress: True: show it; False: hide it. None: show it after two seconds, on a terminal or in a notebook,
-      and clear it at the end; elsewhere print a line a minute.
-    options: tqdm's.
+  None: show it after two seconds, on a terminal or in a notebook, and clear it at the end; elsewhere print a
+  line a minute.
   """
   if progress is None and not _is_seen():
     return LineBar(**options)
@@ -79,13 +77,10 @@ def progress_bar(progress: bool | None, **options: Any) -> tqdm:
 
 @contextlib.contextmanager
 def waiting(what: str, progress: bool | None = None) -> Iterator[None]:
-  """Prints a notice with a clock during a step without known progress, such as compiling.
+  """Prints a notice, such as "Compiling", with a clock during a step without known progress.
 
-  Args:
-    what: the notice, such as "Compiling".
-    progress: None: print the notice after two seconds, on a terminal or in a notebook, and clear it at the
-      end; elsewhere print it once a minute. True or False: print nothing, because the caller shows a bar or
-      wants silence.
+  None: after two seconds, on a terminal or in a notebook, and clear it at the end; elsewhere print it once a
+  minute. True or False: print nothing, because the caller shows a bar or wants silence.
   """
   if progress is not None:
     yield

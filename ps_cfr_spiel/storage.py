@@ -171,9 +171,8 @@ class Stored:
   def arrays(self, expected: Mapping[str, Shape]) -> dict[str, np.ndarray]:
     """Reads the arrays, if they are exactly the expected ones.
 
-    Raises:
-      OSError: the file cannot be read.
-      ValueError: the file has other arrays, or is damaged, or a number in it is not finite.
+    OSError if the file cannot be read; ValueError if it has other arrays, is damaged, or a number in it is
+    not finite.
     """
     for name in dict.fromkeys([*expected, *self.shapes]):
       found, wanted = self.shapes.get(name), expected.get(name)
@@ -197,15 +196,9 @@ def _shape_text(shape: Shape | None) -> str:
 def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
   """Writes a file, replacing an earlier one only when the new one is complete on disk.
 
-  Args:
-    path: of the file; its folder must exist.
-    kind: of the content, one of `NEEDED`.
-    header: JSON values; `version`, that of this package, is added by default.
-    arrays: arrays by name.
-
-  Raises:
-    OSError: the path cannot be written or the disk is full; an earlier file is left as it was.
-    ValueError: a field of the header violates `FIELDS`, so the file would be unreadable.
+  `kind` is of the content, one of `NEEDED`; `header` has JSON values, and `version`, that of this package, by
+  default. OSError if the path cannot be written or the disk is full: an earlier file is left as it was.
+  ValueError if a field violates `FIELDS`, so the file would be unreadable.
   """
   path = Path(path)
   stamp = {"format": FORMAT, "format_version": FORMAT_VERSION, "version": __version__, "kind": kind}
@@ -225,9 +218,7 @@ def write_array(path: str | os.PathLike, array: np.ndarray) -> None:
 def open_array(path: str | os.PathLike, shape: tuple[int, ...], dtype: str) -> np.ndarray:
   """The array in a file of `write_array`, whose numbers stay on disk until they are used.
 
-  Raises:
-    OSError: there is no such file.
-    ValueError: the file is truncated, or its array has another shape or dtype.
+  OSError if there is no such file; ValueError if it is truncated, or its array has another shape or dtype.
   """
   try:
     array = np.lib.format.open_memmap(path, mode="r")
@@ -248,16 +239,8 @@ def open_array(path: str | os.PathLike, shape: tuple[int, ...], dtype: str) -> n
 def replacing(path: str | os.PathLike, mode: str = "w", **options: Any) -> Iterator[Any]:
   """A file to write, which replaces an earlier one when it is complete on disk, and else vanishes.
 
-  A link leads to its target. A pipe or device is written through, never replaced.
-
-  Args:
-    path: of the file; its folder must exist.
-    mode: "w" or "wb".
-    **options: of `open`.
-
-  Raises:
-    FileExistsError: a text would replace an archive, such as a run.
-    OSError: the path cannot be written or the disk is full.
+  A link leads to its target. A pipe or device is written through, never replaced. FileExistsError where a
+  text (`mode` "w") would replace an archive, such as a run; OSError if the path cannot be written.
   """
   path, target, temporary = Path(path), Path(os.path.realpath(path)), None
   try:
@@ -311,10 +294,8 @@ def _sweep(path: Path) -> None:
 def read(path: str | os.PathLike) -> Stored:
   """Reads the header of a file of `write`, and the shapes of its arrays.
 
-  Raises:
-    OSError: there is no such file or it cannot be read.
-    ValueError: the file is truncated, or not one of this package's, or of another format version; or a field
-      of its header violates `FIELDS`.
+  OSError if it cannot be read; ValueError if it is truncated, not one of this package's, or of another format
+  version, or a field of its header violates `FIELDS`.
   """
   path = Path(path)
   held = _Held(path)
@@ -334,11 +315,7 @@ def read(path: str | os.PathLike) -> Stored:
 
 
 def made_alike(path: Path, header: Mapping[str, Any]) -> bool:
-  """Whether a file has these fields in its header; False if there is no file.
-
-  Raises:
-    ValueError: the file holds something else.
-  """
+  """Whether a file has these fields in its header; False if there is none, ValueError if it differs."""
   if not path.exists():
     return False
   found = read(path).header
@@ -377,7 +354,6 @@ def _claimed(archive: zipfile.ZipFile, name: str) -> Shape:
 
 
 def _bytes(shape: Shape) -> int:
-  """Bytes of an array."""
   return shape[1].itemsize * int(np.prod(shape[0], dtype=object))
 
 
@@ -391,7 +367,6 @@ def _array_header(member: IO[bytes]) -> Shape:
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
-  """An array of an accepted size."""
   with archive.open(f"{name}.npy") as member:
     return np.lib.format.read_array(member, allow_pickle=False)
 

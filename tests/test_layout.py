@@ -229,7 +229,10 @@ def test_every_public_method_is_documented_in_its_class_or_a_base(sources):
     for name, member in vars(c).items()
     if hasattr(member, "__get__") and (not name.startswith("_") or name == "__call__")
     if not any(vars(base)[name].__doc__ for base in c.__mro__ if name in vars(base))
-    if not (isinstance(member, property) and any(name in str(base.__doc__) for base in c.__mro__))
+    if not (
+      isinstance(member, property | functools.cached_property)
+      and any(name in str(base.__doc__) for base in c.__mro__)
+    )
   ]
   assert not undocumented
 

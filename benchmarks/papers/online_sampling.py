@@ -67,7 +67,11 @@ def _curves(public_tree, runs, empty, keys, marks):
   cells = jnp.arange(runs.tree.cells)
 
   def run(key, cell):
-    return runs.averages(empty._replace(key=key), cell, marks)
+    def on(state, mark):
+      state = runs.advance(state, cell, mark - state.iteration)
+      return state, runs.average(state)
+
+    return jax.lax.scan(on, runs.begin(empty._replace(key=key), cell), marks)[1]
 
   strategies = jax.vmap(lambda key: jax.vmap(functools.partial(run, key))(cells))(keys)
 

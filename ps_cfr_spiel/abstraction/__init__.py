@@ -7,16 +7,7 @@ one player's out for a tree and splits it, `refine` says where; `cfr_ira` and `f
 """
 
 from ps_cfr_spiel.abstraction import cfr_ira, fpira
-from ps_cfr_spiel.abstraction.buckets import (
-  MOST_ROWS,
-  Buckets,
-  Distance,
-  along,
-  bucketed,
-  carrying,
-  cluster_equities,
-  squared,
-)
+from ps_cfr_spiel.abstraction.buckets import MOST_ROWS, Buckets, Distance, bucketed, cluster_equities, squared
 from ps_cfr_spiel.abstraction.loss import Loss, abstraction_loss
 from ps_cfr_spiel.abstraction.maps import (
   PRESETS,

@@ -6,14 +6,12 @@ round (potential-aware, Ganzfried and Sandholm 2014), or a histogram of its equi
 over such rows under a distance that suits them.
 """
 
-import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from ps_cfr_spiel.abstraction.public_clusters import draw
-from ps_cfr_spiel.abstraction.transport import greedy_distances, line_distances
 from ps_cfr_spiel.arguments import check_count
 
 MOST_ROWS = 20_000  # different rows from which means are made
@@ -23,33 +21,17 @@ Distance = Callable[[np.ndarray, np.ndarray], np.ndarray]  # rows [N, D], means 
 
 
 class Buckets(NamedTuple):
-  """Rows in buckets.
+  """Rows in buckets."""
 
-  Attributes:
-    label: int32[N], the bucket of each row.
-    means: float64[K, D], of the rows of each bucket.
-    cost: the weighted sum of all distances from rows to their means.
-  """
-
-  label: np.ndarray
-  means: np.ndarray
-  cost: float
+  label: np.ndarray  #: int32[N], the bucket of each row
+  means: np.ndarray  #: float64[K, D], of the rows of each bucket
+  cost: float  #: the weighted sum of all distances from rows to their means
 
 
 def squared(rows: np.ndarray, means: np.ndarray) -> np.ndarray:
   """Squared Euclidean distances, for equities."""
   lengths = (rows**2).sum(1)[:, None] + (means**2).sum(1)
   return np.maximum(lengths - 2 * rows @ means.T, 0)
-
-
-def along(places: np.ndarray) -> Distance:
-  """Earth mover's distance on a line, for histograms over these places."""
-  return functools.partial(line_distances, places=np.asarray(places, float))
-
-
-def carrying(ground: np.ndarray) -> Distance:
-  """Earth mover's distance, greedily, for histograms over buckets [B, B] so far apart, in float32."""
-  return functools.partial(greedy_distances, ground=ground, dtype="float32")
 
 
 def bucketed(
@@ -63,21 +45,16 @@ def bucketed(
   sweeps: int = 50,
   most: int = MOST_ROWS,
 ) -> Buckets:
-  """k-means, begun as k-means++ and begun anew several times.
+  """k-means over rows float[N, D], begun as k-means++ and begun anew several times.
 
   Under an earth mover's distance the arithmetic mean is not what lessens the cost most, which may therefore
   rise; the best of all rounds is what counts. A bucket that loses its last row is given the row that is
-  farthest from its mean. Of more different rows than `most` the means are made from so many, drawn at random.
+  farthest from its mean. Fewer than `count` buckets come of fewer different rows.
 
   Args:
-    rows: float[N, D].
-    count: how many buckets; fewer come of fewer different rows.
-    distance: what is summed up; to be lessened.
     weights: float[N], how much each row counts, by default 1.
-    seed: of the random numbers.
-    restarts: how often to begin.
-    sweeps: at most so many steps each time.
-    most: rows from which means are made; all are put into buckets.
+    sweeps: most steps each time.
+    most: different rows, drawn at random, from which means are made; all are put into buckets.
 
   Raises:
     ValueError: there is no row, or an argument is out of range.
@@ -129,7 +106,6 @@ def _begin(rows, weight, count: int, distance: Distance, generator: np.random.Ge
 
 
 def _descend(rows, weight, means: np.ndarray, distance: Distance, sweeps: int) -> Buckets:
-  """The best buckets on the way from these means."""
   best, label = None, None
   for _ in range(sweeps):
     before = label

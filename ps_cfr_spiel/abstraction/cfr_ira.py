@@ -56,21 +56,13 @@ class Refinement:
 
 
 class IRAState(NamedTuple):
-  """The state of a run.
+  """The state of a run."""
 
-  Attributes:
-    iteration: int32[], rounds of both players done.
-    players: tables of sets.
-    parts: each player's sets.
-    tracked: int32[bound, 2], (player, slot) of the infostates that the bound watches; -1 for none.
-    summed: [bound, A], their regrets since they were sampled; A is the most actions of any infostate.
-  """
-
-  iteration: Any
-  players: tuple[PlayerState, PlayerState]
-  parts: tuple[Partition, Partition]
-  tracked: Any
-  summed: Any
+  iteration: Any  #: int32[], rounds of both players done
+  players: tuple[PlayerState, PlayerState]  #: tables of sets
+  parts: tuple[Partition, Partition]  #: each player's sets
+  tracked: Any  #: int32[bound, 2], (player, slot) of the infostates that the bound watches; -1 for none
+  summed: Any  #: [bound, A], their regrets since they were sampled; A is the most actions of any infostate
 
   @property
   def tables(self) -> SolverState:
@@ -80,20 +72,15 @@ class IRAState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-  """The constants of a run; see `CFRPlusIRASolver`.
+  """The constants of a run; see `CFRPlusIRASolver`."""
 
-  Attributes:
-    tree: the game, on the host.
-    device: the same on the device.
-    spread: for each player float64[slots], the range of utilities below each infostate.
-  """
-
-  tree: PublicTree
-  device: PublicTree
+  tree: PublicTree  #: the game, on the host
+  device: PublicTree  #: the same on the device
   refinement: Refinement
   dtype: str
   skip: int
   seed: int
+  #: for each player float64[slots], the range of utilities below each infostate.
   spread: tuple[np.ndarray, np.ndarray]
 
   @functools.cached_property

@@ -37,31 +37,19 @@ ZERO = 1e-9  # of the game's range of utilities: a smaller difference is roundin
 
 
 class FPIRAState(NamedTuple):
-  """The state of a run.
+  """The state of a run."""
 
-  Attributes:
-    iteration: int32[], rounds of both players done.
-    averages: each player's average strategy, [A, K, 1] for each bucket of its sets.
-    parts: each player's sets.
-  """
-
-  iteration: Any
-  averages: tuple[Blocks, Blocks]
-  parts: tuple[Partition, Partition]
+  iteration: Any  #: int32[], rounds of both players done
+  averages: tuple[Blocks, Blocks]  #: each player's average strategy, [A, K, 1] for each bucket of its sets
+  parts: tuple[Partition, Partition]  #: each player's sets
 
 
 class Update(NamedTuple):
-  """The results of a turn on the device.
+  """The results of a turn on the device."""
 
-  Attributes:
-    merged: [A, K, 1] for each bucket, the average of the sets.
-    exact: [A, rows, 1] for each bucket, the average as if there were no abstraction.
-    difference: how much more or less the best strategy of the opponent can win against one than against the
-      other.
-  """
-
-  merged: list[Array]
-  exact: list[Array]
+  merged: list[Array]  #: [A, K, 1] for each bucket, the average of the sets
+  exact: list[Array]  #: [A, rows, 1] for each bucket, the average as if there were no abstraction
+  #: how much more or less the best strategy of the opponent can win against one than against the other.
   difference: Array
 
 
@@ -78,15 +66,7 @@ def init(tree: PublicTree, parts: tuple[Partition, Partition], dtype: str) -> FP
 
 
 def run(tree: PublicTree, device: PublicTree, state: FPIRAState, iterations: int, scale: float) -> FPIRAState:
-  """The state after further rounds; call it within `precision`.
-
-  Args:
-    tree: on the host.
-    device: the same on the device.
-    state: from `init` or an earlier call.
-    iterations: number of further rounds.
-    scale: the range of the game's utilities.
-  """
+  """The state after further rounds, within `precision`; `scale` is the range of the game's utilities."""
   state = state._replace(parts=jax.tree.map(np.asarray, state.parts))
   for _ in range(iterations):
     for player in (0, 1):

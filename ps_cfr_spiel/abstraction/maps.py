@@ -213,7 +213,6 @@ def bind(tree: PublicTree, abstraction: Abstraction) -> tuple[Partition, Partiti
 def _bind(
   forest: PlayerTree, slots: np.ndarray, blocks: np.ndarray, sets: np.ndarray, origin: np.ndarray, player: int
 ) -> Partition:
-  """One player's part of `bind`."""
   if len(sets) != len(slots):
     raise ValueError(
       f"Player {player} decides in {len(slots):,} infostates, the abstraction has {len(sets):,}."

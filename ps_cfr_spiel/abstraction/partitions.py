@@ -17,19 +17,12 @@ ROOM = 256  # least columns of a table that may grow
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Partition:
-  """One player's sets.
+  """One player's sets."""
 
-  Attributes:
-    sets: int32[slots], the set of each slot, 0, 1, ...; -1 where there is none.
-    bucket: int32[sets], the bucket whose tables hold the set.
-    column: int32[sets], its column in these tables, 1, 2, ...
-    origin: int32[sets], the set of the first abstraction from which the set was split.
-  """
-
-  sets: np.ndarray
-  bucket: np.ndarray
-  column: np.ndarray
-  origin: np.ndarray
+  sets: np.ndarray  #: int32[slots], the set of each slot, 0, 1, ...; -1 where there is none
+  bucket: np.ndarray  #: int32[sets], the bucket whose tables hold the set
+  column: np.ndarray  #: int32[sets], its column in these tables, 1, 2, ..
+  origin: np.ndarray  #: int32[sets], the set of the first abstraction from which the set was split
 
   @property
   def count(self) -> int:

@@ -16,13 +16,9 @@ def board_distances(transitions: np.ndarray) -> np.ndarray:
   """float64[M, M], from 0 to 1: how unlike boards are (Brown et al. 2015, Algorithm 2).
 
   With each row divided by its sum, this is 1 less the sum over buckets of the smaller of two entries, the
-  total variation between the two rows: a metric, but for different boards at distance 0.
-
-  Args:
-    transitions: [M, B], how many private states of each board fall into each bucket, or their chance weight.
-
-  Raises:
-    ValueError: entries are negative, or a board has no private state.
+  total variation between the two rows: a metric, but for different boards at distance 0. `transitions`, [M,
+  B], are the private states of each board that fall into each bucket, or their chance weight; ValueError for
+  a negative entry, or a board without private states.
   """
   from scipy.spatial.distance import pdist, squareform  # a quarter of a second, for those who ask
 
@@ -44,22 +40,13 @@ def public_clusters(
   """Clusters points that only their distances describe (Brown et al. 2015, Algorithm 3, corrected).
 
   Begins as k-means++ does (Arthur and Vassilvitskii 2007). Then a point goes to the cluster whose points are
-  least far from it in sum. The printed algorithm moves all points at once, and all of them end in the
-  cluster that was smallest; one at a time, each move lessens W (see `spread`), and no cluster loses its last
-  point, whose sum is 0.
+  least far from it in sum. The printed algorithm moves all points at once, and all of them end in the cluster
+  that was smallest; one at a time, each move lessens W (see `spread`), and no cluster loses its last point,
+  whose sum is 0.
 
-  Args:
-    distances: float[M, M], symmetric, 0 on the diagonal.
-    count: how many clusters, at most M.
-    seed: of the random numbers.
-    restarts: the best of so many clusterings is returned.
-    sweeps: at most so many times is every point looked at.
-
-  Returns:
-    int32[M], the cluster of each point, 0 to `count` - 1, none of them empty.
-
-  Raises:
-    ValueError: the matrix is none of distances, or an argument is out of range.
+  Returns int32[M], the cluster of each point, 0 to `count` - 1, none of them empty: the best of `restarts`
+  clusterings, in each of which every point is looked at `sweeps` times at most. ValueError unless
+  `distances`, float[M, M], is symmetric with 0 on the diagonal, and `count` at most M.
   """
   distances = np.asarray(distances, float)
   square = distances.ndim == 2 and len(distances) == distances.shape[-1] > 0

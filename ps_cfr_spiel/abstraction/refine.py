@@ -38,11 +38,9 @@ def sample(rng: np.random.Generator, parts: Sequence[Partition], most: int) -> l
 def disagreement(regrets: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
   """int[n]: equal numbers for infostates with the same best actions (Čermák et al. 2020, Algorithm 10).
 
-  Negative regrets count as zero: where no action would have been better, all are equally good.
-
-  Args:
-    regrets: [n, A], minus infinity where an infostate has fewer actions.
-    tolerance: [n], how far from the largest regret an action is still among the best.
+  Negative regrets count as zero: where no action would have been better, all are equally good. `regrets`, [n,
+  A], are minus infinity where an infostate has fewer actions; `tolerance`, [n], is how far from the largest
+  an action is still among the best.
   """
   shown = np.where(np.isfinite(regrets), np.maximum(regrets, 0), -np.inf)
   best = shown >= shown.max(1, keepdims=True) - tolerance[:, None]

@@ -29,14 +29,10 @@ def greedy_distances(
 
   Each bucket of a point, one after the other, takes what it can from the nearest bucket of the other
   distribution; then each takes from the second nearest, and so on. The published listing empties a source
-  before it subtracts it from the target and so may carry less than there is; here what is taken
-  leaves both.
+  before it subtracts it from the target and so may carry less than there is; here what is taken leaves both.
 
-  Args:
-    points: float[N, B], rows of sum 1.
-    others: float[K, B].
-    ground: float[B, B], the distance from a bucket of a point to one of the others.
-    dtype: of the arithmetic, "float32" or "float64".
+  `points`, float[N, B], and `others`, float[K, B], have rows of sum 1; `ground`, float[B, B], is the distance
+  from a bucket of a point to one of the others. The arithmetic is in `dtype`.
   """
   points, others, ground = (np.asarray(x, dtype) for x in (points, others, ground))
   pairs, found = len(points) * len(others), []

@@ -41,25 +41,18 @@ Players = tuple[PlayerTree, PlayerTree]
 
 
 class Group(NamedTuple):
-  """Situations with the same decisions.
+  """Situations with the same decisions."""
 
-  Attributes:
-    members: their positions in the given list.
-    players: the decisions.
-    leaves: all leaf evaluators, every array with the spots in front, on the device. Copies of the last member
-      fill the stack.
-    weights: of each player [spots, H], as in `Spots`.
-    hands: of each player int[members, H], each hand's number in `cards.ALL_HANDS`, -1 of dead hands; None for
-      a game's own types.
-    types: number of live types of each member and player; they come first.
-  """
-
-  members: list[int]
-  players: Players
+  members: list[int]  #: their positions in the given list
+  players: Players  #: the decisions
+  #: all leaf evaluators, every array with the spots in front, on the device. Copies of the last member fill
+  #: the stack.
   leaves: LeafEvaluator
-  weights: tuple[np.ndarray, np.ndarray]
+  weights: tuple[np.ndarray, np.ndarray]  #: of each player [spots, H], as in `Spots`
+  #: of each player int[members, H], each hand's number in `cards.ALL_HANDS`, -1 of dead hands; None for a
+  #: game's own types.
   hands: tuple[np.ndarray, np.ndarray] | None
-  types: list[tuple[int, int]]
+  types: list[tuple[int, int]]  #: number of live types of each member and player; they come first
 
 
 def groups(

@@ -20,11 +20,8 @@ def read_list(path: Path) -> tuple[list[Situation], list[str]]:
 
   CSV has a first line with the fields board, pot, stack (behind), bets, ranges; only board is required. JSON
   lines have an object with these fields in each line. Empty lines are skipped. Texts may have commas and
-  percents, as poker players write them.
-
-  Raises:
-    OSError: the file cannot be read.
-    ValueError: the file is of neither kind, or a line is not a river; the message names the line.
+  percents, as poker players write them. ValueError for a file of neither kind, or one with a line that is not
+  a river, which the message names.
   """
   reader = {CSV: _csv, **dict.fromkeys(JSON_LINES, _json)}.get(path.suffix.lower())
   if reader is None:
@@ -49,11 +46,8 @@ def read_boards(path: Path) -> list[tuple[cards.Board, float]]:
   """Read a list of boards of one street, and their weights, 1 by default.
 
   CSV has a first line with the fields board and, if wanted, weight. Any other file has a board in each line,
-  such as Ks7d2c or "Ks 7d 2c:4", with the weight after the colon.
-
-  Raises:
-    OSError: the file cannot be read.
-    ValueError: a line is not a board with a positive weight, or the boards are not alike.
+  such as Ks7d2c or "Ks 7d 2c:4", with the weight after the colon. ValueError if a line is not a board with a
+  positive weight, or the boards are not alike.
   """
   try:
     if path.suffix.lower() == CSV:
@@ -84,7 +78,6 @@ def read_boards(path: Path) -> list[tuple[cards.Board, float]]:
 
 
 def _weight(text: str) -> float:
-  """The weight of a board."""
   try:
     weight = float(text)
   except ValueError:
@@ -95,7 +88,6 @@ def _weight(text: str) -> float:
 
 
 def _csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-  """(line, row) of a table."""
   with open(path, newline="", encoding="utf-8-sig") as file:
     rows = csv.DictReader(file, skipinitialspace=True)
     for row in rows:
@@ -105,7 +97,6 @@ def _csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _json(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-  """(line, object) of a file of JSON lines."""
   with open(path, encoding="utf-8-sig") as file:
     for line, text in enumerate(file, start=1):
       if not text.strip():
@@ -122,11 +113,7 @@ def _json(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def write_list(
   path: Path, situations: Sequence[Situation], ranges: Sequence[str], found: Sequence[Solution]
 ) -> None:
-  """Write a row for each situation: its given fields and its solution, in chips.
-
-  Raises:
-    OSError: the file cannot be written.
-  """
+  """Write a row for each situation: its given fields and its solution, in chips; OSError if it cannot."""
   with replacing(path, newline="", encoding="utf-8") as file:
     table = csv.writer(file)
     table.writerow([*FIELDS, *FOUND])

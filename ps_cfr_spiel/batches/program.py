@@ -32,35 +32,23 @@ ORDERS: dict[str, Callable] = {"map": jax.lax.map, "vmap": lambda solve, spots: 
 
 
 class Spots(NamedTuple):
-  """A stack of situations; each array has an axis in front, the spots.
+  """A stack of situations; each array has an axis in front, the spots."""
 
-  Attributes:
-    leaves: their leaf evaluators.
-    weights: of each player [H]: weight of each type's value in the game's value; ones if the evaluator's
-      values include it.
-    iterations: int32[], at most. Spots that only fill the stack have 0.
-    target: [], the exploitability at which to stop.
-  """
-
-  leaves: LeafEvaluator
+  leaves: LeafEvaluator  #: their leaf evaluators
+  #: of each player [H]: weight of each type's value in the game's value; ones if the evaluator's values
+  #: include it.
   weights: tuple[Array, Array]
-  iterations: Array
-  target: Array
+  iterations: Array  #: int32[], at most. Spots that only fill the stack have 0.
+  target: Array  #: [], the exploitability at which to stop
 
 
 class BatchResult(NamedTuple):
-  """The results of each spot; in the game's utility, with an axis in front, the spots.
+  """The results of each spot; in the game's utility, with an axis in front, the spots."""
 
-  Attributes:
-    value: [], to player 0 when both follow their average strategies.
-    best_response: [2], to each player for a best response to the other's average strategy.
-    exploitability: [], their mean.
-    values: of each player [H], counterfactual values at the root under the average strategies.
-  """
-
-  value: Array
-  best_response: Array
-  exploitability: Array
+  value: Array  #: [], to player 0 when both follow their average strategies
+  best_response: Array  #: [2], to each player for a best response to the other's average strategy
+  exploitability: Array  #: [], their mean
+  #: of each player [H], counterfactual values at the root under the average strategies.
   values: tuple[Array, Array]
 
 
@@ -89,19 +77,8 @@ def solve_spots(
 ) -> tuple[BatchResult, Array, list[cfr.Blocks]]:
   """Solve each spot of a stack until its target is met, or its iterations are done.
 
-  Args:
-    players: the decisions of all spots, on the device.
-    start: of `cfr.init`.
-    spots: the same number for each device of the mesh.
-    skip: iterations left out of the average, at the start, as in `cfr.iterate`.
-    every: iterations between two evaluations.
-    rule: see `cfr.iterate`.
-    alternating: likewise.
-    order: a name in `ORDERS`.
-    mesh: of `local_mesh`.
-
-  Returns:
-    BatchResult, iterations int32[N], and average strategies, [N, A, rows, H] for each player and block.
+  `spots` has the same number for each device of the mesh; their results are looked at `every` iterations.
+  Returns BatchResult, iterations int32[N], and average strategies, [N, A, rows, H] for each player and block.
   """
 
   def of_device(players, start, skip, every, spots):
@@ -116,7 +93,6 @@ def solve_spots(
 
 
 def _solve(players, start, skip, every, spot, *, rule, alternating):
-  """`solve_spots` for a single spot."""
   tree = PublicTree(players, spot.leaves)
 
   def goes_on(carry) -> Array:

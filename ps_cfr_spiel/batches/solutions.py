@@ -90,8 +90,7 @@ class Solutions(Sequence):
   def policy(self, number: int) -> TreePolicy:
     """The average strategies of a situation as an OpenSpiel policy.
 
-    Raises:
-      ValueError: the strategies were not kept, or their file is damaged.
+    ValueError if they were not kept, or their file is damaged.
     """
     solution, item = self[number], self._read(self.situations[number])
     if solution.strategies is None:

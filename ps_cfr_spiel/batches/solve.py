@@ -160,11 +160,7 @@ def _make_folder(output: Any) -> Path | None:
 
 
 def read_situation(given: Any) -> Item:
-  """A situation as a user gives it: a river as a `Situation`, another game as itself.
-
-  Raises:
-    ValueError: it is neither, or invalid.
-  """
+  """A river, as a user gives it, as a `Situation`, another game as itself; ValueError for anything else."""
   if isinstance(given, Situation):
     return situation(*given)
   if isinstance(given, Mapping):
@@ -176,7 +172,6 @@ def read_situation(given: Any) -> Item:
 
 
 def _read_all(situations: Sequence[Any], part: range) -> list[Item]:
-  """The situations of a chunk; an error names the number."""
   if isinstance(situations, RandomRivers):
     return [situations[number] for number in part]  # drawn sound
   items = []
@@ -210,7 +205,6 @@ def _chunk(
 
 
 def _digest(items: Sequence[Item]) -> str:
-  """The fingerprint of situations."""
   total = hashlib.sha256()
   for item in items:
     named = isinstance(item, Situation)
@@ -219,7 +213,6 @@ def _digest(items: Sequence[Item]) -> str:
 
 
 def _solved(items: Sequence[Item], part: range, settings: BatchSettings, size: int) -> list[Solution]:
-  """The solutions of situations, in order."""
   targets = []
   for number, item in zip(part, items, strict=True):
     try:
@@ -241,7 +234,6 @@ def _solved(items: Sequence[Item], part: range, settings: BatchSettings, size: i
 def _solve_group(
   group: Group, targets: Sequence[float], settings: BatchSettings, mesh: Mesh
 ) -> list[Solution]:
-  """Solutions of a group's members, in order."""
   room, count = len(group.weights[0]), len(group.members)
   wanted = np.full(room, np.inf)
   wanted[:count] = [targets[k] for k in group.members]
@@ -270,7 +262,6 @@ def _solve_group(
 
 
 def _solution(group: Group, k: int, result: Any, done: Any, strategies: Any) -> Solution:
-  """The solution of member k."""
   types = group.types[k]
   values = [x[k, :n] for x, n in zip(result.values, types, strict=True)]
   hands = None

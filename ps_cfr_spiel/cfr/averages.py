@@ -28,14 +28,11 @@ LENGTH = 16  # iterations of a block, and a power of two; those before are short
 
 
 class Sum(NamedTuple):
-  """A pair as at the top of this file.
+  """A pair as at the top of this file."""
 
-  Attributes:
-    average, excess: of one shape; `excess` is int8 where it is `narrow`. Without `average` the sum is
-      `-excess` alone, in half of the memory and for runs of up to some 1e5 iterations: an iteration's share
-      of it falls as gamma / t.
-  """
-
+  #: average, excess: of one shape; `excess` is int8 where it is `narrow`. Without `average` the sum is
+  #: `-excess` alone, in half of the memory and for runs of up to some 1e5 iterations: an iteration's share of
+  #: it falls as gamma / t.
   average: Array
   excess: Array
 

@@ -175,11 +175,9 @@ class _Scheduled(Discounted):
     check_numbers(self, n=(1, 1e9), gamma=(0, 100))
 
   def progress(self, t: Array, dtype: Any) -> Array:
-    """The p of the class."""
     return jnp.minimum((t - 1).astype(dtype) / self.n, 1)
 
   def schedule(self, t: Array, dtype: Any) -> Array:
-    """The product over k of the class."""
     time = t.astype(dtype)
     s = jnp.minimum(time, self.n)
     logarithm = s - jnp.log(2 * math.pi * s) / 2 - 1 / (12 * s) + 1 / (360 * s**3)

@@ -31,29 +31,19 @@ from ps_cfr_spiel.tree import (
 
 
 class PlayState(NamedTuple):
-  """The state of fictitious play.
+  """The state of fictitious play."""
 
-  Attributes:
-    iteration: int32[], rounds of both players done.
-    sums: for each player and block [A, rows, 1], the sum of the reaches of all strategies so far.
-  """
-
-  iteration: Array
+  iteration: Array  #: int32[], rounds of both players done
+  #: for each player and block [A, rows, 1], the sum of the reaches of all strategies so far.
   sums: tuple[Blocks, Blocks]
 
 
 class Response(NamedTuple):
-  """A best response; an array for each block.
+  """A best response; an array for each block."""
 
-  Attributes:
-    choice: [A, rows, 1], 1 for the action chosen and 0 for the others.
-    acts: bool[1, rows, 1], where it prescribes a move.
-    reach: [1, rows, 1], the player's own reach of the infostates.
-  """
-
-  choice: list[Array]
-  acts: list[Array]
-  reach: list[Array]
+  choice: list[Array]  #: [A, rows, 1], 1 for the action chosen and 0 for the others
+  acts: list[Array]  #: bool[1, rows, 1], where it prescribes a move
+  reach: list[Array]  #: [1, rows, 1], the player's own reach of the infostates
 
 
 def init(tree: PublicTree, dtype: str) -> PlayState:
@@ -89,13 +79,9 @@ def row_reach(own: PlayerTree, strategy: Sequence[Array]) -> list[Array]:
 
 
 def respond(tree: PublicTree, player: int, opponent: Sequence[Array], tolerance: Array) -> Response:
-  """A best response to the opponent's strategy; of equally good actions the first.
+  """A best response to a strategy, [A, rows, 1] for each block; of equally good actions the first.
 
-  Args:
-    tree: on the device.
-    player: 0 or 1, the one who responds.
-    opponent: the opponent's strategy, [A, rows, 1] for each block.
-    tolerance: difference up to which values count as equal, so that rounding decides nothing.
+  Values that differ by `tolerance` count as equal, so that rounding decides nothing.
   """
   own, other = tree.players[player], tree.players[1 - player]
   values, _ = best_response_values(tree, player, opponent)
@@ -117,14 +103,7 @@ def played(best: Response, average: Sequence[Array]) -> list[Array]:
 
 
 def iterate(tree: PublicTree, state: PlayState, iterations: Array | int, tolerance: Array) -> PlayState:
-  """Further rounds, player 1 answering player 0's newest average; `run` is the same, jitted.
-
-  Args:
-    tree: on the device.
-    state: from `init` or an earlier call.
-    iterations: number of further rounds.
-    tolerance: as in `respond`.
-  """
+  """Further rounds, player 1 answering player 0's newest average; `run` is the same, jitted."""
 
   def iteration(_, carry):
     t, sums = carry[0] + 1, list(carry[1])

@@ -127,19 +127,18 @@ class _Game(NamedTuple):
       return jnp.concatenate([folds, known])
 
     rows = jax.vmap(numbers)(step.t + jnp.arange(averages.LENGTH, dtype=jnp.int32))
+    whole = self.stream is not None  # it folds the averages itself
+    players = players if whole else tuple(_folded(own, step.rule, step.t) for own in players)
+    tables: Any = tuple(_tables(own, whole) for own in players)
     if self.stream is None:
-      players = tuple(_folded(own, step.rule, step.t) for own in players)
-      first, second = (jnp.asarray(x, dtype) for x in leaves.payoffs())
-      tables = _tables(players[0]), _tables(players[1])
-      walks = self.walks[0], self.walks[1]
-      found = play(walks, (first, second), tables, count, rule, rows, alternating)
-      return _with_tables(players[0], found[0]), _with_tables(players[1], found[1])
-    pair = players[0].average.average is not None
-    state = players[0].rule[0] if players[0].rule else players[1].rule[0]
-    tables = _tables(players[0], True), _tables(players[1], True)
-    each = 1 + len(jax.tree.leaves(state))
-    found = self.stream.play(leaves, tables, pair, each, count, rule, rows, alternating)
-    return _with_tables(players[0], found[0], True), _with_tables(players[1], found[1], True)
+      walks, payoffs = cast(Any, (self.walks, tuple(jnp.asarray(x, dtype) for x in leaves.payoffs())))
+      found = play(walks, payoffs, tables, count, rule, rows, alternating)
+    else:
+      pair = players[0].average.average is not None
+      state = players[0].rule[0] if players[0].rule else players[1].rule[0]
+      each = 1 + len(jax.tree.leaves(state))
+      found = self.stream.play(leaves, tables, pair, each, count, rule, rows, alternating)
+    return tuple(_with_tables(own, new, whole) for own, new in zip(players, found, strict=True))
 
   def learn_from(self, player: int, state: PlayerState, reach, found, step: _Step) -> PlayerState:
     """The player after a turn, from the result of `regrets`: the reference, for every rule and with sets.
@@ -173,12 +172,10 @@ def _changed(state: PlayerState, whole: bool) -> Any:
 
 
 def _tables(state: PlayerState, whole: bool = False) -> list[Array]:
-  """What a turn changes, as a list."""
   return jax.tree.leaves(_changed(state, whole))
 
 
 def _with_tables(state: PlayerState, tables: list[Array], whole: bool = False) -> PlayerState:
-  """The player with these in place of its own `_tables`."""
   buckets, average = jax.tree.unflatten(jax.tree.structure(_changed(state, whole)), tables)
   strategy, rules = zip(*buckets, strict=True) if buckets else ((), ())
   return PlayerState(strategy, average if whole else state.average._replace(excess=average), rules)
@@ -209,19 +206,10 @@ def iterate(
   rule: Rule,
   alternating: bool = True,
 ) -> SolverState:
-  """Run CFR for some iterations, inside a trace; `run` is the same, jitted.
+  """The state after further iterations of CFR, inside a trace; `run` is the same, jitted.
 
-  Args:
-    tree: on the device.
-    state: from `init` or an earlier call; a run in two calls equals a run in one, bit by bit.
-    iterations: number of further iterations.
-    skip: the average leaves out iterations 1..skip.
-    sets: the players' abstractions, as in `init`.
-    rule: how regrets become strategies.
-    alternating: a player answers the new strategies of those before; otherwise all answer old ones.
-
-  Returns:
-    The state `iterations` later.
+  A run in two calls equals a run in one, bit by bit. The average leaves out iterations 1..`skip`. With
+  `alternating` updates a player answers the new strategies of those before; otherwise all answer old ones.
   """
   everyone = tuple(range(len(tree.players)))
   turns = tuple((i,) for i in everyone) if alternating else (everyone,)
@@ -257,7 +245,6 @@ run_in_place = jit(static_argnames=("rule", "alternating"), donate_argnames=("st
 
 
 def _game(tree: PublicTree, sets: Abstraction) -> _Game:
-  """The parts of the game."""
   return _Game(tree.leaves, tuple(map(Walk.of, tree.players)), sets_of_players(tree, sets), tree.stream)
 
 

@@ -1,12 +1,12 @@
 """The contract of a regret rule, and the parts that rules share."""
 
-import math
 from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ps_cfr_spiel.arguments import check_number
 from ps_cfr_spiel.tree import Array, sum_actions
 
 BlockShape = tuple[int, int, int]
@@ -41,10 +41,8 @@ class Rule(Protocol):
   def init(self, shape: BlockShape, dtype: Any) -> Any:
     """The state before the first iteration: any pytree of NumPy arrays [n, rows, H].
 
-    Args:
-      shape: (A, rows, H); every (row, type) is a decision of its own. The loop puts rows together and takes
-        them apart again (`PlayerTree.join`), so every array of a state has its rows on axis 1.
-      dtype: of floats.
+    `shape` is (A, rows, H); every (row, type) is a decision of its own. The loop puts rows together and takes
+    them apart again (`PlayerTree.join`), so every array of a state has its rows on axis 1.
     """
     ...
 
@@ -89,7 +87,4 @@ def positive_part(x: Array) -> Array:
 def check_numbers(rule: Any, **bounds: tuple[float, float]) -> None:
   """Raise ValueError unless every named field of the rule is a number within its bounds."""
   for name, (low, high) in bounds.items():
-    value = getattr(rule, name)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (number and not math.isnan(value) and low <= value <= high):
-      raise ValueError(f"{type(rule).__name__}: {name} must be a number from {low} to {high}, got {value!r}.")
+    check_number(f"{type(rule).__name__}: {name}", getattr(rule, name), low, high)

@@ -23,16 +23,7 @@ from ps_cfr_spiel.cfr.rule import Rule, normalise
 from ps_cfr_spiel.cfr.rules import knows
 from ps_cfr_spiel.cfr.sixteen_bits import is_narrow, narrow, probabilities
 from ps_cfr_spiel.device import jit, to_device
-from ps_cfr_spiel.tree import (
-  Array,
-  Evaluation,
-  PublicTree,
-  Sets,
-  evaluate,
-  expand,
-  record_of,
-  tables_of,
-)
+from ps_cfr_spiel.tree import Array, Evaluation, PublicTree, Sets, evaluate, expand, record_of, tables_of
 
 Blocks = tuple[Array, ...]  # a player's tables, [A, rows, H] for each block
 Abstraction = tuple[Sets, Sets] | None  # each player's sets; None: every infostate for itself
@@ -40,32 +31,22 @@ WHOLE: Abstraction = None
 
 
 class PlayerState(NamedTuple):
-  """The state of one player; S is the number of sequences, the sum of A * rows.
+  """The state of one player; S is the number of sequences, the sum of A * rows."""
 
-  Attributes:
-    strategy: the current strategy, [A, rows, H] for each bucket; `sixteen_bits` has another form.
-    average: [S, H], reach-weighted sum of strategies, up to a factor common to the whole array.
-    rule: the rule's own state of each bucket.
-    recorded: sums of the leaf evaluator's record (`tree.record_of`), weighted as `average` is, and last
-      the sum of the weights, []; empty if it records nothing.
-  """
-
+  #: the current strategy, [A, rows, H] for each bucket; `sixteen_bits` has another form.
   strategy: tuple[Array, ...]
-  average: Sum
-  rule: tuple[Any, ...]
+  average: Sum  #: [S, H], reach-weighted sum of strategies, up to a factor common to the whole array
+  rule: tuple[Any, ...]  #: the rule's own state of each bucket
+  #: sums of the leaf evaluator's record (`tree.record_of`), weighted as `average` is, and last the sum of the
+  #: weights, []; empty if it records nothing.
   recorded: tuple[Array, ...] = ()
 
 
 class SolverState(NamedTuple):
-  """The state of a run.
+  """The state of a run."""
 
-  Attributes:
-    iteration: int32[], iterations done.
-    players: one `PlayerState` for each player.
-  """
-
-  iteration: Array
-  players: tuple[PlayerState, ...]
+  iteration: Array  #: int32[], iterations done
+  players: tuple[PlayerState, ...]  #: one `PlayerState` for each player
 
 
 def init(
@@ -78,16 +59,9 @@ def init(
 ) -> SolverState:
   """The state before the first iteration: uniform strategies.
 
-  Args:
-    tree: the game.
-    rule: how regrets become strategies.
-    dtype: "float32" or "float64".
-    sets: the players' abstractions, if any.
-    bits: 16 for tables as `sixteen_bits` keeps them.
-    compensated: whether the average is a pair of arrays (`averages.Sum`), in 16 bits one of 32 and one of 8.
-
-  Raises:
-    ValueError: the rule's state is not of arrays [n, rows, H].
+  With 16 `bits` tables are as `sixteen_bits` keeps them; a `compensated` average is a pair of arrays
+  (`averages.Sum`), in 16 bits one of 32 and one of 8. ValueError if the rule's state is not of arrays [n,
+  rows, H].
   """
   of_player = sets_of_players(tree, sets)
 
@@ -155,7 +129,6 @@ def num_tables(rule: Rule, dtype: str, bits: int = 32, compensated: bool = True)
 
 
 def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> Any:
-  """The rule's first state of a bucket; see `init`."""
   state = rule.init(shape, dtype)
   for array in jax.tree.leaves(state):
     if np.shape(array)[1:] != shape[1:]:
@@ -169,10 +142,7 @@ def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> Any:
 def average_strategy(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> list[Blocks]:
   """The players' average strategies, [A, rows, H] for each block; uniform where a player never came.
 
-  Args:
-    tree: as in `init`.
-    state: of a run; outside a trace it is averaged on the host, because each shape would be code to compile.
-    sets: as in `init`.
+  Outside a trace they are computed on the host, because each shape would be code to compile.
   """
   players, sets = _at_hand((state.players, sets))
   tables = [tables_of(own.average.total, [x.shape for x in own.strategy]) for own in players]

@@ -6,8 +6,8 @@ import pyspiel
 
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.compiler.described import form_of
-from ps_cfr_spiel.compiler.forms import Form
-from ps_cfr_spiel.compiler.from_form import build_bayesian, count_histories
+from ps_cfr_spiel.compiler.forms import Form, Lines
+from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compiler.from_histories import build_general, with_recall
 from ps_cfr_spiel.compiler.memory import check_memory
 from ps_cfr_spiel.histories import (
@@ -99,7 +99,7 @@ def build_tree(
 
 def _check_size(game: pyspiel.Game, form: Form, limit: int, option: str) -> None:
   """TooLarge if the game has more than `limit` histories, by its form, and `option` requires a walk."""
-  count = getattr(form, "histories", 0) or count_histories(form)
+  count = getattr(form, "histories", 0) or Lines.of(form).histories
   if count > limit:
     raise TooLarge(
       f"{game} has {count:,} histories, more than the limit of {limit:,}, and {option} needs a walk through "

@@ -192,15 +192,10 @@ def _compile_form(
 
 @dataclasses.dataclass
 class _Observer:
-  """The public observer during a walk: a failure is kept, not raised.
+  """The public observer during a walk: a failure is kept, not raised."""
 
-  Attributes:
-    see: state -> public observation, or None.
-    fault: why there is no observer, or its first failure.
-  """
-
-  see: Callable[[pyspiel.State], str] | None
-  fault: str | None
+  see: Callable[[pyspiel.State], str] | None  #: state -> public observation, or None
+  fault: str | None  #: why there is no observer, or its first failure
 
   @classmethod
   def of(cls, game: pyspiel.Game) -> "_Observer":

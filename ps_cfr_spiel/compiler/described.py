@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compiler.forms import Form
+from ps_cfr_spiel.compiler.forms import BayesianForm, Form, PublicCardsForm
 from ps_cfr_spiel.histories import past_remark, remembered
 from ps_cfr_spiel.poker import DealtForm, card_sets, cards_of, dealt_form
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, LazySequence, information_state_string
@@ -41,15 +41,13 @@ def describe(game: pyspiel.Game) -> Any:
   return None if make is None else make(game)
 
 
-class LiarsDiceForm:
+class LiarsDiceForm(BayesianForm):
   """Liar's dice of two: both roll dice in secret, then they bid in turn until one calls the other a liar.
 
   There are K bids, each higher than the one before, so the public states after bids are the sets of bids. As
   a number, a set is the sum of 2^bid; 2^K + n - 1 is the end after the bids n. The last bid is what a call
   contests: whether enough dice show its face, the highest face counting as any. With player 0's dice alone
   as the strength of a type, and those that player 1 lacks as the strength of the other, this is a showdown.
-
-  See `BayesianForm` for all fields.
 
   Attributes:
     bids: K.
@@ -68,7 +66,8 @@ class LiarsDiceForm:
     self.histories = sum(rolls[:-1]) + rolls[-1] * self.size
     ways = [math.factorial(dice) / math.prod(map(math.factorial, Counter(hand).values())) for hand in hands]
     own = ["".join(str(face + 1) for face in hand) for hand in hands]
-    self.types, self.weights, self.deals = (tuple(own),) * 2, (np.array(ways),) * 2, (hands,) * 2
+    types, weights = tuple(own), np.array(ways)
+    self.types, self.weights, self.deals = (types, types), (weights, weights), (hands, hands)
     number = np.arange(len(hands))
     first, second = (np.stack([number, number], 1) + k * len(hands) for k in (0, 1))  # no card is shared
     self.cards = (first.astype(np.int32), second.astype(np.int32))
@@ -77,10 +76,7 @@ class LiarsDiceForm:
     counts = np.array([[hand.count(face) for face in range(sides)] for hand in hands])
     found = shown.astype(int) @ counts.T  # [K, H]
     # 2 found0 > 2 (quantity - found1) - 1 if the bid is true; they are never equal.
-    self.strength = (
-      (2 * found).astype(np.int32),
-      (2 * (bids[:, :1] - found) - 1).astype(np.int32),
-    )
+    self.strength = ((2 * found).astype(np.int32), (2 * (bids[:, :1] - found) - 1).astype(np.int32))
 
   @property
   def decisions(self) -> int:
@@ -97,18 +93,16 @@ class LiarsDiceForm:
 
   @functools.cached_property
   def parent(self) -> np.ndarray:
-    """See `BayesianForm`."""
     number, last = np.arange(1, self.decisions), self._last[1:].astype(np.int64)
     return np.concatenate([[-1], number - (1 << last), number]).astype(np.int32)
 
   @functools.cached_property
   def action(self) -> np.ndarray:
-    """See `BayesianForm`; the call is the action after all bids."""
+    # The call is the action after all bids.
     return np.append(self._last, np.full(self.decisions - 1, self.bids, np.int32))
 
   @functools.cached_property
   def player(self) -> np.ndarray:
-    """See `BayesianForm`: the players take turns."""
     return np.append(self._turn, np.full(self.decisions - 1, TERMINAL, np.int32))
 
   @functools.cached_property
@@ -120,22 +114,19 @@ class LiarsDiceForm:
 
   @functools.cached_property
   def constant(self) -> np.ndarray:
-    """See `BayesianForm`."""
     return np.zeros(self.size)
 
   @functools.cached_property
   def stake(self) -> np.ndarray:
-    """See `BayesianForm`: player 0 wins by a true bid of their own, and player 1 by one of theirs."""
+    # Player 0 wins by a true bid of their own, and player 1 by one of theirs.
     return np.append(np.zeros(self.decisions), 2.0 * self._turn[1:] - 1)
 
   @functools.cached_property
   def contest(self) -> np.ndarray:
-    """See `BayesianForm`: the last bid."""
     return np.append(np.zeros(self.decisions, np.int32), self._last[1:])
 
   @functools.cached_property
   def infostates(self) -> Sequence[Sequence[str]]:
-    """See `BayesianForm`."""
     return LazySequence(self.size, self._names)
 
   def _names(self, state: int) -> tuple[str, ...]:
@@ -160,20 +151,16 @@ class LiarsDiceForm:
     return state, (), h
 
 
-class DealtCardsForm:
+class DealtCardsForm(PublicCardsForm):
   """Poker of two whose hands are dealt first, with one public card before each later round.
 
   Betting does not depend on the cards (`poker.DealtForm`), and a showdown is won by the better hand. Strings
   of infostates are the game's own, of states that are dealt and played on request; after two public cards
   they forget the order of these, and infostates are the players' pasts, as in a walk.
 
-  See `PublicCardsForm` for all fields.
-
   Attributes:
     histories: about the number that a walk would visit.
     size: the number of public states.
-    named: (state, player) -> the name of the player's infostate there.
-    remarks: as in `Labels`.
   """
 
   advice = "Use fewer cards, rounds or raises"
@@ -188,8 +175,8 @@ class DealtCardsForm:
     pairs = len(hands) * math.comb(deck - dealt.hole, dealt.hole)
     self.size = sum(n * math.perm(deck, street) for street, n in enumerate(of_street))
     self.histories = 1 + pairs * sum(n * math.perm(self.live, street) for street, n in enumerate(of_street))
-    self.types = (tuple(dealt.deck.names(hand) for hand in hands),) * 2
-    self.weights, self.deals = (np.ones(len(hands)),) * 2, (hands.tolist(),) * 2
+    types, weights = tuple(dealt.deck.names(hand) for hand in hands), np.ones(len(hands))
+    self.types, self.weights, self.deals = (types, types), (weights, weights), (hands.tolist(),) * 2
     dummies = (np.full((len(hands), 2 - dealt.hole), deck + player) for player in (0, 1))
     first, second = (np.concatenate([hands, dummy], 1).astype(np.int32) for dummy in dummies)
     self.cards = (first, second)
@@ -199,18 +186,15 @@ class DealtCardsForm:
 
   @functools.cached_property
   def runouts(self) -> tuple[np.ndarray, ...]:
-    """See `PublicCardsForm`."""
     cards, streets = range(self._dealt.deck.size), range(len(self._dealt.public))
     orders = (list(itertools.permutations(cards, street)) for street in streets)
     return tuple(np.array(o, np.int32).reshape(len(o), street) for street, o in enumerate(orders))
 
   def strengths(self) -> tuple[np.ndarray, np.ndarray]:
-    """See `PublicCardsForm`."""
     both = self._dealt.strengths(self.runouts[-1])
     return both, both
 
   def infostate(self, line: int, runout: Sequence[int], type_index: int) -> str:
-    """See `PublicCardsForm`."""
     player, hands = int(self.player[line]), self.deals[0]
     own, taken = hands[type_index], {*hands[type_index], *runout}
     other = next(hand for hand in hands if taken.isdisjoint(hand))
@@ -241,7 +225,6 @@ class DealtCardsForm:
     return lines, private, public
 
   def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
-    """See `PublicCardsForm`."""
     lines, private, public = self._keys
     line = lines[player, CARDS.sub("", infostate.split("\n")[-1])]
     runout, seen = [], ""

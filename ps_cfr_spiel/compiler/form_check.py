@@ -10,12 +10,9 @@ TOLERANCE = 1e-6  # of values in float64, relative to the largest
 
 
 def form_fault(form: PublicTree, walked: PublicTree) -> str | None:
-  """Compare the tree of a form with the tree found by walking: infostates and values must be equal.
+  """The difference of a form's tree from that found by walking; None if infostates and values are equal.
 
   Values are those of a random strategy profile and of best responses to it; every leaf contributes.
-
-  Returns:
-    None, or the difference.
   """
   actions = [
     {(d.player, name): d.legal_actions for d, _, name in tree.names.infostates()} for tree in (form, walked)

@@ -22,14 +22,10 @@ from ps_cfr_spiel.tree import (
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Deals(Source):
-  """Histories of a form: both types are dealt, then all actions and cards are public.
-
-  Attributes:
-    lines: the form and its public states.
-  """
+  """Histories of a form: both types are dealt, then all actions and cards are public."""
 
   remark: ClassVar[str] = " (the deal counted as one event)"
-  lines: Lines
+  lines: Lines  #: the form and its public states
 
   @property
   def largest_utility(self) -> float:
@@ -50,23 +46,15 @@ class Deals(Source):
   def weight(self, player: int, range_: np.ndarray, at: Sequence[int] = ()) -> np.ndarray:
     """Probability that chance deals each type and the cards, and that the opponent's range plays to it.
 
-    Args:
-      player: 0 or 1.
-      range_: [n, H of the opponent].
-      at: public state of each of the n ranges; by default all are before any public card.
-
-    Returns:
-      [n, H of the player], float64.
+    `range_` is [n, H of the opponent], `at` the public state of each of the n; by default all are before any
+    public card. Returns float64[n, H of the player].
     """
     return self._by_board(player, range_, at, lambda street, _: 1 / self.lines.orders(street))
 
   def ahead(self, player: int, range_: np.ndarray, at: Sequence[int] = ()) -> np.ndarray:
-    """The probability of winning a showdown less that of losing it, of each type, weighted as by `weight`.
+    """The probability of winning a showdown less that of losing it, between minus and plus `weight`.
 
-    Each card to come counts by its probability. Arguments as for `weight`.
-
-    Returns:
-      float64[n, H of the player], between minus and plus `weight`.
+    Each card to come counts by its probability. Arguments and shapes are those of `weight`.
     """
     ways, sign = self.lines.orders(len(self.lines.boards) - 1), 1 - 2 * player
     return self._by_board(
@@ -168,22 +156,13 @@ class FormLabels(Labels):
   """Labels of a form, computed from lines and runouts: nothing is stored for a single public state.
 
   Decisions are numbered like public states: line by line, player 0's first, runout by runout.
-
-  Attributes:
-    places: for each player int[rows, 2], the (block, row) of each row.
   """
 
-  places: Sequence[np.ndarray]
+  places: Sequence[np.ndarray]  #: for each player int[rows, 2], the (block, row) of each row
 
   @classmethod
   def create(cls, name: str, lines: Lines, places: Sequence[np.ndarray]) -> "FormLabels":
-    """The labels of a form.
-
-    Args:
-      name: `str(game)`.
-      lines: the form and its public states.
-      places: see the class.
-    """
+    """The labels of a form."""
     form, sizes = lines.form, lines.sizes
     own = np.concatenate([np.flatnonzero(form.player == i) for i in (0, 1)])
     rows = np.append(0, np.cumsum(sizes[own]))  # the first decision of each line in which a player acts

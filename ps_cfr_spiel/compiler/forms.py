@@ -98,18 +98,12 @@ class Lines:
 
   A form without public cards has one street and one, empty, runout, so its lines are its public states. Lines
   come after their parents, and therefore so do public states.
-
-  Attributes:
-    form: the form.
-    street: int[N], the street of each line.
-    runouts: for each street int[B, street].
-    live: number of possible first cards.
   """
 
-  form: Any
-  street: np.ndarray
-  runouts: tuple[np.ndarray, ...]
-  live: int
+  form: Any  #: the form
+  street: np.ndarray  #: int[N], the street of each line
+  runouts: tuple[np.ndarray, ...]  #: for each street int[B, street]
+  live: int  #: number of possible first cards
 
   @classmethod
   def of(cls, form: Form) -> "Lines":

@@ -36,21 +36,14 @@ LEAVES: dict[str, type[FormLeaves]] = {
   "showdown": ShowdownLeaves,
   "native": NativeLeaves,
 }
-FEW_PAIRS = (
-  400  # of types: up to this number matrices are the fastest evaluator (`benchmarks/engineering/leaves.py`)
-)
+FEW_PAIRS = 400  # of types, up to which matrices are the fastest evaluator (benchmarks/engineering/leaves.py)
 
 
 class StreetEnds(NamedTuple):
-  """Some of the n ends of a street on one of its boards: a part of the leaves.
+  """Some of the n ends of a street on one of its boards: a part of the leaves."""
 
-  Attributes:
-    line: int[n], the line of the last action.
-    utility: float64[n], the stake of a showdown or an all-in, or a fold's utility to player 0.
-  """
-
-  line: np.ndarray
-  utility: np.ndarray
+  line: np.ndarray  #: int[n], the line of the last action
+  utility: np.ndarray  #: float64[n], the stake of a showdown or an all-in, or a fold's utility to player 0
 
 
 def build_bayesian(name: str, form: Form, leaves: str = "auto") -> PublicTree:
@@ -100,11 +93,6 @@ def _boards(lines: Lines, forests: Sequence[PlayerTree], places: Sequence[np.nda
   return Boards(tuple(above), tuple(rows), np.arange(starts[-1] + 1), np.zeros(starts[-1], int))
 
 
-def count_histories(form: Form) -> int:
-  """The number of histories of the game, the deal counted as one event."""
-  return Lines.of(form).histories
-
-
 def _ends(lines: Lines, ends: np.ndarray) -> list[tuple[StreetEnds, StreetEnds]]:
   """The showdowns (or all-ins with cards to come) and the folds of each street, or of each contest."""
   form = lines.form
@@ -124,10 +112,7 @@ def _ends(lines: Lines, ends: np.ndarray) -> list[tuple[StreetEnds, StreetEnds]]
 def _choices(lines: Lines, player: int, rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
   """The player's last choice before lines, for each of their runouts: int[n, 2] for `make_forest`.
 
-  Args:
-    lines: of the form.
-    player: 0 or 1.
-    rows: the lines in which the player acts; rows are numbered line by line.
+  Rows are numbered line by line; `rows` are the lines in which the player acts.
   """
   form = lines.form
   number = np.cumsum(form.player == player) - 1

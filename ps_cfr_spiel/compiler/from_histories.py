@@ -61,23 +61,15 @@ Choices = list[np.ndarray]  # for each player `last_choices`, int32[N, 2]
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-  """The place of each infostate's strategy, for all players, and of each end of the game.
+  """The place of each infostate's strategy, for all players, and of each end of the game."""
 
-  Attributes:
-    row: for each player int[infostates], the row of each infostate; -1 where the player never acts.
-    type: for each player int32[N], the player's type at each history.
-    types: H of each player.
-    ends: int[Z], the histories at the end of the game.
-    leaf: int32[Z], their leaves; ends with the same last choices, as row and action, share one.
-    last: for each player int[L, 2], the last choice before each leaf.
-  """
-
+  #: for each player int[infostates], the row of each infostate; -1 where the player never acts.
   row: tuple[np.ndarray, ...]
-  type: tuple[np.ndarray, ...]
-  types: tuple[int, ...]
-  ends: np.ndarray
-  leaf: np.ndarray
-  last: tuple[np.ndarray, ...]
+  type: tuple[np.ndarray, ...]  #: for each player int32[N], the player's type at each history
+  types: tuple[int, ...]  #: H of each player
+  ends: np.ndarray  #: int[Z], the histories at the end of the game
+  leaf: np.ndarray  #: int32[Z], their leaves; ends with the same last choices, as row and action, share one
+  last: tuple[np.ndarray, ...]  #: for each player int[L, 2], the last choice before each leaf
 
   @classmethod
   def create(cls, histories: Histories, choices: Choices, row, type_, types) -> "Layout":
@@ -106,9 +98,7 @@ def with_recall(
   """The histories with infostates of perfect recall, and `own_choices`.
 
   The game's own infostates stay unless they forget, and also where pasts do not mend them: a faulty game.
-
-  Raises:
-    TooLarge: the players' pasts take more than `memory` bytes.
+  TooLarge if the players' pasts take more than `memory` bytes.
   """
   choices, fault = own_choices(histories)
   if not fault and game.get_type().provides_information_state_string:
@@ -128,17 +118,9 @@ def build_general(
 ) -> PublicTree:
   """Compile the histories of a game.
 
-  Args:
-    game: the game.
-    histories: of `walk`.
-    choices: of `own_choices`.
-    partition: its public states, or None for none.
-    leaves: "auto", "dense" (types share a row) or "sparse" (each infostate has its own).
-    memory: maximum bytes for the utilities of the leaves.
-
-  Raises:
-    TooLarge: the leaves take more than `memory`.
-    ValueError: `leaves` does not fit the game, or its utilities are too large or too small.
+  `leaves` is "auto", "dense" (types share a row) or "sparse" (each infostate has its own). TooLarge if
+  utilities of the leaves take more than `memory` bytes; ValueError if `leaves` does not fit the game, or its
+  utilities are too large or too small.
   """
   fault = scale_fault(histories.largest_value)
   if fault:
@@ -260,7 +242,6 @@ def _ranks(group: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, int]:
 def _assemble(
   game, histories: Histories, partition: PublicPartition | None, choices, layout: Layout
 ) -> PublicTree:
-  """The tree of a layout: forests, leaves and labels."""
   forests, rows = [], []
   for player in histories.players:
     # `first`: the first history of each row; its last choice and actions are the row's.
@@ -327,24 +308,18 @@ def _type_names(histories: Histories, layout: Layout, player: int) -> tuple[str,
 
 @dataclasses.dataclass(frozen=True)
 class _Rows:
-  """The R rows of a player with H types.
+  """The R rows of a player with H types."""
 
-  Attributes:
-    legal: the actions of each row.
-    place: int[R, 2], block and row in the block.
-    infostate, example: int32[R, H], an infostate's number and its first history, -1 where the type cannot be.
-    public: int32[R], the public state, -1 without.
-  """
-
-  legal: list[tuple[int, ...]]
-  place: np.ndarray
+  legal: list[tuple[int, ...]]  #: the actions of each row
+  place: np.ndarray  #: int[R, 2], block and row in the block
+  #: infostate, example: int32[R, H], an infostate's number and its first history, -1 where the type cannot
+  #: be.
   infostate: np.ndarray
   example: np.ndarray
-  public: np.ndarray
+  public: np.ndarray  #: int32[R], the public state, -1 without
 
 
 def _rows(histories: Histories, partition, player: int, layout: Layout, legal, places) -> _Rows:
-  """A player's rows with their infostates."""
   _, first = acting(histories, player)
   infostates = np.flatnonzero(first >= 0)
   shape = len(legal), layout.types[player]
@@ -359,15 +334,10 @@ def _rows(histories: Histories, partition, player: int, layout: Layout, legal, p
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class WalkedLabels(Labels):
-  """The labels of a walked game: those of large games are made on request.
+  """The labels of a walked game: those of large games are made on request."""
 
-  Attributes:
-    acting: int[P], the acting player of each public state.
-    infostate_counts: the number of each player's infostates.
-  """
-
-  acting: np.ndarray
-  infostate_counts: tuple[int, ...]
+  acting: np.ndarray  #: int[P], the acting player of each public state
+  infostate_counts: tuple[int, ...]  #: the number of each player's infostates
 
   @classmethod
   def create(
@@ -394,23 +364,19 @@ class WalkedLabels(Labels):
     )
 
   def num_public_states(self, players: Sequence[int]) -> int:
-    """See `Labels`."""
     return int(np.isin(self.acting, np.array(players)).sum())
 
   def num_infostates(self, player: int) -> int:
-    """See `Labels`."""
     return self.infostate_counts[player]
 
 
 def _held(labels: Sequence[Label]) -> Sequence[Label]:
-  """Labels as objects, if they are few."""
   return tuple(labels) if len(labels) <= FEW_LABELS else labels
 
 
 def _public_states(
   histories: Histories, partition: PublicPartition, of_player: list[_Rows]
 ) -> Sequence[PublicState]:
-  """The public tree."""
   count = len(partition.parent)
   action = np.full(count, -1, np.int32)
   action[partition.of] = histories.action

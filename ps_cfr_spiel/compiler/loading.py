@@ -11,9 +11,8 @@ from ps_cfr_spiel.reports import quiet_stderr
 def load_game(text: str) -> pyspiel.Game:
   """Load a game like `pyspiel.load_game`, but with nothing on stderr.
 
-  Raises:
-    ValueError: no game has this name (the message suggests a similar one), the string is not well formed, or
-      the game refuses its parameters.
+  ValueError if no game has this name (the message suggests a similar one), the string is not well formed, or
+  the game refuses its parameters.
   """
   name, known = text.partition("(")[0], pyspiel.registered_names()
   if name not in known:

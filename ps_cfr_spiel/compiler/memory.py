@@ -5,6 +5,7 @@ them, many bet sizes and all hands can be too much as well.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -36,39 +37,18 @@ ADVICE = (
 )
 
 
-def check_memory(
-  game: pyspiel.Game,
-  memory: float | None = None,
-  tables: float = 0,
-  itemsize: int = 4,
-  folded: bool = True,
-  locked: bool = False,
-  leaves: str = "auto",
-  streamed: bool = False,
-) -> None:
-  """Refuse a game whose tree and solver tables would not fit into memory.
+def check_memory(game: pyspiel.Game, memory: float | None = None, *needs: Any, **more: Any) -> None:
+  """Refuse a game whose tree and solver tables would not fit into memory; games without a form pass.
 
-  Args:
-    game: any game; games without a form pass.
-    memory: maximum bytes; None: all free memory. (JAX knows how much a GPU has.)
-    tables: numbers that a solver keeps for each infostate and action; 0 for the tree alone.
-    itemsize: bytes of a number on the device.
-    folded: whether a solver folds suits where it may; with an abstraction, with locks that tell suits apart,
-      and in searches it does not.
-    locked: whether some rows are locked.
-    leaves: the leaf evaluator; see `build_tree`.
-    streamed: whether a solver goes board by board (`is_streamed`).
-
-  Raises:
-    ValueError: more memory is needed, or `memory` is not a number or too small.
+  `memory` is the maximum bytes; None: all free memory. (JAX knows how much a GPU has.) The others are
+  arguments of `memory_needs`. ValueError if more is needed, or `memory` is not a number or too small.
   """
   form = form_of(game)
   if form is None:
     Limits.create(memory=memory)
     return
   _check_size(game, form, memory)
-  needs = memory_needs(form, tables, itemsize, folded, locked, leaves, streamed)
-  check_needs(str(game), needs, memory, getattr(form, "advice", ADVICE))
+  check_needs(str(game), memory_needs(form, *needs, **more), memory, getattr(form, "advice", ADVICE))
 
 
 def _check_size(game: pyspiel.Game, form: Form, memory: float | None) -> None:
@@ -81,8 +61,7 @@ def _check_size(game: pyspiel.Game, form: Form, memory: float | None) -> None:
 def is_streamed(game: pyspiel.Game, leaves: str = "auto", memory: float | None = None) -> bool:
   """Whether a game has public cards to come that the native library can go through board by board.
 
-  Raises:
-    ValueError: as of `check_memory`.
+  ValueError as of `check_memory`.
   """
   form = form_of(game)
   if form is None:
@@ -93,16 +72,9 @@ def is_streamed(game: pyspiel.Game, leaves: str = "auto", memory: float | None =
 
 
 def check_needs(name: str, needs: Mapping[str, float], memory: float | None, advice: str) -> None:
-  """Refuse a program that would need too much memory.
+  """TooLarge, with `advice` on using less, if a program needs more memory than it may have.
 
-  Args:
-    name: name of the program.
-    needs: estimated bytes, by their purpose.
-    memory: maximum bytes; None: all free memory.
-    advice: advice on using less, without the full stop.
-
-  Raises:
-    TooLarge: more memory is needed; the message has the amount and advice.
+  `needs` are estimated bytes by their purpose, `memory` the maximum; None: all free memory.
   """
   total, most = sum(needs.values()), free_memory() if memory is None else memory
   if total > most:
@@ -116,14 +88,22 @@ def check_needs(name: str, needs: Mapping[str, float], memory: float | None, adv
 
 def memory_needs(
   form: Form,
-  tables: float,
-  itemsize: int,
+  tables: float = 0,
+  itemsize: int = 4,
   folded: bool = True,
   locked: bool = False,
   leaves: str = "auto",
   streamed: bool = False,
 ) -> dict[str, int]:
-  """Estimated bytes, by their purpose; the arguments as for `check_memory`."""
+  """Estimated bytes, by their purpose.
+
+  Args:
+    tables: numbers that a solver keeps for each infostate and action; 0 for the tree alone.
+    itemsize: bytes of a number on the device.
+    folded: whether a solver folds suits where it may; with an abstraction, with locks that tell suits apart,
+      and in searches it does not.
+    streamed: whether a solver goes board by board (`is_streamed`).
+  """
   lines = Lines.of(form)
   # A solver has rows and leaves for one board of each orbit (`suits`).
   orbits = orbit_maps(lines) if tables and folded else None

@@ -28,14 +28,10 @@ from ps_cfr_spiel.tree import (
 
 
 class OrbitMap(NamedTuple):
-  """The row that stands for each of n rows.
+  """The row that stands for each of n rows."""
 
-  Attributes:
-    row: int[n], the row that stands for each; a row that is kept stands for itself.
-    swap: int[n], the renaming that makes that row into this one; 0, which changes nothing, where it is kept.
-  """
-
-  row: np.ndarray
+  row: np.ndarray  #: int[n], the row that stands for each; a row that is kept stands for itself
+  #: int[n], the renaming that makes that row into this one; 0, which changes nothing, where it is kept.
   swap: np.ndarray
 
   @property
@@ -82,10 +78,8 @@ def columns(lines: Lines, player: int, swaps: np.ndarray) -> np.ndarray:
 def fold_suits(tree: PublicTree, over: Variant | None = None) -> Variant:
   """The tree with one row for each orbit, if any rows are alike; else the tree itself.
 
-  Args:
-    tree: of a game, with labels.
-    over: a variant of the tree to fold instead, with rows taken out; on its way back it may fill these with
-      locked strategies. Renamings that change a locked strategy are left out.
+  `over` is a variant of the tree to fold instead, with rows taken out; on its way back it may fill these with
+  locked strategies. Renamings that change a locked strategy are left out.
   """
   over, labels, leaves = Variant.of(tree) if over is None else over, tree.names, tree.leaves
   if not (isinstance(labels, FormLabels) and isinstance(leaves, BoardLeaves)):
@@ -191,7 +185,6 @@ def _boards(boards: Boards, orbits: Sequence[OrbitMap], rows: Sequence[Sequence[
 def _forest(
   tree: PlayerTree, rows: Sequence[OrbitMap], leaves: Sequence[OrbitMap], swaps: np.ndarray
 ) -> PlayerTree:
-  """A player's decisions with the rows and leaves that are kept."""
   roots = np.ones(tree.roots, bool), np.arange(tree.roots)
   levels, above, sizes, block = [], roots, (tree.roots,), 0
   for level in tree.levels:
@@ -232,12 +225,8 @@ def _link(
 ) -> Link:
   """The link between the rows that are kept.
 
-  Args:
-    link: between all rows.
-    parents: bool, int, of all parent rows: whether they are kept, and their new numbers.
-    sizes: the count kept in each part of the parents.
-    children: orbits of each part of the children.
-    swaps: the player's `columns`.
+  `parents` says of all parent rows whether they are kept, bool, and their new numbers, int; `sizes` is the
+  count kept in each part.
   """
   counts = [int(stand.kept.sum()) for stand in children]
   starts = np.cumsum([0, *counts])

@@ -7,11 +7,10 @@ May use: the ground (arguments, reports, storage, version). Functions that users
 from jax.errors import JaxRuntimeError
 
 from ps_cfr_spiel.device.code_cache import cache_folder, keep_compiled_code
-from ps_cfr_spiel.device.compilation import jit
+from ps_cfr_spiel.device.compilation import jit, trim_heap
 from ps_cfr_spiel.device.cores import cores, use_cores
 from ps_cfr_spiel.device.deaths import LOST, advise, await_death
 from ps_cfr_spiel.device.dtype import DTYPES, check_dtype, check_finite, precision, to_device
-from ps_cfr_spiel.device.heap import trim_heap
 from ps_cfr_spiel.device.launchers import launched
 from ps_cfr_spiel.device.processes import (
   barrier,

@@ -22,12 +22,9 @@ LEAST_SECONDS = 0.05  # shorter compilations are not worth a file
 
 
 def cache_folder() -> Path | None:
-  """The folder of compiled code: `SWITCH` if set, else the system's cache folder; None if it is off.
+  """The folder of compiled code: `SWITCH` if set, else the system's cache folder.
 
-  It is off, too, for a user without a home folder.
-
-  Raises:
-    ValueError: `SWITCH` names the home folder of an unknown user.
+  None if it is off, or the user has no home folder; ValueError if `SWITCH` names an unknown user's.
   """
   chosen = os.environ.get(SWITCH, "").strip()
   if chosen.lower() in ("off", "0", "no", "none", "false"):

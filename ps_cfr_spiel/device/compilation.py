@@ -8,6 +8,8 @@ functions. Only the outermost of nested jitted functions may have compiler optio
 `jax.jit`, `jax.vmap`, `jax.grad`) `jit` is plain `jax.jit`.
 """
 
+import contextlib
+import ctypes
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -15,8 +17,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.core import Tracer
-
-from ps_cfr_spiel.device.heap import trim_heap
 
 OPTIONS = {"xla_cpu_use_fusion_emitters": False}  # ignored by other backends
 
@@ -29,6 +29,16 @@ def compiler_options() -> dict[str, Any] | None:
   except Exception:  # XLA's own error class has changed its name between versions
     return None
   return OPTIONS
+
+
+def trim_heap() -> None:
+  """Return free heap memory to the system, where the C library is glibc; takes some milliseconds.
+
+  The C library keeps freed memory for later allocations. Compiling takes a hundred megabytes in small pieces,
+  in all threads, and the large tables of the solver do not fit into the holes.
+  """
+  with contextlib.suppress(AttributeError, OSError, TypeError):
+    ctypes.CDLL(None).malloc_trim(0)
 
 
 def jit(**options: Any) -> Callable[[Callable], Callable]:

@@ -35,13 +35,7 @@ def precision(dtype: str) -> Iterator[None]:
 
 
 def check_finite(what: str, arrays: Any, dtype: str) -> None:
-  """Raise FloatingPointError if a number left the range of `dtype`: if it is infinite or NaN.
-
-  Args:
-    what: name of the arrays, for the message.
-    arrays: a pytree of arrays, on the host or the device.
-    dtype: of the computation.
-  """
+  """Raise FloatingPointError if a number left the range of `dtype`: if it is infinite or NaN."""
   for array in map(np.asarray, jax.tree.leaves(arrays)):
     if not np.issubdtype(array.dtype, np.floating):
       continue

@@ -27,15 +27,10 @@ _stop = threading.Event()
 
 
 class Ending(NamedTuple):
-  """The end of a run in several processes.
+  """The end of a run in several processes."""
 
-  Attributes:
-    code: exit code of the process that decided it; below 0 the signal that killed it.
-    process: its number, from 0.
-  """
-
-  code: int
-  process: int
+  code: int  #: exit code of the process that decided it; below 0 the signal that killed it
+  process: int  #: its number, from 0
 
   def __str__(self) -> str:
     if self.code >= 0:
@@ -48,15 +43,13 @@ def run_together(
 ) -> Ending:
   """Run a command in several processes, until all have ended in order or one has failed.
 
-  The first process prints here, the others to files. Ctrl-C asks all to stop; a second Ctrl-C kills them.
-
-  Args:
-    command: (address for `join_processes`, number of the process) -> command line.
-    count: number of processes.
-    logs: folder for the files `process1.log`, ...
-    in_order: exit codes of processes that ended well.
+  The first process prints here, the others to files `process1.log`, ... in `logs`. Ctrl-C asks all to stop; a
+  second Ctrl-C kills them. `command` makes the command line from an address for `join_processes` and the
+  number of the process; `in_order` are exit codes of processes that ended well.
   """
-  address = f"localhost:{_free_port()}"
+  with socket.socket() as free:
+    free.bind(("localhost", 0))
+    address = f"localhost:{free.getsockname()[1]}"
   started: list[subprocess.Popen] = []
   with contextlib.ExitStack() as stack:
     for process in range(count):
@@ -91,7 +84,10 @@ def _watch(started: Sequence[subprocess.Popen], in_order: Sequence[int]) -> Endi
         raise
       asked = True
       for process in started:
-        _ask_to_stop(process)
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):  # it has ended
+          process.stdin.write(STOP)
+          process.stdin.flush()
 
 
 def _cause(codes: Sequence[int | None], in_order: Sequence[int]) -> Ending:
@@ -101,13 +97,6 @@ def _cause(codes: Sequence[int | None], in_order: Sequence[int]) -> Ending:
   ]
   killed = (-signal.SIGKILL, -signal.SIGTERM)
   return min(wrong, key=lambda ending: (ending.code == LOST, ending.code not in killed))
-
-
-def _ask_to_stop(process: subprocess.Popen) -> None:
-  assert process.stdin is not None
-  with contextlib.suppress(OSError):  # it has ended
-    process.stdin.write(STOP)
-    process.stdin.flush()
 
 
 def exit_with_parent() -> None:
@@ -126,9 +115,3 @@ def _listen() -> None:
 def asked_to_stop() -> bool:
   """True if the watcher has asked this process to stop."""
   return _stop.is_set()
-
-
-def _free_port() -> int:
-  with socket.socket() as free:
-    free.bind(("localhost", 0))
-    return free.getsockname()[1]

@@ -21,7 +21,7 @@ import numpy as np
 from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
-from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, Hierarchy
+from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, DealtAbstraction, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import BettingLines, ascend, descend, head_and_child, leaving
 from ps_cfr_spiel.hierarchical.native import sample_clusters, why_unavailable
 from ps_cfr_spiel.hierarchical.nearest import FoundCards, NearestAbstraction, found_shape, slots, tabulated
@@ -35,61 +35,41 @@ WORD = 32  # bits in which sets of cards are kept
 
 
 class Cards(NamedTuple):
-  """The tables of cards that sampling reads; a mask is uint32[words], a bit for each card.
+  """The tables of cards that sampling reads; a mask is uint32[words], a bit for each card."""
 
-  Attributes:
-    hand_masks: uint32[H, words].
-    hand_swaps: int32[S, H].
-    set_masks: for each round from the special one on uint32[N, words], of the sets that may come.
-    index, swap: for each of these rounds int32[P, N], as in `Runouts`; rounds whose boards are in no table
-      (`FoundCards`) have neither these nor the tables below.
-    board_masks: for each of these rounds uint32[K, words], of all public cards.
-    buckets: for each round int32[K, H].
-    strength: int32[K, H].
-  """
-
-  hand_masks: Any
-  hand_swaps: Any
+  hand_masks: Any  #: uint32[H, words]
+  hand_swaps: Any  #: int32[S, H]
+  #: for each round from the special one on uint32[N, words], of the sets that may come.
   set_masks: tuple[Any, ...]
+  #: index, swap: for each of these rounds int32[P, N], as in `Runouts`; rounds whose boards are in no table
+  #: (`FoundCards`) have neither these nor the tables below.
   index: tuple[Any, ...]
   swap: tuple[Any, ...]
-  board_masks: tuple[Any, ...]
-  buckets: tuple[Any, ...]
-  strength: Any
+  board_masks: tuple[Any, ...]  #: for each of these rounds uint32[K, words], of all public cards
+  buckets: tuple[Any, ...]  #: for each round int32[K, H]
+  strength: Any  #: int32[K, H]
 
 
 class DealtTree(NamedTuple):
-  """A dealt game and its abstraction, ready to be sampled.
+  """A dealt game and its abstraction, ready to be sampled."""
 
-  Attributes:
-    head, child: the lines of the first round, and those of all others, whose roots are lines of the head.
-    leaving: int32[S], these lines in the head.
-    cards: see `Cards`.
-    every: [], the number of boards that two hands leave possible.
-    boards: int32[C', most], the boards of each cluster, as sets of cards, -1 behind them; the last C' - C
-      clusters are empty and fill up the devices.
-    found: the buckets of rounds that are in no table; None if all are.
-  """
-
+  #: head, child: the lines of the first round, and those of all others, whose roots are lines of the head.
   head: BettingLines
   child: BettingLines
-  leaving: Any
-  cards: Cards
-  every: Any
+  leaving: Any  #: int32[S], these lines in the head
+  cards: Cards  #: see `Cards`
+  every: Any  #: [], the number of boards that two hands leave possible
+  #: int32[C', most], the boards of each cluster, as sets of cards, -1 behind them; the last C' - C clusters
+  #: are empty and fill up the devices.
   boards: Any
-  found: Any = None
+  found: Any = None  #: the buckets of rounds that are in no table; None if all are
 
 
 class PartTables(NamedTuple):
-  """The tables of one part; those of the clusters lie side by side, cluster after cluster.
+  """The tables of one part; those of the clusters lie side by side, cluster after cluster."""
 
-  Attributes:
-    regrets: [A, S], cumulative.
-    average: [A, S], the sum of strategies.
-  """
-
-  regrets: Any
-  average: averages.Sum
+  regrets: Any  #: [A, S], cumulative
+  average: averages.Sum  #: [A, S], the sum of strategies
 
 
 class DealtTables(NamedTuple):
@@ -100,17 +80,12 @@ class DealtTables(NamedTuple):
 
 
 class Numbers(NamedTuple):
-  """The random numbers of a turn.
+  """The random numbers of a turn."""
 
-  Attributes:
-    hands: int32[2, B].
-    head: [depths, B], uniform, for the head.
-    clusters: [C', rounds + depths, n B], uniform; each cluster draws n boards for a pair of hands and goes by
-      the mean of their values. Or uint32[C', 2], the keys of these numbers, for the library.
-  """
-
-  hands: jax.Array
-  head: jax.Array
+  hands: jax.Array  #: int32[2, B]
+  head: jax.Array  #: [depths, B], uniform, for the head
+  #: [C', rounds + depths, n B], uniform; each cluster draws n boards for a pair of hands and goes by the mean
+  #: of their values. Or uint32[C', 2], the keys of these numbers, for the library.
   clusters: jax.Array
 
 
@@ -148,28 +123,12 @@ def _found(game: DealtGame, abstraction: NearestAbstraction, count: int, progres
     first, stop, _ = clusters.indices(count)
     return tabulated(game, abstraction, range(first, stop), progress)
 
-  buckets: Any = Lazy((count, *found_shape(game, abstraction)), read)
+  buckets: Any = ByCluster((count, *found_shape(game, abstraction)), read)
   slot = slots(abstraction)
   return FoundCards(buckets, slot, abstraction.groups, centres, game.form.deck)
 
 
-class Lazy(NamedTuple):
-  """An array that is made part by part.
-
-  Attributes:
-    shape: its shape.
-    read: makes a slice along the first axis.
-  """
-
-  shape: tuple[int, ...]
-  read: Callable[[slice], np.ndarray]
-
-  def __getitem__(self, part: Any) -> np.ndarray:
-    return self.read(part[0] if isinstance(part, tuple) else part)
-
-
 def _boards_of(game: DealtGame, abstraction: Hierarchy, devices: int) -> np.ndarray:
-  """See `DealtTree.boards`."""
   cluster = abstraction.clusters[game.runouts[SPECIAL].index[0]]
   count = abstraction.count + -abstraction.count % devices
   sizes = np.bincount(cluster, minlength=count)
@@ -196,17 +155,13 @@ class ClusterSampling(mccfr.Sampler):
   All devices play the same head with the same random numbers, and only the values that clusters hand back are
   gathered, in one order; the clusters of a device come one after the other. So the bits are those of a single
   device.
-
-  Attributes:
-    clusters: C, without the empty ones.
-    boards: n, the boards that each cluster draws for a pair of hands.
-    pruning: the regret below which 95% of the traversals leave actions out (Brown and Sandholm 2019, on
-      Pluribus), if they are not played, do not end the game, and are before the last round; minus infinity
-      for none. LCFR weighs it as regrets, and regrets stay at most 1/30 below it. The library alone prunes.
   """
 
-  clusters: int
-  boards: int = 1
+  clusters: int  #: C, without the empty ones
+  boards: int = 1  #: n, the boards that each cluster draws for a pair of hands
+  #: the regret below which 95% of the traversals leave actions out (Brown and Sandholm 2019, on Pluribus), if
+  #: they are not played, do not end the game, and are before the last round; minus infinity for none. LCFR
+  #: weighs it as regrets, and regrets stay at most 1/30 below it. The library alone prunes.
   pruning: float = -math.inf
 
   @property
@@ -283,15 +238,8 @@ def traverse(
 ) -> DealtTables:
   """B traversals under one strategy profile, and the tables after them.
 
-  Args:
-    game: with the clusters that are here.
-    tables: of these clusters, and of the head.
-    turn: the traverser and the iteration.
-    numbers: the random ones.
-    rule: see `mccfr.iterate`.
-    gather: makes [C, S, B], of all clusters, from the values [C', S, B] of the clusters that are here.
-    draws: n, the boards that each cluster draws for a pair of hands.
-    pruning: see `ClusterSampling`.
+  `gather` makes [C, S, B], of all clusters, from the values [C', S, B] of the clusters that are here; each of
+  these draws n = `draws` boards for a pair of hands.
   """
   head, hands, traverser, batch = game.head, numbers.hands, turn.traverser, numbers.hands.shape[1]
   sign = (1 - 2 * traverser).astype(numbers.head.dtype)

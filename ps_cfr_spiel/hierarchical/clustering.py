@@ -5,6 +5,7 @@ round up, the hands of each cluster are described by numbers and put into bucket
 """
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,11 +14,11 @@ import numpy as np
 from ps_cfr_spiel.abstraction import (
   MOST_ROWS,
   Distance,
-  along,
   board_distances,
   bucketed,
-  carrying,
   cluster_equities,
+  greedy_distances,
+  line_distances,
   public_clusters,
   squared,
 )
@@ -40,16 +41,11 @@ SOME = 2_000  # hands from which buckets of earlier rounds are made: earth mover
 
 
 class Rows(NamedTuple):
-  """One hand of each class of hands on some classes of runouts, N in all.
+  """One hand of each class of hands on some classes of runouts, N in all."""
 
-  Attributes:
-    board: int[N], which class of runouts.
-    hand: int[N], the first hand of its class.
-    weight: float64[N], the number of ways in which chance deals the class of hands and of runouts.
-  """
-
-  board: np.ndarray
-  hand: np.ndarray
+  board: np.ndarray  #: int[N], which class of runouts
+  hand: np.ndarray  #: int[N], the first hand of its class
+  #: float64[N], the number of ways in which chance deals the class of hands and of runouts.
   weight: np.ndarray
 
 
@@ -149,13 +145,9 @@ def make_abstraction(
 
 
 def _check_memory(game: DealtGame, rows: Sequence[float], count: int, aware: str) -> None:
-  """TooLarge, a ValueError, if making the buckets of a cluster needs more memory than is free.
+  """TooLarge, a ValueError, if making `count` buckets in a cluster needs more memory than is free.
 
-  Args:
-    game: the game.
-    rows: its hands up to suits, in the special round and each later one.
-    count: of buckets for a round.
-    aware: as in `make_abstraction`.
+  `rows` are its hands up to suits, in the special round and each later one.
   """
   columns, sums = [GROUPS], [0]  # the last round first
   for number in reversed(range(SPECIAL + 1, game.rounds)):  # see `_expected` for the round before
@@ -175,16 +167,9 @@ def _fill_buckets(
   aware: str,
   **options: int,
 ) -> None:
-  """Writes the buckets of one cluster's hands into the tables, from the last round up.
+  """Writes the buckets of one cluster's hands into the tables, int[K, H], from the last round up.
 
-  Args:
-    game: the game.
-    equities: describes hands of the last round.
-    boards: of the cluster, in the special round and each later one.
-    tables: for each round int[K, H].
-    count: of buckets for a round.
-    aware: as in `make_abstraction`.
-    options: of `bucketed`.
+  `boards` are of the cluster, in the special round and each later one.
   """
   later = None
   for number in reversed(range(SPECIAL, game.rounds)):
@@ -200,28 +185,24 @@ def _fill_buckets(
     if aware == POTENTIAL:
       apart = distance(found.means, found.means)
       apart = np.sqrt(apart) if later is None else apart
-      later = Later(tables[number], np.eye(len(apart)), carrying(apart))
+      later = Later(
+        tables[number], np.eye(len(apart)), functools.partial(greedy_distances, ground=apart, dtype="float32")
+      )
     else:
       table = np.empty_like(tables[number])
       _spread_labels(game, number, rows, np.arange(len(rows.hand)), table)
       if later is None:
         beaten = dataclasses.replace(equities, groups=np.zeros_like(equities.groups))(rows)[:, 0]
         numbers = np.eye(BINS)[np.minimum(BINS * beaten, BINS - 1).astype(int)]
-      later = Later(table, numbers, along(np.arange(BINS) / BINS))
+      later = Later(table, numbers, functools.partial(line_distances, places=np.arange(BINS) / BINS))
 
 
 class Later(NamedTuple):
-  """The description of hands of the round before: N distributions over D places.
+  """The description of hands of the round before: N distributions over D places."""
 
-  Attributes:
-    table: int[K, H], the distribution of each hand of this round; -1 of dead ones.
-    rows: float64[N, D].
-    distance: from one distribution over these places to another.
-  """
-
-  table: np.ndarray
-  rows: np.ndarray
-  distance: Distance
+  table: np.ndarray  #: int[K, H], the distribution of each hand of this round; -1 of dead ones
+  rows: np.ndarray  #: float64[N, D]
+  distance: Distance  #: from one distribution over these places to another
 
 
 def _lossless(game: DealtGame, clusters: np.ndarray, number: int) -> np.ndarray:
@@ -237,14 +218,10 @@ def _lossless(game: DealtGame, clusters: np.ndarray, number: int) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Equities:
-  """Describes hands of the last round by their equities against clusters of the opponent's hands.
+  """Describes hands of the last round by their equities against clusters of the opponent's hands."""
 
-  Attributes:
-    game: the game.
-    groups: int[H], the opponent's clusters, of hands whose mean strength is alike before public cards come.
-  """
-
-  game: DealtGame
+  game: DealtGame  #: the game
+  #: int[H], the opponent's clusters, of hands whose mean strength is alike before public cards come.
   groups: np.ndarray
 
   @classmethod

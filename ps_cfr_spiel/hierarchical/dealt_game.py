@@ -31,18 +31,13 @@ MOST_CLASSES = 200_000  # of runouts, up to which all of them are in tables: hol
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DealtGame:
-  """A game of dealt cards; lines and cards are numbered as in its form.
+  """A game of dealt cards; lines and cards are numbered as in its form."""
 
-  Attributes:
-    name: `str(game)`.
-    form: its rules as arrays.
-    runouts: for each round the classes of public cards that have come; in a game with more than
-      `MOST_CLASSES` of them, such as hold'em to the river, up to the special round alone. There hands are
-      ranked when they are dealt (`native`).
-  """
-
-  name: str
-  form: DealtForm
+  name: str  #: `str(game)`
+  form: DealtForm  #: its rules as arrays
+  #: for each round the classes of public cards that have come; in a game with more than `MOST_CLASSES` of
+  #: them, such as hold'em to the river, up to the special round alone. There hands are ranked when they are
+  #: dealt (`native`).
   runouts: tuple[Runouts, ...]
 
   @classmethod
@@ -161,13 +156,7 @@ class DealtGame:
     """For each round so far the class of runouts and the number of the hand there, suits renamed.
 
     In place of a class that is in no table its public cards, with the names of suits of the special round.
-
-    Args:
-      hand: its cards.
-      board: the public cards in the order of their rounds.
-
-    Raises:
-      ValueError: the cards are too few, or their number is not that of a round.
+    `board` has the public cards in the order of their rounds; ValueError for a number of cards of no round.
     """
     if len(hand) != self.form.hole:
       raise ValueError(f"Expected a hand of {self.form.hole}, got {len(hand)} cards.")
@@ -198,7 +187,6 @@ class DealtGame:
     return {pair: line for line, pair in enumerate(pairs)}
 
   def _line(self, state: Any) -> int:
-    """The line of a state at which a player acts."""
     line = 0
     for move in state.full_history():
       if move.player >= 0:

@@ -5,9 +5,8 @@ values on one of them are those on another with the hands renamed: so the sum ov
 the classes, each as often as it comes, averaged over the hands that suits do not tell apart.
 """
 
-import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from ps_cfr_spiel.device import jit, precision, sum_over_processes, to_device
 from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
-from ps_cfr_spiel.hierarchical.hierarchy import Hierarchy
+from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import CHANCE_LINE, BettingLines, leaving, line_cells, make_lines
 from ps_cfr_spiel.mccfr import regret_matching
 from ps_cfr_spiel.reports import progress_bar
@@ -27,93 +26,48 @@ from ps_cfr_spiel.tree import Evaluation, NativeLeaves, why_unavailable
 RUNS = ((0, False), (0, True), (1, True))
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class ByCluster:
-  """Tables of clusters that are read one after the other, since all may fit no memory.
-
-  Attributes:
-    shape: (C, A, S).
-    read: cluster -> [A, S].
-  """
-
-  shape: tuple[int, int, int]
-  read: Callable[[int], np.ndarray]
-
-  def __getitem__(self, cluster: int) -> np.ndarray:
-    return self.read(cluster)
-
-
 class StrategyTables(NamedTuple):
-  """Strategies of both players, as sums that need not be normalised; negative ones count as 0.
+  """Strategies of both players, as sums that need not be normalised; negative ones count as 0."""
 
-  Attributes:
-    head: [A, S] of the lines before the special round.
-    child: [C, A, S] of each cluster.
-  """
-
-  head: np.ndarray
-  child: np.ndarray | ByCluster
+  head: np.ndarray  #: [A, S] of the lines before the special round
+  child: np.ndarray | ByCluster  #: [C, A, S] of each cluster
 
 
 class Strategy(NamedTuple):
-  """A strategy for either seat.
+  """A strategy for either seat."""
 
-  Attributes:
-    abstraction: of the tables' cells.
-    tables: the strategies.
-  """
-
-  abstraction: Hierarchy
-  tables: StrategyTables
+  abstraction: Hierarchy  #: of the tables' cells
+  tables: StrategyTables  #: the strategies
 
 
 class Round(NamedTuple):
-  """The lines of one round.
+  """The lines of one round."""
 
-  Attributes:
-    lines: they; each begins where one of the round before left.
-    cell: int32[N], the cell of bucket 0 in the tables of both players, those of player 1 behind the others.
-    leaving: int32[S], the lines behind which public cards come.
-    ends: the lines that end with both hands compared, int32[n], and those that end with a fold, int32[m].
-  """
-
-  lines: BettingLines
+  lines: BettingLines  #: they; each begins where one of the round before left
+  #: int32[N], the cell of bucket 0 in the tables of both players, those of player 1 behind the others.
   cell: Any
-  leaving: Any
+  leaving: Any  #: int32[S], the lines behind which public cards come
+  #: the lines that end with both hands compared, int32[n], and those that end with a fold, int32[m].
   ends: tuple[Any, Any]
 
 
 class Board(NamedTuple):
-  """A class of runouts, as its lines want it.
+  """A class of runouts, as its lines want it."""
 
-  Attributes:
-    bucket: int32[2, H], in each player's abstraction.
-    alive: [H], 1 for hands that can be there.
-    leaves: the values of the ends of lines, before cards that may still come.
-    boards: [], the number of ways in which they may come, once hands are known.
-  """
-
-  bucket: Any
-  alive: Any
-  leaves: "NativeLeaves | Products"
-  boards: Any
+  bucket: Any  #: int32[2, H], in each player's abstraction
+  alive: Any  #: [H], 1 for hands that can be there
+  leaves: "NativeLeaves | Products"  #: the values of the ends of lines, before cards that may still come
+  boards: Any  #: [], the number of ways in which they may come, once hands are known
 
 
 class Products(NamedTuple):
-  """The values of `tree.NativeLeaves`, by products over pairs of hands: also for hands of one card.
+  """The values of `tree.NativeLeaves`, by products over pairs of hands: also for hands of one card."""
 
-  Attributes:
-    strength: int32[H].
-    alive: [H], as in `Board`.
-    members: [H, D], which cards each hand has.
-    together: [H, H], 1 for two hands that share no card.
-    stake, constant: [n] and [m], to player 0 if its hand is better, and after a fold.
-  """
-
-  strength: Any
-  alive: Any
-  members: Any
-  together: Any
+  strength: Any  #: int32[H]
+  alive: Any  #: [H], as in `Board`
+  members: Any  #: [H, D], which cards each hand has
+  together: Any  #: [H, H], 1 for two hands that share no card
+  #: stake, constant: [n] and [m], to player 0 if its hand is better, and after a fold.
   stake: Any
   constant: Any
 
@@ -170,8 +124,6 @@ def evaluate_strategies(
 
 
 class _Walk:
-  """The way through all classes of runouts."""
-
   def __init__(self, game: DealtGame, strategies: tuple[Strategy, Strategy], dtype: str, boards, bar):
     self.game, self.strategies, self.bar, self.dtype = game, strategies, bar, dtype
     self.boards = boards  # of the special round, that this process goes through
@@ -185,10 +137,7 @@ class _Walk:
   def values(self, number: int, board: int, reach: np.ndarray) -> np.ndarray:
     """[runs, roots, H]: counterfactual values on a class of runouts, summed over all cards still to come.
 
-    Args:
-      number: of the round.
-      board: the class.
-      reach: [2, roots, H], of both players.
+    `reach`, [2, roots, H], is of both players.
     """
     game = self.game
     here, place = self.rounds[number], self._board(number, board)

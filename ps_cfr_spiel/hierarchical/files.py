@@ -15,17 +15,11 @@ from ps_cfr_spiel.hierarchical.shards import shard_folder
 
 
 class InFile(NamedTuple):
-  """An abstraction as a file holds it, unchecked.
+  """An abstraction as a file holds it, unchecked."""
 
-  Attributes:
-    game: `str(game)`.
-    arrays: of `Hierarchy.to_arrays`.
-    kept: see `NearestAbstraction`.
-  """
-
-  game: str
-  arrays: Mapping[str, np.ndarray]
-  kept: Path | None = None
+  game: str  #: `str(game)`
+  arrays: Mapping[str, np.ndarray]  #: of `Hierarchy.to_arrays`
+  kept: Path | None = None  #: see `NearestAbstraction`
 
   def on(self, game: DealtGame) -> Hierarchy:
     """The abstraction, checked; ValueError if it does not fit the game, KeyError if an array is missing."""
@@ -49,9 +43,7 @@ def save_abstraction(path: str | os.PathLike, abstraction: Hierarchy) -> None:
 def load_abstraction(path: str | os.PathLike, game: DealtGame) -> Hierarchy:
   """Reads a file of `save_abstraction`.
 
-  Raises:
-    OSError: no such file.
-    ValueError: the file is damaged, of another kind, or its abstraction is one of another game.
+  OSError if there is none; ValueError if it is damaged, of another kind, or of another game.
   """
   file = storage.read(path)
   if file.header["kind"] != "abstraction":

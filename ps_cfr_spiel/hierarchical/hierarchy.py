@@ -8,7 +8,7 @@ cluster. So no two clusters share an infostate, and each may live on a machine o
 import abc
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class Hierarchy(abc.ABC):
   """What all abstractions of dealt games have.
 
@@ -40,10 +41,8 @@ class Hierarchy(abc.ABC):
   def of_hands(self, special: int | None, place: Any, number: int) -> tuple[int, np.ndarray]:
     """The cluster, as of `find`, and int[H], the buckets of all hands; of dead ones anything.
 
-    Args:
-      special: the class of boards of the special round, None before it.
-      place: as of `DealtGame.seen`, on the last round so far.
-      number: of that round.
+    `special` is the class of boards of the special round, None before it; `place`, as of `DealtGame.seen`, is
+    on the last round so far, `number`.
     """
 
   @abc.abstractmethod
@@ -75,14 +74,10 @@ class DealtAbstraction(Hierarchy):
   """Clusters and buckets of a dealt game.
 
   Attributes:
-    game: `str(game)`.
-    clusters: int32[K], the cluster of each class of boards of the special round, 0 to C - 1.
     buckets: for each round int32[K, H], the bucket of each hand on each class of runouts, from 0 in each
       cluster; -1 of dead hands.
   """
 
-  game: str
-  clusters: np.ndarray
   buckets: tuple[np.ndarray, ...]
 
   @functools.cached_property
@@ -106,9 +101,8 @@ class DealtAbstraction(Hierarchy):
   def of(cls, game: DealtGame, clusters: np.ndarray, buckets: Sequence[np.ndarray]) -> "DealtAbstraction":
     """The same, checked.
 
-    Raises:
-      ValueError: tables of wrong shape, an empty cluster, or hands that differ in names of suits alone and
-        are in two buckets.
+    ValueError for tables of wrong shape, an empty cluster, or hands that differ in names of suits alone and
+    are in two buckets.
     """
     clusters = check_clusters(game, clusters)
     if len(buckets) != game.rounds:
@@ -137,11 +131,21 @@ class DealtAbstraction(Hierarchy):
     return cls(game.name, clusters, tuple(table.astype(np.int32) for table in tables))
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class ByCluster:
+  """An array of clusters, its first axis, that is read or made part by part, since all may fit no memory."""
+
+  shape: tuple[int, ...]
+  read: Callable[[Any], np.ndarray]  #: a cluster or a slice of them -> its part
+
+  def __getitem__(self, part: Any) -> np.ndarray:
+    return self.read(part[0] if isinstance(part, tuple) else part)
+
+
 def check_clusters(game: DealtGame, clusters: Any) -> np.ndarray:
   """int32[K], the cluster of each class of boards of the special round, as given.
 
-  Raises:
-    ValueError: some boards have no cluster, or some clusters no boards.
+  ValueError if some boards have no cluster, or some clusters no boards.
   """
   given, boards = np.asarray(clusters), len(game.runouts[SPECIAL].cards)
   whole = np.issubdtype(given.dtype, np.integer) and given.shape == (boards,)

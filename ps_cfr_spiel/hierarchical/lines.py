@@ -23,53 +23,34 @@ CHANCE_LINE, END_LINE = 2, 3  # beside the players 0 and 1
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class BettingLines:
-  """N lines sorted by depth, siblings next to each other; depth 0 has one root or several.
+  """N lines sorted by depth, siblings next to each other; depth 0 has one root or several."""
 
-  Attributes:
-    source: int32[N], the line's number in the form.
-    actor: int32[N], the player who acts, `CHANCE_LINE` (followed by one line, or by another part's: see
-      `leaving`), or `END_LINE`.
-    round: int32[N].
-    parent: int32[N], -1 of roots.
-    move: int32[N], the number of its parent's action that leads here.
-    first: int32[N], the first child.
-    count: int32[N], number of children.
-    cell: int32[N], the cell of bucket 0; 0 where no player acts.
-    stride: int32[N], the distance of the cells of two buckets: the lines of its round. So the cells of a hand
-      are next to each other, above all those of lines that are close to each other.
-    constant, stake: [N], as in `DealtForm`.
-    depths: static; (start, stop) of each depth.
-    cells: static; S, the number of cells.
-    actions: static; A, most actions of any line.
-  """
-
-  source: Array
+  source: Array  #: int32[N], the line's number in the form
+  #: int32[N], the player who acts, `CHANCE_LINE` (followed by one line, or by another part's: see `leaving`),
+  #: or `END_LINE`.
   actor: Array
-  round: Array
-  parent: Array
-  move: Array
-  first: Array
-  count: Array
-  cell: Array
+  round: Array  #: int32[N]
+  parent: Array  #: int32[N], -1 of roots
+  move: Array  #: int32[N], the number of its parent's action that leads here
+  first: Array  #: int32[N], the first child
+  count: Array  #: int32[N], number of children
+  cell: Array  #: int32[N], the cell of bucket 0; 0 where no player acts
+  #: int32[N], the distance of the cells of two buckets: the lines of its round. So the cells of a hand are
+  #: next to each other, above all those of lines that are close to each other.
   stride: Array
+  #: constant, stake: [N], as in `DealtForm`.
   constant: Array
   stake: Array
+  #: (start, stop) of each depth.
   depths: tuple[tuple[int, int], ...] = dataclasses.field(metadata={"static": True})
-  cells: int = dataclasses.field(metadata={"static": True})
-  actions: int = dataclasses.field(metadata={"static": True})
+  cells: int = dataclasses.field(metadata={"static": True})  #: S, the number of cells
+  actions: int = dataclasses.field(metadata={"static": True})  #: A, most actions of any line
 
 
 def make_lines(
   form, roots: Sequence[int] | np.ndarray, rounds: range, buckets: Sequence[int]
 ) -> BettingLines:
-  """Some lines of a form, on the host.
-
-  Args:
-    form: a `DealtForm`.
-    roots: the first lines.
-    rounds: only lines of these rounds follow.
-    buckets: for each round of the form the number of buckets.
-  """
+  """The lines of some rounds of a form from `roots` on, on the host; `buckets` has the number in each."""
   below: list[list[int]] = [[] for _ in form.parent]
   for line, parent in enumerate(form.parent.tolist()):
     if parent >= 0:
@@ -111,9 +92,8 @@ def leaving(lines: BettingLines) -> np.ndarray:
 def head_and_child(game: DealtGame, sizes: tuple[int, ...]) -> tuple[BettingLines, BettingLines]:
   """The *head*, before the special round, and the *child*, the lines that each cluster plays from there on.
 
-  Args:
-    game: the game; the roots of the child are the lines that leave the head.
-    sizes: for each round the number of buckets in a cluster.
+  The roots of the child are the lines that leave the head; `sizes` are the buckets of each round in a
+  cluster.
   """
   head = make_lines(game.form, [0], range(SPECIAL), sizes)
   return head, make_lines(game.form, head.source[leaving(head)], range(SPECIAL, game.rounds), sizes)
@@ -128,19 +108,12 @@ def line_cells(game: DealtGame, sizes: tuple[int, ...]) -> np.ndarray:
 
 
 class Front(NamedTuple):
-  """The n lines of one depth in B traversals.
+  """The n lines of one depth in B traversals."""
 
-  Attributes:
-    full: bool[n, B], whether a traversal comes there.
-    cell: int32[n, B].
-    policy: [A, n, B], of the actor.
-    sampled: int32[n, B], the opponent's action.
-  """
-
-  full: jax.Array
-  cell: jax.Array
-  policy: jax.Array
-  sampled: jax.Array
+  full: jax.Array  #: bool[n, B], whether a traversal comes there
+  cell: jax.Array  #: int32[n, B]
+  policy: jax.Array  #: [A, n, B], of the actor
+  sampled: jax.Array  #: int32[n, B], the opponent's action
 
 
 def descend(
@@ -149,7 +122,6 @@ def descend(
   """Goes down B times.
 
   Args:
-    lines: on the device.
     regrets: [A, S].
     buckets: int32[2, rounds, B], of each player's hand.
     traverser: int32[], whose actions are all followed.
@@ -185,12 +157,8 @@ def ascend(
 ) -> tuple[jax.Array, Updates]:
   """Goes back up: the values of the roots to the traverser, [n, B], and the increments of the tables.
 
-  Args:
-    lines: see `descend`.
-    fronts: of `descend`.
-    ends: [N, B], values to the traverser of lines that end or leave; of others anything.
-    traverser: see `descend`.
-    weight: [B], the factor of each traversal's increments.
+  `ends`, [N, B], are values of lines that end or leave, of others anything; `weight`, [B], is the factor of
+  each traversal's increments.
   """
   values, parts = ends[:0], []
   for front, (start, stop) in reversed(list(zip(fronts, lines.depths, strict=True))):

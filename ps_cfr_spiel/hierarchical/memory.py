@@ -50,11 +50,9 @@ def bucket_needs(
 ) -> dict[str, int]:
   """Estimated bytes that making the buckets of one cluster takes, by purpose.
 
-  Args:
-    rows: for each round the number of hands of the cluster, up to suits.
-    columns: for each round the numbers that describe one.
-    sums: for each round the number of hands whose numbers are added up at once.
-    histograms: numbers that describe the future of hands of a later round.
+  For each round `rows` has the number of hands of the cluster, up to suits, `columns` the numbers that
+  describe one, and `sums` the hands whose numbers are added up at once; `histograms` are numbers that
+  describe the future of hands of a later round.
   """
   of_each = [8 * n * (ROWS * m + k) for m, n, k in zip(rows, columns, sums, strict=True)]
   return {

@@ -44,11 +44,7 @@ STATE: Any = SamplingState(WHOLE, WHOLE, DealtTables(head=WHOLE, clusters=CELLS)
 def run_needs(game: DealtTree, mesh: Mesh, deals: int, dtype: str) -> dict[str, int]:
   """Estimated bytes of this process's part of a run, by purpose.
 
-  Args:
-    game: on the host.
-    mesh: the devices.
-    deals: pairs of hands and boards that a cluster plays at once, n B.
-    dtype: of the tables.
+  `deals` are the pairs of hands and boards that a cluster plays at once, n B.
   """
   number, head, child = np.dtype(dtype).itemsize, game.head, game.child
   clusters = len(game.boards) * len(mesh.local_devices) // mesh.size
@@ -87,7 +83,6 @@ def device_game(game: DealtTree, dtype: str, mesh: Mesh) -> DealtTree:
 
 
 def _specs(game: DealtTree) -> Any:
-  """How the parts of a game lie on the mesh."""
   found: Any = game.found
   if found is not None:
     found = dataclasses.replace(found, **dict(zip(FOUND, (BOARDS, WHOLE, WHOLE, BOARDS), strict=True)))
@@ -108,12 +103,8 @@ def on_mesh(
 ) -> SamplingState:
   """A state on the devices; each process fills in the clusters that it holds, one after the other.
 
-  Args:
-    game: on the host or the devices.
-    state: on the host; only the shapes of the clusters' tables are read.
-    mesh: the devices.
-    part: the tables [A, S] of each of the first clusters; zeros by default, and beyond.
-    count: the number of these.
+  `part` gives the tables [A, S] of each of the first `count` clusters; those of others are zeros. Of the
+  clusters' tables in `state`, on the host, only the shapes are read.
   """
   head = state._replace(tables=state.tables._replace(clusters=None))
   head = jax.tree.map(lambda x: _placed(mesh, WHOLE, np.asarray(x)), head)
@@ -138,7 +129,6 @@ def on_mesh(
 
 @functools.partial(jax.jit, donate_argnums=0)
 def _filled(table: jax.Array, part: jax.Array, start: int) -> jax.Array:
-  """A table with a part from some column on."""
   return jax.lax.dynamic_update_slice(table, part, (0, start))
 
 

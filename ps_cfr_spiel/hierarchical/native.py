@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.device import cores
-from ps_cfr_spiel.native import Library, handler
+from ps_cfr_spiel.native import Library, call
 from ps_cfr_spiel.poker import Deck
 
 LIBRARY = Library(Path(__file__).with_name("_clusters.abi3.so"), ("Clusters",))
@@ -38,9 +38,7 @@ def sample_clusters(
   """The traversals of all clusters that are here; pure JAX.
 
   Args:
-    game: a `DealtTree` on the device.
     regrets: [A, C' S], cluster after cluster.
-    excess: of the same shape.
     keys: uint32[C', 2], of the random numbers, which are `jax.random.uniform`'s, [rounds + depths, B].
     dealt: int32[2, B], both hands.
     full: bool[S, B], the roots that a traversal visits.
@@ -67,34 +65,21 @@ def sample_clusters(
     else (found.buckets, found.slot, found.groups, found.centres.astype(jnp.float32))
   )
   given = (
-    *(
-      lines.actor,
-      lines.round,
-      lines.first,
-      lines.count,
-      lines.cell,
-      lines.stride,
-      lines.constant,
-      lines.stake,
-    ),
+    *(lines.actor, lines.round, lines.first, lines.count),
+    *(lines.cell, lines.stride, lines.constant, lines.stake),
     *(regrets, excess, jnp.stack([jnp.asarray(x, dtype) for x in numbers]), traverser[None], keys),
     *(dealt, full.astype(jnp.int32), game.boards, cards.hand_masks, cards.hand_swaps),
     *(no_integer if cards.strength is None else cards.strength, cards.buckets[0], *tables, *later),
   )
   place = [next(k for k, x in enumerate(given) if x is table) for table in (regrets, excess)]
-  shapes = [*(jax.ShapeDtypeStruct(x.shape, dtype) for x in (regrets, excess)),
-            jax.ShapeDtypeStruct((len(keys), *full.shape), dtype)]  # fmt: skip
-  call = jax.ffi.ffi_call(
-    handler("Clusters", dtype),
-    shapes,
-    vmap_method="sequential",
-    input_output_aliases={place[0]: 0, place[1]: 1},
-  )
+  changed, values = {place[0]: 0, place[1]: 1}, jax.ShapeDtypeStruct((len(keys), *full.shape), dtype)
   deck = Deck(0, 1) if found is None else found.deck
   work = len(keys) * full.shape[1] // EACH
   threads = max(min(cores() // jax.local_device_count(), work), 1)
   sizes = {"threads": threads, "ranks": deck.ranks, "suits": deck.suits, "depths": len(lines.depths)}
-  regrets, excess, values = call(*given, **{name: np.int64(x) for name, x in sizes.items()})
+  regrets, excess, values = call(
+    "Clusters", dtype, given, (regrets, excess, values), "sequential", sizes, changed
+  )
   return regrets, excess, values
 
 
@@ -117,13 +102,7 @@ def equities(deck: Deck, hole: int, boards: np.ndarray, groups: np.ndarray) -> n
 def histograms(deck: Deck, hole: int, board: Sequence[int] | np.ndarray, left: int) -> np.ndarray:
   """float32[1 + D, H, BINS - 1]: cumulative histograms of equities at the end, NaN of dead hands.
 
-  The first are on the board; the others, if two cards are to come, with each card of the deck more.
-
-  Args:
-    deck: the cards.
-    hole: cards of a hand.
-    board: its cards.
-    left: cards to come, one or two.
+  The first are on the board; the others, if two of the cards to come are `left`, with each card of the deck.
   """
   board = np.ascontiguousarray(board, np.int32)
   out = np.empty((1 + deck.size * (left == 2), _hands(deck, hole), BINS - 1), np.float32)
@@ -132,12 +111,9 @@ def histograms(deck: Deck, hole: int, board: Sequence[int] | np.ndarray, left: i
 
 
 def nearest(points: np.ndarray, centres: np.ndarray, squared: bool) -> np.ndarray:
-  """int16[...]: the nearest centre to each point, -1 for points that are NaN.
+  """int16[...]: the nearest of centres float32[D, B] to each point, float32[..., D]; -1 if it is NaN.
 
-  Args:
-    points: float32[..., D].
-    centres: float32[D, B].
-    squared: by squares of differences, or by their sizes.
+  Nearest by squares of differences if `squared`, else by their sizes.
   """
   points, centres = (np.ascontiguousarray(x, np.float32) for x in (points, centres))
   out = np.empty(points.shape[:-1], np.int16)

@@ -42,8 +42,6 @@ class NearestAbstraction(Hierarchy):
   """Clusters of boards, and centres of buckets.
 
   Attributes:
-    game: `str(game)`.
-    clusters: int32[K], the cluster of each class of boards of the special round, 0 to C - 1.
     groups: int32[H], the group of each hand as the opponent's.
     centres: for each round from the special one on float32[C, D, B].
     deck, hole, public: as in `DealtForm`.
@@ -52,8 +50,6 @@ class NearestAbstraction(Hierarchy):
     kept: a folder with tables of `tabulated`, which are then read, or None.
   """
 
-  game: str
-  clusters: np.ndarray
   groups: np.ndarray
   centres: tuple[np.ndarray, ...]
   deck: Deck
@@ -226,7 +222,6 @@ def _clustered(game: DealtGame, own: np.ndarray, count: int, seed: int, restarts
 
 
 def _some(points: np.ndarray, weights: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-  """`ROWS` of the points, drawn by their weights."""
   return points[generator.choice(len(points), ROWS, p=weights / weights.sum())]
 
 
@@ -260,22 +255,15 @@ def _stacked(tables: Sequence[np.ndarray]) -> np.ndarray:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class FoundCards:
-  """The buckets that a sampler looks up or finds where boards are in no table.
+  """The buckets that a sampler looks up or finds where boards are in no table."""
 
-  Attributes:
-    buckets: int16[C', F, 1 + D, H], by cluster, place of the board in it, and card after it: those on the
-      board itself come first.
-    slot: int32[K], the place of each board in its cluster.
-    groups: int32[H].
-    centres: float32[C', G, B], of the last round.
-    deck: static.
-  """
-
+  #: int16[C', F, 1 + D, H], by cluster, place of the board in it, and card after it: those on the board
+  #: itself come first.
   buckets: Array
-  slot: Array
-  groups: Array
-  centres: Array
-  deck: Deck = dataclasses.field(metadata={"static": True})
+  slot: Array  #: int32[K], the place of each board in its cluster
+  groups: Array  #: int32[H]
+  centres: Array  #: float32[C', G, B], of the last round
+  deck: Deck = dataclasses.field(metadata={"static": True})  #: static
 
 
 def slots(abstraction: NearestAbstraction) -> np.ndarray:

@@ -38,9 +38,7 @@ def all_finite(part: PartTables) -> bool:
 def write_shards(run: str | os.PathLike, stamp: str, clusters: Mapping[int, PartTables]) -> None:
   """Writes the tables of some clusters.
 
-  Raises:
-    FloatingPointError: a number is not finite.
-    OSError: a file cannot be written.
+  FloatingPointError if a number is not finite; OSError if a file cannot be written.
   """
   run = Path(run)
   shard_folder(run).mkdir(exist_ok=True)
@@ -70,14 +68,8 @@ def read_shards(
 ) -> Callable[[int], PartTables]:
   """A function that opens the tables [A, S] of a cluster, whose numbers stay on disk until they are used.
 
-  Args:
-    run: the file of the run.
-    stamp: the one that it names.
-    shape: (A, S).
-    dtype: of the tables.
-
-  Returns:
-    The function, which raises OSError and ValueError for files that are missing or damaged.
+  `stamp` is the one that the file `run` names, `shape` (A, S). The function raises OSError and ValueError for
+  files that are missing or damaged.
   """
 
   def part(cluster: int) -> PartTables:

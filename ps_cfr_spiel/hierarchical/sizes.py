@@ -12,25 +12,15 @@ TABLES, BYTES = 2, 4  # regrets and averages, in float32
 
 
 class Sizes(NamedTuple):
-  """Sizes of a game, round by round.
+  """Sizes of a game, round by round."""
 
-  Attributes:
-    lines: int[R], lines of betting at which a player acts.
-    boards: int[R], runouts of public cards.
-    classes: int[R], the same up to names of suits.
-    hands: int[R], pairs of a hand and a runout.
-    hand_classes: int[R], the same up to names of suits.
-    actions: int[R], actions of all these lines together.
-    most: most actions of any line.
-  """
-
-  lines: np.ndarray
-  boards: np.ndarray
-  classes: np.ndarray
-  hands: np.ndarray
-  hand_classes: np.ndarray
-  actions: np.ndarray
-  most: int
+  lines: np.ndarray  #: int[R], lines of betting at which a player acts
+  boards: np.ndarray  #: int[R], runouts of public cards
+  classes: np.ndarray  #: int[R], the same up to names of suits
+  hands: np.ndarray  #: int[R], pairs of a hand and a runout
+  hand_classes: np.ndarray  #: int[R], the same up to names of suits
+  actions: np.ndarray  #: int[R], actions of all these lines together
+  most: int  #: most actions of any line
 
   @property
   def infostates(self) -> int:

@@ -67,8 +67,7 @@ class Environment:
   ):
     """Walk the game; arguments and errors as of `build_tree`.
 
-    Raises:
-      ValueError: the game has no tensors, or tables beyond `memory`.
+    ValueError, too, if the game has no tensors, or tables beyond `memory`.
     """
     game, limits = sequential(game), Limits.create(limit, memory)
     read, size = _tensors(game)
@@ -126,7 +125,6 @@ class Environment:
     reverse. After the end nothing changes, and rewards are zero.
 
     Args:
-      state: of one game.
       action: int[], OpenSpiel's number.
       key: of `jax.random`; only games whose chance never moves after the first decision go without.
     """

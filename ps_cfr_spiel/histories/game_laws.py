@@ -74,12 +74,7 @@ def check_is_game(game: Any) -> None:
 
 
 def check_kind(game: Any) -> None:
-  """Refuse a game of a kind that has no public tree.
-
-  Raises:
-    TypeError: it is not a game.
-    ValueError: it breaks one of `KIND_LAWS`.
-  """
+  """TypeError unless this is a game; ValueError if it breaks one of `KIND_LAWS`, and has no public tree."""
   check_is_game(game)
   for fault in KIND_LAWS.values():
     found = fault(game)

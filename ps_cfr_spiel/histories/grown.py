@@ -29,21 +29,14 @@ def grow(
   """All histories that begin with a given one, to a limited depth, and the ways to these.
 
   Args:
-    game: the game, in which players move one after the other.
     roots: the given histories; chance's probabilities below each are multiplied by its weight. A history
       below another one counts with that other's weight.
-    player: the player whose decisions count.
-    way: the player's infostates and actions so far. Moves count towards the depth where the player has left
-      this way or is at its end.
+    way: the infostates and actions so far of `player`. Moves count towards the depth where the player has
+      left this way or is at its end.
     depth: moves of players, of all of them, after which a history ends; None: when the game ends.
-    limit: most histories.
 
-  Returns:
-    The histories; the numbers of those that end before the game; and their states.
-
-  Raises:
-    TooLarge: there are more than `limit`.
-    ValueError: a state breaks a law of games.
+  Returns the histories; the numbers of those that end before the game; and their states. TooLarge if there
+  are more than `limit`; ValueError if a state breaks a law of games.
   """
   kept = {path[:length] for path in roots for length in range(len(path) + 1)}
   recorder, ends, states = Recorder(game), [], []

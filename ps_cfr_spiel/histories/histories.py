@@ -18,40 +18,26 @@ class Histories:
 
   A walk in C++ keeps integers in as few bytes as they need, utilities in float32 where that is exact, and
   equal numbers as one.
-
-  Attributes:
-    parent: int32[N], -1 at the root.
-    action: int[N], OpenSpiel action that leads here; -1 at the root.
-    rank: int[N], number of that action among the parent's.
-    depth: int[N], length of the history.
-    player: int[N], the acting player: 0, 1, ..., `CHANCE` or `TERMINAL`.
-    chance: float64[N], product of the chance probabilities on the way.
-    utility: float[N], to player 0; 0 before the end.
-    infostate: for each player int32[N], the number of the information state, acting or not.
-    names: their names by number, for each player: the game's strings, or pasts where the game `remembers`.
-    legal: int32[N], number of the set of legal actions in `legal_sets`.
-    legal_sets: the distinct sets of legal actions, ascending.
-    public: int32[N], number of the string of the game's public observer, or None.
-    pruned: whether chance had outcomes of probability zero, which are left out.
-    others: for each further player float[N], the utility; None in a zero-sum game of two.
-    remembers: whether infostates are pasts, by `remember`, instead of strings of the game.
   """
 
-  parent: np.ndarray
-  action: np.ndarray
-  rank: np.ndarray
-  depth: np.ndarray
-  player: np.ndarray
-  chance: np.ndarray
-  utility: np.ndarray
+  parent: np.ndarray  #: int32[N], -1 at the root
+  action: np.ndarray  #: int[N], OpenSpiel action that leads here; -1 at the root
+  rank: np.ndarray  #: int[N], number of that action among the parent's
+  depth: np.ndarray  #: int[N], length of the history
+  player: np.ndarray  #: int[N], the acting player: 0, 1, ..., `CHANCE` or `TERMINAL`
+  chance: np.ndarray  #: float64[N], product of the chance probabilities on the way
+  utility: np.ndarray  #: float[N], to player 0; 0 before the end
+  #: for each player int32[N], the number of the information state, acting or not.
   infostate: tuple[np.ndarray, ...]
+  #: their names by number, for each player: the game's strings, or pasts where the game `remembers`.
   names: tuple[Names, ...]
-  legal: np.ndarray
-  legal_sets: list[tuple[int, ...]]
-  public: np.ndarray | None
-  pruned: bool = False
+  legal: np.ndarray  #: int32[N], number of the set of legal actions in `legal_sets`
+  legal_sets: list[tuple[int, ...]]  #: the distinct sets of legal actions, ascending
+  public: np.ndarray | None  #: int32[N], number of the string of the game's public observer, or None
+  pruned: bool = False  #: whether chance had outcomes of probability zero, which are left out
+  #: for each further player float[N], the utility; None in a zero-sum game of two.
   others: tuple[np.ndarray, ...] | None = None
-  remembers: bool = False
+  remembers: bool = False  #: whether infostates are pasts, by `remember`, instead of strings of the game
 
   @property
   def largest_value(self) -> float:
@@ -77,18 +63,12 @@ class Histories:
 
 @dataclasses.dataclass(frozen=True)
 class Walked(Source):
-  """The origin of a tree that was made by walking.
-
-  Attributes:
-    histories: all of them.
-    public: int32[N], the public state of each, or None.
-    types: for each player int[N], the type at each history.
-  """
+  """The origin of a tree that was made by walking."""
 
   remark: ClassVar[str] = ""
-  histories: Histories
-  public: np.ndarray | None
-  types: tuple[np.ndarray, ...]
+  histories: Histories  #: all of them
+  public: np.ndarray | None  #: int32[N], the public state of each, or None
+  types: tuple[np.ndarray, ...]  #: for each player int[N], the type at each history
 
   @property
   def pruned(self) -> bool:
@@ -158,10 +138,9 @@ def path_to(parent: np.ndarray, action: np.ndarray, history: int) -> list[int]:
 
 
 def last_choices(histories: Histories, player: int) -> np.ndarray:
-  """The player's last choice before each history.
+  """int32[N, 2]: the player's last choice, (information state, number of the action), before each history.
 
-  Returns:
-    int32[N, 2]: (information state, number of the action), or (-1, -1) if the player has not acted yet.
+  (-1, -1) if the player has not acted yet.
   """
   last = np.full((len(histories.parent), 2), -1, np.int32)
   for here in histories.layers[1:]:
@@ -174,14 +153,9 @@ def last_choices(histories: Histories, player: int) -> np.ndarray:
 
 
 def choice_rows(choices: np.ndarray, row: np.ndarray) -> np.ndarray:
-  """Last choices in the form of `make_forest`, by row instead of by information state.
+  """int[n, 2] of `last_choices` in the form of `make_forest`: by row instead of by information state.
 
-  Args:
-    choices: int[n, 2] of `last_choices`.
-    row: int[infostates], the row in which each infostate of the player is stored.
-
-  Returns:
-    int[n, 2]: (row, number of the action), or (-1, -1) if the player has not acted yet.
+  `row`, int[infostates], is the row in which each infostate of the player is stored.
   """
   return np.where(choices[:, :1] >= 0, np.stack([row[choices[:, 0]], choices[:, 1]], 1), -1)
 

@@ -29,51 +29,47 @@ def describe_history(histories: Histories, history: int) -> str:
   return f"{histories.path(history)} ({mover}, infostates {names})"
 
 
+def _unlike(histories: Histories, player: int, values: np.ndarray) -> tuple[int, int] | None:
+  """The first two histories of one of the player's infostates with different values, int[N, ...], or None."""
+  acts, first = acting(histories, player)
+  first = first[histories.infostate[player][acts]]
+  differ = values[acts] != values[first]
+  wrong = np.flatnonzero(differ.any(1) if differ.ndim > 1 else differ)
+  return (int(first[wrong[0]]), int(acts[wrong[0]])) if len(wrong) else None
+
+
 def actions_fault(histories: Histories) -> str | None:
   """An infostate offers its player the same actions in all its histories."""
   for player in histories.players:
-    acts, first = acting(histories, player)
-    same = histories.legal[acts] == histories.legal[first[histories.infostate[player][acts]]]
-    if not same.all():
-      return _recall_text(histories, player, "offers different actions in", acts[~same], first)
+    if unlike := _unlike(histories, player, histories.legal):
+      return _recall_text(histories, player, "offers different actions in", *unlike)
   return None
 
 
 def recall_fault(histories: Histories, choices: list[np.ndarray]) -> str | None:
-  """An infostate has one past: its player remembers all own knowledge and choices (perfect recall).
-
-  Args:
-    histories: of `walk`.
-    choices: for each player `last_choices`.
-  """
+  """An infostate has one past: its player remembers all own knowledge and choices (perfect recall)."""
   for player in histories.players:
-    acts, first = acting(histories, player)
-    past = choices[player]
-    same = (past[acts] == past[first[histories.infostate[player][acts]]]).all(1)
-    if not same.all():
-      return _recall_text(histories, player, "forgets the player's own past in", acts[~same], first)
+    if unlike := _unlike(histories, player, choices[player]):
+      return _recall_text(histories, player, "forgets the player's own past in", *unlike)
   return None
 
 
-def _recall_text(histories: Histories, player: int, fault: str, wrong: np.ndarray, first: np.ndarray) -> str:
-  number = histories.infostate[player][wrong[0]]
+def _recall_text(histories: Histories, player: int, fault: str, first: int, other: int) -> str:
   return (
     f"imperfect recall or a faulty game; player {player}'s information state "
-    f"{histories.names[player][number]!r} {fault} histories {histories.path(int(first[number]))} and "
-    f"{histories.path(int(wrong[0]))}."
+    f"{histories.names[player][histories.infostate[player][other]]!r} {fault} histories "
+    f"{histories.path(first)} and {histories.path(other)}."
   )
 
 
 def timing_fault(histories: Histories) -> str | None:
   """All histories of an infostate of an acting player have one length."""
   for player in histories.players:
-    acts, first = acting(histories, player)
-    number = histories.infostate[player]
-    wrong = acts[histories.depth[acts] != histories.depth[first[number[acts]]]]
-    if len(wrong):
-      a, b = int(first[number[wrong[0]]]), int(wrong[0])
+    if unlike := _unlike(histories, player, histories.depth):
+      a, b = unlike
+      name = histories.names[player][histories.infostate[player][b]]
       return (
-        f"player {player}'s information state {histories.names[player][number[b]]!r} holds histories of "
+        f"player {player}'s information state {name!r} holds histories of "
         f"{histories.depth[a]} and of {histories.depth[b]} moves, {histories.path(a)} and "
         f"{histories.path(b)}, so time is not common knowledge. {WITHOUT}"
       )
@@ -83,15 +79,12 @@ def timing_fault(histories: Histories) -> str | None:
 def split_fault(histories: Histories, of: np.ndarray) -> str | None:
   """Histories of one infostate are in one public state; `of`: int[N], of each history."""
   for player in histories.players:
-    acts, first = acting(histories, player)
-    number = histories.infostate[player]
-    wrong = acts[of[acts] != of[first[number[acts]]]]
-    if len(wrong):
-      h = int(wrong[0])
-      both = [describe_history(histories, g) for g in (int(first[number[h]]), h)]
+    if unlike := _unlike(histories, player, of):
+      both = [describe_history(histories, history) for history in unlike]
+      name = histories.names[player][histories.infostate[player][unlike[0]]]
       return (
-        f"its public observer shows more than player {player} knows in information state "
-        f"{histories.names[player][number[h]]!r}: {both[0]}; {both[1]}. Use public_states='closure'."
+        f"its public observer shows more than player {player} knows in information state {name!r}: "
+        f"{both[0]}; {both[1]}. Use public_states='closure'."
       )
   return None
 

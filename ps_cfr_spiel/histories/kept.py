@@ -42,8 +42,7 @@ def open_walk(
 ) -> tuple[Histories, PublicPartition | None] | None:
   """A game's histories and public states from a folder of walks; None if they were not kept.
 
-  Raises:
-    ValueError: the walk was kept by other versions, or is damaged.
+  ValueError if other versions kept them, or they are damaged.
   """
   place = place_of(folder, game, source)
   try:
@@ -108,11 +107,7 @@ def keep_walk(
   histories: Histories,
   partition: PublicPartition | None,
 ) -> None:
-  """Keep a game's walked histories and its public states in a folder of walks.
-
-  Raises:
-    OSError: the folder cannot be written, or the disk is full.
-  """
+  """Keep a game's histories and public states in a folder of walks; OSError if it cannot be written."""
   place = place_of(folder, game, source)
   make_folder(Path(folder))
   arrays = {name: getattr(histories, name) for name in COLUMNS}

@@ -80,8 +80,7 @@ def _part(action: int, seen: str) -> str:
 def remember(game: str, histories: Histories, memory: float) -> Histories:
   """The histories with infostates that hold their player's past; see the module.
 
-  Raises:
-    TooLarge: the names of infostates at decisions of the game take more than `memory` bytes.
+  TooLarge if the names of infostates at decisions take more than `memory` bytes.
   """
   of, names, size = [], [], 0
   for player in histories.players:

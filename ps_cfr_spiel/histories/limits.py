@@ -50,22 +50,16 @@ class FaultAtError(Stopped):
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-  """The limits on compiling a game.
+  """The limits on compiling a game."""
 
-  Attributes:
-    histories: maximum number to walk.
-    memory: maximum bytes, for the histories and the tree.
-  """
-
-  histories: int
-  memory: float
+  histories: int  #: maximum number to walk
+  memory: float  #: maximum bytes, for the histories and the tree
 
   @classmethod
   def create(cls, limit: Any = LIMIT, memory: Any = None) -> "Limits":
     """The limits given by a user; without `memory`, a share of the free memory.
 
-    Raises:
-      ValueError: one of them is not a number, or too small.
+    ValueError if one of them is not a number, or too small.
     """
     if not is_integer(limit) or limit < 1:
       raise ValueError(f"limit must be an integer of at least 1 (histories); got {limit!r}.")
@@ -104,13 +98,8 @@ class Watch:
   ):
     """Starts its clock.
 
-    Args:
-      game: the game.
-      limits: maximum numbers of histories and bytes.
-      progress: show a bar.
-      longest: seconds left of a walk beyond which it ends in LongWalk.
-      size: an estimate of the game's size, if it was made before.
-      processes: those that will walk at the pace of this one, in Python; 0 if a faster walk will follow.
+    A walk with more than `longest` seconds left ends in LongWalk. `size` is an estimate made before;
+    `processes` will walk at the pace of this one, in Python, or 0 if a faster walk will follow.
     """
     self.game, self.limits, self.longest, self.every = game, limits, longest, EVERY
     self.start = time.perf_counter()
@@ -161,7 +150,6 @@ class Watch:
     return elapsed * (expected / max(count, 1) - 1)
 
   def _refusal(self, size: SizeEstimate, count: int, taken: float, most: float) -> str:
-    """The text of the refusal: the exceeded limit, the estimate, the advice."""
     if most < self.most and size.count <= self.most:
       what = f"takes more than {readable_seconds(PATIENCE_SECONDS)} to walk, the limit unless you give one"
       name = "limit"

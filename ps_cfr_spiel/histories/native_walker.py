@@ -29,7 +29,7 @@ import pyspiel
 from ps_cfr_spiel.device import cache_folder, trim_heap
 from ps_cfr_spiel.histories import game_laws, knowledge
 from ps_cfr_spiel.histories.histories import Histories, path_to
-from ps_cfr_spiel.histories.limits import FaultAtError, Limits, TooLarge, Watch
+from ps_cfr_spiel.histories.limits import FaultAtError, Limits, TooLarge, WalkProgress, Watch
 from ps_cfr_spiel.reports import quiet_stderr, waiting
 from ps_cfr_spiel.storage import make_folder
 from ps_cfr_spiel.tree import LazySequence
@@ -187,7 +187,7 @@ class StoredNames(LazySequence[str]):
     return operator.methodcaller(knowledge.strings_of(self._game), self._player)(state)
 
 
-class NativeWalk:
+class NativeWalk(WalkProgress):
   """A walk through the histories of a game that begin with a path."""
 
   def __init__(
@@ -228,9 +228,8 @@ class NativeWalk:
   def run(self, watch: Watch) -> Histories:
     """Walk to the end.
 
-    Raises:
-      FaultAtError: a history breaks a law, or the game raises an error there; the first such history.
-      TooLarge: beyond the limits, or there is no more memory.
+    FaultAtError at the first history that breaks a law, or where the game raises an error; TooLarge beyond
+    the limits, or without more memory.
     """
     watch.every = EVERY
     if self.threads > 1 and self._split():
@@ -316,11 +315,9 @@ class NativeWalk:
     return self.library.walk_count(self.walker)
 
   def key_bytes(self) -> int:
-    """See `limits.WalkProgress`."""
     return self.library.walk_bytes(self.walker)
 
   def share(self) -> float:
-    """See `limits.WalkProgress`."""
     return self.library.walk_share(self.walker)
 
   def _integers(self, column: int) -> np.ndarray:

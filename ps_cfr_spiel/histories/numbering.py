@@ -11,13 +11,9 @@ MOST = 2**62  # of a key made of two columns
 
 
 def number_rows(*columns: np.ndarray) -> np.ndarray:
-  """Number the distinct rows of columns in lexicographic order.
+  """int32[n]: the number of distinct rows before each row of `columns`, int[n] each, in lexicographic order.
 
-  Args:
-    columns: int[n] each, at least one.
-
-  Returns:
-    int32[n], the number of distinct rows before each row: the inverse of `np.unique`.
+  The inverse of `np.unique`.
   """
   key = _ranks(columns[0])
   for column in columns[1:]:
@@ -61,14 +57,9 @@ def number_by_appearance(numbers: np.ndarray) -> np.ndarray:
 
 
 def first_members(numbers: np.ndarray, count: int = 0) -> np.ndarray:
-  """The first place of each number.
+  """int32[count]: the first place of each number in int[n], not negative; -1 for one that does not occur.
 
-  Args:
-    numbers: int[n], not negative.
-    count: number of numbers, if some of them may not occur.
-
-  Returns:
-    int32[count], an index into `numbers`, or -1 for a number that does not occur.
+  `count` is needed where the last numbers may not occur.
   """
   first = np.full(max(count, int(numbers.max(initial=-1)) + 1), -1, np.int32)
   # Written backwards: the first index stays.

@@ -23,24 +23,17 @@ SOURCES = ("closure", "observer", "none")
 
 @dataclasses.dataclass(frozen=True)
 class PublicPartition:
-  """The public states of a game, P of them, parents before children.
+  """The public states of a game, P of them, parents before children."""
 
-  Attributes:
-    of: int32[N], the public state of each history.
-    parent: int32[P], -1 at the root.
-    player: int32[P], the acting player: 0, 1, `CHANCE` or `TERMINAL`.
-  """
-
-  of: np.ndarray
-  parent: np.ndarray
-  player: np.ndarray
+  of: np.ndarray  #: int32[N], the public state of each history
+  parent: np.ndarray  #: int32[P], -1 at the root
+  player: np.ndarray  #: int32[P], the acting player: 0, 1, `CHANCE` or `TERMINAL`
 
 
 def public_observer(game: pyspiel.Game):
   """The game's public observer: a function from states to the public observations so far.
 
-  Raises:
-    ValueError: the game has no public observer.
+  ValueError if the game has none.
   """
   kind = pyspiel.IIGObservationType(
     perfect_recall=True, public_info=True, private_info=pyspiel.PrivateInfoType.NONE
@@ -67,11 +60,7 @@ def public_partition(
 ) -> PublicPartition:
   """Group histories into public states.
 
-  Args:
-    game: name for messages.
-    histories: of `walk`.
-    choices: for each player `last_choices` of the histories.
-    source: "closure", or "observer" for the public strings in `histories.public`.
+  `source` is "closure", or "observer" for the public strings in `histories.public`.
 
   Raises:
     NoPublicStatesError: an information set has several depths, or a public state several players who move.

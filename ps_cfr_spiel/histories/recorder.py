@@ -16,7 +16,7 @@ import pyspiel
 from ps_cfr_spiel.histories import game_laws
 from ps_cfr_spiel.histories.histories import Histories
 from ps_cfr_spiel.histories.knowledge import strings_of
-from ps_cfr_spiel.histories.limits import Stopped, TooLarge, Watch
+from ps_cfr_spiel.histories.limits import Stopped, TooLarge, WalkProgress, Watch
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
 
 KEY_BYTES = 100  # of a string beside its own: in the table that numbers it, and in a list
@@ -48,7 +48,7 @@ class Start:
   chance: float = 1.0
 
 
-class Recorder:
+class Recorder(WalkProgress):
   """The growing columns of `Histories`, and the laws that each state must keep."""
 
   def __init__(
@@ -81,11 +81,8 @@ class Recorder:
   ) -> Histories:
     """Visit all histories that begin with that of `start`.
 
-    Args:
-      start: the first history.
-      watch: looks at the walk from time to time.
-      pieces: the histories below each history of length `split` that is not over, in order: made elsewhere.
-      split: that length.
+    `pieces`, made elsewhere, are the histories below each history of length `split` that is not over, in
+    order.
     """
     self.start, state, waiting = start, self.game.new_initial_state(), []
     above, move, rank, chance = -1, start.path[-1] if start.path else -1, start.rank, start.chance
@@ -225,11 +222,9 @@ class Recorder:
     self.pruned |= piece.pruned
 
   def key_bytes(self) -> int:
-    """See `limits.WalkProgress`."""
     return sum(table.size for table in (*self.names, self.public_strings, self.legal_sets))
 
   def share(self) -> float:
-    """See `limits.WalkProgress`."""
     # The last history counts 0; its parent counts the children before it; and so on up.
     share, here = 0.0, len(self.parent) - 1
     while self.parent[here] >= 0:

@@ -26,19 +26,12 @@ ENOUGH = 1e6  # a probe ends when its estimate exceeds n this many times: the re
 
 @dataclasses.dataclass(frozen=True)
 class SizeEstimate:
-  """An estimate of the number of histories of a game.
+  """An estimate of the number of histories of a game."""
 
-  Attributes:
-    count: the mean of the probes.
-    probes: their number.
-    cut: whether a probe was ended early; then `count` is a lower bound at best.
-    exceeds: whether the probes refute the hypothesis that there are at most `most` histories.
-  """
-
-  count: float
-  probes: int
-  cut: bool
-  exceeds: bool
+  count: float  #: the mean of the probes
+  probes: int  #: their number
+  cut: bool  #: whether a probe was ended early; then `count` is a lower bound at best
+  exceeds: bool  #: whether the probes refute the hypothesis that there are at most `most` histories
 
 
 def estimate_size(game: pyspiel.Game, most: float) -> SizeEstimate:

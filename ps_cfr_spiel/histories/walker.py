@@ -40,15 +40,9 @@ def walk(
   walk does (see `native_walker`); `observe` and `on_fault` need Python.
 
   Args:
-    game: the game.
-    limits: maximum numbers of histories and bytes; the default ones if None.
-    progress: show a progress bar; see `reports.progress_bar`.
     observe: state -> public observation; kept as `Histories.public`.
     on_fault: called with each fault of a state, instead of a ValueError.
     processes: their number, in C++ that of threads; None: one at first, all cores for what would take long.
-
-  Returns:
-    The histories.
 
   Raises:
     TooLarge: the game exceeds the limits, or surely would.

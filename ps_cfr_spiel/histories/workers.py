@@ -109,7 +109,6 @@ def pieces(
 
 
 def _ask(worker: subprocess.Popen, task: Any) -> Any:
-  """A worker's answer; raises its error."""
   assert worker.stdin and worker.stdout
   try:
     pickle.dump(task, worker.stdin)

@@ -20,23 +20,14 @@ from ps_cfr_spiel.mccfr.targeting import aim
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class AimedRuns:
-  """A game on the device and all that its runs share; the methods are pure JAX, but for `empty`.
+  """A game on the device and all that its runs share; the methods are pure JAX, but for `empty`."""
 
-  Attributes:
-    tree: the histories; a row is one infostate.
-    group: int32[S], cells of the same number are targeted together.
-    delta: [], probability that an iteration is targeted.
-    starts: [P, A, S], cumulative regrets with which runs may begin.
-    start: int32[S], the number of the one with which a run aimed at a cell begins.
-    sampler: static; without a focus.
-  """
-
-  tree: SamplingTree
-  group: jax.Array
-  delta: jax.Array
-  starts: jax.Array
-  start: jax.Array
-  sampler: OutcomeSampling = dataclasses.field(metadata={"static": True})
+  tree: SamplingTree  #: the histories; a row is one infostate
+  group: jax.Array  #: int32[S], cells of the same number are targeted together
+  delta: jax.Array  #: [], probability that an iteration is targeted
+  starts: jax.Array  #: [P, A, S], cumulative regrets with which runs may begin
+  start: jax.Array  #: int32[S], the number of the one with which a run aimed at a cell begins
+  sampler: OutcomeSampling = dataclasses.field(metadata={"static": True})  #: without a focus
 
   def empty(self, seed: int, match: int | None = None) -> SamplingState:
     """The state before `begin`; the matches of a bot have different random numbers."""
@@ -57,15 +48,6 @@ class AimedRuns:
   def average(self, state: SamplingState) -> jax.Array:
     """The average strategies of a run, [A, S]."""
     return regret_matching(state.tables.average.total, self.tree.legal)
-
-  def averages(self, empty: SamplingState, cell: jax.Array, marks: jax.Array) -> jax.Array:
-    """[M, A, S]: the averages of a whole run aimed at a cell, after `marks`, int32[M], iterations."""
-
-    def on(state, mark):
-      state = self.advance(state, cell, mark - state.iteration)
-      return state, self.average(state)
-
-    return jax.lax.scan(on, self.begin(empty, cell), marks)[1]
 
 
 def _keyed(state: SamplingState, number: jax.Array | int) -> SamplingState:

@@ -43,12 +43,7 @@ class HistoryNodes(NamedTuple):
 
 
 def build_sampling_tree(game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
-  """Build the tree of a compiled game's histories, with NumPy arrays in float64.
-
-  Args:
-    game: the game.
-    tree: its public tree, by `build_tree`.
-  """
+  """Build the tree of a compiled game's histories, with NumPy arrays in float64."""
   source = walked_source(tree.names)
   if source is not None:
     return sort_nodes(tree, _walked(tree, source.histories))[0]
@@ -116,7 +111,6 @@ def _legal(tree: PublicTree) -> np.ndarray:
 
 
 def _walked(tree: PublicTree, histories: Histories) -> HistoryNodes:
-  """Every history of a walk; the cells include the types."""
   cells: list[dict[str, int]] = [{} for _ in tree.players]
   for decision, first in zip(tree.names.decisions, first_cells(tree), strict=True):
     cells[decision.player].update(
@@ -135,7 +129,6 @@ def _walked(tree: PublicTree, histories: Histories) -> HistoryNodes:
 
 
 def _public_states(tree: PublicTree, lines: Lines) -> HistoryNodes:
-  """The public states of a form."""
   form, size = lines.form, int(lines.starts[-1])
   cell = np.zeros(size, int)
   cell[[decision.public_state for decision in tree.names.decisions]] = first_cells(tree)
@@ -180,10 +173,8 @@ def _cards(lines: Lines) -> np.ndarray:
 def build_public_sampling_tree(tree: PublicTree) -> SamplingTree:
   """The public moves of a compiled game as a tree to sample from, with NumPy arrays.
 
-  A node is a public state with a decision at or below it, or a leaf of the public tree.
-
-  Raises:
-    ValueError: the game has no public states, a public state of several rows, or moves that are not public.
+  A node is a public state with a decision at or below it, or a leaf of the public tree. ValueError if the
+  game has no public states, a public state of several rows, or moves that are not public.
   """
   labels = tree.names
   wrong = ValueError(

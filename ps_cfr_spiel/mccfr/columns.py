@@ -7,19 +7,11 @@ import jax.numpy as jnp
 def sample_cumulative(
   cumulative: jax.Array, first: jax.Array, count, most: int, uniform: jax.Array
 ) -> jax.Array:
-  """Samples from distributions that stand one after the other in a table, by binary search.
+  """int32[B]: samples, places in a table of distributions that follow each other, by binary search.
 
-  Exact up to the resolution of the uniform numbers, 2^-23 in float32.
-
-  Args:
-    cumulative: cumulative probabilities, ending at 1 for each distribution.
-    first: int32[B], where each distribution begins.
-    count: its length.
-    most: the longest length, known at trace time.
-    uniform: [B] in [0, 1).
-
-  Returns:
-    int32[B], places in the table.
+  Exact up to the resolution of the uniform numbers [B], 2^-23 in float32. The cumulative probabilities of
+  each distribution end at 1; that of a sample begins at int32[B] `first` and has length `count`, at most
+  `most`, which is known at trace time.
   """
   low, high = first, first + count - 1
   for _ in range((most - 1).bit_length()):
@@ -30,14 +22,10 @@ def sample_cumulative(
 
 
 def regret_matching(regrets: jax.Array, count: jax.Array, axis: int = 0) -> jax.Array:
-  """Regret matching (Hart and Mas-Colell 2000) over the first `count` actions: the policies.
+  """Regret matching (Hart and Mas-Colell 2000) over the first `count`, int32[B], actions: the policies.
 
-  sigma(a) = max(R_a, 0) / sum_b max(R_b, 0); uniform where no regret is positive. NaN propagates.
-
-  Args:
-    regrets: [A, B], or [B, A] if `axis` is 1; zero beyond `count`.
-    count: int32[B].
-    axis: that of the actions.
+  sigma(a) = max(R_a, 0) / sum_b max(R_b, 0); uniform where no regret is positive. NaN propagates. Regrets are
+  [A, B], or [B, A] if the actions' `axis` is 1, and zero beyond `count`.
   """
   positive = jnp.maximum(regrets, 0)
   total = positive.sum(1) if axis else row_sum(positive)

@@ -24,30 +24,19 @@ Rule = RM | LCFR  # those that can be sampled; not every sampler takes LCFR
 
 
 class Turn(NamedTuple):
-  """One player's turn in an iteration.
+  """One player's turn in an iteration."""
 
-  Attributes:
-    traverser: int32[], the player whose regrets are updated.
-    iteration: int32[], from 1.
-    random: its random numbers, drawn by `Sampler.draw`.
-  """
-
-  traverser: jax.Array
-  iteration: jax.Array
-  random: Any
+  traverser: jax.Array  #: int32[], the player whose regrets are updated
+  iteration: jax.Array  #: int32[], from 1
+  random: Any  #: its random numbers, drawn by `Sampler.draw`
 
 
 class Turns(NamedTuple):
-  """Some turns of a block of iterations.
+  """Some turns of a block of iterations."""
 
-  Attributes:
-    key: of the block's random numbers.
-    before: int32[], iterations before the block.
-    first, last: int32[], the turns from `first` to `last` - 1, counted within the block.
-  """
-
-  key: jax.Array
-  before: jax.Array
+  key: jax.Array  #: of the block's random numbers
+  before: jax.Array  #: int32[], iterations before the block
+  #: first, last: int32[], the turns from `first` to `last` - 1, counted within the block.
   first: jax.Array
   last: jax.Array
 
@@ -101,17 +90,11 @@ class Sampler(abc.ABC):
 
 
 class SamplingState(NamedTuple):
-  """All that a run remembers.
+  """All that a run remembers."""
 
-  Attributes:
-    iteration: int32[], iterations done.
-    key: uint32[2], of the run's random numbers; it never changes.
-    tables: the sampler's.
-  """
-
-  iteration: jax.Array
-  key: jax.Array
-  tables: Any
+  iteration: jax.Array  #: int32[], iterations done
+  key: jax.Array  #: uint32[2], of the run's random numbers; it never changes
+  tables: Any  #: the sampler's
 
 
 def check_rule(rule: Any, linear: bool = False) -> Any:
@@ -152,18 +135,9 @@ def iterate(
   rule: Rule,
   batch: int = 1,
 ) -> SamplingState:
-  """Runs Monte Carlo CFR for some iterations.
+  """The state after further iterations of Monte Carlo CFR with batches of B = `batch`, inside a trace.
 
-  Args:
-    game: the sampler's game, on the device.
-    state: from `init` or an earlier call.
-    iterations: number of further iterations.
-    sampler: the way to sample the game and to learn from it.
-    rule: regret matching, or regret matching plus; `gamma` is that of the average.
-    batch: B.
-
-  Returns:
-    The state `iterations` later.
+  `rule` is regret matching, or regret matching plus; its `gamma` is that of the average.
   """
   length, players = sampler.block(game, batch), sampler.players(game)
   end = state.iteration + iterations

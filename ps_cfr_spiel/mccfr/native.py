@@ -9,12 +9,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from ps_cfr_spiel.cfr import RM
 from ps_cfr_spiel.mccfr.loop import Turns
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
-from ps_cfr_spiel.native import Library, handler
+from ps_cfr_spiel.native import Library, call
 
 LIBRARY = Library(Path(__file__).with_name("_sample.abi3.so"), ("Turns",))
 why_unavailable = LIBRARY.why_unavailable
@@ -30,22 +29,12 @@ def sample_turns(
 ) -> list[jax.Array]:
   """The tables after some turns of a block; pure JAX.
 
-  Args:
-    tree: on the device.
-    tables: the regrets and the excess of the average, [A, S], and the learned baseline.
-    turns: the turns; their random numbers are `jax.random.uniform`'s, [turns, draws, B].
-    rule: see `loop.iterate`.
-    batch: B.
-    options: numbers, by name: of the sampler and its baseline, as `sample.cc` takes them.
+  `tables` are the regrets and the excess of the average, [A, S], and the learned baseline. Random numbers are
+  `jax.random.uniform`'s, [turns, draws, B]; `options` are numbers of the sampler and its baseline, by name,
+  as `sample.cc` takes them.
   """
-  dtype = tables[0].dtype
   given = *_arrays(tree), jax.random.key_data(turns.key), jnp.stack([turns.before, turns.first, turns.last])
-  call = jax.ffi.ffi_call(
-    handler("Turns", dtype),
-    [jax.ShapeDtypeStruct(x.shape, dtype) for x in tables],
-    vmap_method="sequential",
-    input_output_aliases={len(given) + k: k for k in range(len(tables))},
-  )
+  changed = {len(given) + k: k for k in range(len(tables))}
   sizes = {
     "players": tree.players,
     "depth": tree.depth,
@@ -53,8 +42,7 @@ def sample_turns(
     "batch": batch,
   }
   numbers = {**sizes, **options, "floor": rule.floor, "gamma": float(rule.gamma)}
-  typed = {k: np.float64(x) if isinstance(x, float) else np.int64(x) for k, x in numbers.items()}
-  return list(call(*given, *tables, **typed))
+  return call("Turns", tables[0].dtype, (*given, *tables), tables, "sequential", numbers, changed)
 
 
 def _arrays(tree: SamplingTree) -> tuple[Any, ...]:

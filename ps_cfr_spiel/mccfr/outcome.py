@@ -30,29 +30,23 @@ from ps_cfr_spiel.mccfr.targeting import Focus, bias, mixture_chooser
 
 
 class HistoryStep(NamedTuple):
-  """The nodes of the trajectories at one depth, and their next moves.
+  """The nodes of the trajectories at one depth, and their next moves."""
 
-  Attributes:
-    actor, first, count: int32[B], of the node; see `SamplingTree`.
-    child: int32[B], the next node; the same node at the end.
-    action: int32[B], number of the move.
-    cell: int32[B], the acting infostate's, anything where no player acts; unset at depths without decisions.
-    policy: [A, B], current policy; unset there too.
-    chosen: [B], probability xi with which the move was sampled; 1 where no player acts. Without a focus
-      chance does not count, and it is unset where only chance acts.
-    weight: [B], 1 / xi_i of the traverser's moves before; with a focus P_-i / P_xi of all moves before.
-    luck: [B], probability of chance's move over xi, 1 where it is not chance's; unset without a focus.
-  """
-
+  #: actor, first, count: int32[B], of the node; see `SamplingTree`.
   actor: jax.Array
   first: jax.Array
   count: jax.Array
-  child: jax.Array
-  action: Any
+  child: jax.Array  #: int32[B], the next node; the same node at the end
+  action: Any  #: int32[B], number of the move
+  #: int32[B], the acting infostate's, anything where no player acts; unset at depths without decisions.
   cell: Any
-  policy: Any
+  policy: Any  #: [A, B], current policy; unset there too
+  #: [B], probability xi with which the move was sampled; 1 where no player acts. Without a focus chance does
+  #: not count, and it is unset where only chance acts.
   chosen: Any
+  #: [B], 1 / xi_i of the traverser's moves before; with a focus P_-i / P_xi of all moves before.
   weight: jax.Array
+  #: [B], probability of chance's move over xi, 1 where it is not chance's; unset without a focus.
   luck: Any = None
 
 
@@ -65,20 +59,11 @@ def descend(
   choose: Callable[[int, jax.Array, jax.Array], jax.Array],
   focus: Focus | None = None,
 ) -> tuple[list[HistoryStep], jax.Array]:
-  """Follows trajectories from the root to the end.
+  """Follows trajectories from the root to the end: the steps, and the last nodes int32[B].
 
-  Args:
-    tree: the histories.
-    regrets: [A, S].
-    types: of the trajectories.
-    traverser: int32[], the player who explores: xi = exploration / count + (1 - exploration) policy.
-    exploration: in [0, 1].
-    choose: (depth, nodes int32[B], xi [A, B]) -> the next nodes; xi is empty where no player acts. With a
-      focus chance's moves have their xi too.
-    focus: the target of the trajectories, or None.
-
-  Returns:
-    The steps, and the last nodes int32[B].
+  The `traverser`, int32[], explores: xi = exploration / count + (1 - exploration) policy, by `regrets`, [A,
+  S]. `choose` makes the next nodes of (depth, nodes int32[B], xi [A, B]); xi is empty where no player acts.
+  With a focus chance's moves have their xi too.
   """
   node = roots(len(types[0]))
   weight = jnp.ones(node.shape, regrets.dtype)
@@ -127,13 +112,6 @@ def chooser(
   return choose
 
 
-def baseline_size(tree: SamplingTree, baseline: Baseline) -> int:
-  """Entries of a learned baseline: A * S for the decisions and N for the nodes after chance moves."""
-  if baseline.oracle:
-    return 0
-  return baseline.decisions * tree.actions * tree.cells + baseline.outcomes * len(tree.actor)
-
-
 def ascend(
   tree: SamplingTree,
   steps: list[HistoryStep],
@@ -150,17 +128,9 @@ def ascend(
   and at chance nodes v~(h) = sum_a chance(a) b(a) + luck (v~(hs) - b(s)), luck = chance(s) / xi(h, s) being 1
   without a focus.
 
-  Args:
-    tree: the histories.
-    steps: of `descend`.
-    end: int32[B], the last nodes.
-    types: of the trajectories.
-    traverser: int32[], the player to update.
-    baseline: the kind of baseline.
-    known: its values: the learned table, or those of `oracle_values`, [N] or [B, N].
-
-  Returns:
-    The updates; n = m' B with m' the depths with decisions.
+  `end`, int32[B], are the last nodes, `known` the baseline's values: the learned table, or those of an
+  oracle, [N] or [B, N]. Returns updates of n = m' B, m' the depths with decisions, for the `traverser`,
+  int32[].
   """
   values = tree.end_utility(end, types, traverser)
   # The first entry of each trajectory's own values, if an oracle has some for each.
@@ -197,12 +167,7 @@ def ascend(
 
 
 def _chance_mean(
-  tree: SamplingTree,
-  step: HistoryStep,
-  outcomes: int,
-  types: Types,
-  guesses: jax.Array,
-  offset: jax.Array,
+  tree: SamplingTree, step: HistoryStep, outcomes: int, types: Types, guesses: jax.Array, offset: jax.Array
 ) -> jax.Array:
   """Mean over chance's moves of the baseline, whose entries for the nodes begin at int32[B] `offset`: [B]."""
   number = jax.lax.broadcasted_iota(jnp.int32, (outcomes, len(offset)), 0)
@@ -233,17 +198,12 @@ def _lesson(tree: SamplingTree, entries: jax.Array, targets: jax.Array, visited:
 
 @dataclasses.dataclass(frozen=True)
 class OutcomeSampling(TreeSampler):
-  """Samples single trajectories; with another baseline than zero this is VR-MCCFR.
+  """Samples single trajectories; with another baseline than zero this is VR-MCCFR."""
 
-  Attributes:
-    baseline: of the moves not taken.
-    exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
-    focus: the target of the trajectories, or None. It holds arrays: a sampler with a focus is made within
-      a jitted function, from one without.
-  """
-
-  baseline: Baseline
-  exploration: float = 0.6
+  baseline: Baseline  #: of the moves not taken
+  exploration: float = 0.6  #: share of uniform play in the traverser's sampling policy, in (0, 1]
+  #: the target of the trajectories, or None. It holds arrays: a sampler with a focus is made within a jitted
+  #: function, from one without.
   focus: Focus | None = None
 
   @property
@@ -251,7 +211,10 @@ class OutcomeSampling(TreeSampler):
     return isinstance(self.baseline, ZeroBaseline) and self.focus is None
 
   def entries(self, tree: SamplingTree) -> int:
-    return baseline_size(tree, self.baseline)
+    """A * S for the decisions, and N for the nodes after chance moves."""
+    if self.baseline.oracle:
+      return 0
+    return self.baseline.decisions * tree.actions * tree.cells + self.baseline.outcomes * len(tree.actor)
 
   def native(self):
     """Not of samplers derived from this, nor with an oracle or a target."""

@@ -27,15 +27,9 @@ def sum_children(tree: SamplingTree, d: int, below: jax.Array) -> jax.Array:
 
 
 def sweep_up(tree: SamplingTree, step, at_end: jax.Array) -> jax.Array:
-  """Runs a recursion from the last depth to the first.
+  """[N, ...]: a recursion from the last depth to the first, to each of whose results `at_end` is added.
 
-  Args:
-    tree: the nodes.
-    step: (d, slice of the nodes of depth d + 1, results there) -> results at depth d.
-    at_end: [N, ...], added to it.
-
-  Returns:
-    [N, ...].
+  `step` makes results at depth d of d, the slice of the nodes of depth d + 1, and results there.
   """
   last = tree.depths[-1]
   found = [at_end[last.start : last.stop]]
@@ -72,15 +66,6 @@ def move_policy(tree: SamplingTree, strategy: jax.Array, types: Types) -> jax.Ar
 
 
 def history_values(tree: SamplingTree, policy: jax.Array, types: Types) -> jax.Array:
-  """Expected utility to player 0 of every history.
-
-  Args:
-    tree: the histories.
-    policy: [N] of `move_policy`.
-    types: int32[] each player's type; see `Types`.
-
-  Returns:
-    [N].
-  """
+  """[N]: the expected utility of every history to player 0; `policy`, [N], is of `move_policy`."""
   utility = tree.end_utility(jnp.arange(len(tree.actor)), types)
   return sweep_up(tree, lambda d, s, below: sum_children(tree, d, policy[s] * below), utility)

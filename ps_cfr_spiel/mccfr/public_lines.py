@@ -28,16 +28,9 @@ from ps_cfr_spiel.mccfr.tables import TreeSampler, Updates, join, nothing
 
 
 def leaf_values(ends: Ends, leaf: jax.Array, traverser: jax.Array, reach: jax.Array) -> jax.Array:
-  """Counterfactual values of leaves to the traverser.
+  """[H, B]: counterfactual values of leaves int32[B] to the traverser, int32[]; zero beyond its types.
 
-  Args:
-    ends: of the tree.
-    leaf: int32[B].
-    traverser: int32[].
-    reach: [H, B] of the opponent's types; H is the larger number of types of the two players.
-
-  Returns:
-    [H, B], zero beyond the traverser's types.
+  `reach`, [H, B], is of the opponent's types; H is the larger number of types of the two players.
   """
   most = len(reach)
 
@@ -53,30 +46,21 @@ def leaf_values(ends: Ends, leaf: jax.Array, traverser: jax.Array, reach: jax.Ar
 
 
 class LineStep(NamedTuple):
-  """The nodes of the trajectories at one depth, and their next moves; K is the most moves at this depth.
+  """The nodes of the trajectories at one depth, and their next moves; K is the most moves at this depth."""
 
-  Attributes:
-    actor, first, count, child: int32[B]; see `outcome.HistoryStep`.
-    factor: [K, H, B], the factor of a move's values: the policy for the traverser's, else 1.
-    after: [K, B], the opponent's reach after each move, summed over types.
-    cells: int32[H, B], of the acting player's types; unset at depths without decisions, as are the next two.
-    exist: bool[H, B], whether the acting player has these types.
-    policy: [A, H, B], of the acting player.
-    reach: [H, B], of the opponent's types.
-    weight: [B], 1 / xi of all moves before.
-  """
-
+  #: actor, first, count, child: int32[B]; see `outcome.HistoryStep`.
   actor: jax.Array
   first: jax.Array
   count: jax.Array
   child: jax.Array
-  factor: jax.Array
-  after: jax.Array
+  factor: jax.Array  #: [K, H, B], the factor of a move's values: the policy for the traverser's, else 1
+  after: jax.Array  #: [K, B], the opponent's reach after each move, summed over types
+  #: int32[H, B], of the acting player's types; unset at depths without decisions, as are the next two.
   cells: Any
-  exist: Any
-  policy: Any
-  reach: jax.Array
-  weight: jax.Array
+  exist: Any  #: bool[H, B], whether the acting player has these types
+  policy: Any  #: [A, H, B], of the acting player
+  reach: jax.Array  #: [H, B], of the opponent's types
+  weight: jax.Array  #: [B], 1 / xi of all moves before
 
 
 def most_types(tree: SamplingTree) -> int:
@@ -99,17 +83,10 @@ def descend(
   batch: int,
   choose: Callable[[int, jax.Array], jax.Array],
 ) -> tuple[list[LineStep], jax.Array, jax.Array]:
-  """Follows trajectories from the root to the end.
+  """Follows trajectories from the root to the end under the strategies of `regrets`, [A, S].
 
-  Args:
-    tree: of `build_public_sampling_tree`.
-    regrets: [A, S].
-    traverser: int32[].
-    batch: B.
-    choose: (depth, nodes int32[B]) -> the next nodes, sampled uniformly.
-
-  Returns:
-    The steps; the last nodes int32[B], and the opponent's reach [H, B] there.
+  `choose` samples the next nodes of (depth, nodes int32[B]) uniformly. Returns the steps; the last nodes
+  int32[B], and the opponent's reach [H, B] there.
   """
   assert tree.ends is not None
   sizes = jnp.array([player.types for player in tree.ends.public.players])
@@ -167,13 +144,8 @@ def ascend(
 ) -> Updates:
   """Estimates along trajectories, from the end up; the formula stands at the top of this file.
 
-  Args:
-    tree: of `build_public_sampling_tree`.
-    steps: of `descend`.
-    values: [H, B], of the last nodes.
-    traverser: int32[], the player to update.
-    baseline: the kind of baseline.
-    known: its values: the learned table, or of an oracle the exact values [N, H].
+  `values`, [H, B], are of the last nodes, `known` the baseline's: the learned table, or of an oracle the
+  exact values [N, H].
   """
   types, (batch,), nodes = most_types(tree), steps[0].actor.shape, len(tree.actor)
   begin = 0 if baseline.oracle else traverser * nodes
@@ -224,17 +196,11 @@ def _update(step: LineStep, moves: jax.Array, mean: jax.Array, traverser: jax.Ar
 
 
 class Exact(NamedTuple):
-  """Full pass over the public moves, for one traverser; an entry for each node, [N, H].
+  """Full pass over the public moves, for one traverser; an entry for each node, [N, H]."""
 
-  Attributes:
-    factor: the factor of the values of the move to the node.
-    reach: of the opponent's types.
-    values: counterfactual, of the traverser's types.
-  """
-
-  factor: jax.Array
-  reach: jax.Array
-  values: jax.Array
+  factor: jax.Array  #: the factor of the values of the move to the node
+  reach: jax.Array  #: of the opponent's types
+  values: jax.Array  #: counterfactual, of the traverser's types
 
 
 def exact_values(tree: SamplingTree, regrets: jax.Array, traverser: jax.Array) -> Exact:
@@ -260,13 +226,9 @@ def exact_values(tree: SamplingTree, regrets: jax.Array, traverser: jax.Array) -
 
 @dataclasses.dataclass(frozen=True)
 class PublicSampling(TreeSampler):
-  """Samples lines of public moves, uniformly.
+  """Samples lines of public moves, uniformly."""
 
-  Attributes:
-    baseline: of the moves not taken.
-  """
-
-  baseline: Baseline
+  baseline: Baseline  #: of the moves not taken
 
   def sampling_tree(self, game, tree):
     """The public moves; ValueError if the game has others."""

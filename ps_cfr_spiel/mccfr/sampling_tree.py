@@ -28,20 +28,14 @@ Types = tuple[jax.Array, jax.Array]  # int32[B], each player's type; zeros in tr
 
 
 class Depth(NamedTuple):
-  """The nodes of one depth: `start` to `stop` - 1.
-
-  Attributes:
-    start, stop: the range.
-    actors: which players, and whether `CHANCE_NODE` and `TERMINAL_NODE`, there are, ascending.
-    outcomes: most children of a chance node here.
-    width: most children of any node here.
-  """
+  """The nodes of one depth: `start` to `stop` - 1."""
 
   start: int
   stop: int
+  #: which players, and whether `CHANCE_NODE` and `TERMINAL_NODE`, there are, ascending.
   actors: tuple[int, ...]
-  outcomes: int
-  width: int
+  outcomes: int  #: most children of a chance node here
+  width: int  #: most children of any node here
 
   @property
   def decides(self) -> bool:
@@ -50,38 +44,25 @@ class Depth(NamedTuple):
 
 
 class PublicCards(NamedTuple):
-  """The cards that come after the deal.
+  """The cards that come after the deal."""
 
-  Attributes:
-    came: int32[N], the card that leads to each node; -1 where none does.
-    held: (int32[H0, 2], int32[H1, 2]), the cards that types hold.
-  """
-
-  came: jax.Array
-  held: Types
+  came: jax.Array  #: int32[N], the card that leads to each node; -1 where none does
+  held: Types  #: (int32[H0, 2], int32[H1, 2]), the cards that types hold
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Deal:
-  """The types of a Bayesian form: dealt before the first node, and compared at the end.
+  """The types of a Bayesian form: dealt before the first node, and compared at the end."""
 
-  Attributes:
-    first: [H0] cumulative probabilities of player 0's type.
-    second: [H0 * H1] cumulative probabilities of player 1's type, for each of player 0's.
-    strength: (int32[R, H0], int32[R, H1]) when all cards are out, in the R ways in which they may come; the
-      larger wins the stake.
-    stake: [N] of each node; 0 before the end.
-    runout: int32[N], in which of the R ways the cards have come; 0 before the last.
-    cards: the public cards; None where none are to come.
-  """
-
-  first: jax.Array
-  second: jax.Array
+  first: jax.Array  #: [H0] cumulative probabilities of player 0's type
+  second: jax.Array  #: [H0 * H1] cumulative probabilities of player 1's type, for each of player 0's
+  #: (int32[R, H0], int32[R, H1]) when all cards are out, in the R ways in which they may come; the larger
+  #: wins the stake.
   strength: Types
-  stake: jax.Array
-  runout: jax.Array
-  cards: PublicCards | None
+  stake: jax.Array  #: [N] of each node; 0 before the end
+  runout: jax.Array  #: int32[N], in which of the R ways the cards have come; 0 before the last
+  cards: PublicCards | None  #: the public cards; None where none are to come
 
   def sample(self, uniforms: jax.Array) -> Types:
     """Types from uniform numbers [2, B]."""
@@ -95,55 +76,37 @@ class Deal:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Ends:
-  """The values of the ends of a tree of public moves, to vectors of types.
+  """The values of the ends of a tree of public moves, to vectors of types."""
 
-  Attributes:
-    public: the public tree, for its leaf evaluator.
-    leaf: int32[N], the leaf's number, counted through all parts; 0 before the end.
-  """
-
-  public: PublicTree
-  leaf: jax.Array
+  public: PublicTree  #: the public tree, for its leaf evaluator
+  leaf: jax.Array  #: int32[N], the leaf's number, counted through all parts; 0 before the end
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class SamplingTree:
-  """A game as N nodes sorted by depth, siblings next to each other.
+  """A game as N nodes sorted by depth, siblings next to each other."""
 
-  Attributes:
-    actor: int32[N], the player who acts, `CHANCE_NODE` or `TERMINAL_NODE`.
-    first: int32[N], the first child; 0 at the end.
-    count: int32[N], number of children.
-    parent: int32[N], -1 at the root.
-    cell: int32[N], the infostate of the acting player's type 0, to which the type is added (`cell_at`); 0
-      where no player acts.
-    chance: [N], probability of the chance move that leads here, for public cards if no player holds the card
-      (`chance_of`); 1 after other moves.
-    cumulative: [N], sum of `chance` over the siblings up to here.
-    utility: [N] to player 0, or in a general-sum game [players, N] to each; 0 before the end.
-    legal: int32[S], number of actions of each cell.
-    deal: the types, or None where all chance is among the nodes.
-    ends: of a tree of public moves (`public_lines`), else None; `utility` is then unused.
-    sets: int32[infostates], the cell of each infostate under an abstraction (`abstracted`), else None: the
-      infostates are the cells.
-    depths: static; depth 0 is the root's.
-    shapes: static; `PlayerTree.block_shapes` of each player.
-  """
-
-  actor: jax.Array
-  first: jax.Array
-  count: jax.Array
-  parent: jax.Array
+  actor: jax.Array  #: int32[N], the player who acts, `CHANCE_NODE` or `TERMINAL_NODE`
+  first: jax.Array  #: int32[N], the first child; 0 at the end
+  count: jax.Array  #: int32[N], number of children
+  parent: jax.Array  #: int32[N], -1 at the root
+  #: int32[N], the infostate of the acting player's type 0, to which the type is added (`cell_at`); 0 where no
+  #: player acts.
   cell: jax.Array
+  #: [N], probability of the chance move that leads here, for public cards if no player holds the card
+  #: (`chance_of`); 1 after other moves.
   chance: jax.Array
-  cumulative: jax.Array
-  utility: jax.Array
-  legal: jax.Array
-  deal: Deal | None
-  ends: Ends | None
+  cumulative: jax.Array  #: [N], sum of `chance` over the siblings up to here
+  utility: jax.Array  #: [N] to player 0, or in a general-sum game [players, N] to each; 0 before the end
+  legal: jax.Array  #: int32[S], number of actions of each cell
+  deal: Deal | None  #: the types, or None where all chance is among the nodes
+  ends: Ends | None  #: of a tree of public moves (`public_lines`), else None; `utility` is then unused
+  #: int32[infostates], the cell of each infostate under an abstraction (`abstracted`), else None: the
+  #: infostates are the cells.
   sets: jax.Array | None
-  depths: tuple[Depth, ...] = dataclasses.field(metadata={"static": True})
+  depths: tuple[Depth, ...] = dataclasses.field(metadata={"static": True})  #: depth 0 is the root's
+  #: `PlayerTree.block_shapes` of each player.
   shapes: tuple[tuple[tuple[int, int, int], ...], ...] = dataclasses.field(metadata={"static": True})
 
   @property
@@ -242,9 +205,7 @@ class SamplingTree:
 def abstracted(tree: SamplingTree, sets: np.ndarray) -> SamplingTree:
   """A tree of host arrays whose tables have a cell for each set of infostates.
 
-  Args:
-    tree: without an abstraction.
-    sets: int[infostates], the set of each, from 0 without gaps; members have the same number of actions.
+  `sets`, int[infostates], has the set of each, from 0 without gaps; members have the same number of actions.
   """
   legal = np.zeros(int(sets.max()) + 1, np.int32)
   legal[sets] = tree.legal

@@ -25,38 +25,25 @@ STEP = 8  # numbers that a trajectory keeps of a step, beside those of the actio
 
 
 class Tables(NamedTuple):
-  """The tables of a run.
+  """The tables of a run."""
 
-  Attributes:
-    regrets: [A, S], cumulative.
-    average: [A, S], the sum of strategies.
-    learned: the learned baseline; empty for others.
-  """
-
-  regrets: jax.Array
-  average: averages.Sum
-  learned: jax.Array
+  regrets: jax.Array  #: [A, S], cumulative
+  average: averages.Sum  #: [A, S], the sum of strategies
+  learned: jax.Array  #: the learned baseline; empty for others
 
 
 class Updates(NamedTuple):
-  """The increments of a batch of trajectories.
+  """The increments of a batch of trajectories."""
 
-  Attributes:
-    cells: int32[n], cells of the tables; a cell may come several times, and padding entries are zero.
-    regrets: [A, n], sampled counterfactual values of the traverser's actions, less their mean under the
-      current policy: added to the cell's regrets.
-    averages: [A, n], added to the cell's sum of strategies.
-    entries: int32[m], entries of the learned baseline.
-    targets: [m], the value that was sampled there.
-    visits: [m], 1 if the entry was visited, 0 if not.
-  """
-
+  #: int32[n], cells of the tables; a cell may come several times, and padding entries are zero.
   cells: jax.Array
+  #: [A, n], sampled counterfactual values of the traverser's actions, less their mean under the current
+  #: policy: added to the cell's regrets.
   regrets: jax.Array
-  averages: jax.Array
-  entries: jax.Array
-  targets: jax.Array
-  visits: jax.Array
+  averages: jax.Array  #: [A, n], added to the cell's sum of strategies
+  entries: jax.Array  #: int32[m], entries of the learned baseline
+  targets: jax.Array  #: [m], the value that was sampled there
+  visits: jax.Array  #: [m], 1 if the entry was visited, 0 if not
 
 
 def nothing(actions: int, dtype) -> Updates:
@@ -124,7 +111,6 @@ class TreeSampler(Sampler):
     """Samples B trajectories under one strategy profile; pure JAX.
 
     Args:
-      tree: on the device.
       regrets: [A, S], cumulative; the current strategies follow from them by `columns.regret_matching`.
       learned: [entries], the table of a learned baseline.
       traverser: int32[], whose regrets are estimated.
@@ -174,7 +160,6 @@ class TreeSampler(Sampler):
 
 
 def _learn(learned: jax.Array, updates: Updates, decay: float, batch: int) -> jax.Array:
-  """A learned baseline after a batch."""
   if not len(learned):
     return learned
   entries = updates.entries
@@ -195,14 +180,7 @@ def strategies(tree: SamplingTree, weights: jax.Array) -> list[Blocks]:
 
 
 def memory_needs(tree: SamplingTree, sampler: TreeSampler, batch: int, dtype: str) -> dict[str, int]:
-  """Estimated bytes of a run, by purpose.
-
-  Args:
-    tree: of the sampler.
-    sampler: see `loop.iterate`.
-    batch: trajectories for one update.
-    dtype: of the run.
-  """
+  """Estimated bytes of a run, by purpose."""
   table, entries, size = tree.actions * tree.cells, sampler.entries(tree), np.dtype(dtype).itemsize
   if sampler.native() is not None and not why_unavailable():
     trajectories = table + 2 * entries  # their sums

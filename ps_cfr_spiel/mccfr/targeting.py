@@ -23,40 +23,25 @@ from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, Depth, 
 
 
 class Focus(NamedTuple):
-  """The target of trajectories.
+  """The target of trajectories."""
 
-  Attributes:
-    leads: bool[N], whether a node is a history of the target, or on the way to one. Nodes behind the target
-      do not lead there.
-    delta: [], probability that an iteration is targeted, in [0, 1).
-  """
-
+  #: bool[N], whether a node is a history of the target, or on the way to one. Nodes behind the target do not
+  #: lead there.
   leads: jax.Array
-  delta: jax.Array
+  delta: jax.Array  #: [], probability that an iteration is targeted, in [0, 1)
 
 
 class Moves(NamedTuple):
-  """The next moves of trajectories at one depth; K is the most moves there, of players or chance.
+  """The next moves of trajectories at one depth; K is the most moves there, of players or chance."""
 
-  Attributes:
-    plain: [K, B], probabilities of an iteration without a target; zeros where the trajectory has ended.
-    aimed: [K, B], those of a targeted one.
-    mixed: [K, B], xi of the mixture.
-  """
-
+  #: [K, B], probabilities of an iteration without a target; zeros where the trajectory has ended.
   plain: jax.Array
-  aimed: jax.Array
-  mixed: jax.Array
+  aimed: jax.Array  #: [K, B], those of a targeted one
+  mixed: jax.Array  #: [K, B], xi of the mixture
 
 
 def aim(tree: SamplingTree, target: jax.Array, delta: jax.Array) -> Focus:
-  """The focus on a set of histories.
-
-  Args:
-    tree: the histories, without a deal: types would have to be aimed at too.
-    target: bool[N].
-    delta: [].
-  """
+  """The focus on a set of histories, bool[N], without a deal: types would have to be aimed at too."""
   assert tree.deal is None
   member = target.astype(delta.dtype)
   through = sweep_up(tree, lambda d, _, below: sum_children(tree, d, below), member)
@@ -68,18 +53,12 @@ def aim(tree: SamplingTree, target: jax.Array, delta: jax.Array) -> Focus:
 def bias(
   tree: SamplingTree, focus: Focus, depth: Depth, node: jax.Array, xi: jax.Array, share: jax.Array
 ) -> Moves:
-  """Aims the moves at one depth.
+  """Aims the moves at one depth, at nodes int32[B].
 
   A targeted iteration goes on as any other where no move leads to the target (behind it or beside it), and
   where those that lead there are never played: such a trajectory would teach nothing, as its weight is 0.
-
-  Args:
-    tree: the histories.
-    focus: the target.
-    depth: of the nodes.
-    node: int32[B].
-    xi: [A, B], how the acting player samples without a target; empty where only chance acts.
-    share: [B], see the top of this file.
+  `xi`, [A, B], is how the acting player samples without a target, empty where only chance acts; `share`, [B],
+  is that at the top of this file.
   """
   first, count, actor = tree.first[node], tree.count[node], tree.actor[node]
   most = max(len(xi), depth.outcomes)

@@ -21,20 +21,13 @@ from ps_cfr_spiel.mccfr.tables import TreeSampler
 def sampled_variance(
   tree: SamplingTree, factor: jax.Array, xi: jax.Array, values: jax.Array, baseline: jax.Array
 ) -> jax.Array:
-  """Variance of the bootstrapped values (Schmid 2021, eqs. 17.16-17.17), given that a node is reached.
+  """[N, ...]: variance of bootstrapped values (Schmid 2021, eqs. 17.16-17.17) of nodes that are reached.
 
   With the estimate at h  v~(h) = sum_a f_a b_a + f_s / xi_s (v~(hs) - b_s)  for the sampled move s,
     Var v~(h) = sum_a xi_a [(f_a / xi_a)^2 Var v~(ha) + (sum_b f_b b_b + f_a / xi_a (v(ha) - b_a) - v(h))^2].
 
-  Args:
-    tree: the nodes.
-    factor: [N, ...] f, the factor of a move's value: its probability under the policy.
-    xi: [N] probability with which the move is sampled.
-    values: [N, ...] exact values v.
-    baseline: [N, ...] b.
-
-  Returns:
-    [N, ...].
+  `factor`, f, is a move's probability under the policy, `xi`, [N], that with which it is sampled, `values`
+  the exact v, and `baseline` b: [N, ...] each.
   """
   xi = jnp.expand_dims(xi, tuple(range(1, values.ndim)))
 
@@ -56,14 +49,7 @@ DEALS = 64  # deals that a variance is averaged over where types are dealt
 def variance(tree: SamplingTree, sampler: TreeSampler, regrets: jax.Array, learned: jax.Array) -> jax.Array:
   """The mean variance of counterfactual values under the current strategies and baseline: [].
 
-  Args:
-    tree: the sampler's.
-    sampler: outcome sampling of some kind.
-    regrets: [A, S].
-    learned: the learned baseline.
-
-  Raises:
-    ValueError: the variance of this sampler is not computed.
+  `regrets` are [A, S]. ValueError if the variance of this sampler is not computed.
   """
   check_variance(sampler)
   if isinstance(sampler, PublicSampling):
@@ -105,19 +91,7 @@ def history_variance(
   types: Types,
   traverser: int | jax.Array,
 ) -> tuple[jax.Array, jax.Array]:
-  """Variance for one deal and one traverser.
-
-  Args:
-    tree: the histories.
-    sampler: outcome sampling of some kind.
-    regrets: [A, S].
-    learned: the learned baseline.
-    types: int32[] each player's.
-    traverser: 0 or 1.
-
-  Returns:
-    [], the mean of `variance`; [N], Var v~(h) of each history.
-  """
+  """[], the mean of `variance` for one deal, int32[] types, and traverser; [N], Var v~(h) of histories."""
   parent, actor = parents(tree)
   policy = move_policy(tree, regret_matching(regrets, tree.legal), types)
   values = history_values(tree, policy, types)

@@ -3,4 +3,4 @@
 May use: the ground. A library's sources and its callers stand together, in `tree/` and in `games/cheat/`.
 """
 
-from ps_cfr_spiel.native.library import Library, handler
+from ps_cfr_spiel.native.library import Library, call, handler

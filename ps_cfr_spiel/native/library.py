@@ -8,6 +8,7 @@ import ctypes
 import dataclasses
 import functools
 import logging
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +23,34 @@ def handler(name: str, dtype: Any) -> str:
   return name + BITS[np.dtype(dtype).name]
 
 
+def call(
+  name: str,
+  dtype: Any,
+  given: Sequence[Any],
+  results: Sequence[Any],
+  vmap_method: str,
+  numbers: Mapping[str, float] | None = None,
+  changed: dict[int, int] | None = None,
+) -> list[Any]:
+  """Call a library's handler in a trace: arrays of the shapes and dtypes of `results`.
+
+  Numbers go to the handler by name, in 64 bits. `changed` has the number among `given` of each array whose
+  memory a result takes over, if XLA allows, and the number of that result.
+  """
+  shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in results]
+  function = jax.ffi.ffi_call(
+    handler(name, dtype), shapes, vmap_method=vmap_method, input_output_aliases=changed
+  )
+  typed = {key: np.float64(x) if isinstance(x, float) else np.int64(x) for key, x in (numbers or {}).items()}
+  return list(function(*given, **typed))
+
+
 @dataclasses.dataclass(frozen=True)
 class Library:
-  """A native library, custom calls of XLA on a CPU.
+  """A native library, custom calls of XLA on a CPU."""
 
-  Attributes:
-    path: the file.
-    handlers: names of its functions, each of which exists for every dtype of `BITS`.
-  """
-
-  path: Path
-  handlers: tuple[str, ...]
+  path: Path  #: the file
+  handlers: tuple[str, ...]  #: names of its functions, each of which exists for every dtype of `BITS`
 
   def why_unavailable(self) -> str:
     """The reason why the library cannot be used here, "" if it can."""

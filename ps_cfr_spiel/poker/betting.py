@@ -27,17 +27,12 @@ MAX_PUBLIC_STATES = 200_000
 
 
 class Size(NamedTuple):
-  """The size of a bet or raise.
+  """The size of a bet or raise."""
 
-  Attributes:
-    amount: Fraction of the pot after calling, or multiple of the bet that it answers, or infinity.
-    capped: True: all-in where the stack is less than that; False: left out there.
-    times: Whether it is such a multiple, which is left out where there is no bet.
-  """
-
+  #: Fraction of the pot after calling, or multiple of the bet that it answers, or infinity.
   amount: Fraction | float
-  capped: bool
-  times: bool = False
+  capped: bool  #: True: all-in where the stack is less than that; False: left out there
+  times: bool = False  #: Whether it is such a multiple, which is left out where there is no bet
 
 
 ALL_IN = Size(math.inf, True)
@@ -45,16 +40,12 @@ LINES = "lines"  # begins a text of lines
 
 
 class DrawnLines(NamedTuple):
-  """A betting tree drawn line by line, in place of sizes.
+  """A betting tree drawn line by line, in place of sizes."""
 
-  Attributes:
-    after: For the chips that each action so far has left its player with in the pot, (0, 50, 150), those of
-      the bets and raises that may follow, by action. Both count from the root, without its pot.
-    streets: Their number.
-  """
-
+  #: For the chips that each action so far has left its player with in the pot, (0, 50, 150), those of the
+  #: bets and raises that may follow, by action. Both count from the root, without its pot.
   after: Mapping[tuple[int, ...], Mapping[int, int]]
-  streets: int
+  streets: int  #: Their number
 
 
 Bets = tuple[dict[int, Size], ...]  # action -> size at the first bet, the second, ..., all later ones
@@ -71,41 +62,27 @@ _ONE_STREET = "; '/' is for boards with cards to come"
 
 
 class BettingState(NamedTuple):
-  """The public information after some bets.
+  """The public information after some bets."""
 
-  Attributes:
-    parent: Index of the public state before the last action, -1 at the root.
-    action: The action that led here, `ANY_CARD` after a card, -1 at the root.
-    label: That action in words ("Raise to 800"), "" after a card and at the root.
-    line: All actions so far: x check, c call, f fold, b200 bet, r800 raise to. Amounts are chips
-      put in during this street, as in the labels. Cards, between strokes, are left open, for
-      `str.format`: "x x | {} | b200".
-    street: Number of cards since the root.
-    player: 0 or 1 to act, `CHANCE` where a card comes, `TERMINAL` at the end.
-    ante: Chips that each player had put into the pot when the street began.
-    spent: Chips that each player has put into the pot since the hand began.
-    num_bets: Number of bets and raises on this street so far.
-    min_raise: The least addition of a bet or raise to the amount to call, in chips.
-    constant: Utility of player 0 after a fold, else 0, in units.
-    stake: The winner's gain at a showdown, else 0, in units.
-    children: Action -> index of the public state that it leads to, actions ascending; `ANY_CARD` -> index
-      where a card comes.
-    invested: What each action so far has left its player with in the pot, in chips, without the root's pot.
-  """
-
-  parent: int
-  action: int
-  label: str
+  parent: int  #: Index of the public state before the last action, -1 at the root
+  action: int  #: The action that led here, `ANY_CARD` after a card, -1 at the root
+  label: str  #: That action in words ("Raise to 800"), "" after a card and at the root
+  #: All actions so far: x check, c call, f fold, b200 bet, r800 raise to. Amounts are chips put in during
+  #: this street, as in the labels. Cards, between strokes, are left open, for `str.format`: "x x | {} |
+  #: b200".
   line: str
-  street: int
-  player: int
-  ante: int
-  spent: tuple[int, int]
-  num_bets: int
-  min_raise: int
-  constant: float
-  stake: float
+  street: int  #: Number of cards since the root
+  player: int  #: 0 or 1 to act, `CHANCE` where a card comes, `TERMINAL` at the end
+  ante: int  #: Chips that each player had put into the pot when the street began
+  spent: tuple[int, int]  #: Chips that each player has put into the pot since the hand began
+  num_bets: int  #: Number of bets and raises on this street so far
+  min_raise: int  #: The least addition of a bet or raise to the amount to call, in chips
+  constant: float  #: Utility of player 0 after a fold, else 0, in units
+  stake: float  #: The winner's gain at a showdown, else 0, in units
+  #: Action -> index of the public state that it leads to, actions ascending; `ANY_CARD` -> index where a card
+  #: comes.
   children: dict[int, int]
+  #: What each action so far has left its player with in the pot, in chips, without the root's pot.
   invested: tuple[int, ...] = ()
 
   def __deepcopy__(self, _: object) -> "BettingState":
@@ -181,7 +158,6 @@ def _parse_street(part: str, text: str, syntax: str) -> tuple[list[set[Size]], l
 
 
 def _parse_player(part: str, text: str, syntax: str) -> list[set[Size]]:
-  """The sizes of one player on one street, by the number of the bet."""
   groups = [group.split() for group in ("1 a" if part.strip() == "fcpa" else part).split(";")]
   if [] in groups:
     raise ValueError(f"bets={text!r}: no size given for bet {groups.index([]) + 1}; {syntax}")
@@ -229,26 +205,18 @@ class Betting(NamedTuple):
     street; only all-in may add less.
   - A size that comes to less than that or to more than the stack is left out; one that is capped comes to
     no more than the stack. Of sizes that come to the same number of chips only the smallest is kept.
-
-  Attributes:
-    bets: Sizes of each street and player, or lines, as `parse_bets` returns them; or the number of streets,
-      for bets of any whole number of chips, each of which is its own action: the chips that its player has
-      spent then.
-    stack: Chips that each player began the hand with, those in the pot included.
-    unit: Chips in the unit of labels, lines and utilities: with 100, a bet of 150 chips is "Bet 1.5".
-    start: Chips that each player has in the pot at the root.
-    ante: Those of them that belong to no bet; the others are blinds.
-    opener: The player who acts first on the first street.
-    least: The least bet that opens a street, and the least first raise over blinds, in chips.
   """
 
+  #: Sizes of each street and player, or lines, as `parse_bets` returns them; or the number of streets, for
+  #: bets of any whole number of chips, each of which is its own action: the chips that its player has spent
+  #: then.
   bets: Sequence[Street] | DrawnLines | int
-  stack: int
-  unit: int
-  start: tuple[int, int]
-  ante: int
-  opener: int = 0
-  least: int = 1
+  stack: int  #: Chips that each player began the hand with, those in the pot included
+  unit: int  #: Chips in the unit of labels, lines and utilities: with 100, a bet of 150 chips is "Bet 1.5"
+  start: tuple[int, int]  #: Chips that each player has in the pot at the root
+  ante: int  #: Those of them that belong to no bet; the others are blinds
+  opener: int = 0  #: The player who acts first on the first street
+  least: int = 1  #: The least bet that opens a street, and the least first raise over blinds, in chips
 
   @property
   def streets(self) -> int:
@@ -409,15 +377,8 @@ def betting_states(
 ) -> tuple[BettingState, ...]:
   """All lines of betting (`Betting`) from a pot on, depth first, children by ascending action.
 
-  Args:
-    pot: Chips in the pot, half from each player.
-    stack: See `Betting`.
-    bets: See `Betting`.
-    unit: See `Betting`.
-
-  Raises:
-    ValueError: `unit` is less than 1, `pot` is not positive and even, `stack` is less than half of it, or
-      there are more than `MAX_PUBLIC_STATES` public states.
+  Half of `pot`, in chips, is from each player. ValueError if `unit` is less than 1, `pot` is not positive and
+  even, `stack` is less than half of it, or there are more than `MAX_PUBLIC_STATES` public states.
   """
   if unit < 1:
     raise ValueError(f"unit={unit}: must be at least 1, the chips in a unit of what is printed")

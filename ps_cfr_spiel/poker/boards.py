@@ -12,20 +12,13 @@ from ps_cfr_spiel.poker.situations import compatible
 def deals_on(board: cards.Board, ranges: str) -> float:
   """The number of pairs of hands that can be dealt on a board, each times its weights in the ranges.
 
-  Raises:
-    ValueError: `cards.parse_range` rejects a range.
+  ValueError if `cards.parse_range` rejects a range.
   """
-  first, second = _weights(ranges) * cards.unblocked(board)
+  first, second = _before_any_card(ranges) * cards.unblocked(board)
   return float((first * compatible(second)).sum())
 
 
-@functools.lru_cache(maxsize=4)
-def _weights(ranges: str) -> np.ndarray:
-  """float64[2, 1326]: the weights of both ranges before any card."""
-  weights = np.zeros((2, len(cards.ALL_HANDS)))
-  for own, held in zip(weights, cards.parse_ranges(ranges, ())[0], strict=True):
-    own[cards.hand_numbers(held.cards)] = held.weights
-  return weights
+_before_any_card = functools.lru_cache(maxsize=4)(functools.partial(cards.range_weights, board=()))
 
 
 def next_boards(board: cards.Board, count: int, ranges: str) -> list[tuple[cards.Board, int]]:
@@ -33,9 +26,7 @@ def next_boards(board: cards.Board, count: int, ranges: str) -> list[tuple[cards
 
   The boards of a class are one game with other names of suits; ranges in which suits differ split classes.
   The highest cards of a class stand for it. Boards on which no two hands can be dealt are left out.
-
-  Raises:
-    ValueError: `cards.parse_ranges` rejects the ranges.
+  ValueError if `cards.parse_ranges` rejects the ranges.
   """
   swaps = cards.suit_swaps(cards.WHOLE_DECK, board, cards.parse_ranges(ranges, board)[0])
   rest = [card for card in reversed(cards.WHOLE_DECK) if card not in board]

@@ -39,17 +39,11 @@ Board = tuple[int, ...]
 
 
 class Range(NamedTuple):
-  """The hands that a player may hold on a board.
+  """The hands that a player may hold on a board."""
 
-  Attributes:
-    names: Length H, as "AsKd".
-    cards: int32[H, 2], higher card first.
-    weights: float64[H], positive; only their ratios matter.
-  """
-
-  names: tuple[str, ...]
-  cards: np.ndarray
-  weights: np.ndarray
+  names: tuple[str, ...]  #: Length H, as "AsKd"
+  cards: np.ndarray  #: int32[H, 2], higher card first
+  weights: np.ndarray  #: float64[H], positive; only their ratios matter
 
   def keep(self, mask: np.ndarray) -> "Range":
     """The hands for which `mask`, bool[H], is true."""
@@ -124,8 +118,7 @@ def suit_swaps(deck: Board, board: Board, ranges: Iterable[Range]) -> np.ndarray
 def parse_deck(text: str) -> Board:
   """The cards of a deck such as "13x4", ascending: ranks times suits, the lowest ranks, clubs first.
 
-  Raises:
-    ValueError: Not two numbers within a whole deck, or too few cards for a board and two hands.
+  ValueError unless these are two numbers within a whole deck, and enough cards for a board and two hands.
   """
   match = re.fullmatch(r"([0-9]+)x([0-9]+)", text.strip())
   ranks, suits = (int(match[1]), int(match[2])) if match else (0, 0)
@@ -143,13 +136,7 @@ def parse_board(
 ) -> Board:
   """The cards of a board such as "9s7c5s4h3c"; blanks may separate them.
 
-  Args:
-    text: The cards.
-    sizes: Allowed numbers of cards.
-    deck: The cards of the deck.
-
-  Raises:
-    ValueError: The text is not an allowed number of different cards of the deck.
+  ValueError unless they are different cards of the deck, and their number is one of `sizes`.
   """
   letters = "".join(text.split())
   names = [letters[start : start + 2] for start in range(0, len(letters), 2)]
@@ -178,9 +165,7 @@ def parse_ranges(
 
   `text` is player 0's range, `;`, player 1's, each in the notation of `parse_range`; "uniform" means all
   hands for both. Hands that cannot be dealt together with any hand of the other range are left out.
-
-  Raises:
-    ValueError: Not two ranges, one that `parse_range` rejects, or no two hands that can be dealt together.
+  ValueError if there are not two ranges, or no two hands can be dealt together.
   """
   sides = (";" if text.strip() in ("", "uniform") else text).split(";")
   if len(sides) != 2:
@@ -198,6 +183,14 @@ def parse_ranges(
     )
   possible = np.asarray(disjoint.any(axis=1)), np.asarray(disjoint.any(axis=0))
   return (first.keep(possible[0]), second.keep(possible[1])), disjoint[np.ix_(*possible)]
+
+
+def range_weights(text: str, board: Board) -> np.ndarray:
+  """float64[2, 1326]: the weights of `parse_ranges`, 0 for hands that are not held."""
+  weights = np.zeros((2, len(ALL_HANDS)))
+  for own, held in zip(weights, parse_ranges(text, board)[0], strict=True):
+    own[hand_numbers(held.cards)] = held.weights
+  return weights
 
 
 def parse_range(text: str, board: Board, deck: Collection[int] = WHOLE_DECK) -> Range:

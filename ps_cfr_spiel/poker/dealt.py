@@ -25,26 +25,17 @@ class DealtForm(NamedTuple):
 
   Cards come from one deck, each set of them with equal probability. The utility to player 0 at the end of a
   line is constant + stake * sign(strength 0 - strength 1).
-
-  Attributes:
-    deck: the cards, numbered as OpenSpiel's chance actions.
-    hole: the number of cards of a hand; player 0's is dealt first.
-    public: the number of public cards before each round; 0 before the first.
-    parent: int32[N], the line before, -1 at the root; N lines, parents first.
-    action: int32[N], OpenSpiel's action that leads here, -1 after cards and at the root.
-    player: int32[N], 0 or 1 to act, `CHANCE` where public cards come, after which one line follows, or
-      `TERMINAL`.
-    round: int32[N].
-    constant, stake: float64[N], 0 before the end.
   """
 
-  deck: Deck
-  hole: int
-  public: tuple[int, ...]
-  parent: np.ndarray
-  action: np.ndarray
+  deck: Deck  #: the cards, numbered as OpenSpiel's chance actions
+  hole: int  #: the number of cards of a hand; player 0's is dealt first
+  public: tuple[int, ...]  #: the number of public cards before each round; 0 before the first
+  parent: np.ndarray  #: int32[N], the line before, -1 at the root; N lines, parents first
+  action: np.ndarray  #: int32[N], OpenSpiel's action that leads here, -1 after cards and at the root
+  #: int32[N], 0 or 1 to act, `CHANCE` where public cards come, after which one line follows, or `TERMINAL`.
   player: np.ndarray
-  round: np.ndarray
+  round: np.ndarray  #: int32[N]
+  #: constant, stake: float64[N], 0 before the end.
   constant: np.ndarray
   stake: np.ndarray
 
@@ -56,8 +47,7 @@ class DealtForm(NamedTuple):
 def dealt_form(game: pyspiel.Game) -> DealtForm:
   """The form of `universal_poker` for two, of `holdem`, or of `leduc_poker`.
 
-  Raises:
-    ValueError: another game, or no public cards come.
+  ValueError for another game, or one without public cards.
   """
   deck, hole, public = cards_of(game)
   if len(public) < 2 or public[0] or not all(public[1:]):

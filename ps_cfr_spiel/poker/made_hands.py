@@ -22,14 +22,10 @@ _ACE = len(RANKS) - 1
 
 
 def made_hands(board: Sequence[int], hands: np.ndarray) -> list[tuple[str, ...]]:
-  """The names in `CLASSES` that fit each hand: the made one, then its draws.
+  """The names in `CLASSES` of each hand, int[H, 2], the higher card first: the made one, then its draws.
 
   A pocket pair below the board's top card is "pocket pair"; "low pair" pairs the third card or a lower one;
-  two ranks or more complete an open-ended draw.
-
-  Args:
-    board: three to five cards, as in `cards`.
-    hands: int[H, 2], the higher card first.
+  two ranks or more complete an open-ended draw. The board has three to five cards.
   """
   order, ranks = orders(np.array(board), hands), hands // len(SUITS)
   on_board = [card // len(SUITS) for card in board]

@@ -115,7 +115,6 @@ def libratus(
 def _load(
   name: str, board: str, pot: Amount, stack: Amount, bets: str | Iterable[str], ranges: str | tuple[str, str]
 ) -> pyspiel.Game:
-  """The game of this name; see `river`."""
   if not isinstance(board, str):
     raise ValueError(f"board={board!r}: must be a text such as 'Ks7d2c5h9s'.")
   sizes, both = _texts("bets", bets), _texts("ranges", ranges)
@@ -162,7 +161,6 @@ def _decimal(name: str, value: Any) -> Decimal:
 
 
 def _texts(name: str, given: Any) -> list[str]:
-  """One text, or the texts of an iterable, or ValueError."""
   try:
     texts = [given] if isinstance(given, str) else list(given)
   except TypeError:  # not iterable
@@ -182,19 +180,16 @@ def plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _blanks(text: str) -> str:
-  """Commas and any white space as single blanks."""
   return " ".join(text.replace(",", " ").split())
 
 
 def _sizes(text: str) -> str:
   """Sizes of one or several bets, percents as fractions of the pot: "50%, 33.5%" as "0.5 0.335"."""
-  sizes = re.sub(r"([0-9]*\.?[0-9]+) ?%", lambda found: _fraction(found[1]), _blanks(text))
+  sizes = re.sub(r"([0-9]*\.?[0-9]+) ?%", _fraction, _blanks(text))
   # A lone number stands once more for later bets, since OpenSpiel would read it as a number.
   return f"{sizes};{sizes}" if re.fullmatch(r"[0-9.]+", sizes) else sizes
 
 
-def _fraction(percent: str) -> str:
+def _fraction(percents: re.Match[str]) -> str:
   """Percents as a decimal fraction, exactly: "150" as "1.5"."""
-  whole, _, rest = percent.partition(".")
-  digits = whole.rjust(3, "0")
-  return f"{digits[:-2].lstrip('0') or '0'}.{digits[-2:]}{rest}".rstrip("0").rstrip(".")
+  return f"{Decimal(percents[1]).scaleb(-2).normalize():f}"

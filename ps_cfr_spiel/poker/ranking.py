@@ -37,14 +37,10 @@ _STRAIGHT = _straights()
 
 
 def strengths(boards: np.ndarray, hands: np.ndarray) -> np.ndarray:
-  """Strengths of hands at showdown.
+  """int32[..., H]: the strength of hands at showdown; the larger wins, equal ones tie.
 
-  Args:
-    boards: int[..., 5], cards as in `cards`.
-    hands: int[..., H, 2], with the axes of `boards` in front, or the same hands for all: int[H, 2].
-
-  Returns:
-    int32[..., H]: the larger wins, equal ones tie. Meaningless for hands that hold a card of the board.
+  Boards are int[..., 5], hands int[..., H, 2], with the axes of `boards` in front, or the same for all:
+  int[H, 2]. Meaningless for hands that hold a card of the board.
   """
   suits = a, b, c, d = _masks(_word(boards)[..., None] | _word(hands))
   ranks = a | b | c | d

@@ -43,11 +43,7 @@ class Situation(NamedTuple):
   ranges: np.ndarray
 
   def game(self) -> pyspiel.Game:
-    """The same as an OpenSpiel game.
-
-    Raises:
-      ValueError: A range's largest weight is more than 10^18 times its smallest.
-    """
+    """The same as an OpenSpiel game; ValueError if a range's weights differ by more than 10^18."""
     return pyspiel.load_game(
       "river_subgame",
       {
@@ -89,12 +85,7 @@ def situation(
   """
   dealt = cards.parse_board(board if isinstance(board, str) else cards.card_names(_card_list(board)))
   betting_tree(pot, stack, bets)  # raises for chips and bets that it does not allow
-  if isinstance(ranges, str):
-    weights = np.zeros((2, len(cards.ALL_HANDS)))
-    for row, held in zip(weights, cards.parse_ranges(ranges, dealt)[0], strict=True):
-      row[cards.hand_numbers(held.cards)] = held.weights
-  else:
-    weights = _weights(ranges, dealt)
+  weights = cards.range_weights(ranges, dealt) if isinstance(ranges, str) else _weights(ranges, dealt)
   return Situation(dealt, int(pot), int(stack), bets, weights)
 
 
@@ -156,8 +147,7 @@ def of_game(game: pyspiel.Game) -> Situation:
 def betting_tree(pot: int, stack: int, bets: str) -> tuple[betting.BettingState, ...]:
   """The lines of betting on a river.
 
-  Raises:
-    ValueError: `river_subgame` does not allow it, or there are more than `MOST` chips.
+  ValueError if `river_subgame` does not allow it, or there are more than `MOST` chips.
   """
   if not isinstance(bets, str):
     raise ValueError(f"bets={bets!r}: must be a text such as 'fcpa' or '0.5 1 a'")
@@ -233,7 +223,6 @@ KINDS: dict[str, Callable[[np.random.Generator, np.ndarray, cards.Board], np.nda
 
 
 def _ratios(given: Any) -> tuple[float, ...]:
-  """Checked ratios of `RandomRivers`."""
   numbers = _array(given)
   sound = numbers.dtype.kind in "fiu" and numbers.ndim == 1 and numbers.size > 0
   if not (sound and ((numbers > 0) & (numbers <= MOST)).all()):
@@ -304,11 +293,7 @@ class RandomRivers(Sequence):
     return self.draw(found) if isinstance(found, int) else [self.draw(k) for k in found]
 
   def draw(self, number: int) -> Situation:
-    """The situation of a number; those beyond `count` too.
-
-    Raises:
-      ValueError: The number is no whole number from 0.
-    """
+    """The situation of a number, beyond `count` too; ValueError for anything but a whole number from 0."""
     rng = np.random.default_rng((self.seed, whole("number", number)))
     board = tuple(rng.choice(len(cards.WHOLE_DECK), cards.BOARD_SIZE, replace=False).tolist())
     ratio = self.ratios[rng.integers(len(self.ratios))]
@@ -323,8 +308,7 @@ class RandomRivers(Sequence):
 def from_words(given: Mapping[str, Any]) -> Situation:
   """A situation from a table's row or a JSON object, whose numbers may be texts, and whose stack is behind.
 
-  Raises:
-    ValueError: A field is unknown or missing, or not as it should be.
+  ValueError if a field is unknown or missing, or not as it should be.
   """
   unknown = [name for name in given if name not in FIELDS]
   fields = {name: value for name, value in given.items() if value is not None and str(value) != ""}

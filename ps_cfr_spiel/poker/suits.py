@@ -89,22 +89,14 @@ class Runouts(NamedTuple):
   its class set by set: with the P classes before, `index[p, n]` is the class after set n of N comes, and
   `swap[p, n]` renames the suits so that the representative stands there. Hands, and cards to come, must
   then be renamed as well.
-
-  Attributes:
-    parent: int32[K].
-    cards: int32[K, m], all public cards of the representative, those of a round ascending.
-    count: int64[K], the number of runouts of the class.
-    index: int32[P, N]; -1 where the set has a card that was there before.
-    swap: int32[P, N], among `renamings`.
-    stay: bool[K, S], the renamings that make the representative out of itself, round by round.
   """
 
-  parent: np.ndarray
-  cards: np.ndarray
-  count: np.ndarray
-  index: np.ndarray
-  swap: np.ndarray
-  stay: np.ndarray
+  parent: np.ndarray  #: int32[K]
+  cards: np.ndarray  #: int32[K, m], all public cards of the representative, those of a round ascending
+  count: np.ndarray  #: int64[K], the number of runouts of the class
+  index: np.ndarray  #: int32[P, N]; -1 where the set has a card that was there before
+  swap: np.ndarray  #: int32[P, N], among `renamings`
+  stay: np.ndarray  #: bool[K, S], the renamings that make the representative out of itself, round by round
 
 
 def runouts(deck: Deck, dealt: Sequence[int]) -> tuple[Runouts, ...]:

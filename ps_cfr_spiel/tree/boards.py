@@ -7,6 +7,7 @@ that holds a card of the board is dead there, of weight 0.
 """
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,40 +20,28 @@ from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Parts
 
 
 class BoardTypes(NamedTuple):
-  """The types on one board, as evaluators of two parts want them of a form.
+  """The types on one board, as evaluators of two parts want them of a form."""
 
-  Attributes:
-    weights: float64[H0], float64[H1], 0 for dead types.
-    cards: int32[H0, 2], int32[H1, 2].
-    strength: int32[H0], int32[H1], larger wins.
-  """
-
-  weights: tuple[np.ndarray, np.ndarray]
-  cards: tuple[np.ndarray, np.ndarray]
-  strength: tuple[np.ndarray, np.ndarray]
+  weights: tuple[np.ndarray, np.ndarray]  #: float64[H0], float64[H1], 0 for dead types
+  cards: tuple[np.ndarray, np.ndarray]  #: int32[H0, 2], int32[H1, 2]
+  strength: tuple[np.ndarray, np.ndarray]  #: int32[H0], int32[H1], larger wins
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class AllInLeaves:
-  """All-ins with public cards to come, after which no player acts, and folds, on one board.
-
-  Attributes:
-    lead: integers [H0, H1], the number of ways for the cards to come that player 0's type wins, less those it
-      loses; 0 for types that are not dealt together. A flop has fifty such matrices.
-    weights: [H0], [H1], whose products are the probabilities of two types and of one way.
-    stake: [L0] chips at stake in each all-in.
-    folds: evaluator of two parts, of which the first is empty.
-  """
+class AllInLeaves(LeafEvaluator):
+  """All-ins with public cards to come, after which no player acts, and folds, on one board."""
 
   kind: ClassVar[str] = "all-in"
+  #: integers [H0, H1], the number of ways for the cards to come that player 0's type wins, less those it
+  #: loses; 0 for types that are not dealt together. A flop has fifty such matrices.
   lead: Array
+  #: [H0], [H1], whose products are the probabilities of two types and of one way.
   weights: tuple[Array, Array]
-  stake: Array
-  folds: LeafEvaluator
+  stake: Array  #: [L0] chips at stake in each all-in
+  folds: LeafEvaluator  #: evaluator of two parts, of which the first is empty
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
-    """See `tree.LeafEvaluator`."""
     all_ins, folds = opponent_reach
     return [self._all_ins(player, all_ins, self.stake), self.folds(player, [all_ins[:0], folds])[1]]
 
@@ -62,14 +51,12 @@ class AllInLeaves:
     return dot(reach * other[None], lead) * own[None] * ((1 - 2 * player) * stake)[:, None]
 
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
-    """See `tree.LeafEvaluator`."""
     count = len(self.stake)
     all_ins = self._all_ins(player, reach, self.stake[jnp.minimum(leaf, count - 1)])
     folds = self.folds.sampled(player, jnp.maximum(leaf - count, 0), reach)
     return jnp.where(leaf[:, None] < count, all_ins, folds)
 
   def take(self, leaves: Sequence[np.ndarray]) -> LeafEvaluator:
-    """See `tree.LeafEvaluator`."""
     folds = self.folds.take((leaves[0][:, :0], leaves[1]))
     if not leaves[0].size:
       return folds  # and no matrix
@@ -78,23 +65,21 @@ class AllInLeaves:
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class BoardLeaves:
+class BoardLeaves(LeafEvaluator):
   """The leaves of a game with public cards.
 
   There are two parts for each street: all-ins (on the last street showdowns) and folds. A part has the
   leaves of the first board, then those of the second, ..., the same number of each.
-
-  Attributes:
-    streets: for each street an evaluator of two parts, all of whose arrays have an axis in front, the boards.
-    boards: the number of boards of each street.
-    leaves: for each street the numbers of all-ins or showdowns and of folds of one board.
-    batched: whether all boards of a street are evaluated in one call, or one after the other.
   """
 
   kind: ClassVar[str] = "boards"
+  #: for each street an evaluator of two parts, all of whose arrays have an axis in front, the boards.
   streets: tuple[Any, ...]
+  #: the number of boards of each street.
   boards: tuple[int, ...] = dataclasses.field(metadata={"static": True})
+  #: for each street the numbers of all-ins or showdowns and of folds of one board.
   leaves: tuple[tuple[int, int], ...] = dataclasses.field(metadata={"static": True})
+  #: whether all boards of a street are evaluated in one call, or one after the other.
   batched: bool = dataclasses.field(metadata={"static": True})
 
   @classmethod
@@ -108,26 +93,21 @@ class BoardLeaves:
     return cls(stacked, tuple(map(len, streets)), tuple(leaves), batched)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
-    """See `tree.LeafEvaluator`."""
-    values = []
-    for street, (evaluator, boards) in enumerate(zip(self.streets, self.boards, strict=True)):
-      parts = opponent_reach[2 * street : 2 * street + 2]
-      reach = [part.reshape(boards, len(part) // boards, part.shape[1]) for part in parts]
-      values += [x.reshape(-1, x.shape[2]) for x in self._on_each_board(player, evaluator, reach)]
-    return values
-
-  def _on_each_board(self, player: int, evaluator: Any, reach: Parts) -> list[Array]:
-    """A street's values, parts [B, n, H], from parts [B, n, H of the opponent]."""
 
     def on_board(board: tuple[Any, Parts]) -> list[Array]:
       return board[0](player, board[1])
 
-    return (
-      jax.vmap(on_board)((evaluator, reach)) if self.batched else jax.lax.map(on_board, (evaluator, reach))
+    values, on_each_board = (
+      [],
+      jax.vmap(on_board) if self.batched else functools.partial(jax.lax.map, on_board),
     )
+    for street, (evaluator, boards) in enumerate(zip(self.streets, self.boards, strict=True)):
+      parts = opponent_reach[2 * street : 2 * street + 2]
+      reach = [part.reshape(boards, len(part) // boards, part.shape[1]) for part in parts]
+      values += [x.reshape(-1, x.shape[2]) for x in on_each_board((evaluator, reach))]
+    return values
 
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
-    """See `tree.LeafEvaluator`."""
     total, start = jnp.zeros(()), 0
     for evaluator, boards, each in zip(self.streets, self.boards, self.leaves, strict=True):
       # A leaf's place: its board, and its number among that board's leaves, through both parts.
@@ -151,7 +131,6 @@ class BoardLeaves:
     return dataclasses.replace(self, streets=streets, boards=tuple(map(len, boards)))
 
   def take(self, leaves: Sequence[np.ndarray]) -> "BoardLeaves":
-    """See `tree.LeafEvaluator`; both parts of a street have the same boards in the same order."""
     found, counts = [], []
     for street, (evaluator, each) in enumerate(zip(self.streets, self.leaves, strict=True)):
       parts = leaves[2 * street : 2 * street + 2]
@@ -168,19 +147,12 @@ class BoardLeaves:
 
 
 class Places(NamedTuple):
-  """The places of L leaves in their evaluator, of K parts.
+  """The places of L leaves in their evaluator, of K parts."""
 
-  Attributes:
-    part: int[L].
-    number: int[L], counted within the part.
-    board: int[L], among the boards of the street; 0 where there are no boards.
-    street: int[K], the street of each part.
-  """
-
-  part: np.ndarray
-  number: np.ndarray
-  board: np.ndarray
-  street: np.ndarray
+  part: np.ndarray  #: int[L]
+  number: np.ndarray  #: int[L], counted within the part
+  board: np.ndarray  #: int[L], among the boards of the street; 0 where there are no boards
+  street: np.ndarray  #: int[K], the street of each part
 
 
 def leaf_places(leaves: LeafEvaluator, parts: Sequence[int]) -> Places:

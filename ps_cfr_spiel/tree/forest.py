@@ -31,7 +31,7 @@ from ps_cfr_spiel.tree.sequences import ranks, sequence_numbers, sequence_starts
 
 Capacity = Mapping[
   tuple[int, int], int
-]  # (the player's decisions above, number of actions) -> rows of that block
+]  # (the player's decisions above, number of actions) -> rows of a block
 
 
 def row_depths(parents: np.ndarray) -> np.ndarray:
@@ -64,7 +64,6 @@ def make_forest(
     actions: int[R], number of actions.
     leaves: for each part of the leaves int[L_k, 2], the player's last choice, as in `parents`.
     types: H.
-    roots: number of roots.
     capacity: rows of each block, not fewer than needed; the others hang idly on the first root, so that
       forests of several sizes have one shape. None: the number needed.
 

@@ -30,40 +30,27 @@ class LazySequence(Sequence[Item], Generic[Item]):
 
 @dataclasses.dataclass(frozen=True)
 class PublicState:
-  """A node of the public tree, on the host.
+  """A node of the public tree, on the host."""
 
-  Attributes:
-    parent: index of the parent, -1 at the root.
-    action: OpenSpiel action that leads here from the parent; -1 at the root, or if hidden moves differ.
-    player: the acting player: 0, 1, `CHANCE` or `TERMINAL`.
-    decisions: indices of the acting player's rows here.
-  """
-
-  parent: int
-  action: int
-  player: int
-  decisions: tuple[int, ...]
+  parent: int  #: index of the parent, -1 at the root
+  action: int  #: OpenSpiel action that leads here from the parent; -1 at the root, or if hidden moves differ
+  player: int  #: the acting player: 0, 1, `CHANCE` or `TERMINAL`
+  decisions: tuple[int, ...]  #: indices of the acting player's rows here
 
 
 @dataclasses.dataclass(frozen=True)
 class Decision:
-  """A row of a player's tables, on the host.
+  """A row of a player's tables, on the host."""
 
-  Attributes:
-    player: the acting player.
-    public_state: index of the public state; -1 in a tree without.
-    block, row: its place in the player's tables.
-    legal_actions: OpenSpiel actions in the order of the A axis.
-    infostates: information state string for each type; None where the type cannot be here.
-    examples: for each type the number of a history with this infostate, in trees of enumerated games.
-  """
-
-  player: int
-  public_state: int
+  player: int  #: the acting player
+  public_state: int  #: index of the public state; -1 in a tree without
+  #: block, row: its place in the player's tables.
   block: int
   row: int
-  legal_actions: tuple[int, ...]
+  legal_actions: tuple[int, ...]  #: OpenSpiel actions in the order of the A axis
+  #: information state string for each type; None where the type cannot be here.
   infostates: Sequence[str | None]
+  #: for each type the number of a history with this infostate, in trees of enumerated games.
   examples: tuple[int, ...] = ()
 
 
@@ -116,28 +103,20 @@ def information_state_string(state: pyspiel.State, player: int) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Labels:
-  """Names of a compiled game's parts, for reports and policies.
+  """Names of a compiled game's parts, for reports and policies."""
 
-  Attributes:
-    game: `str(game)`, which `pyspiel.load_game` reads back.
-    public_states: parents before children; empty in a tree without.
-    decisions: all rows, player 0's first.
-    types: names of each player's types; in a Bayesian form an index here is the chance action that deals it.
-    histories: number of histories; in a Bayesian form the deal counts as one event.
-    source: the origin of the tree.
-    infostate: (state, player) -> the name of the player's infostate there.
-    remarks: lines of the summary on a game that is solved otherwise than it is given, by their names.
-  """
-
-  game: str
-  public_states: Sequence[PublicState]
-  decisions: Sequence[Decision]
+  game: str  #: `str(game)`, which `pyspiel.load_game` reads back
+  public_states: Sequence[PublicState]  #: parents before children; empty in a tree without
+  decisions: Sequence[Decision]  #: all rows, player 0's first
+  #: names of each player's types; in a Bayesian form an index here is the chance action that deals it.
   types: tuple[tuple[str, ...], ...]
-  histories: int
-  source: Source
+  histories: int  #: number of histories; in a Bayesian form the deal counts as one event
+  source: Source  #: the origin of the tree
+  #: (state, player) -> the name of the player's infostate there.
   infostate: Callable[[pyspiel.State, int], str] = dataclasses.field(
     default=information_state_string, kw_only=True
   )
+  #: lines of the summary on a game that is solved otherwise than it is given, by their names.
   remarks: Mapping[str, str] = dataclasses.field(default_factory=dict, kw_only=True)
 
   def infostates(self, decisions: Iterable[Decision] | None = None) -> Iterator[tuple[Decision, int, str]]:
@@ -160,11 +139,7 @@ class Labels:
     return {(decision.player, name): (decision, h) for decision, h, name in self.infostates()}
 
   def find(self, player: int, infostate: str) -> tuple[Decision, int]:
-    """The row and type of a player's information state string.
-
-    Raises:
-      ValueError: the player never decides with this string.
-    """
+    """The row and type of an information state string; ValueError if the player never decides with it."""
     try:
       return self._places[player, infostate]
     except KeyError:
@@ -184,9 +159,7 @@ class Labels:
 def children(parents: Sequence[int], actions: Sequence[int]) -> list[list[int]]:
   """The children of each public state, by ascending action; of equal actions, by number.
 
-  Args:
-    parents: of each public state, -1 at the root.
-    actions: of each public state, the OpenSpiel action that leads there; -1 where hidden moves differ.
+  Given are parents, -1 at the root, and the OpenSpiel actions that lead there, -1 where hidden moves differ.
   """
   below: list[list[int]] = [[] for _ in parents]
   for number, parent in enumerate(parents):

@@ -12,17 +12,26 @@ utility does not depend on the types (folds). Either may be empty. The joint pri
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.tree.padding import fill
-from ps_cfr_spiel.tree.prior import deal_weights
 from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Parts, PublicTree
 
 HIGHEST = jax.lax.Precision.HIGHEST  # a GPU may round float32 products to TF32 otherwise
+
+
+def deal_weights(form) -> np.ndarray:
+  """[H0, H1]: the joint prior of the types of a `BayesianForm`, which are dealt from one deck, times Z."""
+  return form.weights[0][:, None] * form.weights[1][None, :] * ~shares_card(*form.cards)
+
+
+def shares_card(cards0: np.ndarray, cards1: np.ndarray) -> np.ndarray:
+  """bool[H0, H1]: do the hands [H0, 2] and [H1, 2] have a card in common?"""
+  return (cards0[:, None, :, None] == cards1[None, :, None, :]).any((2, 3))
 
 
 def pick(values: np.ndarray, leaves: np.ndarray) -> np.ndarray:
@@ -35,39 +44,35 @@ def dot(a: Array, b: Array) -> Array:
   return jnp.matmul(a, b, precision=HIGHEST)
 
 
-def two_parts_take(leaves: Any, numbers: Sequence[np.ndarray]) -> Any:
-  """`LeafEvaluator.take` of an evaluator of showdowns and folds, with `stake` and `constant`."""
-  stake, constant = pick(leaves.stake, numbers[0]), pick(leaves.constant, numbers[1])
-  return dataclasses.replace(leaves, stake=stake, constant=constant)
+class TwoParts(LeafEvaluator):
+  """An evaluator of showdowns and folds, a frozen dataclass."""
 
+  stake: Array  #: [L0] chips at stake in each showdown
+  constant: Array  #: [L1] utility to player 0 in each other leaf
 
-def two_parts_sampled(leaves: Any, player: int, leaf: Array, reach: Array) -> Array:
-  """`LeafEvaluator.sampled` of an evaluator of showdowns and folds, with `stake` and `constant`.
+  def _with(self, stake: Array, constant: Array) -> Self:
+    own: Any = self  # a dataclass
+    return dataclasses.replace(own, stake=stake, constant=constant)
 
-  Each leaf becomes one of either part, worth something in that from which it comes.
-  """
-  showdowns, folds = len(leaves.stake), len(leaves.constant)
-  stake = jnp.pad(leaves.stake, (0, folds))[leaf]
-  constant = jnp.pad(leaves.constant, (showdowns, 0))[leaf]
-  first, second = dataclasses.replace(leaves, stake=stake, constant=constant)(player, [reach, reach])
-  return first + second
+  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+    # Each leaf becomes one of either part, worth something in that from which it comes.
+    stake = jnp.pad(self.stake, (0, len(self.constant)))[leaf]
+    constant = jnp.pad(self.constant, (len(self.stake), 0))[leaf]
+    first, second = self._with(stake, constant)(player, [reach, reach])
+    return first + second
+
+  def take(self, leaves: Sequence[np.ndarray]) -> Self:
+    return self._with(pick(self.stake, leaves[0]), pick(self.constant, leaves[1]))
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class DenseLeaves:
-  """Chance-weighted utilities as matrices: the paper's PS-CFR, O(H0 H1) for each leaf, for any prior.
-
-  Attributes:
-    showdown: [H0, H1] prior x sign(strength 0 - strength 1).
-    prior: [H0, H1].
-    stake: [L0] chips at stake in each showdown.
-    constant: [L1] utility to player 0 in each other leaf.
-  """
+class DenseLeaves(TwoParts):
+  """Chance-weighted utilities as matrices: the paper's PS-CFR, O(H0 H1) for each leaf, for any prior."""
 
   kind: ClassVar[str] = "dense"
-  showdown: Array
-  prior: Array
+  showdown: Array  #: [H0, H1] prior x sign(strength 0 - strength 1)
+  prior: Array  #: [H0, H1]
   stake: Array
   constant: Array
 
@@ -75,14 +80,9 @@ class DenseLeaves:
   def create(cls, form, stake: np.ndarray, constant: np.ndarray, total: float | None = None) -> "DenseLeaves":
     """Make it from the types of a `BayesianForm` (see `compiler.from_form`) and the utilities of its leaves.
 
-    Args:
-      form: its weights, cards and strengths are read. Types of weight 0 are dead: they do not affect others
-        and their value is 0.
-      stake: see the class.
-      constant: see the class.
-      total: divisor of the weights of a deal; by default Z, their sum, which makes them a prior.
-
-    It works in a jitted function too, on JAX's arrays.
+    The form's weights, cards and strengths are read. Types of weight 0 are dead: they do not affect others
+    and their value is 0. Weights of a deal are divided by `total`, by default Z, their sum, which makes them
+    a prior. It works in a jitted function too, on JAX's arrays.
     """
     prior = deal_weights(form)
     prior = prior / (prior.sum() if total is None else total)
@@ -90,7 +90,6 @@ class DenseLeaves:
     return cls(prior * (first > second) - prior * (first < second), prior, stake, constant)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
-    """See `tree.LeafEvaluator`."""
     showdown, prior = self.showdown, self.prior
     if player == 0:
       showdown, prior = showdown.T, prior.T
@@ -100,14 +99,6 @@ class DenseLeaves:
       dot(opponent_reach[1], prior) * (sign * self.constant)[:, None],
     ]
 
-  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
-    """See `tree.LeafEvaluator`."""
-    return two_parts_sampled(self, player, leaf, reach)
-
-  def take(self, leaves: Sequence[np.ndarray]) -> "DenseLeaves":
-    """See `tree.LeafEvaluator`."""
-    return two_parts_take(self, leaves)
-
   def widen(self, types: Sequence[int]) -> "DenseLeaves":
     """See `tree.pad_types`."""
     return dataclasses.replace(self, showdown=fill(self.showdown, *types), prior=fill(self.prior, *types))
@@ -115,18 +106,13 @@ class DenseLeaves:
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class BlockLeaves:
-  """A matrix of chance-weighted utilities for each leaf: Bayesian games with few types.
-
-  Attributes:
-    utility: [L, H0, H1], sum of chance probability x utility to player 0.
-  """
+class BlockLeaves(LeafEvaluator):
+  """A matrix of chance-weighted utilities for each leaf: Bayesian games with few types."""
 
   kind: ClassVar[str] = "dense"
-  utility: Array
+  utility: Array  #: [L, H0, H1], sum of chance probability x utility to player 0
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
-    """See `tree.LeafEvaluator`."""
     (reach,) = opponent_reach
     if player == 0:
       return [jnp.einsum("lhg,lg->lh", self.utility, reach, precision=HIGHEST)]
@@ -137,66 +123,43 @@ class BlockLeaves:
     return self.utility.swapaxes(1, 2), -self.utility
 
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
-    """See `tree.LeafEvaluator`."""
-    return BlockLeaves(self.utility[leaf])(player, [reach])[0]
+    return type(self)(self.utility[leaf])(player, [reach])[0]
 
-  def take(self, leaves: Sequence[np.ndarray]) -> "BlockLeaves":
-    """See `tree.LeafEvaluator`."""
+  def take(self, leaves: Sequence[np.ndarray]) -> Self:
     return dataclasses.replace(self, utility=pick(self.utility, leaves[0]))
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class SparseLeaves:
-  """A number for each pair of last choices: any game.
-
-  Attributes:
-    utility: [L, 1], sum of chance probability x utility to player 0.
-  """
+class SparseLeaves(BlockLeaves):
+  """A number for each pair of last choices, any game: `utility` is [L, 1]."""
 
   kind: ClassVar[str] = "sparse"
-  utility: Array
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
-    """See `tree.LeafEvaluator`."""
     (reach,) = opponent_reach
     return [reach * (self.utility if player == 0 else -self.utility)]
 
   def payoffs(self) -> tuple[Array, Array]:
-    """For each player [L, 1, 1]; see `BlockLeaves.payoffs`."""
     return self.utility[:, :, None], -self.utility[:, :, None]
-
-  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
-    """See `tree.LeafEvaluator`."""
-    return SparseLeaves(self.utility[leaf])(player, [reach])[0]
-
-  def take(self, leaves: Sequence[np.ndarray]) -> "SparseLeaves":
-    """See `tree.LeafEvaluator`."""
-    return dataclasses.replace(self, utility=pick(self.utility, leaves[0]))
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class GeneralSumLeaves:
-  """The leaves of a general-sum game, or of more than two players: each is paid by an evaluator of its own.
-
-  Attributes:
-    of: for each player the evaluator of a zero-sum game, of which it is player 0, or 1 if not the first.
-  """
+class GeneralSumLeaves(LeafEvaluator):
+  """The leaves of a general-sum game, or of more than two players: an evaluator pays each player."""
 
   kind: ClassVar[str] = "general sum"
+  #: for each player the evaluator of a zero-sum game, of which it is player 0, or 1 if not the first.
   of: tuple[LeafEvaluator, ...]
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
-    """See `tree.LeafEvaluator`."""
     return self.of[player](player, opponent_reach, own_reach)
 
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
-    """See `tree.LeafEvaluator`."""
     return self.of[player].sampled(player, leaf, reach)
 
   def take(self, leaves: Sequence[np.ndarray]) -> "GeneralSumLeaves":
-    """See `tree.LeafEvaluator`."""
     return GeneralSumLeaves(tuple(own.take(leaves) for own in self.of))
 
 

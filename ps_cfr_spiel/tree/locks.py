@@ -23,31 +23,24 @@ from ps_cfr_spiel.tree.variants import Variant, put_rows, take_rows
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class LockedLeaves:
-  """Leaves that players reach with a given probability, whatever they decide.
-
-  Attributes:
-    inner: the evaluator of the leaves.
-    through: for each player parts [L_k, H], the product of the probabilities of locked choices on the way.
-  """
+class LockedLeaves(LeafEvaluator):
+  """Leaves that players reach with a given probability, whatever they decide."""
 
   kind: ClassVar[str] = "locked"
-  inner: LeafEvaluator
+  inner: LeafEvaluator  #: the evaluator of the leaves
+  #: for each player parts [L_k, H], the product of the probabilities of locked choices on the way.
   through: tuple[Parts, Parts]
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
-    """See `tree.LeafEvaluator`."""
     own, other = self.through[player], self.through[1 - player]
     mine = None if own_reach is None else _times(own_reach, own)
     return _times(self.inner(player, _times(opponent_reach, other), mine), own)
 
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
-    """See `tree.LeafEvaluator`."""
     own, other = (jnp.concatenate(self.through[i])[leaf] for i in (player, 1 - player))
     return self.inner.sampled(player, leaf, reach * other) * own
 
   def take(self, leaves: Sequence[np.ndarray]) -> "LockedLeaves":
-    """See `tree.LeafEvaluator`."""
     first, second = (
       [pick(part, numbers) for part, numbers in zip(parts, leaves, strict=True)] for parts in self.through
     )
@@ -71,9 +64,7 @@ class LockedLeaves:
 def lock_rows(tree: PublicTree, rows: Mapping[int, np.ndarray]) -> Variant:
   """The tree without its locked rows; on the way back these get the locked strategies.
 
-  Args:
-    tree: of a whole game, with labels.
-    rows: the strategies [A, H] of the locked rows, by their numbers in `Labels.decisions`.
+  `rows` has the strategies [A, H] of the locked rows, by their numbers in `Labels.decisions`.
   """
   check_two_players(tree, "locks")
   forests, kept, tables, through = zip(*(_without(tree, player, rows) for player in (0, 1)), strict=True)
@@ -85,11 +76,10 @@ def lock_rows(tree: PublicTree, rows: Mapping[int, np.ndarray]) -> Variant:
 
 
 def _without(tree: PublicTree, player: int, rows: Mapping[int, np.ndarray]):
-  """One player's forest without the locked rows.
+  """One player's forest without the locked rows; its rows as `take_rows` wants them; two kinds of tables.
 
-  Returns:
-    The forest; its rows as `take_rows` wants them; the locked strategies, [A, rows, H] for each block of the
-    game's tree, uniform elsewhere; and `LockedLeaves.through`.
+  The locked strategies, [A, rows, H] for each block of the game's tree, uniform elsewhere; and
+  `LockedLeaves.through`.
   """
   forest, decisions = tree.players[player], list(tree.names.decisions)
   own = np.array([n for n, d in enumerate(decisions) if d.player == player], int)

@@ -4,19 +4,17 @@ If the library is missing (`library`), `ShowdownLeaves` replaces it.
 """
 
 import dataclasses
-from collections.abc import Sequence
 from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.native import handler
-from ps_cfr_spiel.tree.leaves import two_parts_sampled, two_parts_take
+from ps_cfr_spiel.native import call
 from ps_cfr_spiel.tree.library import why_unavailable
 from ps_cfr_spiel.tree.padding import fill
 from ps_cfr_spiel.tree.public_tree import Array, Parts
-from ps_cfr_spiel.tree.showdown import compatible_weight, same_hand, search_rows
+from ps_cfr_spiel.tree.showdown import ShowdownLeaves, compatible_weight, same_hand, search_rows
 
 
 @jax.tree_util.register_dataclass
@@ -26,18 +24,13 @@ class _View:
 
   The hands are listed from weakest to strongest. Each array may have axes in front, `jax.vmap`'s or one for
   boards; where they are of length 1, all share it.
-
-  Attributes:
-    scale: [H] own weight over Z.
-    weight: [G] the opponent's weight.
-    opponent: int32[3, G]: hand, its two cards.
-    own: int32[6, H]: hand, its two cards, the number of opponent hands that are weaker, of those not
-      stronger, the opponent's index of the same hand (G if it has none).
   """
 
-  scale: Array
-  weight: Array
-  opponent: Array
+  scale: Array  #: [H] own weight over Z
+  weight: Array  #: [G] the opponent's weight
+  opponent: Array  #: int32[3, G]: hand, its two cards
+  #: int32[6, H]: hand, its two cards, the number of opponent hands that are weaker, of those not stronger,
+  #: the opponent's index of the same hand (G if it has none).
   own: Array
 
   @classmethod
@@ -80,21 +73,13 @@ class _View:
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class NativeLeaves:
+class NativeLeaves(ShowdownLeaves):
   """Card games where the stronger hand wins, by a sweep over sorted hands: O(H0 + H1) for each leaf.
 
-  Kovařík et al. 2021, Theorem 4 and Appendix B; Johanson et al. 2011. Values and parts are those of
-  `ShowdownLeaves`, the tables 50 kB for 1,081 hands.
-
-  Attributes:
-    views: tables of the two players.
-    stake, constant: as in `DenseLeaves`.
+  Kovařík et al. 2021, Theorem 4 and Appendix B; Johanson et al. 2011. The tables take 50 kB for 1,081 hands.
   """
 
   kind: ClassVar[str] = "native"
-  views: tuple[_View, _View]
-  stake: Array
-  constant: Array
 
   @classmethod
   def create(
@@ -103,9 +88,7 @@ class NativeLeaves:
     """Make it from the types of a form and the utilities of its leaves; see `DenseLeaves.create`.
 
     If `total` is given, all arrays may have the same axes in front: an evaluator for each of many boards.
-
-    Raises:
-      ValueError: there is no native evaluator here.
+    ValueError where there is no native evaluator.
     """
     if reason := why_unavailable():
       raise ValueError(
@@ -116,23 +99,9 @@ class NativeLeaves:
     return cls(_View.pair(form, total), stake, constant)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
-    """See `tree.LeafEvaluator`."""
     view = self.views[player]
     floats = (*opponent_reach, self.stake, (1 - 2 * player) * self.constant, view.weight, view.scale)
     dtype = jnp.result_type(*floats)
     values = [jax.ShapeDtypeStruct((len(reach), view.own.shape[1]), dtype) for reach in opponent_reach]
-    call = jax.ffi.ffi_call(handler("Sweep", dtype), values, vmap_method="expand_dims")
-    return list(call(*(jnp.asarray(x, dtype) for x in floats), view.opponent, view.own))
-
-  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
-    """See `tree.LeafEvaluator`."""
-    return two_parts_sampled(self, player, leaf, reach)
-
-  def take(self, leaves: Sequence[np.ndarray]) -> "NativeLeaves":
-    """See `tree.LeafEvaluator`."""
-    return two_parts_take(self, leaves)
-
-  def widen(self, types: Sequence[int]) -> "NativeLeaves":
-    """See `tree.pad_types`."""
-    first, second = (view.widen(types[i], types[1 - i]) for i, view in enumerate(self.views))
-    return dataclasses.replace(self, views=(first, second))
+    given = *(jnp.asarray(x, dtype) for x in floats), view.opponent, view.own
+    return call("Sweep", dtype, given, values, "expand_dims")

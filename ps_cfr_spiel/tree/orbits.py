@@ -16,19 +16,12 @@ Array = jax.typing.ArrayLike
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Orbit:
-  """The child rows of a link, M of them, that the rows kept stand for; those that are kept are among them.
+  """The child rows of a link, M of them, that the rows kept stand for; those that are kept are among them."""
 
-  Attributes:
-    source: int32[M], ascending, the kept row that each is made from.
-    parent: int32[M], the parent row of each, counted through all parts.
-    swap: int32[M], the renaming that makes it.
-    columns: int32[S, H], for each renaming the column of the kept row from which each column comes.
-  """
-
-  source: Array
-  parent: Array
-  swap: Array
-  columns: Array
+  source: Array  #: int32[M], ascending, the kept row that each is made from
+  parent: Array  #: int32[M], the parent row of each, counted through all parts
+  swap: Array  #: int32[M], the renaming that makes it
+  columns: Array  #: int32[S, H], for each renaming the column of the kept row from which each column comes
 
   def members(self, rows: jax.Array) -> jax.Array:
     """The rows of all members, [M, H], from those kept, [m, H]."""

@@ -33,7 +33,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.native import handler
+from ps_cfr_spiel.native import call
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Labels
 from ps_cfr_spiel.tree.library import why_unavailable
@@ -54,24 +54,20 @@ def sum_rows(rows: Array, index: Array, count: int) -> Array:
   if rows.shape[1] < LONG or why_unavailable():
     return jax.ops.segment_sum(rows, index, count)
   total = jax.ShapeDtypeStruct((count, rows.shape[1]), rows.dtype)
-  return jax.ffi.ffi_call(handler("Rows", rows.dtype), total, vmap_method="expand_dims")(rows, index)
+  return call("Rows", rows.dtype, (rows, index), [total], "expand_dims")[0]
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Link:
-  """Many-to-one pointers from child rows to parent rows, both cut in parts.
+  """Many-to-one pointers from child rows to parent rows, both cut in parts."""
 
-  Attributes:
-    index: int32[m], for each child row the number of its parent row, counted through all parts.
-    parents: rows in each part of the parent side.
-    children: rows in each part of the child side; they sum to m.
-    orbit: the rows that these stand for, whose values count too; None if each stands for itself.
-  """
-
-  index: Array
+  index: Array  #: int32[m], for each child row the number of its parent row, counted through all parts
+  #: rows in each part of the parent side.
   parents: tuple[int, ...] = dataclasses.field(metadata={"static": True})
+  #: rows in each part of the child side; they sum to m.
   children: tuple[int, ...] = dataclasses.field(metadata={"static": True})
+  #: the rows that these stand for, whose values count too; None if each stands for itself.
   orbit: Orbit | None = None
 
   @classmethod
@@ -100,16 +96,12 @@ class Link:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Level:
-  """The rows in which a player makes the decision number d (d = 0, 1, ...).
+  """The rows in which a player makes the decision number d (d = 0, 1, ...)."""
 
-  Attributes:
-    link: from the rows to the sequences of the level above (of level 0: to the roots).
-      Sequences of a block are numbered action by action: action * rows + row.
-    actions: A of each block.
-  """
-
+  #: from the rows to the sequences of the level above (of level 0: to the roots). Sequences of a block are
+  #: numbered action by action: action * rows + row.
   link: Link
-  actions: tuple[int, ...] = dataclasses.field(metadata={"static": True})
+  actions: tuple[int, ...] = dataclasses.field(metadata={"static": True})  #: A of each block
 
   @property
   def shapes(self) -> list[tuple[int, int]]:
@@ -120,19 +112,14 @@ class Level:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class PlayerTree:
-  """One player's decisions and how the leaves hang on them.
+  """One player's decisions and how the leaves hang on them."""
 
-  Attributes:
-    levels: from the player's first decision to the last.
-    leaf: link from the leaves to the sequences; part 0 of the sequences is the empty one, then come
-      the blocks of all levels in order. The parts of the leaves are the leaf evaluator's. A subgame begins
-      in several infostates, each with an empty sequence: its roots.
-    types: H.
-  """
-
-  levels: tuple[Level, ...]
+  levels: tuple[Level, ...]  #: from the player's first decision to the last
+  #: link from the leaves to the sequences; part 0 of the sequences is the empty one, then come the blocks of
+  #: all levels in order. The parts of the leaves are the leaf evaluator's. A subgame begins in several
+  #: infostates, each with an empty sequence: its roots.
   leaf: Link
-  types: int = dataclasses.field(metadata={"static": True})
+  types: int = dataclasses.field(metadata={"static": True})  #: H
 
   @property
   def roots(self) -> int:
@@ -239,42 +226,32 @@ class LeafEvaluator(Protocol):
     ...
 
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
-    """Values of single leaves for one player.
+    """[B, H of the player]: values of single leaves for one player, as `__call__` would value each of them.
 
-    Args:
-      player: 0 or 1, known at trace time.
-      leaf: int32[B], numbers of leaves, counted through all parts; a leaf may occur several times.
-      reach: [B, H of the opponent], at each of these leaves.
-
-    Returns:
-      [B, H of the player], as `__call__` would value each of them.
+    `leaf`, int32[B], are numbers of leaves, counted through all parts, where one may occur several times;
+    `reach` is [B, H of the opponent] there. The player is known at trace time.
     """
     ...
 
   def take(self, leaves: Sequence[np.ndarray]) -> "LeafEvaluator":
     """The same for some of the leaves.
 
-    Args:
-      leaves: for each part int[B, n], numbers of leaves, counted within the part; -1 is a leaf of
-        value 0. B is 1, or with public cards to come the boards that are kept: a row's leaves are on one.
+    `leaves` has for each part int[B, n], numbers counted within the part; -1 is a leaf of value 0. B is 1, or
+    with public cards to come the boards that are kept: a row's leaves are on one.
     """
     ...
 
 
 @dataclasses.dataclass(frozen=True)
 class Boards:
-  """The boards of a game with public cards to come, on the host; they are numbered street by street.
+  """The boards of a game with public cards to come, on the host; they are numbered street by street."""
 
-  Attributes:
-    above: for each street int[B], the number on the street before of the board that each continues; the first
-      street has one board, and nothing above it.
-    rows: for each player and block int[rows], the board of each row.
-    start, swap: int[boards + 1], int[M]: the boards that each stands for below the board above it, itself
-      included, as renamings (`Orbit.swap`).
-  """
-
+  #: for each street int[B], the number on the street before of the board that each continues; the first
+  #: street has one board, and nothing above it.
   above: tuple[np.ndarray, ...]
-  rows: tuple[tuple[np.ndarray, ...], ...]
+  rows: tuple[tuple[np.ndarray, ...], ...]  #: for each player and block int[rows], the board of each row
+  #: start, swap: int[boards + 1], int[M]: the boards that each stands for below the board above it, itself
+  #: included, as renamings (`Orbit.swap`).
   start: np.ndarray
   swap: np.ndarray
 

@@ -21,16 +21,13 @@ from ps_cfr_spiel.tree.variants import Variant
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Sets:
-  """A player's sets, numbered anew in each bucket (the infostates with one number of actions).
+  """A player's sets, numbered anew in each bucket (the infostates with one number of actions)."""
 
-  Attributes:
-    cells: for each bucket int32[rows, H], the set of each infostate, 1, 2, ...; 0 for types that
-      cannot be there. Rows are in the order of `PlayerTree.join`.
-    shapes: (A, K, 1) of each bucket's tables; K has room for set 0, which plays no part, for all sets, and
-      perhaps for more to come.
-  """
-
+  #: for each bucket int32[rows, H], the set of each infostate, 1, 2, ...; 0 for types that cannot be there.
+  #: Rows are in the order of `PlayerTree.join`.
   cells: tuple[Array, ...]
+  #: (A, K, 1) of each bucket's tables; K has room for set 0, which plays no part, for all sets, and perhaps
+  #: for more to come.
   shapes: tuple[tuple[int, int, int], ...] = dataclasses.field(metadata={"static": True})
 
   @classmethod

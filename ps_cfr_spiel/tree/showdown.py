@@ -2,13 +2,13 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.tree.leaves import dot, two_parts_sampled, two_parts_take
+from ps_cfr_spiel.tree.leaves import TwoParts, dot
 from ps_cfr_spiel.tree.padding import fill
 from ps_cfr_spiel.tree.public_tree import Array, Parts
 
@@ -22,28 +22,19 @@ class _View:
 
   N is the number of distinct cards in anyone's hand, W (V) the most hands of the player (opponent) with
   a common card, K the number of distinct strengths of the player's hands. "Own" is the player's.
-
-  Attributes:
-    scale: [1, H] own weight over Z.
-    weight: [1, G] the opponent's weight.
-    compare: [G, K] sign(own strength number k - opponent strength).
-    rank: int[H] column of `compare` for each own hand.
-    opponent_by_card: int[N, V] opponent hands with each card, padded with G.
-    sign: [N, W, V] sign(own strength - opponent strength) for hands with a common card.
-    own_at: int[2, H] place of each own hand among N x W, by its first and its second card.
-    opponent_has, own_has: [G, N], [H, N] incidence of hands and cards.
-    same: int[H] the opponent's index of the same hand, G if it has none; None: the lists are equal.
   """
 
-  scale: Array
-  weight: Array
-  compare: Array
-  rank: Array
-  opponent_by_card: Array
-  sign: Array
-  own_at: Array
+  scale: Array  #: [1, H] own weight over Z
+  weight: Array  #: [1, G] the opponent's weight
+  compare: Array  #: [G, K] sign(own strength number k - opponent strength)
+  rank: Array  #: int[H] column of `compare` for each own hand
+  opponent_by_card: Array  #: int[N, V] opponent hands with each card, padded with G
+  sign: Array  #: [N, W, V] sign(own strength - opponent strength) for hands with a common card
+  own_at: Array  #: int[2, H] place of each own hand among N x W, by its first and its second card
+  #: opponent_has, own_has: [G, N], [H, N] incidence of hands and cards.
   opponent_has: Array
   own_has: Array
+  #: int[H] the opponent's index of the same hand, G if it has none; None: the lists are equal.
   same: Array | None
 
   @classmethod
@@ -119,20 +110,16 @@ class _View:
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class ShowdownLeaves:
+class ShowdownLeaves(TwoParts):
   """Card games where the stronger hand wins, without any H0 x H1 matrix.
 
   The paper's domain-specific version (Kovařík et al. 2021, Appendix B; Johanson et al. 2011). Their sweep
   over sorted hands with running sums is sequential; here each card has a small matrix of signs, all in one
   batched product: N W V = 99,452 multiplications a leaf for 1,081 hands. Tables: about 1 MB.
-
-  Attributes:
-    views: tables of the two players.
-    stake, constant: as in `DenseLeaves`.
   """
 
   kind: ClassVar[str] = "showdown"
-  views: tuple[_View, _View]
+  views: tuple[Any, Any]  #: tables of the two players
   stake: Array
   constant: Array
 
@@ -145,7 +132,6 @@ class ShowdownLeaves:
     return cls((_View.create(form, 0, total), _View.create(form, 1, total)), stake, constant)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
-    """See `tree.LeafEvaluator`."""
     view = self.views[player]
     showdowns, folds = (reach * view.weight for reach in opponent_reach)
     return [
@@ -153,15 +139,7 @@ class ShowdownLeaves:
       view.disjoint(folds) * ((1 - 2 * player) * self.constant)[:, None] * view.scale,
     ]
 
-  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
-    """See `tree.LeafEvaluator`."""
-    return two_parts_sampled(self, player, leaf, reach)
-
-  def take(self, leaves: Sequence[np.ndarray]) -> "ShowdownLeaves":
-    """See `tree.LeafEvaluator`."""
-    return two_parts_take(self, leaves)
-
-  def widen(self, types: Sequence[int]) -> "ShowdownLeaves":
+  def widen(self, types: Sequence[int]) -> Self:
     """See `tree.pad_types`."""
     first, second = (view.widen(types[i], types[1 - i]) for i, view in enumerate(self.views))
     return dataclasses.replace(self, views=(first, second))
@@ -186,7 +164,6 @@ def compatible_weight(form) -> float:
 
 
 def _card_index(form) -> np.ndarray:
-  """The distinct cards in anyone's hand, sorted."""
   return np.unique(np.concatenate([form.cards[0].ravel(), form.cards[1].ravel()]))
 
 

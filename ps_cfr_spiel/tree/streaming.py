@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from ps_cfr_spiel.native import handler
+from ps_cfr_spiel.native import call
 from ps_cfr_spiel.tree.boards import BoardLeaves
 from ps_cfr_spiel.tree.native import NativeLeaves
 from ps_cfr_spiel.tree.public_tree import Array, Boards, PlayerTree, PublicTree
@@ -28,20 +28,14 @@ CARDS = 64  # more than a deck has
 
 
 class _Course(NamedTuple):
-  """A player's rows and leaves, in the order of units; items are all rows, and then all leaves.
+  """A player's rows and leaves, in the order of units; items are all rows, and then all leaves."""
 
-  Attributes:
-    buckets: int32[K, 3], of each bucket the actions, the rows, and its first sequence in a column.
-    rows: int32[R, 4], table (-1: a pass), row in it, address of the sequence above, of the first action.
-    leaves: int32[L], the address of each leaf's sequence.
-    utility: [L], the stake of a showdown, or what a fold pays.
-    start, parent, swap, columns: as in `walk.Members`, with addresses for sequences.
-  """
-
-  buckets: Array
+  buckets: Array  #: int32[K, 3], of each bucket the actions, the rows, and its first sequence in a column
+  #: int32[R, 4], table (-1: a pass), row in it, address of the sequence above, of the first action.
   rows: Array
-  leaves: Array
-  utility: Array
+  leaves: Array  #: int32[L], the address of each leaf's sequence
+  utility: Array  #: [L], the stake of a showdown, or what a fold pays
+  #: start, parent, swap, columns: as in `walk.Members`, with addresses for sequences.
   start: Array
   parent: Array
   swap: Array
@@ -51,20 +45,16 @@ class _Course(NamedTuple):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Stream:
-  """The walk over all boards of a tree; the tree's own leaves have the evaluators' tables.
+  """The walk over all boards of a tree; the tree's own leaves have the evaluators' tables."""
 
-  Attributes:
-    units: int32[U + 1, 6], for each board, in an order where those below it follow it, its street, its number
-      there, and its first rows of both players, showdown and fold; the last line ends them.
-    courses: of the players.
-    trunk, stack: the addresses of each player's trunk, and of the whole stack.
-    cards: the number of different cards of hands, rounded up, so that ranges share compiled code.
-  """
-
+  #: int32[U + 1, 6], for each board, in an order where those below it follow it, its street, its number
+  #: there, and its first rows of both players, showdown and fold; the last line ends them.
   units: Array
-  courses: tuple[_Course, _Course]
+  courses: tuple[_Course, _Course]  #: of the players
+  #: trunk, stack: the addresses of each player's trunk, and of the whole stack.
   trunk: tuple[int, int] = dataclasses.field(metadata={"static": True})
   stack: tuple[int, int] = dataclasses.field(metadata={"static": True})
+  #: the number of different cards of hands, rounded up, so that ranges share compiled code.
   cards: int = dataclasses.field(metadata={"static": True})
 
   @classmethod
@@ -106,60 +96,40 @@ class Stream:
     numbers: Array,
     alternating: bool,
   ) -> tuple[list[Array], list[Array]]:
-    """Iterations of both players.
+    """Iterations of both players; arguments that are not described here are those of `walk.play`.
 
     Args:
-      leaves: the tree's.
-      tables: of each player for each bucket the strategy and the rule's arrays, then the average, if `pair`,
-        and its excess, in columns (`averages.Sum`); the first possibly as `sixteen_bits` keeps them.
-      pair: whether there are averages beside the excess.
-      each: arrays of each bucket.
-      count: see `walk.play`, as for the result, which is in the places of `tables` if XLA allows.
-      rule: likewise.
+      tables: of each player for each bucket the strategy and the rule's arrays, `each` in all, then the
+        average, if there is a `pair`, and its excess, in columns (`averages.Sum`); possibly as `sixteen_bits`
+        keeps them.
       numbers: [N, 3 + K], for each iteration whether averages are folded, their factor, its weight in the
         average, and the rule's numbers.
-      alternating: see `walk.play`.
     """
-    first, changed = len(tables[0]), (*tables[0], *tables[1])
-    given = *self._arrays(leaves, numbers.dtype), count, numbers
-    call = jax.ffi.ffi_call(
-      handler("Stream", numbers.dtype),
-      [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in changed],
-      vmap_method="sequential",
-      input_output_aliases={len(given) + k: k for k in range(len(changed))},
-    )
+    first, results = len(tables[0]), (*tables[0], *tables[1])
+    given = *self._arrays(leaves), count, numbers
+    changed = {len(given) + k: k for k in range(len(results))}
     sizes = {"first": first, "each": each, "pair": pair, "rule": rule, "alternating": alternating}
-    found = list(call(*given, *changed, **self._sizes(leaves, sizes)))
+    sizes |= self._sizes(leaves)
+    found = call("Stream", numbers.dtype, (*given, *results), results, "sequential", sizes, changed)
     return found[:first], found[first:]
 
   def worth(self, leaves: Any, averages: Sequence[Any]) -> Array:
-    """[3]: the worth of each player's best response to the averages, and their value to player 0.
-
-    Args:
-      leaves: the tree's.
-      averages: of each player, `averages.Sum`.
-    """
-    dtype = averages[0].dtype
-    given = *self._arrays(leaves, dtype), *(x for own in averages for x in own if x is not None)
-    found = jax.ShapeDtypeStruct((1, 3), dtype)
-    call = jax.ffi.ffi_call(handler("StreamWorth", dtype), found, vmap_method="sequential")
-    return call(*given, **self._sizes(leaves, {"pair": averages[0][0] is not None}))[0]
+    """[3]: the worth of each player's best response to the averages, and their value to player 0."""
+    dtype, pair = averages[0].dtype, averages[0][0] is not None
+    given = *self._arrays(leaves), *(x for own in averages for x in own if x is not None)
+    worth = [jax.ShapeDtypeStruct((1, 3), dtype)]
+    return call("StreamWorth", dtype, given, worth, "sequential", {"pair": pair, **self._sizes(leaves)})[0][0]
 
   def values(self, leaves: Any, columns: Sequence[Array]) -> list[Array]:
     """Counterfactual values of all actions, [S, H] of each player, and then the same by best responses.
 
-    They are computed in float64.
-
-    Args:
-      leaves: the tree's, in float64.
-      columns: of each player, strategies up to a factor in each infostate, in a column (`column_of`).
+    They are computed in float64. `columns` has of each player strategies up to a factor in each infostate, in
+    a column (`column_of`).
     """
-    dtype = columns[0].dtype
-    found = [jax.ShapeDtypeStruct(x.shape, dtype) for _ in range(2) for x in columns]
-    call = jax.ffi.ffi_call(handler("StreamValues", dtype), found, vmap_method="sequential")
-    return list(call(*self._arrays(leaves, np.dtype("float64")), *columns, **self._sizes(leaves, {})))
+    given = *self._arrays(leaves), *columns
+    return call("StreamValues", columns[0].dtype, given, [*columns] * 2, "sequential", self._sizes(leaves))
 
-  def _arrays(self, leaves: Any, dtype: Any) -> list[Array]:
+  def _arrays(self, leaves: Any) -> list[Array]:
     """The game as the library's calls take it."""
     found = [self.units]
     for i, course in enumerate(self.courses):
@@ -169,11 +139,11 @@ class Stream:
         found += [view.weight, view.scale, view.opponent, view.own]
     return found
 
-  def _sizes(self, leaves: Any, more: dict[str, int]) -> dict[str, np.int64]:
-    sizes = {"streets": len(leaves.streets), "cards": self.cards, **more}
+  def _sizes(self, leaves: Any) -> dict[str, int]:
+    sizes = {"streets": len(leaves.streets), "cards": self.cards}
     for i in (0, 1):
       sizes |= {f"trunk{i}": self.trunk[i], f"stack{i}": self.stack[i]}
-    return {name: np.int64(size) for name, size in sizes.items()}
+    return sizes
 
 
 def streamed(tree: PublicTree) -> PublicTree:
@@ -205,59 +175,43 @@ def _units(boards: Boards) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Ends(NamedTuple):
-  """The passes of all-ins, P, and the leaves, L, in the order of units, showdowns before folds.
+  """The passes of all-ins, P, and the leaves, L, in the order of units, showdowns before folds."""
 
-  Attributes:
-    passes: int[P, 3], unit, all-in (its number among leaves, -1 if the pass above leads to it), board.
-    above: int[P], the pass above; -1 for none.
-    unit: int[L], of each leaf.
-    fold: bool[L].
-    leaf: int[L], its number among the tree's leaves; -1 below a pass.
-    below: int[L], the pass above; -1 for none.
-    board: int[L], counted through all streets.
-    utility: float[L], to player 0 for a fold.
-  """
-
+  #: int[P, 3], unit, all-in (its number among leaves, -1 if the pass above leads to it), board.
   passes: np.ndarray
-  above: np.ndarray
-  unit: np.ndarray
-  fold: np.ndarray
-  leaf: np.ndarray
-  below: np.ndarray
-  board: np.ndarray
-  utility: np.ndarray
+  above: np.ndarray  #: int[P], the pass above; -1 for none
+  unit: np.ndarray  #: int[L], of each leaf
+  fold: np.ndarray  #: bool[L]
+  leaf: np.ndarray  #: int[L], its number among the tree's leaves; -1 below a pass
+  below: np.ndarray  #: int[L], the pass above; -1 for none
+  board: np.ndarray  #: int[L], counted through all streets
+  utility: np.ndarray  #: float[L], to player 0 for a fold
 
   @classmethod
   def of(cls, leaves: BoardLeaves, boards: Boards, unit: np.ndarray) -> "_Ends":
     """All passes and leaves of a tree; `unit` of each board."""
     starts, last, first = boards.starts, len(leaves.boards) - 1, 0
     passes, above, found = [], [], []
-    open_, stakes = (
-      np.zeros((1, 0), int),
-      np.zeros(0),
-    )  # the passes of each board, and their stakes
+    open_, stakes = np.zeros((1, 0), int), np.zeros(0)  # the passes of each board, and their stakes
     nothing = np.zeros(0, int)
     for s, (street, count, (shown, folds)) in enumerate(
       zip(leaves.streets, leaves.boards, leaves.leaves, strict=True)
     ):
       here = np.arange(count)
+      # All-ins of earlier streets, and then those, or the showdowns, of this one.
       coming = open_[boards.above[s]] if s else open_
+      own = first + np.arange(count * shown).reshape(count, shown)
+      leaf = np.concatenate([np.full(coming.shape, -1), own], 1)
+      up = np.concatenate([coming, np.full(own.shape, -1)], 1)
+      stake = np.asarray(street.stake)[0][:shown] if shown else np.zeros(0)
+      stakes = np.concatenate([stakes, stake])
       if s < last:
-        # All-ins of earlier streets, and then those of this one.
-        own = first + np.arange(count * shown).reshape(count, shown)
-        leaf = np.concatenate([np.full(coming.shape, -1), own], 1)
-        up = np.concatenate([coming, np.full(own.shape, -1)], 1)
         board = np.broadcast_to(starts[s] + here[:, None], leaf.shape)
         open_ = len(np.concatenate([nothing, *above])) + np.arange(leaf.size).reshape(leaf.shape)
         passes.append(np.stack([unit[board.ravel()], leaf.ravel(), board.ravel()], 1))
         above.append(up.ravel())
-        stakes = np.concatenate([stakes, np.asarray(street.stake)[0][:shown] if shown else nothing])
       else:
-        own = first + np.arange(count * shown).reshape(count, shown)
-        leaf = np.concatenate([np.full(coming.shape, -1), own], 1)
-        up = np.concatenate([coming, np.full(own.shape, -1)], 1)
-        pays = np.broadcast_to(np.concatenate([stakes, np.asarray(street.stake)[0][:shown]]), leaf.shape)
-        found.append((leaf, up, pays, here, s, False))
+        found.append((leaf, up, np.broadcast_to(stakes, leaf.shape), here, s, False))
       first += count * shown
       constant = np.asarray(getattr(street, "folds", street).constant)[:, :folds]
       leaf = first + np.arange(count * folds).reshape(count, folds)
@@ -312,7 +266,7 @@ def _course(
     ends.above >= 0, address[count + ends.above], sequence[player.leaf.index[ends.passes[:, 1]]]
   )
   leaves = np.where(ends.below >= 0, address[count + ends.below], sequence[player.leaf.index[ends.leaf]])
-  places = np.array([(b, r) for b, r in player.places], int).reshape(-1, 2)
+  places = np.array(player.places, int).reshape(-1, 2)
   lines = np.concatenate(
     [
       np.stack([places[of_block, 0], places[of_block, 1] + in_block, sequence[own], address[:count]], 1),
@@ -330,12 +284,7 @@ def _course(
 
 
 def _members(
-  player: PlayerTree,
-  boards: Boards,
-  ends: _Ends,
-  sequence: np.ndarray,
-  order: np.ndarray,
-  above: np.ndarray,
+  player: PlayerTree, boards: Boards, ends: _Ends, sequence: np.ndarray, order: np.ndarray, above: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
   """The last four fields of `_Course`; `order` of the rows, and what is above each item."""
   links, count = [*(level.link for level in player.levels), player.leaf], len(order)

@@ -27,32 +27,25 @@ def sum_actions(x: Array) -> Array:
   """
   if x.shape[0] > UNROLLED:
     return x.sum(0, keepdims=True)
-  total = x[:1]
-  for a in range(1, x.shape[0]):
-    total = total + x[a : a + 1]
-  return total
+  return functools.reduce(operator.add, _actions(x))
 
 
 def max_actions(x: Array) -> Array:
   """Maximum of [A, rows, H] over actions, keeping the axis; see `sum_actions`."""
   if x.shape[0] > UNROLLED:
     return x.max(0, keepdims=True)
-  best = x[:1]
-  for a in range(1, x.shape[0]):
-    best = jnp.maximum(best, x[a : a + 1])
-  return best
+  return functools.reduce(jnp.maximum, _actions(x))
+
+
+def _actions(x: Array) -> list[Array]:
+  return [x[a : a + 1] for a in range(len(x))]
 
 
 def sequence_reach(tree: PlayerTree, strategy: Sequence[Array]) -> list[Array]:
-  """Reach of every sequence: product of the player's probabilities on the way.
+  """Reach of every sequence: product of the player's probabilities on the way, [A, rows, H] for each block.
 
-  Args:
-    tree: the player's decisions.
-    strategy: [A, rows, H] for each block.
-
-  Returns:
-    Parts [roots, H] (the empty sequences, all 1) and [A * rows, H] for each block, as `tree.leaf` pulls
-    from.
+  Returns parts [roots, H] (the empty sequences, all 1) and [A * rows, H] for each block, as `tree.leaf` pulls
+  from.
   """
   dtype = strategy[0].dtype if len(strategy) else None  # as arrays are made here
   above = [jnp.ones((tree.roots, tree.types), dtype)]
@@ -76,20 +69,12 @@ def product_of(reach: Sequence[Sequence[Array]]) -> list[Array]:
 
 
 def sequence_values(
-  tree: PlayerTree,
-  leaf_values: Sequence[Array],
-  backup: Callable[[int, Array], Array],
+  tree: PlayerTree, leaf_values: Sequence[Array], backup: Callable[[int, Array], Array]
 ) -> tuple[list[Array], Array]:
-  """Counterfactual values of every action, from the leaves up.
+  """Counterfactual values of every action, [A, rows, H] for each block, and of the roots, [roots, H].
 
-  Args:
-    tree: the player's decisions.
-    leaf_values: the leaf evaluator's parts.
-    backup: (block, action values [A, rows, H]) -> row values [1, rows, H]: the mean under a strategy, or
-      the maximum for a best response.
-
-  Returns:
-    Action values [A, rows, H] for each block, and the values of the roots, [roots, H].
+  `backup` makes row values [1, rows, H] of a block's number and its action values [A, rows, H]: their mean
+  under a strategy, or the maximum for a best response.
   """
   root, *values = tree.leaf.push(leaf_values)
   block = len(values)

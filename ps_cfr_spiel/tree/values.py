@@ -45,8 +45,7 @@ def best_response_values(
 ) -> tuple[list[Array], Array]:
   """Counterfactual action values of a best response to the opponents' strategies, in their order.
 
-  Returns:
-    [A, rows, H] for each block of `player`, and the values of the roots, [roots, H].
+  Returns [A, rows, H] for each block of `player`, and the values of the roots, [roots, H].
   """
   opponents = [own for i, own in enumerate(tree.players) if i != player]
   passes = zip(opponents, opponent_strategies, strict=True)
@@ -91,16 +90,9 @@ def record_of(leaves: LeafEvaluator, player: int, values: Parts) -> tuple[Array,
 def action_values(
   tree: PublicTree, player: int, strategy: Sequence[Array], reach: Sequence[Sequence[Array]]
 ) -> tuple[list[Array], Array, list[Array]]:
-  """Counterfactual values of one player's strategy against the others' sequence reaches.
+  """Counterfactual values of a player's strategy, [A, rows, H] for each block, against all `sequence_reach`.
 
-  Args:
-    tree: on the device.
-    player: its number.
-    strategy: [A, rows, H] for each block of the player.
-    reach: the players' `sequence_reach`.
-
-  Returns:
-    Action values [A, rows, H] for each block, the values of the roots [roots, H], the values of the leaves.
+  Returns those of all actions, [A, rows, H] for each block, of the roots, [roots, H], and of the leaves.
   """
   at_leaves = [own.leaf.pull(parts) for own, parts in zip(tree.players, reach, strict=True)]
   leaf_values = tree.leaves(player, others_reach(at_leaves, player), at_leaves[player])

@@ -18,17 +18,12 @@ Rows = Sequence[tuple[np.ndarray, np.ndarray]]  # see `take_rows`
 
 
 class Variant(NamedTuple):
-  """A tree that stands for a game's.
+  """A tree that stands for a game's."""
 
-  Attributes:
-    tree: the variant, without labels.
-    there: (player, tables of the game's tree) -> tables of the variant's.
-    back: (player, tables of the variant's tree) -> tables of the game's; the inverse, where the variant has
-      rows.
-  """
-
-  tree: PublicTree
+  tree: PublicTree  #: the variant, without labels
+  #: (player, tables of the game's tree) -> tables of the variant's.
   there: Callable[[int, Tables], list[np.ndarray]]
+  #: (player, tables of the variant's tree) -> tables of the game's; the inverse, where the variant has rows.
   back: Callable[[int, Tables], list[np.ndarray]]
 
   @classmethod
@@ -46,16 +41,10 @@ class Variant(NamedTuple):
 
 
 def take_rows(shapes: Sequence[tuple[int, ...]], rows: Rows, tables: Tables) -> list[np.ndarray]:
-  """Rows of another tree as tables of blocks of these shapes, (A, rows, ...).
+  """Rows of another tree as tables of blocks of these shapes, (A, rows, ...): [A, rows, n] of each.
 
-  Args:
-    shapes: of the blocks to fill.
-    rows: for each block the (block, row) in the other tree of its first n rows, int[n, 2], and the numbers of
-      their actions there, int[A, n].
-    tables: of the other tree.
-
-  Returns:
-    [A, rows, n] for each block; rows beyond the first n are uniform.
+  `rows` has for each block the (block, row) in the other tree of its first n rows, int[n, 2], and the numbers
+  of their actions there, int[A, n]. Rows beyond the first n are uniform.
   """
   blocks = []
   for (actions, count, *_), (source, action) in zip(shapes, rows, strict=True):

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.native import handler
+from ps_cfr_spiel.native import call
 from ps_cfr_spiel.tree.library import why_unavailable
 from ps_cfr_spiel.tree.public_tree import Array, Link, Parts, PlayerTree
 from ps_cfr_spiel.tree.sequences import sequence_numbers, sequence_starts
@@ -27,18 +27,13 @@ class Members(NamedTuple):
   """For each item, a row or a leaf, the sequences that it counts for on the way up, M in all.
 
   All four are empty if no row stands for others: each item then counts for the one sequence above it.
-
-  Attributes:
-    start: int32[R + L + 1], where each item's members begin; rows come in the order of levels and blocks.
-    parent: int32[M], the sequence above each member.
-    swap: int32[M], the renaming that makes it of the item; 0 changes nothing.
-    columns: int32[S, H], for each renaming the column of the item from which each column comes.
   """
 
+  #: int32[R + L + 1], where each item's members begin; rows come in the order of levels and blocks.
   start: Array
-  parent: Array
-  swap: Array
-  columns: Array
+  parent: Array  #: int32[M], the sequence above each member
+  swap: Array  #: int32[M], the renaming that makes it of the item; 0 changes nothing
+  columns: Array  #: int32[S, H], for each renaming the column of the item from which each column comes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,18 +41,13 @@ class Walk:
   """A player's decisions as the native library walks them; made where a loop begins, with `of`.
 
   Sequences are numbered as in `sequences`, with buckets for blocks, so that a bucket's table is a slice.
-
-  Attributes:
-    tree: the player's decisions.
-    above: int32[R + L], the sequence above each row and leaf; rows are in the order of levels and blocks.
-    members: the same for the way up, where rows may stand for others.
-    native: whether the library is used.
   """
 
-  tree: PlayerTree
+  tree: PlayerTree  #: the player's decisions
+  #: int32[R + L], the sequence above each row and leaf; rows are in the order of levels and blocks.
   above: Array
-  members: Members
-  native: bool
+  members: Members  #: the same for the way up, where rows may stand for others
+  native: bool  #: whether the library is used
 
   @classmethod
   def of(cls, tree: PlayerTree) -> "Walk":
@@ -70,14 +60,10 @@ class Walk:
     )
 
   def down(self, strategy: Tables) -> tuple[Array, list[Array]]:
-    """Reach of every sequence and of every leaf.
+    """Reach of every sequence and of every leaf under a strategy, [A, rows, H] for each bucket.
 
-    Args:
-      strategy: [A, rows, H] for each bucket.
-
-    Returns:
-      Reach including the action itself, of the buckets' tables in a column (`column_of`); the leaves' parts
-      [L_k, H].
+    Returns reach including the action itself, of the buckets' tables in a column (`column_of`); the leaves'
+    parts [L_k, H].
     """
     if not self.native:
       reach = sequence_reach(self.tree, self.tree.split(strategy))
@@ -90,14 +76,9 @@ class Walk:
     return reach[self.tree.roots :], leaves
 
   def up(self, strategy: Tables | None, leaf_values: Parts) -> tuple[list[Array], Array]:
-    """Counterfactual values of every action.
+    """Counterfactual values of every action, [A, rows, H] for each bucket, and of the roots, [roots, H].
 
-    Args:
-      strategy: [A, rows, H] for each bucket; None for a best response.
-      leaf_values: the leaf evaluator's parts.
-
-    Returns:
-      [A, rows, H] for each bucket, and the values of the roots, [roots, H].
+    They are those of a strategy, [A, rows, H] for each bucket, or of a best response where it is None.
     """
     if not self.native:
       if strategy is None:
@@ -114,19 +95,11 @@ class Walk:
   def learn(
     self, tables: Sequence[Array], reach: Array, leaf_values: Parts, share: Array, rule: int, numbers: Array
   ) -> list[Array]:
-    """A turn in one pass of the library: values up, regrets, the rule, and the average's sum.
+    """A turn in one pass of the library: values up, regrets, the rule, by its number, and the sum.
 
-    Args:
-      tables: for each bucket the strategy [A, rows, H] and the rule's arrays, [A or 1, rows, H]; last the
-        average's excess in a column.
-      reach: the player's own, in a column.
-      leaf_values: the leaf evaluator's parts.
-      share: [], the weight of this iteration in the average.
-      rule: its number in `learn.h`.
-      numbers: [K], the rule's.
-
-    Returns:
-      The tables after the turn, in the places of those before it if XLA allows.
+    `tables` are for each bucket the strategy [A, rows, H] and the rule's arrays, [A or 1, rows, H], and last
+    the average's excess in a column; they come back in their places if XLA allows. `reach` is the player's
+    own, in a column, `share`, [], the weight of this iteration in the average, `numbers`, [K], the rule's.
     """
     given = jnp.append(share, numbers), *tables, reach, *leaf_values
     return self._call("Learn", reach.dtype, given, list(tables), len(self.tree.buckets), rule)[1:]
@@ -136,17 +109,10 @@ class Walk:
   ) -> list[Array]:
     """One of the library's walks: all sequences' [S, H], and the other arrays that it returns."""
     count = sequence_starts(self.tree.bucket_shapes, self.tree.roots)[-1]
-    shapes = [(int(count), self.tree.types), *(x.shape for x in returned)]
-    forest = self._forest()
+    results = [jax.ShapeDtypeStruct((int(count), self.tree.types), dtype), *returned]
+    forest, sizes = self._forest(), {"roots": self.tree.roots, "tables": tables, "rule": rule}
     changed = {len(forest) + 1 + k: 1 + k for k in range(len(returned))} if name == "Learn" else None
-    call = jax.ffi.ffi_call(
-      handler(name, dtype),
-      [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes],
-      vmap_method="expand_dims",
-      input_output_aliases=changed,
-    )
-    sizes = {"roots": self.tree.roots, "tables": tables, "rule": rule}
-    return list(call(*forest, *given, **{key: np.int64(size) for key, size in sizes.items()}))
+    return call(name, dtype, (*forest, *given), results, "expand_dims", sizes, changed)
 
   def _forest(self) -> tuple[Any, ...]:
     """The player's decisions as all walks of the library take them."""
@@ -162,34 +128,22 @@ def play(
   numbers: Array,
   alternating: bool,
 ) -> tuple[list[Array], list[Array]]:
-  """Iterations of both players in one call of the library: in small games calls take most of the time.
+  """Each player's tables after iterations in one call of the library: in small games calls take long.
 
   Args:
-    walks: of the players, both native.
     payoffs: for each player [L, G, H], the utility of each leaf by the opponent's type and the own one, times
       the probability of chance.
     tables: of each player, as `Walk.learn` takes them.
     count: int32[], number of iterations, at most N.
-    rule: its number in `learn.h`.
     numbers: [N, 1 + K], for each iteration its weight in the average and the rule's numbers.
-    alternating: whether player 1 answers player 0's new strategy.
-
-  Returns:
-    Each player's tables after the last iteration.
   """
-  first, dtype = len(tables[0]), numbers.dtype
-  changed = *tables[0], *tables[1]
+  first, results = len(tables[0]), (*tables[0], *tables[1])
   given = *(x for walk in walks for x in walk._forest()), count, numbers, *payoffs
-  call = jax.ffi.ffi_call(
-    handler("Play", dtype),
-    [jax.ShapeDtypeStruct(x.shape, dtype) for x in changed],
-    vmap_method="expand_dims",
-    input_output_aliases={len(given) + k: k for k in range(len(changed))},
-  )
+  changed = {len(given) + k: k for k in range(len(results))}
   sizes = {"first": first, "rule": rule, "alternating": alternating}
   for i, walk in enumerate(walks):
     sizes |= {f"roots{i}": walk.tree.roots, f"buckets{i}": len(walk.tree.buckets)}
-  found = list(call(*given, *changed, **{key: np.int64(size) for key, size in sizes.items()}))
+  found = call("Play", numbers.dtype, (*given, *results), results, "expand_dims", sizes, changed)
   return found[:first], found[first:]
 
 

@@ -1,3 +1,4 @@
+import functools
 import itertools
 
 import numpy as np
@@ -6,9 +7,7 @@ from scipy.optimize import linprog
 from scipy.stats import wasserstein_distance
 
 from ps_cfr_spiel.abstraction import (
-  along,
   bucketed,
-  carrying,
   cluster_equities,
   greedy_distances,
   line_distances,
@@ -69,7 +68,11 @@ def test_only_potential_awareness_sees_when_a_hand_learns_what_it_is_worth():
   assert greedy_distances(early, late, ground) == pytest.approx(2)
 
 
-@pytest.mark.parametrize("distance", [squared, along(np.arange(4)), carrying(1 - np.eye(4))])
+ON_A_LINE = functools.partial(line_distances, places=np.arange(4.0))
+GREEDILY = functools.partial(greedy_distances, ground=1 - np.eye(4), dtype="float32")
+
+
+@pytest.mark.parametrize("distance", [squared, ON_A_LINE, GREEDILY])
 def test_three_clouds_are_found(distance):
   generator = np.random.default_rng(4)
   centres = np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])

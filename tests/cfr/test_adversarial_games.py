@@ -252,5 +252,5 @@ def test_certificate(seed):
 
 
 def test_a_bound_needs_the_average_to_forget_as_fast_as_the_regrets():
-  with pytest.raises(ValueError, match=r"NRMPlus: fade must be a number from 0 to 1\.0"):
+  with pytest.raises(ValueError, match=r"NRMPlus: fade must be a number from 0 to 1, got 3"):
     NRMPlus(gamma=1.0)

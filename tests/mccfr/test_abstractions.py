@@ -72,7 +72,7 @@ def test_expected_updates_are_those_of_the_members_together(name, key, moves, pl
       game.nodes, game.regrets, learned, ancestors(game.nodes), jnp.int32(player), LearnedBaseline()
     )
   else:
-    learned = random_table(paths.baseline_size(game.nodes, LearnedBaseline()))
+    learned = random_table(paths.OutcomeSampling(LearnedBaseline()).entries(game.nodes))
     updates, probability, _ = every_trajectory(game, LearnedBaseline(), learned, player)
   regrets, _ = expected(game.nodes, updates, probability)
   truth = in_sets(sets, exact(whole, player)[0])

@@ -113,7 +113,7 @@ GAMES = {
 def test_estimates_are_unbiased(name, baseline, player):
   """Summed over all trajectories by their probability; the learned baselines hold arbitrary numbers."""
   game, baseline = compiled(GAMES[name]), BASELINES[baseline]
-  learned = random_table(paths.baseline_size(game.nodes, baseline))
+  learned = random_table(paths.OutcomeSampling(baseline).entries(game.nodes))
   updates, probability, _ = every_trajectory(game, baseline, learned, player)
   assert abs(probability.sum() - 1) < 1e-12
   regrets, averages = expected(game.nodes, updates, probability)
@@ -314,7 +314,7 @@ def test_variance_is_that_of_all_trajectories():
   """The recursion of `sampled_variance` against all trajectories, at Kuhn poker's first decisions."""
   game = compiled("kuhn_poker")
   baseline = LearnedBaseline()
-  learned = random_table(paths.baseline_size(game.nodes, baseline))
+  learned = random_table(paths.OutcomeSampling(baseline).entries(game.nodes))
   updates, probability, steps = every_trajectory(game, baseline, learned, 0)
   zeros = (jnp.zeros((), jnp.int32),) * 2
   sampler = paths.OutcomeSampling(baseline)

@@ -83,7 +83,7 @@ def follow(nodes, regrets, learned, way, traverser, target, delta, baseline):
 def test_aimed_estimates_are_unbiased(name, kind, baseline):
   """Summed over all trajectories by their probability, some of which are 0, wherever they are aimed at."""
   game = compiled(name)
-  way, learned = ancestors(game.nodes), random_table(paths.baseline_size(game.nodes, baseline))
+  way, learned = ancestors(game.nodes), random_table(paths.OutcomeSampling(baseline).entries(game.nodes))
   reached = np.asarray(chance_reach(game.nodes))
   for target in targets(game, kind):
     for player in (0, 1):
