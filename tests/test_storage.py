@@ -167,6 +167,7 @@ def test_unwritable_path(solver, tmp_path):
     ("kind", ["solver"], "must be 'solver', 'policy', 'kept', 'abstraction', 'batch', 'examples' or"),
     ("solver", ["PSCFRSolver"], "solver in its header must be a solver's name"),
     ("solver", "", "solver in its header must be a solver's name"),
+    ("width", 0, "width in its header must be an integer of at least 1"),
     ("solver", "Sol", "holds a Sol, not a Solver"),
     ("game", 3, "game in its header must be a game string, got 3"),
     ("game", "no_such_game", "damaged"),

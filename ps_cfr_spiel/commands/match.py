@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -187,12 +188,13 @@ def _report(game: pyspiel.Game, name: str, chips: Any, found: Any) -> tuple[dict
   facts: dict[str, Any] = {"hands": chips.score.games}
   lines: dict[str, Any] = {name: chips.score}
   for key, result in {"chips": chips, found.method: found}.items():
-    facts[key] = {"mean": result.mean, "standard_error": result.standard_error}
-    lines[key] = f"{result.mean:.4g} ± {1.96 * result.standard_error:.2g} a hand (95% interval)"
+    error = None if math.isnan(result.standard_error) else result.standard_error  # of one deal
+    facts[key] = {"mean": result.mean, "standard_error": error}
+    lines[key] = result.interval("a hand")
     if big:
-      mean, error = 1000 * result.mean / big, 1000 * result.standard_error / big
-      facts[key] |= {"mbb": mean, "mbb_standard_error": error}
-      lines[key] = f"{mean:,.0f} ± {1.96 * error:,.0f} mbb a hand (95% interval)"
+      unit = 1000 / big
+      facts[key] |= {"mbb": unit * result.mean, "mbb_standard_error": error and unit * error}
+      lines[key] = result.interval("mbb a hand", ",.0f", ",.0f", unit)
   return lines, facts
 
 

@@ -4,6 +4,7 @@ Games are recorded with all moves (`Played`), so that they can be evaluated late
 agent's policy, `aivat` takes luck out of them.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -59,7 +60,14 @@ class MatchResult(NamedTuple):
   def __str__(self) -> str:
     """The score, and the mean with its 95% interval."""
     how = "" if self.method == "chips" else f" by {self.method}"
-    return f"{self.score}; {self.mean:.4g} ± {1.96 * self.standard_error:.2g} a game{how} (95% interval)"
+    return f"{self.score}; {self.interval(f'a game{how}')}"
+
+  def interval(self, unit: str, mean: str = ".4g", half: str = ".2g", scale: float = 1.0) -> str:
+    """The mean times a scale, in these formats, with its 95% interval unless all games are of one deal."""
+    text = format(scale * self.mean, mean)
+    if math.isnan(self.standard_error):
+      return f"{text} {unit}"
+    return f"{text} ± {format(1.96 * scale * self.standard_error, half)} {unit} (95% interval)"
 
 
 class Score(NamedTuple):

@@ -7,7 +7,7 @@ import pytest
 import ps_cfr_spiel
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.evaluation import Played, aivat, evaluate_match, evaluate_policy
-from ps_cfr_spiel.evaluation.match_results import standard_error
+from ps_cfr_spiel.evaluation.match_results import MatchResult, standard_error
 
 GLASSES = "glasses(turns=2)"
 DICE = "liars_dice(dice_sides=2)"
@@ -257,6 +257,8 @@ def test_standard_errors():
   pairs = [2.5, -0.5]
   assert standard_error(values, [0, 0, 1, 1]) == pytest.approx(np.std(pairs, ddof=1) / np.sqrt(2))
   assert np.isnan(standard_error([1.0, 2.0], [0, 0]))
+  alone = MatchResult.of([1.5], [1.5], [None], "chips")
+  assert str(alone).endswith("of 1 games; 1.5 a game") and alone.interval("mbb", ",.0f", scale=10) == "15 mbb"
 
 
 def test_in_words():
