@@ -317,21 +317,30 @@ FOR_EACH_PROCESSOR void pay(const View<double>& view, bool showdown, int64_t cou
   evaluate(view, showdown, count, utility, reach, values);
 }
 
+// Some of the players.
+struct Who {
+  int first, last;
+
+  bool has(int i) const { return first <= i && i <= last; }
+};
+
+// Values begin at zero for players who learn, or are valued; reach comes down for those whose reach is not there yet.
 template <typename T, typename Kept>
-INLINE void open(const Game<T, Kept>& game, const Unit* unit, const Stack<T>& stack) {
+INLINE void open(const Game<T, Kept>& game, const Unit* unit, const Stack<T>& stack, Who valued, Who reaching) {
   for (int i : {0, 1}) {
     const Seat<T>& own = game.seats[i];
     const int64_t width = own.width;
     for (const Row* r = own.rows + unit->rows[i]; r < own.rows + unit[1].rows[i]; ++r) {
+      const int64_t actions = r->table < 0 ? 1 : own.buckets[r->table].actions;
+      if (valued.has(i)) std::fill_n(stack.values(i, r->first), actions * width, T(0));
+      if (!reaching.has(i)) continue;
       const T* from = stack.reach(i, r->above);
-      T *to = stack.reach(i, r->first), *values = stack.values(i, r->first);
+      T* to = stack.reach(i, r->first);
       if (r->table < 0) {
         std::copy_n(from, width, to);
-        std::fill_n(values, width, T(0));
         continue;
       }
       const Bucket& b = own.buckets[r->table];
-      std::fill_n(values, b.actions * width, T(0));
       for (int64_t cell = 0; cell < width; cell += STRIP) {
         const Place at = place(*r, b, width, cell);
         const Chance<T> chance = game.kept[i].chance(at, stack.cells);
@@ -393,17 +402,12 @@ INLINE void close(const Game<T, Kept>& game, const Unit* unit, const Stack<T>& s
   }
 }
 
-// The players who learn, or are valued, in a walk: both where both answer the same strategies.
-struct Who {
-  int first, last;
-};
-
 // Opens and closes units of one board after the trunk; or of the trunk, in two steps.
 enum class Step { open, close, both };
 
 template <typename T, typename Kept, typename Job>
 INLINE void walk(const Game<T, Kept>& game, const Unit* unit, const Unit* end, const Stack<T>& stack, const Job& job,
-                 Who who, Step step) {
+                 Who who, Who reaching, Step step) {
   const Unit* path[8];
   int depth = 0;
   if (step == Step::close) {
@@ -416,7 +420,7 @@ INLINE void walk(const Game<T, Kept>& game, const Unit* unit, const Unit* end, c
       for (int i = who.first; i <= who.last; ++i) close(game, closing, stack, job, i);
     }
     if (unit == end) return;
-    open(game, unit, stack);
+    open(game, unit, stack, who, reaching);
   }
 }
 
@@ -429,20 +433,22 @@ struct Turn {
 
 template <typename T, typename Kept>
 INLINE void walk_by(const Game<T, Kept>& game, const Unit* unit, const Unit* end, const Stack<T>& stack,
-                    const Turn<T>& turn, Who who, Step step) {
+                    const Turn<T>& turn, Who who, Who reaching, Step step) {
   const T* x = turn.numbers;
   if constexpr (std::is_same_v<Kept, Sixteen>) {  // of one rule alone
-    return walk(game, unit, end, stack, Learning<T, Normalised<T>>{x[0] != 0, x[1], x[2], Normalised<T>::of(x + 3)}, who, step);
+    const Learning<T, Normalised<T>> job{x[0] != 0, x[1], x[2], Normalised<T>::of(x + 3)};
+    return walk(game, unit, end, stack, job, who, reaching, step);
   }
   by_rule(turn.rule, x + 3, [&](const auto& rule) INLINE_LAMBDA {
-    walk(game, unit, end, stack, Learning<T, std::decay_t<decltype(rule)>>{x[0] != 0, x[1], x[2], rule}, who, step);
+    const Learning<T, std::decay_t<decltype(rule)>> job{x[0] != 0, x[1], x[2], rule};
+    walk(game, unit, end, stack, job, who, reaching, step);
   });
 }
 
-#define WALK(T, Kept, Job, how)                                                                                     \
+#define WALK(T, Kept, Job, how)                                                                                   \
   FOR_EACH_PROCESSOR void go(const Game<T, Kept>& game, const Unit* unit, const Unit* end, const Stack<T>& stack, \
-                             const Job& job, Who who, Step step) {                                                \
-    how(game, unit, end, stack, job, who, step);                                                                  \
+                             const Job& job, Who who, Who reaching, Step step) {                                  \
+    how(game, unit, end, stack, job, who, reaching, step);                                                        \
   }
 WALK(float, Whole<float>, Turn<float>, walk_by)
 WALK(double, Whole<double>, Turn<double>, walk_by)
@@ -469,6 +475,7 @@ struct Streaming {
   std::vector<std::vector<T>> memory;
   std::vector<Stack<T>> stacks;  // of each thread
   std::vector<T> trunks[2];      // values: the sum, and each board's
+  Who changed{0, 1};             // whose reach of the trunk is not that of the strategy
 
   Streaming(const Unit* units, int64_t count, const Seat<T>* seats) : units(units), end(units + count), seats(seats) {
     for (const Unit* u = units; u < end; ++u) {
@@ -505,13 +512,13 @@ struct Streaming {
     on_trunk(stacks[0], 0);
     for (int i : {0, 1}) std::fill_n(stacks[0].reach(i, 0), seats[i].width, T(1));  // the root
     for (int i : {0, 1}) std::fill_n(stacks[0].values(i, 0), seats[i].width, T(0));
-    go(game, units, units + 1, stacks[0], job, who, Step::open);
+    go(game, units, units + 1, stacks[0], job, who, changed, Step::open);
     std::atomic<size_t> next{0};
     const auto work = [&](Stack<T>& stack) {
       for (size_t k; (k = next++) < boards.size();) {
         on_trunk(stack, 1 + k);
         for (int i : {0, 1}) std::fill_n(stack.values(i, 0), size(i), T(0));
-        go(game, boards[k], k + 1 < boards.size() ? boards[k + 1] : end, stack, job, who, Step::both);
+        go(game, boards[k], k + 1 < boards.size() ? boards[k + 1] : end, stack, job, who, {0, 1}, Step::both);
       }
     };
     std::vector<std::thread> others;
@@ -526,7 +533,8 @@ struct Streaming {
         for (int64_t cell = 0; cell < size(i); ++cell) sum[cell] += board[cell];
       }
     }
-    go(game, units, units + 1, stacks[0], job, who, Step::close);
+    go(game, units, units + 1, stacks[0], job, who, changed, Step::close);
+    changed = who;
   }
   T root(int i) const {
     double sum = 0;
