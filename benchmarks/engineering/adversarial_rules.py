@@ -1,18 +1,18 @@
 """Searches for games on which a regret rule does worst, and follows them to a hundred times the iterations.
 
   python -m benchmarks.engineering.adversarial_rules [--rules nrm+ rm+] [--games "3 x 3" "4 x 4" Kuhn]
-    [--beside rm+ pcfr+] [--plot docs/adversarial_rules.png]
+    [--beside rm+ pcfr+] [--seeds 0 1 2] [--plot docs/adversarial_rules.png]
 
-A game is a tree whose utilities are free: a matrix game, or the tree of Kuhn poker with any payoffs. A
-population of them evolves by random changes for --seconds of processor time, towards high exploitability of
-the average policy after --iterations. The worst are followed to the multiples --follow of these, with
-the rules --beside too. Exploitability is exact, in float64, as a share of the span of the game's payoffs.
---save keeps the worst games, as arrays.
+A game is a tree whose utilities are free: a matrix game, or the tree of Kuhn poker with any payoffs. For each
+of the --seeds a population of them evolves by random changes for some --generations, towards high
+exploitability of the average policy after --iterations: equal effort against each rule. All games found are
+followed to the multiples --follow of these, the worst of each seed with the rules --beside too.
+Exploitability is exact, in float64, as a share of the span of the game's payoffs. --save keeps the games, as
+arrays, a seed's worst first. "earlier" is a name of this script alone, for the default of 500c5b8.
 """
 
 import argparse
 import dataclasses
-import time
 from typing import NamedTuple
 
 import jax
@@ -27,6 +27,13 @@ from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.rules import RULES
 from ps_cfr_spiel.tree import PublicTree, evaluate
+
+VARIANTS = {
+  "earlier": {  # with a memory of 1 regrets fade alike whether or not they agree
+    "name": "nrm+", "kappa": 0.3, "fade": 2.5, "phi": 1 / 3, "ahead": 1 / 3, "memory": 1.0, "quiet": 0.0,
+    "tau": 125.0, "gamma": 5.0,
+  },
+}  # fmt: skip
 
 
 class Family(NamedTuple):
@@ -65,7 +72,7 @@ FAMILIES = {
 
 def runner(family: Family, name: str, alternating: bool = True):
   """A function: payoffs [B, L] and n growing iteration counts to exploitability / span, [n, B]."""
-  rule = make_rule(name, alternating=alternating)
+  rule = make_rule(VARIANTS.get(name, name), alternating=alternating)
 
   def play(utility, state, iterations):
     leaves = dataclasses.replace(family.tree.leaves, utility=utility)
@@ -115,27 +122,23 @@ def children(parents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
   return to_unit_span(np.where(crossed, other, moved))
 
 
-def search(course, leaves: int, iterations: int, seconds: float, rng, population: int = 64):
-  """Evolves games for some time: payoffs [population, L], the worst first, and how many generations.
+def search(course, leaves: int, iterations: int, generations: int, rng, population: int = 64) -> np.ndarray:
+  """Evolves games: payoffs [population, L], the worst first.
 
-  The seconds are of the processor, so that other work on the machine does not shorten the search. A child
-  replaces its parent if it is worse for the rule; at times the better half gives way to the worse.
+  A child replaces its parent if it is worse for the rule; at times the better half gives way to the worse.
   """
   parents = first_games(rng, population, leaves)
   scores = course(parents, [iterations])[-1]
-  generations, began = 0, time.process_time()
-  while time.process_time() - began < seconds:
+  for generation in range(1, generations + 1):
     tried = children(parents, rng)
     found = course(tried, [iterations])[-1]
     better = found > scores
     parents[better], scores[better] = tried[better], found[better]
-    generations += 1
-    if generations % 40 == 0:
+    if generation % 40 == 0:
       order = np.argsort(scores)
       half = population // 2
       parents[order[:half]], scores[order[:half]] = parents[order[half:]], scores[order[half:]]
-  order = np.argsort(-scores)
-  return parents[order], generations
+  return parents[np.argsort(-scores)]
 
 
 def hunt(options: argparse.Namespace) -> tuple[list[int], dict]:
@@ -143,35 +146,41 @@ def hunt(options: argparse.Namespace) -> tuple[list[int], dict]:
   shown = [options.iterations * factor for factor in sorted(options.follow)]
   marks = np.unique(np.geomspace(options.iterations / 10, shown[-1], 13).round().astype(int)).tolist()
   worst, curves = {}, {}
-  rules = [key for key in RULES if key in (*options.rules, *options.beside)]
+  rules = [key for key in (*RULES, *VARIANTS) if key in (*options.rules, *options.beside)]
   for name in options.games:
     family = FAMILIES[name]()
     courses = {key: runner(family, key, not options.simultaneous) for key in rules}
     for hunted in options.rules:
-      rng = np.random.default_rng(options.seed)
-      games, generations = search(
-        courses[hunted], len(family.chance), options.iterations, options.seconds, rng
-      )
-      worst[f"{hunted}, {name}"] = games
-      report(hunted, name, games, generations, courses, shown)
-      lines = {key: course(games[:1], marks)[:, 0] for key, course in courses.items()}
-      curves[f"{name}: worst found for {hunted}"] = lines
+      print(
+        f"\n{name}, worst for {hunted}: {options.generations} generations, exploitability / span after\n"
+        + " " * 28 + "".join(f"{mark:>11,}" for mark in shown)
+      )  # fmt: skip
+      found, reached = [], []
+      for seed in options.seeds:
+        rng = np.random.default_rng(seed)
+        found.append(
+          search(courses[hunted], len(family.chance), options.iterations, options.generations, rng)
+        )
+        reached.append(courses[hunted](found[-1], shown).max(1))
+        row(f"seed {seed}, greatest", reached[-1])
+      row("median of the seeds", np.median(reached, 0))
+      first = np.stack([games[0] for games in found])
+      for key, course in courses.items():
+        row(f"worst of the seeds, {key}", course(first, shown).max(1))
+      game = first[np.argmax([values[0] for values in reached])][None]
+      print("payoffs of the worst:", " ".join(f"{value:.4g}" for value in game[0]), flush=True)
+      curves[f"{name}: worst found for {hunted}"] = {
+        key: course(game, marks)[:, 0] for key, course in courses.items()
+      }
+      worst[f"{hunted}, {name}"] = np.concatenate(found)
   if options.save:
     np.savez(options.save, **worst)
   return marks, curves
 
 
-def report(hunted: str, name: str, games: np.ndarray, generations: int, courses, shown: list[int]) -> None:
-  """Prints where the hunted rule goes on all games found, and where all rules go on the worst."""
-  print(
-    f"\n{name}, worst for {hunted}: {generations} generations of {len(games)}, exploitability / span after"
-  )
-  print(f"{'':24}" + "".join(f"{mark:>11,}" for mark in shown))
-  whole = courses[hunted](games, shown).max(1)
-  print(f"{'all found, greatest':24}" + "".join(f"{value:11.1e}" for value in whole))
-  for key, course in courses.items():
-    print(f"{'the worst, ' + key:24}" + "".join(f"{value:11.1e}" for value in course(games[:1], shown)[:, 0]))
-  print("its payoffs:", " ".join(f"{value:.4g}" for value in games[0]), flush=True)
+def row(name: str, values) -> None:
+  """Prints a line of the table."""
+  print(f"{name:28}" + "".join(f"{value:11.1e}" for value in values), flush=True)
 
 
 def draw(found: tuple[list[int], dict[str, dict[str, list[float]]]], path: str) -> None:
@@ -195,8 +204,8 @@ def draw(found: tuple[list[int], dict[str, dict[str, list[float]]]], path: str) 
 def main() -> None:
   rules = [name for name in RULES if name != "rm"]
   options = flags(
-    __doc__, rules=rules, games=["3 x 3"], seconds=60.0, iterations=1000, follow=[1, 10, 100],
-    beside=list(RULES), simultaneous=False, seed=0, plot=None, redraw=False, save=None,
+    __doc__, rules=rules, games=["3 x 3"], generations=600, iterations=1000, follow=[1, 10, 100],
+    beside=list(RULES), simultaneous=False, seeds=[0], plot=None, redraw=False, save=None,
   )  # fmt: skip
   picture(options, lambda: hunt(options), draw)
 
