@@ -30,14 +30,13 @@ if TYPE_CHECKING:
     GeneralSumLeaves,
     SparseLeaves,
     check_zero_sum,
-    deal_weights,
-    shares_card,
   )
   from ps_cfr_spiel.tree.library import why_unavailable
   from ps_cfr_spiel.tree.locks import lock_rows
   from ps_cfr_spiel.tree.native import NativeLeaves
   from ps_cfr_spiel.tree.orbits import Orbit
   from ps_cfr_spiel.tree.padding import pad_types, padded_size
+  from ps_cfr_spiel.tree.prior import deal_weights, shares_card
   from ps_cfr_spiel.tree.public_tree import (
     Array,
     Boards,

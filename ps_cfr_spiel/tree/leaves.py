@@ -19,19 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.tree.padding import fill
+from ps_cfr_spiel.tree.prior import deal_weights
 from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Parts, PublicTree
 
 HIGHEST = jax.lax.Precision.HIGHEST  # a GPU may round float32 products to TF32 otherwise
-
-
-def deal_weights(form) -> np.ndarray:
-  """[H0, H1]: the joint prior of the types of a `BayesianForm`, which are dealt from one deck, times Z."""
-  return form.weights[0][:, None] * form.weights[1][None, :] * ~shares_card(*form.cards)
-
-
-def shares_card(cards0: np.ndarray, cards1: np.ndarray) -> np.ndarray:
-  """bool[H0, H1]: do the hands [H0, 2] and [H1, 2] have a card in common?"""
-  return (cards0[:, None, :, None] == cards1[None, :, None, :]).any((2, 3))
 
 
 def pick(values: np.ndarray, leaves: np.ndarray) -> np.ndarray:

@@ -1,0 +1,13 @@
+"""The joint prior of two players' types, dealt from one deck; in NumPy, so that a look needs no JAX."""
+
+import numpy as np
+
+
+def deal_weights(form) -> np.ndarray:
+  """[H0, H1]: the joint prior of the types times Z; `form` is a `BayesianForm`."""
+  return form.weights[0][:, None] * form.weights[1][None, :] * ~shares_card(*form.cards)
+
+
+def shares_card(cards0: np.ndarray, cards1: np.ndarray) -> np.ndarray:
+  """bool[H0, H1]: do the hands [H0, 2] and [H1, 2] have a card in common?"""
+  return (cards0[:, None, :, None] == cards1[None, :, None, :]).any((2, 3))
