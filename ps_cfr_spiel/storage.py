@@ -316,7 +316,7 @@ def read(path: str | os.PathLike) -> Stored:
 
 
 def made_alike(path: Path, header: Mapping[str, Any]) -> bool:
-  """Whether a file has these fields in its header; False if there is none, ValueError if it differs."""
+  """Whether a file has these fields in its header; False without a file, ValueError if it differs."""
   if not path.exists():
     return False
   found = read(path).header

@@ -19,7 +19,7 @@ ROOM = 256  # least columns of a table that may grow
 class Partition:
   """One player's sets."""
 
-  sets: np.ndarray  #: int32[slots], the set of each slot, 0, 1, ...; -1 where there is none
+  sets: np.ndarray  #: int32[slots], the set of each slot, 0, 1, ...; -1 for none
   bucket: np.ndarray  #: int32[sets], the bucket whose tables hold the set
   column: np.ndarray  #: int32[sets], its column in these tables, 1, 2, ..
   origin: np.ndarray  #: int32[sets], the set of the first abstraction from which the set was split

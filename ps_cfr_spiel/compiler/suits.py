@@ -225,7 +225,7 @@ def _link(
 ) -> Link:
   """The link between the rows that are kept.
 
-  `parents` says of all parent rows whether they are kept, bool, and their new numbers, int; `sizes` is the
+  `parents` has of all parent rows whether they are kept, bool, and their new numbers, int; `sizes` is the
   count kept in each part.
   """
   counts = [int(stand.kept.sum()) for stand in children]

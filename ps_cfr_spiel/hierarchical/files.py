@@ -43,7 +43,7 @@ def save_abstraction(path: str | os.PathLike, abstraction: Hierarchy) -> None:
 def load_abstraction(path: str | os.PathLike, game: DealtGame) -> Hierarchy:
   """Reads a file of `save_abstraction`.
 
-  OSError if there is none; ValueError if it is damaged, of another kind, or of another game.
+  OSError without one; ValueError if it is damaged, of another kind, or of another game.
   """
   file = storage.read(path)
   if file.header["kind"] != "abstraction":

@@ -62,7 +62,7 @@ class Deal:
   strength: Types
   stake: jax.Array  #: [N] of each node; 0 before the end
   runout: jax.Array  #: int32[N], in which of the R ways the cards have come; 0 before the last
-  cards: PublicCards | None  #: the public cards; None where none are to come
+  cards: PublicCards | None  #: the public cards; None if all are out
 
   def sample(self, uniforms: jax.Array) -> Types:
     """Types from uniform numbers [2, B]."""

@@ -25,11 +25,11 @@ class Levels:
   mover: np.ndarray  #: int[P], the player who acts
   decided: np.ndarray  #: bool[P], whether a decision lies above
   chance: np.ndarray  #: int[P], the number of chance nodes above that lie below a decision
-  last: np.ndarray  #: int[P], the own decision before, 0 if there is none
+  last: np.ndarray  #: int[P], the own decision before, 0 without one
   level: np.ndarray  #: int[P]
   stop: np.ndarray  #: bool[P]
   stops_above: np.ndarray  #: int[P], the number of stops above
-  last_stop: np.ndarray  #: int[P], the last of them, 0 if there is none
+  last_stop: np.ndarray  #: int[P], the last of them, 0 without one
 
   @classmethod
   def of(cls, labels: Labels, lookahead: Lookahead) -> "tuple[Levels, Levels]":
