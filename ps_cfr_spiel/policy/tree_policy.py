@@ -73,6 +73,7 @@ class TreePolicy(openspiel_policy.Policy):
     return {key: self.info[key] for key in ("leaves", "public_states", "limit") if key in self.info}
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
+    """Probability of every legal action at a state."""
     name = self.labels.infostate
     return probabilities_at(state, player_id, self.game, lambda at, i: self.at(i, name(at, i)))
 

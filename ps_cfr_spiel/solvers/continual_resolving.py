@@ -146,6 +146,7 @@ class ContinualResolving(openspiel_policy.Policy):
     return search
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
+    """Probability of every legal action at a state."""
     name = self.labels.infostate
     return probabilities_at(state, player_id, self.game, lambda at, i: self.at(i, name(at, i)))
 

@@ -35,6 +35,7 @@ class HierarchicalPolicy(openspiel_policy.Policy):
     self._cells = hierarchical.line_cells(dealt, abstraction.sizes)
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
+    """Probability of every legal action at a state."""
     return probabilities_at(state, player_id, self.game, lambda state, _: self._at(state))
 
   def bucket(self, state: pyspiel.State) -> tuple[int, int]:

@@ -23,6 +23,7 @@ class SimulatedPolicy(openspiel_policy.Policy):
     self.form = form  #: that of the game
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
+    """Probability of every legal action at a state."""
     return probabilities_at(state, player_id, self.game, lambda state, _: self._at(state))
 
   def _at(self, state: Any) -> dict[int, float]:
