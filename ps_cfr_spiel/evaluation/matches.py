@@ -43,7 +43,7 @@ class Habit(openspiel_policy.Policy):
     self._habit = check_option("habit", habit, HABITS)
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """Probability of every legal action at a state."""
+    """The habit's action, with probability 1."""
     legal = state.legal_actions()
     if self._habit == "fold" and betting.FOLD in legal:
       return {betting.FOLD: 1.0}
