@@ -114,8 +114,10 @@ class GraphPursuitState(base.State):
     last = self.turns == pursuit.turns
     if self.attacker == pursuit.goal and (pursuit.goal_ends or caught or last):
       self.end = 2
-    elif caught or last:
-      self.end = 3 if caught else 4
+    elif caught:
+      self.end = 3
+    elif last:
+      self.end = 4
 
   def _action_to_string(self, player: int, action: int) -> str:
     if player == ATTACKER:
