@@ -5,7 +5,6 @@ them, many bet sizes and all hands can be too much as well.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pyspiel
@@ -37,7 +36,16 @@ ADVICE = (
 )
 
 
-def check_memory(game: pyspiel.Game, memory: float | None = None, *needs: Any, **more: Any) -> None:
+def check_memory(
+  game: pyspiel.Game,
+  memory: float | None = None,
+  tables: float = 0,
+  itemsize: int = 4,
+  folded: bool = True,
+  locked: bool = False,
+  leaves: str = "auto",
+  streamed: bool = False,
+) -> None:
   """Refuse a game whose tree and solver tables would not fit into memory; games without a form pass.
 
   `memory` is the maximum bytes; None: all free memory. (JAX knows how much a GPU has.) The others are
@@ -48,7 +56,8 @@ def check_memory(game: pyspiel.Game, memory: float | None = None, *needs: Any, *
     Limits.create(memory=memory)
     return
   _check_size(game, form, memory)
-  check_needs(str(game), memory_needs(form, *needs, **more), memory, getattr(form, "advice", ADVICE))
+  needs = memory_needs(form, tables, itemsize, folded, locked, leaves, streamed)
+  check_needs(str(game), needs, memory, getattr(form, "advice", ADVICE))
 
 
 def _check_size(game: pyspiel.Game, form: Form, memory: float | None) -> None:
