@@ -132,7 +132,7 @@ class _Game(NamedTuple):
     tables: Any = tuple(_tables(own, whole) for own in players)
     if self.stream is None:
       walks, payoffs = cast(Any, (self.walks, tuple(jnp.asarray(x, dtype) for x in leaves.payoffs())))
-      found = play(walks, payoffs, tables, count, rule, rows, alternating)
+      found = play(walks, payoffs, leaves.orders, tables, count, rule, rows, alternating)
     else:
       pair = players[0].average.average is not None
       state = players[0].rule[0] if players[0].rule else players[1].rule[0]

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.compiler.described import form_of
 from ps_cfr_spiel.compiler.form_check import form_fault
@@ -19,7 +20,7 @@ from ps_cfr_spiel.compiler.forms import Lines
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices, remarks, with_recall
 from ps_cfr_spiel.compiler.loading import quiet_stderr
-from ps_cfr_spiel.compiler.memory import check_memory
+from ps_cfr_spiel.compiler.memory import check_memory, memory_needs
 from ps_cfr_spiel.compiler.report import UNCHECKED, Finding, Report, Verdict
 from ps_cfr_spiel.histories import (
   BYTES,
@@ -86,9 +87,8 @@ def check_game(
     )
   form_tree, form = _compile_form(game, limits, memory, progress)
   if form is not None:  # too large for a walk, or not compilable
-    why = (
-      "the game cannot be walked" if form_tree is None else "the game is compiled from its form, not walked"
-    )
+    broken = form.verdict == Verdict.FAIL
+    why = "the game cannot be walked" if broken else "the game is compiled from its form, not walked"
     findings += [*_not_checked([law for law in WALK_LAWS + LATER_LAWS if law != FORM], why), form]
     return Report(str(game), tuple(findings), form_tree.summary() if form_tree else "")
   if limits.histories == LIMIT and (large := _large(game, limits)):
@@ -107,6 +107,7 @@ def check_game(
 # --- Lines of a report --------------------------------------------------------------------------
 
 CHECKED = 2_000_000  # histories; larger games are walked here if the user gives a limit
+SECONDS = 1e-5  # of building, for a public state of a described game
 FORM = "bayesian_form()"
 STATE_LAWS = {  # law by its name in `walk`: its name here, and the text where it holds
   "mover": ("movers", "at every state a player or chance moves, or the game is over"),
@@ -165,20 +166,31 @@ def _kind_findings(game: pyspiel.Game) -> list[Finding]:
 def _compile_form(
   game: Any, limits: Limits, memory: float | None, progress: bool | None
 ) -> tuple[PublicTree | None, Finding | None]:
-  """The tree of the game's form, if it has one, and a finding if no walk can follow."""
+  """The tree of the game's form, if it has one, and a finding if no walk can follow.
+
+  A large game with a form of `described`, which tests compare with walks, is not compiled.
+  """
   limit = CHECKED if limits.histories == LIMIT else limits.histories
 
-  def compiled() -> PublicTree | None:
+  def compiled() -> PublicTree | str | None:
     form = form_of(game)
     if form is None:
       return None
     check_memory(game, memory)
+    if getattr(form, "size", 0) and form.histories > limit:
+      needs = memory_needs(form, cfr.num_tables(cfr.make_rule("nrm+"), "float32"))
+      return (
+        f"about {readable_count(form.histories)} histories, which nothing walks: {form.size:,} public states, "
+        f"{readable_seconds(SECONDS * form.size)} to build and {readable_bytes(sum(needs.values()))} to solve"
+      )
     with waiting(f"Building a tree of {Lines.of(form).starts[-1]:,} public states", progress):
       return build_bayesian(str(game), form)
 
   tree, fault = _attempt(compiled)
   if tree is None and fault is None:
     return None, None
+  if isinstance(tree, str):
+    return None, Finding(FORM, Verdict.NOTE, tree)
   if tree is None or tree.labels is None:
     return None, Finding(FORM, Verdict.FAIL, f"cannot be compiled: {fault}")
   if tree.labels.histories <= limit:

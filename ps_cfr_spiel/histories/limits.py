@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import pyspiel
 
 from ps_cfr_spiel.arguments import is_integer, is_number
-from ps_cfr_spiel.histories.size_estimate import SizeEstimate, estimate_size
+from ps_cfr_spiel.histories.size_estimate import LONGEST, SizeEstimate, estimate_size
 from ps_cfr_spiel.reports import progress_bar
 
 LIMIT = 200_000_000  # histories: beyond any memory here, so that memory and patience decide
@@ -150,6 +150,8 @@ class Watch:
     return elapsed * (expected / max(count, 1) - 1)
 
   def _refusal(self, size: SizeEstimate, count: int, taken: float, most: float) -> str:
+    if size.endless:
+      return f"{self.game} does not end: each of {size.probes} random paths has more than {LONGEST:,} moves."
     if most < self.most and size.count <= self.most:
       what = f"takes more than {readable_seconds(PATIENCE_SECONDS)} to walk, the limit unless you give one"
       name = "limit"

@@ -21,6 +21,7 @@ PROBES, FEWEST = 256, 16
 SECONDS = 0.5  # for all probes together, once `FEWEST` of them are done
 STAKE = 0.25  # s
 FORTUNE = 1e9  # that refutes: one wrong refusal in 10^9
+LONGEST = 20_000  # moves of a probe; chess ends after 17,695
 ENOUGH = 1e6  # a probe ends when its estimate exceeds n this many times: the rest of the path cannot matter
 
 
@@ -32,24 +33,29 @@ class SizeEstimate:
   probes: int  #: their number
   cut: bool  #: whether a probe was ended early; then `count` is a lower bound at best
   exceeds: bool  #: whether the probes refute the hypothesis that there are at most `most` histories
+  endless: bool = False  #: whether every probe had `LONGEST` moves
 
 
 def estimate_size(game: pyspiel.Game, most: float) -> SizeEstimate:
   """SizeEstimate the number of histories of a game, and test whether it surely exceeds `most`."""
   rng, start = random.Random(0), time.perf_counter()
   sizes: list[float] = []
+  endless = True
   fortune = 0.0  # its logarithm
   while len(sizes) < PROBES and (len(sizes) < FEWEST or time.perf_counter() < start + SECONDS):
-    sizes.append(probe(game.new_initial_state(), rng, ENOUGH * most))
+    state = game.new_initial_state()
+    sizes.append(probe(state, rng, ENOUGH * most))
+    endless &= state.move_number() >= LONGEST
     fortune += math.log(1 - STAKE + STAKE * sizes[-1] / most)
   cut = max(sizes) >= ENOUGH * most
-  return SizeEstimate(statistics.fmean(sizes), len(sizes), cut, fortune >= math.log(FORTUNE))
+  exceeds = endless or fortune >= math.log(FORTUNE)
+  return SizeEstimate(statistics.fmean(sizes), len(sizes), cut, exceeds, endless)
 
 
 def probe(state: pyspiel.State, rng: random.Random, enough: float) -> float:
-  """The estimate of one probe, or its first partial sum above `enough`; `state`, the root, is changed."""
+  """The estimate of one probe, or its first partial sum above `enough` or of `LONGEST` moves; `state`, the root, is changed."""
   size = width = 1.0
-  while size < enough:
+  while size < enough and state.move_number() < LONGEST:
     player = state.current_player()
     if player == pyspiel.PlayerId.CHANCE:
       choices = [action for action, probability in state.chance_outcomes() if probability > 0]

@@ -2,9 +2,17 @@
 
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <thread>
 #include <vector>
+
+#ifdef __linux__
+#include <sched.h>
+#include <unistd.h>
+#endif
 
 #include "xla/ffi/api/ffi.h"
 
@@ -20,6 +28,27 @@
 namespace {
 
 namespace ffi = xla::ffi;
+
+inline int64_t cores() {
+#ifdef __linux__
+  cpu_set_t set;
+  if (sched_getaffinity(getpid(), sizeof set, &set) == 0) return CPU_COUNT(&set);  // of the main thread
+#endif
+  return std::thread::hardware_concurrency();
+}
+
+// Calls `job` with each number below `count`, in as many threads as there are cores.
+template <typename Job>
+void share_out(int64_t count, const Job& job) {
+  std::atomic<int64_t> next{0};
+  const auto work = [&] {
+    for (int64_t k; (k = next++) < count;) job(k);
+  };
+  std::vector<std::thread> others;
+  for (int64_t k = std::min(cores(), count); k-- > 1;) others.emplace_back(work);
+  work();
+  for (auto& thread : others) thread.join();
+}
 
 // The axes in front of a result's last two: a call is as many calls as they have points.
 struct Batch {

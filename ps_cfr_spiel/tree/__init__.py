@@ -80,6 +80,6 @@ if TYPE_CHECKING:
     record_of,
   )
   from ps_cfr_spiel.tree.variants import Variant, put_rows, take_rows
-  from ps_cfr_spiel.tree.walk import Walk, column_of, play, tables_of
+  from ps_cfr_spiel.tree.walk import Walk, column_of, ordered, play, tables_of
 else:
   __getattr__ = on_first_use(__name__)

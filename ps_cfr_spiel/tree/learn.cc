@@ -47,6 +47,16 @@ INLINE void go_up_by(const Walk<T>& walk, const Tables<T>& tables, const Rule& r
   walk.width == 1 ? go_up<T, 1>(walk, learn, values) : go_up<T, 0>(walk, learn, values);
 }
 
+// Rows [from, to) of a block in a game without types.
+template <typename T>
+INLINE void turn_rows(const Walk<T>& walk, const Tables<T>& tables, int64_t rule, const T* x, const Block& b,
+                      int64_t from, int64_t to, const T* values, T* sum) {
+  by_rule(rule, x, [&](const auto& by) INLINE_LAMBDA {
+    const Learn<T, std::decay_t<decltype(by)>> learn{walk, tables, by};
+    for (; from < to; from += STRIP) learn(b, from, std::min(STRIP, to - from), values, sum + from);
+  });
+}
+
 template <typename T>
 INLINE void turn(const Walk<T>& walk, const Tables<T>& tables, int64_t rule, const T* x, T* values) {
   by_rule(rule, x, [&](const auto& by) INLINE_LAMBDA { go_up_by(walk, tables, by, values); });
@@ -60,6 +70,16 @@ FOR_EACH_PROCESSOR void learn(const Walk<float>& walk, const Tables<float>& tabl
 FOR_EACH_PROCESSOR void learn(const Walk<double>& walk, const Tables<double>& tables, int64_t rule, const double* x,
                               double* values) {
   turn(walk, tables, rule, x, values);
+}
+
+FOR_EACH_PROCESSOR void learn_rows(const Walk<float>& walk, const Tables<float>& tables, int64_t rule, const float* x,
+                                   const Block& b, int64_t from, int64_t to, const float* values, float* sum) {
+  turn_rows(walk, tables, rule, x, b, from, to, values, sum);
+}
+
+FOR_EACH_PROCESSOR void learn_rows(const Walk<double>& walk, const Tables<double>& tables, int64_t rule, const double* x,
+                                   const Block& b, int64_t from, int64_t to, const double* values, double* sum) {
+  turn_rows(walk, tables, rule, x, b, from, to, values, sum);
 }
 
 // Given: the numbers; the strategy's and the rule's tables and the excess, all of which come back changed; the
@@ -93,7 +113,60 @@ struct Seat {
   int64_t count;      // of leaves
   const T* payoff;    // [leaves, types of the opponent, own types]
   std::vector<T> reach, values, paid;
+  // Of a large game without types, whose leaves are in the order of own sequences: where those below each sequence
+  // begin, and the opponent's sequence above each; else null.
+  const int32_t *start, *other;
 };
+
+constexpr int64_t PIECE = 4096;  // sequences or rows that a thread takes at a time
+
+// Calls `job` with the ends of all pieces of [0, count), in threads.
+template <typename Job>
+void in_pieces(int64_t count, const Job& job) {
+  share_out((count + PIECE - 1) / PIECE, [&](int64_t k) { job(k * PIECE, std::min((k + 1) * PIECE, count)); });
+}
+
+// What the leaves below each sequence of a player pay in a large game.
+template <typename T>
+void pay_large(Seat<T>& own, const Seat<T>& opponent) {
+  const T* reach = opponent.reach.data();
+  in_pieces(own.walk.sequences, [&](int64_t from, int64_t to) {
+    for (; from < to; ++from) {
+      T sum = 0;
+      for (int32_t k = own.start[from]; k < own.start[from + 1]; ++k) sum += own.payoff[k] * reach[own.other[k]];
+      own.values[from] = sum;
+    }
+  });
+}
+
+// The rest of a player's turn in a large game; a block's rows go up together, in their order.
+template <typename T>
+void learn_large(Seat<T>& own, int64_t rule, const T* x) {
+  const int32_t* above = own.walk.above + own.walk.rows();
+  for (const Block* b = own.walk.blocks + own.walk.count; b-- > own.walk.blocks;) {
+    in_pieces(b->rows, [&](int64_t from, int64_t to) {
+      learn_rows(own.walk, own.tables, rule, x, *b, from, to, own.values.data(), own.paid.data());
+    });
+    above -= b->rows;
+    for (int64_t r = 0; r < b->rows; ++r) own.values[above[r]] += own.paid[r];
+  }
+}
+
+template <typename T>
+void down_large(Seat<T>& own) {
+  T* reach = own.reach.data();
+  std::fill_n(reach, own.walk.roots, T(1));
+  const int32_t* above = own.walk.above;
+  for (const Block* b = own.walk.blocks; b < own.walk.blocks + own.walk.count; above += b++->rows) {
+    in_pieces(b->rows, [&](int64_t from, int64_t to) {
+      for (int64_t a = 0; a < b->actions; ++a) {
+        const T* chance = own.walk.tables[b->table] + a * b->height + b->row;
+        T* next = reach + b->first + a * b->height;
+        for (int64_t r = from; r < to; ++r) next[r] = reach[above[r]] * chance[r];
+      }
+    });
+  }
+}
 
 // What the leaves pay to a player. W: the own width, O: the opponent's, 0 if it is not known here.
 template <typename T, int W, int O>
@@ -130,27 +203,32 @@ FOR_EACH_PROCESSOR void down(Seat<double>& own) { go_down_by_width(own.walk, own
 // Iterations of both players; of the numbers each iteration has `each`, the share first.
 template <typename T>
 void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, const T* numbers, int64_t each) {
-  for (int i : {0, 1}) down(seats[i]);
+  const bool large = seats[0].start != nullptr;
+  const auto go_down = [&](Seat<T>& own) { large ? down_large(own) : down(own); };
+  for (int i : {0, 1}) go_down(seats[i]);
   for (const T* end = numbers + count * each; numbers < end; numbers += each) {
     for (int first = 0, last; first < 2; first = last + 1) {
       last = alternating ? first : 1;  // where both learn at once they answer the same reach
-      for (int i = first; i <= last; ++i) paid(seats[i], seats[1 - i]);
+      for (int i = first; i <= last; ++i) {
+        large ? pay_large(seats[i], seats[1 - i]) : paid(seats[i], seats[1 - i]);
+      }
       for (int i = first; i <= last; ++i) {
         seats[i].tables.share = numbers[0];
-        learn(seats[i].walk, seats[i].tables, rule, numbers + 1, seats[i].values.data());
+        large ? learn_large(seats[i], rule, numbers + 1)
+              : learn(seats[i].walk, seats[i].tables, rule, numbers + 1, seats[i].values.data());
       }
-      for (int i = first; i <= last; ++i) down(seats[i]);
+      for (int i = first; i <= last; ++i) go_down(seats[i]);
     }
   }
 }
 
-// Given: both players' forests, the number of iterations, the numbers of each, both payoffs, and both players'
-// tables, which come back changed. `first`: number of tables of player 0, of both forests' roots and of buckets.
+// Given: both players' forests and the order of their leaves, the number of iterations, the numbers of each, both
+// payoffs, and both players' tables, which come back changed. `first`: number of tables of player 0, of both forests' roots and of buckets.
 template <ffi::DataType type>
-ffi::Error play_small(ffi::RemainingArgs given, ffi::RemainingRets returned, int64_t first, int64_t roots0,
+ffi::Error iterations(ffi::RemainingArgs given, ffi::RemainingRets returned, int64_t first, int64_t roots0,
                       int64_t roots1, int64_t buckets0, int64_t buckets1, int64_t rule, int64_t alternating) {
   using T = ffi::NativeType<type>;
-  const int64_t all = returned.size(), forest = 6, begin = 2 * forest + 4;
+  const int64_t all = returned.size(), forest = 8, begin = 2 * forest + 4;
   const int64_t roots[] = {roots0, roots1}, buckets[] = {buckets0, buckets1}, ends[] = {first, all};
   const auto floats = [&](int64_t k) { return *given.get<ffi::Buffer<type>>(k); };
   const auto integers = [&](int64_t k) { return *given.get<Integers>(k); };
@@ -180,10 +258,13 @@ ffi::Error play_small(ffi::RemainingArgs given, ffi::RemainingRets returned, int
       seat.payoff = batch.at(payoff, point);
       seat.reach.resize(sequences * width);
       seat.values.resize(sequences * width);
-      seat.paid.resize(seat.count * width);
+      seat.start = at(6).second ? at(6).first : nullptr;
+      seat.other = at(7).first;
       seat.walk = {roots[i], sequences, width, at(0).second, reinterpret_cast<const Block*>(at(0).first),
                    at(1).first, at(2).second ? at(2).first : nullptr, at(3).first, at(4).first, at(5).first,
-                   {}, {{seat.paid.data(), seat.count}}};
+                   {}, {}};
+      seat.paid.resize(seat.start ? seat.walk.rows() : seat.count * width);
+      seat.walk.leaves = {{seat.paid.data(), seat.count}};
       for (int64_t k = 0; k < buckets[i]; ++k) seat.walk.tables.push_back(tables[start + k * each]);
       seat.tables = {tables.data() + start, each, tables[ends[i] - 1], seat.reach.data() + roots[i] * width, T(0)};
     }
@@ -203,7 +284,7 @@ auto bind_play() {
 
 }  // namespace
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Play32, play_small<ffi::F32>, bind_play<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Play64, play_small<ffi::F64>, bind_play<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Iterate32, iterations<ffi::F32>, bind_play<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Iterate64, iterations<ffi::F64>, bind_play<ffi::F64>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(Learn32, (on_points<ffi::F32, walk_learn>), bind<ffi::F32>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(Learn64, (on_points<ffi::F64, walk_learn>), bind<ffi::F64>());

@@ -12,7 +12,7 @@ utility does not depend on the types (folds). Either may be empty. The joint pri
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -102,6 +102,7 @@ class BlockLeaves(LeafEvaluator):
 
   kind: ClassVar[str] = "dense"
   utility: Array  #: [L, H0, H1], sum of chance probability x utility to player 0
+  orders: ClassVar[tuple[None, None]] = (None, None)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     (reach,) = opponent_reach
@@ -120,18 +121,33 @@ class BlockLeaves(LeafEvaluator):
     return dataclasses.replace(self, utility=pick(self.utility, leaves[0]))
 
 
+class Order(NamedTuple):
+  """The leaves of a player in a game without types, in the order of the player's sequences.
+
+  So threads can share them out: the payoffs are a sparse matrix, of which a row is a sequence.
+  """
+
+  start: Array  #: int32[S + 1], where the leaves below each sequence begin
+  other: Array  #: int32[L], the opponent's sequence above each leaf
+  payoff: Array  #: [L], to the player
+
+
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class SparseLeaves(BlockLeaves):
   """A number for each pair of last choices, any game: `utility` is [L, 1]."""
 
   kind: ClassVar[str] = "sparse"
+  orders: tuple[Order | None, Order | None] = (None, None)  #: of many leaves, see `walk.ordered`
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     (reach,) = opponent_reach
     return [reach * (self.utility if player == 0 else -self.utility)]
 
   def payoffs(self) -> tuple[Array, Array]:
+    first, second = self.orders
+    if first is not None and second is not None:
+      return first.payoff[:, None, None], second.payoff[:, None, None]
     return self.utility[:, :, None], -self.utility[:, :, None]
 
 

@@ -9,13 +9,8 @@
 //
 // An all-in with cards to come is a showdown on each last board below; a row without a table passes its reach on.
 
-#include <atomic>
-#include <thread>
-
 #ifdef __linux__
-#include <sched.h>
 #include <sys/mman.h>
-#include <unistd.h>
 #endif
 
 #include "learn.h"
@@ -457,14 +452,6 @@ WALK(float, Averages<float>, Worth<float>, walk)
 WALK(double, Averages<double>, Worth<double>, walk)
 WALK(double, Strategies<float>, Values, walk)
 WALK(double, Strategies<double>, Values, walk)
-
-int64_t cores() {
-#ifdef __linux__
-  cpu_set_t set;
-  if (sched_getaffinity(getpid(), sizeof set, &set) == 0) return CPU_COUNT(&set);  // of the main thread
-#endif
-  return std::thread::hardware_concurrency();
-}
 
 // Walks over all boards, by as many threads as there are cores.
 template <typename T>

@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.sparse
 
 from ps_cfr_spiel.native import call
+from ps_cfr_spiel.tree.leaves import Order, SparseLeaves
 from ps_cfr_spiel.tree.library import why_unavailable
-from ps_cfr_spiel.tree.public_tree import Array, Link, Parts, PlayerTree
+from ps_cfr_spiel.tree.public_tree import Array, Link, Parts, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.sequences import sequence_numbers, sequence_starts
 from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions
 
@@ -44,8 +46,8 @@ class Walk:
   """
 
   tree: PlayerTree  #: the player's decisions
-  #: int32[R + L], the sequence above each row and leaf; rows are in the order of levels and blocks.
-  above: Array
+  #: int32[R], int32[L], the sequence above each row and leaf; rows are in the order of levels and blocks.
+  above: tuple[Array, Array]
   members: Members  #: the same for the way up, where rows may stand for others
   native: bool  #: whether the library is used
 
@@ -55,9 +57,9 @@ class Walk:
     number, links = jnp.asarray(_numbers(tree)), [*(level.link for level in tree.levels), tree.leaf]
     numbers = [number[start:] for start in (*tree.link_starts, 0)]
     above = [own[link.index] for own, link in zip(numbers, links, strict=True)]
-    return cls(
-      tree, jnp.concatenate(above), _members(links, numbers, above, tree.types), not why_unavailable()
-    )
+    rows = jnp.concatenate([jnp.zeros(0, jnp.int32), *above[:-1]])
+    members = _members(links, numbers, above, tree.types)
+    return cls(tree, (rows, above[-1]), members, not why_unavailable())
 
   def down(self, strategy: Tables) -> tuple[Array, list[Array]]:
     """Reach of every sequence and of every leaf under a strategy, [A, rows, H] for each bucket.
@@ -116,12 +118,42 @@ class Walk:
 
   def _forest(self) -> tuple[Any, ...]:
     """The player's decisions as all walks of the library take them."""
-    return _blocks(self.tree), self.above, *self.members
+    return _blocks(self.tree), jnp.concatenate(self.above), *self.members
+
+  def _with_order(self, order: Order | None) -> tuple[Any, ...]:
+    """The same, with the order of the leaves, if they have one of their own."""
+    if order is None:
+      return *self._forest(), *(jnp.zeros(0, jnp.int32),) * 2
+    return _blocks(self.tree), self.above[0], *self.members, order.start, order.other
+
+
+MANY = 2**18  # leaves from which on threads share them
+
+
+def ordered(tree: PublicTree) -> PublicTree:
+  """The tree with an `Order` of its leaves for both players, where the library iterates and they are many."""
+  leaves, alone = tree.leaves, all(own.leaf.orbit is None for own in tree.players)
+  if type(leaves) is not SparseLeaves or len(leaves.utility) < MANY or why_unavailable() or not alone:
+    return tree
+  utility = leaves.utility[:, 0]
+  above = [_numbers(own)[own.leaf.index] for own in tree.players]
+  counts = [sequence_starts(own.bucket_shapes, own.roots)[-1] for own in tree.players]
+
+  def order(player: int) -> Order:
+    payoff = utility if player == 0 else -utility
+    places = (above[player], above[1 - player])
+    table = scipy.sparse.coo_array((payoff, places), (counts[player], counts[1 - player]))
+    table.has_canonical_format = True  # no pair occurs twice
+    rows = table.tocsr()
+    return Order(rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data)
+
+  return dataclasses.replace(tree, leaves=dataclasses.replace(leaves, orders=(order(0), order(1))))
 
 
 def play(
   walks: tuple[Walk, Walk],
   payoffs: tuple[Array, Array],
+  orders: Sequence[Order | None],
   tables: tuple[Sequence[Array], Sequence[Array]],
   count: Array,
   rule: int,
@@ -133,17 +165,19 @@ def play(
   Args:
     payoffs: for each player [L, G, H], the utility of each leaf by the opponent's type and the own one, times
       the probability of chance.
+    orders: of each player the order in which payoffs come, None for that of the tree.
     tables: of each player, as `Walk.learn` takes them.
     count: int32[], number of iterations, at most N.
     numbers: [N, 1 + K], for each iteration its weight in the average and the rule's numbers.
   """
   first, results = len(tables[0]), (*tables[0], *tables[1])
-  given = *(x for walk in walks for x in walk._forest()), count, numbers, *payoffs
+  forests = (walk._with_order(order) for walk, order in zip(walks, orders, strict=True))
+  given = *(x for forest in forests for x in forest), count, numbers, *payoffs
   changed = {len(given) + k: k for k in range(len(results))}
   sizes = {"first": first, "rule": rule, "alternating": alternating}
   for i, walk in enumerate(walks):
     sizes |= {f"roots{i}": walk.tree.roots, f"buckets{i}": len(walk.tree.buckets)}
-  found = call("Play", numbers.dtype, (*given, *results), results, "expand_dims", sizes, changed)
+  found = call("Iterate", numbers.dtype, (*given, *results), results, "expand_dims", sizes, changed)
   return found[:first], found[first:]
 
 

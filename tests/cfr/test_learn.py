@@ -106,6 +106,36 @@ def test_one_pass_is_xlas_turn(game, rules, alternating, dtype):
           np.testing.assert_allclose(ours, theirs, rtol=BOUNDS[dtype], atol=BOUNDS[dtype] * size)
 
 
+def large(rows, leaves, generator):
+  """A tree without types with `rows` of each player, one half after random choices in the other."""
+  half, forests = rows // 2, []
+  pairs = generator.choice(4 * rows * rows, leaves, replace=False)  # leaves hang on different pairs of choices
+  for choice in np.divmod(pairs, 2 * rows):
+    first = np.stack([np.full(half, -1), np.full(half, -1)], 1)
+    then = np.stack([generator.integers(0, half, half), generator.integers(0, 2, half)], 1)
+    last = np.stack(np.divmod(choice, 2), 1)
+    forests.append(tree.make_forest(np.concatenate([first, then]), np.full(rows, 2), [last], 1)[0])
+  return tree.PublicTree(tuple(forests), tree.SparseLeaves(generator.normal(size=(leaves, 1))))
+
+
+@pytest.mark.parametrize(("dtype", "alternating"), [("float64", True), ("float32", False)])
+def test_threads_share_a_large_game(dtype, alternating, monkeypatch):
+  """Both players' leaves are in an order of their own, and levels are in several pieces."""
+  monkeypatch.setattr(tree.walk, "MANY", 50_000)
+  generator = np.random.default_rng(1)
+  plain = large(20_000, 50_000, generator)
+  made = tree.ordered(plain)
+  assert tree.ordered(large(10, 30, generator)).leaves.orders == (None, None) != made.leaves.orders
+  with precision(dtype):
+    made = to_device(made, dtype)
+    for name in ("nrm+", "dcfr"):
+      rule = cfr.make_rule(name)
+      state = drawn(jax.tree.map(np.asarray, cfr.init(made, rule, dtype)), 1.0, generator)
+      for ours, theirs in zip(*turns(made, state, rule, dtype, alternating), strict=True):
+        size = np.abs(theirs).max(initial=0)
+        np.testing.assert_allclose(ours, theirs, rtol=BOUNDS[dtype], atol=BOUNDS[dtype] * size)
+
+
 @pytest.mark.parametrize("alternating", [True, False])
 @pytest.mark.parametrize("game", ["leduc_poker", "kuhn_poker", "3", RIVER, TURN])
 def test_tables_in_16_bits_are_xlas(game, alternating):

@@ -7,13 +7,14 @@ import sys
 import threading
 import tracemalloc
 
+import faulty_games  # noqa: F401  (registers its game)
 import pyspiel
 import pytest
 from random_games import random_game
 
 from ps_cfr_spiel import PSCFRSolver, build_tree, check_game, reports
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices
-from ps_cfr_spiel.histories import limits
+from ps_cfr_spiel.histories import limits, size_estimate
 from ps_cfr_spiel.histories.limits import BYTES, TooLarge, free_memory
 from ps_cfr_spiel.histories.public_states import public_partition
 from ps_cfr_spiel.histories.recorder import Recorder, Start
@@ -81,6 +82,15 @@ def test_a_huge_game_is_refused_at_the_first_estimate(name, monkeypatch):
   ):
     build_tree(pyspiel.load_game(name))
   assert looks == [0]
+
+
+def test_a_game_without_an_end_is_refused_in_a_line(monkeypatch):
+  """Without choices neither the size nor the number of histories would ever tell."""
+  monkeypatch.setattr(limits, "PATIENCE", 0)
+  monkeypatch.setattr(size_estimate, "LONGEST", 500)
+  with pytest.raises(TooLarge, match="does not end: each of 16 random paths has more than") as error:
+    build_tree(pyspiel.load_game("faulty_game(fault=endless)"))
+  assert "\n" not in str(error.value)
 
 
 def test_a_game_that_is_a_little_too_large_is_walked_to_the_limit():

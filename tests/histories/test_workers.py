@@ -1,6 +1,11 @@
 """A walk by several processes gives the tree of one, bit for bit, and ends with a clear error if one dies."""
 
+import io
+import os
+import pickle
 import subprocess
+import sys
+import types
 
 import faulty_games  # noqa: F401  (registers its game)
 import pyspiel
@@ -85,6 +90,24 @@ def test_a_killed_worker_is_one_clear_error(started, monkeypatch):
   with pytest.raises(WorkerError, match=r"worker process of the walk ended with code -9.*smaller parameters"):
     walk(pyspiel.load_game("leduc_poker"), progress=False, processes=2)
   assert all(worker.returncode is not None for worker in started)
+
+
+def test_a_worker_out_of_memory_says_so(monkeypatch):
+  """The whole work of a worker, in this process."""
+
+  def no_memory(*_):
+    raise MemoryError
+
+  tasks = ("kuhn_poker", [], Limits.create()), Start()
+  streams = io.BytesIO(b"".join(map(pickle.dumps, tasks))), io.BytesIO()
+  for name, stream in zip(("stdin", "stdout"), streams, strict=True):
+    monkeypatch.setattr(sys, name, types.SimpleNamespace(buffer=stream))
+  with pytest.raises(EOFError):  # no further task
+    workers.answer_tasks(no_memory, os.getppid())
+  streams[1].seek(0)
+  assert pickle.load(streams[1]) is None  # the game is loaded
+  answer = pickle.load(streams[1])
+  assert isinstance(answer, WorkerError) and str(answer) == "a worker process of the walk is out of memory."
 
 
 def test_an_interrupt_ends_the_workers(started, monkeypatch):

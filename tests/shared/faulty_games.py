@@ -70,11 +70,15 @@ class FaultyState(pyspiel.State):
       return (CHANCE, 1, TERMINAL)[len(moves) - 2]
     if self.fault == "who moves" and said and coin == 1:  # player 0 speaks twice
       return (0, 1, TERMINAL)[len(moves) - 2]
+    if self.fault == "endless" and said:
+      return 1
     if self.fault == "recall" and said:  # player 1 guesses twice
       return (1, 1, TERMINAL)[len(moves) - 2]
     return (CHANCE, 0, 1, TERMINAL)[len(moves)]
 
   def _legal_actions(self, player):
+    if self.fault == "endless" and len(self.moves) > 1:
+      return [0]
     if self.fault == "no actions" and self.moves == [0, 1]:
       return []
     if self.fault == "unsorted" and self.moves == [0, 1]:
@@ -116,7 +120,7 @@ class FaultyState(pyspiel.State):
       return f"{'' if self.fault == 'names' else 'first '}{coin}{said}{self.moves[2:3]}"
     if self.fault == "names" and self.current_player() == 1:
       return "[0][][]"
-    guesses = len(self.moves) - 2 if self.fault == "recall" else len(self.moves[2:3])
+    guesses = len(self.moves) - 2 if self.fault in ("recall", "endless") else len(self.moves[2:3])
     if self.fault in ("timing", "who moves"):  # player 1 does not know the time either
       guesses = 0
     return f"second {said} {guesses}"
