@@ -95,13 +95,14 @@ def measure(name: str, way: str, processes: int, seconds: float, target: float, 
   solver = PSCFRSolver(game, "cfr+", **options)
   found.update(setup=processor() - start, setup_wall=time.perf_counter() - wall)
   found["histories"] = solver.tree.names.histories
-  found["megabytes"] = peak()
   step = lambda: jax.block_until_ready(cfr.run(solver._tree, solver._state, ITERATIONS, rule=solver.rule))  # noqa: E731
   step()  # compiles
   start, wall = time.process_time(), time.perf_counter()
   step()
   found["iteration"] = (time.process_time() - start) / ITERATIONS
   found["iteration_wall"] = (time.perf_counter() - wall) / ITERATIONS
+  found["megabytes"] = peak()
+  del solver, step  # before another is made
   found["solved"] = solve(PSCFRSolver(game, **options), seconds, target) if seconds else []
   return found
 

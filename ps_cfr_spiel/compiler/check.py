@@ -180,8 +180,8 @@ def _compile_form(
     if getattr(form, "size", 0) and form.histories > limit:
       needs = memory_needs(form, cfr.num_tables(cfr.make_rule("nrm+"), "float32"))
       return (
-        f"about {readable_count(form.histories)} histories, which nothing walks: {form.size:,} public states, "
-        f"{readable_seconds(SECONDS * form.size)} to build and {readable_bytes(sum(needs.values()))} to solve"
+        f"about {readable_count(form.histories)} histories and {form.size:,} public states, built without a "
+        f"walk in {readable_seconds(SECONDS * form.size)}, solved in {readable_bytes(sum(needs.values()))}"
       )
     with waiting(f"Building a tree of {Lines.of(form).starts[-1]:,} public states", progress):
       return build_bayesian(str(game), form)

@@ -47,7 +47,7 @@ INLINE void go_up_by(const Walk<T>& walk, const Tables<T>& tables, const Rule& r
   walk.width == 1 ? go_up<T, 1>(walk, learn, values) : go_up<T, 0>(walk, learn, values);
 }
 
-// Rows [from, to) of a block in a game without types.
+// Cells [from, to) of a block; `sum` is of all its cells.
 template <typename T>
 INLINE void turn_rows(const Walk<T>& walk, const Tables<T>& tables, int64_t rule, const T* x, const Block& b,
                       int64_t from, int64_t to, const T* values, T* sum) {
@@ -82,6 +82,25 @@ FOR_EACH_PROCESSOR void learn_rows(const Walk<double>& walk, const Tables<double
   turn_rows(walk, tables, rule, x, b, from, to, values, sum);
 }
 
+// The turn in threads, from the values of the leaves' sequences on: a block's rows go up together, in their order.
+template <typename T>
+void learn_large(const Walk<T>& walk, const Tables<T>& tables, int64_t rule, const T* x, T* values) {
+  int64_t item = walk.rows();
+  std::vector<T> sum;
+  for (const Block* b = walk.blocks + walk.count; b-- > walk.blocks;) {
+    const int64_t cells = b->rows * walk.width;
+    sum.resize(std::max<size_t>(sum.size(), cells));
+    in_pieces(cells, [&](int64_t from, int64_t to) {
+      learn_rows(walk, tables, rule, x, *b, from, to, values, sum.data());
+    });
+    item -= b->rows;
+    for (int64_t r = 0; r < b->rows; ++r) {
+      const T* from = sum.data() + r * walk.width;
+      walk.width == 1 ? push<T, 1>(walk, item + r, from, values) : push<T, 0>(walk, item + r, from, values);
+    }
+  }
+}
+
 // Given: the numbers; the strategy's and the rule's tables and the excess, all of which come back changed; the
 // reach, and the leaves' parts.
 template <ffi::DataType type>
@@ -102,7 +121,10 @@ void walk_learn(Call<type>& call) {
     auto array = *call.returned.template get<ffi::Buffer<type>>(k);
     std::copy_n(before[k], array->element_count() / call.batch.points, after[k]);
   }
-  learn(call.walk, {after.data(), each, after.back(), reach, numbers[0]}, call.rule, numbers + 1, call.sequences);
+  const Tables<T> tables{after.data(), each, after.back(), reach, numbers[0]};
+  if (!call.walk.large()) return learn(call.walk, tables, call.rule, numbers + 1, call.sequences);
+  push_leaves<T, 0>(call.walk, call.sequences);
+  learn_large(call.walk, tables, call.rule, numbers + 1, call.sequences);
 }
 
 // A player in a game whose leaves have a matrix each.
@@ -118,14 +140,6 @@ struct Seat {
   const int32_t *start, *other;
 };
 
-constexpr int64_t PIECE = 4096;  // sequences or rows that a thread takes at a time
-
-// Calls `job` with the ends of all pieces of [0, count), in threads.
-template <typename Job>
-void in_pieces(int64_t count, const Job& job) {
-  share_out((count + PIECE - 1) / PIECE, [&](int64_t k) { job(k * PIECE, std::min((k + 1) * PIECE, count)); });
-}
-
 // What the leaves below each sequence of a player pay in a large game.
 template <typename T>
 void pay_large(Seat<T>& own, const Seat<T>& opponent) {
@@ -137,35 +151,6 @@ void pay_large(Seat<T>& own, const Seat<T>& opponent) {
       own.values[from] = sum;
     }
   });
-}
-
-// The rest of a player's turn in a large game; a block's rows go up together, in their order.
-template <typename T>
-void learn_large(Seat<T>& own, int64_t rule, const T* x) {
-  const int32_t* above = own.walk.above + own.walk.rows();
-  for (const Block* b = own.walk.blocks + own.walk.count; b-- > own.walk.blocks;) {
-    in_pieces(b->rows, [&](int64_t from, int64_t to) {
-      learn_rows(own.walk, own.tables, rule, x, *b, from, to, own.values.data(), own.paid.data());
-    });
-    above -= b->rows;
-    for (int64_t r = 0; r < b->rows; ++r) own.values[above[r]] += own.paid[r];
-  }
-}
-
-template <typename T>
-void down_large(Seat<T>& own) {
-  T* reach = own.reach.data();
-  std::fill_n(reach, own.walk.roots, T(1));
-  const int32_t* above = own.walk.above;
-  for (const Block* b = own.walk.blocks; b < own.walk.blocks + own.walk.count; above += b++->rows) {
-    in_pieces(b->rows, [&](int64_t from, int64_t to) {
-      for (int64_t a = 0; a < b->actions; ++a) {
-        const T* chance = own.walk.tables[b->table] + a * b->height + b->row;
-        T* next = reach + b->first + a * b->height;
-        for (int64_t r = from; r < to; ++r) next[r] = reach[above[r]] * chance[r];
-      }
-    });
-  }
 }
 
 // What the leaves pay to a player. W: the own width, O: the opponent's, 0 if it is not known here.
@@ -204,7 +189,7 @@ FOR_EACH_PROCESSOR void down(Seat<double>& own) { go_down_by_width(own.walk, own
 template <typename T>
 void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, const T* numbers, int64_t each) {
   const bool large = seats[0].start != nullptr;
-  const auto go_down = [&](Seat<T>& own) { large ? down_large(own) : down(own); };
+  const auto go_down = [&](Seat<T>& own) { large ? down_large(own.walk, own.reach.data()) : down(own); };
   for (int i : {0, 1}) go_down(seats[i]);
   for (const T* end = numbers + count * each; numbers < end; numbers += each) {
     for (int first = 0, last; first < 2; first = last + 1) {
@@ -214,7 +199,7 @@ void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, cons
       }
       for (int i = first; i <= last; ++i) {
         seats[i].tables.share = numbers[0];
-        large ? learn_large(seats[i], rule, numbers + 1)
+        large ? learn_large(seats[i].walk, seats[i].tables, rule, numbers + 1, seats[i].values.data())
               : learn(seats[i].walk, seats[i].tables, rule, numbers + 1, seats[i].values.data());
       }
       for (int i = first; i <= last; ++i) go_down(seats[i]);
@@ -263,7 +248,7 @@ ffi::Error iterations(ffi::RemainingArgs given, ffi::RemainingRets returned, int
       seat.walk = {roots[i], sequences, width, at(0).second, reinterpret_cast<const Block*>(at(0).first),
                    at(1).first, at(2).second ? at(2).first : nullptr, at(3).first, at(4).first, at(5).first,
                    {}, {}};
-      seat.paid.resize(seat.start ? seat.walk.rows() : seat.count * width);
+      seat.paid.resize(seat.start ? 0 : seat.count * width);
       seat.walk.leaves = {{seat.paid.data(), seat.count}};
       for (int64_t k = 0; k < buckets[i]; ++k) seat.walk.tables.push_back(tables[start + k * each]);
       seat.tables = {tables.data() + start, each, tables[ends[i] - 1], seat.reach.data() + roots[i] * width, T(0)};

@@ -42,12 +42,12 @@ struct Worth {
 };
 
 FOR_EACH_PROCESSOR void down(const Walk<float>& walk, float* reach) {
-  go_down_by_width(walk, reach);
+  walk.large() ? down_large(walk, reach) : go_down_by_width(walk, reach);
   reach_leaves(walk, reach);
 }
 
 FOR_EACH_PROCESSOR void down(const Walk<double>& walk, double* reach) {
-  go_down_by_width(walk, reach);
+  walk.large() ? down_large(walk, reach) : go_down_by_width(walk, reach);
   reach_leaves(walk, reach);
 }
 

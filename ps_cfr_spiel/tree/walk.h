@@ -19,6 +19,15 @@ struct Block {
 };
 static_assert(sizeof(Block) == 6 * sizeof(int32_t), "Block must be laid out as a line of int32[blocks, 6]");
 
+constexpr int64_t MANY = 1 << 20;  // numbers of a player from which on threads share a walk
+constexpr int64_t PIECE = 4096;    // of a block, that a thread takes at a time
+
+// Calls `job` with the ends of all pieces of [0, count), in threads.
+template <typename Job>
+void in_pieces(int64_t count, const Job& job) {
+  share_out((count + PIECE - 1) / PIECE, [&](int64_t k) { job(k * PIECE, std::min((k + 1) * PIECE, count)); });
+}
+
 // A player's forest at one point of a batch; the names are walk.py's. Items are all rows, then all leaves.
 template <typename T>
 struct Walk {
@@ -34,6 +43,7 @@ struct Walk {
     for (int64_t k = 0; k < count; ++k) all += blocks[k].rows;
     return all;
   }
+  bool large() const { return sequences * width >= MANY; }
 };
 
 // Calls `pass` with the width, if it is one of small games, so that loops over it have a known length; else with 0.
@@ -68,6 +78,26 @@ INLINE void go_down_by_width(const Walk<T>& walk, T* reach) {
   by_width(walk.width, [&](auto w) INLINE_LAMBDA { go_down<T, decltype(w)::value>(walk, reach); });
 }
 
+// The same in threads.
+template <typename T>
+void down_large(const Walk<T>& walk, T* reach) {
+  const int64_t width = walk.width;
+  std::fill_n(reach, walk.roots * width, T(1));
+  const int32_t* above = walk.above;
+  for (const Block* b = walk.blocks; b < walk.blocks + walk.count; above += b++->rows) {
+    in_pieces(b->rows, [&](int64_t begin, int64_t end) {
+      for (int64_t a = 0; a < b->actions; ++a) {
+        const T* chance = walk.tables[b->table] + (a * b->height + b->row + begin) * width;
+        T* __restrict to = reach + (b->first + a * b->height + begin) * width;
+        for (int64_t r = begin; r < end; ++r, chance += width, to += width) {
+          const T* from = reach + above[r] * width;
+          for (int64_t h = 0; h < width; ++h) to[h] = from[h] * chance[h];
+        }
+      }
+    });
+  }
+}
+
 // Adds an item's values to the sequences above it and above those that it stands for, in their columns.
 template <typename T, int W>
 INLINE void push(const Walk<T>& walk, int64_t item, const T* from, T* values) {
@@ -88,17 +118,24 @@ INLINE void push(const Walk<T>& walk, int64_t item, const T* from, T* values) {
   }
 }
 
+// Values of the sequences above leaves, zero for the others.
+template <typename T, int W>
+INLINE void push_leaves(const Walk<T>& walk, T* values) {
+  const int64_t width = W ? W : walk.width;
+  std::fill_n(values, walk.sequences * width, T(0));
+  int64_t leaf = walk.rows();
+  for (const auto& part : walk.leaves) {
+    for (int64_t k = 0; k < part.second; ++k) push<T, W>(walk, leaf++, part.first + k * width, values);
+  }
+}
+
 // Values of all sequences, from the leaves up. `row(block, cell, count, values, sum)` says what `count` cells of a
 // block from `cell` on are worth; they are a piece of one row or several short rows.
 template <typename T, int W, typename Row>
 INLINE void go_up(const Walk<T>& walk, const Row& row, T* values) {
   const int64_t width = W ? W : walk.width;
-  std::fill_n(values, walk.sequences * width, T(0));
+  push_leaves<T, W>(walk, values);
   int64_t item = walk.rows();
-  int64_t leaf = item;
-  for (const auto& part : walk.leaves) {
-    for (int64_t k = 0; k < part.second; ++k) push<T, W>(walk, leaf++, part.first + k * width, values);
-  }
   thread_local std::vector<T> memory;
   memory.resize(std::max<size_t>(memory.size(), STRIP + width));
   T* __restrict sum = memory.data();

@@ -106,26 +106,35 @@ def test_one_pass_is_xlas_turn(game, rules, alternating, dtype):
           np.testing.assert_allclose(ours, theirs, rtol=BOUNDS[dtype], atol=BOUNDS[dtype] * size)
 
 
-def large(rows, leaves, generator):
-  """A tree without types with `rows` of each player, one half after random choices in the other."""
+def large(rows, leaves, types, generator):
+  """A tree with `rows` of each player, one half after random choices in the other, and leaves after any pair."""
   half, forests = rows // 2, []
-  pairs = generator.choice(4 * rows * rows, leaves, replace=False)  # leaves hang on different pairs of choices
+  pairs = generator.choice(4 * rows * rows, leaves, replace=False)
   for choice in np.divmod(pairs, 2 * rows):
     first = np.stack([np.full(half, -1), np.full(half, -1)], 1)
     then = np.stack([generator.integers(0, half, half), generator.integers(0, 2, half)], 1)
     last = np.stack(np.divmod(choice, 2), 1)
-    forests.append(tree.make_forest(np.concatenate([first, then]), np.full(rows, 2), [last], 1)[0])
-  return tree.PublicTree(tuple(forests), tree.SparseLeaves(generator.normal(size=(leaves, 1))))
+    parts = [last] if types == 1 else np.split(last, 2)
+    forests.append(tree.make_forest(np.concatenate([first, then]), np.full(rows, 2), parts, types)[0])
+  if types == 1:
+    made = tree.SparseLeaves(generator.normal(size=(leaves, 1)))
+  else:
+    made = tree.DenseLeaves(
+      *generator.normal(size=(2, types, types)), *generator.normal(size=(2, leaves // 2))
+    )
+  return tree.PublicTree(tuple(forests), made)
 
 
-@pytest.mark.parametrize(("dtype", "alternating"), [("float64", True), ("float32", False)])
-def test_threads_share_a_large_game(dtype, alternating, monkeypatch):
-  """Both players' leaves are in an order of their own, and levels are in several pieces."""
+@pytest.mark.parametrize(
+  ("types", "dtype", "alternating"), [(1, "float64", True), (1, "float32", False), (30, "float64", True)]
+)
+def test_threads_share_a_large_game(types, dtype, alternating, monkeypatch):
+  """With more than 2^20 numbers of a player; without types where leaves are in an order of each player's."""
   monkeypatch.setattr(tree.walk, "MANY", 50_000)
   generator = np.random.default_rng(1)
-  plain = large(20_000, 50_000, generator)
-  made = tree.ordered(plain)
-  assert tree.ordered(large(10, 30, generator)).leaves.orders == (None, None) != made.leaves.orders
+  made = tree.ordered(large(20_000, 50_000, types, generator))
+  if types == 1:
+    assert made.leaves.orders != (None, None) == tree.ordered(large(10, 30, 1, generator)).leaves.orders
   with precision(dtype):
     made = to_device(made, dtype)
     for name in ("nrm+", "dcfr"):

@@ -224,6 +224,19 @@ def test_options_that_need_histories_walk():
     build_tree(pyspiel.load_game("liars_dice(numdice=2,dice_sides=5)"), leaves="sparse")
 
 
+@pytest.mark.parametrize(
+  ("game", "found"),
+  [
+    ("liars_dice(numdice=2,dice_sides=5)", f"1.3e+09 histories and {2**21 - 1:,} public states"),
+    ("leduc_poker(players=2)", ""),
+  ],
+)
+def test_check_builds_no_large_game(game, found, monkeypatch):
+  monkeypatch.setattr("ps_cfr_spiel.compiler.check.build_bayesian", None)
+  report = check_game(pyspiel.load_game(game), memory=8e9)
+  assert report.fit and found in str(report)
+
+
 def test_a_game_too_large_for_the_machine_is_refused_before_it_is_built():
   huge = pyspiel.load_game("liars_dice(numdice=3)")
   for use in (build_tree, PSCFRSolver):
