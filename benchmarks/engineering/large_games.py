@@ -22,10 +22,12 @@ import subprocess
 import time
 from typing import Any
 
+import jax
 import pyspiel
 
 from benchmarks.engineering.small_games import GOOFSPIEL
 from benchmarks.machine import PeakMemory, describe, duration, flags, in_process
+from ps_cfr_spiel import cfr
 
 POKER = (
   "universal_poker(betting=limit,numPlayers=2,numRounds=2,blind=1 1,raiseSize=2 4,firstPlayer=1 1,"
@@ -57,6 +59,7 @@ Published, on other machines: NoRegret (Kim and Sandholm 2026; CFR, its GPU): li
 hold'em 28.4 ms. GPU-CFR (Li and Huang 2026, an A100): 30 to 80 times the speed of the previous GPU CFR.
 """.strip()
 ITERATIONS = 3  # of CFR+, timed together
+LEAST = 8  # iterations of a call: large tables are looked at after each
 WAYS = ("Python", "C++", "threads")
 PEERS = {"OpenSpiel C++": None, "LiteEFG": "LiteEFG"}  # the module that each needs
 
@@ -70,9 +73,7 @@ def measure(name: str, way: str, processes: int, seconds: float, target: float, 
   """The figures of a row, in this process."""
   if way in PEERS:
     return peer(name, way)
-  import jax
-
-  from ps_cfr_spiel import PSCFRSolver, cfr
+  from ps_cfr_spiel import PSCFRSolver
   from ps_cfr_spiel.compiler import build
   from ps_cfr_spiel.histories.native_walker import compile_library
 
@@ -95,16 +96,21 @@ def measure(name: str, way: str, processes: int, seconds: float, target: float, 
   solver = PSCFRSolver(game, "cfr+", **options)
   found.update(setup=processor() - start, setup_wall=time.perf_counter() - wall)
   found["histories"] = solver.tree.names.histories
+  found |= an_iteration(solver)
+  found["megabytes"] = peak()
+  del solver  # before another is made
+  found["solved"] = solve(PSCFRSolver(game, **options), seconds, target) if seconds else []
+  return found
+
+
+def an_iteration(solver) -> dict[str, float]:
+  """Seconds of processor and of the wall of an iteration, compiled."""
   step = lambda: jax.block_until_ready(cfr.run(solver._tree, solver._state, ITERATIONS, rule=solver.rule))  # noqa: E731
   step()  # compiles
   start, wall = time.process_time(), time.perf_counter()
   step()
-  found["iteration"] = (time.process_time() - start) / ITERATIONS
-  found["iteration_wall"] = (time.perf_counter() - wall) / ITERATIONS
-  found["megabytes"] = peak()
-  del solver, step  # before another is made
-  found["solved"] = solve(PSCFRSolver(game, **options), seconds, target) if seconds else []
-  return found
+  used, wall = time.process_time() - start, time.perf_counter() - wall
+  return {"iteration": used / ITERATIONS, "iteration_wall": wall / ITERATIONS}
 
 
 def solve(solver, seconds: float, target: float) -> list[tuple[int, float, float, float]]:
@@ -114,7 +120,7 @@ def solve(solver, seconds: float, target: float) -> list[tuple[int, float, float
   while wall < seconds:
     start, before = time.perf_counter(), time.process_time()
     while time.perf_counter() - start < due - wall:
-      solver.run(max(1, solver.iteration // 16), progress=False)
+      solver.run(max(LEAST, solver.iteration // 8), progress=False)
     wall, used, due = wall + time.perf_counter() - start, used + time.process_time() - before, 2 * due
     rows.append((solver.iteration, wall, used, 2 * solver.exploitability()))
     if rows[-1][-1] < target:

@@ -107,7 +107,7 @@ def check_game(
 # --- Lines of a report --------------------------------------------------------------------------
 
 CHECKED = 2_000_000  # histories; larger games are walked here if the user gives a limit
-SECONDS = 1e-5  # of building, for a public state of a described game
+SECONDS = 2e-6  # of building, for a public state of a described game
 FORM = "bayesian_form()"
 STATE_LAWS = {  # law by its name in `walk`: its name here, and the text where it holds
   "mover": ("movers", "at every state a player or chance moves, or the game is over"),

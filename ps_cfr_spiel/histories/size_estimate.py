@@ -53,7 +53,10 @@ def estimate_size(game: pyspiel.Game, most: float) -> SizeEstimate:
 
 
 def probe(state: pyspiel.State, rng: random.Random, enough: float) -> float:
-  """The estimate of one probe, or its first partial sum above `enough` or of `LONGEST` moves; `state`, the root, is changed."""
+  """The estimate of one probe, or a partial sum: its first above `enough`, or of `LONGEST` moves.
+
+  `state`, the root, is changed.
+  """
   size = width = 1.0
   while size < enough and state.move_number() < LONGEST:
     player = state.current_player()

@@ -16,7 +16,16 @@ from ps_cfr_spiel.compiler import check_memory, fold_suits, form_of, is_streamed
 from ps_cfr_spiel.device import check_dtype, precision, to_device, trim_heap
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, read_locks
 from ps_cfr_spiel.solvers.exact import TreeSolver
-from ps_cfr_spiel.tree import Evaluation, PublicTree, Variant, evaluate, lock_rows, ordered, pad_types, streamed
+from ps_cfr_spiel.tree import (
+  Evaluation,
+  PublicTree,
+  Variant,
+  evaluate,
+  lock_rows,
+  ordered,
+  pad_types,
+  streamed,
+)
 
 IN_PLACE = 2**26  # bytes of tables from which on they change in place, and there is no state to go back to
 
@@ -82,11 +91,13 @@ class PSCFRSolver(TreeSolver):
         check_memory(game, memory, kept, itemsize, False, True, leaves)
     variant = variant.then(pad_types(variant.tree))
     sets = sets_of(self.tree, self._start, variant)
-    tree = variant.tree
-    if whole and cfr.knows(self.rule):
+    tree, native = variant.tree, whole and cfr.knows(self.rule)
+    if native:
       tree = streamed(tree) if bits == 16 else ordered(streamed(tree))
     numbers = sum(a * n * h for own in tree.players for a, n, h in own.bucket_shapes)
-    self._in_place = tree.stream is not None and kept * itemsize * numbers > IN_PLACE
+    self._in_place = (
+      native and (bits == 32 or tree.stream is not None) and kept * itemsize * numbers > IN_PLACE
+    )
     with precision(self.dtype):
       self._tree, self._sets = to_device((tree, sets), self.dtype)
       # An iteration over large tables takes too long for late ones to be lost in one array.

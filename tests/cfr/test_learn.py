@@ -107,7 +107,7 @@ def test_one_pass_is_xlas_turn(game, rules, alternating, dtype):
 
 
 def large(rows, leaves, types, generator):
-  """A tree with `rows` of each player, one half after random choices in the other, and leaves after any pair."""
+  """A tree with `rows` of each player, half of which come after random choices in the others."""
   half, forests = rows // 2, []
   pairs = generator.choice(4 * rows * rows, leaves, replace=False)
   for choice in np.divmod(pairs, 2 * rows):

@@ -88,7 +88,7 @@ def test_a_game_without_an_end_is_refused_in_a_line(monkeypatch):
   """Without choices neither the size nor the number of histories would ever tell."""
   monkeypatch.setattr(limits, "PATIENCE", 0)
   monkeypatch.setattr(size_estimate, "LONGEST", 500)
-  with pytest.raises(TooLarge, match="does not end: each of 16 random paths has more than") as error:
+  with pytest.raises(TooLarge, match=r"does not end: each of .* random paths has more than") as error:
     build_tree(pyspiel.load_game("faulty_game(fault=endless)"))
   assert "\n" not in str(error.value)
 
