@@ -141,8 +141,8 @@ def test_threads_share_a_large_game(types, dtype, alternating, monkeypatch):
       rule = cfr.make_rule(name)
       state = drawn(jax.tree.map(np.asarray, cfr.init(made, rule, dtype)), 1.0, generator)
       for ours, theirs in zip(*turns(made, state, rule, dtype, alternating), strict=True):
-        size = np.abs(theirs).max(initial=0)
-        np.testing.assert_allclose(ours, theirs, rtol=BOUNDS[dtype], atol=BOUNDS[dtype] * size)
+        bound, size = 100 * BOUNDS[dtype], np.abs(theirs).max(initial=0)  # of a million sums some cancel
+        np.testing.assert_allclose(ours, theirs, rtol=bound, atol=bound * size)
 
 
 @pytest.mark.parametrize("alternating", [True, False])
