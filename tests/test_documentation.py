@@ -1,14 +1,16 @@
 """Every command and every Python snippet of the README and of docs/*.md runs, in order, page by page.
 
-A page's blocks share a folder and, if in Python, their names, as for a reader who follows the page. A block
-that is not to be run says why, in a comment right above it: <!-- not run: the reason -->. What installs
-things or runs the tests themselves is left out by `LEFT_OUT`.
+A page's blocks share a folder and, if in Python, their names, as for a reader who follows the page. The
+page's process also runs its simple commands, most of whose time would go to a start; a shell runs the others,
+and all of the README. A block that is not to be run says why, in a comment right above it:
+<!-- not run: the reason -->. What installs things or runs the tests themselves is left out by `LEFT_OUT`.
 """
 
 import ast
 import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -90,19 +92,30 @@ def left_out(part):
   return next((reason for start, reason in LEFT_OUT.items() if re.match(start, part.strip())), None)
 
 
+def call(command):
+  """The Python that runs a command of the package without a shell; None for any other command."""
+  name, *words = shlex.split(command, comments=True)
+  ours = name == "ps-cfr-spiel" and words[0] != "explore" and "--module" not in command
+  return f"program.run({words!r})" if ours else None
+
+
 def script(page, found):
   """A Python program that runs a page's blocks in order and names each before it begins."""
-  lines = ["import subprocess, sys", "names = {'__name__': '__main__'}"]
+  lines = ["import io, subprocess, sys", "from ps_cfr_spiel.commands import program"]
+  lines += ["names = {'__name__': '__main__'}"]
   for block in found:
     where = f"{page.name}:{block.line}"
     if block.language in PYTHON and block.reason is None:
       lines.append(f"print('--', {where!r}, flush=True)")
       lines.append(f"exec(compile({block.text!r}, {where!r}, 'exec'), names)")
     elif block.language in SHELL and block.reason is None:
-      text = commands(block)
-      lines.append(f"print('--', {where!r}, {text!r}, flush=True)")
-      run = f"subprocess.run(['bash', '-euo', 'pipefail', '-c', {text!r}], input='quit\\n', text=True)"
-      lines.append(f"if {run}.returncode: sys.exit({f'{where} failed: {text}'!r})")
+      for line in filter(None, commands(block).splitlines()):
+        bash = ["bash", "-euo", "pipefail", "-c", line]
+        shell = f"subprocess.run({bash}, input='quit\\n', text=True).returncode"
+        lines.append(f"print('--', {where!r}, {line!r}, flush=True)")
+        lines.append("sys.stdin = io.StringIO('quit\\n')")
+        code = (page.name != "README.md" and call(line)) or shell
+        lines.append(f"if {code}: sys.exit({f'{where} failed: {line}'!r})")
   return "\n".join(lines)
 
 

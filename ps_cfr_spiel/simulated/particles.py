@@ -54,10 +54,10 @@ class Particles:
     """Nothing is followed yet; at most `most` particles, thinned by random numbers from `seed`."""
     self.form, self.player, self.most, self.seed = form, player, most, seed
     self._seen: list[Any] = []
-    #: hidden: [n, ...], as the game represents them; empty if nothing fits.
-    #: weights: float64[n], their probabilities; they sum to 1.
-    #: total: the probability with which chance and the others lead to all of them, where the player plays so.
-    self.hidden, self.weights, self.total = np.empty(0, object), np.empty(0), 1.0
+    self.hidden = np.empty(0, object)  #: [n, ...], as the game represents them; empty if nothing fits
+    self.weights = np.empty(0)  #: float64[n], their probabilities; they sum to 1
+    #: the probability with which chance and the others lead to all of them, where the player plays so.
+    self.total = 1.0
 
   def __len__(self) -> int:
     return len(self.weights)
