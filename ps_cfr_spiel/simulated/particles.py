@@ -20,7 +20,7 @@ AGAIN = 10  # times as many particles when none is left
 
 
 class HiddenStates(Protocol):
-  """What a game must know about the states that a player cannot tell apart."""
+  """The functions of a game on states that a player cannot distinguish."""
 
   def seen(self, state: pyspiel.State, player: int) -> list[Any]:
     """The observations of the player up to one of their decisions, in order; they compare by `==`."""
@@ -42,7 +42,7 @@ class HiddenStates(Protocol):
   ) -> np.ndarray:
     """Returns [B] to the player of plays by the policy from hidden states [B, ...] after actions int[B].
 
-    `state` is a state that the player cannot tell from them, and `random` a NumPy generator.
+    `state` is a state that the player cannot distinguish from them, and `random` a NumPy generator.
     """
     ...
 
