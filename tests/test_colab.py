@@ -21,7 +21,12 @@ NAMES = (
   "learned_values",
 )
 SHORTER = {  # long runs of cells in the tests, and repeated ones: what a cell does is the same
-  "cheat": {"games=500": "games=20", "curve(solver, 500)": "curve(solver, 50)", "run(400": "run(40"},
+  "cheat": {
+    "games=500": "games=20",
+    "curve(solver, 500)": "curve(solver, 50)",
+    "run(400": "run(40",
+    "max_turns=5": "max_turns=2",
+  },
   "compare_with_openspiel": {
     "seconds=1)": "seconds=0.05)",
     '"glasses"': '"glasses(turns=1)"',
