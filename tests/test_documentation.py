@@ -94,8 +94,8 @@ def left_out(part):
 
 def call(command):
   """The Python that runs a command of the package without a shell; None for any other command."""
-  name, *words = shlex.split(command, comments=True)
-  ours = name == "ps-cfr-spiel" and words[0] != "explore" and "--module" not in command
+  name, *words = shlex.split(command, comments=True) or [""]
+  ours = name == "ps-cfr-spiel" and "explore" not in words and "--module" not in command
   return f"program.run({words!r})" if ours else None
 
 
@@ -109,13 +109,15 @@ def script(page, found):
       lines.append(f"print('--', {where!r}, flush=True)")
       lines.append(f"exec(compile({block.text!r}, {where!r}, 'exec'), names)")
     elif block.language in SHELL and block.reason is None:
-      for line in filter(None, commands(block).splitlines()):
-        bash = ["bash", "-euo", "pipefail", "-c", line]
+      text = commands(block)
+      own = [*filter(None, text.splitlines())] if page.name != "README.md" else []
+      for part in own if any(map(call, own)) else [text]:
+        bash = ["bash", "-euo", "pipefail", "-c", part]
         shell = f"subprocess.run({bash}, input='quit\\n', text=True).returncode"
-        lines.append(f"print('--', {where!r}, {line!r}, flush=True)")
+        lines.append(f"print('--', {where!r}, {part!r}, flush=True)")
         lines.append("sys.stdin = io.StringIO('quit\\n')")
-        code = (page.name != "README.md" and call(line)) or shell
-        lines.append(f"if {code}: sys.exit({f'{where} failed: {line}'!r})")
+        code = (call(part) if part in own else None) or shell
+        lines.append(f"if {code}: sys.exit({f'{where} failed: {part}'!r})")
   return "\n".join(lines)
 
 
