@@ -96,13 +96,12 @@ def call(command):
   """The Python that runs a command of the package without a shell; None for any other command."""
   name, *words = shlex.split(command, comments=True) or [""]
   ours = name == "ps-cfr-spiel" and "explore" not in words and "--module" not in command
-  return f"program.run({words!r})" if ours else None
+  return f"importlib.import_module('ps_cfr_spiel.commands.program').run({words!r})" if ours else None
 
 
 def script(page, found):
   """A Python program that runs a page's blocks in order and names each before it begins."""
-  lines = ["import io, subprocess, sys", "from ps_cfr_spiel.commands import program"]
-  lines += ["names = {'__name__': '__main__'}"]
+  lines = ["import importlib, io, subprocess, sys", "names = {'__name__': '__main__'}"]
   for block in found:
     where = f"{page.name}:{block.line}"
     if block.language in PYTHON and block.reason is None:
