@@ -44,9 +44,10 @@ SHORTER = {  # long runs of cells in the tests, and repeated ones: what a cell d
     "curve(game, gadget=gadget)": "curve(game, (3, 10), gadget=gadget)",
     "games=200": "games=10",
   },
-  "turn": {"run(100,": "run(10,", "stack=1000)": "stack=600)"},
+  "turn": {"run(100,": "run(10,", "stack=1000)": "stack=600,ranges=22+ A2s+;22+ A2s+)"},
   "variance_reduction": {
     "range(8)": "range(2)",
+    '  "MCCFR": {"baseline": "zero"},\n': "",
     '  "MCCFR+": {"baseline": "zero", "rule": "rm+"},\n  "VR-MCCFR": {"baseline": "learned"},\n': "",
     "[100, 200, 500, 1000, 2000, 5000, 10_000, 20_000]": "[10, 30]",
   },
