@@ -173,7 +173,7 @@ def _compile_form(
   limit = CHECKED if limits.histories == LIMIT else limits.histories
 
   def compiled() -> PublicTree | str | None:
-    form = form_of(game)
+    form: Any = form_of(game)
     if form is None:
       return None
     check_memory(game, memory)
