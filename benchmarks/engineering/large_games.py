@@ -39,15 +39,16 @@ ROYAL = (
 )
 SHIPS = (
   "battleship(board_width=3,board_height=2,ship_sizes=[{}],ship_values=[{}],num_shots=3,"
-  "allow_repeated_shots=false)"
+  "allow_repeated_shots={})"
 )
 GAMES = {
   "liar's dice": "liars_dice",
   "goofspiel 6": GOOFSPIEL.format(6),
-  "battleship 3x2, ship 2": SHIPS.format("2", "1"),
+  "battleship 3x2, ship 2": SHIPS.format("2", "1", "false"),
   "liar's dice, 7 sides": "liars_dice(dice_sides=7)",
   "limit poker, 4 suits x 10 ranks": POKER,
-  "battleship 3x2, ships 2 2": SHIPS.format("2;2", "1;1"),
+  "battleship 3x2, ships 2 2, no shot again": SHIPS.format("2;2", "1;1", "false"),
+  "battleship 3x2, ships 2 2": SHIPS.format("2;2", "1;1", "true"),
   "goofspiel 7": GOOFSPIEL.format(7),
   "liar's dice, 2 dice x 5 sides": "liars_dice(numdice=2,dice_sides=5)",
   "royal hold'em": ROYAL,
