@@ -5,8 +5,8 @@
   python -m benchmarks.papers.cheat pruning [--game cheat] [--depth 5] [--seconds 60]
   python -m benchmarks.papers.cheat exact [--game 'cheat(ranks=2,max_turns=4)'] [--seeds 8]
   python -m benchmarks.papers.cheat keys [--game 'cheat(ranks=2,max_turns=4)'] [--seeds 8]
-  python -m benchmarks.papers.cheat search --agents 1.npz 2.npz [--games 2000] [--temperatures 0.03]
-    [--plot docs/cheat_searches.png]
+  python -m benchmarks.papers.cheat search --agents 1.npz 2.npz [--games 2000] [--rivals naive heuristic]
+    [--temperatures 0.03] [--plot docs/cheat_searches.png]
 
 curves: Yi and Kaneko, Figs. 4 to 6: average game value, and games won against the naive and the heuristic
 player, of external sampling with each kind of pruning, and of `ps-cfr-spiel train cheat`'s own default, each
@@ -20,8 +20,8 @@ of pruning, medians over seeds.
 keys: likewise, of plays with each key, and at the end of a search on top of the last seed's.
 search: how often a searching opponent beats an agent that it knows, without a search and with one on top; and
 how often the agent wins with a search against itself without, and against the naive and the heuristic player.
-An opponent of the search takes it for the agent without one. All searches make as many rollouts. With --plot
-the figures of other agents, kept by iteration, stay in the picture.
+An opponent of the search takes it for the agent without one. All searches make the same number of rollouts.
+With --plot each match is kept, by iteration, and played again only for more games.
 """
 
 import argparse
@@ -36,7 +36,7 @@ from ps_cfr_spiel.games.cheat.behaviour import Behaviour, count
 from ps_cfr_spiel.games.cheat.keys import KEYS
 
 import ps_cfr_spiel
-from benchmarks.machine import flags, kept, picture
+from benchmarks.machine import flags, keep, kept, picture
 from ps_cfr_spiel import SimulatedExternalSolver, SimulatedMCCFRSolver, matches
 from ps_cfr_spiel.evaluation import evaluate_match
 from ps_cfr_spiel.evaluation.match_results import wilson
@@ -191,7 +191,7 @@ def search(options: argparse.Namespace) -> dict:
   for path in options.agents:
     policy = ps_cfr_spiel.load_policy(path)
     game, games = policy.game, options.games
-    won = found[str(policy.info["iteration"])] = {}
+    won = found.setdefault(str(policy.info["iteration"]), {})
     print(f"\n{path}: key {policy.info['key']}, iteration {policy.info['iteration']:,}", flush=True)
     searchers = []
 
@@ -209,6 +209,8 @@ def search(options: argparse.Namespace) -> dict:
       return make
 
     def show(text, first, second, game=game, games=games, won=won, searchers=searchers):
+      if won.get(text, (0, 0))[1] >= games:
+        return print(f"  {text}: {interval(*won[text])} of {won[text][1]} games, kept")
       began = time.process_time()
       score = matches.match(game, first, second, games).score
       used, decisions = time.process_time() - began, sum(len(bot.seconds) for bot in searchers)
@@ -216,16 +218,18 @@ def search(options: argparse.Namespace) -> dict:
       print(f"  {text}: {score}, {1000 * used / games:.0f} ms a game{each}", flush=True)
       won[text] = score.wins, score.games
       searchers.clear()
+      if options.plot:
+        keep(options.plot, found)
 
     plain = matches.player(policy)
     show(f"{OPPONENT}, no search", searcher(0.0, 0.0), plain)
-    for rival in RIVALS:
+    for rival in options.rivals:
       show(f"no search against {rival}", plain, matches.player(rival, 1))
     for temperature in options.temperatures:
       own = searcher(temperature)
       show(f"{OPPONENT}, temperature {temperature:g}", searcher(0.0, 0.0), own)
       show(f"temperature {temperature:g} against no search", own, plain)
-      for rival in RIVALS:
+      for rival in options.rivals:
         show(f"temperature {temperature:g} against {rival}", own, matches.player(rival, 1))
   return found
 
@@ -309,8 +313,8 @@ def main() -> None:
   options = flags(
     __doc__, part=("curves", "agent", "pruning", "exact", "keys", "search"), seconds=60.0, games=500,
     methods=[*PRUNINGS, PLAYS],
-    game=None, seeds=8, depth=5, agent=None, agents=[], temperatures=[0.03], rollouts=ROLLOUTS,
-    plot=None, redraw=False,
+    game=None, seeds=8, depth=5, agent=None, agents=[], rivals=[*RIVALS], temperatures=[0.03],
+    rollouts=ROLLOUTS, plot=None, redraw=False,
   )  # fmt: skip
   if options.part == "pruning":
     return pruning(options)
