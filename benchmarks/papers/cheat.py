@@ -21,7 +21,7 @@ keys: likewise, of plays with each key, and at the end of a search on top of the
 search: how often a searching opponent beats an agent that it knows, without a search and with one on top; and
 how often the agent wins with a search against itself without, and against the naive and the heuristic player.
 An opponent of the search takes it for the agent without one. All searches make the same number of rollouts.
-With --plot each match is kept, by iteration, and played again only for more games.
+With --plot each match is kept, by iteration, and a later run plays only the games that it lacks.
 """
 
 import argparse
@@ -209,17 +209,18 @@ def search(options: argparse.Namespace) -> dict:
       return make
 
     def show(text, first, second, game=game, games=games, won=won, searchers=searchers):
-      if won.get(text, (0, 0))[1] >= games:
-        return print(f"  {text}: {interval(*won[text])} of {won[text][1]} games, kept")
-      began = time.process_time()
-      score = matches.match(game, first, second, games).score
-      used, decisions = time.process_time() - began, sum(len(bot.seconds) for bot in searchers)
-      each = f", {1000 * used / decisions:.1f} ms a decision of a search" if decisions else ""
-      print(f"  {text}: {score}, {1000 * used / games:.0f} ms a game{each}", flush=True)
-      won[text] = score.wins, score.games
+      wins, before = won.get(text, (0, 0))
+      missing, cost = games - before, ""
+      if missing > 0:
+        began = time.process_time()
+        score = matches.match(game, first, second, missing, seed=before).score
+        used, decisions = 1000 * (time.process_time() - began), sum(len(bot.seconds) for bot in searchers)
+        wins, before = won[text] = wins + score.wins, games
+        cost = f", {used / missing:.0f} ms a game, {used / max(decisions, 1):.1f} a decision of a search"
+        if options.plot:
+          keep(options.plot, found)
+      print(f"  {text}: {interval(wins, before)} of {before:,} games{cost}", flush=True)
       searchers.clear()
-      if options.plot:
-        keep(options.plot, found)
 
     plain = matches.player(policy)
     show(f"{OPPONENT}, no search", searcher(0.0, 0.0), plain)
