@@ -282,18 +282,20 @@ def draw_searches(found: dict, path: str) -> None:
   from ps_cfr_spiel.pictures import figure_with_panels
   from ps_cfr_spiel.pictures.style import INK, LINES
 
-  figure, places = figure_with_panels(("won against the agent", "won by the agent"), columns=2)
-  agents = sorted(map(int, found))
+  titles = "won by a searching opponent against", "won by the agent"
+  figure, places = figure_with_panels(titles, sharey=True)
+  agents = sorted(found, key=int)
   for axes, ours in zip(places, (False, True), strict=True):
-    names = [name for name in found[str(agents[-1])] if name.startswith(OPPONENT) != ours]
+    names = [name for name in found[agents[-1]] if name.startswith(OPPONENT) != ours]
     for color, name in zip(LINES, names, strict=False):
-      there = [agent for agent in agents if name in found[str(agent)]]
-      draw_wins(axes, there, [found[str(agent)][name] for agent in there], color, name)
+      there = [agent for agent in agents if name in found[agent]]
+      thousands = [int(agent) / 1000 for agent in there]
+      draw_wins(axes, thousands, [found[agent][name] for agent in there], color, name.split(", ")[-1])
     axes.axhline(0.5, color=INK, linewidth=0.5)
-    axes.set_xscale("log")
-    axes.set_xlabel("iterations of the agent's training", color=INK)
+    axes.set_xlabel("thousands of iterations of training", color=INK)
+    axes.set_ylim(0.3, 1)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=7)
+    axes.legend(frameon=False, fontsize=8)
   figure.savefig(path)
 
 
