@@ -176,7 +176,7 @@ class Searches(openspiel_policy.Policy):
     super().__init__(game, [0, 1])
     limits = {"rollouts": rollouts, "particles": rollouts}
     self._bots = [
-      ps_cfr_spiel.RolloutBot(game, policy, seat, temperature=temperature, **limits) for seat in (0, 1)
+      matches.RolloutBot(game, policy, seat, temperature=temperature, **limits) for seat in (0, 1)
     ]
 
   def action_probabilities(self, state, player_id=None):
@@ -197,13 +197,10 @@ def search(options: argparse.Namespace) -> dict:
 
     def searcher(temperature, tremble=0.01, game=game, policy=policy, searchers=searchers):
       limits = {"rollouts": options.rollouts, "particles": options.rollouts}
+      limits |= {"temperature": temperature, "tremble": tremble}
 
       def make(seat):
-        searchers.append(
-          ps_cfr_spiel.RolloutBot(
-            game, policy, seat, seed=seat, temperature=temperature, tremble=tremble, **limits
-          )
-        )
+        searchers.append(matches.RolloutBot(game, policy, seat, seed=seat, **limits))
         return searchers[-1]
 
       return make
