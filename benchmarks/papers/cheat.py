@@ -220,15 +220,15 @@ def search(options: argparse.Namespace) -> dict:
       searchers.clear()
 
     plain = matches.player(policy)
-    show(f"{OPPONENT}, no search", searcher(0.0, 0.0), plain)
-    for rival in options.rivals:
-      show(f"no search against {rival}", plain, matches.player(rival, 1))
     for temperature in options.temperatures:
       own = searcher(temperature)
       show(f"{OPPONENT}, temperature {temperature:g}", searcher(0.0, 0.0), own)
       show(f"temperature {temperature:g} against no search", own, plain)
       for rival in options.rivals:
         show(f"temperature {temperature:g} against {rival}", own, matches.player(rival, 1))
+    show(f"{OPPONENT}, no search", searcher(0.0, 0.0), plain)
+    for rival in options.rivals:
+      show(f"no search against {rival}", plain, matches.player(rival, 1))
   return found
 
 
