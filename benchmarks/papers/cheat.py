@@ -283,9 +283,11 @@ def draw_searches(found: dict, path: str) -> None:
   figure, places = figure_with_panels(titles, sharey=True)
   agents = sorted(found, key=int)
   for axes, ours in zip(places, (False, True), strict=True):
-    names = [name for name in found[agents[-1]] if name.startswith(OPPONENT) != ours]
-    for color, name in zip(LINES, names, strict=False):
-      there = [agent for agent in agents if name in found[agent]]
+    names = {name: [agent for agent in agents if name in found[agent]] for name in found[agents[-1]]}
+    lines = [
+      (name, there) for name, there in names.items() if name.startswith(OPPONENT) != ours and there[1:]
+    ]
+    for color, (name, there) in zip(LINES, lines, strict=False):
       thousands = [int(agent) / 1000 for agent in there]
       draw_wins(axes, thousands, [found[agent][name] for agent in there], color, name.split(", ")[-1])
     axes.axhline(0.5, color=INK, linewidth=0.5)
