@@ -213,7 +213,8 @@ def search(options: argparse.Namespace) -> dict:
         score = matches.match(game, first, second, missing, seed=before).score
         used, decisions = 1000 * (time.process_time() - began), sum(len(bot.seconds) for bot in searchers)
         wins, before = won[text] = wins + score.wins, games
-        cost = f", {used / missing:.0f} ms a game, {used / max(decisions, 1):.1f} a decision of a search"
+        each = f", {used / decisions:.1f} a decision of a search" if decisions else ""
+        cost = f", {used / missing:.0f} ms a game{each}"
         if options.plot:
           keep(options.plot, found)
       print(f"  {text}: {interval(wins, before)} of {before:,} games{cost}", flush=True)
