@@ -2,7 +2,7 @@
 
   python -m benchmarks.engineering.holdem_agent --hands 300 --iterations 100
   python -m benchmarks.engineering.holdem_agent --hands 10000 --iterations 2 --searched a
-  python -m benchmarks.engineering.holdem_agent --stacks 20000 --iterations 10 --hands 200 \
+  python -m benchmarks.engineering.holdem_agent --stacks 2000 --iterations 10 --hands 100 \
     --lbr fc c/c/fcpa/fcpa
 
 The blueprint is uniform play, so the gain says nothing about a good one. Prints for each stack and bot

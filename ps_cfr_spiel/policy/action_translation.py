@@ -177,7 +177,7 @@ class TranslatedPolicy(openspiel_policy.Policy):
     super().__init__(game, [0, 1])
     self.policy, self.smaller = policy, policy.game  # the strategy, and the game with few sizes
     self._given_sizes = sizes
-    self._asked: collections.OrderedDict[Any, dict[int, np.ndarray]] = collections.OrderedDict()
+    self._asked: collections.OrderedDict[Any, Mapping[int, np.ndarray]] = collections.OrderedDict()
     self._split = mapping if callable(mapping) else MAPPINGS[check_option("mapping", mapping, MAPPINGS)]
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
@@ -205,7 +205,7 @@ class TranslatedPolicy(openspiel_policy.Policy):
   def _ask(self, smaller: pyspiel.State, player: int) -> dict[int, float]:
     return self.policy.action_probabilities(smaller, player)
 
-  def _ask_for_hands(self, smaller: pyspiel.State, player: int) -> dict[int, np.ndarray]:
+  def _ask_for_hands(self, smaller: pyspiel.State, player: int) -> Mapping[int, np.ndarray]:
     """The same for all hands, of the last places kept: those of a hand are asked about at each decision."""
     public = tuple(move.action for move in smaller.full_history())[HOLE_CARDS:]
     if (place := (player, public)) not in self._asked:

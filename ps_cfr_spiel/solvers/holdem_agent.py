@@ -112,6 +112,7 @@ class HoldemPolicy(openspiel_policy.Policy):
         state.apply_action(next(came))
       odds = self.blueprint.for_hands_at(state)
       action = self._betting.action(before, chips)
+      assert action is not None
       weights[before.player] *= _trembling(odds.get(action, 0.0), len(odds))
       state.apply_action(action)
     return weights
