@@ -119,9 +119,17 @@ def test_it_sees_its_own_cards_alone():
   assert sum(found[0].values()) == pytest.approx(1)
 
 
+class MinBet(openspiel_policy.Policy):
+  """Makes the least bet or raise wherever there is one."""
+
+  def action_probabilities(self, state, player_id=None):
+    legal = state.legal_actions()
+    return {min(action for action in legal if action >= min(2, legal[-1])): 1.0}
+
+
 @pytest.mark.parametrize(("stack", "bets"), [(2000, "fcpa"), (1000, "fullgame")])
 def test_it_never_does_anything_illegal(stack, bets):
-  """A few hands against random bets; more are played by benchmarks/engineering/holdem_agent.py."""
+  """Some hands against odd bets; benchmarks/engineering/holdem_agent.py plays more, with deeper stacks too."""
   game = pyspiel.load_game("holdem", {"stack": stack, "bets": bets})
   made = []
 
@@ -129,11 +137,13 @@ def test_it_never_does_anything_illegal(stack, bets):
     made.append(ps_cfr_spiel.HoldemAgent(game, uniform(), seat, bets="a", iterations=2))
     return made[-1]
 
-  def records():
-    return matches.play_games(game, agent, matches.player("random"), 6, 1)
+  def records(bot="random"):
+    return matches.play_games(game, agent, matches.player(bot), 6, 1)
 
   assert records() == records()  # by its seed
   assert len(made) == 4
+  for bot in ("all_in", MinBet(None, [0, 1])):
+    assert len(records(bot)) == 6
 
 
 def test_wrong_arguments():
