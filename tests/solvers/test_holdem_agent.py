@@ -129,7 +129,7 @@ class MinBet(openspiel_policy.Policy):
 
 @pytest.mark.parametrize(("stack", "bets"), [(2000, "fcpa"), (1000, "fullgame")])
 def test_it_never_does_anything_illegal(stack, bets):
-  """Some hands against odd bets; benchmarks/engineering/holdem_agent.py plays more, also with deeper stacks."""
+  """Some hands against odd bets; benchmarks/engineering/holdem_agent.py plays more and deeper ones."""
   game = pyspiel.load_game("holdem", {"stack": stack, "bets": bets})
   made = []
 
