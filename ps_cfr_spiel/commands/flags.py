@@ -72,8 +72,8 @@ CLUSTERS_AND_BUCKETS = (
     "Public clusters of the boards of the first public cards (default: 60, or all if fewer).",
     kind=int, least=1),
   Flag("buckets", "50",
-    "Buckets for the hands of each cluster and round, or lossless, which tells hands apart as far as suits "
-    "allow.", value="N|lossless"),
+    "Buckets for the hands of each cluster and round, or lossless, which joins hands that differ in suits "
+    "alone.", value="N|lossless"),
 )
 QUIET = Flag("quiet", False, "Print the result only.")
 JSON = Flag("json", False, "Print the result as JSON, in one line, and nothing else.")
@@ -146,7 +146,7 @@ def exploitability_facts(exploitability: float, game: pyspiel.Game) -> dict[str,
   return {"exploitability": exploitability, "unit": ps.views.unit_of(game), **share}
 
 
-def general_sum_facts(found: ps.Evaluation) -> dict[str, Any]:
+def general_sum_facts(found: ps.tree.Evaluation) -> dict[str, Any]:
   """For --json in a general-sum game: values to the other players, gains by best responses, and their sum."""
   if found.others is None:
     return {}
@@ -154,7 +154,7 @@ def general_sum_facts(found: ps.Evaluation) -> dict[str, Any]:
   return {"others": [float(value) for value in found.others], "gains": gains, "nash_conv": sum(gains)}
 
 
-def general_sum_lines(found: ps.Evaluation) -> dict[str, str]:
+def general_sum_lines(found: ps.tree.Evaluation) -> dict[str, str]:
   """The same for people."""
   facts = general_sum_facts(found)
   if not facts:

@@ -182,7 +182,7 @@ def test_what_nobody_reads_is_saved(tmp_path):
   assert ps_cfr_spiel.load_solver(tmp_path / "run.npz").iteration > 0
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+@pytest.mark.parametrize("closed", ["<&- >&-", "2>&-"])
 def test_closed_streams(closed):
   command = shlex.join([PROGRAM, "play", "kuhn_poker", "--opponent=random"])
   quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
@@ -324,7 +324,7 @@ def test_flags_allow_what_the_rooms_know():
       assert flag.name != "limit" or flag.default == ps.histories.LIMIT
   assert tables.keys() <= found
   assert flags.LOSSLESS == ps.hierarchical.LOSSLESS
-  assert all(issubclass(getattr(ps, kind), ps.Solver) for kind, _ in methods.METHODS.values())
+  assert all(issubclass(getattr(ps.solvers, kind), ps.Solver) for kind, _ in methods.METHODS.values())
 
 
 def test_help_is_about_our_flags_alone(capsys):
