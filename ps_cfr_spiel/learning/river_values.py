@@ -22,7 +22,7 @@ from ps_cfr_spiel.learning.network_values import NOTHING, NetworkValues
 from ps_cfr_spiel.learning.rivers import PLACES, RATIOS, Rivers, at_places, at_ratios, hand_places
 from ps_cfr_spiel.poker import cards, compatible
 from ps_cfr_spiel.subgames import PadTo, Ranges, Subgames
-from ps_cfr_spiel.tree import CHANCE, AllInLeaves, Array, BoardLeaves
+from ps_cfr_spiel.tree import CHANCE, Array, BoardLeaves
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -106,22 +106,22 @@ class RiverValues(NetworkValues):
     behind = form.game.get_parameters()["stack"] - spent
     place = hand_places(np.array([(*form.game.board, *card) for card in lines.runouts[1].tolist()]))
     own = [cards.hand_numbers(held) for held in form.cards]
-    ends = np.tile(spent.astype(float), (boards, 1))
     leaves: Any = subgames.tree.leaves
-    evaluator = leaves.streets[1]
-    if isinstance(evaluator, AllInLeaves):
-      folds = dataclasses.replace(evaluator.folds, constant=2 * ends)
-      evaluator = dataclasses.replace(evaluator, stake=ends, folds=folds)
-    elif len(lines.boards) > 2:
-      raise ValueError(f"{game}: values of turns need bets up to all-in on the turn; add 'a' to its bets.")
-    else:
-      evaluator = dataclasses.replace(evaluator, stake=ends, constant=2 * ends)
+
+    def paid(street: int, stake: np.ndarray, constant: np.ndarray) -> BoardLeaves:
+      """The leaves on all boards of a street that pay these showdowns and folds."""
+      count, evaluator = lines.boards[street], getattr(leaves.streets[street], "folds", leaves.streets[street])
+      stakes, constants = (np.tile(x.astype(float), (count, 1)) for x in (stake, constant))
+      evaluator = dataclasses.replace(evaluator, stake=stakes, constant=constants)
+      return BoardLeaves((evaluator,), (count,), ((len(stake), len(constant)),), leaves.batched)
+
     mixtures = [np.asarray(at_places(place[:, numbers])) for numbers in own]
     weights = [w * (place[:, numbers, 0] >= 0) for w, numbers in zip(form.weights, own, strict=True)]
     return BoundRivers(
       self.network,
       self.scale,
-      BoardLeaves((evaluator,), (boards,), ((rows, rows),), leaves.batched),
+      paid(-1, spent, spent[:0]),
+      paid(1, spent[:0], 2 * spent),
       np.asarray(at_ratios(behind / np.maximum(2 * spent, 1))),
       (mixtures[0], mixtures[1]),
       (weights[0], weights[1]),
@@ -194,8 +194,8 @@ class BoundRivers:
   #: network, scale: see `RiverValues`.
   network: ValueNetwork
   scale: Array
-  #: on each board n showdowns without further bets, and n folds of player 1 that win the whole pot.
-  ends: BoardLeaves
+  showdowns: BoardLeaves  #: n without further bets, on each board of five cards
+  folds: BoardLeaves  #: n folds of player 1 that win the whole pot, on each of the B boards
   ratio: Array  #: [n, len(RATIOS)]
   mixtures: tuple[Array, Array]  #: for each player [B, H, K], the places of the hands on each board
   weights: tuple[Array, Array]  #: for each player [B, H], of the hands that the board leaves
@@ -214,8 +214,11 @@ class BoundRivers:
       for x, m in zip(found, self.mixtures, strict=True)
     ]
     reach = [r.reshape(boards * lines, -1) for r in by_board]
-    worth = [self.ends(i, [reach[1 - i], reach[1 - i]]) for i in (0, 1)]
-    pots = [(1 - 2 * i) * folds for i, (_, folds) in enumerate(worth)]
+    below = self.showdowns.boards[0] // boards  # boards of five cards after each
+    down = jnp.repeat(by_board[1 - player], below, 0).reshape(below * boards * lines, -1)
+    down = self.showdowns(player, [down, down[:0]])[0].reshape(boards, below, lines, -1)
+    folds = [self.folds(i, [reach[1 - i][:0], reach[1 - i]])[1] for i in (0, 1)]
+    pots = [(1 - 2 * i) * fold for i, fold in enumerate(folds)]
     added = balanced(added, [r * pot for r, pot in zip(reach, pots, strict=True)])
-    values = worth[player][0] + pots[player] * added[player] * self.scale
+    values = down.sum(1).reshape(boards * lines, -1) + pots[player] * added[player] * self.scale
     return values.reshape(boards, lines, -1).swapaxes(0, 1).reshape(boards * lines, -1)

@@ -6,8 +6,8 @@ linear pieces: a place or a stack is a mixture of the two nearest of a few fixed
 the shares of the fixed places. The network learns the value of betting over that of checking down, which is
 known exactly.
 
-With cards to come a hand has a distribution of places, over the boards of five cards to come, in quantiles.
-Its features are the mixtures of all quantiles and, beside them, that of their mean: hands with the same mean
+With cards to come a hand has many places, on the boards of five cards to come, given by the means of eighths
+of them. Its features are the mixtures of these means and, beside them, that of their mean: hands with the same mean
 may be made or still to be made. Nothing else depends on the street.
 """
 
@@ -29,7 +29,7 @@ from ps_cfr_spiel.poker import Situation, cards, strengths
 from ps_cfr_spiel.tree import Array
 
 PLACES = 32  # fixed places, evenly from the weakest hand to the strongest
-QUANTILES = 8  # of a hand's places with cards to come
+QUANTILES = 8  # parts of the same size of a hand's places with cards to come, ascending
 RATIOS = np.array([0.03, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0])  # fixed stacks behind, in pots
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -151,7 +151,7 @@ def up_to_suits(boards: np.ndarray) -> np.ndarray:
 def hand_places(boards: np.ndarray) -> np.ndarray:
   """float32[n, 1326, Q]: the places of each hand on boards [n, C], 0 to 1, and -1 of blocked hands.
 
-  Q is 1 on rivers. Before, they are `QUANTILES` of the places on the boards of five cards to come.
+  Q is 1 on rivers. Before, it is `QUANTILES`, the means of parts of the places on the boards to come.
   """
   if boards.shape[1] < cards.BOARD_SIZE:
     return np.stack([_quantiles(board) for board in boards])
@@ -172,10 +172,11 @@ def _quantiles(board: np.ndarray) -> np.ndarray:
   whole = np.concatenate([np.tile(board, (len(more), 1)), more], 1)
   place = np.sort(hand_places(whole)[:, :, 0], 0)  # those of cards in a hand, -1, come first
   left = math.comb(len(deck) - cards.HAND_SIZE, more.shape[1])
-  at = (np.arange(QUANTILES) + 0.5) / QUANTILES * left - 0.5
-  below, beside = np.floor(at).astype(int), (at % 1).astype(np.float32)[:, None]
-  first = len(place) - left
-  found = place[first + below] * (1 - beside) + place[first + below + 1] * beside
+  total = np.cumsum(np.concatenate([np.zeros((1, place.shape[1])), place[-left:]]), 0)
+  at = np.arange(QUANTILES + 1) / QUANTILES * left
+  below = np.minimum(at.astype(int), left - 1)
+  total = total[below] + (at - below)[:, None] * place[len(place) - left + below]
+  found = np.clip(np.diff(total, axis=0) * QUANTILES / left, 0, 1).astype(np.float32)
   return np.where(cards.unblocked(board)[:, None], found.T, -1)
 
 
