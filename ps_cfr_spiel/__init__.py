@@ -24,23 +24,18 @@ if not _pathlib.Path(__file__).with_name("games").is_dir():  # in a checkout the
 from . import games  # isort: skip
 
 if _typing.TYPE_CHECKING:
-  from ps_cfr_spiel.compiler import Report, build_tree, check_game
+  from ps_cfr_spiel.compiler import build_tree, check_game
   from ps_cfr_spiel.evaluation import evaluate_policy, exploitability, search_response
-  from ps_cfr_spiel.poker import holdem, libratus, river
+  from ps_cfr_spiel.poker import holdem, river
   from ps_cfr_spiel.policy import TreePolicy
   from ps_cfr_spiel.solvers import (
-    CFRPlusIRASolver,
     ContinualResolving,
     ExternalSamplingSolver,
     FictitiousPlaySolver,
-    FPIRASolver,
-    HierarchicalMCCFRSolver,
     HoldemAgent,
-    KnowledgeBot,
     OnlineOutcomeSampling,
     OutcomeSamplingSolver,
     PSCFRSolver,
-    RolloutBot,
     SimulatedExternalSolver,
     SimulatedMCCFRSolver,
     Solver,
@@ -48,7 +43,7 @@ if _typing.TYPE_CHECKING:
     load_policy,
     load_solver,
   )
-  from ps_cfr_spiel.tree import Evaluation, PublicTree
+  from ps_cfr_spiel.tree import PublicTree
 
   from . import (
     abstraction,
@@ -75,21 +70,14 @@ if _typing.TYPE_CHECKING:
   )
 
 __all__ = [
-  "CFRPlusIRASolver",
   "ContinualResolving",
-  "Evaluation",
   "ExternalSamplingSolver",
-  "FPIRASolver",
   "FictitiousPlaySolver",
-  "HierarchicalMCCFRSolver",
   "HoldemAgent",
-  "KnowledgeBot",
   "OnlineOutcomeSampling",
   "OutcomeSamplingSolver",
   "PSCFRSolver",
   "PublicTree",
-  "Report",
-  "RolloutBot",
   "SimulatedExternalSolver",
   "SimulatedMCCFRSolver",
   "Solver",
@@ -103,7 +91,6 @@ __all__ = [
   "evaluate_policy",
   "exploitability",
   "holdem",
-  "libratus",
   "load_policy",
   "load_solver",
   "matches",

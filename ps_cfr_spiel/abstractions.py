@@ -1,4 +1,4 @@
-"""Abstractions of infostates, of dealt cards and of bets: to make them, their loss, their files."""
+"""Abstractions of infostates, of dealt cards and of bets: makers, solvers, loss, files."""
 
 from ps_cfr_spiel.abstraction import Abstraction, Key, Loss, abstract, abstraction_loss
 from ps_cfr_spiel.hierarchical import (
@@ -11,11 +11,15 @@ from ps_cfr_spiel.hierarchical import (
   save_abstraction,
 )
 from ps_cfr_spiel.policy import PostProcessing, TranslatedPolicy, post_process
+from ps_cfr_spiel.solvers import CFRPlusIRASolver, FPIRASolver, HierarchicalMCCFRSolver
 
 __all__ = [
   "Abstraction",
+  "CFRPlusIRASolver",
   "DealtAbstraction",
   "DealtGame",
+  "FPIRASolver",
+  "HierarchicalMCCFRSolver",
   "Hierarchy",
   "Key",
   "Loss",

@@ -1,4 +1,4 @@
-"""Matches of bots and policies, their evaluation with less luck, local best response, play with people."""
+"""Matches of bots and policies, bots that search, evaluation with less luck, local best response, people."""
 
 from ps_cfr_spiel.evaluation import (
   LocalBestResponse,
@@ -10,16 +10,19 @@ from ps_cfr_spiel.evaluation import (
   local_best_response,
 )
 from ps_cfr_spiel.evaluation.matches import BOTS, Habit, Player, PolicyBot, match, play, play_games, player
+from ps_cfr_spiel.solvers import KnowledgeBot, RolloutBot
 
 __all__ = [
   "BOTS",
   "Habit",
+  "KnowledgeBot",
   "LocalBestResponse",
   "LocalBestResponseBot",
   "MatchResult",
   "Played",
   "Player",
   "PolicyBot",
+  "RolloutBot",
   "Score",
   "evaluate_match",
   "local_best_response",

@@ -263,7 +263,7 @@ def annotated(thing):
 
 
 def test_every_type_of_the_public_interface_is_in_a_face():
-  """Functions at the top and in doors take and return types of these; methods also those of rooms' faces."""
+  """All that the top and the doors take and return: the top, a door or a room shows its type."""
   doors = [ps_cfr_spiel, *(getattr(ps_cfr_spiel, name) for name in (*DOORS, "batches"))]
   public = [getattr(door, name) for door in doors for name in door.__all__]
   rooms = [importlib.import_module(f"ps_cfr_spiel.{room}") for room in FLOOR]
@@ -274,7 +274,7 @@ def test_every_type_of_the_public_interface_is_in_a_face():
     if inspect.isroutine(thing) or inspect.isclass(thing)
     for name, kinds in annotated(thing)
     for kind in kinds
-    if not any(kind is other for other in (public if inspect.isroutine(thing) else faces))
+    if not any(kind is other for other in faces)
   }
   assert not hidden
 
@@ -285,6 +285,7 @@ def test_the_top_shows_its_names_alone():
   assert shown - modules == {name for name in ps_cfr_spiel.__all__ if not name.startswith("_")} - modules
   assert modules <= {*FLOOR, *DOORS}
   assert DOORS | {"batches"} <= {*ps_cfr_spiel.__all__}
+  assert len(shown - modules) <= 22  # before a name is added, ask which door it belongs behind
 
 
 def test_the_drawing_shows_every_room_once():

@@ -17,7 +17,8 @@ import pyspiel
 
 from benchmarks.machine import PeakMemory, describe, flags, in_process
 from benchmarks.papers.hierarchical import GAMES
-from ps_cfr_spiel import HierarchicalMCCFRSolver, hierarchical
+from ps_cfr_spiel import hierarchical
+from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.hierarchical import DealtAbstraction, DealtGame, clustering, memory
 from ps_cfr_spiel.poker.dealt import dealt_form
 

@@ -85,7 +85,7 @@ def main() -> None:
   name, clusters, buckets = GAMES[options.game]
   folder = Path(tempfile.mkdtemp())
   first = folder / "first.npz"
-  solver = ps_cfr_spiel.HierarchicalMCCFRSolver(
+  solver = ps_cfr_spiel.abstractions.HierarchicalMCCFRSolver(
     pyspiel.load_game(name), clusters, buckets if buckets == "lossless" else int(buckets)
   )
   solver.save(first)

@@ -34,6 +34,7 @@ from benchmarks.machine import describe, flags
 from benchmarks.papers.abstraction_games import GAMES, ONE_ACTION, load
 from benchmarks.papers.double_oracle import double_oracle
 from ps_cfr_spiel.abstraction import bind
+from ps_cfr_spiel.abstractions import CFRPlusIRASolver, FPIRASolver
 from ps_cfr_spiel.tree import PublicTree
 
 LARGE = ("GS6", "GP6", "P224")
@@ -52,11 +53,11 @@ def begun(method: str, game: pyspiel.Game) -> Any:
   if method == "CFR+":
     solver: Any = ps_cfr_spiel.PSCFRSolver(game, "rm+", skip=100, **common)
   elif method in ("FPIRA", "FP"):
-    kind = ps_cfr_spiel.FPIRASolver if method == "FPIRA" else ps_cfr_spiel.FictitiousPlaySolver
+    kind = FPIRASolver if method == "FPIRA" else ps_cfr_spiel.FictitiousPlaySolver
     solver = kind(game, **common)
   else:
     bound, heuristic = map(int, method[1:].split("H"))
-    solver = ps_cfr_spiel.CFRPlusIRASolver(game, bound, heuristic, **common)
+    solver = CFRPlusIRASolver(game, bound, heuristic, **common)
   solver.compile()
   return solver
 
@@ -64,7 +65,7 @@ def begun(method: str, game: pyspiel.Game) -> Any:
 def with_seed(solver: Any, seed: int) -> Any:
   """A solver that has not begun, with another seed: the game is walked once for all seeds."""
   solver = copy.copy(solver)
-  if isinstance(solver, ps_cfr_spiel.CFRPlusIRASolver):
+  if isinstance(solver, CFRPlusIRASolver):
     solver._setting = dataclasses.replace(solver._setting, seed=seed)
   return solver
 
@@ -79,10 +80,10 @@ def counted(solver: Any) -> tuple[int, int, int]:
   tables = actions_of_sets(solver)
   if found is None:
     return sum(1 for _ in solver.tree.names.infostates()), 0, 2 * tables
-  if isinstance(solver, ps_cfr_spiel.FPIRASolver):
+  if isinstance(solver, FPIRASolver):
     return found.count, found.words, tables + found.words + found.infostates
   sampled = 0
-  if isinstance(solver, ps_cfr_spiel.CFRPlusIRASolver):
+  if isinstance(solver, CFRPlusIRASolver):
     sampled = (solver.refinement.bound + solver.refinement.heuristic) * solver._state.summed.shape[1]
   return found.count, found.words, 2 * tables + found.words + sampled
 

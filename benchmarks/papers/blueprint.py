@@ -25,6 +25,7 @@ import pyspiel
 
 import ps_cfr_spiel
 from benchmarks.machine import describe
+from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.evaluation import sampled_response
 from ps_cfr_spiel.hierarchical import (
@@ -53,7 +54,7 @@ class ByJax(ClusterSampling):
     return False
 
 
-def seconds_of(solver: ps_cfr_spiel.HierarchicalMCCFRSolver, seconds: float) -> float:
+def seconds_of(solver: HierarchicalMCCFRSolver, seconds: float) -> float:
   """Seconds of an iteration, after those that compile."""
   solver.run(4, progress=False)
   done, start = 0, time.perf_counter()
@@ -68,7 +69,7 @@ def speed(options: argparse.Namespace) -> None:
   print(f"{'lines':>8}{'JAX, ms':>10}{'library, ms':>13}{'ratio':>8}{'lines of betting a second':>27}")
   for stack in STACKS:
     game = pyspiel.load_game(NO_LIMIT.format(2, 5, "0 3", stack, stack))
-    solver = ps_cfr_spiel.HierarchicalMCCFRSolver(game, clusters=4, buckets=20)
+    solver = HierarchicalMCCFRSolver(game, clusters=4, buckets=20)
     lines, found = len(DealtGame.of(game).form.parent), []
     for kind in (ByJax, ClusterSampling):
       solver._sampler = kind(solver.abstraction.count)
@@ -92,7 +93,7 @@ def train(options: argparse.Namespace) -> None:
   cards, start, spent = folder / "abstraction.npz", time.process_time(), 0.0
   if looks := looks_in(folder):
     spent, path = looks[-1]
-    solver = ps_cfr_spiel.HierarchicalMCCFRSolver.load(path)
+    solver = HierarchicalMCCFRSolver.load(path)
   else:
     if cards.exists():
       abstraction = load_abstraction(cards, DealtGame.of(game))
@@ -100,7 +101,7 @@ def train(options: argparse.Namespace) -> None:
       abstraction = make_abstraction(DealtGame.of(game), options.clusters, options.buckets, progress=False)
       save_abstraction(cards, abstraction)
       print(f"abstraction made in {time.process_time() - start:.0f} s of processors, {memory()}", flush=True)
-    solver = ps_cfr_spiel.HierarchicalMCCFRSolver(game, abstraction=abstraction, rule=options.rule)
+    solver = HierarchicalMCCFRSolver(game, abstraction=abstraction, rule=options.rule)
   print(
     f"{solver.summary()}\nready after {time.process_time() - start:.0f} s of processors, {memory()}",
     flush=True,

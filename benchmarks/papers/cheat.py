@@ -169,7 +169,7 @@ def search(options: argparse.Namespace) -> None:
 
     def searcher(temperature, tremble=0.01, game=game, policy=policy, limits=limits):
       options = {"temperature": temperature, "tremble": tremble, **limits}
-      return lambda seat: ps_cfr_spiel.RolloutBot(game, policy, seat, seed=seat, **options)
+      return lambda seat: ps_cfr_spiel.matches.RolloutBot(game, policy, seat, seed=seat, **options)
 
     def show(text, first, second, game=game, games=games):
       began = time.process_time()

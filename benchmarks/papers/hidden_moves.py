@@ -24,7 +24,8 @@ from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms import ismcts, mcts
 
 from benchmarks.machine import describe, duration, flags
-from ps_cfr_spiel import KnowledgeBot, RolloutBot, matches
+from ps_cfr_spiel import matches
+from ps_cfr_spiel.matches import KnowledgeBot, RolloutBot
 from ps_cfr_spiel.simulated import OpenSpielStates, Particles
 
 NAMES = ["dark_hex(board_size=3)", "phantom_ttt"]

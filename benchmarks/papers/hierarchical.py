@@ -94,7 +94,7 @@ def solve(options: argparse.Namespace) -> None:
     buckets = options.flat if way == "flat" else options.buckets
     abstraction = make_abstraction(dealt, clusters, buckets, seed, restarts=2)
     took, members = time.process_time() - start, np.bincount(abstraction.clusters)
-    solver = ps_cfr_spiel.HierarchicalMCCFRSolver(
+    solver = ps_cfr_spiel.abstractions.HierarchicalMCCFRSolver(
       game, abstraction=abstraction, batch=options.batch, seed=seed
     )
     own = sum(x.nbytes for x in (*solver.average_policy().tables, *solver.current_policy().tables)) / 1e6

@@ -15,8 +15,9 @@ from open_spiel.python import policy as openspiel_policy
 
 from benchmarks.machine import flags
 from benchmarks.papers.hidden_moves import Blueprint
-from ps_cfr_spiel import KnowledgeBot, build_tree
+from ps_cfr_spiel import build_tree
 from ps_cfr_spiel.evaluation import evaluate_policy
+from ps_cfr_spiel.matches import KnowledgeBot
 from ps_cfr_spiel.solvers import ContinualResolving
 from ps_cfr_spiel.subgames import KnownSubgames
 from ps_cfr_spiel.tree import sequence_starts

@@ -146,7 +146,7 @@ def exploitability_facts(exploitability: float, game: pyspiel.Game) -> dict[str,
   return {"exploitability": exploitability, "unit": ps.views.unit_of(game), **share}
 
 
-def general_sum_facts(found: ps.Evaluation) -> dict[str, Any]:
+def general_sum_facts(found: ps.tree.Evaluation) -> dict[str, Any]:
   """For --json in a general-sum game: values to the other players, gains by best responses, and their sum."""
   if found.others is None:
     return {}
@@ -154,7 +154,7 @@ def general_sum_facts(found: ps.Evaluation) -> dict[str, Any]:
   return {"others": [float(value) for value in found.others], "gains": gains, "nash_conv": sum(gains)}
 
 
-def general_sum_lines(found: ps.Evaluation) -> dict[str, str]:
+def general_sum_lines(found: ps.tree.Evaluation) -> dict[str, str]:
   """The same for people."""
   facts = general_sum_facts(found)
   if not facts:

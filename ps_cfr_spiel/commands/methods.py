@@ -102,8 +102,8 @@ def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exa
   """The solver that a command line describes."""
   game = load_game(words, values)
   name, own = METHODS[values.solver]
-  kind = getattr(ps, name)
-  common = ("dtype",) if kind is ps.HierarchicalMCCFRSolver else ("dtype", *_WALKED)
+  kind = getattr(ps.solvers, name)
+  common = ("dtype",) if kind is ps.solvers.HierarchicalMCCFRSolver else ("dtype", *_WALKED)
   if wrong := given(values, sorted({*_OWN, *_WALKED, *_SHARED} - {*own, *common})):
     allowed = f"it has --{', --'.join(own)}" if own else "it has no flags of its own"
     raise ValueError(f"--solver={values.solver} has no {', '.join(wrong)}; {allowed}.")
@@ -121,7 +121,7 @@ def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exa
     options["locks"] = _locks(options.pop("lock"), values.limit)
   if values.solver in _WALKING:
     options["progress"] = progress_of(values)
-  if kind is ps.HierarchicalMCCFRSolver:
+  if kind is ps.solvers.HierarchicalMCCFRSolver:
     options |= _cards(values, game)
   elif options.get("abstraction", "identity") not in ps.abstraction.PRESETS:
     raise ValueError(

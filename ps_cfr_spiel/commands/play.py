@@ -125,14 +125,14 @@ def make_opponent(
     try:
       resolving = ps.ContinualResolving(game, limit=limit)
     except (ps.histories.TooLarge, ps.histories.NoPublicStatesError):
-      return lambda seat: ps.KnowledgeBot(game, seat, seed=int(rng.randint(2**31)))
+      return lambda seat: ps.solvers.KnowledgeBot(game, seat, seed=int(rng.randint(2**31)))
     return lambda seat: resolving.bot(seat, int(rng.randint(2**31)))
   if name.startswith(AGENT):
     return agent_on(game, name.removeprefix(AGENT), int(rng.randint(2**31)), limit)
   policy = policy_for(game, name, limit)
   if seconds > 0 and isinstance(policy, ps.solvers.SimulatedPolicy):
     options: dict[str, Any] = {"seconds": seconds, "temperature": TEMPERATURE}
-    return lambda seat: ps.RolloutBot(game, policy, seat, seed=int(rng.randint(2**31)), **options)
+    return lambda seat: ps.solvers.RolloutBot(game, policy, seat, seed=int(rng.randint(2**31)), **options)
   return lambda seat: ps.evaluation.matches.PolicyBot(seat, rng, policy)
 
 

@@ -144,7 +144,7 @@ def _new(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Simulated
     options["against"] = _load(options["against"]).average_policy()
   if "gamma" in options:
     options["rule"] = ps.cfr.RMPlus(gamma=options.pop("gamma"))
-  solver = getattr(ps, _METHODS[method])(
+  solver = getattr(ps.solvers, _METHODS[method])(
     game, **{name: value for name, value in options.items() if value is not None}
   )
   if values.start is not None:

@@ -13,6 +13,7 @@ from random_games import random_game
 import ps_cfr_spiel
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import cfr_ira
+from ps_cfr_spiel.abstractions import CFRPlusIRASolver, FPIRASolver
 from ps_cfr_spiel.tree import action_values, max_actions, sequence_reach, sequence_values
 
 KUHN = pyspiel.load_game("kuhn_poker")
@@ -40,9 +41,9 @@ def test_laws(kind, seed):
   """A partition, finer than before, of infostates with equal actions; no path meets a set twice."""
   game = random_game(seed)
   if kind == "fpira":
-    solver = ps_cfr_spiel.FPIRASolver(game)
+    solver = FPIRASolver(game)
   else:
-    solver = ps_cfr_spiel.CFRPlusIRASolver(game, bound=3, heuristic=4, seed=seed, skip=0, dtype="float64")
+    solver = CFRPlusIRASolver(game, bound=3, heuristic=4, seed=seed, skip=0, dtype="float64")
   labels, paths = solver.tree.names, own_paths(game)
   order = [sorted(n for d, _, n in labels.infostates() if d.player == i) for i in (0, 1)]
   actions = {(d.player, n): len(d.legal_actions) for d, _, n in labels.infostates()}
@@ -121,7 +122,7 @@ def test_external_regret_is_bounded_by_regrets_of_the_whole_game(game, options):
 
   Regrets are those of the strategies that were played, from values of the whole game.
   """
-  solver = ps_cfr_spiel.CFRPlusIRASolver(game, **options, dtype="float64", skip=0, public_states="none")
+  solver = CFRPlusIRASolver(game, **options, dtype="float64", skip=0, public_states="none")
   tree, setting, run = solver._tree, solver._setting, on_host(solver._state)
   before = solver.abstraction.count
   with ps_cfr_spiel.runtime.precision("float64"):
@@ -168,7 +169,7 @@ t "" 8 "" { 0 0 }
 @pytest.mark.parametrize(("bound", "worth", "sets"), [(0, 2.75, 1), (2, 5, 2)])
 def test_table_1(bound, worth, sets):
   """Against e and f in turn the heuristic alone never splits and wins 2.75; with the bound they part: 5."""
-  solver = ps_cfr_spiel.CFRPlusIRASolver(
+  solver = CFRPlusIRASolver(
     TABLE_1, bound, heuristic=2, dtype="float64", public_states="none", tolerance=0.01
   )
   setting, run, won = solver._setting, on_host(solver._state), []
@@ -191,7 +192,7 @@ def test_table_1(bound, worth, sets):
 
 def test_without_samples_it_is_cfr_plus_on_the_first_abstraction():
   plain = ps_cfr_spiel.PSCFRSolver(KUHN, "rm+", abstraction="initial", dtype="float64", skip=5)
-  same = ps_cfr_spiel.CFRPlusIRASolver(KUHN, bound=0, heuristic=0, dtype="float64", skip=5)
+  same = CFRPlusIRASolver(KUHN, bound=0, heuristic=0, dtype="float64", skip=5)
   for solver in (plain, same):
     solver.run(20)
   assert same.abstraction.count == 3
@@ -200,7 +201,7 @@ def test_without_samples_it_is_cfr_plus_on_the_first_abstraction():
 
 def test_it_solves_the_whole_game(tmp_path):
   """What no fixed coarse abstraction can; the same seed gives the same run, in one part or two."""
-  whole, halves = (ps_cfr_spiel.CFRPlusIRASolver(KUHN, seed=3) for _ in range(2))
+  whole, halves = (CFRPlusIRASolver(KUHN, seed=3) for _ in range(2))
   whole.run(400)
   halves.run(150)
   halves.save(tmp_path / "run.npz")
@@ -223,14 +224,14 @@ def test_it_solves_the_whole_game(tmp_path):
 def test_seeds_differ():
   found = []
   for seed in (0, 1):
-    solver = ps_cfr_spiel.CFRPlusIRASolver(LEDUC, bound=4, heuristic=6, seed=seed, public_states="none")
+    solver = CFRPlusIRASolver(LEDUC, bound=4, heuristic=6, seed=seed, public_states="none")
     solver.run(3)
     found.append(np.concatenate(solver.abstraction.sets).tolist())
   assert found[0] != found[1]
 
 
 def test_a_relative_tolerance_solves_kuhn():
-  solver = ps_cfr_spiel.CFRPlusIRASolver(KUHN, skip=50, relative=True)
+  solver = CFRPlusIRASolver(KUHN, skip=50, relative=True)
   solver.run(400)
   assert solver.exploitability() < 0.01
   assert 3 < solver.abstraction.count <= 12
@@ -244,13 +245,13 @@ def test_the_tolerance_falls_with_the_root_of_time(monkeypatch):
     return np.zeros(len(found), int)
 
   monkeypatch.setattr(cfr_ira, "disagreement", agreeing)
-  ps_cfr_spiel.CFRPlusIRASolver(KUHN, tolerance=0.6, dtype="float64").run(3)
+  CFRPlusIRASolver(KUHN, tolerance=0.6, dtype="float64").run(3)
   np.testing.assert_allclose(np.unique(seen), np.unique(0.6 / np.sqrt([1, 2, 3])))
 
 
 def test_what_a_split_clears():
   """Tables of new sets begin anew; those of the others stay."""
-  solver = ps_cfr_spiel.CFRPlusIRASolver(KUHN, bound=0, heuristic=0, skip=0, dtype="float64")
+  solver = CFRPlusIRASolver(KUHN, bound=0, heuristic=0, skip=0, dtype="float64")
   solver.run(3)
   before = jax.tree.map(np.asarray, solver._state.players[1])
   parts = jax.tree.map(np.asarray, solver._state.parts[1])
@@ -279,4 +280,4 @@ def test_what_a_split_clears():
 )
 def test_wrong_input(options, message):
   with pytest.raises(ValueError, match=message):
-    ps_cfr_spiel.CFRPlusIRASolver(KUHN, **options)
+    CFRPlusIRASolver(KUHN, **options)

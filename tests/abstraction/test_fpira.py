@@ -10,6 +10,7 @@ from reference import sequence_form_value
 
 import ps_cfr_spiel
 from ps_cfr_spiel.abstraction import fpira, roomy_sets
+from ps_cfr_spiel.abstractions import FPIRASolver
 from ps_cfr_spiel.cfr import fictitious_play, respond
 from ps_cfr_spiel.device import jit, precision
 from ps_cfr_spiel.tree import evaluate, sequence_reach
@@ -65,7 +66,7 @@ t "" 8 "" { 0 0 }
 )
 def test_as_exploitable_as_fictitious_play_in_every_iteration(game, iterations):
   plain = ps_cfr_spiel.FictitiousPlaySolver(game, public_states="none")
-  split = ps_cfr_spiel.FPIRASolver(game, public_states="none")
+  split = FPIRASolver(game, public_states="none")
   before = split.abstraction
   for _ in range(iterations):
     plain.run(1)
@@ -82,7 +83,7 @@ def test_equal_to_fictitious_play_with_the_same_best_responses(game, iterations)
 
   What FPIRA plays must be a best response to the average from these sums, too.
   """
-  solver = ps_cfr_spiel.FPIRASolver(game, public_states="none")
+  solver = FPIRASolver(game, public_states="none")
   tree, now = solver._tree, solver._strategies(True)
   tolerance = 1e-12 * (game.max_utility() - game.min_utility())
   with precision("float64"):
@@ -116,8 +117,7 @@ def test_a_tie_that_parts_the_solvers():
   mean of the set's members that have been visited in FPIRA. Both are as exploitable until that is played.
   """
   plain, split = (
-    kind(PARAMETRIC, public_states="none")
-    for kind in (ps_cfr_spiel.FictitiousPlaySolver, ps_cfr_spiel.FPIRASolver)
+    kind(PARAMETRIC, public_states="none") for kind in (ps_cfr_spiel.FictitiousPlaySolver, FPIRASolver)
   )
   plain.run(2)
   split.run(2)
@@ -143,7 +143,7 @@ def refines(now, before):
 
 def test_example_2():
   """No split in the turns 1 and 2; in turn 3 the sets u, w and t, v must part."""
-  solver = ps_cfr_spiel.FPIRASolver(EXAMPLE, public_states="none")
+  solver = FPIRASolver(EXAMPLE, public_states="none")
   assert solver.abstraction.counts == (2, 1)
   assert best_difference(solver) == 0
   solver.run(1)
@@ -172,7 +172,7 @@ def test_sets_of_the_paper(game, iterations, sets):
   OpenSpiel's Goofspiel plays the last cards by itself. With five cards 17 are reached after ten iterations;
   a plain implementation of the paper's text comes to 18 in the end, too.
   """
-  solver = ps_cfr_spiel.FPIRASolver(game, public_states="none")
+  solver = FPIRASolver(game, public_states="none")
   assert solver.abstraction.count == (4 if game is GOOFSPIEL else 3)
   solver.run(iterations)
   assert solver.abstraction.count == sets
@@ -205,7 +205,7 @@ def test_a_first_round_by_hand():
 
 @pytest.mark.parametrize("kind", ["FPIRASolver", "FictitiousPlaySolver"])
 def test_saved_and_resumed(kind, tmp_path):
-  whole, halves = (getattr(ps_cfr_spiel, kind)(KUHN) for _ in range(2))
+  whole, halves = (getattr(ps_cfr_spiel.solvers, kind)(KUHN) for _ in range(2))
   whole.run(12)
   halves.run(5)
   halves.save(tmp_path / "run.npz")

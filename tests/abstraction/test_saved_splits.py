@@ -7,11 +7,12 @@ import pyspiel
 import pytest
 
 import ps_cfr_spiel
+from ps_cfr_spiel.abstractions import CFRPlusIRASolver, FPIRASolver
 
 KUHN = pyspiel.load_game("kuhn_poker")
 SOLVERS = {
-  "cfr+ira": lambda: ps_cfr_spiel.CFRPlusIRASolver(KUHN, seed=3, skip=0, dtype="float64"),
-  "fpira": lambda: ps_cfr_spiel.FPIRASolver(KUHN),
+  "cfr+ira": lambda: CFRPlusIRASolver(KUHN, seed=3, skip=0, dtype="float64"),
+  "fpira": lambda: FPIRASolver(KUHN),
 }
 
 

@@ -324,7 +324,7 @@ def test_flags_allow_what_the_rooms_know():
       assert flag.name != "limit" or flag.default == ps.histories.LIMIT
   assert tables.keys() <= found
   assert flags.LOSSLESS == ps.hierarchical.LOSSLESS
-  assert all(issubclass(getattr(ps, kind), ps.Solver) for kind, _ in methods.METHODS.values())
+  assert all(issubclass(getattr(ps.solvers, kind), ps.Solver) for kind, _ in methods.METHODS.values())
 
 
 def test_help_is_about_our_flags_alone(capsys):

@@ -10,8 +10,9 @@ import pytest
 from dealt_games import poker
 from test_dealing import legal_actions
 
-from ps_cfr_spiel import HierarchicalMCCFRSolver, hierarchical, load_policy, load_solver, mccfr
+from ps_cfr_spiel import hierarchical, load_policy, load_solver, mccfr
 from ps_cfr_spiel.abstraction import cluster_equities
+from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.cfr import LCFR, RM, RMPlus
 from ps_cfr_spiel.device import jit, precision
 from ps_cfr_spiel.hierarchical import (

@@ -7,8 +7,8 @@ import pyspiel
 import pytest
 from dealt_games import poker
 
-from ps_cfr_spiel import HierarchicalMCCFRSolver
 from ps_cfr_spiel.abstraction import board_distances, public_clusters
+from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.compiler import COMPILING, MORE_CODE, memory
 from ps_cfr_spiel.hierarchical import SPECIAL, DealtAbstraction, DealtGame, make_abstraction
 from ps_cfr_spiel.hierarchical.memory import board_needs

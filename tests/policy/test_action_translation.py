@@ -74,7 +74,7 @@ def test_sizes_of_bets_in_universal_poker():
 
 
 def test_a_dealt_blueprint_rounded_and_translated_plays_the_full_game():
-  solver = ps_cfr_spiel.HierarchicalMCCFRSolver(
+  solver = ps_cfr_spiel.abstractions.HierarchicalMCCFRSolver(
     pyspiel.load_game(NO_LIMIT.format("fcpa")), clusters=2, buckets=2, seed=1
   )
   solver.run(20)

@@ -168,7 +168,7 @@ def made(kind) -> Kind:
     path = Path(folder) / "file.npz"
     if kind in KINDS[: len(SOLVERS)]:
       name, game, options = SOLVERS[KINDS.index(kind)]
-      solver = getattr(ps_cfr_spiel, name)(pyspiel.load_game(game), **options)
+      solver = getattr(ps_cfr_spiel.solvers, name)(pyspiel.load_game(game), **options)
       solver.run(5)
       solver.save(path)
       clusters = tuple((file.name, file.read_bytes()) for file in path.parent.glob("*.clusters/*"))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from reference import sequence_form_value
 
 import ps_cfr_spiel
-from ps_cfr_spiel import PSCFRSolver, TreePolicy, build_tree
+from ps_cfr_spiel import PSCFRSolver, TreePolicy, build_tree, solvers
 from ps_cfr_spiel.policy import make_state
 from ps_cfr_spiel.rules import RULES, make_rule
 
@@ -116,7 +116,7 @@ def test_sampling_goes_the_same_way_in_parts(shape, name):
   """A run in two parts equals a run in one; strategies are distributions."""
   game = load(shape)
   one, two = (
-    getattr(ps_cfr_spiel, name)(game, dtype="float64", public_states="none", seed=shape.seed) for _ in (0, 1)
+    getattr(solvers, name)(game, dtype="float64", public_states="none", seed=shape.seed) for _ in (0, 1)
   )
   one.run(60)
   two.run(23)
@@ -132,7 +132,7 @@ def test_sampling_goes_the_same_way_in_parts(shape, name):
 def test_sets_of_infostates_and_best_responses(shape, name):
   """A run in parts equals a run in one; its policy is one of the whole game, where the value is the LP's."""
   game = load(shape)
-  one, two = (getattr(ps_cfr_spiel, name)(game, public_states="none", dtype="float64") for _ in (0, 1))
+  one, two = (getattr(solvers, name)(game, public_states="none", dtype="float64") for _ in (0, 1))
   one.run(24)
   two.run(9)
   two.run(15)

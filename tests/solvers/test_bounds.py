@@ -160,7 +160,7 @@ def test_bad_arguments_elsewhere():
   with pytest.raises(
     ValueError, match="solver must be a class of sampling solvers, such as VRMCCFRSolver, got"
   ):
-    ps_cfr_spiel.evaluation.sampling_runs(game, seeds=[0], solver=ps_cfr_spiel.CFRPlusIRASolver)
+    ps_cfr_spiel.evaluation.sampling_runs(game, seeds=[0], solver=ps_cfr_spiel.abstractions.CFRPlusIRASolver)
   for coordinator, seconds, message in (
     (5, 1, "coordinator=5: expected an address and a port"),
     ("localhost:4321", None, "seconds must be a number of at least 0, got None"),

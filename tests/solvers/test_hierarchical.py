@@ -8,8 +8,8 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ps_cfr_spiel import HierarchicalMCCFRSolver, PSCFRSolver, evaluate_policy, load_policy, load_solver
-from ps_cfr_spiel.abstractions import post_process
+from ps_cfr_spiel import PSCFRSolver, evaluate_policy, load_policy, load_solver
+from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver, post_process
 
 GAME = "leduc_poker"
 PROGRAM = """
@@ -20,7 +20,7 @@ processes, process, port, path, devices, output = sys.argv[1:]
 ps_cfr_spiel.runtime.use_cores(int(devices))
 if processes != "1":
   ps_cfr_spiel.runtime.join_processes(f"localhost:{port}", int(processes), int(process))
-solver = ps_cfr_spiel.HierarchicalMCCFRSolver.load(path)
+solver = ps_cfr_spiel.abstractions.HierarchicalMCCFRSolver.load(path)
 solver.run(5, checkpoint=output)
 """
 

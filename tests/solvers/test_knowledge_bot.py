@@ -9,8 +9,8 @@ import pytest
 from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms import expected_game_score
 
-from ps_cfr_spiel import KnowledgeBot
 from ps_cfr_spiel.histories import grow
+from ps_cfr_spiel.matches import KnowledgeBot
 from ps_cfr_spiel.policy import strategies_of
 from ps_cfr_spiel.search import KnowledgeSearcher, Search, SearchSettings
 from ps_cfr_spiel.simulated import OpenSpielStates, Particles

@@ -7,7 +7,8 @@ from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms.exploitability import exploitability
 
 import ps_cfr_spiel
-from ps_cfr_spiel import RolloutBot, SimulatedMCCFRSolver, matches
+from ps_cfr_spiel import SimulatedMCCFRSolver, matches
+from ps_cfr_spiel.matches import RolloutBot
 
 CHEAT = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4)"
 

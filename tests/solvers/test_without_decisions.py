@@ -26,7 +26,7 @@ SOLVERS = (
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("text", [NOBODY, ONE], ids=["nobody", "one"])
 def test_solvers(name, text):
-  solver = getattr(ps_cfr_spiel, name)(pyspiel.load_efg_game(text))
+  solver = getattr(ps_cfr_spiel.solvers, name)(pyspiel.load_efg_game(text))
   solver.run(1000)
   result = solver.evaluation()
   assert result.exploitability == pytest.approx(0, abs=0.05)
