@@ -27,7 +27,7 @@ RIVERS_ONLY = ("target", "rule", "dtype", "chunk", "cores", "coordinator", "proc
 FLAGS = (
   Flag("count", 1000, "Situations to draw and solve.", least=1),
   Flag("street", "river",
-    "Situations are rivers, solved to the end; or turns or flops, each searched as far as the next card, with "
+    "Situations are rivers, solved to the end; or turns or flops, searched as far as the next card, with "
     "--values beyond.", choices=tuple(STREETS)),
   Flag("seed", 0, "Seed of the random numbers.", least=0),
   Flag("pot", 1000, "Chips in the pot.", least=2, value="CHIPS"),
@@ -68,7 +68,9 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if early and values.ranges == SEARCHES:
     raise ValueError("--ranges=searches is for rivers; leave out --street.")
   if (early or values.ranges == SEARCHES) != (values["values"].value is not None):
-    raise ValueError("--values belongs to --ranges=searches, or to --street=turn or flop.")
+    raise ValueError(
+      "--ranges=searches and --values belong together; so do --street=turn or flop and --values."
+    )
   if early:
     return _early(values, ratios)
   if values.ranges == SEARCHES and values.processes is not None:
@@ -130,7 +132,9 @@ def _values_of(values: flags.FlagValues, size: int) -> Any:
   file = str(values["values"].value)
   known = learning.load_values(file)
   if not isinstance(known, learning.RiverValues) or known.cards != size:
-    raise ValueError(f"--values={file}: expected values of {cards.STREETS[size]}s, as learn --rivers makes them.")
+    raise ValueError(
+      f"--values={file}: expected values of {cards.STREETS[size]}s, as learn --rivers makes them."
+    )
   return known
 
 
@@ -153,7 +157,7 @@ COMMAND = Command(
   "goes on where it was when it is given again, on any number of cores and processes.",
   examples=(
     "generate --count=10000 --output=data",
-    "generate --street=turn --count=1000 --iterations=100 --values=runs/rivers-values/values.npz --output=turns",
+    "generate --street=turn --iterations=60 --values=runs/rivers-values/values.npz --output=turns",
     "generate --count=10000 --output=data --coordinator=localhost:4321 --processes=2 --process=0",
   ),
   own=FLAGS,

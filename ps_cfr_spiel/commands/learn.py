@@ -29,8 +29,9 @@ FLAGS = (
   Flag("chains", 100,
     "In each turn: searches that go through the game; each gives several situations.", least=1),
   Flag("rivers", None,
-    "Folders of generate: learns values of hold'em's rivers from them, for searches of turns (or of turns, "
-    "for flops, or of flops), without a GAME; the flags of draws, turns, chains and teachers do not apply then.", kind=list, value="FOLDER,..."),
+    "Folders of generate: learns values of hold'em's rivers from them, for searches of turns (of turns for "
+    "flops, or of flops, if generate solved those), without a GAME; the flags of draws, turns, chains and "
+    "teachers do not apply then.", kind=list, value="FOLDER,..."),
   Flag("teacher", "solve",
     "Solver of the situations: solve goes to the end of the game, search looks one decision ahead and takes "
     "the network's own values beyond (with --turns, some eight of them).", choices=("solve", "search")),

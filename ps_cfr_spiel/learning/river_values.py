@@ -110,7 +110,10 @@ class RiverValues(NetworkValues):
 
     def paid(street: int, stake: np.ndarray, constant: np.ndarray) -> BoardLeaves:
       """The leaves on all boards of a street that pay these showdowns and folds."""
-      count, evaluator = lines.boards[street], getattr(leaves.streets[street], "folds", leaves.streets[street])
+      count, evaluator = (
+        lines.boards[street],
+        getattr(leaves.streets[street], "folds", leaves.streets[street]),
+      )
       stakes, constants = (np.tile(x.astype(float), (count, 1)) for x in (stake, constant))
       evaluator = dataclasses.replace(evaluator, stake=stakes, constant=constants)
       return BoardLeaves((evaluator,), (count,), ((len(stake), len(constant)),), leaves.batched)

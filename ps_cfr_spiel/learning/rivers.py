@@ -7,8 +7,8 @@ the shares of the fixed places. The network learns the value of betting over tha
 known exactly.
 
 With cards to come a hand has many places, on the boards of five cards to come, given by the means of eighths
-of them. Its features are the mixtures of these means and, beside them, that of their mean: hands with the same mean
-may be made or still to be made. Nothing else depends on the street.
+of them. Its features are the mixtures of these means and, beside them, that of their mean: hands with the
+same mean may be made or still to be made. Nothing else depends on the street.
 """
 
 import dataclasses

@@ -151,7 +151,7 @@ def test_where_nobody_bets_they_are_exact(size):
 
 
 def test_turns_are_taught_by_searches(learned, tmp_path):
-  """Where nobody bets the values are those of checking down; files are kept, and a network learns from them."""
+  """Where nobody bets the values are those of checking down; files are kept and learned from."""
   drawn = RandomRivers(2, ratios=(0.5,), bets="x", kind="betting", cards=4)
   exact = dataclasses.replace(learned, scale=np.float32(0))
   teach_streets(drawn, exact, 2, tmp_path, progress=False)
