@@ -5,8 +5,8 @@
   python -m benchmarks.papers.river_values turn --values values.npz [--iterations 100 300]
 
 errors: trains networks on solved rivers, or turns. On boards that no training river has, up to suits, it
-prints the mean error of a hand's value, of hands weighed by their range, and of a range's value, all in percent of
-the pot; and the same if betting added nothing.
+prints the mean error of a hand's value, of hands weighed by their range, and of a range's value, all in
+percent of the pot; and the same if betting added nothing.
 turn: a search of the turn by the network, by values that CFR finds anew (10 iterations) and to the end of
 the game: seconds of the first search from the start, of the same again, and of one from a later decision on
 the turn and on the river; with --whole how exploitable it is to search everywhere, in percent of the pot.

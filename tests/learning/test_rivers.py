@@ -166,7 +166,7 @@ def test_turns_are_taught_by_searches(learned, tmp_path):
   (live,) = cards.unblocked(tuple(board)).nonzero()
   h, won = live[700], 0.0
   for c in set(cards.WHOLE_DECK).difference(board, cards.ALL_HANDS[h]):
-    held = [g for g in live if not {c, *cards.ALL_HANDS[h]} & {*cards.ALL_HANDS[g]}]
+    held = live[~np.isin(cards.ALL_HANDS[live], (c, *cards.ALL_HANDS[h])).any(1)]
     strength = cards.strength((*board, c), cards.ALL_HANDS[[h, *held]].tolist())
     won += sum(np.sign(strength[0] - np.array(strength[1:])) * ranges[held]) / 2 / 44
   assert turns.checked[0][0, h] == pytest.approx(won, abs=1e-5)
