@@ -198,7 +198,7 @@ def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays:
   """Writes a file, replacing an earlier one only when the new one is complete on disk.
 
   `kind` is of the content, one of `NEEDED`; `header` has JSON values, and `version`, that of this package, by
-  default. OSError if the path cannot be written or the disk is full: an earlier file is left as it was.
+  default. OSError if the path cannot be written or the disk is full: an earlier file is left unchanged.
   ValueError if a field violates `FIELDS`, so the file would be unreadable.
   """
   path = Path(path)

@@ -20,23 +20,35 @@ NAMES = (
   "turn",
   "learned_values",
 )
-SHORTER = {  # long runs of cells in the tests: what a cell does is the same
-  "cheat": {"games=500": "games=20", "curve(solver, 500)": "curve(solver, 50)", "run(400": "run(40"},
-  "compare_with_openspiel": {"seconds=1)": "seconds=0.1)"},
+SHORTER = {  # long runs of cells in the tests, and repeated ones: what a cell does is the same
+  "cheat": {
+    "games=500": "games=20",
+    "curve(solver, 500)": "curve(solver, 50)",
+    "run(400": "run(40",
+    "max_turns=5": "max_turns=2",
+  },
+  "compare_with_openspiel": {
+    "seconds=1)": "seconds=0.05)",
+    '"glasses"': '"glasses(turns=1)"',
+    '"liars_dice"': '"kuhn_poker"',
+  },
   "learned_values": {
     "draws=300": "draws=20",
     "steps=1500": "steps=50",
-    "(10, 30, 100, 300, 1000)": "(10, 30)",
+    "(10, 30, 100, 300, 1000)": "(3, 10)",
   },
   "re_solving": {
     "iterations=100": "iterations=10",
     "(10, 30, 100, 300)": "(3, 10)",
+    '("cfr-d", "max-margin", "unsafe")': '("cfr-d",)',
     "curve(game, gadget=gadget)": "curve(game, (3, 10), gadget=gadget)",
     "games=200": "games=10",
   },
-  "turn": {"run(100,": "run(10,"},
+  "turn": {"run(100,": "run(10,", "stack=1000)": "stack=600,ranges=22+ A2s+;22+ A2s+)"},
   "variance_reduction": {
     "range(8)": "range(2)",
+    '  "MCCFR": {"baseline": "zero"},\n': "",
+    '  "MCCFR+": {"baseline": "zero", "rule": "rm+"},\n  "VR-MCCFR": {"baseline": "learned"},\n': "",
     "[100, 200, 500, 1000, 2000, 5000, 10_000, 20_000]": "[10, 30]",
   },
 }

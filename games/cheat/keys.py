@@ -34,11 +34,11 @@ class Known:
   """The cards whose place is certain, as both players of a game for two know."""
 
   def __init__(self, ranks: int):
-    #: hands: int[2, R], by player, the cards that they are sure to be in the other hand: turned up and taken
-    #: with the pile, or laid by them in a pile that the other has taken. A claim of k cards may contain any k
-    #: of them; a challenge shows which.
-    #: before: int[R], those that the last claim was heard with.
-    self.hands, self.before = np.zeros((2, ranks), int), np.zeros(ranks, int)
+    #: int[2, R], by player, the cards that are sure to be in the other hand: turned up and taken with the
+    #: pile, or laid by the player in a pile that the other took. A claim of k cards may contain any k of
+    #: them; a challenge shows which.
+    self.hands = np.zeros((2, ranks), int)
+    self.before = np.zeros(ranks, int)  #: int[R], those that the last claim was heard with
     self.laid = np.zeros((2, ranks), int)  #: int[2, R], the cards in the pile by the player who laid them
 
   def lay(self, discarder: int, cards: Any) -> None:

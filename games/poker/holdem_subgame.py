@@ -74,14 +74,12 @@ class HoldemSubgameGame(base.Game):
     bets = betting.parse_bets(params["bets"], to_come + 1)
     public_states = betting.betting_states(params["pot"], params["stack"], bets, params["unit"])
     ranges, disjoint = cards.parse_ranges(params["ranges"], board, deck)
-    #: deck: All cards, ascending.
-    #: board: The cards at the root.
-    #: cards_to_come: The number of public cards dealt before the showdown.
-    self.deck, self.board, self.cards_to_come = deck, board, to_come
-    #: ranges: The hands of each player; their indices are the chance actions that deal them. A public card's
-    #: chance action is the card.
-    #: disjoint: bool[H0, H1], whether the two hands can be dealt together.
-    self.ranges, self.disjoint = ranges, disjoint
+    self.deck = deck  #: all cards, ascending
+    self.board = board  #: the cards at the root
+    self.cards_to_come = to_come  #: the number of public cards dealt before the showdown
+    #: the hands of each player, by the chance action that deals them; that of a public card is the card.
+    self.ranges = ranges
+    self.disjoint = disjoint  #: bool[H0, H1], whether the two hands can be dealt together
     self.public_states = public_states  #: the betting tree
     #: the number of each line in it.
     self.line_numbers = {state.line: number for number, state in enumerate(public_states)}

@@ -77,13 +77,12 @@ class GraphPursuitState(base.State):
 
   def __init__(self, game: GraphPursuitGame):
     super().__init__(game)
-    #: attacker: Node of the attacker, before the defender's move of the same turn that of the turn before.
-    #: units: Nodes of the defender's units.
-    self.attacker, self.units = game.pursuit.attacker, game.pursuit.units
-    #: chosen: The attacker's target in this turn, -1 before its choice.
-    #: turns: Turns that are over.
-    #: end: Index in `_TURNS` of the result, -1 before the end.
-    self.chosen, self.turns, self.end = -1, 0, -1
+    #: node of the attacker, before the defender's move of the same turn that of the turn before.
+    self.attacker = game.pursuit.attacker
+    self.units = game.pursuit.units  #: nodes of the defender's units
+    self.chosen = -1  #: the attacker's target in this turn, -1 before its choice
+    self.turns = 0  #: turns that are over
+    self.end = -1  #: index in `_TURNS` of the result, -1 before the end
 
   @property
   def turn(self) -> int:

@@ -142,7 +142,7 @@ def _best(tree, sets, averages, tolerance, *, player):
 
 @jit(static_argnames=("player",))
 def _update(tree, sets, average, best, weight, *, player) -> Update:
-  """Lemma 1 for the sets and for the infostates, and what the opponent can make of the difference."""
+  """Lemma 1 for the sets and for the infostates, and the opponent's gain by the difference."""
   own, opponent = tree.players[player], tree.players[1 - player]
   before = expand(sets, average)
   reach = own.join(row_reach(own, own.split(before)))
@@ -167,6 +167,6 @@ def _update(tree, sets, average, best, weight, *, player) -> Update:
 
 
 def _step(weight, reach, visits):
-  """How far Lemma 1 goes from the average to the best response."""
+  """The step of Lemma 1 from the average to the best response."""
   total = (1 - weight) * reach + weight * visits
   return jnp.where(visits > 0, weight * visits / jnp.where(total > 0, total, 1), 0)

@@ -1,4 +1,4 @@
-"""What an abstraction costs: how exploitable a policy is in the whole game, and in which sets."""
+"""The cost of an abstraction: how exploitable a policy is in the whole game, and in which sets."""
 
 import dataclasses
 from typing import Any
@@ -46,7 +46,7 @@ class Loss:
 
   @property
   def nash_conv(self) -> float:
-    """What both players would win together."""
+    """The sum of both players' gains."""
     return sum(self.gains)
 
   @property

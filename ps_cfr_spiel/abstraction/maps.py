@@ -1,7 +1,7 @@
 """Abstractions for users: which infostates of a game a player treats as one.
 
 An abstraction is a partition of each player's decision infostates into sets (Čermák, Lisý and Bošanský 2020,
-Section 4.1). The members of a set have equally many actions, matched by their order, and equally many earlier
+Section 4.1). The members of a set have the same number of actions, matched by their order, and of earlier
 decisions of their player, so that no path meets a set twice. It belongs to a game, not to a tree: `bind` lays
 it out for a tree, `unbind` reads it back.
 """
@@ -111,7 +111,7 @@ def abstract(game: pyspiel.Game, key: Key | str, by_order: bool = False, **optio
     whatever their keys.
 
   Raises:
-    ValueError: the key joins infostates with different actions, or is none of the presets.
+    ValueError: the key joins infostates with different actions, or is not one of the presets.
   """
   return abstract_tree(build_tree(game, **options), game, key, by_order)
 
@@ -150,7 +150,7 @@ def abstract_tree(
 def _key_function(
   tree: PublicTree, game: pyspiel.Game, key: Key | str
 ) -> tuple[str, Callable[[Decision, int, str], Hashable]]:
-  """What to call a key, and the key of (row, type, information state string)."""
+  """The name of a key, and the key of (row, type, information state string)."""
   if callable(key):
     return getattr(key, "__name__", "a function"), lambda row, _, name: key(name, row.player)
   if key == "initial":
@@ -249,7 +249,7 @@ def unbind(tree: PublicTree, parts: Sequence[Partition], key: str) -> Abstractio
 
 
 def to_arrays(abstraction: Abstraction) -> dict[str, np.ndarray]:
-  """What a file keeps of an abstraction, beside its game and its key."""
+  """The fields of an abstraction in a file, beside its game and its key."""
   (sets0, sets1), (origin0, origin1) = abstraction.sets, abstraction.origin
   return {"sets0": sets0, "sets1": sets1, "origin0": origin0, "origin1": origin1}
 

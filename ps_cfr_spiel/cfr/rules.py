@@ -255,11 +255,12 @@ def native_rule(rule: Rule, t: Array, dtype: Any) -> tuple[int, Array] | None:
 
 
 def make_rule(rule: Any, iterations: int | None = None, alternating: bool = True) -> Rule:
-  """A rule from itself, from its name in `RULES` or `ALIASES` or its class's name, or from a `rule_header`.
+  """The rule that a solver's argument names.
 
-  None is the default, "nrm+". The planned `iterations` of a run, if given, are the n of rules that have one,
-  unless `rule` says it. If updates are not `alternating`, "nrm+" has the parameters `TOGETHER`, unless `rule`
-  has some of its own.
+  Args:
+    rule: a rule, its name in `RULES` or `ALIASES`, its class's name, or a `rule_header`; by default "nrm+".
+    iterations: planned for the run: the n of rules that have one, unless `rule` has it.
+    alternating: whether updates alternate; if not, "nrm+" without parameters takes those in `TOGETHER`.
 
   Raises:
     ValueError: no rule has this name, or not these parameters.

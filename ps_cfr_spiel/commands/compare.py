@@ -94,8 +94,8 @@ COMMAND = Command(
   arguments="[GAME]",
   summary="Run solvers side by side",
   text="Runs each solver for the same time and measures its average strategy alike, exactly and in float64; "
-  "set-up and compilation are told apart. The game must be small enough for OpenSpiel's solvers to walk, "
-  "unless --solvers leaves them out. GAME is written as for solve.",
+  "set-up and compilation are reported separately. The game must be small enough for OpenSpiel's solvers to "
+  "walk, unless --solvers leaves them out. GAME is written as for solve.",
   examples=(
     "compare leduc_poker --seconds=5 --png=leduc.png",
     "compare leduc_poker --rules=all --seconds=1",

@@ -72,8 +72,8 @@ CLUSTERS_AND_BUCKETS = (
     "Public clusters of the boards of the first public cards (default: 60, or all if fewer).",
     kind=int, least=1),
   Flag("buckets", "50",
-    "Buckets for the hands of each cluster and round, or lossless, which tells hands apart as far as suits "
-    "allow.", value="N|lossless"),
+    "Buckets for the hands of each cluster and round, or lossless, which joins hands that differ in suits "
+    "alone.", value="N|lossless"),
 )
 QUIET = Flag("quiet", False, "Print the result only.")
 JSON = Flag("json", False, "Print the result as JSON, in one line, and nothing else.")

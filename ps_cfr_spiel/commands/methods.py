@@ -107,7 +107,7 @@ def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exa
   if wrong := given(values, sorted({*_OWN, *_WALKED, *_SHARED} - {*own, *common})):
     allowed = f"it has --{', --'.join(own)}" if own else "it has no flags of its own"
     raise ValueError(f"--solver={values.solver} has no {', '.join(wrong)}; {allowed}.")
-  # What was not given is left to the solver: of some flags the defaults differ.
+  # A flag that was not given is left to the solver: some defaults differ.
   options: dict[str, Any] = {
     name: values[name].value for name in (*own, *common) if values[name].present and name not in _SHARED
   }
@@ -132,7 +132,7 @@ def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exa
 
 
 def _cards(values: flags.FlagValues, game: pyspiel.Game) -> dict[str, Any]:
-  """How the cards of a dealt game are abstracted: a file, or clusters and buckets."""
+  """The abstraction of a dealt game's cards: a file, or clusters and buckets."""
   if values.abstraction is None:
     return {"clusters": values.clusters, "buckets": buckets_of(values)}
   if values["clusters"].present or values["buckets"].present:
@@ -143,7 +143,7 @@ def _cards(values: flags.FlagValues, game: pyspiel.Game) -> dict[str, Any]:
 
 
 def _locks(words: Sequence[str], limit: int) -> dict[str, Any]:
-  """What --lock says: for each line and its hands a policy from a file, or a mixture of actions."""
+  """The value of --lock: for each line and its hands a policy from a file, or a mixture of actions."""
   locks: dict[str, Any] = {}
   for word in words:
     line, equals, how = word.rpartition("=")

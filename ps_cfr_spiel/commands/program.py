@@ -1,4 +1,4 @@
-"""The program `ps-cfr-spiel`: solves a game, shows and evaluates what was saved.
+"""The program `ps-cfr-spiel`: solves a game, shows and evaluates saved results.
 
 Every command has its own absl flags and knows no others, so that a misspelt one is an error and
 `--help` lists only what matters. A mistake of the user is answered in one line, with exit code 2.
@@ -74,7 +74,7 @@ def _command_help(command: Command) -> str:
 
 
 def _dispatch(words: Sequence[str], begin: Callable[[], Any]) -> int:
-  """Runs what the words after the program's name ask for; returns the exit code."""
+  """Runs the command of the words after the program's name; returns the exit code."""
   if words[:1] == ["help"]:
     words = [*words[1:2], "--help"]
   if not words or words[0] in HELP:
@@ -104,7 +104,7 @@ def _dispatch(words: Sequence[str], begin: Callable[[], Any]) -> int:
 
 
 def run(words: Sequence[str], begin: Callable[[], Any] = lambda: None) -> int:
-  """Runs what the words after the program's name ask for, and returns the exit code.
+  """Runs the command of the words after the program's name, and returns the exit code.
 
   Mistakes of the user are answered in one line. `begin` is called before a command that computes: help and
   mistakes in flags come sooner, and need no JAX.
@@ -165,7 +165,7 @@ def _run_and_leave(words: Sequence[str]) -> int:
 
 
 def _mend_streams() -> None:
-  """Closed streams are as empty as /dev/null, and what a terminal cannot show does not end the program."""
+  """Makes closed streams as empty as /dev/null, and no character that a terminal lacks an error."""
   for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
     if getattr(sys, name) is None:
       setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  (as long as the process)
@@ -176,6 +176,6 @@ def _mend_streams() -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
   """The program: ends the process with its exit code; `argv` is that of the process by default."""
-  gc.freeze()  # what was imported stays: no collection need look at it
+  gc.freeze()  # imports stay: no collection need look at them
   _mend_streams()
   app.run(_run_and_leave, None if argv is None else list(argv), flags_parser=_parse)

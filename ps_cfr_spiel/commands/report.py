@@ -36,7 +36,7 @@ FLAGS = (
     value="AMOUNT"),
   BITS,
   Flag("csv", None,
-    "File of the report, which gets each row as soon as it is known (default: runs/report.csv). The same "
+    "File of the report, which gets each row once it is solved (default: runs/report.csv). The same "
     "command again continues it.", value="FILE"),
   Flag("html", None, "File for a page with the table, to be sorted by any column.", value="FILE"),
   QUIET,

@@ -58,9 +58,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   for name in ("csv", "save"):
     keep_apart(name, values[name].value, words[0])
   if values.csv or values.json or values.part or values.save:  # what these write is whole
-    refuse(
-      values, ("player", "rows", "hand", "action", "png", "classes", "ev"), "is for what is printed as text"
-    )
+    refuse(values, ("player", "rows", "hand", "action", "png", "classes", "ev"), "is for output as text")
   drawn = drawing(values.png)
   policy = load_saved_policy(words[0], values.limit)
   if values.part or values.save:
@@ -161,7 +159,7 @@ def _belief_text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
 
 
 def origin(policy: ps.TreePolicy | ps.solvers.HierarchicalPolicy) -> str:
-  """How a policy was made, as far as its file knows."""
+  """The origin of a policy, as far as its file knows."""
   info = policy.info
   order = info.get("alternating")
   maker = info.get("solver") if order is None else info.get("rule", {}).get("name")

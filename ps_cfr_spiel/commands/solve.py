@@ -167,7 +167,7 @@ COMMAND = Command(
   text="GAME is written as for OpenSpiel's load_game, in quotes if it has parameters. Without it: "
   "river_subgame, the last betting round of a hand of no-limit Texas hold'em. Shows how exploitability "
   "falls, and saves the run (run.npz), exploitability.csv, exploitability.png and, in poker, strategy.png. "
-  "Ctrl-C ends the run early and keeps what it reached.",
+  "Ctrl-C ends the run early and keeps its state.",
   examples=(
     "solve",
     "solve 'river_subgame(board=KhKd8c4s2h,pot=100,stack=500,bets=0.5 1 a,ranges=AA KQs 76s;TT+ AQ)'",

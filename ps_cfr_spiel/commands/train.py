@@ -116,7 +116,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   quiet = values.quiet or values.json
   if not quiet:
     print(report({"game": solver.game, "method": solver.description}) + "\n")
-    print(_head(opponents), flush=True)
+    head = "".join(f"{name:>{width}}" for name, (width, _) in _WRITTEN.items())
+    print(head + "".join(f"{f'won: {name}':>20}" for name in opponents), flush=True)
   rows = ps.evaluation.read_table(folder / MARKS, solver.iteration, _parsed) if rows is None else rows
   try:
     scores = _learn(solver, values, end, folder, rows, opponents)
@@ -240,11 +241,6 @@ def _row(
     "seconds": round(seconds, 3),
     **{f"won_{name}": score.wins / score.games for name, score in scores.items()},
   }
-
-
-def _head(opponents: Iterable[str]) -> str:
-  names = "".join(f"{f'won: {name}':>20}" for name in opponents)
-  return "".join(f"{name:>{width}}" for name, (width, _) in _WRITTEN.items()) + names
 
 
 def _line(row: dict[str, Any], scores: Iterable[ps.evaluation.Score]) -> str:

@@ -36,7 +36,7 @@ PAUSE = 0.25  # seconds of iterations between two looks at the other thread
 
 
 class _Session:
-  """What a client has set up, built and solved."""
+  """The set-up, tree and solution of a client."""
 
   def __init__(self, write: Callable[[str], Any]):
     """`write` prints a text at once."""
@@ -285,7 +285,7 @@ class _Session:
     return (given["stack"] - given["pot"] // 2) / given["unit"]
 
   def _invested(self, number: int, player: int) -> float:
-    """What a player has put in since the root."""
+    """The chips that a player has put in since the root."""
     return self._names.source.spent(number, player) - self.pot / 2
 
   def _children(self, number: int) -> list[int]:

@@ -60,7 +60,7 @@ def build_tree(
     memory: maximum bytes for histories and tree; None: half of the free memory. After half a second of
       walking, a game that surely exceeds this or `limit` is refused. Trees of forms are refused before they
       are built; for them None means all free memory.
-    cache: a folder that keeps what is walked, by the game's string: the next time it is read instead.
+    cache: a folder that keeps walks, by the game's string: the next time it is read instead.
 
   Returns:
     The tree; its arrays are NumPy's, in float64.

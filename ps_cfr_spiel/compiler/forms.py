@@ -185,7 +185,7 @@ class Lines:
     return line, public_state - int(self.starts[line])
 
   def places(self, lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The lines, int[n], each as often as it has runouts, and the numbers of these runouts."""
+    """The lines, int[n], each repeated for each of its runouts, and the numbers of these runouts."""
     sizes = self.sizes[lines]
     first = np.cumsum(sizes) - sizes
     return np.repeat(lines, sizes), np.arange(sizes.sum()) - np.repeat(first, sizes)

@@ -109,7 +109,7 @@ def memory_needs(
   Args:
     tables: numbers that a solver keeps for each infostate and action; 0 for the tree alone.
     itemsize: bytes of a number on the device.
-    folded: whether a solver folds suits where it may; with an abstraction, with locks that tell suits apart,
+    folded: whether a solver folds suits where it may; with an abstraction, with locks that distinguish suits,
       and in searches it does not.
     streamed: whether a solver goes board by board (`is_streamed`).
   """

@@ -10,7 +10,7 @@ the game ends before:
 
 Given the game up to s, the mean of the next subtracted u(I) is its share in V(s), for any u, so the estimate
 is unbiased. This is AIVAT (Burch et al. 2018; Schmid 2021, Section 21.6.2), which
-averages over histories that the opponent cannot tell apart, with the coarsest classes that allow it. Its
+averages over histories that the opponent cannot distinguish, with the coarsest classes that allow it. Its
 numbers are those of the solver: the weight of infostates, leaf values, and a pass up the opponent's forest.
 """
 

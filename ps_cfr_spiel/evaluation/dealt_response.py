@@ -134,7 +134,7 @@ class _Table:
 
 
 class Chances(NamedTuple):
-  """How the searcher's hand does over the cards that may come."""
+  """The outcome of the searcher's hand over the cards that may come."""
 
   ahead: np.ndarray  #: [H], how often it wins against each hand, less how often it loses
   times: np.ndarray  #: [H], how often the other hand can be there

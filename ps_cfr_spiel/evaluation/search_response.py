@@ -26,10 +26,21 @@ def search_response(
 ) -> MatchResult:
   """The result of a searching opponent against a policy, over games with alternating seats.
 
-  The game is any for two whose players move one after the other, `policy` an OpenSpiel policy of both players
-  that answers at infostates, and the rest as for `RolloutBot`. Of the opponent's result, `.score` has the
-  wins and `.mean` the utility, in expectation at most the mean of both seats' best responses. ValueError for
-  a wrong argument, or a policy of another game.
+  Args:
+    game: any for two whose players move one after the other.
+    policy: an OpenSpiel policy of both players that answers at infostates.
+    games: to play, in alternating seats.
+    rollouts: of `RolloutBot`.
+    seconds: of `RolloutBot`.
+    particles: of `RolloutBot`.
+    seed: of the games and of the searches.
+
+  Returns:
+    The opponent's result: `.score` has the wins, `.mean` the utility, in expectation at most the mean of both
+    seats' best responses.
+
+  Raises:
+    ValueError: a wrong argument, or a policy of another game.
   """
   if game.num_players() != 2:
     raise ValueError(f"{game} has {game.num_players()} players; a searching response plays games for two.")

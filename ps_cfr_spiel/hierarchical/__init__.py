@@ -1,10 +1,10 @@
 """Games of cards too large to enumerate: dealt, in public clusters that share only values.
 
-May use: abstraction, mccfr and what is below them. `dealt_game` joins lines of betting and classes of cards;
+May use: abstraction, mccfr and the rooms below. `dealt_game` joins lines of betting and classes of cards;
 `hierarchy` is the abstraction and `clustering` makes it; `lines` is external sampling over lines,
 `cluster_sampling` the sampler for the Monte Carlo loop, Algorithm 4 over clusters, and `mesh` runs it on all
 devices; `shards` keeps clusters in files; `evaluation` computes the value of a strategy in the whole game,
-`sizes` the size of that game, and `memory` estimates what it would take.
+`sizes` the size of that game, and `memory` estimates its memory.
 """
 
 from ps_cfr_spiel.hierarchical.cluster_sampling import (

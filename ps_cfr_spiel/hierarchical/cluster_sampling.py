@@ -6,7 +6,7 @@ head takes their mean by F_n, the number of boards of the cluster that both hand
 
 The increments of a cluster are multiplied by F_n over the number of all boards, the probability that chance
 chooses the cluster. (As the algorithm is printed, their weight is 1: a pair of hands and a board then come
-with probability 1 / F_n, though chance deals them all equally often, which is biased.)
+with probability 1 / F_n, though chance deals them all with the same probability, which is biased.)
 """
 
 import dataclasses

@@ -2,7 +2,7 @@
 
 All hands go down and up the lines side by side. Boards that differ in names of suits are one class, and the
 values on one of them are those on another with the hands renamed: so the sum over all boards is the sum over
-the classes, each as often as it comes, averaged over the hands that suits do not tell apart.
+the classes, each times its number of boards, averaged over the hands that suits do not separate.
 """
 
 import math

@@ -18,7 +18,7 @@ from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Hierarchy(abc.ABC):
-  """What all abstractions of dealt games have.
+  """An abstraction of a dealt game.
 
   Attributes:
     game: `str(game)`.

@@ -86,7 +86,7 @@ def check_kind(game: Any) -> None:
 
 
 def mover_text(player: int, players: int) -> str:
-  """Message for a state whose current player is invalid in a sequential game of so-and-so many players."""
+  """Message for a state whose current player is invalid in a sequential game of n players."""
   own = ", ".join(map(str, range(players)))
   return f"current_player() is {player}; expected {own}, PlayerId.CHANCE or PlayerId.TERMINAL"
 

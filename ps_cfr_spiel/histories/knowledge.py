@@ -47,7 +47,7 @@ def sequential_state(state: pyspiel.State, player: int) -> pyspiel.State:
 
 
 def strings_of(game: pyspiel.Game) -> str:
-  """The name of the states' method for the strings that tell a player's knowledge."""
+  """The name of the states' method for the strings of a player's knowledge."""
   kind = game.get_type()
   return "information_state_string" if kind.provides_information_state_string else "observation_string"
 

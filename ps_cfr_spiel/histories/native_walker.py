@@ -342,7 +342,7 @@ class NativeWalk(WalkProgress):
     return tuple(actions[:size])
 
   def _text(self, player: int) -> tuple[np.ndarray, bytearray]:
-    """Where a player's names begin and end in the text of all, int64[names, 2], -1 without; and the text."""
+    """Begin and end of a player's names in the text of all, int64[names, 2], -1 without; and the text."""
     sizes = (ctypes.c_int64 * 3)()
     self.library.walk_named(self.walker, player, sizes)
     count, _, size = sizes

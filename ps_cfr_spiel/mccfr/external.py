@@ -4,7 +4,7 @@ Lanctot et al. 2009, Section 3.2. The library's traversal recurses (`sample.cc`)
 histories. Here, in its reference, every traversal is a pass down the whole tree and one up.
 
 Samples come with their own probability, so no weights are needed: the traverser's regrets are
-q(h, a) - v(h), and the opponent's strategy is added to its average wherever a traversal meets it, which
+q(h, a) - v(h), and the opponent's strategy is added to its average at each meeting, which
 happens with probability P_c(s) pi_j(s) in sum over the histories of s. A depth has one random number for
 all of a traversal's histories, so that the traverser's moves make no difference to the opponent's luck.
 """

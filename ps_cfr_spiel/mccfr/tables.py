@@ -38,7 +38,7 @@ class Updates(NamedTuple):
   #: int32[n], cells of the tables; a cell may come several times, and padding entries are zero.
   cells: jax.Array
   #: [A, n], sampled counterfactual values of the traverser's actions, less their mean under the current
-  #: policy: added to the cell's regrets.
+  #: policy; added to the cell's regrets.
   regrets: jax.Array
   averages: jax.Array  #: [A, n], added to the cell's sum of strategies
   entries: jax.Array  #: int32[m], entries of the learned baseline

@@ -1,4 +1,4 @@
-"""How noisy sampled counterfactual values are, exactly (Schmid 2021, Fig. 17.8, estimates it by resampling).
+"""The noise of sampled counterfactual values, exactly (Schmid 2021, Fig. 17.8, estimates it by resampling).
 
 The figure's 1,000 trajectories from each visited infostate are replaced by a pass over the whole tree.
 Averaged, over the traverser's histories h in proportion to how often they are visited, is

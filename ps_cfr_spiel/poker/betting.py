@@ -381,7 +381,7 @@ def betting_states(
   even, `stack` is less than half of it, or there are more than `MAX_PUBLIC_STATES` public states.
   """
   if unit < 1:
-    raise ValueError(f"unit={unit}: must be at least 1, the chips in a unit of what is printed")
+    raise ValueError(f"unit={unit}: must be at least 1, the chips in a printed unit")
   if pot <= 0 or pot % 2:
     raise ValueError(f"pot={pot}: must be a positive even number, half of it from each player")
   if 2 * stack < pot:

@@ -14,7 +14,7 @@ import re
 import warnings
 from collections.abc import Collection, Iterable
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -235,8 +235,8 @@ def _expand(kind: str) -> list[tuple[int, int]]:
     try:
       with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # pyparsing's, as at the import
-        hands = [sorted(map(_card, hand), reverse=True) for hand, _ in eval7().HandRange(kind).hands]
-      return [(high, low) for high, low in hands]
+        hands = [[4 * card.rank + card.suit for card in hand] for hand, _ in eval7().HandRange(kind).hands]
+      return [(max(hand), min(hand)) for hand in hands]
     except eval7().rangestring.RangeStringError as error:
       reason = str(error)
   hint = "; ps_cfr_spiel.river() and holdem() take commas too" if "," in kind else ""
@@ -256,8 +256,3 @@ def _parse_weight(token: str, text: str) -> float:
       f"range token {token!r}: weight {text!r} is not a number from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}"
     )
   return weight
-
-
-def _card(card: Any) -> int:
-  """The number of eval7's card."""
-  return 4 * card.rank + card.suit

@@ -133,10 +133,17 @@ class TranslatedPolicy(openspiel_policy.Policy):
     mapping: str | Split = "pseudo-harmonic",
     sizes: Sizes = bet_sizes,
   ):
-    """A policy of `game`, which must deal like the policy's own game.
+    """Translate a policy; nothing is computed yet.
 
-    ValueError for an unknown mapping or `sizes` that are not a function, TypeError unless `game` is a game
-    and `policy` a Python policy.
+    Args:
+      game: the game to play, which must deal like the policy's own.
+      policy: the strategy, a Python policy of OpenSpiel.
+      mapping: a name in `MAPPINGS`, or a function such as those there.
+      sizes: a function from a state to the sizes of its bets, by action.
+
+    Raises:
+      ValueError: an unknown mapping, or `sizes` that are not a function.
+      TypeError: `game` is not a game, or `policy` not a Python policy.
     """
     check_is_game(game)
     if not isinstance(policy, openspiel_policy.Policy):

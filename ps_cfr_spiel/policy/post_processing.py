@@ -144,9 +144,8 @@ class PostProcessedPolicy(openspiel_policy.Policy):
 
   def __init__(self, game: pyspiel.Game, policy: Any, how: PostProcessing):
     super().__init__(game, [0, 1])
-    #: policy: the policy.
-    #: how: the rounding.
-    self.policy, self.how = policy, how
+    self.policy = policy  #: before rounding
+    self.how = how  #: the rounding
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
     """Probability of every legal action at a state; errors as of the policy itself."""

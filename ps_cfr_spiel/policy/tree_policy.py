@@ -107,7 +107,7 @@ class TreePolicy(openspiel_policy.Policy):
     )
 
   def _check_names(self) -> None:
-    """ValueError if a name belongs to two infostates, or is none of the game's strings."""
+    """ValueError if a name belongs to two infostates, or is not one of the game's strings."""
     if "infostates" in self.labels.remarks:
       raise ValueError(
         f"{self.labels.game}: its strings, a table's only keys, forget the past; use the lazy policy."

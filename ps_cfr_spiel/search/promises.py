@@ -51,10 +51,9 @@ class Promises:
     self, subgames: Subgames, levels: tuple[Levels, Levels], actions: frozenset[int] | None, dtype: str
   ):
     """See the class; ValueError if some actions cannot be left out, or searches cannot end there."""
-    #: subgames: of the game.
-    #: actions: OpenSpiel actions that searches consider; all if None.
-    #: dtype: "float32" or "float64".
-    self.subgames, self.actions, self.dtype = subgames, actions, dtype
+    self.subgames = subgames  #: of the game
+    self.actions = actions  #: OpenSpiel actions that searches consider; all if None
+    self.dtype = dtype  #: "float32" or "float64"
     #: for public states right after an action that searches leave out, or right after the end of the search
     #: before, the public state above.
     self.anchors = {} if actions is None else find_anchors(subgames.labels, actions)

@@ -108,9 +108,8 @@ class Searcher:
 
   def __init__(self, subgames: Subgames, settings: SearchSettings):
     """See the class; ValueError if searches cannot leave out these actions."""
-    #: subgames: of the game.
-    #: settings: of each search.
-    self.subgames, self.settings = subgames, settings
+    self.subgames = subgames  #: of the game
+    self.settings = settings  #: of each search
     #: for each player the public states where searches begin and end.
     self.levels = Levels.of(subgames.labels, settings.lookahead)
     #: ranges and promises for the next search.

@@ -32,10 +32,9 @@ class OpenSpielStates(HiddenStates):
     seen = kind.provides_information_state_string or kind.provides_observation_string
     if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL or not seen:
       raise ValueError(f"{game} has no particles: players must move one after the other, by infostates.")
-    #: game: the game.
-    #: policy: an OpenSpiel policy of all players.
-    #: tremble: share of uniform play in the others' policy, as particles see it.
-    self.game, self.policy, self.tremble = game, policy, tremble
+    self.game = game
+    self.policy = policy  #: an OpenSpiel policy of all players
+    self.tremble = tremble  #: share of uniform play in the others' policy, as particles see it
     self._see = [operator.methodcaller(strings_of(game), i) for i in range(game.num_players())]
     self._recalls = kind.provides_information_state_string
     self._known: dict[tuple[int, str], Strategy] = {}

@@ -57,9 +57,8 @@ class KeyTable:
 
   def __init__(self, cells: int, saved: Sequence[np.ndarray] | None = None):
     """An empty table, or that of `arrays`: OverflowError if that has more cells, ValueError if it is none."""
-    #: cells: the most cells.
-    #: used: the number of cells in use.
-    self.cells, self.used = cells, 0
+    self.cells = cells  #: the most cells
+    self.used = 0  #: the number of cells in use
     #: player, first cell and number of moves of each key, by digest.
     self.known: dict[bytes, tuple[int, int, int]] = {}
     if saved is not None:

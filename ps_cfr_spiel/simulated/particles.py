@@ -20,7 +20,7 @@ AGAIN = 10  # times as many particles when none is left
 
 
 class HiddenStates(Protocol):
-  """What a game must know about the states that a player cannot tell apart."""
+  """The functions of a game on states that a player cannot distinguish."""
 
   def seen(self, state: pyspiel.State, player: int) -> list[Any]:
     """The observations of the player up to one of their decisions, in order; they compare by `==`."""
@@ -42,7 +42,7 @@ class HiddenStates(Protocol):
   ) -> np.ndarray:
     """Returns [B] to the player of plays by the policy from hidden states [B, ...] after actions int[B].
 
-    `state` is a state that the player cannot tell from them, and `random` a NumPy generator.
+    `state` is a state that the player cannot distinguish from them, and `random` a NumPy generator.
     """
     ...
 
@@ -54,10 +54,10 @@ class Particles:
     """Nothing is followed yet; at most `most` particles, thinned by random numbers from `seed`."""
     self.form, self.player, self.most, self.seed = form, player, most, seed
     self._seen: list[Any] = []
-    #: hidden: [n, ...], as the game represents them; empty if nothing fits.
-    #: weights: float64[n], their probabilities; they sum to 1.
-    #: total: the probability with which chance and the others lead to all of them, where the player plays so.
-    self.hidden, self.weights, self.total = np.empty(0, object), np.empty(0), 1.0
+    self.hidden = np.empty(0, object)  #: [n, ...], as the game represents them; empty if nothing fits
+    self.weights = np.empty(0)  #: float64[n], their probabilities; they sum to 1
+    #: the probability with which chance and the others lead to all of them, where the player plays so.
+    self.total = 1.0
 
   def __len__(self) -> int:
     return len(self.weights)

@@ -1,6 +1,6 @@
 """Classes in OpenSpiel's shape, thin and with state: solvers, policies that search, bots.
 
-May use: hierarchical, search, abstraction, simulated, policy, mccfr and what is below them. `solver` and
+May use: hierarchical, search, abstraction, simulated, policy, mccfr and the rooms below. `solver` and
 `files` are the base class of all solvers; `exact` that of solvers that are evaluated exactly, `splitting`
 that of solvers that split an abstraction; `ps_cfr`, `sampling`, `cfr_ira`, `fictitious_play`, `simulated`,
 `simulated_mccfr` and `hierarchical` are solvers; `continual_resolving` and `online_outcome_sampling` are

@@ -15,9 +15,8 @@ class SolvingBot(pyspiel.Bot):
   def __init__(self, player: int, seed: int | None, policy: Any = None):
     """See the class; `seed` is that of the choice among actions, None for one of its own."""
     super().__init__()
-    #: player: its seat.
-    #: policy: the policy; None for a subclass that overrides `probabilities`.
-    self.player, self.policy = player, policy
+    self.player = player  #: its seat
+    self.policy = policy  #: None for a subclass that overrides `probabilities`
     self.seconds: list[float] = []  #: duration of each of its decisions so far
     self._random = np.random.default_rng(seed)
 

@@ -52,8 +52,16 @@ class ContinualResolving(openspiel_policy.Policy):
   ):
     """Compile the game, without searching yet; ValueError for a wrong argument or game.
 
-    `public_states`, `limit` and `memory` are of `build_tree`, all others of `SearchSettings`. A `blueprint`,
-    any OpenSpiel policy, takes the place of the first search. With `knowledge` public states are not used.
+    Args:
+      game: from `pyspiel.load_game`.
+      iterations: of each search.
+      rule: a regret rule or its name.
+      actions: OpenSpiel actions that searches consider; all by default.
+      blueprint: any OpenSpiel policy, in the place of the first search.
+      public_states: of `build_tree`; with the setting `knowledge` not used.
+      limit: of `build_tree`.
+      memory: of `build_tree`.
+      **settings: of `SearchSettings`.
     """
     game = sequential(game)
     super().__init__(game, [0, 1])

@@ -27,10 +27,9 @@ class HierarchicalPolicy(openspiel_policy.Policy):
   ):
     """`dealt` is the form of `game`; negative weights count as 0."""
     super().__init__(game, [0, 1])
-    #: tables: the strategies as sums; the actions of a cell without weights are equally likely.
-    #: abstraction: of the tables' cells.
-    #: info: its origin.
-    self.abstraction, self.info, self.tables = abstraction, dict(info), tables
+    self.abstraction = abstraction  #: of the tables' cells
+    self.info = dict(info)  #: its origin
+    self.tables = tables  #: the strategies as sums; actions of a cell without weights are equally likely
     self._dealt = dealt
     self._cells = hierarchical.line_cells(dealt, abstraction.sizes)
 

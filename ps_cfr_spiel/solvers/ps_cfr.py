@@ -52,7 +52,7 @@ class PSCFRSolver(TreeSolver):
       locks: the strategies that players must play after chosen lines, {"check, bet 200": an OpenSpiel policy,
         or {"fold": 1} for all hands}; see `policy.read_locks`. Everything else is solved around them, and
         value and exploitability are of this game: best responses keep to the locks too. A locked infostate
-        leaves its set of the abstraction. Locks that tell suits apart take up more memory.
+        leaves its set of the abstraction. Locks that distinguish suits take up more memory.
       bits: 16 keeps strategies and regrets in 16 bits, the average in 32 and 8, and computes in float32: half
         to two thirds of the memory. It needs the default rule and dtype "float32".
       better: take the current strategies for the average ones where they are less exploitable. Reading or

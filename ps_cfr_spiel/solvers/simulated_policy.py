@@ -17,9 +17,9 @@ class SimulatedPolicy(openspiel_policy.Policy):
   def __init__(self, game: pyspiel.Game, form: SimulatedGame, table: np.ndarray, info: Mapping[str, Any]):
     """`form` is that of `game`, whose cells `table` has; negative weights count as 0."""
     super().__init__(game, [0, 1])
-    #: table: [S], weights of moves by cell; the moves of a key without weights are equally likely.
-    #: info: its origin.
-    self.table, self.info = np.maximum(table, 0), dict(info)
+    #: [S], weights of moves by cell; the moves of a key without weights are equally likely.
+    self.table = np.maximum(table, 0)
+    self.info = dict(info)  #: its origin
     self.form = form  #: that of the game
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:

@@ -14,7 +14,7 @@ from ps_cfr_spiel.solvers.exact import TreeSolver
 class SplittingSolver(TreeSolver):
   """A solver that begins with an abstraction and splits it.
 
-  A field `parts` of its state has both players' sets as they are now.
+  A field `parts` of its state has both players' present sets.
   """
 
   _start: Abstraction
@@ -25,7 +25,7 @@ class SplittingSolver(TreeSolver):
 
   @property
   def abstraction(self) -> Abstraction:
-    """The sets as they are now, a copy: to solve on, or to begin another run with."""
+    """The present sets, a copy: to solve on, or to begin another run with."""
     key = f"{self._start.key}, split in {self.iteration} iterations of {self.name}"
     return unbind(self.tree, self._parts(), key)
 

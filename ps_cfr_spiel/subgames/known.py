@@ -34,8 +34,8 @@ class KnownSubgames(Subgames):
   def __init__(self, tree: PublicTree, knowledge: int, options: Any = None):
     """See the class; the tree has a row for each infostate (`leaves="sparse"`)."""
     check_zero_sum(tree, "subgames and searches")
-    #: knowledge: k.
-    self.tree, self.labels, self.knowledge = tree, tree.names, knowledge
+    self.tree, self.labels = tree, tree.names
+    self.knowledge = knowledge  #: k
     self._sequences, self.options = decision_sequences(tree), dict(options or {})
     source = walked_source(tree.names)
     assert source is not None

@@ -172,5 +172,5 @@ def check_two_players(tree: PublicTree, use: str) -> None:
 
 
 def is_zero_sum(leaves: Any) -> bool:
-  """Whether an evaluator, or the one inside locks, pays one player what the other loses."""
+  """Whether an evaluator, or the one inside locks, pays to one player the other's loss."""
   return not isinstance(getattr(leaves, "inner", leaves), GeneralSumLeaves)

@@ -163,13 +163,9 @@ def compatible_weight(form) -> float:
   return form.weights[0].sum() * form.weights[1].sum() - by_card[0] @ by_card[1] + both
 
 
-def _card_index(form) -> np.ndarray:
-  return np.unique(np.concatenate([form.cards[0].ravel(), form.cards[1].ravel()]))
-
-
 def _incidence(form, player: int) -> np.ndarray:
   """[H, N]: 1 where the hand has the card."""
-  cards = _card_index(form)
+  cards = np.unique(np.concatenate([form.cards[0].ravel(), form.cards[1].ravel()]))
   return (form.cards[player][:, :, None] == cards).any(1).astype(float)
 
 

@@ -25,8 +25,8 @@ Row = Mapping[str, float]
 def board_row(policy: TreePolicy, line: str, deals: float) -> dict[str, float]:
   """The columns of one board that its solution fills; `deals` are those of the board, before its line.
 
-  The `line`, the public moves to the spot, is written as for `views.spot`; ValueError if there is none, or no
-  player acts after it.
+  The `line`, the public moves to the spot, is written as for `views.spot`; ValueError if the game has no such
+  line, or no player acts after it.
   """
   here = spot(policy, line)
   worth = worth_at(policy, here).since(here.spent[here.player])

@@ -9,17 +9,13 @@ from game_checks import (
   EVERYTHING,
   INFOSTATE,
   OBSERVATION,
-  PLAYTHROUGHS,
   PRIVATE,
   PRIVATE_NOW,
   PUBLIC,
   PUBLIC_NOW,
   all_histories,
-  check_api,
-  check_copies,
   check_laws,
-  check_playthrough,
-  check_simulations,
+  check_with_openspiel,
   is_cheap_to_copy,
   random_histories,
   run_api_tests,
@@ -434,17 +430,12 @@ def test_three_players_are_too_large_for_a_public_tree():
     ps_cfr_spiel.build_tree(pyspiel.load_game("cheat(players=3,hand_size=2)"))
 
 
-# OpenSpiel's own checks, copies, playthroughs
+# OpenSpiel's own checks, copies
 
 
 @each_variant
-def test_simulations(game_string):
-  check_simulations(pyspiel.load_game(game_string))
-
-
-@each_variant
-def test_api_on_sampled_states(game_string):
-  check_api(pyspiel.load_game(game_string))
+def test_openspiels_checks(game_string):
+  check_with_openspiel(pyspiel.load_game(game_string))
 
 
 def test_api_on_all_states(monkeypatch):
@@ -455,25 +446,11 @@ def test_api_on_all_states(monkeypatch):
   run_api_tests(api_test.EnforceAPIOnFullTreeBase, game)
 
 
-@each_variant
-def test_copies(game_string):
-  check_copies(pyspiel.load_game(game_string))
-
-
 def test_a_state_holds_only_small_immutable_values():
   state = play(deal(DEFAULT, "AA2337", "A23456"), "33")
   names = {"hands", "pile", "first", "turn", "discard", "player"}
   assert set(vars(state)) == names
   assert all(map(is_cheap_to_copy, vars(state).values()))
-
-
-@pytest.mark.parametrize("path", sorted(PLAYTHROUGHS.glob("cheat*.txt")), ids=lambda path: path.stem)
-def test_playthrough(path):
-  check_playthrough(path)
-
-
-def test_there_are_playthroughs():
-  assert len(list(PLAYTHROUGHS.glob("cheat*.txt"))) == 2
 
 
 # Wrong input

@@ -182,7 +182,7 @@ def test_what_nobody_reads_is_saved(tmp_path):
   assert ps_cfr_spiel.load_solver(tmp_path / "run.npz").iteration > 0
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+@pytest.mark.parametrize("closed", ["<&- >&-", "2>&-"])
 def test_closed_streams(closed):
   command = shlex.join([PROGRAM, "play", "kuhn_poker", "--opponent=random"])
   quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}

@@ -9,13 +9,9 @@ import pytest
 from open_spiel.python.algorithms import exploitability as openspiel_exploitability
 
 from ps_cfr_spiel import (
-  ContinualResolving,
-  ExternalSamplingSolver,
   PSCFRSolver,
-  VRMCCFRSolver,
   build_tree,
   check_game,
-  exploitability,
   load_solver,
 )
 from ps_cfr_spiel.compiler import described
@@ -179,28 +175,6 @@ def test_openspiel_evaluates_a_policy_of_a_form(forms_first, name):
   assert solver.tree.leaves.kind == "boards"
   expected = openspiel_exploitability.exploitability(solver.game, solver.average_policy().to_tabular())
   assert solver.exploitability() == pytest.approx(expected, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-  ("kind", "options"),
-  [
-    (ExternalSamplingSolver, {}),
-    (VRMCCFRSolver, {"trajectories": "public"}),
-  ],
-)
-def test_sampling_a_form_comes_close(forms_first, kind, options):
-  solver = kind(pyspiel.load_game(SMALL), seed=1, **options)
-  assert solver.tree.leaves.kind == "boards"
-  start = solver.exploitability()
-  solver.run(3000)
-  assert solver.exploitability() < start / 3
-
-
-def test_search_on_a_form_comes_close(forms_first):
-  game = pyspiel.load_game(SMALL)
-  policy = ContinualResolving(game, iterations=300)
-  assert policy.tree.leaves.kind == "boards"
-  assert exploitability(game, policy.tabularise()) < 0.02
 
 
 def test_a_large_game_goes_in_by_its_form_and_comes_out_of_a_file(tmp_path):

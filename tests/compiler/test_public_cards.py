@@ -360,13 +360,6 @@ def test_a_limit_of_memory_that_is_none():
     PSCFRSolver(pyspiel.load_game("river_subgame"), memory="a lot")
 
 
-def test_sampling_along_public_lines_comes_close():
-  game = pyspiel.load_game(GAMES["turn"])
-  solver = VRMCCFRSolver(game, rule="rm+", trajectories="public", batch=64, dtype="float64")
-  solver.run(400)
-  assert solver.exploitability() < 20
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_single_leaves_are_valued_as_all_are(kind):
   tree = build_tree(pyspiel.load_game(GAMES["flop"]), leaves=kind)

@@ -4,7 +4,6 @@ Users wrap our functions in `jax.jit` of their own, which has XLA's defaults.
 """
 
 import functools
-import itertools
 import re
 from pathlib import Path
 
@@ -46,18 +45,17 @@ def solve(tree, state, rule):
 def check(function, *arguments, constants=False):
   """A function gives the same by steps, compiled by XLA's defaults, and compiled by our options.
 
-  With constants also where the function that is compiled closes over all arguments but the last.
+  With constants, the function that XLA's defaults compile closes over all arguments but the last.
   """
   with jax.disable_jit():
     expected = jax.tree.leaves(function(*arguments))
   assert any(np.abs(np.asarray(x, float)).max(initial=0) > 0 for x in expected)
-  forms = [(function, arguments)]
-  if constants:
-    forms += [(functools.partial(function, *arguments[:-1]), arguments[-1:])]
-  for chosen, (form, given) in itertools.product((None, compilation.compiler_options()), forms):
-    found = jax.tree.leaves(jax.jit(form, compiler_options=chosen)(*given))
+  closure = (functools.partial(function, *arguments[:-1]), arguments[-1:])
+  users = closure if constants else (function, arguments)
+  for options, (form, given) in ((None, users), (compilation.compiler_options(), (function, arguments))):
+    found = jax.tree.leaves(jax.jit(form, compiler_options=options)(*given))
     for a, b in zip(expected, found, strict=True):
-      np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9, err_msg=f"{chosen} {len(given)}")
+      np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9, err_msg=f"{options} {len(given)}")
 
 
 @pytest.mark.parametrize(

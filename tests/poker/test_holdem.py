@@ -7,14 +7,10 @@ import pyspiel
 import pytest
 from game_checks import (
   EVERYTHING,
-  PLAYTHROUGHS,
   PUBLIC,
   PUBLIC_NOW,
-  check_api,
-  check_copies,
   check_laws,
-  check_playthrough,
-  check_simulations,
+  check_with_openspiel,
   random_histories,
 )
 from open_spiel.python import policy as openspiel_policy
@@ -321,14 +317,7 @@ def test_laws_on_random_plays(game_string):
 @each_variant
 def test_openspiels_checks(game_string):
   game = pyspiel.load_game(game_string)
-  check_simulations(game)
-  check_copies(game)
-  if game.num_distinct_actions() < 100:
-    check_api(game)
-
-
-def test_playthrough():
-  check_playthrough(PLAYTHROUGHS / "holdem.txt")
+  check_with_openspiel(game, api=game.num_distinct_actions() < 100)
 
 
 # Wrong input

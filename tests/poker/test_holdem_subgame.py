@@ -7,15 +7,11 @@ import pyspiel
 import pytest
 from game_checks import (
   EVERYTHING,
-  PLAYTHROUGHS,
   PUBLIC,
   PUBLIC_NOW,
   all_histories,
-  check_api,
-  check_copies,
   check_laws,
-  check_playthrough,
-  check_simulations,
+  check_with_openspiel,
   is_cheap_to_copy,
   random_histories,
 )
@@ -229,21 +225,13 @@ def test_laws_on_random_plays(game_string):
 
 @each_variant
 def test_openspiels_checks(game_string):
-  game = pyspiel.load_game(game_string)
-  check_simulations(game)
-  check_api(game)
-  check_copies(game)
+  check_with_openspiel(pyspiel.load_game(game_string))
 
 
 def test_a_state_holds_only_small_immutable_values():
   state = play(pyspiel.load_game("holdem_subgame"), "Deal AsAh", "Deal 2h2d", "Check", "Check", "Deal 3c")
   assert vars(state).keys() == {"hands", "node", "runout"}
   assert all(map(is_cheap_to_copy, vars(state).values()))
-
-
-@pytest.mark.parametrize("name", ["holdem_subgame", "holdem_subgame_flop"])
-def test_playthrough(name):
-  check_playthrough(PLAYTHROUGHS / f"{name}.txt")
 
 
 # The form's names

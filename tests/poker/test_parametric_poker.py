@@ -4,14 +4,10 @@ import pytest
 from game_checks import (
   INFOSTATE,
   OBSERVATION,
-  PLAYTHROUGHS,
   PUBLIC,
   all_histories,
-  check_api,
-  check_copies,
   check_laws,
-  check_playthrough,
-  check_simulations,
+  check_with_openspiel,
   is_cheap_to_copy,
   random_histories,
 )
@@ -146,11 +142,8 @@ def test_laws_on_random_plays(game_string):
 
 
 @each_variant
-def test_openspiels_own_checks(game_string):
-  game = pyspiel.load_game(game_string)
-  check_simulations(game)
-  check_api(game)
-  check_copies(game)
+def test_openspiels_checks(game_string):
+  check_with_openspiel(pyspiel.load_game(game_string))
 
 
 def test_a_state_holds_only_small_immutable_values():
@@ -159,11 +152,6 @@ def test_a_state_holds_only_small_immutable_values():
     "cards": (3, 1), "paid": (1, 1), "raises": 0, "moves": 1, "table_at": -1, "player": 1, "folded": -1
   }  # fmt: skip
   assert all(map(is_cheap_to_copy, vars(state).values()))
-
-
-@pytest.mark.parametrize("name", ["parametric_poker", "parametric_poker_two_sizes"])
-def test_playthrough(name):
-  check_playthrough(PLAYTHROUGHS / f"{name}.txt")
 
 
 @pytest.mark.parametrize(

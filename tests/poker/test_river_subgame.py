@@ -1,23 +1,29 @@
-import copy
 import itertools
-import pathlib
-import pickle
-import unittest
 from fractions import Fraction
 
-import absl.flags
 import numpy as np
 import pyspiel
 import pytest
+from game_checks import (
+  EVERYTHING,
+  INFOSTATE,
+  OBSERVATION,
+  PLAYTHROUGHS,
+  PRIVATE,
+  PUBLIC,
+  PUBLIC_NOW,
+  all_histories,
+  check_laws,
+  check_playthrough,
+  check_with_openspiel,
+  run_api_tests,
+)
 from open_spiel.integration_tests import api_test
-from open_spiel.python.algorithms import generate_playthrough
 from open_spiel.python.observation import make_observation
-from open_spiel.python.tests import games_sim_test
 
 from ps_cfr_spiel.poker import betting, cards
 
 CHANCE, TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
-PLAYTHROUGHS = pathlib.Path(__file__).parents[1] / "playthroughs"
 
 TINY = "river_subgame(ranges=AsKd QQ;TT 87s)"
 WEIGHTED = "river_subgame(ranges=AhKh:0.5 QQ:0.1 6h2d;AhQh:3 QhTs 62o:0.25 6c2h,stack=900)"
@@ -478,18 +484,11 @@ def test_first_deal_allows_for_what_the_second_can_be():
 
 # What players see
 
-INFOSTATE = pyspiel.IIGObservationType(perfect_recall=True)
-OBSERVATION = pyspiel.IIGObservationType(perfect_recall=False)
-PUBLIC = pyspiel.IIGObservationType(True, True, pyspiel.PrivateInfoType.NONE)
-PUBLIC_NOW = pyspiel.IIGObservationType(True, False, pyspiel.PrivateInfoType.NONE)
-PRIVATE = pyspiel.IIGObservationType(False, True, pyspiel.PrivateInfoType.SINGLE_PLAYER)
-ALL_HANDS = pyspiel.IIGObservationType(True, True, pyspiel.PrivateInfoType.ALL_PLAYERS)
-
 
 def test_strings():
   game = pyspiel.load_game("river_subgame")
   state = game.new_initial_state()
-  see = {kind: make_observation(game, kind).string_from for kind in (PUBLIC, PUBLIC_NOW, PRIVATE, ALL_HANDS)}
+  see = {kind: make_observation(game, kind).string_from for kind in (PUBLIC, PUBLIC_NOW, PRIVATE, EVERYTHING)}
   assert state.information_state_string(0) == "p0 | 9s7c5s4h3c pot 200 stack 20000 | deal p0"
   assert str(state) == "p0 p1 | 9s7c5s4h3c pot 200 stack 20000 | deal p0"
   state.apply_action(state.string_to_action("Deal AhKd"))
@@ -505,7 +504,7 @@ def test_strings():
   assert see[PUBLIC](state, 0) == "9s7c5s4h3c pot 200 stack 20000 | x b200 r800"
   assert see[PUBLIC_NOW](state, 1) == "9s7c5s4h3c pot 200 stack 20000 | in 900 300 | p1 to act"
   assert see[PRIVATE](state, 0) == "p0 AhKd"
-  assert see[ALL_HANDS](state, 0) == str(state)
+  assert see[EVERYTHING](state, 0) == str(state)
   assert str(state) == "p0 AhKd p1 6h2d | 9s7c5s4h3c pot 200 stack 20000 | x b200 r800"
   state.apply_action(state.string_to_action("Call"))
   assert state.information_state_string(0).endswith("| x b200 r800 c")
@@ -528,7 +527,7 @@ def test_tensors():
   now.set_from(state, 0)
   assert list(now.dict) == ["player", "private_hands", "board", "turn", "pot_contribution"]
   assert now.dict["pot_contribution"].tolist() == [100, 300]
-  everything = make_observation(game, ALL_HANDS)
+  everything = make_observation(game, EVERYTHING)
   everything.set_from(state, 0)
   assert everything.dict["private_hands"].sum(axis=1).tolist() == [2, 2]
   assert state.information_state_tensor(1) == info.tensor.tolist()
@@ -537,42 +536,8 @@ def test_tensors():
 
 @each_small_variant
 def test_laws(game_string):
-  """Holds at every history: what players see, what they can win, and how the two depend."""
   game = pyspiel.load_game(game_string)
-  kinds = (INFOSTATE, PUBLIC, OBSERVATION, PUBLIC_NOW, PRIVATE)
-  observers = [make_observation(game, kind) for kind in kinds]
-  tensors = {}  # (kind, string) -> tensor
-  public_of, own_past = {}, {}
-  stack = game.get_parameters()["stack"]
-
-  def visit(state, pasts):
-    for (kind, observer), player in itertools.product(enumerate(observers), range(2)):
-      string = observer.string_from(state, player)
-      observer.set_from(state, player)
-      joined = np.concatenate([np.zeros(0), *(piece.ravel() for piece in observer.dict.values())])
-      assert joined.tolist() == observer.tensor.tolist()
-      assert tensors.setdefault((kind, string), tuple(observer.tensor)) == tuple(observer.tensor)
-    public = {observers[1].string_from(state, player) for player in range(2)}
-    assert len(public) == 1
-    infostates = [observers[0].string_from(state, player) for player in range(2)]
-    for player, infostate in enumerate(infostates):
-      assert public_of.setdefault(infostate, public) == public
-      assert own_past.setdefault(infostate, (player, pasts[player])) == (player, pasts[player])
-    if not state.is_chance_node():
-      assert sum(state.returns()) == 0
-      assert max(state.returns()) <= stack
-      assert state.is_terminal() or state.returns() == [0, 0]
-    for action in state.legal_actions():
-      after = list(pasts)
-      if not state.is_chance_node():
-        mover = state.current_player()
-        after[mover] = (*pasts[mover], (infostates[mover], action))
-      visit(state.child(action), after)
-
-  visit(game.new_initial_state(), [(), ()])
-  for kind in range(len(kinds)):
-    of_kind = [tensor for (k, _), tensor in tensors.items() if k == kind]
-    assert len(set(of_kind)) == len(of_kind)  # tensors tell apart whatever strings do
+  check_laws(game, all_histories(game))
 
 
 def test_observation_parameters_are_rejected():
@@ -584,28 +549,8 @@ def test_observation_parameters_are_rejected():
 
 
 @each_variant
-def test_random_simulation(game_string):
-  pyspiel.random_sim_test(pyspiel.load_game(game_string), num_sims=3, serialize=True, verbose=False)
-
-
-@each_variant
-def test_simulation_of_openspiels_python_tests(game_string):
-  games_sim_test.GamesSimTest().sim_game(pyspiel.load_game(game_string))
-
-
-def run_api_tests(base, **attributes):
-  case = type("ApiTest", (base,), attributes)
-  result = unittest.TestResult()
-  unittest.defaultTestLoader.loadTestsFromTestCase(case).run(result)
-  assert result.testsRun > 0
-  assert not result.errors + result.failures, result.errors + result.failures
-
-
-@each_variant
-def test_api_on_sampled_states(game_string):
-  run_api_tests(
-    api_test.EnforceAPIOnPartialTreeBase, game=pyspiel.load_game(game_string), game_name="river_subgame"
-  )
+def test_openspiels_checks(game_string):
+  check_with_openspiel(pyspiel.load_game(game_string))
 
 
 def test_api_on_all_states(monkeypatch):
@@ -613,32 +558,7 @@ def test_api_on_all_states(monkeypatch):
   deals = 5  # of 2 x 3, QdQc and QdTd share a card
   monkeypatch.setitem(api_test.TOTAL_NUM_STATES, "river_subgame", (1 + 2, 20 * deals, 37 * deals))
   monkeypatch.setitem(api_test.PERFECT_RECALL_NUM_STATES, "river_subgame", 10 * 2 + 10 * 3)
-  run_api_tests(api_test.EnforceAPIOnFullTreeBase, game=game, game_name="river_subgame")
-
-
-@each_variant
-def test_copies_and_serialization(game_string):
-  game = pyspiel.load_game(game_string)
-  again = pyspiel.load_game(str(game))
-  assert str(again) == str(game) == str(pickle.loads(pickle.dumps(game)))
-  assert again.public_states == game.public_states
-  state = game.new_initial_state()
-  while True:
-    text = pyspiel.serialize_game_and_state(game, state)
-    copies = [
-      state.clone(),
-      copy.deepcopy(state),
-      pickle.loads(pickle.dumps(state)),
-      game.deserialize_state(state.serialize()),
-      pyspiel.deserialize_game_and_state(text)[1],
-    ]
-    for other in copies:
-      assert (str(other), other.history()) == (str(state), state.history())
-      assert other.legal_actions() == state.legal_actions()
-      assert state.is_chance_node() or other.returns() == state.returns()
-    if state.is_terminal():
-      break
-    state.apply_action(state.legal_actions()[-1])
+  run_api_tests(api_test.EnforceAPIOnFullTreeBase, game)
 
 
 def test_a_state_holds_only_small_immutable_values():
@@ -650,14 +570,21 @@ def test_a_state_holds_only_small_immutable_values():
 
 
 @pytest.mark.parametrize("path", sorted(PLAYTHROUGHS.glob("*.txt")), ids=lambda path: path.stem)
-def test_playthrough(path):
-  absl.flags.FLAGS.mark_as_parsed()
-  recorded, replayed = generate_playthrough.replay(str(path))
-  assert replayed.splitlines() == recorded.splitlines()
+def test_playthroughs_of_all_games(path):
+  check_playthrough(path)
 
 
-def test_there_are_playthroughs():
-  assert len(list(PLAYTHROUGHS.glob("river_subgame*.txt"))) == 2
+def test_every_game_has_playthroughs():
+  games = {
+    "cheat",
+    "glasses",
+    "graph_pursuit",
+    "holdem",
+    "holdem_subgame",
+    "parametric_poker",
+    "river_subgame",
+  }
+  assert games <= {path.stem for path in PLAYTHROUGHS.glob("*.txt")}
 
 
 # Wrong input

@@ -8,17 +8,13 @@ from game_checks import (
   EVERYTHING,
   INFOSTATE,
   OBSERVATION,
-  PLAYTHROUGHS,
   PRIVATE,
   PRIVATE_NOW,
   PUBLIC,
   PUBLIC_NOW,
   all_histories,
-  check_api,
-  check_copies,
   check_laws,
-  check_playthrough,
-  check_simulations,
+  check_with_openspiel,
   is_cheap_to_copy,
   random_histories,
   run_api_tests,
@@ -283,17 +279,12 @@ def test_observation_parameters_are_rejected():
     make_observation(pyspiel.load_game(PATH), INFOSTATE, {"x": 1})
 
 
-# OpenSpiel's own checks, copies, playthroughs
+# OpenSpiel's own checks, copies
 
 
 @each_variant
-def test_simulations(game_string):
-  check_simulations(pyspiel.load_game(game_string))
-
-
-@each_variant
-def test_api_on_sampled_states(game_string):
-  check_api(pyspiel.load_game(game_string))
+def test_openspiels_checks(game_string):
+  check_with_openspiel(pyspiel.load_game(game_string))
 
 
 def test_api_on_all_states(monkeypatch):
@@ -303,24 +294,10 @@ def test_api_on_all_states(monkeypatch):
   run_api_tests(api_test.EnforceAPIOnFullTreeBase, pyspiel.load_game(PATH))
 
 
-@each_variant
-def test_copies(game_string):
-  check_copies(pyspiel.load_game(game_string))
-
-
 def test_a_state_holds_only_small_immutable_values():
   state = play("glasses", (1, 9), 4)
   assert vars(state) == {"stones": (1, 9), "evader": 4, "moves": 2, "player": 0}
   assert all(map(is_cheap_to_copy, vars(state).values()))
-
-
-@pytest.mark.parametrize("path", sorted(PLAYTHROUGHS.glob("glasses*.txt")), ids=lambda path: path.stem)
-def test_playthrough(path):
-  check_playthrough(path)
-
-
-def test_there_are_playthroughs():
-  assert len(list(PLAYTHROUGHS.glob("glasses*.txt"))) == 2
 
 
 # Wrong input

@@ -6,14 +6,10 @@ import pytest
 from game_checks import (
   INFOSTATE,
   OBSERVATION,
-  PLAYTHROUGHS,
   PUBLIC,
   all_histories,
-  check_api,
-  check_copies,
   check_laws,
-  check_playthrough,
-  check_simulations,
+  check_with_openspiel,
   is_cheap_to_copy,
   random_histories,
 )
@@ -169,22 +165,14 @@ def test_laws(game_string):
 
 
 @each_variant
-def test_openspiels_own_checks(game_string):
-  game = pyspiel.load_game(game_string)
-  check_simulations(game)
-  check_api(game)
-  check_copies(game)
+def test_openspiels_checks(game_string):
+  check_with_openspiel(pyspiel.load_game(game_string))
 
 
 def test_a_state_holds_only_small_immutable_values():
   state = play("graph_pursuit", (1, 7, 10), (5,))
   assert vars(state) == {"attacker": 1, "units": (7, 10), "chosen": 5, "turns": 1, "end": -1}
   assert all(map(is_cheap_to_copy, vars(state).values()))
-
-
-@pytest.mark.parametrize("name", ["graph_pursuit", "graph_pursuit_alleys"])
-def test_playthrough(name):
-  check_playthrough(PLAYTHROUGHS / f"{name}.txt")
 
 
 @pytest.mark.parametrize(

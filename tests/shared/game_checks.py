@@ -101,15 +101,13 @@ def check_laws(game, histories):
   assert terminals > 0
 
 
-def check_simulations(game):
-  """OpenSpiel's random simulations, in C++ and in Python."""
+def check_with_openspiel(game, api=True):
+  """OpenSpiel's random simulations, in C++ and in Python, its API tests on sampled states; copies."""
   pyspiel.random_sim_test(game, num_sims=3, serialize=True, verbose=False)
   games_sim_test.GamesSimTest().sim_game(game)
-
-
-def check_api(game):
-  """OpenSpiel's api tests on sampled states."""
-  run_api_tests(api_test.EnforceAPIOnPartialTreeBase, game)
+  if api:
+    run_api_tests(api_test.EnforceAPIOnPartialTreeBase, game)
+  check_copies(game)
 
 
 def run_api_tests(base, game):

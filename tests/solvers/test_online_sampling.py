@@ -267,8 +267,7 @@ def play(game, bots, rng):
   return state.history()
 
 
-@pytest.mark.parametrize("keep", [True, False])
-@pytest.mark.parametrize("name", ["leduc_poker", GOOFSPIEL])
+@pytest.mark.parametrize(("name", "keep"), [("leduc_poker", True), (GOOFSPIEL, False)])
 def test_bots_play_matches(name, keep):
   game = pyspiel.load_game(name)
   method = OnlineOutcomeSampling(game, 30, target="public")

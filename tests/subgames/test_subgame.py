@@ -54,13 +54,6 @@ def test_values_in_random_games(seed):
   check_values(name, "auto", states, common_shape(subgames_of(name), [[s] for s in states]))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_unpadded_shapes(name):
-  """The start of the game, and one other public state."""
-  states = decisions(subgames_of(name))
-  check_values(name, "auto", [0, states[len(states) // 2]])
-
-
 @pytest.mark.parametrize("name", ["kuhn_poker", GOOFSPIEL, DICE, TINY, TURN, "3"])
 def test_many_roots_at_once(name):
   """Rows come back as if each had been cut alone."""
