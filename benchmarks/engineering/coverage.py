@@ -63,6 +63,7 @@ GAMES = {
   "hanabi": "players=2,colors=1,ranks=2,hand_size=1,max_information_tokens=1,max_life_tokens=1",
   "havannah": "board_size=2",
   "hex": "num_rows=2,num_cols=3",
+  "holdem": "deck=3x3,blinds=2/1,stack=3,bets=x",
   "holdem_subgame": "deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c 6d2d:0.5;6c2d 3d2d 5c3d:2",
   "kriegspiel": "board_size=4",
   "laser_tag": "horizon=1",

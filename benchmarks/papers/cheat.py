@@ -5,7 +5,8 @@
   python -m benchmarks.papers.cheat pruning [--game cheat] [--depth 5] [--seconds 60]
   python -m benchmarks.papers.cheat exact [--game 'cheat(ranks=2,max_turns=4)'] [--seeds 8]
   python -m benchmarks.papers.cheat keys [--game 'cheat(ranks=2,max_turns=4)'] [--seeds 8]
-  python -m benchmarks.papers.cheat search --agents 1.npz 2.npz [--games 2000] [--temperatures 0 0.03 0.1]
+  python -m benchmarks.papers.cheat search --agents 1.npz 2.npz [--games 2000] [--rivals naive heuristic]
+    [--temperatures 0.03] [--plot docs/cheat_searches.png]
 
 curves: Yi and Kaneko, Figs. 4 to 6: average game value, and games won against the naive and the heuristic
 player, of external sampling with each kind of pruning, and of `ps-cfr-spiel train cheat`'s own default, each
@@ -16,23 +17,26 @@ challenges, and how many of those are right.
 pruning: decisions of an iteration with each kind of pruning, as learning goes on.
 exact: in a game that can be walked, exploitability and decisions met after as many iterations with each kind
 of pruning, medians over seeds.
-keys: likewise, of plays with each key.
+keys: likewise, of plays with each key, and at the end of a search on top of the last seed's.
 search: how often a searching opponent beats an agent that it knows, without a search and with one on top; and
 how often the agent wins with a search against itself without, and against the naive and the heuristic player.
-An opponent of the search takes it for the agent without one.
+An opponent of the search takes it for the agent without one. All searches make the same number of rollouts.
+With --plot each match is kept, by iteration, and a later run plays only the games that it lacks.
 """
 
 import argparse
+import contextlib
 import functools
 import time
 
 import numpy as np
 import pyspiel
+from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.games.cheat.behaviour import Behaviour, count
 from ps_cfr_spiel.games.cheat.keys import KEYS
 
 import ps_cfr_spiel
-from benchmarks.machine import flags, picture
+from benchmarks.machine import flags, keep, kept, picture
 from ps_cfr_spiel import SimulatedExternalSolver, SimulatedMCCFRSolver, matches
 from ps_cfr_spiel.evaluation import evaluate_match
 from ps_cfr_spiel.evaluation.match_results import wilson
@@ -45,6 +49,7 @@ PLAYS = "plays, learned values (default)"
 SMALL, ROUNDS = "cheat(ranks=2,suits=3,hand_size=2,max_turns=4)", (1, 3, 10, 30, 100, 300, 1000)
 LONGER = "cheat(ranks=3,suits=2,hand_size=2,max_turns=5)"
 ROLLOUTS = 1000  # of a decision, and particles
+OPPONENT = "searching opponent"
 SHOWN = 2000  # games of an agent against itself
 
 
@@ -144,9 +149,10 @@ def exact(name: str, seeds: int) -> None:
       )
 
 
-def keys(name: str, seeds: int) -> None:
-  """Exploitability of plays with each key: medians over seeds, with the least and the largest."""
-  game = pyspiel.load_game(name)
+def keys(options: argparse.Namespace) -> None:
+  """Exploitability of plays with each key: medians over seeds, the least and the largest; and of searches."""
+  game, seeds = pyspiel.load_game(options.game or LONGER), options.seeds
+  loss = functools.partial(ps_cfr_spiel.exploitability, game, tree=ps_cfr_spiel.build_tree(game))
   print(f"\n{game}, {seeds} seeds")
   for key in KEYS:
     found = np.zeros((seeds, len(ROUNDS)))
@@ -154,38 +160,77 @@ def keys(name: str, seeds: int) -> None:
       solver = SimulatedMCCFRSolver(game, key=key, batch=256, seed=seed)
       for k, mark in enumerate(ROUNDS):
         solver.run(mark - solver.iteration, progress=False)
-        found[seed, k] = ps_cfr_spiel.exploitability(game, solver.average_policy())
+        found[seed, k] = loss(solver.average_policy())
     for mark, (low, middle, high) in zip(ROUNDS, np.percentile(found, (0, 50, 100), 0).T, strict=True):
       print(f"  {key}, iteration {mark:>5,}: {middle:.5f} ({low:.5f} to {high:.5f})", flush=True)
+    print(f"  {key}, the last seed's: {found[-1, -1]:.5f}")
+    for temperature in options.temperatures:
+      policy = Searches(game, solver.average_policy(), temperature, options.rollouts)
+      print(f"  {key}, a search on top, temperature {temperature:g}: {loss(policy):.5f}", flush=True)
 
 
-def search(options: argparse.Namespace) -> None:
-  """Games won by and against searches, for each agent."""
+class Searches(openspiel_policy.Policy):
+  """The strategy of searches on top of a policy, at every infostate."""
+
+  def __init__(self, game, policy, temperature: float, rollouts: int):
+    super().__init__(game, [0, 1])
+    limits = {"rollouts": rollouts, "particles": rollouts}
+    self._bots = [
+      matches.RolloutBot(game, policy, seat, temperature=temperature, **limits) for seat in (0, 1)
+    ]
+
+  def action_probabilities(self, state, player_id=None):
+    return self._bots[state.current_player()].probabilities(state)
+
+
+def search(options: argparse.Namespace) -> dict:
+  """(wins, games) by match, of each agent by its iteration; with those of agents that a picture has."""
+  found = {}
+  with contextlib.suppress(FileNotFoundError):
+    found = kept(options.plot or "")
   for path in options.agents:
     policy = ps_cfr_spiel.load_policy(path)
     game, games = policy.game, options.games
+    won = found.setdefault(str(policy.info["iteration"]), {})
     print(f"\n{path}: key {policy.info['key']}, iteration {policy.info['iteration']:,}", flush=True)
-    limits = {"rollouts": ROLLOUTS, "particles": ROLLOUTS}
+    searchers = []
 
-    def searcher(temperature, tremble=0.01, game=game, policy=policy, limits=limits):
-      options = {"temperature": temperature, "tremble": tremble, **limits}
-      return lambda seat: ps_cfr_spiel.matches.RolloutBot(game, policy, seat, seed=seat, **options)
+    def searcher(temperature, tremble=0.01, game=game, policy=policy, searchers=searchers):
+      limits = {"rollouts": options.rollouts, "particles": options.rollouts}
+      limits |= {"temperature": temperature, "tremble": tremble}
 
-    def show(text, first, second, game=game, games=games):
-      began = time.process_time()
-      score = matches.match(game, first, second, games).score
-      print(f"  {text}: {score}, {1000 * (time.process_time() - began) / games:.0f} ms a game", flush=True)
+      def make(seat):
+        searchers.append(matches.RolloutBot(game, policy, seat, seed=seat, **limits))
+        return searchers[-1]
+
+      return make
+
+    def show(text, first, second, game=game, games=games, won=won, searchers=searchers):
+      wins, before = won.get(text, (0, 0))
+      missing, cost = games - before, ""
+      if missing > 0:
+        began = time.process_time()
+        score = matches.match(game, first, second, missing, seed=before).score
+        used, decisions = 1000 * (time.process_time() - began), sum(len(bot.seconds) for bot in searchers)
+        wins, before = won[text] = wins + score.wins, games
+        each = f", {used / decisions:.1f} a decision of a search" if decisions else ""
+        cost = f", {used / missing:.0f} ms a game{each}"
+        if options.plot:
+          keep(options.plot, found)
+      print(f"  {text}: {interval(wins, before)} of {before:,} games{cost}", flush=True)
+      searchers.clear()
 
     plain = matches.player(policy)
-    show("searching opponent, no search", searcher(0.0, 0.0), plain)
-    for rival in RIVALS:
-      show(f"no search against {rival}", plain, matches.player(rival, 1))
     for temperature in options.temperatures:
       own = searcher(temperature)
-      show(f"searching opponent, temperature {temperature:g}", searcher(0.0, 0.0), own)
+      show(f"{OPPONENT}, temperature {temperature:g}", searcher(0.0, 0.0), own)
       show(f"temperature {temperature:g} against no search", own, plain)
-      for rival in RIVALS:
+      for rival in options.rivals:
         show(f"temperature {temperature:g} against {rival}", own, matches.player(rival, 1))
+    show(f"{OPPONENT}, no search", searcher(0.0, 0.0), plain)
+    for rival in options.rivals:
+      show(f"no search against {rival}", plain, matches.player(rival, 1))
+  return found
 
 
 def agent(options: argparse.Namespace) -> dict:
@@ -216,13 +261,41 @@ def draw_curves(found: dict, path: str) -> None:
     times = [row[0] for row in rows]
     places[0].plot(times, [row[2] for row in rows], color=color, label=label(name))
     for axes, rival in zip(places[1:], RIVALS, strict=True):
-      pairs = [row[3][rival] for row in rows]
-      axes.plot(times, [won / games for won, games in pairs], color=color)
-      axes.fill_between(times, *zip(*(wilson(*pair) for pair in pairs), strict=True), color=color, alpha=0.2)
+      draw_wins(axes, times, [row[3][rival] for row in rows], color)
   for axes in places:
     axes.set_xlabel("seconds of one core", color=INK)
     axes.spines[["top", "right"]].set_visible(False)
   figure.legend(*places[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+  figure.savefig(path)
+
+
+def draw_wins(axes, places: list, pairs: list, color: str, name: str | None = None) -> None:
+  """Shares of (wins, games), with their intervals."""
+  axes.plot(places, [won / games for won, games in pairs], color=color, label=name)
+  axes.fill_between(places, *zip(*(wilson(*pair) for pair in pairs), strict=True), color=color, alpha=0.2)
+
+
+def draw_searches(found: dict, path: str) -> None:
+  """Shares won by a searching opponent, and by the agent, over the agent's iterations."""
+  from ps_cfr_spiel.pictures import figure_with_panels
+  from ps_cfr_spiel.pictures.style import INK, LINES
+
+  titles = "won by a searching opponent against", "won by the agent"
+  figure, places = figure_with_panels(titles, sharey=True)
+  agents = sorted(found, key=int)
+  for axes, ours in zip(places, (False, True), strict=True):
+    names = {name: [agent for agent in agents if name in found[agent]] for name in found[agents[-1]]}
+    lines = [
+      (name, there) for name, there in names.items() if name.startswith(OPPONENT) != ours and there[1:]
+    ]
+    for color, (name, there) in zip(LINES, lines, strict=False):
+      thousands = [int(agent) / 1000 for agent in there]
+      draw_wins(axes, thousands, [found[agent][name] for agent in there], color, name.split(", ")[-1])
+    axes.axhline(0.5, color=INK, linewidth=0.5)
+    axes.set_xlabel("thousands of iterations of training", color=INK)
+    axes.set_ylim(0.3, 1)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=8)
   figure.savefig(path)
 
 
@@ -236,25 +309,23 @@ def draw_behaviour(found: dict, path: str) -> None:
   cheat_behaviour(behaviour, f"The agent against itself, {SHOWN:,} games").savefig(path)
 
 
-DRAW = {"curves": draw_curves, "agent": draw_behaviour}
+DRAW = {"curves": draw_curves, "agent": draw_behaviour, "search": draw_searches}
 
 
 def main() -> None:
   options = flags(
     __doc__, part=("curves", "agent", "pruning", "exact", "keys", "search"), seconds=60.0, games=500,
     methods=[*PRUNINGS, PLAYS],
-    game=None, seeds=8, depth=5, agent=None, agents=[], temperatures=[0.0, 0.03, 0.1],
-    plot=None, redraw=False,
+    game=None, seeds=8, depth=5, agent=None, agents=[], rivals=[*RIVALS], temperatures=[0.03],
+    rollouts=ROLLOUTS, plot=None, redraw=False,
   )  # fmt: skip
   if options.part == "pruning":
     return pruning(options)
   if options.part == "exact":
     return exact(options.game or SMALL, options.seeds)
   if options.part == "keys":
-    return keys(options.game or LONGER, options.seeds)
-  if options.part == "search":
-    return search(options)
-  measure = {"curves": curves, "agent": agent}[options.part]
+    return keys(options)
+  measure = {"curves": curves, "agent": agent, "search": search}[options.part]
   picture(options, lambda: measure(options), DRAW[options.part])
 
 

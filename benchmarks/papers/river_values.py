@@ -1,12 +1,12 @@
-"""Values of hold'em's rivers: how far off a network is, and searches of a turn by it (thesis, Table 21.5).
+"""Values of hold'em's rivers or turns: how far off a network is; searches of a turn (thesis, Table 21.5).
 
   ps-cfr-spiel generate --count=3200 --ranges=betting --ratios=0.05,0.15,0.4,0.8,1.2,2,3,4.5,8
   python -m benchmarks.papers.river_values errors --folders runs/rivers [--save values.npz]
   python -m benchmarks.papers.river_values turn --values values.npz [--iterations 100 300]
 
-errors: trains networks on solved rivers. Of rivers whose boards no training river has, up to suits, it prints
-the mean error of a hand's value, of hands weighed by their range, and of a range's value, all in percent of
-the pot; and the same if betting added nothing.
+errors: trains networks on solved rivers, or turns. On boards that no training river has, up to suits, it
+prints the mean error of a hand's value, of hands weighed by their range, and of a range's value, all in
+percent of the pot; and the same if betting added nothing.
 turn: a search of the turn by the network, by values that CFR finds anew (10 iterations) and to the end of
 the game: seconds of the first search from the start, of the same again, and of one from a later decision on
 the turn and on the river; with --whole how exploitable it is to search everywhere, in percent of the pot.
@@ -14,6 +14,7 @@ the turn and on the river; with --whole how exploitable it is to search everywhe
 """
 
 import argparse
+import math
 import time
 from typing import Any
 
@@ -24,6 +25,7 @@ from benchmarks.machine import describe, flags
 from ps_cfr_spiel.evaluation import evaluate_policy
 from ps_cfr_spiel.learning import Rivers, RiverValues, train
 from ps_cfr_spiel.learning.training import held_out
+from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.search import CFRValues
 from ps_cfr_spiel.solvers import ContinualResolving
 
@@ -63,7 +65,7 @@ def off_by(values: RiverValues, rivers: Rivers, rows: np.ndarray) -> str:
 
 def shares(wrong: list[np.ndarray], ranges: list[np.ndarray], board: np.ndarray) -> str:
   """Three means of errors [n, 1326] in pots, as percents."""
-  hands = 1081 * len(board)
+  hands = math.comb(len(cards.WHOLE_DECK) - board.shape[1], cards.HAND_SIZE) * len(board)
   mean = np.mean([np.abs(x).sum() / hands for x in wrong])
   by_range = np.mean([(np.abs(x) * r).sum(1).mean() for x, r in zip(wrong, ranges, strict=True)])
   of_range = np.abs((wrong[0] * ranges[0]).sum(1)).mean()

@@ -121,7 +121,9 @@ def index(rules: Rules, key: str = OBSERVATION) -> Keys:
   """
   memory = check_option("key", key, KEYS) == MEMORY
   if rules.players != 2:
-    raise ValueError(f"players={rules.players}: keys are counted for two players only.")
+    raise ValueError(
+      f"players={rules.players}: keys are counted for two players only; with more, bots and people play."
+    )
   base, in_play = rules.suits + 1, rules.players * rules.hand_size
   rows = cheat_rules.discard_counts(rules.ranks, rules.max_discard)
   if base**rules.ranks * len(rows) > MOST_CODES:

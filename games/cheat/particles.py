@@ -2,7 +2,7 @@
 
 A player knows everything but the cards of the other hand and of the pile. A strategy over the keys of `keys`
 forgets the past, or remembers what both know (`keys.Known`), so states with the same cards are one, and there
-are few: 924 hands after the paper's deal. `simulated.HiddenStates` is the contract.
+are few: at most 875 hands after the paper's deal. `simulated.HiddenStates` is the contract.
 """
 
 from typing import Any, NamedTuple

@@ -141,6 +141,8 @@ def _in_order(situations: Any) -> Sequence[Any]:
   """Situations as a sequence, which may draw or read them on demand; ValueError for other types."""
   if isinstance(situations, Mapping | Situation):  # a single one, though it has items too
     raise ValueError(f"situations must be a sequence; put a single {type(situations).__name__} into a list.")
+  if isinstance(situations, RandomRivers) and situations.cards != cards.BOARD_SIZE:
+    raise ValueError("solve_batch solves rivers; turns and flops go to learning.teach_streets.")
   is_sequence = isinstance(situations, Sequence) and not isinstance(situations, str)
   return situations if is_sequence else check_list("situations", situations)
 

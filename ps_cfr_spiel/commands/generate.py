@@ -1,8 +1,9 @@
-"""The command `ps-cfr-spiel generate`: random rivers with their values, as data to learn from."""
+"""The command `ps-cfr-spiel generate`: random rivers, turns or flops with their values, to learn from."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from absl import flags
@@ -11,17 +12,23 @@ import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import DTYPE, JSON, QUIET, RULE, join_others, progress_of, say, shared
 from ps_cfr_spiel.commands.situations import SHARING, solve
-from ps_cfr_spiel.commands.user_input import make_folder
-from ps_cfr_spiel.poker import KINDS, RandomRivers, Situation
+from ps_cfr_spiel.commands.user_input import given, make_folder
+from ps_cfr_spiel.poker import KINDS, RandomRivers, Situation, cards
+from ps_cfr_spiel.reports import Stopwatch
 
 SEARCHES = "searches"
 EACH = 20  # rivers of a turn that is searched
 METHOD = ("iterations", "target", "rule", "dtype")  # flags of `solve_batch`
+STREETS = {name: count for count, name in cards.STREETS.items()}
+RIVERS_ONLY = ("target", "rule", "dtype", "chunk", "cores", "coordinator", "processes", "process")
 
 
 # fmt: off
 FLAGS = (
-  Flag("count", 1000, "Rivers to draw and solve.", least=1),
+  Flag("count", 1000, "Situations to draw and solve.", least=1),
+  Flag("street", "river",
+    "Situations are rivers, solved to the end; or turns or flops, searched as far as the next card, with "
+    "--values beyond.", choices=tuple(STREETS)),
   Flag("seed", 0, "Seed of the random numbers.", least=0),
   Flag("pot", 1000, "Chips in the pot.", least=2, value="CHIPS"),
   Flag("ratios", ["1", "3", "10"],
@@ -32,14 +39,15 @@ FLAGS = (
     "river leave them; or searches, those at which searches of turns end, before the last card; --pot and "
     "--ratios are then the turn's.", choices=(*KINDS, SEARCHES)),
   Flag("values", None,
-    "With --ranges=searches: the value function of those searches, a file of learn --rivers.", value="FILE"),
+    "With --ranges=searches or turns and flops: the value function of those searches, a file of learn "
+    "--rivers that learned the next street.", value="FILE"),
   Flag("iterations", 500, "Iterations of each river, at most.", least=1),
   Flag("target", None, "Exploitability at which a river is done: in percent of the pot (0.1%) or in chips.",
     value="AMOUNT"),
   Flag("rule", "nrm+", "Regret rule; cfr is rm, cfr+ is rm+.", choices=RULE.choices),
   DTYPE,
   Flag("output", None,
-    "Folder for the data (default: runs/rivers). The same call skips the work that is there.",
+    "Folder for the data (default: runs/rivers, turns or flops). The same call skips the work that is there.",
     value="FOLDER"),
   QUIET,
   *SHARING,
@@ -56,8 +64,15 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     ratios = tuple(map(float, values.ratios))
   except ValueError:
     raise ValueError(f"--ratios={','.join(values.ratios)}: expected numbers with commas between.") from None
-  if (values.ranges == SEARCHES) != (values["values"].value is not None):
-    raise ValueError("--ranges=searches and --values belong together.")
+  early = values.street != "river"
+  if early and values.ranges == SEARCHES:
+    raise ValueError("--ranges=searches is for rivers; leave out --street.")
+  if (early or values.ranges == SEARCHES) != (values["values"].value is not None):
+    raise ValueError(
+      "--ranges=searches and --values belong together; so do --street=turn or flop and --values."
+    )
+  if early:
+    return _early(values, ratios)
   if values.ranges == SEARCHES and values.processes is not None:
     raise ValueError("--ranges=searches searches in one process; leave out --processes.")
   if values.ranges == SEARCHES:
@@ -89,14 +104,45 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   say(values, facts, lines)
 
 
-def _met(values: flags.FlagValues, ratios: tuple[float, ...]) -> list[Situation]:
-  """The rivers that searches of turns ask about."""
+def _early(values: flags.FlagValues, ratios: tuple[float, ...]) -> None:
+  """Solves turns or flops."""
+  from ps_cfr_spiel import learning  # needs the extra
+
+  if wrong := given(values, RIVERS_ONLY):
+    raise ValueError(f"--street={values.street}: leave out {' '.join(wrong)}, which are for rivers.")
+  size, drawn = STREETS[values.street], (values.count, values.seed, values.pot, ratios, values.bets)
+  folder = make_folder(values.output or f"runs/{values.street}s")
+  situations = RandomRivers(*drawn, values.ranges, size)
+  with Stopwatch() as stopwatch:
+    known = _values_of(values, size + 1)
+    learning.teach_streets(situations, known, values.iterations, folder, progress_of(values))
+  facts = {f"{values.street}s": values.count, "folder": str(folder), "seconds": stopwatch.seconds}
+  lines = {
+    f"{values.street}s": f"{values.count:,}, seed {values.seed}",
+    "time": f"{stopwatch.seconds:.1f} s, compilation included",
+    "data": f"{folder}, files that NumPy reads",
+  }
+  say(values, facts, lines)
+
+
+def _values_of(values: flags.FlagValues, size: int) -> Any:
+  """The values of --values; ValueError unless they are of boards of this size."""
   from ps_cfr_spiel import learning  # needs the extra
 
   file = str(values["values"].value)
   known = learning.load_values(file)
-  if not isinstance(known, learning.RiverValues):
-    raise ValueError(f"--values={file}: expected values of rivers, as learn --rivers makes them.")
+  if not isinstance(known, learning.RiverValues) or known.cards != size:
+    raise ValueError(
+      f"--values={file}: expected values of {cards.STREETS[size]}s, as learn --rivers makes them."
+    )
+  return known
+
+
+def _met(values: flags.FlagValues, ratios: tuple[float, ...]) -> list[Situation]:
+  """The rivers that searches of turns ask about."""
+  from ps_cfr_spiel import learning  # needs the extra
+
+  known = _values_of(values, cards.BOARD_SIZE)
   turns, drawn = -(-values.count // EACH), (values.seed, values.pot, ratios, values.bets)
   found = learning.rivers_met(known, turns, *drawn, EACH, progress=progress_of(values))
   return found[: values.count]
@@ -105,12 +151,13 @@ def _met(values: flags.FlagValues, ratios: tuple[float, ...]) -> list[Situation]
 COMMAND = Command(
   name="generate",
   arguments="",
-  summary="Solve random rivers, as data to learn from",
+  summary="Solve random rivers, turns or flops, as data to learn from",
   text="Draws boards, stacks and ranges, solves each river, and writes features, ranges and counterfactual "
   "values to files that NumPy alone reads (docs/batches.md says what is in them). An interrupted call "
   "goes on where it was when it is given again, on any number of cores and processes.",
   examples=(
     "generate --count=10000 --output=data",
+    "generate --street=turn --iterations=60 --values=runs/rivers-values/values.npz --output=turns",
     "generate --count=10000 --output=data --coordinator=localhost:4321 --processes=2 --process=0",
   ),
   own=FLAGS,

@@ -10,12 +10,14 @@ from absl import flags
 from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag
 from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, QUIET, SPOT, progress_of, say
 from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, given, load_game, make_folder, pictures_if
+from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.reports import Stopwatch
 
 FILE, LOSSES = "values.npz", "losses.png"
 NOT_OF_RIVERS = ("draws", "turns", "chains", "teacher", "teacher_iterations", "limit")
 RIVERS_BATCH = 128  # rivers in one step of training; each has a thousand hands
 TURN = "holdem_subgame(board=9s7c5s4h)"  # a game in which a network of rivers serves
+FLOPS = "generate --street=flop --values={file}"  # and one of turns
 
 Taught = tuple[Callable[[], Any], Path]  # what learns, and the folder that it may go on in
 
@@ -27,8 +29,9 @@ FLAGS = (
   Flag("chains", 100,
     "In each turn: searches that go through the game; each gives several situations.", least=1),
   Flag("rivers", None,
-    "Folders of generate: learns values of hold'em's rivers from them, for searches of turns, without a "
-    "GAME; the flags of draws, turns, chains and teachers do not apply then.", kind=list, value="FOLDER,..."),
+    "Folders of generate: learns values of hold'em's rivers from them, for searches of turns (of turns for "
+    "flops, or of flops, if generate solved those), without a GAME; the flags of draws, turns, chains and "
+    "teachers do not apply then.", kind=list, value="FOLDER,..."),
   Flag("teacher", "solve",
     "Solver of the situations: solve goes to the end of the game, search looks one decision ahead and takes "
     "the network's own values beyond (with --turns, some eight of them).", choices=("solve", "search")),
@@ -68,14 +71,20 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     pictures.training_losses(learned.losses, card["game"]).savefig(folder / LOSSES)
   facts = {**card, "seconds": seconds, "saved": str(folder / FILE)}
   game, ahead = (TURN, "round") if values.rivers else (card["game"], "1")
-  what = "rivers" if values.rivers else f"situations in {len(learned.public_states):,} public states"
+  if values.rivers:
+    what = f"{cards.STREETS[learned.cards]}s"
+  else:
+    what = f"situations in {len(learned.public_states):,} public states"
+  use = f"resolve '{game}' --lookahead={ahead} --values={{file}}"
+  if values.rivers and learned.cards < cards.BOARD_SIZE:
+    use = FLOPS
   lines = {
     "game": card["game"],
     "learned from": f"{card['learned_from']:,} {what}",
     "validation": f"loss {card['loss']:.4g}, mean error {100 * card['error']:.3g}% of the mean value",
     "time": f"{seconds:.1f} s",
     "saved": ", ".join([FILE, *([LOSSES] if pictures is not None else [])]) + f" in {folder}",
-    "search with it": f"ps-cfr-spiel resolve '{game}' --lookahead={ahead} --values={folder / FILE}",
+    "search with it": "ps-cfr-spiel " + use.format(file=folder / FILE),
   }
   if not card["finished"]:
     lines["not finished"] = "the same call goes on; this is the best so far"

@@ -21,6 +21,7 @@ from ps_cfr_spiel.commands.user_input import given, load_game, refuse, writable
 from ps_cfr_spiel.reports import progress_bar
 
 ACPC, SLUMBOT = "acpc", "slumbot"
+LBR = "lbr"
 DEFAULT_GAME = "holdem(bets=fullgame)"
 POKER = "holdem"
 
@@ -70,9 +71,11 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if file and game.get_type().short_name != POKER:
     raise ValueError(f"--phh is for {POKER}, not for {game}.")
   first, second = players
-  if isinstance(first, Remote) and first.serves:
+  if words[0].split(":")[0] == LBR:
+    lines, facts, hands = *_response(values, game, words), []
+  elif isinstance(first, Remote) and first.serves:
     raise ValueError(f"{words[0]} deals itself; name it second.")
-  if isinstance(second, Remote) and second.serves:
+  elif isinstance(second, Remote) and second.serves:
     lines, facts, hands = _elsewhere(values, game, words, second)
   else:
     lines, facts, hands = _here(values, game, words, players)
@@ -102,7 +105,7 @@ def _game(values: flags.FlagValues, players: Sequence[str | Remote]) -> pyspiel.
     return ps.histories.sequential(load_game([values.game]))
   if not any(isinstance(player, Remote) for player in players):
     for player in players:
-      if player not in (*ps.evaluation.BOTS, SEARCH):
+      if player not in (*ps.evaluation.BOTS, SEARCH) and str(player).split(":")[0] != LBR:
         return saved_player(str(player).removeprefix(AGENT), values.limit).game
   return load_game([DEFAULT_GAME])
 
@@ -114,7 +117,10 @@ def _player(values: flags.FlagValues, game: pyspiel.Game, who: str, seed: int) -
     known = {"random": openspiel_policy.UniformRandomPolicy(game)}
     known |= {habit: ps.evaluation.Habit(habit) for habit in ps.evaluation.HABITS}
     return make_opponent(game, who, rng, values.limit), known.get(who)
-  if values.move_seconds > 0 or who.startswith(AGENT):
+  if who.startswith(AGENT):
+    make = make_opponent(game, who, rng, values.limit)
+    return make, make(0).policy
+  if values.move_seconds > 0:
     return make_opponent(game, who, rng, values.limit, values.move_seconds), None
   policy = policy_for(game, who, values.limit)
   return lambda seat: ps.evaluation.matches.PolicyBot(seat, rng, policy), policy
@@ -150,7 +156,26 @@ def _here(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], pl
 def _usual_method(game: pyspiel.Game, policy: Any) -> str:
   if game.get_type().short_name != POKER:
     return "chips"
-  return "mivat" if policy is None else "aivat"
+  again = policy is None or isinstance(policy, ps.solvers.HoldemPolicy)  # whose searches would be repeated
+  return "mivat" if again else "aivat"
+
+
+def _response(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str]) -> Any:
+  """The gain of a local best response to B."""
+  refuse(values, ("method", "mirrored", "phh"), f"is not for {words[0]}, which is credited with its mean win")
+  there = remote(words[1]) or words[1].split(":")[0] == LBR
+  policy = None if there else _player(values, game, words[1], values.seed)[1]
+  if policy is None or game.get_type().short_name != POKER:
+    raise ValueError(
+      f"{words[0]} responds in {POKER} to a player whose probabilities are known, not {words[1]}."
+    )
+  actions = words[0].removeprefix(LBR).removeprefix(":") or "fcpa"
+  progress = progress_of(values)
+  found = ps.evaluation.sampled_response(game, policy, values.hands, values.seed, progress, actions)
+  unit = 1000 / game.betting.start[0]  # pyright: ignore
+  mean, error = unit * found.mean, unit * found.error
+  facts = {"hands": values.hands, "mbb": mean, "mbb_standard_error": error}
+  return {words[0]: f"{mean:,.0f} ± {1.96 * error:,.0f} mbb a hand (95% interval)"}, facts
 
 
 def _elsewhere(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], server: Remote) -> Any:
@@ -206,11 +231,14 @@ COMMAND = Command(
   "the file of a policy, or agent:FILE, which in holdem searches from the turn on, with a blueprint from the "
   "file. acpc:PORT is a program that comes to a port of this machine by the ACPC's protocol, for which we "
   "deal. B may also deal itself: acpc:HOST:PORT, a server of that protocol, or slumbot (slumbot:URL for "
-  "another server with its interface). Ctrl-C ends a match early, with the result so far.",
+  "another server with its interface). In holdem A may be lbr or lbr:ACTIONS, a local best response "
+  "to B: bets with / between streets (default: fcpa), fc for folds and calls, c for calls. Ctrl-C ends a "
+  "match early, with the result so far.",
   examples=(
     "match always_call random --hands=200",
     "match always_call all_in --hands=100 --phh=match.phhs",
     "match runs/kuhn_poker/run.npz random --method=aivat",
+    "match lbr:fc agent:runs/holdem/run.npz --hands=200",
     "match agent:runs/holdem/run.npz runs/holdem/run.npz --hands=200",
     "match acpc:18791 acpc:18792 --hands=3000",
     "match runs/holdem/run.npz acpc:localhost:18791",

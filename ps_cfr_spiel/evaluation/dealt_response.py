@@ -3,20 +3,23 @@
 Lisý and Bowling 2017; `local_best_response` is the exact form. At each decision the searcher knows the range
 of the opponent, by the policy and Bayes' rule. The worth of a call is the mean win if both check and call
 from then on. A bet wins the pot if the opponent folds; else both check and call after it. The best action is
-played. At the end of a hand the searcher is credited with its mean win over the opponent's range and the
-cards to come, which has the same expectation as the win itself and a smaller variance.
+played. In place of the win of a hand the searcher is credited with this mean win at the start and with the
+change of it by each decision, the opponent's in expectation over the range. That has the expectation of the
+win, and a smaller variance (AIVAT, Burch et al. 2018).
 """
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyspiel
+from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_count, check_integer
-from ps_cfr_spiel.hierarchical import DealtGame
-from ps_cfr_spiel.poker import betting, card_sets, set_numbers
+from ps_cfr_spiel.hierarchical import DEAD, DealtGame, hand_strengths
+from ps_cfr_spiel.poker import Deck, betting, card_sets, cards, set_numbers
+from ps_cfr_spiel.policy import for_hands
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import CHANCE
 
@@ -25,6 +28,7 @@ MOST_BOARDS, SOME_BOARDS = 1_500, 300
 
 # From a line and a board to [A, H], as `HierarchicalPolicy.for_hands`.
 Answers = Callable[[int, tuple[int, ...]], np.ndarray]
+Place = Any  # in the betting: a line, or a state of `holdem`
 
 
 class SampledResponse(NamedTuple):
@@ -37,123 +41,287 @@ class SampledResponse(NamedTuple):
 
 def sampled_response(
   game: pyspiel.Game,
-  answers: Answers,
+  answers: Any,
   hands: int,
   seed: int = 0,
   progress: bool | None = None,
+  actions: str = "fcpa",
 ) -> SampledResponse:
   """Plays hands of a local best response against a policy, seat after seat.
 
-  The game is `universal_poker` for two with public cards, or `leduc_poker`; `answers` is the policy, such as
-  `HierarchicalPolicy.for_hands`; there are at least 2 `hands`. ValueError for a wrong argument or game.
+  The game is `universal_poker` for two with public cards, `holdem` with few bets, or `leduc_poker`, and
+  `answers` the policy, such as `HierarchicalPolicy.for_hands`. Or `answers` is an OpenSpiel policy of
+  `holdem` with any bets and a whole deck. Then `actions` are those of the searcher: bets as in `holdem`, with
+  "/" between streets; "fc" for folds and calls alone, "c" for calls alone, "56bets" for 0.1 to 5.5 pots and
+  all-in. There are at least 2 `hands`. ValueError for a wrong argument or game.
   """
-  table, generator = _Table(DealtGame.of(game)), np.random.default_rng(check_integer("seed", seed, 0))
+  by_policy = isinstance(answers, openspiel_policy.Policy)
+  table: _Table = _Holdem(game, answers, actions) if by_policy else _Lines(DealtGame.of(game), answers)
+  generator = np.random.default_rng(check_integer("seed", seed, 0))
   bar = progress_bar(progress, iterable=range(check_count("hands", hands, 2)), unit="hand", desc="Responding")
-  wins = np.array([table.play(number % 2, answers, generator) for number in bar])
+  wins = np.array([_play(table, number % 2, generator) for number in bar])
   return SampledResponse(float(wins.mean()), float(wins.std(ddof=1) / len(wins) ** 0.5), wins)
 
 
-class _Table:
-  """The game as a searcher needs it."""
+class _Table(Protocol):
+  """A game and the opponent's policy, as a searcher needs them."""
 
-  def __init__(self, game: DealtGame):
-    self.game, form = game, game.form
-    self.children: list[list[int]] = [[] for _ in form.parent]
-    for line, parent in enumerate(form.parent.tolist()):
+  hands: np.ndarray  #: int[H, n], all hands
+  deck: int  #: the number of cards
+  public: int  #: that of public cards at the end
+
+  def start(self, dealt: np.ndarray) -> Place:
+    """Where betting begins, from the cards of player 0, of player 1 and of the board."""
+    ...
+
+  def actor(self, place: Place) -> int:
+    """The player to move; negative for none."""
+    ...
+
+  def shown(self, place: Place) -> int:
+    """The number of public cards that have come."""
+    ...
+
+  def moves(self, place: Place) -> list[tuple[int, Place]]:
+    """The actions that the searcher may take, and the places after them."""
+    ...
+
+  def after(self, place: Place, action: int) -> Place:
+    """The place after an action of the opponent, -1 where cards come."""
+    ...
+
+  def answers(self, place: Place, board: tuple[int, ...]) -> Mapping[int, np.ndarray]:
+    """The opponent's policy: for each action float64[H]."""
+    ...
+
+  def folded(self, place: Place) -> float | None:
+    """The win of player 0 after a fold; None elsewhere."""
+    ...
+
+  def down(self, place: Place) -> float:
+    """The winner's gain if both check and call from here on."""
+    ...
+
+  def closed(self, place: Place) -> bool:
+    """Whether no player acts any more."""
+    ...
+
+  def strengths(self, boards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """As `DealtGame.strengths`."""
+    ...
+
+
+class _Lines:
+  """A game of dealt cards; see `_Table`."""
+
+  def __init__(self, game: DealtGame, answers: Answers):
+    self.game, self.form, self._answers = game, game.form, answers
+    self.hands, self.deck, self.public = game.hands, game.form.deck.size, sum(game.form.public)
+    self.strengths = game.strengths
+    self._children: list[dict[int, int]] = [{} for _ in self.form.parent]
+    for line, parent in enumerate(self.form.parent.tolist()):
       if parent >= 0:
-        self.children[parent].append(line)
-    self.down = form.stake.copy()  # what the winner gains if both check and call from a line on
-    self.closed = form.player < 0  # no player acts any more
-    for line in reversed(range(len(form.parent))):
-      if self.children[line]:
-        after = self._by(line, betting.CALL) if form.player[line] >= 0 else self.children[line][0]
-        self.down[line] = self.down[after]
-        self.closed[line] &= self.closed[after]
+        self._children[parent][int(self.form.action[line])] = line
+    self._down = self.form.stake.copy()
+    self._closed = self.form.player < 0
+    for line in reversed(range(len(self.form.parent))):
+      if after := self._children[line]:
+        self._down[line] = self._down[after[betting.CALL if self.form.player[line] >= 0 else -1]]
+        self._closed[line] &= self._closed[list(after.values())].all()
 
-  def _by(self, line: int, action: int) -> int:
-    """The line after an action, -1 if it is illegal."""
-    return next((child for child in self.children[line] if self.game.form.action[child] == action), -1)
+  def start(self, dealt: np.ndarray) -> Place:
+    del dealt
+    return 0
 
-  def play(self, seat: int, answers: Answers, generator: np.random.Generator) -> float:
-    """The mean win of the searcher in one hand."""
-    game, form = self.game, self.game.form
-    cards = generator.permutation(form.deck.size)[: 2 * form.hole + sum(form.public)].astype(int)
-    own, theirs = (int(set_numbers(cards[k * form.hole : (k + 1) * form.hole])) for k in (0, 1))
-    whole, shown, line = cards[2 * form.hole :], 0, 0
-    reach = self._apart(game.hands[own])
-    chances: Chances | None = None
-    while True:
-      board = tuple(whole[:shown].tolist())
-      if not self.children[line] and form.stake[line] == 0:  # a fold
-        return float(form.constant[line]) * (1 - 2 * seat)
-      if self.closed[line] or form.player[line] == seat:
-        chances = chances or _chances(self.game, own, board, generator)
-      if self.closed[line]:
-        assert chances is not None
-        return float(self.down[line]) * chances.lead(reach)
-      if form.player[line] == CHANCE:
-        line, shown, chances = self.children[line][0], shown + form.public[form.round[line] + 1], None
-        reach = reach * self._apart(whole[:shown])
-      elif form.player[line] == seat:
-        assert chances is not None
-        line = self._best(line, seat, board, reach, chances, answers)
-      else:
-        policy = answers(line, board)
-        move = int(generator.choice(len(policy), p=policy[:, theirs] / policy[:, theirs].sum()))
-        reach, line = reach * policy[move], self.children[line][move]
+  def actor(self, place: Place) -> int:
+    return int(self.form.player[place])
 
-  def _apart(self, cards: np.ndarray) -> np.ndarray:
-    """float64[H]: 1 for hands without these cards."""
-    return (~np.isin(self.game.hands, cards).any(1)).astype(float)
+  def shown(self, place: Place) -> int:
+    return sum(self.form.public[: self.form.round[place] + 1])
 
-  def _best(
-    self,
-    line: int,
-    seat: int,
-    board: tuple[int, ...],
-    reach: np.ndarray,
-    chances: "Chances",
-    answers: Answers,
-  ) -> int:
-    form, found = self.game.form, {}
-    for after in self.children[line]:
-      if form.action[after] == betting.FOLD and not self.children[after]:
-        found[after] = form.constant[after] * (1 - 2 * seat)
-      elif form.action[after] == betting.CALL or form.player[after] != 1 - seat:
-        found[after] = self.down[after] * chances.lead(reach)
-      else:
-        fold = self._by(after, betting.FOLD)
-        left, won = reach, 0.0
-        if fold >= 0:
-          left = reach * (1 - answers(after, board)[self.children[after].index(fold)])
-          won = form.constant[fold] * (1 - 2 * seat)
-        share = left.sum() / reach.sum()
-        called = share * self.down[after] * chances.lead(left) if share > 0 else 0.0
-        found[after] = (1 - share) * won + called
-    return max(found, key=lambda after: found[after])
+  def moves(self, place: Place) -> list[tuple[int, Place]]:
+    return list(self._children[place].items())
+
+  def after(self, place: Place, action: int) -> Place:
+    return self._children[place][action]
+
+  def answers(self, place: Place, board: tuple[int, ...]) -> Mapping[int, np.ndarray]:
+    return dict(zip(self._children[place], self._answers(place, board), strict=True))
+
+  def folded(self, place: Place) -> float | None:
+    ends = not self._children[place] and self.form.stake[place] == 0
+    return float(self.form.constant[place]) if ends else None
+
+  def down(self, place: Place) -> float:
+    return float(self._down[place])
+
+  def closed(self, place: Place) -> bool:
+    return bool(self._closed[place])
 
 
-class Chances(NamedTuple):
-  """The outcome of the searcher's hand over the cards that may come."""
+class _Holdem:
+  """The whole of hold'em, whose places are its states; see `_Table`."""
 
-  ahead: np.ndarray  #: [H], how often it wins against each hand, less how often it loses
-  times: np.ndarray  #: [H], how often the other hand can be there
+  hands, deck, public = cards.ALL_HANDS, len(cards.WHOLE_DECK), cards.BOARD_SIZE
 
-  def lead(self, reach: np.ndarray) -> float:
-    """The probability to win, less that to lose, against a range."""
-    return float(self.ahead @ reach / (self.times @ reach))
+  def __init__(self, game: Any, policy: Any, actions: str):
+    if game.get_type().short_name != "holdem" or game.get_parameters()["deck"] != "13x4":
+      raise ValueError(f"The local best response plays holdem with a whole deck, got {game}.")
+    streets = [text.strip() for text in actions.split("/")]
+    texts = ["x" if text in ("c", "fc") else ALL_SIZES if text == "56bets" else text for text in streets]
+    bets = betting.parse_bets("/".join(texts), len(cards.BOARD_SIZES))
+    self._folds = [text != "c" for text in streets]
+    self._game, self._policy, self._sizes = game, policy, game.betting._replace(bets=bets)
+
+  def start(self, dealt: np.ndarray) -> Place:
+    self._board = dealt[2 * cards.HAND_SIZE :].tolist()
+    state = self._game.new_initial_state()
+    for card in dealt[: 2 * cards.HAND_SIZE].tolist():
+      state.apply_action(card)
+    return state
+
+  def actor(self, place: Place) -> int:
+    return place.current_player()
+
+  def shown(self, place: Place) -> int:
+    return len(place.runout)
+
+  def moves(self, place: Place) -> list[tuple[int, Place]]:
+    rules, here, found = self._game.betting, place.public_state, dict[int, None]()
+    for action, chips in self._sizes.moves(here).items():
+      if action > betting.CALL:
+        found[rules.nearest_bet(here, chips)] = None
+      elif action == betting.CALL or self._folds[min(here.street, len(self._folds) - 1)]:
+        found[action] = None
+    return [(action, place.child(action)) for action in found]
+
+  def after(self, place: Place, action: int) -> Place:
+    if place.current_player() >= 0:
+      return place.child(action)
+    state = place.clone()
+    while state.is_chance_node():
+      state.apply_action(self._board[len(state.runout)])
+      if len(state.runout) in cards.BOARD_SIZES:
+        break
+    return state
+
+  def answers(self, place: Place, board: tuple[int, ...]) -> Mapping[int, np.ndarray]:
+    del board
+    return for_hands(self._policy, place)
+
+  def folded(self, place: Place) -> float | None:
+    end = place.public_state
+    return end.constant if place.is_terminal() and not end.stake else None
+
+  def down(self, place: Place) -> float:
+    return float(max(place.public_state.spent))
+
+  def closed(self, place: Place) -> bool:
+    return place.current_player() < 0 and (
+      place.is_terminal() or self.down(place) == self._game.betting.stack
+    )
+
+  def strengths(self, boards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    found = hand_strengths(Deck(len(cards.RANKS), len(cards.SUITS)), cards.HAND_SIZE, boards)
+    return found, found != DEAD
 
 
-def _chances(game: DealtGame, own: int, board: tuple[int, ...], generator: np.random.Generator) -> Chances:
-  """Those of a hand over all cards that may come, or over some that are drawn."""
-  form = game.form
-  rest = np.setdiff1d(np.arange(form.deck.size), [*board, *game.hands[own]])
-  left = sum(form.public) - len(board)
-  if math.comb(len(rest), left) <= MOST_BOARDS:
-    more = rest[card_sets(len(rest), left)] if left else rest[:0][None]
+ALL_SIZES = " ".join(f"{k / 10}" for k in range(1, 56)) + " a"
+
+
+def _play(table: _Table, seat: int, generator: np.random.Generator) -> float:
+  """The credit of the searcher in one hand; see the module."""
+  hole = table.hands.shape[1]
+  dealt = generator.permutation(table.deck)[: 2 * hole + table.public].astype(int)
+  own, theirs = (int(set_numbers(dealt[k * hole : (k + 1) * hole])) for k in (0, 1))
+  if seat:
+    place = table.start(np.concatenate([dealt[hole : 2 * hole], dealt[:hole], dealt[2 * hole :]]))
   else:
-    more = np.array([generator.permutation(rest)[:left] for _ in range(SOME_BOARDS)])
-  whole = np.concatenate([np.broadcast_to(np.array(board, int), (len(more), len(board))), more], 1)
-  strength, alive = game.strengths(whole)
-  mine = strength[:, own, None]
-  return Chances((np.sign(mine - strength) * alive).sum(0), alive.sum(0).astype(float))
+    place = table.start(dealt)
+  whole, reach = dealt[2 * hole :], _apart(table, table.hands[own])
+  search = _Search(table, seat, own, generator)
+  search.look(())
+  total = search.worth(place, reach)
+  while True:
+    if table.closed(place):
+      return total
+    board = tuple(whole[: table.shown(place)].tolist())
+    if table.actor(place) == CHANCE:
+      place = table.after(place, -1)
+      came = whole[: table.shown(place)]
+      reach = reach * _apart(table, came)
+      search.look(tuple(came.tolist()))
+    elif table.actor(place) == seat:
+      total -= search.worth(place, reach)
+      place = search.best(place, board, reach)
+      total += search.worth(place, reach)
+    else:
+      total -= search.worth(place, reach)
+      policy = table.answers(place, board)
+      for action, odds in policy.items():
+        if share := float(reach @ odds / reach.sum()):
+          total += share * search.worth(table.after(place, action), reach * odds)
+      chances = np.array([odds[theirs] for odds in policy.values()])
+      action = int(generator.choice(list(policy), p=chances / chances.sum()))
+      place, reach = table.after(place, action), reach * policy[action]
+
+
+def _apart(table: _Table, held: np.ndarray) -> np.ndarray:
+  """float64[H]: 1 for hands without these cards."""
+  return (~np.isin(table.hands, held).any(1)).astype(float)
+
+
+class _Search:
+  """The searcher's view of one hand."""
+
+  def __init__(self, table: _Table, seat: int, own: int, generator: np.random.Generator):
+    self._table, self._seat, self._own, self._generator = table, seat, own, generator
+
+  def look(self, board: tuple[int, ...]) -> None:
+    """New public cards: float64[H], how often the own hand wins against each, less how often it loses.
+
+    The lead by which hands are credited does not know the draws by which they are played, or the best of
+    several actions would seem better than it is.
+    """
+    self._lead, drawn = self._leads(board)
+    self._credit = self._leads(board)[0] if drawn else self._lead
+
+  def worth(self, place: Place, reach: np.ndarray) -> float:
+    """The mean win of the searcher if both check and call from a place on, by the lead for credits."""
+    return self._worth(place, reach, self._credit)
+
+  def best(self, place: Place, board: tuple[int, ...], reach: np.ndarray) -> Place:
+    """The place after the best action."""
+    table, found = self._table, list[tuple[float, Place]]()
+    for action, after in table.moves(place):
+      passive = action == betting.CALL or table.actor(after) != 1 - self._seat
+      answers = {} if passive or table.folded(after) is not None else table.answers(after, board)
+      kept, worth = reach, 0.0
+      if betting.FOLD in answers and table.folded(end := table.after(after, betting.FOLD)) is not None:
+        kept = reach * (1 - answers[betting.FOLD])
+        worth = (1 - kept.sum() / reach.sum()) * self._worth(end, reach, self._lead)
+      if share := kept.sum() / reach.sum():
+        worth += share * self._worth(after, kept, self._lead)
+      found.append((worth, after))
+    return max(found, key=lambda one: one[0])[1]
+
+  def _worth(self, place: Place, reach: np.ndarray, lead: np.ndarray) -> float:
+    folded = self._table.folded(place)
+    if folded is not None:
+      return folded * (1 - 2 * self._seat)
+    return self._table.down(place) * float(lead @ reach / reach.sum())
+
+  def _leads(self, board: tuple[int, ...]) -> tuple[np.ndarray, bool]:
+    """The lead over all cards that may come, or over some that are drawn, and whether they are."""
+    table = self._table
+    rest = np.setdiff1d(np.arange(table.deck), [*board, *table.hands[self._own]])
+    left = table.public - len(board)
+    drawn = math.comb(len(rest), left) > MOST_BOARDS
+    if drawn:
+      more = np.array([self._generator.permutation(rest)[:left] for _ in range(SOME_BOARDS)])
+    else:
+      more = rest[card_sets(len(rest), left)] if left else rest[:0][None]
+    whole = np.concatenate([np.broadcast_to(np.array(board, int), (len(more), len(board))), more], 1)
+    strength, alive = table.strengths(whole)
+    ahead = (np.sign(strength[:, self._own, None] - strength) * alive).sum(0)
+    return ahead / np.maximum(alive.sum(0), 1), drawn

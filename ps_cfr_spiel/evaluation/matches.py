@@ -14,7 +14,7 @@ from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.evaluation import table
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, evaluate_match
 from ps_cfr_spiel.games import cheat
-from ps_cfr_spiel.poker import betting
+from ps_cfr_spiel.poker import betting, cards
 from ps_cfr_spiel.policy import bet_sizes
 from ps_cfr_spiel.reports import progress_bar
 
@@ -53,6 +53,10 @@ class Habit(openspiel_policy.Policy):
       return {legal[-1]: 1.0}
     sizes = bet_sizes(state)  # its half pot has the largest number
     return {max(sizes, key=sizes.__getitem__): 1.0}
+
+  def for_hands_at(self, state: pyspiel.State) -> dict[int, np.ndarray]:
+    """See `policy.for_hands`: it does not look at its hand."""
+    return {action: np.full(len(cards.ALL_HANDS), chance) for action, chance in self(state).items()}
 
 
 def player(who: str | openspiel_policy.Policy, seed: int = 0) -> Player:

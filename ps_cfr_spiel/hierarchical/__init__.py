@@ -30,7 +30,7 @@ from ps_cfr_spiel.hierarchical.mesh import (
   run_needs,
   tables_here,
 )
-from ps_cfr_spiel.hierarchical.native import why_unavailable
+from ps_cfr_spiel.hierarchical.native import DEAD, hand_strengths, why_unavailable
 from ps_cfr_spiel.hierarchical.nearest import NearestAbstraction
 from ps_cfr_spiel.hierarchical.shards import forget_shards, read_shards, write_shards, write_tables
 from ps_cfr_spiel.hierarchical.sizes import Sizes, measure

@@ -11,7 +11,7 @@ import pyspiel
 
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.hierarchical.memory import SCORED, card_needs
-from ps_cfr_spiel.hierarchical.native import BINS, equities, histograms, strengths, why_unavailable
+from ps_cfr_spiel.hierarchical.native import BINS, DEAD, equities, hand_strengths, histograms, why_unavailable
 from ps_cfr_spiel.poker import (
   DealtForm,
   Runouts,
@@ -100,12 +100,8 @@ class DealtGame:
 
   def strengths(self, boards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """int32[K, H], the strengths of all hands with all public cards int[K, m]; bool[K, H], living hands."""
-    member = np.zeros((len(boards), self.form.deck.size), np.float32)
-    np.put_along_axis(member, np.asarray(boards, int), 1, 1)
-    alive = member @ self.members.T == 0
-    if why_unavailable():
-      return self.form.strengths(boards), alive
-    return strengths(self.form.deck, self.form.hole, boards), alive
+    found = hand_strengths(self.form.deck, self.form.hole, boards)
+    return found, found != DEAD
 
   def boards_left(self, number: int) -> int:
     """The number of sets of public cards that may come before a round, given both hands and earlier cards."""
@@ -147,10 +143,15 @@ class DealtGame:
 
   def place(self, state: Any) -> tuple[int, list[tuple[Any, int]]]:
     """The line of a state's player to move, and the cards as in `seen`."""
-    form, player = self.form, state.current_player()
+    hole, player = self.form.hole, state.current_player()
     cards = [move.action for move in state.full_history() if move.player < 0]
-    hand = cards[player * form.hole : (player + 1) * form.hole]
-    return self._line(state), self.seen(hand, cards[2 * form.hole :])
+    line, board = self.public_place(state)
+    return line, self.seen(cards[player * hole : (player + 1) * hole], board)
+
+  def public_place(self, state: Any) -> tuple[int, list[int]]:
+    """The line of a state's player to move, and the public cards in the order in which they came."""
+    cards = [move.action for move in state.full_history() if move.player < 0]
+    return self._line(state), cards[2 * self.form.hole :]
 
   def seen(self, hand: Sequence[int], board: Sequence[int]) -> list[tuple[Any, int]]:
     """For each round so far the class of runouts and the number of the hand there, suits renamed.

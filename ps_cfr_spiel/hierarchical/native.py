@@ -16,7 +16,7 @@ import numpy as np
 
 from ps_cfr_spiel.device import cores
 from ps_cfr_spiel.native import Library, call
-from ps_cfr_spiel.poker import Deck
+from ps_cfr_spiel.poker import Deck, card_sets, strengths
 
 LIBRARY = Library(Path(__file__).with_name("_clusters.abi3.so"), ("Clusters",))
 why_unavailable = LIBRARY.why_unavailable
@@ -83,9 +83,16 @@ def sample_clusters(
   return regrets, excess, values
 
 
-def strengths(deck: Deck, hole: int, boards: np.ndarray) -> np.ndarray:
-  """int32[K, H]: strengths as of `poker.strengths` on boards int[K, n]; `DEAD` of hands that are dead."""
+def hand_strengths(deck: Deck, hole: int, boards: np.ndarray) -> np.ndarray:
+  """int32[K, H]: strengths as of `poker.strengths` on boards int[K, n]; `DEAD` of hands that are dead.
+
+  Without the library NumPy computes them.
+  """
   boards = np.ascontiguousarray(boards, np.int32)
+  if why_unavailable():
+    hands = card_sets(deck.size, hole)
+    dead = (boards[:, None, :, None] == hands[:, None, :]).any((2, 3))
+    return np.where(dead, DEAD, strengths(deck.whole(boards), deck.whole(hands)))
   out = np.empty((len(boards), _hands(deck, hole)), np.int32)
   _call("HandStrengths", _deck(deck, hole), boards, *boards.shape, out)
   return out

@@ -26,6 +26,6 @@ from ps_cfr_spiel.learning.river_values import BoundRivers, RiverTensors, RiverV
 from ps_cfr_spiel.learning.rivers import Rivers
 from ps_cfr_spiel.learning.self_play import self_play
 from ps_cfr_spiel.learning.settings import TrainingSettings
-from ps_cfr_spiel.learning.teaching import OneAhead, generate_examples
+from ps_cfr_spiel.learning.teaching import OneAhead, generate_examples, teach_streets
 from ps_cfr_spiel.learning.training import load_values, resume, train
 from ps_cfr_spiel.learning.turn_searches import rivers_met

@@ -1,4 +1,4 @@
-"""The learned values of rivers, as the value function of searches that end when the last card comes.
+"""The learned values of rivers, turns or flops, for searches that end when the card before them comes.
 
 A hand is worth its showdown value if both players check the river down, which the game's own leaf evaluator
 has exactly, plus the value of betting: the network's answer for hands of this strength, times the probability
@@ -27,15 +27,21 @@ from ps_cfr_spiel.tree import CHANCE, Array, BoardLeaves
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RiverValues(NetworkValues):
-  """The learned values of rivers: a `ValueFunction` for `ContinualResolving` on turns.
+  """The learned values of rivers: a `ValueFunction` for `ContinualResolving` on turns; or of turns, on flops.
 
-  The network leads from stacks and ranges at `PLACES` to the value of betting; `scale` is float32[], in pots.
+  The network leads from stacks and ranges at fixed places to the value of betting; `scale` is float32[], in
+  pots.
   """
 
   FEATURES = "places and stacks of rivers"
 
   def __repr__(self) -> str:
-    return f"RiverValues({self.card['learned_from']} rivers)"
+    return f"RiverValues({self.card['learned_from']} {cards.STREETS[self.cards]}s)"
+
+  @property
+  def cards(self) -> int:
+    """The number of cards on the board where these values serve: 5 on rivers."""
+    return self.card.get("cards", cards.BOARD_SIZE)
 
   @classmethod
   def untrained(cls, rivers: Rivers, seed: int, width: int, layers: int) -> "RiverValues":
@@ -44,12 +50,13 @@ class RiverValues(NetworkValues):
     scale = np.sqrt(np.mean([np.mean(x**2) for x in added])) or 1.0
     with precision("float32"):
       network = ValueNetwork(*cls.extent(rivers), width, layers, jax.random.key(seed))
-    return cls(network, np.asarray(scale, np.float32), {}, NOTHING)
+    return cls(network, np.asarray(scale, np.float32), rivers.card, NOTHING)
 
   @staticmethod
-  def extent(_: Rivers) -> tuple[int, tuple[int, int]]:
-    """The numbers of stacks, and of places of each player's hands, in a network; the same for all rivers."""
-    return len(RATIOS), (PLACES, PLACES)
+  def extent(rivers: Rivers) -> tuple[int, tuple[int, int]]:
+    """The numbers of stacks, and of places of each player's hands, in a network; the same on one street."""
+    places = PLACES * (1 + (rivers.card.get("cards", cards.BOARD_SIZE) < cards.BOARD_SIZE))
+    return len(RATIOS), (places, places)
 
   def tensors(self, rivers: Rivers, rows: np.ndarray) -> "RiverTensors":
     """Some of the rivers, in the form for training."""
@@ -57,7 +64,7 @@ class RiverValues(NetworkValues):
     ranges = [r[rows] for r in rivers.ranges]
     beside = [compatible(r.astype(float)) for r in ranges[::-1]]
     added = [(v[rows] - c[rows]) / self.scale for v, c in zip(rivers.values, rivers.checked, strict=True)]
-    alive, single = place >= 0, np.float32
+    alive, single = place[:, :, 0] >= 0, np.float32
     at = [
       np.concatenate([_ranges_at(r[k : k + 64], place[k : k + 64]) for k in range(0, len(r), 64)])
       for r in ranges
@@ -73,38 +80,51 @@ class RiverValues(NetworkValues):
     )
 
   def check(self, rivers: Any) -> None:
-    """ValueError unless these are rivers, for further training."""
+    """ValueError unless these are of the same street, for further training."""
     if not isinstance(rivers, Rivers):
       raise ValueError(f"These values were trained on rivers; the examples are from {rivers.card['game']}.")
+    if rivers.cards != self.cards:
+      raise ValueError(f"{self} are of boards of {self.cards} cards; the examples have {rivers.cards}.")
 
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
   ) -> "BoundRivers":
-    """As a `search.ValueFunction`; ValueError but for all rivers after some lines of betting on a turn."""
-    lines, game = turn_of(subgames), subgames.labels.game
-    form, boards, count = lines.form, lines.boards[-1], len(public_states)
+    """As a `search.ValueFunction`; ValueError but for all next cards after some lines of betting."""
+    lines, game = lines_of(subgames, self.cards - 1), subgames.labels.game
+    form, boards, count = lines.form, lines.boards[1], len(public_states)
     found = [lines.place(s) for s in public_states]
     line = [at for at, runout in found if runout == 0]
     whole = [(at, runout) for at in line for runout in range(boards)] == found
     if not whole or any(form.player[form.parent[at]] != CHANCE for at in line):
       raise ValueError(
-        f"{game}: values of rivers are for searches that end with the turn; set lookahead='round'."
+        f"{game}: values of {cards.STREETS[self.cards]}s are for searches that end with the "
+        f"{cards.STREETS[self.cards - 1]}; set lookahead='round'."
       )
     shape = subgames.shape([public_states] if count else [])
     rows = (shape if pad_to is None else pad_to(shape)).roots[0] // boards  # lines of betting, with padding
     spent = np.array([max(form.game.public_states[at].spent) for at in line] + [0] * (rows - len(line)))
     behind = form.game.get_parameters()["stack"] - spent
-    place = hand_places(np.array([(*form.game.board, *card) for card in lines.runouts[-1].tolist()]))
+    place = hand_places(np.array([(*form.game.board, *card) for card in lines.runouts[1].tolist()]))
     own = [cards.hand_numbers(held) for held in form.cards]
-    ends = np.tile(spent.astype(float), (boards, 1))
     leaves: Any = subgames.tree.leaves
-    evaluator = dataclasses.replace(leaves.streets[-1], stake=ends, constant=2 * ends)
+
+    def paid(street: int, stake: np.ndarray, constant: np.ndarray) -> BoardLeaves:
+      """The leaves on all boards of a street that pay these showdowns and folds."""
+      count, evaluator = (
+        lines.boards[street],
+        getattr(leaves.streets[street], "folds", leaves.streets[street]),
+      )
+      stakes, constants = (np.tile(x.astype(float), (count, 1)) for x in (stake, constant))
+      evaluator = dataclasses.replace(evaluator, stake=stakes, constant=constants)
+      return BoardLeaves((evaluator,), (count,), ((len(stake), len(constant)),), leaves.batched)
+
     mixtures = [np.asarray(at_places(place[:, numbers])) for numbers in own]
-    weights = [w * (place[:, numbers] >= 0) for w, numbers in zip(form.weights, own, strict=True)]
+    weights = [w * (place[:, numbers, 0] >= 0) for w, numbers in zip(form.weights, own, strict=True)]
     return BoundRivers(
       self.network,
       self.scale,
-      BoardLeaves((evaluator,), (boards,), ((rows, rows),), leaves.batched),
+      paid(-1, spent, spent[:0]),
+      paid(1, spent[:0], 2 * spent),
       np.asarray(at_ratios(behind / np.maximum(2 * spent, 1))),
       (mixtures[0], mixtures[1]),
       (weights[0], weights[1]),
@@ -115,23 +135,24 @@ class RiverValues(NetworkValues):
     return {"scale": ((), np.dtype(np.float32))}
 
 
-def turn_of(subgames: Subgames) -> Lines:
-  """The lines of betting of a turn; ValueError for other games."""
+def lines_of(subgames: Subgames, size: int = cards.BOARD_SIZE - 1) -> Lines:
+  """The lines of betting of a turn, or another street with `size` cards; ValueError for other games."""
   source = subgames.labels.source
   if isinstance(source, Deals) and isinstance(subgames.tree.leaves, BoardLeaves):
     lines = source.lines
     deck = getattr(getattr(lines.form, "game", None), "deck", ())
-    if len(lines.boards) == 2 and len(deck) == len(cards.WHOLE_DECK):
+    if len(lines.boards) == cards.BOARD_SIZE - size + 1 and len(deck) == len(cards.WHOLE_DECK):
       return lines
   game = subgames.labels.game
   raise ValueError(
-    f"{game}: values of rivers are for turns of hold'em with the whole deck; use four board cards."
+    f"{game}: values of {cards.STREETS[size + 1]}s are for {cards.STREETS[size]}s of hold'em with the whole "
+    f"deck; use {size} board cards."
   )
 
 
 @jax.jit
 def _ranges_at(ranges: Array, place: Array) -> Array:
-  """[n, PLACES]: the shares of the fixed places in ranges [n, H] of hands at places [n, H]."""
+  """[n, K]: the shares of the fixed places in ranges [n, H] of hands at places [n, H, Q]."""
   return jnp.einsum("nh,nhk->nk", ranges, at_places(place))
 
 
@@ -147,8 +168,8 @@ class RiverTensors(NamedTuple):
   """Rivers on the device; the value of betting is in units of `RiverValues.scale`."""
 
   ratio: Array  #: [n, len(RATIOS)]
-  place: Array  #: [n, 1326], see `rivers.places`
-  at: tuple[Array, Array]  #: for each player the range at the fixed places, [n, PLACES]
+  place: Array  #: [n, 1326, Q], see `rivers.hand_places`
+  at: tuple[Array, Array]  #: for each player the range at the fixed places, [n, K]
   ranges: tuple[Array, Array]  #: of each player [n, 1326]
   #: for each player's hands the share of the opponent's range that they do not block.
   beside: tuple[Array, Array]
@@ -163,7 +184,7 @@ class RiverTensors(NamedTuple):
     mixtures = at_places(self.place)
     added = [jnp.einsum("nk,nhk->nh", x, mixtures) for x in network(self.ratio, self.at)]
     added = balanced(added, [r * b for r, b in zip(self.ranges, self.beside, strict=True)])
-    alive = (self.place >= 0).astype(self.place.dtype)
+    alive = (self.place[..., 0] >= 0).astype(self.place.dtype)
     first, second = ((x * b - a) * alive for x, b, a in zip(added, self.beside, self.added, strict=True))
     return Errors((first, second), self.added, (alive, alive), self.ranges)
 
@@ -171,15 +192,15 @@ class RiverTensors(NamedTuple):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class BoundRivers:
-  """`RiverValues` on all B rivers after n lines of betting on a turn; rows are line by line."""
+  """`RiverValues` on all B next boards after n lines of betting on a street; rows are line by line."""
 
   #: network, scale: see `RiverValues`.
   network: ValueNetwork
   scale: Array
-  #: on each board n showdowns without further bets, and n folds of player 1 that win the whole pot.
-  ends: BoardLeaves
+  showdowns: BoardLeaves  #: n without further bets, on each board of five cards
+  folds: BoardLeaves  #: n folds of player 1 that win the whole pot, on each of the B boards
   ratio: Array  #: [n, len(RATIOS)]
-  mixtures: tuple[Array, Array]  #: for each player [B, H, PLACES], the places of the hands on each board
+  mixtures: tuple[Array, Array]  #: for each player [B, H, K], the places of the hands on each board
   weights: tuple[Array, Array]  #: for each player [B, H], of the hands that the board leaves
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
@@ -196,8 +217,11 @@ class BoundRivers:
       for x, m in zip(found, self.mixtures, strict=True)
     ]
     reach = [r.reshape(boards * lines, -1) for r in by_board]
-    worth = [self.ends(i, [reach[1 - i], reach[1 - i]]) for i in (0, 1)]
-    pots = [(1 - 2 * i) * folds for i, (_, folds) in enumerate(worth)]
+    below = self.showdowns.boards[0] // boards  # boards of five cards after each
+    down = jnp.repeat(by_board[1 - player], below, 0).reshape(below * boards * lines, -1)
+    down = self.showdowns(player, [down, down[:0]])[0].reshape(boards, below, lines, -1)
+    folds = [self.folds(i, [reach[1 - i][:0], reach[1 - i]])[1] for i in (0, 1)]
+    pots = [(1 - 2 * i) * fold for i, fold in enumerate(folds)]
     added = balanced(added, [r * pot for r, pot in zip(reach, pots, strict=True)])
-    values = worth[player][0] + pots[player] * added[player] * self.scale
+    values = down.sum(1).reshape(boards * lines, -1) + pots[player] * added[player] * self.scale
     return values.reshape(boards, lines, -1).swapaxes(0, 1).reshape(boards * lines, -1)

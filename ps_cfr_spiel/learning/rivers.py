@@ -1,14 +1,19 @@
-"""Solved rivers as examples, and the features of a river in place of a public state's number.
+"""Solved rivers, turns or flops as examples, and their features in place of a public state's number.
 
 These *features* are the same for all boards that differ in suits only: the *place* of each hand, by its
 strength among the hands that the board leaves, from 0 to 1, and the stack behind in pots. Both are cut into
 linear pieces: a place or a stack is a mixture of the two nearest of a few fixed ones, and a range is given by
 the shares of the fixed places. The network learns the value of betting over that of checking down, which is
 known exactly.
+
+With cards to come a hand has many places, on the boards of five cards to come, given by the means of eighths
+of them. Its features are the mixtures of these means and, beside them, that of their mean: hands with the
+same mean may be made or still to be made. Nothing else depends on the street.
 """
 
 import dataclasses
 import itertools
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +29,7 @@ from ps_cfr_spiel.poker import Situation, cards, strengths
 from ps_cfr_spiel.tree import Array
 
 PLACES = 32  # fixed places, evenly from the weakest hand to the strongest
+QUANTILES = 8  # parts of the same size of a hand's places with cards to come, ascending
 RATIOS = np.array([0.03, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0])  # fixed stacks behind, in pots
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -31,10 +37,10 @@ Pair = tuple[np.ndarray, np.ndarray]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rivers:
-  """Solved rivers, n of them; in units of the pot."""
+  """Solved rivers, or turns or flops, n of them with C cards on the board; in units of the pot."""
 
   card: dict[str, Any]  #: their origin: draws and solution
-  board: np.ndarray  #: int[n, 5]
+  board: np.ndarray  #: int[n, C]
   ratio: np.ndarray  #: float[n], the stack behind
   ranges: Pair  #: for each player float32[n, 1326], of sum one
   #: for each player float32[n, 1326], for each hand the sum of the opponent's range x the winnings.
@@ -45,13 +51,18 @@ class Rivers:
   def __len__(self) -> int:
     return len(self.board)
 
+  @property
+  def cards(self) -> int:
+    """The number of cards on each board."""
+    return self.board.shape[1]
+
   def fault(self) -> str | None:
     """The reason why a network cannot learn from these rivers, or None."""
     n, hands, single, whole = len(self), len(cards.ALL_HANDS), np.dtype(np.float32), np.dtype(int)
     pairs = {"range": self.ranges, "value": self.values, "checked": self.checked}
     arrays = {f"{name}{i}": pair[i] for name, pair in pairs.items() for i in (0, 1)}
     expected: dict[str, storage.Shape] = dict.fromkeys(arrays, ((n, hands), single))
-    expected |= {"board": ((n, cards.BOARD_SIZE), whole), "ratio": ((n,), single), "draw": ((n,), whole)}
+    expected |= {"board": ((n, self.cards), whole), "ratio": ((n,), single), "draw": ((n,), whole)}
     arrays |= {"board": self.board, "ratio": self.ratio, "draw": self.draw}
     if wrong := misshapen(arrays, expected) or unsound(self.ranges, self.values, self.checked):
       return wrong
@@ -59,11 +70,11 @@ class Rivers:
 
   @classmethod
   def load(cls, *folders: str | os.PathLike, progress: bool | None = None) -> "Rivers":
-    """Read the rivers of `ps-cfr-spiel generate`, or of `solve_batch` with rivers and all hands.
+    """Read the data of `ps-cfr-spiel generate`, or of `solve_batch` with rivers and all hands.
 
     `progress` is as in `reports.progress_bar`. OSError if a file cannot be read; ValueError if it is damaged
-    or holds something else, hands were left out, folders were solved with different settings, or there are no
-    files.
+    or holds something else, hands were left out, folders were solved with different settings or have boards
+    of different sizes, or there are no files.
     """
     parts, works = [], []
     for folder in folders:
@@ -80,20 +91,24 @@ class Rivers:
     for path, method, _ in others:
       if method != teacher:
         raise ValueError(f"{path} was solved with other settings than the first: {method}, not {teacher}.")
+    if len(sizes := {part["board"].shape[1] for _, _, part in parts}) > 1:
+      raise ValueError(f"There are boards of {sizes} cards; learn from one street at a time.")
     found = {name: np.concatenate([part[name] for _, _, part in parts]) for name in parts[0][2]}
     card = {"game": "river_subgame", "teacher": repr(teacher), "rivers": sorted(set(works))}
-    return cls.of(
-      card, found["board"], found["pot"], found["stack"], found["ranges"], found["values"], progress
-    )
+    if (size := sizes.pop()) < cards.BOARD_SIZE:
+      card |= {"game": "holdem_subgame", "cards": size}
+    return cls.of(card, *found.values(), progress=progress)
 
   @classmethod
-  def of(cls, card, board, pot, stack, ranges, values, progress: bool | None = False) -> "Rivers":
-    """The rivers in arrays like those of the files (docs/batches.md)."""
-    given = zip(board.tolist(), pot.tolist(), ranges.astype(float), strict=True)
-    down = [Situation(tuple(b), p, p // 2, "fcpa", r) for b, p, r in given]
-    found = solve_batch(down, iterations=1, hands="all", strategies=False, progress=progress)
+  def of(cls, card, board, pot, stack, ranges, values, checked=None, progress: bool | None = False):
+    """The situations in arrays like those of the files (docs/batches.md); on rivers `checked` is found."""
     unit, halves = pot[:, None], (0, 1)
-    won = [np.stack([s.values[i] for s in found]) for i in halves]
+    if checked is None:
+      given = zip(board.tolist(), pot.tolist(), ranges.astype(float), strict=True)
+      down = [Situation(tuple(b), p, p // 2, "fcpa", r) for b, p, r in given]
+      found = solve_batch(down, iterations=1, hands="all", strategies=False, progress=progress)
+      checked = np.stack([s.values for s in found])
+    won = [checked[:, i] for i in halves]
     pair = lambda x: (x[0].astype(np.float32), x[1].astype(np.float32))  # noqa: E731
     return cls(
       card, board, (stack - pot / 2) / pot, pair(ranges.swapaxes(0, 1)),
@@ -111,18 +126,21 @@ def _read(path: Path) -> tuple[Any, str, dict[str, np.ndarray]]:
     raise ValueError(f"{path}: values of all hands are needed; solve with hands='all', like generate.")
   n = file.shapes["number"][0][0] if file.shapes.get("number", ((),))[0] else 0
   hands, single, whole = len(cards.ALL_HANDS), np.dtype(np.float32), np.dtype(np.int64)
+  size = next((c for c in cards.STREETS if file.shapes["board"][0] == (n, c)), cards.BOARD_SIZE)
   expected = {
-    "board": ((n, cards.BOARD_SIZE), np.dtype(np.int8)), "pot": ((n,), whole), "stack": ((n,), whole),
+    "board": ((n, size), np.dtype(np.int8)), "pot": ((n,), whole), "stack": ((n,), whole),
     "ranges": ((n, 2, hands), single), "values": ((n, 2, hands), single),
   }  # fmt: skip
+  if size < cards.BOARD_SIZE:
+    expected["checked"] = expected["values"]
   arrays = file.arrays({**file.shapes, **expected})
   return method, file.header["situations"], {name: arrays[name] for name in expected}
 
 
 def up_to_suits(boards: np.ndarray) -> np.ndarray:
-  """int[n]: a number for each board [n, 5], the same for boards that differ in suits only."""
+  """int[n]: a number for each board [n, C], the same for boards that differ in suits only."""
   rank, suit = np.divmod(boards.astype(int), len(cards.SUITS))
-  digits = len(cards.WHOLE_DECK) ** np.arange(cards.BOARD_SIZE)
+  digits = len(cards.WHOLE_DECK) ** np.arange(boards.shape[1])
   codes = [
     np.sort(rank * len(cards.SUITS) + np.array(names)[suit], 1) @ digits
     for names in itertools.permutations(range(len(cards.SUITS)))
@@ -131,7 +149,12 @@ def up_to_suits(boards: np.ndarray) -> np.ndarray:
 
 
 def hand_places(boards: np.ndarray) -> np.ndarray:
-  """float32[n, 1326]: the place of each hand on boards [n, 5], 0 to 1, and -1 of blocked hands."""
+  """float32[n, 1326, Q]: the places of each hand on boards [n, C], 0 to 1, and -1 of blocked hands.
+
+  Q is 1 on rivers. Before, it is `QUANTILES`, the means of parts of the places on the boards to come.
+  """
+  if boards.shape[1] < cards.BOARD_SIZE:
+    return np.stack([_quantiles(board) for board in boards])
   found = np.full((len(boards), len(cards.ALL_HANDS)), -1, np.float32)
   for row, board in zip(found, boards, strict=True):
     live = np.flatnonzero(cards.unblocked(board))
@@ -139,7 +162,22 @@ def hand_places(boards: np.ndarray) -> np.ndarray:
     ascending = np.sort(strength)
     both = [np.searchsorted(ascending, strength, side) for side in ("left", "right")]
     row[live] = (both[0] + both[1] - 1) / (2 * (len(live) - 1))
-  return found
+  return found[:, :, None]
+
+
+def _quantiles(board: np.ndarray) -> np.ndarray:
+  """float32[1326, QUANTILES]: see `hand_places`, of one board with cards to come."""
+  deck = np.setdiff1d(cards.WHOLE_DECK, board)
+  more = np.array(list(itertools.combinations(deck, cards.BOARD_SIZE - len(board))))
+  whole = np.concatenate([np.tile(board, (len(more), 1)), more], 1)
+  place = np.sort(hand_places(whole)[:, :, 0], 0)  # those of cards in a hand, -1, come first
+  left = math.comb(len(deck) - cards.HAND_SIZE, more.shape[1])
+  total = np.cumsum(np.concatenate([np.zeros((1, place.shape[1])), place[-left:]]), 0)
+  at = np.arange(QUANTILES + 1) / QUANTILES * left
+  below = np.minimum(at.astype(int), left - 1)
+  total = total[below] + (at - below)[:, None] * place[len(place) - left + below]
+  found = np.clip(np.diff(total, axis=0) * QUANTILES / left, 0, 1).astype(np.float32)
+  return np.where(cards.unblocked(board)[:, None], found.T, -1)
 
 
 def mixture(x: Array, fixed: Array) -> Array:
@@ -153,8 +191,15 @@ def mixture(x: Array, fixed: Array) -> Array:
 
 
 def at_places(place: Array) -> Array:
-  """[..., PLACES]: hands' places as mixtures of fixed ones; zero for blocked hands."""
-  return mixture(place, jnp.linspace(0, 1, PLACES))
+  """[..., K]: places [..., Q] as mixtures of fixed ones; zero for blocked hands.
+
+  K is PLACES if Q is 1. Otherwise the first half are of all places, the second of their mean.
+  """
+  found = mixture(place, jnp.linspace(0, 1, PLACES)).mean(-2)
+  if place.shape[-1] == 1:
+    return found
+  mean = mixture(jnp.mean(jnp.asarray(place), -1), jnp.linspace(0, 1, PLACES))
+  return jnp.concatenate([found, mean], -1) / 2
 
 
 def at_ratios(ratio: Sequence[float] | np.ndarray) -> Array:

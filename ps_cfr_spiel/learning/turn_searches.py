@@ -12,7 +12,7 @@ import pyspiel
 
 from ps_cfr_spiel import arguments
 from ps_cfr_spiel.learning.listening import Listener, drawn_marks
-from ps_cfr_spiel.learning.river_values import turn_of
+from ps_cfr_spiel.learning.river_values import lines_of
 from ps_cfr_spiel.poker import Situation, betting, cards, left_by_betting, range_text
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.search import ValueFunction
@@ -90,7 +90,7 @@ def _drawn(random: np.random.Generator, pot: int, stack: int, bets: str) -> pysp
 
 def _taken(searcher: Listener, random: np.random.Generator, bets: str, each: int) -> list[Situation]:
   """Some of the rivers in a search's questions, with the ranges of a random iteration."""
-  lines = turn_of(searcher.subgames)
+  lines = lines_of(searcher.subgames)
   form, ((states, ranges),) = lines.form, searcher.heard.items()
   own, stack = [cards.hand_numbers(held) for held in form.cards], form.game.get_parameters()["stack"]
   found: list[Situation] = []

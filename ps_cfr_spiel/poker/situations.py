@@ -24,12 +24,13 @@ FIELDS = ("board", "pot", "stack", "bets", "ranges")
 
 
 class Situation(NamedTuple):
-  """A river to be solved; its parameters are those of `river_subgame`.
+  """A river to be solved, or a turn or flop; its parameters are those of `river_subgame`.
 
-  The values are not checked here: `situation` checks them, and `solve_batch` all of its situations.
+  The values are not checked here: `situation` checks those of a river, and `solve_batch` all of its
+  situations.
 
   Attributes:
-    board: Five cards.
+    board: Five cards; four on a turn, three on a flop.
     pot: Chips in the pot.
     stack: Chips that each player began the hand with, half of the pot included.
     bets: Bet sizes.
@@ -45,7 +46,7 @@ class Situation(NamedTuple):
   def game(self) -> pyspiel.Game:
     """The same as an OpenSpiel game; ValueError if a range's weights differ by more than 10^18."""
     return pyspiel.load_game(
-      "river_subgame",
+      "river_subgame" if len(self.board) == cards.BOARD_SIZE else "holdem_subgame",
       {
         "board": cards.card_names(self.board),
         "pot": self.pot,
@@ -249,6 +250,8 @@ class RandomRivers(Sequence):
     ratios: Stack behind in pots. Few of them share few betting trees, each of which is compiled once.
     bets: Bet sizes.
     kind: Of the ranges, one of `KINDS`.
+    cards: Of the board: 4 and 3 draw turns and flops, whose hands are ordered by their mean place after the
+      next card.
   """
 
   count: int
@@ -257,11 +260,14 @@ class RandomRivers(Sequence):
   ratios: tuple[float, ...] = (1.0, 3.0, 10.0)
   bets: str = "fcpa"
   kind: str = "halves"
+  cards: int = cards.BOARD_SIZE
 
   def __post_init__(self):
     """Raise ValueError for a value that the attributes above do not allow."""
     if self.kind not in tuple(KINDS):
       raise ValueError(f"kind={self.kind!r}: must be one of {', '.join(KINDS)}")
+    if self.cards not in cards.BOARD_SIZES[1:]:
+      raise ValueError(f"cards={self.cards!r}: must be one of 3, 4 and 5")
     read = {
       "count": whole("count", self.count),
       "seed": whole("seed", self.seed, MOST_SEED),
@@ -295,10 +301,12 @@ class RandomRivers(Sequence):
   def draw(self, number: int) -> Situation:
     """The situation of a number, beyond `count` too; ValueError for anything but a whole number from 0."""
     rng = np.random.default_rng((self.seed, whole("number", number)))
-    board = tuple(rng.choice(len(cards.WHOLE_DECK), cards.BOARD_SIZE, replace=False).tolist())
+    board = tuple(rng.choice(len(cards.WHOLE_DECK), self.cards, replace=False).tolist())
     ratio = self.ratios[rng.integers(len(self.ratios))]
     live = np.flatnonzero(cards.unblocked(board))
-    order = live[np.argsort(strengths(np.array(board), cards.ALL_HANDS[live]), kind="stable")]
+    last = len(board) == cards.BOARD_SIZE
+    strength = strengths(np.array(board), cards.ALL_HANDS) if last else _before(board)
+    order = live[np.argsort(strength[live], kind="stable")]
     ranges = np.zeros((2, len(cards.ALL_HANDS)))
     for weights in ranges:
       weights[order] = KINDS[self.kind](rng, order, board)

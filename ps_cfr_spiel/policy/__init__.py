@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     TranslatedPolicy,
     Understood,
     bet_sizes,
+    for_hands,
     translate,
   )
   from ps_cfr_spiel.policy.convert import check_policy_of, strategies_of

@@ -10,9 +10,10 @@ Sizes are shares of the pot: the chips added after calling, over the pot after t
 call.
 """
 
+import collections
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyspiel
@@ -20,7 +21,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_option, is_number
 from ps_cfr_spiel.histories import check_is_game
-from ps_cfr_spiel.poker import betting
+from ps_cfr_spiel.poker import betting, cards
 from ps_cfr_spiel.policy.tree_policy import acting_player
 
 
@@ -48,8 +49,13 @@ def nearest_ratio(size: float, lower: float, upper: float) -> float:
   return float(size * size <= lower * upper)
 
 
+HOLE_CARDS = 2 * cards.HAND_SIZE  # of both players
+KEPT = 32  # answers for all hands
+
 Split = Callable[[float, float, float], float]  # (size, lower, upper) -> probability of `lower`
 Sizes = Callable[[pyspiel.State], Mapping[int, float]]  # see `bet_sizes`
+# A strategy: from a state and its player to the probability of each action, or float64[1326] for all hands.
+Ask = Callable[[pyspiel.State, int], Mapping[int, Any]]
 
 MAPPINGS: dict[str, Split] = {
   "pseudo-harmonic": pseudo_harmonic,
@@ -111,12 +117,37 @@ def _spent(state: pyspiel.State) -> tuple[int, int] | None:
   return (int(found[1]), int(found[2])) if found else None
 
 
+def for_hands(policy: openspiel_policy.Policy, state: pyspiel.State) -> Mapping[int, np.ndarray]:
+  """For each action that may be played float64[1326]: a policy of all hands of the player to move.
+
+  The state is one of hold'em with a whole deck; the cards in both hands do not matter, and hands that hold a
+  card of the board have any probabilities. A policy with a method `for_hands_at` answers at once.
+  """
+  if own := getattr(policy, "for_hands_at", None):
+    return own(state)
+  legal, found = state.legal_actions(), dict[int, np.ndarray]()
+  if isinstance(policy, openspiel_policy.UniformRandomPolicy):
+    return dict.fromkeys(legal, np.full(len(cards.ALL_HANDS), 1 / len(legal)))
+  player, history = state.current_player(), [move.action for move in state.full_history()]
+  board = [move.action for move in state.full_history() if move.player < 0][HOLE_CARDS:]
+  for h in np.flatnonzero(cards.unblocked(board)).tolist():
+    hole = cards.ALL_HANDS[h].tolist()
+    rest = [card for card in cards.WHOLE_DECK if card not in (*hole, *board)][: cards.HAND_SIZE]
+    held = state.get_game().new_initial_state()
+    for action in [*(hole + rest if player == 0 else rest + hole), *history[HOLE_CARDS:]]:
+      held.apply_action(action)
+    for action, chance in policy.action_probabilities(held, player).items():
+      if chance:
+        found.setdefault(action, np.zeros(len(cards.ALL_HANDS)))[h] = chance
+  return found
+
+
 class Understood(NamedTuple):
   """A way to understand a hand so far."""
 
   state: pyspiel.State  #: of the smaller game
   likely: float  #: probability that the moves of chance and the opponent are understood this way
-  reach: float  #: probability of the strategy's own moves
+  reach: Any  #: probability of the strategy's own moves; float64[1326] for all hands
 
 
 class TranslatedPolicy(openspiel_policy.Policy):
@@ -153,6 +184,7 @@ class TranslatedPolicy(openspiel_policy.Policy):
     super().__init__(game, [0, 1])
     self.policy, self.smaller = policy, policy.game  # the strategy, and the game with few sizes
     self._given_sizes = sizes
+    self._asked: collections.OrderedDict[Any, Mapping[int, np.ndarray]] = collections.OrderedDict()
     self._split = mapping if callable(mapping) else MAPPINGS[check_option("mapping", mapping, MAPPINGS)]
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
@@ -162,19 +194,38 @@ class TranslatedPolicy(openspiel_policy.Policy):
     or `mapping` gives no number.
     """
     player = acting_player(state, player_id)
-    ways = self.understand(state, player)
+    return {**dict.fromkeys(state.legal_actions(player), 0.0), **self._mixed(state, player, self._ask)}
+
+  def for_hands_at(self, state: pyspiel.State) -> dict[int, np.ndarray]:
+    """See `for_hands`."""
+    return self._mixed(state, state.current_player(), self._ask_for_hands)
+
+  def _mixed(self, state: pyspiel.State, player: int, ask: Ask) -> dict[int, Any]:
+    ways, found = self.understand(state, player, ask), dict[int, Any]()
     total = sum(way.likely * way.reach for way in ways)
-    found = dict.fromkeys(state.legal_actions(player), 0.0)
     for way in ways:
-      for _, chosen, played in self._moves(state, player, way.state):
+      for _, chosen, played in self._moves(state, player, way.state, ask):
         for action, probability in played.items():
-          found[action] += way.likely * way.reach / total * chosen * probability
+          found[action] = found.get(action, 0.0) + way.likely * way.reach / total * chosen * probability
     return found
 
-  def understand(self, state: pyspiel.State, player: int) -> list[Understood]:
+  def _ask(self, smaller: pyspiel.State, player: int) -> dict[int, float]:
+    return self.policy.action_probabilities(smaller, player)
+
+  def _ask_for_hands(self, smaller: pyspiel.State, player: int) -> Mapping[int, np.ndarray]:
+    """The same for all hands, of the last places kept: those of a hand are asked about at each decision."""
+    public = tuple(move.action for move in smaller.full_history())[HOLE_CARDS:]
+    if (place := (player, public)) not in self._asked:
+      self._asked[place] = for_hands(self.policy, smaller)
+      while len(self._asked) > KEPT:
+        self._asked.popitem(last=False)
+    return self._asked[place]
+
+  def understand(self, state: pyspiel.State, player: int, ask: Ask | None = None) -> list[Understood]:
     """All ways of positive probability in which a player may have understood a hand so far.
 
-    The player's own move that the strategy never makes is understood like an opponent's.
+    The player's own move that the strategy never makes is understood like an opponent's. `ask` has the
+    strategy, by default for the player's hand.
     """
     here = self.game.new_initial_state()
     ways = [Understood(self.smaller.new_initial_state(), 1.0, 1.0)]
@@ -183,14 +234,20 @@ class TranslatedPolicy(openspiel_policy.Policy):
       if mover < 0:
         ways = [way._replace(state=self._dealt(way.state, here, action)) for way in ways]
       else:
-        own = [new for way in ways for new in self._own(here, action, way)] if mover == player else []
-        ways = own or [new for way in ways for new in self._opponents(here, action, way)]
+        asked = ask or self._ask
+        own = [new for way in ways for new in self._own(here, action, way, asked)] if mover == player else []
+        never = np.equal(sum(way.reach for way in own), 0)
+        if np.any(never):
+          own += [
+            w._replace(reach=w.reach * never) for way in ways for w in self._opponents(here, action, way)
+          ]
+        ways = own
       here.apply_action(action)
     return ways
 
-  def _own(self, state: pyspiel.State, action: int, way: Understood) -> Iterator[Understood]:
-    for chosen, probability, played in self._moves(state, state.current_player(), way.state):
-      if made := probability * played.get(action, 0.0):
+  def _own(self, state: pyspiel.State, action: int, way: Understood, ask: Ask) -> Iterator[Understood]:
+    for chosen, probability, played in self._moves(state, state.current_player(), way.state, ask):
+      if np.any(made := probability * played.get(action, 0.0)):
         after = way.state if chosen is None else way.state.child(chosen)
         yield Understood(after, way.likely, way.reach * made)
 
@@ -202,14 +259,14 @@ class TranslatedPolicy(openspiel_policy.Policy):
       yield Understood(way.state.child(understood), way.likely * probability, way.reach)
 
   def _moves(
-    self, state: pyspiel.State, player: int, smaller: pyspiel.State
-  ) -> Iterator[tuple[int | None, float, dict[int, float]]]:
+    self, state: pyspiel.State, player: int, smaller: pyspiel.State, ask: Ask | None = None
+  ) -> Iterator[tuple[int | None, Any, dict[int, float]]]:
     """The strategy's moves: in the smaller game, their probability, and the same in the larger game."""
     if smaller.current_player() != player:
       yield None, 1.0, {_call(self._sizes(state)): 1.0}
       return
-    for action, probability in self.policy.action_probabilities(smaller, player).items():
-      if probability > 0:
+    for action, probability in (ask or self._ask)(smaller, player).items():
+      if np.any(probability > 0):
         yield action, probability, self._translated(smaller, action, state)
 
   def _sizes(self, state: pyspiel.State) -> Mapping[int, float]:

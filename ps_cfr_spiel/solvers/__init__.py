@@ -16,7 +16,7 @@ from ps_cfr_spiel.solvers.fictitious_play import FictitiousPlaySolver, FPIRASolv
 from ps_cfr_spiel.solvers.files import kind_in
 from ps_cfr_spiel.solvers.hierarchical import HierarchicalMCCFRSolver
 from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
-from ps_cfr_spiel.solvers.holdem_agent import HoldemAgent
+from ps_cfr_spiel.solvers.holdem_agent import HoldemAgent, HoldemPolicy
 from ps_cfr_spiel.solvers.knowledge_bot import KnowledgeBot
 from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling, OnlineOutcomeSamplingBot
 from ps_cfr_spiel.solvers.presets import DEEPSTACK_BETS, PRESETS, preset

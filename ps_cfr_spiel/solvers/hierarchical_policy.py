@@ -57,6 +57,11 @@ class HierarchicalPolicy(openspiel_policy.Policy):
     count = int((dealt.form.parent == line).sum())
     return _normalised(table[:count, first + stride * np.maximum(bucket, 0).astype(int)[hands]])
 
+  def for_hands_at(self, state: pyspiel.State) -> dict[int, np.ndarray]:
+    """See `policy.for_hands`."""
+    line, board = self._dealt.public_place(state)
+    return dict(zip(state.legal_actions(), self.for_hands(line, board), strict=True))
+
   def evaluation(self, progress: bool | None = None) -> Evaluation:
     """The exact evaluation of the policy in the whole game; see `hierarchical.evaluate_strategies`."""
     return self._evaluated((self, self), progress)

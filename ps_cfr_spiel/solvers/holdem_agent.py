@@ -1,13 +1,14 @@
 """An agent for the whole of heads-up no-limit hold'em: a blueprint, and searches from the turn on.
 
 The way of Libratus (Brown and Sandholm 2018) in its simplest form. Before the turn the agent plays a
-blueprint for few bet sizes; other bets are understood as sizes around them, at random, for the whole hand
-(`policy.translate`). On the turn and on the river it solves the rest of the hand from the street's first
-decision on, a `holdem_subgame`, with the bets that were made added to its sizes. Both players' ranges come by
+blueprint for few bet sizes, other bets being understood as sizes around them (`policy.TranslatedPolicy`). On
+the turn and on the river it solves the rest of the hand from the street's first decision on, a
+`holdem_subgame`, with the bets that were made added to its sizes. Both players' ranges come by
 Bayes' rule from the strategies that were played or, for the opponent, predicted: those of the blueprint, then
 those of the search on the turn. The search is unsafe: the opponent's range is believed.
 
-A decision follows from the seed, the agent's view of the hand, and the number of its decisions before.
+All this follows from the public part of a hand and is the same for all cards, so it is a policy, whose
+probabilities are known for all hands at once; the seed chooses among actions alone.
 """
 
 import collections
@@ -22,9 +23,9 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel.arguments import check_count, check_integer, check_option, check_player, check_seconds
+from ps_cfr_spiel.arguments import check_count, check_integer, check_player, check_seconds
 from ps_cfr_spiel.poker import betting, cards, range_text
-from ps_cfr_spiel.policy import MAPPINGS, bet_sizes, translate
+from ps_cfr_spiel.policy import TranslatedPolicy, check_turn
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
 
@@ -37,41 +38,20 @@ BLUEPRINTS = ("holdem", "universal_poker")
 NUM_HANDS = len(cards.ALL_HANDS)
 
 
-class Understood(NamedTuple):
-  """A move before the searches as the blueprint's game has it."""
-
-  mover: int  #: its player
-  actions: tuple[int, ...]  #: of the blueprint's game up to the state in which the mover acts
-  action: int  #: there
-
-
-class HoldemAgent(SolvingBot):
-  """See the module. It never looks at the opponent's cards in a state; `blueprint` plays before the turn."""
+class HoldemPolicy(openspiel_policy.Policy):
+  """The strategy of `HoldemAgent`, for both players."""
 
   def __init__(
     self,
     game: pyspiel.Game,
     blueprint: openspiel_policy.Policy,
-    player: int,
     bets: str = "1 a / 1 a",
     iterations: int = 100,
     limit: float | None = None,
     mapping: str = "pseudo-harmonic",
-    seed: int = 0,
   ):
-    """An agent for a seat; ValueError for a wrong argument.
-
-    Args:
-      game: `holdem` with a whole deck, with any bets.
-      blueprint: an OpenSpiel policy of `holdem` or `universal_poker` with the same blinds, for few bet sizes.
-      player: 0 or 1.
-      bets: sizes of the searches on turn and river, as in `holdem_subgame`, no "|" and no lines.
-      iterations: of each search.
-      limit: most seconds of a search; the iterations then depend on the machine, and with them the moves.
-      mapping: of foreign bets before the turn, see `policy.TranslatedPolicy`.
-      seed: of all choices.
-    """
-    super().__init__(check_player(player), check_integer("seed", seed, 0))
+    """Arguments and errors as of `HoldemAgent`."""
+    super().__init__(game, [0, 1])
     given = game.get_parameters()
     if game.get_type().short_name != BLUEPRINTS[0] or given["deck"] != "13x4":
       raise ValueError(f"HoldemAgent plays holdem with a whole deck, got {game}.")
@@ -83,126 +63,73 @@ class HoldemAgent(SolvingBot):
     streets = betting.parse_bets(bets, 2)
     if isinstance(streets, betting.DrawnLines) or "|" in bets:
       raise ValueError(f"bets={bets!r}: give sizes for both players alike, such as '1 a / 0.5 1 a'.")
-    self.game, self.blueprint, self._bets = game, blueprint, bets
+    self.blueprint, self._bets = TranslatedPolicy(game, blueprint, mapping), bets
     self._iterations = check_count("iterations", iterations, 1)
     self._limit = None if limit is None else check_seconds("limit", limit)
-    self._split, self._entropy = MAPPINGS[check_option("mapping", mapping, MAPPINGS)], seed
     rules: betting.Betting = game.betting  # pyright: ignore[reportAttributeAccessIssue]
     self._betting, self._rules = rules, rules._replace(bets=rules.streets)  # as given, with bets of any size
     self._known: collections.OrderedDict[Hashable, Any] = collections.OrderedDict()
 
-  def probabilities(self, state: Any) -> dict[int, float]:
-    """The probability of every action that the agent may choose at a state in which it is its turn."""
-    hand = View.of(state, self.player)
-    return self._searched(state, hand) if hand.street >= FIRST_SEARCH else self._from_blueprint(state, hand)
+  def action_probabilities(self, state: Any, player_id: int | None = None) -> dict[int, float]:
+    """The probability of every action that may be played at a state of a player's turn."""
+    player = state.current_player() if player_id is None else player_id
+    check_turn(state, player)
+    if state.public_state.street < FIRST_SEARCH:
+      found = self.blueprint.action_probabilities(state, player)
+    else:
+      h = int(cards.hand_numbers(np.array(sorted(state.hole(player), reverse=True))))
+      found = {action: float(chances[h]) for action, chances in self.for_hands_at(state).items()}
+    return {action: chance for action, chance in found.items() if chance}
+
+  def for_hands_at(self, state: Any) -> dict[int, np.ndarray]:
+    """See `policy.for_hands`."""
+    street = state.public_state.street
+    return self._searched(state) if street >= FIRST_SEARCH else self.blueprint.for_hands_at(state)
 
   def restart(self) -> None:
-    self._known.clear()  # searches on turns take up memory
+    """Forget searches, which take up memory."""
+    self._known.clear()
 
   def ranges(self, state: Any) -> np.ndarray:
     """float64[2, 1326]: the weights of both players' hands (`cards.ALL_HANDS`) when a turn or river began.
 
-    Those of the agent are as an opponent who knows it would compute them. ValueError before the turn.
+    They are as an opponent who knows the policy would compute them. ValueError before the turn.
     """
-    hand = View.of(state, self.player)
+    hand = View.of(state)
     if hand.street < FIRST_SEARCH:
       raise ValueError(f"There are ranges from the turn on, not at {state}.")
     return self._ranges_at(hand, hand.street)
 
-  # --- Before the turn -----------------------------------------------------------------------
-
-  def _from_blueprint(self, state: Any, hand: "View") -> dict[int, float]:
-    smaller = _dealt(self.blueprint.game, self.player, hand, self._understood(hand)[1])
-    called = max(state.public_state.spent)
-    if smaller.current_player() != self.player:
-      return {betting.CALL: 1.0}
-    sizes, found = bet_sizes(smaller), collections.defaultdict(float)
-    most = max(sizes.values())
-    for action, chance in self.blueprint.action_probabilities(smaller, self.player).items():
-      size = sizes.get(action)
-      if size is None:
-        legal = betting.FOLD if len(set(state.public_state.spent)) > 1 else betting.CALL
-      elif size == 0:
-        legal = betting.CALL
-      else:
-        all_in = size == most and _is_all_in(smaller, action)
-        chips = self._rules.stack if all_in else called + round(2 * size * called)
-        legal = self._betting.nearest_bet(state.public_state, chips)
-      found[legal] += chance
-    return dict(found)
-
-  def _understood(self, hand: "View") -> tuple[list[Understood], tuple[int, ...]]:
-    return self._once(("understood", hand), lambda: self._understand(hand))
-
-  def _understand(self, hand: "View") -> tuple[list[Understood], tuple[int, ...]]:
-    """The moves before the searches in the blueprint's game, and its actions up to now, without the hands."""
-    actions: tuple[int, ...] = ()
-    found: list[Understood] = []
-    smaller = _dealt(self.blueprint.game, self.player, hand, actions)
-
-    def play(action: int) -> None:
-      nonlocal actions
-      smaller.apply_action(action)
-      actions += (action,)
-
-    for number, (before, chips) in enumerate(hand.moves(self._rules, FIRST_SEARCH)):
-      self._deal(smaller, hand, before.street, play)
-      if smaller.current_player() != before.player:
-        continue  # over in the blueprint's game, or the street is
-      called, sizes = max(before.spent), bet_sizes(smaller)
-      if chips < called:
-        action = next((a for a in smaller.legal_actions() if a not in sizes), betting.CALL)
-      else:
-        odds = translate((chips - called) / (2 * called), list(sizes.values()), self._split)
-        rng = np.random.default_rng([self._entropy, *hand.hole, number, *hand.chips[: number + 1]])
-        action = list(sizes)[int(rng.choice(len(odds), p=odds))]
-      found.append(Understood(before.player, actions, action))
-      play(action)
-    self._deal(smaller, hand, min(hand.street, FIRST_SEARCH - 1), play)
-    return found, actions
-
-  def _deal(self, smaller: Any, hand: "View", street: int, play: Callable[[int], None]) -> None:
-    """Brings the blueprint's game to a street: players still to act check or call, and the cards come."""
-    count = cards.BOARD_SIZES[street]
-    while not smaller.is_terminal():
-      out = len(_public(smaller))
-      if out == count:
-        return
-      play(self.game.deck.index(hand.board[out]) if smaller.is_chance_node() else betting.CALL)  # pyright: ignore
-
   def _ranges(self, hand: "View") -> np.ndarray:
     """float64[2, 1326]: both players' ranges when the turn begins, by the blueprint."""
     weights = np.ones((2, NUM_HANDS))
-    flop = hand.board[: min(cards.STREETS)]
-    free = cards.unblocked(flop)
-    live = np.flatnonzero(free)
-    moves, _ = self._understood(hand)
-    for mover in (0, 1):
-      own = [move for move in moves if move.mover == mover]
-      for h in live.tolist():
-        for move in own:
-          held = hand._replace(hole=tuple(cards.ALL_HANDS[h].tolist()))
-          smaller = _dealt(self.blueprint.game, mover, held, move.actions)
-          odds = self.blueprint.action_probabilities(smaller, mover)
-          weights[mover, h] *= _trembling(odds.get(move.action, 0.0), len(odds))
-    weights[:, ~free] = 0
+    weights[:, ~cards.unblocked(hand.board[: min(cards.STREETS)])] = 0
+    state, came = self.game.new_initial_state(), iter(hand.board)
+    for card in [card for card in cards.WHOLE_DECK if card not in hand.board][: 2 * cards.HAND_SIZE]:
+      state.apply_action(card)  # any
+    for before, chips in hand.moves(self._rules, FIRST_SEARCH):
+      while state.is_chance_node():
+        state.apply_action(next(came))
+      odds = self.blueprint.for_hands_at(state)
+      action = self._betting.action(before, chips)
+      assert action is not None
+      weights[before.player] *= _trembling(odds.get(action, 0.0), len(odds))
+      state.apply_action(action)
     return weights
 
-  # --- From the turn on ----------------------------------------------------------------------
-
-  def _searched(self, state: Any, hand: "View") -> dict[int, float]:
-    """The move that a search from the beginning of the street finds."""
+  def _searched(self, state: Any) -> dict[int, np.ndarray]:
+    """The moves that a search from the beginning of the street finds, for all hands."""
+    hand = View.of(state)
     search, node = self._search(hand, hand.street)
     public = search.game.public_states[node]
-    found = collections.defaultdict(float)
-    row, column = search.row(node), search.column(self.player, hand.hole)
-    for (action, child), chance in zip(public.children.items(), row[:, column].tolist(), strict=True):
-      if action in (betting.FOLD, betting.CALL):
-        found[action] += chance
-      else:
-        chips = search.game.public_states[child].spent[self.player]
-        found[self.game.betting.nearest_bet(state.public_state, chips)] += chance  # pyright: ignore
-    return dict(found)
+    hands = cards.hand_numbers(search.game.ranges[public.player].cards)
+    found: dict[int, np.ndarray] = {}
+    for (action, child), chances in zip(public.children.items(), search.row(node), strict=True):
+      if action not in (betting.FOLD, betting.CALL):
+        chips = search.game.public_states[child].spent[public.player]
+        action = self._betting.nearest_bet(state.public_state, chips)
+      found.setdefault(action, np.zeros(NUM_HANDS))[hands] += chances
+    return found
 
   def _search(self, hand: "View", street: int) -> "tuple[Search, int]":
     """The search on a street, in which all moves made there are possible, and the place reached."""
@@ -264,20 +191,56 @@ class HoldemAgent(SolvingBot):
     return self._known[key]
 
 
-class View(NamedTuple):
-  """All that the agent knows of a hand."""
+class HoldemAgent(SolvingBot):
+  """See the module. It never looks at the opponent's cards in a state."""
 
-  hole: tuple[int, ...]  #: its cards, ascending
+  policy: HoldemPolicy
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    blueprint: openspiel_policy.Policy,
+    player: int,
+    bets: str = "1 a / 1 a",
+    iterations: int = 100,
+    limit: float | None = None,
+    mapping: str = "pseudo-harmonic",
+    seed: int = 0,
+  ):
+    """An agent for a seat; ValueError for a wrong argument.
+
+    Args:
+      game: `holdem` with a whole deck, with any bets.
+      blueprint: an OpenSpiel policy of `holdem` or `universal_poker` with the same blinds, for few bet sizes.
+      player: 0 or 1.
+      bets: sizes of the searches on turn and river, as in `holdem_subgame`, no "|" and no lines.
+      iterations: of each search.
+      limit: most seconds of a search; the iterations then depend on the machine, and with them the moves.
+      mapping: of foreign bets before the turn, see `policy.TranslatedPolicy`.
+      seed: of the choice among actions.
+    """
+    seed = check_integer("seed", seed, 0)
+    super().__init__(
+      check_player(player), seed, HoldemPolicy(game, blueprint, bets, iterations, limit, mapping)
+    )
+
+  def restart(self) -> None:
+    self.policy.restart()
+
+
+class View(NamedTuple):
+  """All that is public in a hand."""
+
   board: tuple[int, ...]  #: the public cards; those of a street ascending
   chips: tuple[int, ...]  #: see `BettingState.invested`
   street: int  #: 0 before the flop
 
   @classmethod
-  def of(cls, state: Any, player: int) -> "View":
-    """The player's view of a state of `holdem`."""
+  def of(cls, state: Any) -> "View":
+    """That of a state of `holdem`."""
     here = state.public_state
     board = [card for street in state.board_by_street() for card in street]
-    return cls(tuple(sorted(state.hole(player))), tuple(board), here.invested, here.street)
+    return cls(tuple(board), here.invested, here.street)
 
   def moves(self, rules: betting.Betting, before: int) -> list[tuple[betting.BettingState, int]]:
     """The moves before some street: the state, and the mover's chips afterwards."""
@@ -338,10 +301,6 @@ class Search(NamedTuple):
     name = self.game.infostate_string(public.player, self.game.ranges[public.player].names[0], public.line)
     return self.policy.table(self.policy.labels.find(public.player, name)[0])
 
-  def column(self, player: int, hole: Sequence[int]) -> int:
-    """The number of a hand in the player's range."""
-    return self.game.ranges[player].names.index(cards.card_names(sorted(hole, reverse=True)))
-
 
 def _trembling(chance: Any, actions: int) -> Any:
   return (1 - TREMBLE) * chance + TREMBLE / actions
@@ -364,26 +323,3 @@ def _with_bets(bets: str, street: int, made: Sequence[tuple[int, float]]) -> str
     groups[number] = f"{groups[number].removeprefix('x')} {size:.12f}".strip()
   texts[street] = ";".join(groups)
   return "/".join(texts)
-
-
-def _dealt(game: pyspiel.Game, player: int, hand: View, actions: Sequence[int]) -> Any:
-  """The state of a game after some actions, in which a player holds a hand; the other one holds any cards."""
-  state, seen = game.new_initial_state(), {*hand.hole, *hand.board}
-  others = (card for card in cards.WHOLE_DECK if card not in seen)
-  rest = (next(others), next(others))
-  for card in (*hand.hole, *rest) if player == 0 else (*rest, *hand.hole):
-    state.apply_action(card)
-  for action in actions:
-    state.apply_action(action)
-  return state
-
-
-def _public(smaller: Any) -> list[int]:
-  """The public cards of a state that have come."""
-  return [move.action for move in smaller.full_history() if move.player < 0][2 * cards.HAND_SIZE :]
-
-
-def _is_all_in(smaller: Any, action: int) -> bool:
-  """Whether no raise can follow a bet of the blueprint's game."""
-  after = smaller.child(action)
-  return after.current_player() >= 0 and max(after.legal_actions()) <= betting.CALL

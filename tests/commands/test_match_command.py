@@ -6,7 +6,7 @@ import pyspiel
 import pytest
 
 import ps_cfr_spiel
-from ps_cfr_spiel import matches
+from ps_cfr_spiel import evaluation, matches
 from ps_cfr_spiel.commands import match, program
 from ps_cfr_spiel.evaluation import evaluate_match
 from ps_cfr_spiel.protocols import Seat, join, read_hands
@@ -44,6 +44,17 @@ def test_a_match_in_words(capsys):
   assert lines["game"] == "holdem(bets=fcpa,blinds=100/50,deck=13x4,stack=2000)"
   assert lines["fold"].startswith("won ")
   assert lines["chips"].endswith("mbb a hand (95% interval)")
+
+
+def test_a_local_best_response(capsys):
+  found = facts(capsys, "lbr:c/fc", "always_call", "--hands=4")
+  expected = evaluation.sampled_response(
+    pyspiel.load_game(FULL), matches.Habit("always_call"), 4, actions="c/fc"
+  )
+  assert (found["hands"], found["mbb"]) == (4, pytest.approx(10 * expected.mean))
+  assert found["mbb_standard_error"] == pytest.approx(10 * expected.error)
+  assert program.run(["match", "lbr", "search"]) == 2
+  assert "lbr responds in holdem to a player whose probabilities are known" in capsys.readouterr().err
 
 
 def test_policies_of_files(capsys, tmp_path):

@@ -400,3 +400,15 @@ def test_a_trained_agent_searches_by_default(tmp_path, monkeypatch, capsys):
   assert "Opponent: runs/cheat/run.npz, which searches for 0.01 s a decision;" in text
   _, text = run(monkeypatch, capsys, ["cheat(players=3)"], ["q"])
   assert "Opponent: heuristic; --opponent= chooses another; agents of train play cheat for two alone." in text
+
+
+def test_an_agent_of_holdem(capsys, monkeypatch, tmp_path):
+  """It plays by a file's blueprint to the turn and searches there."""
+  blueprint = ps_cfr_spiel.SimulatedMCCFRSolver(pyspiel.load_game("holdem(stack=200,bets=x)"), batch=8)
+  blueprint.run(1)
+  blueprint.save(tmp_path / "holdem.npz")
+  monkeypatch.setattr(sys, "stdin", io.StringIO("1\n" * 9))
+  words = ["holdem(stack=200,bets=x/x/a)", f"--opponent=agent:{tmp_path / 'holdem.npz'}", "--seed=3"]
+  assert program.run(["play", *words]) == 0
+  out = capsys.readouterr().out
+  assert f"Opponent: agent:{tmp_path / 'holdem.npz'}" in out and "Check" in out

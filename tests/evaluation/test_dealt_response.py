@@ -5,7 +5,7 @@ import pyspiel
 import pytest
 from open_spiel.python.policy import UniformRandomPolicy
 
-from ps_cfr_spiel.evaluation import local_best_response, sampled_response
+from ps_cfr_spiel.evaluation import Habit, local_best_response, sampled_response
 from ps_cfr_spiel.hierarchical import DealtGame
 
 GAME = "leduc_poker"
@@ -34,3 +34,23 @@ def test_the_mean_is_that_of_the_exact_response():
   found = sampled_response(game, blind(game, (1, 1, 1)), 3_000)
   exact = local_best_response(game, UniformRandomPolicy(game)).exploitability
   assert found.error < 0.15 and abs(found.mean - exact) < 4 * found.error
+
+
+def test_holdem_by_states_is_holdem_by_lines():
+  """The same hands and searches on OpenSpiel's states and on the lines of the dealt form."""
+  game = pyspiel.load_game("holdem(stack=400)")
+  by_lines = sampled_response(game, blind(game, (1,) * 4), 12, seed=2)
+  by_states = sampled_response(game, UniformRandomPolicy(game), 12, seed=2, actions="fcpa")
+  np.testing.assert_allclose(by_states.wins, by_lines.wins, atol=1e-9)
+  assert len(set(np.sign(by_lines.wins))) > 1
+
+
+def test_responses_in_holdem_by_hand():
+  """Folding always costs the blind (Schmid 2021, Table 18.1); a searcher that may only call wins no blind."""
+  game = pyspiel.load_game("holdem(bets=fullgame)")
+  np.testing.assert_allclose(sampled_response(game, Habit("fold"), 4).wins, [50, 100, 50, 100])
+  calls = sampled_response(game, Habit("always_call"), 6, actions="c")
+  folds = sampled_response(game, Habit("always_call"), 6, actions="fc")
+  assert (np.abs(calls.wins) <= 100).all() and (folds.wins >= calls.wins - 1e-9).all()
+  with pytest.raises(ValueError, match="plays holdem with a whole deck"):
+    sampled_response(pyspiel.load_game("holdem(deck=6x2,stack=400)"), Habit("fold"), 2)

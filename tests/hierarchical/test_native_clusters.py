@@ -100,7 +100,7 @@ def test_hands_are_as_strong_as_by_numpy(ranks, suits, hole, size):
   deck, generator = Deck(ranks, suits), np.random.default_rng(0)
   boards = np.array([generator.permutation(deck.size)[:size] for _ in range(200)])
   hands, groups = card_sets(deck.size, hole), generator.integers(0, 3, len(card_sets(deck.size, hole)))
-  found = native.strengths(deck, hole, boards)
+  found = native.hand_strengths(deck, hole, boards)
   truth = strengths(deck.whole(boards), deck.whole(hands))
   alive = ~(hands[None, :, :, None] == boards[:, None, None]).any((2, 3))
   assert (found[~alive] == native.DEAD).all()

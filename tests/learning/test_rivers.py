@@ -19,11 +19,13 @@ from ps_cfr_spiel.learning import (
   generate_examples,
   load_values,
   resume,
+  teach_streets,
   train,
 )
 from ps_cfr_spiel.learning.rivers import RATIOS, at_places, at_ratios, hand_places, up_to_suits
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.poker.situations import RandomRivers
+from ps_cfr_spiel.search import Levels
 from ps_cfr_spiel.subgames import Subgames
 from ps_cfr_spiel.values import CFRValues
 
@@ -31,6 +33,9 @@ RANGES = "ranges=AA KQs 8d7d 6h6c;QQ JTs Ah8h"
 TURN = f"holdem_subgame(board=9s7c5s4h,pot=200,stack=500,bets=1 a,{RANGES})"
 CHECKED = f"holdem_subgame(board=9s7c5s4h,pot=200,stack=300,bets=a/x,{RANGES})"  # nobody bets on rivers
 SMALL = {"steps": 400, "batch": 8, "width": 16, "layers": 1, "progress": False}
+
+EMPTY = (np.zeros((1, 1326), np.float32),) * 2
+NO_RIVERS = Rivers({}, np.zeros((0, 5), int), np.zeros(0), EMPTY, EMPTY, EMPTY, np.zeros(0, int))
 
 called = jit(static_argnames="player")(lambda bound, player, ranges: bound(player, ranges))
 
@@ -54,11 +59,9 @@ def learned(data):
 
 
 def rivers_of(name):
-  """Subgames of a game, and the public states of its rivers."""
+  """Subgames of a game, and the public states after its next card."""
   subgames = Subgames.of(pyspiel.load_game(name))
-  states = subgames.labels.public_states
-  above = [states[s.parent].player == -1 and s.parent > 0 for s in states]
-  return subgames, [k for k, s in enumerate(states) if s.player >= 0 and above[k]]
+  return subgames, Levels.of(subgames.labels, "round")[0].frontier(0)
 
 
 def both(bound, ranges):
@@ -94,18 +97,20 @@ def test_suits_do_not_matter():
   board = np.array(cards.parse_board("9s7c5s4hKd"))
   for swap in cards.suit_swaps(cards.WHOLE_DECK, (), ())[::5]:
     renamed, hands = np.array(swap)[board], np.sort(np.array(swap)[cards.ALL_HANDS], 1)[:, ::-1]
-    one, other = hand_places(np.stack([board, renamed[::-1]]))
-    np.testing.assert_array_equal(one, other[cards.hand_numbers(hands)])
-    assert len(set(up_to_suits(np.stack([board, renamed[::-1]])))) == 1
+    for size in (5, 4):
+      both = np.stack([board[:size], renamed[:size][::-1]])
+      one, other = hand_places(both)
+      np.testing.assert_array_equal(one, other[cards.hand_numbers(hands)])
+      assert len(set(up_to_suits(both))) == 1
   different = np.stack([board, np.array(cards.parse_board("9s7c5s4hKs"))])
   assert len(set(up_to_suits(different))) == 2
 
 
 def test_places_and_stacks_are_mixtures_of_fixed_ones():
-  place = hand_places(np.array([cards.parse_board("9s7c5s4hKd")]))[0]
+  place = hand_places(np.array([cards.parse_board("9s7c5s4hKd")]))[0, :, 0]
   live = place >= 0
   assert live.sum() == 1081 and 0 <= place[live].min() < 0.01 and 0.99 < place[live].max() <= 1
-  mixture = np.asarray(at_places(place))
+  mixture = np.asarray(at_places(place[:, None]))
   np.testing.assert_allclose(mixture.sum(1), live, atol=1e-6)
   np.testing.assert_allclose(mixture[live] @ np.linspace(0, 1, mixture.shape[1]), place[live], atol=1e-6)
   ratios = np.array([0.001, 0.03, 0.07, 1.0, 5.0, 16.0, 99.0])
@@ -113,10 +118,27 @@ def test_places_and_stacks_are_mixtures_of_fixed_ones():
   np.testing.assert_allclose(np.asarray(at_ratios(ratios)) @ np.log(RATIOS), logarithms, atol=1e-5)
 
 
-def test_where_nobody_bets_they_are_exact(learned):
-  """Without what betting adds they are what solving these rivers gives."""
-  subgames, states = rivers_of(CHECKED)
-  bound = RiverValues(learned.network, np.float32(0), learned.card, learned.losses).bind(subgames, states)
+def test_places_with_cards_to_come():
+  """Those of a turn are spread over its rivers as the places there, hand by hand."""
+  turn = cards.parse_cards("9s7c5s4h")
+  place = hand_places(np.array([turn]))[0]
+  rivers = hand_places(np.array([(*turn, c) for c in cards.WHOLE_DECK if c not in turn]))[:, :, 0]
+  for name in ("AsKs", "9h9d", "3d2c"):
+    (h,) = cards.hand_numbers(np.array([sorted(cards.parse_cards(name))[::-1]]))
+    there = np.sort(rivers[rivers[:, h] >= 0, h])
+    assert len(there) == 46 and abs(place[h].mean() - there.mean()) < 1e-5
+    assert (np.diff(place[h]) > -1e-6).all() and place[h, 0] == pytest.approx(there[:5].mean(), abs=0.02)
+  mixture = np.asarray(at_places(place))
+  np.testing.assert_allclose(mixture.sum(1), place[:, 0] >= 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [5, 4])
+def test_where_nobody_bets_they_are_exact(size):
+  """Without what betting adds they are what solving these rivers, or turns, gives."""
+  subgames, states = rivers_of(CHECKED if size == 5 else CHECKED.replace("4h", ""))
+  of_street = dataclasses.replace(NO_RIVERS, card={"cards": size})
+  bound = dataclasses.replace(RiverValues.untrained(of_street, 0, 8, 1), scale=np.float32(0))
+  bound = bound.bind(subgames, states)
   random = np.random.default_rng(1)
   ranges = tuple(
     random.random((len(states), player.types)) * (random.random((len(states), player.types)) > 0.3)
@@ -126,6 +148,34 @@ def test_where_nobody_bets_they_are_exact(learned):
   for mine, other in zip(both(bound, ranges), expected, strict=True):
     assert np.abs(other).max() > 0.01
     np.testing.assert_allclose(mine, other, atol=1e-9)
+
+
+def test_turns_are_taught_by_searches(learned, tmp_path):
+  """Where nobody bets the values are those of checking down; files are kept and learned from."""
+  drawn = RandomRivers(2, ratios=(0.5,), bets="x", kind="betting", cards=4)
+  exact = dataclasses.replace(learned, scale=np.float32(0))
+  teach_streets(drawn, exact, 2, tmp_path, progress=False)
+  stamps = [path.stat().st_mtime_ns for path in tmp_path.iterdir()]
+  teach_streets(drawn, exact, 2, tmp_path, progress=False)
+  assert [path.stat().st_mtime_ns for path in tmp_path.iterdir()] == stamps
+  turns = Rivers.load(tmp_path, progress=False)
+  for i in (0, 1):
+    np.testing.assert_allclose(turns.values[i], turns.checked[i], atol=1e-5)
+    np.testing.assert_allclose(turns.ranges[i][1], drawn[1].ranges[i], atol=1e-7)
+  board, ranges = turns.board[0].tolist(), turns.ranges[1][0]
+  (live,) = cards.unblocked(tuple(board)).nonzero()
+  h, won = live[700], 0.0
+  for c in set(cards.WHOLE_DECK).difference(board, cards.ALL_HANDS[h]):
+    held = live[~np.isin(cards.ALL_HANDS[live], (c, *cards.ALL_HANDS[h])).any(1)]
+    strength = cards.strength((*board, c), cards.ALL_HANDS[[h, *held]].tolist())
+    won += sum(np.sign(strength[0] - np.array(strength[1:])) * ranges[held]) / 2 / 44
+  assert turns.checked[0][0, h] == pytest.approx(won, abs=1e-5)
+  values = train(dataclasses.replace(turns, draw=np.array([0, 1])), **{**SMALL, "steps": 2, "batch": 2})
+  assert values.cards == 4 and repr(values) == "RiverValues(2 turns)"
+  with pytest.raises(ValueError, match="are of boards of 5 cards; the examples have 4"):
+    train(turns, start=learned)
+  with pytest.raises(ValueError, match="has other results"):
+    teach_streets(drawn, exact, 3, tmp_path, progress=False)
 
 
 def test_they_sum_to_zero(learned):
@@ -232,7 +282,7 @@ def test_rivers_nobody_can_learn_from(data, name, change, message):
     (
       "holdem_subgame(deck=6x2,board=3c6d2d4c,stack=200)",
       "round",
-      "with the whole deck; use four board cards",
+      "with the whole deck; use 4 board cards",
     ),
     (TURN, 1, "are for searches that end with the turn; set lookahead='round'"),
   ],

@@ -7,7 +7,7 @@ import pytest
 from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.learning import Rivers, RiverValues, rivers_met
 from ps_cfr_spiel.learning.listening import Listener
-from ps_cfr_spiel.learning.river_values import turn_of
+from ps_cfr_spiel.learning.river_values import lines_of
 from ps_cfr_spiel.learning.rivers import Rivers as Data
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.subgames import Subgames
@@ -31,7 +31,7 @@ def test_moves_share_a_range_out():
   searcher = Listener(Subgames.of(game), CFRValues(5), "round")
   searcher.marks = [2, 9]
   searcher.start(0)
-  lines, ((states, heard),) = turn_of(searcher.subgames), searcher.heard.items()
+  lines, ((states, heard),) = lines_of(searcher.subgames), searcher.heard.items()
   places = [lines.place(state) for state in states]
   spent = [max(lines.form.game.public_states[line].spent) for line, _ in places]
   assert len(heard) == 2 and sorted(set(spent)) == [100, 300]  # checked down; 200 bet and called

@@ -8,6 +8,7 @@ from open_spiel.python import policy as openspiel_policy
 import ps_cfr_spiel
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.policy import for_hands
 
 SMALL = "holdem(stack=2000)"
 
@@ -50,13 +51,28 @@ def test_before_the_turn_it_is_the_blueprint():
   agent = ps_cfr_spiel.HoldemAgent(game, Pairs(pyspiel.load_game(SMALL), [0, 1]), 1)
   assert agent.probabilities(play(game, "KsKd", "AsKh")) == {1: 1}
   assert agent.probabilities(play(game, "KsKd", "AsAh")) == {1: 0.1, 300: 0.9}
-  # 250 chips of the opponent are understood as a call or as 300; either way the answer is a raise of the pot.
-  moves = ("KsKd", "AsAh", "Call", "Raise to 250")
-  found = agent.probabilities(play(game, *moves))
-  assert found in ({1: 0.1, 750: 0.9}, {1: 1.0})
-  turns = {seed: ps_cfr_spiel.HoldemAgent(game, uniform(), 1, seed=seed) for seed in range(20)}
-  answers = [tuple(agent.probabilities(play(game, *moves))) for agent in turns.values()]
-  assert len(set(answers)) == 2  # both ways to understand the bet occur
+  # 250 chips, 0.75 pots, are understood as a check with 0.25 / 1.75, which is called, else as 300.
+  found = agent.probabilities(play(game, "KsKd", "AsAh", "Call", "Raise to 250"))
+  assert found == pytest.approx({1: 1 / 7 + 0.6 / 7, 750: 5.4 / 7})
+  assert found == agent.policy.action_probabilities(play(game, "KsKd", "AsAh", "Call", "Raise to 250"))
+
+
+def test_all_hands_at_once():
+  """Each column is the answer for a hand, before the turn and on it; other players' cards do not matter."""
+  game = pyspiel.load_game("holdem(stack=1000,bets=fullgame)")
+  policy = ps_cfr_spiel.HoldemAgent(game, Pairs(pyspiel.load_game(SMALL), [0, 1]), 0, "a", 3).policy
+  line = ("Raise to 250", "Call", "9s7c5s", "Check", "Check", "4h", "Bet 200")
+  for moves in (line[:1], line[:3], line[:6], line):
+    for hand in ("AhQc", "TdTh"):
+      states = [
+        play(game, *((hand, o) if len(moves) in (1, 3, 6) else (o, hand)), *moves) for o in ("KsKd", "8c8d")
+      ]
+      found = for_hands(policy, states[0])
+      h = int(cards.hand_numbers(np.array(sorted(cards.parse_cards(hand), reverse=True))))
+      column = {action: float(odds[h]) for action, odds in found.items() if odds[h]}
+      for state in states:
+        assert policy.action_probabilities(state) == pytest.approx(column)
+      assert sum(column.values()) == pytest.approx(1)
 
 
 def test_ranges_by_hand():
@@ -64,18 +80,17 @@ def test_ranges_by_hand():
   game = pyspiel.load_game(SMALL)
   agent = ps_cfr_spiel.HoldemAgent(game, Pairs(game, [0, 1]), 0)
   moves = ("AsKh", "QsQd", "Raise to 300", "Call", "QhJd2c", "Check", "Check", "3c")
-  own, their = agent.ranges(play(game, *moves))
+  own, their = agent.policy.ranges(play(game, *moves))
 
   def number(text):
     return int(cards.hand_numbers(np.array(sorted(cards.parse_cards(text), reverse=True))))
 
   call, raised = 0.99 * 0.1 + 0.01 / 2, 0.99 * 0.9 + 0.01 / 2
   assert their[number("QsQc")] == pytest.approx(raised * call)
-  assert their[number("AsKs")] == pytest.approx(
-    0.01 * 1
-  )  # it never raises; a check is all that it does after
+  called = 0.99 + 0.01 / 2  # by a hand that never raises
+  assert their[number("AsKs")] == pytest.approx(0.01 / 2 * called)
   assert own[number("AsAd")] == pytest.approx(call * call)
-  assert own[number("AsKh")] == pytest.approx(1)
+  assert own[number("AsKh")] == pytest.approx(called * called)
   assert own[number("QhKh")] == their[number("JdJh")] == 0  # on the board
 
 
@@ -104,9 +119,17 @@ def test_it_sees_its_own_cards_alone():
   assert sum(found[0].values()) == pytest.approx(1)
 
 
+class MinBet(openspiel_policy.Policy):
+  """Makes the least bet or raise wherever there is one."""
+
+  def action_probabilities(self, state, player_id=None):
+    legal = state.legal_actions()
+    return {min(action for action in legal if action >= min(2, legal[-1])): 1.0}
+
+
 @pytest.mark.parametrize(("stack", "bets"), [(2000, "fcpa"), (1000, "fullgame")])
 def test_it_never_does_anything_illegal(stack, bets):
-  """A few hands against random bets; more are played by benchmarks/engineering/holdem_agent.py."""
+  """Some hands against odd bets; benchmarks/engineering/holdem_agent.py plays more and deeper ones."""
   game = pyspiel.load_game("holdem", {"stack": stack, "bets": bets})
   made = []
 
@@ -114,11 +137,13 @@ def test_it_never_does_anything_illegal(stack, bets):
     made.append(ps_cfr_spiel.HoldemAgent(game, uniform(), seat, bets="a", iterations=2))
     return made[-1]
 
-  def records():
-    return matches.play_games(game, agent, matches.player("random"), 6, 1)
+  def records(bot="random"):
+    return matches.play_games(game, agent, matches.player(bot), 6, 1)
 
   assert records() == records()  # by its seed
   assert len(made) == 4
+  for bot in ("all_in", MinBet(None, [0, 1])):
+    assert len(records(bot)) == 6
 
 
 def test_wrong_arguments():
