@@ -44,7 +44,7 @@ class Round(NamedTuple):
   """The lines of one round."""
 
   lines: BettingLines  #: they; each begins where one of the round before left
-  #: int32[N], the cell of bucket 0 in the tables of both players, those of player 1 behind the others.
+  #: int32[N], the cell of bucket 0 in the tables, those of another strategy of player 1 behind the first's.
   cell: Any
   leaving: Any  #: int32[S], the lines behind which public cards come
   #: the lines that end with both hands compared, int32[n], and those that end with a fold, int32[m].
@@ -183,16 +183,20 @@ class _Walk:
     return [int(own.abstraction.clusters[board]) for own in self.strategies]
 
   def _table(self, clusters: list[int]) -> jax.Array:
-    """[A, S], both players' strategies in clusters, or in the head; those of player 1 behind the others."""
-    known, table = self.last.get(bool(clusters), (None, None))
+    """[A, S], the strategies in clusters, or in the head; another one of player 1 behind the first."""
+    known, table = self.last.pop(bool(clusters), (None, None))
     if known != clusters or table is None:
-      if clusters:
-        parts = [own.tables.child[k] for own, k in zip(self.strategies, clusters, strict=True)]
-      else:
-        parts = [own.tables.head for own in self.strategies]
-      table = to_device(np.concatenate(parts, 1), self.dtype)
-      self.last[bool(clusters)] = clusters, table
+      table = None  # one cluster's table goes before the next comes
+      tables = [own.tables for own in _different(self.strategies)]
+      parts = [own.child[k] for own, k in zip(tables, clusters, strict=False)] or [own.head for own in tables]
+      table = to_device(parts[0] if len(parts) == 1 else np.concatenate(parts, 1), self.dtype)
+    self.last[bool(clusters)] = clusters, table
     return table
+
+
+def _different(strategies: tuple[Strategy, Strategy]) -> list[Strategy]:
+  """Both strategies, or one that both players follow: then its tables are held once."""
+  return [strategies[0]] if strategies[0] is strategies[1] else list(strategies)
 
 
 def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Round]:
@@ -200,6 +204,7 @@ def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Roun
   form, first = game.form, strategies[0]
   cells = [line_cells(game, own.abstraction.sizes) for own in strategies]
   before = np.where(form.round < SPECIAL, first.tables.head.shape[-1], first.tables.child.shape[-1])
+  before = before * (len(_different(strategies)) - 1)
   cell = np.where(form.player == 1, before + cells[1][:, 0], cells[0][:, 0]).astype(np.int32)
   follows = np.zeros(len(cell), np.int32)  # the line after each line behind which cards come
   follows[form.parent[1:]] = np.arange(1, len(cell))

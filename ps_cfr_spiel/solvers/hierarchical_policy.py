@@ -104,6 +104,7 @@ class HierarchicalPolicy(openspiel_policy.Policy):
     self, seats: "tuple[HierarchicalPolicy, HierarchicalPolicy]", progress: bool | None
   ) -> Evaluation:
     first, second = (hierarchical.Strategy(own.abstraction, own.tables) for own in seats)
+    second = first if seats[0] is seats[1] else second
     return hierarchical.evaluate_strategies(
       self._dealt, (first, second), str(self.tables.head.dtype), progress
     )
