@@ -1,6 +1,7 @@
 import gc
 import os
 import shutil
+import sys
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -116,3 +117,13 @@ def optimized(monkeypatch):
   yield
   jax.config.update("jax_disable_most_optimizations", usual)
   jax.clear_caches()
+
+
+@pytest.fixture
+def on_cores():
+  """A function that leaves this process so many cores, by which the native library counts its threads."""
+  if sys.platform != "linux" or os.cpu_count() == 1:
+    pytest.skip("threads are counted by cores")
+  cores = os.sched_getaffinity(0)
+  yield lambda count: os.sched_setaffinity(0, sorted(cores)[:count])
+  os.sched_setaffinity(0, cores)

@@ -128,8 +128,11 @@ def large(rows, leaves, types, generator):
 @pytest.mark.parametrize(
   ("types", "dtype", "alternating"), [(1, "float64", True), (1, "float32", False), (30, "float64", True)]
 )
-def test_threads_share_a_large_game(types, dtype, alternating, monkeypatch):
-  """With more than 2^20 numbers of a player; without types where leaves are in an order of each player's."""
+def test_threads_share_a_large_game(types, dtype, alternating, monkeypatch, on_cores):
+  """With more than 2^20 numbers of a player; without types where leaves are in an order of each player's.
+
+  The number of threads changes no bit.
+  """
   monkeypatch.setattr(tree.walk, "MANY", 50_000)
   generator = np.random.default_rng(1)
   made = tree.ordered(large(20_000, 50_000, types, generator))
@@ -140,9 +143,13 @@ def test_threads_share_a_large_game(types, dtype, alternating, monkeypatch):
     for name in ("nrm+", "dcfr") if types == 1 else ("nrm+",):
       rule = cfr.make_rule(name)
       state = drawn(jax.tree.map(np.asarray, cfr.init(made, rule, dtype)), 1.0, generator)
-      for ours, theirs in zip(*turns(made, state, rule, dtype, alternating), strict=True):
+      on_cores(1)
+      alone = next(turns(made, state, rule, dtype, alternating))
+      on_cores(2)
+      for ours, theirs, same in zip(*turns(made, state, rule, dtype, alternating), alone, strict=True):
         bound, size = 100 * BOUNDS[dtype], np.abs(theirs).max(initial=0)  # of a million sums some cancel
         np.testing.assert_allclose(ours, theirs, rtol=bound, atol=bound * size)
+        np.testing.assert_array_equal(ours, same)
 
 
 @pytest.mark.parametrize("alternating", [True, False])

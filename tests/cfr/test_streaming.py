@@ -1,8 +1,6 @@
 """Games with public cards to come, board by board (`stream.cc`), against the walk over all boards at once."""
 
 import dataclasses
-import os
-import sys
 
 import jax
 import numpy as np
@@ -132,19 +130,14 @@ def test_many_iterations_are_those_of_all_boards_at_once():
       np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max(initial=0))
 
 
-@pytest.mark.skipif(sys.platform != "linux" or os.cpu_count() == 1, reason="threads are counted by cores")
-def test_any_number_of_threads_finds_the_same_bits():
-  cores = os.sched_getaffinity(0)
+def test_any_number_of_threads_finds_the_same_bits(on_cores):
   found = []
-  try:
-    for allowed in ({min(cores)}, cores):
-      os.sched_setaffinity(os.getpid(), allowed)
-      solver = PSCFRSolver(pyspiel.load_game(FLOP), leaves="native")
-      assert solver._tree.stream is not None
-      solver.run(20, progress=False)
-      found.append((solver._state, solver.evaluation()))
-  finally:
-    os.sched_setaffinity(os.getpid(), cores)
+  for count in (1, 2):
+    on_cores(count)
+    solver = PSCFRSolver(pyspiel.load_game(FLOP), leaves="native")
+    assert solver._tree.stream is not None
+    solver.run(20, progress=False)
+    found.append((solver._state, solver.evaluation()))
   for ours, theirs in apart(*found):
     np.testing.assert_array_equal(ours, theirs)
 
