@@ -40,7 +40,7 @@ FLAGS = (
     "--ratios are then the turn's.", choices=(*KINDS, SEARCHES)),
   Flag("values", None,
     "With --ranges=searches or turns and flops: the value function of those searches, a file of learn "
-    "--rivers that learned the next street.", value="FILE"),
+    "--data, of the next street.", value="FILE"),
   Flag("iterations", 500, "Iterations of each river, at most.", least=1),
   Flag("target", None, "Exploitability at which a river is done: in percent of the pot (0.1%) or in chips.",
     value="AMOUNT"),
@@ -133,7 +133,7 @@ def _values_of(values: flags.FlagValues, size: int) -> Any:
   known = learning.load_values(file)
   if not isinstance(known, learning.RiverValues) or known.cards != size:
     raise ValueError(
-      f"--values={file}: expected values of {cards.STREETS[size]}s, as learn --rivers makes them."
+      f"--values={file}: expected values of {cards.STREETS[size]}s, as learn --data makes them."
     )
   return known
 

@@ -28,10 +28,10 @@ FLAGS = (
   Flag("turns", 0, "Turns of learning from the situations of its own searches.", least=0),
   Flag("chains", 100,
     "In each turn: searches that go through the game; each gives several situations.", least=1),
-  Flag("rivers", None,
-    "Folders of generate: learns values of hold'em's rivers from them, for searches of turns (of turns for "
-    "flops, or of flops, if generate solved those), without a GAME; the flags of draws, turns, chains and "
-    "teachers do not apply then.", kind=list, value="FOLDER,..."),
+  Flag("data", None,
+    "Folders of generate, of rivers, turns or flops: learns their values from them, for searches of the "
+    "street before, without a GAME; the flags of draws, turns, chains and teachers do not apply then.",
+    kind=list, value="FOLDER,..."),
   Flag("teacher", "solve",
     "Solver of the situations: solve goes to the end of the game, search looks one decision ahead and takes "
     "the network's own values beyond (with --turns, some eight of them).", choices=("solve", "search")),
@@ -58,7 +58,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if values.teacher == "search" and not values.turns:
     raise ValueError("--teacher=search learns from its own values, turn by turn: give --turns=8 or so too.")
   progress, stopwatch = progress_of(values), Stopwatch()
-  teach, folder = (_rivers if values.rivers else _situations)(values, words, learning, progress)
+  teach, folder = (_rivers if values.data else _situations)(values, words, learning, progress)
   try:
     with stopwatch:
       learned = teach()
@@ -70,13 +70,13 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if pictures is not None:
     pictures.training_losses(learned.losses, card["game"]).savefig(folder / LOSSES)
   facts = {**card, "seconds": seconds, "saved": str(folder / FILE)}
-  game, ahead = (TURN, "round") if values.rivers else (card["game"], "1")
-  if values.rivers:
+  game, ahead = (TURN, "round") if values.data else (card["game"], "1")
+  if values.data:
     what = f"{cards.STREETS[learned.cards]}s"
   else:
     what = f"situations in {len(learned.public_states):,} public states"
   use = f"resolve '{game}' --lookahead={ahead} --values={{file}}"
-  if values.rivers and learned.cards < cards.BOARD_SIZE:
+  if values.data and learned.cards < cards.BOARD_SIZE:
     use = FLOPS
   lines = {
     "game": card["game"],
@@ -114,12 +114,12 @@ def _situations(
 def _rivers(values: flags.FlagValues, words: Sequence[str], learning: Any, progress: bool | None) -> Taught:
   """Learns from rivers that `generate` solved."""
   if wrong := [*words, *given(values, (*NOT_OF_RIVERS, *SPOT_FLAGS))]:
-    raise ValueError(f"--rivers learns from folders of generate, of any game; leave out {' '.join(wrong)}.")
+    raise ValueError(f"--data learns from folders of generate, of any game; leave out {' '.join(wrong)}.")
   folder = make_folder(values.output or "runs/rivers-values")
   size = {"steps": values.steps, "batch": RIVERS_BATCH, "width": values.width}
 
   def teach() -> Any:
-    file, rivers = folder / FILE, learning.Rivers.load(*values.rivers, progress=progress)
+    file, rivers = folder / FILE, learning.Rivers.load(*values.data, progress=progress)
     if not file.exists():
       return learning.train(rivers, values.seed, checkpoint=file, progress=progress, **size)
     begun = learning.RiverValues.load(file)
@@ -138,14 +138,14 @@ COMMAND = Command(
   summary="Learn a network of values, for searches by resolve",
   text="Solves situations at random ranges and trains a network on them, which resolve --values takes as "
   "what lies beyond a lookahead; with --turns it goes on at the ranges that its own searches meet. With "
-  "--rivers it learns from solved rivers, whatever their boards, what searches of turns need. Ctrl-C in "
+  "--data it learns from the rivers, turns or flops that generate solved, whatever their boards. Ctrl-C in "
   "training ends it early and keeps the best so far. Needs pip install 'ps_cfr_spiel[learn]'. For an agent "
   "in a game too large to walk see train.",
   examples=(
     "learn leduc_poker",
     "learn leduc_poker --draws=100 --steps=2000 --width=96",
     "learn 'liars_dice(dice_sides=3)' --turns=3",
-    "learn --rivers=data --output=runs/rivers-values",
+    "learn --data=rivers --output=runs/rivers-values",
   ),
   own=FLAGS,
   run=_run,

@@ -36,7 +36,7 @@ def test_learn_and_search_with_it(tmp_path, capsys):
 def test_rivers_are_learned_from_what_generate_solved(tmp_path, capsys):
   data, folder = f"--output={tmp_path / 'data'}", tmp_path / "learned"
   assert run("generate", "--count=24", "--ratios=0.5", "--bets=a", "--iterations=10", data, "--quiet") == 0
-  call = ["learn", f"--rivers={tmp_path / 'data'}", "--steps=200", "--width=16", f"--output={folder}"]
+  call = ["learn", f"--data={tmp_path / 'data'}", "--steps=200", "--width=16", f"--output={folder}"]
   assert run(*call, "--noplot") == 0
   printed = capsys.readouterr().out
   assert "24 rivers" in printed and "--lookahead=round --values=" in printed
@@ -53,10 +53,10 @@ def test_rivers_are_learned_from_what_generate_solved(tmp_path, capsys):
     (["learn", "kuhn_poker", "--teacher=search"], "--teacher=search learns from its own values"),
     (["learn", "matching_pennies_3p"], "has 3 players"),
     (
-      ["learn", "kuhn_poker", "--rivers=data", "--turns=1"],
+      ["learn", "kuhn_poker", "--data=data", "--turns=1"],
       "of any game; leave out kuhn_poker --turns",
     ),
-    (["learn", "--rivers=no-such-folder"], "no-such-folder: there are no rivers in it"),
+    (["learn", "--data=no-such-folder"], "no-such-folder: there are no rivers in it"),
     (["resolve", "kuhn_poker", "--lookahead=1", "--values=pretrained"], "No values for kuhn_poker"),
     (["resolve", "kuhn_poker", "--values=pretrained"], "--values is for --lookahead"),
   ],
