@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
 
 from ps_cfr_spiel.native import call
 from ps_cfr_spiel.tree.leaves import Order, SparseLeaves
@@ -135,6 +134,8 @@ def ordered(tree: PublicTree) -> PublicTree:
   leaves, alone = tree.leaves, all(own.leaf.orbit is None for own in tree.players)
   if type(leaves) is not SparseLeaves or len(leaves.utility) < MANY or why_unavailable() or not alone:
     return tree
+  from scipy.sparse import coo_array  # imported here: large games alone need it
+
   utility = leaves.utility[:, 0]
   above = [_numbers(own)[own.leaf.index] for own in tree.players]
   counts = [sequence_starts(own.bucket_shapes, own.roots)[-1] for own in tree.players]
@@ -142,7 +143,7 @@ def ordered(tree: PublicTree) -> PublicTree:
   def order(player: int) -> Order:
     payoff = utility if player == 0 else -utility
     places = (above[player], above[1 - player])
-    table = scipy.sparse.coo_array((payoff, places), (counts[player], counts[1 - player]))
+    table = coo_array((payoff, places), (counts[player], counts[1 - player]))
     table.has_canonical_format = True  # no pair occurs twice
     rows = table.tocsr()
     return Order(rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data)
