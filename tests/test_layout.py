@@ -267,14 +267,15 @@ def test_every_type_of_the_public_interface_is_in_a_face():
   doors = [ps_cfr_spiel, *(getattr(ps_cfr_spiel, name) for name in (*DOORS, "batches"))]
   public = [getattr(door, name) for door in doors for name in door.__all__]
   rooms = [importlib.import_module(f"ps_cfr_spiel.{room}") for room in FLOOR]
-  faces = [*public, *(getattr(room, name) for room in rooms for name in getattr(room, "__all__", dir(room)))]
+  shown = [*public, *(value for room in rooms for value in vars(room).values())]
   hidden = {
     f"{thing.__module__}.{thing.__qualname__} {name}: {kind.__name__}"
     for thing in public
     if inspect.isroutine(thing) or inspect.isclass(thing)
     for name, kinds in annotated(thing)
     for kind in kinds
-    if not any(kind is other for other in faces)
+    if not any(getattr(room, kind.__name__, None) is kind for room in rooms)  # some come on first use
+    if not any(kind is other for other in shown)
   }
   assert not hidden
 
