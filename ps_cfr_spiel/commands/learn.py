@@ -17,7 +17,7 @@ FILE, LOSSES = "values.npz", "losses.png"
 NOT_OF_RIVERS = ("draws", "turns", "chains", "teacher", "teacher_iterations", "limit")
 RIVERS_BATCH = 128  # rivers in one step of training; each has a thousand hands
 TURN = "holdem_subgame(board=9s7c5s4h)"  # a game in which a network of rivers serves
-FLOPS = "generate --street=flop --values={file}"  # and one of turns
+FLOPS = "generate --street=flop"  # which a network of turns teaches
 
 Taught = tuple[Callable[[], Any], Path]  # what learns, and the folder that it may go on in
 
@@ -75,17 +75,18 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     what = f"{cards.STREETS[learned.cards]}s"
   else:
     what = f"situations in {len(learned.public_states):,} public states"
-  use = f"resolve '{game}' --lookahead={ahead} --values={{file}}"
+  use = f"resolve '{game}' --lookahead={ahead}"
   if values.data and learned.cards < cards.BOARD_SIZE:
-    use = FLOPS
+    use = FLOPS if cards.STREETS[learned.cards] == "turn" else None
   lines = {
     "game": card["game"],
     "learned from": f"{card['learned_from']:,} {what}",
     "validation": f"loss {card['loss']:.4g}, mean error {100 * card['error']:.3g}% of the mean value",
     "time": f"{seconds:.1f} s",
     "saved": ", ".join([FILE, *([LOSSES] if pictures is not None else [])]) + f" in {folder}",
-    "search with it": "ps-cfr-spiel " + use.format(file=folder / FILE),
   }
+  if use is not None:  # nothing searches before the flop
+    lines["search with it"] = f"ps-cfr-spiel {use} --values={folder / FILE}"
   if not card["finished"]:
     lines["not finished"] = "the same call goes on; this is the best so far"
   say(values, facts, lines)
