@@ -25,6 +25,8 @@ from ps_cfr_spiel.tree import CHANCE
 
 # Ways in which cards may come, all of which are looked at; of more than these some are drawn.
 MOST_BOARDS, SOME_BOARDS = 1_500, 300
+FCPA = "fcpa"  # fold, call, pot, all-in
+ALL_SIZES = " ".join(f"{k / 10}" for k in range(1, 56)) + " a"  # of "56bets"
 
 # From a line and a board to [A, H], as `HierarchicalPolicy.for_hands`.
 Answers = Callable[[int, tuple[int, ...]], np.ndarray]
@@ -45,7 +47,7 @@ def sampled_response(
   hands: int,
   seed: int = 0,
   progress: bool | None = None,
-  actions: str = "fcpa",
+  actions: str = FCPA,
 ) -> SampledResponse:
   """Plays hands of a local best response against a policy, seat after seat.
 
@@ -56,6 +58,8 @@ def sampled_response(
   all-in. There are at least 2 `hands`. ValueError for a wrong argument or game.
   """
   by_policy = isinstance(answers, openspiel_policy.Policy)
+  if not by_policy and actions != FCPA:
+    raise ValueError(f"actions={actions!r} needs an OpenSpiel policy of holdem; others are met with all.")
   table: _Table = _Holdem(game, answers, actions) if by_policy else _Lines(DealtGame.of(game), answers)
   generator = np.random.default_rng(check_integer("seed", seed, 0))
   bar = progress_bar(progress, iterable=range(check_count("hands", hands, 2)), unit="hand", desc="Responding")
@@ -224,9 +228,6 @@ class _Holdem:
   def strengths(self, boards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     found = hand_strengths(Deck(len(cards.RANKS), len(cards.SUITS)), cards.HAND_SIZE, boards)
     return found, found != DEAD
-
-
-ALL_SIZES = " ".join(f"{k / 10}" for k in range(1, 56)) + " a"
 
 
 def _play(table: _Table, seat: int, generator: np.random.Generator) -> float:

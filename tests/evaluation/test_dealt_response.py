@@ -54,3 +54,6 @@ def test_responses_in_holdem_by_hand():
   assert (np.abs(calls.wins) <= 100).all() and (folds.wins >= calls.wins - 1e-9).all()
   with pytest.raises(ValueError, match="plays holdem with a whole deck"):
     sampled_response(pyspiel.load_game("holdem(deck=6x2,stack=400)"), Habit("fold"), 2)
+  leduc = pyspiel.load_game(GAME)
+  with pytest.raises(ValueError, match="needs an OpenSpiel policy of holdem"):
+    sampled_response(leduc, blind(leduc, (1, 1, 1)), 2, actions="fc")
