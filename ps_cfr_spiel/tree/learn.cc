@@ -208,7 +208,8 @@ void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, cons
 }
 
 // Given: both players' forests and the order of their leaves, the number of iterations, the numbers of each, both
-// payoffs, and both players' tables, which come back changed. `first`: number of tables of player 0, of both forests' roots and of buckets.
+// payoffs, and both players' tables, which come back changed. `first`: number of tables of player 0, of both forests'
+// roots and of buckets.
 template <ffi::DataType type>
 ffi::Error iterations(ffi::RemainingArgs given, ffi::RemainingRets returned, int64_t first, int64_t roots0,
                       int64_t roots1, int64_t buckets0, int64_t buckets1, int64_t rule, int64_t alternating) {
