@@ -6,13 +6,13 @@ from ps_cfr_spiel.search import CFRValues, SolvedValues, ValueFunction
 from ps_cfr_spiel.subgames import BoundValues
 
 if TYPE_CHECKING:
-  from ps_cfr_spiel.learning import LearnedValues, RiverValues, load_values
+  from ps_cfr_spiel.learning import BoardValues, LearnedValues, load_values
 
 __all__ = [
+  "BoardValues",
   "BoundValues",
   "CFRValues",
   "LearnedValues",
-  "RiverValues",
   "SolvedValues",
   "ValueFunction",
   "load_values",

@@ -4,8 +4,8 @@
   python -m benchmarks.engineering.batch --cores 2
   python -m benchmarks.engineering.batch --orders map vmap --leaves native dense   (on a GPU: vmap, dense)
 
-The rivers are those of `RandomRivers`: all 1,081 hands for both players, pot and all-in, ten pots behind. A
-figure is iterations of all rivers over the seconds of a call of `solve_batch` that finds values, tables
+The rivers are those of `RandomSituations`: all 1,081 hands for both players, pot and all-in, ten pots behind.
+A figure is iterations of all rivers over the seconds of a call of `solve_batch` that finds values, tables
 included, compilation not; the best of several, in turns with `PSCFRSolver.run` on a game that is built and
 compiled already. Memory is the largest resident set. `--peer PROGRAM` runs another solver afterwards, with
 --batch, --most, --pot and --stack (behind), on its own random rivers of the same depth.
@@ -20,14 +20,14 @@ import jax
 
 from benchmarks.machine import describe, flags
 from ps_cfr_spiel import PSCFRSolver
-from ps_cfr_spiel.batches import RandomRivers, solve_batch
+from ps_cfr_spiel.batches import RandomSituations, solve_batch
 from ps_cfr_spiel.runtime import use_cores
 
 RATIO, POT = 10.0, 200
 
 
-def rivers(count: int) -> RandomRivers:
-  return RandomRivers(count, seed=1, ratios=(RATIO,))
+def rivers(count: int) -> RandomSituations:
+  return RandomSituations(count, seed=1, ratios=(RATIO,))
 
 
 def batch(count: int, iterations: int, order: str | None, leaves: str) -> float:

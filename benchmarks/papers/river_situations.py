@@ -1,6 +1,6 @@
 """Random river situations for the benchmarks: boards and ranges as data, so that nothing compiles twice.
 
-They are drawn as `RandomRivers` draws them.
+They are drawn as `RandomSituations` draws them.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.poker.ranking import strengths
 from ps_cfr_spiel.poker.situations import KINDS as KINDS
-from ps_cfr_spiel.poker.situations import RandomRivers
+from ps_cfr_spiel.poker.situations import RandomSituations
 from ps_cfr_spiel.subgames import Ranges, Subgame, Subgames
 from ps_cfr_spiel.tree import PublicTree, ShowdownLeaves, best_response_values
 
@@ -41,7 +41,7 @@ class Situation(NamedTuple):
 def draw(seed: int, count: int, kind: str) -> list[Situation]:
   """So many random situations, with ranges of one of `KINDS`."""
   situations = []
-  for river in RandomRivers(count, seed, kind=kind):
+  for river in RandomSituations(count, seed, kind=kind):
     (live,) = (~np.isin(cards.ALL_HANDS, river.board).any(1)).nonzero()
     strength = strengths(np.array(river.board), cards.ALL_HANDS[live])
     first, second = (own[None, live] for own in river.ranges)

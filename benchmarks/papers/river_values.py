@@ -23,7 +23,7 @@ import pyspiel
 
 from benchmarks.machine import describe, flags
 from ps_cfr_spiel.evaluation import evaluate_policy
-from ps_cfr_spiel.learning import Rivers, RiverValues, train
+from ps_cfr_spiel.learning import BoardExamples, BoardValues, train
 from ps_cfr_spiel.learning.training import held_out
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.search import CFRValues
@@ -35,7 +35,7 @@ HEAD = f"{'% of the pot':24}{'rivers':>8}{'seconds':>9}{'a hand':>9}{'by range':
 def errors(options: argparse.Namespace) -> None:
   """Prints the table of errors."""
   began = time.process_time()
-  rivers = Rivers.load(*options.folders)
+  rivers = BoardExamples.load(*options.folders)
   held = np.flatnonzero(held_out(rivers))
   print(f"read {len(rivers):,} rivers in {time.process_time() - began:.0f} s of the processor\n\n{HEAD}")
   for seed in options.seeds:
@@ -53,7 +53,7 @@ def errors(options: argparse.Namespace) -> None:
   print(f"\n{len(held):,} rivers held out")
 
 
-def off_by(values: RiverValues, rivers: Rivers, rows: np.ndarray) -> str:
+def off_by(values: BoardValues, rivers: BoardExamples, rows: np.ndarray) -> str:
   """A network's errors on some rivers."""
   found = []
   for k in range(0, len(rows), 64):
@@ -76,7 +76,7 @@ def turn(options: argparse.Namespace) -> None:
   """Prints the table of searches."""
   text = f"holdem_subgame(board=9s7c5s4h,pot=200,stack={options.stack},bets=fcpa"
   game = pyspiel.load_game(text + (f",ranges={options.ranges})" if options.ranges else ")"))
-  values = RiverValues.load(options.values)
+  values = BoardValues.load(options.values)
   peers: dict[str, dict[str, Any]] = {
     "network": {"lookahead": "round", "value_function": values},
     "values by 10 iterations": {"lookahead": "round", "value_function": CFRValues(10)},

@@ -7,10 +7,10 @@ with the same decisions, `program` runs on the devices, `solutions` holds the re
 from ps_cfr_spiel.batches.lists import read_boards, read_list, write_list
 from ps_cfr_spiel.batches.solutions import Solution, Solutions
 from ps_cfr_spiel.batches.solve import solve_batch
-from ps_cfr_spiel.poker import RandomRivers, Situation, situation
+from ps_cfr_spiel.poker import RandomSituations, Situation, situation
 
 __all__ = [
-  "RandomRivers",
+  "RandomSituations",
   "Situation",
   "Solution",
   "Solutions",

@@ -23,7 +23,7 @@ from ps_cfr_spiel.batches.solutions import Item, Solution, Solutions, write_chun
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import load_game
 from ps_cfr_spiel.device import barrier, check_dtype, check_finite, precision, to_device
-from ps_cfr_spiel.poker import RandomRivers, Situation, cards, from_words, of_game, situation
+from ps_cfr_spiel.poker import RandomSituations, Situation, cards, from_words, of_game, situation
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.storage import made_alike
 from ps_cfr_spiel.tree import PublicTree
@@ -72,7 +72,7 @@ def solve_batch(
 
   Args:
     situations: rivers, as `Situation`s, as mappings of the parameters of `river_subgame` with the stack
-      behind (ranges may be weights [2, 1326]), or as `RandomRivers`; games, or their strings for
+      behind (ranges may be weights [2, 1326]), or as `RandomSituations`; games, or their strings for
       `pyspiel.load_game`. Impossible hands are left out of ranges.
     rule: regret rule, or its name; "nrm+" by default.
     iterations: maximum for each situation.
@@ -141,7 +141,7 @@ def _in_order(situations: Any) -> Sequence[Any]:
   """Situations as a sequence, which may draw or read them on demand; ValueError for other types."""
   if isinstance(situations, Mapping | Situation):  # a single one, though it has items too
     raise ValueError(f"situations must be a sequence; put a single {type(situations).__name__} into a list.")
-  if isinstance(situations, RandomRivers) and situations.cards != cards.BOARD_SIZE:
+  if isinstance(situations, RandomSituations) and situations.cards != cards.BOARD_SIZE:
     raise ValueError("solve_batch solves rivers; turns and flops go to learning.teach_streets.")
   is_sequence = isinstance(situations, Sequence) and not isinstance(situations, str)
   return situations if is_sequence else check_list("situations", situations)
@@ -174,7 +174,7 @@ def read_situation(given: Any) -> Item:
 
 
 def _read_all(situations: Sequence[Any], part: range) -> list[Item]:
-  if isinstance(situations, RandomRivers):
+  if isinstance(situations, RandomSituations):
     return [situations[number] for number in part]  # drawn sound
   items = []
   for number in part:
@@ -191,7 +191,7 @@ def _chunk(
   """Solve a chunk, unless it is done, and return its solutions or their file."""
   if path is None:
     return _solved(_read_all(situations, part), part, settings, size)
-  drawn = isinstance(situations, RandomRivers)  # the seed and the number identify each
+  drawn = isinstance(situations, RandomSituations)  # the seed and the number identify each
   items = [] if drawn else _read_all(situations, part)
   header = {
     "work": f"situations {part.start} to {part.stop - 1}",

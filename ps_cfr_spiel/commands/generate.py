@@ -13,7 +13,7 @@ from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import DTYPE, JSON, QUIET, RULE, join_others, progress_of, say, shared
 from ps_cfr_spiel.commands.situations import SHARING, solve
 from ps_cfr_spiel.commands.user_input import given, make_folder
-from ps_cfr_spiel.poker import KINDS, RandomRivers, Situation, cards
+from ps_cfr_spiel.poker import KINDS, RandomSituations, Situation, cards
 from ps_cfr_spiel.reports import Stopwatch
 
 SEARCHES = "searches"
@@ -78,7 +78,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if values.ranges == SEARCHES:
     rivers = _met(values, ratios)
   else:
-    rivers = RandomRivers(values.count, values.seed, values.pot, ratios, values.bets, values.ranges)
+    rivers = RandomSituations(values.count, values.seed, values.pot, ratios, values.bets, values.ranges)
   folder = make_folder(values.output or "runs/rivers")
   join_others(values)
   ps.device.advise("Start all processes again with the same command: what is in the folder stays.")
@@ -86,7 +86,9 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   solutions, seconds = solve(values, rivers, folder, options)
   if not ps.device.is_first_process():
     return None
-  pots = [values.pot] * len(rivers) if isinstance(rivers, RandomRivers) else [river.pot for river in rivers]
+  pots = (
+    [values.pot] * len(rivers) if isinstance(rivers, RandomSituations) else [river.pot for river in rivers]
+  )
   shares = [100 * s.exploitability / pot for s, pot in zip(solutions, pots, strict=True)]
   facts = {
     "rivers": len(rivers),
@@ -112,7 +114,7 @@ def _early(values: flags.FlagValues, ratios: tuple[float, ...]) -> None:
     raise ValueError(f"--street={values.street}: leave out {' '.join(wrong)}, which are for rivers.")
   size, drawn = STREETS[values.street], (values.count, values.seed, values.pot, ratios, values.bets)
   folder = make_folder(values.output or f"runs/{values.street}s")
-  situations = RandomRivers(*drawn, values.ranges, size)
+  situations = RandomSituations(*drawn, values.ranges, size)
   with Stopwatch() as stopwatch:
     known = _values_of(values, size + 1)
     learning.teach_streets(situations, known, values.iterations, folder, progress_of(values))
@@ -131,7 +133,7 @@ def _values_of(values: flags.FlagValues, size: int) -> Any:
 
   file = str(values["values"].value)
   known = learning.load_values(file)
-  if not isinstance(known, learning.RiverValues) or known.cards != size:
+  if not isinstance(known, learning.BoardValues) or known.cards != size:
     raise ValueError(
       f"--values={file}: expected values of {cards.STREETS[size]}s, as learn --data makes them."
     )

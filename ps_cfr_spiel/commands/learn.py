@@ -120,10 +120,10 @@ def _rivers(values: flags.FlagValues, words: Sequence[str], learning: Any, progr
   size = {"steps": values.steps, "batch": RIVERS_BATCH, "width": values.width}
 
   def teach() -> Any:
-    file, rivers = folder / FILE, learning.Rivers.load(*values.data, progress=progress)
+    file, rivers = folder / FILE, learning.BoardExamples.load(*values.data, progress=progress)
     if not file.exists():
       return learning.train(rivers, values.seed, checkpoint=file, progress=progress, **size)
-    begun = learning.RiverValues.load(file)
+    begun = learning.BoardValues.load(file)
     said = learning.TrainingSettings.from_card(begun.card)._asdict()
     wanted = {**size, "seed": values.seed}
     if (found := {name: said[name] for name in wanted}) != wanted:

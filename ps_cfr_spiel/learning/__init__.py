@@ -15,6 +15,8 @@ except ModuleNotFoundError as error:
     "Learned values need equinox and optax: run pip install 'ps_cfr_spiel[learn]'"
   ) from error
 
+from ps_cfr_spiel.learning.board_examples import BoardExamples
+from ps_cfr_spiel.learning.board_values import BoardTensors, BoardValues, BoundBoards
 from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.fitting import Progress, Tensors
 from ps_cfr_spiel.learning.learned_values import BoundNetwork, LearnedValues
@@ -22,8 +24,6 @@ from ps_cfr_spiel.learning.listening import SearchSampler
 from ps_cfr_spiel.learning.network import ValueNetwork
 from ps_cfr_spiel.learning.places import FrontierStates
 from ps_cfr_spiel.learning.ranges import ReachSampler
-from ps_cfr_spiel.learning.river_values import BoundRivers, RiverTensors, RiverValues
-from ps_cfr_spiel.learning.rivers import Rivers
 from ps_cfr_spiel.learning.self_play import self_play
 from ps_cfr_spiel.learning.settings import TrainingSettings
 from ps_cfr_spiel.learning.teaching import OneAhead, generate_examples, teach_streets

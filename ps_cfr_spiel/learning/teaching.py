@@ -18,11 +18,11 @@ from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import check_binds, check_count, check_instance, check_integer
 from ps_cfr_spiel.cfr import NRMPlus
 from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.learning.board_values import lines_of
 from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.places import FrontierStates
 from ps_cfr_spiel.learning.ranges import Drawn, RangeSampler, ReachSampler
-from ps_cfr_spiel.learning.river_values import lines_of
-from ps_cfr_spiel.poker import RandomRivers, Situation, cards
+from ps_cfr_spiel.poker import RandomSituations, Situation, cards
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.search import (
   ROUND,
@@ -167,7 +167,7 @@ def _taught(teacher: Any, ranges: Any, index: Any) -> Any:
 
 
 def teach_streets(
-  situations: RandomRivers,
+  situations: RandomSituations,
   values: ValueFunction,
   iterations: int,
   output: str | os.PathLike,
@@ -177,14 +177,14 @@ def teach_streets(
 
   Args:
     situations: with three or four cards on the board.
-    values: value function beyond the next card, such as `RiverValues` of the next street.
+    values: value function beyond the next card, such as `BoardValues` of the next street.
     iterations: of NRM+ in each search.
-    output: the folder, created if needed; `Rivers.load` reads it.
+    output: the folder, created if needed; `BoardExamples.load` reads it.
     progress: show a progress bar; None: on a terminal or in a notebook, after two seconds.
 
   OSError if a file cannot be written; ValueError for a wrong argument, or a folder with other results.
   """
-  teacher = OneAhead(iterations, check_binds("values", values, "RiverValues"), ROUND)
+  teacher = OneAhead(iterations, check_binds("values", values, "BoardValues"), ROUND)
   folder, count = storage.make_folder(Path(output)), len(situations)
   with progress_bar(progress, total=count, unit="situation", desc="Solving") as bar:
     for first in range(0, count, STORED):

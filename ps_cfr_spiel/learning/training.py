@@ -14,24 +14,24 @@ import optax
 
 from ps_cfr_spiel.arguments import check_instance, check_seconds
 from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.learning.board_examples import BoardExamples
+from ps_cfr_spiel.learning.board_values import BoardValues
 from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.fitting import measure_errors, take_steps
 from ps_cfr_spiel.learning.learned_values import LearnedValues
 from ps_cfr_spiel.learning.network import ValueNetwork
 from ps_cfr_spiel.learning.network_values import NOTHING, features_of
-from ps_cfr_spiel.learning.river_values import RiverValues
-from ps_cfr_spiel.learning.rivers import Rivers
 from ps_cfr_spiel.learning.settings import CHECK, TrainingSettings
 from ps_cfr_spiel.reports import progress_bar
 
 HELD_OUT = 20  # one draw in this number is for validation
-KINDS: dict[type, Any] = {Examples: LearnedValues, Rivers: RiverValues}  # from data to learned values
+KINDS: dict[type, Any] = {Examples: LearnedValues, BoardExamples: BoardValues}  # from data to learned values
 
-Values = LearnedValues | RiverValues
+Values = LearnedValues | BoardValues
 
 
 def train(
-  examples: Examples | Rivers,
+  examples: Examples | BoardExamples,
   seed: int = 0,
   steps: int = 6000,
   batch: int = 1000,
@@ -48,7 +48,7 @@ def train(
   """Train a network; Ctrl-C ends it early and keeps the best so far.
 
   Args:
-    examples: `Examples` or `Rivers`; one draw in 20 is held out for validation.
+    examples: `Examples` or `BoardExamples`; one draw in 20 is held out for validation.
     seed: of the first weights and the batches.
     steps: of Adam; its step falls from `learning_rate` to a hundredth of it along half a cosine.
     batch: examples for one step.
@@ -65,7 +65,7 @@ def train(
       (place, ranges) as `ValueNetwork` is; values are then made to sum to zero. `width` and `layers` have no
       effect, and it has no file: no `checkpoint`.
 
-  Returns `LearnedValues` for examples, `RiverValues` for rivers. OSError if the checkpoint cannot be written;
+  Returns `LearnedValues` for examples, `BoardValues` for rivers. OSError if the checkpoint cannot be written;
   ValueError for a wrong argument, too few draws, a range or a value that is not sound, a `start` with other
   public states, or more memory than is free.
   """
@@ -90,7 +90,7 @@ def train(
 
 
 def resume(
-  examples: Examples | Rivers,
+  examples: Examples | BoardExamples,
   values: Values,
   checkpoint: str | os.PathLike | None = None,
   checkpoint_seconds: float = 60.0,

@@ -11,8 +11,8 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import arguments
+from ps_cfr_spiel.learning.board_values import lines_of
 from ps_cfr_spiel.learning.listening import Listener, drawn_marks
-from ps_cfr_spiel.learning.river_values import lines_of
 from ps_cfr_spiel.poker import Situation, betting, cards, left_by_betting, range_text
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.search import ValueFunction
@@ -36,7 +36,7 @@ def rivers_met(
   """Collect rivers that searches of random turns of hold'em ask about, with all hands.
 
   Args:
-    values: value function beyond the turn; `RiverValues`, or any other of whole rivers.
+    values: value function beyond the turn; `BoardValues`, or any other of whole rivers.
     turns: number of turns to draw and search; boards are uniform, ranges those that betting leaves.
     seed: of the random numbers; a turn depends on it and its number alone.
     pot: chips in the pot on the turn.
@@ -51,7 +51,7 @@ def rivers_met(
   for name, value, least in (("turns", turns, 1), ("each", each, 1), ("most", most, 10)):
     arguments.check_count(name, value, least)
   arguments.check_integer("seed", seed, 0)
-  arguments.check_binds("values", values, "RiverValues")
+  arguments.check_binds("values", values, "BoardValues")
   stacks, found = _stacks(pot, ratios, bets), []
   for number in progress_bar(progress, iterable=range(turns), unit="turn", desc="Searching"):
     random = np.random.default_rng([seed, number])

@@ -16,7 +16,7 @@ from ps_cfr_spiel.poker.ranking import strengths
 from ps_cfr_spiel.poker.situations import (
   FIELDS,
   KINDS,
-  RandomRivers,
+  RandomSituations,
   Situation,
   betting_tree,
   compatible,

@@ -1,8 +1,8 @@
-"""River situations as plain data: a board, the pot, the stacks, the bets, and the ranges of the players.
+"""Situations of hold'em as plain data: a board, the pot, the stacks, the bets, and the ranges of the players.
 
-They are read from words, from arrays or from a game, or drawn at random (`RandomRivers`). Ranges are weights
-of all 1,326 hands of a deck, in the order of `cards.ALL_HANDS`, so that arrays of different boards have the
-same shape.
+They are read from words, from arrays or from a game, or drawn at random (`RandomSituations`). Ranges are
+weights of all 1,326 hands of a deck, in the order of `cards.ALL_HANDS`, so arrays of all boards have one
+shape.
 """
 
 import contextlib
@@ -215,7 +215,7 @@ def _before(board: cards.Board) -> np.ndarray:
 POWERS = (0.25, 1.0, 3.0)  # of random shares: nearly all, any, few
 POINTS = np.linspace(0, 1, 6)  # strengths at which shares are drawn
 
-# Ranges [n] of the hands `order`, numbers in `cards.ALL_HANDS` from the weakest, on a board: `RandomRivers`.
+# Ranges [n] of the hands `order`, numbers in `cards.ALL_HANDS` from the weakest, on a board.
 KINDS: dict[str, Callable[[np.random.Generator, np.ndarray, cards.Board], np.ndarray]] = {
   "halves": halves,
   "even": even,
@@ -232,8 +232,8 @@ def _ratios(given: Any) -> tuple[float, ...]:
 
 
 @dataclasses.dataclass(frozen=True)
-class RandomRivers(Sequence):
-  """Random rivers, each drawn on demand, from the seed and its number alone.
+class RandomSituations(Sequence):
+  """Random rivers, turns or flops, each drawn on demand, from the seed and its number alone.
 
   The board is uniform. The stack behind is one of `ratios` times the pot, uniformly. Ranges are of one kind:
     halves   As DeepStack's training data were drawn (Moravčík et al. 2017, supplement): the weaker and the
@@ -294,7 +294,7 @@ class RandomRivers(Sequence):
       found = range(self.count)[number]
     except (IndexError, TypeError):
       raise IndexError(
-        f"river {number!r} of {self.count}: out of range; give a whole number below that or a slice"
+        f"situation {number!r} of {self.count}: out of range; give a whole number below that or a slice"
       ) from None
     return self.draw(found) if isinstance(found, int) else [self.draw(k) for k in found]
 

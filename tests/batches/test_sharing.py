@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from ps_cfr_spiel.batches import RandomRivers, solve_batch
+from ps_cfr_spiel.batches import RandomSituations, solve_batch
 from ps_cfr_spiel.runtime import join_processes, use_cores
 
 COUNT, CHUNK = 14, 4
@@ -29,7 +29,7 @@ if chunks:  # killed in the middle of writing one more
       os.kill(os.getpid(), signal.SIGKILL)
     replace(*paths)
   os.replace = watched
-rivers = ps_cfr_spiel.batches.RandomRivers({count}, seed=1, ratios=(1.0,), pot=20, bets="a")
+rivers = ps_cfr_spiel.batches.RandomSituations({count}, seed=1, ratios=(1.0,), pot=20, bets="a")
 ps_cfr_spiel.batches.solve_batch(
   rivers, iterations=30, hands="all", chunk={chunk}, output=folder, progress=False
 )
@@ -45,7 +45,7 @@ def start(folder, cores=1, coordinator="", process=0, chunks=""):
 
 def solve(folder=None):
   """The batch here, with one device."""
-  rivers = RandomRivers(COUNT, seed=1, ratios=(1.0,), pot=20, bets="a")
+  rivers = RandomSituations(COUNT, seed=1, ratios=(1.0,), pot=20, bets="a")
   return solve_batch(rivers, iterations=30, hands="all", chunk=CHUNK, output=folder, progress=False)
 
 

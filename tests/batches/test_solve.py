@@ -10,7 +10,7 @@ from ps_cfr_spiel.batches import solve, solve_batch
 from ps_cfr_spiel.batches.groups import groups
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.poker.ranking import strengths
-from ps_cfr_spiel.poker.situations import RandomRivers, situation
+from ps_cfr_spiel.poker.situations import RandomSituations, situation
 from ps_cfr_spiel.rules import RMPlus
 
 # Everywhere both players have 17 to 24 hands, so that few programs are compiled.
@@ -180,9 +180,9 @@ def test_other_chances_and_payoffs_share_a_program():
 
 
 def test_random_rivers_are_solved_alone_by_seed_and_number():
-  drawn = RandomRivers(3, seed=4, ratios=(1.0,), pot=20, bets="a")
+  drawn = RandomSituations(3, seed=4, ratios=(1.0,), pot=20, bets="a")
   batch = solve_batch(drawn, hands="all", strategies=False, **EXACT)
-  alone = RandomRivers(1, seed=4, ratios=(1.0,), pot=20, bets="a").draw(2)
+  alone = RandomSituations(1, seed=4, ratios=(1.0,), pot=20, bets="a").draw(2)
   (found,) = solve_batch([alone], hands="all", strategies=False, **EXACT)
   np.testing.assert_allclose(found.values, batch[2].values, rtol=1e-9)
   q = [row / row.sum() for row in alone.ranges]
@@ -382,7 +382,7 @@ def test_another_batch_in_the_same_folder_is_read_anew(tmp_path):
   """Also within a process, which keeps what it has read last."""
   options = {"iterations": 20, "chunk": 2, "progress": False}
   for seed in (0, 1):
-    drawn = RandomRivers(2, seed=seed, bets="a", ratios=(1.0,))
+    drawn = RandomSituations(2, seed=seed, bets="a", ratios=(1.0,))
     expected, found = solve_batch(drawn, **options), solve_batch(drawn, output=tmp_path / "it", **options)
     assert [s.value for s in found] == [s.value for s in expected]
     (tmp_path / "it" / "000000.npz").unlink()

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from ps_cfr_spiel.batches import RandomRivers
+from ps_cfr_spiel.batches import RandomSituations
 from ps_cfr_spiel.commands import program
 
 SPOTS = """board,pot,stack,bets,ranges
@@ -46,7 +46,7 @@ def test_data_are_read_by_numpy_alone(tmp_path, capsys):
   assert code == 0 and json.loads(out)["rivers"] == 3
   with np.load(tmp_path / "000000.npz") as file:
     data, header = dict(file), json.loads(str(file["header"]))
-  drawn = RandomRivers(3, seed=1, pot=20, ratios=(1.0,), bets="a")
+  drawn = RandomSituations(3, seed=1, pot=20, ratios=(1.0,), bets="a")
   assert header["situations"] == repr(drawn) and header["method"]["iterations"] == 30
   assert set(header["arrays"]) == set(data) - {"header"}
   for k, river in enumerate(drawn):

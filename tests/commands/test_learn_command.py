@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from ps_cfr_spiel.commands import program
-from ps_cfr_spiel.learning import LearnedValues, RiverValues
+from ps_cfr_spiel.learning import BoardValues, LearnedValues
 
 QUICK = ["--draws=30", "--steps=200", "--width=16", "--teacher_iterations=10"]
 
@@ -40,7 +40,7 @@ def test_rivers_are_learned_from_what_generate_solved(tmp_path, capsys):
   assert run(*call, "--noplot") == 0
   printed = capsys.readouterr().out
   assert "24 rivers" in printed and "--lookahead=round --values=" in printed
-  assert RiverValues.load(folder / "values.npz").card["learned_from"] == 24
+  assert BoardValues.load(folder / "values.npz").card["learned_from"] == 24
   assert run(*call, "--noplot", "--json") == 0  # the same call has nothing left to do
   assert json.loads(capsys.readouterr().out)["finished"]
   assert run(*call[:2], "--steps=300", "--width=16", call[-1]) == 2

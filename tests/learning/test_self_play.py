@@ -238,12 +238,12 @@ def test_trainings_too_large_for_the_machine(monkeypatch, options, message):
 @pytest.mark.parametrize(
   ("call", "message"),
   [
-    (lambda: train("x"), "examples must be Examples or Rivers, got str"),
-    (lambda: train(situations(), start="x"), "start must be LearnedValues or RiverValues, got str"),
+    (lambda: train("x"), "examples must be Examples or BoardExamples, got str"),
+    (lambda: train(situations(), start="x"), "start must be LearnedValues or BoardValues, got str"),
     (lambda: train(situations(), start=situations()), "start must be .*, got Examples"),
     (
       lambda: resume(situations(), None),
-      "values must be LearnedValues or RiverValues, got NoneType",
+      "values must be LearnedValues or BoardValues, got NoneType",
     ),
     (lambda: train(situations(), checkpoint_seconds=-1), "checkpoint_seconds must be a number of at least 0"),
     (lambda: train(situations(), width=0), "width must be an integer of at least 1, got 0"),

@@ -5,10 +5,10 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel.batches import solve_batch
-from ps_cfr_spiel.learning import Rivers, RiverValues, rivers_met
+from ps_cfr_spiel.learning import BoardExamples, BoardValues, rivers_met
+from ps_cfr_spiel.learning.board_examples import BoardExamples as Data
+from ps_cfr_spiel.learning.board_values import lines_of
 from ps_cfr_spiel.learning.listening import Listener
-from ps_cfr_spiel.learning.river_values import lines_of
-from ps_cfr_spiel.learning.rivers import Rivers as Data
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.subgames import Subgames
 from ps_cfr_spiel.values import CFRValues
@@ -20,7 +20,7 @@ POT, OPTIONS = 200, {"pot": 200, "ratios": (1.0,), "bets": "1;x", "each": 6, "mo
 def values():
   """Of a network that has learned nothing."""
   empty = [np.zeros((1, 1326), np.float32)] * 2
-  return RiverValues.untrained(Data({}, None, None, None, empty, empty, None), 0, 8, 1)
+  return BoardValues.untrained(Data({}, None, None, None, empty, empty, None), 0, 8, 1)
 
 
 def test_moves_share_a_range_out():
@@ -65,7 +65,7 @@ def test_rivers_of_turns(values):
 def test_they_are_solved_and_learned_from(values, tmp_path):
   met = rivers_met(values, 1, **OPTIONS)
   solve_batch(met, iterations=5, hands="all", strategies=False, output=tmp_path, progress=False)
-  data = Rivers.load(tmp_path, progress=False)
+  data = BoardExamples.load(tmp_path, progress=False)
   assert len(data) == 6
   np.testing.assert_allclose(data.ratio, [(r.stack - r.pot / 2) / r.pot for r in met], rtol=1e-6)
 
@@ -86,8 +86,8 @@ def test_they_are_solved_and_learned_from(values, tmp_path):
     ({"ratios": (1.0, "2")}, "ratios must be a number from 0 to .*, got '2'"),
     ({"ratios": (1.0, 1e30)}, r"ratios must be a number from 0 to .*, got 1e\+30"),
     ({"ratios": (1.0, 1e9)}, r"pot x \(1 \+ 2 x ratio\) must be at most 2147483647, got 400000000200"),
-    ({"values": None}, r"values must have a bind\(\) method, like RiverValues; got None"),
-    ({"values": "x"}, r"values must have a bind\(\) method, like RiverValues; got 'x'"),
+    ({"values": None}, r"values must have a bind\(\) method, like BoardValues; got None"),
+    ({"values": "x"}, r"values must have a bind\(\) method, like BoardValues; got 'x'"),
   ],
 )
 def test_bad_input(values, given, words):

@@ -10,7 +10,7 @@ import pytest
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.poker.situations import (
   KINDS,
-  RandomRivers,
+  RandomSituations,
   compatible,
   from_words,
   of_game,
@@ -32,7 +32,7 @@ def test_a_game_and_back():
 
 
 def test_weights_over_many_orders_of_magnitude_become_a_game():
-  river = RandomRivers(1, seed=2)[0]
+  river = RandomSituations(1, seed=2)[0]
   first, _ = river.game().ranges
   expected = river.ranges[0, cards.hand_numbers(first.cards)]
   np.testing.assert_allclose(first.weights / first.weights.sum(), expected / expected.sum(), rtol=1e-12)
@@ -43,22 +43,22 @@ def test_weights_over_many_orders_of_magnitude_become_a_game():
 
 
 def test_numbers_alone_say_what_is_drawn():
-  many, one = RandomRivers(20, seed=5), RandomRivers(3, seed=5)
+  many, one = RandomSituations(20, seed=5), RandomSituations(3, seed=5)
   for mine, other in zip(many[:3], one, strict=True):
     assert mine.board == other.board and np.array_equal(mine.ranges, other.ranges)
-  assert not np.array_equal(many[0].ranges, RandomRivers(20, seed=6)[0].ranges)
+  assert not np.array_equal(many[0].ranges, RandomSituations(20, seed=6)[0].ranges)
   assert {river.stack for river in many} == {1500, 3500, 10500}
 
 
 def test_drawn_rivers_are_a_sequence():
-  rivers = RandomRivers(3, seed=5)
+  rivers = RandomSituations(3, seed=5)
   boards = [river.board for river in rivers]
   assert len(boards) == 3 and [river.board for river in reversed(rivers)] == boards[::-1]
   assert [rivers[k].board for k in (-1, -3, np.int64(2))] == [boards[2], boards[0], boards[2]]
   assert [river.board for river in rivers[-2:]] == boards[1:] and rivers[3:] == []
   assert rivers.draw(np.int64(1)).board == boards[1] != rivers.draw(3).board
   for number in (3, -4, 1.5, None, "1"):
-    with pytest.raises(IndexError, match=rf"river {number!r} of 3: out of range"):
+    with pytest.raises(IndexError, match=rf"situation {number!r} of 3: out of range"):
       rivers[number]
   for number in (-1, 1.5, None, True):
     with pytest.raises(ValueError, match=rf"number={number!r}: must be a whole number from 0"):
@@ -67,14 +67,14 @@ def test_drawn_rivers_are_a_sequence():
 
 @pytest.mark.parametrize("ratios", [[1, 3.0], (np.float32(1), np.int64(3)), np.array([1.0, 3.0])])
 def test_generators_of_the_same_rivers_are_equal(ratios):
-  mine = RandomRivers(np.int64(3), np.uint8(7), np.int32(20), ratios, "a")
-  other = RandomRivers(3, 7, 20, (1.0, 3.0), "a")
+  mine = RandomSituations(np.int64(3), np.uint8(7), np.int32(20), ratios, "a")
+  other = RandomSituations(3, 7, 20, (1.0, 3.0), "a")
   assert mine == other and hash(mine) == hash(other) and repr(mine) == repr(other)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_drawn_ranges(kind):
-  for river in RandomRivers(5, kind=kind):
+  for river in RandomSituations(5, kind=kind):
     np.testing.assert_allclose(river.ranges.sum(1), 1)
     blocked = np.isin(cards.ALL_HANDS, river.board).any(1)
     assert not river.ranges[:, blocked].any() and (river.ranges[:, ~blocked] > 0).all()
@@ -154,17 +154,17 @@ def test_mistakes(given, message):
 def test_bad_generators(name, allowed, values):
   for value in values:
     with pytest.raises(ValueError, match=f"^{re.escape(f'{name}={value!r}: {allowed}')}"):
-      RandomRivers(**{"count": 1, name: value})
+      RandomSituations(**{"count": 1, name: value})
 
 
 def test_a_stack_behind_has_a_chip():
   with pytest.raises(ValueError, match=r"0\.2 of pot=2 is less than a chip"):
-    RandomRivers(1, pot=2, ratios=(1.0, 0.2))
+    RandomSituations(1, pot=2, ratios=(1.0, 0.2))
 
 
 def test_stacks_have_an_end():
   with pytest.raises(ValueError, match="stack=4000000001: must be a whole number"):
-    RandomRivers(1, pot=2, ratios=[2e9])
+    RandomSituations(1, pot=2, ratios=[2e9])
 
 
 def test_a_hand_beside_a_light_one_is_kept():

@@ -13,18 +13,18 @@ from ps_cfr_spiel import ContinualResolving
 from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.learning import (
+  BoardExamples,
+  BoardValues,
   LearnedValues,
-  Rivers,
-  RiverValues,
   generate_examples,
   load_values,
   resume,
   teach_streets,
   train,
 )
-from ps_cfr_spiel.learning.rivers import RATIOS, at_places, at_ratios, hand_places, up_to_suits
+from ps_cfr_spiel.learning.board_examples import RATIOS, at_places, at_ratios, hand_places, up_to_suits
 from ps_cfr_spiel.poker import cards
-from ps_cfr_spiel.poker.situations import RandomRivers
+from ps_cfr_spiel.poker.situations import RandomSituations
 from ps_cfr_spiel.search import Levels
 from ps_cfr_spiel.subgames import Subgames
 from ps_cfr_spiel.values import CFRValues
@@ -35,7 +35,7 @@ CHECKED = f"holdem_subgame(board=9s7c5s4h,pot=200,stack=300,bets=a/x,{RANGES})" 
 SMALL = {"steps": 400, "batch": 8, "width": 16, "layers": 1, "progress": False}
 
 EMPTY = (np.zeros((1, 1326), np.float32),) * 2
-NO_RIVERS = Rivers({}, np.zeros((0, 5), int), np.zeros(0), EMPTY, EMPTY, EMPTY, np.zeros(0, int))
+NO_RIVERS = BoardExamples({}, np.zeros((0, 5), int), np.zeros(0), EMPTY, EMPTY, EMPTY, np.zeros(0, int))
 
 called = jit(static_argnames="player")(lambda bound, player, ranges: bound(player, ranges))
 
@@ -43,9 +43,9 @@ called = jit(static_argnames="player")(lambda bound, player, ranges: bound(playe
 @functools.cache
 def rivers(folder):
   """Two dozen solved rivers, through files."""
-  drawn = RandomRivers(24, ratios=(0.5,), bets="a", kind="betting")
+  drawn = RandomSituations(24, ratios=(0.5,), bets="a", kind="betting")
   solve_batch(drawn, iterations=20, hands="all", strategies=False, chunk=8, output=folder, progress=False)
-  return Rivers.load(folder, progress=False)
+  return BoardExamples.load(folder, progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_what_checking_down_wins(data):
 
 
 def test_rivers_are_as_they_were_drawn_and_solved(data):
-  drawn = RandomRivers(24, ratios=(0.5,), bets="a", kind="betting")
+  drawn = RandomSituations(24, ratios=(0.5,), bets="a", kind="betting")
   found = solve_batch([drawn[20]], iterations=20, hands="all", progress=False)[0]
   assert data.board[20].tolist() == list(drawn[20].board) and data.ratio[20] == 0.5
   np.testing.assert_allclose(data.values[1][20], found.values[1] / drawn.pot, atol=1e-5)
@@ -137,7 +137,7 @@ def test_where_nobody_bets_they_are_exact(size):
   """Without what betting adds they are what solving these rivers, or turns, gives."""
   subgames, states = rivers_of(CHECKED if size == 5 else CHECKED.replace("4h", ""))
   of_street = dataclasses.replace(NO_RIVERS, card={"cards": size})
-  bound = dataclasses.replace(RiverValues.untrained(of_street, 0, 8, 1), scale=np.float32(0))
+  bound = dataclasses.replace(BoardValues.untrained(of_street, 0, 8, 1), scale=np.float32(0))
   bound = bound.bind(subgames, states)
   random = np.random.default_rng(1)
   ranges = tuple(
@@ -152,13 +152,13 @@ def test_where_nobody_bets_they_are_exact(size):
 
 def test_turns_are_taught_by_searches(learned, tmp_path):
   """Where nobody bets the values are those of checking down; files are kept and learned from."""
-  drawn = RandomRivers(2, ratios=(0.5,), bets="x", kind="betting", cards=4)
+  drawn = RandomSituations(2, ratios=(0.5,), bets="x", kind="betting", cards=4)
   exact = dataclasses.replace(learned, scale=np.float32(0))
   teach_streets(drawn, exact, 2, tmp_path, progress=False)
   stamps = [path.stat().st_mtime_ns for path in tmp_path.iterdir()]
   teach_streets(drawn, exact, 2, tmp_path, progress=False)
   assert [path.stat().st_mtime_ns for path in tmp_path.iterdir()] == stamps
-  turns = Rivers.load(tmp_path, progress=False)
+  turns = BoardExamples.load(tmp_path, progress=False)
   for i in (0, 1):
     np.testing.assert_allclose(turns.values[i], turns.checked[i], atol=1e-5)
     np.testing.assert_allclose(turns.ranges[i][1], drawn[1].ranges[i], atol=1e-7)
@@ -171,7 +171,7 @@ def test_turns_are_taught_by_searches(learned, tmp_path):
     won += sum(np.sign(strength[0] - np.array(strength[1:])) * ranges[held]) / 2 / 44
   assert turns.checked[0][0, h] == pytest.approx(won, abs=1e-5)
   values = train(dataclasses.replace(turns, draw=np.array([0, 1])), **{**SMALL, "steps": 2, "batch": 2})
-  assert values.cards == 4 and repr(values) == "RiverValues(2 turns)"
+  assert values.cards == 4 and repr(values) == "BoardValues(2 turns)"
   with pytest.raises(ValueError, match="are of boards of 5 cards; the examples have 4"):
     train(turns, start=learned)
   with pytest.raises(ValueError, match="has other results"):
@@ -212,7 +212,7 @@ def test_hands_that_a_river_blocks_count_for_nothing(learned):
 def test_searches_by_them_where_nobody_bets(learned):
   """A search of the turn with exact values beyond is as good as one to the end of the game."""
   game = pyspiel.load_game(CHECKED)
-  values = RiverValues(learned.network, np.float32(0), learned.card, learned.losses)
+  values = BoardValues(learned.network, np.float32(0), learned.card, learned.losses)
   search = ContinualResolving(game, 300, lookahead="round", value_function=values)
   assert ps_cfr_spiel.exploitability(game, search.tabularise(progress=False)) < 0.002 * 200  # of the pot
 
@@ -221,7 +221,7 @@ def test_they_are_learned_and_kept(data, learned, tmp_path):
   assert learned.losses[-1, 1] < learned.losses[0, 1] and learned.card["learned_from"] == len(data)
   learned.save(tmp_path / "rivers.npz")
   again = load_values(tmp_path / "rivers.npz")
-  assert isinstance(again, RiverValues) and again.card == learned.card
+  assert isinstance(again, BoardValues) and again.card == learned.card
   subgames, states = rivers_of(TURN)
   ranges = tuple(np.ones((len(states), player.types)) for player in subgames.tree.players)
   for mine, other in zip(*(both(v.bind(subgames, states), ranges) for v in (learned, again)), strict=True):
@@ -231,27 +231,27 @@ def test_they_are_learned_and_kept(data, learned, tmp_path):
 
 def test_bad_input(data, learned, tmp_path):
   with pytest.raises(ValueError, match="there are no rivers in it; make some with"):
-    Rivers.load(tmp_path)
+    BoardExamples.load(tmp_path)
   for name, options in (("ranges", {}), ("few", {"hands": "all"})):
-    drawn = RandomRivers(1, bets="a", ratios=(0.5,))
+    drawn = RandomSituations(1, bets="a", ratios=(0.5,))
     solve_batch(drawn, iterations=2, strategies=False, output=tmp_path / name, progress=False, **options)
   with pytest.raises(ValueError, match="values of all hands are needed"):
-    Rivers.load(tmp_path / "ranges")
+    BoardExamples.load(tmp_path / "ranges")
   solve_batch(drawn, iterations=3, strategies=False, output=tmp_path / "more", progress=False, hands="all")
   with pytest.raises(ValueError, match="was solved with other settings than the first"):
-    Rivers.load(tmp_path / "few", tmp_path / "more")
+    BoardExamples.load(tmp_path / "few", tmp_path / "more")
   with pytest.raises(ValueError, match="too few draws"):
-    train(Rivers.load(tmp_path / "few"), **SMALL)
+    train(BoardExamples.load(tmp_path / "few"), **SMALL)
   learned.save(tmp_path / "values.npz")
   with pytest.raises(ValueError, match=r"has the features .*; these values have 'public states'"):
     LearnedValues.load(tmp_path / "values.npz")
   with pytest.raises(ValueError, match="holds no solved rivers"):
     (tmp_path / "other").mkdir()
     learned.save(tmp_path / "other" / "values.npz")
-    Rivers.load(tmp_path / "other")
+    BoardExamples.load(tmp_path / "other")
   kuhn = generate_examples(pyspiel.load_game("kuhn_poker"), 2, iterations=2, progress=False)
   with pytest.raises(
-    ValueError, match="These values were trained on rivers; the examples are from kuhn_poker"
+    ValueError, match="These values were trained on boards; the examples are from kuhn_poker"
   ):
     train(kuhn, start=learned)
 

@@ -16,17 +16,24 @@ import numpy as np
 
 from ps_cfr_spiel.compiler import Deals, Lines
 from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.learning.board_examples import (
+  PLACES,
+  RATIOS,
+  BoardExamples,
+  at_places,
+  at_ratios,
+  hand_places,
+)
 from ps_cfr_spiel.learning.fitting import Errors
 from ps_cfr_spiel.learning.network import ValueNetwork, normalised
 from ps_cfr_spiel.learning.network_values import NOTHING, NetworkValues
-from ps_cfr_spiel.learning.rivers import PLACES, RATIOS, Rivers, at_places, at_ratios, hand_places
 from ps_cfr_spiel.poker import cards, compatible
 from ps_cfr_spiel.subgames import PadTo, Ranges, Subgames
 from ps_cfr_spiel.tree import CHANCE, Array, BoardLeaves
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class RiverValues(NetworkValues):
+class BoardValues(NetworkValues):
   """The learned values of rivers: a `ValueFunction` for `ContinualResolving` on turns; or of turns, on flops.
 
   The network leads from stacks and ranges at fixed places to the value of betting; `scale` is float32[], in
@@ -36,7 +43,7 @@ class RiverValues(NetworkValues):
   FEATURES = "places and stacks of rivers"
 
   def __repr__(self) -> str:
-    return f"RiverValues({self.card['learned_from']} {cards.STREETS[self.cards]}s)"
+    return f"BoardValues({self.card['learned_from']} {cards.STREETS[self.cards]}s)"
 
   @property
   def cards(self) -> int:
@@ -44,34 +51,34 @@ class RiverValues(NetworkValues):
     return self.card.get("cards", cards.BOARD_SIZE)
 
   @classmethod
-  def untrained(cls, rivers: Rivers, seed: int, width: int, layers: int) -> "RiverValues":
+  def untrained(cls, examples: BoardExamples, seed: int, width: int, layers: int) -> "BoardValues":
     """A network with random weights."""
-    added = [v - c for v, c in zip(rivers.values, rivers.checked, strict=True)]
+    added = [v - c for v, c in zip(examples.values, examples.checked, strict=True)]
     scale = np.sqrt(np.mean([np.mean(x**2) for x in added])) or 1.0
     with precision("float32"):
-      network = ValueNetwork(*cls.extent(rivers), width, layers, jax.random.key(seed))
-    return cls(network, np.asarray(scale, np.float32), rivers.card, NOTHING)
+      network = ValueNetwork(*cls.extent(examples), width, layers, jax.random.key(seed))
+    return cls(network, np.asarray(scale, np.float32), examples.card, NOTHING)
 
   @staticmethod
-  def extent(rivers: Rivers) -> tuple[int, tuple[int, int]]:
+  def extent(examples: BoardExamples) -> tuple[int, tuple[int, int]]:
     """The numbers of stacks, and of places of each player's hands, in a network; the same on one street."""
-    places = PLACES * (1 + (rivers.card.get("cards", cards.BOARD_SIZE) < cards.BOARD_SIZE))
+    places = PLACES * (1 + (examples.card.get("cards", cards.BOARD_SIZE) < cards.BOARD_SIZE))
     return len(RATIOS), (places, places)
 
-  def tensors(self, rivers: Rivers, rows: np.ndarray) -> "RiverTensors":
-    """Some of the rivers, in the form for training."""
-    place = hand_places(rivers.board[rows])
-    ranges = [r[rows] for r in rivers.ranges]
+  def tensors(self, examples: BoardExamples, rows: np.ndarray) -> "BoardTensors":
+    """Some of the examples, in the form for training."""
+    place = hand_places(examples.board[rows])
+    ranges = [r[rows] for r in examples.ranges]
     beside = [compatible(r.astype(float)) for r in ranges[::-1]]
-    added = [(v[rows] - c[rows]) / self.scale for v, c in zip(rivers.values, rivers.checked, strict=True)]
+    added = [(v[rows] - c[rows]) / self.scale for v, c in zip(examples.values, examples.checked, strict=True)]
     alive, single = place[:, :, 0] >= 0, np.float32
     at = [
       np.concatenate([_ranges_at(r[k : k + 64], place[k : k + 64]) for k in range(0, len(r), 64)])
       for r in ranges
     ]
     pair = lambda x: (jnp.asarray(x[0], single), jnp.asarray(x[1], single))  # noqa: E731
-    return RiverTensors(
-      at_ratios(rivers.ratio[rows]),
+    return BoardTensors(
+      at_ratios(examples.ratio[rows]),
       jnp.asarray(place),
       pair(at),
       pair(ranges),
@@ -79,16 +86,16 @@ class RiverValues(NetworkValues):
       pair(added),
     )
 
-  def check(self, rivers: Any) -> None:
+  def check(self, examples: Any) -> None:
     """ValueError unless these are of the same street, for further training."""
-    if not isinstance(rivers, Rivers):
-      raise ValueError(f"These values were trained on rivers; the examples are from {rivers.card['game']}.")
-    if rivers.cards != self.cards:
-      raise ValueError(f"{self} are of boards of {self.cards} cards; the examples have {rivers.cards}.")
+    if not isinstance(examples, BoardExamples):
+      raise ValueError(f"These values were trained on boards; the examples are from {examples.card['game']}.")
+    if examples.cards != self.cards:
+      raise ValueError(f"{self} are of boards of {self.cards} cards; the examples have {examples.cards}.")
 
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
-  ) -> "BoundRivers":
+  ) -> "BoundBoards":
     """As a `search.ValueFunction`; ValueError but for all next cards after some lines of betting."""
     lines, game = lines_of(subgames, self.cards - 1), subgames.labels.game
     form, boards, count = lines.form, lines.boards[1], len(public_states)
@@ -120,7 +127,7 @@ class RiverValues(NetworkValues):
 
     mixtures = [np.asarray(at_places(place[:, numbers])) for numbers in own]
     weights = [w * (place[:, numbers, 0] >= 0) for w, numbers in zip(form.weights, own, strict=True)]
-    return BoundRivers(
+    return BoundBoards(
       self.network,
       self.scale,
       paid(-1, spent, spent[:0]),
@@ -164,19 +171,19 @@ def balanced(added: Sequence[Array], weights: Sequence[Array]) -> list[Array]:
   return [x - mean for x in added]
 
 
-class RiverTensors(NamedTuple):
-  """Rivers on the device; the value of betting is in units of `RiverValues.scale`."""
+class BoardTensors(NamedTuple):
+  """Examples on the device; the value of betting is in units of `BoardValues.scale`."""
 
   ratio: Array  #: [n, len(RATIOS)]
-  place: Array  #: [n, 1326, Q], see `rivers.hand_places`
+  place: Array  #: [n, 1326, Q], see `hand_places`
   at: tuple[Array, Array]  #: for each player the range at the fixed places, [n, K]
   ranges: tuple[Array, Array]  #: of each player [n, 1326]
   #: for each player's hands the share of the opponent's range that they do not block.
   beside: tuple[Array, Array]
   added: tuple[Array, Array]  #: for each player's hands the value of betting
 
-  def rows(self, at: Array) -> "RiverTensors":
-    """Some rivers, by number."""
+  def rows(self, at: Array) -> "BoardTensors":
+    """Some examples, by number."""
     return jax.tree.map(lambda x: x[at], self)
 
   def errors(self, network: ValueNetwork) -> Errors:
@@ -191,10 +198,10 @@ class RiverTensors(NamedTuple):
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class BoundRivers:
-  """`RiverValues` on all B next boards after n lines of betting on a street; rows are line by line."""
+class BoundBoards:
+  """`BoardValues` on all B next boards after n lines of betting on a street; rows are line by line."""
 
-  #: network, scale: see `RiverValues`.
+  #: network, scale: see `BoardValues`.
   network: ValueNetwork
   scale: Array
   showdowns: BoardLeaves  #: n without further bets, on each board of five cards

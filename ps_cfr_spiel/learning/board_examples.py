@@ -36,7 +36,7 @@ Pair = tuple[np.ndarray, np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Rivers:
+class BoardExamples:
   """Solved rivers, or turns or flops, n of them with C cards on the board; in units of the pot."""
 
   card: dict[str, Any]  #: their origin: draws and solution
@@ -69,7 +69,7 @@ class Rivers:
     return None if (self.ratio >= 0).all() else "a stack behind is negative"
 
   @classmethod
-  def load(cls, *folders: str | os.PathLike, progress: bool | None = None) -> "Rivers":
+  def load(cls, *folders: str | os.PathLike, progress: bool | None = None) -> "BoardExamples":
     """Read the data of `ps-cfr-spiel generate`, or of `solve_batch` with rivers and all hands.
 
     `progress` is as in `reports.progress_bar`. OSError if a file cannot be read; ValueError if it is damaged
