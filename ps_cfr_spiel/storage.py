@@ -94,7 +94,10 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header: a check
     name: (lambda value: _is_count(value) and value < 2**31, "an integer of at least 0")
     for name in ("count", "places", "layers", "measured")
   },
-  "width": (lambda value: _is_count(value) and 0 < value < 2**31, "an integer of at least 1"),
+  **{
+    name: (lambda value: _is_count(value) and 0 < value < 2**31, "an integer of at least 1")
+    for name in ("special", "width")
+  },
   "slots": (
     lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_count, value)),
     "two integers of at least 0",

@@ -66,13 +66,11 @@ def measured(row: Row) -> tuple[float, float]:
   used = PeakMemory()
   dealt = DealtGame.of(game)
   classes = dealt.classes
-  own = np.arange(len(classes[hierarchical.SPECIAL])) % row.clusters
+  own = np.arange(len(classes[1])) % row.clusters
   if row.what == "buckets":
     hierarchical.make_abstraction(dealt, own, row.buckets, restarts=1, progress=False, aware=row.aware)
     return used(), sum(needs.values()) / 2**20
-  numbers = [
-    np.where(table < 0, -1, table % max(row.buckets, 1)) for table in classes[hierarchical.SPECIAL :]
-  ]
+  numbers = [np.where(table < 0, -1, table % max(row.buckets, 1)) for table in classes[1:]]
   abstraction = DealtAbstraction.of(dealt, own, [classes[0], *numbers])
   if row.what == "run":
     solver = HierarchicalMCCFRSolver(game, abstraction=abstraction, batch=row.batch)

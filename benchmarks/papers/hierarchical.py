@@ -30,7 +30,7 @@ import pyspiel
 
 import ps_cfr_spiel
 from benchmarks.machine import describe, flags
-from ps_cfr_spiel.hierarchical import SPECIAL, DealtGame, make_abstraction, measure
+from ps_cfr_spiel.hierarchical import DealtGame, make_abstraction, measure
 
 LIMIT = (
   "universal_poker(betting=limit,numPlayers=2,numRounds=2,blind=1 2,raiseSize=2 4,firstPlayer=1 1,"
@@ -49,7 +49,7 @@ ROUNDINGS = ("none", "purify", "threshold=0.15", "cautious=0.2")
 
 def clusters_of(way: str, dealt: DealtGame, count: int, seed: int) -> int | np.ndarray:
   """How boards are clustered: the argument of `make_abstraction`."""
-  boards = dealt.runouts[SPECIAL].cards
+  boards = dealt.runouts[dealt.special].cards
   even = np.arange(len(boards)) * count // len(boards)
   if way == "random":
     return np.random.default_rng(seed).permutation(even)

@@ -46,12 +46,14 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if not words:
     raise ValueError("abstract needs a game, such as leduc_poker.")
   if values.abstraction is not None:
-    refuse(values, ("clusters", "buckets", "aware", "seed", "output"), "is for a new abstraction")
+    refuse(values, ("clusters", "buckets", "special", "aware", "seed", "output"), "is for a new abstraction")
   if values.sizes:
     refuse(values, ("hand", "board", "png", "output"), "needs an abstraction, and --sizes makes none")
   game, quiet = load_game(words), values.quiet or values.json
   buckets = buckets_of(values)
-  facts, lines = _sizes(values, game, buckets)
+  made = values.abstraction is None
+  special = values.special if made else ps.hierarchical.special_in(str(values.abstraction))
+  facts, lines = _sizes(values, game, buckets, special)
   if not quiet:
     print(report(lines), flush=True)
   if values.sizes:
@@ -59,8 +61,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
       say(values, facts, lines)
     return None
   drawn = drawing(values.png)
-  dealt = ps.hierarchical.DealtGame.of(game)
-  seen, made, stopwatch = _seen(dealt, values), values.abstraction is None, Stopwatch()
+  dealt = ps.hierarchical.DealtGame.of(game, special)
+  seen, stopwatch = _seen(dealt, values), Stopwatch()
   folder = make_folder(values.output or f"runs/{game.get_type().short_name}") if made else None
   with stopwatch:
     found = _made(values, dealt, buckets)
@@ -84,16 +86,19 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   say(values, facts, lines)
 
 
-def _sizes(values: flags.FlagValues, game: pyspiel.Game, buckets: int | str) -> tuple[dict, dict]:
+def _sizes(
+  values: flags.FlagValues, game: pyspiel.Game, buckets: int | str, special: int
+) -> tuple[dict, dict]:
   """Sizes of the game and of its abstraction: for programs, and for people."""
-  sizes = ps.hierarchical.measure(dealt_form(game))
+  form = dealt_form(game)
+  sizes, special = ps.hierarchical.measure(form), ps.hierarchical.check_special(special, form)
   facts: dict[str, Any] = {
     "game": str(game),
     "infostates": sizes.infostates,
     "infostates_up_to_suits": sizes.infostate_classes,
     "bytes": sizes.bytes,
-    "boards": int(sizes.boards[ps.hierarchical.SPECIAL]),
-    "board_classes": int(sizes.classes[ps.hierarchical.SPECIAL]),
+    "boards": int(sizes.boards[special]),
+    "board_classes": int(sizes.classes[special]),
   }
   lines = {
     "game": game,
@@ -103,7 +108,7 @@ def _sizes(values: flags.FlagValues, game: pyspiel.Game, buckets: int | str) -> 
   }
   if buckets != ps.hierarchical.LOSSLESS and values.abstraction is None:
     size = values.clusters or min(ps.hierarchical.CLUSTERS, facts["board_classes"]), int(buckets)
-    infostates, taken = sizes.abstract_infostates(*size), sizes.abstract_bytes(*size)
+    infostates, taken = sizes.abstract_infostates(*size, special), sizes.abstract_bytes(*size, special)
     facts |= {"abstract_infostates": infostates, "abstract_bytes": taken}
     lines["abstracted"] = (
       f"{infostates:,} infostates and {readable_bytes(taken)}, with {size[0]:,} x {buckets} buckets a round"

@@ -69,8 +69,10 @@ SPOT = group("Hold'em instead of GAME",
 )
 CLUSTERS_AND_BUCKETS = (
   Flag("clusters", None,
-    "Public clusters of the boards of the first public cards (default: 60, or all if fewer).",
+    "Public clusters of the boards of the special round (default: 60, or all if fewer).",
     kind=int, least=1),
+  Flag("special", 1, "Round whose boards are clustered: 1 after the first public cards, 2 after the next.",
+    least=1),
   Flag("buckets", "50",
     "Buckets for the hands of each cluster and round, or lossless, which joins hands that differ in suits "
     "alone.", value="N|lossless"),

@@ -20,12 +20,12 @@ from ps_cfr_spiel.commands.flags import (
   progress_of,
   shared,
 )
-from ps_cfr_spiel.commands.user_input import given, load_game, load_saved_policy
+from ps_cfr_spiel.commands.user_input import given, load_game, load_saved_policy, refuse
 
 AT = "@"  # between a strategy and its hands, in --lock
 _WALKED = ("public_states", "limit", "memory", "tree_cache")  # flags of all that walk the game
 _SAMPLING = ("rule", "batch", "seed")
-_DEALT = ("clusters", "buckets", "abstraction", "boards", "pruning", *_SAMPLING)
+_DEALT = ("clusters", "buckets", "special", "abstraction", "boards", "pruning", *_SAMPLING)
 _SHARED = ("coordinator", "processes", "process")
 METHODS: dict[str, tuple[str, tuple[str, ...]]] = {  # the solver, and the flags that are its own
   "ps-cfr": (
@@ -134,12 +134,10 @@ def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exa
 def _cards(values: flags.FlagValues, game: pyspiel.Game) -> dict[str, Any]:
   """The abstraction of a dealt game's cards: a file, or clusters and buckets."""
   if values.abstraction is None:
-    return {"clusters": values.clusters, "buckets": buckets_of(values)}
-  if values["clusters"].present or values["buckets"].present:
-    raise ValueError(f"--abstraction={values.abstraction} has clusters and buckets; leave out both flags.")
-  return {
-    "abstraction": ps.hierarchical.load_abstraction(values.abstraction, ps.hierarchical.DealtGame.of(game))
-  }
+    return {"clusters": values.clusters, "buckets": buckets_of(values), "special": values.special}
+  refuse(values, ("clusters", "buckets", "special"), f"is in --abstraction={values.abstraction} already")
+  dealt = ps.hierarchical.DealtGame.of(game, ps.hierarchical.special_in(values.abstraction))
+  return {"abstraction": ps.hierarchical.load_abstraction(values.abstraction, dealt)}
 
 
 def _locks(words: Sequence[str], limit: int) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from ps_cfr_spiel.hierarchical.cluster_sampling import (
   dealt_tree,
 )
 from ps_cfr_spiel.hierarchical.clustering import AWARE, CLUSTERS, LOSSLESS, POTENTIAL, make_abstraction
-from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
+from ps_cfr_spiel.hierarchical.dealt_game import DealtGame, check_special
 from ps_cfr_spiel.hierarchical.evaluation import Strategy, StrategyTables, evaluate_strategies
-from ps_cfr_spiel.hierarchical.files import InFile, from_file, load_abstraction, save_abstraction
+from ps_cfr_spiel.hierarchical.files import InFile, from_file, load_abstraction, save_abstraction, special_in
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, DealtAbstraction, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import head_and_child, line_cells
 from ps_cfr_spiel.hierarchical.mesh import (

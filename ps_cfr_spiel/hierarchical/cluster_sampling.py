@@ -1,8 +1,9 @@
 """Modified external sampling: clusters meet only above the cards (Brown et al. 2015, Algorithm 4).
 
-Each turn deals B pairs of hands and plays the *head*, the betting before the first public cards. Where
-it leaves the head, every cluster n draws one of its own boards, goes on alone, and hands back a value; the
-head takes their mean by F_n, the number of boards of the cluster that both hands leave possible.
+Each turn deals B pairs of hands, and public cards to rounds before the special one, and plays the *head*, the
+betting before that round. Where it leaves the head, every cluster n draws one of its own boards, goes on
+alone, and hands back a value; the head takes their mean by F_n, the number of boards of the cluster that the
+cards so far leave possible.
 
 The increments of a cluster are multiplied by F_n over the number of all boards, the probability that chance
 chooses the cluster. (As the algorithm is printed, their weight is 1: a pair of hands and a board then come
@@ -20,7 +21,7 @@ import numpy as np
 
 from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.cfr import averages
-from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
+from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, DealtAbstraction, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import BettingLines, ascend, descend, head_and_child, leaving
 from ps_cfr_spiel.hierarchical.native import sample_clusters, why_unavailable
@@ -39,13 +40,13 @@ class Cards(NamedTuple):
 
   hand_masks: Any  #: uint32[H, words]
   hand_swaps: Any  #: int32[S, H]
-  #: for each round from the special one on uint32[N, words], of the sets that may come.
+  #: for each round from the first public cards on uint32[N, words], of the sets that may come.
   set_masks: tuple[Any, ...]
   #: index, swap: for each of these rounds int32[P, N], as in `Runouts`; rounds whose boards are in no table
   #: (`FoundCards`) have neither these nor the tables below.
   index: tuple[Any, ...]
   swap: tuple[Any, ...]
-  board_masks: tuple[Any, ...]  #: for each of these rounds uint32[K, words], of all public cards
+  board_masks: tuple[Any, ...]  #: uint32[K, words], of all public cards, also of the round before them
   buckets: tuple[Any, ...]  #: for each round int32[K, H]
   strength: Any  #: int32[K, H]
 
@@ -53,14 +54,14 @@ class Cards(NamedTuple):
 class DealtTree(NamedTuple):
   """A dealt game and its abstraction, ready to be sampled."""
 
-  #: head, child: the lines of the first round, and those of all others, whose roots are lines of the head.
+  #: head, child: the lines before the special round, and all others, whose roots are lines of the head.
   head: BettingLines
   child: BettingLines
   leaving: Any  #: int32[S], these lines in the head
   cards: Cards  #: see `Cards`
-  every: Any  #: [], the number of boards that two hands leave possible
-  #: int32[C', most], the boards of each cluster, as sets of cards, -1 behind them; the last C' - C clusters
-  #: are empty and fill up the devices.
+  every: Any  #: [], the number of boards that two hands, and earlier public cards, leave possible
+  #: int32[C', P, most], the boards of each cluster after each class of earlier public cards, as sets
+  #: of cards, then -1; the last C' - C clusters are empty and fill up the devices.
   boards: Any
   found: Any = None  #: the buckets of rounds that are in no table; None if all are
 
@@ -83,7 +84,7 @@ class Numbers(NamedTuple):
   """The random numbers of a turn."""
 
   hands: jax.Array  #: int32[2, B]
-  head: jax.Array  #: [depths, B], uniform, for the head
+  head: jax.Array  #: [rounds + depths, B], uniform, for the public cards and the lines of the head
   #: [C', rounds + depths, n B], uniform; each cluster draws n boards for a pair of hands and goes by the mean
   #: of their values. Or uint32[C', 2], the keys of these numbers, for the library.
   clusters: jax.Array
@@ -95,7 +96,7 @@ def dealt_tree(
   """The game on the host, with a number of clusters that `devices` divides."""
   form = game.form
   head, child = head_and_child(game, abstraction.sizes)
-  deck, later, known = form.deck.size, range(SPECIAL, game.rounds), range(SPECIAL, len(game.runouts))
+  deck, later, known = form.deck.size, range(1, game.rounds), range(1, len(game.runouts))
   in_tables = isinstance(abstraction, DealtAbstraction)
   cards = Cards(
     hand_masks=_masks(game.hands, deck),
@@ -103,11 +104,11 @@ def dealt_tree(
     set_masks=tuple(_masks(card_sets(deck, form.public[number]), deck) for number in later),
     index=tuple(game.runouts[number].index for number in known),
     swap=tuple(game.runouts[number].swap for number in known),
-    board_masks=tuple(_masks(game.runouts[number].cards, deck) for number in known),
-    buckets=tuple(np.maximum(x, 0) for x in (abstraction.buckets if in_tables else game.classes[:SPECIAL])),
+    board_masks=tuple(_masks(after.cards, deck) for after in game.runouts),
+    buckets=tuple(np.maximum(x, 0) for x in (abstraction.buckets if in_tables else game.classes[:1])),
     strength=game.strength if in_tables else None,
   )
-  every, boards = np.asarray(float(game.boards_left(SPECIAL))), _boards_of(game, abstraction, devices)
+  every, boards = np.asarray(float(game.boards_left(game.special))), _boards_of(game, abstraction, devices)
   found = None
   if isinstance(abstraction, NearestAbstraction):
     found = _found(game, abstraction, len(boards), progress)
@@ -129,13 +130,14 @@ def _found(game: DealtGame, abstraction: NearestAbstraction, count: int, progres
 
 
 def _boards_of(game: DealtGame, abstraction: Hierarchy, devices: int) -> np.ndarray:
-  cluster = abstraction.clusters[game.runouts[SPECIAL].index[0]]
+  index = game.runouts[game.special].index
+  before, sets = np.nonzero(index >= 0)
+  own = abstraction.clusters[index[before, sets]] * len(index) + before
   count = abstraction.count + -abstraction.count % devices
-  sizes = np.bincount(cluster, minlength=count)
-  boards = np.full((count, sizes.max()), -1, np.int32)
-  for number in range(abstraction.count):
-    boards[number, : sizes[number]] = np.flatnonzero(cluster == number)
-  return boards
+  sizes = np.bincount(own, minlength=count * len(index))
+  boards, order = np.full((len(sizes), sizes.max()), -1, np.int32), np.argsort(own, kind="stable")
+  boards[np.arange(boards.shape[1]) < sizes[:, None]] = sets[order]
+  return boards.reshape(count, len(index), -1)
 
 
 def _masks(sets: np.ndarray, deck: int) -> np.ndarray:
@@ -190,15 +192,15 @@ class ClusterSampling(mccfr.Sampler):
       return jax.random.uniform(jax.random.fold_in(key, number), shape, dtype)
 
     ids = jax.lax.axis_index(AXIS) * local + jnp.arange(local)
-    rounds, each = len(game.cards.set_masks), self.boards * batch
+    each = self.boards * batch
     drawn = Numbers(
       hands=_deal(game.cards, jax.random.fold_in(key, 1), batch),
-      head=numbers(game.head, 0, batch),
+      head=numbers(game.head, 0, batch, game.head.rounds - 1),
       clusters=jax.vmap(
         lambda n: (
           jax.random.key_data(jax.random.fold_in(key, 2 + n))
           if self.natively
-          else numbers(game.child, 2 + n, each, rounds)
+          else numbers(game.child, 2 + n, each, game.child.rounds)
         )
       )(ids),
     )
@@ -226,6 +228,31 @@ def _pick(free: jax.Array, uniform: jax.Array) -> tuple[jax.Array, jax.Array]:
   return (passed > wanted[:, None]).argmax(1).astype(jnp.int32), count
 
 
+def _come(
+  cards: Cards, rounds: range, board: jax.Array, hands: jax.Array, numbers: jax.Array, own: Any = None
+) -> tuple[jax.Array, jax.Array, list[jax.Array], Any]:
+  """Public cards of some rounds come on a board, int32[B].
+
+  Of the first round from the sets `own`, int32[P, most], of the board; by default all sets may come. Returns
+  the boards, both hands with their names of suits, [2, B], and their buckets, [2, B] for each round, and the
+  number [B] of sets of the first round that were possible.
+  """
+  buckets, possible = [], None
+  for k, uniform in zip(rounds, numbers, strict=True):
+    used = cards.hand_masks[hands[0]] | cards.hand_masks[hands[1]] | cards.board_masks[k - 1][board]
+    if own is not None and k == rounds[0]:
+      sets = jnp.maximum(own[board], 0)
+      free = (own[board] >= 0) & ((cards.set_masks[k - 1][sets] & used[:, None]) == 0).all(-1)
+      chosen, possible = _pick(free, uniform)
+      came = jnp.take_along_axis(sets, chosen[:, None], 1)[:, 0]
+    else:
+      came, _ = _pick(((cards.set_masks[k - 1][None] & used[:, None]) == 0).all(-1), uniform)
+    hands = cards.hand_swaps[cards.swap[k - 1][board, came][None], hands]
+    board = cards.index[k - 1][board, came]
+    buckets.append(cards.buckets[k][board[None], hands])
+  return board, hands, buckets, possible
+
+
 def traverse(
   game: DealtTree,
   tables: DealtTables,
@@ -242,11 +269,14 @@ def traverse(
   these draws n = `draws` boards for a pair of hands.
   """
   head, hands, traverser, batch = game.head, numbers.hands, turn.traverser, numbers.hands.shape[1]
-  sign = (1 - 2 * traverser).astype(numbers.head.dtype)
-  dealt = jnp.tile(hands, (1, draws))
-  buckets = game.cards.buckets[0][0][hands][:, None]
-  root = jnp.ones((1, batch), bool)
-  fronts = descend(head, tables.head.regrets, buckets, traverser, numbers.head, root)
+  sign, shown = (1 - 2 * traverser).astype(numbers.head.dtype), range(1, head.rounds)
+  first = game.cards.buckets[0][0][hands]
+  board, hands, later, _ = _come(
+    game.cards, shown, jnp.zeros_like(hands[0]), hands, numbers.head[: len(shown)]
+  )
+  dealt = jnp.tile(jnp.stack([*hands, board]), (1, draws))
+  buckets, root = jnp.stack([first, *later], 1), jnp.ones((1, batch), bool)
+  fronts = descend(head, tables.head.regrets, buckets, traverser, numbers.head[len(shown) :], root)
   full = jnp.tile(jnp.concatenate([front.full for front in fronts])[game.leaving], (1, draws))
 
   if numbers.clusters.dtype == jnp.uint32:
@@ -299,24 +329,14 @@ def _side_by_side(
   return values, own
 
 
-def _below(game: DealtTree, lines: BettingLines, boards, regrets, hands, numbers, traverser, sign, full):
+def _below(game: DealtTree, lines: BettingLines, boards, regrets, dealt, numbers, traverser, sign, full):
   """One cluster's part: values of its roots [S, B], F [B], and increments; `lines` have its cells."""
-  cards = game.cards
-  rounds = len(cards.set_masks)
-  used = cards.hand_masks[hands[0]] | cards.hand_masks[hands[1]]
-  sets = jnp.maximum(boards, 0)
-  free = (boards >= 0)[None] & ((cards.set_masks[0][sets][None] & used[:, None]) == 0).all(-1)
-  chosen, possible = _pick(free, numbers[0])
-  board, came = jnp.zeros_like(chosen), sets[chosen]
-  buckets = [cards.buckets[0][0][hands]]
-  for k in range(rounds):
-    if k > 0:
-      used = cards.hand_masks[hands[0]] | cards.hand_masks[hands[1]] | cards.board_masks[k - 1][board]
-      came, _ = _pick(((cards.set_masks[k][None] & used[:, None]) == 0).all(-1), numbers[k])
-    hands = cards.hand_swaps[cards.swap[k][board, came][None], hands]
-    board = cards.index[k][board, came]
-    buckets.append(cards.buckets[k + 1][board[None], hands])
-  first, second = cards.strength[board[None], hands]
+  special, rounds = game.head.rounds, lines.rounds
+  board, hands, buckets, possible = _come(
+    game.cards, range(special, special + rounds), dealt[2], dealt[:2], numbers[:rounds], boards
+  )
+  buckets = [jnp.zeros_like(hands), *buckets]  # no player acts at the roots, in the round before
+  first, second = game.cards.strength[board[None], hands]
   lead = jnp.sign(first - second).astype(regrets.dtype)
   ends = sign * (lines.constant[:, None] + lines.stake[:, None] * lead[None])
   share = possible.astype(regrets.dtype)

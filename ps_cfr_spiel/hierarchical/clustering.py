@@ -24,7 +24,7 @@ from ps_cfr_spiel.abstraction import (
 )
 from ps_cfr_spiel.arguments import check_count, check_integer, check_option
 from ps_cfr_spiel.compiler import check_needs
-from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
+from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, Hierarchy, check_clusters, clusters_of
 from ps_cfr_spiel.hierarchical.memory import board_needs, bucket_needs
 from ps_cfr_spiel.hierarchical.nearest import GROUPS, make_nearest
@@ -102,7 +102,7 @@ def make_abstraction(
   )
   if buckets != LOSSLESS:
     check_count("buckets", buckets, 1)
-  seed, boards = check_integer("seed", seed, 0), len(game.runouts[SPECIAL].cards)
+  seed, boards = check_integer("seed", seed, 0), len(game.runouts[game.special].cards)
   clusters = min(CLUSTERS, boards) if clusters is None else clusters
   counted = np.ndim(clusters) == 0
   if counted:
@@ -117,7 +117,7 @@ def make_abstraction(
       )
     return make_nearest(game, clusters, int(buckets), seed, restarts, progress)
   if counted and buckets != LOSSLESS:  # the largest cluster has no fewer hands than the mean
-    every = measure(game.form).hand_classes[SPECIAL:]
+    every = measure(game.form).hand_classes[game.special :]
     _check_memory(game, (every / int(clusters)).tolist(), int(buckets), aware)
   with waiting("Comparing hands", progress):
     equities = Equities.of(game, seed) if counted or buckets != LOSSLESS else None
@@ -126,14 +126,18 @@ def make_abstraction(
     table = board_transitions(game, equities, seed, progress)
     clusters = public_clusters(board_distances(table), int(clusters), seed=seed, restarts=restarts)
   clusters = check_clusters(game, clusters)
-  tables = [game.classes[number].copy() for number in range(game.rounds)]
+  tables = []
+  for number in range(game.rounds if buckets == LOSSLESS else game.special):
+    every = np.zeros(len(game.runouts[number].cards), int)
+    tables.append(
+      _lossless(game, every if number < game.special else clusters_of(game, clusters, number), number)
+    )
   if buckets == LOSSLESS:
-    for number in range(SPECIAL, game.rounds):
-      tables[number] = _lossless(game, clusters, number)
     return DealtAbstraction.of(game, clusters, tables)
+  tables += [table.copy() for table in game.classes[game.special :]]
   assert equities is not None
-  own = [clusters_of(game, clusters, number) for number in range(SPECIAL, game.rounds)]
-  hands = [classes.max(1) + 1 for classes in game.classes[SPECIAL:]]  # of each board
+  own = [clusters_of(game, clusters, number) for number in range(game.special, game.rounds)]
+  hands = [classes.max(1) + 1 for classes in game.classes[game.special :]]  # of each board
   rows = [float(np.bincount(where, sizes).max()) for where, sizes in zip(own, hands, strict=True)]
   _check_memory(game, rows, int(buckets), aware)
   with progress_bar(progress, total=int(clusters.max()) + 1, unit="cluster", desc="Buckets") as bar:
@@ -150,8 +154,8 @@ def _check_memory(game: DealtGame, rows: Sequence[float], count: int, aware: str
   `rows` are its hands up to suits, in the special round and each later one.
   """
   columns, sums = [GROUPS], [0]  # the last round first
-  for number in reversed(range(SPECIAL + 1, game.rounds)):  # see `_expected` for the round before
-    columns.append(int(min(count, rows[number - SPECIAL])) if aware == POTENTIAL else BINS)
+  for number in reversed(range(game.special + 1, game.rounds)):  # see `_expected` for the round before
+    columns.append(int(min(count, rows[number - game.special])) if aware == POTENTIAL else BINS)
     sums.append(game.runouts[number].index.shape[1] * len(game.hands))
   histograms = BINS * rows[-1] if aware == DISTRIBUTION and len(rows) > 1 else 0
   needs = bucket_needs(rows[::-1], columns, sums, histograms)
@@ -172,15 +176,15 @@ def _fill_buckets(
   `boards` are of the cluster, in the special round and each later one.
   """
   later = None
-  for number in reversed(range(SPECIAL, game.rounds)):
-    rows = _rows(game, number, boards[number - SPECIAL])
+  for number in reversed(range(game.special, game.rounds)):
+    rows = _rows(game, number, boards[number - game.special])
     if later is None:
       numbers, distance, most = equities(rows), squared, MOST_ROWS
     else:
       numbers, distance, most = _expected(game, number, rows, later), later.distance, SOME
     found = bucketed(numbers, count, distance, weights=rows.weight, most=most, **options)
     _spread_labels(game, number, rows, found.label, tables[number])
-    if number == SPECIAL:
+    if number == game.special:
       break
     if aware == POTENTIAL:
       apart = distance(found.means, found.means)
@@ -205,9 +209,9 @@ class Later(NamedTuple):
   distance: Distance  #: from one distribution over these places to another
 
 
-def _lossless(game: DealtGame, clusters: np.ndarray, number: int) -> np.ndarray:
-  """int32[K, H]: each class of hands on each class of runouts has a bucket of its own."""
-  classes, own = game.classes[number], clusters_of(game, clusters, number)
+def _lossless(game: DealtGame, own: np.ndarray, number: int) -> np.ndarray:
+  """int32[K, H]: each class of hands on each class of runouts, in clusters int[K], has its own bucket."""
+  classes = game.classes[number]
   sizes = classes.max(1) + 1
   start = np.zeros(len(sizes), int)
   for cluster in range(int(own.max()) + 1):
@@ -279,8 +283,8 @@ def board_transitions(
   some = np.sort(generator.permutation(len(rows.hand))[:SAMPLE])
   sample = Rows(*(column[some] for column in rows))
   means = bucketed(equities(sample), BASE, weights=sample.weight, seed=seed, restarts=1).means
-  special = clusters_of(game, np.arange(len(game.runouts[SPECIAL].cards)), last)
-  table = np.zeros((len(game.runouts[SPECIAL].cards), len(means)))
+  special = clusters_of(game, np.arange(len(game.runouts[game.special].cards)), last)
+  table = np.zeros((len(game.runouts[game.special].cards), len(means)))
   for board in progress_bar(progress, iterable=boards, unit="board", desc="Boards"):
     rows = _rows(game, last, boards[board : board + 1])
     label = squared(equities(rows), means).argmin(1)

@@ -26,7 +26,7 @@ struct Line {
 
 struct Deal {
   int64_t possible;  // boards of the cluster
-  int32_t bucket[2][kMostRounds], lead;
+  int32_t bucket[2][kMostRounds], lead;  // no player acts in the round of the roots, the first
 };
 
 // `Cards` of a later round.
@@ -42,7 +42,9 @@ struct Round {
 struct Cards {
   int64_t words, hands, boards_each;
   const uint32_t* hand_masks;
-  const int32_t *hand_swaps, *strength, *first_buckets, *boards;
+  const int32_t *hand_swaps, *strength, *boards;  // boards: of each cluster, behind each class before
+  const uint32_t* before_masks;                   // of the classes of public cards before
+  int64_t befores;
   std::vector<Round> later;
   // Found: buckets [C', F, 1 + D, H] by cluster, its board, and the card after it; the place of a board in its cluster;
   // and for the last round the groups of hands and the centres [C', G, B].
@@ -72,17 +74,17 @@ class Dealer {
     if (cards.deck) equities_ = std::make_unique<Equities>(*cards.deck, cards.groups);
   }
 
-  // Deals a board of a cluster, by the first numbers; false if both hands leave none.
-  bool deal(int64_t cluster, int32_t first, int32_t second, Uniforms<T>& uniforms, Deal& out) {
+  // Deals a board of a cluster after the cards so far, by the first numbers; false if they leave none.
+  bool deal(int64_t cluster, int32_t first, int32_t second, int64_t before, Uniforms<T>& uniforms, Deal& out) {
     int32_t hands[2] = {first, second};
-    const int32_t* boards = cards_.boards + cluster * cards_.boards_each;
-    for (int i : {0, 1}) out.bucket[i][0] = cards_.first_buckets[hands[i]];
+    const int32_t* boards = cards_.boards + (cluster * cards_.befores + before) * cards_.boards_each;
     take(hands);
+    put(cards_.before_masks + before * cards_.words);
     const Round& special = cards_.later[0];
     const auto own = [&](int64_t k) { return boards[k] >= 0 && free(special, boards[k]); };
     const int64_t chosen = pick(cards_.boards_each, uniforms[0], own, out.possible);
     if (!out.possible) return false;
-    int64_t came = boards[chosen], board = 0, other;
+    int64_t came = boards[chosen], board = before, other;
     for (size_t k = 0; k < cards_.later.size(); ++k) {
       const Round& round = cards_.later[k];
       if (!round.index) return find(cluster, board, k, hands, uniforms, out);
@@ -184,7 +186,7 @@ class Walker {
     for (int64_t b = 0; b < game_.deals; ++b) {
       T* out = values_ + k * game_.roots * game_.deals + b;
       uniforms_.begin(0, b);
-      if (!dealer_.deal(k, game_.dealt[b], game_.dealt[game_.deals + b], uniforms_, deal_)) {
+      if (!deal(k, b)) {
         for (int64_t s = 0; s < game_.roots; ++s) out[s * game_.deals] = 0;
         continue;
       }
@@ -199,6 +201,11 @@ class Walker {
   }
 
  private:
+  bool deal(int64_t k, int64_t b) {
+    const int32_t* dealt = game_.dealt + b;
+    return dealer_.deal(k, dealt[0], dealt[game_.deals], dealt[2 * game_.deals], uniforms_, deal_);
+  }
+
   // The value of a line to the traverser.
   T walk(int64_t number, int64_t depth) {
     const Line<T>& line = game_.lines[number];
@@ -292,7 +299,7 @@ ffi::Error sample_clusters(ffi::RemainingArgs given, ffi::RemainingRets returned
   const auto masks = [&](int64_t k) { return (*given.get<ffi::Buffer<ffi::U32>>(k)).typed_data(); };
   const auto sizes = [&](int64_t k) { return (*given.get<ffi::AnyBuffer>(k)).dimensions(); };
   enum { kActor, kRound, kFirst, kCount, kCell, kStride, kConstant, kStake, kRegrets, kExcess, kNumbers, kTraverser, kKeys,
-         kDealt, kFull, kBoards, kHandMasks, kHandSwaps, kStrength, kFirstBuckets, kFound, kSlot, kGroups, kCentres,
+         kDealt, kFull, kBoards, kHandMasks, kHandSwaps, kStrength, kBeforeMasks, kFound, kSlot, kGroups, kCentres,
          kLater };
   constexpr int kOfRound = 5;
   Game<T> game;
@@ -328,10 +335,11 @@ ffi::Error sample_clusters(ffi::RemainingArgs given, ffi::RemainingRets returned
   cards.hands = sizes(kHandMasks)[0];
   cards.words = sizes(kHandMasks)[1];
   cards.boards = integers(kBoards);
-  cards.boards_each = sizes(kBoards)[1];
+  cards.befores = sizes(kBoards)[1];
+  cards.boards_each = sizes(kBoards)[2];
   cards.hand_swaps = integers(kHandSwaps);
   cards.strength = integers(kStrength);
-  cards.first_buckets = integers(kFirstBuckets);
+  cards.before_masks = masks(kBeforeMasks);
   for (int64_t k = kLater; k < int64_t(given.size()); k += kOfRound) {
     const auto known = [&](auto buffer) { return buffer.element_count() ? buffer.typed_data() : nullptr; };
     const auto table = [&](int64_t n) { return known(*given.get<ffi::Buffer<ffi::S32>>(k + n)); };

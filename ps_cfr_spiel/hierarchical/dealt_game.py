@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.hierarchical.memory import SCORED, card_needs
 from ps_cfr_spiel.hierarchical.native import BINS, DEAD, equities, hand_strengths, histograms, why_unavailable
@@ -25,8 +26,15 @@ from ps_cfr_spiel.poker import (
   set_numbers,
 )
 
-SPECIAL = 1  # the round whose public cards are clustered
 MOST_CLASSES = 200_000  # of runouts, up to which all of them are in tables: hold'em has 63,193 to the turn
+
+
+def check_special(special: int, form: DealtForm) -> int:
+  """A round before which public cards come; ValueError for another one."""
+  last = len(form.public) - 1
+  if check_count("special", special, 1) > last:
+    raise ValueError(f"special={special}: public cards come before rounds 1 to {last}; give one of these.")
+  return special
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -39,20 +47,29 @@ class DealtGame:
   #: them, such as hold'em to the river, up to the special round alone. There hands are ranked when they are
   #: dealt (`native`).
   runouts: tuple[Runouts, ...]
+  special: int = 1  #: the round whose public cards are clustered
 
   @classmethod
-  def of(cls, game: pyspiel.Game) -> "DealtGame":
-    """From `universal_poker` or `leduc_poker`; ValueError for another game, or one with too many cards."""
+  def of(cls, game: pyspiel.Game, special: int = 1) -> "DealtGame":
+    """From a game that `poker.dealt_form` takes.
+
+    ValueError for another game, one with too many cards, or a special round that it does not have.
+    """
     form = dealt_form(game)
-    later = form.public[SPECIAL + 1 :]
+    check_special(special, form)
+    later = form.public[2:]
     if count_classes(form.deck, form.public[1:]) > MOST_CLASSES and set(later) == {1} and len(later) <= 2:
       if reason := why_unavailable():
         raise ValueError(
           f"{game} has too many boards for tables, and the native library is missing: {reason}."
         )
-      return cls(str(game), form, runouts(form.deck, form.public[1 : SPECIAL + 1]))
+      if special > 1:
+        raise ValueError(
+          f"special={special}: {game} has too many boards for tables; cluster those of round 1, the default."
+        )
+      return cls(str(game), form, runouts(form.deck, form.public[1:2]))
     check_needs(str(game), card_needs(form), None, "Fewer public cards, ranks or suits take less")
-    return cls(str(game), form, runouts(form.deck, form.public[1:]))
+    return cls(str(game), form, runouts(form.deck, form.public[1:]), special)
 
   @property
   def in_tables(self) -> bool:
@@ -132,9 +149,9 @@ class DealtGame:
 
   def _found_shares(self, number: int, board: Any) -> np.ndarray:
     """`shares_beaten` without tables; ValueError before the special round."""
-    if number < SPECIAL:
+    if number < self.special:
       raise ValueError(f"{self.name} has too many boards to go through all of them; give public cards.")
-    form, cards = self.form, self.runouts[SPECIAL].cards[board].tolist() if number == SPECIAL else list(board)
+    form, cards = self.form, self.runouts[1].cards[board].tolist() if number == 1 else list(board)
     if left := sum(form.public) - len(cards):
       shares = 1 - (histograms(form.deck, form.hole, cards, left)[0].sum(1) + 0.5) / BINS
     else:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.device import jit, precision, sum_over_processes, to_device
-from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
+from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import CHANCE_LINE, BettingLines, leaving, line_cells, make_lines
 from ps_cfr_spiel.mccfr import regret_matching
@@ -111,14 +111,14 @@ def evaluate_strategies(
       f"{game.name} has too many boards to evaluate a strategy exactly; measure it by matches or by "
       "evaluation.sampled_response."
     )
-  every = np.arange(len(game.runouts[SPECIAL].cards))
+  every = np.arange(len(game.runouts[game.special].cards))
   boards = every[jax.process_index() :: jax.process_count()] if boards is None else boards
   # Cluster by cluster, so that the tables of one at a time are needed.
   boards = boards[np.argsort(strategies[0].abstraction.clusters[boards], kind="stable")]
   with precision(dtype), progress_bar(progress, total=len(boards), unit="board", desc="Evaluating") as bar:
     walk = _Walk(game, strategies, dtype, boards, bar)
     found = walk.values(0, 0, np.ones((2, 1, len(game.hands)), dtype)).astype(np.float64).sum((1, 2))
-  left = [game.boards_left(number) for number in range(SPECIAL, game.rounds)]
+  left = [game.boards_left(number) for number in range(1, game.rounds)]
   value, first, second = (found / (game.together.sum() * math.prod(left))).tolist()
   return Evaluation(value, (first, second), (first + second) / 2)
 
@@ -145,13 +145,14 @@ class _Walk:
     beyond = np.zeros((len(RUNS), len(here.leaving), len(game.hands)), self.dtype)
     if number + 1 < game.rounds:
       after, onward = game.runouts[number + 1], np.asarray(arrived[:, here.leaving])
-      boards = self.boards if number + 1 == SPECIAL else np.flatnonzero(after.parent == board)
+      boards = self.boards if number + 1 == game.special else np.arange(len(after.cards))
+      boards = boards[after.parent[boards] == board]
       for child in boards.tolist():
         times = after.count[child] / game.runouts[number].count[board]
         beyond += np.asarray(times, self.dtype) * self.values(number + 1, child, onward)
-        if number + 1 == SPECIAL:
+        if number + 1 == game.special:
           self.bar.update()
-      beyond = sum_over_processes(beyond) if number + 1 == SPECIAL else beyond
+      beyond = sum_over_processes(beyond) if number + 1 == game.special else beyond
       beyond = _averaged(beyond, game.classes[number][board])
     return np.asarray(_up(here, place, policy, arrived, beyond))
 
@@ -176,9 +177,9 @@ class _Walk:
 
   def _clusters(self, number: int, board: int) -> list[int]:
     """The cluster of a class of runouts in each player's abstraction; none before the special round."""
-    if number < SPECIAL:
+    if number < self.game.special:
       return []
-    for after in self.game.runouts[number:SPECIAL:-1]:
+    for after in self.game.runouts[number : self.game.special : -1]:
       board = int(after.parent[board])
     return [int(own.abstraction.clusters[board]) for own in self.strategies]
 
@@ -203,7 +204,7 @@ def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Roun
   """The lines of each round, by the cells of the head and of the child."""
   form, first = game.form, strategies[0]
   cells = [line_cells(game, own.abstraction.sizes) for own in strategies]
-  before = np.where(form.round < SPECIAL, first.tables.head.shape[-1], first.tables.child.shape[-1])
+  before = np.where(form.round < game.special, first.tables.head.shape[-1], first.tables.child.shape[-1])
   before = before * (len(_different(strategies)) - 1)
   cell = np.where(form.player == 1, before + cells[1][:, 0], cells[0][:, 0]).astype(np.int32)
   follows = np.zeros(len(cell), np.int32)  # the line after each line behind which cards come

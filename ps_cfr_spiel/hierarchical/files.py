@@ -18,6 +18,7 @@ class InFile(NamedTuple):
   """An abstraction as a file holds it, unchecked."""
 
   game: str  #: `str(game)`
+  special: int  #: the special round
   arrays: Mapping[str, np.ndarray]  #: of `Hierarchy.to_arrays`
   kept: Path | None = None  #: see `NearestAbstraction`
 
@@ -32,12 +33,19 @@ class InFile(NamedTuple):
 
 def from_file(file: storage.Stored) -> InFile:
   """The abstraction in a file, unchecked."""
-  return InFile(file.header["game"], file.arrays(file.shapes), shard_folder(file.path))
+  special = file.header.get("special", 1)
+  return InFile(file.header["game"], special, file.arrays(file.shapes), shard_folder(file.path))
 
 
 def save_abstraction(path: str | os.PathLike, abstraction: Hierarchy) -> None:
   """Saves an abstraction, for `load_abstraction`; OSError if it cannot be written."""
-  storage.write(path, "abstraction", {"game": abstraction.game}, abstraction.to_arrays())
+  header = {"game": abstraction.game, "special": abstraction.special}
+  storage.write(path, "abstraction", header, abstraction.to_arrays())
+
+
+def special_in(path: str | os.PathLike) -> int:
+  """The special round of the abstraction in a file, for `DealtGame.of`; errors as of `storage.read`."""
+  return storage.read(path).header.get("special", 1)
 
 
 def load_abstraction(path: str | os.PathLike, game: DealtGame) -> Hierarchy:
@@ -50,6 +58,11 @@ def load_abstraction(path: str | os.PathLike, game: DealtGame) -> Hierarchy:
     raise ValueError(f"{path} holds {file.content}, not an abstraction.")
   if file.header["game"] != game.name:
     raise ValueError(f"{path} is an abstraction of {file.header['game']}, not of {game.name}.")
+  if file.header.get("special", 1) != game.special:
+    raise ValueError(
+      f"{path} clusters the boards of round {file.header['special']}; give DealtGame.of this round, not "
+      f"{game.special}."
+    )
   try:
     return from_file(file).on(game)
   except KeyError as error:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
+from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -23,10 +23,12 @@ class Hierarchy(abc.ABC):
   Attributes:
     game: `str(game)`.
     clusters: int32[K], the cluster of each class of boards of the special round, 0 to C - 1.
+    special: that round.
   """
 
   game: str
   clusters: np.ndarray
+  special: int = dataclasses.field(default=1, kw_only=True)
 
   @property
   @abc.abstractmethod
@@ -64,7 +66,8 @@ class Hierarchy(abc.ABC):
     least, most = boards.min(), boards.max()
     each = f"{least:,} to {most:,} boards" if least < most else "1 board" if most == 1 else f"{most:,} boards"
     return {
-      "clusters": f"{self.count:,}, each of {each} up to names of suits",
+      "clusters": f"{self.count:,}, each of {each} up to names of suits"
+      + f", after the cards of round {self.special}" * (self.special > 1),
       "buckets": f"at most {', '.join(f'{n:,}' for n in self.sizes)} in a cluster, round by round",
     }
 
@@ -85,7 +88,7 @@ class DealtAbstraction(Hierarchy):
     return tuple(int(table.max()) + 1 for table in self.buckets)
 
   def find(self, seen: Sequence[tuple[Any, int]]) -> tuple[int, int]:
-    cluster = int(self.clusters[seen[SPECIAL][0]]) if len(seen) > SPECIAL else -1
+    cluster = int(self.clusters[seen[self.special][0]]) if len(seen) > self.special else -1
     return cluster, int(self.buckets[len(seen) - 1][seen[-1]])
 
   def of_hands(self, special: int | None, place: Any, number: int) -> tuple[int, np.ndarray]:
@@ -128,7 +131,7 @@ class DealtAbstraction(Hierarchy):
         raise ValueError(
           f"buckets of round {number}: hands that differ in names of suits are in two buckets."
         )
-    return cls(game.name, clusters, tuple(table.astype(np.int32) for table in tables))
+    return cls(game.name, clusters, tuple(table.astype(np.int32) for table in tables), special=game.special)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -147,7 +150,7 @@ def check_clusters(game: DealtGame, clusters: Any) -> np.ndarray:
 
   ValueError if some boards have no cluster, or some clusters no boards.
   """
-  given, boards = np.asarray(clusters), len(game.runouts[SPECIAL].cards)
+  given, boards = np.asarray(clusters), len(game.runouts[game.special].cards)
   whole = np.issubdtype(given.dtype, np.integer) and given.shape == (boards,)
   if not whole or set(given.tolist()) != set(range(len(set(given.tolist())))):
     raise ValueError(
@@ -159,6 +162,6 @@ def check_clusters(game: DealtGame, clusters: Any) -> np.ndarray:
 def clusters_of(game: DealtGame, clusters: np.ndarray, number: int) -> np.ndarray:
   """int[K]: the cluster of each class of runouts of a round."""
   board = np.arange(len(game.runouts[number].cards))
-  for after in game.runouts[number:SPECIAL:-1]:
+  for after in game.runouts[number : game.special : -1]:
     board = after.parent[board]
   return np.asarray(clusters)[board]

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
+from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.mccfr import Updates, at, join, nothing, regret_matching, row_sum
 from ps_cfr_spiel.tree import Array
 
@@ -29,7 +29,7 @@ class BettingLines:
   #: int32[N], the player who acts, `CHANCE_LINE` (followed by one line, or by another part's: see `leaving`),
   #: or `END_LINE`.
   actor: Array
-  round: Array  #: int32[N]
+  round: Array  #: int32[N], counted from that of the roots
   parent: Array  #: int32[N], -1 of roots
   move: Array  #: int32[N], the number of its parent's action that leads here
   first: Array  #: int32[N], the first child
@@ -45,6 +45,7 @@ class BettingLines:
   depths: tuple[tuple[int, int], ...] = dataclasses.field(metadata={"static": True})
   cells: int = dataclasses.field(metadata={"static": True})  #: S, the number of cells
   actions: int = dataclasses.field(metadata={"static": True})  #: A, most actions of any line
+  rounds: int = dataclasses.field(metadata={"static": True})  #: the rounds in which its players act
 
 
 def make_lines(
@@ -78,10 +79,12 @@ def make_lines(
     cell[here[np.argsort(order[here])]] = cells + np.arange(len(here))
     stride[here] = len(here)
     cells += len(here) * buckets[number]
-  whole = [order, actor, form.round[order], parent, move, first, count, cell, stride]
+  whole = [order, actor, form.round[order] - form.round[order[0]], parent, move, first, count, cell, stride]
   columns = [np.asarray(column, np.int32) for column in whole]
   payoffs = [form.constant[order], form.stake[order]]
-  return BettingLines(*columns, *payoffs, depths=tuple(depths), cells=cells, actions=max(count))
+  return BettingLines(
+    *columns, *payoffs, depths=tuple(depths), cells=cells, actions=max(count), rounds=len(rounds)
+  )
 
 
 def leaving(lines: BettingLines) -> np.ndarray:
@@ -95,8 +98,8 @@ def head_and_child(game: DealtGame, sizes: tuple[int, ...]) -> tuple[BettingLine
   The roots of the child are the lines that leave the head; `sizes` are the buckets of each round in a
   cluster.
   """
-  head = make_lines(game.form, [0], range(SPECIAL), sizes)
-  return head, make_lines(game.form, head.source[leaving(head)], range(SPECIAL, game.rounds), sizes)
+  head = make_lines(game.form, [0], range(game.special), sizes)
+  return head, make_lines(game.form, head.source[leaving(head)], range(game.special, game.rounds), sizes)
 
 
 def line_cells(game: DealtGame, sizes: tuple[int, ...]) -> np.ndarray:
@@ -123,7 +126,7 @@ def descend(
 
   Args:
     regrets: [A, S].
-    buckets: int32[2, rounds, B], of each player's hand.
+    buckets: int32[2, rounds, B], of each player's hand, from the round of the roots on.
     traverser: int32[], whose actions are all followed.
     uniforms: [depths, B].
     full: bool[n, B], the roots of each traversal.

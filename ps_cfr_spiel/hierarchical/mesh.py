@@ -51,7 +51,9 @@ def run_needs(game: DealtTree, mesh: Mesh, deals: int, dtype: str) -> dict[str, 
   cells = head.actions * head.cells + clusters * child.actions * child.cells
   passed = (head, child) if why_unavailable() else (head,)  # the library keeps the lines that it visits alone
   lines = sum(len(part.actor) * (LINE + 2 * part.actions) for part in passed)
-  drawn = (game.cards.hand_masks, game.boards.T, *game.cards.set_masks[1:])  # one of the first, and so on
+  sets = list(game.cards.set_masks)
+  sets[head.rounds - 1] = game.boards.T
+  drawn = (game.cards.hand_masks, *sets)  # one of the first, and so on
   found = 0 if game.found is None else 2 * clusters * math.prod(game.found.buckets.shape[1:])
   each = number * (lines + clusters * len(child.depths)) + PLACE * max(map(len, drawn))
   return {

@@ -40,7 +40,7 @@ def sample_clusters(
   Args:
     regrets: [A, C' S], cluster after cluster.
     keys: uint32[C', 2], of the random numbers, which are `jax.random.uniform`'s, [rounds + depths, B].
-    dealt: int32[2, B], both hands.
+    dealt: int32[3, B], both hands, and the class of public cards so far.
     full: bool[S, B], the roots that a traversal visits.
     traverser: int32[].
     numbers: the boards that chance may deal, the weight of the turn's averages, that of its regrets, the
@@ -52,11 +52,13 @@ def sample_clusters(
   """
   dtype, lines, cards, found = regrets.dtype, game.child, game.cards, game.found
   no_integer, no_mask = jnp.zeros((0, 0), jnp.int32), jnp.zeros((0, 0), jnp.uint32)
-  later = []
-  for k, sets in enumerate(cards.set_masks):
+  before, later = game.head.rounds - 1, []
+  for k, sets in list(enumerate(cards.set_masks))[before:]:
     known = k < len(cards.index)
     tables = (
-      (cards.index[k], cards.swap[k], cards.board_masks[k]) if known else (no_integer, no_integer, no_mask)
+      (cards.index[k], cards.swap[k], cards.board_masks[k + 1])
+      if known
+      else (no_integer, no_integer, no_mask)
     )
     later += [sets, *tables, cards.buckets[k + 1] if k + 1 < len(cards.buckets) else no_integer]
   tables = (
@@ -69,7 +71,7 @@ def sample_clusters(
     *(lines.cell, lines.stride, lines.constant, lines.stake),
     *(regrets, excess, jnp.stack([jnp.asarray(x, dtype) for x in numbers]), traverser[None], keys),
     *(dealt, full.astype(jnp.int32), game.boards, cards.hand_masks, cards.hand_swaps),
-    *(no_integer if cards.strength is None else cards.strength, cards.buckets[0], *tables, *later),
+    *(no_integer if cards.strength is None else cards.strength, cards.board_masks[before], *tables, *later),
   )
   place = [next(k for k, x in enumerate(given) if x is table) for table in (regrets, excess)]
   changed, values = {place[0]: 0, place[1]: 1}, jax.ShapeDtypeStruct((len(keys), *full.shape), dtype)

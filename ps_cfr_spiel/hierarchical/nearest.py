@@ -23,7 +23,7 @@ from ps_cfr_spiel import storage
 from ps_cfr_spiel.abstraction import Distance, board_distances, bucketed, public_clusters, squared
 from ps_cfr_spiel.device import cores
 from ps_cfr_spiel.hierarchical import native
-from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL, DealtGame
+from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import Hierarchy, check_clusters
 from ps_cfr_spiel.poker import Deck, card_sets
 from ps_cfr_spiel.reports import progress_bar
@@ -64,7 +64,7 @@ class NearestAbstraction(Hierarchy):
     return int(self.first.max()) + 1, *(table.shape[2] for table in self.centres)
 
   def find(self, seen: Sequence[tuple[Any, int]]) -> tuple[int, int]:
-    special, (place, hand) = seen[SPECIAL][0] if len(seen) > SPECIAL else None, seen[-1]
+    special, (place, hand) = seen[self.special][0] if len(seen) > self.special else None, seen[-1]
     cluster, buckets = self.of_hands(special, place, len(seen) - 1)
     return cluster, int(buckets[hand])
 
@@ -72,7 +72,7 @@ class NearestAbstraction(Hierarchy):
     if special is None:
       return -1, self.first
     cluster = int(self.clusters[special])
-    board = tuple(self.boards[special].tolist()) if number == SPECIAL else place
+    board = tuple(self.boards[special].tolist()) if number == self.special else place
     return cluster, self._cached(cluster, board)
 
   @functools.cached_property
@@ -119,7 +119,7 @@ class NearestAbstraction(Hierarchy):
   ) -> "NearestAbstraction":
     """An abstraction of a game whose boards are not all in tables, checked; ValueError if it does not fit."""
     clusters, form = check_clusters(game, clusters), game.form
-    if game.in_tables or len(centres) != game.rounds - SPECIAL:
+    if game.in_tables or len(centres) != game.rounds - game.special:
       raise ValueError(f"{game.name}: expected centres of hands for each round from the special one on.")
     groups = np.asarray(groups)
     if groups.shape != (len(game.hands),) or not np.issubdtype(groups.dtype, np.integer) or groups.min() < 0:
@@ -130,12 +130,12 @@ class NearestAbstraction(Hierarchy):
       shape = int(clusters.max()) + 1, int(groups.max()) + 1 if last else native.BINS - 1
       if table.ndim != 3 or table.shape[:2] != shape or not np.isfinite(table).all() or not table.size:
         raise ValueError(
-          f"centres of round {SPECIAL + number}: expected finite numbers {[*shape, 'buckets']}, got "
+          f"centres of round {game.special + number}: expected finite numbers {[*shape, 'buckets']}, got "
           f"{table.shape}."
         )
     return cls(
       *(game.name, clusters, groups.astype(np.int32), tables, form.deck, form.hole, form.public),
-      *(game.classes[0][0], game.runouts[SPECIAL].cards, kept),
+      *(game.classes[0][0], game.runouts[game.special].cards, kept),
     )
 
 
@@ -151,9 +151,9 @@ def make_nearest(
 
   Boards are compared by the histograms of the hands on them (Brown et al. 2015, Algorithm 2).
   """
-  generator, runouts = np.random.default_rng(seed), game.runouts[SPECIAL]
+  generator, runouts = np.random.default_rng(seed), game.runouts[game.special]
   boards, sets = runouts.cards, game.form.deck.size
-  left, rows = len(game.form.public) - 1 - SPECIAL, max(8 * ROWS // len(boards), 64)
+  left, rows = len(game.form.public) - 1 - game.special, max(8 * ROWS // len(boards), 64)
   own = np.empty((len(boards), len(game.hands), native.BINS - 1), np.float32)
   later = np.empty((len(boards), rows if left == 2 else 0, native.BINS - 1), np.float32)
   picks = generator.integers(0, len(game.hands) * sets, (len(boards), 64 * rows))
@@ -190,8 +190,8 @@ def make_nearest(
 
 def _described(game: DealtGame, boards: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
   """Boards of the special round, and the histograms on each, by all cores."""
-  form, cards = game.form, game.runouts[SPECIAL].cards
-  left = len(form.public) - 1 - SPECIAL
+  form, cards = game.form, game.runouts[game.special].cards
+  left = len(form.public) - 1 - game.special
   with ThreadPoolExecutor(cores()) as pool:
     for start in range(0, len(boards), KEPT):  # the histograms of few boards are held at once
       some = boards[start : start + KEPT].tolist()
@@ -202,7 +202,7 @@ def _described(game: DealtGame, boards: np.ndarray) -> Iterator[tuple[int, np.nd
 
 def _groups(game: DealtGame, own: np.ndarray, seed: int) -> np.ndarray:
   """int[H]: groups of hands whose mean equity is alike before public cards come."""
-  classes, count = game.classes[0][0], game.runouts[SPECIAL].count[:, None]
+  classes, count = game.classes[0][0], game.runouts[game.special].count[:, None]
   equity, alive = 1 - own.mean(2), np.isfinite(own[:, :, 0])
   total, times = (np.where(alive, count * x, 0).sum(0) for x in (equity, 1))
   mean = np.bincount(classes, total) / np.bincount(classes, times)
@@ -229,10 +229,10 @@ def _last(
   game: DealtGame, members, weights, groups: np.ndarray, generator: np.random.Generator
 ) -> np.ndarray:
   """Equities of hands on boards of the last round that are drawn as chance deals them."""
-  form, cards, found = game.form, game.runouts[SPECIAL].cards, []
+  form, cards, found = game.form, game.runouts[game.special].cards, []
   for board in cards[generator.choice(members, RUNOUTS, p=weights / weights.sum())]:
     rest = np.setdiff1d(np.arange(form.deck.size), board)
-    whole = [*board.tolist(), *generator.permutation(rest)[: sum(form.public[SPECIAL + 1 :])].tolist()]
+    whole = [*board.tolist(), *generator.permutation(rest)[: sum(form.public[game.special + 1 :])].tolist()]
     alive = np.flatnonzero(~np.isin(game.hands, whole).any(1))
     equities = native.equities(form.deck, form.hole, np.array([whole]), groups)[0]
     found.append(equities[generator.choice(alive, ROWS // RUNOUTS)])
@@ -278,7 +278,7 @@ def slots(abstraction: NearestAbstraction) -> np.ndarray:
 def found_shape(game: DealtGame, abstraction: NearestAbstraction) -> tuple[int, int, int]:
   """(F, 1 + D, H), of a cluster's table."""
   most = int(np.bincount(abstraction.clusters).max())
-  return most, 1 + game.form.deck.size * (game.rounds - 1 - SPECIAL == 2), len(game.hands)
+  return most, 1 + game.form.deck.size * (game.rounds - 1 - game.special == 2), len(game.hands)
 
 
 def tabulated(

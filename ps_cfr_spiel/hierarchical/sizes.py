@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.hierarchical.dealt_game import SPECIAL
 from ps_cfr_spiel.poker import DealtForm, count_classes
 
 TABLES, BYTES = 2, 4  # regrets and averages, in float32
@@ -37,14 +36,14 @@ class Sizes(NamedTuple):
     """The size of a float for each action of each infostate, in regrets and averages."""
     return TABLES * BYTES * int(self.actions @ self.hands)
 
-  def abstract_infostates(self, clusters: int, buckets: int) -> int:
+  def abstract_infostates(self, clusters: int, buckets: int, special: int = 1) -> int:
     """Abstract infostates with `buckets` per cluster and round; before the special round up to suits."""
-    later = clusters * buckets * self.lines[SPECIAL:].sum()
-    return int(self.lines[:SPECIAL] @ self.hand_classes[:SPECIAL] + later)
+    later = clusters * buckets * self.lines[special:].sum()
+    return int(self.lines[:special] @ self.hand_classes[:special] + later)
 
-  def abstract_bytes(self, clusters: int, buckets: int) -> int:
+  def abstract_bytes(self, clusters: int, buckets: int, special: int = 1) -> int:
     """The size of the tables of such an abstraction, which have room for most actions in every cell."""
-    return TABLES * BYTES * self.most * self.abstract_infostates(clusters, buckets)
+    return TABLES * BYTES * self.most * self.abstract_infostates(clusters, buckets, special)
 
 
 def measure(form: DealtForm) -> Sizes:

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ps_cfr_spiel.hierarchical import SPECIAL, DealtGame, Hierarchy
+from ps_cfr_spiel.hierarchical import DealtGame, Hierarchy
 from ps_cfr_spiel.pictures.hands import boxes
 from ps_cfr_spiel.pictures.style import BETS, DPI, INK, LINES, NEVER, SOFT
 from ps_cfr_spiel.poker import RANKS
@@ -20,7 +20,7 @@ def cluster_chart(game: DealtGame, abstraction: Hierarchy) -> Figure:
 
   A board is shown by the ranks of its cards; the colour is the number of suits.
   """
-  boards, deck = game.runouts[SPECIAL].cards, game.form.deck
+  boards, deck = game.runouts[game.special].cards, game.form.deck
   suits = np.array([len(set(cards.tolist())) for cards in boards % deck.suits])
   ranks = np.sort(boards // deck.suits, 1)[:, ::-1]
   members = [np.flatnonzero(abstraction.clusters == k) for k in range(abstraction.count)]
@@ -70,7 +70,7 @@ def bucket_chart(game: DealtGame, abstraction: Hierarchy, board: Sequence[int]) 
     axes.text(middle, -0.5, RANKS[rank], fontsize=SMALL + 2, color=INK, ha="center", va="top")
     if side > 1:
       axes.text(-0.5, middle, RANKS[rank], fontsize=SMALL + 2, color=INK, ha="right", va="center")
-  cluster = f"cluster {abstraction.find(seen[0])[0]}, " if number >= SPECIAL else ""
+  cluster = f"cluster {abstraction.find(seen[0])[0]}, " if number >= game.special else ""
   where = deck.names(taken) if taken else "no board"
   _title(figure, f"{where}: {cluster}{len(set(buckets.tolist())):,} buckets of {alive.sum():,} hands")
   return figure

@@ -32,7 +32,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
   share buckets; exploitability is measured in the whole game.
   """
 
-  _apart = ("clusters", "buckets", "abstraction")
+  _apart = ("clusters", "buckets", "abstraction", "special")
   slowly_evaluated = True
   shared = True
 
@@ -48,6 +48,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     dtype: str = "float32",
     abstraction: hierarchical.Hierarchy | hierarchical.InFile | None = None,
     pruning: float | None = None,
+    special: int = 1,
   ):
     """Makes the abstraction and the tables; nothing is compiled yet.
 
@@ -63,9 +64,10 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       boards: boards that each cluster draws for a pair of hands, and averages, at least 1.
       seed: of the random numbers, also of the abstraction's.
       dtype: "float32" or "float64".
-      abstraction: an existing one, instead of `clusters` and `buckets`.
+      abstraction: an existing one, instead of `clusters`, `buckets` and `special`.
       pruning: the negative regret, in the game's utility, below which 95% of the traversals leave an action
         out: regret-based pruning (Brown and Sandholm 2019, Pluribus). For the rules "rm" and "lcfr".
+      special: the round whose public cards are clustered, 1 for the first after public cards.
 
     """
     self.game, self.dtype = game, device.check_dtype(dtype)
@@ -77,7 +79,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       raise ValueError(
         f"abstraction must be one of make_abstraction or load_abstraction, got {abstraction!r}."
       )
-    self._dealt = hierarchical.DealtGame.of(game)
+    self._dealt = hierarchical.DealtGame.of(game, special if abstraction is None else abstraction.special)
     if abstraction is None:
       self.abstraction = hierarchical.make_abstraction(self._dealt, clusters, buckets, seed)
     elif abstraction.game != str(game):
@@ -149,11 +151,8 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
   def _policy_in(cls, file, options):
     """The average policy of a run's file, whose clusters are opened when they are asked for."""
     found, game = cls._arguments(file), game_of(file)
-    dealt, dtype, own = (
-      hierarchical.DealtGame.of(game),
-      device.check_dtype(found["dtype"]),
-      found["abstraction"],
-    )
+    dtype, own = device.check_dtype(found["dtype"]), found["abstraction"]
+    dealt = hierarchical.DealtGame.of(game, own.special)
     abstraction = own.on(dealt)
     of_head, child = hierarchical.head_and_child(dealt, abstraction.sizes)
     shape = (child.actions, child.cells)
@@ -189,7 +188,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     hierarchical.write_tables(path, hierarchical.tables_here(self._tree, self.abstraction))
     device.barrier("written")
     if device.is_first_process():
-      self._write(path, shards=stamp)
+      self._write(path, shards=stamp, special=self.abstraction.special)
       hierarchical.forget_shards(path, stamp)
 
   def _restore(self, file):

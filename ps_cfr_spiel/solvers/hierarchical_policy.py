@@ -51,7 +51,7 @@ class HierarchicalPolicy(openspiel_policy.Policy):
     ways, (first, stride) = dealt.renamed(board), self._cells[line].tolist()
     place, swap = ways[-1]
     hands = set_numbers(swap[dealt.hands])
-    special = ways[hierarchical.SPECIAL][0] if len(ways) > hierarchical.SPECIAL else None
+    special = ways[dealt.special][0] if len(ways) > dealt.special else None
     cluster, bucket = abstraction.of_hands(special, place, len(ways) - 1)
     table = self.tables.head if cluster < 0 else self.tables.child[cluster]
     count = int((dealt.form.parent == line).sum())
@@ -84,7 +84,7 @@ class HierarchicalPolicy(openspiel_policy.Policy):
       for line, state in enumerate(states):
         player, number = int(form.player[line]), int(form.round[line])
         first, stride = self._cells[line].tolist()
-        if player < 0 or (number < hierarchical.SPECIAL) != head:
+        if player < 0 or (number < self._dealt.special) != head:
           continue
         place = slice(len(state.legal_actions())), slice(first, first + stride * sizes[number], stride)
         table[place] = how.at(state, player, _normalised(table[place]))

@@ -4,6 +4,7 @@ import json
 
 import pyspiel
 import pytest
+from dealt_games import poker
 
 from ps_cfr_spiel.commands import program
 from ps_cfr_spiel.hierarchical import DealtGame, load_abstraction, make_abstraction, save_abstraction
@@ -67,9 +68,31 @@ def test_a_hand_is_found(folder, capsys):
   assert places[0] == places[1] and places[0][0] == places[2][0] and places[0] != places[2]
 
 
+def test_a_file_knows_its_special_round(tmp_path, capsys):
+  """A cluster of boards of two cards, none after the first card."""
+  game, file = poker(3, 2, 1, "0 1 1", raises=1), tmp_path / "abstraction.npz"
+  words = ["--clusters=2", "--buckets=2", "--special=2", f"--output={tmp_path}"]
+  assert program.run(["abstract", game, *words]) == 0
+  assert "boards up to names of suits, after the cards of round 2" in capsys.readouterr().out
+  for board, cluster in (("3c", {-1}), ("3c4d", {0, 1})):
+    look = [f"--abstraction={file}", "--hand=2c", f"--board={board}", "--json"]
+    assert program.run(["abstract", game, *look]) == 0
+    assert json.loads(capsys.readouterr().out)["cluster"] in cluster
+  solve = [f"--abstraction={file}", "--solver=hierarchical", "--iterations=2", "--noplot", "--quiet"]
+  assert program.run(["solve", game, *solve, f"--output={tmp_path}"]) == 0
+  with pytest.raises(
+    ValueError, match=r"clusters the boards of round 2; give DealtGame.of this round, not 1"
+  ):
+    load_abstraction(file, DealtGame.of(pyspiel.load_game(game)))
+
+
 @pytest.mark.parametrize(
   ("words", "message"),
   [
+    (
+      [GAME, "--sizes", "--special=2"],
+      "special=2: public cards come before rounds 1 to 1; give one of these",
+    ),
     ([], "abstract needs a game"),
     (["kuhn_poker"], "expected universal_poker for two"),
     ([GAME, "--clusters=4"], "there are only 3 boards"),

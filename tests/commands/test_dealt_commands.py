@@ -112,7 +112,10 @@ def test_a_saved_abstraction_is_solved_and_its_policy_evaluated(tmp_path, capsys
     ([GAME, "--solver=hierarchical", "--leaves=dense"], "--solver=hierarchical has no --leaves"),
     ([GAME, "--solver=hierarchical", "--limit=5"], "--solver=hierarchical has no --limit"),
     ([GAME, "--solver=hierarchical", "--abstraction=no.npz"], "no.npz: No such file"),
-    ([GAME, "--solver=hierarchical", "--abstraction=a.npz", "--clusters=2"], "leave out both flags"),
+    (
+      [GAME, "--solver=hierarchical", "--abstraction=a.npz", "--clusters=2"],
+      "--clusters is in --abstraction=a.npz already; leave it out",
+    ),
     (["kuhn_poker", "--solver=hierarchical"], "expected universal_poker for two"),
     (["--resume=none.npz", "--processes=2"], "none.npz: No such file"),
     ([GAME, "--solver=hierarchical", "--process=1"], "belong together"),

@@ -45,9 +45,9 @@ NO_LIMIT = poker(3, 2, 1, "0 1", bets="nolimit").replace("stack=20 20", "stack=8
 
 
 @functools.cache
-def compiled(name):
+def compiled(name, special=1):
   game = pyspiel.load_game(name)
-  return game, DealtGame.of(game)
+  return game, DealtGame.of(game, special)
 
 
 def legal_actions(lines):
@@ -246,11 +246,13 @@ def test_expected_increments_are_the_counterfactual_regrets(clusters, draws, tra
     np.testing.assert_allclose(found, increments, atol=1e-12)
 
 
-@pytest.mark.parametrize("clusters", [(0, 0), (1, 0)])
+@pytest.mark.parametrize(
+  ("special", "clusters"), [(1, (0, 0)), (1, (1, 0)), (2, (0,) * 6), (2, (1, 0, 0, 2, 1, 2))]
+)
 @pytest.mark.parametrize("traverser", [0, 1])
-def test_expected_increments_over_three_rounds(clusters, traverser):
+def test_expected_increments_over_three_rounds(special, clusters, traverser):
   """No card comes twice: every deal and all public cards, against an opponent with pure policies."""
-  game, dealt = compiled(poker(2, 2, 1, "0 1 1", raises=1))
+  game, dealt = compiled(poker(2, 2, 1, "0 1 1", raises=1), special)
   abstraction = make_abstraction(dealt, np.array(clusters), "lossless")
   parts = dealt_tree(dealt, abstraction)
   hands = np.array(list(itertools.permutations(range(4), 2)))
@@ -258,6 +260,8 @@ def test_expected_increments_over_three_rounds(clusters, traverser):
   head = np.full((len(parts.head.depths), len(grid)), 0.5)
   child = np.full((2 + len(parts.child.depths), len(grid)), 0.5)
   child[:2] = grid.T[1:]
+  if special == 2:  # the first cards come in the head
+    head, child = np.concatenate([child[:1], head]), child[1:]
   dealt_hands = hands[grid[:, 0].astype(int)].T.astype(np.int32)
   last = 0
   for seed in range(3):
@@ -359,9 +363,10 @@ def worth(game, policy, player, hole, best):
   return sum(map(value, hands.values()))
 
 
-def test_board_by_board_values_over_three_rounds():
+@pytest.mark.parametrize("special", [1, 2])
+def test_board_by_board_values_over_three_rounds(special):
   """The strings of `universal_poker` forget in which order public cards came, so this one is not compiled."""
-  game, dealt = compiled(THREE)
+  game, dealt = compiled(THREE, special)
   abstraction = make_abstraction(dealt, 2, 2, restarts=2)
   tables = random_tables(dealt, abstraction, 3)
   own = Strategy(abstraction, tables)
@@ -410,13 +415,14 @@ def test_opponents_hands_are_described_by_all_boards(monkeypatch):
   np.testing.assert_allclose(found[0][:, 0] / found[0][0, 0], means / means[0])
 
 
-@pytest.mark.parametrize("name", [LEDUC, THREE, TWO_CARDS])
-def test_lossless_buckets_are_the_classes_and_clusters_share_none(name):
-  _, dealt = compiled(name)
+@pytest.mark.parametrize(("name", "special"), [(LEDUC, 1), (THREE, 1), (THREE, 2), (TWO_CARDS, 1)])
+def test_lossless_buckets_are_the_classes_and_clusters_share_none(name, special):
+  _, dealt = compiled(name, special)
   abstraction = make_abstraction(dealt, 2, "lossless")
   for number in range(1, dealt.rounds):
     table, classes = abstraction.buckets[number], dealt.classes[number]
-    own = abstraction.clusters[dealt.runouts[number].parent if number == 2 else np.arange(len(table))]
+    own = np.arange(len(table)) if number == special else dealt.runouts[number].parent
+    own = np.zeros(len(table), int) if number < special else abstraction.clusters[own]
     alive = classes >= 0
     board = np.broadcast_to(np.arange(len(table))[:, None], table.shape)
     cells = set(zip(own[board[alive]].tolist(), table[alive].tolist(), strict=True))

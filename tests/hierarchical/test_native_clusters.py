@@ -65,16 +65,17 @@ def random_regrets(tree, generator, floor=-np.inf):
 
 
 @pytest.mark.parametrize(
-  ("name", "rule", "boards", "dtype"),
+  ("name", "special", "rule", "boards", "dtype"),
   [
-    ("leduc_poker", RMPlus(), 2, "float64"),
-    (NO_LIMIT, LCFR(), 1, "float64"),
-    (poker(4, 2, 2, "0 2", raises=1), RMPlus(gamma=1.5), 1, "float32"),
+    ("leduc_poker", 1, RMPlus(), 2, "float64"),
+    (NO_LIMIT, 1, LCFR(), 1, "float64"),
+    (NO_LIMIT, 2, LCFR(), 2, "float64"),
+    (poker(4, 2, 2, "0 2", raises=1), 1, RMPlus(gamma=1.5), 1, "float32"),
   ],
 )
-def test_the_library_samples_as_the_reference(name, rule, boards, dtype):
+def test_the_library_samples_as_the_reference(name, special, rule, boards, dtype):
   """Across the fold before iteration 8, from any tables, empty clusters beside the others."""
-  dealt = DealtGame.of(pyspiel.load_game(name))
+  dealt = DealtGame.of(pyspiel.load_game(name), special)
   abstraction = make_abstraction(dealt, 2, 4, restarts=1)
   mesh, found = hierarchical.all_devices(), []
   with precision(dtype):

@@ -10,7 +10,7 @@ from dealt_games import poker
 from ps_cfr_spiel.abstraction import board_distances, public_clusters
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.compiler import COMPILING, MORE_CODE, memory
-from ps_cfr_spiel.hierarchical import SPECIAL, DealtAbstraction, DealtGame, make_abstraction
+from ps_cfr_spiel.hierarchical import DealtAbstraction, DealtGame, make_abstraction
 from ps_cfr_spiel.hierarchical.memory import board_needs
 from ps_cfr_spiel.histories import TooLarge
 
@@ -44,8 +44,8 @@ def test_cards_are_refused_where_their_tables_would_not_fit(free, size):
   def tables():
     dealt = DealtGame.of(game)
     assert len(dealt.strength) == len(dealt.classes[-1])
-    alike = [np.where(classes < 0, -1, 0) for classes in dealt.classes[SPECIAL:]]
-    DealtAbstraction.of(dealt, np.zeros(len(dealt.classes[SPECIAL]), int), [dealt.classes[0], *alike])
+    alike = [np.where(classes < 0, -1, 0) for classes in dealt.classes[1:]]
+    DealtAbstraction.of(dealt, np.zeros(len(dealt.classes[1]), int), [dealt.classes[0], *alike])
 
   taken = peak(tables)
   free(5 * taken)
@@ -59,7 +59,7 @@ def test_cards_are_refused_where_their_tables_would_not_fit(free, size):
 def test_buckets_are_refused_where_their_hands_would_not_fit(free, aware):
   dealt = DealtGame.of(holdem(5, 4, "0 3 1"))
   assert len(dealt.strength) == len(dealt.classes[-1])
-  clusters = np.arange(len(dealt.classes[SPECIAL])) % 2
+  clusters = np.arange(len(dealt.classes[1])) % 2
   taken = peak(lambda: make_abstraction(dealt, clusters, 10, restarts=1, progress=False, aware=aware))
   free(8 * taken)
   make_abstraction(dealt, clusters, 10, restarts=1, progress=False, aware=aware)
@@ -74,6 +74,10 @@ def test_whole_holdem_is_dealt_without_tables(free):
   game = holdem(13, 4, "0 3 1 1")
   assert peak(lambda: DealtGame.of(game)) < 1e8
   assert not DealtGame.of(game).in_tables
+  with pytest.raises(
+    ValueError, match=r"special=2: .* has too many boards for tables; cluster those of round 1"
+  ):
+    DealtGame.of(game, 2)
   free(32e9)
   with pytest.raises(TooLarge, match="for 1,326 hands"):
     DealtGame.of(holdem(13, 4, "0 3 2"))

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pyspiel
 import pytest
+from dealt_games import poker
 
 from ps_cfr_spiel import PSCFRSolver, evaluate_policy, load_policy, load_solver
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver, post_process
@@ -125,6 +126,30 @@ def test_lossless_abstractions_are_solved():
   exact.run(300)
   assert solver.exploitability() < 0.2
   assert solver.value() == pytest.approx(exact.value(), abs=0.06)
+
+
+def test_boards_of_a_later_round_are_clustered(tmp_path):
+  """Saved, resumed, and read as a policy, whose exact value is the solver's."""
+  game = pyspiel.load_game(poker(3, 2, 1, "0 1 1", raises=1))
+  solver = HierarchicalMCCFRSolver(game, 3, "lossless", batch=4, special=2)
+  before = solver.exploitability()
+  solver.run(300)
+  assert solver.exploitability() < before / 2
+  solver.save(tmp_path / "run.npz")
+  resumed = load_solver(tmp_path / "run.npz")
+  assert resumed.abstraction.special == 2
+  for run in (solver, resumed):
+    run.run(2)
+  same(resumed, solver)
+  policy = load_policy(tmp_path / "run.npz")
+  state, clusters = game.new_initial_state(), []
+  for action in (0, 3, 1, 1, 4, 1, 1, 2):
+    state.apply_action(action)
+    if not state.is_chance_node():
+      clusters.append(policy.bucket(state)[0])
+  assert clusters == [-1] * 4 + [int(solver.abstraction.clusters[solver._dealt.seen([0], [4, 2])[2][0]])]
+  with pytest.raises(ValueError, match="special=3: public cards come before rounds 1 to 2; give one"):
+    HierarchicalMCCFRSolver(game, 3, special=3)
 
 
 def test_wrong_input(tmp_path):
