@@ -136,10 +136,11 @@ def _seen(dealt: ps.hierarchical.DealtGame, values: flags.FlagValues) -> list[tu
   if values.board and values.hand is None and not values.png:
     raise ValueError(f"--board={values.board} is for --hand or --png; give one of them too.")
   deck, hand = dealt.form.deck, values.hand or ""
-  cards = deck.find(hand + values.board)
+  shown = dealt.form.board
+  cards = deck.find(deck.names(shown) + hand + values.board)[len(shown) :]
   own, board = cards[: len(hand) // 2], cards[len(hand) // 2 :]
   if values.hand is None:
-    own = dealt.hands[~np.isin(dealt.hands, board).any(1)][0].tolist()
+    own = dealt.hands[~np.isin(dealt.hands, [*shown, *board]).any(1)][0].tolist()
   return dealt.seen(own, board)
 
 
@@ -148,8 +149,9 @@ COMMAND = Command(
   arguments="GAME",
   summary="Cluster the boards and hands of a poker game",
   text="Prints the size of a game of dealt cards, puts its boards into public clusters and the hands of each "
-  "cluster into buckets, saves them, and finds those of a hand. For universal_poker with public cards, and "
-  "leduc_poker; docs/abstractions.md explains it.",
+  "cluster into buckets, saves them, and finds those of a hand. For universal_poker with public cards, "
+  "leduc_poker, and holdem_subgame, whose --board has the cards after its own; docs/abstractions.md explains "
+  "it.",
   examples=(
     "abstract leduc_poker --clusters=2 --buckets=lossless",
     "abstract leduc_poker --sizes",

@@ -61,6 +61,8 @@ def sampled_response(
   if not by_policy and actions != FCPA:
     raise ValueError(f"actions={actions!r} needs an OpenSpiel policy of holdem; others are met with all.")
   table: _Table = _Holdem(game, answers, actions) if by_policy else _Lines(DealtGame.of(game), answers)
+  if isinstance(table, _Lines) and table.form.weights is not None:
+    raise ValueError(f"{game} deals hands of ranges; expected a game that deals all hands alike.")
   generator = np.random.default_rng(check_integer("seed", seed, 0))
   bar = progress_bar(progress, iterable=range(check_count("hands", hands, 2)), unit="hand", desc="Responding")
   wins = np.array([_play(table, number % 2, generator) for number in bar])

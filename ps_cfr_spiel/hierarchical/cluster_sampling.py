@@ -49,6 +49,8 @@ class Cards(NamedTuple):
   board_masks: tuple[Any, ...]  #: uint32[K, words], of all public cards, also of the round before them
   buckets: tuple[Any, ...]  #: for each round int32[K, H]
   strength: Any  #: int32[K, H]
+  #: [2, H]: how often player 0 has each hand, and the weights of player 1's; None if all come alike.
+  weights: Any = None
 
 
 class DealtTree(NamedTuple):
@@ -107,6 +109,7 @@ def dealt_tree(
     board_masks=tuple(_masks(after.cards, deck) for after in game.runouts),
     buckets=tuple(np.maximum(x, 0) for x in (abstraction.buckets if in_tables else game.classes[:1])),
     strength=game.strength if in_tables else None,
+    weights=None if form.weights is None else _drawn(game),
   )
   every, boards = np.asarray(float(game.boards_left(game.special))), _boards_of(game, abstraction, devices)
   found = None
@@ -138,6 +141,12 @@ def _boards_of(game: DealtGame, abstraction: Hierarchy, devices: int) -> np.ndar
   boards, order = np.full((len(sizes), sizes.max()), -1, np.int32), np.argsort(own, kind="stable")
   boards[np.arange(boards.shape[1]) < sizes[:, None]] = sets[order]
   return boards.reshape(count, len(index), -1)
+
+
+def _drawn(game: DealtGame) -> np.ndarray:
+  """float64[2, H]: see `Cards.weights`."""
+  first, second = game.weights
+  return np.stack([first * (game.together @ second), second])
 
 
 def _masks(sets: np.ndarray, deck: int) -> np.ndarray:
@@ -212,12 +221,25 @@ class ClusterSampling(mccfr.Sampler):
 
 
 def _deal(cards: Cards, key: jax.Array, batch: int) -> jax.Array:
-  """int32[2, B]: pairs of hands without a card in common, all equally likely."""
+  """int32[2, B]: pairs of hands without a card in common, as likely as chance deals them."""
   first, second = jax.random.split(key)
-  mine = jax.random.randint(first, (batch,), 0, len(cards.hand_masks), jnp.int32)
+  if cards.weights is None:
+    mine = jax.random.randint(first, (batch,), 0, len(cards.hand_masks), jnp.int32)
+  else:
+    mine = _pick_weighed(cards.weights[:1], jax.random.uniform(first, (batch,)))
   free = ((cards.hand_masks[None] & cards.hand_masks[mine][:, None]) == 0).all(-1)
-  theirs, _ = _pick(free, jax.random.uniform(second, (batch,)))
+  uniform = jax.random.uniform(second, (batch,))
+  theirs = (
+    _pick(free, uniform)[0] if cards.weights is None else _pick_weighed(free * cards.weights[1:], uniform)
+  )
   return jnp.stack([mine, theirs])
+
+
+def _pick_weighed(weights: jax.Array, uniform: jax.Array) -> jax.Array:
+  """A column of each row of [B, N], or of one row [1, N], as likely as its weight says."""
+  sums = jnp.cumsum(weights, -1)
+  below = jnp.minimum(uniform, 1 - 1e-6) * sums[..., -1]  # the last sum is never reached
+  return (sums > below[:, None]).argmax(-1).astype(jnp.int32)
 
 
 def _pick(free: jax.Array, uniform: jax.Array) -> tuple[jax.Array, jax.Array]:

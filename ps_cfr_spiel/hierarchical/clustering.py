@@ -239,7 +239,8 @@ class Equities:
       total += np.where(alive, count * beaten / (2 * len(among)), 0)
     rows = _rows(game, 0, np.zeros(1, int))
     classes = game.classes[0][0]
-    mean = np.bincount(classes, total) / np.bincount(classes)
+    alive = classes >= 0
+    mean = np.bincount(classes[alive], total[alive]) / np.bincount(classes[alive])
     found = bucketed(mean[:, None], GROUPS, weights=rows.weight, seed=seed)
     return cls(game, found.label[classes])
 

@@ -17,12 +17,11 @@ from ps_cfr_spiel.poker import (
   DealtForm,
   Runouts,
   card_sets,
-  count_classes,
+  dealt_cards,
   dealt_form,
   hand_classes,
   renamed_sets,
   renamings,
-  runouts,
   set_numbers,
 )
 
@@ -58,7 +57,7 @@ class DealtGame:
     form = dealt_form(game)
     check_special(special, form)
     later = form.public[2:]
-    if count_classes(form.deck, form.public[1:]) > MOST_CLASSES and set(later) == {1} and len(later) <= 2:
+    if form.most_classes()[-1] > MOST_CLASSES and not form.board and set(later) == {1} and len(later) <= 2:
       if reason := why_unavailable():
         raise ValueError(
           f"{game} has too many boards for tables, and the native library is missing: {reason}."
@@ -67,9 +66,9 @@ class DealtGame:
         raise ValueError(
           f"special={special}: {game} has too many boards for tables; cluster those of round 1, the default."
         )
-      return cls(str(game), form, runouts(form.deck, form.public[1:2]))
+      return cls(str(game), form, form.runouts(2))
     check_needs(str(game), card_needs(form), None, "Fewer public cards, ranks or suits take less")
-    return cls(str(game), form, runouts(form.deck, form.public[1:]), special)
+    return cls(str(game), form, form.runouts(len(form.public)), special)
 
   @property
   def in_tables(self) -> bool:
@@ -98,6 +97,11 @@ class DealtGame:
     return (self.hands[:, :, None] == np.arange(self.form.deck.size)).any(1).astype(np.float32)
 
   @functools.cached_property
+  def weights(self) -> np.ndarray:
+    """float64[2, H]: see `DealtForm`; ones where all hands come alike."""
+    return np.ones((2, len(self.hands))) if self.form.weights is None else self.form.weights
+
+  @functools.cached_property
   def hand_swaps(self) -> np.ndarray:
     """int32[S, H]: the hand that each hand becomes, for each renaming of the suits."""
     return renamed_sets(self.form.deck, self.form.hole)
@@ -122,7 +126,7 @@ class DealtGame:
 
   def boards_left(self, number: int) -> int:
     """The number of sets of public cards that may come before a round, given both hands and earlier cards."""
-    gone = 2 * self.form.hole + sum(self.form.public[:number])
+    gone = 2 * self.form.hole + len(self.form.board) + sum(self.form.public[:number])
     return math.comb(self.form.deck.size - gone, self.form.public[number])
 
   def shares_beaten(self, number: int, board: Any) -> np.ndarray:
@@ -161,13 +165,13 @@ class DealtGame:
   def place(self, state: Any) -> tuple[int, list[tuple[Any, int]]]:
     """The line of a state's player to move, and the cards as in `seen`."""
     hole, player = self.form.hole, state.current_player()
-    cards = [move.action for move in state.full_history() if move.player < 0]
+    cards = dealt_cards(state, self.form.deck)
     line, board = self.public_place(state)
     return line, self.seen(cards[player * hole : (player + 1) * hole], board)
 
   def public_place(self, state: Any) -> tuple[int, list[int]]:
     """The line of a state's player to move, and the public cards in the order in which they came."""
-    cards = [move.action for move in state.full_history() if move.player < 0]
+    cards = dealt_cards(state, self.form.deck)
     return self._line(state), cards[2 * self.form.hole :]
 
   def seen(self, hand: Sequence[int], board: Sequence[int]) -> list[tuple[Any, int]]:

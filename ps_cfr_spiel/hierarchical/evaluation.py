@@ -117,9 +117,12 @@ def evaluate_strategies(
   boards = boards[np.argsort(strategies[0].abstraction.clusters[boards], kind="stable")]
   with precision(dtype), progress_bar(progress, total=len(boards), unit="board", desc="Evaluating") as bar:
     walk = _Walk(game, strategies, dtype, boards, bar)
-    found = walk.values(0, 0, np.ones((2, 1, len(game.hands)), dtype)).astype(np.float64).sum((1, 2))
+    found = walk.values(0, 0, game.weights[:, None].astype(dtype)).astype(np.float64)
+  found = (found * game.weights[[player for player, _ in RUNS], None]).sum((1, 2))
   left = [game.boards_left(number) for number in range(1, game.rounds)]
-  value, first, second = (found / (game.together.sum() * math.prod(left))).tolist()
+  value, first, second = (
+    found / (game.weights[0] @ game.together @ game.weights[1] * math.prod(left))
+  ).tolist()
   return Evaluation(value, (first, second), (first + second) / 2)
 
 

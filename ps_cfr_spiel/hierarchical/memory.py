@@ -7,7 +7,7 @@ for each hand on each of them fills half of a common machine.
 import math
 from collections.abc import Sequence
 
-from ps_cfr_spiel.poker import CHUNK, DealtForm, count_classes
+from ps_cfr_spiel.poker import CHUNK, DealtForm
 
 # These are fitted to measured peaks (docs/measurements.md, "Memory of dealt cards").
 TABLES = 10  # numbers of 4 bytes for each hand on each class of runouts, here and on the device
@@ -21,7 +21,7 @@ ROWS = 5  # copies of the numbers that describe hands while they are put into bu
 def card_needs(form: DealtForm) -> dict[str, int]:
   """Estimated bytes of a form's classes of boards and hands, and of an abstraction of them, by purpose."""
   deck, hands = form.deck, math.comb(form.deck.size, form.hole)
-  classes = [count_classes(deck, form.public[1 : number + 1]) for number in range(len(form.public))]
+  classes = form.most_classes()
   renamed = math.factorial(deck.suits)
 
   def naming(below: int, size: int) -> int:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ps_cfr_spiel.poker import DealtForm, count_classes
+from ps_cfr_spiel.poker import hand_classes as classes_of_hands
 
 TABLES, BYTES = 2, 4  # regrets and averages, in float32
 
@@ -55,11 +56,15 @@ def measure(form: DealtForm) -> Sizes:
   boards, hands, classes, hand_classes = [], [], [], []
   for number in rounds:
     cards = form.public[1 : number + 1]
-    left = [deck.size - sum(cards[:k]) for k in range(len(cards) + 1)]
+    left = [deck.size - len(form.board) - sum(cards[:k]) for k in range(len(cards) + 1)]
     boards.append(math.prod(math.comb(n, size) for n, size in zip(left, cards, strict=False)))
     hands.append(boards[-1] * math.comb(left[-1], form.hole))
-    classes.append(count_classes(deck, cards))
-    hand_classes.append(count_classes(deck, (form.hole, *cards)))
+    if not form.board:
+      classes.append(count_classes(deck, cards))
+      hand_classes.append(count_classes(deck, (form.hole, *cards)))
+  if form.board:
+    of_hands = [classes_of_hands(deck, form.hole, after) for after in form.runouts(len(rounds))]
+    classes, hand_classes = [len(x) for x in of_hands], [int((x.max(1) + 1).sum()) for x in of_hands]
   most = int(np.bincount(form.parent[1:]).max())
   counts = [np.array(column) for column in (boards, classes, hands, hand_classes)]
   return Sizes(lines, *counts, actions=moves, most=most)

@@ -49,7 +49,7 @@ def bucket_chart(game: DealtGame, abstraction: Hierarchy, board: Sequence[int]) 
   come. The board has its cards in the order of their rounds; ValueError if no betting follows.
   """
   deck, hands, taken = game.form.deck, game.hands, list(board)
-  alive = ~np.isin(hands, taken).any(1)
+  alive = ~np.isin(hands, [*game.form.board, *taken]).any(1)
   seen = [game.seen(hand.tolist(), taken) for hand in hands[alive]]
   buckets = np.array([abstraction.find(places)[1] for places in seen])
   number, place = len(seen[0]) - 1, seen[0][-1][0]

@@ -4,30 +4,41 @@ Their histories are never walked: the betting is walked twice with fixed cards, 
 each line of betting, and the cards give the winner of a showdown.
 """
 
+import math
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.poker.cards import STREETS
+from ps_cfr_spiel.poker.cards import STREETS, SUITS, parse_deck
 from ps_cfr_spiel.poker.ranking import strengths
-from ps_cfr_spiel.poker.suits import Deck, card_sets
+from ps_cfr_spiel.poker.suits import (
+  Deck,
+  Runouts,
+  card_sets,
+  count_classes,
+  renamed_sets,
+  renamings,
+  runouts,
+  set_numbers,
+)
 
 PLAYERS = 2
 MAX_LINES = 2_000_000
 HOLES = (1, 2)  # cards of a hand
+SUBGAME = "holdem_subgame"
 TRIES = 1000
 
 
 class DealtForm(NamedTuple):
   """Hands are dealt, then there are rounds of betting, before each of which but the first public cards come.
 
-  Cards come from one deck, each set of them with equal probability. The utility to player 0 at the end of a
-  line is constant + stake * sign(strength 0 - strength 1).
+  Cards come from one deck, each set of them with equal probability, but for `board` and `weights`. The
+  utility to player 0 at the end of a line is constant + stake * sign(strength 0 - strength 1).
   """
 
-  deck: Deck  #: the cards, numbered as OpenSpiel's chance actions
+  deck: Deck  #: the cards; see `dealt_cards`
   hole: int  #: the number of cards of a hand; player 0's is dealt first
   public: tuple[int, ...]  #: the number of public cards before each round; 0 before the first
   parent: np.ndarray  #: int32[N], the line before, -1 at the root; N lines, parents first
@@ -38,6 +49,28 @@ class DealtForm(NamedTuple):
   #: constant, stake: float64[N], 0 before the end.
   constant: np.ndarray
   stake: np.ndarray
+  board: tuple[int, ...] = ()  #: public cards that are there from the start
+  #: float64[2, H]: pairs of hands without a common card come in proportion to the product of their weights;
+  #: None if all are equal. Hands that hold a card of the board have none.
+  weights: np.ndarray | None = None
+
+  def runouts(self, rounds: int) -> tuple[Runouts, ...]:
+    """The classes of public cards of the first rounds, joined by names of suits that change no weight."""
+    stay = None
+    if self.weights is not None:
+      images, boards = renamed_sets(self.deck, self.hole), renamings(self.deck)[:, list(self.board)]
+      stay = (self.weights[:, images] == self.weights[:, None]).all((0, 2))
+      stay &= set_numbers(boards) == set_numbers(np.array(self.board))
+    return runouts(self.deck, self.public[1:rounds], self.board, stay)
+
+  def most_classes(self) -> list[int]:
+    """The number of classes of public cards of each round; after a board, where suits may differ, at most."""
+    if not self.board:
+      return [count_classes(self.deck, self.public[1 : number + 1]) for number in range(len(self.public))]
+    left = self.deck.size - len(self.board) - np.cumsum([0, *self.public[:-1]])
+    return np.cumprod(
+      [math.comb(n, size) for n, size in zip(left.tolist(), self.public, strict=True)]
+    ).tolist()
 
   def strengths(self, boards: np.ndarray) -> np.ndarray:
     """int32[K, H]: the strength of all hands with all public cards, int[K, m]; the larger wins."""
@@ -45,10 +78,12 @@ class DealtForm(NamedTuple):
 
 
 def dealt_form(game: pyspiel.Game) -> DealtForm:
-  """The form of `universal_poker` for two, of `holdem`, or of `leduc_poker`.
+  """The form of `universal_poker` for two, `holdem`, `holdem_subgame`, or `leduc_poker`.
 
   ValueError for another game, or one without public cards.
   """
+  if game.get_type().short_name == SUBGAME:
+    return _subgame(game)
   deck, hole, public = cards_of(game)
   if len(public) < 2 or public[0] or not all(public[1:]):
     raise ValueError(
@@ -75,6 +110,11 @@ def cards_of(game: pyspiel.Game) -> tuple[Deck, int, tuple[int, ...]]:
   name, given = game.get_type().short_name, game.get_parameters()
   if name == "leduc_poker" and game.num_players() == PLAYERS and not given.get("suit_isomorphism", False):
     return Deck(PLAYERS + 1, 2), 1, (0, 1)
+  if name == "parametric_poker":
+    raise ValueError(
+      f"{game}: its players do not tell copies of a rank apart; expected cards with suits, as of "
+      "universal_poker."
+    )
   if name == "universal_poker" and game.num_players() == PLAYERS and not given.get("boardCards"):
     public = tuple(int(n) for n in re.findall(r"\d+", str(given["numBoardCards"])))
     return Deck(given["numRanks"], given["numSuits"]), given["numHoleCards"], public[: given["numRounds"]]
@@ -82,8 +122,39 @@ def cards_of(game: pyspiel.Game) -> tuple[Deck, int, tuple[int, ...]]:
     ranks, suits = map(int, given["deck"].split("x"))
     return Deck(ranks, suits), HOLES[-1], (0, *np.diff([0, *STREETS]).tolist())
   raise ValueError(
-    f"{game}: expected universal_poker for two without boardCards, holdem with sizes of bets, or leduc_poker "
-    "without suit_isomorphism."
+    f"{game}: expected universal_poker for two without boardCards, holdem with sizes of bets, "
+    "holdem_subgame, or leduc_poker without suit_isomorphism."
+  )
+
+
+def dealt_cards(state: pyspiel.State, deck: Deck) -> list[int]:
+  """The cards of both hands, then the public ones that have come, as `Deck` numbers them.
+
+  They are OpenSpiel's chance actions, but `holdem_subgame` deals hands of a range and cards of a whole
+  deck.
+  """
+  if state.get_game().get_type().short_name == SUBGAME:
+    return _numbered(np.array([*state.hole(0), *state.hole(1), *state.runout], int), deck).tolist()  # pyright: ignore
+  return [move.action for move in state.full_history() if move.player < 0]
+
+
+def _numbered(cards: np.ndarray, deck: Deck) -> np.ndarray:
+  """The inverse of `Deck.whole`."""
+  return deck.suits * (cards // len(SUITS)) + cards % len(SUITS)
+
+
+def _subgame(game: Any) -> DealtForm:
+  """The form of `holdem_subgame`, from its own."""
+  whole, form = np.array(parse_deck(game.get_parameters()["deck"])), game.bayesian_form()
+  if not game.cards_to_come:
+    raise ValueError(f"{game}: its board is full; expected public cards to come.")
+  deck = Deck(int(whole.max()) // len(SUITS) + 1, int((whole % len(SUITS)).max()) + 1)
+  weights = np.zeros((PLAYERS, len(card_sets(deck.size, HOLES[-1]))))
+  for own, cards, given in zip(weights, form.cards, form.weights, strict=True):
+    own[set_numbers(_numbered(np.asarray(cards), deck))] = given
+  return DealtForm(
+    *(deck, HOLES[-1], (0, *[1] * game.cards_to_come), form.parent, form.action, form.player, form.street),
+    *(form.constant, form.stake, tuple(_numbered(np.array(game.board), deck).tolist()), weights),
   )
 
 

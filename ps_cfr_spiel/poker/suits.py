@@ -99,11 +99,17 @@ class Runouts(NamedTuple):
   stay: np.ndarray  #: bool[K, S], the renamings that make the representative out of itself, round by round
 
 
-def runouts(deck: Deck, dealt: Sequence[int]) -> tuple[Runouts, ...]:
-  """The classes of runouts, from before the first card on; `dealt` has the number of cards of each deal."""
-  nothing = np.zeros((1, 0), np.int32)
-  stay = np.ones((1, math.factorial(deck.suits)), bool)
-  found = [Runouts(np.zeros(1, np.int32), nothing, np.ones(1, int), nothing, nothing, stay)]
+def runouts(
+  deck: Deck, dealt: Sequence[int], board: Sequence[int] = (), stay: np.ndarray | None = None
+) -> tuple[Runouts, ...]:
+  """The classes of runouts, from before the first card on; `dealt` has the number of cards of each deal.
+
+  The cards of `board` are there from the start; of the renamings of suits those with `stay`, bool[S], join
+  deals, by default all.
+  """
+  nothing, cards = np.zeros((1, 0), np.int32), np.array(board, np.int32)[None]
+  stay = np.ones((1, math.factorial(deck.suits)), bool) if stay is None else stay[None]
+  found = [Runouts(np.zeros(1, np.int32), cards, np.ones(1, int), nothing, nothing, stay)]
   for size in dealt:
     found.append(_after(deck, found[-1], size))
   return tuple(found)

@@ -56,7 +56,8 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     memory than is free; TypeError if `game` is not a game.
 
     Args:
-      game: `universal_poker` for two with public cards, or `leduc_poker`.
+      game: `universal_poker` for two with public cards, `leduc_poker`, or `holdem_subgame` of a flop
+        or turn.
       clusters: see `hierarchical.make_abstraction`.
       buckets: see `hierarchical.make_abstraction`.
       rule: as of `SamplingSolver`, or "lcfr", which weighs regrets and strategies by their iterations.

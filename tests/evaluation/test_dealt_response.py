@@ -57,3 +57,5 @@ def test_responses_in_holdem_by_hand():
   leduc = pyspiel.load_game(GAME)
   with pytest.raises(ValueError, match="needs an OpenSpiel policy of holdem"):
     sampled_response(leduc, blind(leduc, (1, 1, 1)), 2, actions="fc")
+  with pytest.raises(ValueError, match="deals hands of ranges; expected a game that deals all hands alike"):
+    sampled_response(pyspiel.load_game("holdem_subgame"), None, 2)

@@ -30,7 +30,7 @@ from ps_cfr_spiel.hierarchical import (
 )
 from ps_cfr_spiel.hierarchical.cluster_sampling import Numbers, PartTables, _deal, traverse
 from ps_cfr_spiel.mccfr import Turn
-from ps_cfr_spiel.poker.dealt import dealt_form
+from ps_cfr_spiel.poker.dealt import dealt_cards, dealt_form
 from ps_cfr_spiel.poker.suits import set_numbers
 from ps_cfr_spiel.solvers import HierarchicalPolicy
 from ps_cfr_spiel.tree import why_unavailable
@@ -41,6 +41,12 @@ LEDUC = "leduc_poker"
 SMALL = poker(3, 2, 1, "0 1")
 THREE = poker(3, 2, 1, "0 1 1", raises=1)
 TWO_CARDS = poker(4, 2, 2, "0 2", raises=1)
+RANGES = "2c2d:0.5 3c3d 4c4d:0.25 3c4d 6c6d;2c3d 4c6d:0.75 4c4d 2d6c:0.1 6c6d"
+TURN = f"holdem_subgame(deck=5x2,board=2c3d5c5d,pot=2,stack=4,bets=1 a,ranges={RANGES})"
+PAIRS = "holdem_subgame(deck=5x2,board=2c2d5c5d,pot=2,stack=4,bets=1 a)"  # both suits are alike
+FLOP = (
+  "holdem_subgame(deck=5x2,board=2c3d5c,pot=2,stack=3,bets=a,ranges=2d4c:0.5 6c6d 3c5d;2d5d 4c4d:0.75 6c6d)"
+)
 NO_LIMIT = poker(3, 2, 1, "0 1", bets="nolimit").replace("stack=20 20", "stack=8 8,bettingAbstraction=fcpa")
 
 
@@ -76,7 +82,16 @@ def random_tables(dealt, abstraction, seed):
 
 @pytest.mark.parametrize(
   "name",
-  [LEDUC, THREE, TWO_CARDS, NO_LIMIT, poker(13, 4, 2, "0 3", raises=3), poker(3, 2, 2, "0 1", raises=1)],
+  [
+    LEDUC,
+    THREE,
+    TWO_CARDS,
+    NO_LIMIT,
+    TURN,
+    FLOP,
+    poker(13, 4, 2, "0 3", raises=3),
+    poker(3, 2, 2, "0 1", raises=1),
+  ],
 )
 def test_payoffs_are_openspiels_on_random_playouts(name):
   game, dealt = compiled(name)
@@ -96,11 +111,13 @@ def test_payoffs_are_openspiels_on_random_playouts(name):
       state.apply_action(action)
     while (line, -1) in after:
       line = after[line, -1]
-    cards = [move.action for move in state.full_history() if move.player < 0]
+    cards = dealt_cards(state, form.deck)
     pairs = [cards[: form.hole], cards[form.hole : 2 * form.hole]]
     won = form.constant[line]
     if form.stake[line]:
-      first, second = form.strengths(np.array([cards[2 * form.hole :]]))[0][set_numbers(np.array(pairs))]
+      first, second = form.strengths(np.array([[*form.board, *cards[2 * form.hole :]]]))[0][
+        set_numbers(np.array(pairs))
+      ]
       won += form.stake[line] * np.sign(int(first) - int(second))
     assert state.returns()[0] == pytest.approx(won)
 
@@ -148,17 +165,19 @@ def exact_increments(game, policy, traverser, key_of=pyspiel.State.information_s
   return found
 
 
-def test_hands_are_dealt_as_chance_deals_them():
-  """Pairs without a card in common, each as often as any other."""
-  _, dealt = compiled(TWO_CARDS)
+@pytest.mark.parametrize("name", [TWO_CARDS, TURN])
+def test_hands_are_dealt_as_chance_deals_them(name):
+  """Pairs without a card in common, as often as their weights say."""
+  _, dealt = compiled(name)
   parts = dealt_tree(dealt, make_abstraction(dealt, np.zeros(len(dealt.runouts[1].cards), int), "lossless"))
   draws, hands = 100_000, len(dealt.hands)
   first, second = np.asarray(jax.jit(_deal, static_argnums=2)(parts.cards, jax.random.key(3), draws))
   apart = np.array([[not set(x) & set(y) for y in dealt.hands.tolist()] for x in dealt.hands.tolist()])
   count = np.bincount(first * hands + second, minlength=hands**2).reshape(hands, hands)
-  assert not count[~apart].any()
-  expected = draws / apart.sum()
-  assert (np.abs(count[apart] - expected) < 5 * expected**0.5).all()
+  likely = apart * np.multiply.outer(*dealt.weights)
+  assert not count[likely == 0].any()
+  expected = (draws * likely / likely.sum())[likely > 0]
+  assert (np.abs(count[likely > 0] - expected) < 5 * expected**0.5).all()
 
 
 def halves(lines, shape, generator):
@@ -302,12 +321,19 @@ class Seats(openspiel_policy.Policy):
 
 
 @pytest.mark.parametrize(
-  ("name", "makings"),
-  [(TWO_CARDS, [(3, 4), (2, 3)]), (NO_LIMIT, [(3, "lossless"), (2, 2)])],
+  ("name", "special", "makings"),
+  [
+    (TWO_CARDS, 1, [(3, 4), (2, 3)]),
+    (NO_LIMIT, 1, [(3, "lossless"), (2, 2)]),
+    (TURN, 1, [(3, 3), (2, "lossless")]),
+    (PAIRS, 1, [(2, 3), (3, "lossless")]),
+    (FLOP, 1, [(3, 3), (2, "lossless")]),
+    (FLOP, 2, [(3, 3), (2, "lossless")]),
+  ],
 )
-def test_board_by_board_values_are_the_walked_trees(name, makings):
+def test_board_by_board_values_are_the_walked_trees(name, special, makings):
   """Also where the players have different abstractions, and of head to head in both seats."""
-  game, dealt = compiled(name)
+  game, dealt = compiled(name, special)
   policies, strategies = [], []
   for seed, (clusters, buckets) in enumerate(makings):
     abstraction = make_abstraction(dealt, clusters, buckets, restarts=2)

@@ -8,7 +8,7 @@ import numpy as np
 import pyspiel
 import pytest
 from dealt_games import poker
-from test_dealing import legal_actions
+from test_dealing import FLOP, legal_actions
 
 from ps_cfr_spiel import hierarchical, load_policy, load_solver, mccfr
 from ps_cfr_spiel.abstraction import cluster_equities
@@ -70,6 +70,8 @@ def random_regrets(tree, generator, floor=-np.inf):
     ("leduc_poker", 1, RMPlus(), 2, "float64"),
     (NO_LIMIT, 1, LCFR(), 1, "float64"),
     (NO_LIMIT, 2, LCFR(), 2, "float64"),
+    (FLOP, 1, RMPlus(), 1, "float64"),
+    (FLOP, 2, RMPlus(), 1, "float64"),
     (poker(4, 2, 2, "0 2", raises=1), 1, RMPlus(gamma=1.5), 1, "float32"),
   ],
 )

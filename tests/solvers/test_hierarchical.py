@@ -152,6 +152,14 @@ def test_boards_of_a_later_round_are_clustered(tmp_path):
     HierarchicalMCCFRSolver(game, 3, special=3)
 
 
+def test_a_flop_with_ranges_is_solved():
+  ranges = "2d4c:0.5 6c6d 3c5d;2d5d 4c4d:0.75 6c6d 3c4d"
+  game = pyspiel.load_game(f"holdem_subgame(deck=5x2,board=2c3d5c,pot=2,stack=3,bets=a,ranges={ranges})")
+  solver = HierarchicalMCCFRSolver(game, 3, "lossless", batch=4, special=2)
+  solver.run(600)
+  assert solver.exploitability() < 0.05
+
+
 def test_wrong_input(tmp_path):
   with pytest.raises(ValueError, match="expected universal_poker for two"):
     HierarchicalMCCFRSolver(pyspiel.load_game("kuhn_poker"))
