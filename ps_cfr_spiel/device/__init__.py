@@ -15,8 +15,10 @@ from ps_cfr_spiel.device.launchers import launched
 from ps_cfr_spiel.device.processes import (
   barrier,
   broadcast,
+  fill_in,
   is_first_process,
   join_processes,
+  mine,
   process_count,
   sum_over_processes,
 )

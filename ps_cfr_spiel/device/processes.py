@@ -20,6 +20,7 @@ from ps_cfr_spiel.device.launchers import launched
 
 MEETING_SECONDS = 300.0  # longest wait for the other processes, which a queue may start one after the other
 HELLO_SECONDS = 2.0  # for the first bytes of a connection: other programs connect too
+PIECE = 2**24  # bytes of a table that go to other processes at once
 PAUSE = 0.1  # seconds between two attempts to reach process 0
 HELLO, GO = struct.Struct("!12sII"), b"go"  # a word, the number of processes, the number of this one
 WORD = b"ps_cfr_spiel"
@@ -183,6 +184,24 @@ def broadcast(number: float) -> float:
   given = np.array([whole, part * 1e6], np.int32)  # not floats, which may be of 32 bits
   seconds, micros = np.asarray(multihost_utils.broadcast_one_to_all(given)).tolist()
   return seconds + micros / 1e6
+
+
+def mine(numbers: np.ndarray) -> np.ndarray:
+  """bool[n]: those of int[n] numbered parts of some work that fall to this process."""
+  return numbers % process_count() == (jax.process_index() if process_count() > 1 else 0)
+
+
+def fill_in(table: np.ndarray, own: np.ndarray) -> None:
+  """Fills the rows of a table, [K, ...] in 4 or 8 bytes, that other processes have made; all must call it.
+
+  `own`, bool[K], are the rows of this process. They go piece by piece, bit for bit.
+  """
+  if process_count() == 1 or not table.size:
+    return
+  table[~own] = 0
+  bits, rows = table.view(np.int32).reshape(len(table), -1), max(PIECE // max(table[:1].nbytes, 1), 1)
+  for start in range(0, len(bits), rows):
+    bits[start : start + rows] = sum_over_processes(bits[start : start + rows])
 
 
 def sum_over_processes(array: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ from ps_cfr_spiel.abstraction import (
 )
 from ps_cfr_spiel.arguments import check_count, check_integer, check_option
 from ps_cfr_spiel.compiler import check_needs
+from ps_cfr_spiel.device import fill_in, mine
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, Hierarchy, check_clusters, clusters_of
 from ps_cfr_spiel.hierarchical.memory import board_needs, bucket_needs
@@ -80,6 +81,8 @@ def make_abstraction(
   aware: str | None = None,
 ) -> Hierarchy:
   """Clusters boards and puts hands into buckets (Brown et al. 2015, Algorithm 1).
+
+  Processes that have joined share the work, so all of them must call it; their number changes no result.
 
   Args:
     game: the game.
@@ -140,11 +143,14 @@ def make_abstraction(
   hands = [classes.max(1) + 1 for classes in game.classes[game.special :]]  # of each board
   rows = [float(np.bincount(where, sizes).max()) for where, sizes in zip(own, hands, strict=True)]
   _check_memory(game, rows, int(buckets), aware)
-  with progress_bar(progress, total=int(clusters.max()) + 1, unit="cluster", desc="Buckets") as bar:
-    for cluster in range(int(clusters.max()) + 1):
+  every = np.arange(int(clusters.max()) + 1)
+  with progress_bar(progress, total=int(mine(every).sum()), unit="cluster", desc="Buckets") as bar:
+    for cluster in every[mine(every)].tolist():
       members = [np.flatnonzero(numbers == cluster) for numbers in own]
       _fill_buckets(game, equities, members, tables, int(buckets), aware, seed=seed, restarts=restarts)
       bar.update()
+  for table, numbers in zip(tables[game.special :], own, strict=True):
+    fill_in(table, mine(numbers))
   return DealtAbstraction.of(game, clusters, tables)
 
 
@@ -286,8 +292,10 @@ def board_transitions(
   means = bucketed(equities(sample), BASE, weights=sample.weight, seed=seed, restarts=1).means
   special = clusters_of(game, np.arange(len(game.runouts[game.special].cards)), last)
   table = np.zeros((len(game.runouts[game.special].cards), len(means)))
+  boards = boards[mine(special)]
   for board in progress_bar(progress, iterable=boards, unit="board", desc="Boards"):
-    rows = _rows(game, last, boards[board : board + 1])
+    rows = _rows(game, last, np.array([board]))
     label = squared(equities(rows), means).argmin(1)
     table[special[board]] += np.bincount(label, rows.weight, len(means)) / runouts.count[board]
+  fill_in(table, mine(np.arange(len(table))))
   return table

@@ -21,7 +21,7 @@ import numpy as np
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.abstraction import Distance, board_distances, bucketed, public_clusters, squared
-from ps_cfr_spiel.device import cores
+from ps_cfr_spiel.device import cores, fill_in, mine
 from ps_cfr_spiel.hierarchical import native
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import Hierarchy, check_clusters
@@ -157,21 +157,26 @@ def make_nearest(
   own = np.empty((len(boards), len(game.hands), native.BINS - 1), np.float32)
   later = np.empty((len(boards), rows if left == 2 else 0, native.BINS - 1), np.float32)
   picks = generator.integers(0, len(game.hands) * sets, (len(boards), 64 * rows))
-  described = _described(game, np.arange(len(boards)))
+  here = mine(np.arange(len(boards)))
+  described = _described(game, np.flatnonzero(here))
   for board, found in progress_bar(
-    progress, iterable=described, total=len(boards), unit="board", desc="Hands"
+    progress, iterable=described, total=int(here.sum()), unit="board", desc="Hands"
   ):
     own[board] = found[0]
     if left == 2:
       flat = found[1:].reshape(-1, native.BINS - 1)
       chosen = picks[board][np.isfinite(flat[picks[board], 0])]
       later[board] = flat[np.resize(chosen, rows)]
+  for table in (own, later):
+    fill_in(table, here)
   groups = _groups(game, own, seed)
   if np.ndim(clusters) == 0:
     clusters = _clustered(game, own, int(clusters), seed, restarts)
   clusters = check_clusters(game, clusters)
-  centres: list[list[np.ndarray]] = [[] for _ in range(left + 1)]
   every = np.arange(int(clusters.max()) + 1)
+  here, sizes = mine(every), np.zeros((len(every), left + 1), np.int32)
+  columns = [native.BINS - 1] * left + [int(groups.max()) + 1]
+  centres = [np.zeros((len(every), buckets, count), np.float32) for count in columns]
   for cluster in progress_bar(progress, iterable=every, unit="cluster", desc="Buckets"):
     members = np.flatnonzero(clusters == cluster)
     weights = runouts.count[members].astype(float)
@@ -181,11 +186,17 @@ def make_nearest(
     if left == 2:
       described.append(_some(later[members].reshape(-1, later.shape[2]), np.repeat(weights, rows), generator))
     distances: list[Distance] = [_city] * left + [squared]
-    described.append(_last(game, members, weights, groups, generator))
+    described.append(_last(game, members, weights, groups if here[cluster] else None, generator))
+    if not here[cluster]:
+      continue  # its random numbers alone are drawn
     for number, (points, distance) in enumerate(zip(described, distances, strict=True)):
-      found = bucketed(points, buckets, distance, seed=seed, restarts=1, sweeps=SWEEPS)
-      centres[number].append(found.means.astype(np.float32))
-  return NearestAbstraction.of(game, clusters, groups, [_stacked(tables) for tables in centres])
+      means = bucketed(points, buckets, distance, seed=seed, restarts=1, sweeps=SWEEPS).means
+      sizes[cluster, number] = len(means)
+      centres[number][cluster] = means[np.minimum(np.arange(buckets), len(means) - 1)]
+  for table in (sizes, *centres):
+    fill_in(table, here)
+  found = [x[:, :most].swapaxes(1, 2) for x, most in zip(centres, sizes.max(0).tolist(), strict=True)]
+  return NearestAbstraction.of(game, clusters, groups, [np.ascontiguousarray(x) for x in found])
 
 
 def _described(game: DealtGame, boards: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
@@ -226,17 +237,18 @@ def _some(points: np.ndarray, weights: np.ndarray, generator: np.random.Generato
 
 
 def _last(
-  game: DealtGame, members, weights, groups: np.ndarray, generator: np.random.Generator
+  game: DealtGame, members, weights, groups: np.ndarray | None, generator: np.random.Generator
 ) -> np.ndarray:
-  """Equities of hands on boards of the last round that are drawn as chance deals them."""
+  """Equities of hands on boards of the last round, as chance deals them; none without groups."""
   form, cards, found = game.form, game.runouts[game.special].cards, []
   for board in cards[generator.choice(members, RUNOUTS, p=weights / weights.sum())]:
     rest = np.setdiff1d(np.arange(form.deck.size), board)
     whole = [*board.tolist(), *generator.permutation(rest)[: sum(form.public[game.special + 1 :])].tolist()]
     alive = np.flatnonzero(~np.isin(game.hands, whole).any(1))
-    equities = native.equities(form.deck, form.hole, np.array([whole]), groups)[0]
-    found.append(equities[generator.choice(alive, ROWS // RUNOUTS)])
-  return np.concatenate(found)
+    chosen = generator.choice(alive, ROWS // RUNOUTS)
+    if groups is not None:
+      found.append(native.equities(form.deck, form.hole, np.array([whole]), groups)[0][chosen])
+  return np.concatenate(found) if found else np.zeros((0, 0))
 
 
 def _city(rows: np.ndarray, means: np.ndarray) -> np.ndarray:
@@ -244,12 +256,6 @@ def _city(rows: np.ndarray, means: np.ndarray) -> np.ndarray:
   from scipy.spatial.distance import cdist  # a quarter of a second, for those who ask
 
   return cdist(rows, means, "cityblock")
-
-
-def _stacked(tables: Sequence[np.ndarray]) -> np.ndarray:
-  """float32[C, D, B]: the centres [B, D] of clusters; where there are fewer, the last comes again."""
-  most = max(map(len, tables))
-  return np.stack([np.concatenate([x, np.repeat(x[-1:], most - len(x), 0)]).T for x in tables])
 
 
 @jax.tree_util.register_dataclass

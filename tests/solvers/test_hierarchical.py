@@ -11,6 +11,7 @@ from dealt_games import poker
 
 from ps_cfr_spiel import PSCFRSolver, evaluate_policy, load_policy, load_solver
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver, post_process
+from ps_cfr_spiel.hierarchical import DealtGame, dealt_game, make_abstraction
 
 GAME = "leduc_poker"
 PROGRAM = """
@@ -23,6 +24,25 @@ if processes != "1":
   ps_cfr_spiel.runtime.join_processes(f"localhost:{port}", int(processes), int(process))
 solver = ps_cfr_spiel.abstractions.HierarchicalMCCFRSolver.load(path)
 solver.run(5, checkpoint=output)
+"""
+
+
+BUILDS = """
+import sys
+import numpy as np
+import pyspiel
+import ps_cfr_spiel
+from ps_cfr_spiel.hierarchical import DealtGame, clustering, dealt_game, make_abstraction
+
+fill, filled = clustering._fill_buckets, []
+clustering._fill_buckets = lambda *given, **options: filled.append(1) or fill(*given, **options)
+process, port, folder, *games = sys.argv[1:]
+ps_cfr_spiel.runtime.join_processes(f"localhost:{port}", 2, int(process))
+for number, name in enumerate(games):
+  dealt_game.MOST_CLASSES = 200_000 if number == 0 else 0
+  made = make_abstraction(DealtGame.of(pyspiel.load_game(name)), 3, 4, restarts=1)
+  np.savez(f"{folder}/{process}.{number}.npz", **made.to_arrays())
+assert len(filled) == 2 - int(process)
 """
 
 
@@ -81,6 +101,26 @@ def test_any_number_of_devices_finds_the_same_bits(tmp_path):
   one = five_more(start, tmp_path / "one.npz", devices=1)
   assert one.iteration == 10
   same(five_more(start, tmp_path / "two.npz", devices=2, processes=2), one)
+
+
+def test_two_processes_build_an_abstraction_together(tmp_path, monkeypatch):
+  """With tables of boards and without: each makes its boards and clusters, and both have the bits of one."""
+  games = poker(6, 2, 2, "0 3 1", raises=1), poker(3, 2, 1, "0 1 1 1", raises=1)
+  with socket.socket() as free:
+    free.bind(("localhost", 0))
+    port = str(free.getsockname()[1])
+  words = [port, str(tmp_path), *games]
+  started = [subprocess.Popen([sys.executable, "-c", BUILDS, process, *words]) for process in "01"]
+  assert [process.wait(300) for process in started] == [0, 0]
+  for number, name in enumerate(games):
+    monkeypatch.setattr(dealt_game, "MOST_CLASSES", 200_000 if number == 0 else 0)
+    alone = make_abstraction(DealtGame.of(pyspiel.load_game(name)), 3, 4, restarts=1).to_arrays()
+    assert ("groups" in alone) == (number == 1)
+    for process in "01":
+      with np.load(tmp_path / f"{process}.{number}.npz") as found:
+        for key, array in alone.items():
+          np.testing.assert_array_equal(found[key], array)
+          assert found[key].dtype == array.dtype
 
 
 def test_policies_are_of_the_whole_game(ten, tmp_path):
