@@ -20,6 +20,7 @@ import numpy as np
 from ps_cfr_spiel.cfr import LCFR, RM, averages, make_rule
 from ps_cfr_spiel.device import jit, to_device
 
+PIECE = 2**20  # numbers of a table that are folded at once
 Rule = RM | LCFR  # those that can be sampled; not every sampler takes LCFR
 
 
@@ -168,7 +169,7 @@ run = jit(static_argnames=("sampler", "rule", "batch"))(iterate)
 
 
 def _folded(tables: Any, scale: jax.Array | float, once: jax.Array) -> Any:
-  """The tables with all sums folded and scaled; those of [A, S] row by row, so that little is kept twice.
+  """The tables with all sums folded and scaled, piece by piece, so that little is kept twice.
 
   `once`, int32[], is 1, which XLA does not know.
   """
@@ -176,16 +177,26 @@ def _folded(tables: Any, scale: jax.Array | float, once: jax.Array) -> Any:
   def whole(x: averages.Sum) -> averages.Sum:
     return averages.fold_where(jnp.bool_(True), x, scale)
 
-  def row(n: jax.Array, x: averages.Sum) -> averages.Sum:
-    # Both rows are made before either table changes, by loops of one turn, which XLA does not fuse: it would
-    # copy the tables, since each new row depends on both.
-    rows = jax.tree.map(lambda y: jnp.zeros_like(y[0]), x)
-    one = jax.lax.fori_loop(0, once, lambda _, z: whole(jax.tree.map(lambda y: y[n], x)), rows)
-    return jax.lax.fori_loop(0, once, lambda _, y: jax.tree.map(lambda a, b: a.at[n].set(b), y, one), x)
+  def piece(start: jax.Array | int, size: int, x: averages.Sum) -> averages.Sum:
+    # Both pieces are made before either table changes, by loops of one turn, which XLA does not fuse: it
+    # would copy the tables, since each new piece depends on both.
+    def here(y: jax.Array) -> jax.Array:
+      return jax.lax.dynamic_slice(y, (start,), (size,))
+
+    rows = jax.tree.map(lambda y: jnp.zeros(size, y.dtype), x)
+    one = jax.lax.fori_loop(0, once, lambda _, z: whole(jax.tree.map(here, x)), rows)
+    return jax.lax.fori_loop(
+      0, once, lambda _, y: jax.tree.map(lambda a, b: jax.lax.dynamic_update_slice(a, b, (start,)), y, one), x
+    )
 
   def fold(x: Any) -> Any:
     if not isinstance(x, averages.Sum):
       return x
-    return jax.lax.fori_loop(0, len(x.average), row, x) if x.average.ndim > 1 else whole(x)
+    flat, shape = jax.tree.map(jnp.ravel, x), x.excess.shape
+    count, rest = divmod(x.excess.size, PIECE)
+    if count:
+      flat = jax.lax.fori_loop(0, count, lambda n, y: piece(n * PIECE, PIECE, y), flat)
+    flat = piece(count * PIECE, rest, flat) if rest else flat
+    return jax.tree.map(lambda y: y.reshape(shape), flat)
 
   return jax.tree.map(fold, tables, is_leaf=lambda x: isinstance(x, averages.Sum))

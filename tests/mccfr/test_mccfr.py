@@ -22,7 +22,7 @@ from trajectories import (
 )
 
 from ps_cfr_spiel import load_policy, mccfr
-from ps_cfr_spiel.cfr import RM, RMPlus
+from ps_cfr_spiel.cfr import RM, RMPlus, averages
 from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.evaluation import sampling_runs
 from ps_cfr_spiel.mccfr import (
@@ -30,6 +30,7 @@ from ps_cfr_spiel.mccfr import (
   LearnedBaseline,
   OracleBaseline,
   ZeroBaseline,
+  loop,
 )
 from ps_cfr_spiel.mccfr import outcome as paths
 from ps_cfr_spiel.mccfr import public_lines as public
@@ -568,3 +569,14 @@ def test_any_sampler_makes_a_solver(tmp_path):
     SamplingSolver.load(tmp_path / "run.npz")
   with pytest.raises(ValueError, match="Expected a sampler such as"):
     SamplingSolver(game, paths.OutcomeSampling)
+
+
+def test_sums_are_folded_piece_by_piece(monkeypatch):
+  """As the whole pair is, where pieces do not divide a table, and where they do."""
+  generator = np.random.default_rng(0)
+  pair = averages.Sum(*(jnp.asarray(scale * generator.random((3, 5)), "float32") for scale in (1e4, -3)))
+  truth = averages.fold_where(jnp.bool_(True), pair, 0.5)
+  for piece in (4, 5, 100):
+    monkeypatch.setattr(loop, "PIECE", piece)
+    for found, whole in zip(loop._folded(pair, 0.5, jnp.int32(1)), truth, strict=True):
+      np.testing.assert_array_equal(found, whole)
