@@ -1,22 +1,25 @@
 """Hold'em to the flop in public clusters: clustered, solved and evaluated exactly in the whole game.
 
   taskset -c 0 python -m benchmarks.papers.hierarchical solve [--game royal|flop|turn] [--clusters 60]
-    [--buckets 50] [--flat 3000] [--ways distance flat random ranks] [--seeds 0 1 2] [--seconds 60]
+    [--buckets 50] [--flat 3000] [--ways distance flat fair random ranks] [--seeds 0 1 2] [--seconds 60]
     [--looks 4] [--folder FOLDER] [--plot FILE]
   taskset -c 0 python -m benchmarks.papers.hierarchical play --folder FOLDER [--ways distance flat ranks]
-    [--roundings none purify threshold=0.15 cautious=0.2]
+    [--roundings none purify threshold=0.15 cautious=0.2] [--seeds 0 1 2]
 
 "flop" is limit hold'em with the whole deck and three raises, to the flop: 1.46 x 10^9 infostates, whose
 tables would take 29 GB. "royal" is the same with 20 cards, "turn" is no-limit (fold, call, pot, all-in) with
 20 big blinds, to the turn. `solve` clusters boards in several ways: by how hands fall into buckets
 (distance), at random, by the sum of the board's ranks, and not at all (flat: one cluster with many buckets),
-always with buckets of one kind. Each row is the average strategy after so many seconds of the processor:
-pairs of hands dealt, and its exploitability in the whole game, in big blinds and as a share of uniform
-play's. The runs, of the first seed, and all curves are kept in the folder, and what is there is drawn.
+always with buckets of one kind. A pair of hands meets a board of each cluster, flat a single one, so "fair"
+is flat with the same number of boards for a pair of hands as clusters have. Each row is the average strategy
+after so many seconds of the processor: pairs of hands dealt, and its exploitability in the whole game, in
+big blinds and as a share of uniform play's. The runs and all curves are kept in the folder, and what is
+there is drawn.
 
-`play` rounds the first run's strategy in several ways and plays it against the others', as they are: what it
-wins on average in both seats, exactly, in thousandths of a big blind a hand; on average and against the worst
-of them (Table 2 of the paper), and how exploitable it is.
+`play` rounds the first way's strategy in several ways and plays it against those of the other ways with the
+same seed, as they are: what it wins on average in both seats, exactly, in thousandths of a big blind a hand;
+on average and against the worst of them (Table 2 of the paper), and how exploitable it is. Each is a mean
+over the seeds, with the distance of the least and the greatest.
 """
 
 import argparse
@@ -44,6 +47,7 @@ GAMES = {"royal": LIMIT.format(5), "flop": LIMIT.format(13), "turn": TURN}
 BLIND = 2  # chips of the big blind
 CURVES = "curves.json"
 CHUNK = 8  # iterations between two looks at the clock
+FLAT = ("flat", "fair")
 ROUNDINGS = ("none", "purify", "threshold=0.15", "cautious=0.2")
 
 
@@ -57,7 +61,7 @@ def clusters_of(way: str, dealt: DealtGame, count: int, seed: int) -> int | np.n
     found = np.empty(len(boards), int)
     found[np.argsort((boards // dealt.form.deck.suits).sum(1), kind="stable")] = even
     return found
-  return 1 if way == "flat" else count
+  return 1 if way in FLAT else count
 
 
 def run(solver, seconds: float, looks: int, uniform: float) -> list[tuple[float, float]]:
@@ -91,11 +95,12 @@ def solve(options: argparse.Namespace) -> None:
   curves = json.loads(kept.read_text()) if kept.exists() else {}
   for way, seed in itertools.product(options.ways, options.seeds):
     start, clusters = time.process_time(), clusters_of(way, dealt, options.clusters, seed)
-    buckets = options.flat if way == "flat" else options.buckets
+    buckets = options.flat if way in FLAT else options.buckets
+    boards = min(options.clusters, len(dealt.runouts[dealt.special].cards)) if way == "fair" else 1
     abstraction = make_abstraction(dealt, clusters, buckets, seed, restarts=2)
     took, members = time.process_time() - start, np.bincount(abstraction.clusters)
     solver = ps_cfr_spiel.abstractions.HierarchicalMCCFRSolver(
-      game, abstraction=abstraction, batch=options.batch, seed=seed
+      game, abstraction=abstraction, batch=options.batch, boards=boards, seed=seed
     )
     own = sum(x.nbytes for x in (*solver.average_policy().tables, *solver.current_policy().tables)) / 1e6
     print(
@@ -109,8 +114,7 @@ def solve(options: argparse.Namespace) -> None:
     print(f"  {'uniform':>9}{0:>14,}{uniform / BLIND:12.4f}{1:9.1%}", flush=True)
     name = f"{way}, {abstraction.count} x {buckets:,} buckets"
     curves.setdefault(name, []).append(run(solver, options.seconds, options.looks, uniform))
-    if seed == options.seeds[0]:
-      solver.save(options.folder / f"{way}.npz")
+    solver.save(options.folder / f"{way}.{seed}.npz")
     kept.write_text(json.dumps(curves))
   if options.plot:
     from benchmarks.papers.abstraction_pictures import abstraction_sizes
@@ -121,17 +125,19 @@ def solve(options: argparse.Namespace) -> None:
 
 
 def play(options: argparse.Namespace) -> None:
-  first, *others = (
-    ps_cfr_spiel.load_policy(options.folder / f"{way}.npz")
-    for way in options.ways
-    if (options.folder / f"{way}.npz").exists()
+  print(
+    f"{'rounded':>16}{'average':>18}{'worst':>18}{'exploitability':>18}   mbb/h, {len(options.seeds)} seeds"
   )
-  print(f"{'rounded':>16}{'average':>10}{'worst':>10}{'exploitability':>16}   mbb/h, against {len(others)}")
   for how in options.roundings:
-    policy = first if how == "none" else first.rounded(how)
-    won = [1000 * policy.value_against(other) / BLIND for other in others]
-    lost = 1000 * policy.evaluation().exploitability / BLIND
-    print(f"{how:>16}{np.mean(won):10.1f}{min(won):10.1f}{lost:16.1f}", flush=True)
+    rows = []
+    for seed in options.seeds:
+      paths = [options.folder / f"{way}.{seed}.npz" for way in options.ways]
+      first, *others = (ps_cfr_spiel.load_policy(path) for path in paths if path.exists())
+      policy = first if how == "none" else first.rounded(how)
+      won = [1000 * policy.value_against(other) / BLIND for other in others]
+      rows.append((np.mean(won), min(won), 1000 * policy.evaluation().exploitability / BLIND))
+    found = zip(np.mean(rows, 0), np.ptp(rows, 0), strict=True)
+    print(f"{how:>16}" + "".join(f"{mean:10.1f} ({apart:5.1f})" for mean, apart in found), flush=True)
 
 
 def main() -> None:
