@@ -100,7 +100,7 @@ def checksum(path: Path) -> str:
 
 
 def begin(game: str, first: Path) -> tuple[int, int, int, int]:
-  """Saves a new run; bytes of its head, bytes of a cluster, lines that leave the head, and the batch."""
+  """Save a new run: bytes of its head, bytes of a cluster, lines that leave the head, and the batch."""
   import jax
   import pyspiel
 

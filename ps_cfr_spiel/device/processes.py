@@ -192,7 +192,7 @@ def mine(numbers: np.ndarray) -> np.ndarray:
 
 
 def fill_in(table: np.ndarray, own: np.ndarray) -> None:
-  """Fills the rows of a table, [K, ...] in 4 or 8 bytes, that other processes have made; all must call it.
+  """Fill the rows of a table, [K, ...] in 4 or 8 bytes, that other processes have made; all must call it.
 
   `own`, bool[K], are the rows of this process. They go piece by piece, bit for bit.
   """

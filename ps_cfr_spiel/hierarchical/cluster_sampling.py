@@ -253,7 +253,7 @@ def _pick(free: jax.Array, uniform: jax.Array) -> tuple[jax.Array, jax.Array]:
 def _come(
   cards: Cards, rounds: range, board: jax.Array, hands: jax.Array, numbers: jax.Array, own: Any = None
 ) -> tuple[jax.Array, jax.Array, list[jax.Array], Any]:
-  """Public cards of some rounds come on a board, int32[B].
+  """Let public cards of some rounds come on a board, int32[B].
 
   Of the first round from the sets `own`, int32[P, most], of the board; by default all sets may come. Returns
   the boards, both hands with their names of suits, [2, B], and their buckets, [2, B] for each round, and the

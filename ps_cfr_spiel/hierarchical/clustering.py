@@ -63,7 +63,7 @@ def _rows(game: DealtGame, number: int, boards: np.ndarray) -> Rows:
 
 
 def _spread_labels(game: DealtGame, number: int, rows: Rows, label: np.ndarray, table: np.ndarray) -> None:
-  """Writes the labels of rows into a table [K, H], for every hand of their classes."""
+  """Write the labels of rows into a table [K, H], for every hand of their classes."""
   boards = np.unique(rows.board)
   ends = np.searchsorted(rows.board, boards, "right")
   for board, part in zip(boards, np.split(label, ends[:-1]), strict=True):
@@ -177,7 +177,7 @@ def _fill_buckets(
   aware: str,
   **options: int,
 ) -> None:
-  """Writes the buckets of one cluster's hands into the tables, int[K, H], from the last round up.
+  """Write the buckets of one cluster's hands into the tables, int[K, H], from the last round up.
 
   `boards` are of the cluster, in the special round and each later one.
   """
@@ -216,7 +216,7 @@ class Later(NamedTuple):
 
 
 def _lossless(game: DealtGame, own: np.ndarray, number: int) -> np.ndarray:
-  """int32[K, H]: each class of hands on each class of runouts, in clusters int[K], has its own bucket."""
+  """int32[K, H]: a bucket for each class of hands on each class of runouts, in clusters int[K]."""
   classes = game.classes[number]
   sizes = classes.max(1) + 1
   start = np.zeros(len(sizes), int)

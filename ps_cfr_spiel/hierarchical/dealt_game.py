@@ -29,7 +29,7 @@ MOST_CLASSES = 200_000  # of runouts, up to which all of them are in tables: hol
 
 
 def check_special(special: int, form: DealtForm) -> int:
-  """A round before which public cards come; ValueError for another one."""
+  """The same, checked: a round before which public cards come; ValueError for another one."""
   last = len(form.public) - 1
   if check_count("special", special, 1) > last:
     raise ValueError(f"special={special}: public cards come before rounds 1 to {last}; give one of these.")

@@ -38,7 +38,7 @@ def from_file(file: storage.Stored) -> InFile:
 
 
 def save_abstraction(path: str | os.PathLike, abstraction: Hierarchy) -> None:
-  """Saves an abstraction, for `load_abstraction`; OSError if it cannot be written."""
+  """Save an abstraction, for `load_abstraction`; OSError if it cannot be written."""
   header = {"game": abstraction.game, "special": abstraction.special}
   storage.write(path, "abstraction", header, abstraction.to_arrays())
 
@@ -49,7 +49,7 @@ def special_in(path: str | os.PathLike) -> int:
 
 
 def load_abstraction(path: str | os.PathLike, game: DealtGame) -> Hierarchy:
-  """Reads a file of `save_abstraction`.
+  """Read a file of `save_abstraction`.
 
   OSError without one; ValueError if it is damaged, of another kind, or of another game.
   """

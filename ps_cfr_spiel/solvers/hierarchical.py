@@ -50,7 +50,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     pruning: float | None = None,
     special: int = 1,
   ):
-    """Makes the abstraction and the tables; nothing is compiled yet.
+    """Make the abstraction and the tables; nothing is compiled yet.
 
     ValueError for a wrong argument or game, or if its cards, the tables or the deals of a batch need more
     memory than is free; TypeError if `game` is not a game.
