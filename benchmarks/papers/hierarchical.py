@@ -28,6 +28,7 @@ import json
 import time
 from pathlib import Path
 
+import jax
 import numpy as np
 import pyspiel
 
@@ -102,7 +103,7 @@ def solve(options: argparse.Namespace) -> None:
     solver = ps_cfr_spiel.abstractions.HierarchicalMCCFRSolver(
       game, abstraction=abstraction, batch=options.batch, boards=boards, seed=seed
     )
-    own = sum(x.nbytes for x in (*solver.average_policy().tables, *solver.current_policy().tables)) / 1e6
+    own = sum(x.nbytes for x in jax.tree.leaves(solver._state.tables)) / 1e6
     print(
       f"{way}, seed {seed}: {abstraction.count} clusters of {members.min()} to {members.max()} classes of "
       f"boards, buckets {abstraction.sizes}, {own:.1f} MB of tables, made in {took:.0f} s",
