@@ -101,9 +101,12 @@ class PSCFRSolver(TreeSolver):
     with precision(self.dtype):
       self._tree, self._sets = to_device((tree, sets), self.dtype)
       # An iteration over large tables takes too long for late ones to be lost in one array.
-      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, bits, not self._in_place)
+      self._state = self._first(not self._in_place)
     self._variant = variant._replace(tree=self._tree)  # the host's arrays have gone to the device
     trim_heap()  # memory of the compiler's own arrays
+
+  def _first(self, compensated: bool) -> cfr.SolverState:
+    return cfr.init(self._tree, self.rule, self.dtype, self._sets, self.bits, compensated)
 
   @property
   def name(self):
@@ -126,8 +129,7 @@ class PSCFRSolver(TreeSolver):
     kept = self._kept()
     if f"state{len(jax.tree.leaves(kept)) - 1}" in file.shapes:
       return kept
-    alone = [own._replace(average=averages.Sum(None, own.average.average)) for own in kept.players]
-    return kept._replace(players=tuple(alone))
+    return self._first(compensated=False)
 
   def _step(self, state, iterations):
     run = cfr.run_in_place if self._in_place else cfr.run
@@ -143,13 +145,14 @@ class PSCFRSolver(TreeSolver):
   def _strategies(self, average):
     if average and self.better:
       return self._better()[1]
-    read = cfr.average_strategy if average else cfr.current_strategy
-    return read(self._tree, self._state, self._sets)
+    return cfr.average_strategy(self._tree, self._state, self._sets) if average else self._last()
+
+  def _last(self) -> Any:
+    return cfr.current_strategy(self._tree, self._state, self._sets, self.rule)
 
   def _better(self) -> tuple[Evaluation, Any]:
     """The evaluation and the strategies of the average, or of the last ones where these are closer."""
-    reads = cfr.average_strategy, cfr.current_strategy
-    found = [read(self._tree, self._state, self._sets) for read in reads]
+    found = cfr.average_strategy(self._tree, self._state, self._sets), self._last()
     return min(((evaluate(self._tree, x), x) for x in found), key=lambda pair: float(pair[0].exploitability))
 
   def _of_game(self, player, tables):
