@@ -52,7 +52,7 @@ def shares(whole: Array, part: Array) -> Array:
   ratio below about 2 ** -16 becomes zero.
   """
   less = ((_bits(whole) - _bits(jnp.abs(part))) >> 20) + 1
-  return jnp.where(less > 127, 0, less | jnp.where(jnp.signbit(part), 128, 0)).astype(jnp.uint8).view(jnp.int8)
+  return jnp.where(less > 127, 0, less - jnp.where(jnp.signbit(part), 128, 0)).astype(jnp.int8)
 
 
 def ratios(code: Array) -> Array:
@@ -105,3 +105,44 @@ def _changed(state: Any, change: Callable[[Array, Any], tuple[Array, Any]]) -> A
   found = [change(*bucket) for bucket in zip(state.strategy, state.rule, strict=True)]
   strategy, rules = zip(*found, strict=True) if found else ((), ())
   return state._replace(strategy=tuple(strategy), rule=tuple(rules))
+
+
+def former(state: Any) -> Any:
+  """The shapes of a narrow `PlayerState` in files from before it had predictions: with the strategy and n.
+
+  In 16 bits a strategy was of multiples of 1 / 65,535, and an average had 8 bits more.
+  """
+  if not is_narrow(state.strategy):
+    return state
+  sixteen = state.rule[0][0].dtype == jnp.int16
+
+  def shaped(like: Array, length: int, dtype: Any) -> Any:
+    return jax.ShapeDtypeStruct((length, *like.shape[1:]), dtype)
+
+  def known(z: Array) -> tuple[Any, ...]:
+    return (shaped(z, 1, np.float32), shaped(z, 2, np.int16)) if sixteen else (shaped(z, 3, np.float32),)
+
+  average = state.average
+  if sixteen and average.average is not None:
+    average = average._replace(excess=shaped(average.excess, len(average.excess), np.int8))
+  strategy = tuple(shaped(x, len(x), np.uint16 if sixteen else np.float32) for x in state.strategy)
+  return state._replace(strategy=strategy, rule=tuple((z, *known(z)) for z, _ in state.rule), average=average)
+
+
+def of_former(state: Any, rule: Any, bits: int) -> Any:
+  """A `PlayerState` of the form `former`, narrow; any other is returned as it is."""
+  alone = bits == 32 and state.average.average is None and all(x.dtype == jnp.float32 for x in state.strategy)
+  if alone and hasattr(rule, "narrow"):
+    return narrow(state, rule, bits)
+  if not any(x.dtype == jnp.uint16 for x in state.strategy):
+    return state
+  average, excess = state.average
+  whole = state._replace(
+    strategy=tuple(x.astype("float32") / 65535 for x in state.strategy),
+    rule=tuple(
+      (unsigned(z), jnp.concatenate([n, unsigned(others) + np.array([1, 0], "float32")[:, None, None]]))
+      for z, n, others in state.rule
+    ),
+    average=state.average if average is None else state.average._replace(excess=jnp.zeros_like(average)),
+  )
+  return narrow(whole, rule, bits)

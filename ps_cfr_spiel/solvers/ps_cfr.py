@@ -11,7 +11,7 @@ import pyspiel
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, bind
 from ps_cfr_spiel.arguments import check_count, check_flag
-from ps_cfr_spiel.cfr import Rule, averages, make_rule, rule_header
+from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import check_memory, fold_suits, form_of, is_streamed, memory_needs
 from ps_cfr_spiel.device import check_dtype, precision, to_device, trim_heap
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, read_locks
@@ -125,11 +125,25 @@ class PSCFRSolver(TreeSolver):
     return f"{self.name}{parameters}, {order} updates, {self.dtype}{kept}{locked}{better}"
 
   def _template(self, file):
-    """Also of a run with tables in place, whose averages are one array; it goes on so without the library."""
+    """Also of a run with tables in place, whose averages are one array; it goes on so without the library.
+
+    And of one from before `cfr.former` tables were narrow.
+    """
+
+    def fits(state) -> bool:
+      leaves = enumerate(jax.tree.leaves(state))
+      return all(file.shapes.get(f"state{i}") == (x.shape, np.dtype(x.dtype)) for i, x in leaves)
+
     kept = self._kept()
-    if f"state{len(jax.tree.leaves(kept)) - 1}" in file.shapes:
-      return kept
-    return self._first(compensated=False)
+    if self._in_place or fits(kept):
+      forms = [kept]
+    else:
+      forms = [kept, self._first(compensated=False)]
+    forms += [state._replace(players=tuple(map(cfr.former, state.players))) for state in forms]
+    return next(filter(fits, forms), kept)
+
+  def _of_template(self, state):
+    return state._replace(players=tuple(cfr.of_former(own, self.rule, self.bits) for own in state.players))
 
   def _step(self, state, iterations):
     run = cfr.run_in_place if self._in_place else cfr.run
