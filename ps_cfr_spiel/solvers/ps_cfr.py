@@ -100,9 +100,10 @@ class PSCFRSolver(TreeSolver):
     )
     with precision(self.dtype):
       self._tree, self._sets = to_device((tree, sets), self.dtype)
+      self._variant = variant._replace(tree=self._tree)
+      del variant, tree  # the host's arrays, before there are tables
       # An iteration over large tables takes too long for late ones to be lost in one array.
       self._state = self._first(not self._in_place)
-    self._variant = variant._replace(tree=self._tree)  # the host's arrays have gone to the device
     trim_heap()  # memory of the compiler's own arrays
 
   def _first(self, compensated: bool) -> cfr.SolverState:
