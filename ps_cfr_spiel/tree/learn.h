@@ -117,14 +117,14 @@ struct Normalised {
     T share[STRIP], unit[STRIP], product[STRIP], predicted[STRIP], came[STRIP];
     for (int64_t h = 0; h < c.count; ++h) {
       share[h] = 1 / (phi + more * above(agreed[h], T(0)));
-      unit[h] = n[h] >= least ? n[h] : T(1);
+      unit[h] = n[h] >= least ? 1 / n[h] : T(1);
       up[h] = product[h] = predicted[h] = came[h] = 0;
     }
     for (int64_t a = 0; a < c.actions; ++a) {
       const T *z = c.first + a * c.next, *p = c.strategy + a * c.next;
       for (int64_t h = 0; h < c.count; ++h) {
         const T own = above(z[h], T(0)), x = c.regret(a, h);
-        const T v = (p[h] * before[h] - own) * share[h], e = below(above(x / unit[h], -own), own);
+        const T v = (p[h] * before[h] - own) * share[h], e = below(above(x * unit[h], -own), own);
         up[h] += above(x, T(0));
         product[h] += v * e;
         predicted[h] += v * v;
