@@ -27,7 +27,9 @@ from ps_cfr_spiel.tree import (
   streamed,
 )
 
-IN_PLACE = 2**26  # bytes of tables from which on they change in place, and there is no state to go back to
+# Bytes of tables, in 32 bits with averages alone, from which on they change in place, and there is no state to go
+# back to.
+IN_PLACE = 2**26
 
 
 class PSCFRSolver(TreeSolver):
@@ -62,8 +64,9 @@ class PSCFRSolver(TreeSolver):
         or {"fold": 1} for all hands}; see `policy.read_locks`. Everything else is solved around them, and
         value and exploitability are of this game: best responses keep to the locks too. A locked infostate
         leaves its set of the abstraction. Locks that distinguish suits take up more memory.
-      bits: 16 keeps strategies and regrets in 16 bits, the average in 32 and 8, and computes in float32: half
-        to two thirds of the memory. It needs the default rule and dtype "float32".
+      bits: 16 keeps regrets in 16 bits, predictions in 8 and averages in 32, and computes in float32. Large
+        tables that are solved board by board keep predictions in 8 bits by default too, in place of strategies.
+        It needs the default rule and dtype "float32".
       better: take the current strategies for the average ones where they are less exploitable. Reading or
         evaluating strategies then evaluates both.
       **options: of `build_tree`.
@@ -95,9 +98,8 @@ class PSCFRSolver(TreeSolver):
     if native:
       tree = streamed(tree) if bits == 16 else ordered(streamed(tree))
     numbers = sum(a * n * h for own in tree.players for a, n, h in own.bucket_shapes)
-    self._in_place = (
-      native and (bits == 32 or tree.stream is not None) and kept * itemsize * numbers > IN_PLACE
-    )
+    plain = (cfr.num_tables(self.rule, dtype) - 1) * itemsize * numbers
+    self._in_place = native and (bits == 32 or tree.stream is not None) and plain > IN_PLACE
     with precision(self.dtype):
       self._tree, self._sets = to_device((tree, sets), self.dtype)
       self._variant = variant._replace(tree=self._tree)
