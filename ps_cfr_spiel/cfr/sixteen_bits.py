@@ -1,10 +1,10 @@
 """Narrow tables: numbers of a known range between turns, float32 in every computation.
 
 A rule whose tables fit has two methods: `narrow(strategy, state, bits)`, both as they are kept, and
-`widen(strategy, state)`, the same in float32. `NRMPlus` has them: its regrets are normalised, and its strategy
-differs from them by a prediction alone, which is kept in 8 bits in place of the strategy. Play is by the kept
-numbers. In 16 bits regrets have 16, rounded to the nearest: random rounding was worse in every game tried. In
-32 they stay float32; so do averages.
+`widen(strategy, state)`, the same in float32. `NRMPlus` has them: its regrets are normalised, and its
+strategy differs from them by a prediction alone, which is kept in 8 bits in place of the strategy. Play is by
+the kept numbers. In 16 bits regrets have 16, rounded to the nearest: random rounding was worse in every game
+tried. In 32 they stay float32; so do averages.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,8 +48,8 @@ def unsigned(x: Array) -> Array:
 def shares(whole: Array, part: Array) -> Array:
   """Ratios of numbers to larger ones, which are at least 0, in 8 bits, int8; off by an eighth at most.
 
-  The difference of both numbers' bits, in eighths of a power of two, and above the sign; it is at least one. A
-  ratio below about 2 ** -16 becomes zero.
+  The difference of both numbers' bits, in eighths of a power of two and at least one, and above it the sign.
+  A ratio below about 2 ** -16 becomes zero.
   """
   less = ((_bits(whole) - _bits(jnp.abs(part))) >> 20) + 1
   return jnp.where(less > 127, 0, less - jnp.where(jnp.signbit(part), 128, 0)).astype(jnp.int8)
@@ -136,7 +136,7 @@ def of_former(state: Any, rule: Any, bits: int) -> Any:
     return narrow(state, rule, bits)
   if not any(x.dtype == jnp.uint16 for x in state.strategy):
     return state
-  average, excess = state.average
+  average = state.average.average
   whole = state._replace(
     strategy=tuple(x.astype("float32") / 65535 for x in state.strategy),
     rule=tuple(

@@ -27,8 +27,8 @@ from ps_cfr_spiel.tree import (
   streamed,
 )
 
-# Bytes of tables, in 32 bits with averages alone, from which on they change in place, and there is no state to go
-# back to.
+# Bytes of tables, as they were in 32 bits with one array of averages, from which on they change in place, and
+# there is no state to go back to.
 IN_PLACE = 2**26
 
 
@@ -64,9 +64,9 @@ class PSCFRSolver(TreeSolver):
         or {"fold": 1} for all hands}; see `policy.read_locks`. Everything else is solved around them, and
         value and exploitability are of this game: best responses keep to the locks too. A locked infostate
         leaves its set of the abstraction. Locks that distinguish suits take up more memory.
-      bits: 16 keeps regrets in 16 bits, predictions in 8 and averages in 32, and computes in float32. Large
-        tables that are solved board by board keep predictions in 8 bits by default too, in place of strategies.
-        It needs the default rule and dtype "float32".
+      bits: 16 keeps regrets in 16 bits, predictions in 8 in place of strategies, and averages in 32, and
+        computes in float32. It needs the default rule and dtype "float32". Large tables that are solved board
+        by board keep predictions in 8 bits in any case.
       better: take the current strategies for the average ones where they are less exploitable. Reading or
         evaluating strategies then evaluates both.
       **options: of `build_tree`.
@@ -130,7 +130,7 @@ class PSCFRSolver(TreeSolver):
   def _template(self, file):
     """Also of a run with tables in place, whose averages are one array; it goes on so without the library.
 
-    And of one from before `cfr.former` tables were narrow.
+    And of one from before strategies were kept as predictions (`cfr.former`).
     """
 
     def fits(state) -> bool:
@@ -138,10 +138,7 @@ class PSCFRSolver(TreeSolver):
       return all(file.shapes.get(f"state{i}") == (x.shape, np.dtype(x.dtype)) for i, x in leaves)
 
     kept = self._kept()
-    if self._in_place or fits(kept):
-      forms = [kept]
-    else:
-      forms = [kept, self._first(compensated=False)]
+    forms = [kept] if self._in_place or fits(kept) else [kept, self._first(compensated=False)]
     forms += [state._replace(players=tuple(map(cfr.former, state.players))) for state in forms]
     return next(filter(fits, forms), kept)
 

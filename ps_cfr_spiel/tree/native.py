@@ -99,7 +99,8 @@ class NativeLeaves(ShowdownLeaves):
       )
     if (most := max(x.shape[-1] for x in form.weights)) > MOST:
       raise ValueError(
-        f"leaves='native' takes up to {MOST:,} types of a player, and this game has {most:,}; choose 'showdown'."
+        f"leaves='native' takes up to {MOST:,} types of a player, and this game has {most:,}; "
+        "choose 'showdown'."
       )
     total = compatible_weight(form) if total is None else total
     return cls(_View.pair(form, total), stake, constant)

@@ -11,7 +11,7 @@ import pytest
 from random_games import random_game
 
 from ps_cfr_spiel import cfr, tree
-from ps_cfr_spiel.cfr import RULES, averages, sixteen_bits
+from ps_cfr_spiel.cfr import RULES, sixteen_bits
 from ps_cfr_spiel.compiler import build_tree, fold_suits
 from ps_cfr_spiel.device import precision, to_device
 

@@ -131,23 +131,30 @@ def test_a_file_from_before_predictions_were_kept_goes_on(bits, tmp_path, monkey
   for run in (solver, later):
     run.run(20, progress=False)
   assert solver._state.players[0].strategy[0].dtype == np.int8
+
   def before(own):
     average, narrow = own.average.average - own.average.excess, bits == 16
     return own._replace(
       strategy=tuple(np.round(x * 65535).astype(np.uint16) if narrow else x for x in own.strategy),
       rule=tuple(
-        (np.round(np.clip(z, -1, 1) * 32767).astype(np.int16), n[:1], np.round((n[1:] - 1) * 32767).astype(np.int16))
+        (
+          np.round(np.clip(z, -1, 1) * 32767).astype(np.int16),
+          n[:1],
+          np.round((n[1:] - 1) * 32767).astype(np.int16),
+        )
         if narrow
         else (z, n)
         for z, n in own.rule
       ),
-      average=averages.Sum(average, np.zeros(average.shape, np.int8)) if narrow else averages.Sum(None, -average),
+      average=averages.Sum(average, np.zeros(average.shape, np.int8))
+      if narrow
+      else averages.Sum(None, -average),
     )
 
   state = jax.tree.map(np.asarray, later._state)
   state = state._replace(players=tuple(map(before, state.players)))
   for own in state.players if bits == 16 else ():  # r was kept as it is, the total less one
-    for _, n, others in own.rule:
+    for _, _, others in own.rule:
       others[1] = np.clip(others[1].astype(int) + 32767, -32767, 32767)
   monkeypatch.setattr(solver, "_state", state)
   solver.save(tmp_path / "run.npz")
