@@ -1,6 +1,6 @@
 """Narrow tables: numbers of a known range between turns, float32 in every computation.
 
-A rule whose tables fit has two methods: `narrow(strategy, state, bits)`, both as they are kept, and
+A rule whose tables fit has two methods: `narrow(strategy, state, bits)`, both in their kept form, and
 `widen(strategy, state)`, the same in float32. `NRMPlus` has them: its regrets are normalised, and its
 strategy differs from them by a prediction alone, which is kept in 8 bits in place of the strategy. Play is by
 the kept numbers. In 16 bits regrets have 16, rounded to the nearest: random rounding was worse in every game
@@ -90,12 +90,12 @@ def narrow(state: Any, rule: Any, bits: int) -> Any:
 
 
 def widen(state: Any, rule: Any) -> Any:
-  """The inverse of `narrow`; a state that is not narrow is returned as it is."""
+  """The inverse of `narrow`; a state that is not narrow is unchanged."""
   return _changed(state, rule.widen) if is_narrow(state.strategy) else state
 
 
 def kept_as(before: Any, state: Any, rule: Any) -> Any:
-  """A `PlayerState` as it is kept if `before` is narrow, else as it is."""
+  """A `PlayerState` as it is kept if `before` is narrow, else unchanged."""
   if not is_narrow(before.strategy):
     return state
   return narrow(state, rule, 16 if before.rule[0][0].dtype == jnp.int16 else 32)
@@ -130,7 +130,7 @@ def former(state: Any) -> Any:
 
 
 def of_former(state: Any, rule: Any, bits: int) -> Any:
-  """A `PlayerState` of the form `former`, narrow; any other is returned as it is."""
+  """A `PlayerState` of the form `former`, narrow; any other unchanged."""
   alone = bits == 32 and state.average.average is None and all(x.dtype == jnp.float32 for x in state.strategy)
   if alone and hasattr(rule, "narrow"):
     return narrow(state, rule, bits)
