@@ -22,7 +22,7 @@ from ps_cfr_spiel.cfr.discounted import (
   SAPCFRPlus,
 )
 from ps_cfr_spiel.cfr.rule import Rule, check_numbers, normalise, positive_part
-from ps_cfr_spiel.cfr.sixteen_bits import signed, unsigned
+from ps_cfr_spiel.cfr.sixteen_bits import power, power_above, ratios, shares, signed, unsigned
 from ps_cfr_spiel.tree import Array, sum_actions
 
 # fmt: off
@@ -127,6 +127,7 @@ class APCFRPlus:
     return (now, regret, jnp.concatenate([missed, moved])), normalise(weights)
 
 
+FAINT, UNHEARD = 2.0**-90, 2.0**-100  # of narrow n z: the least n, and its place if it is zero
 LOWEST = -1e18  # of a normalised regret: an action that got to minus infinity could never come back
 
 
@@ -220,16 +221,31 @@ class NRMPlus:
     weights = weights + (phi + more * trust) * jnp.clip(regret * unit, -bound, bound)
     return (z, jnp.concatenate([n, sum_actions(weights), agreed])), normalise(weights)
 
-  def narrow(self, state):
-    """Z in 16 bits, cut off at -1, which only raises regrets as NRM+ may; n; total - 1 and r in 16 bits."""
-    z, known = state
-    return signed(z), known[:1], signed(known[1:] - np.array([1, 0], "float32")[:, None, None])
+  def narrow(self, strategy, state, bits):
+    """The prediction in place of the strategy, and regrets n z, as [z, (n's power of two and) r].
 
-  def widen(self, state):
-    """The inverse of `narrow`."""
-    z, n, others = state
-    others = unsigned(others) + np.array([1, 0], "float32")[:, None, None]
-    return unsigned(z), jnp.concatenate([n, others])
+    In 16 bits z is in units of the power of two above n, and cut off at -1, which only raises regrets as NRM+
+    may. In 32, n below `FAINT` becomes zero.
+    """
+    z, (n, total, agreed) = state[0], jnp.split(state[1], 3)
+    weights = positive_part(z)
+    predicted, agreed = shares(weights, strategy * total - weights), jnp.round(agreed * 127 + 127)
+    if bits == 32:
+      return predicted, (z * jnp.where(n > FAINT, n, UNHEARD), agreed.astype(jnp.uint8))
+    exponent = power_above(n)
+    z = signed(z * jnp.where(exponent > 0, n / jnp.where(exponent > 0, power(exponent), 1), 1))
+    return predicted, (z, jnp.concatenate([agreed.astype(jnp.uint8), exponent]))
+
+  def widen(self, strategy, state):
+    """The inverse of `narrow`, with the strategy by the kept numbers."""
+    z, known = state
+    sixteen = z.dtype == jnp.int16
+    z = z.astype("float32")
+    size = sum_actions(positive_part(z))
+    weights = positive_part(z) * (1 + ratios(strategy))
+    n = unsigned(size * power(known[1:])) if sixteen else jnp.where(size > FAINT, size, 0)
+    numbers = [n, sum_actions(weights) / size, known[:1].astype(z.dtype) / 127 - 1]
+    return normalise(weights), (z / size, jnp.concatenate(numbers))
 
 
 RULES: dict[str, type] = {

@@ -1,24 +1,22 @@
-"""Tables in 16 bits: numbers of a known range between turns, float32 in every computation.
+"""Narrow tables: numbers of a known range between turns, float32 in every computation.
 
-A strategy is kept as fractions, integers that add up to 65,535 exactly, so that a row's values stay a mean. A
-rule whose state fits has two methods: `narrow(state)`, its arrays as they are kept, and `widen(state)`, the
-same in float32. `NRMPlus` has them, because its regrets are normalised. Rounding is to the nearest: random
-rounding was worse in every game tried. The average stays float32, with 8 bits beside it for what iterations
-lose there (`averages.narrow`).
+A rule whose tables fit has two methods: `narrow(strategy, state, bits)`, both in their kept form, and
+`widen(strategy, state)`, the same in float32. `NRMPlus` has them: its regrets are normalised, and its
+strategy differs from them by a prediction alone, which is kept in 8 bits in place of the strategy. Play is by
+the kept numbers. In 16 bits regrets have 16, rounded to the nearest: random rounding was worse in every game
+tried. In 32 they stay float32; so do averages.
 """
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.rule import Rule
 from ps_cfr_spiel.tree import Array
 
-FRACTIONS = 65535  # the sum of a row's fractions, uint16
 SIGNED = 32767  # numbers from -1 to 1 are multiples of 1 / SIGNED, int16
 BITS = (16, 32)
 
@@ -47,47 +45,104 @@ def unsigned(x: Array) -> Array:
   return x.astype("float32") * np.float32(1 / SIGNED)
 
 
-def fractions(strategy: Array) -> Array:
-  """Probabilities [A, rows, H] as uint16: differences of rounded running sums, each off by less than one."""
-  running = [strategy[:1]]
-  for a in range(1, len(strategy) - 1):
-    running.append(running[-1] + strategy[a : a + 1])
-  ends = [jnp.round(x * FRACTIONS) for x in running[: len(strategy) - 1]]
-  edges = [jnp.zeros_like(strategy[:1]), *ends, jnp.full_like(strategy[:1], FRACTIONS)]
-  parts = [jnp.maximum(high - low, 0) for low, high in itertools.pairwise(edges)]
-  return jnp.concatenate(parts).astype(jnp.uint16)
+def shares(whole: Array, part: Array) -> Array:
+  """Ratios of numbers to larger ones, which are at least 0, in 8 bits, int8; off by an eighth at most.
+
+  The difference of both numbers' bits, in eighths of a power of two and at least one, and above it the sign.
+  A ratio below about 2 ** -16 becomes zero.
+  """
+  less = ((_bits(whole) - _bits(jnp.abs(part))) >> 20) + 1
+  return jnp.where(less > 127, 0, less - jnp.where(jnp.signbit(part), 128, 0)).astype(jnp.int8)
 
 
-def probabilities(fractions: Array) -> Array:
-  """The inverse of `fractions`, float32; NumPy's arrays stay NumPy's."""
-  return fractions.astype("float32") * np.float32(1 / FRACTIONS)
+def ratios(code: Array) -> Array:
+  """The inverse of `shares`, float32."""
+  size = _float(0x3F800000 - ((code.astype(jnp.int32) & 127) << 20))
+  return jnp.where(code == 0, 0, jnp.where(code < 0, -size, size))
+
+
+def power_above(x: Array) -> Array:
+  """The exponent of the power of two above numbers of at least 0, as float32 has it, uint8; 0 for zero."""
+  return jnp.where(x < jnp.finfo(x.dtype).tiny, 0, (_bits(x) >> 23) + 1).astype(jnp.uint8)
+
+
+def power(exponent: Array) -> Array:
+  """The power of two of an exponent as float32 has it; 0 for 0."""
+  return _float(exponent.astype(jnp.int32) << 23)
+
+
+def _bits(x: Array) -> Array:
+  return jax.lax.bitcast_convert_type(x, jnp.int32)
+
+
+def _float(bits: Array) -> Array:
+  return jax.lax.bitcast_convert_type(bits, jnp.float32)
 
 
 def is_narrow(strategy: Sequence[Array]) -> bool:
-  """Whether these tables of a strategy are fractions."""
-  return any(table.dtype == jnp.uint16 for table in strategy)
+  """Whether these tables, in place of a strategy, are narrow."""
+  return any(table.dtype == jnp.int8 for table in strategy)
 
 
-def narrow(state: Any, rule: Any) -> Any:
+def narrow(state: Any, rule: Any, bits: int) -> Any:
   """A `PlayerState` as it is kept."""
-  return state._replace(
-    strategy=tuple(map(fractions, state.strategy)),
-    average=averages.narrow(state.average),
-    rule=tuple(map(rule.narrow, state.rule)),
-  )
-
-
-def kept_as(before: Any, state: Any, rule: Any) -> Any:
-  """A `PlayerState` as it is kept if `before` is in 16 bits, else as it is."""
-  return narrow(state, rule) if is_narrow(before.strategy) else state
+  return _changed(state, lambda strategy, own: rule.narrow(strategy, own, bits))
 
 
 def widen(state: Any, rule: Any) -> Any:
-  """The inverse of `narrow`; a state in 32 bits or more is returned as it is."""
+  """The inverse of `narrow`; a state that is not narrow is unchanged."""
+  return _changed(state, rule.widen) if is_narrow(state.strategy) else state
+
+
+def kept_as(before: Any, state: Any, rule: Any) -> Any:
+  """A `PlayerState` as it is kept if `before` is narrow, else unchanged."""
+  if not is_narrow(before.strategy):
+    return state
+  return narrow(state, rule, 16 if before.rule[0][0].dtype == jnp.int16 else 32)
+
+
+def _changed(state: Any, change: Callable[[Array, Any], tuple[Array, Any]]) -> Any:
+  found = [change(*bucket) for bucket in zip(state.strategy, state.rule, strict=True)]
+  strategy, rules = zip(*found, strict=True) if found else ((), ())
+  return state._replace(strategy=tuple(strategy), rule=tuple(rules))
+
+
+def former(state: Any) -> Any:
+  """The shapes of a narrow `PlayerState` in files from before it had predictions: with the strategy and n.
+
+  In 16 bits a strategy was of multiples of 1 / 65,535, and an average had 8 bits more.
+  """
   if not is_narrow(state.strategy):
     return state
-  return state._replace(
-    strategy=tuple(map(probabilities, state.strategy)),
-    average=averages.widen(state.average),
-    rule=tuple(map(rule.widen, state.rule)),
+  sixteen = state.rule[0][0].dtype == jnp.int16
+
+  def shaped(like: Array, length: int, dtype: Any) -> Any:
+    return jax.ShapeDtypeStruct((length, *like.shape[1:]), dtype)
+
+  def known(z: Array) -> tuple[Any, ...]:
+    return (shaped(z, 1, np.float32), shaped(z, 2, np.int16)) if sixteen else (shaped(z, 3, np.float32),)
+
+  average = state.average
+  if sixteen and average.average is not None:
+    average = average._replace(excess=shaped(average.excess, len(average.excess), np.int8))
+  strategy = tuple(shaped(x, len(x), np.uint16 if sixteen else np.float32) for x in state.strategy)
+  return state._replace(strategy=strategy, rule=tuple((z, *known(z)) for z, _ in state.rule), average=average)
+
+
+def of_former(state: Any, rule: Any, bits: int) -> Any:
+  """A `PlayerState` of the form `former`, narrow; any other unchanged."""
+  alone = bits == 32 and state.average.average is None and all(x.dtype == jnp.float32 for x in state.strategy)
+  if alone and hasattr(rule, "narrow"):
+    return narrow(state, rule, bits)
+  if not any(x.dtype == jnp.uint16 for x in state.strategy):
+    return state
+  average = state.average.average
+  whole = state._replace(
+    strategy=tuple(x.astype("float32") / 65535 for x in state.strategy),
+    rule=tuple(
+      (unsigned(z), jnp.concatenate([n, unsigned(others) + np.array([1, 0], "float32")[:, None, None]]))
+      for z, n, others in state.rule
+    ),
+    average=state.average if average is None else state.average._replace(excess=jnp.zeros_like(average)),
   )
+  return narrow(whole, rule, bits)

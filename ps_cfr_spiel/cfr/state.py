@@ -21,7 +21,7 @@ from jax.core import Tracer
 from ps_cfr_spiel.cfr.averages import Sum
 from ps_cfr_spiel.cfr.rule import Rule, normalise
 from ps_cfr_spiel.cfr.rules import knows
-from ps_cfr_spiel.cfr.sixteen_bits import is_narrow, narrow, probabilities
+from ps_cfr_spiel.cfr.sixteen_bits import narrow, widen
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.tree import Array, Evaluation, PublicTree, Sets, evaluate, expand, record_of, tables_of
 
@@ -59,11 +59,10 @@ def init(
 ) -> SolverState:
   """The state before the first iteration: uniform strategies.
 
-  With 16 `bits` tables are as `sixteen_bits` keeps them; a `compensated` average is a pair of arrays
-  (`averages.Sum`), in 16 bits one of 32 and one of 8. ValueError if the rule's state is not of arrays [n,
-  rows, H].
+  A `compensated` average is a pair of arrays (`averages.Sum`). If it is not, or with 16 `bits`, tables are as
+  `sixteen_bits` keeps them, if the rule can. ValueError if the rule's state is not of arrays [n, rows, H].
   """
-  of_player = sets_of_players(tree, sets)
+  of_player, narrows = sets_of_players(tree, sets), is_kept_narrow(rule, dtype, bits, compensated)
 
   def player_state(i, player):
     own = of_player[i]
@@ -73,11 +72,8 @@ def init(
     record = jax.eval_shape(functools.partial(record_of, tree.leaves, i), leaves)
     # Table by table, so that there is no second copy of them all.
     zeros = lambda shape: _filled(np.zeros((), dtype), shape)  # noqa: E731
-    if compensated:
-      average = Sum(zeros(column), _filled(np.zeros((), np.int8 if bits == 16 else dtype), column))
-    else:
-      average = Sum(None, zeros(column))
-    if not knows(rule) and bits == 32:
+    average = Sum(zeros(column) if compensated else None, zeros(column))
+    if not (knows(rule) or narrows):
       rules = tuple(to_device(_checked(rule, shape, dtype), dtype) for shape in shapes)
     else:  # all infostates begin alike
       rules = tuple(_checked(rule, (a, 1, 1), dtype) for a, _, _ in shapes)
@@ -87,7 +83,7 @@ def init(
       rule=rules,
       recorded=tuple(zeros(shape) for shape in (*(x.shape for x in record), ())) if record else (),
     )
-    one = narrow(one, rule) if bits == 16 else one
+    one = narrow(one, rule, bits) if narrows else one
     buckets = [
       jax.tree.map(lambda x, shape=shape: _filled(x, (len(x), *shape[1:])), own)
       for *own, shape in zip(one.strategy, one.rule, shapes, strict=True)
@@ -114,18 +110,23 @@ def sets_of_players(tree: PublicTree, sets: Abstraction) -> tuple[Sets | None, .
 def num_tables(rule: Rule, dtype: str, bits: int = 32, compensated: bool = True) -> float:
   """The numbers that a run keeps for each action of an infostate, on average over 2, 3 and 4 actions.
 
-  A number of 16 bits counts as half a float32; the other arguments as in `init`.
+  A number of 16 bits counts as half a float32, one of 8 as a quarter; the arguments are those of `init`.
   """
   kept: Any = rule
 
   def share(actions: int) -> float:
-    state = jax.eval_shape(lambda x: kept.narrow(x) if bits == 16 else x, rule.init((actions, 1, 1), dtype))
+    state: Any = np.zeros((actions, 1, 1), dtype), rule.init((actions, 1, 1), dtype)
+    if is_kept_narrow(rule, dtype, bits, compensated):
+      state = jax.eval_shape(functools.partial(kept.narrow, bits=bits), *state)
     sizes = [np.size(x) * x.dtype.itemsize for x in jax.tree.leaves(state)]
     return sum(sizes) / np.dtype(dtype).itemsize / actions
 
-  excess = (0.25 if bits == 16 else 1) if compensated else 0
-  whole = (0.5 if bits == 16 else 1) + 1 + excess  # strategy, average
-  return whole + sum(map(share, (2, 3, 4))) / 3
+  return 1 + compensated + sum(map(share, (2, 3, 4))) / 3
+
+
+def is_kept_narrow(rule: Any, dtype: str, bits: int, compensated: bool) -> bool:
+  """Whether a run's tables are as `sixteen_bits` keeps them; the arguments are those of `init`."""
+  return bits == 16 or (not compensated and dtype == "float32" and hasattr(rule, "narrow"))
 
 
 def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> Any:
@@ -150,12 +151,11 @@ def average_strategy(tree: PublicTree, state: SolverState, sets: Abstraction = W
     return [tuple(map(normalise, blocks)) for blocks in in_blocks(tree, tables, sets)]
 
 
-def current_strategy(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> list[Blocks]:
-  """The players' current strategies; see `average_strategy`."""
-  players, sets = _at_hand((state.players, sets))
-  tables = [
-    tuple(map(probabilities, own.strategy)) if is_narrow(own.strategy) else own.strategy for own in players
-  ]
+def current_strategy(
+  tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE, rule: Any = None
+) -> list[Blocks]:
+  """The players' current strategies; see `average_strategy`. Narrow tables need the rule."""
+  tables, sets = _at_hand(([widen(own, rule).strategy for own in state.players], sets))
   return in_blocks(tree, tables, sets)
 
 

@@ -21,6 +21,7 @@ HOST = 8  # bytes of a number on the host
 COMPILING = 150 * 2**20  # of the compilation of any tree with the native walk
 STREAMING = 90 * 2**20  # the same board by board, which is one call
 PAIRS = 1.14  # tables of rows with two actions, which have most numbers for each, over `cfr.num_tables`
+WHOLE = 64 * 2**20  # of tables that are kept narrow; smaller ones are not
 ROW = 150  # bytes of a row or a leaf while the walk over all boards is made
 MORE_CODE = 90 * 2**20  # in addition where XLA walks, or with code for sets or gadgets
 FREED = 110 * 2**20  # most that the C library keeps of freed arrays, up to 1.5 times the tables
@@ -136,7 +137,7 @@ def memory_needs(
   evaluators = _leaf_tables(lines, leaves_of(lines, leaves), itemsize)
   if streamed:  # tables change in place, and reach and values are those of one board
     return {
-      "for strategies, averages and regrets": int(PAIRS * kept),
+      "for strategies, averages and regrets": int(PAIRS * max(kept, min(2 * kept, WHOLE))),
       "for compiling and iterating": STREAMING + ROW * int(sizes.sum()),
       "for the leaves": evaluators,
       "for all-ins before the last card": matrices * LEAD,

@@ -16,7 +16,7 @@ import pyspiel
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS
-from ps_cfr_spiel.cfr import probabilities, rule_header
+from ps_cfr_spiel.cfr import rule_header
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.policy import game_of
@@ -132,15 +132,15 @@ class Resumable(abc.ABC):
     for name, (path, _) in zip(names, expected, strict=True):
       field = next((key.name for key in reversed(path) if hasattr(key, "name")), "")
       array = arrays[name]
-      if array.dtype == np.uint16:  # in 16 bits
-        array = probabilities(array)
+      if not np.issubdtype(array.dtype, np.floating):
+        continue
       if field in SUMS and array.min(initial=0) < -ROUNDING * array.max(initial=0):
         raise ValueError(f"{file.path} is damaged: {name} holds negative probabilities.")
       if field == "strategy" and (np.abs(array.sum(0) - 1) > ROUNDING * len(array)).any():
         raise ValueError(f"{file.path} is damaged: the probabilities in {name} do not sum to one.")
     with precision(self.dtype):
       kept = jax.tree.unflatten(structure, [arrays[name] for name in names])
-      self._state = to_device(kept, self.dtype)
+      self._state = self._of_template(to_device(kept, self.dtype))
     if not self.iteration == file.header["iteration"] <= MOST_ITERATIONS:
       raise ValueError(
         f"{file.path} is damaged: it names iteration {file.header['iteration']}, its arrays are of iteration "
@@ -156,6 +156,10 @@ class Resumable(abc.ABC):
   def _template(self, file: storage.Stored) -> Any:
     """The part that files keep, with the shapes of a file's arrays; a state that grows asks the file."""
     return self._kept()
+
+  def _of_template(self, state: Any) -> Any:
+    """The state that a file's arrays, as those of `_template`, stand for."""
+    return state
 
 
 def kind_in(file: storage.Stored, base: type[Resumable]) -> Any:

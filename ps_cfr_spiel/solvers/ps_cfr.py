@@ -11,7 +11,7 @@ import pyspiel
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, bind
 from ps_cfr_spiel.arguments import check_count, check_flag
-from ps_cfr_spiel.cfr import Rule, averages, make_rule, rule_header
+from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import check_memory, fold_suits, form_of, is_streamed, memory_needs
 from ps_cfr_spiel.device import check_dtype, precision, to_device, trim_heap
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, read_locks
@@ -27,7 +27,9 @@ from ps_cfr_spiel.tree import (
   streamed,
 )
 
-IN_PLACE = 2**26  # bytes of tables from which on they change in place, and there is no state to go back to
+# Bytes of tables, as they were in 32 bits with one array of averages, from which on they change in place, and
+# there is no state to go back to.
+IN_PLACE = 2**26
 
 
 class PSCFRSolver(TreeSolver):
@@ -62,8 +64,9 @@ class PSCFRSolver(TreeSolver):
         or {"fold": 1} for all hands}; see `policy.read_locks`. Everything else is solved around them, and
         value and exploitability are of this game: best responses keep to the locks too. A locked infostate
         leaves its set of the abstraction. Locks that distinguish suits take up more memory.
-      bits: 16 keeps strategies and regrets in 16 bits, the average in 32 and 8, and computes in float32: half
-        to two thirds of the memory. It needs the default rule and dtype "float32".
+      bits: 16 keeps regrets in 16 bits, predictions in 8 in place of strategies, and averages in 32, and
+        computes in float32. It needs the default rule and dtype "float32". Large tables that are solved board
+        by board keep predictions in 8 bits in any case.
       better: take the current strategies for the average ones where they are less exploitable. Reading or
         evaluating strategies then evaluates both.
       **options: of `build_tree`.
@@ -95,15 +98,18 @@ class PSCFRSolver(TreeSolver):
     if native:
       tree = streamed(tree) if bits == 16 else ordered(streamed(tree))
     numbers = sum(a * n * h for own in tree.players for a, n, h in own.bucket_shapes)
-    self._in_place = (
-      native and (bits == 32 or tree.stream is not None) and kept * itemsize * numbers > IN_PLACE
-    )
+    plain = (cfr.num_tables(self.rule, dtype) - 1) * itemsize * numbers
+    self._in_place = native and (bits == 32 or tree.stream is not None) and plain > IN_PLACE
     with precision(self.dtype):
       self._tree, self._sets = to_device((tree, sets), self.dtype)
+      self._variant = variant._replace(tree=self._tree)
+      del variant, tree  # the host's arrays, before there are tables
       # An iteration over large tables takes too long for late ones to be lost in one array.
-      self._state = cfr.init(self._tree, self.rule, self.dtype, self._sets, bits, not self._in_place)
-    self._variant = variant._replace(tree=self._tree)  # the host's arrays have gone to the device
+      self._state = self._first(not self._in_place)
     trim_heap()  # memory of the compiler's own arrays
+
+  def _first(self, compensated: bool) -> cfr.SolverState:
+    return cfr.init(self._tree, self.rule, self.dtype, self._sets, self.bits, compensated)
 
   @property
   def name(self):
@@ -122,12 +128,22 @@ class PSCFRSolver(TreeSolver):
     return f"{self.name}{parameters}, {order} updates, {self.dtype}{kept}{locked}{better}"
 
   def _template(self, file):
-    """Also of a run with tables in place, whose averages are one array; it goes on so without the library."""
+    """Also of a run with tables in place, whose averages are one array; it goes on so without the library.
+
+    And of one from before strategies were kept as predictions (`cfr.former`).
+    """
+
+    def fits(state) -> bool:
+      leaves = enumerate(jax.tree.leaves(state))
+      return all(file.shapes.get(f"state{i}") == (x.shape, np.dtype(x.dtype)) for i, x in leaves)
+
     kept = self._kept()
-    if f"state{len(jax.tree.leaves(kept)) - 1}" in file.shapes:
-      return kept
-    alone = [own._replace(average=averages.Sum(None, own.average.average)) for own in kept.players]
-    return kept._replace(players=tuple(alone))
+    forms = [kept] if self._in_place or fits(kept) else [kept, self._first(compensated=False)]
+    forms += [state._replace(players=tuple(map(cfr.former, state.players))) for state in forms]
+    return next(filter(fits, forms), kept)
+
+  def _of_template(self, state):
+    return state._replace(players=tuple(cfr.of_former(own, self.rule, self.bits) for own in state.players))
 
   def _step(self, state, iterations):
     run = cfr.run_in_place if self._in_place else cfr.run
@@ -143,13 +159,14 @@ class PSCFRSolver(TreeSolver):
   def _strategies(self, average):
     if average and self.better:
       return self._better()[1]
-    read = cfr.average_strategy if average else cfr.current_strategy
-    return read(self._tree, self._state, self._sets)
+    return cfr.average_strategy(self._tree, self._state, self._sets) if average else self._last()
+
+  def _last(self) -> Any:
+    return cfr.current_strategy(self._tree, self._state, self._sets, self.rule)
 
   def _better(self) -> tuple[Evaluation, Any]:
     """The evaluation and the strategies of the average, or of the last ones where these are closer."""
-    reads = cfr.average_strategy, cfr.current_strategy
-    found = [read(self._tree, self._state, self._sets) for read in reads]
+    found = cfr.average_strategy(self._tree, self._state, self._sets), self._last()
     return min(((evaluate(self._tree, x), x) for x in found), key=lambda pair: float(pair[0].exploitability))
 
   def _of_game(self, player, tables):

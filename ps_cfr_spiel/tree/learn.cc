@@ -37,7 +37,9 @@ struct Learn {
     for (int64_t a = 0; a < c.actions; ++a) {
       for (int64_t h = 0; h < count; ++h) excess[a * next + h] -= tables.share * reach[a * next + h];
     }
-    rule(c);
+    T total[STRIP];
+    rule(c, total);
+    c.normalise(total);
   }
 };
 

@@ -1,5 +1,5 @@
-// A turn at some cells of a row: the regret rules, and the sum of the average. The rules are those of cfr/rules.py,
-// which is the reference: tests/cfr holds the two to each other.
+// A turn at some cells of a row: the regret rules, which leave weights of the next strategy, and the sum of the average.
+// The rules are those of cfr/rules.py, which is the reference: tests/cfr holds the two to each other.
 
 #pragma once
 
@@ -22,7 +22,7 @@ struct Cells {
   T *strategy, *first, *second;         // tables; of a rule's state the first array and the second
 
   INLINE T regret(int64_t a, int64_t h) const { return value[a * apart + h] - mean[h]; }
-  // Scales weights to sum to one; uniform where all are zero. NaN stays NaN.
+  // Scales weights, of which a rule leaves the totals, to sum to one; uniform where all are zero. NaN stays NaN.
   INLINE void normalise(T* __restrict total) const {
     const T least = std::numeric_limits<T>::min(), same = T(1) / actions;
     T none[STRIP];
@@ -53,8 +53,7 @@ template <typename T>
 struct Discounted {
   T alpha, beta, lowest, next, phi;
 
-  INLINE void operator()(const Cells<T>& c) const {
-    T total[STRIP];
+  INLINE void operator()(const Cells<T>& c, T* __restrict total) const {
     std::fill_n(total, c.count, T(0));
     for (int64_t a = 0; a < c.actions; ++a) {
       T *r = c.first + a * c.next, *p = c.strategy + a * c.next;
@@ -65,7 +64,6 @@ struct Discounted {
         total[h] += p[h];
       }
     }
-    c.normalise(total);
   }
 };
 
@@ -77,10 +75,10 @@ struct Normalised {
 
   static Normalised of(const T* x) { return {x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]}; }
 
-  INLINE void operator()(const Cells<T>& c) const {
+  INLINE void operator()(const Cells<T>& c, T* __restrict total) const {
     const T least = std::numeric_limits<T>::min();
     T *n = c.second, *before = n + c.next, *agreed = before + c.next;
-    T up[STRIP], past[STRIP], sum[STRIP], unit[STRIP], total[STRIP], weight[STRIP];
+    T up[STRIP], past[STRIP], sum[STRIP], unit[STRIP], weight[STRIP];
     agree(c, up, agreed, n, before);
     for (int64_t h = 0; h < c.count; ++h) {
       const T trust = above(agreed[h], T(0)), came = steps * up[h];
@@ -111,7 +109,6 @@ struct Normalised {
       }
     }
     for (int64_t h = 0; h < c.count; ++h) before[h] = total[h];
-    c.normalise(total);
   }
 
   // How far the regret that came agrees with the one that the strategy predicted; and the sum of positive regrets.
@@ -120,14 +117,14 @@ struct Normalised {
     T share[STRIP], unit[STRIP], product[STRIP], predicted[STRIP], came[STRIP];
     for (int64_t h = 0; h < c.count; ++h) {
       share[h] = 1 / (phi + more * above(agreed[h], T(0)));
-      unit[h] = n[h] >= least ? n[h] : T(1);
+      unit[h] = n[h] >= least ? 1 / n[h] : T(1);
       up[h] = product[h] = predicted[h] = came[h] = 0;
     }
     for (int64_t a = 0; a < c.actions; ++a) {
       const T *z = c.first + a * c.next, *p = c.strategy + a * c.next;
       for (int64_t h = 0; h < c.count; ++h) {
         const T own = above(z[h], T(0)), x = c.regret(a, h);
-        const T v = (p[h] * before[h] - own) * share[h], e = below(above(x / unit[h], -own), own);
+        const T v = (p[h] * before[h] - own) * share[h], e = below(above(x * unit[h], -own), own);
         up[h] += above(x, T(0));
         product[h] += v * e;
         predicted[h] += v * v;

@@ -6,6 +6,6 @@ from ps_cfr_spiel.native import Library
 
 LIBRARY = Library(
   Path(__file__).with_name("_sweep.abi3.so"),
-  ("Sweep", "WalkDown", "WalkUp", "Learn", "Iterate", "Rows", "Stream", "StreamWorth", "StreamValues"),
+  ("Showdowns", "WalkDown", "WalkUp", "Learn", "Iterate", "Rows", "Boards", "BoardsWorth", "BoardsValues"),
 )
 why_unavailable = LIBRARY.why_unavailable

@@ -31,7 +31,8 @@ def pad_types(tree: PublicTree) -> Variant:
   Such an evaluator has a method `widen(types)`: the evaluator of a tree with these numbers of types, or None.
   Those of card games have it; a walked game's shape is its own anyway.
   """
-  types = [padded_size(player.types) for player in tree.players]
+  had = [player.types for player in tree.players]
+  types = [padded_size(n) for n in had]
   leaves = getattr(tree.leaves, "widen", lambda types: None)(types)
   if leaves is None:
     return Variant.of(tree)
@@ -39,7 +40,7 @@ def pad_types(tree: PublicTree) -> Variant:
   return Variant(
     PublicTree((first, second), leaves),
     lambda player, tables: [fill(x, types[player]) for x in tables],
-    lambda player, tables: [x[..., : tree.players[player].types] for x in tables],
+    lambda player, tables: [x[..., : had[player]] for x in tables],
   )
 
 

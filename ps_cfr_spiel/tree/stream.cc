@@ -41,7 +41,6 @@ struct Seat {
   void* const* tables;           // of each bucket `each`, the strategy first
   int64_t each;
   T *average, *excess;           // no average: the excess alone
-  int8_t* narrow;                // the excess in 8 bits instead; `averages.narrow` is the reference
 
   View<T> view(const Unit& unit) const {
     View<T> v = streets[unit.street];
@@ -56,12 +55,19 @@ struct Place {
   int64_t table, actions, at, next, column, count;
 };
 
-// A strategy at some cells; actions are `next` apart.
+// A strategy at some cells, up to a factor if there is a total; actions are `next` apart.
 template <typename T>
 struct Chance {
   const T* p;
   int64_t next;
+  const T* total;
 };
+
+// Asks for the beginning of an array before it is read: rows lie apart, and a processor foresees only what follows.
+template <typename U>
+INLINE void fetch(const U* from) {
+  for (int line = 0; line < 6; ++line) __builtin_prefetch(reinterpret_cast<const char*>(from) + 64 * line);
+}
 
 // Tables as they are computed with.
 template <typename T>
@@ -69,18 +75,38 @@ struct Whole {
   const Seat<T>& seat;
 
   INLINE T* array(const Place& at, int k) const { return static_cast<T*>(seat.tables[at.table * seat.each + k]) + at.at; }
-  INLINE Chance<T> chance(const Place& at, T*) const { return {array(at, 0), at.next}; }
-  INLINE void open(Cells<T>& c, const Place& at, T*) const {
+  INLINE void expect(const Place& at) const {
+    for (int64_t a = 0; a < at.actions; ++a) fetch(array(at, 0) + a * at.next);
+  }
+  INLINE Chance<T> chance(const Place& at, T*) const { return {array(at, 0), at.next, nullptr}; }
+  INLINE void open(Cells<T>& c, const Place& at, T*, T* sum) const {
     c.next = at.next;
     c.strategy = array(at, 0);
     c.first = array(at, 1);
     c.second = seat.each > 2 ? array(at, 2) : nullptr;
+    mean(at.actions, at.count, c.strategy, c.next, c.value, c.apart, sum);
   }
-  INLINE void close(const Cells<T>&, const Place&) const {}
+  INLINE void close(const Cells<T>& c, const Place&, T* total) const { c.normalise(total); }
 };
 
-// Tables in 16 bits, of `NRMPlus`; cfr/sixteen_bits.py is the reference.
-struct Sixteen {
+INLINE int32_t bits_of(float x) {
+  int32_t bits;
+  std::memcpy(&bits, &x, sizeof x);
+  return bits;
+}
+
+INLINE float of_bits(int32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+// Narrow tables of `NRMPlus`, with regrets in 16 or 32 bits; its `narrow` and cfr/sixteen_bits.py are the reference.
+// The first table has the predictions, of which and of the regrets the strategy is made anew.
+template <typename Regret>
+struct Narrow {
+  static constexpr bool small = std::is_same_v<Regret, int16_t>;
+  static constexpr float faint = 0x1p-90f, unheard = 0x1p-100f, most = 32767.0f;
   const Seat<float>& seat;
 
   template <typename Kept>
@@ -88,69 +114,98 @@ struct Sixteen {
     return static_cast<Kept*>(seat.tables[at.table * seat.each + k]) + at.at;
   }
   INLINE static float rounded(float x) { return (x + 12582912.0f) - 12582912.0f; }  // to even, up to 2^22
-  INLINE static float unit(float x) {  // a 128th of its last place
-    int32_t power;
-    std::memcpy(&power, &x, sizeof x);
-    power &= 0x7F800000;
-    std::memcpy(&x, &power, sizeof x);
-    return above(x * 0x1p-30f, std::numeric_limits<float>::min());
+
+  // The share of a weight that a prediction takes or gives; 0 for 0.
+  INLINE static float share(int8_t code) {
+    const int32_t bits = static_cast<int32_t>(static_cast<uint32_t>(code) << 20 & 0x87F00000u);
+    return code ? of_bits(0x3F800000 - bits) : 0.0f;
   }
-  INLINE static float dither(float x) {  // between -1/2 and 1/2, from its bits
-    uint32_t bits;
-    std::memcpy(&bits, &x, sizeof x);
-    bits = (bits ^ (bits >> 16)) * 0x85EBCA6Bu;
-    bits = (bits ^ (bits >> 13)) * 0xC2B2AE35u;
-    return static_cast<int32_t>(bits >> 17) * 0x1p-15f + (0x1p-16f - 0.5f);
-  }
-  INLINE static int16_t signed_of(float x) {
-    return static_cast<int16_t>(static_cast<int32_t>(rounded(above(below(x, 1.0f), -1.0f) * 32767.0f)));
+  INLINE static int8_t code(float weight, float prediction) {
+    const int32_t bits = bits_of(prediction), less = ((bits_of(weight) - (bits & 0x7FFFFFFF)) >> 20) + 1;
+    return static_cast<int8_t>(less > 127 ? 0 : less | (bits >> 24 & 128));
   }
 
-  INLINE Chance<float> chance(const Place& at, float* to) const {
-    const uint16_t* from = array<uint16_t>(at, 0);
+  INLINE void expect(const Place& at) const {
     for (int64_t a = 0; a < at.actions; ++a) {
-      for (int64_t h = 0; h < at.count; ++h) to[a * STRIP + h] = from[a * at.next + h] * (1.0f / 65535);
+      fetch(array<int8_t>(at, 0) + a * at.next);
+      fetch(array<Regret>(at, 1) + a * at.next);
     }
-    return {to, STRIP};
   }
-  INLINE void open(Cells<float>& c, const Place& at, float* to) const {
+  INLINE Chance<float> chance(const Place& at, float* to) const {
+    const int8_t* codes = array<int8_t>(at, 0);
+    const Regret* z = array<Regret>(at, 1);
+    float* total = to + at.actions * STRIP;
+    for (int64_t h = 0; h < at.count; ++h) total[h] = 0;
+    for (int64_t a = 0; a < at.actions; ++a) {
+      for (int64_t h = 0; h < at.count; ++h) {
+        const float own = above(float(z[a * at.next + h]), 0.0f), weight = own + own * share(codes[a * at.next + h]);
+        to[a * STRIP + h] = weight;
+        total[h] += weight;
+      }
+    }
+    return {to, STRIP, total};
+  }
+  INLINE void open(Cells<float>& c, const Place& at, float* to, float* __restrict mean) const {
     c.next = STRIP;
     c.strategy = to;
     c.first = to + at.actions * STRIP;
     c.second = c.first + at.actions * STRIP;
-    chance(at, c.strategy);
-    const int16_t *z = array<int16_t>(at, 1), *others = array<int16_t>(at, 3);
+    float *n = c.second, *before = n + STRIP, *agreed = before + STRIP;
+    const int8_t* codes = array<int8_t>(at, 0);
+    const Regret* z = array<Regret>(at, 1);
+    const uint8_t* known = array<uint8_t>(at, 2);
+    float unit[STRIP], total[STRIP];
+    for (int64_t h = 0; h < at.count; ++h) n[h] = total[h] = mean[h] = 0;
     for (int64_t a = 0; a < at.actions; ++a) {
-      for (int64_t h = 0; h < at.count; ++h) c.first[a * STRIP + h] = z[a * at.next + h] * (1.0f / 32767);
-    }
-    std::copy_n(array<float>(at, 2), at.count, c.second);
-    for (int64_t h = 0; h < at.count; ++h) {
-      c.second[STRIP + h] = others[h] * (1.0f / 32767) + 1;
-      c.second[2 * STRIP + h] = others[at.next + h] * (1.0f / 32767);
-    }
-  }
-  INLINE void close(const Cells<float>& c, const Place& at) const {
-    uint16_t* strategy = array<uint16_t>(at, 0);
-    int16_t *z = array<int16_t>(at, 1), *others = array<int16_t>(at, 3);
-    float sum[STRIP], edge[STRIP];
-    for (int64_t h = 0; h < at.count; ++h) sum[h] = edge[h] = 0;
-    for (int64_t a = 0; a < at.actions; ++a) {
-      const float* p = c.strategy + a * STRIP;
-      uint16_t* part = strategy + a * at.next;
       for (int64_t h = 0; h < at.count; ++h) {
-        sum[h] = a == at.actions - 1 ? 1.0f : sum[h] + p[h];
-        const float end = rounded(sum[h] * 65535.0f);
-        part[h] = static_cast<uint16_t>(static_cast<int32_t>(above(end - edge[h], 0.0f)));
-        edge[h] = end;
+        const float x = z[a * at.next + h], own = above(x, 0.0f), weight = own + own * share(codes[a * at.next + h]);
+        c.first[a * STRIP + h] = x;
+        c.strategy[a * STRIP + h] = weight;
+        n[h] += own;
+        total[h] += weight;
       }
     }
-    for (int64_t a = 0; a < at.actions; ++a) {
-      for (int64_t h = 0; h < at.count; ++h) z[a * at.next + h] = signed_of(c.first[a * STRIP + h]);
-    }
-    std::copy_n(c.second, at.count, array<float>(at, 2));
     for (int64_t h = 0; h < at.count; ++h) {
-      others[h] = signed_of(c.second[STRIP + h] - 1);
-      others[at.next + h] = signed_of(c.second[2 * STRIP + h]);
+      unit[h] = 1 / n[h];
+      total[h] = n[h] / total[h];
+      before[h] = 1;  // weights stay weights
+      if (small) n[h] *= of_bits(known[at.next + h] << 23) * (1 / most);
+      else n[h] = n[h] > faint ? n[h] : 0.0f;
+      agreed[h] = known[h] * (1.0f / 127) - 1;
+    }
+    for (int64_t a = 0; a < at.actions; ++a) {
+      float *x = c.first + a * STRIP, *weight = c.strategy + a * STRIP;
+      for (int64_t h = 0; h < at.count; ++h) {
+        x[h] *= unit[h];
+        weight[h] *= unit[h];
+        mean[h] += weight[h] * total[h] * c.value[a * c.apart + h];
+      }
+    }
+  }
+  INLINE void close(const Cells<float>& c, const Place& at, const float*) const {
+    int8_t* codes = array<int8_t>(at, 0);
+    uint8_t* known = array<uint8_t>(at, 2);
+    Regret* z = array<Regret>(at, 1);
+    const float *n = c.second, *agreed = n + 2 * STRIP;
+    float scale[STRIP];
+    for (int64_t h = 0; h < at.count; ++h) {
+      if (small) {  // regrets are in units of the power of two above n
+        const bool heard = n[h] >= std::numeric_limits<float>::min();
+        const int32_t power = heard ? (bits_of(n[h]) >> 23) + 1 : 0;
+        scale[h] = heard ? n[h] / of_bits(power << 23) * most : most;
+        known[at.next + h] = static_cast<uint8_t>(power);
+      } else {
+        scale[h] = n[h] > faint ? n[h] : unheard;
+      }
+      known[h] = static_cast<uint8_t>(static_cast<int32_t>(rounded(agreed[h] * 127 + 127)));
+    }
+    for (int64_t a = 0; a < at.actions; ++a) {
+      for (int64_t h = 0; h < at.count; ++h) {
+        const float x = c.first[a * STRIP + h], own = above(x, 0.0f), kept = x * scale[h];
+        codes[a * at.next + h] = code(own, c.strategy[a * STRIP + h] - own);
+        if constexpr (small) z[a * at.next + h] = static_cast<int16_t>(static_cast<int32_t>(rounded(above(below(kept, most), -most))));
+        else z[a * at.next + h] = kept;
+      }
     }
   }
 };
@@ -160,20 +215,22 @@ template <typename T>
 struct Averages {
   const Seat<T>& seat;
 
+  INLINE void expect(const Place&) const {}
+
   INLINE Chance<T> chance(const Place& at, T* to) const {
     T total[STRIP];
     for (int64_t h = 0; h < at.count; ++h) total[h] = 0;
     for (int64_t a = 0; a < at.actions; ++a) {
       const T *excess = seat.excess + at.column + a * at.next, *average = seat.average + at.column + a * at.next;
       for (int64_t h = 0; h < at.count; ++h) {
-        const T x = !seat.average ? -excess[h] : seat.excess ? average[h] - excess[h] : average[h];
+        const T x = seat.average ? average[h] - excess[h] : -excess[h];
         to[a * STRIP + h] = x;
         total[h] += x;
       }
     }
     const Cells<T> c{at.actions, at.count, STRIP, 0, nullptr, nullptr, to, nullptr, nullptr};
     c.normalise(total);
-    return {to, STRIP};
+    return {to, STRIP, nullptr};
   }
 };
 
@@ -183,6 +240,8 @@ template <typename U>
 struct Strategies {
   const U* column;
   U* found;
+
+  INLINE void expect(const Place&) const {}
 
   INLINE Chance<double> chance(const Place& at, double* to) const {
     double total[STRIP];
@@ -196,7 +255,7 @@ struct Strategies {
     }
     const Cells<double> c{at.actions, at.count, STRIP, 0, nullptr, nullptr, to, nullptr, nullptr};
     c.normalise(total);
-    return {to, STRIP};
+    return {to, STRIP, nullptr};
   }
 };
 
@@ -211,34 +270,17 @@ struct Learning {
   INLINE void operator()(const Seat<T>& seat, const Kept& kept, const Place& at, const T* values, const T* reach, T* sum,
                          T* memory) const {
     Cells<T> c{at.actions, at.count, 0, seat.width, values, sum, nullptr, nullptr, nullptr};
-    kept.open(c, at, memory);
-    mean(at.actions, at.count, c.strategy, c.next, values, seat.width, sum);
+    kept.open(c, at, memory, sum);
     for (int64_t a = 0; a < at.actions; ++a) {
       const T* own = reach + a * seat.width;
-      if constexpr (std::is_same_v<Kept, Sixteen>) {
-        if (seat.narrow) {
-          add(seat.average + at.column + a * at.next, seat.narrow + at.column + a * at.next, own, at.count);
-          continue;
-        }
-      }
       T* excess = seat.excess + at.column + a * at.next;
       if (folds && seat.average) fold(seat.average + at.column + a * at.next, excess, at.count);
       else if (folds) for (int64_t h = 0; h < at.count; ++h) excess[h] *= scale;
       for (int64_t h = 0; h < at.count; ++h) excess[h] -= share * own[h];
     }
-    rule(c);
-    kept.close(c, at);
-  }
-  INLINE void add(T* average, int8_t* excess, const T* own, int64_t count) const {
-    const T by = folds ? scale : T(1);
-    for (int64_t h = 0; h < count; ++h) {
-      const T before = average[h] * by, more = share * own[h] - excess[h] * Sixteen::unit(before);
-      const T total = before + more, other = before - total;
-      const T lost = (before - (total + other)) + (more + other);
-      average[h] = total;
-      const float multiple = Sixteen::rounded(Sixteen::dither(total) - lost / Sixteen::unit(total));
-      excess[h] = static_cast<int8_t>(static_cast<int32_t>(multiple));
-    }
+    T total[STRIP];
+    rule(c, total);
+    kept.close(c, at, total);
   }
   INLINE void fold(T* average, T* excess, int64_t count) const {
     for (int64_t h = 0; h < count; ++h) {
@@ -335,12 +377,18 @@ INLINE void open(const Game<T, Kept>& game, const Unit* unit, const Stack<T>& st
         std::copy_n(from, width, to);
         continue;
       }
+      if (const Row* next = r + 1; next < own.rows + unit[1].rows[i] && next->table >= 0) {
+        game.kept[i].expect(place(*next, own.buckets[next->table], width, 0));
+      }
       const Bucket& b = own.buckets[r->table];
       for (int64_t cell = 0; cell < width; cell += STRIP) {
         const Place at = place(*r, b, width, cell);
         const Chance<T> chance = game.kept[i].chance(at, stack.cells);
+        T scaled[STRIP];
+        const T* above = chance.total ? scaled : from + cell;
+        for (int64_t h = 0; chance.total && h < at.count; ++h) scaled[h] = from[cell + h] / chance.total[h];
         for (int64_t a = 0; a < at.actions; ++a) {
-          const T *p = chance.p + a * chance.next, *above = from + cell;
+          const T* p = chance.p + a * chance.next;
           T* __restrict below = to + a * width + cell;
           for (int64_t h = 0; h < at.count; ++h) below[h] = above[h] * p[h];
         }
@@ -389,6 +437,10 @@ INLINE void close(const Game<T, Kept>& game, const Unit* unit, const Stack<T>& s
       push(own, stack, i, k, r.above, values);
       continue;
     }
+    if (const Row* next = own.rows + k - 1; own.excess && k > unit->rows[i] && next->table >= 0) {
+      const Place at = place(*next, own.buckets[next->table], width, 0);
+      for (int64_t a = 0; a < at.actions; ++a) fetch(own.excess + at.column + a * at.next);
+    }
     for (int64_t cell = 0; cell < width; cell += STRIP) {
       const Place at = place(r, own.buckets[r.table], width, cell);
       job(own, game.kept[i], at, values + cell, reach + cell, sum + cell, stack.cells);
@@ -430,7 +482,7 @@ template <typename T, typename Kept>
 INLINE void walk_by(const Game<T, Kept>& game, const Unit* unit, const Unit* end, const Stack<T>& stack,
                     const Turn<T>& turn, Who who, Who reaching, Step step) {
   const T* x = turn.numbers;
-  if constexpr (std::is_same_v<Kept, Sixteen>) {  // of one rule alone
+  if constexpr (!std::is_same_v<Kept, Whole<T>>) {  // of one rule alone
     const Learning<T, Normalised<T>> job{x[0] != 0, x[1], x[2], Normalised<T>::of(x + 3)};
     return walk(game, unit, end, stack, job, who, reaching, step);
   }
@@ -447,7 +499,8 @@ INLINE void walk_by(const Game<T, Kept>& game, const Unit* unit, const Unit* end
   }
 WALK(float, Whole<float>, Turn<float>, walk_by)
 WALK(double, Whole<double>, Turn<double>, walk_by)
-WALK(float, Sixteen, Turn<float>, walk_by)
+WALK(float, Narrow<int16_t>, Turn<float>, walk_by)
+WALK(float, Narrow<float>, Turn<float>, walk_by)
 WALK(float, Averages<float>, Worth<float>, walk)
 WALK(double, Averages<double>, Worth<double>, walk)
 WALK(double, Strategies<float>, Values, walk)
@@ -570,6 +623,7 @@ struct Board {
     count = all.dimensions()[0] - 1;
     for (int i : {0, 1}) {
       Seat<T>& own = seats[i];
+      own.excess = nullptr;
       own.trunk = trunk[i];
       own.stack = stack[i];
       auto buckets = given.buffer();
@@ -591,7 +645,7 @@ struct Board {
       for (int64_t s = 0; s < streets; ++s) {
         auto weight = given.buffer(), scale = given.buffer();
         const int64_t G = weight.dimensions()[1], H = scale.dimensions()[1];
-        const int32_t *theirs = given.of<int32_t>(), *mine = given.of<int32_t>();
+        const int16_t *theirs = given.of<int16_t>(), *mine = given.of<int16_t>();
         own.width = H;
         own.streets.push_back({G, H, cards, static_cast<const T*>(weight.untyped_data()),
                                static_cast<const T*>(scale.untyped_data()), theirs, theirs + G, mine, mine + H,
@@ -612,6 +666,7 @@ ffi::Error stream(ffi::RemainingArgs arrays, ffi::RemainingRets returned, int64_
   auto rows = given.buffer();
   const T* numbers = static_cast<const T*>(rows.untyped_data());
   const int64_t all = returned.size(), width = rows.dimensions()[1], starts[] = {0, first, all};
+  ffi::DataType codes = type, regrets = type;
   bool narrow = false;
   for (int i : {0, 1}) {
     for (int64_t k = starts[i]; k < starts[i + 1]; ++k) {
@@ -620,13 +675,12 @@ ffi::Error stream(ffi::RemainingArgs arrays, ffi::RemainingRets returned, int64_
       void* to = after->untyped_data();
       if (before.untyped_data() != to) std::memcpy(to, before.untyped_data(), before.size_bytes());
       on_large_pages(to, before.size_bytes());
-      narrow |= before.element_type() == ffi::U16;
+      if (k == starts[i]) codes = before.element_type();
+      if (k == starts[i] + 1 && codes == ffi::S8) narrow = true, regrets = before.element_type();
       board.tables[i].push_back(to);
     }
     Seat<T>& own = board.seats[i];
-    const bool narrow_excess = (*returned.get<ffi::AnyBuffer>(starts[i + 1] - 1))->element_type() == ffi::S8;
-    own.excess = narrow_excess ? nullptr : static_cast<T*>(board.tables[i].back());
-    own.narrow = narrow_excess ? static_cast<int8_t*>(board.tables[i].back()) : nullptr;
+    own.excess = static_cast<T*>(board.tables[i].back());
     own.average = pair ? static_cast<T*>(board.tables[i][board.tables[i].size() - 2]) : nullptr;
     own.tables = board.tables[i].data();
     own.each = each;
@@ -641,11 +695,10 @@ ffi::Error stream(ffi::RemainingArgs arrays, ffi::RemainingRets returned, int64_
     }
   };
   if constexpr (type == ffi::F32) {
-    if (narrow) iterate(Game<T, Sixteen>{board.units, seats, {{seats[0]}, {seats[1]}}});
-    else iterate(Game<T, Whole<T>>{board.units, seats, {{seats[0]}, {seats[1]}}});
-  } else {
-    iterate(Game<T, Whole<T>>{board.units, seats, {{seats[0]}, {seats[1]}}});
+    if (narrow && regrets == ffi::S16) iterate(Game<T, Narrow<int16_t>>{board.units, seats, {{seats[0]}, {seats[1]}}});
+    else if (narrow) iterate(Game<T, Narrow<float>>{board.units, seats, {{seats[0]}, {seats[1]}}});
   }
+  if (!narrow) iterate(Game<T, Whole<T>>{board.units, seats, {{seats[0]}, {seats[1]}}});
   return ffi::Error::Success();
 }
 
@@ -658,8 +711,7 @@ ffi::Error worth(ffi::RemainingArgs arrays, ffi::ResultBuffer<type> found, int64
   Board<T> board(given, {trunk0, trunk1}, {stack0, stack1}, streets, cards);
   for (Seat<T>& own : board.seats) {
     own.average = pair ? given.of<T>() : nullptr;
-    auto excess = given.buffer();
-    own.excess = excess.element_type() == type ? static_cast<T*>(excess.untyped_data()) : nullptr;
+    own.excess = given.of<T>();
   }
   const Seat<T>* seats = board.seats;
   Streaming<T> walk(board.units, board.count, seats);
@@ -711,9 +763,9 @@ auto bind_worth() {
 
 }  // namespace
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Stream32, stream<ffi::F32>, bind_stream());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Stream64, stream<ffi::F64>, bind_stream());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(StreamWorth32, worth<ffi::F32>, bind_worth<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(StreamWorth64, worth<ffi::F64>, bind_worth<ffi::F64>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(StreamValues32, values<ffi::F32>, with_sizes(ffi::Ffi::Bind().RemainingArgs().RemainingRets()));
-XLA_FFI_DEFINE_HANDLER_SYMBOL(StreamValues64, values<ffi::F64>, with_sizes(ffi::Ffi::Bind().RemainingArgs().RemainingRets()));
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Boards32, stream<ffi::F32>, bind_stream());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Boards64, stream<ffi::F64>, bind_stream());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsWorth32, worth<ffi::F32>, bind_worth<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsWorth64, worth<ffi::F64>, bind_worth<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsValues32, values<ffi::F32>, with_sizes(ffi::Ffi::Bind().RemainingArgs().RemainingRets()));
+XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsValues64, values<ffi::F64>, with_sizes(ffi::Ffi::Bind().RemainingArgs().RemainingRets()));

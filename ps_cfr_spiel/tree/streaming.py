@@ -110,7 +110,7 @@ class Stream:
     changed = {len(given) + k: k for k in range(len(results))}
     sizes = {"first": first, "each": each, "pair": pair, "rule": rule, "alternating": alternating}
     sizes |= self._sizes(leaves)
-    found = call("Stream", numbers.dtype, (*given, *results), results, "sequential", sizes, changed)
+    found = call("Boards", numbers.dtype, (*given, *results), results, "sequential", sizes, changed)
     return found[:first], found[first:]
 
   def worth(self, leaves: Any, averages: Sequence[Any]) -> Array:
@@ -118,7 +118,7 @@ class Stream:
     dtype, pair = averages[0].dtype, averages[0][0] is not None
     given = *self._arrays(leaves), *(x for own in averages for x in own if x is not None)
     worth = [jax.ShapeDtypeStruct((1, 3), dtype)]
-    return call("StreamWorth", dtype, given, worth, "sequential", {"pair": pair, **self._sizes(leaves)})[0][0]
+    return call("BoardsWorth", dtype, given, worth, "sequential", {"pair": pair, **self._sizes(leaves)})[0][0]
 
   def values(self, leaves: Any, columns: Sequence[Array]) -> list[Array]:
     """Counterfactual values of all actions, [S, H] of each player, and then the same by best responses.
@@ -127,7 +127,7 @@ class Stream:
     a column (`column_of`).
     """
     given = *self._arrays(leaves), *columns
-    return call("StreamValues", columns[0].dtype, given, [*columns] * 2, "sequential", self._sizes(leaves))
+    return call("BoardsValues", columns[0].dtype, given, [*columns] * 2, "sequential", self._sizes(leaves))
 
   def _arrays(self, leaves: Any) -> list[Array]:
     """The game as the library's calls take it."""

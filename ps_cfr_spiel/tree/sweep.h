@@ -29,9 +29,9 @@ template <typename T>
 struct View {
   int64_t opponents, hands, cards;
   const T *weight, *scale;                        // of the opponent's hands, of the own
-  const int32_t *opponent_hand, *opponent_card;   // [G], [2, G]
-  const int32_t *hand, *card;                     // [H], [2, H]
-  const int32_t *weaker, *not_stronger, *same;    // [H]
+  const int16_t *opponent_hand, *opponent_card;   // [G], [2, G]
+  const int16_t *hand, *card;                     // [H], [2, H]
+  const int16_t *weaker, *not_stronger, *same;    // [H]
 };
 
 // Running sums of the opponent's reach.

@@ -32,11 +32,12 @@ class Variant(NamedTuple):
     return cls(tree, lambda _, tables: list(tables), lambda _, tables: list(tables))
 
   def then(self, following: "Variant") -> "Variant":
-    """A variant of this variant, as one of the game."""
+    """A variant of this variant, as one of the game. It does not hold on to this variant's tree."""
+    (_, there, back), (tree, further, nearer) = self, following
     return Variant(
-      following.tree,
-      lambda player, tables: following.there(player, self.there(player, tables)),
-      lambda player, tables: self.back(player, following.back(player, tables)),
+      tree,
+      lambda player, tables: further(player, there(player, tables)),
+      lambda player, tables: back(player, nearer(player, tables)),
     )
 
 

@@ -9,7 +9,7 @@ from open_spiel.python.algorithms import exploitability
 
 import ps_cfr_spiel
 from ps_cfr_spiel import PSCFRSolver, cfr
-from ps_cfr_spiel.cfr import sixteen_bits
+from ps_cfr_spiel.cfr import averages, sixteen_bits
 
 RIVER = "river_subgame(pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
 TURN = "holdem_subgame(board=9s7c5s4h,pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
@@ -23,18 +23,17 @@ def arrays(solver):
   return [np.asarray(x) for x in jax.tree.leaves(solver._state)]
 
 
-@pytest.mark.parametrize("actions", [1, 2, 3, 7, 50])
-def test_fractions_of_a_row_sum_up_exactly_and_are_off_by_less_than_one(actions):
-  rng = np.random.default_rng(actions)
-  given = rng.exponential(size=(actions, 40, 30)) ** 4 * rng.integers(0, 2, (actions, 40, 30))
-  given[0] += 1e-9
-  given = (given / given.sum(0)).astype(np.float32)
-  found = np.asarray(sixteen_bits.fractions(jnp.asarray(given)))
-  assert found.dtype == np.uint16
-  np.testing.assert_array_equal(found.astype(int).sum(0), sixteen_bits.FRACTIONS)
-  assert np.abs(found - given.astype(float) * sixteen_bits.FRACTIONS).max() < 1.01
-  assert (found[:-1][given[:-1] == 0] == 0).all()  # (the last may make up for the others' rounding)
-  np.testing.assert_array_equal(sixteen_bits.fractions(jnp.asarray(sixteen_bits.probabilities(found))), found)
+def test_shares_are_off_by_an_eighth_at_most_and_stay_below_one():
+  rng = np.random.default_rng(0)
+  whole = (10.0 ** rng.uniform(-25, 10, 5000)).astype(np.float32)
+  given = (rng.choice([-1, 1], 5000) * 2.0 ** rng.uniform(-15, -0.02, 5000)).astype(np.float32)
+  codes = sixteen_bits.shares(jnp.asarray(whole), jnp.asarray(whole * given))
+  found = np.asarray(sixteen_bits.ratios(codes))
+  assert codes.dtype == np.int8 and np.abs(found).max() < 1
+  np.testing.assert_allclose(found, given, rtol=0.126)
+  assert abs(np.mean(found / given) - 1) < 0.02  # neither larger nor smaller, on average
+  faint = sixteen_bits.shares(jnp.asarray(whole), jnp.asarray(whole * 2.0**-17))
+  assert not np.any(faint) and not np.any(sixteen_bits.ratios(faint))
 
 
 def test_signed_numbers_are_rounded_to_the_nearest_and_cut_off():
@@ -120,3 +119,50 @@ def test_the_bytes_of_a_run_are_those_of_the_estimate():
 def test_a_run_that_cannot_be_kept_so_is_refused(options, message):
   with pytest.raises(ValueError, match=message):
     PSCFRSolver(pyspiel.load_game("kuhn_poker"), **options)
+
+
+@pytest.mark.parametrize("bits", [16, 32])
+def test_a_file_from_before_predictions_were_kept_goes_on(bits, tmp_path, monkeypatch):
+  """The strategy of its state is that of the file, but for the rounding of predictions."""
+  game = pyspiel.load_game(TURN)
+  later = PSCFRSolver(game, leaves="native")
+  monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.IN_PLACE", 0 if bits == 32 else 2**26)
+  solver = PSCFRSolver(game, bits=bits, leaves="native")
+  for run in (solver, later):
+    run.run(20, progress=False)
+  assert solver._state.players[0].strategy[0].dtype == np.int8
+
+  def before(own):
+    average, narrow = own.average.average - own.average.excess, bits == 16
+    return own._replace(
+      strategy=tuple(np.round(x * 65535).astype(np.uint16) if narrow else x for x in own.strategy),
+      rule=tuple(
+        (
+          np.round(np.clip(z, -1, 1) * 32767).astype(np.int16),
+          n[:1],
+          np.round((n[1:] - 1) * 32767).astype(np.int16),
+        )
+        if narrow
+        else (z, n)
+        for z, n in own.rule
+      ),
+      average=averages.Sum(average, np.zeros(average.shape, np.int8))
+      if narrow
+      else averages.Sum(None, -average),
+    )
+
+  state = jax.tree.map(np.asarray, later._state)
+  state = state._replace(players=tuple(map(before, state.players)))
+  for own in state.players if bits == 16 else ():  # r was kept as it is, the total less one
+    for _, _, others in own.rule:
+      others[1] = np.clip(others[1].astype(int) + 32767, -32767, 32767)
+  monkeypatch.setattr(solver, "_state", state)
+  solver.save(tmp_path / "run.npz")
+  again = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  assert isinstance(again, PSCFRSolver) and again.iteration == 20
+  found = [x for blocks in again._last() for x in blocks]
+  for ours, theirs in zip(found, [x for blocks in later._last() for x in blocks], strict=True):
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=0.05)
+  assert again.exploitability() == pytest.approx(later.exploitability(), rel=1e-3)
+  again.run(50, progress=False)
+  assert again.exploitability() < 0.9 * later.exploitability()

@@ -37,7 +37,7 @@ print(sum(needs.values()), peak() - bare)
 GAMES = {
   "few hands": (["holdem_subgame(stack=1000,ranges=AA;KK)"], 1 / 5),
   "folded suits": (["holdem_subgame(board=9s7s5s4s,stack=1000,ranges=AA;KK)"], 1 / 5),
-  "a lock": (["holdem_subgame(stack=1000,ranges=22+ A2s+;22+ A2s+)", "locked"], 1 / 3),
+  "a lock": (["holdem_subgame(stack=1000,ranges=22+ A2s+;22+ A2s+)", "locked"], 1 / 4),
   "a lock, folded": (["holdem_subgame(board=9s7s5s4s,stack=1000,ranges=22+ A2s+;22+ A2s+)", "locked"], 1 / 4),
   "all hands": (["holdem_subgame(stack=1000)"], 1 / 2),
 }

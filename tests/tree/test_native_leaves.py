@@ -246,14 +246,14 @@ def test_games_without_a_form_are_refused():
 
 def test_library_that_cannot_be_loaded(tmp_path, caplog):
   """None, one that is none, one of something else; each is said in one line."""
-  given = Library(tmp_path / "_sweep.abi3.so", ("Sweep",))
+  given = Library(tmp_path / "_sweep.abi3.so", ("Showdowns",))
   caplog.set_level(logging.INFO, library.__name__)
   load = library._load.__wrapped__
   assert load(given) == MISSING
   given.path.write_text("no library")
   assert "cannot be used" in load(given)
   shutil.copy(_ctypes.__file__, given.path)
-  assert "Sweep32" in load(given)
+  assert "Showdowns32" in load(given)
   assert [record.levelname for record in caplog.records] == ["INFO"] * 3
   assert caplog.records[0].getMessage().startswith("No native library: it was not built.")
 
