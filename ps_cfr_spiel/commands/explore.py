@@ -62,7 +62,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
 
 
 def _streets(policy: ps.TreePolicy, page: str) -> Answer:
-  """Answers with the page, and with the streets that it asks for."""
+  """The answers: the page, and the streets that it asks for."""
 
   def answer(path: str, sent: bytes | None) -> tuple[int, str, str] | None:
     number = re.fullmatch(r"/streets/(\d+)\.js", path)
@@ -76,7 +76,7 @@ def _streets(policy: ps.TreePolicy, page: str) -> Answer:
 
 
 def serve(answer: Answer, port: int) -> int:
-  """Answers browsers on this machine, one request after the other, until Ctrl-C.
+  """Answer browsers on this machine, one request after the other, until Ctrl-C.
 
   ValueError if the port is taken.
   """

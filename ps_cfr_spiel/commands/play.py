@@ -114,7 +114,7 @@ class Table:
     name: str,
     worth: Callable[[pyspiel.State, int], str | None],
   ):
-    """Nothing is dealt yet; `seats` are the person's, in turn, and `worth` has words about a game's end."""
+    """A table before its first game; `seats` are the person's, in turn, and `worth` has words about a game's end."""
     self._game, self._seats, self._rng, self._worth = game, seats, rng, worth
     self._opponent = functools.cache(opponent)
     self._sitting: ps.evaluation.table.Sitting | None = None
@@ -154,7 +154,7 @@ class Table:
       self._number, self._counted = self._number + 1, False
 
   def _move(self, asked: dict[str, Any]) -> None:
-    """Makes the person's move, an action or a text as in the terminal."""
+    """Make the person's move, an action or a text as in the terminal."""
     if self._sitting is None or self._counted:
       raise ValueError("No game is under way; deal one.")
     state, action = self._sitting.state, asked.get("action")
@@ -167,7 +167,7 @@ class Table:
     self._sitting.move(int(action))
 
   def _go_on(self) -> None:
-    """Plays on to the person's turn, or to the end, which counts."""
+    """Play on to the person's turn, or to the end, which counts."""
     if self._sitting is None or self._counted:
       return
     turn, state, seat = self._sitting.advance(), self._sitting.state, self._sitting.human

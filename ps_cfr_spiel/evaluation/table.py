@@ -27,7 +27,7 @@ class Thought(NamedTuple):
   moves: int  #: number of moves of the game before it
   player: int  #: the bot's seat
   view: str  #: the bot's view, as far as it has words
-  chances: dict[int, float] | None  #: probability of each action; None if the bot does not tell
+  chances: dict[int, float] | None  #: probability of each action; None from a bot that hides it
   action: int  #: the action drawn
 
 
@@ -51,7 +51,7 @@ class Sitting:
       bot.restart_at(self.state)
 
   def advance(self) -> bool:
-    """Lets chance and the bots move on to the person's turn; whether there is one."""
+    """Let chance and the bots move on to the person's turn; whether there is one."""
     while not self.state.is_terminal() and self.state.current_player() != self.human:
       if self.state.is_chance_node():
         actions, chances = zip(*self.state.chance_outcomes(), strict=True)
@@ -61,7 +61,7 @@ class Sitting:
     return not self.state.is_terminal()
 
   def move(self, action: int) -> None:
-    """Makes a move of whoever's turn it is, and tells the bots."""
+    """Make the next move, of any player or chance, and tell the bots."""
     player = self.state.current_player()
     for seat, bot in self.bots.items():
       if seat != player:
@@ -103,7 +103,7 @@ def play(
   output: TextIO,
   rng: np.random.RandomState | None = None,
 ) -> pyspiel.State:
-  """Lets a person in the seat `human` play a game once; they see the view of their seat alone.
+  """Let a person in the seat `human` play a game once; they see the view of their seat alone.
 
   `opponent` makes the bot for each of the other seats; at the end of the lines the person quits. Returns the
   last state, terminal unless they quit.
@@ -123,7 +123,7 @@ def play(
 
 
 def _show(state: pyspiel.State, player: int, shown: str, output: TextIO) -> str:
-  """Prints the player's present view and its news since `shown`; returns the whole view."""
+  """Print the player's present view and its news since `shown`; return the whole view."""
   known = seen(state, player)
   if shown and known.startswith(shown):
     news = known[len(shown) :].lstrip(" ;|,")
@@ -157,7 +157,7 @@ def _result_text(state: pyspiel.State, human: int) -> str:
 
 
 def ask(state: pyspiel.State, read: Reader, output: TextIO) -> int:
-  """Asks for one of the legal actions until it gets one; raises `QuitError` if the person quits."""
+  """Ask for one of the legal actions until it gets one; raise `QuitError` if the person quits."""
   names = {action: state.action_to_string(action) for action in state.legal_actions()}
   _list(names, output, MAX_LISTED)
   while True:
