@@ -114,7 +114,7 @@ class Table:
     name: str,
     worth: Callable[[pyspiel.State, int], str | None],
   ):
-    """A table before its first game; `seats` are the person's, in turn, and `worth` has words about a game's end."""
+    """A table before its first game; `seats` are the person's in turn, `worth` has words on a game's end."""
     self._game, self._seats, self._rng, self._worth = game, seats, rng, worth
     self._opponent = functools.cache(opponent)
     self._sitting: ps.evaluation.table.Sitting | None = None
