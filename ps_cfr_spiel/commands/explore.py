@@ -21,7 +21,7 @@ from ps_cfr_spiel.storage import replacing
 
 MOST_SENT = 10_000  # bytes of a request
 
-# From a path and what is sent to it (None by GET) to status, media type and text; None: no such path.
+# From a path and the bytes sent to it (None by GET) to status, media type and text; None: no such path.
 Answer = Callable[[str, bytes | None], tuple[int, str, str] | None]
 
 

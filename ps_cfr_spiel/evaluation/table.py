@@ -61,7 +61,7 @@ class Sitting:
     return not self.state.is_terminal()
 
   def move(self, action: int) -> None:
-    """Make the next move, of any player or chance, and tell the bots."""
+    """Make the next move, of any player or chance, and inform the bots."""
     player = self.state.current_player()
     for seat, bot in self.bots.items():
       if seat != player:
