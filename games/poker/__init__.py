@@ -4,3 +4,4 @@ from . import holdem as holdem
 from . import holdem_subgame as holdem_subgame
 from . import parametric_poker as parametric_poker
 from . import river_subgame as river_subgame
+from .observer import PokerState as PokerState

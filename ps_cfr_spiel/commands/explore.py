@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import http.server
 import re
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from absl import flags
@@ -17,6 +18,12 @@ from ps_cfr_spiel.commands.show import origin
 from ps_cfr_spiel.commands.user_input import keep_apart, load_saved_policy, refuse
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.storage import replacing
+
+MOST_SENT = 10_000  # bytes of a request
+
+# From a path and the bytes sent to it (None by GET) to status, media type and text; None: no such path.
+Answer = Callable[[str, bytes | None], tuple[int, str, str] | None]
+
 
 # fmt: off
 FLAGS = (
@@ -45,7 +52,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   policy = load_saved_policy(words[0], values.limit)
   text = ps.views.explore_page(policy, origin(policy), values.part, values.serve)
   if values.serve:
-    return _serve(policy, text, values.port)
+    return serve(_streets(policy, text), values.port)
   file = Path(values.html or Path(words[0]).with_suffix(".html"))
   with replacing(file, encoding="utf-8") as page:
     page.write(text)
@@ -54,20 +61,44 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     print(f"It has the first street alone. All of it: explore {words[0]} --serve; other lines: --part")
 
 
-def _serve(policy: ps.TreePolicy, page: str, port: int) -> int:
-  """Answer a browser on this machine until Ctrl-C."""
+def _streets(policy: ps.TreePolicy, page: str) -> Answer:
+  """The answers: the page, and the streets that it asks for."""
 
-  class Street(http.server.BaseHTTPRequestHandler):
+  def answer(path: str, sent: bytes | None) -> tuple[int, str, str] | None:
+    number = re.fullmatch(r"/streets/(\d+)\.js", path)
+    if sent is None and path == "/":
+      return 200, "text/html", page
+    if sent is None and number and int(number[1]) < len(policy.labels.public_states):
+      return 200, "text/javascript", ps.views.explore_script(policy, int(number[1]))
+    return None
+
+  return answer
+
+
+def serve(answer: Answer, port: int) -> int:
+  """Answer browsers on this machine, one request after the other, until Ctrl-C.
+
+  ValueError if the port is taken.
+  """
+  one_by_one = threading.Lock()
+
+  class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-      number = re.fullmatch(r"/streets/(\d+)\.js", self.path)
-      if self.path == "/":
-        kind, text = "text/html", page
-      elif number and int(number[1]) < len(policy.labels.public_states):
-        kind, text = "text/javascript", ps.views.explore_script(policy, int(number[1]))
-      else:
+      self.reply(None)
+
+    def do_POST(self) -> None:
+      length = self.headers.get("Content-Length", "")
+      few = length.isdecimal() and int(length) <= MOST_SENT
+      self.reply(self.rfile.read(int(length)) if few else b"")
+
+    def reply(self, sent: bytes | None) -> None:
+      with one_by_one:
+        found = answer(self.path, sent)
+      if found is None:
         return self.send_error(404)
+      status, kind, text = found
       content = text.encode()
-      self.send_response(200)
+      self.send_response(status)
       self.send_header("Content-Type", f"{kind}; charset=utf-8")
       self.send_header("Content-Length", str(len(content)))
       self.end_headers()
@@ -76,7 +107,11 @@ def _serve(policy: ps.TreePolicy, page: str, port: int) -> int:
     def log_message(self, format: str, *args: object) -> None:
       """Requests are not listed."""
 
-  with http.server.HTTPServer(("127.0.0.1", port), Street) as server:
+  try:  # a thread for each connection: browsers keep some open on which they ask nothing
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+  except OSError as error:
+    raise ValueError(f"--port={port}: {error.strerror}; choose another, or leave it out.") from error
+  with server:
     print(report({"open it": f"http://127.0.0.1:{server.server_port}/", "to end": "Ctrl-C"}), flush=True)
     with contextlib.suppress(KeyboardInterrupt):
       server.serve_forever()

@@ -1,7 +1,9 @@
-"""The command `ps-cfr-spiel play`: a person plays a game in the terminal against bots or a saved policy."""
+"""The command `ps-cfr-spiel play`: a person plays a game against bots or a saved policy."""
 
 from __future__ import annotations
 
+import functools
+import json
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -15,8 +17,9 @@ from absl import flags
 import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.commands.command import Command, Flag
+from ps_cfr_spiel.commands.explore import serve
 from ps_cfr_spiel.commands.flags import MOST_HISTORIES, SPOT
-from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, default_folders, load_game, load_opponent
+from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, default_folders, load_game, load_opponent, refuse
 
 SEARCH = "search"
 TRANSLATED = {("holdem", "holdem"), ("universal_poker", "holdem")}  # games of a policy and of its play
@@ -39,7 +42,10 @@ FLAGS = (
   Flag("move_seconds", 1.0,
     "Time of a decision in which an agent of train searches on top of its strategy, whose probabilities it "
     "changes by the values that it finds; 0: no search.", least=0),
-  Flag("seat", 0, "Your player.", least=0),
+  Flag("seat", 0,
+    "Your player; in the browser, without this flag, players change seats after each game.", least=0),
+  Flag("browser", False, "Play in the browser, game after game, from this machine. Ctrl-C ends it."),
+  Flag("port", 0, "With --browser: port of localhost (default: a free one).", least=0, most=65535),
   Flag("seed", None,
     "Seed of chance and of the bots; the same seed repeats a game.", kind=int, least=0, most=2**32 - 1),
   MOST_HISTORIES,
@@ -57,6 +63,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     raise ValueError(f"{game} cannot be played here: it has no information state strings.")
   if values.seat >= game.num_players():
     raise ValueError(f"--seat={values.seat}: {game} has seats 0 to {game.num_players() - 1}.")
+  if not values.browser:
+    refuse(values, ("port",), "belongs to --browser")
   rng = np.random.RandomState(values.seed)
   if values.opponent == "":
     raise ValueError(
@@ -71,11 +79,102 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   many = game.get_type().short_name == "cheat" and game.num_players() > 2
   few = "; agents of train play cheat for two alone" if many else ""
   print(f"Opponent: {name}{how}; --opponent= chooses another{few}.")
+  worth = functools.partial(_without_luck, policy, values.limit)
+  if values.browser:
+    seats = [values.seat] if values["seat"].present else range(game.num_players())
+    return serve(Table(game, seats, opponent, rng, name, worth).answer, values.port)
   state = ps.evaluation.table.play(game, values.seat, opponent, sys.stdin.readline, sys.stdout, rng)
-  if state.is_terminal() and isinstance(policy, ps.TreePolicy) and kind.utility == kind.utility.ZERO_SUM:
-    record = ps.evaluation.Played(1 - values.seat, tuple(state.history()))
-    theirs = ps.evaluation.evaluate_match(game, [record], policy, limit=values.limit).mean
-    print(f"Without the luck in it (AIVAT) your play won {-theirs:.4g}.")
+  if said := worth(state, values.seat):
+    print(said)
+
+
+def _without_luck(policy: Any, limit: int, state: pyspiel.State, seat: int) -> str | None:
+  """The worth of a person's play against a known policy, in words."""
+  game, zero = state.get_game(), pyspiel.GameType.Utility.ZERO_SUM
+  if not state.is_terminal() or not isinstance(policy, ps.TreePolicy) or game.get_type().utility != zero:
+    return None
+  record = ps.evaluation.Played(1 - seat, tuple(state.history()))
+  theirs = ps.evaluation.evaluate_match(game, [record], policy, limit=limit).mean
+  return f"Without the luck in it (AIVAT) your play won {-theirs:.4g}."
+
+
+class Table:
+  """Games of one person, one after the other, as a server answers a browser about them.
+
+  A request names the game and the number of its moves that it knows, so that of two windows neither moves in
+  a game that the other has changed.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    seats: Sequence[int],
+    opponent: Callable[[int], pyspiel.Bot],
+    rng: np.random.RandomState,
+    name: str,
+    worth: Callable[[pyspiel.State, int], str | None],
+  ):
+    """A table before its first game; `seats` are the person's in turn, `worth` has words on a game's end."""
+    self._game, self._seats, self._rng, self._worth = game, seats, rng, worth
+    self._opponent = functools.cache(opponent)
+    self._sitting: ps.evaluation.table.Sitting | None = None
+    self._number, self._won, self._counted = 0, 0.0, True
+    about = {"game": game.get_type().long_name, "rules": ps.evaluation.table.rules_of(game)}
+    self._shown: dict[str, Any] = about | {"opponent": name, "moves": 0, "over": True}
+
+  def answer(self, path: str, sent: bytes | None) -> tuple[int, str, str] | None:
+    """See `commands.explore.serve`."""
+    if path not in ("/", "/deal", "/move") or (sent is None) != (path == "/"):
+      return None
+    status, error = 200, None
+    try:
+      if sent is not None:
+        self._do(path, json.loads(sent))
+      self._go_on()
+    except (ValueError, TypeError) as mistake:
+      status, error = 400, str(mistake)
+    data = self._shown | {"number": self._number, "won": self._won, "error": error}
+    if sent is None:
+      return status, "text/html", ps.views.table_page(data)
+    return status, "application/json", json.dumps(data)
+
+  def _do(self, path: str, asked: Any) -> None:
+    if not isinstance(asked, dict):
+      raise ValueError("A request is a JSON object.")
+    here = {"number": self._number, "moves": self._shown["moves"]}
+    if asked | here != asked:
+      raise ValueError("The game went on in another window; this is how it stands.")
+    if path == "/move":
+      self._move(asked)
+    elif not self._counted:
+      raise ValueError("The game is not over; play it to its end first.")
+    else:
+      seat = self._seats[self._number % len(self._seats)]
+      self._sitting = ps.evaluation.table.Sitting(self._game, seat, self._opponent, self._rng)
+      self._number, self._counted = self._number + 1, False
+
+  def _move(self, asked: dict[str, Any]) -> None:
+    """Make the person's move, an action or a text as in the terminal."""
+    if self._sitting is None or self._counted:
+      raise ValueError("No game is under way; deal one.")
+    state, action = self._sitting.state, asked.get("action")
+    legal = state.legal_actions()
+    if action is None:
+      names = {a: state.action_to_string(a) for a in legal}
+      action = ps.evaluation.table.find_move(names, str(asked.get("text", "")))
+    if action not in legal:
+      raise ValueError(f"{action} is not a legal action.")
+    self._sitting.move(int(action))
+
+  def _go_on(self) -> None:
+    """Play on to the person's turn, or to the end, which counts."""
+    if self._sitting is None or self._counted:
+      return
+    turn, state, seat = self._sitting.advance(), self._sitting.state, self._sitting.human
+    self._shown |= ps.views.table_data(self._sitting)
+    if not turn:
+      self._counted, self._won = True, self._won + state.returns()[seat]
+      self._shown["result"] = " ".join(filter(None, [self._shown["result"], self._worth(state, seat)]))
 
 
 def default_opponent(game: pyspiel.Game) -> str:

@@ -239,17 +239,29 @@ class Lines:
 
     Impossible deals have entries too. A form has several boards or several contests, not both.
     """
-    last = len(self.boards) - 1
-    each = self.boards[last] // self.boards[street]
-    dead = [self.dead[i][last] for i in (0, 1)]
-    total = np.zeros(self.disjoint.shape, np.int32)
-    for board in range(runout * each, (runout + 1) * each):
-      first, second = self.strength[0][board + contest][:, None], self.strength[1][board + contest]
-      signs = np.greater(first, second).view(np.int8) - np.less(first, second).view(np.int8)
-      signs[dead[0][board]] = 0
-      signs[:, dead[1][board]] = 0
-      total += signs
-    return total
+    each = self.boards[-1] // self.boards[street]
+    if (each, contest) == (self.boards[-1], 0):
+      return self._lead
+    return self._lead_on(range(runout * each, (runout + 1) * each), contest)
+
+  @functools.cached_property
+  def _lead(self) -> np.ndarray:
+    """`lead` on all boards, which takes seconds on a flop."""
+    return self._lead_on(range(self.boards[-1]), 0)
+
+  def _lead_on(self, boards: range, contest: int) -> np.ndarray:
+    total = np.zeros(
+      self.disjoint.shape, np.int16 if len(boards) < 2**15 else np.int32
+    )  # small ones are quick
+    wins, losses = (np.empty(total.shape, bool) for _ in range(2))
+    least, most = np.iinfo(np.int32).min, np.iinfo(np.int32).max
+    for board in boards:
+      first, second = (strength[board + contest] for strength in self.strength)
+      dead, gone = (self.dead[i][-1][board] for i in (0, 1))  # types that neither win nor lose
+      np.greater(np.where(dead, least, first)[:, None], np.where(gone, most, second), out=wins)
+      np.less(np.where(dead, most, first)[:, None], np.where(gone, least, second), out=losses)
+      total += np.subtract(wins.view(np.int8), losses.view(np.int8), out=wins.view(np.int8))
+    return total.astype(np.int32)
 
   def last_acting(self, lines: np.ndarray) -> np.ndarray:
     """The line of the last action before each of the ends `lines`: itself, or an all-in before a card."""

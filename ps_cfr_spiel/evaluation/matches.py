@@ -26,6 +26,9 @@ POKER = ("holdem", "holdem_subgame", "river_subgame", "universal_poker", "leduc_
 class PolicyBot(openspiel_bots.PolicyBot):
   """OpenSpiel's bot that plays a policy, which would give up (-1) if action 0 is the only one."""
 
+  def provides_policy(self) -> bool:
+    return True
+
   def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
     policy = self._policy.action_probabilities(state, self._player_id)
     return list(policy.items()), int(self._rng.choice(list(policy), p=list(policy.values())))

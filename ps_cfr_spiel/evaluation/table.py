@@ -1,7 +1,7 @@
-"""A person at the table: plays a game in the terminal or a notebook against bots."""
+"""A person at the table: plays a game against bots, in the terminal, a notebook or a browser."""
 
 from collections.abc import Callable, Mapping
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 import numpy as np
 import pyspiel
@@ -21,6 +21,80 @@ class QuitError(Exception):
   """The person quits."""
 
 
+class Thought(NamedTuple):
+  """A bot's decision."""
+
+  moves: int  #: number of moves of the game before it
+  player: int  #: the bot's seat
+  view: str  #: the bot's view, as far as it has words
+  chances: dict[int, float] | None  #: probability of each action; None from a bot that hides it
+  action: int  #: the action drawn
+
+
+class Sitting:
+  """One game of a person and bots, which waits at the person's turns."""
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    human: int,
+    opponent: Callable[[int], pyspiel.Bot],
+    rng: np.random.RandomState | None = None,
+  ):
+    """A game before its first move; `opponent` makes the bot for each seat but `human`."""
+    self.game, self.human = game, human
+    self.bots = {seat: opponent(seat) for seat in range(game.num_players()) if seat != human}
+    self.state = game.new_initial_state()
+    self.thoughts: list[Thought] = []  #: of the bots, in order
+    self._rng = np.random.RandomState() if rng is None else rng
+    for bot in self.bots.values():
+      bot.restart_at(self.state)
+
+  def advance(self) -> bool:
+    """Let chance and the bots move on to the person's turn; whether there is one."""
+    while not self.state.is_terminal() and self.state.current_player() != self.human:
+      if self.state.is_chance_node():
+        actions, chances = zip(*self.state.chance_outcomes(), strict=True)
+        self.move(int(self._rng.choice(actions, p=np.asarray(chances) / sum(chances))))
+      else:
+        self.move(self._think())
+    return not self.state.is_terminal()
+
+  def move(self, action: int) -> None:
+    """Make the next move, of any player or chance, and inform the bots."""
+    player = self.state.current_player()
+    for seat, bot in self.bots.items():
+      if seat != player:
+        bot.inform_action(self.state, player, action)
+    self.state.apply_action(action)
+
+  def _think(self) -> int:
+    player, chances = self.state.current_player(), None
+    bot = self.bots[player]
+    if bot.provides_policy():
+      found, action = bot.step_with_policy(self.state)
+      chances = {a: float(chance) for a, chance in found}
+    else:
+      action = bot.step(self.state)
+    self.thoughts.append(
+      Thought(len(self.state.history()), player, seen(self.state, player), chances, action)
+    )
+    return action
+
+  def views(self) -> tuple[str, str]:
+    """The person's view since the start, and the present one; "" if that only repeats the past."""
+    return seen(self.state, self.human), now(self.state, self.human)
+
+  def revealed(self) -> list[str]:
+    """The other players' views, and all moves, for the end."""
+    others = [f"Player {seat} saw: {seen(self.state, seat)}" for seat in self.bots]
+    return [*others, f"All moves: {_moves_text(self.state)}"]
+
+  def result(self) -> str:
+    """The person's result at the end, in words."""
+    return _result_text(self.state, self.human)
+
+
 def play(
   game: pyspiel.Game,
   human: int,
@@ -34,35 +108,18 @@ def play(
   `opponent` makes the bot for each of the other seats; at the end of the lines the person quits. Returns the
   last state, terminal unless they quit.
   """
-  rng = np.random.RandomState() if rng is None else rng
-  bots = {seat: opponent(seat) for seat in range(game.num_players()) if seat != human}
-  state = game.new_initial_state()
+  sitting, shown = Sitting(game, human, opponent, rng), ""
   print(f"{game.get_type().long_name}: you are player {human}.{map_of(game)}", file=output)
-  shown = ""
   try:
-    while not state.is_terminal():
-      player = state.current_player()
-      if state.is_chance_node():
-        actions, chances = zip(*state.chance_outcomes(), strict=True)
-        action = int(rng.choice(actions, p=np.asarray(chances) / sum(chances)))
-      elif player == human:
-        shown = _show(state, human, shown, output)
-        action = ask(state, read, output)
-      else:
-        action = bots[player].step(state)
-      for seat, bot in bots.items():
-        if seat != player:
-          bot.inform_action(state, player, action)
-      state.apply_action(action)
+    while sitting.advance():
+      shown = _show(sitting.state, human, shown, output)
+      sitting.move(ask(sitting.state, read, output))
   except (QuitError, KeyboardInterrupt):
     print("You quit.", file=output)
-    return state
-  _show(state, human, shown, output)
-  for seat in bots:
-    print(f"Player {seat} saw: {seen(state, seat)}", file=output)
-  print(f"All moves: {_moves_text(state)}", file=output)
-  print(_result_text(state, human), file=output)
-  return state
+    return sitting.state
+  _show(sitting.state, human, shown, output)
+  print("\n".join([*sitting.revealed(), sitting.result()]), file=output)
+  return sitting.state
 
 
 def _show(state: pyspiel.State, player: int, shown: str, output: TextIO) -> str:
@@ -115,13 +172,20 @@ def ask(state: pyspiel.State, read: Reader, output: TextIO) -> int:
       print(rules_of(state.get_game()), file=output)
       _list(names, output, len(names))
       continue
-    found = find_actions(names, text)
-    if len(found) == 1:
-      return found[0]
-    if found:
-      print(f"{text!r} may mean {_some(names[action] for action in found)}.", file=output)
-    else:
-      print(f"{text!r} is not a legal move; {_some(names.values())} are.", file=output)
+    try:
+      return find_move(names, text)
+    except ValueError as error:
+      print(error, file=output)
+
+
+def find_move(names: Mapping[int, str], text: str) -> int:
+  """The one action that a text names, see `find_actions`; ValueError for none or several."""
+  found = find_actions(names, " ".join(text.split()).lower())
+  if len(found) > 1:
+    raise ValueError(f"{text!r} may mean {_some(names[action] for action in found)}.")
+  if not found:
+    raise ValueError(f"{text!r} is not a legal move; {_some(names.values())} are.")
+  return found[0]
 
 
 def find_actions(names: Mapping[int, str], text: str) -> list[int]:

@@ -24,6 +24,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ps_cfr_spiel.tree.labels import Decision
 from ps_cfr_spiel.tree.public_tree import PlayerTree, PublicTree
 
 Shapes = Sequence[tuple[int, ...]]  # of each block (A, rows, ...)
@@ -53,7 +54,10 @@ def decision_sequences(tree: PublicTree) -> np.ndarray:
 
   A is the most actions of any decision; numbers beyond a decision's own actions are meaningless.
   """
-  decisions = list(tree.names.decisions)  # possibly a lazy sequence
+  return _numbers(tree, list(tree.names.decisions))
+
+
+def _numbers(tree: PublicTree, decisions: Sequence[Decision]) -> np.ndarray:
   numbers = np.zeros((len(decisions), max((len(d.legal_actions) for d in decisions), default=1)), int)
   for player, forest in enumerate(tree.players):
     own = [n for n, d in enumerate(decisions) if d.player == player]
@@ -69,9 +73,10 @@ def sequence_choices(tree: PublicTree, player: int) -> np.ndarray:
 
   (-1, -1) for the empty sequence. The inverse of `decision_sequences`.
   """
-  numbers = decision_sequences(tree)
+  decisions = list(tree.names.decisions)  # lazy in games with public cards, and so made once
+  numbers = _numbers(tree, decisions)
   choices = np.full((sequence_starts(tree.players[player].block_shapes)[-1], 2), -1)
-  for n, decision in enumerate(tree.names.decisions):
+  for n, decision in enumerate(decisions):
     if decision.player == player:
       actions = np.arange(len(decision.legal_actions))
       choices[numbers[n, actions]] = np.stack([np.full(len(actions), n), actions], 1)

@@ -3,7 +3,7 @@
 May use: evaluation and the rooms below it. `spots` has a strategy at one public state, `charts` puts it into
 text, `certificate` does so with a public tree, `glasses` and `pursuit` have beliefs about hidden players, and
 maps; `explore` puts a whole solution into a page for the browser, `boards` has
-reports over boards; `cheating` has a player's lies; `units` has
+reports over boards, `table` a person's game; `cheating` has a player's lies; `units` has
 all knowledge of single games' parameters.
 """
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     spot_after,
     worth_at,
   )
+  from ps_cfr_spiel.views.table import table_data, table_page
   from ps_cfr_spiel.views.units import (
     board_of,
     game_text,

@@ -1,0 +1,306 @@
+"""The page to play on: its data, its answers to a browser, and in a real browser a hand that is played."""
+
+import contextlib
+import html
+import http.server
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python import policy as openspiel_policy
+from test_explore import BROWSER, needs_browser
+
+import ps_cfr_spiel
+from ps_cfr_spiel.commands import play, program
+from ps_cfr_spiel.commands.explore import serve
+from ps_cfr_spiel.evaluation.table import Sitting
+from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.views import table_data
+
+HOLDEM = "holdem(stack=2000,bets=fullgame)"
+DRIVER = """<script>
+(async () => {
+  const seen = [];
+  for (const [where, name] of STEPS) {
+    const found = [...document.querySelectorAll(where)].find(
+      (b) => name === b.textContent || b.tagName === "INPUT");
+    if (!found || found.disabled) throw Error(`no ${name} in ${where}`);
+    if (found.tagName === "INPUT") { found.value = name; found.oninput(); } else found.click();
+    for (let k = 0; k < 200 && document.querySelector("#result").textContent.startsWith("Thinking"); k++)
+      await new Promise((done) => setTimeout(done, 30));
+    const texts = (what) => [...document.querySelectorAll(what)].map((e) => e.textContent);
+    const [about, result, error, log] = ["about", "result", "error", "log"].flatMap((id) => texts(`#${id}`));
+    seen.push({ cards: texts("#felt .card"), chances: texts(".chance"), about, result, error, log,
+      wide: document.documentElement.scrollWidth > innerWidth });
+  }
+  const result = document.createElement("pre");
+  result.id = "seen";
+  result.textContent = JSON.stringify(seen);
+  document.body.append(result);
+})().catch((e) => { document.body.append(`failed: ${e}`); });
+</script>"""
+
+
+class Says(pyspiel.Bot):
+  """Checks or calls, without probabilities."""
+
+  def step(self, state):
+    return 1
+
+  def restart_at(self, state):
+    pass
+
+  def inform_action(self, state, player, action):
+    pass
+
+
+def table_of(name, opponent="always_call", seats=(0, 1), seed=0):
+  game, rng = pyspiel.load_game(name), np.random.RandomState(seed)
+  make = opponent if callable(opponent) else play.make_opponent(game, opponent, rng)
+  return play.Table(game, seats, make, rng, "some bot", lambda state, seat: None)
+
+
+class Browser:
+  """Asks a table as a page does, without a server."""
+
+  def __init__(self, table):
+    self.table, self.data = table, {}
+    self.reload()
+
+  def reload(self):
+    status, kind, page = self.table.answer("/", None)
+    assert (status, kind) == (200, "text/html") and page.count("</script>") == 2
+    self.data = json.loads(re.search(r'application/json">(.*?)</script>', page, re.DOTALL)[1])
+    return self.data
+
+  def send(self, path, **more):
+    asked = {"number": self.data["number"], "moves": self.data["moves"], **more}
+    status, _, text = self.table.answer(path, json.dumps(asked).encode())
+    self.data = json.loads(text)
+    assert status == (400 if self.data["error"] else 200)
+    return self.data
+
+
+def test_hands_are_dealt_played_and_counted():
+  """The result of a showdown is that of its cards; then seats change, and a fold loses the small blind."""
+  browser = Browser(table_of(HOLDEM))
+  assert browser.data["over"] and browser.data["number"] == 0
+  first = browser.send("/deal")
+  assert (first["seat"], first["number"], first["cards"]["board"], first["cards"]["pot"]) == (0, 1, [], "200")
+  assert list(first["cards"]["hands"]) == ["0"] and not first["thoughts"]
+  assert first["actions"] == [[1, "Check"]]
+  assert first["sized"] == {"least": 200, "most": 2000, "called": 100, "before": 0}
+  browser.send("/move", action=300)
+  assert browser.data["cards"]["log"] == [[0, 1, "Call"], [0, 0, "Raise to 300"], [0, 1, "Call"]]
+  assert len(browser.data["cards"]["board"]) == 3 and browser.data["cards"]["stacks"] == ["1700", "1700"]
+  for text in ("check", "Bet 100", "1"):
+    assert not browser.data["over"]
+    browser.send("/move", text=text)
+  end = browser.data
+  assert end["over"] and len(end["cards"]["hands"]) == 2 and len(end["cards"]["board"]) == 5
+  hands = [cards.parse_cards("".join(end["cards"]["hands"][seat])) for seat in "01"]
+  theirs = cards.strength(cards.parse_cards("".join(end["cards"]["board"])), hands)
+  assert end["won"] == 400 * np.sign(theirs[0] - theirs[1]) != 0
+  assert [thought["chances"] for thought in end["thoughts"]][1] == [["Call", 1.0]]
+  assert browser.reload()["thoughts"] == end["thoughts"]
+  second = browser.send("/deal")
+  assert (second["seat"], second["number"], second["result"]) == (1, 2, "")
+  assert browser.send("/move", action=0)["won"] == end["won"] - 50
+
+
+def test_mistakes_leave_the_game_as_it_is():
+  table = table_of(HOLDEM, seats=[0])
+  browser, other = Browser(table), Browser(table)
+  assert browser.send("/move", action=1)["error"] == "No game is under way; deal one."
+  before = browser.send("/deal")
+  assert "not over" in browser.send("/deal")["error"]
+  for action in (0, 150, -1, 99999, "a", [], 1.5, None):
+    assert browser.send("/move", action=action)["error"]
+  assert "not a legal move" in browser.send("/move", text="call")["error"]
+  assert "another window" in other.send("/move", action=1)["error"]
+  assert other.data | {"error": None} == browser.data | {"error": None} == before
+  for sent in (b"", b"{", b"[1]", b"3", b"\xff"):
+    assert table.answer("/move", sent)[0] == 400
+  assert table.answer("/else", None) is table.answer("/move", None) is table.answer("/", b"{}") is None
+  other.send("/move", action=1)
+  assert "another window" in browser.send("/move", action=1)["error"]
+  assert browser.send("/move", action=1)["error"] is None
+
+
+def test_nothing_hidden_is_sent_before_the_end():
+  """Hands that differ in the opponent's cards alone give the same data."""
+  found = []
+  for theirs in ([0, 5], [30, 44]):
+    sitting = Sitting(pyspiel.load_game(HOLDEM), 0, lambda seat: Says())
+    for card in (51, 50, *theirs):
+      sitting.move(card)
+    assert not sitting.state.is_terminal()
+    sitting.move(1)
+    found.append(table_data(sitting))
+  assert found[0] == found[1] and found[0]["cards"]["hands"] == {0: ["As", "Ah"]}
+
+
+def test_a_range_is_shown_by_kinds_of_hands():
+  """Mean weights of the hands that the cards in sight allow, over the largest; none before there is one."""
+
+  class Knows:
+    def ranges(self, state):
+      if len(state.runout) < 4:
+        raise ValueError("no search yet")
+      weights = np.zeros((2, len(cards.ALL_HANDS)))
+      for hand, weight in {"AcAd": 4, "KsQs": 3, "7h6d": 1, "As2s": 9}.items():
+        weights[0, cards.hand_numbers(np.sort(cards.parse_cards(hand))[::-1])] = weight
+      return weights
+
+  class Stacked:
+    """A deck in a known order."""
+
+    cards = iter(cards.parse_cards("AsAh2s2h3c4c5c6c7c"))
+
+    def choice(self, actions, p):
+      return next(self.cards)
+
+  bot = Says()
+  bot.policy = Knows()
+  sitting = Sitting(pyspiel.load_game("holdem(bets=x)"), 0, lambda seat: bot, Stacked())
+  while sitting.advance():
+    sitting.move(1)
+  thoughts = table_data(sitting)["thoughts"]
+  assert [thought["held"] is None for thought in thoughts][:2] == [True, True]
+  held = next(thought["held"] for thought in thoughts if thought["held"])
+  shown = {k: share for k, share in enumerate(held) if share}
+  # Of six AA all are possible, of four KQs all; 2s is in the bot's hand.
+  assert shown[0] == pytest.approx(round(4 / 6 / (3 / 4), 3)) and shown[13 + 2] == 1
+  assert set(shown) == {0, 13 + 2, 8 * 13 + 7}
+  assert [thought["held"] is None for thought in thoughts][2:] == [False, False]
+
+
+def test_an_agent_tells_its_searches():
+  game = pyspiel.load_game("holdem(stack=400,bets=fullgame)")
+  blueprint = openspiel_policy.UniformRandomPolicy(pyspiel.load_game("holdem(stack=400,bets=x)"))
+  make = lambda seat: ps_cfr_spiel.HoldemAgent(game, blueprint, seat, bets="a", iterations=1)  # noqa: E731
+  browser = Browser(table_of(str(game), make, seats=[0]))
+  browser.send("/deal")
+  while not browser.data["over"]:
+    browser.send("/move", action=1)
+  last = browser.data["thoughts"][-1]
+  assert len(last["cards"]["board"]) == 5 and max(t["held"] is not None for t in browser.data["thoughts"])
+  assert sum(chance for _, chance in last["chances"]) == pytest.approx(1)
+
+
+TEXTS = {"cheat(max_turns=6)": "heuristic", "leduc_poker": "random", "glasses(turns=2)": "random"}
+
+
+@pytest.mark.parametrize(("name", "opponent"), TEXTS.items())
+def test_other_games_have_their_text(name, opponent):
+  browser = Browser(table_of(name, opponent))
+  data = browser.send("/deal")
+  while not data["over"]:
+    assert data["cards"] is None and data["story"] and data["actions"] and not data["revealed"]
+    data = browser.send("/move", text=data["actions"][0][1])
+  assert data["result"] and data["revealed"][0].startswith("Player 1 saw")
+
+
+def test_a_bot_of_many_moves_tells_the_likeliest():
+  browser = Browser(table_of(HOLDEM, "random", seats=[0], seed=3))
+  browser.send("/deal")
+  while not browser.data["over"]:
+    browser.send("/move", action=browser.data["actions"][-1][0])
+  first = browser.data["thoughts"][0]
+  assert len(first["chances"]) + first["others"] == 2 + 1801 and len(first["chances"]) <= 9
+
+
+# --- The server ---------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def served(answer, monkeypatch):
+  """The address of a server in this process."""
+  made = []
+
+  class Known(http.server.ThreadingHTTPServer):
+    def server_activate(self):
+      super().server_activate()
+      made.append(self)
+      there.set()
+
+  there = threading.Event()
+  monkeypatch.setattr(http.server, "ThreadingHTTPServer", Known)
+  thread = threading.Thread(target=serve, args=(answer, 0))
+  thread.start()
+  assert there.wait(60)
+  try:
+    yield f"http://127.0.0.1:{made[0].server_port}/"
+  finally:
+    made[0].shutdown()
+    thread.join(60)
+
+
+def test_a_game_over_http(monkeypatch):
+  """Also while another connection is open on which nothing is asked."""
+  with served(table_of("kuhn_poker", "random", seed=1).answer, monkeypatch) as address:
+    port = int(address.split(":")[-1].strip("/"))
+    with socket.create_connection(("127.0.0.1", port)):
+      assert b"<!doctype html>" in urllib.request.urlopen(address).read()
+      ask = lambda path, body: json.loads(urllib.request.urlopen(address + path, body).read())  # noqa: E731
+      data = ask("deal", b'{"number": 0, "moves": 0}')
+      while not data["over"]:
+        asked = {"number": 1, "moves": data["moves"], "action": 0}
+        data = ask("move", json.dumps(asked).encode())
+    assert abs(data["won"]) in (1, 2)
+    for path, body, code in (("move", b"{}", 400), ("deal", b"x" * 99_999, 400), ("other", b"{}", 404)):
+      with pytest.raises(urllib.error.HTTPError, match=str(code)):
+        urllib.request.urlopen(address + path, body)
+    assert program.run(["play", "kuhn_poker", "--opponent=random", "--browser", f"--port={port}"]) == 2
+
+
+def test_the_command(capsys):
+  assert program.run(["play", "kuhn_poker", "--port=80"]) == 2
+  assert "--port belongs to --browser" in capsys.readouterr().err
+  words = [sys.executable, "-m", "ps_cfr_spiel", "play", "kuhn_poker", "--browser", "--opponent=random"]
+  ignored = signal.signal(signal.SIGINT, signal.default_int_handler)  # a child inherits what is ignored
+  with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+    signal.signal(signal.SIGINT, ignored)
+    assert server.stdout.readline().startswith("Opponent: random")
+    address = server.stdout.readline().split()[-1]
+    assert "Kuhn Poker" in urllib.request.urlopen(address).read().decode()
+    server.send_signal(signal.SIGINT)
+    assert server.wait(60) == 0
+
+
+@needs_browser
+def test_a_hand_in_a_browser(tmp_path, monkeypatch):
+  """Deal, bet by the field, check down, see the cards and the thoughts; then fold the next hand."""
+  table = table_of(HOLDEM)
+  field, go, check = ("#form input", "350"), ("#form button", "Raise to 350"), ("#moves button", "Check")
+  steps = [("#moves button", "Deal"), field, go, check, check, ("#form button", "all-in")]
+  steps += [("#form button", "All-in 1,650"), ("#moves button", "Deal again"), ("#moves button", "Fold")]
+
+  def answer(path, sent):
+    status, kind, text = table.answer(path, sent) or (404, "text/plain", "")
+    driver = DRIVER.replace("STEPS", json.dumps(steps))
+    return status, kind, text.replace("</body>", driver + "</body>")
+
+  flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}"]
+  flags += ["--window-size=390,900", "--virtual-time-budget=20000", "--dump-dom"]
+  with served(answer, monkeypatch) as address:
+    run = subprocess.run([str(BROWSER), *flags, address], capture_output=True, text=True, timeout=100)
+  found = re.search('<pre id="seen">(.*?)</pre>', run.stdout, re.DOTALL)
+  assert found, run.stdout[-2000:] + run.stderr[-2000:]
+  seen = json.loads(html.unescape(found[1]))
+  assert [len(list(filter(None, shown["cards"]))) for shown in seen] == [2, 2, 5, 6, 7, 7, 9, 2, 4]
+  assert not any(shown["wide"] or shown["error"] for shown in seen)
+  assert seen[2]["log"] == "Opponent: Call, You: Raise to 350, Opponent: Call"
+  won = int(re.search(r"([+-][\d,]+) after 1 game$", seen[6]["about"])[1].replace(",", ""))
+  assert abs(won) == 2000 and seen[6]["result"] == f"You {'win' if won > 0 else 'lose'} 2000."
+  assert seen[6]["chances"] == ["Call100.0%", "Call100.0%", "Check100.0%", "Check100.0%", "Call100.0%"]
+  assert seen[8]["result"] == "You lose 50." and f"{won - 50:+,} after 2 games" in seen[8]["about"]
