@@ -175,8 +175,8 @@ class DealtCardsForm(PublicCardsForm):
     of_street = np.bincount(self.street, minlength=len(dealt.public)).tolist()
     pairs = len(hands) * math.comb(deck - dealt.hole, dealt.hole)
     self.size = sum(n * boards for n, boards in zip(of_street, _boards(deck, dealt.public), strict=True))
-    ways = _boards(self.live, dealt.public)
-    self.histories = 1 + pairs * sum(n * boards for n, boards in zip(of_street, ways, strict=True))
+    orders = [math.perm(self.live, came) for came in np.cumsum(dealt.public).tolist()]  # card by card
+    self.histories = 1 + pairs * sum(n * ways for n, ways in zip(of_street, orders, strict=True))
     types, weights = tuple(dealt.deck.names(hand) for hand in hands), np.ones(len(hands))
     self.types, self.weights, self.deals = (types, types), (weights, weights), (hands.tolist(),) * 2
     dummies = (np.full((len(hands), 2 - dealt.hole), deck + player) for player in (0, 1))

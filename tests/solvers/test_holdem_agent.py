@@ -7,6 +7,7 @@ from open_spiel.python import policy as openspiel_policy
 
 import ps_cfr_spiel
 from ps_cfr_spiel import matches
+from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.policy import for_hands
 from ps_cfr_spiel.solvers.holdem_agent import View
@@ -192,3 +193,51 @@ def test_wrong_arguments():
   assert "must be a policy for the deck of holdem" in message(game, small, 0)
   assert "give sizes for both players alike" in message(game, uniform(), 0, bets="1 a | a")
   assert "iterations must be" in message(game, uniform(), 0, iterations=0)
+
+
+def test_it_is_less_exploitable_than_a_poor_blueprint():
+  """In a whole small game, exactly, where the agent plays on a board of the turn; less with promises."""
+  game = pyspiel.load_game("holdem(deck=5x2,stack=20,blinds=2/1,bets=x/x/1;x/1;x)")
+  solver = ps_cfr_spiel.PSCFRSolver(game)
+  solver.run(3)
+  blueprint, labels = solver.average_policy(), solver.tree.names
+  lines = labels.source.lines
+  board, found = tuple(lines.runouts[2][400].tolist()), {None: solver.exploitability()}
+  here = []
+  for decision in labels.decisions:
+    line, runout = lines.place(decision.public_state)
+    if tuple(lines.runouts[lines.street[line]][runout][:4].tolist()) == board:
+      here.append(decision)
+  for gadget in ("unsafe", "cfr-d"):
+    tables = [[np.array(block) for block in own] for own in blueprint.strategies]
+    policy = ps_cfr_spiel.HoldemAgent(game, blueprint, 0, "1;x / 1;x", 50, gadget=gadget).policy
+    for decision in here:
+      live = [h for h, name in enumerate(decision.infostates) if name is not None]
+      state = game.new_initial_state()
+      for action in labels.source.path(decision, live[0]):
+        state.apply_action(action)
+      hands = [cards.parse_cards(labels.types[decision.player][h]) for h in live]
+      for a, odds in enumerate(for_hands(policy, state)[action] for action in decision.legal_actions):
+        tables[decision.player][decision.block][a, decision.row, live] = odds[
+          cards.hand_numbers(np.array(hands))
+        ]
+    mixed = ps_cfr_spiel.TreePolicy(game, labels, tables)
+    found[gadget] = ps_cfr_spiel.exploitability(game, mixed, tree=solver.tree)
+  assert found["cfr-d"] < found["unsafe"] < found[None]
+
+
+def test_a_blueprint_of_dealt_cards(tmp_path):
+  """A saved strategy over buckets answers for all hands as for each, and the agent plays it."""
+  game = pyspiel.load_game("holdem(deck=5x2,stack=4,blinds=2/1,bets=x/a;x/a;x)")
+  solver = HierarchicalMCCFRSolver(game, clusters=1, buckets=2, batch=2)
+  solver.run(8)
+  solver.save(tmp_path / "run.npz")
+  blueprint = ps_cfr_spiel.load_policy(tmp_path / "run.npz")
+  moves = ("6d6c", "3d2c", "Call", "Check", "2d4c5d")
+  found = for_hands(blueprint, play(game, *moves))
+  for hand in ("6d6c", "3d3c", "5c2c"):
+    state = play(game, hand, "6d4d" if hand != "6d6c" else "4d3d", *moves[2:])
+    h = int(cards.hand_numbers(np.array(cards.parse_cards(hand))))
+    assert blueprint.action_probabilities(state) == pytest.approx({a: odds[h] for a, odds in found.items()})
+  agent = ps_cfr_spiel.HoldemAgent(game, blueprint, 0, "a", 2)
+  assert sum(agent.probabilities(play(game, *moves, "Check", "Check", "5c")).values()) == pytest.approx(1)
