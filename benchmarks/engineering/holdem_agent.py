@@ -14,10 +14,12 @@ all-in, and to the agent instead, and prints their gain.
 
 `--boards` measures the agent exactly in a small deck, which is compiled. On some boards of the turn, drawn by
 the seed, the blueprint's strategy is replaced by the agent's, by each gadget, or by that of continual
-re-solving on the compiled game with the same blueprint and iterations. It prints the exploitability of the
+re-solving on the compiled game, from the turn's first decision on with the same blueprint and iterations. It
+prints the exploitability of the
 blueprint after some iterations, and the estimate for all boards: its change, times the share of boards.
 """
 
+import functools
 import time
 
 import numpy as np
@@ -71,12 +73,9 @@ def respond(game, blueprint, options) -> None:
 def played(tree, policy, chosen, tables) -> None:
   """Puts a policy's answers on some boards of the turn into tables, board by board."""
   labels = tree.names
-  lines = labels.source.lines
   rows = {board: [] for board in chosen}
   for decision in labels.decisions:
-    line, runout = lines.place(decision.public_state)
-    board = tuple(lines.runouts[lines.street[line]][runout][:4].tolist())
-    if board in rows:
+    if (board := on_turn(tree, decision.public_state)) in rows:
       rows[board].append(decision)
   for found in rows.values():
     policy.restart()
@@ -86,65 +85,61 @@ def played(tree, policy, chosen, tables) -> None:
       for action in labels.source.path(decision, live[0]):
         state.apply_action(action)
       answers = policy.for_hands_at(state)
-      hands = np.array([sorted(cards.parse_cards(labels.types[decision.player][h]))[::-1] for h in live])
+      hands = np.array([cards.parse_cards(labels.types[decision.player][h]) for h in live])
       for a, action in enumerate(decision.legal_actions):
         chances = answers.get(action, np.zeros(len(cards.ALL_HANDS)))[cards.hand_numbers(hands)]
         tables[decision.player][decision.block][a, decision.row, live] = chances
+
+
+def resolved(tree, resolving, chosen, tables) -> None:
+  """Puts the strategies of continual re-solving on these boards into tables."""
+  for player in (0, 1):
+    search = resolving.start(player)
+    for places in resolving.searcher.passes(player):
+      here = [place for place in places if on_turn(tree, place) in chosen]
+      search = resolving.searcher.resolve(search, here) if here else search
+    tables[player] = search.tables[player]
+
+
+def on_turn(tree, place) -> tuple[int, ...]:
+  """The public cards of a public state, up to the turn."""
+  lines = tree.names.source.lines
+  line, runout = lines.place(place)
+  return tuple(lines.runouts[lines.street[line]][runout][:4].tolist())
 
 
 def exact(options) -> None:
   """Prints a line for each blueprint and each way to search on it."""
   game = pyspiel.load_game(options.small)
   solver = ps_cfr_spiel.PSCFRSolver(game)
-  tree = solver.tree
+  tree, iterations = solver.tree, options.iterations
   every = [tuple(board) for board in tree.names.source.lines.runouts[2].tolist()]
   drawn = np.random.default_rng(options.seed).permutation(len(every))[: options.boards]
   chosen = [every[k] for k in drawn]
   holdem_agent.KEPT = 10_000
 
-  def measured(name, blueprint, change, before=None) -> float:
+  def measured(name, change=None, before=0.0) -> float:
     began = time.perf_counter()
     tables = [[np.array(block) for block in own] for own in blueprint.strategies]
-    change(tables)
+    if change is not None:
+      change(chosen, tables)
     policy = ps_cfr_spiel.TreePolicy(game, tree.names, tables)
     found = ps_cfr_spiel.exploitability(game, policy, tree=tree)
-    whole = found if before is None else before + (found - before) * len(every) / len(chosen)
-    print(f"{name:34} {whole:9.5f} {time.perf_counter() - began:6.0f} s", flush=True)
+    whole = found if change is None else before + (found - before) * len(every) / len(chosen)
+    print(f"{name:30} {whole:9.5f} {time.perf_counter() - began:6.0f} s", flush=True)
     return found
 
-  for iterations in options.solved:
-    solver.run(iterations - solver.iteration)
+  for solved in options.solved:
+    solver.run(solved - solver.iteration)
     blueprint = solver.average_policy()
-    before = measured(f"blueprint, {iterations}", blueprint, lambda tables: None)
+    before = measured(f"blueprint, {solved} iterations")
     for gadget in options.gadgets:
-      name = f"{gadget}, {options.iterations}"
-      agent = ps_cfr_spiel.HoldemAgent(
-        game, blueprint, 0, options.searched, options.iterations, gadget=gadget
-      ).policy
-      measured(f"agent, {name}", blueprint, lambda t, a=agent: played(tree, a, chosen, t), before)
-    for gadget in options.resolving:
-      resolving = ps_cfr_spiel.ContinualResolving(
-        game, options.iterations, blueprint=blueprint, gadget=gadget
-      )
-      there = resolving.tabularise().strategies
-
-      def change(tables, there=there):
-        for own, strategies, rows in zip(tables, there, on_boards(tree, chosen), strict=True):
-          for block, new, here in zip(own, strategies, rows, strict=True):
-            block[:, here] = new[:, here]
-
-      measured(f"re-solving, {gadget}, {options.iterations}", blueprint, change, before)
-
-
-def on_boards(tree, chosen):
-  """For each player and block the rows on some boards of the turn."""
-  labels, lines = tree.names, tree.names.source.lines
-  rows = [[[] for _ in own.block_shapes] for own in tree.players]
-  for decision in labels.decisions:
-    line, runout = lines.place(decision.public_state)
-    if tuple(lines.runouts[lines.street[line]][runout][:4].tolist()) in chosen:
-      rows[decision.player][decision.block].append(decision.row)
-  return [[np.array(own, int) for own in player] for player in rows]
+      given = options.searched, iterations
+      agent = ps_cfr_spiel.HoldemAgent(game, blueprint, 0, *given, gadget=gadget).policy
+      measured(f"  agent, {gadget}", functools.partial(played, tree, agent), before)
+    for gadget in options.gadgets:
+      search = ps_cfr_spiel.ContinualResolving(game, iterations, blueprint=blueprint, gadget=gadget)
+      measured(f"  re-solving, {gadget}", functools.partial(resolved, tree, search), before)
 
 
 def main() -> None:
@@ -164,7 +159,6 @@ def main() -> None:
     small="holdem(deck=5x2,stack=20,blinds=2/1,bets=x/1;x/1;x/1;x)",
     solved=[10, 200],
     gadgets=["unsafe", "cfr-d", "max-margin"],
-    resolving=["cfr-d"],
   )
   if options.boards:
     exact(options)

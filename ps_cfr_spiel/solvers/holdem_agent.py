@@ -31,7 +31,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_count, check_integer, check_option, check_player, check_seconds
-from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.compiler import Deals, build_tree
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.poker import betting, cards, range_text
 from ps_cfr_spiel.policy import TranslatedPolicy, check_turn
@@ -402,7 +402,9 @@ class Search:
 
   def place(self, line: int, runout: cards.Board = ()) -> int:
     """The public state of a line after these cards."""
-    lines = self.tree.names.source.lines
+    source = self.tree.names.source
+    assert isinstance(source, Deals)
+    lines = source.lines
     return int(lines.starts[line]) + lines.runouts[len(runout)].tolist().index(list(runout))
 
   def row(self, line: int) -> np.ndarray:

@@ -202,7 +202,7 @@ def test_it_is_less_exploitable_than_a_poor_blueprint():
   solver.run(3)
   blueprint, labels = solver.average_policy(), solver.tree.names
   lines = labels.source.lines
-  board, found = tuple(lines.runouts[2][400].tolist()), {None: solver.exploitability()}
+  board, found = tuple(lines.runouts[2][400].tolist()), {"blueprint": solver.exploitability()}
   here = []
   for decision in labels.decisions:
     line, runout = lines.place(decision.public_state)
@@ -223,7 +223,7 @@ def test_it_is_less_exploitable_than_a_poor_blueprint():
         ]
     mixed = ps_cfr_spiel.TreePolicy(game, labels, tables)
     found[gadget] = ps_cfr_spiel.exploitability(game, mixed, tree=solver.tree)
-  assert found["cfr-d"] < found["unsafe"] < found[None]
+  assert found["cfr-d"] < found["unsafe"] < found["blueprint"]
 
 
 def test_a_blueprint_of_dealt_cards(tmp_path):
