@@ -8,7 +8,7 @@ Importing this package registers its games, so that `pyspiel.load_game` finds th
   solver.exploitability(), solver.value(), solver.average_policy()
 
 The doors `rules`, `matches`, `abstractions`, `batches`, `values` and `runtime` are modules with the rest.
-Rooms, for those who build on the package, are folders with a face of their own (docs/index.md). The first use
+Rooms, to build on the package, are folders with a face of their own (docs/index.md). The first use
 of a name imports its room: JAX takes most of a second, and `ps-cfr-spiel --help` does not need it.
 """
 

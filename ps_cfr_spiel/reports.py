@@ -22,7 +22,7 @@ def report(facts: Mapping[str, object]) -> str:
 
 
 class Stopwatch:
-  """Adds up the seconds of its `with` blocks, also of a block that an exception ends.
+  """A clock that adds up the seconds of its `with` blocks, also of a block that an exception ends.
 
   Attributes:
     seconds: of all blocks so far.
@@ -77,7 +77,7 @@ def progress_bar(progress: bool | None, **options: Any) -> tqdm:
 
 @contextlib.contextmanager
 def waiting(what: str, progress: bool | None = None) -> Iterator[None]:
-  """Prints a notice, such as "Compiling", with a clock during a step without known progress.
+  """Print a notice, such as "Compiling", with a clock during a step without known progress.
 
   None: after two seconds, on a terminal or in a notebook, and clear it at the end; elsewhere print it once a
   minute. True or False: print nothing, because the caller shows a bar or wants silence.

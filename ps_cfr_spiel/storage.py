@@ -170,7 +170,7 @@ class Stored:
     return kind if kind in ("examples", "values") else f"{'an' if kind[0] in 'AEIOUaeiou' else 'a'} {kind}"
 
   def arrays(self, expected: Mapping[str, Shape]) -> dict[str, np.ndarray]:
-    """Reads the arrays, if they are exactly the expected ones.
+    """Read the arrays, if they are exactly the expected ones.
 
     OSError if the file cannot be read; ValueError if it has other arrays, is damaged, or a number in it is
     not finite.
@@ -195,7 +195,7 @@ def _shape_text(shape: Shape | None) -> str:
 
 
 def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-  """Writes a file, replacing an earlier one only when the new one is complete on disk.
+  """Write a file, replacing an earlier one only when the new one is complete on disk.
 
   `kind` is of the content, one of `NEEDED`; `header` has JSON values, and `version`, that of this package, by
   default. OSError if the path cannot be written or the disk is full: an earlier file is left unchanged.
@@ -211,7 +211,7 @@ def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays:
 
 
 def write_array(path: str | os.PathLike, array: np.ndarray) -> None:
-  """Writes one array to a file of its own, for `open_array`; OSError as of `write`."""
+  """Write one array to a file of its own, for `open_array`; OSError as of `write`."""
   with replacing(path, "wb") as file:
     np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
 
@@ -284,7 +284,7 @@ def make_folder(folder: Path) -> Path:
 
 
 def _sweep(path: Path) -> None:
-  """Deletes the leftovers of killed writers of the same file."""
+  """Delete the leftovers of killed writers of the same file."""
   with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
     for entry in entries:
       own = re.fullmatch(re.escape(path.name) + r"[0-9a-f]{8}\.part", entry.name)
@@ -293,7 +293,7 @@ def _sweep(path: Path) -> None:
 
 
 def read(path: str | os.PathLike) -> Stored:
-  """Reads the header of a file of `write`, and the shapes of its arrays.
+  """Read the header of a file of `write`, and the shapes of its arrays.
 
   OSError if it cannot be read; ValueError if it is truncated, not one of this package's, or of another format
   version, or a field of its header violates `FIELDS`.

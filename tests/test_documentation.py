@@ -204,18 +204,19 @@ def test_tests_that_a_page_names_exist(page):
 
 
 CEILINGS = {  # phrases against the English of CONTRIBUTING.md, with their counts, which may only fall
-  r"¶(?:what|who|where|how|whether|of|by|with|from|as)\b": 41,
+  r"¶(?:what|who|where|how|whether|of|by|with|from|as)\b": 39,
+  r"¶(?:add|ask|build|delete|give|let|make|play|print|raise|read|save|send|solve|take|write|yield)s\b": 0,
   r"(?<=[.!?] )(?-i:What|Who|Where|Whether)\b": 17,
   r"\bnobody\b|\bno one\b": 0,
-  r"\b(?:so|as|equally) (?:many|few|often)\b": 5,
-  r"\btold\b|\btells?\b": 10,
-  r"\bwhat (?:is|are|was|were|has|have|had|can|may|an?|the|it|they|there)\b": 25,
-  r"\b(?:is|are|was|were|be) none\b|\bnone (?:is|are|that|of)\b": 17,
+  r"\b(?:so|as|equally) (?:many|few|often)\b": 2,
+  r"\btold\b|\btells?\b": 6,
+  r"\bwhat (?:is|are|was|were|has|have|had|can|may|an?|the|it|they|there)\b": 8,
+  r"\b(?:is|are|was|were|be) none\b|\bnone (?:is|are|that|of)\b": 10,
   r"\bbe had\b|\b(?:a|any|no) say\b": 0,
-  r"\bwh(?:o|at|er)ever\b|\bthose who\b": 20,
-  r"\bas (?:ever|before|(?:it|they) (?:is|are|was|were))\b": 13,
-  r"\bsays? (?:nothing|of|it|itself)\b|\bspeaks?\b": 1,
-  r"\bmend(?:s|ed|ing)?\b|\b(?:go|goes|gone|going|went) on with\b": 2,
+  r"\bwh(?:o|at|er)ever\b|\bthose who\b": 1,
+  r"\bas (?:ever|before|(?:it|they) (?:is|are|was|were))\b": 9,
+  r"\bsays? (?:nothing|of|it|itself)\b|\bspeaks?\b": 0,
+  r"\bmend(?:s|ed|ing)?\b|\b(?:go|goes|gone|going|went) on with\b": 0,
 }
 
 

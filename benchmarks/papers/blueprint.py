@@ -2,15 +2,15 @@
 
   python -m benchmarks.papers.blueprint speed [--seconds 5]
   python -m benchmarks.papers.blueprint train --folder FOLDER [--clusters 60] [--buckets 500] [--minutes 60]
-    [--looks 4] [--rule lcfr]
-  python -m benchmarks.papers.blueprint respond --folder FOLDER [--hands 400] [--plot FILE]
+    [--looks 4] [--rule lcfr] [--rounds 4]
+  python -m benchmarks.papers.blueprint respond --folder FOLDER [--hands 400] [--rounds 4] [--plot FILE]
 
 `speed` times an iteration of modified external sampling on small no-limit games (20 cards, to the flop,
 fcpa, 4 clusters) by the number of lines of betting: line by visited line in the library, and all lines side
 by side in JAX, its reference. `train` solves hold'em with 200 big blinds and fold, call, pot and all-in, 16
 pairs of hands and a board of each cluster at a time, and saves the run along the way. `respond` plays a
 local best response (Lisý and Bowling 2017) against each of them, against a player who always calls, and
-against uniform play, in thousandths of a big blind a hand.
+against uniform play, in thousandths of a big blind a hand. `--rounds 3` ends the game on the turn.
 """
 
 import argparse
@@ -40,7 +40,7 @@ NO_LIMIT = (
   "universal_poker(betting=nolimit,bettingAbstraction=fcpa,numPlayers=2,numRounds={},blind=100 50,"
   "firstPlayer=2 1 1 1,numSuits=4,numRanks={},numHoleCards=2,numBoardCards={},stack={} {})"
 )
-HOLDEM = NO_LIMIT.format(4, 13, "0 3 1 1", 20_000, 20_000)
+BOARD_CARDS = (0, 3, 1, 1)  # that come before each round
 BLIND = 100  # chips of the big blind
 STACKS = (500, 2_000, 10_000, 20_000)  # chips, of `speed`
 FOUND = "responses.json"
@@ -83,12 +83,18 @@ def speed(options: argparse.Namespace) -> None:
     )
 
 
+def holdem(rounds: int) -> pyspiel.Game:
+  """No-limit hold'em that ends with a showdown after some rounds of betting: 4, or 3 to the turn."""
+  board = " ".join(map(str, BOARD_CARDS[:rounds]))
+  return pyspiel.load_game(NO_LIMIT.format(rounds, 13, board, 20_000, 20_000))
+
+
 def memory() -> str:
   return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB at most"
 
 
 def train(options: argparse.Namespace) -> None:
-  game, folder = pyspiel.load_game(HOLDEM), options.folder
+  game, folder = holdem(options.rounds), options.folder
   folder.mkdir(parents=True, exist_ok=True)
   cards, start, spent = folder / "abstraction.npz", time.process_time(), 0.0
   if looks := looks_in(folder):
@@ -128,26 +134,26 @@ def looks_in(folder: Path) -> list[tuple[float, Path]]:
   return sorted((float(path.stem[5:]), path) for path in folder.glob("look-*.npz"))
 
 
-def calling(form) -> Callable:
+def calling(form, hands: int) -> Callable:
   """A player who always calls."""
   moves = [form.action[form.parent == line] for line in range(len(form.parent))]
-  hands = len(DealtGame.of(pyspiel.load_game(HOLDEM)).hands)
   return lambda line, board: np.repeat((moves[line] == 1).astype(float)[:, None], hands, 1)
 
 
-def uniform(form) -> Callable:
+def uniform(form, hands: int) -> Callable:
   """A player who plays all actions equally often."""
-  count, hands = np.bincount(form.parent[1:]), len(DealtGame.of(pyspiel.load_game(HOLDEM)).hands)
+  count = np.bincount(form.parent[1:])
   return lambda line, board: np.full((count[line], hands), 1 / count[line])
 
 
 def respond(options: argparse.Namespace) -> None:
-  game = pyspiel.load_game(HOLDEM)
-  form, kept = DealtGame.of(game).form, options.folder / FOUND
+  game, kept = holdem(options.rounds), options.folder / FOUND
+  dealt = DealtGame.of(game)
+  form, hands = dealt.form, len(dealt.hands)
   found = json.loads(kept.read_text()) if kept.exists() else {}
   players: dict[str, Callable[[], Callable]] = {
-    "always call": lambda: calling(form),
-    "uniform": lambda: uniform(form),
+    "always call": lambda: calling(form, hands),
+    "uniform": lambda: uniform(form, hands),
   }
   players |= {
     path.stem[5:]: lambda path=path: ps_cfr_spiel.load_policy(path).for_hands
@@ -158,8 +164,8 @@ def respond(options: argparse.Namespace) -> None:
       result = sampled_response(game, answers(), options.hands, progress=False)
       found[name] = [1e3 * result.mean / BLIND, 1e3 * result.error / BLIND, options.hands]
       kept.write_text(json.dumps(found))
-    mean, error, hands = found[name]
-    print(f"{name:>12}: {mean:8,.0f} +- {1.96 * error:,.0f} mbb a hand over {hands:,} hands", flush=True)
+    mean, error, played = found[name]
+    print(f"{name:>12}: {mean:8,.0f} +- {1.96 * error:,.0f} mbb a hand over {played:,} hands", flush=True)
   if options.plot:
     draw(found, options.plot)
 
@@ -193,6 +199,7 @@ def main() -> None:
       command.add_argument("--seconds", type=float, default=5.0)
       continue
     command.add_argument("--folder", type=Path, required=True)
+    command.add_argument("--rounds", type=int, default=4)
     if work is train:
       command.add_argument("--clusters", type=int, default=60)
       command.add_argument("--buckets", type=int, default=500)

@@ -30,7 +30,7 @@ class Games(NamedTuple):
 
 
 def deal(rules: Rules, key: Any, batch: int) -> Games:
-  """Deals `batch` games with random numbers from a key, as chance does in the Python game."""
+  """Deal `batch` games with random numbers from a key, as chance does in the Python game."""
   deck, cards = jax.random.split(key), rules.players * rules.hand_size
   order = jnp.argsort(jax.random.uniform(deck[0], (rules.ranks * rules.suits, batch)), axis=0)
   dealt = (order[:cards] % rules.ranks).reshape(rules.players, rules.hand_size, batch)

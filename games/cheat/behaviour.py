@@ -46,7 +46,7 @@ def count(game: pyspiel.Game, played: Iterable[tuple[int, Sequence[int]]]) -> Be
 
 
 def _count_one(found: Behaviour, state, action: int) -> None:
-  """Adds one move, at a state before it."""
+  """Add one move, at a state before it."""
   cards = state.get_game().cards(state.discard or action)
   place, lie = (len(cards) - 1, state.rank), any(card != state.rank for card in cards)
   if not state.discard:

@@ -38,7 +38,7 @@ class _CheatBot(pyspiel.Bot):
 
 
 class NaiveBot(_CheatBot):
-  """Plays at random, but for two things.
+  """A random player, but for two things.
 
   It challenges a claim that its own hand proves false, and it discards its whole hand when that is
   true. Else every legal action is as likely as any other.

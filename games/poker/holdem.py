@@ -204,7 +204,7 @@ class HoldemState(PokerState):
     return [(place(card), 1 / len(live)) for card in live]
 
   def _apply_action(self, action: int) -> None:
-    """Deals a card or bets; raises ValueError if illegal, which OpenSpiel does not check."""
+    """Deal a card or bets; raises ValueError if illegal, which OpenSpiel does not check."""
     game, here = self.get_game(), self.public_state
     if self.current_player() >= 0:
       after = game.betting.after(here, action)

@@ -233,7 +233,7 @@ class HoldemSubgameState(PokerState):
     return list(zip(hands.tolist(), (weights[hands] / weights.sum()).tolist(), strict=True))
 
   def _apply_action(self, action: int) -> None:
-    """Deals a hand or a card, or bets; raises ValueError if illegal, which OpenSpiel does not check."""
+    """Deal a hand or a card, or bets; raises ValueError if illegal, which OpenSpiel does not check."""
     if self._dealt and self.public_state.player == betting.CHANCE:
       if action not in (live := self.live_cards()):
         raise ValueError(f"illegal action {action} at {self}; legal are the cards {live}")

@@ -1,4 +1,4 @@
-"""Buckets: private states of one cluster that play alike, found by what they are worth or may become.
+"""Buckets: private states of one cluster that play alike, found by their values, now or later.
 
 A private state is described by numbers, one row for each: on the last round its equities against clusters of
 the opponent's hands (Johanson et al. 2013); before it how likely it is to come into each bucket of the next
@@ -123,7 +123,7 @@ def _descend(rows, weight, means: np.ndarray, distance: Distance, sweeps: int) -
 
 
 def _fill(label: np.ndarray, nearest: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-  """Gives each empty bucket the row that is farthest from its mean, out of a bucket that has others."""
+  """Give each empty bucket the row that is farthest from its mean, out of a bucket that has others."""
   label, nearest = label.copy(), nearest.copy()
   for empty in np.flatnonzero(np.bincount(label, minlength=count) == 0):
     spare = np.bincount(label, minlength=count)[label] > 1
@@ -153,7 +153,7 @@ def cluster_equities(
   member = np.zeros((len(order) + 1, every + 1, groups.max() + 1), np.float32)
   member[place, hands[order], group] = 1
   member[place, every, group] = 1  # as if all had this card
-  weaker = member.cumsum(0)  # of so many of the weakest: how many have a card and are of a cluster
+  weaker = member.cumsum(0)  # among the n weakest, the number with a card and of a cluster
   itself = (groups[own][:, None] == np.arange(groups.max() + 1)) * (hands.shape[1] - 1)
 
   def met(stop: np.ndarray, counted: bool) -> np.ndarray:

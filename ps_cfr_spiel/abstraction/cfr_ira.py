@@ -33,7 +33,7 @@ RULE = RMPlus()
 
 @dataclasses.dataclass(frozen=True)
 class Refinement:
-  """How sets are split.
+  """Conditions under which sets are split.
 
   Attributes:
     bound: most infostates, of both players, that the bound tracks at a time; 0 for none.

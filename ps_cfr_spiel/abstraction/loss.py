@@ -34,7 +34,7 @@ class Loss:
     shares: for each player float64[sets], what of the player's gain is won by playing better in the
       infostates of each set; the shares of a player add up to the gain.
     regrets: for each player float64[sets], the sum of the positive immediate counterfactual regrets of its
-      members: what an optimal move in one infostate alone would win if the player came there for certain.
+      members: the gain of an optimal move in one infostate alone if the player came there for certain.
       Their sum bounds the gain (Zinkevich et al. 2007, Theorem 3; Čermák et al. 2020, Eq. 4).
   """
 

@@ -108,7 +108,7 @@ def abstract(game: pyspiel.Game, key: Key | str, by_order: bool = False, **optio
 
   Returns:
     The abstraction. Infostates with different numbers of own earlier decisions are in different sets,
-    whatever their keys.
+    even with equal keys.
 
   Raises:
     ValueError: the key joins infostates with different actions, or is not one of the presets.

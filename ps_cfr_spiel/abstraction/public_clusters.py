@@ -20,7 +20,7 @@ def board_distances(transitions: np.ndarray) -> np.ndarray:
   B], are the private states of each board that fall into each bucket, or their chance weight; ValueError for
   a negative entry, or a board without private states.
   """
-  from scipy.spatial.distance import pdist, squareform  # a quarter of a second, for those who ask
+  from scipy.spatial.distance import pdist, squareform  # takes a quarter of a second, so only on use
 
   transitions = np.asarray(transitions, float)
   total = transitions.sum(1, keepdims=True)
@@ -44,7 +44,7 @@ def public_clusters(
   that was smallest; one at a time, each move lessens W (see `spread`), and no cluster loses its last point,
   whose sum is 0.
 
-  Returns int32[M], the cluster of each point, 0 to `count` - 1, none of them empty: the best of `restarts`
+  Returns int32[M], the cluster of each point, 0 to `count` - 1, each with a point: the best of `restarts`
   clusterings, in each of which every point is looked at `sweeps` times at most. ValueError unless
   `distances`, float[M, M], is symmetric with 0 on the diagonal, and `count` at most M.
   """
@@ -84,7 +84,7 @@ def draw(generator: np.random.Generator, weight: np.ndarray, chosen: list[int]) 
 
 
 def descend(distances: np.ndarray, clusters: np.ndarray, sweeps: int) -> np.ndarray:
-  """Moves points one at a time until none is better off elsewhere; W never rises."""
+  """Move points one at a time until none is better off elsewhere; W never rises."""
   clusters, count = clusters.copy(), int(clusters.max()) + 1
   sums = np.stack([distances[:, clusters == k].sum(1) for k in range(count)], 1)  # of each point to each
   for _ in range(sweeps):

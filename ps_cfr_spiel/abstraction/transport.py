@@ -9,7 +9,7 @@ import numpy as np
 
 from ps_cfr_spiel.device import jit, precision
 
-ABREAST = 2048  # pairs of distributions, few enough for what is carried between them to stay in a cache
+ABREAST = 2048  # pairs of distributions, few enough for the carried arrays to stay in a cache
 
 
 def line_distances(points: np.ndarray, others: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -27,9 +27,9 @@ def greedy_distances(
 ) -> np.ndarray:
   """float64[N, K]: the cost of a greedy plan, never less than the distance (Ganzfried and Sandholm 2014).
 
-  Each bucket of a point, one after the other, takes what it can from the nearest bucket of the other
+  Each bucket of a point, one after the other, takes all it can from the nearest bucket of the other
   distribution; then each takes from the second nearest, and so on. The published listing empties a source
-  before it subtracts it from the target and so may carry less than there is; here what is taken leaves both.
+  before it subtracts it from the target and so may carry less than there is; here both lose the share.
 
   `points`, float[N, B], and `others`, float[K, B], have rows of sum 1; `ground`, float[B, B], is the distance
   from a bucket of a point to one of the others. The arithmetic is in `dtype`.
@@ -46,7 +46,7 @@ def greedy_distances(
 
 @jit()
 def _carried(left: jax.Array, room: jax.Array, order: jax.Array, ground: jax.Array) -> jax.Array:
-  """What is paid for each pair, [P]; `left`, [B, P], is what a point has, `room` what the other can take."""
+  """The cost of each pair, [P]; `left`, [B, P], is the rest of one point, `room` the rest of the other."""
 
   def place(step):
     rank, bucket = jnp.divmod(step, len(order))
@@ -59,8 +59,8 @@ def _carried(left: jax.Array, room: jax.Array, order: jax.Array, ground: jax.Arr
     left, room = left.at[bucket].set(have - taken), room.at[target].set(may - taken)
     return left, room, left[after[0]], room[after[1]], cost + taken * ground[bucket, target]
 
-  # What a step takes from the tables is read at the end of the one before: XLA changes them in place only if
-  # nothing reads what they were.
+  # The entries that a step needs are read at the end of the one before: XLA changes them in place only if
+  # nothing reads the old ones.
   bucket, target = place(0)
   now = left, room, left[bucket], room[target], jnp.zeros_like(left[0])
   return jax.lax.fori_loop(0, order.size, carry, now)[-1]

@@ -113,7 +113,13 @@ def _json(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def write_list(
   path: Path, situations: Sequence[Situation], ranges: Sequence[str], found: Sequence[Solution]
 ) -> None:
-  """Write a row for each situation: its given fields and its solution, in chips; OSError if it cannot."""
+  """Write a row for each situation: its given fields and its solution, in chips.
+
+  Args:
+    path: CSV; an earlier file is replaced by a complete one, else OSError.
+    situations, ranges: as from `read_list`.
+    found: the solution of each.
+  """
   with replacing(path, newline="", encoding="utf-8") as file:
     table = csv.writer(file)
     table.writerow([*FIELDS, *FOUND])

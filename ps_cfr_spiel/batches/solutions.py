@@ -71,7 +71,7 @@ class Solutions(Sequence):
   def __init__(
     self, situations: Sequence[Any], read: Callable[[Any], Item], chunks: Sequence[Any], size: int
   ):
-    """Takes chunks of `size` situations, each its solutions or its file; `read` makes an `Item` of one."""
+    """Take chunks of `size` situations, each its solutions or its file; `read` makes an `Item` of one."""
     self.situations = situations
     self._read, self._chunks, self._size = read, list(chunks), size
 

@@ -153,8 +153,8 @@ class NRMPlus:
   with e = clip(x / n, -w, w) by the w and n from before the iteration,
     r <- memory * r + (1 - memory) * 2 <v, e> / (|v|^2 + |e|^2);  c = max(r, 0)
   starting from r = 1. Before the first regret, and where v = 0, r stays. v is not kept: the strategy was made
-  from it, and tells it. h stops the fading where hardly any regret comes, so that rounding errors never grow
-  to be the whole of the past.
+  from it. h stops the fading where hardly any regret comes, so that rounding errors never grow to be the
+  whole of the past.
 
   The parameters are for alternating updates; by name the rule gets `TOGETHER` for simultaneous ones.
 

@@ -55,7 +55,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
 
 
 def _serve(policy: ps.TreePolicy, page: str, port: int) -> int:
-  """Answers a browser on this machine until Ctrl-C."""
+  """Answer a browser on this machine until Ctrl-C."""
 
   class Street(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:

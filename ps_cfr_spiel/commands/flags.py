@@ -119,7 +119,7 @@ def join_others(values: flags.FlagValues, shares: bool = True) -> None:
 def say(
   values: flags.FlagValues, facts: Mapping[str, Any], lines: Mapping[str, object] | None = None
 ) -> None:
-  """Prints a result: `lines` for people, by default the same `facts` that --json prints in one line."""
+  """Print a result: `lines` for people, by default the same `facts` that --json prints in one line."""
   print(json.dumps(facts) if values.json else report(facts if lines is None else lines))
 
 

@@ -81,7 +81,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     rivers = RandomSituations(values.count, values.seed, values.pot, ratios, values.bets, values.ranges)
   folder = make_folder(values.output or "runs/rivers")
   join_others(values)
-  ps.device.advise("Start all processes again with the same command: what is in the folder stays.")
+  ps.device.advise("Start all processes again with the same command: the folder's files stay.")
   options = {name: values[name].value for name in METHOD} | {"hands": "all", "strategies": False}
   solutions, seconds = solve(values, rivers, folder, options)
   if not ps.device.is_first_process():
@@ -107,7 +107,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
 
 
 def _early(values: flags.FlagValues, ratios: tuple[float, ...]) -> None:
-  """Solves turns or flops."""
+  """Solve turns or flops."""
   from ps_cfr_spiel import learning  # needs the extra
 
   if wrong := given(values, RIVERS_ONLY):
@@ -155,7 +155,7 @@ COMMAND = Command(
   arguments="",
   summary="Solve random rivers, turns or flops, as data to learn from",
   text="Draws boards, stacks and ranges, solves each river, and writes features, ranges and counterfactual "
-  "values to files that NumPy alone reads (docs/batches.md says what is in them). An interrupted call "
+  "values to files that NumPy alone reads (docs/batches.md describes them). An interrupted call "
   "goes on where it was when it is given again, on any number of cores and processes.",
   examples=(
     "generate --count=10000 --output=data",

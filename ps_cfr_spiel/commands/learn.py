@@ -63,7 +63,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     with stopwatch:
       learned = teach()
   except KeyboardInterrupt:
-    print(f"\nInterrupted; the same call goes on with what is in {folder}.", file=sys.stderr)
+    print(f"\nInterrupted; the same call continues with the files in {folder}.", file=sys.stderr)
     return INTERRUPTED
   learned.save(folder / FILE)
   card, seconds = learned.card, stopwatch.seconds
@@ -113,7 +113,7 @@ def _situations(
 
 
 def _rivers(values: flags.FlagValues, words: Sequence[str], learning: Any, progress: bool | None) -> Taught:
-  """Learns from rivers that `generate` solved."""
+  """Learn from rivers that `generate` solved."""
   if wrong := [*words, *given(values, (*NOT_OF_RIVERS, *SPOT_FLAGS))]:
     raise ValueError(f"--data learns from folders of generate, of any game; leave out {' '.join(wrong)}.")
   folder = make_folder(values.output or "runs/rivers-values")
@@ -139,7 +139,7 @@ COMMAND = Command(
   summary="Learn a network of values, for searches by resolve",
   text="Solves situations at random ranges and trains a network on them, which resolve --values takes as "
   "what lies beyond a lookahead; with --turns it goes on at the ranges that its own searches meet. With "
-  "--data it learns from the rivers, turns or flops that generate solved, whatever their boards. Ctrl-C in "
+  "--data it learns from the rivers, turns or flops that generate solved, on all boards together. Ctrl-C in "
   "training ends it early and keeps the best so far. Needs pip install 'ps_cfr_spiel[learn]'. For an agent "
   "in a game too large to walk see train.",
   examples=(

@@ -74,7 +74,7 @@ def _command_help(command: Command) -> str:
 
 
 def _dispatch(words: Sequence[str], begin: Callable[[], Any]) -> int:
-  """Runs the command of the words after the program's name; returns the exit code."""
+  """Run the command of the words after the program's name; return the exit code."""
   if words[:1] == ["help"]:
     words = [*words[1:2], "--help"]
   if not words or words[0] in HELP:
@@ -104,7 +104,7 @@ def _dispatch(words: Sequence[str], begin: Callable[[], Any]) -> int:
 
 
 def run(words: Sequence[str], begin: Callable[[], Any] = lambda: None) -> int:
-  """Runs the command of the words after the program's name, and returns the exit code.
+  """Run the command of the words after the program's name, and return the exit code.
 
   Mistakes of the user are answered in one line. `begin` is called before a command that computes: help and
   mistakes in flags come sooner, and need no JAX.
@@ -144,7 +144,7 @@ def _refused(message: str) -> int:
 
 
 def _parse(argv: Sequence[str]) -> Sequence[str]:
-  """Keeps absl's log to warnings, and leaves all words to `_dispatch`."""
+  """Keep absl's log to warnings, and leave all words to `_dispatch`."""
   flags.FLAGS([PROGRAM, "--verbosity=-1"])
   return argv[1:]
 
@@ -165,7 +165,7 @@ def _run_and_leave(words: Sequence[str]) -> int:
 
 
 def _mend_streams() -> None:
-  """Makes closed streams as empty as /dev/null, and no character that a terminal lacks an error."""
+  """Make closed streams as empty as /dev/null, and no character that a terminal lacks an error."""
   for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
     if getattr(sys, name) is None:
       setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  (as long as the process)

@@ -132,7 +132,7 @@ def _text(value: Any) -> str:
 
 
 def _append(file: Path, row: Mapping[str, Any]) -> None:
-  """Adds a row to the file, to the disk; the first one brings the names of the columns."""
+  """Add a row to the file, to the disk; the first one brings the names of the columns."""
   text = io.StringIO()
   table = csv.writer(text, lineterminator="\n")
   texts = list(map(_text, row.values()))

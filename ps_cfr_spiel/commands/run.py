@@ -54,12 +54,12 @@ class Run:
     return bool(self.points) and self.points[-1].exploitability <= self.target
 
   def say(self, *lines: str) -> None:
-    """Prints lines, unless the run is quiet."""
+    """Print lines, unless the run is quiet."""
     if not self.quiet:
       print(*lines, sep="\n", flush=True)
 
   def measure(self) -> None:
-    """Adds the point of the present iteration, if it is still missing and the game can be evaluated."""
+    """Add the point of the present iteration, if it is still missing and the game can be evaluated."""
     if not self.solver.evaluable:
       return
     if self.points and self.points[-1].iteration == self.solver.iteration:
@@ -71,7 +71,7 @@ class Run:
     )
 
   def iterate(self, iterations: int) -> bool:
-    """Runs until the end, the target or Ctrl-C, and measures on the way, ever more rarely.
+    """Run until the end, the target or Ctrl-C, and measure on the way, ever more rarely.
 
     Returns whether the watching process has asked this one to stop.
     """
@@ -169,7 +169,7 @@ class Run:
   # --- Files ------------------------------------------------------------------------------
 
   def checkpoint(self) -> None:
-    """Saves the run and its measurements, so that both can be continued; all processes must call it."""
+    """Save the run and its measurements, so that both can be continued; all processes must call it."""
     with self.saving:
       self.solver.save(self.file)
       saved = f"iteration {self.solver.iteration:,} in {self.file}"
@@ -178,14 +178,14 @@ class Run:
         ps.evaluation.write_points(self.folder / POINTS, self.points)
 
   def keep(self) -> bool:
-    """Saves the run, if it has got further; whether it has."""
+    """Save the run, if it has got further; whether it has."""
     if self.solver.iteration > self.start:
       with undisturbed():  # by an impatient second Ctrl-C
         self.checkpoint()
     return self.solver.iteration > self.start
 
   def keep_values(self) -> None:
-    """Writes what later looks at the run need, so that they compute nothing."""
+    """Write what later looks at the run need, so that they compute nothing."""
     solver = self.solver
     if isinstance(solver, ps.solvers.TreeSolver) and ps.device.is_first_process():
       cells = sum(math.prod(shape) for player in solver.tree.players for shape in player.block_shapes)
@@ -196,7 +196,7 @@ class Run:
           print(f"The values were not kept: {error.strerror}.", file=sys.stderr)
 
   def save(self, pictures: ModuleType | None) -> list[str]:
-    """Writes all results; returns the names of the files."""
+    """Write all results; return the names of the files."""
     self.checkpoint()
     files, policy = [RUN, POINTS], self.solver.average_policy()
     if pictures is None or not ps.device.is_first_process():

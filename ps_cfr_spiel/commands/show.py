@@ -74,7 +74,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
 
 
 def _export(values: flags.FlagValues, policy: ps.TreePolicy) -> None:
-  """Writes or prints the rows of the strategy."""
+  """Write or print the rows of the strategy."""
   here = _place(values, policy) if values.at or values.history else None
   wanted = None if here is None else [here.public_state]
   facts = {"game": policy.labels.game, "strategy": origin(policy)}

@@ -32,7 +32,7 @@ SHARING = group("Many situations",
 
 
 def solve_list(values: flags.FlagValues, words: Sequence[str]) -> None:
-  """Runs `solve --situations`."""
+  """Run `solve --situations`."""
   foreign = given(values, (name for name in values if name not in (*METHOD, *OTHERS)))
   if what := ", ".join([*map(repr, words), *foreign]):
     raise ValueError(f"--situations: the file names the rivers, which ps-cfr solves; leave out {what}.")

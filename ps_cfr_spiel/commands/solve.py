@@ -118,7 +118,7 @@ def _shares(values: flags.FlagValues) -> bool:
 
 
 def _together(values: flags.FlagValues, words: Sequence[str]) -> int:
-  """Runs the command in several processes of this machine."""
+  """Run the command in several processes of this machine."""
   if not _shares(values):
     method = values.resume or f"--solver={values.solver}"
     raise ValueError(f"--processes={values.processes}: {method} runs in one process.")

@@ -154,7 +154,7 @@ def _new(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Simulated
 
 
 def _search(values: flags.FlagValues, words: Sequence[str]) -> None:
-  """Prints the result of a searching opponent against an agent."""
+  """Print the result of a searching opponent against an agent."""
   others = (*_FIXED[1:], "iterations", "every", "output", "checkpoint_seconds")
   if foreign := given(values, (name for name in others if name not in _OWN[SEARCH])):
     raise ValueError(f"--method=search has no {', '.join(foreign)}; it plays --games and saves nothing.")
@@ -191,7 +191,7 @@ def _learn(
   rows: list[dict[str, Any]],
   opponents: Mapping[str, str | ps.solvers.SimulatedPolicy],
 ) -> dict[str, ps.evaluation.Score]:
-  """Runs to the end and adds rows to the table, after matches on the way; the last matches."""
+  """Run to the end and add rows to the table, after matches on the way; the last matches."""
   quiet, every = values.quiet or values.json, values.every or max(values.iterations // 10, 1)
   before, stopwatch, scores = float(rows[-1]["seconds"]) if rows else 0.0, Stopwatch(), {}
   with progress_bar(False if quiet else None, total=end, initial=solver.iteration, unit="it") as bar:

@@ -55,7 +55,7 @@ def load_module(name: str) -> None:
   sys.path.insert(0, str(path.parent.resolve() if is_file else Path.cwd()))
   try:
     importlib.import_module(path.stem if is_file else name)
-  except Exception as error:  # the user's own code: whatever it raises
+  except Exception as error:  # the user's own code: it may raise anything
     raise ValueError(f"--module={name}: {type(error).__name__}: {error}") from error
 
 
@@ -140,7 +140,7 @@ def keep_apart(flag: str, file: str | Path | None, source: str) -> None:
 
 
 def make_folder(folder: str | Path, make: Callable[[Path], Path] = storage.make_folder) -> Path:
-  """Makes a folder for results and tries it, now rather than after a long run."""
+  """Make a folder for results and try it, now rather than after a long run."""
   try:
     return make(Path(folder))
   except OSError as error:

@@ -37,7 +37,7 @@ def form_of(game: pyspiel.Game) -> Form | None:
 
 
 def describe(game: pyspiel.Game) -> Any:
-  """The form from `DESCRIBED`, whatever the game's size; None without, or for other parameters."""
+  """The form from `DESCRIBED`, for a game of any size; None without, or for other parameters."""
   make = DESCRIBED.get(game.get_type().short_name) if isinstance(game, pyspiel.Game) else None
   return None if make is None else make(game)
 

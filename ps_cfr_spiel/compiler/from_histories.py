@@ -97,7 +97,7 @@ def with_recall(
 ) -> tuple[Histories, Choices, str | None]:
   """The histories with infostates of perfect recall, and `own_choices`.
 
-  The game's own infostates stay unless they forget, and also where pasts do not mend them: a faulty game.
+  The game's own infostates stay unless they forget, and also where pasts do not help: a faulty game.
   TooLarge if the players' pasts take more than `memory` bytes.
   """
   choices, fault = own_choices(histories)

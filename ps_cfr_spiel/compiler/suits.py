@@ -2,7 +2,7 @@
 
 A form with public cards may list the renamings of its cards that change nothing (`PublicCardsForm.swaps`).
 They make runouts into one another; of each orbit the first runout stands for the others. Reach goes down to
-the rows that are kept, as ever. Values come up as the sum over the orbit, each member's columns permuted
+the rows that are kept. Values come up as the sum over the orbit, each member's columns permuted
 (`tree.Orbit`). Locks that distinguish suits leave the renamings under which they stay the same.
 """
 

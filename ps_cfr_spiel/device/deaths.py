@@ -83,6 +83,6 @@ def _send(connections: Mapping[int, socket.socket], word: bytes, process: int = 
 
 
 def _leave(process: int) -> None:
-  """End this process, wherever its other threads are: in a collective they would wait for the dead one."""
+  """End this process at once: other threads in a collective would wait for the dead one."""
   print(f"\nps-cfr-spiel: process {process} is lost. {_advice}".rstrip(), file=sys.stderr, flush=True)
   os._exit(LOST)

@@ -70,7 +70,7 @@ class Sequences:
   """The worth of the opponent's sequences to an agent, and their probabilities without the opponent."""
 
   def __init__(self, tree: PublicTree, strategies: Strategies, agent: int):
-    """Takes strategies of both players, and ignores the opponent's."""
+    """Take strategies of both players, and ignore the opponent's."""
     self.opponent = 1 - agent  #: their seat
     #: [rows, H] for each block: probability that chance and the agent play to an infostate.
     self.weight = [np.zeros((n, h)) for _, n, h in tree.players[self.opponent].block_shapes]
@@ -82,7 +82,7 @@ class Sequences:
       self._leaves = _leaf_values(self._tree, strategy, opponent=self.opponent)
 
   def push(self, rows: Sequence[np.ndarray], leaves: bool) -> tuple[list[np.ndarray], float]:
-    """Adds [rows, H] of infostates, and the opponent's leaf values, up in the sequences before them.
+    """Add [rows, H] of infostates, and the opponent's leaf values, up in the sequences before them.
 
     Returns [A, rows, H] for each block, and the sum at the empty sequences.
     """
@@ -178,7 +178,7 @@ class Corrected:
   """
 
   def __init__(self, game: pyspiel.Game, guess: StateGuess, policy: Any, agent: int):
-    """Takes the agent's seat and policy, or None for the luck of chance alone."""
+    """Take the agent's seat and policy, or None for the luck of chance alone."""
     self._game, self._guess, self._policy, self._agent = game, guess, policy, agent
 
   def __call__(self, game: Game) -> float:

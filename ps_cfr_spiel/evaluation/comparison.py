@@ -49,7 +49,7 @@ class Run(NamedTuple):
 
 
 def measure(make: Callable[[pyspiel.Game], Any], game: pyspiel.Game, tree: PublicTree, seconds: float) -> Run:
-  """Runs one solver, this package's or OpenSpiel's, Python or C++, and measures it at 1, 2, 5, 10, 20, ...
+  """Run one solver, this package's or OpenSpiel's, Python or C++, and measure it at 1, 2, 5, 10, 20, ...
 
   An iteration that begins before `seconds` of iterations is finished; `tree` is that of `build_tree(game)`.
   """
@@ -116,7 +116,7 @@ def compare(
   progress: bool | None = None,
   seeds: int = 1,
 ) -> dict[str, Run]:
-  """Runs several solvers on a game, one after the other; ValueError for a wrong argument or game.
+  """Run several solvers on a game, one after the other; ValueError for a wrong argument or game.
 
   Args:
     game: from `pyspiel.load_game`, small enough to enumerate.

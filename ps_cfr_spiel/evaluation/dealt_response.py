@@ -49,7 +49,7 @@ def sampled_response(
   progress: bool | None = None,
   actions: str = FCPA,
 ) -> SampledResponse:
-  """Plays hands of a local best response against a policy, seat after seat.
+  """Play hands of a local best response against a policy, seat after seat.
 
   The game is `universal_poker` for two with public cards, `holdem` with few bets, or `leduc_poker`, and
   `answers` the policy, such as `HierarchicalPolicy.for_hands`. Or `answers` is an OpenSpiel policy of

@@ -81,7 +81,12 @@ class LocalBestResponseBot(SolvingBot):
     rollout: Any = None,
     **options: Any,
   ):
-    """Plays `player` against `policy`; see `local_best_response` for the arguments and errors."""
+    """A bot for a seat.
+
+    Args:
+      player: the seat, 0 or 1.
+      game, policy, actions, depth, rollout, **options: as of `local_best_response`, with its errors.
+    """
     super().__init__(check_player(player), seed=0)  # unused: one action has probability 1
     self._game, self._policy = game, policy
     self._search = LocalSearch.of(game, actions, depth, rollout, **options)

@@ -76,10 +76,15 @@ def play_games(
   seed: int = 0,
   mirrored: bool = False,
 ) -> list[Played]:
-  """Plays and records games of two players, who change seats after each; `first` is the agent of the records.
+  """Play and record games of two players, who change seats after each.
 
-  The game is any sequential one for two; `seed` is that of chance; `mirrored` deals every two games alike, so
-  that each player has the other's luck once. ValueError unless `games` is positive.
+  Args:
+    game: any sequential one for two players.
+    first: the agent of the records, a function of the seat; see `player`.
+    second: the other player.
+    games: their number, at least 1, else ValueError.
+    seed: of chance.
+    mirrored: deal every two games alike, so that each player has the other's luck once.
   """
   if games < 1:
     raise ValueError(f"games must be at least 1, got {games!r}.")
@@ -127,9 +132,12 @@ def match(
   agent: Any = None,
   **evaluation: Any,
 ) -> MatchResult:
-  """Plays games and evaluates them for the first player: `play_games`, then `evaluate_match`.
+  """Play games and evaluate them for the first player.
 
-  `agent` is the policy of the first player, to take luck out of the result.
+  Args:
+    game, first, second, games, seed, mirrored: as of `play_games`.
+    agent: the policy of the first player, to take luck out of the result.
+    **evaluation: as of `evaluate_match`.
   """
   records = play_games(game, first, second, games, seed, mirrored)
   return evaluate_match(game, records, agent, **evaluation)
@@ -143,11 +151,19 @@ def play(
   seed: int = 0,
   output: TextIO | None = None,
 ) -> pyspiel.State:
-  """Lets a person play a sequential game once, typing moves, or shows a game with moves that are given.
+  """Let a person play a sequential game once, typing moves, or show a game with moves that are given.
 
-  `moves` are the person's lines, names or numbers of actions, at whose end the person quits; by default they
-  are asked for. `seat` is the person's, `seed` that of chance, and `output` the file for the text, the
-  standard output by default. Returns the last state, terminal unless the person quit.
+  Args:
+    game: any sequential one for two players.
+    opponent: a function of the seat, see `player`.
+    moves: the person's lines, names or numbers of actions, at whose end the person quits; by default the
+      keyboard's.
+    seat: the person's, 0 or 1.
+    seed: of chance.
+    output: the file for the text, by default the standard output.
+
+  Returns:
+    The last state, terminal unless the person quit.
   """
   to, known = output or sys.stdout, None if moves is None else iter(moves)
 

@@ -45,7 +45,7 @@ def is_round(iteration: int) -> bool:
 
 
 def write_table(path: Path, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
-  """Writes a table; an earlier one is replaced only by a complete one."""
+  """Write a table; an earlier one is replaced only by a complete one."""
   with replacing(path, newline="") as file:
     writer = csv.writer(file)
     writer.writerow(columns)
@@ -65,7 +65,7 @@ def read_table(path: Path, iteration: int, parse: Callable[[dict[str, str]], Row
 
 
 def write_points(path: Path, points: Sequence[Point]) -> None:
-  """Writes the table exploitability.csv."""
+  """Write the table exploitability.csv."""
   rows = ((p.iteration, f"{p.seconds:.6f}", p.exploitability, p.value) for p in points)
   write_table(path, Point._fields, rows)
 

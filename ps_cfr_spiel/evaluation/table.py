@@ -29,7 +29,7 @@ def play(
   output: TextIO,
   rng: np.random.RandomState | None = None,
 ) -> pyspiel.State:
-  """Lets a person in the seat `human` play a game once; they see the view of their seat alone.
+  """Let a person in the seat `human` play a game once; they see the view of their seat alone.
 
   `opponent` makes the bot for each of the other seats; at the end of the lines the person quits. Returns the
   last state, terminal unless they quit.
@@ -66,7 +66,7 @@ def play(
 
 
 def _show(state: pyspiel.State, player: int, shown: str, output: TextIO) -> str:
-  """Prints the player's present view and its news since `shown`; returns the whole view."""
+  """Print the player's present view and its news since `shown`; return the whole view."""
   known = seen(state, player)
   if shown and known.startswith(shown):
     news = known[len(shown) :].lstrip(" ;|,")
@@ -100,7 +100,7 @@ def _result_text(state: pyspiel.State, human: int) -> str:
 
 
 def ask(state: pyspiel.State, read: Reader, output: TextIO) -> int:
-  """Asks for one of the legal actions until it gets one; raises `QuitError` if the person quits."""
+  """Ask for one of the legal actions until it gets one; raise `QuitError` if the person quits."""
   names = {action: state.action_to_string(action) for action in state.legal_actions()}
   _list(names, output, MAX_LISTED)
   while True:

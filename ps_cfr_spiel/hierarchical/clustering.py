@@ -62,7 +62,7 @@ def _rows(game: DealtGame, number: int, boards: np.ndarray) -> Rows:
 
 
 def _spread_labels(game: DealtGame, number: int, rows: Rows, label: np.ndarray, table: np.ndarray) -> None:
-  """Writes the labels of rows into a table [K, H], for every hand of their classes."""
+  """Write the labels of rows into a table [K, H], for every hand of their classes."""
   boards = np.unique(rows.board)
   ends = np.searchsorted(rows.board, boards, "right")
   for board, part in zip(boards, np.split(label, ends[:-1]), strict=True):
@@ -167,7 +167,7 @@ def _fill_buckets(
   aware: str,
   **options: int,
 ) -> None:
-  """Writes the buckets of one cluster's hands into the tables, int[K, H], from the last round up.
+  """Write the buckets of one cluster's hands into the tables, int[K, H], from the last round up.
 
   `boards` are of the cluster, in the special round and each later one.
   """

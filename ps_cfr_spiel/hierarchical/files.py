@@ -36,12 +36,12 @@ def from_file(file: storage.Stored) -> InFile:
 
 
 def save_abstraction(path: str | os.PathLike, abstraction: Hierarchy) -> None:
-  """Saves an abstraction, for `load_abstraction`; OSError if it cannot be written."""
+  """Save an abstraction, for `load_abstraction`; OSError if it cannot be written."""
   storage.write(path, "abstraction", {"game": abstraction.game}, abstraction.to_arrays())
 
 
 def load_abstraction(path: str | os.PathLike, game: DealtGame) -> Hierarchy:
-  """Reads a file of `save_abstraction`.
+  """Read a file of `save_abstraction`.
 
   OSError without one; ValueError if it is damaged, of another kind, or of another game.
   """

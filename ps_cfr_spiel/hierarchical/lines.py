@@ -119,7 +119,7 @@ class Front(NamedTuple):
 def descend(
   lines: BettingLines, regrets: jax.Array, buckets: jax.Array, traverser: jax.Array, uniforms: jax.Array, full
 ) -> list[Front]:
-  """Goes down B times.
+  """Go down B times.
 
   Args:
     regrets: [A, S].
@@ -147,7 +147,7 @@ def descend(
 
 
 def _choose(policy: jax.Array, uniform: jax.Array) -> jax.Array:
-  """Samples from policies [A, n, B] by numbers [B]: int32[n, B]; see `mccfr.sample_rows`."""
+  """Sample from policies [A, n, B] by numbers [B]: int32[n, B]; see `mccfr.sample_rows`."""
   sums = jnp.cumsum(policy, 0)
   return ((uniform[None] * sums[-1])[None] >= sums[:-1]).sum(0, dtype=jnp.int32)
 
@@ -155,7 +155,7 @@ def _choose(policy: jax.Array, uniform: jax.Array) -> jax.Array:
 def ascend(
   lines: BettingLines, fronts: Sequence[Front], ends: jax.Array, traverser: jax.Array, weight: jax.Array
 ) -> tuple[jax.Array, Updates]:
-  """Goes back up: the values of the roots to the traverser, [n, B], and the increments of the tables.
+  """Go back up: the values of the roots to the traverser, [n, B], and the increments of the tables.
 
   `ends`, [N, B], are values of lines that end or leave, of others anything; `weight`, [B], is the factor of
   each traversal's increments.

@@ -137,6 +137,6 @@ def _hands(deck: Deck, hole: int) -> int:
 
 
 def _call(name: str, *given: Any) -> None:
-  """Calls a function of the library, which lets other threads run meanwhile."""
+  """Call a function of the library, which lets other threads run meanwhile."""
   typed = [ctypes.c_void_p(x.ctypes.data) if isinstance(x, np.ndarray) else ctypes.c_int64(x) for x in given]
   LIBRARY.function(name)(*typed)

@@ -241,7 +241,7 @@ def _last(
 
 def _city(rows: np.ndarray, means: np.ndarray) -> np.ndarray:
   """Earth mover's distances of cumulative histograms, but for the width of a bin."""
-  from scipy.spatial.distance import cdist  # a quarter of a second, for those who ask
+  from scipy.spatial.distance import cdist  # takes a quarter of a second, so only on use
 
   return cdist(rows, means, "cityblock")
 

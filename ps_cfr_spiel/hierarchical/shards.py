@@ -36,7 +36,7 @@ def all_finite(part: PartTables) -> bool:
 
 
 def write_shards(run: str | os.PathLike, stamp: str, clusters: Mapping[int, PartTables]) -> None:
-  """Writes the tables of some clusters.
+  """Write the tables of some clusters.
 
   FloatingPointError if a number is not finite; OSError if a file cannot be written.
   """
@@ -49,14 +49,14 @@ def write_shards(run: str | os.PathLike, stamp: str, clusters: Mapping[int, Part
 
 
 def write_tables(run: str | os.PathLike, tables: Mapping[str, np.ndarray]) -> None:
-  """Writes tables of cards, by the names of their files, if they are missing; OSError as of `write`."""
+  """Write tables of cards, by the names of their files, if they are missing; OSError as of `write`."""
   for name, table in tables.items():
     if not (shard_folder(Path(run)) / name).exists():
       storage.write_array(shard_folder(Path(run)) / name, table)
 
 
 def forget_shards(run: str | os.PathLike, stamp: str) -> None:
-  """Deletes all clusters of a run's folder but those of a stamp; tables of cards stay."""
+  """Delete all clusters of a run's folder but those of a stamp; tables of cards stay."""
   for entry in list(os.scandir(shard_folder(Path(run)))):
     if not entry.name.startswith((f"{stamp}.", TABLE)):
       with contextlib.suppress(FileNotFoundError):

@@ -197,7 +197,7 @@ def _observations(game: pyspiel.Game, histories: Histories, read: str, size: int
   """float32[infostates of all players in turn, D]: the tensors, each of the first history that has it."""
   shown = np.flatnonzero(
     histories.player != CHANCE
-  )  # at a deal, a tensor may lack what the same name has later
+  )  # at a deal, a tensor may lack entries that the same name has later
   table = np.zeros((sum(map(len, histories.names)), size), np.float32)
   starts = itertools.accumulate(map(len, histories.names), initial=0)
   for player, start in zip(histories.players, starts, strict=False):

@@ -20,7 +20,7 @@ SHARE = 0.5  # of the free memory, the default limit
 BYTES = 100  # of a history at the peak of walking and compiling, without its strings
 EVERY = 256  # histories between two looks
 PATIENCE = 0.5  # seconds of walking before the game's size is estimated
-PACED = 5000  # histories that tell how fast a walk is
+PACED = 5000  # histories by which the walk's pace is measured
 HOPELESS = 100  # multiple of the limit beyond which raising it is no advice
 
 
@@ -96,7 +96,7 @@ class Watch:
     size: SizeEstimate | None = None,
     processes: int = 0,
   ):
-    """Starts its clock.
+    """Start its clock.
 
     A walk with more than `longest` seconds left ends in LongWalk. `size` is an estimate made before;
     `processes` will walk at the pace of this one, in Python, or 0 if a faster walk will follow.

@@ -14,8 +14,8 @@ from ps_cfr_spiel.arguments import check_number
 class Baseline:
   """A baseline: a frozen dataclass (hashable, as part of a sampler).
 
-  Whatever a baseline guesses, the sampled move is corrected by importance sampling, so that the estimates are
-  unbiased: a bad baseline costs only variance.
+  Importance sampling corrects the sampled move, so that the estimates are unbiased: a bad baseline costs only
+  variance.
 
   Attributes:
     name: as users write it.

@@ -60,7 +60,7 @@ def at(table: jax.Array, row: jax.Array) -> jax.Array:
 
 
 def sample_rows(probability: jax.Array, uniform: jax.Array) -> jax.Array:
-  """Samples from the columns of [K, B] by uniform numbers [B]: int32[B]."""
+  """Sample from the columns of [K, B] by uniform numbers [B]: int32[B]."""
   # Added up one after the other: then u < 1 times the last sum is less than it, and sums are equal where a
   # probability is 0, so that no move of probability 0 is chosen.
   sums = [probability[0]]

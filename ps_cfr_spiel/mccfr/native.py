@@ -1,4 +1,4 @@
-"""Turns of samplers in C++ on a CPU (`sample.cc`), which touch only what a trajectory visits.
+"""Turns of samplers in C++ on a CPU (`sample.cc`), which touch only the visited cells.
 
 The samplers in JAX are the reference, and the only way for a user's own. From the same seed both sample the
 same trajectories, with the same results up to rounding (`tests/mccfr/test_native.py`).

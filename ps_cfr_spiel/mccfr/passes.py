@@ -12,7 +12,7 @@ WIDE = 16  # most children that are added up one after the other; more by a scat
 
 
 def sum_children(tree: SamplingTree, d: int, below: jax.Array) -> jax.Array:
-  """Sums over the children of each node: [nodes of depth d + 1, ...] to [nodes of depth d, ...]."""
+  """Sum over the children of each node: [nodes of depth d + 1, ...] to [nodes of depth d, ...]."""
   depth, start = tree.depths[d], tree.depths[d + 1].start
   if depth.width > WIDE:
     parent = tree.parent[start : start + below.shape[0]] - depth.start

@@ -108,7 +108,7 @@ class TreeSampler(Sampler):
     traverser: jax.Array,
     uniforms: jax.Array,
   ) -> Updates:
-    """Samples B trajectories under one strategy profile; pure JAX.
+    """Sample B trajectories under one strategy profile; pure JAX.
 
     Args:
       regrets: [A, S], cumulative; the current strategies follow from them by `columns.regret_matching`.

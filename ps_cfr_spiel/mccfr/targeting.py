@@ -2,7 +2,7 @@
 
 In online outcome sampling an iteration is *targeted* with probability delta: at every history before the
 target, it leaves out the moves that cannot lead there and normalises the others. All other iterations are
-sampled as ever, so that every history keeps its chance and the estimates stay unbiased.
+sampled as without a target, so that every history keeps its chance and the estimates stay unbiased.
 
 Here no coin is tossed for it. Histories form a tree, and there a mixture of two ways to sample is itself
 a way to sample, move by move:

@@ -73,7 +73,7 @@ def variance(tree: SamplingTree, sampler: TreeSampler, regrets: jax.Array, learn
 
 
 def check_variance(sampler: TreeSampler) -> None:
-  """Raises ValueError if the sampler's variance is not computed."""
+  """Raise ValueError if the sampler's variance is not computed."""
   if not isinstance(sampler, OutcomeSampling | PublicSampling):
     raise ValueError("The variance of external sampling is not computed; that of the other solvers is.")
 

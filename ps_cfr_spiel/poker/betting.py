@@ -261,7 +261,7 @@ class Betting(NamedTuple):
     return min(bets, key=lambda bet: (abs(bet[0] - chips), bet))[1] if bets else CALL
 
   def successors(self, state: BettingState, index: int = -1) -> Iterator[BettingState]:
-    """Yields the public states after each action at a state that is not terminal, actions ascending."""
+    """Yield the public states after each action at a state that is not terminal, actions ascending."""
     if state.player == CHANCE:
       yield self._after_card(state, index)
     else:

@@ -60,9 +60,11 @@ def holdem(
 ) -> pyspiel.Game:
   """The `holdem_subgame` of a spot, from a flop or a turn on; of five cards the `river_subgame`.
 
-  Arguments, result and errors are those of `river`, but for three, four or five cards, and "/" in the bets:
-  it separates the sizes of one street from those of the next, and the last ones count for all later streets,
-  "33%, 75% / 66%, a".
+  Args:
+    board: three, four or five cards.
+    pot, stack, ranges: as of `river`, with its result and errors.
+    bets: as of `river`; "/" separates the sizes of one street from those of the next, and the last ones count
+      for all later streets, "33%, 75% / 66%, a".
   """
   letters = _blanks(str(board)).replace(" ", "")
   is_river = len(letters) == 2 * cards.BOARD_SIZE

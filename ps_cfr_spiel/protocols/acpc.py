@@ -110,7 +110,7 @@ class _Lines:
 
 
 def join(host: str, port: int, player: Player, game: pyspiel.Game) -> Iterator[Hand]:
-  """Plays the hands that a dealer deals; yields each when it is over.
+  """Play the hands that a dealer deals; yield each when it is over.
 
   The `player` makes the bot of each seat; in the states that it sees, cards not shown are any that are left.
   The game is `holdem` with the dealer's stacks and blinds, with bets=fullgame for all bets that an opponent
@@ -190,7 +190,7 @@ class SeatBot(pyspiel.Bot):
     self._seat.number += 1
 
   def inform_action(self, state: pyspiel.State, player: int, action: int) -> None:
-    """Sends the state after an action of another player or of chance, unless more cards come."""
+    """Send the state after an action of another player or of chance, unless more cards come."""
     self._send(state.child(action))
 
   def step(self, state: pyspiel.State) -> int:
@@ -204,7 +204,7 @@ class SeatBot(pyspiel.Bot):
     return action
 
   def _send(self, state: Any) -> str:
-    """Sends the view of a state once; none while cards come."""
+    """Send the view of a state once; none while cards come."""
     if state.is_chance_node():
       return ""
     found = MatchState(self._seat.number, hands.seen(state, self._player))

@@ -24,7 +24,7 @@ PLAYERS_IN_FILES = ("agent", "opponent")
 def write_hands(
   path: str | os.PathLike, game: pyspiel.Game, hands: Iterable[Hand], names: Sequence[str] = PLAYERS_IN_FILES
 ) -> None:
-  """Writes hands of a game as a .phhs file; `names` are the agent's and the opponent's."""
+  """Write hands of a game as a .phhs file; `names` are the agent's and the opponent's."""
   text = "\n".join(f"[{n}]\n{hand_text(game, hand, n, names)}" for n, hand in enumerate(hands, start=1))
   with open(path, "w", encoding="utf-8") as file:
     file.write(text)

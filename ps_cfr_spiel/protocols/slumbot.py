@@ -24,7 +24,7 @@ TOKEN = re.compile(r"[kcf/]|b[0-9]+")
 
 
 def play_slumbot(player: Player, game: pyspiel.Game, hands: int, url: str = SLUMBOT) -> Iterator[Hand]:
-  """Plays hands against Slumbot; yields each when it is over.
+  """Play hands against Slumbot; yield each when it is over.
 
   The `player` is as for `acpc.join`, the game `holdem` with stacks of 20,000 and blinds of 100 and 50, with
   bets=fullgame for all bets of Slumbot. ValueError if the server reports an error, or its answer is not that

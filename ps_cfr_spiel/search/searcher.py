@@ -59,7 +59,7 @@ class SearchSettings:
   #: k, to search by the player's knowledge of order k instead of public states (see `knowledge`).
   knowledge: int | None = None
   #: with knowledge: every search starts from the results of all earlier ones, so together they are safe;
-  #: otherwise from those on the way to its place, so that it is the same whatever came before, but unsafe.
+  #: otherwise from those on the way to its place, so that it does not depend on earlier searches, but unsafe.
   keep: bool = True
 
   def __post_init__(self):
@@ -239,7 +239,7 @@ class Searcher:
       blocks = [block.reshape(shape) for block, shape in zip(inner, shapes, strict=True)]
       tables.append(subgame.back(i, blocks, last.tables[i]))  # other rows are shared between searches
     if gadget is not unsafe:
-      # The gadget distorts the opponent's strategy, so the earlier prediction stays wherever a search has
+      # The gadget distorts the opponent's strategy, so the earlier prediction stays where a search has
       # already looked.
       opponent = 1 - last.player
       for k, stops in enumerate(self._stops[opponent]):

@@ -38,7 +38,7 @@ class MoveEstimate(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Corrected(MoveEstimate):
-  """The estimates of VR-MCCFR, unbiased whatever has been learned (Schmid et al. 2019, eqs. 8 and 9).
+  """The estimates of VR-MCCFR, unbiased for all baselines (Schmid et al. 2019, eqs. 8 and 9).
 
   The sampled move is corrected by (value - learned) / probability. In long games with many moves
   these corrections are large and rare.

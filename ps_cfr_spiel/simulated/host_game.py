@@ -56,7 +56,7 @@ class KeyTable:
   """The cells of keys, in the order in which they were met."""
 
   def __init__(self, cells: int, saved: Sequence[np.ndarray] | None = None):
-    """An empty table, or that of `arrays`: OverflowError if that has more cells, ValueError if it is none."""
+    """An empty table, or that of `arrays`: OverflowError if that has more cells, ValueError for others."""
     self.cells = cells  #: the most cells
     self.used = 0  #: the number of cells in use
     #: player, first cell and number of moves of each key, by digest.
@@ -221,7 +221,7 @@ class HostGame(SimulatedGame):
     return Plays(np.int32(self._moves), actor, first, count, own, full)  # pyright: ignore
 
   def _met(self, state: pyspiel.State) -> tuple[int, int, int]:
-    """The entry of the key at a decision; OverflowError or ValueError if there can be none."""
+    """The entry of the key at a decision; OverflowError or ValueError if it cannot have one."""
     digest, player, count = self._digest(state), state.current_player(), len(state.legal_actions())
     known = self.table.known.get(digest)
     if known is None:

@@ -16,7 +16,7 @@ import pyspiel
 
 Weighted = tuple[np.ndarray, np.ndarray]  # hidden states [n, ...] and their weights float64[n]
 Thin = Callable[[np.ndarray, np.ndarray], Weighted]
-AGAIN = 10  # times as many particles when none is left
+AGAIN = 10  # times the number of particles, when all are gone
 
 
 class HiddenStates(Protocol):

@@ -14,7 +14,7 @@ class SimulatedGame(Protocol):
   Nothing here depends on the number of histories or infostates. Strategies are kept in flat tables with
   a *cell* for every legal move of every *key*, the moves of one key next to each other. A player's choice may
   depend on the key: the infostate, or less. With less (an abstraction that forgets) no bound on
-  exploitability holds. The moves of a key are numbered from 0, whatever the game calls its actions.
+  exploitability holds. The moves of a key are numbered from 0, independent of the game's action numbers.
 
   Attributes:
     cells: the number of cells.

@@ -42,7 +42,7 @@ class Lessons(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Trajectories(Sampler):
-  """Plays B games under one strategy profile, and learns from all of them together."""
+  """B games at a time under one strategy profile, with lessons from all of them together."""
 
   estimate: MoveEstimate  #: of the moves' values
   exploration: float  #: share of uniform play in the traverser's sampling policy, in (0, 1]
@@ -71,7 +71,7 @@ class Trajectories(Sampler):
     )
 
   def update(self, tables: KeyTables, lessons: Lessons, t: jax.Array, rule: RM, batch: int) -> KeyTables:
-    """Adds the lessons of `batch` plays in iteration t, int32[], to the tables.
+    """Add the lessons of `batch` plays in iteration t, int32[], to the tables.
 
     Values that several trajectories brought to one cell count as if they had come one after the other, each
     being their mean: a cell that n of them passed moves by 1 - (1 - decay)^n of the way.
@@ -88,7 +88,7 @@ class Trajectories(Sampler):
     )
 
   def descend(self, game: SimulatedGame, start: Any, regrets, traverser, key: jax.Array, fixed=None):
-    """Plays from the states `start` to the end.
+    """Play from the states `start` to the end.
 
     Returns a `Step` for each of the game's widths, [n, B], of which the first `turns` are filled; int32[]
     turns; and the last states.
@@ -160,7 +160,7 @@ class Trajectories(Sampler):
     return jax.lax.fori_loop(0, turns, turn, (value, Lessons(none, none, none, none, jnp.int32(0))))[1]
 
   def learn(self, step: Step, value, lessons: Lessons, regrets, learned, traverser, width: int, fixed):
-    """Adds one time's lessons; the values [B] to player 0 before the moves, and the lessons."""
+    """Add one time's lessons; the values [B] to player 0 before the moves, and the lessons."""
     actor, first, count, move, weight, reach = step
     acts, own, sign = actor >= 0, actor == traverser, (1 - 2 * actor).astype(value.dtype)
     policy = self.policy(regrets, fixed, own, first, count, width)

@@ -29,7 +29,7 @@ def legal(count: jax.Array, width: int) -> jax.Array:
 
 
 def sample(policy: jax.Array, uniforms: jax.Array) -> jax.Array:
-  """Moves int32[B] from policies [B, W] by uniform numbers [2, B]: first a group of moves, then one in it."""
+  """Move int32[B] from policies [B, W] by uniform numbers [2, B]: first a group of moves, then one in it."""
   batch, width = policy.shape
   if width <= GROUP:
     return sample_rows(policy.T, uniforms[0])

@@ -49,7 +49,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     abstraction: hierarchical.Hierarchy | hierarchical.InFile | None = None,
     pruning: float | None = None,
   ):
-    """Makes the abstraction and the tables; nothing is compiled yet.
+    """Make the abstraction and the tables; nothing is compiled yet.
 
     ValueError for a wrong argument or game, or if its cards, the tables or the deals of a batch need more
     memory than is free; TypeError if `game` is not a game.

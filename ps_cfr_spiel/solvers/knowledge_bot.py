@@ -63,7 +63,7 @@ class KnowledgeBot(RolloutBot):
     tremble: float = 0.01,
     seed: int = 0,
   ):
-    """Makes a bot; nothing is searched yet. ValueError for a wrong argument, or a policy of another game.
+    """Make a bot; nothing is searched yet. ValueError for a wrong argument, or a policy of another game.
 
     Args:
       game: zero-sum, of two players who move one after the other.

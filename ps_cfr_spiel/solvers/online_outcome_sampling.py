@@ -56,7 +56,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     favour: float = 1000.0,
     **options: Any,
   ):
-    """Walks the game; nothing is compiled yet. ValueError for a wrong argument or game.
+    """Walk the game; nothing is compiled yet. ValueError for a wrong argument or game.
 
     Args:
       game: from `pyspiel.load_game`.
@@ -202,7 +202,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
 
 
 class OnlineOutcomeSamplingBot(SolvingBot):
-  """Plays matches by online outcome sampling; made by `OnlineOutcomeSampling.bot`."""
+  """A bot by online outcome sampling; made by `OnlineOutcomeSampling.bot`."""
 
   def __init__(self, method: OnlineOutcomeSampling, player: int, seed: int, keep_tables: bool):
     super().__init__(player, seed)

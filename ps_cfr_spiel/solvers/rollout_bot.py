@@ -38,7 +38,7 @@ class RolloutBot(SolvingBot):
     seed: int = 0,
     temperature: float = 0.0,
   ):
-    """Makes a bot; nothing is searched yet. ValueError for a wrong argument, or a policy of another game.
+    """Make a bot; nothing is searched yet. ValueError for a wrong argument, or a policy of another game.
 
     Args:
       game: any whose players move one after the other.

@@ -37,7 +37,7 @@ class SamplingSolver(TreeSolver):
     abstraction: Key | str | Abstraction | None = None,
     **options: Any,
   ):
-    """Builds the trees; nothing is compiled yet. ValueError for a wrong argument or game.
+    """Build the trees; nothing is compiled yet. ValueError for a wrong argument or game.
 
     Args:
       game: from `pyspiel.load_game`.
@@ -108,7 +108,7 @@ class VRMCCFRSolver(SamplingSolver):
     chance_baseline: bool = True,
     **options: Any,
   ):
-    """Builds the trees; nothing is compiled yet. ValueError for a wrong argument or game.
+    """Build the trees; nothing is compiled yet. ValueError for a wrong argument or game.
 
     Args:
       game: from `pyspiel.load_game`.
@@ -138,7 +138,7 @@ class OutcomeSamplingSolver(SamplingSolver):
   def __init__(
     self, game: pyspiel.Game, exploration: float = 0.6, trajectories: str = "histories", **options: Any
   ):
-    """Builds the trees; nothing is compiled yet. Arguments and errors as of `VRMCCFRSolver`."""
+    """Build the trees; nothing is compiled yet. Arguments and errors as of `VRMCCFRSolver`."""
     self.exploration, self.trajectories = check_exploration(exploration), trajectories
     super().__init__(game, _make_sampler(trajectories, mccfr.ZeroBaseline(), exploration), **options)
 
@@ -149,7 +149,7 @@ class ExternalSamplingSolver(SamplingSolver):
   _apart = ("sampler",)
 
   def __init__(self, game: pyspiel.Game, **options: Any):
-    """Builds the trees; nothing is compiled yet. Arguments and errors as of `SamplingSolver`."""
+    """Build the trees; nothing is compiled yet. Arguments and errors as of `SamplingSolver`."""
     super().__init__(game, mccfr.ExternalSampling(), **options)
 
 

@@ -44,7 +44,7 @@ class SimulatedSolver(Solver[SimulatedPolicy]):
   def _begin(
     self, game: pyspiel.Game, host: SimulatedGame, sampler: Sampler, batch: int, seed: int, dtype: str
   ) -> None:
-    """Makes the tables; sets every attribute but `rule` and, if the opponent is fixed, `_fixed`."""
+    """Make the tables; set every attribute but `rule` and, if the opponent is fixed, `_fixed`."""
     self.game, self._host, self._sampler = game, host, sampler
     self.batch, self.seed = check_count("batch", batch, 1), check_integer("seed", seed, 0)
     self.dtype = check_dtype(dtype)
@@ -95,7 +95,7 @@ class SimulatedSolver(Solver[SimulatedPolicy]):
     return None if self._fixed is None else SimulatedPolicy(self.game, self._host, self._fixed, {})
 
   def start_from(self, earlier: "SimulatedSolver") -> None:
-    """Takes over, before the first iteration, the tables of a smaller game's run at the keys of this game.
+    """Take over, before the first iteration, the tables of a smaller game's run at the keys of this game.
 
     The average policy counts as one visit in the first iteration, the other tables as they are. So the bounds
     of a run that begins with empty tables do not hold for this one.
@@ -174,7 +174,7 @@ class SimulatedExternalSolver(SimulatedSolver):
     updates: str = "auto",
     depth: int | None = None,
   ):
-    """Makes the tables; nothing is compiled yet. ValueError for a wrong argument or game.
+    """Make the tables; nothing is compiled yet. ValueError for a wrong argument or game.
 
     Args:
       game: one with a method `simulated_form`.

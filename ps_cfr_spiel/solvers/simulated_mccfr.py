@@ -50,7 +50,7 @@ class SimulatedMCCFRSolver(SimulatedSolver):
     rule: str | RM = DEFAULT_RULE,
     decay_power: float = 0.4,
   ):
-    """Makes the tables; nothing is compiled yet.
+    """Make the tables; nothing is compiled yet.
 
     ValueError for a wrong argument or game, or if its tables do not fit into the memory that is free;
     TypeError if `game` is not a game.

@@ -1,6 +1,6 @@
 """Locked rows, in which a player must play a given strategy, and the tree of the other decisions.
 
-A locked row is taken out of its player's forest: whatever followed it hangs on the player's choice before,
+A locked row is taken out of its player's forest: all that followed it hangs on the player's choice before,
 and the leaves below it count the probability that the player comes through, as they count chance. So solvers,
 best responses and exploitability are those of the locked game, and know nothing of locks.
 """
@@ -24,7 +24,7 @@ from ps_cfr_spiel.tree.variants import Variant, put_rows, take_rows
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class LockedLeaves(LeafEvaluator):
-  """Leaves that players reach with a given probability, whatever they decide."""
+  """Leaves that players reach with a given probability that no decision changes."""
 
   kind: ClassVar[str] = "locked"
   inner: LeafEvaluator  #: the evaluator of the leaves

@@ -43,7 +43,7 @@ def sequence_numbers(shapes: Shapes, block, row, action, roots: int = 1) -> np.n
 def split_types(numbers: np.ndarray, types: int) -> np.ndarray:
   """int[m * H]: sequences int[m] once every row of H types has become H rows, type after type.
 
-  A block (A, rows, H) turns into (A, rows * H, 1), and whatever had the number s has s * H + type.
+  A block (A, rows, H) turns into (A, rows * H, 1), and sequence s becomes s * H + type.
   """
   return (numbers[:, None] * types + np.arange(types)).ravel()
 

@@ -20,7 +20,7 @@ UNROLLED = 200  # most actions that are added one by one
 
 
 def sum_actions(x: Array) -> Array:
-  """Sums [A, rows, H] over actions, keeping the axis.
+  """Sum [A, rows, H] over actions, keeping the axis.
 
   Written as A - 1 additions, which XLA's CPU backend fuses into the arithmetic around them; a reduction is a
   kernel of its own, but the better choice where that many additions would take long to compile.

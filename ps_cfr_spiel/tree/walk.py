@@ -1,7 +1,7 @@
 """The two passes of `traverse` for a loop's tables: one walk over all rows of a player, down or up.
 
 In a loop tables come in buckets, [A, rows, H] for each number of actions (`PlayerTree.join`). In C++
-(`walk.cc`) a pass is one call, whatever the number of levels and of actions; and so is a whole turn
+(`walk.cc`) a pass is one call for all levels and numbers of actions; and so is a whole turn
 (`learn.cc`): values up, the regret rule, and the average. Without the library a pass is `traverse`'s, a few
 kernels for each block, and those of a deep game take seconds to compile.
 """
@@ -215,7 +215,7 @@ def column_of(tables: Tables, types: int) -> Array:
 
 
 def tables_of(column: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
-  """The tables [A, rows, H] from a column, whatever its H is; the inverse of `column_of`."""
+  """The tables [A, rows, H] from a column of any H; the inverse of `column_of`."""
   ends, width = sequence_starts(shapes, roots=0).tolist(), column.shape[1]
   places = zip(ends[:-1], ends[1:], shapes, strict=True)
   return [column[i:j].reshape(actions, rows, width) for i, j, (actions, rows, *_) in places]
