@@ -4,7 +4,7 @@
   python -m benchmarks.engineering.holdem_agent --hands 10000 --iterations 2 --searched a
   python -m benchmarks.engineering.holdem_agent --stacks 2000 --iterations 10 --hands 100 \
     --lbr fc c/c/fcpa/fcpa
-  python -m benchmarks.engineering.holdem_agent --boards 20 --solved 10 200 --searched '1;x / 1;x'
+  python -m benchmarks.engineering.holdem_agent --boards 12 --searched '1;x / 1;x'
 
 The blueprint is uniform play, so the gain says nothing about a good one. Prints for each stack and bot
 the gain in mbb a hand with its 95% interval, and for decisions before the turn, on the turn and on the river
@@ -71,7 +71,7 @@ def respond(game, blueprint, options) -> None:
 
 
 def played(tree, policy, chosen, tables) -> None:
-  """Puts a policy's answers on some boards of the turn into tables, board by board."""
+  """Put a policy's answers on some boards of the turn into tables, board by board."""
   labels = tree.names
   rows = {board: [] for board in chosen}
   for decision in labels.decisions:
@@ -92,7 +92,7 @@ def played(tree, policy, chosen, tables) -> None:
 
 
 def resolved(tree, resolving, chosen, tables) -> None:
-  """Puts the strategies of continual re-solving on these boards into tables."""
+  """Put the strategies of continual re-solving on these boards into tables."""
   for player in (0, 1):
     search = resolving.start(player)
     for places in resolving.searcher.passes(player):
@@ -109,7 +109,7 @@ def on_turn(tree, place) -> tuple[int, ...]:
 
 
 def exact(options) -> None:
-  """Prints a line for each blueprint and each way to search on it."""
+  """Print a line for each blueprint and each way to search on it."""
   game = pyspiel.load_game(options.small)
   solver = ps_cfr_spiel.PSCFRSolver(game)
   tree, iterations = solver.tree, options.iterations
@@ -157,7 +157,7 @@ def main() -> None:
     seed=0,
     boards=0,
     small="holdem(deck=5x2,stack=20,blinds=2/1,bets=x/1;x/1;x/1;x)",
-    solved=[10, 200],
+    solved=[10, 100],
     gadgets=["unsafe", "cfr-d", "max-margin"],
   )
   if options.boards:
