@@ -4,14 +4,22 @@
   python -m benchmarks.engineering.holdem_agent --hands 10000 --iterations 2 --searched a
   python -m benchmarks.engineering.holdem_agent --stacks 2000 --iterations 10 --hands 100 \
     --lbr fc c/c/fcpa/fcpa
+  python -m benchmarks.engineering.holdem_agent --boards 12 --searched '1;x / 1;x'
 
 The blueprint is uniform play, so the gain says nothing about a good one. Prints for each stack and bot
 the gain in mbb a hand with its 95% interval, and for decisions before the turn, on the turn and on the river
 their number, the median and the 95% quantile of their seconds. `--lbr` plays local best responses with these
 actions (`evaluation.sampled_response`) to a player who always calls, to uniform play with fold, call, pot and
 all-in, and to the agent instead, and prints their gain.
+
+`--boards` measures the agent exactly in a small deck, which is compiled. On some boards of the turn, drawn by
+the seed, the blueprint's strategy is replaced by the agent's, by each gadget, or by that of continual
+re-solving on the compiled game, from the turn's first decision on with the same blueprint and iterations. It
+prints the exploitability of the
+blueprint after some iterations, and the estimate for all boards: its change, times the share of boards.
 """
 
+import functools
 import time
 
 import numpy as np
@@ -23,6 +31,8 @@ from benchmarks.machine import flags
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.abstractions import TranslatedPolicy
 from ps_cfr_spiel.evaluation import sampled_response
+from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.solvers import holdem_agent
 
 
 class Timed(ps_cfr_spiel.HoldemAgent):
@@ -60,6 +70,78 @@ def respond(game, blueprint, options) -> None:
       print(f"{name:12} {actions:16} {mean:9,.0f} ± {error:6,.0f} mbb, {each:.2f} s a hand", flush=True)
 
 
+def played(tree, policy, chosen, tables) -> None:
+  """Put a policy's answers on some boards of the turn into tables, board by board."""
+  labels = tree.names
+  rows = {board: [] for board in chosen}
+  for decision in labels.decisions:
+    if (board := on_turn(tree, decision.public_state)) in rows:
+      rows[board].append(decision)
+  for found in rows.values():
+    policy.restart()
+    for decision in found:
+      live = [h for h, name in enumerate(decision.infostates) if name is not None]
+      state = policy.game.new_initial_state()
+      for action in labels.source.path(decision, live[0]):
+        state.apply_action(action)
+      answers = policy.for_hands_at(state)
+      hands = np.array([cards.parse_cards(labels.types[decision.player][h]) for h in live])
+      for a, action in enumerate(decision.legal_actions):
+        chances = answers.get(action, np.zeros(len(cards.ALL_HANDS)))[cards.hand_numbers(hands)]
+        tables[decision.player][decision.block][a, decision.row, live] = chances
+
+
+def resolved(tree, resolving, chosen, tables) -> None:
+  """Put the strategies of continual re-solving on these boards into tables."""
+  for player in (0, 1):
+    search = resolving.start(player)
+    for places in resolving.searcher.passes(player):
+      here = [place for place in places if on_turn(tree, place) in chosen]
+      search = resolving.searcher.resolve(search, here) if here else search
+    tables[player] = search.tables[player]
+
+
+def on_turn(tree, place) -> tuple[int, ...]:
+  """The public cards of a public state, up to the turn."""
+  lines = tree.names.source.lines
+  line, runout = lines.place(place)
+  return tuple(lines.runouts[lines.street[line]][runout][:4].tolist())
+
+
+def exact(options) -> None:
+  """Print a line for each blueprint and each way to search on it."""
+  game = pyspiel.load_game(options.small)
+  solver = ps_cfr_spiel.PSCFRSolver(game)
+  tree, iterations = solver.tree, options.iterations
+  every = [tuple(board) for board in tree.names.source.lines.runouts[2].tolist()]
+  drawn = np.random.default_rng(options.seed).permutation(len(every))[: options.boards]
+  chosen = [every[k] for k in drawn]
+  holdem_agent.KEPT = 10_000
+
+  def measured(name, change=None, before=0.0) -> float:
+    began = time.perf_counter()
+    tables = [[np.array(block) for block in own] for own in blueprint.strategies]
+    if change is not None:
+      change(chosen, tables)
+    policy = ps_cfr_spiel.TreePolicy(game, tree.names, tables)
+    found = ps_cfr_spiel.exploitability(game, policy, tree=tree)
+    whole = found if change is None else before + (found - before) * len(every) / len(chosen)
+    print(f"{name:30} {whole:9.5f} {time.perf_counter() - began:6.0f} s", flush=True)
+    return found
+
+  for solved in options.solved:
+    solver.run(solved - solver.iteration)
+    blueprint = solver.average_policy()
+    before = measured(f"blueprint, {solved} iterations")
+    for gadget in options.gadgets:
+      given = options.searched, iterations
+      agent = ps_cfr_spiel.HoldemAgent(game, blueprint, 0, *given, gadget=gadget).policy
+      measured(f"  agent, {gadget}", functools.partial(played, tree, agent), before)
+    for gadget in options.gadgets:
+      search = ps_cfr_spiel.ContinualResolving(game, iterations, blueprint=blueprint, gadget=gadget)
+      measured(f"  re-solving, {gadget}", functools.partial(resolved, tree, search), before)
+
+
 def main() -> None:
   """Prints a line for each stack and bot."""
   options = flags(
@@ -73,7 +155,14 @@ def main() -> None:
     searched="1 a / 1 a",
     iterations=100,
     seed=0,
+    boards=0,
+    small="holdem(deck=5x2,stack=20,blinds=2/1,bets=x/1;x/1;x/1;x)",
+    solved=[10, 100],
+    gadgets=["unsafe", "cfr-d", "max-margin"],
   )
+  if options.boards:
+    exact(options)
+    return
   for stack in options.stacks:
     game = pyspiel.load_game("holdem", {"stack": stack, "bets": options.sizes})
     blueprint = openspiel_policy.UniformRandomPolicy(pyspiel.load_game("holdem", {"stack": stack}))

@@ -21,6 +21,7 @@ from ps_cfr_spiel.poker import DealtForm, card_sets, cards_of, dealt_form
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, LazySequence, information_state_string
 
 WALKED = 500_000  # histories; up to this number, a second or two, a described game is walked
+BOARDS = 100_000  # with five cards in a deck of hold'em that is compiled
 SHOWN = 2  # rounds; of later public cards the strings of poker games forget the order
 PRIVATE, PUBLIC, CARDS = map(
   re.compile, (r"\[Private: ([^\]]*)\]", r"\[Public: ([^\]]*)\]", r"\[(Private|Public): [^\]]*\]")
@@ -152,7 +153,7 @@ class LiarsDiceForm(BayesianForm):
 
 
 class DealtCardsForm(PublicCardsForm):
-  """Poker of two whose hands are dealt first, with one public card before each later round.
+  """Poker of two whose hands are dealt first, with public cards before each later round.
 
   Betting does not depend on the cards (`poker.DealtForm`), and a showdown is won by the better hand. Strings
   of infostates are the game's own, of states that are dealt and played on request; after two public cards
@@ -173,8 +174,9 @@ class DealtCardsForm(PublicCardsForm):
     self.live = deck - 2 * dealt.hole
     of_street = np.bincount(self.street, minlength=len(dealt.public)).tolist()
     pairs = len(hands) * math.comb(deck - dealt.hole, dealt.hole)
-    self.size = sum(n * math.perm(deck, street) for street, n in enumerate(of_street))
-    self.histories = 1 + pairs * sum(n * math.perm(self.live, street) for street, n in enumerate(of_street))
+    self.size = sum(n * boards for n, boards in zip(of_street, _boards(deck, dealt.public), strict=True))
+    orders = [math.perm(self.live, came) for came in np.cumsum(dealt.public).tolist()]  # card by card
+    self.histories = 1 + pairs * sum(n * ways for n, ways in zip(of_street, orders, strict=True))
     types, weights = tuple(dealt.deck.names(hand) for hand in hands), np.ones(len(hands))
     self.types, self.weights, self.deals = (types, types), (weights, weights), (hands.tolist(),) * 2
     dummies = (np.full((len(hands), 2 - dealt.hole), deck + player) for player in (0, 1))
@@ -186,9 +188,13 @@ class DealtCardsForm(PublicCardsForm):
 
   @functools.cached_property
   def runouts(self) -> tuple[np.ndarray, ...]:
-    cards, streets = range(self._dealt.deck.size), range(len(self._dealt.public))
-    orders = (list(itertools.permutations(cards, street)) for street in streets)
-    return tuple(np.array(o, np.int32).reshape(len(o), street) for street, o in enumerate(orders))
+    found = [np.zeros((1, 0), np.int32)]
+    for count in self._dealt.public[1:]:
+      sets = card_sets(self._dealt.deck.size, count)
+      free = ~(found[-1][:, None, :, None] == sets[None, :, None, :]).any((2, 3))
+      before, new = np.nonzero(free)
+      found.append(np.concatenate([found[-1][before], sets[new]], 1))
+    return tuple(found)
 
   def strengths(self) -> tuple[np.ndarray, np.ndarray]:
     both = self._dealt.strengths(self.runouts[-1])
@@ -201,7 +207,8 @@ class DealtCardsForm(PublicCardsForm):
     state, moves, cards = self._game.new_initial_state(), [], list(runout)
     while self.parent[line] >= 0:
       above = int(self.parent[line])
-      moves.append(cards.pop() if self.player[above] == CHANCE else int(self.action[line]))
+      dealt = self._dealt.public[self.street[line]] if self.player[above] == CHANCE else 0
+      moves += [cards.pop() for _ in range(dealt)] or [int(self.action[line])]
       line = above
     for action in [*(own + other if player == 0 else other + own), *moves[::-1]]:
       state.apply_action(int(action))
@@ -242,6 +249,40 @@ class DealtCardsForm(PublicCardsForm):
     return line, tuple(runout), h
 
 
+class HoldemForm(DealtCardsForm):
+  """The whole of hold'em in a small deck; infostates have the game's own names."""
+
+  def __init__(self, game: pyspiel.Game, dealt: DealtForm):
+    super().__init__(game, dealt)
+    types = tuple(dealt.deck.names(hand[::-1]) for hand in self.deals[0])
+    self.types, self.named, self.remarks = (types, types), information_state_string, {}
+
+  @functools.cached_property
+  def _lines(self) -> Mapping[tuple[int, tuple[str, ...]], int]:
+    """The lines by player and the moves on each street."""
+    found = {}
+    for line in np.flatnonzero(self.player >= 0).tolist():
+      cards = self.runouts[self.street[line]][0].tolist()
+      h = next(h for h, hand in enumerate(self.deals[0]) if {*hand}.isdisjoint(cards))
+      found[int(self.player[line]), tuple(self.infostate(line, cards, h).split(" | ")[2::2])] = line
+    return found
+
+  def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
+    """See `PublicCardsForm`."""
+    own, *public = infostate.split(" | ")
+    line, runout = self._lines[player, tuple(public[1::2])], self._dealt.deck.find("".join(public[2::2]))
+    h = self.types[player].index(own.partition(" ")[2])
+    if {*runout} & {*self.deals[0][h]} or self.infostate(line, runout, h) != infostate:
+      raise ValueError("another string")
+    return line, runout, h
+
+
+def _boards(cards: int, public: Sequence[int]) -> list[int]:
+  """The ways in which public cards may come out of some cards up to each round."""
+  left = (cards - np.cumsum([0, *public])).tolist()
+  return np.cumprod([math.comb(n, count) for n, count in zip(left, public, strict=False)]).tolist()
+
+
 def _shown(name: str, pattern: re.Pattern[str]) -> list[str]:
   """The texts of cards in an infostate's name, in order, without empty ones; [""] without cards."""
   return [text for text in pattern.findall(name) if text] or [""]
@@ -259,6 +300,16 @@ def _dealt_cards(game: pyspiel.Game) -> DealtCardsForm | None:
   return None if (dealt.constant * dealt.stake).any() else DealtCardsForm(game, dealt)
 
 
+def _holdem(game: pyspiel.Game) -> HoldemForm | None:
+  """The form; None for a deck with too many boards, or for bets of any size."""
+  try:
+    deck, _, public = cards_of(game)
+    fits = _boards(deck.size, public)[-1] <= BOARDS
+    return HoldemForm(game, dealt_form(game)) if fits else None
+  except ValueError:
+    return None
+
+
 def _liars_dice(game: pyspiel.Game) -> LiarsDiceForm:
   given = game.get_parameters()
   state = game.new_initial_state()
@@ -270,6 +321,7 @@ def _liars_dice(game: pyspiel.Game) -> LiarsDiceForm:
 
 DESCRIBED: Mapping[str, Callable[[Any], Any]] = {
   "liars_dice": _liars_dice,
+  "holdem": _holdem,
   "leduc_poker": _dealt_cards,
   "universal_poker": _dealt_cards,
 }

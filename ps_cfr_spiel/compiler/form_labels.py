@@ -111,8 +111,9 @@ class Deals(Source):
     cards = self.lines.runouts[self.lines.street[line]][runout].tolist()
     while form.parent[line] >= 0:
       above = form.parent[line]
-      moves.append(cards.pop() if form.player[above] == CHANCE else int(form.action[line]))
-      line = above
+      left = self.lines.came[self.lines.street[above]] if form.player[above] == CHANCE else len(cards)
+      moves += cards[left:][::-1] if form.player[above] == CHANCE else [int(form.action[line])]
+      line, cards = above, cards[:left]
     return moves[::-1]
 
   def count(self, public_state: int) -> int:
@@ -172,15 +173,17 @@ class FormLabels(Labels):
 
     def public_state(number: int) -> PublicState:
       line, runout = lines.place(number)
-      above, player, card = int(form.parent[line]), int(form.player[line]), -1
+      above, player = int(form.parent[line]), int(form.player[line])
       decisions = (int(first[line]) + runout,) if player >= 0 else ()
       if above < 0:
         return PublicState(-1, -1, player, decisions)
       street, before = int(lines.street[line]), int(lines.street[above])
-      if street > before:
-        card = int(lines.runouts[street][runout, -1])
+      action = int(form.action[line])
+      if street > before:  # several cards are no single action
+        single = lines.came[street] - lines.came[before] == 1
+        action = int(lines.runouts[street][runout, -1]) if single else -1
       parent = int(lines.starts[above]) + runout // (lines.boards[street] // lines.boards[before])
-      return PublicState(parent, int(form.action[line]) if card < 0 else card, player, decisions)
+      return PublicState(parent, action, player, decisions)
 
     def decision(number: int) -> Decision:
       k = int(np.searchsorted(rows, number, side="right")) - 1

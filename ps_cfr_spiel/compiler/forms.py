@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -52,18 +53,18 @@ class BayesianForm(_Lines, Protocol):
 class PublicCardsForm(_Lines, Protocol):
   """A form with public cards to come: a public state is a *line* of betting and the cards so far.
 
-  The betting does not depend on the cards, so there are N lines and, on each street (the number of cards so
-  far), a list of *runouts*, the cards since the root in order. The first card is one of `live` cards with
-  equal probability for all types, the next one of `live - 1`, and so on; a type that holds a card of
-  the runout is dead.
+  The betting does not depend on the cards, so there are N lines and, on each street (the number of deals so
+  far), a list of *runouts*, the cards since the root in order, those of a deal ascending. A deal is mostly a
+  single card: the first is one of `live` cards with equal probability for all types, the next one of `live -
+  1`, and so on; a type that holds a card of the runout is dead.
 
   Attributes:
     parent, action, player, constant, stake: as in `BayesianForm`, of lines; `player` is `tree.CHANCE` where a
       card comes, and one line follows.
     types, weights, cards: as in `BayesianForm`.
     street: int32[N].
-    runouts: for each street int32[B, street]; those that continue a runout are adjacent, in the order of the
-      shorter ones, and their number is the same for each.
+    runouts: for each street int32[B, cards so far]; those that continue a runout are adjacent, in the order
+      of the shorter ones, and their number is the same for each.
     live: number of possible first cards.
     spent: float64[N, 2], optional, in `BayesianForm` too: what each player has put into the pot.
     swaps: int32[S, C], optional: renamings of the C cards (entry c is the new name of card c) that leave
@@ -102,7 +103,7 @@ class Lines:
 
   form: Any  #: the form
   street: np.ndarray  #: int[N], the street of each line
-  runouts: tuple[np.ndarray, ...]  #: for each street int[B, street]
+  runouts: tuple[np.ndarray, ...]  #: for each street int[B, cards so far]
   live: int  #: number of possible first cards
 
   @classmethod
@@ -169,9 +170,15 @@ class Lines:
     """The number of contests: 1 in a form without."""
     return len(self.strength[0]) if hasattr(self.form, "contest") else 1
 
+  @functools.cached_property
+  def came(self) -> tuple[int, ...]:
+    """The number of public cards on each street."""
+    return tuple(runouts.shape[1] for runouts in self.runouts)
+
   def orders(self, street: int) -> int:
-    """The number of orders in which a street's cards may come after the deal."""
-    return math.prod(self.live - k for k in range(street))
+    """The number of ways in which a street's cards may come after the deal."""
+    steps = itertools.pairwise(self.came[: street + 1])
+    return math.prod(math.comb(self.live - before, after - before) for before, after in steps)
 
   @property
   def histories(self) -> int:

@@ -49,6 +49,8 @@ def build_sampling_tree(game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
     return sort_nodes(tree, _walked(tree, source.histories))[0]
   assert isinstance(tree.names.source, Deals)
   lines = tree.names.source.lines
+  if any(after - before > 1 for before, after in itertools.pairwise(lines.came)):
+    raise ValueError(f"{tree.names.game} deals several public cards at once; sample one with single cards.")
   sampling_tree, order = sort_nodes(tree, _public_states(tree, lines))
   return dataclasses.replace(sampling_tree, deal=_deal(lines, order))
 

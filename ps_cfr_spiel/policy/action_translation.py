@@ -11,6 +11,7 @@ call.
 """
 
 import collections
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -120,8 +121,9 @@ def _spent(state: pyspiel.State) -> tuple[int, int] | None:
 def for_hands(policy: openspiel_policy.Policy, state: pyspiel.State) -> Mapping[int, np.ndarray]:
   """For each action that may be played float64[1326]: a policy of all hands of the player to move.
 
-  The state is one of hold'em with a whole deck; the cards in both hands do not matter, and hands that hold a
-  card of the board have any probabilities. A policy with a method `for_hands_at` answers at once.
+  The state is one of `holdem`, or of another hold'em with a whole deck; the cards in both hands do not
+  matter, and hands with a card of the board, or outside the deck, have any probabilities. A policy with a
+  method `for_hands_at` answers at once.
   """
   if own := getattr(policy, "for_hands_at", None):
     return own(state)
@@ -130,9 +132,11 @@ def for_hands(policy: openspiel_policy.Policy, state: pyspiel.State) -> Mapping[
     return dict.fromkeys(legal, np.full(len(cards.ALL_HANDS), 1 / len(legal)))
   player, history = state.current_player(), [move.action for move in state.full_history()]
   board = [move.action for move in state.full_history() if move.player < 0][HOLE_CARDS:]
-  for h in np.flatnonzero(cards.unblocked(board)).tolist():
-    hole = cards.ALL_HANDS[h].tolist()
-    rest = [card for card in cards.WHOLE_DECK if card not in (*hole, *board)][: cards.HAND_SIZE]
+  deck = getattr(state.get_game(), "deck", cards.WHOLE_DECK)
+  live = [place for place in range(len(deck)) if place not in board]
+  for high, low in itertools.combinations(live[::-1], cards.HAND_SIZE):
+    h, hole = int(cards.hand_numbers(np.array([deck[high], deck[low]]))), [high, low]
+    rest = [place for place in live if place not in hole][: cards.HAND_SIZE]
     held = state.get_game().new_initial_state()
     for action in [*(hole + rest if player == 0 else rest + hole), *history[HOLE_CARDS:]]:
       held.apply_action(action)

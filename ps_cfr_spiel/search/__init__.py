@@ -7,7 +7,7 @@ into your own code.
 
 from ps_cfr_spiel.search.knowledge import KnowledgeSearcher
 from ps_cfr_spiel.search.levels import ROUND, Levels, Lookahead, by_row
-from ps_cfr_spiel.search.promises import Search
+from ps_cfr_spiel.search.promises import Search, best_responses
 from ps_cfr_spiel.search.searcher import Searcher, SearchSettings
 from ps_cfr_spiel.search.value_functions import (
   BoundCFR,

@@ -9,7 +9,7 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import hierarchical
-from ps_cfr_spiel.poker import set_numbers
+from ps_cfr_spiel.poker import cards, set_numbers
 from ps_cfr_spiel.policy import PostProcessing, parse_post_processing, probabilities_at
 from ps_cfr_spiel.tree import Evaluation
 
@@ -60,7 +60,10 @@ class HierarchicalPolicy(openspiel_policy.Policy):
   def for_hands_at(self, state: pyspiel.State) -> dict[int, np.ndarray]:
     """See `policy.for_hands`."""
     line, board = self._dealt.public_place(state)
-    return dict(zip(state.legal_actions(), self.for_hands(line, board), strict=True))
+    held = cards.hand_numbers(self._dealt.form.deck.whole(self._dealt.hands)[:, ::-1])
+    chances = np.zeros((len(state.legal_actions()), len(cards.ALL_HANDS)))
+    chances[:, held] = self.for_hands(line, board)
+    return dict(zip(state.legal_actions(), chances, strict=True))
 
   def evaluation(self, progress: bool | None = None) -> Evaluation:
     """The exact evaluation of the policy in the whole game; see `hierarchical.evaluate_strategies`."""

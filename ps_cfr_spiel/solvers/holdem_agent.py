@@ -2,37 +2,52 @@
 
 The way of Libratus (Brown and Sandholm 2018) in its simplest form. Before the turn the agent plays a
 blueprint for few bet sizes, other bets being understood as sizes around them (`policy.TranslatedPolicy`). On
-the turn and on the river it solves the rest of the hand from the street's first decision on, a
-`holdem_subgame`, with the bets that were made added to its sizes. Both players' ranges come by
-Bayes' rule from the strategies that were played or, for the opponent, predicted: those of the blueprint, then
-those of the search on the turn. The search is unsafe: the opponent's range is believed.
+the turn and on the river it solves the rest of the hand, a `holdem_subgame`, from the street's first decision
+on, and again after a bet that the tree lacks, with this bet among its sizes. Ranges come by Bayes' rule from
+the strategies played: those of the blueprint, then those of the searches.
+
+The search at the turn's first decision believes the opponent's range: a blueprint of probabilities has no
+values that could be promised there. Each later search is safe by one of `subgames.gadgets`. It promises the
+opponent, in each hand, the value of a best response in the search before: at the river's first decision, or
+at the decision before the bet that its tree lacks, where no bet is worth more (Brown and Sandholm 2017,
+nested subgame solving).
 
 All this follows from the public part of a hand and is the same for all cards, so it is a policy, whose
-probabilities are known for all hands at once; the seed chooses among actions alone.
+probabilities are known for all hands at once; the seed chooses among actions alone. Safe searches are those
+of the player to move.
 """
 
 import collections
 import functools
-import itertools
 import re
 import time
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel.arguments import check_count, check_integer, check_player, check_seconds
+from ps_cfr_spiel import cfr
+from ps_cfr_spiel.arguments import check_count, check_integer, check_option, check_player, check_seconds
+from ps_cfr_spiel.compiler import Deals, build_tree
+from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.poker import betting, cards, range_text
 from ps_cfr_spiel.policy import TranslatedPolicy, check_turn
+from ps_cfr_spiel.search import best_responses
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
+from ps_cfr_spiel.subgames import GADGETS, Subgames, unsafe
+from ps_cfr_spiel.tree import PublicTree
 
 LEAST = 1e-6  # weight of a hand in a range, over the largest
-TREMBLE = 0.01  # share of uniform play in the strategies by which ranges are updated
+TREMBLE = 0.01  # share of uniform play in the strategies by which ranges that are believed are updated
 FIRST_SEARCH = 2  # the street: flop 1, turn 2, river 3
-KEPT = 8  # ranges and searches
+KEPT = 16  # ranges and searches
+DTYPE = "float32"
+GADGET = "cfr-d"
+NEVER = 1e-30  # weight that counts as none
 CHUNK = 5  # iterations between looks at the clock
 BLUEPRINTS = ("holdem", "universal_poker")
 NUM_HANDS = len(cards.ALL_HANDS)
@@ -49,23 +64,27 @@ class HoldemPolicy(openspiel_policy.Policy):
     iterations: int = 100,
     limit: float | None = None,
     mapping: str = "pseudo-harmonic",
+    gadget: str = GADGET,
   ):
     """Arguments and errors as of `HoldemAgent`."""
     super().__init__(game, [0, 1])
-    given = game.get_parameters()
-    if game.get_type().short_name != BLUEPRINTS[0] or given["deck"] != "13x4":
-      raise ValueError(f"HoldemAgent plays holdem with a whole deck, got {game}.")
+    if game.get_type().short_name != BLUEPRINTS[0]:
+      raise ValueError(f"HoldemAgent plays holdem, got {game}.")
     theirs = getattr(blueprint, "game", None)
     if theirs is None or theirs.get_type().short_name not in BLUEPRINTS:
       raise ValueError(f"blueprint must be a policy of {' or '.join(BLUEPRINTS)}, got {blueprint!r}.")
-    if len(theirs.new_initial_state().legal_actions()) != len(cards.WHOLE_DECK):
-      raise ValueError(f"blueprint must be a policy for a whole deck, got one of {theirs}.")
+    self._deck: cards.Board = game.deck  # pyright: ignore[reportAttributeAccessIssue]
+    dealt = len(theirs.new_initial_state().legal_actions())
+    if (getattr(theirs, "deck", cards.WHOLE_DECK), dealt) != (self._deck, len(self._deck)):
+      raise ValueError(f"blueprint must be a policy for the deck of {game}, got one of {theirs}.")
     streets = betting.parse_bets(bets, 2)
     if isinstance(streets, betting.DrawnLines) or "|" in bets:
       raise ValueError(f"bets={bets!r}: give sizes for both players alike, such as '1 a / 0.5 1 a'.")
     self.blueprint, self._bets = TranslatedPolicy(game, blueprint, mapping), bets
     self._iterations = check_count("iterations", iterations, 1)
     self._limit = None if limit is None else check_seconds("limit", limit)
+    self._gadget = GADGETS[check_option("gadget", gadget, GADGETS)]
+    self._safe, self._rule = self._gadget is not unsafe, cfr.make_rule(None)
     rules: betting.Betting = game.betting  # pyright: ignore[reportAttributeAccessIssue]
     self._betting, self._rules = rules, rules._replace(bets=rules.streets)  # as given, with bets of any size
     self._known: collections.OrderedDict[Hashable, Any] = collections.OrderedDict()
@@ -98,18 +117,24 @@ class HoldemPolicy(openspiel_policy.Policy):
     hand = View.of(state)
     if hand.street < FIRST_SEARCH:
       raise ValueError(f"There are ranges from the turn on, not at {state}.")
-    return self._ranges_at(hand, hand.street)
+    begun = hand.until(hand.on_street(self._rules, hand.street)[0], hand.street)
+    return np.array([self._range(begun, player) for player in (0, 1)])
+
+  def _free(self, board: cards.Board) -> np.ndarray:
+    """bool[1326]: the hands of the deck that hold no card of the board."""
+    return cards.unblocked({*cards.WHOLE_DECK} - {*self._deck} | {*board})
 
   def _ranges(self, hand: "View") -> np.ndarray:
     """float64[2, 1326]: both players' ranges when the turn begins, by the blueprint."""
     weights = np.ones((2, NUM_HANDS))
-    weights[:, ~cards.unblocked(hand.board[: min(cards.STREETS)])] = 0
+    weights[:, ~self._free(hand.board[: min(cards.STREETS)])] = 0
+    place = self._deck.index
     state, came = self.game.new_initial_state(), iter(hand.board)
-    for card in [card for card in cards.WHOLE_DECK if card not in hand.board][: 2 * cards.HAND_SIZE]:
-      state.apply_action(card)  # any
+    for card in [card for card in self._deck if card not in hand.board][: 2 * cards.HAND_SIZE]:
+      state.apply_action(place(card))  # any
     for before, chips in hand.moves(self._rules, FIRST_SEARCH):
       while state.is_chance_node():
-        state.apply_action(next(came))
+        state.apply_action(place(next(came)))
       odds = self.blueprint.for_hands_at(state)
       action = self._betting.action(before, chips)
       assert action is not None
@@ -117,70 +142,135 @@ class HoldemPolicy(openspiel_policy.Policy):
       state.apply_action(action)
     return weights
 
+  def _range(self, hand: "View", player: int) -> np.ndarray:
+    """float64[1326]: a player's range at a place, by the player's own searches.
+
+    A move that they lack, or never make, changes nothing.
+    """
+    start, chips = hand.on_street(self._rules, hand.street)
+    begun = hand.until(start, hand.street)
+    if hand.street == FIRST_SEARCH:
+      weights = np.array(self._once(("ranges", begun), lambda: self._ranges(begun))[player])
+    else:
+      weights = self._range(hand.until(start, hand.street - 1), player)
+    free = self._free(hand.board)
+    weights = weights * free if (weights * free).any() else free.astype(float)
+    way = self._way(hand.until(start + len(chips) - 1, hand.street), player) if chips else []
+    for (search, line), n in zip(way, chips, strict=True):
+      here, after = search.game.public_states[line], search.after(line, n)
+      if here.player == player and after is not None:
+        row = search.row(line)
+        played = row[list(here.children.values()).index(after)]
+        moved = np.zeros(NUM_HANDS)
+        held = search.hands(player)
+        moved[held] = weights[held] * (played if self._safe else _trembling(played, len(row)))
+        weights = moved if moved.max() > NEVER else weights
+    return weights
+
   def _searched(self, state: Any) -> dict[int, np.ndarray]:
-    """The moves that a search from the beginning of the street finds, for all hands."""
-    hand = View.of(state)
-    search, node = self._search(hand, hand.street)
-    public = search.game.public_states[node]
-    hands = cards.hand_numbers(search.game.ranges[public.player].cards)
+    """The moves that the player's search finds, for all hands."""
+    search, line = self._way(View.of(state), state.current_player())[-1]
+    public = search.game.public_states[line]
+    hands = search.hands(public.player)
     found: dict[int, np.ndarray] = {}
-    for (action, child), chances in zip(public.children.items(), search.row(node), strict=True):
+    for (action, child), chances in zip(public.children.items(), search.row(line), strict=True):
       if action not in (betting.FOLD, betting.CALL):
         chips = search.game.public_states[child].spent[public.player]
         action = self._betting.nearest_bet(state.public_state, chips)
       found.setdefault(action, np.zeros(NUM_HANDS))[hands] += chances
     return found
 
-  def _search(self, hand: "View", street: int) -> "tuple[Search, int]":
-    """The search on a street, in which all moves made there are possible, and the place reached."""
-    start, chips = hand.on_street(self._rules, street)
-    bets = self._bets
-    for _ in range(2):
-      solve = functools.partial(self._solve, hand, street, bets)
-      search = self._once(("search", hand.until(start, street), bets), solve)
-      nodes = search.walk(chips)
-      if len(nodes) == len(chips) + 1:
-        return search, nodes[-1]
-      bets = _with_bets(self._bets, street - FIRST_SEARCH, hand.sizes(self._rules, street))
-    raise AssertionError(f"{hand} left the tree of {bets}")
+  def _way(self, hand: "View", player: int) -> "list[tuple[Search, int]]":
+    """A player's search at each place on the street so far, the first and the last included, and its line."""
+    start, chips = hand.on_street(self._rules, hand.street)
+    way = [(self._search(hand.until(start, hand.street), player, None), 0)]
+    for k, n in enumerate(chips, 1):
+      search, line = way[-1]
+      after = search.after(line, n)
+      if after is None:
+        search = self._search(hand.until(start + k, hand.street), player, way[-1])
+        after = search.root
+      way.append((search, after))
+    return way
 
-  def _solve(self, hand: "View", street: int, bets: str) -> "Search":
-    start, _ = hand.on_street(self._rules, street)
+  def _search(self, hand: "View", player: int, last: "tuple[Search, int] | None") -> "Search":
+    """A player's search from a place on; `last` is the one before on this street, and its line."""
+    if hand.street == FIRST_SEARCH and last is None:
+      return self._once(hand, lambda: self._believed(hand))
+    player *= self._safe  # else the searches of both are the same
+    return self._once((hand, player), lambda: self._resolved(hand, player, last))
+
+  def _believed(self, hand: "View") -> "Search":
+    """The search from the first decision of a turn."""
+    ranges = np.array([self._range(hand, player) for player in (0, 1)])
+    ranges = np.maximum(ranges / ranges.max(1, keepdims=True), LEAST) * self._free(hand.board)
+    solver = PSCFRSolver(self._subgame(hand, self._bets, ";".join(map(range_text, ranges))))
+    self._run(solver.run)
+    return Search(solver.game, solver.tree, 0, solver.average_policy().strategies)
+
+  def _resolved(self, hand: "View", player: int, last: "tuple[Search, int] | None") -> "Search":
+    """The search from the first decision of a river, or from a bet on that the last search lacks."""
+    start, chips = hand.on_street(self._rules, hand.street)
+    if last is None:
+      (before, line), own = self._way(hand.until(start, hand.street - 1), player)[-1], hand
+      line, card = before.game.public_states[line].children[betting.ANY_CARD], hand.board[-1:]
+      bets = self._bets
+    else:
+      (before, line), own = last, hand.until(start + len(chips) - 1, hand.street)
+      card, bets = (
+        (),
+        _with_bets(self._bets, hand.street - FIRST_SEARCH, hand.sizes(self._rules, hand.street)),
+      )
+    game = self._subgame(hand, bets)
+    search = Search(game, build_tree(game), _walk(game, chips))
+    subgame, opponent = search.subgames.cut([search.place(search.root)]), 1 - player
+    whole = np.ones(NUM_HANDS)  # for an opponent whose range does not count
+    ranges = [whole if self._safe and i != player else self._range(own, i) for i in (0, 1)]
+    first, second = ((r / r.max())[search.hands(i)][None] for i, r in enumerate(ranges))
+    promises = None
+    if self._safe:
+      worths = before.worths(before.place(line, card), opponent, ranges[player])
+      promises = worths[search.hands(opponent)] * subgame.prior.weight(opponent, (first, second)[player])
+    with precision(DTYPE):
+      tree = to_device(self._gadget(subgame, player, (first, second), promises), DTYPE)
+      state = cfr.init(tree, self._rule, DTYPE)
+
+      def run(iterations: int) -> None:
+        nonlocal state
+        state = jax.block_until_ready(cfr.run(tree, state, iterations, rule=self._rule))
+
+      self._run(run)
+      average = cfr.average_strategy(tree, state)
+    for i, blocks in enumerate(average):
+      shapes = subgame.tree.players[i].block_shapes
+      inner = blocks[len(blocks) - len(shapes) :]  # those before are the gadget's
+      found = [np.asarray(b, float).reshape(shape) for b, shape in zip(inner, shapes, strict=True)]
+      search.tables[i][:] = subgame.back(i, found, search.tables[i])
+    return search
+
+  def _subgame(self, hand: "View", bets: str, ranges: str = "uniform") -> Any:
+    """The rest of a hand as a game, from the first decision of the street on."""
+    start, _ = hand.on_street(self._rules, hand.street)
     spent = hand.chips[start - 1]  # of each player, after the moves that end the street before
-    board = hand.board[: cards.BOARD_SIZES[street]]
-    ranges = self._ranges_at(hand, street)
-    ranges = np.maximum(ranges / ranges.max(1, keepdims=True), LEAST)
-    ranges[:, ~cards.unblocked(board)] = 0
     parameters = {
-      "board": cards.card_names(board),
+      "board": cards.card_names(hand.board),
       "pot": 2 * spent,
       "stack": self._rules.stack,
-      "bets": _bets_from(bets, street),
-      "ranges": ";".join(map(range_text, ranges)),
+      "bets": _bets_from(bets, hand.street),
+      "ranges": ranges,
+      "deck": self.game.get_parameters()["deck"],
     }
-    solver = PSCFRSolver(pyspiel.load_game("holdem_subgame", parameters))
-    began = time.perf_counter()
-    while solver.iteration < self._iterations:
-      solver.run(min(CHUNK, self._iterations - solver.iteration))
-      if self._limit is not None and time.perf_counter() - began > self._limit:
-        break
-    return Search(solver.game, solver.average_policy())
+    return pyspiel.load_game("holdem_subgame", parameters)
 
-  def _ranges_at(self, hand: "View", street: int) -> np.ndarray:
-    if street == FIRST_SEARCH:
-      start, _ = hand.on_street(self._rules, street)
-      return np.array(self._once(("ranges", hand.until(start, street)), lambda: self._ranges(hand)))
-    ranges = self._ranges_at(hand, street - 1)
-    _, chips = hand.on_street(self._rules, street - 1)
-    search, _ = self._search(hand, street - 1)
-    nodes = search.walk(chips)
-    for here, after in itertools.pairwise(nodes):
-      public = search.game.public_states[here]
-      row = search.row(here)
-      played = row[list(public.children.values()).index(after)]
-      held = search.game.ranges[public.player].cards
-      ranges[public.player, cards.hand_numbers(held)] *= _trembling(played, len(row))
-    return ranges
+  def _run(self, run: Callable[[int], None]) -> None:
+    """Make the iterations of a search, or those until the time is over."""
+    began, done = time.perf_counter(), 0
+    while done < self._iterations and (
+      not done or self._limit is None or time.perf_counter() - began < self._limit
+    ):
+      some = min(CHUNK, self._iterations - done) if self._limit is not None else self._iterations
+      run(some)
+      done += some
 
   def _once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
     if key not in self._known:
@@ -205,23 +295,26 @@ class HoldemAgent(SolvingBot):
     iterations: int = 100,
     limit: float | None = None,
     mapping: str = "pseudo-harmonic",
+    gadget: str = GADGET,
     seed: int = 0,
   ):
     """An agent for a seat; ValueError for a wrong argument.
 
     Args:
-      game: `holdem` with a whole deck, with any bets.
-      blueprint: an OpenSpiel policy of `holdem` or `universal_poker` with the same blinds, for few bet sizes.
+      game: `holdem` with any bets.
+      blueprint: an OpenSpiel policy of `holdem` or `universal_poker` with the same blinds, for few bet sizes;
+        in small decks of `holdem`.
       player: 0 or 1.
       bets: sizes of the searches on turn and river, as in `holdem_subgame`, no "|" and no lines.
       iterations: of each search.
       limit: most seconds of a search; the iterations then depend on the machine, and with them the moves.
       mapping: of foreign bets before the turn, see `policy.TranslatedPolicy`.
+      gadget: of each search after a turn's first, "cfr-d", "max-margin" or "unsafe"; see `subgames.gadgets`.
       seed: of the choice among actions.
     """
     seed = check_integer("seed", seed, 0)
     super().__init__(
-      check_player(player), seed, HoldemPolicy(game, blueprint, bets, iterations, limit, mapping)
+      check_player(player), seed, HoldemPolicy(game, blueprint, bets, iterations, limit, mapping, gadget)
     )
 
   def restart(self) -> None:
@@ -278,28 +371,71 @@ class View(NamedTuple):
     )
 
 
-class Search(NamedTuple):
-  """A solved rest of a hand: the subgame and its strategies."""
+class Search:
+  """A solved rest of a hand, from some line of its subgame on: the strategies."""
 
-  game: Any
-  policy: Any
+  def __init__(self, game: Any, tree: PublicTree, root: int, tables: Sequence[Sequence[Any]] | None = None):
+    """Uniform strategies by default."""
+    self.game, self.tree = game, tree  #: the subgame
+    self.root = root  #: its line where the search begins
+    #: for each player [A, rows, H] for each block, of the whole subgame.
+    self.tables = [
+      [np.full(shape, 1 / shape[0]) for shape in own.block_shapes] if tables is None else list(tables[i])
+      for i, own in enumerate(tree.players)
+    ]
 
-  def walk(self, chips: Sequence[int]) -> list[int]:
-    """The public states on the way, the root first; it ends early where a move is missing."""
-    nodes = [0]
-    for n in chips:
-      here = self.game.public_states[nodes[-1]]
-      after = [c for a, c in here.children.items() if self.game.public_states[c].spent[here.player] == n]
-      if here.player < 0 or not after:
-        break
-      nodes += after[:1]
-    return nodes
+  @functools.cached_property
+  def subgames(self) -> Subgames:
+    """The tree, for cutting."""
+    return Subgames(self.tree, self.game)
 
-  def row(self, node: int) -> np.ndarray:
-    """float64[A, H]: the strategy of the player to act."""
-    public = self.game.public_states[node]
-    name = self.game.infostate_string(public.player, self.game.ranges[public.player].names[0], public.line)
-    return self.policy.table(self.policy.labels.find(public.player, name)[0])
+  def hands(self, player: int) -> np.ndarray:
+    """int[H]: a player's hands, as numbers in `cards.ALL_HANDS`."""
+    return cards.hand_numbers(self.game.ranges[player].cards)
+
+  def after(self, line: int, chips: int) -> int | None:
+    """The line after a move that leaves its player with these chips in the pot; None without such a move."""
+    states = self.game.public_states
+    here = states[line]
+    found = (child for child in here.children.values() if states[child].spent[here.player] == chips)
+    return next(found, None) if here.player >= 0 else None
+
+  def place(self, line: int, runout: cards.Board = ()) -> int:
+    """The public state of a line after these cards."""
+    source = self.tree.names.source
+    assert isinstance(source, Deals)
+    lines = source.lines
+    return int(lines.starts[line]) + lines.runouts[len(runout)].tolist().index(list(runout))
+
+  def row(self, line: int) -> np.ndarray:
+    """float64[A, H]: the strategy of the player to act, on the first street of the subgame."""
+    labels = self.tree.names
+    decision = labels.decisions[labels.public_states[self.place(line)].decisions[0]]
+    return self.tables[decision.player][decision.block][:, decision.row]
+
+  def worths(self, place: int, player: int, others: np.ndarray) -> np.ndarray:
+    """float64[1326]: the mean win of a best response of a player's hands, from a public state on.
+
+    It responds to the other player's strategy with the range `others` there, float64[1326].
+    """
+    subgame, other = self.subgames.cut([place]), 1 - player
+    held, whole = self.game.ranges[other], np.ones((1, len(self.hands(player))))
+    range_ = (others[self.hands(other)] / held.weights)[None]
+    tree = unsafe(subgame, other, (range_, whole) if player else (whole, range_))
+    values = best_responses(tree, subgame.there(other, self.tables[other]), player, DTYPE)[0]
+    weight = subgame.prior.weight(player, range_)[0]
+    found = np.zeros(NUM_HANDS)
+    found[self.hands(player)] = np.where(weight > 0, values / np.where(weight > 0, weight, 1), 0)
+    return found
+
+
+def _walk(game: Any, chips: Sequence[int]) -> int:
+  """The line of a subgame after moves that leave their players with these chips in the pot."""
+  line, states = 0, game.public_states
+  for n in chips:
+    here = states[line]
+    line = next(child for child in here.children.values() if states[child].spent[here.player] == n)
+  return line
 
 
 def _trembling(chance: Any, actions: int) -> Any:

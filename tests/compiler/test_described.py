@@ -19,6 +19,8 @@ from ps_cfr_spiel.compiler.form_check import form_fault
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.histories import TooLarge
+from ps_cfr_spiel.mccfr.build import build_sampling_tree
+from ps_cfr_spiel.poker import dealt_form
 from ps_cfr_spiel.tree import TERMINAL, evaluate
 
 DICE = [(1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (2, 1), (2, 2), (3, 1), (4, 1)]  # dice, faces
@@ -94,6 +96,25 @@ def test_poker_by_its_form_is_the_walked_game(name):
     assert (again.public_state, column) == (decision.public_state, h)
   with pytest.raises(ValueError, match="has no information state"):
     form.names.find(1, infostates[0][2])
+
+
+def test_cards_that_come_together():
+  """A flop of two cards: the same values, and each pair of cards is one public state."""
+  given = POKER["all-ins"].replace("numBoardCards=0 1", "numBoardCards=0 2")
+  game = pyspiel.load_game(given)
+  form, walked = described.DealtCardsForm(game, dealt_form(game)), build_tree(game, leaves="sparse")
+  tree = build_bayesian(given, form)
+  assert form_fault(tree, walked) is None
+  np.testing.assert_allclose(values(tree, 1), values(walked, 1), rtol=0, atol=1e-12 * game.max_utility())
+  assert len(tree.names.public_states) == form.size
+  decision = next(d for d in tree.names.decisions if len(tree.names.source.path(d, 0)) > 5)
+  (h, name), *_ = ((h, name) for h, name in enumerate(decision.infostates) if name is not None)
+  state = game.new_initial_state()
+  for action in tree.names.source.path(decision, h):
+    state.apply_action(action)
+  assert state.information_state_string(decision.player) == name
+  with pytest.raises(ValueError, match="several public cards at once"):
+    build_sampling_tree(game, tree)
 
 
 @pytest.mark.parametrize(("dice", "sides"), DICE)
@@ -234,3 +255,24 @@ def test_a_game_too_large_for_the_machine_is_refused_before_it_is_built():
 def test_other_games_are_walked(name):
   """Without a form, or with other public cards, hands that depend on each other or more players."""
   assert described.describe(pyspiel.load_game(name)) is None
+
+
+def test_a_small_deck_of_holdem():
+  """Uniform play against uniform play as by dealing hands; a name finds its place, and its path the name."""
+  game = pyspiel.load_game("holdem(deck=3x3,stack=4,blinds=2/1,bets=x)")
+  tree = build_tree(game)
+  assert sum(map(len, tree.names.source.lines.runouts)) == 1 + 84 + 84 * 6 + 84 * 6 * 5
+  for decision in list(tree.names.decisions)[::997]:
+    for h, name in enumerate(decision.infostates):
+      if name is not None and h % 9 == 0:
+        again, column = tree.names.find(decision.player, name)
+        assert (again.public_state, column) == (decision.public_state, h)
+        state = game.new_initial_state()
+        for action in tree.names.source.path(decision, h):
+          state.apply_action(action)
+        assert state.information_state_string(decision.player) == name
+  # Player 1 folds the small blind with one half; a showdown of even hands is worth nothing.
+  strategies = [[np.full(shape, 1 / shape[0]) for shape in player.block_shapes] for player in tree.players]
+  with precision("float64"):
+    assert float(evaluate(*to_device((tree, strategies), "float64")).value) == pytest.approx(0.5)
+  assert described.describe(pyspiel.load_game("holdem")) is None

@@ -7,8 +7,10 @@ from open_spiel.python import policy as openspiel_policy
 
 import ps_cfr_spiel
 from ps_cfr_spiel import matches
+from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.policy import for_hands
+from ps_cfr_spiel.solvers.holdem_agent import View
 
 SMALL = "holdem(stack=2000)"
 
@@ -27,7 +29,8 @@ def play(game, *moves):
   """The state after moves in words; cards are joined."""
   state = game.new_initial_state()
   for move in moves:
-    for action in cards.parse_cards(move) if state.is_chance_node() else [state.string_to_action(move)]:
+    dealt = cards.parse_cards(move) if state.is_chance_node() else ()
+    for action in map(game.deck.index, dealt) if dealt else [state.string_to_action(move)]:
       state.apply_action(action)
   return state
 
@@ -95,17 +98,47 @@ def test_ranges_by_hand():
 
 
 def test_the_turn_is_solved():
-  """With even ranges a decision is the solver's on the same subgame; a foreign bet is a size of it."""
+  """With even ranges a decision is the solver's on the same subgame."""
   game = pyspiel.load_game("holdem(stack=1000,bets=fullgame)")
   agent = ps_cfr_spiel.HoldemAgent(game, uniform(), 1, bets="1 a / a", iterations=10)
   moves = ("KsKd", "AhQc", "Raise to 300", "Call", "9s7c5s", "Check", "Check", "4h")
   found = agent.probabilities(play(game, *moves, "Check"))
   assert list(found.values()) == pytest.approx(list(solved("1 a / a", "AhQc", "x").values()), abs=1e-5)
   assert sorted(found) == [1, 900, 1000]
-  found = agent.probabilities(play(game, *moves, "Bet 137"))
-  expected = solved(f"1 a {137 / 600:.12f};1 a / a", "AhQc", "b137")
-  assert sorted(found) == [0, 1, 1000]
-  assert [found[a] for a in sorted(found)] == pytest.approx(list(expected.values()), abs=1e-5)
+  assert sorted(agent.probabilities(play(game, *moves, "Bet 137"))) == [0, 1, 1000]
+
+
+TURN = ("6d6c", "3d2c", "Call", "Check", "2d4c5d", "Check", "Check", "7c")
+
+
+@pytest.mark.parametrize("line", [("Check", "Bet 2", "Call", "3c"), ("Bet 3",)], ids=["river", "foreign bet"])
+def test_promises_are_kept(line):
+  """No hand of the opponent wins more than in the search before, in safe searches alone.
+
+  In the turn's first search its best responses are together that of the solver.
+  """
+  game = pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1,bets=fullgame)")
+  blueprint = Pairs(pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1)"), [0, 1])
+  for gadget in ("cfr-d", "max-margin", "unsafe"):
+    policy = ps_cfr_spiel.HoldemAgent(game, blueprint, 1, "0.5a a / 0.5a a", 200, gadget=gadget).policy
+    state = play(game, *TURN, *line)
+    (turn, root), *_ = policy._way(View.of(play(game, *TURN)), 1)
+    range_ = policy.ranges(state)[1]
+    if len(line) > 1:
+      before = policy._way(View.of(play(game, *TURN, *line[:-1])), 1)[-1]
+      place = before[0].place(before[0].game.public_states[before[1]].children[-1], cards.parse_cards("3c"))
+    else:
+      before, place = (turn, root), turn.place(root)
+    after, line_there = policy._way(View.of(state), 1)[-1]
+    promised = before[0].worths(place, 0, range_)
+    kept = after.worths(after.place(line_there), 0, range_) <= promised + 0.02
+    assert kept.all() == (gadget != "unsafe")
+  solver = ps_cfr_spiel.PSCFRSolver(turn.game)
+  solver.run(200)
+  own, their = turn.game.ranges
+  weights = own.weights * (turn.game.disjoint @ their.weights)
+  found = turn.worths(0, 0, policy.ranges(play(game, *TURN))[1])[turn.hands(0)]
+  assert found @ weights / weights.sum() == pytest.approx(solver.evaluation().best_response[0], abs=1e-4)
 
 
 def test_it_sees_its_own_cards_alone():
@@ -154,11 +187,57 @@ def test_wrong_arguments():
       ps_cfr_spiel.HoldemAgent(*arguments, **options)
     return str(error.value)
 
-  assert "plays holdem with a whole deck, got kuhn_poker" in message(
-    pyspiel.load_game("kuhn_poker"), uniform(), 0
-  )
+  assert "plays holdem, got kuhn_poker" in message(pyspiel.load_game("kuhn_poker"), uniform(), 0)
   assert "must be a policy of holdem or universal_poker" in message(game, matches.Habit("fold"), 0)
   small = openspiel_policy.UniformRandomPolicy(pyspiel.load_game("holdem(deck=6x2,stack=400)"))
-  assert "must be a policy for a whole deck" in message(game, small, 0)
+  assert "must be a policy for the deck of holdem" in message(game, small, 0)
   assert "give sizes for both players alike" in message(game, uniform(), 0, bets="1 a | a")
   assert "iterations must be" in message(game, uniform(), 0, iterations=0)
+
+
+def test_it_is_less_exploitable_than_a_poor_blueprint():
+  """In a whole small game, exactly, where the agent plays on a board of the turn; less with promises."""
+  game = pyspiel.load_game("holdem(deck=5x2,stack=20,blinds=2/1,bets=x/x/1;x/1;x)")
+  solver = ps_cfr_spiel.PSCFRSolver(game)
+  solver.run(3)
+  blueprint, labels = solver.average_policy(), solver.tree.names
+  lines = labels.source.lines
+  board, found = tuple(lines.runouts[2][400].tolist()), {"blueprint": solver.exploitability()}
+  here = []
+  for decision in labels.decisions:
+    line, runout = lines.place(decision.public_state)
+    if tuple(lines.runouts[lines.street[line]][runout][:4].tolist()) == board:
+      here.append(decision)
+  for gadget in ("unsafe", "cfr-d"):
+    tables = [[np.array(block) for block in own] for own in blueprint.strategies]
+    policy = ps_cfr_spiel.HoldemAgent(game, blueprint, 0, "1;x / 1;x", 50, gadget=gadget).policy
+    for decision in here:
+      live = [h for h, name in enumerate(decision.infostates) if name is not None]
+      state = game.new_initial_state()
+      for action in labels.source.path(decision, live[0]):
+        state.apply_action(action)
+      hands = [cards.parse_cards(labels.types[decision.player][h]) for h in live]
+      for a, odds in enumerate(for_hands(policy, state)[action] for action in decision.legal_actions):
+        tables[decision.player][decision.block][a, decision.row, live] = odds[
+          cards.hand_numbers(np.array(hands))
+        ]
+    mixed = ps_cfr_spiel.TreePolicy(game, labels, tables)
+    found[gadget] = ps_cfr_spiel.exploitability(game, mixed, tree=solver.tree)
+  assert found["cfr-d"] < found["unsafe"] < found["blueprint"]
+
+
+def test_a_blueprint_of_dealt_cards(tmp_path):
+  """A saved strategy over buckets answers for all hands as for each, and the agent plays it."""
+  game = pyspiel.load_game("holdem(deck=5x2,stack=4,blinds=2/1,bets=x/a;x/a;x)")
+  solver = HierarchicalMCCFRSolver(game, clusters=1, buckets=2, batch=2)
+  solver.run(8)
+  solver.save(tmp_path / "run.npz")
+  blueprint = ps_cfr_spiel.load_policy(tmp_path / "run.npz")
+  moves = ("6d6c", "3d2c", "Call", "Check", "2d4c5d")
+  found = for_hands(blueprint, play(game, *moves))
+  for hand in ("6d6c", "3d3c", "5c2c"):
+    state = play(game, hand, "6d4d" if hand != "6d6c" else "4d3d", *moves[2:])
+    h = int(cards.hand_numbers(np.array(cards.parse_cards(hand))))
+    assert blueprint.action_probabilities(state) == pytest.approx({a: odds[h] for a, odds in found.items()})
+  agent = ps_cfr_spiel.HoldemAgent(game, blueprint, 0, "a", 2)
+  assert sum(agent.probabilities(play(game, *moves, "Check", "Check", "5c")).values()) == pytest.approx(1)
