@@ -88,7 +88,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if use is not None:  # nothing searches before the flop
     lines["search with it"] = f"ps-cfr-spiel {use} --values={folder / FILE}"
   if not card["finished"]:
-    lines["not finished"] = "the same call goes on; this is the best so far"
+    lines["not finished"] = "the same call continues; this is the best so far"
   say(values, facts, lines)
 
 

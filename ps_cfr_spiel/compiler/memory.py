@@ -160,7 +160,9 @@ def _leaf_tables(lines: Lines, kind: str, itemsize: int) -> int:
   """Bytes of an evaluator of this kind for all boards, on the host and on the device."""
   boards, (first, second) = sum(lines.boards), map(len, lines.form.types)
   if kind not in ("dense", "showdown"):
-    return boards * (first + second) * 15 * HOST  # a few numbers for each hand
+    # Of each hand, `tree.NativeLeaves`: nine numbers in 16 bits, a scale and a weight; twice
+    # while boards are stacked.
+    return boards * (first + second) * 2 * (9 * 2 + 2 * HOST)
   if kind == "dense":
     numbers = boards * 2 * first * second
   else:  # see `tree.ShowdownLeaves`: N x W x V signs, G x K comparisons, and the owners of each card

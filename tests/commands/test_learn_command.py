@@ -85,4 +85,4 @@ def test_interrupted_while_solving(monkeypatch, tmp_path, capsys):
 
   monkeypatch.setattr(learning, "self_play", stop)
   assert run("learn", "kuhn_poker", f"--output={tmp_path}") == 130
-  assert "the same call goes on" in capsys.readouterr().err
+  assert "the same call continues" in capsys.readouterr().err
