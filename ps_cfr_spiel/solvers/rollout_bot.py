@@ -1,6 +1,6 @@
 """A search for games that are played, not walked: particles, and rollouts of a policy from each of them.
 
-Bayes' rule and the policy tell the bot, at a decision, how likely the hidden cards or moves are. It tries
+Bayes' rule and the policy give, at a decision, the probabilities of hidden cards or moves. The bot tries
 all actions by plays of the policy to the end. With temperature 0 it takes the best (policy improvement by
 rollouts: Tesauro and Galperin 1996); against the policy itself this is a sampled local best response (Lisý
 and Bowling 2017), and as predictable as one. With a temperature it plays each action with the policy's

@@ -62,7 +62,7 @@ def test_openspiel_finds_the_same_exploitability():
 def test_unsafe_resolving_is_exploitable_and_gadgets_are_not(name):
   """Schmid 2021, Sections 19.4 and 20.1: ranges near an equilibrium's, and answers to them that are not."""
   worst = load(name).max_utility()
-  assert exploitability(name, 1000, gadget="unsafe") > 0.03 * worst
+  assert exploitability(name, 1000, gadget="unsafe") > 0.01 * worst
   for gadget in ("cfr-d", "max-margin"):
     assert exploitability(name, 1000, gadget=gadget) < 1e-3 * worst
 
