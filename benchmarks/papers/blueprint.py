@@ -179,12 +179,10 @@ def draw(found: dict, file: Path) -> None:
   axes = figure.add_subplot()
   points = sorted((float(name), *found[name][:2]) for name in found if name.replace(".", "").isdigit())
   seconds, means, errors = np.array(points).T
-  axes.errorbar(seconds, means, 1.96 * errors, color=LINES[0], marker="o", label="blueprint")
+  axes.errorbar(seconds / 60, means, 1.96 * errors, color=LINES[0], marker="o", label="blueprint")
   for color, name in zip(LINES[1:], ("always call", "uniform"), strict=False):
     axes.axhline(found[name][0], color=color, label=name)
-  axes.set(
-    xlabel="seconds of processors", ylabel="local best response, mbb a hand", xscale="log", yscale="log"
-  )
+  axes.set(xlabel="minutes of one core", ylabel="local best response, mbb a hand", yscale="log", xlim=(0, None))
   axes.legend(frameon=False)
   figure.savefig(file)
 
