@@ -182,7 +182,9 @@ def draw(found: dict, file: Path) -> None:
   axes.errorbar(seconds / 60, means, 1.96 * errors, color=LINES[0], marker="o", label="blueprint")
   for color, name in zip(LINES[1:], ("always call", "uniform"), strict=False):
     axes.axhline(found[name][0], color=color, label=name)
-  axes.set(xlabel="minutes of one core", ylabel="local best response, mbb a hand", yscale="log", xlim=(0, None))
+  axes.set(
+    xlabel="minutes of one core", ylabel="local best response, mbb a hand", yscale="log", xlim=(0, None)
+  )
   axes.legend(frameon=False)
   figure.savefig(file)
 
