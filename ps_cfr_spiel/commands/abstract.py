@@ -52,7 +52,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   game, quiet = load_game(words), values.quiet or values.json
   buckets = buckets_of(values)
   made = values.abstraction is None
-  special = values.special if made else ps.hierarchical.special_in(str(values.abstraction))
+  special = values.special if made else ps.hierarchical.special_in(str(values.abstraction), str(game))
   facts, lines = _sizes(values, game, buckets, special)
   if not quiet:
     print(report(lines), flush=True)

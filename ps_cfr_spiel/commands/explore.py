@@ -20,6 +20,7 @@ from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.storage import replacing
 
 MOST_SENT = 10_000  # bytes of a request
+HOSTS = ("127.0.0.1", "localhost")
 
 # From a path and the bytes sent to it (None by GET) to status, media type and text; None: no such path.
 Answer = Callable[[str, bytes | None], tuple[int, str, str] | None]
@@ -92,6 +93,10 @@ def serve(answer: Answer, port: int) -> int:
       self.reply(self.rfile.read(int(length)) if few else b"")
 
     def reply(self, sent: bytes | None) -> None:
+      host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
+      # Pages from elsewhere may neither read nor move.
+      if host.partition(":")[0] not in HOSTS or origin not in (None, f"http://{host}"):
+        return self.send_error(403)
       with one_by_one:
         found = answer(self.path, sent)
       if found is None:

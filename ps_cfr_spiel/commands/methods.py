@@ -136,7 +136,7 @@ def _cards(values: flags.FlagValues, game: pyspiel.Game) -> dict[str, Any]:
   if values.abstraction is None:
     return {"clusters": values.clusters, "buckets": buckets_of(values), "special": values.special}
   refuse(values, ("clusters", "buckets", "special"), f"is in --abstraction={values.abstraction} already")
-  dealt = ps.hierarchical.DealtGame.of(game, ps.hierarchical.special_in(values.abstraction))
+  dealt = ps.hierarchical.DealtGame.of(game, ps.hierarchical.special_in(values.abstraction, str(game)))
   return {"abstraction": ps.hierarchical.load_abstraction(values.abstraction, dealt)}
 
 

@@ -6,6 +6,7 @@ import functools
 import json
 import math
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,8 @@ def _without_luck(policy: Any, limit: int, state: pyspiel.State, seat: int) -> s
   game, zero = state.get_game(), pyspiel.GameType.Utility.ZERO_SUM
   if not state.is_terminal() or not isinstance(policy, ps.TreePolicy) or game.get_type().utility != zero:
     return None
+  if str(policy.game) != str(game):  # it plays by translation
+    return None
   record = ps.evaluation.Played(1 - seat, tuple(state.history()))
   theirs = ps.evaluation.evaluate_match(game, [record], policy, limit=limit).mean
   return f"Without the luck in it (AIVAT) your play won {-theirs:.4g}."
@@ -133,6 +136,9 @@ class Table:
       self._go_on()
     except (ValueError, TypeError) as mistake:
       status, error = 400, str(mistake)
+    except Exception as failure:  # of a bot: the person reads it in the page
+      traceback.print_exc()
+      status, error = 500, f"{type(failure).__name__}: {failure}"
     data = self._shown | {"number": self._number, "won": self._won, "error": error}
     if sent is None:
       return status, "text/html", ps.views.table_page(data)
@@ -162,16 +168,21 @@ class Table:
     if action is None:
       names = {a: state.action_to_string(a) for a in legal}
       action = ps.evaluation.table.find_move(names, str(asked.get("text", "")))
+    if state.current_player() != self._sitting.human:
+      raise ValueError("It is the opponent's turn; reload the page to ask it again.")
     if action not in legal:
-      raise ValueError(f"{action} is not a legal action.")
+      raise ValueError(f"{action} is not a legal action; these are from {legal[0]} to {legal[-1]}.")
     self._sitting.move(int(action))
 
   def _go_on(self) -> None:
     """Play on to the person's turn, or to the end, which counts."""
     if self._sitting is None or self._counted:
       return
-    turn, state, seat = self._sitting.advance(), self._sitting.state, self._sitting.human
-    self._shown |= ps.views.table_data(self._sitting)
+    state, seat = self._sitting.state, self._sitting.human
+    try:
+      turn = self._sitting.advance()
+    finally:  # also where a bot fails, so that no window plays on from before
+      self._shown |= ps.views.table_data(self._sitting)
     if not turn:
       self._counted, self._won = True, self._won + state.returns()[seat]
       self._shown["result"] = " ".join(filter(None, [self._shown["result"], self._worth(state, seat)]))
@@ -263,15 +274,16 @@ def policy_for(game: pyspiel.Game, path: str, limit: int) -> Any:
 COMMAND = Command(
   name="play",
   arguments="GAME",
-  summary="Play a game in the terminal",
+  summary="Play a game in the terminal or in the browser",
   text="You play one seat, a bot, a search or a saved policy the other. You see what your player knows, "
   "and type an action's name or number, or its short form in what you see; '?' prints the rules, 'quit' ends "
-  "the game.",
+  "the game. With --browser you click on a page, which in hold'em shows cards and chips.",
   examples=(
     "play glasses --seat=1",
     "play cheat --opponent=naive",
     "play leduc_poker --opponent=search",
     "play river_subgame --opponent=runs/river_subgame/run.npz",
+    "play kuhn_poker --browser",
   ),
   own=FLAGS,
   run=_run,

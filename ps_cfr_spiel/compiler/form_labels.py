@@ -105,6 +105,13 @@ class Deals(Source):
     deals = getattr(self.lines.form, "deals", None)
     return types if deals is None else [*deals[0][types[0]], *deals[1][types[1]]]
 
+  def dealt(self, public_state: int) -> list[int]:
+    line, runout = self.lines.place(public_state)
+    street, above = self.lines.street[line], self.lines.form.parent[line]
+    before = self.lines.came[self.lines.street[above]] if above >= 0 else 0
+    cards = self.lines.runouts[street][runout, before:].tolist()
+    return cards if len(cards) > 1 else []
+
   def _moves(self, line: int, runout: int) -> list[int]:
     """Actions and cards after the deal, in order."""
     form, moves = self.lines.form, []

@@ -43,9 +43,21 @@ def save_abstraction(path: str | os.PathLike, abstraction: Hierarchy) -> None:
   storage.write(path, "abstraction", header, abstraction.to_arrays())
 
 
-def special_in(path: str | os.PathLike) -> int:
-  """The special round of the abstraction in a file, for `DealtGame.of`; errors as of `storage.read`."""
-  return storage.read(path).header.get("special", 1)
+def special_in(path: str | os.PathLike, game: str) -> int:
+  """The special round of the abstraction of a game in a file, for `DealtGame.of`.
+
+  Errors are those of `load_abstraction`.
+  """
+  return _file_of(path, game).header.get("special", 1)
+
+
+def _file_of(path: str | os.PathLike, game: str) -> storage.Stored:
+  file = storage.read(path)
+  if file.header["kind"] != "abstraction":
+    raise ValueError(f"{path} holds {file.content}, not an abstraction.")
+  if file.header["game"] != game:
+    raise ValueError(f"{path} is an abstraction of {file.header['game']}, not of {game}.")
+  return file
 
 
 def load_abstraction(path: str | os.PathLike, game: DealtGame) -> Hierarchy:
@@ -53,15 +65,11 @@ def load_abstraction(path: str | os.PathLike, game: DealtGame) -> Hierarchy:
 
   OSError without one; ValueError if it is damaged, of another kind, or of another game.
   """
-  file = storage.read(path)
-  if file.header["kind"] != "abstraction":
-    raise ValueError(f"{path} holds {file.content}, not an abstraction.")
-  if file.header["game"] != game.name:
-    raise ValueError(f"{path} is an abstraction of {file.header['game']}, not of {game.name}.")
-  if file.header.get("special", 1) != game.special:
+  file = _file_of(path, game.name)
+  special = file.header.get("special", 1)
+  if special != game.special:
     raise ValueError(
-      f"{path} clusters the boards of round {file.header['special']}; give DealtGame.of this round, not "
-      f"{game.special}."
+      f"{path} clusters the boards of round {special}; give DealtGame.of this round, not {game.special}."
     )
   try:
     return from_file(file).on(game)

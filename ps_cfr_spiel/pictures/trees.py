@@ -37,7 +37,8 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
       above = place[state.parent]
       axes.plot((above[0], x), (-above[1], -y), color=FAINT, linewidth=0.8, zorder=1)
       if named:
-        name = HIDDEN if state.action < 0 else action_name(game, labels, number)
+        seen = state.action >= 0 or labels.source.dealt(number)
+        name = action_name(game, labels, number) if seen else HIDDEN
         style = {"ha": "center", "va": "bottom", "rotation": 30}
         axes.text(x, -y + 0.16, name, fontsize=7.5, color=SOFT, bbox=BEHIND, zorder=1.5, **style)
     if named and (note := _note(labels, number)):

@@ -6,6 +6,8 @@ import pyspiel
 
 from ps_cfr_spiel.tree import Decision, Labels
 
+HIDDEN = "..."  # the name of a hidden move
+
 
 def state_after(game: pyspiel.Game, history: Iterable[int]) -> pyspiel.State:
   """The state after some actions from the start."""
@@ -37,20 +39,26 @@ def action_names(game: pyspiel.Game, labels: Labels, decision: Decision) -> tupl
 
 
 def action_name(game: pyspiel.Game, labels: Labels, number: int) -> str:
-  """The name of the move from the parent to a public state; "..." for hidden moves."""
+  """The name of the move from the parent to a public state; `HIDDEN` for hidden moves.
+
+  Cards that come at once are one move, such as "Deal 2c2d3c".
+  """
   state = labels.public_states[number]
   if state.parent < 0:
     return "root"
-  if state.action < 0:
-    return "..."
-  return move_name(state_after(game, labels.source.history(state.parent)), state.action)
+  moves = labels.source.dealt(number) if state.action < 0 else [state.action]
+  if not moves:
+    return HIDDEN
+  before = state_after(game, labels.source.history(state.parent))
+  first, *others = (move_name(before, action) for action in moves)
+  return first + "".join(name.removeprefix("Deal ") for name in others)
 
 
 def line_to(game: pyspiel.Game, labels: Labels, number: int) -> tuple[str, ...]:
   """The names of the public moves that lead to a public state, in order; hidden ones are left out."""
   names = []
   while number > 0:
-    if labels.public_states[number].action >= 0:
-      names.append(action_name(game, labels, number))
+    if (name := action_name(game, labels, number)) != HIDDEN:
+      names.append(name)
     number = labels.public_states[number].parent
   return tuple(names[::-1])

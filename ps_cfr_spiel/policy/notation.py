@@ -45,7 +45,9 @@ def find_action(
   """
 
   def unknown(text: str) -> ValueError:
-    known = ", ".join(f"{name} ({action})" for name, action in zip(names, ids, strict=True))
+    known = ", ".join(
+      f"{name} ({action})" if action >= 0 else name for name, action in zip(names, ids, strict=True)
+    )
     where = f"after {', '.join(history)}" if history else "at the start"
     return ValueError(f"Unknown action {text!r} {where}; choose one of {known}.")
 

@@ -68,13 +68,14 @@ def _next(
   game: pyspiel.Game, labels: Labels, index: int, words: list[str], history: tuple[str, ...]
 ) -> tuple[str, int, list[str]]:
   """The public move in the first words, the public state after it, and the words after it."""
-  moves: dict[int, list[int]] = {}
+  moves: dict[tuple[int, ...], list[int]] = {}
   for child in labels.children[index]:
-    moves.setdefault(labels.public_states[child].action, []).append(child)
-  ids = list(moves)
-  names = [action_name(game, labels, moves[action][0]) for action in ids]
-  choice, used = find_action(words, names, ids, history)
-  found = moves[ids[choice]]
+    action = labels.public_states[child].action
+    moves.setdefault((action, *(labels.source.dealt(child) if action < 0 else ())), []).append(child)
+  found = list(moves.values())
+  names = [action_name(game, labels, children[0]) for children in found]
+  choice, used = find_action(words, names, [action for action, *_ in moves], history)
+  found = found[choice]
   # The result of an action may depend on hidden moves: the end of the game, or a public observation.
   goes_on = [child for child in found if labels.public_states[child].player != TERMINAL] or found[:1]
   if len(goes_on) > 1:

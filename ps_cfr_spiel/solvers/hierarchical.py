@@ -80,11 +80,11 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       raise ValueError(
         f"abstraction must be one of make_abstraction or load_abstraction, got {abstraction!r}."
       )
+    if abstraction is not None and abstraction.game != str(game):
+      raise ValueError(f"The abstraction is one of {abstraction.game}, not of {game}.")
     self._dealt = hierarchical.DealtGame.of(game, special if abstraction is None else abstraction.special)
     if abstraction is None:
       self.abstraction = hierarchical.make_abstraction(self._dealt, clusters, buckets, seed)
-    elif abstraction.game != str(game):
-      raise ValueError(f"The abstraction is one of {abstraction.game}, not of {game}.")
     else:
       self.abstraction = abstraction.on(self._dealt)
     self._mesh, least = hierarchical.all_devices(), -math.inf if self.pruning is None else self.pruning

@@ -75,6 +75,10 @@ class Source(Protocol):
     """Actions from the start of the game to some history of a public state."""
     ...
 
+  def dealt(self, public_state: int) -> list[int]:
+    """The actions by which several public cards came since the parent; none in all other public states."""
+    return []
+
   def count(self, public_state: int) -> int:
     """Number of histories in a public state."""
     ...

@@ -49,6 +49,8 @@ def table_data(sitting: table.Sitting) -> dict[str, Any]:
   if over:
     told = {"result": sitting.result(), "revealed": sitting.revealed()}
     return data | told | {"thoughts": _thoughts(sitting)}
+  if state.current_player() != seat:  # a bot failed, and its moves may show its cards
+    return data
   sized, legal = _sizes(state), state.legal_actions()
   few = [a for a in legal if a <= betting.CALL] if sized else legal[:MOST_NAMES]
   names = [[a, grouped(state.action_to_string(a))] for a in few]
@@ -126,7 +128,7 @@ def _thought(sitting: table.Sitting, thought: table.Thought) -> dict[str, Any]:
 
 
 def _held(sitting: table.Sitting, state: Any, seat: int) -> list[float] | None:
-  """The range of the person in a bot's eyes: 169 cells of `charts`, the fullest 1; None if it has none."""
+  """The person's range, had they played as the bot would: 169 cells of `charts`, the fullest 1; or None."""
   ranges = getattr(getattr(sitting.bots[seat], "policy", None), "ranges", None)
   try:
     weights = ranges(state)[sitting.human] if ranges else None
@@ -134,7 +136,7 @@ def _held(sitting: table.Sitting, state: Any, seat: int) -> list[float] | None:
     weights = None
   if weights is None:
     return None
-  live = cards.unblocked((*state.runout, *state.hole(seat)))
+  live = cards.unblocked({*cards.WHOLE_DECK} - {*sitting.game.deck} | {*state.runout, *state.hole(seat)})
   total, count = (np.bincount(CELLS, x, 169) for x in (weights * live, live))
   means = total / np.maximum(count, 1)
   return [float(f"{mean:.3g}") for mean in means / (means.max() or 1)]

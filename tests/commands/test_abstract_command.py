@@ -6,8 +6,16 @@ import pyspiel
 import pytest
 from dealt_games import poker
 
+from ps_cfr_spiel import storage
+from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.commands import program
-from ps_cfr_spiel.hierarchical import DealtGame, load_abstraction, make_abstraction, save_abstraction
+from ps_cfr_spiel.hierarchical import (
+  DealtGame,
+  from_file,
+  load_abstraction,
+  make_abstraction,
+  save_abstraction,
+)
 
 GAME = "leduc_poker"
 
@@ -84,6 +92,10 @@ def test_a_file_knows_its_special_round(tmp_path, capsys):
     ValueError, match=r"clusters the boards of round 2; give DealtGame.of this round, not 1"
   ):
     load_abstraction(file, DealtGame.of(pyspiel.load_game(game)))
+  assert program.run(["abstract", "leduc_poker", f"--abstraction={file}"]) == 2
+  assert "is an abstraction of universal_poker" in capsys.readouterr().err
+  with pytest.raises(ValueError, match="The abstraction is one of universal_poker"):
+    HierarchicalMCCFRSolver(pyspiel.load_game("leduc_poker"), abstraction=from_file(storage.read(file)))
 
 
 @pytest.mark.parametrize(

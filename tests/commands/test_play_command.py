@@ -383,6 +383,18 @@ def test_what_a_game_is_worth_without_luck(tmp_path, monkeypatch, capsys):
   assert abs(worth) < 2 and worth <= 1 / 18 + 0.01  # the game's value to player 1; mistakes cost
 
 
+def test_a_translated_policy_of_a_small_deck_is_played_against(tmp_path, monkeypatch, capsys):
+  """Its luck is that of another game, so it is left out."""
+  small, path = "holdem(deck=5x2,stack=4,blinds=2/1,bets={})", tmp_path / "run.npz"
+  solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game(small.format("x")))
+  solver.run(2)
+  solver.save(path)
+  _, out, *_ = run(
+    monkeypatch, capsys, [small.format("fullgame"), f"--opponent={path}"], ["call", "check"] * 9
+  )
+  assert re.search(r"You (win|lose)|A draw", out) and "luck" not in out
+
+
 def test_a_trained_agent_searches_by_default(tmp_path, monkeypatch, capsys):
   """`train` saves the agent where `play` finds it; --move_seconds=0 leaves the search out."""
   monkeypatch.chdir(tmp_path)

@@ -21,6 +21,7 @@ from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.histories import TooLarge
 from ps_cfr_spiel.mccfr.build import build_sampling_tree
 from ps_cfr_spiel.poker import dealt_form
+from ps_cfr_spiel.policy import find_public_state, line_to
 from ps_cfr_spiel.tree import TERMINAL, evaluate
 
 DICE = [(1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (2, 1), (2, 2), (3, 1), (4, 1)]  # dice, faces
@@ -271,6 +272,9 @@ def test_a_small_deck_of_holdem():
         for action in tree.names.source.path(decision, h):
           state.apply_action(action)
         assert state.information_state_string(decision.player) == name
+  flop = find_public_state(game, tree.names, "call, check, 2c2d4c")
+  assert line_to(game, tree.names, flop) == ("Call", "Check", "Deal 2c2d4c")
+  assert tree.names.source.history(flop)[-3:] == [0, 1, 6]
   # Player 1 folds the small blind with one half; a showdown of even hands is worth nothing.
   strategies = [[np.full(shape, 1 / shape[0]) for shape in player.block_shapes] for player in tree.players]
   with precision("float64"):

@@ -136,6 +136,31 @@ def test_mistakes_leave_the_game_as_it_is():
   assert browser.send("/move", action=1)["error"] is None
 
 
+@pytest.mark.parametrize("failure", [ValueError, RuntimeError])
+def test_a_bot_that_fails_leaves_its_turn_to_itself(failure, capsys):
+  """Its reason is shown, nobody else can make its move, and it is asked anew."""
+
+  class Fails(Says):
+    def step(self, state):
+      if failing:
+        raise failure("out of memory")
+      return 1
+
+  failing = [True]
+  table = table_of("kuhn_poker", lambda seat: Fails(), seats=[0])
+  game = json.loads(table.answer("/deal", b'{"number": 0, "moves": 0}')[2])
+  asked = {"number": 1, "action": 0}
+  status, _, text = table.answer("/move", json.dumps(asked | {"moves": game["moves"]}).encode())
+  assert status == (400 if failure is ValueError else 500) and "out of memory" in json.loads(text)["error"]
+  moves = json.loads(text)["moves"]
+  assert moves == game["moves"] + 1
+  status, _, text = table.answer("/move", json.dumps(asked | {"moves": moves}).encode())
+  assert status == 400 and "opponent's turn" in json.loads(text)["error"]
+  assert json.loads(text)["actions"] == []  # those of others may show their cards
+  failing.clear()
+  assert Browser(table).data["moves"] > moves
+
+
 def test_nothing_hidden_is_sent_before_the_end():
   """Hands that differ in the opponent's cards alone give the same data."""
   found = []
@@ -260,6 +285,9 @@ def test_a_game_over_http(monkeypatch):
     for path, body, code in (("move", b"{}", 400), ("deal", b"x" * 99_999, 400), ("other", b"{}", 404)):
       with pytest.raises(urllib.error.HTTPError, match=str(code)):
         urllib.request.urlopen(address + path, body)
+    for header in ({"Host": "elsewhere.example"}, {"Origin": "http://elsewhere.example"}):
+      with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(urllib.request.Request(address, headers=header))
     assert program.run(["play", "kuhn_poker", "--opponent=random", "--browser", f"--port={port}"]) == 2
 
 
