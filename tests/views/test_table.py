@@ -209,6 +209,23 @@ def test_a_range_is_shown_by_kinds_of_hands():
   assert [thought["held"] is None for thought in thoughts][2:] == [False, False]
 
 
+def test_a_uniform_range_is_even_in_a_small_deck():
+  class Even:
+    def ranges(self, state):
+      return np.ones((2, len(cards.ALL_HANDS)))
+
+  bot = Says()
+  bot.policy = Even()
+  sitting = Sitting(
+    pyspiel.load_game("holdem(deck=13x2,bets=x)"), 0, lambda seat: bot, np.random.RandomState(0)
+  )
+  while sitting.advance():
+    sitting.move(1)
+  held = np.array(table_data(sitting)["thoughts"][0]["held"])
+  # The bot's 9d and 8c leave no 99 and 88, of which two suits have one each, and no 98s.
+  assert set(held) == {0, 1} and np.flatnonzero(held == 0).tolist() == [13 * 5 + 5, 13 * 5 + 6, 13 * 6 + 6]
+
+
 def test_an_agent_tells_its_searches():
   game = pyspiel.load_game("holdem(stack=400,bets=fullgame)")
   blueprint = openspiel_policy.UniformRandomPolicy(pyspiel.load_game("holdem(stack=400,bets=x)"))
