@@ -257,9 +257,8 @@ class Lines:
     return self._lead_on(range(self.boards[-1]), 0)
 
   def _lead_on(self, boards: range, contest: int) -> np.ndarray:
-    total = np.zeros(
-      self.disjoint.shape, np.int16 if len(boards) < 2**15 else np.int32
-    )  # small ones are quick
+    kind = np.int16 if len(boards) < 2**15 else np.int32  # small ones are quick
+    total = np.zeros(self.disjoint.shape, kind)
     wins, losses = (np.empty(total.shape, bool) for _ in range(2))
     least, most = np.iinfo(np.int32).min, np.iinfo(np.int32).max
     for board in boards:

@@ -217,10 +217,8 @@ class HoldemPolicy(openspiel_policy.Policy):
       bets = self._bets
     else:
       (before, line), own = last, hand.until(start + len(chips) - 1, hand.street)
-      card, bets = (
-        (),
-        _with_bets(self._bets, hand.street - FIRST_SEARCH, hand.sizes(self._rules, hand.street)),
-      )
+      card, sizes = (), hand.sizes(self._rules, hand.street)
+      bets = _with_bets(self._bets, hand.street - FIRST_SEARCH, sizes)
     game = self._subgame(hand, bets)
     search = Search(game, build_tree(game), _walk(game, chips))
     subgame, opponent = search.subgames.cut([search.place(search.root)]), 1 - player
