@@ -15,8 +15,8 @@ all-in, and to the agent instead, and prints their gain.
 `--boards` measures the agent exactly in a small deck, which is compiled. On some boards of the turn, drawn by
 the seed, the blueprint's strategy is replaced by the agent's, by each gadget, or by that of continual
 re-solving on the compiled game, from the turn's first decision on with the same blueprint and iterations. It
-prints the exploitability of the
-blueprint after some iterations, and the estimate for all boards: its change, times the share of boards.
+prints the exploitability of the blueprint after some iterations, and the estimate for all boards: the change,
+divided by the share of boards.
 """
 
 import functools

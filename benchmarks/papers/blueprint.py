@@ -183,7 +183,10 @@ def draw(found: dict, file: Path) -> None:
   for color, name in zip(LINES[1:], ("always call", "uniform"), strict=False):
     axes.axhline(found[name][0], color=color, label=name)
   axes.set(
-    xlabel="minutes of one core", ylabel="local best response, mbb a hand", yscale="log", xlim=(0, None)
+    xlabel="minutes of processor time",
+    ylabel="local best response, mbb a hand",
+    yscale="log",
+    xlim=(0, None),
   )
   axes.legend(frameon=False)
   figure.savefig(file)
