@@ -1,14 +1,15 @@
-"""Groups of situations with the same decisions, ready to be stacked: any compiled games, and rivers in bulk.
+"""Groups of situations with the same decisions, ready to be stacked: any compiled games, and streets in bulk.
 
 A compiled game brings its own public tree. Rivers are not compiled one by one: their hands are ranked and
-their tables made for all of them at once, and only the first with a betting tree is built.
+their tables made for all of them at once, and only the first with a betting tree is built. Turns and flops
+have the decisions of rivers too: they end with the street, and a value function has the rest.
 """
 
 import dataclasses
 import functools
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import numpy as np
@@ -40,6 +41,35 @@ DEAD = (len(cards.WHOLE_DECK), len(cards.WHOLE_DECK) + 1)  # the cards of dead h
 Players = tuple[PlayerTree, PlayerTree]
 
 
+class StreetValues(Protocol):
+  """A value function of the boards after a street, such as `learning.BoardValues`."""
+
+  @property
+  def cards(self) -> int:
+    """The number of cards on the boards where it serves."""
+    ...
+
+  @property
+  def beyond(self) -> Any:
+    """The part of the evaluators of `street_leaves` that all boards share: a pytree."""
+    ...
+
+  def street_leaves(
+    self,
+    situations: Sequence[Situation],
+    hands: np.ndarray,
+    ranges: Sequence[np.ndarray],
+    ends: tuple[np.ndarray, np.ndarray],
+  ) -> LeafEvaluator:
+    """The evaluators of situations with the same betting, stacked on the device, without `beyond`.
+
+    `hands` are int[n, H], numbers in `cards.ALL_HANDS`; `ranges` of each player [n, H]; `ends` the stakes of
+    the street's ends and the values of its folds, [n, L] each. Each has a method `settle`, which fixes the
+    values beyond at both players' reach of the leaves, and `checked`, the hands' values without bets.
+    """
+    ...
+
+
 class Group(NamedTuple):
   """Situations with the same decisions."""
 
@@ -56,12 +86,17 @@ class Group(NamedTuple):
 
 
 def groups(
-  items: Sequence[Situation | pyspiel.Game], leaves: str, hands: str, dtype: str, room: int
+  items: Sequence[Situation | pyspiel.Game],
+  leaves: str,
+  hands: str,
+  dtype: str,
+  room: int,
+  values: StreetValues | None = None,
 ) -> list[Group]:
   """All situations, in groups, each a stack with `room` for spots; other arguments as for `solve_batch`."""
-  rivers = [(k, item) for k, item in enumerate(items) if isinstance(item, Situation)]
+  streets = [(k, item) for k, item in enumerate(items) if isinstance(item, Situation)]
   games = [(k, item) for k, item in enumerate(items) if not isinstance(item, Situation)]
-  return [*_rivers(rivers, leaves, hands, dtype, room), *_games(games, leaves, dtype, room)]
+  return [*_streets(streets, leaves, hands, dtype, room, values), *_games(games, leaves, dtype, room)]
 
 
 def _filled(arrays: Any, room: int) -> Any:
@@ -99,38 +134,69 @@ def _stack(members: Sequence[tuple[int, tuple[int, int], PublicTree]], dtype: st
     return Group(places, players, to_device(leaves, dtype), (first, second), None, types)
 
 
-# --- Rivers ---------------------------------------------------------------------------------------
+# --- Streets --------------------------------------------------------------------------------------
 
 
-class _River(NamedTuple):
-  """A river in a list: its position, itself, each player's hands (int[H], in `cards.ALL_HANDS`)."""
+class _Street(NamedTuple):
+  """A river, turn or flop in a list: position, itself, each player's hands (int[H], in `cards.ALL_HANDS`)."""
 
   place: int
   situation: Situation
   hands: tuple[np.ndarray, np.ndarray]
 
 
-def _rivers(
-  items: Sequence[tuple[int, Situation]], leaves: str, hands: str, dtype: str, room: int
+def _streets(
+  items: Sequence[tuple[int, Situation]],
+  leaves: str,
+  hands: str,
+  dtype: str,
+  room: int,
+  values: StreetValues | None,
 ) -> list[Group]:
   check_option("leaves", leaves, LEAVES if items else (leaves,))
-  alike: dict[Any, list[_River]] = defaultdict(list)
-  for k, river in items:
-    if hands == "all":
-      live = np.flatnonzero(cards.unblocked(river.board))
-      held = (live, live)
-    else:
-      held = (river.ranges[0].nonzero()[0], river.ranges[1].nonzero()[0])
-    lines = tuple((s.parent, s.action, s.player) for s in betting_tree(river.pot, river.stack, river.bets))
-    alike[lines, *(padded_size(len(own)) for own in held)].append(_River(k, river, held))
-  return [
-    _stack_rivers(rivers, leaves, (first, second), dtype, room)
-    for (_, first, second), rivers in alike.items()
+  rivers: dict[Any, list[_Street]] = defaultdict(list)
+  others: dict[Any, list[_Street]] = defaultdict(list)
+  for k, street in items:
+    states = betting_tree(street.pot, street.stack, street.bets)
+    lines = tuple((s.parent, s.action, s.player) for s in states)
+    live = np.flatnonzero(cards.unblocked(street.board))
+    if values is not None:
+      ends = tuple(s.stake < street.stack for s in states if s.player == TERMINAL and s.stake)
+      others[lines, ends].append(_Street(k, street, (live, live)))
+      continue
+    first, second = (live, live) if hands == "all" else (own.nonzero()[0] for own in street.ranges)
+    sizes = padded_size(len(first)), padded_size(len(second))
+    rivers[lines, *sizes].append(_Street(k, street, (first, second)))
+  found = [
+    _stack_rivers(same, leaves, (first, second), dtype, room) for (_, first, second), same in rivers.items()
   ]
+  if values is not None:
+    found += [_stack_streets(same, values, dtype, room) for same in others.values()]
+  return found
+
+
+def _stack_streets(streets: Sequence[_Street], values: StreetValues, dtype: str, room: int) -> Group:
+  """A group of turns or flops with the same lines of betting, and chips left at the same ends."""
+  numbers = np.array([street.hands[0] for street in streets])
+  ranges, weights = zip(*(_ranges(streets, (numbers, numbers), i) for i in (0, 1)), strict=True)
+  ends = [_ends(street.situation) for street in streets]
+  stake, constant = (np.array(x) for x in zip(*ends, strict=True))
+  given = [street.situation for street in streets]
+  with precision(dtype):
+    evaluator = _filled(values.street_leaves(given, numbers, ranges, (stake, constant)), room)
+  types = numbers.shape[1], numbers.shape[1]
+  return Group(
+    [street.place for street in streets],
+    _decisions(given[0], types),
+    evaluator,
+    (_filled(weights[0], room), _filled(weights[1], room)),
+    (numbers, numbers),
+    [types] * len(streets),
+  )
 
 
 def _stack_rivers(
-  rivers: Sequence[_River], leaves: str, types: tuple[int, int], dtype: str, room: int
+  rivers: Sequence[_Street], leaves: str, types: tuple[int, int], dtype: str, room: int
 ) -> Group:
   """A group of rivers with the same lines of betting and numbers of types, dead ones included."""
   boards = np.array([river.situation.board for river in rivers])

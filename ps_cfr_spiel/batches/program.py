@@ -5,9 +5,10 @@ spots of a device come one after the other, because the tables and strategies of
 accelerators all are iterated at once.
 """
 
+import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -50,6 +51,8 @@ class BatchResult(NamedTuple):
   exploitability: Array  #: [], their mean
   #: of each player [H], counterfactual values at the root under the average strategies.
   values: tuple[Array, Array]
+  #: the same without bets, of turns and flops; nothing else has them.
+  checked: tuple[Array, Array] | None = None
 
 
 def order_here() -> str:
@@ -67,6 +70,7 @@ def solve_spots(
   players: tuple[PlayerTree, PlayerTree],
   start: SolverState,
   spots: Spots,
+  beyond: Any,
   skip: Array | int,
   every: Array | int,
   *,
@@ -78,22 +82,22 @@ def solve_spots(
   """Solve each spot of a stack until its target is met, or its iterations are done.
 
   `spots` has the same number for each device of the mesh; their results are looked at `every` iterations.
+  `beyond` is the part of their evaluators that all share, if there is one.
   Returns BatchResult, iterations int32[N], and average strategies, [N, A, rows, H] for each player and block.
   """
 
-  def of_device(players, start, skip, every, spots):
-    one = functools.partial(_solve, players, start, skip, every, rule=rule, alternating=alternating)
+  def of_device(players, start, beyond, skip, every, spots):
+    one = functools.partial(_solve, players, start, beyond, skip, every, rule=rule, alternating=alternating)
     return ORDERS[order](one, spots)
 
   whole, cut = PartitionSpec(), PartitionSpec(AXIS)
-  share = jax.shard_map(
-    of_device, mesh=mesh, in_specs=(whole, whole, whole, whole, cut), out_specs=cut, check_vma=False
-  )
-  return share(players, start, skip, every, spots)
+  share = jax.shard_map(of_device, mesh=mesh, in_specs=(*[whole] * 5, cut), out_specs=cut, check_vma=False)
+  return share(players, start, beyond, skip, every, spots)
 
 
-def _solve(players, start, skip, every, spot, *, rule, alternating):
-  tree = PublicTree(players, spot.leaves)
+def _solve(players, start, beyond, skip, every, spot, *, rule, alternating):
+  leaves = spot.leaves if beyond is None else dataclasses.replace(spot.leaves, beyond=beyond)
+  tree = PublicTree(players, leaves)
 
   def goes_on(carry) -> Array:
     state, result = carry
@@ -114,6 +118,10 @@ def _solve(players, start, skip, every, spot, *, rule, alternating):
 def _evaluate(tree: PublicTree, weights: tuple[Any, Any], strategies: list[cfr.Blocks]) -> BatchResult:
   """The result of average strategies; `tree.evaluation` with weights at the roots."""
   reach = [sequence_reach(own, strategy) for own, strategy in zip(tree.players, strategies, strict=True)]
+  leaves, checked = cast(Any, tree.leaves), None
+  if hasattr(leaves, "settle"):  # a best response cannot change the values beyond
+    at_leaves = [own.leaf.pull(parts) for own, parts in zip(tree.players, reach, strict=True)]
+    tree, checked = dataclasses.replace(tree, leaves=leaves.settle(at_leaves)), leaves.checked()
   first, second = (action_values(tree, i, strategies[i], reach)[1][0] for i in (0, 1))
   best = [(weights[i] * best_response_values(tree, i, strategies[1 - i])[1][0]).sum() for i in (0, 1)]
   return BatchResult(
@@ -121,4 +129,5 @@ def _evaluate(tree: PublicTree, weights: tuple[Any, Any], strategies: list[cfr.B
     best_response=jnp.stack(best),
     exploitability=(best[0] + best[1]) / 2,
     values=(first, second),
+    checked=checked,
   )

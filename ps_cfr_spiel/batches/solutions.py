@@ -27,12 +27,13 @@ UNITS = {
   "best_response": "to players 0 and 1, of a best response to the other's average strategy",
   "exploitability": "the mean of both",
   "iterations": "number of iterations",
-  "board": "five cards, 4 * rank + suit, from 2c = 0 to As = 51",
+  "board": "the cards, 4 * rank + suit, from 2c = 0 to As = 51",
   "pot": "chips",
   "stack": "chips of each player at the start of the hand, half of the pot included",
   "ranges": "of players 0 and 1, probabilities of the 1,326 hands; entry a (a - 1) / 2 + b for cards a > b",
   "values": "of players 0 and 1, for each hand the sum, over the opponent's hands that share no card "
   "with it, of the opponent's range x chips won since the hand began",
+  "checked": "the same if nobody bets any more",
 }
 
 
@@ -50,6 +51,7 @@ class Solution(NamedTuple):
     strategies: of each player the average strategy, [A, rows, H] for each block of the public tree; None if
       they were not kept.
     hands: of each player int[H], numbers of the types in `cards.ALL_HANDS`; None for a game's own types.
+    checked: of turns and flops, the values if nobody bets any more; None of others.
   """
 
   value: float
@@ -59,6 +61,7 @@ class Solution(NamedTuple):
   values: Pair
   strategies: Strategies | None
   hands: Pair | None
+  checked: Pair | None = None
 
 
 class Solutions(Sequence):
@@ -95,6 +98,8 @@ class Solutions(Sequence):
     solution, item = self[number], self._read(self.situations[number])
     if solution.strategies is None:
       raise ValueError("The strategies were not kept; solve with strategies=True.")
+    if solution.checked is not None:
+      raise ValueError("A strategy that ends with a turn or flop is no policy; read solution.strategies.")
     game = item.game() if isinstance(item, Situation) else item
     tree, strategies = build_tree(game), solution.strategies
     if solution.hands is not None:
@@ -121,8 +126,8 @@ def _read_chunk(path: Path, stamp: int, numbers: range) -> list[Solution]:
     "exploitability": ((n,), single),
     "iterations": ((n,), np.dtype(np.int32)),
   }
-  if "values" in stored.shapes:
-    expected["values"] = ((n, 2, len(cards.ALL_HANDS)), single)
+  whole = [name for name in ("values", "checked") if name in stored.shapes]
+  expected |= dict.fromkeys(whole, ((n, 2, len(cards.ALL_HANDS)), single))
   arrays = stored.arrays({**stored.shapes, **expected})
   both = arrays["best_response"]
   if not np.allclose(arrays["exploitability"], both.mean(1), 1e-3, 1e-3 * np.abs(both).max(initial=0)):
@@ -136,7 +141,9 @@ def _read_chunk(path: Path, stamp: int, numbers: range) -> list[Solution]:
       raise ValueError(f"{path} is damaged: it lacks situation {number}.")
     value, best, mean, iterations = (arrays[name][k].tolist() for name in ONE_EACH)
     kept = tuple(strategies) if any(strategies) else None
-    found.append(Solution(value, tuple(best), mean, iterations, tuple(values), kept, tuple(hands) or None))
+    checked = tuple(arrays["checked"][k]) if "checked" in arrays else None
+    solved = (value, tuple(best), mean, iterations, tuple(values), kept, tuple(hands) or None, checked)
+    found.append(Solution(*solved))
   return found
 
 
@@ -168,6 +175,8 @@ def write_chunk(
       "ranges": (ranges / ranges.sum(-1, keepdims=True)).astype(np.float32),
       "values": np.array([s.values for s in found], np.float32),
     }
+    if found[0].checked is not None:
+      arrays["checked"] = np.array([s.checked for s in found], np.float32)
   for number, solution in enumerate(found, start=first):
     for i in (0, 1):
       if not together:

@@ -4,6 +4,7 @@ The chunk is the unit of work: consecutive situations, one file in the folder, a
 a run of several. Situations of a chunk with the same decisions go through one compiled program together.
 """
 
+import functools
 import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +18,7 @@ from jax.sharding import Mesh
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_count, check_flag, check_list, check_option, check_target
-from ps_cfr_spiel.batches.groups import HANDS, Group, groups
+from ps_cfr_spiel.batches.groups import HANDS, Group, StreetValues, groups
 from ps_cfr_spiel.batches.program import ORDERS, Spots, local_mesh, order_here, solve_spots
 from ps_cfr_spiel.batches.solutions import Item, Solution, Solutions, write_chunk
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
@@ -45,6 +46,7 @@ class BatchSettings(NamedTuple):
   hands: str
   strategies: bool
   order: str
+  values: StreetValues | None
 
 
 def solve_batch(
@@ -60,6 +62,7 @@ def solve_batch(
   leaves: str = "auto",
   hands: str = "ranges",
   strategies: bool = True,
+  values: StreetValues | None = None,
   chunk: int | None = None,
   output: str | os.PathLike | None = None,
   order: str | None = None,
@@ -73,7 +76,7 @@ def solve_batch(
   Args:
     situations: rivers, as `Situation`s, as mappings of the parameters of `river_subgame` with the stack
       behind (ranges may be weights [2, 1326]), or as `RandomSituations`; games, or their strings for
-      `pyspiel.load_game`. Impossible hands are left out of ranges.
+      `pyspiel.load_game`. Impossible hands are left out of ranges. With `values` they are turns, or flops.
     rule: regret rule, or its name; "nrm+" by default.
     iterations: maximum for each situation.
     target: exploitability at which a situation is done: in the game's utility or, as "0.1%", of the pot.
@@ -85,6 +88,8 @@ def solve_batch(
     hands: of rivers, "ranges": the hands of each player's range, or "all": all hands on the board, also those
       of weight 0, with their values.
     strategies: keep the average strategies, too.
+    values: value function of the next street, such as `learning.BoardValues`, for turns or flops: each is
+      solved to the end of its betting with all hands, and `exploitability` counts deviations there alone.
     chunk: situations in a chunk, the unit in memory; 32 by default, on accelerators 1,024.
     output: folder of results, a file for each chunk. Existing chunks are not solved again.
     order: the order of a device's share, "map": one after the other, or "vmap": all at once.
@@ -99,7 +104,7 @@ def solve_batch(
     FloatingPointError: numbers leave the range of `dtype`.
     OSError: a file or the folder cannot be written.
   """
-  situations = _in_order(situations)
+  situations = _in_order(situations, values)
   iterations = check_count("iterations", iterations, 1)
   check_target("target", target, pot=1.0)
   every = check_count("every", every, 1)
@@ -115,6 +120,7 @@ def solve_batch(
     hands=check_option("hands", hands, HANDS),
     strategies=check_flag("strategies", strategies),
     order=check_option("order", order_here() if order is None else order, ORDERS),
+    values=_checked(values),
   )
   usual = CHUNKS[settings.order]
   size = usual if chunk is None else check_count("chunk", chunk, 1)
@@ -134,15 +140,29 @@ def solve_batch(
         chunks.append(path)
       bar.update(len(part))
   barrier("solve_batch")
-  return Solutions(situations, read_situation, chunks, size)
+  return Solutions(situations, functools.partial(read_situation, sizes=_sizes(values)), chunks, size)
 
 
-def _in_order(situations: Any) -> Sequence[Any]:
+def _checked(values: Any) -> StreetValues | None:
+  """The argument, or ValueError."""
+  if values is not None and getattr(values, "cards", 0) - 1 not in cards.BOARD_SIZES[1:]:
+    raise ValueError(f"values must be of rivers or turns, like a BoardValues of these; got {values!r}.")
+  return values
+
+
+def _sizes(values: StreetValues | None) -> tuple[int, ...]:
+  """The number of cards on the boards that may be given."""
+  return (cards.BOARD_SIZE,) if values is None else (values.cards - 1,)
+
+
+def _in_order(situations: Any, values: StreetValues | None) -> Sequence[Any]:
   """Situations as a sequence, which may draw or read them on demand; ValueError for other types."""
   if isinstance(situations, Mapping | Situation):  # a single one, though it has items too
     raise ValueError(f"situations must be a sequence; put a single {type(situations).__name__} into a list.")
-  if isinstance(situations, RandomSituations) and situations.cards != cards.BOARD_SIZE:
-    raise ValueError("solve_batch solves rivers; turns and flops go to learning.teach_streets.")
+  if isinstance(situations, RandomSituations) and situations.cards not in _sizes(values):
+    street = cards.STREETS[situations.cards]
+    needed = f"values of {cards.STREETS[situations.cards + 1]}s" if values is None else "other values"
+    raise ValueError(f"situations: to solve {street}s give values={needed}, as `train` makes them.")
   is_sequence = isinstance(situations, Sequence) and not isinstance(situations, str)
   return situations if is_sequence else check_list("situations", situations)
 
@@ -161,25 +181,30 @@ def _make_folder(output: Any) -> Path | None:
   return folder
 
 
-def read_situation(given: Any) -> Item:
-  """A river, as a user gives it, as a `Situation`, another game as itself; ValueError for anything else."""
+def read_situation(given: Any, sizes: tuple[int, ...] = (cards.BOARD_SIZE,)) -> Item:
+  """A river, as a user gives it, as a `Situation`, another game as itself; ValueError for anything else.
+
+  `sizes` are the numbers of cards that a board may have.
+  """
   if isinstance(given, Situation):
-    return situation(*given)
+    return situation(*given, sizes=sizes)
   if isinstance(given, Mapping):
-    return from_words(given)
+    return from_words(given, sizes)
+  if sizes != (cards.BOARD_SIZE,):
+    raise ValueError(f"with values, expected a Situation or a mapping, got {type(given).__name__}")
   game = load_game(given) if isinstance(given, str) else given
   if not isinstance(game, pyspiel.Game):
     raise ValueError(f"expected a Situation, a mapping or a game, got {type(given).__name__}")
   return of_game(game) if game.get_type().short_name == "river_subgame" else game
 
 
-def _read_all(situations: Sequence[Any], part: range) -> list[Item]:
+def _read_all(situations: Sequence[Any], part: range, values: StreetValues | None) -> list[Item]:
   if isinstance(situations, RandomSituations):
     return [situations[number] for number in part]  # drawn sound
   items = []
   for number in part:
     try:
-      items.append(read_situation(situations[number]))
+      items.append(read_situation(situations[number], _sizes(values)))
     except (ValueError, pyspiel.SpielError) as error:
       raise ValueError(f"Situation {number}: {error}") from error
   return items
@@ -190,27 +215,33 @@ def _chunk(
 ) -> Path | list[Solution]:
   """Solve a chunk, unless it is done, and return its solutions or their file."""
   if path is None:
-    return _solved(_read_all(situations, part), part, settings, size)
+    return _solved(_read_all(situations, part, settings.values), part, settings, size)
   drawn = isinstance(situations, RandomSituations)  # the seed and the number identify each
-  items = [] if drawn else _read_all(situations, part)
+  items = [] if drawn else _read_all(situations, part, settings.values)
+  method: dict[str, Any] = {**settings._asdict(), "rule": rule_header(settings.rule)}
+  if (values := method.pop("values")) is not None:
+    method["values"] = f"{values!r}, {_digest(jax.tree.leaves(values.beyond))}"
   header = {
     "work": f"situations {part.start} to {part.stop - 1}",
     "situations": repr(situations) if drawn else _digest(items),
-    "method": {**settings._asdict(), "rule": rule_header(settings.rule)},
+    "method": method,
   }
   if made_alike(path, header):
     return path
-  items = items or _read_all(situations, part)
+  items = items or _read_all(situations, part, settings.values)
   found = _solved(items, part, settings, size)
   write_chunk(path, {**header, "jax": jax.__version__}, part.start, items, found)
   return path
 
 
-def _digest(items: Sequence[Item]) -> str:
+def _digest(items: Sequence[Any]) -> str:
+  """The digest of situations, or of arrays."""
   total = hashlib.sha256()
   for item in items:
-    named = isinstance(item, Situation)
-    total.update(repr(item[:-1]).encode() + item.ranges.tobytes() if named else str(item).encode())
+    if isinstance(item, Situation):
+      total.update(repr(item[:-1]).encode() + item.ranges.tobytes())
+    else:
+      total.update(item.tobytes() if isinstance(item, np.ndarray | np.generic) else str(item).encode())
   return f"sha256 {total.hexdigest()}"
 
 
@@ -226,7 +257,7 @@ def _solved(items: Sequence[Item], part: range, settings: BatchSettings, size: i
   mesh = local_mesh()
   # One program serves all chunks, for any number of situations with the same decisions in each.
   room = -(-size // mesh.size) * mesh.size
-  for group in groups(items, settings.leaves, settings.hands, settings.dtype, room):
+  for group in groups(items, settings.leaves, settings.hands, settings.dtype, room, settings.values):
     for place, solution in zip(group.members, _solve_group(group, targets, settings, mesh), strict=True):
       check_finite(f"Situation {part[place]}", solution[:5], settings.dtype)
       found[place] = solution
@@ -251,6 +282,7 @@ def _solve_group(
       players,
       cfr.init(PublicTree(players, group.leaves), settings.rule, settings.dtype),
       spots,
+      None if settings.values is None else to_device(settings.values.beyond, settings.dtype),
       settings.skip,
       settings.every,
       rule=settings.rule,
@@ -266,15 +298,21 @@ def _solve_group(
 def _solution(group: Group, k: int, result: Any, done: Any, strategies: Any) -> Solution:
   types = group.types[k]
   values = [x[k, :n] for x, n in zip(result.values, types, strict=True)]
-  hands = None
+  hands = checked = None
   if group.hands is not None:
     hands = group.hands[0][k, : types[0]], group.hands[1][k, : types[1]]
-    wide = np.zeros((2, len(cards.ALL_HANDS)), values[0].dtype)
-    for row, at, own in zip(wide, hands, values, strict=True):
-      row[at] = own
-    values = wide
+    values = _wide(hands, values)
+    checked = None if result.checked is None else tuple(_wide(hands, [x[k] for x in result.checked]))
   kept = None
   if strategies is not None:
     kept = [[x[k, :, :, :n] for x in own] for own, n in zip(strategies, types, strict=True)]
   value, best, mean = (x[k].tolist() for x in (result.value, result.best_response, result.exploitability))
-  return Solution(value, tuple(best), mean, done[k].item(), tuple(values), kept, hands)
+  return Solution(value, tuple(best), mean, done[k].item(), tuple(values), kept, hands, checked)
+
+
+def _wide(hands: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> np.ndarray:
+  """[2, 1326]: the values of each player's hands, 0 of others."""
+  wide = np.zeros((2, len(cards.ALL_HANDS)), values[0].dtype)
+  for row, at, own in zip(wide, hands, values, strict=True):
+    row[at] = own
+  return wide

@@ -12,15 +12,13 @@ import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import DTYPE, JSON, QUIET, RULE, join_others, progress_of, say, shared
 from ps_cfr_spiel.commands.situations import SHARING, solve
-from ps_cfr_spiel.commands.user_input import given, make_folder
+from ps_cfr_spiel.commands.user_input import make_folder
 from ps_cfr_spiel.poker import KINDS, RandomSituations, Situation, cards
-from ps_cfr_spiel.reports import Stopwatch
 
 SEARCHES = "searches"
 EACH = 20  # rivers of a turn that is searched
 METHOD = ("iterations", "target", "rule", "dtype")  # flags of `solve_batch`
 STREETS = {name: count for count, name in cards.STREETS.items()}
-RIVERS_ONLY = ("target", "rule", "dtype", "chunk", "cores", "coordinator", "processes", "process")
 
 
 # fmt: off
@@ -64,64 +62,43 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     ratios = tuple(map(float, values.ratios))
   except ValueError:
     raise ValueError(f"--ratios={','.join(values.ratios)}: expected numbers with commas between.") from None
-  early = values.street != "river"
-  if early and values.ranges == SEARCHES:
+  size, street, searches = STREETS[values.street], f"{values.street}s", values.ranges == SEARCHES
+  early = size < cards.BOARD_SIZE
+  if early and searches:
     raise ValueError("--ranges=searches is for rivers; leave out --street.")
-  if (early or values.ranges == SEARCHES) != (values["values"].value is not None):
+  if (early or searches) != (values["values"].value is not None):
     raise ValueError(
       "--ranges=searches and --values belong together; so do --street=turn or flop and --values."
     )
-  if early:
-    return _early(values, ratios)
-  if values.ranges == SEARCHES and values.processes is not None:
+  if searches and values.processes is not None:
     raise ValueError("--ranges=searches searches in one process; leave out --processes.")
-  if values.ranges == SEARCHES:
-    rivers = _met(values, ratios)
+  known = _values_of(values, size + early) if early or searches else None
+  if searches:
+    drawn = _met(values, ratios, known)
   else:
-    rivers = RandomSituations(values.count, values.seed, values.pot, ratios, values.bets, values.ranges)
-  folder = make_folder(values.output or "runs/rivers")
+    given = (values.count, values.seed, values.pot, ratios, values.bets, values.ranges, size)
+    drawn = RandomSituations(*given)
+  folder = make_folder(values.output or f"runs/{street}")
   join_others(values)
   ps.device.advise("Start all processes again with the same command: the folder's files stay.")
   options = {name: values[name].value for name in METHOD} | {"hands": "all", "strategies": False}
-  solutions, seconds = solve(values, rivers, folder, options)
+  solutions, seconds = solve(values, drawn, folder, options | {"values": known if early else None})
   if not ps.device.is_first_process():
     return None
-  pots = (
-    [values.pot] * len(rivers) if isinstance(rivers, RandomSituations) else [river.pot for river in rivers]
-  )
+  pots = [values.pot] * len(drawn) if isinstance(drawn, RandomSituations) else [one.pot for one in drawn]
   shares = [100 * s.exploitability / pot for s, pot in zip(solutions, pots, strict=True)]
   facts = {
-    "rivers": len(rivers),
+    street: len(drawn),
     "folder": str(folder),
     "mean_exploitability_percent_of_pot": float(np.mean(shares)),
     "largest_exploitability_percent_of_pot": max(shares),
     "seconds": seconds,
   }
+  where = " within the street" if early else ""
   lines = {
-    "rivers": f"{len(rivers):,}, seed {values.seed}",
-    "exploitability": f"{np.mean(shares):.3g}% of the pot on average, at most {max(shares):.3g}%",
+    street: f"{len(drawn):,}, seed {values.seed}",
+    "exploitability": f"{np.mean(shares):.3g}% of the pot on average, at most {max(shares):.3g}%{where}",
     "time": f"{seconds:.1f} s, compilation included",
-    "data": f"{folder}, files that NumPy reads",
-  }
-  say(values, facts, lines)
-
-
-def _early(values: flags.FlagValues, ratios: tuple[float, ...]) -> None:
-  """Solve turns or flops."""
-  from ps_cfr_spiel import learning  # needs the extra
-
-  if wrong := given(values, RIVERS_ONLY):
-    raise ValueError(f"--street={values.street}: leave out {' '.join(wrong)}, which are for rivers.")
-  size, drawn = STREETS[values.street], (values.count, values.seed, values.pot, ratios, values.bets)
-  folder = make_folder(values.output or f"runs/{values.street}s")
-  situations = RandomSituations(*drawn, values.ranges, size)
-  with Stopwatch() as stopwatch:
-    known = _values_of(values, size + 1)
-    learning.teach_streets(situations, known, values.iterations, folder, progress_of(values))
-  facts = {f"{values.street}s": values.count, "folder": str(folder), "seconds": stopwatch.seconds}
-  lines = {
-    f"{values.street}s": f"{values.count:,}, seed {values.seed}",
-    "time": f"{stopwatch.seconds:.1f} s, compilation included",
     "data": f"{folder}, files that NumPy reads",
   }
   say(values, facts, lines)
@@ -140,11 +117,10 @@ def _values_of(values: flags.FlagValues, size: int) -> Any:
   return known
 
 
-def _met(values: flags.FlagValues, ratios: tuple[float, ...]) -> list[Situation]:
+def _met(values: flags.FlagValues, ratios: tuple[float, ...], known: Any) -> list[Situation]:
   """The rivers that searches of turns ask about."""
   from ps_cfr_spiel import learning  # needs the extra
 
-  known = _values_of(values, cards.BOARD_SIZE)
   turns, drawn = -(-values.count // EACH), (values.seed, values.pot, ratios, values.bets)
   found = learning.rivers_met(known, turns, *drawn, EACH, progress=progress_of(values))
   return found[: values.count]

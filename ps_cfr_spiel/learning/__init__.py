@@ -26,6 +26,7 @@ from ps_cfr_spiel.learning.places import FrontierStates
 from ps_cfr_spiel.learning.ranges import ReachSampler
 from ps_cfr_spiel.learning.self_play import self_play
 from ps_cfr_spiel.learning.settings import TrainingSettings
-from ps_cfr_spiel.learning.teaching import OneAhead, generate_examples, teach_streets
+from ps_cfr_spiel.learning.street_leaves import StreetLeaves
+from ps_cfr_spiel.learning.teaching import OneAhead, generate_examples
 from ps_cfr_spiel.learning.training import load_values, resume, train
 from ps_cfr_spiel.learning.turn_searches import rivers_met

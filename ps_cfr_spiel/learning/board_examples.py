@@ -1,36 +1,20 @@
-"""Solved rivers, turns or flops as examples, and their features in place of a public state's number.
+"""Solved rivers, turns or flops as examples, in place of public states by number.
 
-These *features* are the same for all boards that differ in suits only: the *place* of each hand, by its
-strength among the hands that the board leaves, from 0 to 1, and the stack behind in pots. Both are cut into
-linear pieces: a place or a stack is a mixture of the two nearest of a few fixed ones, and a range is given by
-the shares of the fixed places. The network learns the value of betting over that of checking down, which is
-known exactly.
-
-With cards to come a hand has many places, on the boards of five cards to come, given by the means of eighths
-of them. Its features are the mixtures of these means and, beside them, that of their mean: hands with the
-same mean may be made or still to be made. Nothing else depends on the street.
+The network learns the value of betting over that of checking down, which is known exactly.
 """
 
 import dataclasses
 import itertools
-import math
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.learning.examples import misshapen, unsound
-from ps_cfr_spiel.poker import Situation, cards, strengths
-from ps_cfr_spiel.tree import Array
-
-PLACES = 32  # fixed places, evenly from the weakest hand to the strongest
-QUANTILES = 8  # parts of the same size of a hand's places with cards to come, ascending
-RATIOS = np.array([0.03, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0])  # fixed stacks behind, in pots
+from ps_cfr_spiel.poker import Situation, cards
 
 Pair = tuple[np.ndarray, np.ndarray]
 
@@ -146,62 +130,3 @@ def up_to_suits(boards: np.ndarray) -> np.ndarray:
     for names in itertools.permutations(range(len(cards.SUITS)))
   ]
   return np.unique(np.min(codes, 0), return_inverse=True)[1]
-
-
-def hand_places(boards: np.ndarray) -> np.ndarray:
-  """float32[n, 1326, Q]: the places of each hand on boards [n, C], 0 to 1, and -1 of blocked hands.
-
-  Q is 1 on rivers. Before, it is `QUANTILES`, the means of parts of the places on the boards to come.
-  """
-  if boards.shape[1] < cards.BOARD_SIZE:
-    return np.stack([_quantiles(board) for board in boards])
-  found = np.full((len(boards), len(cards.ALL_HANDS)), -1, np.float32)
-  for row, board in zip(found, boards, strict=True):
-    live = np.flatnonzero(cards.unblocked(board))
-    strength = strengths(np.asarray(board, int), cards.ALL_HANDS[live])
-    ascending = np.sort(strength)
-    both = [np.searchsorted(ascending, strength, side) for side in ("left", "right")]
-    row[live] = (both[0] + both[1] - 1) / (2 * (len(live) - 1))
-  return found[:, :, None]
-
-
-def _quantiles(board: np.ndarray) -> np.ndarray:
-  """float32[1326, QUANTILES]: see `hand_places`, of one board with cards to come."""
-  deck = np.setdiff1d(cards.WHOLE_DECK, board)
-  more = np.array(list(itertools.combinations(deck, cards.BOARD_SIZE - len(board))))
-  whole = np.concatenate([np.tile(board, (len(more), 1)), more], 1)
-  place = np.sort(hand_places(whole)[:, :, 0], 0)  # those of cards in a hand, -1, come first
-  left = math.comb(len(deck) - cards.HAND_SIZE, more.shape[1])
-  total = np.cumsum(np.concatenate([np.zeros((1, place.shape[1])), place[-left:]]), 0)
-  at = np.arange(QUANTILES + 1) / QUANTILES * left
-  below = np.minimum(at.astype(int), left - 1)
-  total = total[below] + (at - below)[:, None] * place[len(place) - left + below]
-  found = np.clip(np.diff(total, axis=0) * QUANTILES / left, 0, 1).astype(np.float32)
-  return np.where(cards.unblocked(board)[:, None], found.T, -1)
-
-
-def mixture(x: Array, fixed: Array) -> Array:
-  """[..., n]: numbers as mixtures of the nearest of n ascending fixed ones; zero for those below all."""
-  x, steps, one = jnp.asarray(x)[..., None], jnp.diff(fixed), jnp.ones(1, fixed.dtype)
-  known, above, below = (
-    jnp.reshape(y, (1,) * (x.ndim - 1) + (-1,))
-    for y in (fixed, jnp.concatenate([one, steps]), jnp.concatenate([steps, one]))
-  )
-  return jnp.clip(jnp.minimum((x - known) / above + 1, (known - x) / below + 1), 0, 1)
-
-
-def at_places(place: Array) -> Array:
-  """[..., K]: places [..., Q] as mixtures of fixed ones; zero for blocked hands.
-
-  K is PLACES if Q is 1. Otherwise the first half are of all places, the second of their mean.
-  """
-  found = mixture(place, jnp.linspace(0, 1, PLACES)).mean(-2)
-  if place.shape[-1] == 1:
-    return found
-  mean = mixture(jnp.mean(jnp.asarray(place), -1), jnp.linspace(0, 1, PLACES))
-  return jnp.concatenate([found, mean], -1) / 2
-
-
-def at_ratios(ratio: Sequence[float] | np.ndarray) -> Array:
-  """[n, len(RATIOS)]: stacks behind as mixtures of fixed ones, by their logarithms."""
-  return mixture(jnp.log(jnp.clip(jnp.asarray(ratio), RATIOS[0], RATIOS[-1])), jnp.log(jnp.asarray(RATIOS)))

@@ -15,19 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.compiler import Deals, Lines
-from ps_cfr_spiel.device import precision
-from ps_cfr_spiel.learning.board_examples import (
-  PLACES,
-  RATIOS,
-  BoardExamples,
-  at_places,
-  at_ratios,
-  hand_places,
-)
+from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.learning.board_examples import BoardExamples
+from ps_cfr_spiel.learning.board_features import PLACES, RATIOS, at_places, at_ratios, hand_places
 from ps_cfr_spiel.learning.fitting import Errors
 from ps_cfr_spiel.learning.network import ValueNetwork, normalised
 from ps_cfr_spiel.learning.network_values import NOTHING, NetworkValues
-from ps_cfr_spiel.poker import cards, compatible
+from ps_cfr_spiel.learning.street_leaves import StreetLeaves, street_leaves
+from ps_cfr_spiel.poker import Situation, cards, compatible
 from ps_cfr_spiel.subgames import PadTo, Ranges, Subgames
 from ps_cfr_spiel.tree import CHANCE, Array, BoardLeaves
 
@@ -92,6 +87,28 @@ class BoardValues(NetworkValues):
       raise ValueError(f"These values were trained on boards; the examples are from {examples.card['game']}.")
     if examples.cards != self.cards:
       raise ValueError(f"{self} are of boards of {self.cards} cards; the examples have {examples.cards}.")
+
+  @property
+  def beyond(self) -> tuple[Any, np.ndarray]:
+    """The shared part of `street_leaves`: the network and its scale."""
+    return self.network, self.scale
+
+  def street_leaves(
+    self,
+    situations: Sequence[Situation],
+    hands: np.ndarray,
+    ranges: Sequence[np.ndarray],
+    ends: tuple[np.ndarray, np.ndarray],
+  ) -> StreetLeaves:
+    """The leaves of streets before these boards; see `batches.groups.StreetValues`."""
+    stake, constant = ends
+    stacks = np.array([one.stack for one in situations])[:, None]
+    (left,) = np.nonzero(stake[0] < stacks[0])
+    ratio = at_ratios((stacks - stake[:, left]) / (2 * stake[:, left]))
+    pot = np.array([one.pot for one in situations], float)
+    boards = np.array([one.board for one in situations])
+    given = to_device((stake, constant, pot, ratio), "float32"), to_device(tuple(ranges), "float32")
+    return street_leaves(boards, cards.ALL_HANDS[hands], *given, tuple(left.tolist()))
 
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None

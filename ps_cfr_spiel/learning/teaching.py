@@ -1,12 +1,7 @@
-"""The solution of situations at drawn ranges: examples for training.
-
-Turns and flops of hold'em are solved one by one, each by a search to the next card with all hands.
-"""
+"""The solution of situations at drawn ranges: examples for training."""
 
 import dataclasses
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 import jax
@@ -14,18 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import check_binds, check_count, check_instance, check_integer
 from ps_cfr_spiel.cfr import NRMPlus
 from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.learning.board_values import lines_of
 from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.places import FrontierStates
 from ps_cfr_spiel.learning.ranges import Drawn, RangeSampler, ReachSampler
-from ps_cfr_spiel.poker import RandomSituations, Situation, cards
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.search import (
-  ROUND,
   BoundCFR,
   CFRValues,
   FrozenValues,
@@ -36,7 +27,6 @@ from ps_cfr_spiel.search import (
 from ps_cfr_spiel.subgames import FrontierLeaves, PadTo, Subgames
 
 CHUNK = 32  # situations solved in one call
-STORED = 8  # turns or flops in a file
 
 
 class Teacher(ValueFunction, Protocol):
@@ -164,70 +154,3 @@ def _taught(teacher: Any, ranges: Any, index: Any) -> Any:
     return tuple(jnp.append(v.ravel(), 0)[at] for v, at in zip(values, index, strict=True))
 
   return jax.lax.map(solve, ranges)
-
-
-def teach_streets(
-  situations: RandomSituations,
-  values: ValueFunction,
-  iterations: int,
-  output: str | os.PathLike,
-  progress: bool | None = None,
-) -> None:
-  """Solve turns or flops, with all hands, into files of a folder as those of `solve_batch`; done ones stay.
-
-  Args:
-    situations: with three or four cards on the board.
-    values: value function beyond the next card, such as `BoardValues` of the next street.
-    iterations: of NRM+ in each search.
-    output: the folder, created if needed; `BoardExamples.load` reads it.
-    progress: show a progress bar; None: on a terminal or in a notebook, after two seconds.
-
-  OSError if a file cannot be written; ValueError for a wrong argument, or a folder with other results.
-  """
-  teacher = OneAhead(iterations, check_binds("values", values, "BoardValues"), ROUND)
-  folder, count = storage.make_folder(Path(output)), len(situations)
-  with progress_bar(progress, total=count, unit="situation", desc="Solving") as bar:
-    for first in range(0, count, STORED):
-      numbers = range(first, min(first + STORED, count))
-      header = {
-        "work": f"situations {numbers.start} to {numbers.stop - 1}",
-        "situations": repr(situations),
-        "method": {"hands": "all", "teacher": repr(teacher)},
-      }
-      path = folder / f"{first // STORED:06}.npz"
-      if not storage.made_alike(path, header):
-        drawn = [situations.draw(number) for number in numbers]
-        found = [_searched(one, teacher) for one in drawn]
-        arrays = {
-          "number": np.array(numbers),
-          "board": np.array([one.board for one in drawn], np.int8),
-          "pot": np.array([one.pot for one in drawn]),
-          "stack": np.array([one.stack for one in drawn]),
-          "ranges": np.array([one.ranges for one in drawn], np.float32),
-          "values": np.array([one for one, _ in found], np.float32),
-          "checked": np.array([one for _, one in found], np.float32),
-        }
-        storage.write(path, "batch", header, arrays)
-      bar.update(len(numbers))
-
-
-def _searched(given: Situation, teacher: OneAhead) -> tuple[np.ndarray, np.ndarray]:
-  """Values [2, 1326] of a turn or flop in chips, as searched and as checked down, by any hand."""
-  # No bets after the next card: those are in the value function, and this tree is small.
-  parameters = {"pot": given.pot, "stack": given.stack, "bets": f"{given.bets}/x"}
-  game: Any = pyspiel.load_game("holdem_subgame", {"board": cards.card_names(given.board), **parameters})
-  subgames = Subgames.of(game)
-  lines = lines_of(subgames, len(given.board))
-  hands = [cards.hand_numbers(own.cards) for own in game.ranges]
-  ranges = [r[own] for r, own in zip(given.ranges, hands, strict=True)]
-  begin = next(s for s, public in enumerate(subgames.labels.public_states) if public.player >= 0)
-  with precision("float32"):
-    one, index = teacher.bind(subgames, [begin]), [np.arange(len(own))[None] for own in hands]
-    found = _taught(*to_device((one, tuple(r[None, None] for r in ranges), tuple(index)), "float32"))
-  lead = lines.lead(0, 0) * lines.disjoint / lines.orders(len(lines.boards) - 1)
-  down = (lead @ ranges[1], -(ranges[0] @ lead))
-  both = np.zeros((2, 2, len(cards.ALL_HANDS)))
-  for i, own in enumerate(hands):
-    both[0, i, own] = np.asarray(found[i])[0, 0] * lines.disjoint.sum()  # unnormalised by the deal
-    both[1, i, own] = down[i] * given.pot / 2
-  return both[0], both[1]

@@ -5,6 +5,7 @@ operations on the four masks of their suits and from tables over all masks, whol
 """
 
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -36,33 +37,38 @@ _TOP = {count: _highest(count) for count in (1, 2, 3, _FIVE)}
 _STRAIGHT = _straights()
 
 
-def strengths(boards: np.ndarray, hands: np.ndarray) -> np.ndarray:
+def strengths(boards: Any, hands: Any, xp: Any = np) -> Any:
   """int32[..., H]: the strength of hands at showdown; the larger wins, equal ones tie.
 
   Boards are int[..., 5], hands int[..., H, 2], with the axes of `boards` in front, or the same for all:
-  int[H, 2]. Meaningless for hands that hold a card of the board.
+  int[H, 2]. Meaningless for hands that hold a card of the board. `xp` is numpy, or jax.numpy in jitted code.
   """
-  suits = a, b, c, d = _masks(_word(boards)[..., None] | _word(hands))
+  shared, own = (_masks(held, xp) for held in (boards, hands))
+  front = (None,) * (shared[0].ndim + 1 - own[0].ndim)
+  suits = a, b, c, d = [s[..., None] | h[front] for s, h in zip(shared, own, strict=True)]
+  look = lambda table, at: xp.take(xp.asarray(table), at)  # noqa: E731
+  top = lambda count, masks: look(_TOP[count], masks)  # noqa: E731
   ranks = a | b | c | d
   twice = (a & b) | (c & d) | ((a | b) & (c | d))
   thrice = (a & b & (c | d)) | (c & d & (a | b))
   four = a & b & c & d
   # Of seven cards only one suit can have five.
-  flush = sum(np.where(_COUNT[suit] >= _FIVE, suit, 0) for suit in suits)
-  pairs, trips = _TOP[2][twice], _TOP[1][thrice]
+  flush = sum(xp.where(look(_COUNT, suit) >= _FIVE, suit, 0) for suit in suits)
+  straight, steel, two = look(_STRAIGHT, ranks), look(_STRAIGHT, flush), look(_COUNT, twice) > 1
+  pairs, trips = top(2, twice), top(1, thrice)
   kinds = (  # from the strongest: is it made?, the ranks that make it, those beside it
-    (_STRAIGHT[flush] > 0, _STRAIGHT[flush], 0),
-    (four > 0, four, _TOP[1][ranks & ~four]),
-    ((thrice > 0) & (_COUNT[twice] > 1), trips, _TOP[1][twice & ~trips]),
-    (flush > 0, _TOP[_FIVE][flush], 0),
-    (_STRAIGHT[ranks] > 0, _STRAIGHT[ranks], 0),
-    (thrice > 0, thrice, _TOP[2][ranks & ~thrice]),
-    (_COUNT[twice] > 1, pairs, _TOP[1][ranks & ~pairs]),
-    (twice > 0, twice, _TOP[3][ranks & ~twice]),
+    (steel > 0, steel, 0),
+    (four > 0, four, top(1, ranks & ~four)),
+    ((thrice > 0) & two, trips, top(1, twice & ~trips)),
+    (flush > 0, top(_FIVE, flush), 0),
+    (straight > 0, straight, 0),
+    (thrice > 0, thrice, top(2, ranks & ~thrice)),
+    (two, pairs, top(1, ranks & ~pairs)),
+    (twice > 0, twice, top(3, ranks & ~twice)),
   )
-  best = _TOP[_FIVE][ranks]  # a high card
+  best = top(_FIVE, ranks)  # a high card
   for order, (made, by, beside) in enumerate(reversed(kinds), start=1):
-    best = np.where(made, ((order << _ROOM | by) << _ROOM) | beside, best)
+    best = xp.where(made, ((order << _ROOM | by) << _ROOM) | beside, best)
   return best
 
 
@@ -76,18 +82,14 @@ def orders(boards: np.ndarray, hands: np.ndarray) -> np.ndarray:
 
 def completing_ranks(board: np.ndarray, hands: np.ndarray) -> np.ndarray:
   """int[H]: the number of ranks whose cards would complete a straight that a hand, [H, 2], has a part in."""
-  shared, own = (np.bitwise_or.reduce(_masks(_word(held))) for held in (board, hands))
+  shared, own = (np.bitwise_or.reduce(_masks(held)) for held in (board, hands))
   more = 1 << np.arange(len(RANKS))
   return (_STRAIGHT[shared | own[:, None] | more] > _STRAIGHT[shared | more]).sum(1)
 
 
-def _word(cards: np.ndarray) -> np.ndarray:
-  """Ranks of the cards of all suits, a mask of each suit in one word: int[..., n] to int64[...]."""
-  rank, suit = np.divmod(np.asarray(cards, np.int64), len(SUITS))
-  bits = np.left_shift(1, len(RANKS) * suit + rank)
-  return functools.reduce(np.bitwise_or, np.moveaxis(bits, -1, 0))
-
-
-def _masks(word: np.ndarray) -> list[np.ndarray]:
-  """For each suit int32[...], the ranks in words as `_word` makes them."""
-  return [(word >> len(RANKS) * suit & _MASKS[-1]).astype(np.int32) for suit in range(len(SUITS))]
+def _masks(cards: Any, xp: Any = np) -> list[Any]:
+  """For each suit the ranks of its cards as a mask: int[..., n] to int32[...]."""
+  rank, suit = xp.divmod(xp.asarray(cards), len(SUITS))
+  bits = xp.left_shift(1, rank).astype(np.int32)
+  of_suit = (xp.moveaxis(xp.where(suit == s, bits, 0), -1, 0) for s in range(len(SUITS)))
+  return [functools.reduce(xp.bitwise_or, each) for each in of_suit]

@@ -69,22 +69,28 @@ def range_text(weights: np.ndarray) -> str:
 
 
 def situation(
-  board: Any, pot: Any = 200, stack: Any = 20000, bets: str = "fcpa", ranges: Any = "uniform"
+  board: Any,
+  pot: Any = 200,
+  stack: Any = 20000,
+  bets: str = "fcpa",
+  ranges: Any = "uniform",
+  sizes: tuple[int, ...] = (cards.BOARD_SIZE,),
 ) -> Situation:
   """A situation, checked.
 
   Args:
-    board: "9s7c5s4h3c", or five cards as numbers.
+    board: "9s7c5s4h3c", or the cards as numbers.
     pot: See `Situation`.
     stack: See `Situation`.
     bets: As for `river_subgame`.
     ranges: As for `river_subgame`, or weights [2, 1326] in the order of `cards.ALL_HANDS`. Hands that hold a
       card of the board are left out.
+    sizes: Allowed numbers of cards on the board.
 
   Raises:
     ValueError: A value that `river_subgame` does not allow.
   """
-  dealt = cards.parse_board(board if isinstance(board, str) else cards.card_names(_card_list(board)))
+  dealt = cards.parse_board(board if isinstance(board, str) else cards.card_names(_card_list(board)), sizes)
   betting_tree(pot, stack, bets)  # raises for chips and bets that it does not allow
   weights = cards.range_weights(ranges, dealt) if isinstance(ranges, str) else _weights(ranges, dealt)
   return Situation(dealt, int(pot), int(stack), bets, weights)
@@ -108,7 +114,7 @@ def _array(given: Any) -> np.ndarray:
 def _card_list(board: Any) -> list[int]:
   numbers = _array(board)
   if numbers.dtype.kind not in "iu" or numbers.ndim != 1 or not np.isin(numbers, cards.WHOLE_DECK).all():
-    raise ValueError(f"board={board!r}: must be five cards, as text or as numbers from 0 to 51")
+    raise ValueError(f"board={board!r}: must be cards, as text or as numbers from 0 to 51")
   return numbers.tolist()
 
 
@@ -313,7 +319,7 @@ class RandomSituations(Sequence):
     return Situation(board, self.pot, self.stack(ratio), self.bets, ranges)
 
 
-def from_words(given: Mapping[str, Any]) -> Situation:
+def from_words(given: Mapping[str, Any], sizes: tuple[int, ...] = (cards.BOARD_SIZE,)) -> Situation:
   """A situation from a table's row or a JSON object, whose numbers may be texts, and whose stack is behind.
 
   ValueError if a field is unknown or missing, or not as it should be.
@@ -329,4 +335,4 @@ def from_words(given: Mapping[str, Any]) -> Situation:
         fields[name] = int(text)
   if "stack" in fields:
     fields["stack"] = whole("stack", fields["stack"]) + whole("pot", fields.get("pot", 200)) // 2
-  return situation(**fields)
+  return situation(**fields, sizes=sizes)

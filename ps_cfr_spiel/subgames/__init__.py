@@ -15,6 +15,7 @@ from ps_cfr_spiel.subgames.ranged_leaves import (
   FrontierLeaves,
   RangedLeaves,
   Ranges,
+  SubgameLeaves,
   with_beyond,
   with_ranges,
 )

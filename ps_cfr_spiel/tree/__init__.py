@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     GeneralSumLeaves,
     SparseLeaves,
     check_zero_sum,
+    dot,
   )
   from ps_cfr_spiel.tree.library import why_unavailable
   from ps_cfr_spiel.tree.locks import lock_rows

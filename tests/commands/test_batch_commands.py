@@ -75,7 +75,6 @@ def test_data_are_read_by_numpy_alone(tmp_path, capsys):
     (["generate", "--ranges=searches", "--values=no-such.npz"], "no-such.npz"),
     (["generate", "--street=turn"], "--street=turn or flop and --values"),
     (["generate", "--street=turn", "--ranges=searches"], "--ranges=searches is for rivers"),
-    (["generate", "--street=flop", "--values=x", "--rule=cfr"], "--street=flop: leave out --rule"),
     (["generate", "--street=turn", "--values=no-such.npz"], "no-such.npz"),
   ],
 )

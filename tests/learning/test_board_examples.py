@@ -19,10 +19,10 @@ from ps_cfr_spiel.learning import (
   generate_examples,
   load_values,
   resume,
-  teach_streets,
   train,
 )
-from ps_cfr_spiel.learning.board_examples import RATIOS, at_places, at_ratios, hand_places, up_to_suits
+from ps_cfr_spiel.learning.board_examples import up_to_suits
+from ps_cfr_spiel.learning.board_features import RATIOS, at_places, at_ratios, hand_places
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.poker.situations import RandomSituations
 from ps_cfr_spiel.search import Levels
@@ -154,9 +154,10 @@ def test_turns_are_taught_by_searches(learned, tmp_path):
   """Where nobody bets the values are those of checking down; files are kept and learned from."""
   drawn = RandomSituations(2, ratios=(0.5,), bets="x", kind="betting", cards=4)
   exact = dataclasses.replace(learned, scale=np.float32(0))
-  teach_streets(drawn, exact, 2, tmp_path, progress=False)
+  options = {"values": exact, "hands": "all", "strategies": False, "output": tmp_path, "progress": False}
+  solve_batch(drawn, iterations=2, **options)
   stamps = [path.stat().st_mtime_ns for path in tmp_path.iterdir()]
-  teach_streets(drawn, exact, 2, tmp_path, progress=False)
+  solve_batch(drawn, iterations=2, **options)
   assert [path.stat().st_mtime_ns for path in tmp_path.iterdir()] == stamps
   turns = BoardExamples.load(tmp_path, progress=False)
   for i in (0, 1):
@@ -175,7 +176,7 @@ def test_turns_are_taught_by_searches(learned, tmp_path):
   with pytest.raises(ValueError, match="are of boards of 5 cards; the examples have 4"):
     train(turns, start=learned)
   with pytest.raises(ValueError, match="has other results"):
-    teach_streets(drawn, exact, 3, tmp_path, progress=False)
+    solve_batch(drawn, iterations=3, **options)
 
 
 def test_they_sum_to_zero(learned):
