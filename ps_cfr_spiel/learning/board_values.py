@@ -35,7 +35,7 @@ class BoardValues(NetworkValues):
   pots.
   """
 
-  FEATURES = "places and stacks of rivers"
+  FEATURES = "places and stacks of boards"
 
   def __repr__(self) -> str:
     return f"BoardValues({self.card['learned_from']} {cards.STREETS[self.cards]}s)"

@@ -1,16 +1,20 @@
-"""An agent for the whole of heads-up no-limit hold'em: a blueprint, and searches from the turn on.
+"""An agent for the whole of heads-up no-limit hold'em: a blueprint, then searches from the turn or flop on.
 
-The way of Libratus (Brown and Sandholm 2018) in its simplest form. Before the turn the agent plays a
-blueprint for few bet sizes, other bets being understood as sizes around them (`policy.TranslatedPolicy`). On
-the turn and on the river it solves the rest of the hand, a `holdem_subgame`, from the street's first decision
-on, and again after a bet that the tree lacks, with this bet among its sizes. Ranges come by Bayes' rule from
-the strategies played: those of the blueprint, then those of the searches.
+The way of Libratus (Brown and Sandholm 2018) in its simplest form. At first the agent plays a blueprint for
+few bet sizes, other bets being understood as sizes around them (`policy.TranslatedPolicy`). On the turn and
+on the river it solves the rest of the hand, a `holdem_subgame`, from the street's first decision on, and
+again after a bet that the tree lacks, with this bet among its sizes. Ranges come by Bayes' rule from the
+strategies played: those of the blueprint, then those of the searches.
 
-The search at the turn's first decision believes the opponent's range: a blueprint of probabilities has no
-values that could be promised there. Each later search is safe by one of `subgames.gadgets`. It promises the
-opponent, in each hand, the value of a best response in the search before: at the river's first decision, or
-at the decision before the bet that its tree lacks, where no bet is worth more (Brown and Sandholm 2017,
-nested subgame solving).
+With a value function of turns, the way of DeepStack (Moravčík et al. 2017), the agent searches the flop too:
+it solves the flop's betting from the street's first decision on, by `solve_batch`, and again with the bets
+made there if the tree lacks one.
+
+The search at the turn's first decision, and those of flops, believe the opponent's range: a blueprint of
+probabilities has no values that could be promised there. Each later search of turn and river is safe by one
+of `subgames.gadgets`. It promises the opponent, in each hand, the value of a best response in the search
+before: at the river's first decision, or at the decision before the bet that its tree lacks, where no bet is
+worth more (Brown and Sandholm 2017, nested subgame solving).
 
 All this follows from the public part of a hand and is the same for all cards, so it is a policy, whose
 probabilities are known for all hands at once; the seed chooses among actions alone. Safe searches are those
@@ -31,9 +35,11 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_count, check_integer, check_option, check_player, check_seconds
+from ps_cfr_spiel.batches import solve_batch
+from ps_cfr_spiel.batches.groups import StreetValues
 from ps_cfr_spiel.compiler import Deals, build_tree
 from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.poker import betting, cards, range_text
+from ps_cfr_spiel.poker import Situation, betting, cards, range_text
 from ps_cfr_spiel.policy import TranslatedPolicy, check_turn
 from ps_cfr_spiel.search import best_responses
 from ps_cfr_spiel.solvers.bots import SolvingBot
@@ -41,9 +47,10 @@ from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
 from ps_cfr_spiel.subgames import GADGETS, Subgames, unsafe
 from ps_cfr_spiel.tree import PublicTree
 
+TURN_CARDS = 4
 LEAST = 1e-6  # weight of a hand in a range, over the largest
 TREMBLE = 0.01  # share of uniform play in the strategies by which ranges that are believed are updated
-FIRST_SEARCH = 2  # the street: flop 1, turn 2, river 3
+FLOP, TURN = 1, 2  # streets
 KEPT = 16  # ranges and searches
 DTYPE = "float32"
 GADGET = "cfr-d"
@@ -65,6 +72,7 @@ class HoldemPolicy(openspiel_policy.Policy):
     limit: float | None = None,
     mapping: str = "pseudo-harmonic",
     gadget: str = GADGET,
+    values: StreetValues | None = None,
   ):
     """Arguments and errors as of `HoldemAgent`."""
     super().__init__(game, [0, 1])
@@ -77,7 +85,10 @@ class HoldemPolicy(openspiel_policy.Policy):
     dealt = len(theirs.new_initial_state().legal_actions())
     if (getattr(theirs, "deck", cards.WHOLE_DECK), dealt) != (self._deck, len(self._deck)):
       raise ValueError(f"blueprint must be a policy for the deck of {game}, got one of {theirs}.")
-    streets = betting.parse_bets(bets, 2)
+    if values is not None and (getattr(values, "cards", 0), self._deck) != (TURN_CARDS, cards.WHOLE_DECK):
+      raise ValueError(f"values must be of turns, and the deck whole; got {values!r} for {game}.")
+    self._values, self._first = values, TURN if values is None else FLOP
+    streets = betting.parse_bets(bets, len(cards.STREETS) + 1 - self._first)
     if isinstance(streets, betting.DrawnLines) or "|" in bets:
       raise ValueError(f"bets={bets!r}: give sizes for both players alike, such as '1 a / 0.5 1 a'.")
     self.blueprint, self._bets = TranslatedPolicy(game, blueprint, mapping), bets
@@ -93,7 +104,7 @@ class HoldemPolicy(openspiel_policy.Policy):
     """The probability of every action that may be played at a state of a player's turn."""
     player = state.current_player() if player_id is None else player_id
     check_turn(state, player)
-    if state.public_state.street < FIRST_SEARCH:
+    if state.public_state.street < self._first:
       found = self.blueprint.action_probabilities(state, player)
     else:
       h = int(cards.hand_numbers(np.array(sorted(state.hole(player), reverse=True))))
@@ -103,20 +114,20 @@ class HoldemPolicy(openspiel_policy.Policy):
   def for_hands_at(self, state: Any) -> dict[int, np.ndarray]:
     """See `policy.for_hands`."""
     street = state.public_state.street
-    return self._searched(state) if street >= FIRST_SEARCH else self.blueprint.for_hands_at(state)
+    return self._searched(state) if street >= self._first else self.blueprint.for_hands_at(state)
 
   def restart(self) -> None:
     """Forget searches, which take up memory."""
     self._known.clear()
 
   def ranges(self, state: Any) -> np.ndarray:
-    """float64[2, 1326]: the weights of both players' hands (`cards.ALL_HANDS`) when a turn or river began.
+    """float64[2, 1326]: the weights of both players' hands (`cards.ALL_HANDS`) when the street began.
 
-    They are as an opponent who knows the policy would compute them. ValueError before the turn.
+    They are as an opponent who knows the policy would compute them. ValueError before the first searches.
     """
     hand = View.of(state)
-    if hand.street < FIRST_SEARCH:
-      raise ValueError(f"There are ranges from the turn on, not at {state}.")
+    if hand.street < self._first:
+      raise ValueError(f"There are ranges from the first searched street on, not at {state}.")
     begun = hand.until(hand.on_street(self._rules, hand.street)[0], hand.street)
     return np.array([self._range(begun, player) for player in (0, 1)])
 
@@ -125,14 +136,14 @@ class HoldemPolicy(openspiel_policy.Policy):
     return cards.unblocked({*cards.WHOLE_DECK} - {*self._deck} | {*board})
 
   def _ranges(self, hand: "View") -> np.ndarray:
-    """float64[2, 1326]: both players' ranges when the turn begins, by the blueprint."""
+    """float64[2, 1326]: both players' ranges when the first searched street begins, by the blueprint."""
     weights = np.ones((2, NUM_HANDS))
     weights[:, ~self._free(hand.board[: min(cards.STREETS)])] = 0
     place = self._deck.index
     state, came = self.game.new_initial_state(), iter(hand.board)
     for card in [card for card in self._deck if card not in hand.board][: 2 * cards.HAND_SIZE]:
       state.apply_action(place(card))  # any
-    for before, chips in hand.moves(self._rules, FIRST_SEARCH):
+    for before, chips in hand.moves(self._rules, self._first):
       while state.is_chance_node():
         state.apply_action(place(next(came)))
       odds = self.blueprint.for_hands_at(state)
@@ -149,7 +160,7 @@ class HoldemPolicy(openspiel_policy.Policy):
     """
     start, chips = hand.on_street(self._rules, hand.street)
     begun = hand.until(start, hand.street)
-    if hand.street == FIRST_SEARCH:
+    if hand.street == self._first:
       weights = np.array(self._once(("ranges", begun), lambda: self._ranges(begun))[player])
     else:
       weights = self._range(hand.until(start, hand.street - 1), player)
@@ -163,7 +174,8 @@ class HoldemPolicy(openspiel_policy.Policy):
         played = row[list(here.children.values()).index(after)]
         moved = np.zeros(NUM_HANDS)
         held = search.hands(player)
-        moved[held] = weights[held] * (played if self._safe else _trembling(played, len(row)))
+        safe = self._safe and hand.street > FLOP
+        moved[held] = weights[held] * (played if safe else _trembling(played, len(row)))
         weights = moved if moved.max() > NEVER else weights
     return weights
 
@@ -195,16 +207,37 @@ class HoldemPolicy(openspiel_policy.Policy):
 
   def _search(self, hand: "View", player: int, last: "tuple[Search, int] | None") -> "Search":
     """A player's search from a place on; `last` is the one before on this street, and its line."""
-    if hand.street == FIRST_SEARCH and last is None:
+    if hand.street == FLOP:
+      return self._once(hand, lambda: self._on_flop(hand))
+    if hand.street == TURN and last is None:
       return self._once(hand, lambda: self._believed(hand))
     player *= self._safe  # else the searches of both are the same
     return self._once((hand, player), lambda: self._resolved(hand, player, last))
 
+  def _on_flop(self, hand: "View") -> "Search":
+    """The search of a flop's betting, with the bets made there."""
+    start, chips = hand.on_street(self._rules, hand.street)
+    made, spent = hand.sizes(self._rules, hand.street), hand.chips[start - 1]
+    bets = (_with_bets(self._bets, 0, made) if made else self._bets).split("/")[0].strip()
+    ranges = self._both(hand.until(start, hand.street))
+    given = Situation(hand.board, 2 * spent, self._rules.stack, bets, ranges)
+    options = {"iterations": self._iterations, "values": self._values, "chunk": 1, "progress": False}
+    (solution,) = solve_batch([given], **options)
+    assert solution.strategies is not None and solution.hands is not None
+    lines = {"pot": given.pot, "stack": given.stack, "bets": bets, "ranges": "AA;KK"}  # any: for its betting
+    game: Any = pyspiel.load_game("river_subgame", lines)
+    search = Search(game, build_tree(game), 0, solution.strategies, solution.hands)
+    search.root = _walk(game, chips)
+    return search
+
+  def _both(self, hand: "View") -> np.ndarray:
+    """float64[2, 1326]: the ranges that a search of both players believes, at the start of a street."""
+    ranges = np.array([self._range(hand, player) for player in (0, 1)])
+    return np.maximum(ranges / ranges.max(1, keepdims=True), LEAST) * self._free(hand.board)
+
   def _believed(self, hand: "View") -> "Search":
     """The search from the first decision of a turn."""
-    ranges = np.array([self._range(hand, player) for player in (0, 1)])
-    ranges = np.maximum(ranges / ranges.max(1, keepdims=True), LEAST) * self._free(hand.board)
-    solver = PSCFRSolver(self._subgame(hand, self._bets, ";".join(map(range_text, ranges))))
+    solver = PSCFRSolver(self._subgame(hand, self._bets, ";".join(map(range_text, self._both(hand)))))
     self._run(solver.run)
     return Search(solver.game, solver.tree, 0, solver.average_policy().strategies)
 
@@ -218,7 +251,7 @@ class HoldemPolicy(openspiel_policy.Policy):
     else:
       (before, line), own = last, hand.until(start + len(chips) - 1, hand.street)
       card, sizes = (), hand.sizes(self._rules, hand.street)
-      bets = _with_bets(self._bets, hand.street - FIRST_SEARCH, sizes)
+      bets = _with_bets(self._bets, hand.street - self._first, sizes)
     game = self._subgame(hand, bets)
     search = Search(game, build_tree(game), _walk(game, chips))
     subgame, opponent = search.subgames.cut([search.place(search.root)]), 1 - player
@@ -254,7 +287,7 @@ class HoldemPolicy(openspiel_policy.Policy):
       "board": cards.card_names(hand.board),
       "pot": 2 * spent,
       "stack": self._rules.stack,
-      "bets": _bets_from(bets, hand.street),
+      "bets": _bets_from(bets, hand.street - self._first),
       "ranges": ranges,
       "deck": self.game.get_parameters()["deck"],
     }
@@ -295,6 +328,7 @@ class HoldemAgent(SolvingBot):
     mapping: str = "pseudo-harmonic",
     gadget: str = GADGET,
     seed: int = 0,
+    values: StreetValues | None = None,
   ):
     """An agent for a seat; ValueError for a wrong argument.
 
@@ -303,17 +337,19 @@ class HoldemAgent(SolvingBot):
       blueprint: an OpenSpiel policy of `holdem` or `universal_poker` with the same blinds, for few bet sizes;
         in small decks of `holdem`.
       player: 0 or 1.
-      bets: sizes of the searches on turn and river, as in `holdem_subgame`, no "|" and no lines.
+      bets: sizes of the searches on turn and river, with `values` on the flop first, as in `holdem_subgame`,
+        no "|" and no lines.
       iterations: of each search.
-      limit: most seconds of a search; the iterations then depend on the machine, and with them the moves.
+      limit: most seconds of a search of a turn or river; the iterations then depend on the machine, and with
+        them the moves.
       mapping: of foreign bets before the turn, see `policy.TranslatedPolicy`.
       gadget: of each search after a turn's first, "cfr-d", "max-margin" or "unsafe"; see `subgames.gadgets`.
       seed: of the choice among actions.
+      values: value function of turns, such as a `learning.BoardValues`; flops are then searched, too.
     """
     seed = check_integer("seed", seed, 0)
-    super().__init__(
-      check_player(player), seed, HoldemPolicy(game, blueprint, bets, iterations, limit, mapping, gadget)
-    )
+    policy = HoldemPolicy(game, blueprint, bets, iterations, limit, mapping, gadget, values)
+    super().__init__(check_player(player), seed, policy)
 
   def restart(self) -> None:
     self.policy.restart()
@@ -372,8 +408,16 @@ class View(NamedTuple):
 class Search:
   """A solved rest of a hand, from some line of its subgame on: the strategies."""
 
-  def __init__(self, game: Any, tree: PublicTree, root: int, tables: Sequence[Sequence[Any]] | None = None):
-    """Uniform strategies by default."""
+  def __init__(
+    self,
+    game: Any,
+    tree: PublicTree,
+    root: int,
+    tables: Sequence[Sequence[Any]] | None = None,
+    held: Sequence[np.ndarray] | None = None,
+  ):
+    """Uniform strategies by default; `held` are each player's hands, if not those of the game's ranges."""
+    self._held = held
     self.game, self.tree = game, tree  #: the subgame
     self.root = root  #: its line where the search begins
     #: for each player [A, rows, H] for each block, of the whole subgame.
@@ -389,7 +433,7 @@ class Search:
 
   def hands(self, player: int) -> np.ndarray:
     """int[H]: a player's hands, as numbers in `cards.ALL_HANDS`."""
-    return cards.hand_numbers(self.game.ranges[player].cards)
+    return cards.hand_numbers(self.game.ranges[player].cards) if self._held is None else self._held[player]
 
   def after(self, line: int, chips: int) -> int | None:
     """The line after a move that leaves its player with these chips in the pot; None without such a move."""
@@ -440,20 +484,20 @@ def _trembling(chance: Any, actions: int) -> Any:
   return (1 - TREMBLE) * chance + TREMBLE / actions
 
 
-def _bets_from(bets: str, street: int) -> str:
-  """The sizes of searches on a street and later."""
+def _bets_from(bets: str, number: int) -> str:
+  """The sizes of searches on the street of a number and later."""
   texts = [text.strip() for text in bets.split("/")]
-  texts = texts[street - FIRST_SEARCH :] or texts[-1:]
+  texts = texts[number:] or texts[-1:]
   return " / ".join(f"{text};{text}" if re.fullmatch(r"[0-9.]+", text) else text for text in texts)
 
 
-def _with_bets(bets: str, street: int, made: Sequence[tuple[int, float]]) -> str:
-  """Sizes of searches with bets added, each at its place in the order of the street's bets."""
+def _with_bets(bets: str, number: int, made: Sequence[tuple[int, float]]) -> str:
+  """Sizes of searches with bets added on the street of a number, each at its place in the street's order."""
   texts = bets.split("/")
-  texts += texts[-1:] * (street + 1 - len(texts))
-  groups = ["1 a" if group.strip() == "fcpa" else group.strip() for group in texts[street].split(";")]
-  groups += groups[-1:] * (max(number for number, _ in made) + 2 - len(groups))
-  for number, size in made:
-    groups[number] = f"{groups[number].removeprefix('x')} {size:.12f}".strip()
-  texts[street] = ";".join(groups)
+  texts += texts[-1:] * (number + 1 - len(texts))
+  groups = ["1 a" if group.strip() == "fcpa" else group.strip() for group in texts[number].split(";")]
+  groups += groups[-1:] * (max(place for place, _ in made) + 2 - len(groups))
+  for place, size in made:
+    groups[place] = f"{groups[place].removeprefix('x')} {size:.12f}".strip()
+  texts[number] = ";".join(groups)
   return "/".join(texts)

@@ -16,6 +16,7 @@ from ps_cfr_spiel.learning import (
   BoardExamples,
   BoardValues,
   LearnedValues,
+  OneAhead,
   generate_examples,
   load_values,
   resume,
@@ -177,6 +178,26 @@ def test_turns_are_taught_by_searches(learned, tmp_path):
     train(turns, start=learned)
   with pytest.raises(ValueError, match="has other results"):
     solve_batch(drawn, iterations=3, **options)
+
+
+def test_a_street_alone_is_worth_what_the_whole_tree_says(learned):
+  """A turn by `solve_batch` and by a search of the game's tree to the next card, whose rows are rivers."""
+  drawn = RandomSituations(1, 3, ratios=(2.0,), kind="betting", cards=4)
+  (found,) = solve_batch(drawn, iterations=20, values=learned, progress=False)
+  given = drawn[0].game().get_parameters()
+  game = pyspiel.load_game("holdem_subgame", {**given, "ranges": "uniform", "bets": "1 a/x"})
+  subgames, held = Subgames.of(game), cards.hand_numbers(game.ranges[0].cards)
+  begin = next(s for s, public in enumerate(subgames.labels.public_states) if public.player >= 0)
+  bound = OneAhead(20, learned, "round").bind(subgames, [begin])
+  with precision("float32"):
+    ranges = tuple(np.asarray(r[held][None], np.float32) for r in drawn[0].ranges)
+    values = jit()(lambda one, pair: one.both(pair))(*to_device((bound, ranges), "float32"))
+  for mine, other in zip(found.values, values, strict=True):
+    off = mine[held] - np.asarray(other)[0] * game.disjoint.sum()
+    assert np.abs(mine).max() > 100 and np.abs(off).max() < 0.1  # of 1,000 chips
+  assert 0 < found.exploitability < 50
+  with pytest.raises(ValueError, match="A strategy that ends with a turn or flop is no policy"):
+    solve_batch([drawn[0]], iterations=1, values=learned, progress=False).policy(0)
 
 
 def test_they_sum_to_zero(learned):

@@ -1,9 +1,12 @@
-"""Values of hold'em's rivers or turns: how far off a network is; searches of a turn (thesis, Table 21.5).
+"""Values of hold'em's rivers, turns and flops: networks and their errors; searches (thesis, Table 21.5).
 
-  ps-cfr-spiel generate --count=3200 --ranges=betting --ratios=0.05,0.15,0.4,0.8,1.2,2,3,4.5,8
-  python -m benchmarks.papers.river_values errors --folders runs/rivers [--save values.npz]
-  python -m benchmarks.papers.river_values turn --values values.npz [--iterations 100 300]
+  python -m benchmarks.papers.board_values make [--counts 24000 20000 5000] [--workers 1]
+  python -m benchmarks.papers.board_values errors --folders runs/rivers [--save values.npz]
+  python -m benchmarks.papers.board_values turn --values values.npz [--iterations 100 300]
 
+make: networks of rivers, then of turns by searches with that of rivers, then of flops by searches with that
+of turns: data of each stack by `ps-cfr-spiel generate`, with --workers of them at once, and `errors` of them
+all. The same call goes on where it was, and leaves out a street whose network is there.
 errors: trains networks on solved rivers, or turns. On boards that no training river has, up to suits, it
 prints the mean error of a hand's value, of hands weighed by their range, and of a range's value, all in
 percent of the pot; and the same if betting added nothing.
@@ -15,7 +18,11 @@ the turn and on the river; with --whole how exploitable it is to search everywhe
 
 import argparse
 import math
+import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,7 +36,50 @@ from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.search import CFRValues
 from ps_cfr_spiel.solvers import ContinualResolving
 
-HEAD = f"{'% of the pot':24}{'rivers':>8}{'seconds':>9}{'a hand':>9}{'by range':>10}{'a range':>9}"
+HEAD = f"{'% of the pot':24}{'boards':>8}{'seconds':>9}{'a hand':>9}{'by range':>10}{'a range':>9}"
+
+
+# Stacks behind in pots; on an earlier street they are larger, for the pot is smaller.
+RATIOS = {
+  "river": (0.05, 0.15, 0.4, 0.8, 1.2, 2, 3, 4.5, 8, 16, 40),
+  "turn": (0.2, 0.6, 1.5, 3, 6, 14, 40),
+  "flop": (0.5, 1.5, 4, 10, 22, 50),
+}
+
+
+def make(options: argparse.Namespace) -> None:
+  """Makes the data and the networks."""
+  folder, before, rest = Path(options.output), None, []
+  for (street, ratios), count in zip(RATIOS.items(), options.counts, strict=True):
+    network, began = folder / f"{street}s.npz", time.monotonic()
+    folders = [folder / f"{street}s-{ratio}" for ratio in ratios]
+    if not network.exists():
+      calls = []
+      for seed, (ratio, place) in enumerate(zip(ratios, folders, strict=True)):
+        given = {"street": street, "count": -(-count // len(ratios)), "ratios": ratio, "seed": seed}
+        given |= {"ranges": "betting", "iterations": 100, "output": place, "chunk": options.chunk}
+        given |= {"values": before} if before else {}
+        calls.append(["ps_cfr_spiel", "generate", "--quiet", *(f"--{key}={x}" for key, x in given.items())])
+      for k in range(0, len(calls), options.workers):
+        running = [_run(call) for call in calls[k : k + options.workers]]
+        assert not any(process.wait() for process in running)
+      print(f"\n{street}s made in {time.monotonic() - began:.0f} s\n", flush=True)
+      learn = ["benchmarks.papers.board_values", "errors", "--folders", *map(str, folders)]
+      learn += [f"--steps={options.steps}", f"--batch={options.batch}", f"--width={options.width}", "--seeds"]
+      first, *others = map(str, options.seeds)
+      assert not _run([*learn, first, f"--save={network}"]).wait()
+      print(f"\n{street}s learned after {time.monotonic() - began:.0f} s\n", flush=True)
+      rest += [_run([*learn, *others])] if others else []
+      if options.workers == 1:
+        rest[-1].wait()
+    before = network
+  assert not any(process.wait() for process in rest)
+
+
+def _run(words: list[Any]) -> subprocess.Popen:
+  """A module in a process of its own, which takes no more of an accelerator's memory than it needs."""
+  environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+  return subprocess.Popen([sys.executable, "-m", *map(str, words)], env=environment)
 
 
 def errors(options: argparse.Namespace) -> None:
@@ -37,7 +87,8 @@ def errors(options: argparse.Namespace) -> None:
   began = time.process_time()
   rivers = BoardExamples.load(*options.folders)
   held = np.flatnonzero(held_out(rivers))
-  print(f"read {len(rivers):,} rivers in {time.process_time() - began:.0f} s of the processor\n\n{HEAD}")
+  seconds, street = time.process_time() - began, cards.STREETS[rivers.cards]
+  print(f"read {len(rivers):,} {street}s in {seconds:.0f} s of the processor\n\n{HEAD}")
   for seed in options.seeds:
     began = time.process_time()
     values = train(rivers, seed, options.steps, options.batch, options.width)
@@ -50,7 +101,7 @@ def errors(options: argparse.Namespace) -> None:
   print(
     f"{'betting adds nothing':24}{'':17}{shares(added, [r[held] for r in rivers.ranges], rivers.board[held])}"
   )
-  print(f"\n{len(held):,} rivers held out")
+  print(f"\n{len(held):,} held out", flush=True)
 
 
 def off_by(values: BoardValues, rivers: BoardExamples, rows: np.ndarray) -> str:
@@ -109,12 +160,13 @@ def times(game: pyspiel.Game, iterations: int, settings: dict[str, Any], whole: 
   return f"{text}{100 * share:13.3f}"
 
 
-TABLES = {"errors": errors, "turn": turn}
+TABLES = {"make": make, "errors": errors, "turn": turn}
 
 
 def main() -> None:
   options = flags(
     __doc__, table=tuple(TABLES), folders=["runs/rivers"], seeds=[0, 1, 2], steps=3000, batch=128, width=192,
+    counts=[24000, 20000, 5000], workers=1, chunk=32, output="runs/boards",
     save=None, values="values.npz", ranges=None, stack=1000, iterations=[100, 300], without=[], whole=False,
   )  # fmt: skip
   print(describe() + "\n")
