@@ -38,7 +38,7 @@ class BoardValues(NetworkValues):
   FEATURES = "places and stacks of boards"
 
   def __repr__(self) -> str:
-    return f"BoardValues({self.card['learned_from']} {cards.STREETS[self.cards]}s)"
+    return f"BoardValues({self.card.get('learned_from', 0)} {cards.STREETS[self.cards]}s)"
 
   @property
   def cards(self) -> int:

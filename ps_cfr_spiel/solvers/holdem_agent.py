@@ -218,7 +218,7 @@ class HoldemPolicy(openspiel_policy.Policy):
     """The search of a flop's betting, with the bets made there."""
     start, chips = hand.on_street(self._rules, hand.street)
     made, spent = hand.sizes(self._rules, hand.street), hand.chips[start - 1]
-    bets = (_with_bets(self._bets, 0, made) if made else self._bets).split("/")[0].strip()
+    bets = _bets_from(_with_bets(self._bets, 0, made) if made else self._bets, 0).split(" / ")[0]
     ranges = self._both(hand.until(start, hand.street))
     given = Situation(hand.board, 2 * spent, self._rules.stack, bets, ranges)
     options = {"iterations": self._iterations, "values": self._values, "chunk": 1, "progress": False}

@@ -8,6 +8,8 @@ from open_spiel.python import policy as openspiel_policy
 import ps_cfr_spiel
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
+from ps_cfr_spiel.batches import solve_batch
+from ps_cfr_spiel.learning import BoardExamples, BoardValues
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.policy import for_hands
 from ps_cfr_spiel.solvers.holdem_agent import View
@@ -33,6 +35,12 @@ def play(game, *moves):
     for action in map(game.deck.index, dealt) if dealt else [state.string_to_action(move)]:
       state.apply_action(action)
   return state
+
+
+def no_boards(size):
+  """No examples, of boards of a size, for values that know nothing."""
+  empty = (np.zeros((1, 1326), np.float32),) * 2
+  return BoardExamples({"cards": size}, np.zeros((0, size)), np.zeros(0), empty, empty, empty, np.zeros(0))
 
 
 def uniform():
@@ -106,6 +114,33 @@ def test_the_turn_is_solved():
   assert list(found.values()) == pytest.approx(list(solved("1 a / a", "AhQc", "x").values()), abs=1e-5)
   assert sorted(found) == [1, 900, 1000]
   assert sorted(agent.probabilities(play(game, *moves, "Bet 137"))) == [0, 1, 1000]
+
+
+def test_flops_are_solved_with_values_of_turns():
+  """A decision there is that of `solve_batch` with the ranges of the blueprint; any bet is answered."""
+  game = pyspiel.load_game("holdem(stack=1000,bets=fullgame)")
+  values, rivers = (BoardValues.untrained(no_boards(size), 0, 8, 1) for size in (4, 5))
+  agent = ps_cfr_spiel.HoldemAgent(game, Pairs(pyspiel.load_game(SMALL), [0, 1]), 1, "1 a", 3, values=values)
+  moves = ("KsKd", "AhQc", "Raise to 300", "Call", "9s7c5s")
+  state = play(game, *moves, "Check")
+  ranges = np.maximum(agent.policy.ranges(state), 1e-6)
+  ranges[:, ~cards.unblocked(cards.parse_board("9s7c5s", (3,)))] = 0
+  given = {"board": "9s7c5s", "pot": 600, "stack": 700, "bets": "1 a", "ranges": ranges}
+  (found,) = solve_batch([given], iterations=3, values=values, progress=False)
+  assert found.strategies is not None and found.hands is not None
+  (h,) = cards.hand_numbers(np.array([cards.parse_cards("AhQc")]))
+  search, line = agent.policy._way(View.of(state), 1)[-1]
+  for mine, other in zip(search.tables, found.strategies, strict=True):
+    for block, same in zip(mine, other, strict=True):
+      np.testing.assert_allclose(block, same, atol=1e-4)
+  row = search.row(line)[:, np.searchsorted(found.hands[1], h)]
+  odds = agent.probabilities(state)
+  assert sorted(odds) == [1, 900, 1000] and list(odds.values()) == pytest.approx(row.tolist())
+  for line in (("Bet 137",), ("Check", "Bet 137", "Raise to 400"), ("Bet 137", "Call", "4h", "Check")):
+    odds = agent.probabilities(play(game, *moves, *line))
+    assert sum(odds.values()) == pytest.approx(1)
+  with pytest.raises(ValueError, match="values must be of turns"):
+    ps_cfr_spiel.HoldemAgent(game, uniform(), 0, values=rivers)
 
 
 TURN = ("6d6c", "3d2c", "Call", "Check", "2d4c5d", "Check", "Check", "7c")
