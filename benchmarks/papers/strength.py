@@ -24,7 +24,7 @@ import pyspiel
 from benchmarks.machine import describe, flags
 from ps_cfr_spiel import PSCFRSolver, build_tree
 from ps_cfr_spiel.evaluation import Played, evaluate_match, evaluate_policy, local_best_response, matches
-from ps_cfr_spiel.learning import LearnedValues
+from ps_cfr_spiel.learning import pretrained
 from ps_cfr_spiel.policy import TranslatedPolicy, TreePolicy
 from ps_cfr_spiel.solvers import ContinualResolving
 
@@ -139,7 +139,7 @@ AGENTS: dict[str, Callable[[pyspiel.Game, int, list[int]], Any]] = {
 
 def by_network(game: pyspiel.Game, iterations: int) -> TreePolicy:
   """Searches of one decision, beyond which the network that comes with the package says what follows."""
-  values = LearnedValues.pretrained(game)
+  values = pretrained(game)
   return ContinualResolving(game, iterations, lookahead=1, value_function=values).tabularise(progress=False)
 
 

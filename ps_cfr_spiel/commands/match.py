@@ -16,7 +16,7 @@ from open_spiel.python import policy as openspiel_policy
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, QUIET, progress_of, say
-from ps_cfr_spiel.commands.play import AGENT, SEARCH, make_opponent, policy_for, saved_player
+from ps_cfr_spiel.commands.play import AGENT, SEARCH, blueprint_of, make_opponent, policy_for
 from ps_cfr_spiel.commands.user_input import given, load_game, refuse, writable
 from ps_cfr_spiel.reports import progress_bar
 
@@ -106,7 +106,7 @@ def _game(values: flags.FlagValues, players: Sequence[str | Remote]) -> pyspiel.
   if not any(isinstance(player, Remote) for player in players):
     for player in players:
       if player not in (*ps.evaluation.BOTS, SEARCH) and str(player).split(":")[0] != LBR:
-        return saved_player(str(player).removeprefix(AGENT), values.limit).game
+        return blueprint_of(str(player), values.limit).game
   return load_game([DEFAULT_GAME])
 
 
@@ -229,17 +229,18 @@ COMMAND = Command(
   summary="Let two players play a match",
   text="Prints the gain of A. A player is random, always_call, fold, all_in or another bot of play, search, "
   "the file of a policy, or agent:FILE, which in holdem searches from the turn on, with a blueprint from the "
-  "file. acpc:PORT is a program that comes to a port of this machine by the ACPC's protocol, for which we "
-  "deal. B may also deal itself: acpc:HOST:PORT, a server of that protocol, or slumbot (slumbot:URL for "
-  "another server with its interface). In holdem A may be lbr or lbr:ACTIONS, a local best response "
-  "to B: bets with / between streets (default: fcpa), fc for folds and calls, c for calls. Ctrl-C ends a "
-  "match early, with the result so far.",
+  "file; agent:FILE,VALUES searches flops too, by values of turns: a file of learn, or pretrained. "
+  "acpc:PORT is a program that comes to a port of this machine by the ACPC's protocol, for which we deal. B "
+  "may also deal itself: acpc:HOST:PORT, a server of that protocol, or slumbot (slumbot:URL for another "
+  "server with its interface). In holdem A may be lbr or lbr:ACTIONS, a local best response to B: bets with "
+  "/ between streets (default: fcpa), fc for folds and calls, c for calls. Ctrl-C ends a match early, with "
+  "the result so far.",
   examples=(
     "match always_call random --hands=200",
     "match always_call all_in --hands=100 --phh=match.phhs",
     "match runs/kuhn_poker/run.npz random --method=aivat",
     "match lbr:fc agent:runs/holdem/run.npz --hands=200",
-    "match agent:runs/holdem/run.npz runs/holdem/run.npz --hands=200",
+    "match agent:runs/holdem/run.npz,pretrained runs/holdem/run.npz --hands=200",
     "match acpc:18791 acpc:18792 --hands=3000",
     "match runs/holdem/run.npz acpc:localhost:18791",
     "match runs/holdem/run.npz slumbot --hands=100",

@@ -20,13 +20,20 @@ from ps_cfr_spiel import storage
 from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.explore import serve
 from ps_cfr_spiel.commands.flags import MOST_HISTORIES, SPOT
-from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, default_folders, load_game, load_opponent, refuse
+from ps_cfr_spiel.commands.user_input import (
+  SPOT_FLAGS,
+  default_folders,
+  load_game,
+  load_opponent,
+  load_values,
+  refuse,
+)
 
 SEARCH = "search"
 TRANSLATED = {("holdem", "holdem"), ("universal_poker", "holdem")}  # games of a policy and of its play
 ONLY_IN_CHEAT = ("naive", "heuristic")
 TEMPERATURE = 0.03  # of the search of an agent of train
-AGENT = "agent:"  # in front of the file of a blueprint
+AGENT = "agent:"  # in front of the file of a blueprint, which a comma and values may follow
 SOON = 20_000  # histories of a game that a search is ready to play within seconds
 MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a turn with all hands millions
 
@@ -37,8 +44,9 @@ FLAGS = (
     "Player of the other seats: random, in cheat also naive or heuristic, in poker also always_call, fold or "
     "all_in, search (continual re-solving; in a game too large or without public states a search by "
     "knowledge), a file of solve, resolve or train, such as runs/glasses/run.npz, or agent:FILE, which in "
-    "holdem searches from the turn on, with a blueprint from a file (default: search in a game that it is "
-    "ready for within seconds, else the run that train has saved, else heuristic in cheat, else random).",
+    "holdem searches from the turn on, with a blueprint from a file, or with agent:FILE,pretrained from the "
+    "flop on, by values of turns (default: search in a game that it is ready for within seconds, else the run "
+    "that train has saved, else heuristic in cheat, else random).",
     value="NAME|FILE"),
   Flag("move_seconds", 1.0,
     "Time of a decision in which an agent of train searches on top of its strategy, whose probabilities it "
@@ -238,7 +246,7 @@ def make_opponent(
       return lambda seat: ps.solvers.KnowledgeBot(game, seat, seed=int(rng.randint(2**31)))
     return lambda seat: resolving.bot(seat, int(rng.randint(2**31)))
   if name.startswith(AGENT):
-    return agent_on(game, name.removeprefix(AGENT), int(rng.randint(2**31)), limit)
+    return agent_on(game, name, int(rng.randint(2**31)), limit)
   policy = policy_for(game, name, limit)
   if seconds > 0 and isinstance(policy, ps.solvers.SimulatedPolicy):
     options: dict[str, Any] = {"seconds": seconds, "temperature": TEMPERATURE}
@@ -255,10 +263,16 @@ def saved_player(word: str, limit: int) -> Any:
   return load_opponent(word, limit)
 
 
-def agent_on(game: pyspiel.Game, path: str, seed: int, limit: int) -> Callable[[int], pyspiel.Bot]:
-  """A maker of agents that play hold'em from the blueprint in a file."""
-  blueprint = saved_player(path, limit)
-  return lambda seat: ps.HoldemAgent(game, blueprint, seat, seed=seed)
+def agent_on(game: pyspiel.Game, name: str, seed: int, limit: int) -> Callable[[int], pyspiel.Bot]:
+  """A maker of agents that play hold'em from the blueprint in a file, and with values search flops too."""
+  _, comma, file = name.partition(",")
+  blueprint, values = blueprint_of(name, limit), load_values(file, game) if comma else None
+  return lambda seat: ps.HoldemAgent(game, blueprint, seat, seed=seed, values=values)
+
+
+def blueprint_of(name: str, limit: int) -> Any:
+  """The policy named by a file, with or without `AGENT` and values around it."""
+  return saved_player(name.removeprefix(AGENT).partition(",")[0], limit)
 
 
 def policy_for(game: pyspiel.Game, path: str, limit: int) -> Any:

@@ -22,11 +22,8 @@ from ps_cfr_spiel.commands.flags import (
   progress_of,
   say,
 )
-from ps_cfr_spiel.commands.user_input import load_game, make_folder, refuse
+from ps_cfr_spiel.commands.user_input import load_game, load_values, make_folder, refuse
 from ps_cfr_spiel.reports import Stopwatch, report
-
-PRETRAINED = "pretrained"  # as --values: the values of this package
-
 
 # fmt: off
 FLAGS = (
@@ -53,7 +50,7 @@ FLAGS = (
     value="N,..."),
   Flag("values", None,
     "With --lookahead: a file of learn, whose network evaluates the states beyond; or pretrained, for "
-    "leduc_poker.", value="FILE"),
+    "leduc_poker and turns of hold'em.", value="FILE"),
   RULE,
   DTYPE,
   Flag("output", None,
@@ -136,10 +133,7 @@ def _lookahead(word: str | None) -> int | str | None:
 
 def _value_function(values: flags.FlagValues, game: pyspiel.Game) -> ps.search.ValueFunction | None:
   if values["values"].present:
-    from ps_cfr_spiel import learning  # needs the extra
-
-    file = str(values["values"].value)
-    return learning.LearnedValues.pretrained(game) if file == PRETRAINED else learning.load_values(file)
+    return load_values(str(values["values"].value), game)
   ahead = _settings(values).get("lookahead")
   return None if ahead is None else ps.search.CFRValues(values.value_iterations or 20)
 

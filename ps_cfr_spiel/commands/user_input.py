@@ -20,11 +20,19 @@ from ps_cfr_spiel import storage
 from ps_cfr_spiel.poker import holdem, river
 
 DEFAULT_GAME = "river_subgame"
+PRETRAINED = "pretrained"  # in place of a file of values: those of this package
 # What matplotlib draws by itself.
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp", ".tif", ".eps")
 
 
 SPOT_FLAGS = ("board", "pot", "stack", "bets", "ranges")
+
+
+def load_values(file: str, game: pyspiel.Game) -> Any:
+  """The values in a file of learn, or `PRETRAINED`, for searches of a game."""
+  from ps_cfr_spiel import learning  # needs the extra
+
+  return learning.pretrained(game) if file == PRETRAINED else learning.load_values(file)
 
 
 def load_game(words: Sequence[str], values: flags.FlagValues | None = None) -> pyspiel.Game:

@@ -28,5 +28,5 @@ from ps_cfr_spiel.learning.self_play import self_play
 from ps_cfr_spiel.learning.settings import TrainingSettings
 from ps_cfr_spiel.learning.street_leaves import StreetLeaves
 from ps_cfr_spiel.learning.teaching import OneAhead, generate_examples
-from ps_cfr_spiel.learning.training import load_values, resume, train
+from ps_cfr_spiel.learning.training import load_values, pretrained, resume, train
 from ps_cfr_spiel.learning.turn_searches import rivers_met

@@ -2,16 +2,13 @@
 
 import dataclasses
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pyspiel
 
-from ps_cfr_spiel.compiler import load_game
 from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.fitting import Tensors
@@ -22,7 +19,6 @@ from ps_cfr_spiel.learning.places import FrontierStates, Slots
 from ps_cfr_spiel.subgames import PadTo, Ranges, Subgames
 from ps_cfr_spiel.tree import Array
 
-PRETRAINED = Path(__file__).parent / "pretrained"
 ROUNDING = 1e-6  # sizes below this share of the largest are rounding
 
 
@@ -110,20 +106,6 @@ class LearnedValues(NetworkValues):
   @classmethod
   def shapes(cls, places):
     return {"scale": ((places,), np.dtype(np.float32)), "public_states": ((places,), np.dtype(int))}
-
-  @classmethod
-  def pretrained(cls, game: pyspiel.Game | str) -> "LearnedValues":
-    """Load values that come with this package, of `benchmarks/papers/learned_values.py`; see their `card`.
-
-    ValueError if the package has none for this game, or game of this name.
-    """
-    name = str(load_game(game) if isinstance(game, str) else game)
-    for path in sorted(PRETRAINED.glob("*.npz")):
-      found = cls.load(path)
-      if found.card["game"] == name:
-        return found
-    known = ", ".join(sorted(path.stem for path in PRETRAINED.glob("*.npz")))
-    raise ValueError(f"No values for {name} come with ps_cfr_spiel, only for {known}; train some.")
 
 
 def _sizes(examples: Examples) -> np.ndarray:

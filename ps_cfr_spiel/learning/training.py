@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -11,8 +12,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import pyspiel
 
 from ps_cfr_spiel.arguments import check_instance, check_seconds
+from ps_cfr_spiel.compiler import load_game
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.learning.board_examples import BoardExamples
 from ps_cfr_spiel.learning.board_values import BoardValues
@@ -22,6 +25,7 @@ from ps_cfr_spiel.learning.learned_values import LearnedValues
 from ps_cfr_spiel.learning.network import ValueNetwork
 from ps_cfr_spiel.learning.network_values import NOTHING, features_of
 from ps_cfr_spiel.learning.settings import CHECK, TrainingSettings
+from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.reports import progress_bar
 
 HELD_OUT = 20  # one draw in this number is for validation
@@ -120,6 +124,28 @@ def load_values(path: str | os.PathLike) -> Values:
   if features not in known:
     raise ValueError(f"{path}: the network has the features {features!r}; known are {', '.join(known)}.")
   return known[features].load(path)
+
+
+def pretrained(game: pyspiel.Game | str) -> Values:
+  """Load the values that come with this package for searches of a game; their `card` says how they were made.
+
+  They are for `leduc_poker`, for turns and flops among `holdem_subgame`s with the whole deck, whose next
+  boards they value, and for the flops of `holdem`. Those of Leduc are made by
+  benchmarks/papers/learned_values.py, the others by benchmarks/papers/board_values.py. ValueError for others.
+  """
+  found = load_game(game) if isinstance(game, str) else game
+  name, given = found.get_type().short_name, found.get_parameters()
+  stem = name if str(found) == str(load_game("leduc_poker")) else ""
+  if name.startswith("holdem") and given["deck"] == load_game(name).get_parameters()["deck"]:
+    size = len(given["board"]) // 2 if "board" in given else min(cards.STREETS)
+    stem = f"holdem_{cards.STREETS[size + 1]}s" if size < cards.BOARD_SIZE else ""
+  path = Path(__file__).parent / "pretrained" / f"{stem}.npz"
+  if not path.exists():
+    raise ValueError(
+      f"No values for {found} come with ps_cfr_spiel, only for leduc_poker, holdem, and turns and flops of "
+      "holdem_subgame with the whole deck; train some."
+    )
+  return load_values(path)
 
 
 class _Saving:

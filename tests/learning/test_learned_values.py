@@ -14,7 +14,15 @@ import pytest
 import ps_cfr_spiel
 from ps_cfr_spiel import ContinualResolving, storage
 from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.learning import Examples, LearnedValues, OneAhead, generate_examples, resume, train
+from ps_cfr_spiel.learning import (
+  Examples,
+  LearnedValues,
+  OneAhead,
+  generate_examples,
+  pretrained,
+  resume,
+  train,
+)
 from ps_cfr_spiel.learning.network import ValueNetwork, count_parameters, normalised, zero_sum
 from ps_cfr_spiel.learning.places import FrontierStates, Slots, frontier_groups
 from ps_cfr_spiel.learning.ranges import perturbed
@@ -279,14 +287,14 @@ def test_a_network_of_solved_values_searches_as_they_do(name):
 
 def test_the_pretrained_values_of_leduc():
   game = pyspiel.load_game("leduc_poker")
-  values = LearnedValues.pretrained(game)
+  values = pretrained(game)
   assert {"game", "training", "error", "learned_from"} <= set(values.card)
   search = ContinualResolving(game, 300, lookahead=1, value_function=values)
   assert ps_cfr_spiel.exploitability(game, search.tabularise(progress=False)) < 0.07
   with pytest.raises(
     ValueError, match=r"No values for kuhn_poker\(\) come with ps_cfr_spiel, only for leduc"
   ):
-    LearnedValues.pretrained("kuhn_poker")
+    pretrained("kuhn_poker")
 
 
 def test_another_feature_set(tmp_path):
