@@ -2,7 +2,7 @@
 
   python -m benchmarks.papers.blueprint speed [--seconds 5]
   python -m benchmarks.papers.blueprint train --folder FOLDER [--clusters 60] [--buckets 500] [--minutes 60]
-    [--looks 4] [--rule lcfr] [--rounds 4]
+    [--looks 4] [--rule lcfr] [--rounds 4] [--stack 20000]
   python -m benchmarks.papers.blueprint respond --folder FOLDER [--hands 400] [--rounds 4] [--plot FILE]
 
 `speed` times an iteration of modified external sampling on small no-limit games (20 cards, to the flop,
@@ -10,7 +10,8 @@ fcpa, 4 clusters) by the number of lines of betting: line by visited line in the
 by side in JAX, its reference. `train` solves hold'em with 200 big blinds and fold, call, pot and all-in, 16
 pairs of hands and a board of each cluster at a time, and saves the run along the way. `respond` plays a
 local best response (Lisý and Bowling 2017) against each of them, against a player who always calls, and
-against uniform play, in thousandths of a big blind a hand. `--rounds 3` ends the game on the turn.
+against uniform play, in thousandths of a big blind a hand. `--rounds 3` ends the game on the turn. Folders
+with the same `--clusters` and `--buckets` may share their abstraction.npz.
 """
 
 import argparse
@@ -83,10 +84,10 @@ def speed(options: argparse.Namespace) -> None:
     )
 
 
-def holdem(rounds: int) -> pyspiel.Game:
+def holdem(rounds: int, stack: int) -> pyspiel.Game:
   """No-limit hold'em that ends with a showdown after some rounds of betting: 4, or 3 to the turn."""
   board = " ".join(map(str, BOARD_CARDS[:rounds]))
-  return pyspiel.load_game(NO_LIMIT.format(rounds, 13, board, 20_000, 20_000))
+  return pyspiel.load_game(NO_LIMIT.format(rounds, 13, board, stack, stack))
 
 
 def memory() -> str:
@@ -94,7 +95,7 @@ def memory() -> str:
 
 
 def train(options: argparse.Namespace) -> None:
-  game, folder = holdem(options.rounds), options.folder
+  game, folder = holdem(options.rounds, options.stack), options.folder
   folder.mkdir(parents=True, exist_ok=True)
   cards, start, spent = folder / "abstraction.npz", time.process_time(), 0.0
   if looks := looks_in(folder):
@@ -147,7 +148,7 @@ def uniform(form, hands: int) -> Callable:
 
 
 def respond(options: argparse.Namespace) -> None:
-  game, kept = holdem(options.rounds), options.folder / FOUND
+  game, kept = holdem(options.rounds, options.stack), options.folder / FOUND
   dealt = DealtGame.of(game)
   form, hands = dealt.form, len(dealt.hands)
   found = json.loads(kept.read_text()) if kept.exists() else {}
@@ -203,6 +204,7 @@ def main() -> None:
       continue
     command.add_argument("--folder", type=Path, required=True)
     command.add_argument("--rounds", type=int, default=4)
+    command.add_argument("--stack", type=int, default=20_000, help="chips, of which the big blind is 100")
     if work is train:
       command.add_argument("--clusters", type=int, default=60)
       command.add_argument("--buckets", type=int, default=500)
