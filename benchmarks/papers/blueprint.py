@@ -10,8 +10,7 @@ fcpa, 4 clusters) by the number of lines of betting: line by visited line in the
 by side in JAX, its reference. `train` solves hold'em with 200 big blinds and fold, call, pot and all-in, 16
 pairs of hands and a board of each cluster at a time, and saves the run along the way. `respond` plays a
 local best response (Lisý and Bowling 2017) against each of them, against a player who always calls, and
-against uniform play, in thousandths of a big blind a hand. `--rounds 3` ends the game on the turn. Folders
-with the same `--clusters` and `--buckets` may share their abstraction.npz.
+against uniform play, in thousandths of a big blind a hand. `--rounds 3` ends the game on the turn.
 """
 
 import argparse
