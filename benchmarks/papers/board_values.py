@@ -3,6 +3,7 @@
   python -m benchmarks.papers.board_values make [--counts 24000 20000 5000] [--workers 1]
   python -m benchmarks.papers.board_values errors --folders runs/rivers [--save values.npz]
   python -m benchmarks.papers.board_values turn --values values.npz [--iterations 100 300]
+  python -m benchmarks.papers.board_values flop --values turns.npz [--boards QsJh2h] [--iterations 100]
 
 make: networks of rivers, then of turns by searches with that of rivers, then of flops by searches with that
 of turns: data of each stack by `ps-cfr-spiel generate`, with --workers of them at once, and `errors` of them
@@ -14,6 +15,9 @@ turn: a search of the turn by the network, by values that CFR finds anew (10 ite
 the game: seconds of the first search from the start, of the same again, and of one from a later decision on
 the turn and on the river; with --whole how exploitable it is to search everywhere, in percent of the pot.
 --without leaves rows out. On the river searches go to the end.
+flop: a search of the flop's betting by a network of turns, its seconds, and the exploitability of its
+strategy with good play afterwards, in percent of the pot: each player's flop is locked, and the whole game
+solved with --solved iterations, like the flop without locks beside it.
 """
 
 import argparse
@@ -29,12 +33,16 @@ import numpy as np
 import pyspiel
 
 from benchmarks.machine import describe, flags
+from ps_cfr_spiel.batches import solve_batch
+from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.evaluation import evaluate_policy
 from ps_cfr_spiel.learning import BoardExamples, BoardValues, train
 from ps_cfr_spiel.learning.training import held_out
 from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.policy import PartialStrategy
 from ps_cfr_spiel.search import CFRValues
-from ps_cfr_spiel.solvers import ContinualResolving
+from ps_cfr_spiel.solvers import ContinualResolving, PSCFRSolver
+from ps_cfr_spiel.solvers.holdem_agent import Search
 
 HEAD = f"{'% of the pot':24}{'boards':>8}{'seconds':>9}{'a hand':>9}{'by range':>10}{'a range':>9}"
 
@@ -160,14 +168,52 @@ def times(game: pyspiel.Game, iterations: int, settings: dict[str, Any], whole: 
   return f"{text}{100 * share:13.3f}"
 
 
-TABLES = {"make": make, "errors": errors, "turn": turn}
+def flop(options: argparse.Namespace) -> None:
+  """Prints a row for each flop."""
+  values, iterations = BoardValues.load(options.values), options.iterations[0]
+  print(f"{'flop':10}{'first':>9}{'again':>9}{'exploitable':>13}{'solved whole':>14}")
+  for board in options.boards:
+    parameters = {"board": board, "pot": 200, "stack": options.stack, "bets": options.bets}
+    game: Any = pyspiel.load_game("holdem_subgame", parameters)
+    given, seconds = [{**parameters, "stack": options.stack - 100}], []
+    for _ in range(2):
+      began = time.perf_counter()
+      (found,) = solve_batch(given, iterations=iterations, values=values, progress=False)
+      seconds.append(time.perf_counter() - began)
+    street: Any = pyspiel.load_game("river_subgame", {**parameters, "board": "9s7c5s4h3c", "ranges": "AA;KK"})
+    searched = Search(street, build_tree(street, "dense"), 0, found.strategies, found.hands)
+    won = [_locked(game, street, searched, player, options.solved) for player in (0, 1)]
+    solver = PSCFRSolver(game)
+    solver.run(options.solved, progress=False)
+    shares = [sum(won) / 2 / 2, solver.exploitability() / 2]  # of 200 chips, in percent
+    print(f"{board:10}{seconds[0]:9.2f}{seconds[1]:9.2f}{shares[0]:13.3f}{shares[1]:14.3f}", flush=True)
+
+
+def _locked(game: Any, street: Any, search: Search, player: int, iterations: int) -> float:
+  """The winnings of a best response to a player who plays so on the flop, and well afterwards, in chips."""
+  tree = build_tree(game)
+  lines = tree.names.source.lines  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+  numbers = {state.invested: k for k, state in enumerate(street.public_states)}
+  own = np.searchsorted(search.hands(player), cards.hand_numbers(game.ranges[player].cards))
+  states, rows = [], []
+  for line, state in enumerate(game.public_states):
+    if state.player == player and lines.street[line] == 0:
+      states.append(int(lines.starts[line]))
+      rows.append(search.row(numbers[state.invested])[:, own].ravel())
+  solver = PSCFRSolver(game, locks=PartialStrategy(tuple(states), np.concatenate(rows)))
+  solver.run(iterations, progress=False)
+  return float(solver.evaluation().best_response[1 - player])
+
+
+TABLES = {"make": make, "errors": errors, "turn": turn, "flop": flop}
 
 
 def main() -> None:
   options = flags(
     __doc__, table=tuple(TABLES), folders=["runs/rivers"], seeds=[0, 1, 2], steps=3000, batch=128, width=192,
     counts=[24000, 20000, 5000], workers=1, chunk=32, output="runs/boards",
-    save=None, values="values.npz", ranges=None, stack=1000, iterations=[100, 300], without=[], whole=False,
+    save=None, values="values.npz", ranges=None, stack=1000, boards=["QsJh2h"], bets="1 a", solved=100, iterations=[100, 300],
+    without=[], whole=False,
   )  # fmt: skip
   print(describe() + "\n")
   TABLES[options.table](options)
