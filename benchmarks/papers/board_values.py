@@ -212,8 +212,8 @@ def main() -> None:
   options = flags(
     __doc__, table=tuple(TABLES), folders=["runs/rivers"], seeds=[0, 1, 2], steps=3000, batch=128, width=192,
     counts=[24000, 20000, 5000], workers=1, chunk=32, output="runs/boards",
-    save=None, values="values.npz", ranges=None, stack=1000, boards=["QsJh2h"], bets="1 a", solved=100, iterations=[100, 300],
-    without=[], whole=False,
+    save=None, values="values.npz", ranges=None, stack=1000, iterations=[100, 300],
+    boards=["QsJh2h"], bets="1 a", solved=100, without=[], whole=False,
   )  # fmt: skip
   print(describe() + "\n")
   TABLES[options.table](options)
