@@ -9,9 +9,9 @@ seats. The agents: a blueprint that knows two sizes and translates the others, a
 search that considers two sizes, and one who always folds to a bet. The thesis's columns are mbb a hand of
 no-limit hold'em: the order is to be compared, and the signs. On Leduc, with its own actions, an equilibrium
 and a search by the network that comes with the package.
-luck (Table 21.8): standard deviation of a game's worth in self-play by four estimators, on Leduc exactly (the
-same two agents), by all ways in which a game may go, and on a river and a turn with few hands by games that
-are played, within a seat: that one seat wins from the other is no luck.
+luck (Table 21.8): standard deviation of a game's worth by four estimators, within a seat (that one seat wins
+from the other is no luck): on Leduc exactly, by all ways in which a game may go, of the same two agents with
+themselves and against random play, and on a river and a turn with few hands by games of self-play.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pyspiel
+from open_spiel.python import policy as openspiel_policy
 
 from benchmarks.machine import describe, flags
 from ps_cfr_spiel import PSCFRSolver, build_tree
@@ -154,14 +155,12 @@ def luck(options: argparse.Namespace) -> None:
   print(f"{'':34}" + "".join(f"{name:>12}" for name in METHODS))
   print(f"{'thesis (big blinds)':34}" + "".join(f"{THESIS[name]:12.3f}" for name in METHODS))
   game = pyspiel.load_game("leduc_poker")
+  foreign = openspiel_policy.UniformRandomPolicy(game)
   for name, make in LEDUC_AGENTS.items():
     policy = make(game, options.iterations)
-    actions, odds = zip(*all_games(game, policy), strict=True)
-    records, odds, found = [Played(0, a) for a in actions], np.array(odds), []
-    for method in METHODS:
-      values = evaluate_match(game, records, policy, method=method).values
-      found.append(float(np.sqrt(odds @ (values - odds @ values) ** 2)))
-    print(f"{name:34}" + "".join(f"{x:12.3f}" for x in found), flush=True)
+    for other, label in ((policy, name), (foreign, f"{name} against random")):
+      found = [spread_of_all(game, policy, other, method) for method in METHODS]
+      print(f"{label:34}" + "".join(f"{x:12.3f}" for x in found), flush=True)
   for name, text in GAMES.items():
     game = pyspiel.load_game(text)
     policy = solved(game, 500)
@@ -182,15 +181,26 @@ def spread(values: np.ndarray, games: list[Played]) -> float:
   return float(np.sqrt(sum((x**2).sum() for x in within) / (len(values) - 2)))
 
 
-def all_games(game: pyspiel.Game, policy: Any) -> list[tuple[tuple[int, ...], float]]:
-  """Ways in which a game of a policy with itself may go, with their probabilities, if not negligible."""
+def spread_of_all(game: pyspiel.Game, policy: Any, other: Any, method: str) -> float:
+  """Standard deviation within a seat over all games of a policy against another, in both seats."""
+  squares = []
+  for seat in (0, 1):
+    actions, odds = zip(*all_games(game, (policy, other) if seat == 0 else (other, policy)), strict=True)
+    values = evaluate_match(game, [Played(seat, a) for a in actions], policy, method=method).values
+    squares.append(np.array(odds) @ (values - np.array(odds) @ values) ** 2)
+  return float(np.sqrt(np.mean(squares)))
+
+
+def all_games(game: pyspiel.Game, policies: tuple[Any, Any]) -> list[tuple[tuple[int, ...], float]]:
+  """Ways in which a game of both players' policies may go, with their probabilities, if not negligible."""
   found = []
 
   def walk(state: pyspiel.State, probability: float) -> None:
     if state.is_terminal():
       found.append((tuple(state.history()), probability))
       return
-    odds = state.chance_outcomes() if state.is_chance_node() else policy.action_probabilities(state).items()
+    mover = None if state.is_chance_node() else policies[state.current_player()]
+    odds = state.chance_outcomes() if mover is None else mover.action_probabilities(state).items()
     for action, p in odds:
       if probability * p > NEGLIGIBLE:
         walk(state.child(action), probability * p)
