@@ -6,11 +6,11 @@
     --lbr fc c/c/fcpa/fcpa
   python -m benchmarks.engineering.holdem_agent --boards 12 --searched '1;x / 1;x'
 
-The blueprint is uniform play, so the gain says nothing about a good one. Prints for each stack and bot
-the gain in mbb a hand with its 95% interval, and for decisions before the turn, on the turn and on the river
-their number, the median and the 95% quantile of their seconds. `--lbr` plays local best responses with these
-actions (`evaluation.sampled_response`) to a player who always calls, to uniform play with fold, call, pot and
-all-in, and to the agent instead, and prints their gain.
+The blueprint is uniform play, or that of `--blueprint FILE`. With `--values pretrained` the agent searches
+flops too. Prints for each stack and bot the gain in mbb a hand with its 95% interval, and for decisions of
+each street their number, the median and the 95% quantile of their seconds. `--lbr` plays local best responses
+with these actions (`evaluation.sampled_response`) to a player who always calls, to the blueprint, and to the
+agent with and without values instead, and prints their gain.
 
 `--boards` measures the agent exactly in a small deck, which is compiled. On some boards of the turn, drawn by
 the seed, the blueprint's strategy is replaced by the agent's, by each gadget, or by that of continual
@@ -30,6 +30,7 @@ import ps_cfr_spiel
 from benchmarks.machine import flags
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.abstractions import TranslatedPolicy
+from ps_cfr_spiel.commands.user_input import load_values
 from ps_cfr_spiel.evaluation import sampled_response
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.solvers import holdem_agent
@@ -56,18 +57,25 @@ def player(bot: str, seed: int) -> matches.Player:
 
 def respond(game, blueprint, options) -> None:
   """Prints a line for each opponent and its responses."""
-  searched = options.searched, options.iterations
+  given = game, blueprint, 0, options.searched, options.iterations
   players = {
     "always_call": matches.Habit("always_call"),
-    "uniform": TranslatedPolicy(game, blueprint),
-    "agent": ps_cfr_spiel.HoldemAgent(game, blueprint, 0, *searched).policy,
+    "blueprint": TranslatedPolicy(game, blueprint),
+    "agent": ps_cfr_spiel.HoldemAgent(*given).policy,
   }
+  if values := values_of(options, game):
+    players["with values"] = ps_cfr_spiel.HoldemAgent(*given, values=values).policy
   for name in options.against:
     for actions in options.lbr:
       began = time.perf_counter()
       found = sampled_response(game, players[name], options.hands, options.seed, False, actions)
       mean, error, each = 10 * found.mean, 19.6 * found.error, (time.perf_counter() - began) / options.hands
       print(f"{name:12} {actions:16} {mean:9,.0f} ± {error:6,.0f} mbb, {each:.2f} s a hand", flush=True)
+
+
+def values_of(options, game):
+  """The value function of turns, if there is one."""
+  return load_values(options.values, game) if options.values else None
 
 
 def played(tree, policy, chosen, tables) -> None:
@@ -150,7 +158,9 @@ def main() -> None:
     stacks=[2000, 5000, 20000],
     bots=["random", "min_bet", "always_call", "all_in"],
     lbr=[""],
-    against=["always_call", "uniform", "agent"],
+    against=["always_call", "blueprint", "agent"],
+    blueprint="",
+    values="",
     sizes="fullgame",
     searched="1 a / 1 a",
     iterations=100,
@@ -166,6 +176,8 @@ def main() -> None:
   for stack in options.stacks:
     game = pyspiel.load_game("holdem", {"stack": stack, "bets": options.sizes})
     blueprint = openspiel_policy.UniformRandomPolicy(pyspiel.load_game("holdem", {"stack": stack}))
+    if options.blueprint:
+      blueprint = ps_cfr_spiel.load_policy(options.blueprint)
     if options.lbr[0]:
       respond(game, blueprint, options)
       continue
@@ -173,7 +185,8 @@ def main() -> None:
       agents = []
 
       def make(seat, game=game, blueprint=blueprint, agents=agents):
-        agent = Timed(game, blueprint, seat, options.searched, options.iterations, seed=options.seed)
+        given = game, blueprint, seat, options.searched, options.iterations
+        agent = Timed(*given, seed=options.seed, values=values_of(options, game))
         agent.streets = []
         agents.append(agent)
         return agent
@@ -183,8 +196,8 @@ def main() -> None:
       streets = np.concatenate([agent.streets for agent in agents])
       seconds = np.concatenate([agent.seconds for agent in agents])
       times = ""
-      for name, which in (("before", streets < 2), ("turn", streets == 2), ("river", streets == 3)):
-        took = seconds[which]
+      for which, name in enumerate(("before", "flop", "turn", "river")):
+        took = seconds[streets == which]
         quantiles = np.quantile(took, [0.5, 0.95]) if len(took) else [np.nan, np.nan]
         times += f"  {name} {len(took):5} {quantiles[0]:7.4f} {quantiles[1]:7.3f}"
       gain, error = 10 * found.mean, 19.6 * found.standard_error

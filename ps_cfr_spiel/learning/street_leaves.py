@@ -132,9 +132,10 @@ def street_leaves(
   `chips` are stake [N, L], constant [N, folds], pot [N] and stacks behind [N, n, len(RATIOS)], `ranges`
   [N, H] of each player; the rest is as in `StreetLeaves`.
   """
-  stake, constant, pot, ratio = chips
   tables = _tables(jnp.asarray(boards, jnp.int32), jnp.asarray(hands, jnp.int32))
-  return StreetLeaves(ranges, *tables, stake, constant, pot, ratio, left)
+  lead, holds, pair, after, alive, mixtures = tables
+  stake, constant, pot, ratio = chips
+  return StreetLeaves(ranges, lead, holds, pair, after, alive, mixtures, stake, constant, pot, ratio, left)
 
 
 @jax.jit

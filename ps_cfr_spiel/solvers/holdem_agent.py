@@ -8,7 +8,8 @@ strategies played: those of the blueprint, then those of the searches.
 
 With a value function of turns, the way of DeepStack (Moravčík et al. 2017), the agent searches the flop too:
 it solves the flop's betting from the street's first decision on, by `solve_batch`, and again with the bets
-made there if the tree lacks one.
+made there if the tree lacks one. After `ADDED` such bets the blueprint plays the rest of the flop: each is a
+new tree, for which a program is compiled.
 
 The search at the turn's first decision, and those of flops, believe the opponent's range: a blueprint of
 probabilities has no values that could be promised there. Each later search of turn and river is safe by one
@@ -52,6 +53,7 @@ LEAST = 1e-6  # weight of a hand in a range, over the largest
 TREMBLE = 0.01  # share of uniform play in the strategies by which ranges that are believed are updated
 FLOP, TURN = 1, 2  # streets
 KEPT = 16  # ranges and searches
+ADDED = 2  # bets on a flop that the searched tree lacks, at most
 DTYPE = "float32"
 GADGET = "cfr-d"
 NEVER = 1e-30  # weight that counts as none
@@ -104,17 +106,22 @@ class HoldemPolicy(openspiel_policy.Policy):
     """The probability of every action that may be played at a state of a player's turn."""
     player = state.current_player() if player_id is None else player_id
     check_turn(state, player)
-    if state.public_state.street < self._first:
+    if (last := self._last(state)) is None:
       found = self.blueprint.action_probabilities(state, player)
     else:
       h = int(cards.hand_numbers(np.array(sorted(state.hole(player), reverse=True))))
-      found = {action: float(chances[h]) for action, chances in self.for_hands_at(state).items()}
+      found = {action: float(chances[h]) for action, chances in self._searched(state, *last).items()}
     return {action: chance for action, chance in found.items() if chance}
 
   def for_hands_at(self, state: Any) -> dict[int, np.ndarray]:
     """See `policy.for_hands`."""
-    street = state.public_state.street
-    return self._searched(state) if street >= self._first else self.blueprint.for_hands_at(state)
+    last = self._last(state)
+    return self.blueprint.for_hands_at(state) if last is None else self._searched(state, *last)
+
+  def _last(self, state: Any) -> "tuple[Search, int] | None":
+    """The search of the player to move, and its line at a state; None where the blueprint plays."""
+    hand = View.of(state)
+    return self._way(hand, state.current_player())[-1] if hand.street >= self._first else None
 
   def restart(self) -> None:
     """Forget searches, which take up memory."""
@@ -167,7 +174,7 @@ class HoldemPolicy(openspiel_policy.Policy):
     free = self._free(hand.board)
     weights = weights * free if (weights * free).any() else free.astype(float)
     way = self._way(hand.until(start + len(chips) - 1, hand.street), player) if chips else []
-    for (search, line), n in zip(way, chips, strict=True):
+    for search, line, n in [(*place, n) for place, n in zip(way, chips, strict=True) if place is not None]:
       here, after = search.game.public_states[line], search.after(line, n)
       if here.player == player and after is not None:
         row = search.row(line)
@@ -179,9 +186,8 @@ class HoldemPolicy(openspiel_policy.Policy):
         weights = moved if moved.max() > NEVER else weights
     return weights
 
-  def _searched(self, state: Any) -> dict[int, np.ndarray]:
-    """The moves that the player's search finds, for all hands."""
-    search, line = self._way(View.of(state), state.current_player())[-1]
+  def _searched(self, state: Any, search: "Search", line: int) -> dict[int, np.ndarray]:
+    """The moves that the player's search finds at a line, for all hands."""
     public = search.game.public_states[line]
     hands = search.hands(public.player)
     found: dict[int, np.ndarray] = {}
@@ -192,15 +198,26 @@ class HoldemPolicy(openspiel_policy.Policy):
       found.setdefault(action, np.zeros(NUM_HANDS))[hands] += chances
     return found
 
-  def _way(self, hand: "View", player: int) -> "list[tuple[Search, int]]":
-    """A player's search at each place on the street so far, the first and the last included, and its line."""
+  def _way(self, hand: "View", player: int) -> "list[tuple[Search, int] | None]":
+    """A player's search at each place on the street so far, the first and the last included, and its line.
+
+    It is None where the blueprint plays.
+    """
     start, chips = hand.on_street(self._rules, hand.street)
-    way = [(self._search(hand.until(start, hand.street), player, None), 0)]
+    way: list[tuple[Search, int] | None] = [(self._search(hand.until(start, hand.street), player, None), 0)]
+    added = 0
     for k, n in enumerate(chips, 1):
-      search, line = way[-1]
+      if (last := way[-1]) is None:
+        way.append(None)
+        continue
+      search, line = last
       after = search.after(line, n)
       if after is None:
-        search = self._search(hand.until(start + k, hand.street), player, way[-1])
+        added += 1
+        if hand.street == FLOP and added > ADDED:
+          way.append(None)
+          continue
+        search = self._search(hand.until(start + k, hand.street), player, last)
         after = search.root
       way.append((search, after))
     return way
@@ -245,7 +262,9 @@ class HoldemPolicy(openspiel_policy.Policy):
     """The search from the first decision of a river, or from a bet on that the last search lacks."""
     start, chips = hand.on_street(self._rules, hand.street)
     if last is None:
-      (before, line), own = self._way(hand.until(start, hand.street - 1), player)[-1], hand
+      reached = self._way(hand.until(start, hand.street - 1), player)[-1]
+      assert reached is not None  # it is a turn
+      (before, line), own = reached, hand
       line, card = before.game.public_states[line].children[betting.ANY_CARD], hand.board[-1:]
       bets = self._bets
     else:
