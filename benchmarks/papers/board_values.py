@@ -47,24 +47,22 @@ from ps_cfr_spiel.solvers.holdem_agent import Search
 HEAD = f"{'% of the pot':24}{'boards':>8}{'seconds':>9}{'a hand':>9}{'by range':>10}{'a range':>9}"
 
 
-# Stacks behind in pots; on an earlier street they are larger, for the pot is smaller.
-RATIOS = {
-  "river": (0.05, 0.15, 0.4, 0.8, 1.2, 2, 3, 4.5, 8, 16, 40),
-  "turn": (0.2, 0.6, 1.5, 3, 6, 14, 40),
-  "flop": (0.5, 1.5, 4, 10, 22, 50),
-}
+# Stacks behind in pots: any, without a whole bet of the pot between two ends, so that a program serves each.
+# A network that learns from few stacks knows no other: of seven, 20,006 turns taught it to err by 1.2 to 3%
+# of the pot there, and by 23% in between.
+RATIOS = ("0.04-0.99", "1.01-3.99", "4.01-12.9", "13.1-39.9", "40.1-90")
 
 
 def make(options: argparse.Namespace) -> None:
   """Makes the data and the networks."""
   folder, before, rest = Path(options.output), None, []
-  for (street, ratios), count in zip(RATIOS.items(), options.counts, strict=True):
+  for street, count in zip(reversed(cards.STREETS.values()), options.counts, strict=True):
     network, began = folder / f"{street}s.npz", time.monotonic()
-    folders = [folder / f"{street}s-{ratio}" for ratio in ratios]
+    folders = [folder / f"{street}s-{ratio}" for ratio in RATIOS]
     if not network.exists():
       calls = []
-      for seed, (ratio, place) in enumerate(zip(ratios, folders, strict=True)):
-        given = {"street": street, "count": -(-count // len(ratios)), "ratios": ratio, "seed": seed}
+      for seed, (ratio, place) in enumerate(zip(RATIOS, folders, strict=True)):
+        given = {"street": street, "count": -(-count // len(RATIOS)), "ratios": ratio, "seed": seed}
         given |= {"ranges": "betting", "iterations": 100, "output": place, "chunk": options.chunk}
         given |= {"values": before} if before else {}
         calls.append(["ps_cfr_spiel", "generate", "--quiet", *(f"--{key}={x}" for key, x in given.items())])

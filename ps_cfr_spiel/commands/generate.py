@@ -30,7 +30,8 @@ FLAGS = (
   Flag("seed", 0, "Seed of the random numbers.", least=0),
   Flag("pot", 1000, "Chips in the pot.", least=2, value="CHIPS"),
   Flag("ratios", ["1", "3", "10"],
-    "Stacks behind, in pots, of which each river draws one; each is compiled once.", value="X,..."),
+    "Stacks behind, in pots, of which each situation draws one; each is compiled once. 1-4 is any between.",
+    value="X,..."),
   Flag("bets", "fcpa", "Bet sizes, as in river_subgame.", value="SIZES"),
   Flag("ranges", "halves",
     "Distribution of ranges: halves, as DeepStack's; even, every hand by itself; betting, as bets before the "
@@ -59,9 +60,12 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if words:
     raise ValueError(f"generate takes flags only, got {' '.join(map(repr, words))}.")
   try:
-    ratios = tuple(map(float, values.ratios))
+    pairs = [tuple(map(float, word.split("-"))) for word in values.ratios]
   except ValueError:
-    raise ValueError(f"--ratios={','.join(values.ratios)}: expected numbers with commas between.") from None
+    raise ValueError(
+      f"--ratios={','.join(values.ratios)}: expected numbers, or pairs such as 1-4, with commas between."
+    ) from None
+  ratios: Any = tuple(pair[0] if len(pair) == 1 else pair for pair in pairs)
   size, street, searches = STREETS[values.street], f"{values.street}s", values.ranges == SEARCHES
   early = size < cards.BOARD_SIZE
   if early and searches:

@@ -25,9 +25,7 @@ from ps_cfr_spiel.tree import Array
 
 PLACES = 32  # fixed places, evenly from the weakest hand to the strongest
 QUANTILES = 8  # parts of the same size of a hand's places with cards to come, ascending
-RATIOS = np.array(
-  [0.03, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
-)  # fixed stacks behind, in pots
+RATIOS = np.array([0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 90.0])  # fixed stacks behind, in pots
 TOGETHER = 64  # boards that an accelerator takes at once
 
 

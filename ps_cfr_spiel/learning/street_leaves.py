@@ -50,7 +50,7 @@ class StreetLeaves(SubgameLeaves):
   pair: Array  #: int[B, 52], the hand of each next card and each other card; H where there is none
   after: Array  #: int[B], the next cards
   alive: Array  #: [B, H], 1 for hands that the next card leaves
-  mixtures: Array  #: [B, H, K], their places on the next board
+  mixtures: Array  #: [B, K, H], their places on the next board; in this order products need no transposition
   stake: Array  #: [L], each player's chips at the ends
   constant: Array  #: [folds], utility to player 0
   pot: Array  #: [], chips before the street
@@ -91,14 +91,15 @@ class StreetLeaves(SubgameLeaves):
     boards, each = len(self.after), len(at)
     both = [r[at] for r in reach]
     # The mixtures are by far the largest table, so both players are multiplied at once.
-    shares = jnp.einsum("nh,bhk->nbk", jnp.concatenate(both), self.mixtures)
+    shares = self.mixtures.reshape(-1, self.mixtures.shape[2]) @ jnp.concatenate(both).T
+    shares = shares.T.reshape(2 * each, boards, -1)
     total = shares.sum(2, keepdims=True)
-    even = self.mixtures.sum(1) / self.alive.sum(1)[:, None]
+    even = self.mixtures.sum(2) / self.alive.sum(1)[:, None]
     shares = jnp.where(total > 0, shares / jnp.where(total > 0, total, 1), even[None])
     first, second = shares.reshape(2, each * boards, -1)
     found = jnp.concatenate(network(jnp.repeat(self.ratio, boards, 0), (first, second)))
-    added = jnp.einsum("nbk,bhk->nbh", found.reshape(2 * each, boards, -1), self.mixtures)
-    added = jnp.split(added, 2)
+    found = found.reshape(2 * each, boards, -1).swapaxes(0, 1)  # by board, as the mixtures are
+    added = jnp.split(jnp.matmul(found, self.mixtures).swapaxes(0, 1), 2)
     pots = [self._others_after(other) for other in both[::-1]]
     weights = [own[:, None] * pot for own, pot in zip(both, pots, strict=True)]
     total = sum(w.sum(2, keepdims=True) for w in weights)
@@ -171,4 +172,4 @@ def _tables_of(board: Array, hands: Array) -> Any:
     pairs = [[of_run[min(a, b), max(a, b)] for b in range(len(after)) if b != a] for a in range(len(after))]
     place = jax.lax.map(lambda runs: quantiles(place[runs], size + 1), jnp.array(pairs))
   alive = (place[:, :, 0] >= 0).astype(place.dtype)
-  return lead, holds, number[after], after, alive, at_places(place)
+  return lead, holds, number[after], after, alive, at_places(place).swapaxes(1, 2)

@@ -8,7 +8,7 @@ shape.
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from ps_cfr_spiel.poker.ranking import strengths
 MOST = 2**31 - 1  # chips, for OpenSpiel's whole numbers have 32 bits; and rivers
 MOST_SEED = 2**32 - 1  # as of all solvers
 MOST_WEIGHT = 1e300  # the sum over all hands stays finite
+Ratio = float | tuple[float, float]  # of a stack behind to the pot, or the least and the largest
 FIELDS = ("board", "pot", "stack", "bets", "ranges")
 
 
@@ -229,19 +230,32 @@ KINDS: dict[str, Callable[[np.random.Generator, np.ndarray, cards.Board], np.nda
 }
 
 
-def _ratios(given: Any) -> tuple[float, ...]:
-  numbers = _array(given)
-  sound = numbers.dtype.kind in "fiu" and numbers.ndim == 1 and numbers.size > 0
-  if not (sound and ((numbers > 0) & (numbers <= MOST)).all()):
-    raise ValueError(f"ratios={given!r}: must be one or more numbers above 0, at most {MOST}")
-  return tuple(numbers.astype(float).tolist())
+def _ratios(given: Any) -> tuple[Ratio, ...]:
+  wrong = ValueError(
+    f"ratios={given!r}: must be one or more numbers above 0, at most {MOST}, or pairs of them"
+  )
+  if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+    raise wrong
+  found: list[Ratio] = []
+  for entry in given:
+    numbers = _array(entry)
+    if numbers.dtype.kind not in "fiu" or numbers.shape not in ((), (2,)):
+      raise wrong
+    least, *most = map(float, np.atleast_1d(numbers))
+    if not 0 < least <= MOST or not all(least < ratio <= MOST for ratio in most):
+      raise wrong
+    found.append((least, *most) if most else least)  # pyright: ignore[reportArgumentType]
+  if not found:
+    raise wrong
+  return tuple(found)
 
 
 @dataclasses.dataclass(frozen=True)
 class RandomSituations(Sequence):
   """Random rivers, turns or flops, each drawn on demand, from the seed and its number alone.
 
-  The board is uniform. The stack behind is one of `ratios` times the pot, uniformly. Ranges are of one kind:
+  The board is uniform. The stack behind is one of `ratios` times the pot, uniformly; of a pair it is any
+  ratio between the two, uniformly by its logarithm. Ranges are of one kind:
     halves   As DeepStack's training data were drawn (Moravčík et al. 2017, supplement): the weaker and the
              stronger half of the hands share the probability at random, and so on down to single hands.
              Often one player is far ahead.
@@ -253,7 +267,8 @@ class RandomSituations(Sequence):
     count: Their number.
     seed: Of the random numbers.
     pot: Chips in the pot.
-    ratios: Stack behind in pots. Few of them share few betting trees, each of which is compiled once.
+    ratios: Stack behind in pots, numbers or pairs. Few numbers share few betting trees, each of which is
+      compiled once, and so do pairs without a whole bet in between.
     bets: Bet sizes.
     kind: Of the ranges, one of `KINDS`.
     cards: Of the board: 4 and 3 draw turns and flops, whose hands are ordered by their mean place after the
@@ -263,7 +278,7 @@ class RandomSituations(Sequence):
   count: int
   seed: int = 0
   pot: int = 1000
-  ratios: tuple[float, ...] = (1.0, 3.0, 10.0)
+  ratios: tuple[Ratio, ...] = (1.0, 3.0, 10.0)
   bets: str = "fcpa"
   kind: str = "halves"
   cards: int = cards.BOARD_SIZE
@@ -282,7 +297,7 @@ class RandomSituations(Sequence):
     }
     for name, value in read.items():
       object.__setattr__(self, name, value)
-    for ratio in self.ratios:
+    for ratio in np.hstack(self.ratios).tolist():
       betting_tree(self.pot, self.stack(ratio), self.bets)
       if self.stack(ratio) == self.pot // 2:
         raise ValueError(f"ratios: {ratio} of pot={self.pot} is less than a chip; give a larger ratio or pot")
@@ -309,6 +324,8 @@ class RandomSituations(Sequence):
     rng = np.random.default_rng((self.seed, whole("number", number)))
     board = tuple(rng.choice(len(cards.WHOLE_DECK), self.cards, replace=False).tolist())
     ratio = self.ratios[rng.integers(len(self.ratios))]
+    if isinstance(ratio, tuple):
+      ratio = float(np.exp(rng.uniform(*np.log(ratio))))
     live = np.flatnonzero(cards.unblocked(board))
     last = len(board) == cards.BOARD_SIZE
     strength = strengths(np.array(board), cards.ALL_HANDS) if last else _before(board)

@@ -292,7 +292,7 @@ def test_the_pretrained_values_of_leduc():
   search = ContinualResolving(game, 300, lookahead=1, value_function=values)
   assert ps_cfr_spiel.exploitability(game, search.tabularise(progress=False)) < 0.07
   with pytest.raises(
-    ValueError, match=r"No values for kuhn_poker\(\) come with ps_cfr_spiel, only for leduc"
+    ValueError, match=r"No values for kuhn_poker\(\) come with ps_cfr_spiel, only for leduc_poker, holdem"
   ):
     pretrained("kuhn_poker")
 

@@ -146,7 +146,7 @@ def test_mistakes(given, message):
     (
       "ratios",
       "must be one or more numbers above 0",
-      ((-1.0,), (0,), (1.0, 0.0), (math.nan,), (math.inf,), [[1.0], 2.0]),
+      ((-1.0,), (0,), (1.0, 0.0), (math.nan,), (math.inf,), [[1.0], 2.0], [(2.0, 1.0)], [(0, 1)]),
     ),
     ("bets", "must be a text", (5, None, ["a"])),
   ],
@@ -155,6 +155,14 @@ def test_bad_generators(name, allowed, values):
   for value in values:
     with pytest.raises(ValueError, match=f"^{re.escape(f'{name}={value!r}: {allowed}')}"):
       RandomSituations(**{"count": 1, name: value})
+
+
+def test_stacks_between_two():
+  """By the logarithm: half of those between a quarter and four pots are below one."""
+  drawn = RandomSituations(400, ratios=[(0.25, 4.0)], kind="even")
+  behind = np.array([river.stack - 500 for river in drawn])
+  assert 250 <= behind.min() < 300 and 3500 < behind.max() <= 4000
+  assert abs((behind < 1000).mean() - 0.5) < 4 * np.sqrt(0.25 / 400)
 
 
 def test_a_stack_behind_has_a_chip():
