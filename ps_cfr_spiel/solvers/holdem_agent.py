@@ -12,10 +12,11 @@ made there if the tree lacks one. After `ADDED` such bets the blueprint plays th
 new tree, for which a program is compiled.
 
 The search at the turn's first decision, and those of flops, believe the opponent's range: a blueprint of
-probabilities has no values that could be promised there. Each later search of turn and river is safe by one
-of `subgames.gadgets`. It promises the opponent, in each hand, the value of a best response in the search
-before: at the river's first decision, or at the decision before the bet that its tree lacks, where no bet is
-worth more (Brown and Sandholm 2017, nested subgame solving).
+probabilities has no values that could be promised there, but for that of a small deck, whose game is compiled
+whole. Each later search of turn and river is safe by one of `subgames.gadgets`. It promises the opponent, in
+each hand, the value of a best response in the search before: at the river's first decision, or at the
+decision before the bet that its tree lacks, where no bet is worth more (Brown and Sandholm 2017, nested
+subgame solving).
 
 All this follows from the public part of a hand and is the same for all cards, so it is a policy, whose
 probabilities are known for all hands at once; the seed chooses among actions alone. Safe searches are those
@@ -38,10 +39,10 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_count, check_integer, check_option, check_player, check_seconds
 from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.batches.groups import StreetValues
-from ps_cfr_spiel.compiler import Deals, build_tree
+from ps_cfr_spiel.compiler import Deals, Lines, build_tree
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.poker import Situation, betting, cards, range_text
-from ps_cfr_spiel.policy import TranslatedPolicy, check_turn
+from ps_cfr_spiel.policy import TranslatedPolicy, TreePolicy, check_turn
 from ps_cfr_spiel.search import best_responses
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
@@ -101,6 +102,9 @@ class HoldemPolicy(openspiel_policy.Policy):
     rules: betting.Betting = game.betting  # pyright: ignore[reportAttributeAccessIssue]
     self._betting, self._rules = rules, rules._replace(bets=rules.streets)  # as given, with bets of any size
     self._known: collections.OrderedDict[Hashable, Any] = collections.OrderedDict()
+    self._whole: Whole | None = None
+    if isinstance(blueprint, TreePolicy) and theirs.get_type().short_name == BLUEPRINTS[0] and self._safe:
+      self._whole = Whole(blueprint)
 
   def action_probabilities(self, state: Any, player_id: int | None = None) -> dict[int, float]:
     """The probability of every action that may be played at a state of a player's turn."""
@@ -156,7 +160,9 @@ class HoldemPolicy(openspiel_policy.Policy):
       odds = self.blueprint.for_hands_at(state)
       action = self._betting.action(before, chips)
       assert action is not None
-      weights[before.player] *= _trembling(odds.get(action, 0.0), len(odds))
+      chances = odds.get(action, np.zeros(NUM_HANDS))
+      own = weights[before.player] * (chances if self._whole else _trembling(chances, len(odds)))
+      weights[before.player] = own if own.max() > NEVER else weights[before.player]
       state.apply_action(action)
     return weights
 
@@ -227,7 +233,10 @@ class HoldemPolicy(openspiel_policy.Policy):
     if hand.street == FLOP:
       return self._once(hand, lambda: self._on_flop(hand))
     if hand.street == TURN and last is None:
-      return self._once(hand, lambda: self._believed(hand))
+      begun = None if self._whole is None else self._whole.line_of(hand.chips)
+      if self._whole is None or begun is None:
+        return self._once(hand, lambda: self._believed(hand))
+      last = self._whole, begun
     player *= self._safe  # else the searches of both are the same
     return self._once((hand, player), lambda: self._resolved(hand, player, last))
 
@@ -261,16 +270,17 @@ class HoldemPolicy(openspiel_policy.Policy):
   def _resolved(self, hand: "View", player: int, last: "tuple[Search, int] | None") -> "Search":
     """The search from the first decision of a river, or from a bet on that the last search lacks."""
     start, chips = hand.on_street(self._rules, hand.street)
-    if last is None:
-      reached = self._way(hand.until(start, hand.street - 1), player)[-1]
-      assert reached is not None  # it is a turn
-      (before, line), own = reached, hand
-      line, card = before.game.public_states[line].children[betting.ANY_CARD], hand.board[-1:]
-      bets = self._bets
+    own, bets = hand, self._bets
+    if not chips:
+      reached = self._way(hand.until(start, hand.street - 1), player)[-1] if last is None else last
+      assert reached is not None  # on flops alone the blueprint goes on
+      before, line = reached
+      place = before.after_cards(line, hand.board if before is self._whole else hand.board[-1:])
     else:
-      (before, line), own = last, hand.until(start + len(chips) - 1, hand.street)
-      card, sizes = (), hand.sizes(self._rules, hand.street)
-      bets = _with_bets(self._bets, hand.street - self._first, sizes)
+      assert last is not None
+      before, line = last
+      own, place = hand.until(start + len(chips) - 1, hand.street), before.place(line)
+      bets = _with_bets(bets, hand.street - self._first, hand.sizes(self._rules, hand.street))
     game = self._subgame(hand, bets)
     search = Search(game, build_tree(game), _walk(game, chips))
     subgame, opponent = search.subgames.cut([search.place(search.root)]), 1 - player
@@ -279,7 +289,7 @@ class HoldemPolicy(openspiel_policy.Policy):
     first, second = ((r / r.max())[search.hands(i)][None] for i, r in enumerate(ranges))
     promises = None
     if self._safe:
-      worths = before.worths(before.place(line, card), opponent, ranges[player])
+      worths = before.worths(place, opponent, ranges[player])
       promises = worths[search.hands(opponent)] * subgame.prior.weight(opponent, (first, second)[player])
     with precision(DTYPE):
       tree = to_device(self._gadget(subgame, player, (first, second), promises), DTYPE)
@@ -461,12 +471,22 @@ class Search:
     found = (child for child in here.children.values() if states[child].spent[here.player] == chips)
     return next(found, None) if here.player >= 0 else None
 
-  def place(self, line: int, runout: cards.Board = ()) -> int:
-    """The public state of a line after these cards."""
+  @property
+  def lines(self) -> Lines:
+    """The lines of the game's form."""
     source = self.tree.names.source
     assert isinstance(source, Deals)
-    lines = source.lines
-    return int(lines.starts[line]) + lines.runouts[len(runout)].tolist().index(list(runout))
+    return source.lines
+
+  def place(self, line: int, runout: cards.Board = ()) -> int:
+    """The public state of a line after these cards, numbered as in the form."""
+    lines = self.lines
+    known = lines.runouts[lines.came.index(len(runout))]
+    return int(lines.starts[line]) + known.tolist().index(list(runout))
+
+  def after_cards(self, line: int, runout: cards.Board) -> int:
+    """The public state where these cards have come after the betting of a line."""
+    return self.place(self.lines.below[line][0], runout)
 
   def row(self, line: int) -> np.ndarray:
     """float64[A, H]: the strategy of the player to act, on the first street of the subgame."""
@@ -480,14 +500,41 @@ class Search:
     It responds to the other player's strategy with the range `others` there, float64[1326].
     """
     subgame, other = self.subgames.cut([place]), 1 - player
-    held, whole = self.game.ranges[other], np.ones((1, len(self.hands(player))))
-    range_ = (others[self.hands(other)] / held.weights)[None]
+    whole = np.ones((1, len(self.hands(player))))
+    range_ = (others[self.hands(other)] / self.lines.form.weights[other])[None]
     tree = unsafe(subgame, other, (range_, whole) if player else (whole, range_))
     values = best_responses(tree, subgame.there(other, self.tables[other]), player, DTYPE)[0]
     weight = subgame.prior.weight(player, range_)[0]
     found = np.zeros(NUM_HANDS)
     found[self.hands(player)] = np.where(weight > 0, values / np.where(weight > 0, weight, 1), 0)
     return found
+
+
+class Whole(Search):
+  """A blueprint of a small deck, as a search of the whole game."""
+
+  def __init__(self, blueprint: TreePolicy):
+    """Compile its game."""
+    super().__init__(blueprint.game, build_tree(blueprint.game), 0, blueprint.strategies)
+    hands = np.array(self.game.deck)[self.lines.form.cards[0]]
+    self._held = [cards.hand_numbers(np.sort(hands, 1)[:, ::-1])] * 2
+
+  def place(self, line: int, runout: cards.Board = ()) -> int:
+    return super().place(line, tuple(map(self.game.deck.index, runout)))
+
+  def line_of(self, chips: Sequence[int]) -> int | None:
+    """The line of moves that leave their players with these chips in the pot; None without such moves."""
+    rules: betting.Betting = self.game.betting
+    here, line, form = rules.root, 0, self.lines.form
+    for n in chips:
+      while here is not None and here.player == betting.CHANCE:
+        here, (line,) = rules.after(here, betting.ANY_CARD), self.lines.below[line]
+      action = None if here is None else rules.action(here, n)
+      after = [child for child in self.lines.below[line] if form.action[child] == action]
+      if here is None or action is None or not after:
+        return None
+      here, (line,) = rules.after(here, action), after
+    return line
 
 
 def _walk(game: Any, chips: Sequence[int]) -> int:
