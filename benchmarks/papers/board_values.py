@@ -77,7 +77,7 @@ def make(options: argparse.Namespace) -> None:
       print(f"\n{street}s learned after {time.monotonic() - began:.0f} s\n", flush=True)
       rest += [_run([*learn, *others])] if others else []
       if options.workers == 1:
-        rest[-1].wait()
+        assert not any(process.wait() for process in rest)
     before = network
   assert not any(process.wait() for process in rest)
 

@@ -154,25 +154,20 @@ def _streets(
   values: StreetValues | None,
 ) -> list[Group]:
   check_option("leaves", leaves, LEAVES if items else (leaves,))
-  rivers: dict[Any, list[_Street]] = defaultdict(list)
-  others: dict[Any, list[_Street]] = defaultdict(list)
+  alike: dict[Any, list[_Street]] = defaultdict(list)
   for k, street in items:
     states = betting_tree(street.pot, street.stack, street.bets)
     lines = tuple((s.parent, s.action, s.player) for s in states)
     live = np.flatnonzero(cards.unblocked(street.board))
-    if values is not None:
-      ends = tuple(s.stake < street.stack for s in states if s.player == TERMINAL and s.stake)
-      others[lines, ends].append(_Street(k, street, (live, live)))
-      continue
-    first, second = (live, live) if hands == "all" else (own.nonzero()[0] for own in street.ranges)
-    sizes = padded_size(len(first)), padded_size(len(second))
-    rivers[lines, *sizes].append(_Street(k, street, (first, second)))
-  found = [
-    _stack_rivers(same, leaves, (first, second), dtype, room) for (_, first, second), same in rivers.items()
-  ]
+    first, second = (live, live) if hands == HANDS[0] else (own.nonzero()[0] for own in street.ranges)
+    if values is None:
+      kind: Any = padded_size(len(first)), padded_size(len(second))
+    else:  # chips are left at the same ends
+      kind = tuple(s.stake < street.stack for s in states if s.player == TERMINAL and s.stake)
+    alike[lines, kind].append(_Street(k, street, (first, second)))
   if values is not None:
-    found += [_stack_streets(same, values, dtype, room) for same in others.values()]
-  return found
+    return [_stack_streets(same, values, dtype, room) for same in alike.values()]
+  return [_stack_rivers(same, leaves, types, dtype, room) for (_, types), same in alike.items()]
 
 
 def _stack_streets(streets: Sequence[_Street], values: StreetValues, dtype: str, room: int) -> Group:

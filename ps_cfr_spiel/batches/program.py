@@ -51,7 +51,7 @@ class BatchResult(NamedTuple):
   exploitability: Array  #: [], their mean
   #: of each player [H], counterfactual values at the root under the average strategies.
   values: tuple[Array, Array]
-  #: the same without bets, of turns and flops; nothing else has them.
+  #: the same if both players check, of turns and flops; None of others.
   checked: tuple[Array, Array] | None = None
 
 

@@ -33,7 +33,7 @@ UNITS = {
   "ranges": "of players 0 and 1, probabilities of the 1,326 hands; entry a (a - 1) / 2 + b for cards a > b",
   "values": "of players 0 and 1, for each hand the sum, over the opponent's hands that share no card "
   "with it, of the opponent's range x chips won since the hand began",
-  "checked": "the same if nobody bets any more",
+  "checked": "the same if both players check from there on",
 }
 
 
@@ -46,12 +46,13 @@ class Solution(NamedTuple):
     exploitability: their mean.
     iterations: their number.
     values: of each player, counterfactual values of the types at the root under the average strategies. For a
-      river float32[1326], in the order of `cards.ALL_HANDS`, not multiplied by the player's own range, and 0
-      for hands that were left out; see `UNITS`. For another game [H], as in `tree.action_values`.
+      river, turn or flop float32[1326], in the order of `cards.ALL_HANDS`, not multiplied by the player's own
+      range, and 0 for hands that were left out; see `UNITS`. For another game [H], as in
+      `tree.action_values`.
     strategies: of each player the average strategy, [A, rows, H] for each block of the public tree; None if
       they were not kept.
     hands: of each player int[H], numbers of the types in `cards.ALL_HANDS`; None for a game's own types.
-    checked: of turns and flops, the values if nobody bets any more; None of others.
+    checked: of turns and flops, the values if both players check from there on; None of others.
   """
 
   value: float

@@ -18,7 +18,7 @@ from jax.sharding import Mesh
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_count, check_flag, check_list, check_option, check_target
-from ps_cfr_spiel.batches.groups import HANDS, Group, StreetValues, groups
+from ps_cfr_spiel.batches.groups import HANDS, LEAVES, Group, StreetValues, groups
 from ps_cfr_spiel.batches.program import ORDERS, Spots, local_mesh, order_here, solve_spots
 from ps_cfr_spiel.batches.solutions import Item, Solution, Solutions, write_chunk
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
@@ -30,6 +30,7 @@ from ps_cfr_spiel.storage import made_alike
 from ps_cfr_spiel.tree import PublicTree
 
 CHUNKS = {"map": 32, "vmap": 1024}  # situations in a chunk, by the order in which a device takes them
+TABLES_CHUNK = {"map": 32, "vmap": 128}  # turns and flops, each of which has 10 to 20 MB of tables
 
 
 class BatchSettings(NamedTuple):
@@ -104,7 +105,9 @@ def solve_batch(
     FloatingPointError: numbers leave the range of `dtype`.
     OSError: a file or the folder cannot be written.
   """
-  situations = _in_order(situations, values)
+  known = _street_values(values)
+  sizes = (cards.BOARD_SIZE,) if known is None else (known.cards - 1,)
+  situations = _in_order(situations, sizes)
   iterations = check_count("iterations", iterations, 1)
   check_target("target", target, pot=1.0)
   every = check_count("every", every, 1)
@@ -116,15 +119,16 @@ def solve_batch(
     skip=check_count("skip", skip, 0),
     alternating=alternating,
     dtype=check_dtype(dtype),
-    leaves=leaves,
-    hands=check_option("hands", hands, HANDS),
+    leaves=leaves if known is None else LEAVES[0],
+    hands=check_option("hands", hands, HANDS) if known is None else HANDS[0],
     strategies=check_flag("strategies", strategies),
     order=check_option("order", order_here() if order is None else order, ORDERS),
-    values=_checked(values),
+    values=known,
   )
-  usual = CHUNKS[settings.order]
+  usual = CHUNKS[settings.order] if known is None else TABLES_CHUNK[settings.order]
   size = usual if chunk is None else check_count("chunk", chunk, 1)
-  size = min(size, max(usual, 1 << (len(situations) - 1).bit_length()))  # no room beyond the situations
+  few = usual if known is None else 1  # one program for all small lists, unless their room is large
+  size = min(size, max(few, 1 << (len(situations) - 1).bit_length()))  # no room beyond the situations
   if jax.process_count() > 1 and output is None:
     raise ValueError("Several processes share files: give a folder as output, the same for all.")
   folder = _make_folder(output)
@@ -140,29 +144,26 @@ def solve_batch(
         chunks.append(path)
       bar.update(len(part))
   barrier("solve_batch")
-  return Solutions(situations, functools.partial(read_situation, sizes=_sizes(values)), chunks, size)
+  return Solutions(situations, functools.partial(read_situation, sizes=sizes), chunks, size)
 
 
-def _checked(values: Any) -> StreetValues | None:
-  """The argument, or ValueError."""
-  if values is not None and getattr(values, "cards", 0) - 1 not in cards.BOARD_SIZES[1:]:
+def _street_values(values: Any) -> StreetValues | None:
+  """The argument `values`, or ValueError."""
+  if values is not None and getattr(values, "cards", 0) not in (min(cards.STREETS) + 1, cards.BOARD_SIZE):
     raise ValueError(f"values must be of rivers or turns, like a BoardValues of these; got {values!r}.")
   return values
 
 
-def _sizes(values: StreetValues | None) -> tuple[int, ...]:
-  """The number of cards on the boards that may be given."""
-  return (cards.BOARD_SIZE,) if values is None else (values.cards - 1,)
-
-
-def _in_order(situations: Any, values: StreetValues | None) -> Sequence[Any]:
+def _in_order(situations: Any, sizes: tuple[int, ...]) -> Sequence[Any]:
   """Situations as a sequence, which may draw or read them on demand; ValueError for other types."""
   if isinstance(situations, Mapping | Situation):  # a single one, though it has items too
     raise ValueError(f"situations must be a sequence; put a single {type(situations).__name__} into a list.")
-  if isinstance(situations, RandomSituations) and situations.cards not in _sizes(values):
-    street = cards.STREETS[situations.cards]
-    needed = f"values of {cards.STREETS[situations.cards + 1]}s" if values is None else "other values"
-    raise ValueError(f"situations: to solve {street}s give values={needed}, as `train` makes them.")
+  if isinstance(situations, RandomSituations) and situations.cards not in sizes:
+    street, wanted = (cards.STREETS[size] for size in (situations.cards, *sizes))
+    raise ValueError(
+      f"situations are {street}s, expected {wanted}s; turns need values of rivers, flops those of turns, and "
+      "rivers none."
+    )
   is_sequence = isinstance(situations, Sequence) and not isinstance(situations, str)
   return situations if is_sequence else check_list("situations", situations)
 
@@ -199,12 +200,13 @@ def read_situation(given: Any, sizes: tuple[int, ...] = (cards.BOARD_SIZE,)) -> 
 
 
 def _read_all(situations: Sequence[Any], part: range, values: StreetValues | None) -> list[Item]:
+  sizes = (cards.BOARD_SIZE,) if values is None else (values.cards - 1,)
   if isinstance(situations, RandomSituations):
     return [situations[number] for number in part]  # drawn sound
   items = []
   for number in part:
     try:
-      items.append(read_situation(situations[number], _sizes(values)))
+      items.append(read_situation(situations[number], sizes))
     except (ValueError, pyspiel.SpielError) as error:
       raise ValueError(f"Situation {number}: {error}") from error
   return items
@@ -241,7 +243,7 @@ def _digest(items: Sequence[Any]) -> str:
     if isinstance(item, Situation):
       total.update(repr(item[:-1]).encode() + item.ranges.tobytes())
     else:
-      total.update(item.tobytes() if isinstance(item, np.ndarray | np.generic) else str(item).encode())
+      total.update(np.asarray(item).tobytes() if hasattr(item, "dtype") else str(item).encode())
   return f"sha256 {total.hexdigest()}"
 
 

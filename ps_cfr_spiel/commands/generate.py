@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyspiel
 from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import DTYPE, JSON, QUIET, RULE, join_others, progress_of, say, shared
 from ps_cfr_spiel.commands.situations import SHARING, solve
-from ps_cfr_spiel.commands.user_input import make_folder
+from ps_cfr_spiel.commands.user_input import load_values, make_folder
 from ps_cfr_spiel.poker import KINDS, RandomSituations, Situation, cards
 
 SEARCHES = "searches"
+PAIR = re.compile(r"(?<=[0-9.])-(?=[0-9.])")  # no exponent is split
 EACH = 20  # rivers of a turn that is searched
 METHOD = ("iterations", "target", "rule", "dtype")  # flags of `solve_batch`
 STREETS = {name: count for count, name in cards.STREETS.items()}
@@ -40,9 +43,9 @@ FLAGS = (
   Flag("values", None,
     "With --ranges=searches or turns and flops: the value function of those searches, a file of learn "
     "--data, of the next street.", value="FILE"),
-  Flag("iterations", 500, "Iterations of each river, at most.", least=1),
-  Flag("target", None, "Exploitability at which a river is done: in percent of the pot (0.1%) or in chips.",
-    value="AMOUNT"),
+  Flag("iterations", 500, "Iterations of each situation, at most.", least=1),
+  Flag("target", None,
+    "Exploitability at which a situation is done: in percent of the pot (0.1%) or in chips.", value="AMOUNT"),
   Flag("rule", "nrm+", "Regret rule; cfr is rm, cfr+ is rm+.", choices=RULE.choices),
   DTYPE,
   Flag("output", None,
@@ -60,7 +63,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if words:
     raise ValueError(f"generate takes flags only, got {' '.join(map(repr, words))}.")
   try:
-    pairs = [tuple(map(float, word.split("-"))) for word in values.ratios]
+    pairs = [tuple(map(float, PAIR.split(word))) for word in values.ratios]
   except ValueError:
     raise ValueError(
       f"--ratios={','.join(values.ratios)}: expected numbers, or pairs such as 1-4, with commas between."
@@ -113,7 +116,8 @@ def _values_of(values: flags.FlagValues, size: int) -> Any:
   from ps_cfr_spiel import learning  # needs the extra
 
   file = str(values["values"].value)
-  known = learning.load_values(file)
+  street = "holdem" if size < cards.BOARD_SIZE else "holdem_subgame(board=2c3c4c5c)"  # any turn
+  known = load_values(file, pyspiel.load_game(street))
   if not isinstance(known, learning.BoardValues) or known.cards != size:
     raise ValueError(
       f"--values={file}: expected values of {cards.STREETS[size]}s, as learn --data makes them."

@@ -265,14 +265,15 @@ def saved_player(word: str, limit: int) -> Any:
 
 def agent_on(game: pyspiel.Game, name: str, seed: int, limit: int) -> Callable[[int], pyspiel.Bot]:
   """A maker of agents that play hold'em from the blueprint in a file, and with values search flops too."""
-  _, comma, file = name.partition(",")
+  _, comma, file = name.rpartition(",")
   blueprint, values = blueprint_of(name, limit), load_values(file, game) if comma else None
   return lambda seat: ps.HoldemAgent(game, blueprint, seat, seed=seed, values=values)
 
 
 def blueprint_of(name: str, limit: int) -> Any:
-  """The policy named by a file, with or without `AGENT` and values around it."""
-  return saved_player(name.removeprefix(AGENT).partition(",")[0], limit)
+  """The policy of a file, or the blueprint of an agent, without its values."""
+  agent = name.removeprefix(AGENT)
+  return saved_player(agent if agent == name else agent.rpartition(",")[0] or agent, limit)
 
 
 def policy_for(game: pyspiel.Game, path: str, limit: int) -> Any:

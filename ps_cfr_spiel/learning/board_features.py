@@ -84,7 +84,7 @@ def river_places(boards: Array, hands: Array) -> Array:
     for side in ("left", "right")
   )
   most = 2 * (math.comb(len(cards.WHOLE_DECK) - cards.BOARD_SIZE, cards.HAND_SIZE) - 1)
-  return jnp.where(alive, (left + right - 1) / jnp.float32(most), -1)
+  return jnp.where(alive, (left + right - 1) / most, -1)
 
 
 def quantiles(place: Array, size: int) -> Array:
@@ -125,3 +125,11 @@ def at_places(place: Array) -> Array:
 def at_ratios(ratio: Sequence[float] | np.ndarray) -> Array:
   """[n, len(RATIOS)]: stacks behind as mixtures of fixed ones, by their logarithms."""
   return mixture(jnp.log(jnp.clip(jnp.asarray(ratio), RATIOS[0], RATIOS[-1])), jnp.log(jnp.asarray(RATIOS)))
+
+
+def balanced(added: Sequence[Array], weights: Sequence[Array]) -> list[Array]:
+  """Both players' values [..., H] less their mean by some weights; unchanged if all weights are 0."""
+  total = sum(w.sum(-1, keepdims=True) for w in weights)
+  mean = sum((w * x).sum(-1, keepdims=True) for w, x in zip(weights, added, strict=True))
+  mean = jnp.where(total > 0, mean / jnp.where(total > 0, total, 1), 0)
+  return [x - mean for x in added]

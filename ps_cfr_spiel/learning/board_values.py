@@ -15,13 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.compiler import Deals, Lines
-from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.learning.board_examples import BoardExamples
-from ps_cfr_spiel.learning.board_features import PLACES, RATIOS, at_places, at_ratios, hand_places
+from ps_cfr_spiel.learning.board_features import PLACES, RATIOS, at_places, at_ratios, balanced, hand_places
 from ps_cfr_spiel.learning.fitting import Errors
 from ps_cfr_spiel.learning.network import ValueNetwork, normalised
 from ps_cfr_spiel.learning.network_values import NOTHING, NetworkValues
-from ps_cfr_spiel.learning.street_leaves import StreetLeaves, street_leaves
+from ps_cfr_spiel.learning.street_leaves import StreetLeaves, street_tables
 from ps_cfr_spiel.poker import Situation, cards, compatible
 from ps_cfr_spiel.subgames import PadTo, Ranges, Subgames
 from ps_cfr_spiel.tree import CHANCE, Array, BoardLeaves
@@ -107,8 +107,10 @@ class BoardValues(NetworkValues):
     ratio = at_ratios((stacks - stake[:, left]) / (2 * stake[:, left]))
     pot = np.array([one.pot for one in situations], float)
     boards = np.array([one.board for one in situations])
-    given = to_device((stake, constant, pot, ratio), "float32"), to_device(tuple(ranges), "float32")
-    return street_leaves(boards, cards.ALL_HANDS[hands], *given, tuple(left.tolist()))
+    tables = street_tables(boards, cards.ALL_HANDS[hands])
+    chips = {"stake": stake, "constant": constant, "pot": pot, "ratio": ratio}
+    first, second, chips = jax.tree.map(jnp.asarray, (*ranges, chips))
+    return StreetLeaves(ranges=(first, second), left=tuple(left.tolist()), **tables, **chips)
 
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
@@ -156,6 +158,8 @@ class BoardValues(NetworkValues):
 
   @classmethod
   def shapes(cls, places):
+    if places != len(RATIOS):
+      raise ValueError(f"The network knows {places} fixed stacks, these values {len(RATIOS)}; train it anew.")
     return {"scale": ((), np.dtype(np.float32))}
 
 
@@ -178,14 +182,6 @@ def lines_of(subgames: Subgames, size: int = cards.BOARD_SIZE - 1) -> Lines:
 def _ranges_at(ranges: Array, place: Array) -> Array:
   """[n, K]: the shares of the fixed places in ranges [n, H] of hands at places [n, H, Q]."""
   return jnp.einsum("nh,nhk->nk", ranges, at_places(place))
-
-
-def balanced(added: Sequence[Array], weights: Sequence[Array]) -> list[Array]:
-  """Both players' values [n, H] less their mean by some weights [n, H]; unchanged if all weights are 0."""
-  total = sum(w.sum(1, keepdims=True) for w in weights)
-  mean = sum((w * x).sum(1, keepdims=True) for w, x in zip(weights, added, strict=True))
-  mean = jnp.where(total > 0, mean / jnp.where(total > 0, total, 1), 0)
-  return [x - mean for x in added]
 
 
 class BoardTensors(NamedTuple):

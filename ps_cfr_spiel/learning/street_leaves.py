@@ -1,9 +1,9 @@
 """The leaves of a turn's or flop's betting, for searches that end with the street, of many boards at once.
 
-A street of hold'em ends by folds, or its *ends*: the betting is over and a card comes, or nobody has chips
-left. An end is worth the stakes times the share of boards to come that a hand wins, as if all checked from
-there on, which is known exactly; and where chips are left, the value of betting on all next boards, by the
-network of `BoardValues`. No next board has a row of its own, so the tree is that of one street's betting.
+A street of hold'em ends by folds, or its *ends*: the betting is over and a card comes, or no chips are left.
+An end is worth the stakes times the share of boards to come that a hand wins, as if all checked from there
+on, which is known exactly; and where chips are left, the value of betting on all next boards, by the network
+of `BoardValues`. No next board has a row of its own, so the tree is that of one street's betting.
 
 All tables are made from the boards on the device, so that batches suit an accelerator.
 """
@@ -11,7 +11,7 @@ All tables are made from the boards on the device, so that batches suit an accel
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +19,7 @@ import numpy as np
 
 from ps_cfr_spiel.learning.board_features import (
   at_places,
+  balanced,
   of_each,
   quantiles,
   rest_of_deck,
@@ -31,7 +32,9 @@ from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.subgames import SubgameLeaves
 from ps_cfr_spiel.tree import Array, Parts, dot
 
-UNROLLED = 8  # boards of a step over all to come: an order of magnitude quicker than one, or 16, on a CPU
+# Boards of a step over all to come, of which there are 48 or 1,176: on a CPU an order of magnitude quicker
+# than one, or 16.
+UNROLLED = 8
 
 Pair = tuple[Array, Array]
 
@@ -77,7 +80,7 @@ class StreetLeaves(SubgameLeaves):
     return dataclasses.replace(self, settled=self.betting((own[0], own[1])))
 
   def checked(self) -> Pair:
-    """For each player [H]: the values if nobody ever bets."""
+    """For each player [H]: the values if both players check from there on."""
     first, second = (dot(self.ranges[1 - i][None], self.lead.T)[0] * self.pot / 2 for i in (0, 1))
     return first, second
 
@@ -101,15 +104,10 @@ class StreetLeaves(SubgameLeaves):
     found = found.reshape(2 * each, boards, -1).swapaxes(0, 1)  # by board, as the mixtures are
     added = jnp.split(jnp.matmul(found, self.mixtures).swapaxes(0, 1), 2)
     pots = [self._others_after(other) for other in both[::-1]]
-    weights = [own[:, None] * pot for own, pot in zip(both, pots, strict=True)]
-    total = sum(w.sum(2, keepdims=True) for w in weights)
-    mean = sum((w * x).sum(2, keepdims=True) for w, x in zip(weights, added, strict=True))
-    mean = mean / jnp.where(total > 0, total, 1)  # so that both players' values sum to zero
+    added = balanced(added, [own[:, None] * pot for own, pot in zip(both, pots, strict=True)])
     unseen = len(cards.WHOLE_DECK) - 2 * cards.HAND_SIZE - (len(cards.WHOLE_DECK) - boards)
     chips = (2 * self.stake[at] * scale / unseen)[:, None]
-    first, second = (
-      nothing.at[at].set((pot * (x - mean)).sum(1) * chips) for pot, x in zip(pots, added, strict=True)
-    )
+    first, second = (nothing.at[at].set((pot * x).sum(1) * chips) for pot, x in zip(pots, added, strict=True))
     return first, second
 
   def _others(self, reach: Array) -> Array:
@@ -125,32 +123,17 @@ class StreetLeaves(SubgameLeaves):
     return (self._others(reach)[:, None] - with_card[:, :, None] + shared) * self.alive[None]
 
 
-def street_leaves(
-  boards: np.ndarray, hands: np.ndarray, chips: Any, ranges: Any, left: tuple[int, ...]
-) -> StreetLeaves:
-  """The leaves of boards [N, C] with hands [N, H, 2], as a stack; call it in `precision`.
-
-  `chips` are stake [N, L], constant [N, folds], pot [N] and stacks behind [N, n, len(RATIOS)], `ranges`
-  [N, H] of each player; the rest is as in `StreetLeaves`.
-  """
-  tables = _tables(jnp.asarray(boards, jnp.int32), jnp.asarray(hands, jnp.int32))
-  lead, holds, pair, after, alive, mixtures = tables
-  stake, constant, pot, ratio = chips
-  return StreetLeaves(ranges, lead, holds, pair, after, alive, mixtures, stake, constant, pot, ratio, left)
-
-
 @jax.jit
-def _tables(boards: Array, hands: Array) -> Any:
+def street_tables(boards: Array, hands: Array) -> dict[str, Array]:
+  """`StreetLeaves.lead` to `mixtures` of boards [N, C] with hands [N, H, 2], each with N in front."""
   return of_each(lambda one: _tables_of(*one), (boards, hands))
 
 
-def _tables_of(board: Array, hands: Array) -> Any:
-  """`lead` to `mixtures` of a board."""
+def _tables_of(board: Array, hands: Array) -> dict[str, Array]:
   size, count, deck = len(board), len(hands), len(cards.WHOLE_DECK)
   place = river_places(whole_boards(board), hands)  # [R, H]
-  spare = -len(place) % UNROLLED
   ranked = jnp.where(place < 0, jnp.nan, place)  # neither larger nor smaller than any
-  ranked = jnp.pad(ranked, ((0, spare), (0, 0)), constant_values=jnp.nan).reshape(-1, UNROLLED, count)
+  ranked = ranked.reshape(-1, UNROLLED, count)
 
   def add(run: Array, total: Array) -> Array:
     for own, other in zip(ranked[run][:, :, None], ranked[run][:, None], strict=True):
@@ -172,4 +155,7 @@ def _tables_of(board: Array, hands: Array) -> Any:
     pairs = [[of_run[min(a, b), max(a, b)] for b in range(len(after)) if b != a] for a in range(len(after))]
     place = jax.lax.map(lambda runs: quantiles(place[runs], size + 1), jnp.array(pairs))
   alive = (place[:, :, 0] >= 0).astype(place.dtype)
-  return lead, holds, number[after], after, alive, at_places(place).swapaxes(1, 2)
+  return {
+    "lead": lead, "holds": holds, "pair": number[after], "after": after, "alive": alive,
+    "mixtures": at_places(place).swapaxes(1, 2),
+  }  # fmt: skip

@@ -134,10 +134,11 @@ def pretrained(game: pyspiel.Game | str) -> Values:
   benchmarks/papers/learned_values.py, the others by benchmarks/papers/board_values.py. ValueError for others.
   """
   found = load_game(game) if isinstance(game, str) else game
-  name, given = found.get_type().short_name, found.get_parameters()
+  check_instance("game", found, pyspiel.Game)
+  name = found.get_type().short_name
   stem = name if str(found) == str(load_game("leduc_poker")) else ""
-  if name.startswith("holdem") and given["deck"] == load_game(name).get_parameters()["deck"]:
-    size = len(given["board"]) // 2 if "board" in given else min(cards.STREETS)
+  if name.startswith("holdem") and getattr(found, "deck", ()) == cards.WHOLE_DECK:
+    size = len(getattr(found, "board", ())) or min(cards.STREETS)
     stem = f"holdem_{cards.STREETS[size + 1]}s" if size < cards.BOARD_SIZE else ""
   path = Path(__file__).parent / "pretrained" / f"{stem}.npz"
   if not path.exists():

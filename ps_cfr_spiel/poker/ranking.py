@@ -89,7 +89,7 @@ def completing_ranks(board: np.ndarray, hands: np.ndarray) -> np.ndarray:
 
 def _masks(cards: Any, xp: Any = np) -> list[Any]:
   """For each suit the ranks of its cards as a mask: int[..., n] to int32[...]."""
-  rank, suit = xp.divmod(xp.asarray(cards), len(SUITS))
-  bits = xp.left_shift(1, rank).astype(np.int32)
+  rank, suit = xp.divmod(xp.asarray(cards).astype(np.int32), len(SUITS))
+  bits = xp.left_shift(1, rank)
   of_suit = (xp.moveaxis(xp.where(suit == s, bits, 0), -1, 0) for s in range(len(SUITS)))
   return [functools.reduce(xp.bitwise_or, each) for each in of_suit]

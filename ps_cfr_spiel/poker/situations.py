@@ -27,8 +27,7 @@ FIELDS = ("board", "pot", "stack", "bets", "ranges")
 class Situation(NamedTuple):
   """A river to be solved, or a turn or flop; its parameters are those of `river_subgame`.
 
-  The values are not checked here: `situation` checks those of a river, and `solve_batch` all of its
-  situations.
+  The values are not checked here: `situation` checks them, and `solve_batch` all of its situations.
 
   Attributes:
     board: Five cards; four on a turn, three on a flop.
@@ -232,9 +231,9 @@ KINDS: dict[str, Callable[[np.random.Generator, np.ndarray, cards.Board], np.nda
 
 def _ratios(given: Any) -> tuple[Ratio, ...]:
   wrong = ValueError(
-    f"ratios={given!r}: must be one or more numbers above 0, at most {MOST}, or pairs of them"
+    f"ratios={given!r}: must be one or more numbers above 0, at most {MOST}, or pairs that ascend"
   )
-  if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+  if isinstance(given, str | bytes) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) < 1:
     raise wrong
   found: list[Ratio] = []
   for entry in given:

@@ -49,7 +49,6 @@ from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
 from ps_cfr_spiel.subgames import GADGETS, Subgames, unsafe
 from ps_cfr_spiel.tree import PublicTree
 
-TURN_CARDS = 4
 LEAST = 1e-6  # weight of a hand in a range, over the largest
 TREMBLE = 0.01  # share of uniform play in the strategies by which ranges that are believed are updated
 FLOP, TURN = 1, 2  # streets
@@ -88,7 +87,8 @@ class HoldemPolicy(openspiel_policy.Policy):
     dealt = len(theirs.new_initial_state().legal_actions())
     if (getattr(theirs, "deck", cards.WHOLE_DECK), dealt) != (self._deck, len(self._deck)):
       raise ValueError(f"blueprint must be a policy for the deck of {game}, got one of {theirs}.")
-    if values is not None and (getattr(values, "cards", 0), self._deck) != (TURN_CARDS, cards.WHOLE_DECK):
+    served = cards.BOARD_SIZES[TURN], cards.WHOLE_DECK
+    if values is not None and (getattr(values, "cards", 0), self._deck) != served:
       raise ValueError(f"values must be of turns, and the deck whole; got {values!r} for {game}.")
     self._values, self._first = values, TURN if values is None else FLOP
     streets = betting.parse_bets(bets, len(cards.STREETS) + 1 - self._first)
@@ -102,9 +102,10 @@ class HoldemPolicy(openspiel_policy.Policy):
     rules: betting.Betting = game.betting  # pyright: ignore[reportAttributeAccessIssue]
     self._betting, self._rules = rules, rules._replace(bets=rules.streets)  # as given, with bets of any size
     self._known: collections.OrderedDict[Hashable, Any] = collections.OrderedDict()
-    self._whole: Whole | None = None
-    if isinstance(blueprint, TreePolicy) and theirs.get_type().short_name == BLUEPRINTS[0] and self._safe:
-      self._whole = Whole(blueprint)
+    same = [theirs.get_parameters().get(name) == game.get_parameters()[name] for name in ("stack", "blinds")]
+    self._compiled: TreePolicy | None = None
+    if isinstance(blueprint, TreePolicy) and isinstance(blueprint.labels.source, Deals):
+      self._compiled = blueprint if all(same) and self._safe else None
 
   def action_probabilities(self, state: Any, player_id: int | None = None) -> dict[int, float]:
     """The probability of every action that may be played at a state of a player's turn."""
@@ -139,8 +140,17 @@ class HoldemPolicy(openspiel_policy.Policy):
     hand = View.of(state)
     if hand.street < self._first:
       raise ValueError(f"There are ranges from the first searched street on, not at {state}.")
-    begun = hand.until(hand.on_street(self._rules, hand.street)[0], hand.street)
-    return np.array([self._range(begun, player) for player in (0, 1)])
+    return self._both(hand.until(hand.on_street(self._rules, hand.street)[0], hand.street))
+
+  @functools.cached_property
+  def _whole(self) -> "Whole | None":
+    """The blueprint as a search, if its game is compiled and has the same chips."""
+    return None if self._compiled is None else Whole(self._compiled)
+
+  def _begun(self, hand: "View") -> "tuple[Whole, int] | None":
+    """The blueprint as the search before a turn, and its line; None for other blueprints, or foreign bets."""
+    line = None if self._whole is None else self._whole.line_of(hand.chips)
+    return None if self._whole is None or line is None else (self._whole, line)
 
   def _free(self, board: cards.Board) -> np.ndarray:
     """bool[1326]: the hands of the deck that hold no card of the board."""
@@ -151,7 +161,7 @@ class HoldemPolicy(openspiel_policy.Policy):
     weights = np.ones((2, NUM_HANDS))
     weights[:, ~self._free(hand.board[: min(cards.STREETS)])] = 0
     place = self._deck.index
-    state, came = self.game.new_initial_state(), iter(hand.board)
+    state, came, exact = self.game.new_initial_state(), iter(hand.board), self._begun(hand) is not None
     for card in [card for card in self._deck if card not in hand.board][: 2 * cards.HAND_SIZE]:
       state.apply_action(place(card))  # any
     for before, chips in hand.moves(self._rules, self._first):
@@ -161,7 +171,7 @@ class HoldemPolicy(openspiel_policy.Policy):
       action = self._betting.action(before, chips)
       assert action is not None
       chances = odds.get(action, np.zeros(NUM_HANDS))
-      own = weights[before.player] * (chances if self._whole else _trembling(chances, len(odds)))
+      own = weights[before.player] * (chances if exact else _trembling(chances, len(odds)))
       weights[before.player] = own if own.max() > NEVER else weights[before.player]
       state.apply_action(action)
     return weights
@@ -232,11 +242,8 @@ class HoldemPolicy(openspiel_policy.Policy):
     """A player's search from a place on; `last` is the one before on this street, and its line."""
     if hand.street == FLOP:
       return self._once(hand, lambda: self._on_flop(hand))
-    if hand.street == TURN and last is None:
-      begun = None if self._whole is None else self._whole.line_of(hand.chips)
-      if self._whole is None or begun is None:
-        return self._once(hand, lambda: self._believed(hand))
-      last = self._whole, begun
+    if hand.street == TURN and last is None and (last := self._begun(hand)) is None:
+      return self._once(hand, lambda: self._believed(hand))
     player *= self._safe  # else the searches of both are the same
     return self._once((hand, player), lambda: self._resolved(hand, player, last))
 
@@ -245,7 +252,7 @@ class HoldemPolicy(openspiel_policy.Policy):
     start, chips = hand.on_street(self._rules, hand.street)
     made, spent = hand.sizes(self._rules, hand.street), hand.chips[start - 1]
     bets = _bets_from(_with_bets(self._bets, 0, made) if made else self._bets, 0).split(" / ")[0]
-    ranges = self._both(hand.until(start, hand.street))
+    ranges = self._possible(hand.until(start, hand.street))
     given = Situation(hand.board, 2 * spent, self._rules.stack, bets, ranges)
     options = {"iterations": self._iterations, "values": self._values, "chunk": 1, "progress": False}
     (solution,) = solve_batch([given], **options)
@@ -257,13 +264,17 @@ class HoldemPolicy(openspiel_policy.Policy):
     return search
 
   def _both(self, hand: "View") -> np.ndarray:
-    """float64[2, 1326]: the ranges that a search of both players believes, at the start of a street."""
-    ranges = np.array([self._range(hand, player) for player in (0, 1)])
+    """float64[2, 1326]: both players' ranges at the start of a street."""
+    return np.array([self._range(hand, player) for player in (0, 1)])
+
+  def _possible(self, hand: "View") -> np.ndarray:
+    """float64[2, 1326]: the same for a search that believes them; no hand is impossible."""
+    ranges = self._both(hand)
     return np.maximum(ranges / ranges.max(1, keepdims=True), LEAST) * self._free(hand.board)
 
   def _believed(self, hand: "View") -> "Search":
     """The search from the first decision of a turn."""
-    solver = PSCFRSolver(self._subgame(hand, self._bets, ";".join(map(range_text, self._both(hand)))))
+    solver = PSCFRSolver(self._subgame(hand, self._bets, ";".join(map(range_text, self._possible(hand)))))
     self._run(solver.run)
     return Search(solver.game, solver.tree, 0, solver.average_policy().strategies)
 
@@ -371,8 +382,8 @@ class HoldemAgent(SolvingBot):
       iterations: of each search.
       limit: most seconds of a search of a turn or river; the iterations then depend on the machine, and with
         them the moves.
-      mapping: of foreign bets before the turn, see `policy.TranslatedPolicy`.
-      gadget: of each search after a turn's first, "cfr-d", "max-margin" or "unsafe"; see `subgames.gadgets`.
+      mapping: of foreign bets where the blueprint plays, see `policy.TranslatedPolicy`.
+      gadget: of each search that keeps promises, "cfr-d", "max-margin" or "unsafe"; see `subgames.gadgets`.
       seed: of the choice among actions.
       values: value function of turns, such as a `learning.BoardValues`; flops are then searched, too.
     """
@@ -514,8 +525,8 @@ class Whole(Search):
   """A blueprint of a small deck, as a search of the whole game."""
 
   def __init__(self, blueprint: TreePolicy):
-    """Compile its game."""
-    super().__init__(blueprint.game, build_tree(blueprint.game), 0, blueprint.strategies)
+    """Compile its game, unless the policy's solver has."""
+    super().__init__(blueprint.game, blueprint.tree, 0, blueprint.strategies)
     hands = np.array(self.game.deck)[self.lines.form.cards[0]]
     self._held = [cards.hand_numbers(np.sort(hands, 1)[:, ::-1])] * 2
 
@@ -529,7 +540,7 @@ class Whole(Search):
     for n in chips:
       while here is not None and here.player == betting.CHANCE:
         here, (line,) = rules.after(here, betting.ANY_CARD), self.lines.below[line]
-      action = None if here is None else rules.action(here, n)
+      action = None if here is None or here.player < 0 else rules.action(here, n)
       after = [child for child in self.lines.below[line] if form.action[child] == action]
       if here is None or action is None or not after:
         return None

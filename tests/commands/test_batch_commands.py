@@ -67,7 +67,7 @@ def test_data_are_read_by_numpy_alone(tmp_path, capsys):
     (["solve", "kuhn_poker", "--cores=2"], "--cores belongs to --situations"),
     (["generate", "kuhn_poker"], "takes flags only, got 'kuhn_poker'"),
     (["generate", "--ratios=1,much"], "--ratios=1,much: expected numbers"),
-    (["generate", "--ratios=4-1"], "or pairs of them"),
+    (["generate", "--ratios=4-1"], "or pairs that ascend"),
     (["generate", "--pot=21"], "positive even"),
     (["generate", "--coordinator=localhost:1"], "belong together"),
     (["generate", "--bets=big"], "unknown bet size"),

@@ -196,7 +196,7 @@ def test_a_street_alone_is_worth_what_the_whole_tree_says(learned):
     values = jit()(lambda one, pair: one.both(pair))(*to_device((bound, ranges), "float32"))
   for mine, other in zip(found.values, values, strict=True):
     off = mine[held] - np.asarray(other)[0] * game.disjoint.sum()
-    assert np.abs(mine).max() > 100 and np.abs(off).max() < 0.1  # of 1,000 chips
+    assert np.abs(mine).max() > 100 and np.abs(off).max() < 2  # of 1,000 chips
   assert 0 < found.exploitability < 50
   with pytest.raises(ValueError, match="A strategy that ends with a turn or flop is no policy"):
     solve_batch([drawn[0]], iterations=1, values=learned, progress=False).policy(0)
