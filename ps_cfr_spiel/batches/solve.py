@@ -183,7 +183,7 @@ def _make_folder(output: Any) -> Path | None:
 
 
 def read_situation(given: Any, sizes: tuple[int, ...] = (cards.BOARD_SIZE,)) -> Item:
-  """A river, as a user gives it, as a `Situation`, another game as itself; ValueError for anything else.
+  """A board, as a user gives it, as a `Situation`, another game as itself; ValueError for anything else.
 
   `sizes` are the numbers of cards that a board may have.
   """

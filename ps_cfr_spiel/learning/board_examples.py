@@ -54,7 +54,7 @@ class BoardExamples:
 
   @classmethod
   def load(cls, *folders: str | os.PathLike, progress: bool | None = None) -> "BoardExamples":
-    """Read the data of `ps-cfr-spiel generate`, or of `solve_batch` with rivers and all hands.
+    """Read the data of `ps-cfr-spiel generate`, or of `solve_batch` with all hands of one street.
 
     `progress` is as in `reports.progress_bar`. OSError if a file cannot be read; ValueError if it is damaged
     or holds something else, hands were left out, folders were solved with different settings or have boards
@@ -64,13 +64,13 @@ class BoardExamples:
     for folder in folders:
       paths = sorted(Path(folder).glob("*.npz"))
       if not paths:
-        raise ValueError(f"{folder}: there are no rivers in it; make some with ps-cfr-spiel generate.")
+        raise ValueError(f"{folder}: there are no situations in it; make some with ps-cfr-spiel generate.")
       for path in paths:
         method, work, arrays = _read(path)
         parts.append((path, method, arrays))
         works.append(work)
     if not parts:
-      raise ValueError("There are no rivers; name at least one folder.")
+      raise ValueError("There are no situations; name at least one folder.")
     (_, teacher, _), *others = parts
     for path, method, _ in others:
       if method != teacher:
@@ -104,7 +104,7 @@ def _read(path: Path) -> tuple[Any, str, dict[str, np.ndarray]]:
   """The settings and the situations of a file's rivers, and their arrays."""
   file = storage.read(path)
   if file.header["kind"] != "batch" or "board" not in file.shapes or "method" not in file.header:
-    raise ValueError(f"{path} holds no solved rivers.")
+    raise ValueError(f"{path} holds no solved situations of hold'em.")
   method = file.header["method"]
   if not isinstance(method, dict) or method.get("hands") != "all":
     raise ValueError(f"{path}: values of all hands are needed; solve with hands='all', like generate.")

@@ -56,7 +56,7 @@ def test_rivers_are_learned_from_what_generate_solved(tmp_path, capsys):
       ["learn", "kuhn_poker", "--data=data", "--turns=1"],
       "of any game; leave out kuhn_poker --turns",
     ),
-    (["learn", "--data=no-such-folder"], "no-such-folder: there are no rivers in it"),
+    (["learn", "--data=no-such-folder"], "no-such-folder: there are no situations in it"),
     (["resolve", "kuhn_poker", "--lookahead=1", "--values=pretrained"], "No values for kuhn_poker"),
     (["resolve", "kuhn_poker", "--values=pretrained"], "--values is for --lookahead"),
   ],

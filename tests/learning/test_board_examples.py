@@ -281,7 +281,7 @@ def test_they_are_learned_and_kept(data, learned, tmp_path):
 
 
 def test_bad_input(data, learned, tmp_path):
-  with pytest.raises(ValueError, match="there are no rivers in it; make some with"):
+  with pytest.raises(ValueError, match="there are no situations in it; make some with"):
     BoardExamples.load(tmp_path)
   for name, options in (("ranges", {}), ("few", {"hands": "all"})):
     drawn = RandomSituations(1, bets="a", ratios=(0.5,))
@@ -296,7 +296,7 @@ def test_bad_input(data, learned, tmp_path):
   learned.save(tmp_path / "values.npz")
   with pytest.raises(ValueError, match=r"has the features .*; these values have 'public states'"):
     LearnedValues.load(tmp_path / "values.npz")
-  with pytest.raises(ValueError, match="holds no solved rivers"):
+  with pytest.raises(ValueError, match="holds no solved situations"):
     (tmp_path / "other").mkdir()
     learned.save(tmp_path / "other" / "values.npz")
     BoardExamples.load(tmp_path / "other")
