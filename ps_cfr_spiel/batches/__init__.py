@@ -4,6 +4,7 @@ May use: policy, subgames and the rooms below it (not search). `solve` is the do
 with the same decisions, `program` runs on the devices, `solutions` holds the results.
 """
 
+from ps_cfr_spiel.batches.groups import StreetValues
 from ps_cfr_spiel.batches.lists import read_boards, read_list, write_list
 from ps_cfr_spiel.batches.solutions import Solution, Solutions
 from ps_cfr_spiel.batches.solve import solve_batch
@@ -14,6 +15,7 @@ __all__ = [
   "Situation",
   "Solution",
   "Solutions",
+  "StreetValues",
   "read_boards",
   "read_list",
   "situation",

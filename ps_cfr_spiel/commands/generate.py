@@ -138,9 +138,9 @@ COMMAND = Command(
   name="generate",
   arguments="",
   summary="Solve random rivers, turns or flops, as data to learn from",
-  text="Draws boards, stacks and ranges, solves each situation, and writes features, ranges and counterfactual "
-  "values to files that NumPy alone reads (docs/batches.md describes them). An interrupted call "
-  "goes on where it was when it is given again, on any number of cores and processes.",
+  text="Draws boards, stacks and ranges, solves each situation, and writes features, ranges and "
+  "counterfactual values to files that NumPy alone reads (docs/batches.md describes them). An interrupted "
+  "call goes on where it was when it is given again, on any number of cores and processes.",
   examples=(
     "generate --count=10000 --output=data",
     "generate --street=turn --iterations=60 --values=runs/rivers-values/values.npz --output=turns",

@@ -2,11 +2,10 @@
 
 May use: search and the rooms below it. `places` lists the public states of a network and numbers the
 infostates there; `ranges` draws ranges, `listening` those of searches, `turn_searches` the rivers in searches
-of turns, and `teaching` solves situations at them: these are the `examples`. In hold'em `batches` solves them
-(`board_examples`), by the `board_features` of any board; `board_values` and `street_leaves` use the network in
-searches. `training` fits a `network` to
+of turns, and `teaching` solves situations at them: these are the `examples`. `training` fits a `network` to
 them, with `settings` (`fitting` is the repeated step), `self_play` repeats all of it, and `learned_values`
-serves searches.
+serves searches. In hold'em `batches` solves the situations (`board_examples`), a board has `board_features`,
+and `board_values` and `street_leaves` serve searches.
 """
 
 try:

@@ -37,8 +37,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_count, check_integer, check_option, check_player, check_seconds
-from ps_cfr_spiel.batches import solve_batch
-from ps_cfr_spiel.batches.groups import StreetValues
+from ps_cfr_spiel.batches import StreetValues, solve_batch
 from ps_cfr_spiel.compiler import Deals, Lines, build_tree
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.poker import Situation, betting, cards, range_text
