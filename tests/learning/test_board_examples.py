@@ -207,7 +207,7 @@ def test_a_street_alone_is_worth_what_the_whole_tree_says(learned):
   [("holdem_subgame(board=9s7c5s4h)", 5, 12), ("holdem", 4, 4), ("holdem_subgame(board=9s7c5s)", 4, 0)],
 )
 def test_the_pretrained_values_of_holdem(name, size, count):
-  """On new boards they err by a third of what betting adds, or less."""
+  """On new boards they err by half of what betting adds, or less."""
   values = pretrained(name)
   assert isinstance(values, BoardValues) and values.cards == size and values.card["finished"]
   if not count:
@@ -220,7 +220,7 @@ def test_the_pretrained_values_of_holdem(name, size, count):
   new = BoardExamples.of({}, *given, np.stack([one.values for one in found]), checked)
   tensors = values.tensors(new, np.arange(count))
   for wrong, right in zip(tensors.errors(values.network).found, tensors.added, strict=True):
-    assert 0 < np.abs(wrong).mean() < np.abs(right).mean() / 3
+    assert 0 < np.abs(wrong).mean() < np.abs(right).mean() / 2
 
 
 def test_no_values_for_other_games():
