@@ -90,7 +90,9 @@ def situation(
   Raises:
     ValueError: A value that `river_subgame` does not allow.
   """
-  dealt = cards.parse_board(board if isinstance(board, str) else cards.card_names(_card_list(board)), sizes)
+  dealt = cards.parse_board(
+    board if isinstance(board, str) else cards.card_names(_card_list(board, sizes)), sizes
+  )
   betting_tree(pot, stack, bets)  # raises for chips and bets that it does not allow
   weights = cards.range_weights(ranges, dealt) if isinstance(ranges, str) else _weights(ranges, dealt)
   return Situation(dealt, int(pot), int(stack), bets, weights)
@@ -111,10 +113,11 @@ def _array(given: Any) -> np.ndarray:
     return np.array(None)
 
 
-def _card_list(board: Any) -> list[int]:
+def _card_list(board: Any, sizes: Sequence[int]) -> list[int]:
   numbers = _array(board)
   if numbers.dtype.kind not in "iu" or numbers.ndim != 1 or not np.isin(numbers, cards.WHOLE_DECK).all():
-    raise ValueError(f"board={board!r}: must be cards, as text or as numbers from 0 to 51")
+    count = " or ".join(map(str, sizes))
+    raise ValueError(f"board={board!r}: must be {count} cards, as text or as numbers from 0 to 51")
   return numbers.tolist()
 
 

@@ -334,8 +334,8 @@ ON_BOARD = np.isin(cards.ALL_HANDS, some()[0].board).any(1)
   [
     ({"board": (1, 2, 3, 4)}, "4 cards, 4 of them different"),
     ({"board": (1, 2, 3, 4, 4)}, "5 cards, 4 of them different"),
-    ({"board": (1, 2, 3, 4, 99)}, "five cards, as text or as numbers from 0 to 51"),
-    ({"board": None}, "five cards, as text or as numbers from 0 to 51"),
+    ({"board": (1, 2, 3, 4, 99)}, "must be 5 cards, as text or as numbers from 0 to 51"),
+    ({"board": None}, "must be 5 cards, as text or as numbers from 0 to 51"),
     ({"pot": 21}, "positive even"),
     ({"stack": None}, "stack=None: must be a whole number"),
     ({"bets": None}, "bets=None: must be a text"),
