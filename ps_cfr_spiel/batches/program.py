@@ -51,7 +51,7 @@ class BatchResult(NamedTuple):
   exploitability: Array  #: [], their mean
   #: of each player [H], counterfactual values at the root under the average strategies.
   values: tuple[Array, Array]
-  #: the same if both players check, of turns and flops; None of others.
+  #: the same if both players check, of turns and flops; otherwise None.
   checked: tuple[Array, Array] | None = None
 
 

@@ -52,7 +52,7 @@ class Solution(NamedTuple):
     strategies: of each player the average strategy, [A, rows, H] for each block of the public tree; None if
       they were not kept.
     hands: of each player int[H], numbers of the types in `cards.ALL_HANDS`; None for a game's own types.
-    checked: of turns and flops, the values if both players check from there on; None of others.
+    checked: of turns and flops, the values if both players check from there on; otherwise None.
   """
 
   value: float

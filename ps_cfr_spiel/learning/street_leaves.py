@@ -50,7 +50,7 @@ class StreetLeaves(SubgameLeaves):
   #: share a card.
   lead: Array
   holds: Array  #: [H, 52], 1 for the cards of each hand
-  pair: Array  #: int[B, 52], the hand of each next card and each other card; H where there is none
+  pair: Array  #: int[B, 52], the hand of each next card and another; H without such a hand
   after: Array  #: int[B], the next cards
   alive: Array  #: [B, H], 1 for hands that the next card leaves
   mixtures: Array  #: [B, K, H], their places on the next board; in this order products need no transposition
@@ -75,7 +75,7 @@ class StreetLeaves(SubgameLeaves):
     return [sure + betting, self._others(folds) * ((1 - 2 * player) * self.constant)[:, None]]
 
   def settle(self, reach: Sequence[Parts]) -> "StreetLeaves":
-    """The same with the values of betting at both players' reach of the leaves, whatever they play."""
+    """The same with the values of betting at both players' reach of the leaves, fixed."""
     own = [parts[0] * range_[None] for parts, range_ in zip(reach, self.ranges, strict=True)]
     return dataclasses.replace(self, settled=self.betting((own[0], own[1])))
 

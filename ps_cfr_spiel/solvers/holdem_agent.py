@@ -216,7 +216,7 @@ class HoldemPolicy(openspiel_policy.Policy):
   def _way(self, hand: "View", player: int) -> "list[tuple[Search, int] | None]":
     """A player's search at each place on the street so far, the first and the last included, and its line.
 
-    It is None where the blueprint plays.
+    Places where the blueprint plays have None.
     """
     start, chips = hand.on_street(self._rules, hand.street)
     way: list[tuple[Search, int] | None] = [(self._search(hand.until(start, hand.street), player, None), 0)]
