@@ -42,7 +42,7 @@ from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.policy import PartialStrategy
 from ps_cfr_spiel.search import CFRValues
 from ps_cfr_spiel.solvers import ContinualResolving, PSCFRSolver
-from ps_cfr_spiel.solvers.holdem_agent import Search
+from ps_cfr_spiel.solvers.holdem_searches import Search
 
 HEAD = f"{'% of the pot':24}{'boards':>8}{'seconds':>9}{'a hand':>9}{'by range':>10}{'a range':>9}"
 
@@ -179,7 +179,7 @@ def flop(options: argparse.Namespace) -> None:
       (found,) = solve_batch(given, iterations=iterations, values=values, progress=False)
       seconds.append(time.perf_counter() - began)
     street: Any = pyspiel.load_game("river_subgame", {**parameters, "board": "9s7c5s4h3c", "ranges": "AA;KK"})
-    searched = Search(street, build_tree(street, "dense"), 0, found.strategies, found.hands)
+    searched = Search(street, build_tree(street, "dense"), (), found.strategies, found.hands)
     won = [_locked(game, street, searched, player, options.solved) for player in (0, 1)]
     solver = PSCFRSolver(game)
     solver.run(options.solved, progress=False)

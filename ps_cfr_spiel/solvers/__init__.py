@@ -4,8 +4,8 @@ May use: hierarchical, search, abstraction, simulated, policy, mccfr and the roo
 `files` are the base class of all solvers; `exact` that of solvers that are evaluated exactly, `splitting`
 that of solvers that split an abstraction; `ps_cfr`, `sampling`, `cfr_ira`, `fictitious_play`, `simulated`,
 `simulated_mccfr` and `hierarchical` are solvers; `continual_resolving` and `online_outcome_sampling` are
-policies that search, each with its bot; `rollout_bot`, `knowledge_bot` and `holdem_agent` search in games
-that are played; `presets` are published settings.
+policies that search, each with its bot; `rollout_bot`, `knowledge_bot` and `holdem_agent`, by
+`holdem_searches`, search in games that are played; `presets` are published settings.
 """
 
 from ps_cfr_spiel.solvers.bots import SolvingBot

@@ -25,10 +25,9 @@ of the player to move.
 
 import collections
 import functools
-import re
 import time
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable
+from typing import Any
 
 import jax
 import numpy as np
@@ -38,27 +37,24 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_count, check_integer, check_option, check_player, check_seconds
 from ps_cfr_spiel.batches import StreetValues, solve_batch
-from ps_cfr_spiel.compiler import Deals, Lines, build_tree
+from ps_cfr_spiel.compiler import Deals, build_tree
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.poker import Situation, betting, cards, range_text
 from ps_cfr_spiel.policy import TranslatedPolicy, TreePolicy, check_turn
-from ps_cfr_spiel.search import best_responses
 from ps_cfr_spiel.solvers.bots import SolvingBot
+from ps_cfr_spiel.solvers.holdem_searches import DTYPE, NUM_HANDS, Search, View, Whole, bets_from, with_bets
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
-from ps_cfr_spiel.subgames import GADGETS, Subgames, unsafe
-from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.subgames import GADGETS, unsafe
 
 LEAST = 1e-6  # weight of a hand in a range, over the largest
 TREMBLE = 0.01  # share of uniform play in the strategies by which ranges that are believed are updated
 FLOP, TURN = 1, 2  # streets
 KEPT = 16  # ranges and searches
 ADDED = 2  # bets on a flop that the searched tree lacks, at most
-DTYPE = "float32"
 GADGET = "cfr-d"
 NEVER = 1e-30  # weight that counts as none
 CHUNK = 5  # iterations between looks at the clock
 BLUEPRINTS = ("holdem", "universal_poker")
-NUM_HANDS = len(cards.ALL_HANDS)
 
 
 class HoldemPolicy(openspiel_policy.Policy):
@@ -122,7 +118,7 @@ class HoldemPolicy(openspiel_policy.Policy):
     last = self._last(state)
     return self.blueprint.for_hands_at(state) if last is None else self._searched(state, *last)
 
-  def _last(self, state: Any) -> "tuple[Search, int] | None":
+  def _last(self, state: Any) -> tuple[Search, int] | None:
     """The search of the player to move, and its line at a state; None where the blueprint plays."""
     hand = View.of(state)
     return self._way(hand, state.current_player())[-1] if hand.street >= self._first else None
@@ -142,11 +138,11 @@ class HoldemPolicy(openspiel_policy.Policy):
     return self._both(hand.until(hand.on_street(self._rules, hand.street)[0], hand.street))
 
   @functools.cached_property
-  def _whole(self) -> "Whole | None":
+  def _whole(self) -> Whole | None:
     """The blueprint as a search, if its game is compiled and has the same chips."""
     return None if self._compiled is None else Whole(self._compiled)
 
-  def _begun(self, hand: "View") -> "tuple[Whole, int] | None":
+  def _begun(self, hand: View) -> tuple[Whole, int] | None:
     """The blueprint as the search before a turn, and its line; None for other blueprints, or foreign bets."""
     line = None if self._whole is None else self._whole.line_of(hand.chips)
     return None if self._whole is None or line is None else (self._whole, line)
@@ -155,7 +151,7 @@ class HoldemPolicy(openspiel_policy.Policy):
     """bool[1326]: the hands of the deck that hold no card of the board."""
     return cards.unblocked({*cards.WHOLE_DECK} - {*self._deck} | {*board})
 
-  def _ranges(self, hand: "View") -> np.ndarray:
+  def _ranges(self, hand: View) -> np.ndarray:
     """float64[2, 1326]: both players' ranges when the first searched street begins, by the blueprint."""
     weights = np.ones((2, NUM_HANDS))
     weights[:, ~self._free(hand.board[: min(cards.STREETS)])] = 0
@@ -175,7 +171,7 @@ class HoldemPolicy(openspiel_policy.Policy):
       state.apply_action(action)
     return weights
 
-  def _range(self, hand: "View", player: int) -> np.ndarray:
+  def _range(self, hand: View, player: int) -> np.ndarray:
     """float64[1326]: a player's range at a place, by the player's own searches.
 
     A move that they lack, or never make, changes nothing.
@@ -201,7 +197,7 @@ class HoldemPolicy(openspiel_policy.Policy):
         weights = moved if moved.max() > NEVER else weights
     return weights
 
-  def _searched(self, state: Any, search: "Search", line: int) -> dict[int, np.ndarray]:
+  def _searched(self, state: Any, search: Search, line: int) -> dict[int, np.ndarray]:
     """The moves that the player's search finds at a line, for all hands."""
     public = search.game.public_states[line]
     hands = search.hands(public.player)
@@ -213,7 +209,7 @@ class HoldemPolicy(openspiel_policy.Policy):
       found.setdefault(action, np.zeros(NUM_HANDS))[hands] += chances
     return found
 
-  def _way(self, hand: "View", player: int) -> "list[tuple[Search, int] | None]":
+  def _way(self, hand: View, player: int) -> list[tuple[Search, int] | None]:
     """A player's search at each place on the street so far, the first and the last included, and its line.
 
     Places where the blueprint plays have None.
@@ -237,7 +233,7 @@ class HoldemPolicy(openspiel_policy.Policy):
       way.append((search, after))
     return way
 
-  def _search(self, hand: "View", player: int, last: "tuple[Search, int] | None") -> "Search":
+  def _search(self, hand: View, player: int, last: tuple[Search, int] | None) -> Search:
     """A player's search from a place on; `last` is the one before on this street, and its line."""
     if hand.street == FLOP:
       return self._once(hand, lambda: self._on_flop(hand))
@@ -246,11 +242,11 @@ class HoldemPolicy(openspiel_policy.Policy):
     player *= self._safe  # else the searches of both are the same
     return self._once((hand, player), lambda: self._resolved(hand, player, last))
 
-  def _on_flop(self, hand: "View") -> "Search":
+  def _on_flop(self, hand: View) -> Search:
     """The search of a flop's betting, with the bets made there."""
     start, chips = hand.on_street(self._rules, hand.street)
     made, spent = hand.sizes(self._rules, hand.street), hand.chips[start - 1]
-    bets = _bets_from(_with_bets(self._bets, 0, made) if made else self._bets, 0).split(" / ")[0]
+    bets = bets_from(with_bets(self._bets, 0, made) if made else self._bets, 0).split(" / ")[0]
     ranges = self._possible(hand.until(start, hand.street))
     given = Situation(hand.board, 2 * spent, self._rules.stack, bets, ranges)
     options = {"iterations": self._iterations, "values": self._values, "chunk": 1, "progress": False}
@@ -258,26 +254,24 @@ class HoldemPolicy(openspiel_policy.Policy):
     assert solution.strategies is not None and solution.hands is not None
     lines = {"pot": given.pot, "stack": given.stack, "bets": bets, "ranges": "AA;KK"}  # any: for its betting
     game: Any = pyspiel.load_game("river_subgame", lines)
-    search = Search(game, build_tree(game), 0, solution.strategies, solution.hands)
-    search.root = _walk(game, chips)
-    return search
+    return Search(game, build_tree(game), chips, solution.strategies, solution.hands)
 
-  def _both(self, hand: "View") -> np.ndarray:
+  def _both(self, hand: View) -> np.ndarray:
     """float64[2, 1326]: both players' ranges at the start of a street."""
     return np.array([self._range(hand, player) for player in (0, 1)])
 
-  def _possible(self, hand: "View") -> np.ndarray:
+  def _possible(self, hand: View) -> np.ndarray:
     """float64[2, 1326]: the same for a search that believes them; no hand is impossible."""
     ranges = self._both(hand)
     return np.maximum(ranges / ranges.max(1, keepdims=True), LEAST) * self._free(hand.board)
 
-  def _believed(self, hand: "View") -> "Search":
+  def _believed(self, hand: View) -> Search:
     """The search from the first decision of a turn."""
     solver = PSCFRSolver(self._subgame(hand, self._bets, ";".join(map(range_text, self._possible(hand)))))
     self._run(solver.run)
-    return Search(solver.game, solver.tree, 0, solver.average_policy().strategies)
+    return Search(solver.game, solver.tree, (), solver.average_policy().strategies)
 
-  def _resolved(self, hand: "View", player: int, last: "tuple[Search, int] | None") -> "Search":
+  def _resolved(self, hand: View, player: int, last: tuple[Search, int] | None) -> Search:
     """The search from the first decision of a river, or from a bet on that the last search lacks."""
     start, chips = hand.on_street(self._rules, hand.street)
     own, bets = hand, self._bets
@@ -290,9 +284,9 @@ class HoldemPolicy(openspiel_policy.Policy):
       assert last is not None
       before, line = last
       own, place = hand.until(start + len(chips) - 1, hand.street), before.place(line)
-      bets = _with_bets(bets, hand.street - self._first, hand.sizes(self._rules, hand.street))
+      bets = with_bets(bets, hand.street - self._first, hand.sizes(self._rules, hand.street))
     game = self._subgame(hand, bets)
-    search = Search(game, build_tree(game), _walk(game, chips))
+    search = Search(game, build_tree(game), chips)
     subgame, opponent = search.subgames.cut([search.place(search.root)]), 1 - player
     whole = np.ones(NUM_HANDS)  # for an opponent whose range does not count
     ranges = [whole if self._safe and i != player else self._range(own, i) for i in (0, 1)]
@@ -318,7 +312,7 @@ class HoldemPolicy(openspiel_policy.Policy):
       search.tables[i][:] = subgame.back(i, found, search.tables[i])
     return search
 
-  def _subgame(self, hand: "View", bets: str, ranges: str = "uniform") -> Any:
+  def _subgame(self, hand: View, bets: str, ranges: str = "uniform") -> Any:
     """The rest of a hand as a game, from the first decision of the street on."""
     start, _ = hand.on_street(self._rules, hand.street)
     spent = hand.chips[start - 1]  # of each player, after the moves that end the street before
@@ -326,7 +320,7 @@ class HoldemPolicy(openspiel_policy.Policy):
       "board": cards.card_names(hand.board),
       "pot": 2 * spent,
       "stack": self._rules.stack,
-      "bets": _bets_from(bets, hand.street - self._first),
+      "bets": bets_from(bets, hand.street - self._first),
       "ranges": ranges,
       "deck": self.game.get_parameters()["deck"],
     }
@@ -394,186 +388,5 @@ class HoldemAgent(SolvingBot):
     self.policy.restart()
 
 
-class View(NamedTuple):
-  """All that is public in a hand."""
-
-  board: tuple[int, ...]  #: the public cards; those of a street ascending
-  chips: tuple[int, ...]  #: see `BettingState.invested`
-  street: int  #: 0 before the flop
-
-  @classmethod
-  def of(cls, state: Any) -> "View":
-    """That of a state of `holdem`."""
-    here = state.public_state
-    board = [card for street in state.board_by_street() for card in street]
-    return cls(tuple(board), here.invested, here.street)
-
-  def moves(self, rules: betting.Betting, before: int) -> list[tuple[betting.BettingState, int]]:
-    """The moves before some street: the state, and the mover's chips afterwards."""
-    found, here = [], rules.root
-    for chips in self.chips:
-      while here is not None and here.player == betting.CHANCE:
-        here = rules.after(here, betting.ANY_CARD)
-      assert here is not None
-      if here.street >= before:
-        break
-      found.append((here, chips))
-      action = rules.action(here, chips)
-      assert action is not None
-      here = rules.after(here, action)
-    return found
-
-  def on_street(self, rules: betting.Betting, street: int) -> tuple[int, tuple[int, ...]]:
-    """The number of moves before a street, and the chips of the moves on it."""
-    start, end = (len(self.moves(rules, s)) for s in (street, street + 1))
-    return start, self.chips[start:end]
-
-  def sizes(self, rules: betting.Betting, street: int) -> list[tuple[int, float]]:
-    """The bets made on a street: how many came before each on it, and its size in pots."""
-    made = [(here, n) for here, n in self.moves(rules, street + 1) if here.street == street]
-    return [
-      (here.num_bets, (n - max(here.spent)) / (2 * max(here.spent)))
-      for here, n in made
-      if n > max(here.spent)
-    ]
-
-  def until(self, moves: int, street: int) -> "View":
-    """The same when a street began."""
-    return self._replace(
-      chips=self.chips[:moves], board=self.board[: cards.BOARD_SIZES[street]], street=street
-    )
-
-
-class Search:
-  """A solved rest of a hand, from some line of its subgame on: the strategies."""
-
-  def __init__(
-    self,
-    game: Any,
-    tree: PublicTree,
-    root: int,
-    tables: Sequence[Sequence[Any]] | None = None,
-    held: Sequence[np.ndarray] | None = None,
-  ):
-    """Uniform strategies by default; `held` are each player's hands, if not those of the game's ranges."""
-    self._held = held
-    self.game, self.tree = game, tree  #: the subgame
-    self.root = root  #: its line where the search begins
-    #: for each player [A, rows, H] for each block, of the whole subgame.
-    self.tables = [
-      [np.full(shape, 1 / shape[0]) for shape in own.block_shapes] if tables is None else list(tables[i])
-      for i, own in enumerate(tree.players)
-    ]
-
-  @functools.cached_property
-  def subgames(self) -> Subgames:
-    """The tree, for cutting."""
-    return Subgames(self.tree, self.game)
-
-  def hands(self, player: int) -> np.ndarray:
-    """int[H]: a player's hands, as numbers in `cards.ALL_HANDS`."""
-    return cards.hand_numbers(self.game.ranges[player].cards) if self._held is None else self._held[player]
-
-  def after(self, line: int, chips: int) -> int | None:
-    """The line after a move that leaves its player with these chips in the pot; None without such a move."""
-    states = self.game.public_states
-    here = states[line]
-    found = (child for child in here.children.values() if states[child].spent[here.player] == chips)
-    return next(found, None) if here.player >= 0 else None
-
-  @property
-  def lines(self) -> Lines:
-    """The lines of the game's form."""
-    source = self.tree.names.source
-    assert isinstance(source, Deals)
-    return source.lines
-
-  def place(self, line: int, runout: cards.Board = ()) -> int:
-    """The public state of a line after these cards, numbered as in the form."""
-    lines = self.lines
-    known = lines.runouts[lines.came.index(len(runout))]
-    return int(lines.starts[line]) + known.tolist().index(list(runout))
-
-  def after_cards(self, line: int, runout: cards.Board) -> int:
-    """The public state where these cards have come after the betting of a line."""
-    return self.place(self.lines.below[line][0], runout)
-
-  def row(self, line: int) -> np.ndarray:
-    """float64[A, H]: the strategy of the player to act, on the first street of the subgame."""
-    labels = self.tree.names
-    decision = labels.decisions[labels.public_states[self.place(line)].decisions[0]]
-    return self.tables[decision.player][decision.block][:, decision.row]
-
-  def worths(self, place: int, player: int, others: np.ndarray) -> np.ndarray:
-    """float64[1326]: the mean win of a best response of a player's hands, from a public state on.
-
-    It responds to the other player's strategy with the range `others` there, float64[1326].
-    """
-    subgame, other = self.subgames.cut([place]), 1 - player
-    whole = np.ones((1, len(self.hands(player))))
-    range_ = (others[self.hands(other)] / self.lines.form.weights[other])[None]
-    tree = unsafe(subgame, other, (range_, whole) if player else (whole, range_))
-    values = best_responses(tree, subgame.there(other, self.tables[other]), player, DTYPE)[0]
-    weight = subgame.prior.weight(player, range_)[0]
-    found = np.zeros(NUM_HANDS)
-    found[self.hands(player)] = np.where(weight > 0, values / np.where(weight > 0, weight, 1), 0)
-    return found
-
-
-class Whole(Search):
-  """A blueprint of a small deck, as a search of the whole game."""
-
-  def __init__(self, blueprint: TreePolicy):
-    """Compile its game, unless the policy's solver has."""
-    super().__init__(blueprint.game, blueprint.tree, 0, blueprint.strategies)
-    hands = np.array(self.game.deck)[self.lines.form.cards[0]]
-    self._held = [cards.hand_numbers(np.sort(hands, 1)[:, ::-1])] * 2
-
-  def place(self, line: int, runout: cards.Board = ()) -> int:
-    return super().place(line, tuple(map(self.game.deck.index, runout)))
-
-  def line_of(self, chips: Sequence[int]) -> int | None:
-    """The line of moves that leave their players with these chips in the pot; None without such moves."""
-    rules: betting.Betting = self.game.betting
-    here, line, form = rules.root, 0, self.lines.form
-    for n in chips:
-      while here is not None and here.player == betting.CHANCE:
-        here, (line,) = rules.after(here, betting.ANY_CARD), self.lines.below[line]
-      action = None if here is None or here.player < 0 else rules.action(here, n)
-      after = [child for child in self.lines.below[line] if form.action[child] == action]
-      if here is None or action is None or not after:
-        return None
-      here, (line,) = rules.after(here, action), after
-    return line
-
-
-def _walk(game: Any, chips: Sequence[int]) -> int:
-  """The line of a subgame after moves that leave their players with these chips in the pot."""
-  line, states = 0, game.public_states
-  for n in chips:
-    here = states[line]
-    line = next(child for child in here.children.values() if states[child].spent[here.player] == n)
-  return line
-
-
 def _trembling(chance: Any, actions: int) -> Any:
   return (1 - TREMBLE) * chance + TREMBLE / actions
-
-
-def _bets_from(bets: str, number: int) -> str:
-  """The sizes of searches on the street of a number and later."""
-  texts = [text.strip() for text in bets.split("/")]
-  texts = texts[number:] or texts[-1:]
-  return " / ".join(f"{text};{text}" if re.fullmatch(r"[0-9.]+", text) else text for text in texts)
-
-
-def _with_bets(bets: str, number: int, made: Sequence[tuple[int, float]]) -> str:
-  """Sizes of searches with bets added on the street of a number, each at its place in the street's order."""
-  texts = bets.split("/")
-  texts += texts[-1:] * (number + 1 - len(texts))
-  groups = ["1 a" if group.strip() == "fcpa" else group.strip() for group in texts[number].split(";")]
-  groups += groups[-1:] * (max(place for place, _ in made) + 2 - len(groups))
-  for place, size in made:
-    groups[place] = f"{groups[place].removeprefix('x')} {size:.12f}".strip()
-  texts[number] = ";".join(groups)
-  return "/".join(texts)

@@ -12,7 +12,7 @@ from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.learning import BoardExamples, BoardValues
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.policy import for_hands
-from ps_cfr_spiel.solvers.holdem_agent import View
+from ps_cfr_spiel.solvers.holdem_searches import View
 
 SMALL = "holdem(stack=2000)"
 
