@@ -49,6 +49,11 @@ class BatchSettings(NamedTuple):
   order: str
   values: StreetValues | None
 
+  @property
+  def sizes(self) -> tuple[int, ...]:
+    """The numbers of cards that a board may have."""
+    return (cards.BOARD_SIZE if self.values is None else self.values.cards - 1,)
+
 
 def solve_batch(
   situations: Iterable[Any],
@@ -106,8 +111,6 @@ def solve_batch(
     OSError: a file or the folder cannot be written.
   """
   known = _street_values(values)
-  sizes = (cards.BOARD_SIZE,) if known is None else (known.cards - 1,)
-  situations = _in_order(situations, sizes)
   iterations = check_count("iterations", iterations, 1)
   check_target("target", target, pot=1.0)
   every = check_count("every", every, 1)
@@ -125,6 +128,7 @@ def solve_batch(
     order=check_option("order", order_here() if order is None else order, ORDERS),
     values=known,
   )
+  situations = _in_order(situations, settings.sizes)
   usual = CHUNKS[settings.order] if known is None else TABLES_CHUNK[settings.order]
   size = usual if chunk is None else check_count("chunk", chunk, 1)
   few = usual if known is None else 1  # one program for all small lists, unless their room is large
@@ -144,7 +148,7 @@ def solve_batch(
         chunks.append(path)
       bar.update(len(part))
   barrier("solve_batch")
-  return Solutions(situations, functools.partial(read_situation, sizes=sizes), chunks, size)
+  return Solutions(situations, functools.partial(read_situation, sizes=settings.sizes), chunks, size)
 
 
 def _street_values(values: Any) -> StreetValues | None:
@@ -199,8 +203,7 @@ def read_situation(given: Any, sizes: tuple[int, ...] = (cards.BOARD_SIZE,)) -> 
   return of_game(game) if game.get_type().short_name == "river_subgame" else game
 
 
-def _read_all(situations: Sequence[Any], part: range, values: StreetValues | None) -> list[Item]:
-  sizes = (cards.BOARD_SIZE,) if values is None else (values.cards - 1,)
+def _read_all(situations: Sequence[Any], part: range, sizes: tuple[int, ...]) -> list[Item]:
   if isinstance(situations, RandomSituations):
     return [situations[number] for number in part]  # drawn sound
   items = []
@@ -217,9 +220,9 @@ def _chunk(
 ) -> Path | list[Solution]:
   """Solve a chunk, unless it is done, and return its solutions or their file."""
   if path is None:
-    return _solved(_read_all(situations, part, settings.values), part, settings, size)
+    return _solved(_read_all(situations, part, settings.sizes), part, settings, size)
   drawn = isinstance(situations, RandomSituations)  # the seed and the number identify each
-  items = [] if drawn else _read_all(situations, part, settings.values)
+  items = [] if drawn else _read_all(situations, part, settings.sizes)
   method: dict[str, Any] = {**settings._asdict(), "rule": rule_header(settings.rule)}
   if (values := method.pop("values")) is not None:
     method["values"] = f"{values!r}, {_digest(jax.tree.leaves(values.beyond))}"
@@ -230,7 +233,7 @@ def _chunk(
   }
   if made_alike(path, header):
     return path
-  items = items or _read_all(situations, part, settings.values)
+  items = items or _read_all(situations, part, settings.sizes)
   found = _solved(items, part, settings, size)
   write_chunk(path, {**header, "jax": jax.__version__}, part.start, items, found)
   return path
