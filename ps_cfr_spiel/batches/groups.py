@@ -54,6 +54,10 @@ class StreetValues(Protocol):
     """The part of the evaluators of `street_leaves` that all boards share: a pytree."""
     ...
 
+  def worths(self, given: Situation) -> np.ndarray:
+    """float64[2, 1326]: the mean wins of the hands of such a board, in chips, if both players play well."""
+    ...
+
   def street_leaves(
     self,
     situations: Sequence[Situation],

@@ -6,10 +6,15 @@ from then on. A bet wins the pot if the opponent folds; else both check and call
 played. In place of the win of a hand the searcher is credited with this mean win at the start and with the
 change of it by each decision, the opponent's in expectation over the range. That has the expectation of the
 win, and a smaller variance (AIVAT, Burch et al. 2018).
+
+A deal is of public cards: the opponent has a range, and the searcher many hands, each with its own decisions.
+Where they part, or the opponent moves, all are credited, and one way is followed, drawn by the probability of
+it times the chips at stake; the weights of the hands that go on make up for that. Most of the variance is of
+few large pots, which are drawn more often so.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,13 +23,14 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_count, check_integer
 from ps_cfr_spiel.hierarchical import DEAD, DealtGame, hand_strengths
-from ps_cfr_spiel.poker import Deck, betting, card_sets, cards, set_numbers
+from ps_cfr_spiel.poker import Deck, betting, card_sets, cards
 from ps_cfr_spiel.policy import for_hands
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import CHANCE
 
 # Ways in which cards may come, all of which are looked at; of more than these some are drawn.
 MOST_BOARDS, SOME_BOARDS = 1_500, 300
+TOGETHER = 32  # hands of the searcher in a deal, which share what the opponent's policy takes
 FCPA = "fcpa"  # fold, call, pot, all-in
 ALL_SIZES = " ".join(f"{k / 10}" for k in range(1, 56)) + " a"  # of "56bets"
 
@@ -38,7 +44,7 @@ class SampledResponse(NamedTuple):
 
   mean: float  #: over both seats: a lower bound on the exploitability, up to its error
   error: float  #: the standard error of the mean
-  wins: np.ndarray  #: float64[hands], of each hand
+  wins: np.ndarray  #: float64[hands], of each deal, a mean over hands
 
 
 def sampled_response(
@@ -49,7 +55,7 @@ def sampled_response(
   progress: bool | None = None,
   actions: str = FCPA,
 ) -> SampledResponse:
-  """Play hands of a local best response against a policy, seat after seat.
+  """Play a local best response against a policy in deals, seat after seat; each counts as one of `hands`.
 
   The game is `universal_poker` for two with public cards, `holdem` with few bets, or `leduc_poker`, and
   `answers` the policy, such as `HierarchicalPolicy.for_hands`. Or `answers` is an OpenSpiel policy of
@@ -233,55 +239,55 @@ class _Holdem:
 
 
 def _play(table: _Table, seat: int, generator: np.random.Generator) -> float:
-  """The credit of the searcher in one hand; see the module."""
+  """The credit of the searcher in one deal, a mean over its hands; see the module."""
   hole = table.hands.shape[1]
   dealt = generator.permutation(table.deck)[: 2 * hole + table.public].astype(int)
-  own, theirs = (int(set_numbers(dealt[k * hole : (k + 1) * hole])) for k in (0, 1))
-  if seat:
-    place = table.start(np.concatenate([dealt[hole : 2 * hole], dealt[:hole], dealt[2 * hole :]]))
-  else:
-    place = table.start(dealt)
-  whole, reach = dealt[2 * hole :], _apart(table, table.hands[own])
-  search = _Search(table, seat, own, generator)
-  search.look(())
-  total = search.worth(place, reach)
-  while True:
-    if table.closed(place):
-      return total
-    board = tuple(whole[: table.shown(place)].tolist())
+  search = _Search(table, seat, generator.permutation(len(table.hands))[:TOGETHER], generator)
+  place, whole, board = table.start(dealt), dealt[2 * hole :].tolist(), ()
+  reach, weights = np.ones(len(table.hands)), np.full(len(search.own), 1 / len(search.own))
+  search.look(board)
+  total = weights @ search.worth(place, reach)
+  while not table.closed(place):
     if table.actor(place) == CHANCE:
       place = table.after(place, -1)
-      came = whole[: table.shown(place)]
-      reach = reach * _apart(table, came)
-      search.look(tuple(came.tolist()))
-    elif table.actor(place) == seat:
-      total -= search.worth(place, reach)
-      place = search.best(place, board, reach)
-      total += search.worth(place, reach)
+      while len(board) < table.shown(place):
+        weights = weights * search.odds(board, whole[len(board)], reach)
+        board = (*board, whole[len(board)])
+        reach = reach * _apart(table, board[-1:])
+      search.look(board)
+      continue
+    total -= weights @ search.worth(place, reach)
+    if table.actor(place) == seat:
+      ways = [(after, reach, shares) for after, shares in search.best(place, board, reach)]
     else:
-      total -= search.worth(place, reach)
-      policy = table.answers(place, board)
-      for action, odds in policy.items():
-        if share := float(reach @ odds / reach.sum()):
-          total += share * search.worth(table.after(place, action), reach * odds)
-      chances = np.array([odds[theirs] for odds in policy.values()])
-      action = int(generator.choice(list(policy), p=chances / chances.sum()))
-      place, reach = table.after(place, action), reach * policy[action]
+      ways = [(table.after(place, a), reach * odds) for a, odds in table.answers(place, board).items()]
+      ways = [(after, left, search.share(left, reach)) for after, left in ways]
+    masses = np.array([weights @ shares for _, _, shares in ways])
+    for (after, left, shares), mass in zip(ways, masses, strict=True):
+      total += weights * shares @ search.worth(after, left) if mass else 0.0
+    chances = masses * [0.0 if table.closed(after) else table.down(after) for after, _, _ in ways]
+    if not chances.any():
+      break
+    way = int(generator.choice(len(ways), p=chances / chances.sum()))
+    place, reach, shares = ways[way]
+    weights = weights * shares * chances.sum() / chances[way]
+  return float(total)
 
 
-def _apart(table: _Table, held: np.ndarray) -> np.ndarray:
+def _apart(table: _Table, held: np.ndarray | Sequence[int]) -> np.ndarray:
   """float64[H]: 1 for hands without these cards."""
   return (~np.isin(table.hands, held).any(1)).astype(float)
 
 
 class _Search:
-  """The searcher's view of one hand."""
+  """The searcher's view of one deal, for K own hands at once; `reach` is the opponent's, float64[H]."""
 
-  def __init__(self, table: _Table, seat: int, own: int, generator: np.random.Generator):
-    self._table, self._seat, self._own, self._generator = table, seat, own, generator
+  def __init__(self, table: _Table, seat: int, own: np.ndarray, generator: np.random.Generator):
+    self._table, self._seat, self.own, self._generator = table, seat, own, generator
+    self._apart = np.array([_apart(table, table.hands[hand]) for hand in own])
 
   def look(self, board: tuple[int, ...]) -> None:
-    """New public cards: float64[H], how often the own hand wins against each, less how often it loses.
+    """New public cards: float64[K, H], how often each hand wins against each, less how often it loses.
 
     The lead by which hands are credited does not know the draws by which they are played, or the best of
     several actions would seem better than it is.
@@ -289,35 +295,46 @@ class _Search:
     self._lead, drawn = self._leads(board)
     self._credit = self._leads(board)[0] if drawn else self._lead
 
-  def worth(self, place: Place, reach: np.ndarray) -> float:
-    """The mean win of the searcher if both check and call from a place on, by the lead for credits."""
+  def share(self, left: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    """float64[K]: the probability of a move that leaves some reach."""
+    return _over(self._apart @ left, self._apart @ reach)
+
+  def odds(self, board: tuple[int, ...], card: int, reach: np.ndarray) -> np.ndarray:
+    """float64[K]: the probability that a card comes, over that if no hand had been dealt."""
+    table = self._table
+    size, left = table.hands.shape[1], table.deck - len(board)
+    free = _apart(table, [card])
+    return free[self.own] * self.share(reach * free, reach) * left / (left - 2 * size)
+
+  def worth(self, place: Place, reach: np.ndarray) -> np.ndarray:
+    """float64[K]: the mean win if both check and call from a place on, by the lead for credits."""
     return self._worth(place, reach, self._credit)
 
-  def best(self, place: Place, board: tuple[int, ...], reach: np.ndarray) -> Place:
-    """The place after the best action."""
-    table, found = self._table, list[tuple[float, Place]]()
+  def best(self, place: Place, board: tuple[int, ...], reach: np.ndarray) -> list[tuple[Place, np.ndarray]]:
+    """The places after all actions, and for each float64[K], 1 for the hands whose best action it is."""
+    table, places, worths = self._table, list[Place](), list[np.ndarray]()
     for action, after in table.moves(place):
       passive = action == betting.CALL or table.actor(after) != 1 - self._seat
       answers = {} if passive or table.folded(after) is not None else table.answers(after, board)
       kept, worth = reach, 0.0
       if betting.FOLD in answers and table.folded(end := table.after(after, betting.FOLD)) is not None:
         kept = reach * (1 - answers[betting.FOLD])
-        worth = (1 - kept.sum() / reach.sum()) * self._worth(end, reach, self._lead)
-      if share := kept.sum() / reach.sum():
-        worth += share * self._worth(after, kept, self._lead)
-      found.append((worth, after))
-    return max(found, key=lambda one: one[0])[1]
+        worth = (1 - self.share(kept, reach)) * self._worth(end, reach, self._lead)
+      places.append(after)
+      worths.append(worth + self.share(kept, reach) * self._worth(after, kept, self._lead))
+    best = np.argmax(worths, 0)
+    return [(after, (best == k).astype(float)) for k, after in enumerate(places)]
 
-  def _worth(self, place: Place, reach: np.ndarray, lead: np.ndarray) -> float:
+  def _worth(self, place: Place, reach: np.ndarray, lead: np.ndarray) -> np.ndarray:
     folded = self._table.folded(place)
     if folded is not None:
-      return folded * (1 - 2 * self._seat)
-    return self._table.down(place) * float(lead @ reach / reach.sum())
+      return np.full(len(self.own), folded * (1 - 2 * self._seat))
+    return self._table.down(place) * _over(lead @ reach, self._apart @ reach)
 
   def _leads(self, board: tuple[int, ...]) -> tuple[np.ndarray, bool]:
     """The lead over all cards that may come, or over some that are drawn, and whether they are."""
     table = self._table
-    rest = np.setdiff1d(np.arange(table.deck), [*board, *table.hands[self._own]])
+    rest = np.setdiff1d(np.arange(table.deck), board)
     left = table.public - len(board)
     drawn = math.comb(len(rest), left) > MOST_BOARDS
     if drawn:
@@ -325,6 +342,15 @@ class _Search:
     else:
       more = rest[card_sets(len(rest), left)] if left else rest[:0][None]
     whole = np.concatenate([np.broadcast_to(np.array(board, int), (len(more), len(board))), more], 1)
-    strength, alive = table.strengths(whole)
-    ahead = (np.sign(strength[:, self._own, None] - strength) * alive).sum(0)
-    return ahead / np.maximum(alive.sum(0), 1), drawn
+    strengths, alive = table.strengths(whole)
+    strengths = np.where(alive, strengths, np.nan)  # neither larger nor smaller than any
+    ahead = np.zeros(self._apart.shape, np.int32)
+    for strength in strengths:
+      ahead += strength[self.own, None] > strength
+      ahead -= strength[self.own, None] < strength
+    alive = alive.astype(np.float32)
+    return self._apart * ahead / np.maximum(alive[:, self.own].T @ alive, 1), drawn
+
+
+def _over(some: np.ndarray, whole: np.ndarray) -> np.ndarray:
+  return np.divide(some, whole, out=np.zeros_like(some), where=whole > 0)

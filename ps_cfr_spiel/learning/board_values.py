@@ -21,7 +21,7 @@ from ps_cfr_spiel.learning.board_features import PLACES, RATIOS, at_places, at_r
 from ps_cfr_spiel.learning.fitting import Errors
 from ps_cfr_spiel.learning.network import ValueNetwork, normalised
 from ps_cfr_spiel.learning.network_values import NOTHING, NetworkValues
-from ps_cfr_spiel.learning.street_leaves import StreetLeaves, street_tables
+from ps_cfr_spiel.learning.street_leaves import StreetLeaves, lead_on, street_tables
 from ps_cfr_spiel.poker import Situation, cards, compatible
 from ps_cfr_spiel.subgames import PadTo, Ranges, Subgames
 from ps_cfr_spiel.tree import CHANCE, Array, BoardLeaves
@@ -80,6 +80,25 @@ class BoardValues(NetworkValues):
       pair([b * alive for b in beside]),
       pair(added),
     )
+
+  def worths(self, given: Situation) -> np.ndarray:
+    """float64[2, 1326]: the mean wins of the hands of a turn or flop, in chips; 0 of hands that it blocks.
+
+    The ranges of the situation need no scale. Its bets do not matter.
+    """
+    board, live = np.array([given.board]), np.flatnonzero(cards.unblocked(given.board))
+    ranges = given.ranges / given.ranges.sum(1, keepdims=True)
+    nothing = np.zeros((1, len(cards.ALL_HANDS)))
+    values, ratio = (nothing, nothing), np.array([given.stack / given.pot - 0.5])
+    known = (ranges[:1], ranges[1:])
+    one = BoardExamples(self.card, board, ratio, known, values, values, np.zeros(1, int))
+    betting = self.tensors(one, np.arange(1)).errors(self.network).found  # over values of 0
+    wins = np.concatenate([np.asarray(x, float) for x in betting]) * self.scale
+    with precision("float32"):
+      lead = np.asarray(lead_on(board[0], cards.ALL_HANDS[live]), float)
+    wins[:, live] += ranges[::-1, live] @ lead.T / 2
+    beside = np.array([compatible(other) for other in ranges[::-1]])
+    return given.pot * np.divide(wins, beside, out=np.zeros_like(wins), where=beside > 0)
 
   def check(self, examples: Any) -> None:
     """ValueError unless these are of the same street, for further training."""

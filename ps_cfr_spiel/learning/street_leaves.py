@@ -129,6 +129,12 @@ def street_tables(boards: Array, hands: Array) -> dict[str, Array]:
   return of_each(lambda one: _tables_of(*one), (boards, hands))
 
 
+@jax.jit
+def lead_on(board: Array, hands: Array) -> Array:
+  """`StreetLeaves.lead` on a board [C]; the compiler leaves the other tables out."""
+  return _tables_of(board, hands)["lead"]
+
+
 def _tables_of(board: Array, hands: Array) -> dict[str, Array]:
   size, count, deck = len(board), len(hands), len(cards.WHOLE_DECK)
   place = river_places(whole_boards(board), hands)  # [R, H]

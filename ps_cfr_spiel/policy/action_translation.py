@@ -51,7 +51,7 @@ def nearest_ratio(size: float, lower: float, upper: float) -> float:
 
 
 HOLE_CARDS = 2 * cards.HAND_SIZE  # of both players
-KEPT = 32  # answers for all hands
+KEPT = 64  # answers for all hands, and sizes
 
 Split = Callable[[float, float, float], float]  # (size, lower, upper) -> probability of `lower`
 Sizes = Callable[[pyspiel.State], Mapping[int, float]]  # see `bet_sizes`
@@ -72,7 +72,7 @@ def translate(size: float, sizes: Sequence[float], mapping: Split = pseudo_harmo
   `mapping` has the probability of the next size below; a size beyond all counts as the nearest.
   """
   given = np.asarray(sizes, float)
-  ascending = np.argsort(given)
+  ascending = np.argsort(given, kind="stable")  # quick if they ascend
   result = np.zeros(len(sizes))
   above = int(np.searchsorted(given[ascending], size))  # the first that is not smaller
   if above == len(sizes):
@@ -154,6 +154,19 @@ class Understood(NamedTuple):
   reach: Any  #: probability of the strategy's own moves; float64[1326] for all hands
 
 
+class _Bets(NamedTuple):
+  """The legal actions of a state."""
+
+  actions: np.ndarray  #: int[N], all but a fold
+  sizes: np.ndarray  #: [N], in pots
+  fold: int | None
+
+  @property
+  def call(self) -> int:
+    """The check or call."""
+    return int(self.actions[np.argmin(self.sizes)])
+
+
 class TranslatedPolicy(openspiel_policy.Policy):
   """A strategy for a game with few bet sizes, as a policy of the same game with other sizes.
 
@@ -188,7 +201,7 @@ class TranslatedPolicy(openspiel_policy.Policy):
     super().__init__(game, [0, 1])
     self.policy, self.smaller = policy, policy.game  # the strategy, and the game with few sizes
     self._given_sizes = sizes
-    self._asked: collections.OrderedDict[Any, Mapping[int, np.ndarray]] = collections.OrderedDict()
+    self._known: collections.OrderedDict[Any, Any] = collections.OrderedDict()
     self._split = mapping if callable(mapping) else MAPPINGS[check_option("mapping", mapping, MAPPINGS)]
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
@@ -217,13 +230,17 @@ class TranslatedPolicy(openspiel_policy.Policy):
     return self.policy.action_probabilities(smaller, player)
 
   def _ask_for_hands(self, smaller: pyspiel.State, player: int) -> Mapping[int, np.ndarray]:
-    """The same for all hands, of the last places kept: those of a hand are asked about at each decision."""
-    public = tuple(move.action for move in smaller.full_history())[HOLE_CARDS:]
-    if (place := (player, public)) not in self._asked:
-      self._asked[place] = for_hands(self.policy, smaller)
-      while len(self._asked) > KEPT:
-        self._asked.popitem(last=False)
-    return self._asked[place]
+    """The same for all hands."""
+    public = tuple(smaller.history())[HOLE_CARDS:]
+    return self._once((player, public), lambda: for_hands(self.policy, smaller))
+
+  def _once(self, key: Any, compute: Callable[[], Any]) -> Any:
+    """The last results are kept: the places of a hand are asked about at each decision."""
+    if key not in self._known:
+      self._known[key] = compute()
+      while len(self._known) > KEPT:
+        self._known.popitem(last=False)
+    return self._known[key]
 
   def understand(self, state: pyspiel.State, player: int, ask: Ask | None = None) -> list[Understood]:
     """All ways of positive probability in which a player may have understood a hand so far.
@@ -267,29 +284,35 @@ class TranslatedPolicy(openspiel_policy.Policy):
   ) -> Iterator[tuple[int | None, Any, dict[int, float]]]:
     """The strategy's moves: in the smaller game, their probability, and the same in the larger game."""
     if smaller.current_player() != player:
-      yield None, 1.0, {_call(self._sizes(state)): 1.0}
+      yield None, 1.0, {self._sizes(state).call: 1.0}
       return
     for action, probability in (ask or self._ask)(smaller, player).items():
       if np.any(probability > 0):
         yield action, probability, self._translated(smaller, action, state)
 
-  def _sizes(self, state: pyspiel.State) -> Mapping[int, float]:
+  def _sizes(self, state: pyspiel.State) -> "_Bets":
     """See `bet_sizes`, checked."""
-    found = self._given_sizes(state)
-    values = np.array(list(found.values()), None if found else bool)
-    if values.dtype.kind not in "iuf" or not np.isfinite(values).all():  # all at once: they may be thousands
-      raise ValueError(f"sizes must give the size in pots of each action but a fold; got {found} at {state}.")
-    return found
+
+    def compute() -> _Bets:
+      found = self._given_sizes(state)
+      sizes = np.array(list(found.values()), None if found else bool)
+      if sizes.dtype.kind not in "iuf" or not np.isfinite(sizes).all():  # all at once: they may be thousands
+        raise ValueError(
+          f"sizes must give the size in pots of each action but a fold; got {found} at {state}."
+        )
+      folds = [action for action in state.legal_actions() if action not in found]
+      return _Bets(np.array(list(found)), sizes, folds[0] if folds else None)
+
+    return self._once((str(state.get_game()), *state.history()), compute)
 
   def _translated(self, state: pyspiel.State, action: int, other: pyspiel.State) -> dict[int, float]:
     """An action of a state as actions of a state of the other game, with probabilities."""
-    size, sizes = self._sizes(state).get(action), self._sizes(other)
-    if size is None:  # a fold
-      folds = [a for a in other.legal_actions() if a not in sizes]
-      return {folds[0] if folds else _call(sizes): 1.0}
-    found = translate(size, list(sizes.values()), self._split)
-    actions = list(sizes)
-    return {actions[k]: float(found[k]) for k in found.nonzero()[0]}
+    here, there = self._sizes(state), self._sizes(other)
+    at = np.flatnonzero(here.actions == action)
+    if not len(at):  # a fold
+      return {there.call if there.fold is None else there.fold: 1.0}
+    found = translate(float(here.sizes[at[0]]), there.sizes, self._split)
+    return {int(there.actions[k]): float(found[k]) for k in found.nonzero()[0]}
 
   def _dealt(self, smaller: pyspiel.State, state: pyspiel.State, action: int) -> pyspiel.State:
     """The smaller game's state after a deal of chance in the larger one.
@@ -298,7 +321,7 @@ class TranslatedPolicy(openspiel_policy.Policy):
     """
     smaller = smaller.clone()
     while smaller.current_player() >= 0:
-      smaller.apply_action(_call(self._sizes(smaller)))
+      smaller.apply_action(self._sizes(smaller).call)
     if smaller.is_terminal():
       return smaller
     dealt = _dealt_name(state, action)
@@ -314,8 +337,3 @@ class TranslatedPolicy(openspiel_policy.Policy):
 def _dealt_name(state: pyspiel.State, action: int) -> str:
   """A deal in words, "Deal As", without the prefix that `universal_poker` adds."""
   return state.action_to_string(state.current_player(), action).removeprefix("player=-1 move=")
-
-
-def _call(sizes: Mapping[int, float]) -> int:
-  """The check or call among the legal actions."""
-  return min(sizes, key=sizes.__getitem__)

@@ -42,7 +42,16 @@ from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.poker import Situation, betting, cards, range_text
 from ps_cfr_spiel.policy import TranslatedPolicy, TreePolicy, check_turn
 from ps_cfr_spiel.solvers.bots import SolvingBot
-from ps_cfr_spiel.solvers.holdem_searches import DTYPE, NUM_HANDS, Search, View, Whole, bets_from, with_bets
+from ps_cfr_spiel.solvers.holdem_searches import (
+  DTYPE,
+  NUM_HANDS,
+  Search,
+  StreetSearch,
+  View,
+  Whole,
+  bets_from,
+  with_bets,
+)
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
 from ps_cfr_spiel.subgames import GADGETS, unsafe
 
@@ -147,6 +156,13 @@ class HoldemPolicy(openspiel_policy.Policy):
     line = None if self._whole is None else self._whole.line_of(hand.chips)
     return None if self._whole is None or line is None else (self._whole, line)
 
+  def _before_turn(self, hand: View, player: int) -> tuple[Search, int] | None:
+    """The search that promises at a turn's first decision, and its line: of the flop, or the blueprint."""
+    if self._values is None or not self._safe:
+      return self._begun(hand)
+    start, _ = hand.on_street(self._rules, hand.street)
+    return self._way(hand.until(start, FLOP), player)[-1]
+
   def _free(self, board: cards.Board) -> np.ndarray:
     """bool[1326]: the hands of the deck that hold no card of the board."""
     return cards.unblocked({*cards.WHOLE_DECK} - {*self._deck} | {*board})
@@ -237,7 +253,7 @@ class HoldemPolicy(openspiel_policy.Policy):
     """A player's search from a place on; `last` is the one before on this street, and its line."""
     if hand.street == FLOP:
       return self._once(hand, lambda: self._on_flop(hand))
-    if hand.street == TURN and last is None and (last := self._begun(hand)) is None:
+    if hand.street == TURN and last is None and (last := self._before_turn(hand, player)) is None:
       return self._once(hand, lambda: self._believed(hand))
     player *= self._safe  # else the searches of both are the same
     return self._once((hand, player), lambda: self._resolved(hand, player, last))
@@ -251,10 +267,9 @@ class HoldemPolicy(openspiel_policy.Policy):
     given = Situation(hand.board, 2 * spent, self._rules.stack, bets, ranges)
     options = {"iterations": self._iterations, "values": self._values, "chunk": 1, "progress": False}
     (solution,) = solve_batch([given], **options)
-    assert solution.strategies is not None and solution.hands is not None
     lines = {"pot": given.pot, "stack": given.stack, "bets": bets, "ranges": "AA;KK"}  # any: for its betting
     game: Any = pyspiel.load_game("river_subgame", lines)
-    return Search(game, build_tree(game), chips, solution.strategies, solution.hands)
+    return StreetSearch(game, build_tree(game), chips, solution, given, self._values)
 
   def _both(self, hand: View) -> np.ndarray:
     """float64[2, 1326]: both players' ranges at the start of a street."""
@@ -279,21 +294,20 @@ class HoldemPolicy(openspiel_policy.Policy):
       reached = self._way(hand.until(start, hand.street - 1), player)[-1] if last is None else last
       assert reached is not None  # on flops alone the blueprint goes on
       before, line = reached
-      place = before.after_cards(line, hand.board if before is self._whole else hand.board[-1:])
     else:
       assert last is not None
       before, line = last
-      own, place = hand.until(start + len(chips) - 1, hand.street), before.place(line)
+      own = hand.until(start + len(chips) - 1, hand.street)
       bets = with_bets(bets, hand.street - self._first, hand.sizes(self._rules, hand.street))
     game = self._subgame(hand, bets)
     search = Search(game, build_tree(game), chips)
     subgame, opponent = search.subgames.cut([search.place(search.root)]), 1 - player
-    whole = np.ones(NUM_HANDS)  # for an opponent whose range does not count
-    ranges = [whole if self._safe and i != player else self._range(own, i) for i in (0, 1)]
+    ranges = np.array([self._range(own, i) for i in (0, 1)])
+    worths = before.promised(line, hand.board, opponent, ranges) if self._safe else None
+    ranges[opponent] = 1 if self._safe else ranges[opponent]  # the opponent's then does not count
     first, second = ((r / r.max())[search.hands(i)][None] for i, r in enumerate(ranges))
     promises = None
-    if self._safe:
-      worths = before.worths(place, opponent, ranges[player])
+    if worths is not None:
       promises = worths[search.hands(opponent)] * subgame.prior.weight(opponent, (first, second)[player])
     with precision(DTYPE):
       tree = to_device(self._gadget(subgame, player, (first, second), promises), DTYPE)

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ps_cfr_spiel.batches import Solution, StreetValues
 from ps_cfr_spiel.compiler import Deals, Lines
-from ps_cfr_spiel.poker import betting, cards
+from ps_cfr_spiel.poker import Situation, betting, cards
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.search import best_responses
 from ps_cfr_spiel.subgames import Subgames, unsafe
@@ -136,15 +137,20 @@ class Search:
     known = lines.runouts[lines.came.index(len(runout))]
     return int(lines.starts[line]) + known.tolist().index(list(runout))
 
-  def after_cards(self, line: int, runout: cards.Board) -> int:
-    """The public state where these cards have come after the betting of a line."""
-    return self.place(self.lines.below[line][0], runout)
-
   def row(self, line: int) -> np.ndarray:
     """float64[A, H]: the strategy of the player to act, on the first street of the subgame."""
     labels = self.tree.names
     decision = labels.decisions[labels.public_states[self.place(line)].decisions[0]]
     return self.tables[decision.player][decision.block][:, decision.row]
+
+  def promised(self, line: int, board: cards.Board, player: int, ranges: np.ndarray) -> np.ndarray:
+    """float64[1326]: the worths of a player's hands after a line, and the board's cards that the game lacks.
+
+    They are of a best response, see `worths`; `ranges` are both players', float64[2, 1326].
+    """
+    came = board[len(getattr(self.game, "board", ())) :]
+    place = self.place(self.lines.below[line][0] if came else line, came)
+    return self.worths(place, player, ranges[1 - player])
 
   def worths(self, place: int, player: int, others: np.ndarray) -> np.ndarray:
     """float64[1326]: the mean win of a best response of a player's hands, from a public state on.
@@ -160,6 +166,27 @@ class Search:
     found = np.zeros(NUM_HANDS)
     found[self.hands(player)] = np.where(weight > 0, values / np.where(weight > 0, weight, 1), 0)
     return found
+
+
+class StreetSearch(Search):
+  """A search of a street by a value function, which has the worths when the next card has come."""
+
+  def __init__(
+    self,
+    game: Any,
+    tree: PublicTree,
+    moves: Sequence[int],
+    solution: Solution,
+    given: Situation,
+    values: StreetValues,
+  ):
+    """The solution of a situation by `batches.solve_batch`; `game`, a river, has its betting."""
+    super().__init__(game, tree, moves, solution.strategies, solution.hands)
+    self._given, self._values = given, values
+
+  def promised(self, line: int, board: cards.Board, player: int, ranges: np.ndarray) -> np.ndarray:
+    spent = self.game.public_states[line].spent[player]
+    return self._values.worths(self._given._replace(board=board, pot=2 * spent, ranges=ranges))[player]
 
 
 class Whole(Search):

@@ -33,7 +33,7 @@ def test_the_mean_is_that_of_the_exact_response():
   game = pyspiel.load_game(GAME)
   found = sampled_response(game, blind(game, (1, 1, 1)), 3_000)
   exact = local_best_response(game, UniformRandomPolicy(game)).exploitability
-  assert found.error < 0.15 and abs(found.mean - exact) < 4 * found.error
+  assert found.error < 0.05 and abs(found.mean - exact) < 4 * found.error
 
 
 def test_holdem_by_states_is_holdem_by_lines():
@@ -42,7 +42,7 @@ def test_holdem_by_states_is_holdem_by_lines():
   by_lines = sampled_response(game, blind(game, (1,) * 4), 12, seed=2)
   by_states = sampled_response(game, UniformRandomPolicy(game), 12, seed=2, actions="fcpa")
   np.testing.assert_allclose(by_states.wins, by_lines.wins, atol=1e-9)
-  assert len(set(np.sign(by_lines.wins))) > 1
+  assert by_lines.wins.std() > 1
 
 
 def test_responses_in_holdem_by_hand():

@@ -25,7 +25,7 @@ from ps_cfr_spiel.learning import (
 )
 from ps_cfr_spiel.learning.board_examples import up_to_suits
 from ps_cfr_spiel.learning.board_features import RATIOS, at_places, at_ratios, hand_places
-from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.poker import Situation, cards, compatible, strengths
 from ps_cfr_spiel.poker.situations import RandomSituations
 from ps_cfr_spiel.search import Levels
 from ps_cfr_spiel.subgames import Subgames
@@ -221,6 +221,32 @@ def test_the_pretrained_values_of_holdem(name, size, count):
   tensors = values.tensors(new, np.arange(count))
   for wrong, right in zip(tensors.errors(values.network).found, tensors.added, strict=True):
     assert 0 < np.abs(wrong).mean() < np.abs(right).mean() / 2
+  if size == 4:  # the worth of a hand is its value over the share of the opponent's range beside it
+    wins = np.stack([values.worths(one) * compatible(one.ranges[::-1]) for one in drawn])
+    true, down = (np.array([getattr(one, name) for one in found]) for name in ("values", "checked"))
+    assert 0 < np.abs(wins - true).mean() < np.abs(down - true).mean() / 2
+
+
+def test_worths_without_betting_by_hand():
+  """By all rivers that two hands of the opponent leave to a hand, if betting adds nothing."""
+  of_turns = dataclasses.replace(NO_RIVERS, card={"cards": 4})
+  values = dataclasses.replace(BoardValues.untrained(of_turns, 0, 8, 1), scale=np.float32(1e-9))
+  board, hand = cards.parse_board("9s7c5s4h", (4,)), cards.parse_cards("8d6h")
+  number = lambda name: int(cards.hand_numbers(np.array([cards.parse_cards(name)]))[0])  # noqa: E731
+  odds = {"AsKs": 3.0, "9h9d": 1.0, "8d7d": 9.0}  # the last shares a card with the hand
+  ranges = np.ones((2, 1326))
+  ranges[1] = 0
+  for name, weight in odds.items():
+    ranges[1, number(name)] = weight
+  won, total = 0.0, 0.0
+  for name in ("AsKs", "9h9d"):
+    other = cards.parse_cards(name)
+    for card in set(cards.WHOLE_DECK) - {*board, *hand, *other}:
+      whole = np.array([[*board, card]])
+      mine, theirs = (int(strengths(whole, np.array([held]))[0, 0]) for held in (hand, other))
+      won, total = won + odds[name] * np.sign(mine - theirs), total + odds[name]
+  found = values.worths(Situation(board, 600, 1000, "", ranges))[0, number("8d6h")]
+  assert found == pytest.approx(300 * won / total, abs=1e-3) and 0 < won < total
 
 
 def test_no_values_for_other_games():

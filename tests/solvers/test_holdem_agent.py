@@ -9,8 +9,8 @@ import ps_cfr_spiel
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.batches import solve_batch
-from ps_cfr_spiel.learning import BoardExamples, BoardValues
-from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.learning import BoardExamples, BoardValues, pretrained
+from ps_cfr_spiel.poker import Situation, cards
 from ps_cfr_spiel.policy import for_hands
 from ps_cfr_spiel.solvers.holdem_searches import View
 
@@ -141,6 +141,26 @@ def test_flops_are_solved_with_values_of_turns():
     assert sum(odds.values()) == pytest.approx(1)
   with pytest.raises(ValueError, match="values must be of turns"):
     ps_cfr_spiel.HoldemAgent(game, uniform(), 0, values=rivers)
+
+
+def test_a_turn_keeps_the_promises_of_a_flop_search():
+  """Hands of the opponent win little more than the values of turns say; if it believes ranges, they win more.
+
+  The values err, so their promises cannot all be kept.
+  """
+  game = pyspiel.load_game("holdem(stack=1000,bets=fullgame)")
+  values = pretrained(game)
+  moves = ("KsKd", "AhQc", "Raise to 300", "Call", "9s7c5s", "Check", "Bet 150", "Call", "4h")
+  start = play(game, *moves)
+  more = {}
+  for gadget in ("cfr-d", "unsafe"):
+    agent = ps_cfr_spiel.HoldemAgent(game, uniform(), 1, "a", 100, gadget=gadget, values=values)
+    ranges = agent.policy.ranges(start)
+    search, line = agent.policy._way(View.of(start), 1)[-1]
+    promised = values.worths(Situation(cards.parse_board("9s7c5s4h", (4,)), 900, 1000, "", ranges))[0]
+    won = search.worths(search.place(line), 0, ranges[1])
+    more[gadget] = np.maximum(won - promised, 0)[won != 0].mean()
+  assert 0 < more["cfr-d"] < 0.95 * more["unsafe"] < 0.02 * 900
 
 
 TURN = ("6d6c", "3d2c", "Call", "Check", "2d4c5d", "Check", "Check", "7c")
