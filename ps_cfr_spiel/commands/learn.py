@@ -67,6 +67,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     return INTERRUPTED
   learned.save(folder / FILE)
   card, seconds = learned.card, stopwatch.seconds
+  if not len(learned.losses):  # alpha vectors take no steps
+    pictures = None
   if pictures is not None:
     pictures.training_losses(learned.losses, card["game"]).savefig(folder / LOSSES)
   facts = {**card, "seconds": seconds, "saved": str(folder / FILE)}

@@ -17,6 +17,7 @@ from ps_cfr_spiel.arguments import check_instance, check_list
 Ranges = tuple[np.ndarray, np.ndarray]
 ROUNDING = 1e-3  # largest error of the sum of a range
 LARGEST = 1e15  # of values: float32 holds sums of their squares
+HELD_OUT = 20  # one draw in this number is for validation
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -166,3 +167,8 @@ def unsound(ranges: Ranges, *values: Ranges) -> str | None:
       if not kept.all():
         return f"in example {np.argmin(kept)} player {i}'s {fault}"
   return None
+
+
+def held_out(examples: Any) -> np.ndarray:
+  """bool[n]: the examples for validation."""
+  return examples.draw % HELD_OUT == 0

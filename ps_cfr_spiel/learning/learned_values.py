@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors, from_examples
 from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.fitting import Tensors
 from ps_cfr_spiel.learning.network import ValueNetwork, normalised
@@ -63,8 +64,10 @@ class LearnedValues(NetworkValues):
 
   @classmethod
   def untrained(cls, examples: Examples, seed: int, width: int, layers: int) -> "LearnedValues":
-    """A network with random weights, whose values begin at the mean of each public state."""
+    """A network with random weights, whose values begin at the mean of each public state; or vectors."""
     scale = _sizes(examples)
+    if 1 in cls.extent(examples)[1]:
+      return cls(from_examples(examples, scale, seed, width), scale, {}, NOTHING, examples.public_states)
     with precision("float32"):
       network = ValueNetwork(*cls.extent(examples), width, layers, jax.random.key(seed))
     counts, means = np.maximum(np.bincount(examples.place, minlength=len(scale)), 1)[:, None], []
@@ -129,7 +132,7 @@ def _sizes(examples: Examples) -> np.ndarray:
 class BoundNetwork:
   """`LearnedValues` at some public states."""
 
-  network: ValueNetwork | OwnNetwork  #: see `LearnedValues`
+  network: ValueNetwork | OwnNetwork | AlphaVectors  #: see `LearnedValues`
   scale: Array  #: [K]
   place: Array  #: int[K], number of each public state in the network; arbitrary in the padding
   #: index, possible: see `Slots`.

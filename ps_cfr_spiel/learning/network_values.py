@@ -10,6 +10,7 @@ import numpy as np
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import MOST
+from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors
 from ps_cfr_spiel.learning.network import ValueNetwork
 
 KIND, SIZES = "values", ("places", "slots", "width", "layers")
@@ -23,7 +24,8 @@ class NetworkValues:
 
   FEATURES: ClassVar[str]  # the network's input beside ranges
 
-  network: Any  #: a `ValueNetwork` or an `OwnNetwork`, from ranges to values in units of `scale`
+  #: a `ValueNetwork`, an `OwnNetwork` or `AlphaVectors`, from ranges to values in units of `scale`.
+  network: Any
   scale: np.ndarray  #: float32, the size of values
   card: dict[str, Any]  #: their origin: game, teacher, data, seed, errors; saved with them
   losses: np.ndarray  #: float64[n, 3], (step, training loss, validation loss) during training
@@ -35,15 +37,15 @@ class NetworkValues:
 
   def save(self, path: str | os.PathLike) -> None:
     """Save the network with its card; OSError if that fails, ValueError for a network of the user's own."""
-    if not isinstance(self.network, ValueNetwork):
+    network = self.network
+    if not isinstance(network, ValueNetwork | AlphaVectors):
       raise ValueError("A network of your own has no file here: save its arrays, as by numpy.savez.")
-    network, (places, width) = self.network, self.network.places.shape
-    sizes = (places, [len(weights) for weights in network.ranges], width, len(network.inner))
+    sizes = (len(jax.tree.leaves(network)[0]), list(network.slots), *network.size)
     header = {**self.card, "features": self.FEATURES, "measured": len(self.losses)}
     arrays = {
       f"parameter{k}": np.asarray(leaf, np.float32) for k, leaf in enumerate(jax.tree.leaves(network))
     }
-    arrays |= {name: getattr(self, name) for name in (*self.shapes(places), "losses")}
+    arrays |= {name: getattr(self, name) for name in (*self.shapes(sizes[0]), "losses")}
     storage.write(path, KIND, header | dict(zip(SIZES, sizes, strict=True)), arrays)
 
   @classmethod
@@ -61,7 +63,10 @@ class NetworkValues:
     places, slots, width, layers = (header.pop(name) for name in SIZES)
     if layers > len(file.shapes):  # each has arrays of its own
       raise ValueError(f"{path} is damaged: {layers} layers, but {len(file.shapes)} arrays.")
-    shape = eqx.filter_eval_shape(ValueNetwork, places, tuple(slots), width, layers, jax.random.key(0))
+    if layers:
+      shape = eqx.filter_eval_shape(ValueNetwork, places, tuple(slots), width, layers, jax.random.key(0))
+    else:
+      shape = eqx.filter_eval_shape(AlphaVectors, places, tuple(slots), width)
     leaves, structure = jax.tree.flatten(shape)
     expected: dict[str, Any] = {
       f"parameter{k}": (leaf.shape, np.dtype(np.float32)) for k, leaf in enumerate(leaves)

@@ -135,9 +135,6 @@ def _trained(
   every: dict[str, Any],
 ) -> LearnedValues:
   """The values of a turn: from their file, continued if unfinished."""
-  if start is not None:
-    width, layers = start.network.size
-    settings = settings._replace(width=width, layers=layers)
   if file is None or not file.exists():
     return train(examples, start=start, checkpoint=file, progress=progress, **settings._asdict(), **every)
   found = LearnedValues.load(file)

@@ -17,9 +17,10 @@ import pyspiel
 from ps_cfr_spiel.arguments import check_instance, check_seconds
 from ps_cfr_spiel.compiler import load_game
 from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors
 from ps_cfr_spiel.learning.board_examples import BoardExamples
 from ps_cfr_spiel.learning.board_values import BoardValues
-from ps_cfr_spiel.learning.examples import Examples
+from ps_cfr_spiel.learning.examples import HELD_OUT, Examples, held_out
 from ps_cfr_spiel.learning.fitting import measure_errors, take_steps
 from ps_cfr_spiel.learning.learned_values import LearnedValues
 from ps_cfr_spiel.learning.network import ValueNetwork
@@ -28,7 +29,6 @@ from ps_cfr_spiel.learning.settings import CHECK, TrainingSettings
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.reports import progress_bar
 
-HELD_OUT = 20  # one draw in this number is for validation
 KINDS: dict[type, Any] = {Examples: LearnedValues, BoardExamples: BoardValues}  # from data to learned values
 
 Values = LearnedValues | BoardValues
@@ -50,6 +50,9 @@ def train(
   network: Any = None,
 ) -> Any:
   """Train a network; Ctrl-C ends it early and keeps the best so far.
+
+  Where one player has a single infostate in each public state, the values are `AlphaVectors`, at most `width`
+  in each public state, which take no steps.
 
   Args:
     examples: `Examples` or `BoardExamples`; one draw in 20 is held out for validation.
@@ -89,7 +92,9 @@ def train(
     begun = LearnedValues.of_network(examples, network)
   else:
     settings.check_memory(*kind.extent(examples))
-    begun = start or kind.untrained(examples, settings.seed, settings.width, settings.layers)
+    begun = start
+    if begun is None or isinstance(begun.network, AlphaVectors):
+      begun = kind.untrained(examples, settings.seed, settings.width, settings.layers)
   return _fit(examples, dataclasses.replace(begun, losses=NOTHING), settings, saving, progress)
 
 
@@ -173,12 +178,12 @@ def _fit(
     raise ValueError(f"There are too few draws to hold one in {HELD_OUT} out; generate at least 2.")
   losses, count = start.losses.tolist(), int((~held).sum())
   begun = _last(losses)
-  steps = settings.steps
+  steps = 0 if isinstance(start.network, AlphaVectors) else settings.steps
   random = np.random.default_rng([settings.seed, begun])
   with precision("float32"):
     learned, validation = (start.tensors(examples, np.flatnonzero(m)) for m in (~held, held))
     network = to_device(start.network, "float32")
-    optimiser = optax.adam(optax.cosine_decay_schedule(settings.learning_rate, steps, 0.01))
+    optimiser = optax.adam(optax.cosine_decay_schedule(settings.learning_rate, settings.steps, 0.01))
     state = jax.tree.map(  # its counters at that step
       lambda x: jnp.full_like(x, begun) if jnp.issubdtype(x.dtype, jnp.integer) else x,
       optimiser.init(eqx.filter(network, eqx.is_array)),
@@ -214,11 +219,6 @@ def _fit(
     found = result()
     saving(found)
     return found
-
-
-def held_out(examples: Any) -> np.ndarray:
-  """bool[n]: the examples for validation."""
-  return examples.draw % HELD_OUT == 0
 
 
 def _last(losses: list[list[float]]) -> int:

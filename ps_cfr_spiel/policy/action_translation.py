@@ -66,7 +66,9 @@ MAPPINGS: dict[str, Split] = {
 }
 
 
-def translate(size: float, sizes: Sequence[float], mapping: Split = pseudo_harmonic) -> np.ndarray:
+def translate(
+  size: float, sizes: Sequence[float] | np.ndarray, mapping: Split = pseudo_harmonic
+) -> np.ndarray:
   """The probabilities, float64[N], with which a size is understood as each of N different ones, all in pots.
 
   `mapping` has the probability of the next size below; a size beyond all counts as the nearest.

@@ -260,6 +260,7 @@ class HoldemPolicy(openspiel_policy.Policy):
 
   def _on_flop(self, hand: View) -> Search:
     """The search of a flop's betting, with the bets made there."""
+    assert self._values is not None
     start, chips = hand.on_street(self._rules, hand.street)
     made, spent = hand.sizes(self._rules, hand.street), hand.chips[start - 1]
     bets = bets_from(with_bets(self._bets, 0, made) if made else self._bets, 0).split(" / ")[0]
