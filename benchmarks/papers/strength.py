@@ -1,14 +1,14 @@
-"""Tables 18.1 and 21.8 of Schmid 2021 in kind: what local best responses win, and how noisy matches are.
+"""Tables 18.1, 21.7 and 21.8 of Schmid 2021 in kind: what local best responses win, and the noise of matches.
 
   python -m benchmarks.papers.strength responses [--iterations 1000]
   python -m benchmarks.papers.strength luck [--games 2000]
 
 responses (Table 18.1 = 21.6): agents on a river with small ranges and four bet sizes, against a local best
 response that may take few or many actions; exact values, in percent of the pot for a game, the mean of both
-seats. The agents: a blueprint that knows two sizes and translates the others, an equilibrium of all sizes, a
-search that considers two sizes, and one who always folds to a bet. The thesis's columns are mbb a hand of
-no-limit hold'em: the order is to be compared, and the signs. On Leduc, with its own actions, an equilibrium
-and a search by the network that comes with the package.
+seats. The agents: a blueprint that knows two sizes and translates the others, an equilibrium of all sizes,
+searches that consider two to five sizes (Table 21.7), and one who always folds to a bet. The thesis's columns
+are mbb a hand of no-limit hold'em: the order is to be compared, and the signs. On Leduc, with its own actions,
+an equilibrium and a search by the network that comes with the package.
 luck (Table 21.8): standard deviation of a game's worth by four estimators, within a seat (that one seat wins
 from the other is no luck): on Leduc exactly, by all ways in which a game may go, of the same two agents with
 themselves and against random play, and on a river and a turn with few hands by games of self-play.
@@ -52,8 +52,11 @@ def responses(options: argparse.Namespace) -> None:
   passive = [action for action, name in names.items() if name.split()[0] in PASSIVE]
   known = [action for action, size in sizes.items() if size in (1.0, max(sizes.values()))]
   columns = {"fold, call": passive, "+ pot, all in": passive + known, "all sizes": None, BEST: None}
-  actions = sorted({*passive, *known})
-  agents = {name: make(game, options.iterations, actions) for name, make in AGENTS.items()}
+  agents: dict[str, Any] = {name: make(game, options.iterations) for name, make in AGENTS.items()}
+  for searched in SEARCHED:
+    kept = [action for action, size in sizes.items() if size in searched or size == max(sizes.values())]
+    search = ContinualResolving(game, options.iterations, actions=sorted({*passive, *kept}))
+    agents[f"search with {' '.join(map(str, searched))} a"] = search.tabularise(progress=False)
   lost(game, game.get_parameters()["pot"], columns, agents)
   game = pyspiel.load_game("leduc_poker")
   passive = [action for action, name in legal(game).items() if name in PASSIVE]
@@ -110,17 +113,12 @@ def solved(game: pyspiel.Game, iterations: int) -> TreePolicy:
   return solver.average_policy()
 
 
-def blueprint(game: pyspiel.Game, iterations: int, _) -> Any:
+def blueprint(game: pyspiel.Game, iterations: int) -> Any:
   """A strategy for two sizes that translates what else is bet."""
   return TranslatedPolicy(game, solved(pyspiel.load_game(f"{PLACE},{FEW})"), iterations))
 
 
-def searched(game: pyspiel.Game, iterations: int, actions: list[int]) -> TreePolicy:
-  """A search that considers two sizes."""
-  return ContinualResolving(game, iterations, actions=actions).tabularise(progress=False)
-
-
-def folding(game: pyspiel.Game, *_) -> TreePolicy:
+def folding(game: pyspiel.Game, _: int) -> TreePolicy:
   """Checks, and folds to any bet."""
   tree = build_tree(game)
   blocks = [[np.zeros(shape) for shape in player.block_shapes] for player in tree.players]
@@ -130,12 +128,12 @@ def folding(game: pyspiel.Game, *_) -> TreePolicy:
   return TreePolicy(game, tree.names, blocks)
 
 
-AGENTS: dict[str, Callable[[pyspiel.Game, int, list[int]], Any]] = {
+AGENTS: dict[str, Callable[[pyspiel.Game, int], Any]] = {
   "blueprint of two sizes": blueprint,
-  "equilibrium of all sizes": lambda game, iterations, _: solved(game, iterations),
-  "search with two sizes": searched,
+  "equilibrium of all sizes": solved,
   "always fold": folding,
 }
+SEARCHED = ((1,), (0.5, 1), (0.5, 0.75, 1, 2))  # sizes beside all-in
 
 
 def by_network(game: pyspiel.Game, iterations: int) -> TreePolicy:
