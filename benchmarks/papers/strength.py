@@ -7,7 +7,7 @@ responses (Table 18.1 = 21.6): agents on a river with small ranges and four bet 
 response that may take few or many actions; exact values, in percent of the pot for a game, the mean of both
 seats. The agents: a blueprint that knows two sizes and translates the others, an equilibrium of all sizes,
 searches that consider two to five sizes (Table 21.7), and one who always folds to a bet. The thesis's columns
-are mbb a hand of no-limit hold'em: the order is to be compared, and the signs. On Leduc, with its own actions,
+are mbb a hand of no-limit hold'em: signs and order are to be compared. On Leduc, with its own actions,
 an equilibrium and a search by the network that comes with the package.
 luck (Table 21.8): standard deviation of a game's worth by four estimators, within a seat (that one seat wins
 from the other is no luck): on Leduc exactly, by all ways in which a game may go, of the same two agents with
