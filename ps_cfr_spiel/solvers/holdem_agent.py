@@ -11,12 +11,12 @@ it solves the flop's betting from the street's first decision on, by `solve_batc
 made there if the tree lacks one. After `ADDED` such bets the blueprint plays the rest of the flop: each is a
 new tree, for which a program is compiled.
 
-The search at the turn's first decision, and those of flops, believe the opponent's range: a blueprint of
-probabilities has no values that could be promised there, but for that of a small deck, whose game is compiled
-whole. Each later search of turn and river is safe by one of `subgames.gadgets`. It promises the opponent, in
-each hand, the value of a best response in the search before: at the river's first decision, or at the
-decision before the bet that its tree lacks, where no bet is worth more (Brown and Sandholm 2017, nested
-subgame solving).
+The first search of a hand, and each of a flop, believes the opponent's range: a blueprint of probabilities
+has no values that could be promised there, but for that of a small deck, whose game is compiled whole. Each
+later search of turn and river is safe by one of `subgames.gadgets`. It promises the opponent, in each hand,
+the value of a best response in the search before: at the river's first decision, or at the decision before
+the bet that its tree lacks, where no bet is worth more (Brown and Sandholm 2017, nested subgame solving).
+After a flop's search the value function says what is promised at the turn's first decision.
 
 All this follows from the public part of a hand and is the same for all cards, so it is a policy, whose
 probabilities are known for all hands at once; the seed chooses among actions alone. Safe searches are those
