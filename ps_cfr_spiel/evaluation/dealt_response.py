@@ -8,9 +8,9 @@ change of it by each decision, the opponent's in expectation over the range. Tha
 win, and a smaller variance (AIVAT, Burch et al. 2018).
 
 A deal is of public cards: the opponent has a range, and the searcher many hands, each with its own decisions.
-Where they part, or the opponent moves, all are credited, and one way is followed, drawn by the probability of
-it times the chips at stake; the weights of the hands that go on make up for that. Most of the variance is of
-few large pots, which are drawn more often so.
+At each decision all are credited, and one way is followed, drawn by its probability times the chips at stake;
+the weights of the hands that go on make up for that. Most of the variance is of few large pots, which are
+drawn more often so.
 """
 
 import math
@@ -30,7 +30,7 @@ from ps_cfr_spiel.tree import CHANCE
 
 # Ways in which cards may come, all of which are looked at; of more than these some are drawn.
 MOST_BOARDS, SOME_BOARDS = 1_500, 300
-TOGETHER = 32  # hands of the searcher in a deal, which share what the opponent's policy takes
+TOGETHER = 32  # hands of the searcher in a deal, that share the answers of the opponent's policy
 FCPA = "fcpa"  # fold, call, pot, all-in
 ALL_SIZES = " ".join(f"{k / 10}" for k in range(1, 56)) + " a"  # of "56bets"
 

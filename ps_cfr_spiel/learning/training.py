@@ -51,8 +51,8 @@ def train(
 ) -> Any:
   """Train a network; Ctrl-C ends it early and keeps the best so far.
 
-  Where one player has a single infostate in each public state, the values are `AlphaVectors`, at most `width`
-  in each public state, which take no steps.
+  If a player has a single infostate in each public state, the values are `AlphaVectors`, at most `width` in
+  each public state, which take no steps.
 
   Args:
     examples: `Examples` or `BoardExamples`; one draw in 20 is held out for validation.

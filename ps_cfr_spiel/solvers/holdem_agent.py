@@ -16,7 +16,7 @@ has no values that could be promised there, but for that of a small deck, whose 
 later search of turn and river is safe by one of `subgames.gadgets`. It promises the opponent, in each hand,
 the value of a best response in the search before: at the river's first decision, or at the decision before
 the bet that its tree lacks, where no bet is worth more (Brown and Sandholm 2017, nested subgame solving).
-After a flop's search the value function says what is promised at the turn's first decision.
+After a flop's search the promises at the turn's first decision are values of the value function.
 
 All this follows from the public part of a hand and is the same for all cards, so it is a policy, whose
 probabilities are known for all hands at once; the seed chooses among actions alone. Safe searches are those
