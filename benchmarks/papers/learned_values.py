@@ -2,7 +2,7 @@
 
   python -m benchmarks.papers.learned_values [--seeds 0 1 2] [--turns 3] [--save FILE]
   python -m benchmarks.papers.learned_values --game 'liars_dice(dice_sides=3)' --teacher search --turns 8
-  python -m benchmarks.papers.learned_values --game glasses --draws 600 --peers
+  python -m benchmarks.papers.learned_values --game glasses --turns 0 --draws 200 --peers
 
 After each turn, for each seed: situations learned from, seconds of the processor for data and training so
 far, loss and error on draws that were held out (`learning.Progress`), and exact exploitability of searches

@@ -9,8 +9,8 @@ win, and a smaller variance (AIVAT, Burch et al. 2018).
 
 A deal is of public cards: the opponent has a range, and the searcher many hands, each with its own decisions.
 At each decision all are credited, and one way is followed, drawn by its probability times the chips at stake;
-the weights of the hands that go on make up for that. Most of the variance is of few large pots, which are
-drawn more often so.
+the weights of the hands that go on make up for that. Most of the variance comes from few large pots, which
+are therefore drawn more often.
 """
 
 import math
@@ -30,7 +30,7 @@ from ps_cfr_spiel.tree import CHANCE
 
 # Ways in which cards may come, all of which are looked at; of more than these some are drawn.
 MOST_BOARDS, SOME_BOARDS = 1_500, 300
-TOGETHER = 32  # hands of the searcher in a deal, that share the answers of the opponent's policy
+TOGETHER = 32  # hands of the searcher in a deal that share the answers of the opponent's policy
 FCPA = "fcpa"  # fold, call, pot, all-in
 ALL_SIZES = " ".join(f"{k / 10}" for k in range(1, 56)) + " a"  # of "56bets"
 
@@ -55,7 +55,7 @@ def sampled_response(
   progress: bool | None = None,
   actions: str = FCPA,
 ) -> SampledResponse:
-  """Play a local best response against a policy in deals, seat after seat; each counts as one of `hands`.
+  """Play a local best response against a policy, seat after seat; `hands` is the number of deals.
 
   The game is `universal_poker` for two with public cards, `holdem` with few bets, or `leduc_poker`, and
   `answers` the policy, such as `HierarchicalPolicy.for_hands`. Or `answers` is an OpenSpiel policy of

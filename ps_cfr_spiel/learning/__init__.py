@@ -3,9 +3,9 @@
 May use: search and the rooms below it. `places` lists the public states of a network and numbers the
 infostates there; `ranges` draws ranges, `listening` those of searches, `turn_searches` the rivers in searches
 of turns, and `teaching` solves situations at them: these are the `examples`. `training` fits a `network` to
-them, with `settings` (`fitting` is the repeated step), `self_play` repeats all of it, and `learned_values`
-serves searches. In hold'em `batches` solves the situations (`board_examples`), a board has `board_features`,
-and `board_values` and `street_leaves` serve searches.
+them, with `settings` (`fitting` is the repeated step), or they become `alpha_vectors`; `self_play` repeats
+all of it, and `learned_values` serves searches. In hold'em `batches` solves the situations
+(`board_examples`), a board has `board_features`, and `board_values` and `street_leaves` serve searches.
 """
 
 try:
@@ -16,6 +16,7 @@ except ModuleNotFoundError as error:
     "Learned values need equinox and optax: run pip install 'ps_cfr_spiel[learn]'"
   ) from error
 
+from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors
 from ps_cfr_spiel.learning.board_examples import BoardExamples
 from ps_cfr_spiel.learning.board_values import BoardTensors, BoardValues, BoundBoards
 from ps_cfr_spiel.learning.examples import Examples

@@ -3,11 +3,11 @@
 Against a fixed strategy of that player the *informed* one has a best value of each infostate, an *alpha
 vector*, and is worth its product with the range. The value of a public state is the least such product over
 all strategies, so it is concave in the range and linear in pieces (Horák, Bošanský and Pěchouček 2017, for
-one-sided partially observable games). The values of a solved situation are the vector of a strategy: the
-least product over some of them is right at their ranges, and nowhere too small.
+one-sided partially observable games). In a solved situation the informed player's best responses are the
+vector of a strategy: the least product over some of them is right at their ranges, and nowhere too small.
 
-Searches go to the kinks between the pieces, which a perceptron rounds off. On Glasses these values err more
-on held-out ranges than a network's, and searches by them are ten times less exploitable.
+Searches go to the kinks between the pieces, which a perceptron rounds off. On Glasses searches by a network
+of smaller error on held-out ranges were ten times as exploitable.
 """
 
 import equinox as eqx

@@ -84,10 +84,11 @@ class BoardValues(NetworkValues):
   def worths(self, given: Situation) -> np.ndarray:
     """float64[2, 1326]: the mean wins of the hands of a turn or flop, in chips; 0 of hands that it blocks.
 
-    The ranges of the situation need no scale. Its bets do not matter.
+    Each range of the situation has some hand, and needs no scale. The bets do not matter.
     """
     board, live = np.array([given.board]), np.flatnonzero(cards.unblocked(given.board))
-    ranges = given.ranges / given.ranges.sum(1, keepdims=True)
+    ranges = given.ranges * cards.unblocked(given.board)
+    ranges /= ranges.sum(1, keepdims=True)
     nothing = np.zeros((1, len(cards.ALL_HANDS)))
     values, ratio = (nothing, nothing), np.array([given.stack / given.pot - 0.5])
     known = (ranges[:1], ranges[1:])

@@ -64,7 +64,7 @@ class LearnedValues(NetworkValues):
 
   @classmethod
   def untrained(cls, examples: Examples, seed: int, width: int, layers: int) -> "LearnedValues":
-    """A network with random weights, whose values begin at the mean of each public state; or vectors."""
+    """A network with random weights, whose values begin at the means of public states, or `AlphaVectors`."""
     scale = _sizes(examples)
     if 1 in cls.extent(examples)[1]:
       return cls(from_examples(examples, scale, seed, width), scale, {}, NOTHING, examples.public_states)

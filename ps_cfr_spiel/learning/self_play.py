@@ -22,9 +22,8 @@ from ps_cfr_spiel.learning.listening import SearchSampler
 from ps_cfr_spiel.learning.places import FrontierStates
 from ps_cfr_spiel.learning.ranges import ReachSampler
 from ps_cfr_spiel.learning.settings import TrainingSettings
-from ps_cfr_spiel.learning.teaching import OneAhead, generate_examples
+from ps_cfr_spiel.learning.teaching import OneAhead, generate_examples, usual_teacher
 from ps_cfr_spiel.learning.training import resume, train
-from ps_cfr_spiel.search import CFRValues
 from ps_cfr_spiel.storage import make_folder
 from ps_cfr_spiel.subgames import Subgames
 
@@ -81,7 +80,7 @@ def self_play(
   place = None if folder is None else make_folder(Path(folder))
   sampler, parts, values = ReachSampler(), [], None
   for turn in range(turns + 1):
-    beyond = OneAhead(iterations, values) if teacher == "search" else CFRValues(iterations)
+    beyond = OneAhead(iterations, values) if teacher == "search" else usual_teacher(frontier, iterations)
     count, first = (draws, 0) if values is None else (chains, (turn - 1) * chains)
     make = functools.partial(
       generate_examples, subgames, count, seed, first, iterations, sampler, beyond, progress

@@ -89,15 +89,16 @@ def generate_examples(
     iterations: of NRM+ for each situation, without a teacher.
     ranges: source of ranges, `ReachSampler()` by default; `SearchSampler(values)` for the ranges in searches
       with these values.
-    teacher: solver; `CFRValues(iterations)` by default, to the end of the game.
+    teacher: solver; `usual_teacher` by default.
     progress: show a progress bar; None: on a terminal or in a notebook, after two seconds.
     **options: of `build_tree`.
   """
   check_count("draws", draws, 1)
   seed, first = check_integer("seed", seed, 0), check_count("first", first, 0)
   sampler = ReachSampler() if ranges is None else check_binds("ranges", ranges, "ReachSampler()")
-  method = CFRValues(iterations) if teacher is None else check_binds("teacher", teacher, "CFRValues()")
   frontier = FrontierStates.of(game if isinstance(game, Subgames) else Subgames.of(game, **options))
+  method = usual_teacher(frontier, iterations) if teacher is None else teacher
+  check_binds("teacher", method, "CFRValues()")
   name = frontier.subgames.labels.game
   card = {"game": name, "teacher": repr(method), "seed": seed, "ranges": repr(sampler)}
   bound = [method.bind(frontier.subgames, group) for group in frontier.groups]
@@ -113,6 +114,12 @@ def generate_examples(
         waiting = waiting[CHUNK:]
       bar.update()
   return Examples.join(parts)
+
+
+def usual_teacher(frontier: FrontierStates, iterations: int) -> CFRValues:
+  """A solver to the end of the game; its values are those of best responses for `AlphaVectors`."""
+  vectors = 1 in (possible.shape[1] for possible in frontier.possible)
+  return CFRValues(iterations, values="best-response" if vectors else "average")
 
 
 def _solved(

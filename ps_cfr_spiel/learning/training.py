@@ -64,7 +64,8 @@ def train(
     learning_rate: the first.
     patience: number of evaluations, one every 200 steps, without a fall of the validation loss before the
       end.
-    start: values with a network to train further; it sets `width` and `layers`.
+    start: values with a network to train further; it sets `width` and `layers`. Of `AlphaVectors` nothing is
+      kept.
     checkpoint: file for the best so far, for `resume`; written at once, regularly and at the end.
     checkpoint_seconds: minimum time between two saves.
     progress: show a progress bar with losses; None: on a terminal or in a notebook, after two seconds.
@@ -174,8 +175,6 @@ def _fit(
 ) -> Any:
   """Train from the last step among the losses of `start`."""
   held = held_out(examples)
-  if held.all() or not held.any():
-    raise ValueError(f"There are too few draws to hold one in {HELD_OUT} out; generate at least 2.")
   losses, count = start.losses.tolist(), int((~held).sum())
   begun = _last(losses)
   steps = 0 if isinstance(start.network, AlphaVectors) else settings.steps
@@ -232,6 +231,9 @@ def _waited(losses: list[list[float]]) -> int:
 
 
 def _check(examples: Any) -> None:
-  """ValueError unless the examples are sound."""
+  """ValueError unless the examples are sound, and some of them are held out."""
   if wrong := check_instance("examples", examples, *KINDS).fault():
     raise ValueError(f"examples must be sound: {wrong}.")
+  held = held_out(examples)
+  if held.all() or not held.any():
+    raise ValueError(f"There are too few draws to hold one in {HELD_OUT} out; generate at least 2.")

@@ -237,11 +237,12 @@ class TranslatedPolicy(openspiel_policy.Policy):
     return self._once((player, public), lambda: for_hands(self.policy, smaller))
 
   def _once(self, key: Any, compute: Callable[[], Any]) -> Any:
-    """The last results are kept: the places of a hand are asked about at each decision."""
+    """A result, kept with the last others: the places of a hand are asked about at each decision."""
     if key not in self._known:
       self._known[key] = compute()
       while len(self._known) > KEPT:
         self._known.popitem(last=False)
+    self._known.move_to_end(key)
     return self._known[key]
 
   def understand(self, state: pyspiel.State, player: int, ask: Ask | None = None) -> list[Understood]:

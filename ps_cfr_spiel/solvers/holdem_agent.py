@@ -11,12 +11,13 @@ it solves the flop's betting from the street's first decision on, by `solve_batc
 made there if the tree lacks one. After `ADDED` such bets the blueprint plays the rest of the flop: each is a
 new tree, for which a program is compiled.
 
-The first search of a hand, and each of a flop, believes the opponent's range: a blueprint of probabilities
-has no values that could be promised there, but for that of a small deck, whose game is compiled whole. Each
-later search of turn and river is safe by one of `subgames.gadgets`. It promises the opponent, in each hand,
-the value of a best response in the search before: at the river's first decision, or at the decision before
-the bet that its tree lacks, where no bet is worth more (Brown and Sandholm 2017, nested subgame solving).
-After a flop's search the promises at the turn's first decision are values of the value function.
+Each search of a flop, and that of a turn after a flop by the blueprint, believes the opponent's range: a
+blueprint of probabilities has no values that could be promised, but for that of a small deck, whose game is
+compiled whole. Each other search of turn and river is safe by one of `subgames.gadgets`. It promises the
+opponent, in each hand, the value of a best response in the search before: at the river's first decision, or
+at the decision before the bet that its tree lacks, where no bet is worth more (Brown and Sandholm 2017,
+nested subgame solving). After a flop's search the promises at the turn's first decision are values of the
+value function.
 
 All this follows from the public part of a hand and is the same for all cards, so it is a policy, whose
 probabilities are known for all hands at once; the seed chooses among actions alone. Safe searches are those
@@ -253,10 +254,15 @@ class HoldemPolicy(openspiel_policy.Policy):
     """A player's search from a place on; `last` is the one before on this street, and its line."""
     if hand.street == FLOP:
       return self._once(hand, lambda: self._on_flop(hand))
-    if hand.street == TURN and last is None and (last := self._before_turn(hand, player)) is None:
-      return self._once(hand, lambda: self._believed(hand))
     player *= self._safe  # else the searches of both are the same
-    return self._once((hand, player), lambda: self._resolved(hand, player, last))
+
+    def compute() -> Search:
+      before = self._before_turn(hand, player) if hand.street == TURN and last is None else last
+      if hand.street == TURN and before is None:
+        return self._once(hand, lambda: self._believed(hand))
+      return self._resolved(hand, player, before)
+
+    return self._once((hand, player), compute)
 
   def _on_flop(self, hand: View) -> Search:
     """The search of a flop's betting, with the bets made there."""
@@ -303,9 +309,11 @@ class HoldemPolicy(openspiel_policy.Policy):
     game = self._subgame(hand, bets)
     search = Search(game, build_tree(game), chips)
     subgame, opponent = search.subgames.cut([search.place(search.root)]), 1 - player
-    ranges = np.array([self._range(own, i) for i in (0, 1)])
+    ranges = np.ones((2, NUM_HANDS))  # the opponent's may not count, and then is not searched for
+    for i in (0, 1) if not self._safe or before.believes else (player,):
+      ranges[i] = self._range(own, i)
     worths = before.promised(line, hand.board, opponent, ranges) if self._safe else None
-    ranges[opponent] = 1 if self._safe else ranges[opponent]  # the opponent's then does not count
+    ranges[opponent] = 1 if self._safe else ranges[opponent]
     first, second = ((r / r.max())[search.hands(i)][None] for i, r in enumerate(ranges))
     promises = None
     if worths is not None:

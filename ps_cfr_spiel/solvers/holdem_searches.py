@@ -77,6 +77,8 @@ class View(NamedTuple):
 class Search:
   """A solved rest of a hand, from some line of its subgame on: the strategies."""
 
+  believes = False  #: whether both players' ranges count in `promised`, or the other player's alone
+
   def __init__(
     self,
     game: Any,
@@ -146,7 +148,7 @@ class Search:
   def promised(self, line: int, board: cards.Board, player: int, ranges: np.ndarray) -> np.ndarray:
     """float64[1326]: the worths of a player's hands after a line, and the board's cards that the game lacks.
 
-    They are of a best response, see `worths`; `ranges` are both players', float64[2, 1326].
+    They are of a best response, see `worths`; `ranges` are float64[2, 1326], see `believes`.
     """
     came = board[len(getattr(self.game, "board", ())) :]
     place = self.place(self.lines.below[line][0] if came else line, came)
@@ -171,6 +173,8 @@ class Search:
 class StreetSearch(Search):
   """A search of a street by a value function, which has the worths when the next card has come."""
 
+  believes = True
+
   def __init__(
     self,
     game: Any,
@@ -181,6 +185,7 @@ class StreetSearch(Search):
     values: StreetValues,
   ):
     """The solution of a situation by `batches.solve_batch`; `game`, a river, has its betting."""
+    assert solution.strategies is not None
     super().__init__(game, tree, moves, solution.strategies, solution.hands)
     self._given, self._values = given, values
 

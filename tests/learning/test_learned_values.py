@@ -16,6 +16,7 @@ from ps_cfr_spiel import ContinualResolving, storage
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.evaluation import evaluate_policy
 from ps_cfr_spiel.learning import (
+  AlphaVectors,
   Examples,
   LearnedValues,
   OneAhead,
@@ -25,7 +26,6 @@ from ps_cfr_spiel.learning import (
   resume,
   train,
 )
-from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors
 from ps_cfr_spiel.learning.network import ValueNetwork, count_parameters, normalised, zero_sum
 from ps_cfr_spiel.learning.places import FrontierStates, Slots, frontier_groups
 from ps_cfr_spiel.learning.ranges import perturbed
@@ -81,7 +81,8 @@ def test_ranges_are_normalised_and_zeros_are_not_divided_by():
 def test_situations_are_what_the_teacher_says(name):
   """A situation, put back where it came from, has the values that `CFRValues` gives."""
   game, iterations = pyspiel.load_game(name), 5  # few: float32's last bits, which differ, grow with each
-  situations, subgames = generate_examples(game, 10, iterations=iterations, progress=False), Subgames.of(game)
+  teacher, subgames = CFRValues(iterations), Subgames.of(game)
+  situations = generate_examples(game, 10, teacher=teacher, progress=False)
   most = tuple(r.shape[1] for r in situations.ranges)
   for group in frontier_groups(subgames):
     cut = subgames.cut(group)
@@ -100,7 +101,7 @@ def test_situations_are_what_the_teacher_says(name):
       flat[slots.index[i]] = situations.ranges[i][rows]
       ranges.append(flat[:-1].reshape(player.roots, player.types))
     with precision("float32"):
-      bound = to_device(CFRValues(iterations).bind(subgames, group), "float32")
+      bound = to_device(teacher.bind(subgames, group), "float32")
       for i in (0, 1):
         values = np.append(np.asarray(jax.jit(bound.__call__, static_argnums=0)(i, tuple(ranges))), 0)
         np.testing.assert_allclose(values[slots.index[i]], situations.values[i][rows], atol=2e-5)
@@ -171,7 +172,7 @@ def test_alpha_vectors(tmp_path):
   true = (exact.ranges[1] * exact.values[1]).sum(1)
   np.testing.assert_array_equal(exact.ranges[1], own)
   error = worth - true
-  assert error.min() > -0.01 and 0 < np.abs(error[~kept]).mean() < 0.001
+  assert error.min() > -1e-4 and 0 < np.abs(error[~kept]).mean() < 1e-3
   network = ValueNetwork(*LearnedValues.extent(situations), 32, 1, jax.random.key(0))
   smooth = train(situations, steps=400, batch=64, network=network, progress=False)
   exploitable = []
@@ -197,8 +198,9 @@ def test_bad_input(tmp_path):
   other.save(tmp_path / "other.npz")
   with pytest.raises(ValueError, match="Shard 1 is of another data set"):
     Examples.load(path, tmp_path / "other.npz")
-  with pytest.raises(ValueError, match="too few draws"):
-    train(generate_examples(pyspiel.load_game("kuhn_poker"), 1, iterations=2, progress=False))
+  for name in ("kuhn_poker", CHASE):
+    with pytest.raises(ValueError, match="too few draws"):
+      train(generate_examples(pyspiel.load_game(name), 1, iterations=2, progress=False))
 
 
 def with_row(x, row):

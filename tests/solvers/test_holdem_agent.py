@@ -161,6 +161,10 @@ def test_a_turn_keeps_the_promises_of_a_flop_search():
     won = search.worths(search.place(line), 0, ranges[1])
     more[gadget] = np.maximum(won - promised, 0)[won != 0].mean()
   assert 0 < more["cfr-d"] < 0.95 * more["unsafe"] < 0.02 * 900
+  lines = ("Check", "Bet 150", "Raise to 300", "Raise to 450", "Raise to 600", "Call", "4h", "Check")
+  state = play(game, *moves[:5], *lines)  # bets that the blueprint answers in place of a third search
+  assert agent.policy._way(View.of(play(game, *moves[:5], *lines[:-2])), 1)[-1] is None
+  assert sum(agent.probabilities(state).values()) == pytest.approx(1)
 
 
 TURN = ("6d6c", "3d2c", "Call", "Check", "2d4c5d", "Check", "Check", "7c")
