@@ -162,7 +162,7 @@ def main() -> None:
     blueprint="",
     values="",
     sizes="fullgame",
-    searched="1 a / 1 a",
+    searched=holdem_agent.BETS,
     iterations=100,
     seed=0,
     boards=0,

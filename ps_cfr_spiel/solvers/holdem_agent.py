@@ -62,6 +62,7 @@ FLOP, TURN = 1, 2  # streets
 KEPT = 16  # ranges and searches
 ADDED = 2  # bets on a flop that the searched tree lacks, at most
 GADGET = "cfr-d"
+BETS = "1 a;1 a;a / 1 a;a"  # raises of the pot in all places would double the time of deep stacks
 NEVER = 1e-30  # weight that counts as none
 CHUNK = 5  # iterations between looks at the clock
 BLUEPRINTS = ("holdem", "universal_poker")
@@ -74,7 +75,7 @@ class HoldemPolicy(openspiel_policy.Policy):
     self,
     game: pyspiel.Game,
     blueprint: openspiel_policy.Policy,
-    bets: str = "1 a / 1 a",
+    bets: str = BETS,
     iterations: int = 100,
     limit: float | None = None,
     mapping: str = "pseudo-harmonic",
@@ -378,7 +379,7 @@ class HoldemAgent(SolvingBot):
     game: pyspiel.Game,
     blueprint: openspiel_policy.Policy,
     player: int,
-    bets: str = "1 a / 1 a",
+    bets: str = BETS,
     iterations: int = 100,
     limit: float | None = None,
     mapping: str = "pseudo-harmonic",
@@ -394,7 +395,7 @@ class HoldemAgent(SolvingBot):
         in small decks of `holdem`.
       player: 0 or 1.
       bets: sizes of the searches on turn and river, with `values` on the flop first, as in `holdem_subgame`,
-        no "|" and no lines.
+        no "|" and no lines; by default the pot and all-in, later raises all-in alone.
       iterations: of each search.
       limit: most seconds of a search of a turn or river; the iterations then depend on the machine, and with
         them the moves.

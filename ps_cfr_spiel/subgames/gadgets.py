@@ -36,6 +36,7 @@ from ps_cfr_spiel.subgames.ranged_leaves import (
   RangedLeaves,
   Ranges,
   RefinedLeaves,
+  at_leaves,
   with_ranges,
 )
 from ps_cfr_spiel.subgames.subgame import Subgame
@@ -100,8 +101,7 @@ def cfr_d(subgame, player, ranges, promises, frontier=None, refine=False) -> Pub
   roots = np.arange(forest.roots)
   level = Level(Link.create(roots, [forest.roots], [forest.roots]), (2,))
   follow, terminate = (sequence_numbers(level.shapes, 0, roots, action, roots=0) for action in (0, 1))
-  scale = _at_leaves(subgame, chooser, np.ones(promises.shape))
-  leaves = GadgetLeaves(ranged, scale, promises, chooser, _types(subgame))
+  leaves = GadgetLeaves(ranged, None, promises, chooser, _types(subgame))
   if not refine:
     return _choosing(subgame, leaves, forest, level, follow, terminate)
   possible = subgame.prior.weight(chooser, np.asarray(ranges[player], float)) > 0
@@ -130,7 +130,7 @@ def max_margin(subgame, player, ranges, promises, frontier=None, refine=False) -
   forest = _row_of_every_type(subgame.tree.players[chooser])
   level, choice = _choice_of_root(np.repeat(owner, subgame.tree.players[chooser].types))
   columns = _pair(chooser, forest.types, subgame.tree.players[player].types)
-  leaves = GadgetLeaves(ranged, _at_leaves(subgame, chooser, scale), fee, chooser, columns)
+  leaves = GadgetLeaves(ranged, at_leaves(scale, subgame.leaf_roots[chooser]), fee, chooser, columns)
   if refine:
     return _refined(subgame, leaves, forest, level, choice, _tremble(owner, np.where(visited, weight, 0)))
   return _choosing(subgame, leaves, forest, level, choice, choice)
@@ -154,12 +154,7 @@ def _leaves(subgame: Subgame, frontier: BoundValues | None) -> LeafEvaluator:
 def _own_range(subgame: Subgame, player: int, ranges: Ranges, frontier: BoundValues | None) -> RangedLeaves:
   """The leaves below roots where one player has a range."""
   range_ = _check_range(subgame, player, ranges[player])
-  return RangedLeaves(_leaves(subgame, frontier), _at_leaves(subgame, player, range_), player)
-
-
-def _at_leaves(subgame: Subgame, player: int, roots: np.ndarray) -> list[np.ndarray]:
-  """Arrays of the roots, [roots, H], at the leaves below them: parts [L_k, H]."""
-  return [roots[at] for at in subgame.leaf_roots[player]]
+  return RangedLeaves(_leaves(subgame, frontier), at_leaves(range_, subgame.leaf_roots[player]), player)
 
 
 def _types(subgame: Subgame) -> tuple[int, int]:

@@ -52,7 +52,7 @@ class RangedLeaves(SubgameLeaves):
   """Leaves below roots where a player has a range: reach counts from there."""
 
   inner: LeafEvaluator  #: the evaluator of the leaves
-  ranges: Parts  #: parts [L_k, H], the range at the root of each leaf
+  ranges: Parts  #: parts [L_k, H], the range at the root of each leaf; [1, H] if there is one root
   player: int = dataclasses.field(metadata={"static": True})  #: the player with the range
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
@@ -109,7 +109,7 @@ class GadgetLeaves(SubgameLeaves):
   """
 
   inner: LeafEvaluator  #: the evaluator of the leaves below `follow`
-  scale: Parts  #: parts [L_k, H], at the root of each leaf
+  scale: Parts | None  #: parts [L_k, H], at the root of each leaf, or [1, H]; None is 1 everywhere
   terminate: Array  #: [m, columns of the chooser], the chooser's values of the terminate actions
   chooser: int = dataclasses.field(metadata={"static": True})  #: 0 or 1
   #: for each player H in the forest: 1 for a chooser with a row for every type.
@@ -120,24 +120,25 @@ class GadgetLeaves(SubgameLeaves):
     values = self.inner(player, self._inside(1 - player, opponent_reach), own)
     if player != self.chooser:  # only the chooser's terminate actions have a value; the other player gets 0
       return [*values, jnp.zeros((len(self.terminate), self.columns[player]), self.terminate.dtype)]
-    scaled = [(v * s).reshape(-1, self.columns[player]) for v, s in zip(values, self.scale, strict=True)]
-    return [*scaled, self.terminate]
+    if self.scale is not None:
+      values = [(v * s).reshape(-1, self.columns[player]) for v, s in zip(values, self.scale, strict=True)]
+    return [*values, self.terminate]
 
   def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
     """See `tree.record_of`: in the units of the inner evaluator, and 0 in impossible places."""
     inner = values[:-1]
-    if player == self.chooser:
+    if player == self.chooser and self.scale is not None:
       inner = [
-        jnp.where(s > 0, v.reshape(s.shape) / jnp.where(s > 0, s, 1), 0)
+        jnp.where(s > 0, v.reshape(-1, s.shape[1]) / jnp.where(s > 0, s, 1), 0)
         for v, s in zip(inner, self.scale, strict=True)
       ]
     return record_of(self.inner, player, inner)
 
   def _inside(self, player: int, reach: Parts) -> Parts:
     """The reach of the leaves inside the subgame, for the inner evaluator."""
-    if player != self.chooser:
+    if player != self.chooser or self.scale is None:
       return reach[:-1]
-    return [r.reshape(s.shape) * s for r, s in zip(reach[:-1], self.scale, strict=True)]
+    return [r.reshape(-1, s.shape[1]) * s for r, s in zip(reach[:-1], self.scale, strict=True)]
 
 
 @jax.tree_util.register_dataclass
@@ -189,9 +190,17 @@ def with_beyond(leaves: Any, beyond: BoundValues) -> Any:
   return dataclasses.replace(leaves, inner=with_beyond(leaves.inner, beyond))
 
 
+def at_leaves(roots: Array, leaf_roots: Sequence[Array]) -> list[Array]:
+  """Arrays of the roots, [roots, H], at the leaves below them: parts [L_k, H], or [1, H] for one root.
+
+  The shorter ones spare a pass over the leaves, which takes as long as a game's own evaluator.
+  """
+  return [roots if len(roots) == 1 else roots[at] for at in leaf_roots]
+
+
 def with_ranges(leaves: LeafEvaluator, ranges: Ranges, leaf_roots: Sequence[Parts]) -> RangedLeaves:
   """Leaves with a range for each player; arguments as in `Subgame`."""
   for player in (0, 1):
-    leaves = RangedLeaves(leaves, [ranges[player][at] for at in leaf_roots[player]], player)
+    leaves = RangedLeaves(leaves, at_leaves(ranges[player], leaf_roots[player]), player)
   assert isinstance(leaves, RangedLeaves)
   return leaves
