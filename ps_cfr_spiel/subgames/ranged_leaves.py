@@ -109,7 +109,7 @@ class GadgetLeaves(SubgameLeaves):
   """
 
   inner: LeafEvaluator  #: the evaluator of the leaves below `follow`
-  scale: Parts | None  #: parts [L_k, H], at the root of each leaf, or [1, H]; None is 1 everywhere
+  scale: Parts | None  #: parts [L_k, H], at the root of each leaf, or [1, H]; None for 1 everywhere
   terminate: Array  #: [m, columns of the chooser], the chooser's values of the terminate actions
   chooser: int = dataclasses.field(metadata={"static": True})  #: 0 or 1
   #: for each player H in the forest: 1 for a chooser with a row for every type.
