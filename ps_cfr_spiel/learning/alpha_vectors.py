@@ -10,12 +10,19 @@ Searches go to the kinks between the pieces, which a perceptron rounds off. On G
 of smaller error on held-out ranges were ten times as exploitable.
 """
 
+from collections.abc import Sequence
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.learning.examples import Examples, held_out
 from ps_cfr_spiel.tree import Array
+
+
+def serve(slots: Sequence[int]) -> bool:
+  """Whether they serve public states with these most infostates of each player: a player has one."""
+  return 1 in slots
 
 
 class AlphaVectors(eqx.Module):

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.device import precision
-from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors, from_examples
+from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors, from_examples, serve
 from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.fitting import Tensors
 from ps_cfr_spiel.learning.network import ValueNetwork, normalised
@@ -66,7 +66,7 @@ class LearnedValues(NetworkValues):
   def untrained(cls, examples: Examples, seed: int, width: int, layers: int) -> "LearnedValues":
     """A network with random weights, whose values begin at the means of public states, or `AlphaVectors`."""
     scale = _sizes(examples)
-    if 1 in cls.extent(examples)[1]:
+    if serve(cls.extent(examples)[1]):
       return cls(from_examples(examples, scale, seed, width), scale, {}, NOTHING, examples.public_states)
     with precision("float32"):
       network = ValueNetwork(*cls.extent(examples), width, layers, jax.random.key(seed))

@@ -55,9 +55,7 @@ class ValueNetwork(eqx.Module):
 
 
 def count_parameters(places: int, slots: tuple[int, int], width: int, layers: int) -> int:
-  """The number of parameters of a `ValueNetwork`, or of as many `AlphaVectors` as it has width."""
-  if 1 in slots:
-    return places * width * max(slots)
+  """The number of parameters of a `ValueNetwork`."""
   return places * width + layers * (width + 1) * width + sum(slots) * (2 * width + places)
 
 

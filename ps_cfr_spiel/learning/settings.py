@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from ps_cfr_spiel import arguments
 from ps_cfr_spiel.compiler import check_needs
+from ps_cfr_spiel.learning.alpha_vectors import serve
 from ps_cfr_spiel.learning.network import count_parameters
 
 CHECK = 200  # steps between looks at the validation loss
@@ -50,6 +51,8 @@ class TrainingSettings(NamedTuple):
   def check_memory(self, places: int, slots: tuple[int, int]) -> None:
     """TooLarge, a ValueError, if a network of these places and slots needs more memory than is free."""
     parameters = count_parameters(places, slots, self.width, self.layers)
+    if serve(slots):
+      parameters = places * self.width * max(slots)
     of_each = NUMBER * CHECK + SINGLE * self.width * (self.layers + 1)  # its numbers, and the layers' outputs
     what = f"Training with width={self.width}, layers={self.layers} and batch={self.batch}"
     needs = {"for weights, gradients and the optimiser": COPIES * SINGLE * parameters}

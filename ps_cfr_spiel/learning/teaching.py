@@ -12,6 +12,7 @@ import pyspiel
 from ps_cfr_spiel.arguments import check_binds, check_count, check_instance, check_integer
 from ps_cfr_spiel.cfr import NRMPlus
 from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.learning.alpha_vectors import serve
 from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.places import FrontierStates
 from ps_cfr_spiel.learning.ranges import Drawn, RangeSampler, ReachSampler
@@ -118,7 +119,7 @@ def generate_examples(
 
 def usual_teacher(frontier: FrontierStates, iterations: int) -> CFRValues:
   """A solver to the end of the game; its values are those of best responses for `AlphaVectors`."""
-  vectors = 1 in (possible.shape[1] for possible in frontier.possible)
+  vectors = serve([possible.shape[1] for possible in frontier.possible])
   return CFRValues(iterations, values="best-response" if vectors else "average")
 
 
