@@ -15,6 +15,7 @@ from ps_cfr_spiel.faces import on_first_use
 if TYPE_CHECKING:
   from ps_cfr_spiel.policy.action_translation import (
     MAPPINGS,
+    Recent,
     TranslatedPolicy,
     Understood,
     bet_sizes,

@@ -148,6 +148,23 @@ def for_hands(policy: openspiel_policy.Policy, state: pyspiel.State) -> Mapping[
   return found
 
 
+class Recent(collections.OrderedDict[Any, Any]):
+  """The last results, by key; of more than `most` those that were asked for longest ago go."""
+
+  def __init__(self, most: int):
+    super().__init__()
+    self._most = most
+
+  def once(self, key: Any, compute: Callable[[], Any]) -> Any:
+    """A kept result, or that of `compute`, which may ask for others."""
+    if key not in self:
+      self[key] = compute()
+      while len(self) > self._most:
+        self.popitem(last=False)
+    self.move_to_end(key)
+    return self[key]
+
+
 class Understood(NamedTuple):
   """A way to understand a hand so far."""
 
@@ -203,7 +220,7 @@ class TranslatedPolicy(openspiel_policy.Policy):
     super().__init__(game, [0, 1])
     self.policy, self.smaller = policy, policy.game  # the strategy, and the game with few sizes
     self._given_sizes = sizes
-    self._known: collections.OrderedDict[Any, Any] = collections.OrderedDict()
+    self._known = Recent(KEPT)  # the places of a hand are asked about at each decision
     self._split = mapping if callable(mapping) else MAPPINGS[check_option("mapping", mapping, MAPPINGS)]
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
@@ -234,16 +251,7 @@ class TranslatedPolicy(openspiel_policy.Policy):
   def _ask_for_hands(self, smaller: pyspiel.State, player: int) -> Mapping[int, np.ndarray]:
     """The same for all hands."""
     public = tuple(smaller.history())[HOLE_CARDS:]
-    return self._once((player, public), lambda: for_hands(self.policy, smaller))
-
-  def _once(self, key: Any, compute: Callable[[], Any]) -> Any:
-    """A result, kept with the last others: the places of a hand are asked about at each decision."""
-    if key not in self._known:
-      self._known[key] = compute()
-      while len(self._known) > KEPT:
-        self._known.popitem(last=False)
-    self._known.move_to_end(key)
-    return self._known[key]
+    return self._known.once((player, public), lambda: for_hands(self.policy, smaller))
 
   def understand(self, state: pyspiel.State, player: int, ask: Ask | None = None) -> list[Understood]:
     """All ways of positive probability in which a player may have understood a hand so far.
@@ -306,7 +314,7 @@ class TranslatedPolicy(openspiel_policy.Policy):
       folds = [action for action in state.legal_actions() if action not in found]
       return _Bets(np.array(list(found)), sizes, folds[0] if folds else None)
 
-    return self._once((str(state.get_game()), *state.history()), compute)
+    return self._known.once((str(state.get_game()), *state.history()), compute)
 
   def _translated(self, state: pyspiel.State, action: int, other: pyspiel.State) -> dict[int, float]:
     """An action of a state as actions of a state of the other game, with probabilities."""

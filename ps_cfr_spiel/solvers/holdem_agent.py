@@ -24,10 +24,9 @@ probabilities are known for all hands at once; the seed chooses among actions al
 of the player to move.
 """
 
-import collections
 import functools
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -41,7 +40,7 @@ from ps_cfr_spiel.batches import StreetValues, solve_batch
 from ps_cfr_spiel.compiler import Deals, build_tree
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.poker import Situation, betting, cards, range_text
-from ps_cfr_spiel.policy import TranslatedPolicy, TreePolicy, check_turn
+from ps_cfr_spiel.policy import Recent, TranslatedPolicy, TreePolicy, check_turn
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.solvers.holdem_searches import (
   DTYPE,
@@ -62,7 +61,7 @@ FLOP, TURN = 1, 2  # streets
 KEPT = 16  # ranges and searches
 ADDED = 2  # bets on a flop that the searched tree lacks, at most
 GADGET = "cfr-d"
-BETS = "1 a;1 a;a / 1 a;a"  # with raises of the pot in all places deep turns take three times as long
+BETS = "1 a;1 a;a / 1 a;a"  # raises of the pot in all places make deep turns three times as slow
 NEVER = 1e-30  # weight that counts as none
 CHUNK = 5  # iterations between looks at the clock
 BLUEPRINTS = ("holdem", "universal_poker")
@@ -107,7 +106,7 @@ class HoldemPolicy(openspiel_policy.Policy):
     self._safe, self._rule = self._gadget is not unsafe, cfr.make_rule(None)
     rules: betting.Betting = game.betting  # pyright: ignore[reportAttributeAccessIssue]
     self._betting, self._rules = rules, rules._replace(bets=rules.streets)  # as given, with bets of any size
-    self._known: collections.OrderedDict[Hashable, Any] = collections.OrderedDict()
+    self._known = Recent(KEPT)
     same = [theirs.get_parameters().get(name) == game.get_parameters()[name] for name in ("stack", "blinds")]
     self._compiled: TreePolicy | None = None
     if isinstance(blueprint, TreePolicy) and isinstance(blueprint.labels.source, Deals):
@@ -197,7 +196,7 @@ class HoldemPolicy(openspiel_policy.Policy):
     start, chips = hand.on_street(self._rules, hand.street)
     begun = hand.until(start, hand.street)
     if hand.street == self._first:
-      weights = np.array(self._once(("ranges", begun), lambda: self._ranges(begun))[player])
+      weights = np.array(self._known.once(("ranges", begun), lambda: self._ranges(begun))[player])
     else:
       weights = self._range(hand.until(start, hand.street - 1), player)
     free = self._free(hand.board)
@@ -254,16 +253,16 @@ class HoldemPolicy(openspiel_policy.Policy):
   def _search(self, hand: View, player: int, last: tuple[Search, int] | None) -> Search:
     """A player's search from a place on; `last` is the one before on this street, and its line."""
     if hand.street == FLOP:
-      return self._once(hand, lambda: self._on_flop(hand))
+      return self._known.once(hand, lambda: self._on_flop(hand))
     player *= self._safe  # else the searches of both are the same
 
     def compute() -> Search:
       before = self._before_turn(hand, player) if hand.street == TURN and last is None else last
       if hand.street == TURN and before is None:
-        return self._once(hand, lambda: self._believed(hand))
+        return self._known.once(hand, lambda: self._believed(hand))
       return self._resolved(hand, player, before)
 
-    return self._once((hand, player), compute)
+    return self._known.once((hand, player), compute)
 
   def _on_flop(self, hand: View) -> Search:
     """The search of a flop's betting, with the bets made there."""
@@ -359,14 +358,6 @@ class HoldemPolicy(openspiel_policy.Policy):
       some = min(CHUNK, self._iterations - done) if self._limit is not None else self._iterations
       run(some)
       done += some
-
-  def _once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
-    if key not in self._known:
-      self._known[key] = compute()
-      while len(self._known) > KEPT:
-        self._known.popitem(last=False)
-    self._known.move_to_end(key)
-    return self._known[key]
 
 
 class HoldemAgent(SolvingBot):
