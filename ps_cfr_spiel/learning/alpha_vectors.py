@@ -21,7 +21,7 @@ from ps_cfr_spiel.tree import Array
 
 
 def serve(slots: Sequence[int]) -> bool:
-  """Whether they serve public states with these most infostates of each player: a player has one."""
+  """True if a player has a single infostate in each public state, given the most that each player has."""
   return 1 in slots
 
 
