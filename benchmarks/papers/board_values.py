@@ -6,8 +6,8 @@
   python -m benchmarks.papers.board_values flop --values turns.npz [--boards QsJh2h] [--iterations 100]
 
 make: networks of rivers, then of turns by searches with that of rivers, then of flops by searches with that
-of turns: data of each stack by `ps-cfr-spiel generate`, with --workers of them at once, and `errors` of them
-all. The same call goes on where it was, leaves out a street whose network is there, and ends before one whose
+of turns: data of each stack by `ps-cfr-spiel generate`, by --workers processes that share the cores, and
+`errors` of them all. The same call goes on where it was, leaves out a street whose network is there, and ends before one whose
 count is 0.
 errors: trains networks on solved rivers, or turns. On boards that no training river has, up to suits, it
 prints the mean error of a hand's value, of hands weighed by their range, and of a range's value, all in
@@ -27,6 +27,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -65,12 +66,11 @@ def make(options: argparse.Namespace) -> None:
       calls = []
       for seed, (ratio, place) in enumerate(zip(RATIOS, folders, strict=True)):
         given = {"street": street, "count": -(-count // len(RATIOS)), "ratios": ratio, "seed": seed}
-        given |= {"ranges": "betting", "iterations": 100, "output": place, "chunk": options.chunk}
+        given |= {"ranges": "betting", "iterations": options.iterations[0], "output": place}
+        given |= {"chunk": options.chunk}
         given |= {"values": before} if before else {}
         calls.append(["ps_cfr_spiel", "generate", "--quiet", *(f"--{key}={x}" for key, x in given.items())])
-      for k in range(0, len(calls), options.workers):
-        running = [_run(call) for call in calls[k : k + options.workers]]
-        assert not any(process.wait() for process in running)
+      _run_all(calls[::-1], options.workers)  # deep stacks take longest
       print(f"\n{street}s made in {time.monotonic() - began:.0f} s\n", flush=True)
       learn = ["benchmarks.papers.board_values", "errors", "--folders", *map(str, folders)]
       learn += [f"--steps={options.steps}", f"--batch={options.batch}", f"--width={options.width}", "--seeds"]
@@ -82,6 +82,15 @@ def make(options: argparse.Namespace) -> None:
         assert not any(process.wait() for process in rest)
     before = network
   assert not any(process.wait() for process in rest)
+
+
+def _run_all(calls: list[list[Any]], workers: int) -> None:
+  """Runs modules, each on a share of the cores: one process with many threads is slower by half."""
+  cores = sorted(os.sched_getaffinity(0))
+  shares = iter([cores[k::workers] or cores for k in range(workers)])
+  # A process inherits the cores of the thread that starts it.
+  with ThreadPoolExecutor(workers, initializer=lambda: os.sched_setaffinity(0, next(shares))) as pool:
+    assert not any(pool.map(lambda call: _run(call).wait(), calls))
 
 
 def _run(words: list[Any]) -> subprocess.Popen:

@@ -79,6 +79,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     )
   if searches and values.processes is not None:
     raise ValueError("--ranges=searches searches in one process; leave out --processes.")
+  ps.device.use_cores(values.cores)  # values start JAX
+  join_others(values)
   known = _values_of(values, size + early) if early or searches else None
   if searches:
     drawn = _met(values, ratios, known)
@@ -86,7 +88,6 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     given = (values.count, values.seed, values.pot, ratios, values.bets, values.ranges, size)
     drawn = RandomSituations(*given)
   folder = make_folder(values.output or f"runs/{street}")
-  join_others(values)
   ps.device.advise("Start all processes again with the same command: the folder's files stay.")
   options = {name: values[name].value for name in METHOD} | {"hands": "all", "strategies": False}
   solutions, seconds = solve(values, drawn, folder, options | {"values": known if early else None})

@@ -36,6 +36,7 @@ def solve_list(values: flags.FlagValues, words: Sequence[str]) -> None:
   foreign = given(values, (name for name in values if name not in (*METHOD, *OTHERS)))
   if what := ", ".join([*map(repr, words), *foreign]):
     raise ValueError(f"--situations: the file names the rivers, which ps-cfr solves; leave out {what}.")
+  ps.device.use_cores(values.cores)
   path = Path(values.situations)
   situations, ranges = ps.batches.read_list(path)
   folder = make_folder(values.output or f"runs/{path.stem}")
@@ -61,7 +62,6 @@ def solve(
   values: flags.FlagValues, situations: Sequence[Any], folder: Path, options: dict[str, Any]
 ) -> tuple[ps.batches.Solutions, float]:
   """The solutions, in files of a folder, and the seconds of the call."""
-  ps.device.use_cores(values.cores)
   options = {**options, "chunk": values.chunk, "output": folder, "progress": progress_of(values)}
   with Stopwatch() as stopwatch:
     solutions = ps.batches.solve_batch(situations, **options)
