@@ -67,7 +67,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     return INTERRUPTED
   learned.save(folder / FILE)
   card, seconds = learned.card, stopwatch.seconds
-  if not len(learned.losses):  # alpha vectors take no steps
+  steps = bool(len(learned.losses))
+  if not steps:
     pictures = None
   if pictures is not None:
     pictures.training_losses(learned.losses, card["game"]).savefig(folder / LOSSES)
@@ -87,6 +88,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     "time": f"{seconds:.1f} s",
     "saved": ", ".join([FILE, *([LOSSES] if pictures is not None else [])]) + f" in {folder}",
   }
+  if not steps:
+    lines["training"] = "none: the values are alpha vectors, those of solved situations"
   if use is not None:  # nothing searches before the flop
     lines["search with it"] = f"ps-cfr-spiel {use} --values={folder / FILE}"
   if not card["finished"]:

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -55,6 +57,15 @@ def test_data_are_read_by_numpy_alone(tmp_path, capsys):
     q, v = data["ranges"][k].astype(float), data["values"][k].astype(float)
     np.testing.assert_allclose((q[0] * v[0]).sum(), -(q[1] * v[1]).sum(), rtol=1e-4, atol=1e-5)
   assert ((data["exploitability"] >= 0) & (data["exploitability"] < 2)).all()
+
+
+def test_values_leave_the_cores_to_the_work(tmp_path):
+  words = ["generate", "--street=turn", "--count=2", "--iterations=1", "--ratios=0.5", "--cores=2"]
+  words += ["--values=pretrained", f"--output={tmp_path}"]
+  done = subprocess.run(  # a fresh process, in which nothing has started JAX
+    [sys.executable, "-m", "ps_cfr_spiel", *words], capture_output=True, text=True, timeout=300
+  )
+  assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,14 @@ def test_learn_and_search_with_it(tmp_path, capsys):
   assert json.loads(capsys.readouterr().out)["exploitability"] < 0.5
 
 
+def test_a_chase_is_learned_without_training(tmp_path, capsys):
+  chase, folder = "glasses(edges=0-1 1-2 2-0,start=2:0,turns=2)", tmp_path / "learned"
+  assert run("learn", chase, *QUICK, f"--output={folder}") == 0
+  printed = capsys.readouterr().out
+  assert "alpha vectors" in printed and "losses.png" not in printed
+  assert not (folder / "losses.png").exists() and not len(LearnedValues.load(folder / "values.npz").losses)
+
+
 def test_rivers_are_learned_from_what_generate_solved(tmp_path, capsys):
   data, folder = f"--output={tmp_path / 'data'}", tmp_path / "learned"
   assert run("generate", "--count=24", "--ratios=0.5", "--bets=a", "--iterations=10", data, "--quiet") == 0
