@@ -7,8 +7,8 @@
 
 make: networks of rivers, then of turns by searches with that of rivers, then of flops by searches with that
 of turns: data of each stack by `ps-cfr-spiel generate`, by --workers processes that share the cores, and
-`errors` of them all. The same call goes on where it was, leaves out a street whose network is there, and ends before one whose
-count is 0.
+`errors` of them all. The same call goes on where it was, leaves out a street whose network is there, and
+ends before one whose count is 0.
 errors: trains networks on solved rivers, or turns. On boards that no training river has, up to suits, it
 prints the mean error of a hand's value, of hands weighed by their range, and of a range's value, all in
 percent of the pot; and the same if betting added nothing. --on adds a row of the boards in other folders.
@@ -85,11 +85,15 @@ def make(options: argparse.Namespace) -> None:
 
 
 def _run_all(calls: list[list[Any]], workers: int) -> None:
-  """Runs modules, each on a share of the cores: one process with many threads is slower by half."""
-  cores = sorted(os.sched_getaffinity(0))
-  shares = iter([cores[k::workers] or cores for k in range(workers)])
-  # A process inherits the cores of the thread that starts it.
-  with ThreadPoolExecutor(workers, initializer=lambda: os.sched_setaffinity(0, next(shares))) as pool:
+  """Runs modules, each on a share of the cores, where one process of many threads takes longer."""
+  numbers = iter(range(workers))
+
+  def take_share() -> None:  # a process inherits the cores of the thread that starts it
+    if hasattr(os, "sched_setaffinity"):
+      cores = sorted(os.sched_getaffinity(0))
+      os.sched_setaffinity(0, cores[next(numbers) :: workers] or cores)
+
+  with ThreadPoolExecutor(workers, initializer=take_share) as pool:
     assert not any(pool.map(lambda call: _run(call).wait(), calls))
 
 
