@@ -7,9 +7,10 @@
 After each turn, for each seed: situations learned from, seconds of the processor for data and training so
 far, loss and error on draws that were held out (`learning.Progress`), and exact exploitability of searches
 with a lookahead of one decision after each of --marks iterations, with --final only after the last turn; with
---round by a lookahead of one round too. --peers adds searches by 10, 20 and 40 iterations of CFR in place of the network, and by full lookahead
-(Schmid 2021, Fig. 20.12). --iterations are the teacher's (solve or search), --steps those of training in each
-turn; --save keeps the values of the first seed. Exploitability is in float64, searches are in float32.
+--round by a lookahead of one round too. --peers adds searches by 10, 20 and 40 iterations of CFR in place of
+the network, and by full lookahead (Schmid 2021, Fig. 20.12). --iterations are the teacher's (solve or
+search), --steps those of training in each turn; --save keeps the values of the first seed. Exploitability is
+in float64, searches are in float32.
 """
 
 import argparse
