@@ -29,7 +29,7 @@ class LearnedValues(NetworkValues):
 
   FEATURES = "public states"
 
-  public_states: np.ndarray  #: int[K], the network's, ascending
+  public_states: np.ndarray  #: int[K], the network's, ascending; it serves those that are alike too
 
   def __repr__(self) -> str:
     return f"LearnedValues({len(self.public_states)} public states of {self.card['game']})"
@@ -40,12 +40,12 @@ class LearnedValues(NetworkValues):
     """As a `search.ValueFunction`; ValueError for another game, or a public state that the network lacks."""
     if subgames.labels.game != self.card["game"]:
       raise ValueError(f"These values are for {self.card['game']}, not for {subgames.labels.game}.")
-    place = np.searchsorted(self.public_states, public_states)
-    unknown = np.take(self.public_states, place, mode="clip") != np.asarray(public_states)
-    if unknown.any():
+    place = self._places(subgames.alike)[list(public_states)]
+    if (place < 0).any():
+      unknown = np.asarray(public_states)[place < 0].tolist()
       raise ValueError(
-        f"These values do not know the public states {np.asarray(public_states)[unknown].tolist()} of "
-        f"{self.card['game']}; they were made with other public states."
+        f"These values do not know the public states {unknown} of {self.card['game']}; they were made with "
+        "other public states."
       )
     subgame = subgames.cut(public_states, pad_to=pad_to)
     count = subgame.shape.roots[0]  # at least one infostate in each public state
@@ -56,6 +56,15 @@ class LearnedValues(NetworkValues):
     return BoundNetwork(
       self.network, self.scale[places], places, slots.index, slots.possible, (shapes[0], shapes[1])
     )
+
+  def _places(self, alike: np.ndarray) -> np.ndarray:
+    """int[P]: the network's place of each public state, or of one that is alike; -1 without any."""
+    known = self.public_states[self.public_states < len(alike)]
+    of_kind = np.full(len(alike), -1)
+    of_kind[alike[known]] = np.arange(len(known))
+    places = of_kind[alike]
+    places[known] = np.arange(len(known))
+    return places
 
   @property
   def network_slots(self) -> tuple[int, int]:

@@ -17,8 +17,8 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_binds, check_count
 from ps_cfr_spiel.cfr import SolverState
 from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.learning.places import FrontierStates
-from ps_cfr_spiel.learning.ranges import NOISE, Drawn, Ranges, RangeSampler, perturbed
+from ps_cfr_spiel.learning.places import Drawn, FrontierStates, Ranges
+from ps_cfr_spiel.learning.ranges import NOISE, RangeSampler, perturbed
 from ps_cfr_spiel.search import Lookahead, Searcher, SearchSettings, ValueFunction
 from ps_cfr_spiel.subgames import EchoedRanges, Subgame, with_beyond
 from ps_cfr_spiel.tree import PublicTree, record_of, sequence_reach

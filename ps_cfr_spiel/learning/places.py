@@ -1,5 +1,8 @@
 """The public states of a network, and the numbers of the infostates in each: the *slots*.
 
+Public states that are alike (`subgames.alike`) count as one: a network has a place for one of them, and
+learns from the ranges of all.
+
 A network sees a public state as two vectors, the players' ranges over the infostates there. In Bayesian games
 these are the types, in one row; elsewhere each infostate has a row of its own. So a slot is a (row, type) of
 a cut (`Subgame.roots`). The slots of a public state are in the order of its rows, which depends on the game
@@ -7,12 +10,17 @@ alone.
 """
 
 import dataclasses
+import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ps_cfr_spiel.search import Levels
 from ps_cfr_spiel.subgames import Subgame, Subgames
+
+Ranges = tuple[np.ndarray, np.ndarray]
+Drawn = list[Ranges]  # for each group of public states the ranges [k, M] of both players, of sum one
 
 
 def frontier_groups(subgames: Subgames) -> list[list[int]]:
@@ -57,6 +65,14 @@ class Slots:
     return cls((indices[0], indices[1]), (possible[0], possible[1]))
 
 
+class Taught(NamedTuple):
+  """Public states in which situations are solved, of one group of the frontier."""
+
+  public_states: list[int]
+  slots: Slots  #: M is the same for all
+  place: np.ndarray  #: int32[k], their indices in `FrontierStates.public_states`
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class FrontierStates:
   """All public states of a game for a network, in groups that do not overlap."""
@@ -65,8 +81,10 @@ class FrontierStates:
   groups: list[list[int]]  #: public states of each cut: the ends of the searches of one level
   cuts: list[Subgame]  #: the subgame below each group
   slots: list[Slots]  #: of each group; M is the same for all
-  public_states: np.ndarray  #: int[K], of all groups, ascending
-  places: list[np.ndarray]  #: for each group int32[k], the indices of its public states in `public_states`
+  public_states: np.ndarray  #: int[K], ascending; one of those that are alike
+  #: K arrays: the public states that are alike, as indices into all groups' one after the other.
+  alike: list[np.ndarray]
+  taught: list[Taught]  #: `public_states` by groups
   possible: tuple[np.ndarray, np.ndarray]  #: for each player bool[K, M], see `Slots`
 
   @classmethod
@@ -80,17 +98,42 @@ class FrontierStates:
     cuts = [subgames.cut(group) for group in groups]
     pairs = list(zip(cuts, groups, strict=True))
     own = [Slots.of(cut, group, len(group)) for cut, group in pairs]
-    first, second = (max(slots.index[i].shape[1] for slots in own) for i in (0, 1))
-    slots = [Slots.of(cut, group, len(group), (first, second)) for cut, group in pairs]
-    states = np.array(sorted(s for group in groups for s in group))
-    places = [np.searchsorted(states, group).astype(np.int32) for group in groups]
-    possible = (np.zeros((len(states), first), bool), np.zeros((len(states), second), bool))
-    for place, found in zip(places, slots, strict=True):
+    most = tuple(max(slots.index[i].shape[1] for slots in own) for i in (0, 1))
+    slots = [Slots.of(cut, group, len(group), most) for cut, group in pairs]
+    every = np.concatenate(groups)
+    kind = subgames.alike[every]
+    states = np.sort(every[np.unique(kind, return_index=True)[1]])
+    alike = [np.flatnonzero(kind == subgames.alike[s]) for s in states]
+    possible = (np.zeros((len(states), most[0]), bool), np.zeros((len(states), most[1]), bool))
+    taught = []
+    for group in groups:
+      first = [s for s in group if s in states]
+      if not first:
+        continue
+      found = Taught(
+        first,
+        Slots.of(subgames.cut(first), first, len(first), most),
+        np.searchsorted(states, first).astype(np.int32),
+      )
+      taught.append(found)
       for i in (0, 1):
-        possible[i][place] = found.possible[i]
-    return cls(subgames, groups, cuts, slots, states, places, possible)
+        possible[i][found.place] = found.slots.possible[i]
+    return cls(subgames, groups, cuts, slots, states, alike, taught, possible)
 
-  def ranges(self, group: int, given: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+  @property
+  def each(self) -> int:
+    """The number of situations of a public state from each draw of ranges for all: the root of the number
+    alike, so a draw gives more to learn from with less work.
+    """
+    return math.isqrt(sum(map(len, self.alike)) // len(self.alike))
+
+  def one_of_each(self, drawn: Drawn, random: np.random.Generator) -> Drawn:
+    """Ranges for `taught` from those for all groups: from a public state of those that are alike."""
+    rows = np.array([random.choice(own) for own in self.alike])
+    first, second = (np.concatenate([pair[i] for pair in drawn])[rows] for i in (0, 1))
+    return [(first[own.place], second[own.place]) for own in self.taught]
+
+  def ranges(self, group: int, given: Ranges) -> Ranges:
     """Ranges of sum one over the slots of a group, [k, M], from ranges [R, H] at its cut.
 
     A range of zeros becomes an even one.

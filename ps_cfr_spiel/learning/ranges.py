@@ -19,14 +19,11 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_number
 from ps_cfr_spiel.cfr import NRMPlus
 from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.learning.places import FrontierStates, even_if_zero
+from ps_cfr_spiel.learning.places import Drawn, FrontierStates, even_if_zero
 from ps_cfr_spiel.tree import PublicTree, sequence_reach
 
 ITERATIONS = (1, 2, 3, 5, 8, 13, 20, 40, 80, 160)  # of CFR, the source of strategies for reaches
 NOISE = (0.0, 0.02, 0.1, 0.3)  # shares of random strategies in them
-
-Ranges = tuple[np.ndarray, np.ndarray]
-Drawn = list[Ranges]  # for each group of the frontier the ranges [k, M] of both players, of sum one
 
 
 class RangeSampler(Protocol):

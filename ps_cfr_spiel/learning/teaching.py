@@ -14,8 +14,8 @@ from ps_cfr_spiel.cfr import NRMPlus
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.learning.alpha_vectors import serve
 from ps_cfr_spiel.learning.examples import Examples
-from ps_cfr_spiel.learning.places import FrontierStates
-from ps_cfr_spiel.learning.ranges import Drawn, RangeSampler, ReachSampler
+from ps_cfr_spiel.learning.places import Drawn, FrontierStates
+from ps_cfr_spiel.learning.ranges import RangeSampler, ReachSampler
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.search import (
   BoundCFR,
@@ -84,7 +84,7 @@ def generate_examples(
 
   Args:
     game: any that `build_tree` takes, with public states; or the result of `Subgames.of`.
-    draws: of ranges; each gives one or more examples of every public state.
+    draws: of ranges for all public states; each gives one or more examples of those that are not alike.
     seed: of the random numbers.
     first: number of the first draw; shards with larger numbers continue a data set.
     iterations: of NRM+ for each situation, without a teacher.
@@ -102,14 +102,16 @@ def generate_examples(
   check_binds("teacher", method, "CFRValues()")
   name = frontier.subgames.labels.game
   card = {"game": name, "teacher": repr(method), "seed": seed, "ranges": repr(sampler)}
-  bound = [method.bind(frontier.subgames, group) for group in frontier.groups]
+  bound = [method.bind(frontier.subgames, own.public_states) for own in frontier.taught]
   bound = [check_instance(f"the bound values of {method}", one, BoundCFR) for one in bound]
   draw = sampler.bind(frontier, seed)
   parts: list[Examples] = []
   waiting: list[tuple[int, Drawn]] = []
   with progress_bar(progress, total=draws, unit=" draws", desc="Solving situations") as bar:
     for number in range(first, first + draws):
-      waiting += [(number, drawn) for drawn in draw(number)]
+      random = np.random.default_rng([seed, number, 1])  # of another stream than the sampler's
+      given = [drawn for drawn in draw(number) for _ in range(frontier.each)]
+      waiting += [(number, frontier.one_of_each(drawn, random)) for drawn in given]
       while len(waiting) >= CHUNK or (waiting and number == first + draws - 1):
         parts.append(_solved(frontier, bound, card, waiting[:CHUNK]))
         waiting = waiting[CHUNK:]
@@ -135,7 +137,7 @@ def _solved(
   """
   numbers, drawn = zip(*given, strict=True)
   shards = []
-  for g, (slots, one, place) in enumerate(zip(frontier.slots, bound, frontier.places, strict=True)):
+  for g, ((_, slots, place), one) in enumerate(zip(frontier.taught, bound, strict=True)):
     ranges = tuple(np.stack([d[g][i] for d in drawn]).astype(np.float32) for i in (0, 1))
     filled = tuple(np.concatenate([r, r[:1].repeat(CHUNK - len(numbers), 0)]) for r in ranges)
     with precision("float32"):

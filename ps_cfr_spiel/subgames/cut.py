@@ -1,5 +1,6 @@
 """The cut of subgames out of a compiled game: the nodes inside, and each player's rows there."""
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ import pyspiel
 
 from ps_cfr_spiel.arguments import check_list, is_integer
 from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.subgames.alike import find_alike
 from ps_cfr_spiel.subgames.assemble import PlayerCut, assemble
 from ps_cfr_spiel.subgames.nodes import RootInfostates, find_nodes
 from ps_cfr_spiel.subgames.shapes import PadTo, Scope, Shape, least_shape, own_depths
@@ -34,6 +36,11 @@ class Subgames:
     self.labels = self.tree.names
     self._sequences = decision_sequences(self.tree)
     self._depths = own_depths(self.nodes)
+
+  @functools.cached_property
+  def alike(self) -> np.ndarray:
+    """int[P]: see `find_alike`."""
+    return find_alike(self.tree, self.nodes)
 
   def cut(
     self,
