@@ -114,7 +114,8 @@ class Examples:
           )
       if not np.array_equal(part.public_states, first.public_states):
         raise ValueError(f"Data set {number} is of other public states of {first.card['game']}.")
-      numbered.append(dataclasses.replace(part, draw=part.draw - part.draw.min(initial=0) + draws))
+      consecutive = np.unique(part.draw, return_inverse=True)[1].astype(np.int32)
+      numbered.append(dataclasses.replace(part, draw=consecutive + draws))
       draws = int(numbered[-1].draw.max(initial=draws - 1)) + 1
     card = {name: first.card[name] for name in ("game", "teacher")}
     parts = [part for s in sets for part in s.card.get("mixed", [s.card])]

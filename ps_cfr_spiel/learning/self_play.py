@@ -97,8 +97,8 @@ def self_play(
     if teacher == "search":  # older values came from worse networks
       parts = [part for part in parts if part.card["teacher"] == repr(beyond)][-REMEMBERED:]
     file = place and place / f"values-{turn}.npz"
-    values = _trained(
-      Examples.mixed(parts), values, file, settings._replace(seed=seed + turn), progress, every
+    values = _trained(  # the newest come first, of which the first draw is held out
+      Examples.mixed(parts[::-1]), values, file, settings._replace(seed=seed + turn), progress, every
     )
     if callback is not None:
       callback(values)
