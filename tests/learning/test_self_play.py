@@ -187,7 +187,7 @@ def test_ctrl_c_ends_all_turns(tmp_path, monkeypatch):
 
 def test_searches_teach_upwards():
   """Each turn solves one decision ahead only; the values come nearer to those of whole solutions."""
-  game, errors = pyspiel.load_game(DICE), []
+  game, errors = pyspiel.load_game("liars_dice(dice_sides=3)"), []
   truth = generate_examples(game, 20, 99, iterations=200, progress=False)
 
   def measure(values):
