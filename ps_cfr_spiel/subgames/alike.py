@@ -19,7 +19,7 @@ MOST_PAYOFFS = 10**7  # numbers in the payoffs of all leaves
 
 
 def find_alike(tree: PublicTree, nodes: SubgameNodes) -> np.ndarray:
-  """int[P]: for each public state the first that is alike, itself if there is none before.
+  """int[P]: for each public state the first that is alike, or itself.
 
   Alike are public states with the same acting players, moves in the same order, types that chance allows, and
   chance-weighted payoffs in all of their subgame. They are found in Bayesian games with few types; elsewhere
