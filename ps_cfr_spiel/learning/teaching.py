@@ -109,7 +109,7 @@ def generate_examples(
   waiting: list[tuple[int, Drawn]] = []
   with progress_bar(progress, total=draws, unit=" draws", desc="Solving situations") as bar:
     for number in range(first, first + draws):
-      random = np.random.default_rng([seed, number, 1])  # of another stream than the sampler's
+      random = np.random.default_rng([seed, number, 1])  # a stream apart from the sampler's
       given = [drawn for drawn in draw(number) for _ in range(frontier.each)]
       waiting += [(number, frontier.one_of_each(drawn, random)) for drawn in given]
       while len(waiting) >= CHUNK or (waiting and number == first + draws - 1):
