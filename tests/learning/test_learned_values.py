@@ -146,7 +146,8 @@ def test_what_was_rounding_can_become_a_value():
   values = tuple(np.where(last[:, None], 1e-12 * v, v) for v in situations.values)
   settings = {"steps": 200, "batch": 64, "width": 16, "layers": 1, "progress": False}
   before = train(dataclasses.replace(situations, values=values), **settings)
-  assert before.scale[-1] == pytest.approx(np.median(before.scale[:-1]), rel=1e-6)
+  # The mean of the two in the middle, which float32 rounds once here and twice there.
+  np.testing.assert_array_max_ulp(before.scale[-1], np.median(before.scale[:-1]), 1)
   assert train(situations, start=before, **settings).card["loss"] < 1
   nothing = dataclasses.replace(situations, values=tuple(0 * v for v in values))
   assert (LearnedValues.untrained(nothing, 0, 8, 1).scale == 1).all()
