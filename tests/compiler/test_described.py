@@ -173,21 +173,18 @@ def forms_first(monkeypatch):
   monkeypatch.setattr(described, "WALKED", 0)
 
 
-def test_solvers_on_the_form_do_what_they_do_on_the_walk(monkeypatch):
-  game, found = pyspiel.load_game(SMALL), []
+def test_a_solver_solves_the_form_and_the_walk(monkeypatch):
+  """Their strategies differ: rounding errors decide between actions of the same worth."""
+  game, kinds = pyspiel.load_game(SMALL), set()
   for most in (0, described.WALKED):
     monkeypatch.setattr(described, "WALKED", most)
     solver = PSCFRSolver(game, dtype="float64")
     solver.run(100)
-    found.append((solver, solver.average_policy().to_tabular()))
-  (by_form, first), (by_walk, second) = found
-  assert by_form.tree.leaves.kind == "boards" != by_walk.tree.leaves.kind
-  assert by_form.exploitability() == pytest.approx(by_walk.exploitability(), abs=1e-9)
-  for name, place in first.state_lookup.items():
-    row = second.action_probability_array[second.state_lookup[name]]
-    np.testing.assert_allclose(first.action_probability_array[place], row, atol=1e-6)
-  expected = openspiel_exploitability.exploitability(game, first)
-  assert by_form.exploitability() == pytest.approx(expected, abs=1e-9)
+    kinds.add(solver.tree.leaves.kind == "boards")
+    expected = openspiel_exploitability.exploitability(game, solver.average_policy().to_tabular())
+    assert solver.exploitability() == pytest.approx(expected, abs=1e-9)
+    assert abs(solver.exploitability()) < 1e-9
+  assert kinds == {True, False}
 
 
 @pytest.mark.parametrize("name", [POKER["leduc"], POKER["Leduc of universal poker"]])
