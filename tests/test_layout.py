@@ -20,7 +20,7 @@ PACKAGE = Path(ps_cfr_spiel.__file__).parent
 GAMES = Path(ps_cfr_spiel.games.__file__).parent
 DOORS = {"abstractions", "matches", "rules", "runtime", "values"}  # of users; the room `batches` is one too
 FILES = {"version", "arguments", "faces", "reports", "storage"}
-GROUND = (("version",), ("arguments", "faces", "reports", "storage"), ("native", "poker"))
+GROUND = (("version",), ("arguments", "faces", "reports", "storage"), ("notation",), ("native", "poker"))
 FLOORS = (  # a room imports from floors before its own, never from a neighbour; games from the ground alone
   *GROUND,
   ("device",),

@@ -8,7 +8,8 @@ import pyspiel
 
 from ps_cfr_spiel.evaluation.how_to_play import map_of, rules_of
 from ps_cfr_spiel.evaluation.telling import now, seen
-from ps_cfr_spiel.policy import find_one_action, grouped, move_name
+from ps_cfr_spiel.notation import find_one_action, grouped
+from ps_cfr_spiel.policy import move_name
 
 MAX_LISTED = 30  # actions shown unasked
 HELP_WORDS, QUIT_WORDS = ("?", "help"), ("quit", "exit", "q")

@@ -11,7 +11,6 @@ from ps_cfr_spiel.poker.boards import deals_on, next_boards
 from ps_cfr_spiel.poker.cards import RANKS
 from ps_cfr_spiel.poker.dealt import DealtForm, cards_of, dealt_cards, dealt_form
 from ps_cfr_spiel.poker.made_hands import CLASSES, made_hands
-from ps_cfr_spiel.poker.notation import holdem, libratus, plain, river
 from ps_cfr_spiel.poker.ranking import strengths
 from ps_cfr_spiel.poker.situations import (
   FIELDS,
@@ -26,6 +25,7 @@ from ps_cfr_spiel.poker.situations import (
   range_text,
   situation,
 )
+from ps_cfr_spiel.poker.spots import holdem, libratus, plain, river
 from ps_cfr_spiel.poker.suits import (
   CHUNK,
   Deck,

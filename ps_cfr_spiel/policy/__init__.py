@@ -3,8 +3,8 @@
 May use: compiler, cfr and the rooms below them. `tree_policy` is a policy over a tree's arrays; `convert`
 turns any OpenSpiel policy into such arrays; `reach` has the reach of infostates and the values of their
 actions, which `worth` computes, `rows` puts both into a table, with names from `naming`; `kept` is a policy
-in a file to look at; `notation` reads typed actions, `paths` finds places by them, and `read_locks` the
-strategies locked there. `post_processing` rounds strategies, and `action_translation` plays them where more
+in a file to look at; `paths` finds places by typed moves, and `read_locks` reads the strategies locked
+there. `post_processing` rounds strategies, and `action_translation` plays them where more
 bet sizes are allowed.
 """
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     move_name,
     state_after,
   )
-  from ps_cfr_spiel.policy.notation import find_action, find_one_action, grouped, letters, split_words
   from ps_cfr_spiel.policy.partial_strategy import PartialStrategy, lines_states
   from ps_cfr_spiel.policy.paths import find_public_state, play_moves
   from ps_cfr_spiel.policy.post_processing import (

@@ -2,8 +2,8 @@
 
 import pyspiel
 
+from ps_cfr_spiel.notation import find_action, split_words
 from ps_cfr_spiel.policy.naming import action_name, action_names, line_to, move_name
-from ps_cfr_spiel.policy.notation import find_action, split_words
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Labels
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.notation import find_one_action
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.policy.convert import row_strategies
 from ps_cfr_spiel.policy.naming import action_names, line_to
-from ps_cfr_spiel.policy.notation import find_one_action
 from ps_cfr_spiel.policy.partial_strategy import PartialStrategy
 from ps_cfr_spiel.policy.paths import find_public_state
 from ps_cfr_spiel.storage import Stored

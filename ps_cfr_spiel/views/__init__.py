@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from ps_cfr_spiel.faces import on_first_use
 
 if TYPE_CHECKING:
-  from ps_cfr_spiel.policy import action_name, grouped
+  from ps_cfr_spiel.notation import grouped
+  from ps_cfr_spiel.policy import action_name
   from ps_cfr_spiel.views import charts, glasses, pursuit
   from ps_cfr_spiel.views.boards import average_row, board_row, boards_page, boards_text
   from ps_cfr_spiel.views.certificate import certificate, labels_of

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ps_cfr_spiel.policy import TreePolicy, grouped
+from ps_cfr_spiel.notation import grouped
+from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.views.charts import columns_text, percent_text, value_text
 from ps_cfr_spiel.views.explore import page_of
 from ps_cfr_spiel.views.spots import spot, weighted_mean, worth_at

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ps_cfr_spiel.notation import grouped, letters
 from ps_cfr_spiel.poker import CLASSES
-from ps_cfr_spiel.policy import TreePolicy, action_names, grouped, letters
+from ps_cfr_spiel.policy import TreePolicy, action_names
 from ps_cfr_spiel.tree import CHANCE
 from ps_cfr_spiel.views.spots import Spot, SpotWorth
 from ps_cfr_spiel.views.units import POSITIONS, number_text

@@ -16,12 +16,12 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.histories import walked_source
+from ps_cfr_spiel.notation import find_one_action
 from ps_cfr_spiel.poker import cards, made_hands
 from ps_cfr_spiel.policy import (
   TreePolicy,
   action_name,
   action_names,
-  find_one_action,
   find_public_state,
   line_to,
   play_moves,

@@ -12,8 +12,9 @@ import numpy as np
 
 from ps_cfr_spiel.evaluation import table
 from ps_cfr_spiel.games import poker
+from ps_cfr_spiel.notation import grouped
 from ps_cfr_spiel.poker import betting, cards
-from ps_cfr_spiel.policy import grouped, move_name, state_after
+from ps_cfr_spiel.policy import move_name, state_after
 from ps_cfr_spiel.views.charts import cell
 from ps_cfr_spiel.views.explore import page_of
 

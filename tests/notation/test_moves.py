@@ -2,7 +2,7 @@
 
 import pytest
 
-from ps_cfr_spiel.policy import find_one_action, split_words
+from ps_cfr_spiel.notation import find_one_action, split_words
 from ps_cfr_spiel.views import grouped
 
 NAMES, IDS = ("Fold", "Call", "Raise to 800", "All-in 19900"), (0, 1, 2, 5)
