@@ -21,8 +21,7 @@ Parameters (`ValueError` for any other value):
     or "x" for none, with ";" between those of the first, second and later bets, "0.5 1 a;1 a", "|"
     between those of player 0 and of player 1, "0.5 1 a | 0.33 a", and "/" between streets, of which the
     last counts for all later ones, "0.5 1 a | 0.33 a / fcpa"; "0.5a" is half of the pot, or all-in where
-    the stack is less, "2.5x" a raise to 2.5 times the bet, and "lines 0 50 150; 0 0" a tree of given lines
-    (`betting.parse_bets`).
+    the stack is less, "2.5x" a raise to 2.5 times the bet (`betting.parse_bets`).
   ranges: "uniform" (all hands), or player 0's range, ";", player 1's, "AA KQs 76s:0.5;TT+ AsKd"; an
     empty side means all hands (`cards.parse_range`).
   deck: Ranks x suits, "13x4"; "6x2" are the cards from 2c to 7d. Small decks make games that can be

@@ -36,18 +36,6 @@ class Size(NamedTuple):
 
 
 ALL_IN = Size(math.inf, True)
-LINES = "lines"  # begins a text of lines
-
-
-class DrawnLines(NamedTuple):
-  """A betting tree drawn line by line, in place of sizes."""
-
-  #: For the chips that each action so far has left its player with in the pot, (0, 50, 150), those of the
-  #: bets and raises that may follow, by action. Both count from the root, without its pot.
-  after: Mapping[tuple[int, ...], Mapping[int, int]]
-  streets: int  #: Their number
-
-
 Bets = tuple[dict[int, Size], ...]  # action -> size at the first bet, the second, ..., all later ones
 Street = tuple[Bets, Bets]  # of player 0 and of player 1
 
@@ -89,7 +77,7 @@ class BettingState(NamedTuple):
     return self  # only `betting_states` changes children; OpenSpiel copies a state at every step
 
 
-def parse_bets(text: str, streets: int = 1) -> tuple[Street, ...] | DrawnLines:
+def parse_bets(text: str, streets: int = 1) -> tuple[Street, ...]:
   """The bet sizes of each street and player, as `text` lists them.
 
   Sizes are positive decimal numbers, fractions of the pot, and `a`, all-in, separated by blanks. `0.5a` is
@@ -102,12 +90,9 @@ def parse_bets(text: str, streets: int = 1) -> tuple[Street, ...] | DrawnLines:
   With several streets `/` separates them, and the last one holds for all later ones.
   Actions number the sizes of all groups together, from
   `FIRST_BET` in ascending order, so that an action is the same size in every public state.
-  `lines 0 0 50 50; 0 50 150` draws a tree instead, as tools for PioSOLVER do: a line has for each action the
-  chips that its player has then put in since the root, and the bets on a line are those of the lines that
-  begin like it. Players may always check, call and fold.
 
   Returns:
-    For each street the sizes of player 0 and of player 1, or the lines.
+    For each street the sizes of player 0 and of player 1.
 
   Raises:
     ValueError: Unknown size, group without any size, more players or streets than there are, or a lone
@@ -118,8 +103,6 @@ def parse_bets(text: str, streets: int = 1) -> tuple[Street, ...] | DrawnLines:
     raise ValueError(
       f"bets={text!r}: OpenSpiel reads a lone number as a number, not as text; write {twice!r}"
     )
-  if text.split()[:1] == [LINES]:
-    return _parse_lines(text, streets)
   given = text.split("/") if streets > 1 else [text]
   if len(given) > streets:
     raise ValueError(f"bets={text!r}: sizes for {len(given)} streets, and the board leaves only {streets}")
@@ -133,20 +116,6 @@ def parse_bets(text: str, streets: int = 1) -> tuple[Street, ...] | DrawnLines:
 
   bets = [(numbered(first), numbered(second)) for first, second in sizes]
   return tuple(bets[min(street, len(bets) - 1)] for street in range(streets))
-
-
-def _parse_lines(text: str, streets: int) -> DrawnLines:
-  words = [line.split() for line in text.strip().removeprefix(LINES).split(";")]
-  if [] in words or not all(word.isdecimal() for line in words for word in line):
-    raise ValueError(f"bets={text!r}: a line is whole numbers of chips, as in '{LINES} 0 50 150; 0 0 100'")
-  lines = [tuple(map(int, line)) for line in words]
-  amounts = sorted({amount for line in lines for amount in line})
-  actions = {amount: FIRST_BET + i for i, amount in enumerate(amounts)}
-  after: dict[tuple[int, ...], dict[int, int]] = {}
-  for line in lines:
-    for k, amount in enumerate(line):
-      after.setdefault(line[:k], {})[actions[amount]] = amount
-  return DrawnLines({before: dict(sorted(bets.items())) for before, bets in after.items()}, streets)
 
 
 def _parse_street(part: str, text: str, syntax: str) -> tuple[list[set[Size]], list[set[Size]]]:
@@ -177,10 +146,8 @@ def _parse_size(token: str, text: str, syntax: str) -> Size:
   raise ValueError(f"bets={text!r}: unknown bet size {token!r}; {syntax}{hint}")
 
 
-def num_actions(bets: Sequence[Street] | DrawnLines) -> int:
+def num_actions(bets: Sequence[Street]) -> int:
   """The number of distinct actions: fold, call, and every size that is ever allowed."""
-  if isinstance(bets, DrawnLines):
-    return 1 + max(action for sizes in bets.after.values() for action in sizes)
   sizes = (action for street in bets for player in street for group in player for action in group)
   return 1 + max(sizes, default=CALL)
 
@@ -207,10 +174,9 @@ class Betting(NamedTuple):
     no more than the stack. Of sizes that come to the same number of chips only the smallest is kept.
   """
 
-  #: Sizes of each street and player, or lines, as `parse_bets` returns them; or the number of streets, for
-  #: bets of any whole number of chips, each of which is its own action: the chips that its player has spent
-  #: then.
-  bets: Sequence[Street] | DrawnLines | int
+  #: Sizes of each street and player, as `parse_bets` returns them; or the number of streets, for bets of any
+  #: whole number of chips, each of which is its own action: the chips that its player has spent then.
+  bets: Sequence[Street] | int
   stack: int  #: Chips that each player began the hand with, those in the pot included
   unit: int  #: Chips in the unit of labels, lines and utilities: with 100, a bet of 150 chips is "Bet 1.5"
   start: tuple[int, int]  #: Chips that each player has in the pot at the root
@@ -221,9 +187,7 @@ class Betting(NamedTuple):
   @property
   def streets(self) -> int:
     """The number of streets."""
-    if isinstance(self.bets, int):
-      return self.bets
-    return self.bets.streets if isinstance(self.bets, DrawnLines) else len(self.bets)
+    return self.bets if isinstance(self.bets, int) else len(self.bets)
 
   @property
   def root(self) -> BettingState:
@@ -271,8 +235,6 @@ class Betting(NamedTuple):
   def most_moves(self) -> int:
     """An upper bound of the players' actions: two a street that bet nothing, and the smallest raises."""
     passive = 2 * self.streets
-    if isinstance(self.bets, DrawnLines):
-      return passive + max(map(len, self.bets.after)) + 1
     share: Fraction | float = 0 if isinstance(self.bets, int) else math.inf
     if not isinstance(self.bets, int):
       sizes = [size for street in self.bets for own in street for group in own for size in group.values()]
@@ -351,10 +313,6 @@ class Betting(NamedTuple):
     """The bets and raises allowed: action -> chips that the bettor will have spent."""
     if isinstance(self.bets, int):
       return {chips: chips for chips in self._any(state)}
-    if isinstance(self.bets, DrawnLines):
-      after = self.bets.after.get(state.invested, {})
-      drawn = {action: amount + self.ante for action, amount in after.items()}
-      return {action: chips for action, chips in drawn.items() if to_call < chips <= self.stack}
     chips_of: dict[int, int] = {}
     sizes = self.bets[state.street][state.player]
     for action, size in sizes[min(state.num_bets, len(sizes) - 1)].items():
@@ -372,9 +330,7 @@ class Betting(NamedTuple):
     return chips_of
 
 
-def betting_states(
-  pot: int, stack: int, bets: Sequence[Street] | DrawnLines, unit: int = 1
-) -> tuple[BettingState, ...]:
+def betting_states(pot: int, stack: int, bets: Sequence[Street], unit: int = 1) -> tuple[BettingState, ...]:
   """All lines of betting (`Betting`) from a pot on, depth first, children by ascending action.
 
   Half of `pot`, in chips, is from each player. ValueError if `unit` is less than 1, `pot` is not positive and

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     purification,
     thresholding,
   )
-  from ps_cfr_spiel.policy.reach import Reach, Worth, Worths, choice_probabilities, choices_to, reaches
+  from ps_cfr_spiel.policy.reach import Reach, Worth, Worths, choice_probabilities, reaches
   from ps_cfr_spiel.policy.read_locks import ALL, locks_from_file, read_locks
   from ps_cfr_spiel.policy.rows import write_rows
   from ps_cfr_spiel.policy.tree_policy import TreePolicy, check_turn, game_of, probabilities_at

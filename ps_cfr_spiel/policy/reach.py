@@ -88,11 +88,11 @@ def _by_deals(labels: Labels, source: Deals, strategies: Strategies) -> list[Rea
 
 def reach_of(labels: Labels, source: Deals, strategies: Strategies, decision: Decision) -> Reach:
   """The reach of one row in a Bayesian form, from the decisions on the way there."""
-  own, player = choices_to(labels, strategies, decision.public_state), decision.player
+  own, player = _choices_to(labels, strategies, decision.public_state), decision.player
   return _on_boards(source, player, own[player], own[1 - player], [decision.public_state])[0]
 
 
-def choices_to(labels: Labels, strategies: Strategies, number: int) -> list[np.ndarray]:
+def _choices_to(labels: Labels, strategies: Strategies, number: int) -> list[np.ndarray]:
   """For each player float64[1, H]: the product of its choices on the way to a public state of a form."""
   states = labels.public_states
   own = [np.ones((1, len(types))) for types in labels.types]

@@ -96,8 +96,8 @@ class HoldemPolicy(openspiel_policy.Policy):
     if values is not None and (getattr(values, "cards", 0), self._deck) != served:
       raise ValueError(f"values must be of turns, and the deck whole; got {values!r} for {game}.")
     self._values, self._first = values, TURN if values is None else FLOP
-    streets = betting.parse_bets(bets, len(cards.STREETS) + 1 - self._first)
-    if isinstance(streets, betting.DrawnLines) or "|" in bets:
+    betting.parse_bets(bets, len(cards.STREETS) + 1 - self._first)
+    if "|" in bets:
       raise ValueError(f"bets={bets!r}: give sizes for both players alike, such as '1 a / 0.5 1 a'.")
     self.blueprint, self._bets = TranslatedPolicy(game, blueprint, mapping), bets
     self._iterations = check_count("iterations", iterations, 1)

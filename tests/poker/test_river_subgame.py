@@ -37,7 +37,6 @@ VARIANTS = {
   "one pot behind": "river_subgame(board=AhKh2c2d7s,pot=100,stack=150,ranges=QQ+;72s,bets=0.5 1 a)",
   "no all-in": "river_subgame(ranges=AsKd QQ;TT 87s,stack=1000,bets=0.75;0.75)",
   "all-in before the river": "river_subgame(stack=100,ranges=AsKd QQ;TT 87s)",
-  "drawn lines": "river_subgame(ranges=AsKd QQ;TT 87s,stack=700,bets=lines 0 50 150 600;0 0;600)",
   "the board plays": "river_subgame(board=AsKsQsJsTs,ranges=99;88 AdKd,stack=700)",
 }
 SMALL = {name: game for name, game in VARIANTS.items() if name != "default"}
@@ -331,29 +330,6 @@ def test_a_capped_size_is_all_in_where_the_stack_is_less():
     line.append(bet)
   assert list(labels(capped, *line).values()) == ["Fold", "Call", "All-in 910"]
   assert labels(capped, *line, "All-in 910") == {0: "Fold", 1: "Call"}
-
-
-@pytest.mark.parametrize("bets", ["0.5 a", "0.5 1 a;1 a;a", "0.33 a | x", "0.75;0.5 a / 1;a / 0.5 a"])
-@pytest.mark.parametrize("board", ["9s7c5s4h3c", "9s7c5s4h", "9s7c5s"])
-def test_a_tree_drawn_line_by_line_is_that_of_its_sizes(bets, board):
-  """Lines of chips since the root, as tools for PioSOLVER write them, give back any tree of sizes."""
-  bets = " / ".join(bets.split(" / ")[: 6 - len(board) // 2])
-  parameters = {"board": board, "pot": 180, "stack": 490}
-  tree = pyspiel.load_game("holdem_subgame", {**parameters, "bets": bets}).public_states
-  lines = {
-    " ".join(map(str, state.invested)) for state in tree if state.num_bets and state.player != TERMINAL
-  }
-  drawn = pyspiel.load_game("holdem_subgame", {**parameters, "bets": f"lines {';'.join(sorted(lines))}"})
-  same = ("line", "label", "player", "street", "spent", "constant", "stake", "num_bets", "invested")
-  assert [[getattr(s, name) for name in same] for s in drawn.public_states] == [
-    [getattr(s, name) for name in same] for s in tree
-  ]
-
-
-@pytest.mark.parametrize("lines", ["lines", "lines 0 -5", "lines 0 50;", "lines 0 b50"])
-def test_lines_are_whole_numbers(lines):
-  with pytest.raises(ValueError, match="a line is whole numbers of chips"):
-    betting.parse_bets(lines)
 
 
 def test_nobody_can_bet_when_all_chips_are_in_the_pot():
