@@ -3,8 +3,7 @@
 May use: tree and the rooms below it. `walker` visits every history, within `limits` that `size_estimate`
 helps to apply early; `histories` holds the result, in columns that `numbering` counts. The laws that a game
 must keep are in `game_laws` and `history_laws`; `knowledge` names infostates, `public_states` finds common
-knowledge. `grown` histories are those around some given ones, of games too large to walk. `environment` plays
-them in batches, for reinforcement learning.
+knowledge. `grown` histories are those around some given ones, of games too large to walk.
 """
 
 from typing import TYPE_CHECKING
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING
 from ps_cfr_spiel.faces import on_first_use
 
 if TYPE_CHECKING:
-  from ps_cfr_spiel.histories.environment import Environment, EnvironmentState
   from ps_cfr_spiel.histories.game_laws import KIND_LAWS, check_is_game, check_kind, scale_fault
   from ps_cfr_spiel.histories.grown import grow
   from ps_cfr_spiel.histories.histories import (
