@@ -70,7 +70,7 @@ def processor() -> float:
   return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
-def measure(name: str, way: str, processes: int, seconds: float, target: float, cache: str) -> dict:
+def measure(name: str, way: str, processes: int, seconds: float, target: float) -> dict:
   """The figures of a row, in this process."""
   if way in PEERS:
     return peer(name, way)
@@ -93,7 +93,7 @@ def measure(name: str, way: str, processes: int, seconds: float, target: float, 
 
   build.walk = timed_walk
   game, peak, start, wall = pyspiel.load_game(GAMES[name]), PeakMemory(), processor(), time.perf_counter()
-  options = {"limit": 10**9, "progress": False, **({"cache": cache} if cache else {})}
+  options = {"limit": 10**9, "progress": False}
   solver = PSCFRSolver(game, "cfr+", **options)
   found.update(setup=processor() - start, setup_wall=time.perf_counter() - wall)
   found["histories"] = solver.tree.names.histories
@@ -152,16 +152,16 @@ def main() -> None:
   """See the module."""
   values = flags(
     __doc__ or "", games=SMALL, ways=list(WAYS), one=[], processes=2, seconds=0.0, target=1e-3, peers=False,
-    patience=240.0, cache="",
+    patience=240.0,
   )  # fmt: skip
   if values.one:
-    limits = values.processes, values.seconds, values.target, values.cache
+    limits = values.processes, values.seconds, values.target
     print(json.dumps(measure(values.one[0], values.one[1], *limits)))
     return
   print(describe())
   heads = ("walk", "its wall", "set-up", "its wall", "us each", "bytes", "iteration", "its wall")
   print(f"\n{'':34}" + "".join(f"{head:>12}" for head in heads))
-  given = [f"--{name}={getattr(values, name)}" for name in ("processes", "seconds", "target", "cache")]
+  given = [f"--{name}={getattr(values, name)}" for name in ("processes", "seconds", "target")]
   for name in values.games:
     for way in values.ways:
       row = in_process(__spec__.name, *given, "--one", name, way)

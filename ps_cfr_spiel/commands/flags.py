@@ -34,15 +34,12 @@ WALK = group("Tree and memory",
     "Most bytes to take, such as 4e9; by default half of the free memory, or all of it for a game that "
     "describes itself.", kind=float, least=1, value="BYTES"),
 )
-TREE_CACHE = Flag("tree_cache", None,
-  "Folder that keeps the walk of a game: the next time it is read instead.", value="FOLDER")
 TREE = group("Tree and memory",
   Flag("leaves", "auto",
     "Evaluator of the game's ends: dense (matrices over all pairs of hands), showdown (for poker with many "
     "hands), native (the same in C++), sparse (for any game), or auto, which chooses.",
     choices=("auto", "dense", "showdown", "native", "sparse")),
   *WALK,
-  TREE_CACHE,
 )
 RULE = Flag("rule", "nrm+",
   "Regret rule. nrm+ is this project's own and needs the fewest iterations in poker; the others are "

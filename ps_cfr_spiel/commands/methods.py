@@ -23,7 +23,7 @@ from ps_cfr_spiel.commands.flags import (
 from ps_cfr_spiel.commands.user_input import given, load_game, load_saved_policy, refuse
 
 AT = "@"  # between a strategy and its hands, in --lock
-_WALKED = ("public_states", "limit", "memory", "tree_cache")  # flags of all that walk the game
+_WALKED = ("public_states", "limit", "memory")  # flags of all that walk the game
 _SAMPLING = ("rule", "batch", "seed")
 _DEALT = ("clusters", "buckets", "special", "abstraction", "boards", "pruning", *_SAMPLING)
 _SHARED = ("coordinator", "processes", "process")
@@ -113,8 +113,6 @@ def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exa
   }
   if kind is ps.PSCFRSolver and "rule" in options:
     options["rule"] = ps.cfr.make_rule(options["rule"], values.iterations, values.alternating)
-  if "tree_cache" in options:
-    options["cache"] = options.pop("tree_cache")
   if "bits" in options:
     options["bits"] = int(options["bits"])
   if "lock" in options:

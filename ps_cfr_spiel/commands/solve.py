@@ -104,8 +104,7 @@ def _resumed(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exact
   user_input.refuse_fixed(values, words, (*FIXED, *user_input.SPOT_FLAGS))
   with ps.compiler.quiet_stderr():
     allowed = {"limit": values.limit} if values["limit"].present else {}
-    kept = {"cache": values.tree_cache} if values.tree_cache else {}
-    solver = ps.load_solver(values.resume, **allowed, **kept)
+    solver = ps.load_solver(values.resume, **allowed)
   if not isinstance(solver, ps.solvers.ExactSolver):
     raise ValueError(f"{values.resume} is a run of the command train; resume it there.")
   return solver

@@ -30,8 +30,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     refuse(values, ("infostates", *([] if values.png else ["depth"])), "is for --tree")
   game = load_game(words, values)
   drawn = drawing(values.png)
-  given = {"memory": values.memory, "cache": values.tree_cache}
-  tree = ps.build_tree(game, values.leaves, values.public_states, values.limit, **given)
+  tree = ps.build_tree(game, values.leaves, values.public_states, values.limit, memory=values.memory)
   lines = ps.views.certificate(game, tree, values.depth, infostates=values.infostates) if values.tree else ""
   if drawn:
     pictures, file = drawn

@@ -1,7 +1,5 @@
 """The compilation of a pyspiel game into a `PublicTree`: the one door through which games come in."""
 
-import os
-
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_option
@@ -16,8 +14,6 @@ from ps_cfr_spiel.histories import (
   Limits,
   TooLarge,
   check_kind,
-  keep_walk,
-  open_walk,
   public_observer,
   public_partition,
   sequential,
@@ -36,7 +32,6 @@ def build_tree(
   limit: int = LIMIT,
   progress: bool | None = None,
   memory: float | None = None,
-  cache: str | os.PathLike | None = None,
 ) -> PublicTree:
   """Compile a game into a public tree.
 
@@ -60,7 +55,6 @@ def build_tree(
     memory: maximum bytes for histories and tree; None: half of the free memory. After half a second of
       walking, a game that surely exceeds this or `limit` is refused. Trees of forms are refused before they
       are built; for them None means all free memory.
-    cache: a folder that keeps walks, by the game's string: the next time it is read instead.
 
   Returns:
     The tree; its arrays are NumPy's, in float64.
@@ -69,8 +63,7 @@ def build_tree(
     TypeError: `game` is not a game.
     ValueError: the game has a single player or is faulty (`check_game` lists all faults); it has more than
       `limit` histories, needs more than `memory` bytes or has no valid public states; or an option is unknown
-      or does not fit the game; `cache` has the walk of another version of OpenSpiel or this package.
-    OSError: `cache` cannot be written.
+      or does not fit the game.
   """
   game = sequential(game)
   check_kind(game)
@@ -84,16 +77,12 @@ def build_tree(
       with waiting("Building the tree", progress):
         return build_bayesian(str(game), form, leaves)
     _check_size(game, form, limit, "leaves='sparse'" if leaves == "sparse" else f"{public_states=}")
-  kept = None if cache is None else open_walk(cache, game, public_states)
-  observe = public_observer(game) if public_states == "observer" and kept is None else None
-  walked, found = kept or (walk(game, limits, progress, observe), None)
-  histories, choices, fault = with_recall(game, walked, limits.memory)
+  observe = public_observer(game) if public_states == "observer" else None
+  histories, choices, fault = with_recall(game, walk(game, limits, progress, observe), limits.memory)
   if fault:
     raise ValueError(f"{game}: {fault} Only games of perfect recall can be compiled.")
-  if public_states != "none" and found is None:
-    found = public_partition(str(game), histories, choices, public_states)
-  if cache is not None and kept is None:
-    keep_walk(cache, game, public_states, walked, found)
+  none = public_states == "none"
+  found = None if none else public_partition(str(game), histories, choices, public_states)
   return build_general(game, histories, choices, found, leaves, limits.memory)
 
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     recall_fault,
     timing_fault,
   )
-  from ps_cfr_spiel.histories.kept import keep_walk, open_walk
   from ps_cfr_spiel.histories.knowledge import (
     past_remark,
     remember,
