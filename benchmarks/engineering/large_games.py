@@ -4,12 +4,12 @@
   python -m benchmarks.engineering.large_games --games "goofspiel 7" --ways threads --seconds=1200
 
 A row for each game and way of walking, in a process of its own. "walk" and "set-up" (of the solver) are
-seconds of processor, those of workers added, which a busy machine lengthens less than wall time; bytes are
-the most memory of the process for each history. An iteration is one of CFR+, in time of processor and of the
-wall. Games with a form (liar's dice with two dice each, royal hold'em) are not walked. With --seconds a
-solver with the default rule then runs until NashConv is below --target, and prints it whenever the time has
-doubled. With --peers OpenSpiel's C++ CFR+ and LiteEFG, if it is installed, follow in the same minutes, each
-for at most --patience seconds. The native walk is compiled before. --one measures one GAME and WAY, as JSON.
+seconds of processor, which a busy machine lengthens less than wall time; bytes are the most memory of the
+process for each history. An iteration is one of CFR+, in time of processor and of the wall. Games with a form
+(liar's dice with two dice each, royal hold'em) are not walked. With --seconds a solver with the default rule
+then runs until NashConv is below --target, and prints it whenever the time has doubled. With --peers
+OpenSpiel's C++ CFR+ and LiteEFG, if it is installed, follow in the same minutes, each for at most --patience
+seconds. The native walk is compiled before. --one measures one GAME and WAY, as JSON.
 """
 
 import contextlib
@@ -70,7 +70,7 @@ def processor() -> float:
   return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
-def measure(name: str, way: str, processes: int, seconds: float, target: float) -> dict:
+def measure(name: str, way: str, threads: int, seconds: float, target: float) -> dict:
   """The figures of a row, in this process."""
   if way in PEERS:
     return peer(name, way)
@@ -87,7 +87,7 @@ def measure(name: str, way: str, processes: int, seconds: float, target: float) 
 
   def timed_walk(*given):
     start, wall = processor(), time.perf_counter()
-    walked = walk(*given, processes=processes if way == "threads" else 1)
+    walked = walk(*given, threads=threads if way == "threads" else 1)
     found.update(walk=processor() - start, wall=time.perf_counter() - wall)
     return walked
 
@@ -151,17 +151,17 @@ def peer(name: str, way: str) -> dict:
 def main() -> None:
   """See the module."""
   values = flags(
-    __doc__ or "", games=SMALL, ways=list(WAYS), one=[], processes=2, seconds=0.0, target=1e-3, peers=False,
+    __doc__ or "", games=SMALL, ways=list(WAYS), one=[], threads=2, seconds=0.0, target=1e-3, peers=False,
     patience=240.0,
   )  # fmt: skip
   if values.one:
-    limits = values.processes, values.seconds, values.target
+    limits = values.threads, values.seconds, values.target
     print(json.dumps(measure(values.one[0], values.one[1], *limits)))
     return
   print(describe())
   heads = ("walk", "its wall", "set-up", "its wall", "us each", "bytes", "iteration", "its wall")
   print(f"\n{'':34}" + "".join(f"{head:>12}" for head in heads))
-  given = [f"--{name}={getattr(values, name)}" for name in ("processes", "seconds", "target")]
+  given = [f"--{name}={getattr(values, name)}" for name in ("threads", "seconds", "target")]
   for name in values.games:
     for way in values.ways:
       row = in_process(__spec__.name, *given, "--one", name, way)

@@ -94,17 +94,17 @@ class Watch:
     progress: bool | None,
     longest: float = math.inf,
     size: SizeEstimate | None = None,
-    processes: int = 0,
+    in_python: bool = False,
   ):
     """Start its clock.
 
-    A walk with more than `longest` seconds left ends in LongWalk. `size` is an estimate made before;
-    `processes` will walk at the pace of this one, in Python, or 0 if a faster walk will follow.
+    A walk with more than `longest` seconds left ends in LongWalk. `size` is an estimate made before. A walk
+    that stays `in_python` ends in TooLarge, too, if it would take longer than `PATIENCE_SECONDS`.
     """
     self.game, self.limits, self.longest, self.every = game, limits, longest, EVERY
     self.start = time.perf_counter()
     self.most = min(limits.histories, limits.memory / BYTES)  # histories within both limits
-    self.size, self.processes = size, processes if limits.histories == LIMIT else 0
+    self.size, self.impatient = size, in_python and limits.histories == LIMIT
     self.bar = progress_bar(
       progress, unit=" histories", desc="Walking", unit_scale=True, delay=1, leave=False
     )
@@ -121,9 +121,9 @@ class Watch:
     over = count >= self.limits.histories or taken > self.limits.memory
     if over or (self.size is None and time.perf_counter() > self.start + PATIENCE):
       most = self.most
-      if self.processes and count:  # more than these take longer than the user's patience
+      if self.impatient and count:  # more than these take longer than the user's patience
         pace = count / (time.perf_counter() - self.start)
-        most = min(most, PATIENCE_SECONDS * self.processes * pace)
+        most = min(most, PATIENCE_SECONDS * pace)
       self.size = self.size or estimate_size(self.game, most)
       if over or self.size.exceeds:
         raise TooLarge(self._refusal(self.size, count, taken, most))

@@ -145,7 +145,7 @@ def try_out(path: str) -> None:
   """Walk a small game with a new library, and see that each history is that of Python's state."""
   for name in ("kuhn_poker", "first_sealed_auction(max_value=2)"):
     game = knowledge.sequential(pyspiel.load_game(name))
-    with NativeWalk(game, (), 0, 1.0, Path(path)) as native:
+    with NativeWalk(game, library=Path(path)) as native:
       histories = native.run(Watch(game, Limits.create(), False))
     for h in range(len(histories.parent)):
       state = game.new_initial_state()
@@ -188,35 +188,24 @@ class StoredNames(LazySequence[str]):
 
 
 class NativeWalk(WalkProgress):
-  """A walk through the histories of a game that begin with a path."""
+  """A walk through all histories of a game."""
 
-  def __init__(
-    self,
-    game: pyspiel.Game,
-    path: tuple[int, ...],
-    rank: int,
-    chance: float,
-    library: Path | None = None,
-    threads: int = 1,
-  ):
-    """Stands before the first history; `rank` and `chance` are its, as in `Histories`."""
+  def __init__(self, game: pyspiel.Game, threads: int = 1, library: Path | None = None):
+    """Stands before the first history."""
     library, zero_sum = library or library_path(), game_laws.is_zero_sum(game)
     assert library is not None
-    self.library, self.game, self.path, self.threads = _load(library), game, path, threads
+    self.library, self.game, self.threads = _load(library), game, threads
     self.players = game.num_players()
     self.utilities = 1 if zero_sum and self.players == 2 else self.players
-    self._first = (rank, ctypes.c_double(chance))
     self._kind = (knowledge.strings_of(game) == "information_state_string", zero_sum)
     self.walker = self._begin(-1)
 
   def _begin(self, split: int) -> ctypes.c_void_p:
     """The walk before its first history, with pieces below histories of length `split` if it is not -1."""
-    path = (ctypes.c_int64 * len(self.path))(*self.path)
-    length = ctypes.c_int64(len(self.path))
-    given = (*self._kind, path, length, *self._first, self.threads, split)
+    given = (*self._kind, self.threads, split)
     walker = ctypes.c_void_p(self.library.walk_begin(str(self.game).encode(), *given))
     if not walker:
-      raise FaultAtError(list(self.path))
+      raise FaultAtError([])
     return walker
 
   def __enter__(self) -> "NativeWalk":
@@ -244,7 +233,7 @@ class NativeWalk(WalkProgress):
 
   def _split(self) -> bool:
     """Walk the crown of the least length with enough pieces; False, at the start, if no length has."""
-    for length in range(len(self.path) + 1, len(self.path) + LONGEST):
+    for length in range(1, LONGEST):
       self.library.walk_end(self.walker)
       self.walker = ctypes.c_void_p()
       self.walker = self._begin(length)

@@ -3,11 +3,10 @@
 Memory and time are linear in the number of histories, and no history is a Python object.
 """
 
-import dataclasses
 import functools
 import sys
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -39,15 +38,6 @@ class _Numbers(dict):
     return number
 
 
-@dataclasses.dataclass(frozen=True)
-class Start:
-  """The first history of a walk: its path, the number of its last action, its chance probability."""
-
-  path: tuple[int, ...] = ()
-  rank: int = 0
-  chance: float = 1.0
-
-
 class Recorder(WalkProgress):
   """The growing columns of `Histories`, and the laws that each state must keep."""
 
@@ -74,33 +64,17 @@ class Recorder(WalkProgress):
     self.public_strings, self.legal_sets = _Numbers(), _Numbers()
     self.choices = array("i")  # in each set of legal actions
     self.pruned = False
-    self.start = Start()
 
-  def walk(
-    self, start: Start, watch: Watch, pieces: Iterator[Histories] | None = None, split: int = -1
-  ) -> Histories:
-    """Visit all histories that begin with that of `start`.
-
-    `pieces`, made elsewhere, are the histories below each history of length `split` that is not over, in
-    order.
-    """
-    self.start, state, waiting = start, self.game.new_initial_state(), []
-    above, move, rank, chance = -1, start.path[-1] if start.path else -1, start.rank, start.chance
-    depth, stop = len(start.path), 0
+  def walk(self, watch: Watch) -> Histories:
+    """Visit all histories."""
+    state, waiting, stop = self.game.new_initial_state(), [], 0
+    above, move, rank, depth, chance = -1, -1, 0, 0, 1.0
     try:
-      for action in start.path:
-        state.apply_action(action)
       while True:
         if len(self.parent) >= stop:
           stop = watch.look(len(self.parent), self)
         here = len(self.parent)
-        if pieces is not None and depth == split and not state.is_terminal():
-          self._take(next(pieces), above)
-          if len(self.parent) > watch.limits.histories:
-            watch.look(len(self.parent), self)
-          actions, odds = [], None
-        else:
-          actions, odds = self.visit(state, above, move, rank, depth, chance)
+        actions, odds = self.visit(state, above, move, rank, depth, chance)
         if actions:
           actions.reverse()  # `pop` then takes the lowest
           waiting.append((state, here, depth + 1, chance, actions, len(actions), odds))
@@ -148,8 +122,8 @@ class Recorder(WalkProgress):
     legal = tuple(actions)
     if acting in self.players and (not legal or legal not in self.legal_sets):
       self._check("legal actions", state, game_laws.legal_fault(legal))
-    if legal not in self.legal_sets:
-      self._add_legal(legal)
+    if self.legal_sets[legal] == len(self.choices):
+      self.choices.append(len(legal))
     self.legal.append(self.legal_sets[legal])
     self.utility.append(value)
     if self.others:
@@ -177,11 +151,6 @@ class Recorder(WalkProgress):
   def _note(self, error: Exception, path: list[int]) -> None:
     error.add_note(f"while walking {self.game}, at history {path}")
 
-  def _add_legal(self, legal: tuple[int, ...]) -> None:
-    """Number a set of legal actions, unless it has a number."""
-    if self.legal_sets[legal] == len(self.choices):
-      self.choices.append(len(legal))
-
   def _outcomes(self, state: pyspiel.State) -> tuple[list[int], list[float]]:
     outcomes = state.chance_outcomes()
     self._check("chance", state, game_laws.chance_fault(outcomes))
@@ -199,27 +168,7 @@ class Recorder(WalkProgress):
     while above >= 0:
       actions.append(move)
       above, move = self.parent[above], self.action[above]
-    return [*self.start.path, *actions[::-1]]
-
-  def _take(self, piece: Histories, above: int) -> None:
-    """Add histories that were walked elsewhere, below history `above`, as if they were visited here."""
-    parent = piece.parent + np.int32(len(self.parent))
-    parent[0] = above
-    for legal in piece.legal_sets:
-      self._add_legal(legal)
-    sets = np.array([self.legal_sets[legal] for legal in piece.legal_sets], np.int32)
-    news = [
-      (self.parent, parent), (self.action, piece.action), (self.rank, piece.rank), (self.depth, piece.depth),
-      (self.player, piece.player), (self.legal, sets[piece.legal]), (self.chance, piece.chance),
-      (self.utility, piece.utility), *zip(self.others, piece.others or (), strict=True),
-    ]  # fmt: skip
-    for table, column, names, numbers in zip(
-      self.names, self.info, piece.names, piece.infostate, strict=True
-    ):
-      news.append((column, np.array([table[name] for name in names], np.int32)[numbers]))
-    for column, new in news:
-      column.frombytes(memoryview(new).cast("B"))
-    self.pruned |= piece.pruned
+    return actions[::-1]
 
   def key_bytes(self) -> int:
     return sum(table.size for table in (*self.names, self.public_strings, self.legal_sets))

@@ -379,14 +379,12 @@ Status Piece::more(Walk& walk, int64_t stop) {
 
 extern "C" {
 
-// A walk of the histories that begin with `path`; `rank` and `chance` are those of its first one. Pieces begin below
-// histories of length `split`, if it is not negative.
-void* walk_begin(const char* game, int infostates, int sums_to_zero, const int64_t* path, int64_t length,
-                 int32_t rank, double chance, int threads, int32_t split) {
+// A walk of all histories. Pieces begin below those of length `split`, if it is not negative.
+void* walk_begin(const char* game, int infostates, int sums_to_zero, int threads, int32_t split) {
   try {
     auto walk = std::make_unique<Walk>(game, infostates, sums_to_zero, threads);
     if (split >= 0) walk->split = split;
-    walk->crown = std::make_unique<Piece>(*walk, Start{{path, path + length}, rank, chance, 1, -1, 0});
+    walk->crown = std::make_unique<Piece>(*walk, Start{{}, 0, 1, 1, -1, 0});
     walk->begin(*walk->crown, 0);
     return walk.release();
   } catch (...) {

@@ -17,7 +17,7 @@ from ps_cfr_spiel.compiler.from_histories import build_general, own_choices
 from ps_cfr_spiel.histories import limits, size_estimate
 from ps_cfr_spiel.histories.limits import BYTES, TooLarge, free_memory
 from ps_cfr_spiel.histories.public_states import public_partition
-from ps_cfr_spiel.histories.recorder import Recorder, Start
+from ps_cfr_spiel.histories.recorder import Recorder
 from ps_cfr_spiel.histories.size_estimate import STAKE, estimate_size, probe
 from ps_cfr_spiel.histories.walker import walk
 
@@ -110,7 +110,7 @@ def test_the_bar_tells_the_size_once_it_is_estimated(monkeypatch):
   with limits.Watch(game, limits.Limits.create(), True) as watch:
     assert watch.bar.desc == "Walking"
     monkeypatch.setattr(limits, "PATIENCE", 0)
-    Recorder(game).walk(Start(), watch)
+    Recorder(game).walk(watch)
     assert watch.bar.desc.startswith("Walking about")
 
 
@@ -119,18 +119,18 @@ def test_patience_is_a_limit_of_walks_in_python(monkeypatch):
   monkeypatch.setattr(limits, "PATIENCE_SECONDS", 10)
   game = pyspiel.load_game("kuhn_poker")
 
-  def look(limit, processes):
+  def look(limit, in_python):
     recorder = Recorder(game)
-    recorder.walk(Start(), limits.Watch(game, limits.Limits.create(), False))
-    with limits.Watch(game, limits.Limits.create(limit), False, processes=processes) as watch:
+    recorder.walk(limits.Watch(game, limits.Limits.create(), False))
+    with limits.Watch(game, limits.Limits.create(limit), False, in_python=in_python) as watch:
       watch.start -= 1
       watch.look(1, recorder)
 
   with pytest.raises(
     TooLarge, match=r"takes more than 10 s to walk, the limit .* 5\d histories .*limit=\.\.\."
   ):
-    look(limits.LIMIT, 1)
-  for given in ((10**6, 1), (limits.LIMIT, 0), (limits.LIMIT, 10)):
+    look(limits.LIMIT, True)
+  for given in ((10**6, True), (limits.LIMIT, False)):
     look(*given)
 
 

@@ -4,7 +4,6 @@ import dataclasses
 import re
 from pathlib import Path
 
-import numpy as np
 import pyspiel
 import pytest
 from benchmark_scripts import script
@@ -16,7 +15,7 @@ from ps_cfr_spiel.histories import native_walker, walker
 from ps_cfr_spiel.histories.knowledge import sequential
 from ps_cfr_spiel.histories.limits import FaultAtError, Limits, LongWalk, TooLarge, Watch
 from ps_cfr_spiel.histories.native_walker import NativeWalk, is_known, why_unavailable
-from ps_cfr_spiel.histories.recorder import Recorder, Start
+from ps_cfr_spiel.histories.recorder import Recorder
 
 coverage = script("benchmarks.engineering.coverage")
 MOST = 20_000  # histories of a game that is walked twice
@@ -45,7 +44,7 @@ def watch(game, most=MOST):
 
 
 def in_python(game):
-  return Recorder(game).walk(Start(), watch(game))
+  return Recorder(game).walk(watch(game))
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -56,7 +55,7 @@ def test_columns_are_those_of_python(name, tmp_path):
   if not is_known(game):
     assert not type(given).__module__.startswith("pyspiel") or name in STRINGLESS
     pytest.skip("a game in Python, or one that its own string does not load")
-  with NativeWalk(game, (), 0, 1.0) as native:
+  with NativeWalk(game) as native:
     assert_same_histories(native.run(watch(game)), in_python(game))
 
 
@@ -73,28 +72,8 @@ def test_columns_are_those_of_python(name, tmp_path):
 def test_columns_with_other_parameters(name):
   game = sequential(pyspiel.load_game(name))
   most = 300_000
-  with NativeWalk(game, (), 0, 1.0) as native:
-    assert_same_histories(native.run(watch(game, most)), Recorder(game).walk(Start(), watch(game, most)))
-
-
-@pytest.mark.parametrize(
-  "name", ["kuhn_poker", "leduc_poker", "first_sealed_auction(max_value=3)", "tiny_hanabi"]
-)
-def test_a_part_is_that_of_the_whole(name):
-  """Each subtree below the first move, by its path, equals the rows of the whole."""
-  game = sequential(pyspiel.load_game(name))
-  whole = in_python(game)
-  first = np.flatnonzero(whole.parent == 0)
-  for begin, end in zip(first, [*first[1:], len(whole.parent)], strict=True):
-    with NativeWalk(game, (int(whole.action[begin]),), int(whole.rank[begin]), whole.chance[begin]) as native:
-      part = native.run(watch(game))
-    for column in ("action", "rank", "depth", "player", "chance", "utility"):
-      np.testing.assert_array_equal(getattr(part, column), getattr(whole, column)[begin:end])
-    np.testing.assert_array_equal(part.parent[1:] + begin, whole.parent[begin + 1 : end])
-    for player in whole.players:
-      of = [histories.infostate[player] for histories in (part, whole)]
-      names = [histories.names[player] for histories in (part, whole)]
-      assert [names[0][n] for n in of[0]] == [names[1][n] for n in of[1][begin:end]]
+  with NativeWalk(game) as native:
+    assert_same_histories(native.run(watch(game, most)), Recorder(game).walk(watch(game, most)))
 
 
 @pytest.mark.parametrize("threads", [2, 4])
@@ -106,7 +85,7 @@ def test_threads_walk_as_one(name, threads, monkeypatch):
   """To the last bit, with chance, ends of different lengths, general sums, and pieces of one history."""
   monkeypatch.setattr(native_walker, "ENOUGH", 1 if name == "kuhn_poker" else 4)
   game = sequential(pyspiel.load_game(name))
-  with NativeWalk(game, (), 0, 1.0, threads=threads) as native:
+  with NativeWalk(game, threads=threads) as native:
     shared = native.run(watch(game))
     assert native.library.walk_pieces(native.walker) >= threads and native.share() == 1
   assert_same_histories(shared, in_python(game))
@@ -114,9 +93,9 @@ def test_threads_walk_as_one(name, threads, monkeypatch):
 
 def test_threads_keep_to_the_limit():
   game = pyspiel.load_game("leduc_poker")
-  with NativeWalk(game, (), 0, 1.0, threads=2) as native, pytest.raises(TooLarge, match="more than 9,456"):
+  with NativeWalk(game, threads=2) as native, pytest.raises(TooLarge, match="more than 9,456"):
     native.run(watch(game, 9456))
-  with NativeWalk(game, (), 0, 1.0, threads=2) as native:
+  with NativeWalk(game, threads=2) as native:
     assert len(native.run(watch(game, 9457)).parent) == 9457
 
 
@@ -127,7 +106,7 @@ def test_an_interrupt_ends_the_threads(monkeypatch):
     def look(self, *_):
       raise KeyboardInterrupt
 
-  with NativeWalk(game, (), 0, 1.0, threads=2) as native, pytest.raises(KeyboardInterrupt):
+  with NativeWalk(game, threads=2) as native, pytest.raises(KeyboardInterrupt):
     native.run(Interrupted(game, Limits.create(), False))
   assert native.threads == 2
 
@@ -136,7 +115,7 @@ def test_the_first_fault_is_told_whichever_thread_finds_one(monkeypatch):
   """The soccer game faults below each of its first histories; its first fault is that of one thread."""
   game, found = pyspiel.load_game("markov_soccer(horizon=2)"), []
   for threads in (1, 2, 4):
-    with NativeWalk(game, (), 0, 1.0, threads=threads) as native, pytest.raises(FaultAtError) as caught:
+    with NativeWalk(game, threads=threads) as native, pytest.raises(FaultAtError) as caught:
       native.run(watch(game))
     found.append(caught.value.path)
   assert found[0] == found[1] == found[2]
@@ -144,7 +123,7 @@ def test_the_first_fault_is_told_whichever_thread_finds_one(monkeypatch):
 
 def test_names_that_are_not_kept_are_read_from_states():
   game = pyspiel.load_game("leduc_poker")
-  with NativeWalk(game, (), 0, 1.0) as native:
+  with NativeWalk(game) as native:
     histories = native.run(watch(game))
   for names in histories.names:
     some = list(range(0, len(names), 97))
@@ -157,10 +136,10 @@ def test_names_that_are_not_kept_are_read_from_states():
 def test_a_fault_has_the_words_of_python(name):
   """Players who move at the same time: a fault of a sequential game, in the first one after a chance node."""
   game = pyspiel.load_game(name)
-  with pytest.raises(FaultAtError), NativeWalk(game, (), 0, 1.0) as native:
+  with pytest.raises(FaultAtError), NativeWalk(game) as native:
     native.run(watch(game))
   said = []
-  for run in (in_python, lambda game: walker.walk_from(game, Start(), watch(game))):
+  for run in (in_python, lambda game: walker.walk_watched(game, watch(game))):
     with pytest.raises(ValueError, match=r"current_player\(\) is -2") as caught:
       run(game)
     said.append((str(caught.value), caught.value.__notes__))
@@ -182,9 +161,9 @@ def test_games_that_only_python_has_are_not_known():
 
 def test_limits_hold():
   game = pyspiel.load_game("leduc_poker")
-  with pytest.raises(TooLarge, match="more than 9,000 histories"), NativeWalk(game, (), 0, 1.0) as native:
+  with pytest.raises(TooLarge, match="more than 9,000 histories"), NativeWalk(game) as native:
     native.run(watch(game, 9000))
-  with NativeWalk(game, (), 0, 1.0) as native:
+  with NativeWalk(game) as native:
     assert len(native.run(watch(game, 9457)).parent) == 9457
 
 
@@ -198,7 +177,7 @@ def test_a_long_walk_begins_again_where_it_is_faster(monkeypatch, tmp_path):
   assert_same_histories(walker.walk(game), dataclasses.replace(in_python(game), others=None))
   assert len(made) == 1 and "not compiled" in made[0]
   with pytest.raises(LongWalk):
-    walker.walk_from(game, Start(), Watch(game, Limits.create(), False, -1))
+    walker.walk_watched(game, Watch(game, Limits.create(), False, -1))
 
 
 def test_without_a_compiler_python_walks(monkeypatch, tmp_path):
