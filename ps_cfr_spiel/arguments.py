@@ -44,10 +44,11 @@ def check_integer(name: str, value: Any, least: int) -> int:
   return int(value)
 
 
-def check_player(value: Any) -> int:
-  """0 or 1, or ValueError."""
-  if not is_integer(value) or value not in (0, 1):
-    raise ValueError(f"player must be 0 or 1, got {value!r}.")
+def check_player(value: Any, players: int = 2) -> int:
+  """The number of one of so many players, or ValueError."""
+  if not is_integer(value) or value not in range(players):
+    allowed = "0 or 1" if players == 2 else f"from 0 to {players - 1}"
+    raise ValueError(f"player must be {allowed}, got {value!r}.")
   return int(value)
 
 

@@ -17,6 +17,7 @@ from ps_cfr_spiel.commands.flags import (
   general_sum_facts,
   general_sum_lines,
   say,
+  values_of,
 )
 from ps_cfr_spiel.commands.show import origin
 from ps_cfr_spiel.commands.user_input import load_opponent, walked
@@ -51,11 +52,12 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     value, best, exploitability, other = found
     mean = "the best responses" if other is None else "all players' gains by best responses"
     game, made = policy.game, {"file": path, "game": str(policy.game), "strategy": origin(policy)}
+    worths = [ps.views.without_rounding(float(worth), game) for worth in best]
     lines = {
       **made,
       "game": ps.views.game_text(game),
-      **ps.views.value_lines(float(value), game),
-      "best responses": ", ".join(f"{worth:.6g} for player {i}" for i, worth in enumerate(best)),
+      **ps.views.value_lines(values_of(found), game),
+      "best responses": ", ".join(f"{worth:.6g} for player {i}" for i, worth in enumerate(worths)),
       "exploitability": f"{ps.views.with_unit(float(exploitability), game)} ({mean}' mean)",
       **general_sum_lines(found),
     }

@@ -153,11 +153,15 @@ def general_sum_facts(found: ps.tree.Evaluation) -> dict[str, Any]:
   return {"others": [float(value) for value in found.others], "gains": gains, "nash_conv": sum(gains)}
 
 
+def values_of(found: ps.tree.Evaluation) -> list[float]:
+  """The values to all players; in a zero-sum game of two to player 0 alone."""
+  return [float(value) for value in (found.value, *(found.others or ()))]
+
+
 def general_sum_lines(found: ps.tree.Evaluation) -> dict[str, str]:
-  """The same for people."""
+  """NashConv and its parts for people, where the exploitability alone does not tell them."""
   facts = general_sum_facts(found)
   if not facts:
     return {}
-  values = {f"value to player {i}": f"{value:.6g}" for i, value in enumerate(facts["others"], 1)}
   gains = ", ".join(f"player {i} {gain:.4g}" for i, gain in enumerate(facts["gains"]))
-  return {**values, "NashConv": f"{facts['nash_conv']:.4g}; gains by best responses: {gains}"}
+  return {"NashConv": f"{facts['nash_conv']:.4g}; gains by best responses: {gains}"}

@@ -31,7 +31,7 @@ FLAGS = (
   Flag("game", None,
     f"The game (default: that of the first file, or {DEFAULT_GAME}). In holdem a policy for other bets, also "
     "one for universal_poker, plays by translation."),
-  Flag("mirrored", True, "Deal every two hands alike with changed seats."),
+  Flag("mirrored", True, "Deal hands alike until A has had each seat once."),
   Flag("method", None,
     "Estimate of the result: chips; mivat, less the luck of the cards; aivat, less that of A's choices too "
     "(default: chips; in holdem aivat, or mivat where A's probabilities are unknown).",
@@ -227,7 +227,8 @@ COMMAND = Command(
   name="match",
   arguments="A B",
   summary="Let two players play a match",
-  text="Prints the gain of A. A player is random, always_call, fold, all_in or another bot of play, search, "
+  text="Prints the gain of A, which has each seat in turn; B has the other, or all others where more play. "
+  "A player is random, always_call, fold, all_in or another bot of play, search, "
   "the file of a policy, or agent:FILE, which in holdem searches from the turn on, with a blueprint from the "
   "file; agent:FILE,VALUES searches flops too, by values of turns: a file of learn, or pretrained. "
   "acpc:PORT is a program that comes to a port of this machine by the ACPC's protocol, for which we deal. B "

@@ -102,11 +102,13 @@ def _without_luck(policy: Any, limit: int, state: pyspiel.State, seat: int) -> s
   game, zero = state.get_game(), pyspiel.GameType.Utility.ZERO_SUM
   if not state.is_terminal() or not isinstance(policy, ps.TreePolicy) or game.get_type().utility != zero:
     return None
+  if game.num_players() != 2:  # the estimate is for two
+    return None
   if str(policy.game) != str(game):  # it plays by translation
     return None
   record = ps.evaluation.Played(1 - seat, tuple(state.history()))
   theirs = ps.evaluation.evaluate_match(game, [record], policy, limit=limit).mean
-  return f"Without the luck in it (AIVAT) your play won {-theirs:.4g}."
+  return f"Without the luck in it (AIVAT) your play won {ps.views.without_rounding(-theirs, game):.4g}."
 
 
 class Table:
@@ -290,9 +292,9 @@ COMMAND = Command(
   name="play",
   arguments="GAME",
   summary="Play a game in the terminal or in the browser",
-  text="You play one seat, a bot, a search or a saved policy the other. You see what your player knows, "
-  "and type an action's name or number, or its short form in what you see; '?' prints the rules, 'quit' ends "
-  "the game. With --browser you click on a page, which in hold'em shows cards and chips.",
+  text="You play one seat, a bot, a search or a saved policy the other, or all others. You see what your "
+  "player knows, and type an action's name or number, or its short form in what you see; '?' prints the "
+  "rules, 'quit' ends the game. With --browser you click on a page, which in hold'em shows cards and chips.",
   examples=(
     "play glasses --seat=1",
     "play cheat --opponent=naive",

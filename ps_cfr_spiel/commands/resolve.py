@@ -21,6 +21,7 @@ from ps_cfr_spiel.commands.flags import (
   exploitability_facts,
   progress_of,
   say,
+  values_of,
 )
 from ps_cfr_spiel.commands.user_input import load_game, load_values, make_folder, refuse
 from ps_cfr_spiel.reports import Stopwatch, report
@@ -89,7 +90,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   file = folder / "policy.npz"
   policy.save(file)
   lines = {
-    **ps.views.value_lines(float(result.value), game),
+    **ps.views.value_lines(values_of(result), game),
     "exploitability": ps.views.with_unit(result.exploitability, game),
     "time": f"{stopwatch.seconds:.1f} s for all searches, with compilation",
     "saved": str(file),

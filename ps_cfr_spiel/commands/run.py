@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import ps_cfr_spiel as ps
-from ps_cfr_spiel.commands.flags import exploitability_facts, general_sum_facts, general_sum_lines
+from ps_cfr_spiel.commands.flags import exploitability_facts, general_sum_facts, general_sum_lines, values_of
 from ps_cfr_spiel.reports import Stopwatch, progress_bar
 
 RUN, POINTS, CURVE, STRATEGY = "run.npz", "exploitability.csv", "exploitability.png", "strategy.png"
@@ -151,10 +151,11 @@ class Run:
     game, values, look = self.solver.game, {}, {}
     if self.solver.evaluable:
       last, walked = self.points[-1], isinstance(self.solver, ps.solvers.TreeSolver)
+      found = self.solver.evaluation()
       values = {
-        **ps.views.value_lines(last.value, game),
+        **ps.views.value_lines(values_of(found), game),
         "exploitability": ps.views.with_unit(last.exploitability, game),
-        **general_sum_lines(self.solver.evaluation()),
+        **general_sum_lines(found),
       }
       look = {"look at it": f"ps-cfr-spiel {'show' if walked else 'evaluate'} {self.file}"}
     return {

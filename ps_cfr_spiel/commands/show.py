@@ -42,7 +42,7 @@ FLAGS = (
     "also all that follow, as in 'check, check, 2c ...'. May be given several times.", kind=tuple,
     value="LINE"),
   Flag("save", None, "With --part: the file for it, such as part.npz.", value="FILE"),
-  Flag("player", None, "In a table of information states: their player.", choices=("0", "1")),
+  Flag("player", None, "In a table of information states: their player.", kind=int, least=0),
   Flag("rows", 50, "Most lines of a table.", least=1),
   JSON,
   MOST_HISTORIES,
@@ -100,8 +100,7 @@ def _text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
     raise ValueError(
       f"--action and --png are for charts of hands, and --png for glasses; not for {policy.labels.game}."
     )
-  player = None if values.player is None else int(values.player)
-  return ps.views.charts.infostates_text(policy, player, values.hand or "", values.rows)
+  return ps.views.charts.infostates_text(policy, values.player, values.hand or "", values.rows)
 
 
 def _draw(pictures: ModuleType, file: Path, policy: ps.TreePolicy, values: flags.FlagValues) -> None:

@@ -1,4 +1,4 @@
-"""Results of games between two players: mean, standard error, and the worth of each game.
+"""Results of an agent in games against others: mean, standard error, and the worth of each game.
 
 Games are recorded with all moves (`Played`), so that they can be evaluated later, from any source. With the
 agent's policy, `aivat` takes luck out of them.
@@ -26,7 +26,7 @@ METHODS = ("chips", "mivat", "imaginary", "aivat")
 class Played(NamedTuple):
   """A game that was played to its end."""
 
-  seat: int  #: of the agent, 0 or 1
+  seat: int  #: of the agent
   #: OpenSpiel actions from the start, those of chance among them: `state.history()`.
   actions: tuple[int, ...]
   #: a common number of games with the same luck, such as mirrored ones; None for a game by itself.
@@ -129,7 +129,8 @@ def evaluate_match(
     method: "chips": the utility. "mivat": less the luck of chance (White and Bowling 2009), for enumerated
       games. "imaginary": the mean over all hands of the agent (Bowling et al. 2008). "aivat": less the
       luck of chance and of the agent's own choices, averaged likewise (Burch et al. 2018). By default "aivat"
-      with an agent, "chips" without. In `holdem` "mivat" needs no agent, and "aivat" averages over nothing.
+      with an agent, "chips" without. All but "chips" are for two players and zero sums. In
+      `holdem` "mivat" needs no agent, and "aivat" averages over nothing.
     **options: of `build_tree`.
 
   ValueError for a wrong argument, a game that is not over or cannot have been played, or `values` that are
@@ -160,11 +161,11 @@ def evaluate_match(
     if isinstance(agent, TreePolicy):
       options = {**agent.tree_options, **options}
     tree = build_tree(game, **options)
-    check_zero_sum(tree, "estimates without luck")
+    check_zero_sum(tree, "estimates without luck", "method='chips' takes any game")
   worth, utilities = [], []
   with waiting("Evaluating games"):
     for number, record in enumerate(played):
-      seat = check_player(record.seat)
+      seat = check_player(record.seat, game.num_players())
       if seat not in estimators:
         made = None if tree is None else _estimator(game, tree, agent, values, method, seat)
         estimators[seat] = made or aivat.chips

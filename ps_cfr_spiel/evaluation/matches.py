@@ -79,15 +79,15 @@ def play_games(
   seed: int = 0,
   mirrored: bool = False,
 ) -> list[Played]:
-  """Play and record games of two players, who change seats after each.
+  """Play and record games, in which the first player has each seat in turn, and the second all others.
 
   Args:
-    game: any sequential one for two players.
+    game: any sequential one.
     first: the agent of the records, a function of the seat; see `player`.
-    second: the other player.
+    second: the other player, of whom there are several where more than two play.
     games: their number, at least 1, else ValueError.
     seed: of chance.
-    mirrored: deal every two games alike, so that each player has the other's luck once.
+    mirrored: deal games alike until the first player has had each seat once, so that both have the same luck.
   """
   if games < 1:
     raise ValueError(f"games must be at least 1, got {games!r}.")
@@ -99,11 +99,13 @@ def each_game(
   game: pyspiel.Game, first: Player, second: Player, games: int, seed: int = 0, mirrored: bool = False
 ) -> Iterator[Played]:
   """The games of `play_games`, one after the other."""
-  pairs = ((first(0), second(1)), (second(0), first(1)))
+  seats = range(game.num_players())
+  tables = [[first(seat) if seat == own else second(seat) for seat in seats] for own in seats]
   for number in range(games):
-    deal = number // 2 if mirrored else number
-    state = _play_one(game, pairs[number % 2], np.random.default_rng([seed, deal]))
-    yield Played(number % 2, tuple(state.history()), deal)
+    round_, own = divmod(number, len(seats))
+    deal = round_ if mirrored else number
+    state = _play_one(game, tables[own], np.random.default_rng([seed, deal]))
+    yield Played(own, tuple(state.history()), deal)
 
 
 def _play_one(game: pyspiel.Game, bots: Sequence[pyspiel.Bot], chance: np.random.Generator) -> pyspiel.State:
@@ -157,11 +159,11 @@ def play(
   """Let a person play a sequential game once, typing moves, or show a game with moves that are given.
 
   Args:
-    game: any sequential one for two players.
-    opponent: a function of the seat, see `player`.
+    game: any sequential one.
+    opponent: of all other seats, a function of the seat, see `player`.
     moves: the person's lines, names or numbers of actions, at whose end the person quits; by default the
       keyboard's.
-    seat: the person's, 0 or 1.
+    seat: the person's.
     seed: of chance.
     output: the file for the text, by default the standard output.
 

@@ -170,21 +170,27 @@ class GeneralSumLeaves(LeafEvaluator):
     return GeneralSumLeaves(tuple(own.take(leaves) for own in self.of))
 
 
-def check_zero_sum(tree: PublicTree, use: str) -> None:
-  """ValueError if the game is of general sum or has more players; `use`, in the plural, names its purpose."""
-  check_two_players(tree, use)
+INSTEAD = "The command solve, by PSCFRSolver, takes this game without them"
+
+
+def check_zero_sum(tree: PublicTree, use: str, instead: str = INSTEAD) -> None:
+  """ValueError if the game is of general sum or has more players.
+
+  `use`, in the plural, names the purpose, and `instead` what takes such a game.
+  """
+  check_two_players(tree, use, instead)
   if not is_zero_sum(tree.leaves):
     raise ValueError(
-      f"{tree.names.game} is of general sum; {use} are for zero-sum games. Use PSCFRSolver, or solve "
+      f"{tree.names.game} is of general sum; {use} are for zero-sum games. {instead}, or write "
       f"zerosum(game={tree.names.game})."
     )
 
 
-def check_two_players(tree: PublicTree, use: str) -> None:
-  """ValueError if there are more players; `use`, in the plural, names its purpose."""
+def check_two_players(tree: PublicTree, use: str, instead: str = INSTEAD) -> None:
+  """ValueError if there are more players; arguments as of `check_zero_sum`."""
   if len(tree.players) > 2:
     count = len(tree.players)
-    raise ValueError(f"{tree.names.game} has {count} players; {use} are for two. Use PSCFRSolver.")
+    raise ValueError(f"{tree.names.game} has {count} players; {use} are for two. {instead}.")
 
 
 def is_zero_sum(leaves: Any) -> bool:

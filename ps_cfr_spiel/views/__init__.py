@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     unit_of,
     value_lines,
     with_unit,
+    without_rounding,
   )
 else:
   __getattr__ = on_first_use(__name__)

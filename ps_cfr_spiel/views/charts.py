@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ps_cfr_spiel.arguments import check_player
 from ps_cfr_spiel.notation import grouped, letters
 from ps_cfr_spiel.poker import CLASSES
 from ps_cfr_spiel.policy import TreePolicy, action_names
@@ -257,9 +258,11 @@ def value_text(value: float) -> str:
 def infostates_text(policy: TreePolicy, player: int | None, text: str, limit: int) -> str:
   """A table of information states, for any game: player, state, and the probability of every action.
 
-  It has at most `limit` lines, for a player (None for both), of states whose string contains `text`;
-  ValueError if there are none.
+  It has at most `limit` lines, for a player (None for all), of states whose string contains `text`;
+  ValueError if there are none, or there is no such player.
   """
+  if player is not None:
+    check_player(player, policy.game.num_players())
   wanted = [
     (decision, h, name)
     for decision, h, name in policy.labels.infostates()

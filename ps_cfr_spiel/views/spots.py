@@ -38,7 +38,7 @@ class Spot:
 
   public_state: int  #: its number
   history: tuple[str, ...]  #: names of the public moves that lead here
-  player: int  #: the acting player, 0 or 1
+  player: int  #: the acting player
   actions: tuple[str, ...]  #: names of the actions that are legal for some type, length A
   ids: tuple[int, ...]  #: their OpenSpiel numbers
   #: the acting player after each action, `tree.TERMINAL` if the game surely ends.
@@ -54,7 +54,7 @@ class Spot:
   others: np.ndarray  #: float64[H], probability that chance and the opponent play to each type
   held: np.ndarray  #: float64[H], weight of each type in the range as it is written, in hold'em; else 1
   #: what each player has put into the pot on the way, in the game's unit; 0 without a pot.
-  spent: tuple[float, float]
+  spent: tuple[float, ...]
   board: str  #: the cards on it, "Ks7d2c"; "" in games other than hold'em
 
   @property
@@ -220,7 +220,7 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
     reach=own,
     others=np.array([reach[d].others[h] for d, h in cells]),
     held=held,
-    spent=(labels.source.spent(number, 0), labels.source.spent(number, 1)),
+    spent=tuple(labels.source.spent(number, player) for player in range(policy.game.num_players())),
     board=board or "",
   )
 

@@ -1,10 +1,13 @@
 """Chips, pots and shares: all knowledge of single games' parameters for reports."""
 
+import math
 import re
 import textwrap
+from collections.abc import Sequence
 
 import pyspiel
 
+NOTHING = 1e-6  # of the pot, or of the span of utilities: rounding
 LONGEST_TITLE = 70  # characters, which fit above a picture
 HOLDEM = ("river_subgame", "holdem_subgame")
 POSITIONS = ("out of position", "in position")  # of hold'em's two players after the flop
@@ -47,11 +50,16 @@ def game_text(game: pyspiel.Game) -> str:
   return re.sub(r"(?<=ranges=)[^,]*", short, str(game))
 
 
-def value_lines(value: float, game: pyspiel.Game) -> dict[str, str]:
-  """The value of a game in a report; with a pot also each player's EV from now on."""
-  pot, lines = pot_of(game), {"value to player 0": in_unit(number_text(value), game)}
+def value_lines(values: Sequence[float], game: pyspiel.Game) -> dict[str, str]:
+  """The value of a game in a report: to each player, or in a zero-sum game of two to player 0.
+
+  With a pot, also each player's EV from now on.
+  """
+  pot, values = pot_of(game), [without_rounding(value, game) for value in values]
+  lines = {f"value to player {i}": in_unit(number_text(value), game) for i, value in enumerate(values)}
   if pot:
-    shares = (f"{number_text(pot / 2 + x)} for {seat_of(game, i)}" for i, x in enumerate((value, -value)))
+    both = enumerate((values[0], -values[0]))
+    shares = (f"{number_text(pot / 2 + x)} for {seat_of(game, i)}" for i, x in both)
     lines["EV from now"] = f"{', '.join(shares)}, of a pot of {number_text(pot)}"
   return lines
 
@@ -61,6 +69,12 @@ def with_unit(amount: float, game: pyspiel.Game) -> str:
   pot = pot_of(game)
   share = f" = {number_text(100 * amount / pot)}% of the pot" if pot else ""
   return in_unit(number_text(amount), game) + share
+
+
+def without_rounding(value: float, game: pyspiel.Game) -> float:
+  """A value of the game, 0 where it is so near that rounding explains the rest."""
+  span = pot_of(game) or game.max_utility() - game.min_utility()
+  return 0.0 if math.isfinite(span) and abs(value) < NOTHING * span else value
 
 
 def in_unit(number: str, game: pyspiel.Game) -> str:

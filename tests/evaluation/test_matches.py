@@ -49,6 +49,29 @@ def test_players_change_seats(cheat):
   assert seats == sorted(seats)  # first all of one game, then all of the other
 
 
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_among_three_the_first_player_has_each_seat_in_turn(mirrored):
+  """It always bets, and all others pass; mirrored, three games have the same cards."""
+  game = pyspiel.load_game("kuhn_poker(players=3)")
+  betting, passing = ({0: 1 - bet, 1: bet} for bet in (1, 0))
+  always = [openspiel_policy.FirstActionPolicy(game), openspiel_policy.UniformRandomPolicy(game)]
+  always[1].action_probabilities = lambda state, player=None: betting
+  always[0].action_probabilities = lambda state, player=None: passing
+  records = matches.play_games(game, *map(matches.player, always[::-1]), 9, mirrored=mirrored)
+  assert [record.seat for record in records] == 3 * [0, 1, 2]
+  for record in records:
+    state = game.new_initial_state()
+    for action in record.actions:
+      if not state.is_chance_node():
+        assert action == (state.current_player() == record.seat)
+      state.apply_action(action)
+  deals = [record.actions[:3] for record in records]
+  assert (len(set(deals)) <= 3) == mirrored
+  assert evaluate_match(game, records).mean > 0  # they fold to each bet: it wins two antes a game
+  with pytest.raises(ValueError, match=r"has 3 players; estimates without luck are for two\. method='chips'"):
+    evaluate_match(game, records, openspiel_policy.UniformRandomPolicy(game))
+
+
 def test_a_match_is_from_the_first_players_view(cheat):
   ours = matches.match(cheat, matches.player("heuristic"), matches.player("random", 1), 200, 5).score
   assert ours.games == 200

@@ -74,6 +74,25 @@ def click(policy, steps, folder, width=1000, **options):
   return json.loads(html.unescape(found[1]))
 
 
+def test_a_page_of_three_players_has_everybodys_values():
+  """Each plays once in every game: the worth of their decisions together is that of the game to them."""
+  import heist  # noqa: F401  (registers the game)
+  from open_spiel.python.algorithms import expected_game_score
+
+  policy = random_policy("py_heist")
+  data = explore_view.page_data(policy)
+  assert data["seats"] == ["player 0", "player 1", "player 2"]
+  worth = np.zeros(3)
+  for node in data["nodes"]:
+    if "data" in node:
+      columns = len(data["types"][node["types"]])
+      table = np.frombuffer(base64.b64decode(node["data"]), "<f4").reshape(-1, columns)
+      reach, _, mean, _, _, others, _ = table[2 * len(node["ids"]) :]
+      worth[node["player"]] += (reach * others * mean).sum()
+  state = policy.game.new_initial_state()
+  np.testing.assert_allclose(worth, expected_game_score.policy_value(state, [policy] * 3), atol=1e-6)
+
+
 def numbers(texts):
   """The numbers of cells or buttons, nan for a dash; shares for percents."""
   found = []
