@@ -239,6 +239,13 @@ def open_array(path: str | os.PathLike, shape: tuple[int, ...], dtype: str) -> n
   return array
 
 
+def check_no_archive(path: str | os.PathLike) -> None:
+  """FileExistsError if a file is an archive, such as a run, which no text may replace."""
+  if os.path.exists(path) and zipfile.is_zipfile(path):
+    reason = "It holds a run or other arrays: choose another name, or delete it"
+    raise FileExistsError(errno.EEXIST, reason, str(path))
+
+
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike, mode: str = "w", **options: Any) -> Iterator[Any]:
   """A file to write, which replaces an earlier one when it is complete on disk, and else vanishes.
@@ -254,8 +261,8 @@ def replacing(path: str | os.PathLike, mode: str = "w", **options: Any) -> Itera
       with open(path, mode, **options) as file:
         yield file
       return
-    if mode == "w" and target.exists() and zipfile.is_zipfile(target):
-      raise FileExistsError(errno.EEXIST, "It holds a run or other arrays: choose another name, or delete it")
+    if mode == "w":
+      check_no_archive(path)
     _sweep(target)
     own = target.with_name(f"{target.name}{secrets.token_hex(4)}.part")
     handle = os.open(own, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)

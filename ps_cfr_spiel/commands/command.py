@@ -1,6 +1,7 @@
 """A command of the program: its words, its flags, the function that runs it; how a shell completes them."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -69,6 +70,11 @@ class Flag:
     if self.type in (int, float):
       into |= {"lower_bound": self.least, "upper_bound": self.most}
     DEFINERS[self.type](self.name, self.default, self.help, **into)
+    if self.type is float:  # absl's bounds let NaN through
+      bound = "" if self.least is None else f" of at least {self.least:g}"
+      flags.register_validator(
+        self.name, lambda n: n is None or not math.isnan(n), f"must be a number{bound}", flag_values=values
+      )
 
 
 def group(heading: str, *flags: Flag) -> tuple[Flag, ...]:

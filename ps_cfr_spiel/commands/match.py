@@ -14,10 +14,19 @@ from absl import flags
 from open_spiel.python import policy as openspiel_policy
 
 import ps_cfr_spiel as ps
+from ps_cfr_spiel import storage
 from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, QUIET, progress_of, say
-from ps_cfr_spiel.commands.play import AGENT, SEARCH, blueprint_of, make_opponent, policy_for
-from ps_cfr_spiel.commands.user_input import given, load_game, refuse, writable
+from ps_cfr_spiel.commands.play import (
+  AGENT,
+  FAILED,
+  MOST_SECONDS,
+  SEARCH,
+  blueprint_of,
+  make_opponent,
+  policy_for,
+)
+from ps_cfr_spiel.commands.user_input import given, in_words, load_game, refuse, writable
 from ps_cfr_spiel.reports import progress_bar
 
 ACPC, SLUMBOT = "acpc", "slumbot"
@@ -39,7 +48,8 @@ FLAGS = (
   Flag("phh", None, "File for the hands of holdem, in the PHH format (.phhs).", value="FILE"),
   Flag("seed", 0, "Seed of chance and of the bots.", least=0, most=2**32 - 2),
   Flag("move_seconds", 0.0,
-    "Time of a decision in which an agent of train searches on top of its strategy; 0: no search.", least=0),
+    "Time of a decision in which an agent of train searches on top of its strategy; 0: no search.", least=0,
+    most=MOST_SECONDS),
   MOST_HISTORIES,
   QUIET,
   JSON,
@@ -70,6 +80,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   file = writable("phh", values.phh, "match.phhs") if values.phh else None
   if file and game.get_type().short_name != POKER:
     raise ValueError(f"--phh is for {POKER}, not for {game}.")
+  if file:
+    storage.check_no_archive(file)
   first, second = players
   if words[0].split(":")[0] == LBR:
     lines, facts, hands = *_response(values, game, words), []
@@ -83,6 +95,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     ps.protocols.write_hands(file, game, hands, (words[0], words[1]))
     lines["saved"] = facts["saved"] = str(file)
   say(values, {"game": str(game), "players": list(words), **facts}, {"game": game, **lines})
+  return FAILED if "failed" in facts else 0
 
 
 def remote(word: str) -> Remote | None:
@@ -95,7 +108,7 @@ def remote(word: str) -> Remote | None:
   host, _, port = rest.rpartition(":")
   if not port.isdecimal() or not 0 < int(port) < 2**16:
     raise ValueError(
-      f"{word}: expected acpc:HOST:PORT, a server, or acpc:PORT, for a program that comes here."
+      f"{word}: expected acpc:HOST:PORT, a server, or acpc:PORT, for a program that connects to this machine."
     )
   return Remote(ACPC, host, int(port))
 
@@ -135,7 +148,7 @@ def _here(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], pl
         seat = stack.enter_context(contextlib.closing(ps.protocols.Seat(player.port, "")))
         seats.append(seat.player)
         if not (values.quiet or values.json):
-          print(f"Waiting at port {seat.port} for {words[number]}.", file=sys.stderr)
+          print(f"Waiting for {words[number]} at port {seat.port} of all interfaces.", file=sys.stderr)
       else:
         made, known = _player(values, game, player, values.seed + number)
         seats.append(made)
@@ -144,13 +157,13 @@ def _here(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], pl
     if method == "aivat" and policy is None:
       raise ValueError(f"--method=aivat needs the probabilities of {words[0]}; choose chips or mivat.")
     played = ps.evaluation.each_game(game, seats[0], seats[1], values.hands, values.seed, values.mirrored)
-    records = _kept(values, played, values.hands)
+    records, failure = _until_the_end(values, played, values.hands)
   poker = game.get_type().short_name == POKER
   hands = [ps.protocols.hand_of(game, record) for record in records] if poker else []
   agent = policy if method == "aivat" or not poker else None
   found = ps.evaluation.evaluate_match(game, records, agent, method=method)
   chips = found if method == "chips" else ps.evaluation.evaluate_match(game, records, method="chips")
-  return *_report(game, words[0], chips, found), hands
+  return *_report(game, words[0], chips, found, failure), hands
 
 
 def _usual_method(game: pyspiel.Game, policy: Any) -> str:
@@ -183,34 +196,50 @@ def _elsewhere(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str
   player, _ = _player(values, game, words[0], values.seed)
   if server.kind == SLUMBOT:
     played = ps.protocols.play_slumbot(player, game, values.hands, server.host)
-    hands = _kept(values, played, values.hands)
+    hands, failure = _until_the_end(values, played, values.hands)
   else:
     if given(values, ["hands"]):
       raise ValueError(f"--hands: {words[1]} decides the number of hands; leave it out.")
-    hands = _kept(values, ps.protocols.join(server.host, server.port, player, game), None)
+    played = ps.protocols.join(server.host, server.port, player, game)
+    hands, failure = _until_the_end(values, played, None)
   if not hands:
     raise ValueError(f"{words[1]} dealt no hand.")
   found = ps.protocols.result(hands)
-  return *_report(game, words[0], found, found), hands
+  return *_report(game, words[0], found, found, failure), hands
 
 
-def _kept(values: flags.FlagValues, played: Iterator[Any], total: int | None) -> list[Any]:
-  """All that were played, or those until Ctrl-C."""
-  kept: list[Any] = []
+def _until_the_end(
+  values: flags.FlagValues, played: Iterator[Any], total: int | None
+) -> tuple[list[Any], str | None]:
+  """All hands that are played, and what ended them early if anything failed, such as a bot or a connection.
+
+  Ctrl-C ends them too. Without a hand the error is raised.
+  """
+  hands: list[Any] = []
   try:
-    for one in progress_bar(progress_of(values), iterable=played, total=total, desc="Playing", unit=" hands"):
-      kept.append(one)
+    for hand in progress_bar(
+      progress_of(values), iterable=played, total=total, desc="Playing", unit=" hands"
+    ):
+      hands.append(hand)
   except KeyboardInterrupt:
-    if not kept:
+    if not hands:
       raise
-    print(f"\nInterrupted after {len(kept):,} hands.", file=sys.stderr)
-  return kept
+    print(f"\nInterrupted after {len(hands):,} hands.", file=sys.stderr)
+  except Exception as error:  # a player may raise anything
+    if not hands:
+      raise
+    failure = in_words(error)
+    print(f"\nFailed after {len(hands):,} hands: {failure}", file=sys.stderr)
+    return hands, failure
+  return hands, None
 
 
-def _report(game: pyspiel.Game, name: str, chips: Any, found: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def _report(
+  game: pyspiel.Game, name: str, chips: Any, found: Any, failure: str | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
   """The result for people and for programs; `found` is the better estimate."""
   big = game.betting.start[0] if game.get_type().short_name == POKER else None  # pyright: ignore
-  facts: dict[str, Any] = {"hands": chips.score.games}
+  facts: dict[str, Any] = {"hands": chips.score.games, **({"failed": failure} if failure else {})}
   lines: dict[str, Any] = {name: chips.score}
   for key, result in {"chips": chips, found.method: found}.items():
     error = None if math.isnan(result.standard_error) else result.standard_error  # of one deal
@@ -231,11 +260,12 @@ COMMAND = Command(
   "A player is random, always_call, fold, all_in or another bot of play, search, "
   "the file of a policy, or agent:FILE, which in holdem searches from the turn on, with a blueprint from the "
   "file; agent:FILE,VALUES searches flops too, by values of turns: a file of learn, or pretrained. "
-  "acpc:PORT is a program that comes to a port of this machine by the ACPC's protocol, for which we deal. B "
-  "may also deal itself: acpc:HOST:PORT, a server of that protocol, or slumbot (slumbot:URL for another "
-  "server with its interface). In holdem A may be lbr or lbr:ACTIONS, a local best response to B: bets with "
-  "/ between streets (default: fcpa), fc for folds and calls, c for calls. Ctrl-C ends a match early, with "
-  "the result so far.",
+  "acpc:PORT is a program that connects by the ACPC's protocol to a port of this machine, from any machine, "
+  "as to the ACPC's dealer: the port is open on all network interfaces, and the first program to connect "
+  "plays. B may also deal itself: acpc:HOST:PORT, a server of that protocol, or slumbot (slumbot:URL for "
+  "another server with its interface). In holdem A may be lbr or lbr:ACTIONS, a local best response to B: "
+  "bets with / between streets (default: fcpa), fc for folds and calls, c for calls. Ctrl-C ends a match "
+  "early, and so does a player that fails; the result so far is printed.",
   examples=(
     "match always_call random --hands=200",
     "match always_call all_in --hands=100 --phh=match.phhs",

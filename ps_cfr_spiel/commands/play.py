@@ -23,6 +23,7 @@ from ps_cfr_spiel.commands.flags import MOST_HISTORIES, SPOT
 from ps_cfr_spiel.commands.user_input import (
   SPOT_FLAGS,
   default_folders,
+  in_words,
   load_game,
   load_opponent,
   load_values,
@@ -33,6 +34,8 @@ SEARCH = "search"
 TRANSLATED = {("holdem", "holdem"), ("universal_poker", "holdem")}  # games of a policy and of its play
 ONLY_IN_CHEAT = ("naive", "heuristic")
 TEMPERATURE = 0.03  # of the search of an agent of train
+MOST_SECONDS = 1e6  # of a decision
+FAILED = 1  # exit code where a player fails
 AGENT = "agent:"  # in front of the file of a blueprint, which a comma and values may follow
 SOON = 20_000  # histories of a game that a search is ready to play within seconds
 MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a turn with all hands millions
@@ -50,7 +53,7 @@ FLAGS = (
     value="NAME|FILE"),
   Flag("move_seconds", 1.0,
     "Time of a decision in which an agent of train searches on top of its strategy, whose probabilities it "
-    "changes by the values that it finds; 0: no search.", least=0),
+    "changes by the values that it finds; 0: no search.", least=0, most=MOST_SECONDS),
   Flag("seat", 0,
     "Your player; in the browser, without this flag, players change seats after each game.", least=0),
   Flag("browser", False, "Play in the browser, game after game, from this machine. Ctrl-C ends it."),
@@ -92,7 +95,13 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if values.browser:
     seats = [values.seat] if values["seat"].present else range(game.num_players())
     return serve(Table(game, seats, opponent, rng, name, worth).answer, values.port)
-  state = ps.evaluation.table.play(game, values.seat, opponent, sys.stdin.readline, sys.stdout, rng)
+  try:
+    state = ps.evaluation.table.play(game, values.seat, opponent, sys.stdin.readline, sys.stdout, rng)
+  except (ValueError, OSError):
+    raise  # which the program prints in one line
+  except Exception as error:  # of the opponent, which may raise anything
+    print(f"\nThe game ends here, for {name} failed: {in_words(error)}", file=sys.stderr)
+    return FAILED
   if said := worth(state, values.seat):
     print(said)
 

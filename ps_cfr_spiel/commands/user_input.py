@@ -124,6 +124,12 @@ def writable(flag: str, path: str | Path, example: str) -> Path:
   return path
 
 
+def in_words(error: Exception) -> str:
+  """An error in one line, with its type unless it speaks for itself."""
+  text = str(error) if isinstance(error, ValueError | OSError) else ""
+  return " ".join((text or f"{type(error).__name__}: {error}").split())
+
+
 def given(values: flags.FlagValues, names: Iterable[str]) -> list[str]:
   """Those of some flags that the command line has, by their long names."""
   return [f"--{name}" for name in names if values[name].present and values[name].name == name]

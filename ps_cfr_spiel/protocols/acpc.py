@@ -22,8 +22,10 @@ from ps_cfr_spiel.protocols.hands import Hand, moves, rules_of
 VERSION = "VERSION:2.0.0"
 TIMEOUT = 600.0  # seconds of silence, as in the competition
 END = "\r\n"
-LINE = re.compile(r"MATCHSTATE:([01]):([0-9]+):([^:]*):([^:]*)")
-TOKEN = re.compile(r"[fc/]|r[0-9]+")
+LINE = re.compile(r"MATCHSTATE:([01]):([0-9]{1,18}):([^:]*):([^:]*)")
+TOKEN = re.compile(r"[fc/]|r[0-9]{1,10}")
+LONGEST_LINE = 2**16  # characters; a hand of 200 raises takes 1,200
+SHOWN = 80  # characters of a mistaken line in a message
 
 
 class MatchState(NamedTuple):
@@ -48,19 +50,19 @@ class MatchState(NamedTuple):
     """The content of a line; ValueError for any other text."""
     match = LINE.match(line)
     if not match:
-      raise ValueError(f"{line!r} is no line MATCHSTATE:position:hand:betting:cards of two players.")
+      raise ValueError(f"{_shown(line)} is no line MATCHSTATE:position:hand:betting:cards of two players.")
     seat, number, bets, shown = match.groups()
     holes, *board = shown.split("/")
     first, bar, second = holes.partition("|")
     if not bar:
-      raise ValueError(f"{line!r}: the hands of two players have '|' between them.")
+      raise ValueError(f"{_shown(line)}: the hands of two players have '|' between them.")
     return cls(int(number), Hand(int(seat), _chips(bets, rules), (first, second), "".join(board)))
 
 
 def _chips(bets: str, rules: betting.Betting) -> tuple[int, ...]:
   """`Hand.chips` of a text such as "r300c/cr900f"; ValueError where the rules do not allow it."""
   if "".join(tokens := TOKEN.findall(bets)) != bets:
-    raise ValueError(f"{bets!r}: betting is written with f, c, r and a number of chips, and /.")
+    raise ValueError(f"{_shown(bets)}: betting is written with f, c, r and a number of chips, and /.")
   chips: list[int] = []
   begun = 0
   last = rules.root
@@ -70,15 +72,20 @@ def _chips(bets: str, rules: betting.Betting) -> tuple[int, ...]:
       continue
     player, to_call = last.player, max(last.spent)
     if player < 0:
-      raise ValueError(f"{bets!r}: goes on after its end.")
+      raise ValueError(f"{_shown(bets)}: goes on after its end.")
     chips.append(int(token[1:]) if token[0] == "r" else to_call if token == "c" else last.spent[player])
     *_, move = moves(rules, chips)
     if move.code != token[0]:
-      raise ValueError(f"{bets!r}: {token} is no legal move.")
+      raise ValueError(f"{_shown(bets)}: {_shown(token)} is no legal move.")
     last = move.after
   if begun != last.street:
-    raise ValueError(f"{bets!r}: has {begun} '/', and {last.street} streets begin.")
+    raise ValueError(f"{_shown(bets)}: has {begun} '/', and {last.street} streets begin.")
   return tuple(chips)
+
+
+def _shown(text: str) -> str:
+  """A text of another program in a message, in quotes, cut where it is long."""
+  return repr(text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}...")
 
 
 class _Lines:
@@ -87,7 +94,8 @@ class _Lines:
   def __init__(self, connection: socket.socket):
     connection.settimeout(TIMEOUT)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # lines are short, and are awaited
-    self._connection, self._file = connection, connection.makefile("r", newline="\n", encoding="ascii")
+    self._connection = connection
+    self._file = connection.makefile("r", newline="\n", encoding="ascii", errors="replace")
 
   def send(self, line: str) -> None:
     """Send a line; `receive` notices if the other end has hung up."""
@@ -95,12 +103,17 @@ class _Lines:
       self._connection.sendall((line + END).encode())
 
   def receive(self) -> str:
-    """The next line, without its end, or "" after the last; comments (# and ;) are left out."""
+    """The next line, without its end, or "" after the last or a long silence.
+
+    Comments (# and ;) are left out. ValueError for a line of more than `LONGEST_LINE` characters.
+    """
     while True:
       try:
-        line = self._file.readline()
-      except ConnectionError:
+        line = self._file.readline(LONGEST_LINE)
+      except (ConnectionError, TimeoutError):
         return ""
+      if len(line) == LONGEST_LINE and not line.endswith("\n"):
+        raise ValueError(f"{_shown(line)}: lines have at most {LONGEST_LINE:,} characters.")
       if not line.startswith(("#", ";")):
         return line.rstrip("\r\n") if line.strip() else ""
 
@@ -120,6 +133,7 @@ def join(host: str, port: int, player: Player, game: pyspiel.Game) -> Iterator[H
   rules = rules_of(game)
   bots = [player(seat) for seat in (0, 1)]
   lines, number, told = _Lines(socket.create_connection((host, port), TIMEOUT)), None, 0
+  over = True  # no hand is under way
   with contextlib.closing(lines):
     lines.send(VERSION)
     while line := lines.receive():
@@ -130,10 +144,13 @@ def join(host: str, port: int, player: Player, game: pyspiel.Game) -> Iterator[H
         bot.restart_at(game.new_initial_state())
         number, told = found.number, 0
       told = hands.tell(bot, game, hand, told)
-      if state.is_terminal():
+      over = state.is_terminal()
+      if over:
         yield hand._replace(won=hands.won_by_cards(game, hand))
       elif state.current_player() == hand.seat:
         lines.send(f"{line}:{answer(state, bot.step(state))}")
+  if not over:
+    raise ValueError(f"{host}:{port} hung up, or is silent, in hand {number}.")
 
 
 def answer(state: Any, action: int) -> str:
@@ -145,6 +162,8 @@ def answer(state: Any, action: int) -> str:
 
 class Seat:
   """The place of a foreign player in a match that we deal, at a port of this machine.
+
+  With `host` "" the port is open on all network interfaces. The first program to connect is the player.
 
   `player` is one for `matches.play_games`; several matches may follow each other. `close` ends them, which
   the player notices.
@@ -165,7 +184,7 @@ class Seat:
       self._lines = _Lines(self._listener.accept()[0])
       version = self._lines.receive()
       if not version.startswith(VERSION.rpartition(".")[0].rpartition(".")[0]):
-        raise ValueError(f"The player at port {self.port} began with {version!r}; expected {VERSION}.")
+        raise ValueError(f"The player at port {self.port} began with {_shown(version)}; expected {VERSION}.")
     return self._lines
 
   def player(self, seat: int) -> "SeatBot":
@@ -218,7 +237,7 @@ class SeatBot(pyspiel.Bot):
 def read_answer(state: Any, text: str) -> int:
   """The action of a player's answer; ValueError for any other text."""
   if not re.fullmatch(r"[fc]|r[0-9]{1,10}", text):
-    raise ValueError(f"{text!r} is no action; expected f, c, or r and a number of chips.")
+    raise ValueError(f"{_shown(text)} is no action; expected f, c, or r and a number of chips.")
   if text[0] != "r":
     legal = state.legal_actions()
     return betting.FOLD if text == "f" and betting.FOLD in legal else betting.CALL

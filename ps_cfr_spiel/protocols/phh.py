@@ -14,6 +14,7 @@ from typing import Any
 
 import pyspiel
 
+from ps_cfr_spiel import storage
 from ps_cfr_spiel.poker import betting, cards
 from ps_cfr_spiel.protocols.hands import PLAYERS, Hand, moves, rules_of, won_by_cards
 
@@ -24,9 +25,12 @@ PLAYERS_IN_FILES = ("agent", "opponent")
 def write_hands(
   path: str | os.PathLike, game: pyspiel.Game, hands: Iterable[Hand], names: Sequence[str] = PLAYERS_IN_FILES
 ) -> None:
-  """Write hands of a game as a .phhs file; `names` are the agent's and the opponent's."""
+  """Write hands of a game as a .phhs file; `names` are the agent's and the opponent's.
+
+  It replaces an earlier file when it is complete; FileExistsError where it would replace an archive.
+  """
   text = "\n".join(f"[{n}]\n{hand_text(game, hand, n, names)}" for n, hand in enumerate(hands, start=1))
-  with open(path, "w", encoding="utf-8") as file:
+  with storage.replacing(path, encoding="utf-8") as file:
     file.write(text)
 
 

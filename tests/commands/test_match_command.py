@@ -1,7 +1,9 @@
+import contextlib
 import json
 import re
 import threading
 
+import numpy as np
 import pyspiel
 import pytest
 
@@ -110,6 +112,75 @@ def test_a_server_elsewhere(capsys):
   dealer.join()
   assert found["hands"] == 5
   assert found["chips"]["mean"] == -evaluate_match(game, records).mean
+
+
+class Tires(matches.PolicyBot):
+  """Calls, and fails at a decision."""
+
+  def __init__(self, at):
+    super().__init__(0, np.random, matches.Habit("always_call"))
+    self.left = at
+
+  def step(self, state):
+    self.left -= 1
+    if self.left < 0:
+      raise RuntimeError("out of\ncoffee")
+    return 1
+
+
+def test_hands_before_a_failure_are_kept(capsys, monkeypatch, tmp_path):
+  """Of a bot that fails in the fourth hand, the first three are evaluated and written."""
+  file = tmp_path / "hands.phhs"
+  monkeypatch.setitem(match.ps.evaluation.BOTS, "all_in", lambda seat, rng: Tires(8 if seat else 6))
+  words = ["match", "always_call", "all_in", "--hands=9", "--nomirrored", f"--phh={file}"]
+  assert program.run([*words, "--json"]) == 1
+  out, error = capsys.readouterr()
+  found, hands = json.loads(out), read_hands(file, "always_call")
+  assert found["hands"] == len(hands) == 3
+  assert found["chips"]["mean"] == pytest.approx(sum(hand.won for _, hand in hands) / 3)
+  assert found["failed"] == "RuntimeError: out of coffee"
+  assert error.strip() == "Failed after 3 hands: RuntimeError: out of coffee"
+  monkeypatch.setitem(match.ps.evaluation.BOTS, "all_in", lambda seat, rng: Tires(0))
+  with pytest.raises(RuntimeError, match="coffee"):
+    program.run(words)
+
+
+def test_a_program_that_hangs_up_leaves_its_hands(capsys):
+  """The client leaves in its third hand, in which it faces a bet."""
+  with_port = Seat()
+  port, game = with_port.port, pyspiel.load_game(FULL)
+  with_port.close()
+
+  def come():
+    for _ in range(200):
+      with contextlib.suppress(ConnectionRefusedError, RuntimeError):
+        list(join("localhost", port, lambda seat: Tires([9, 3][seat]), game))
+      threading.Event().wait(0.05)
+
+  threading.Thread(target=come, daemon=True).start()
+  assert program.run(["match", "all_in", f"acpc:{port}", "--hands=6", "--nomirrored"]) == 1
+  out, error = capsys.readouterr()
+  assert "of 2 games" in out and "95% interval" in out
+  assert f"Waiting for acpc:{port} at port {port} of all interfaces." in error
+  assert re.search(r"Failed after 2 hands: The player at port \d+ hung up, or is silent, at MATCH", error)
+
+
+def test_a_dealer_that_hangs_up_leaves_its_hands(capsys):
+  """The dealer leaves in the third hand; without one that is over, nothing is to be told."""
+
+  def deal(seat, hands):
+    with contextlib.suppress(RuntimeError):
+      tired = lambda seat: Tires(2 * hands if seat else hands)  # noqa: E731
+      matches.play_games(pyspiel.load_game(FULL), tired, seat.player, 5, 2)
+    seat.close()
+
+  for hands, code in ((1, 1), (0, 2)):
+    seat = Seat()
+    threading.Thread(target=deal, args=(seat, hands)).start()
+    assert program.run(["match", "all_in", f"acpc:localhost:{seat.port}"]) == code
+    out, error = capsys.readouterr()
+    assert "hung up, or is silent, in hand" in error
+    assert ("of 2 games" in out) == (code == 1)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The ACPC's protocol: texts against PokerKit's and against lines written by hand, both ends over sockets."""
 
+import contextlib
 import socket
 import threading
 
@@ -106,7 +107,9 @@ def _phh(game, hand, number):
     ("MATCHSTATE:0:0:r150:AsKs|", "150 chips are no legal move"),
     ("MATCHSTATE:0:0:r300c:AsKs|", "has 0 '/', and 1 streets begin"),
     ("MATCHSTATE:0:0:r300fc:AsKs|", "goes on after its end"),
-    ("MATCHSTATE:0:0:cf:AsKs|", "f is no legal move"),
+    ("MATCHSTATE:0:0:cf:AsKs|", "'f' is no legal move"),
+    (f"MATCHSTATE:0:0:r{'9' * 9999}:AsKs|", r"'r9{76}\.{3}': betting is written with"),
+    (f"MATCHSTATE:0:{'9' * 9999}::AsKs|", "is no line MATCHSTATE"),
   ],
 )
 def test_other_lines_are_refused(game, line, message):
@@ -228,6 +231,9 @@ def test_a_dealer_for_two_foreign_bots(game):
   ("said", "message"),
   [
     (["HELLO"], "began with 'HELLO'; expected VERSION:2.0.0"),
+    (["H" * 5000], r"began with 'H{77}\.{3}'; expected VERSION:2.0.0"),
+    (["H" * 1_000_000], r"'H{77}\.{3}': lines have at most 65,536 characters"),
+    (["V\x00\xe9"], "began with 'V.{6,9}'; expected VERSION:2.0.0"),
     (["VERSION:2.0.0"], "hung up, or is silent, at MATCHSTATE:1:0::"),
     (["VERSION:2.0.0", "{line}:b300"], "'b300' is no action; expected f, c, or r"),
   ],
@@ -237,7 +243,8 @@ def test_players_that_break_the_protocol(game, said, message):
 
   def misbehave():
     with socket.create_connection(("localhost", seat.port)) as connection, connection.makefile("r") as lines:
-      connection.sendall(f"{said[0]}\r\n".encode())
+      with contextlib.suppress(ConnectionError):  # of what nobody reads to its end
+        connection.sendall(f"{said[0]}\r\n".encode())
       if len(said) > 1:
         connection.sendall(f"{said[1].format(line=lines.readline().rstrip())}\r\n".encode())
 

@@ -1,5 +1,6 @@
 """PHH files: PokerKit plays them to the same stacks, and they are read as they were written."""
 
+import numpy as np
 import pokerkit
 import pyspiel
 import pytest
@@ -99,3 +100,18 @@ def test_other_files_are_refused(tmp_path, old, new, message):
   with pytest.raises(ValueError, match=r"one.phhs") as error:
     read_hands(path)
   assert message in str(error.value)
+
+
+def test_a_file_is_replaced_whole_and_a_run_never(tmp_path):
+  """A hand that the game does not have leaves the earlier file; what holds arrays is no file for hands."""
+  game, path = pyspiel.load_game("holdem"), tmp_path / "match.phhs"
+  folded = Hand(1, (50,), ("AsKd", "QhQd"), "", -50.0)
+  write_hands(path, game, [folded])
+  before = path.read_bytes()
+  with pytest.raises(ValueError, match="7 chips are no legal move"):
+    write_hands(path, game, [folded, folded._replace(chips=(7,))])
+  assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+  np.savez(tmp_path / "run.npz", regrets=np.zeros(3))
+  with pytest.raises(FileExistsError, match="It holds a run or other arrays"):
+    write_hands(tmp_path / "run.npz", game, [folded])
+  assert np.load(tmp_path / "run.npz")["regrets"].tolist() == [0, 0, 0]
