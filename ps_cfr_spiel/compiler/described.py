@@ -292,7 +292,7 @@ def _dealt_cards(game: pyspiel.Game) -> DealtCardsForm | None:
   """The form, or None for other cards or payoffs."""
   try:
     _, _, public = cards_of(game)
-    if public[0] or not public[1:] or {*public[1:]} != {1} or game.get_parameters().get("handReaches"):
+    if public[0] or not public[1:] or {*public[1:]} != {1}:
       return None
     dealt = dealt_form(game)
   except ValueError:

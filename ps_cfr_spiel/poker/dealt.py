@@ -115,15 +115,16 @@ def cards_of(game: pyspiel.Game) -> tuple[Deck, int, tuple[int, ...]]:
       f"{game}: its players do not tell copies of a rank apart; expected cards with suits, as of "
       "universal_poker."
     )
-  if name == "universal_poker" and game.num_players() == PLAYERS and not given.get("boardCards"):
+  begins_later = given.get("boardCards") or given.get("handReaches")  # which weighs hands
+  if name == "universal_poker" and game.num_players() == PLAYERS and not begins_later:
     public = tuple(int(n) for n in re.findall(r"\d+", str(given["numBoardCards"])))
     return Deck(given["numRanks"], given["numSuits"]), given["numHoleCards"], public[: given["numRounds"]]
   if name == "holdem" and given["bets"].strip() != "fullgame":
     ranks, suits = map(int, given["deck"].split("x"))
     return Deck(ranks, suits), HOLES[-1], (0, *np.diff([0, *STREETS]).tolist())
   raise ValueError(
-    f"{game}: expected universal_poker for two without boardCards, holdem with sizes of bets, "
-    "holdem_subgame, or leduc_poker without suit_isomorphism."
+    f"{game}: expected universal_poker for two without boardCards or handReaches, holdem with sizes "
+    "of bets, holdem_subgame, or leduc_poker without suit_isomorphism."
   )
 
 

@@ -10,7 +10,7 @@ import pytest
 from random_games import random_game
 
 from ps_cfr_spiel import ContinualResolving, PSCFRSolver
-from ps_cfr_spiel.cfr import make_rule, normalise, rule_header, rules
+from ps_cfr_spiel.cfr import discounted, make_rule, normalise, rule_header, rules
 from ps_cfr_spiel.cfr import rule as rule_module
 from ps_cfr_spiel.rules import (
   DCFR,
@@ -210,6 +210,39 @@ def proportional(weights):
   return weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1 / len(weights))
 
 
+def rm(memory, x, t):
+  memory["R"] = memory.get("R", 0 * x) + x
+  return proportional(memory["R"])
+
+
+def rm_plus(memory, x, t):
+  memory["R"] = np.maximum(memory.get("R", 0 * x) + x, 0)
+  return proportional(memory["R"])
+
+
+def dcfr(alpha, beta):
+  def update(memory, x, t):
+    past, u = memory.get("R", 0 * x), max(t - 1, 1)
+    memory["R"] = past * np.where(past > 0, u**alpha / (u**alpha + 1), u**beta / (u**beta + 1)) + x
+    return proportional(memory["R"])
+
+  return update
+
+
+def pcfr_plus(phi):
+  def update(memory, x, t):
+    rm_plus(memory, x, t)
+    return proportional(memory["R"] + phi * x)
+
+  return update
+
+
+def pdcfr_plus(memory, x, t):
+  u = max(t - 1, 1)
+  memory["R"] = np.maximum(memory.get("R", 0 * x) * u**2.3 / (u**2.3 + 1) + x, 0)
+  return proportional(memory["R"] * t**2.3 / (t**2.3 + 1) + x)
+
+
 def hs_weight(x, t, n=30):
   """The fading of a running sum, ((t - 1) / t) ** (30 - 5 (t - 1) / n), turned around."""
   return math.prod((k / (k - 1)) ** (30 - 5 * min((k - 1) / n, 1)) for k in range(2, t + 1))
@@ -222,11 +255,6 @@ def hs_dcfr(memory, x, t, n=30):
   kept = [u**e / (u**e + 1) for e in (1 + 3 * p, -1 - 2 * p)]
   memory["R"] = np.where(past > 0, kept[0], kept[1]) * past + x
   return proportional(memory["R"])
-
-
-def hs_pcfr_plus(memory, x, t):
-  memory["R"] = np.maximum(memory.get("R", 0 * x) + x, 0)
-  return proportional(memory["R"] + x)
 
 
 def apcfr_plus(memory, x, t):
@@ -264,7 +292,7 @@ def vad_weight(x, t, n=30):
   ("rule", "update", "weights"),
   [
     (HSDCFR(n=30), hs_dcfr, hs_weight),
-    (HSPCFRPlus(n=30), hs_pcfr_plus, hs_weight),
+    (HSPCFRPlus(n=30), pcfr_plus(1), hs_weight),
     (VADCFR(n=30), vad_cfr, vad_weight),
     (APCFRPlus(), apcfr_plus, lambda x, t: t**2),
   ],
@@ -284,6 +312,45 @@ def test_rules_with_schedules_from_histories(rule, update, weights, seed):
       for key, probabilities in expected.items():
         found = [p for _, p in policy.get_state_policy(key)]
         np.testing.assert_allclose(found, probabilities, rtol=1e-6, atol=1e-9)
+
+
+def power(gamma):
+  return lambda x, t: float(t) ** gamma
+
+
+BY_FORMULA = {  # what makes strategies of regrets, and the weight of an iteration in the average
+  "rm": (rm, power(0)), "rm+": (rm_plus, power(1)), "dcfr": (dcfr(1.5, 0), power(2)),
+  "lcfr": (dcfr(1, 1), power(1)), "pcfr+": (pcfr_plus(1), power(2)), "pdcfr+": (pdcfr_plus, power(5)),
+  "apcfr+": (apcfr_plus, power(2)), "sapcfr+": (pcfr_plus(1 / 3), power(2)), "hs-dcfr": (hs_dcfr, hs_weight),
+  "hs-pcfr+": (pcfr_plus(1), hs_weight), "vad-cfr": (vad_cfr, vad_weight), "nrm+": (None, power(7)),
+}  # fmt: skip
+
+
+SCHEDULED = (HSDCFR, HSPCFRPlus, VADCFR)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rules_by_their_formulas(name, monkeypatch):
+  """As their sources have them, from regrets of all sizes, before and after the planned end of a run."""
+  for module in (rules, rule_module, discounted):
+    monkeypatch.setattr(module, "jnp", np)  # nothing is compiled
+  rule, (update, weight), memory = make_rule(name, 30), BY_FORMULA[name], {}
+  rng = np.random.default_rng(6)
+  regrets = rng.normal(size=(45, 3)) * 10.0 ** rng.integers(-2, 2, (45, 1))
+  regrets[20] = [-90, 30, 0.5]  # below the least regret of VAD-CFR
+  state, strategy = rule.init((3, 1, 1), "float64"), np.full((3, 1, 1), 1 / 3)
+  expected = in_words(rule, regrets.tolist()) if update is None else None
+  weights = []
+  for t, x in enumerate(regrets, start=1):
+    time, regret = np.asarray(t), x.reshape(3, 1, 1)
+    schedule = rule.schedule(time, np.dtype("float64")) if isinstance(rule, SCHEDULED) else 1
+    trust = rule.trust(regret, time).item() if name == "vad-cfr" else 1
+    weights.append((schedule * trust * t**rule.gamma, weight(x, t)))
+    state, strategy = rule.update(state, strategy, regret, time)
+    made = update(memory, x, t) if expected is None else expected[t - 1]
+    np.testing.assert_allclose(strategy.ravel(), made, atol=1e-9)
+  found, right = (np.array(weights) / weights[-1]).T
+  np.testing.assert_allclose(found, right, rtol=2e-3)
 
 
 def test_lcfr_is_dcfr_of_ones():

@@ -272,6 +272,17 @@ def test_other_games_are_walked(name):
   assert described.describe(pyspiel.load_game(name)) is None
 
 
+def test_weights_of_hands_are_not_left_out():
+  """With `handReaches` OpenSpiel deals whole hands by their weights: no form has these."""
+  rounds = "numRounds=2,firstPlayer=2 1,numBoardCards=0 1,numSuits=4,numRanks=13,numHoleCards=2"
+  given = f"numPlayers=2,betting=nolimit,bettingAbstraction=fcpa,blind=100 50,stack=400 400,{rounds}"
+  assert described.describe(pyspiel.load_game(f"universal_poker({given})")) is not None
+  weighted = pyspiel.load_game(f"universal_poker({given},handReaches={'1 0.5 ' * 1326})")
+  assert described.describe(weighted) is None
+  with pytest.raises(ValueError, match="expected universal_poker for two without boardCards or handReaches"):
+    dealt_form(weighted)
+
+
 def test_a_small_deck_of_holdem():
   """Uniform play against uniform play as by dealing hands; a name finds its place, and its path the name."""
   game = pyspiel.load_game("holdem(deck=3x3,stack=4,blinds=2/1,bets=x)")

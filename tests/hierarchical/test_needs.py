@@ -83,6 +83,13 @@ def test_whole_holdem_is_dealt_without_tables(free):
     DealtGame.of(holdem(13, 4, "0 3 2"))
 
 
+@pytest.mark.parametrize("special", [0, 3])
+def test_only_rounds_with_public_cards_are_special(special):
+  game = holdem(4, 2, "0 1 1")
+  with pytest.raises(ValueError, match=f"special.*{special}"):
+    DealtGame.of(game, special)
+
+
 def test_boards_are_refused_where_their_distances_would_not_fit(free):
   """The number of classes of boards of five cards out of 32 is Burnside's, over all names of suits."""
   shares = np.random.default_rng(0).random((600, 20))

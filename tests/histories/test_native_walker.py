@@ -14,7 +14,7 @@ from ps_cfr_spiel import build_tree
 from ps_cfr_spiel.histories import native_walker, walker
 from ps_cfr_spiel.histories.knowledge import sequential
 from ps_cfr_spiel.histories.limits import FaultAtError, Limits, LongWalk, TooLarge, Watch
-from ps_cfr_spiel.histories.native_walker import NativeWalk, is_known, why_unavailable
+from ps_cfr_spiel.histories.native_walker import CROWN, NativeWalk, is_known, why_unavailable
 from ps_cfr_spiel.histories.recorder import Recorder
 
 coverage = script("benchmarks.engineering.coverage")
@@ -74,6 +74,47 @@ def test_columns_with_other_parameters(name):
   most = 300_000
   with NativeWalk(game) as native:
     assert_same_histories(native.run(watch(game, most)), Recorder(game).walk(watch(game, most)))
+
+
+def test_outcomes_of_probability_zero_are_left_out(tmp_path):
+  (tmp_path / "game.efg").write_text(
+    'EFG 2 R "Never" { "A" "B" }\n'
+    'c "" 1 "" { "l" 0.5 "m" 0.0 "r" 0.5 } 0\n'
+    + "".join(
+      f'p "" {1 + n % 2} 1 "" {{ "x" "y" }} 0\nt "" {2 * n + 1} "" {{ 1 -1 }}\nt "" {2 * n + 2} "" {{ -1 1 }}\n'
+      for n in range(3)
+    )
+  )
+  game = pyspiel.load_game(f"efg_game(filename={tmp_path / 'game.efg'})")
+  with NativeWalk(game) as native:
+    histories = native.run(watch(game))
+  assert histories.pruned and len(histories.parent) == 7
+  assert_same_histories(histories, in_python(game))
+
+
+def test_the_share_of_a_walk_is_that_of_the_ends_behind_it():
+  """An end's share is the product of one over the numbers of children above it; in one part, and in pieces."""
+  game = pyspiel.load_game("leduc_poker")
+  whole = in_python(game)
+  children, share = np.bincount(whole.parent[1:], minlength=len(whole.parent)), np.ones(len(whole.parent))
+  for h, above in enumerate(whole.parent[1:].tolist(), start=1):
+    share[h] = share[above] / children[above]
+  behind = np.cumsum(np.where(children == 0, share, 0))
+  with NativeWalk(game) as native:
+    for count in (1, 5, 40, 1000, 7000):
+      native._more(CROWN, 0, count)
+      assert native.share() == pytest.approx(
+        behind[native._count() - 2] if native._count() > 1 else 0, abs=1e-12
+      )
+  with NativeWalk(game, threads=2) as native:
+    assert native._split()
+    starts = np.flatnonzero(whole.depth == 3)
+    assert native.library.walk_pieces(native.walker) == len(starts)
+    for piece in (0, 3, 7):
+      native._more(piece, 0, 50)
+    assert native.share() == pytest.approx(
+      sum(behind[starts[k] + 48] - behind[starts[k] - 1] for k in (0, 3, 7))
+    )
 
 
 @pytest.mark.parametrize("threads", [2, 4])

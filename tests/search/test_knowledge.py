@@ -6,6 +6,7 @@ import numpy as np
 import pyspiel
 import pytest
 from cuts import reaches, solve
+from open_spiel.python import policy as openspiel_policy
 from random_games import random_game
 from reference_subgames import Game, profile_of, resolving_programs, tables_of
 
@@ -114,6 +115,18 @@ def test_kept_searches_never_lose(name):
       assert lost[1] <= lost[0] + 2e-3 * max(plain.utility)
       if name in (HEX, GOOFSPIEL):
         assert lost[1] < lost[0]
+
+
+def test_an_unsafe_search_goes_by_the_opponents_range():
+  """Kuhn poker: a queen folds to a player who bets kings alone, and calls one who bets jacks too."""
+  game, calls = pyspiel.load_game("kuhn_poker"), []
+  for bluffs in (0.0, 1.0):
+    blueprint = openspiel_policy.TabularPolicy(game)
+    for card, bets in (("0", bluffs), ("1", 0.0), ("2", 1.0)):
+      blueprint.policy_for_key(card)[:] = [1 - bets, bets]
+    options = {"gadget": "unsafe", "knowledge": 1, "keep": False, "blueprint": blueprint, "dtype": "float64"}
+    calls.append(ContinualResolving(game, 50, "rm+", **options).at(1, "1b")[1])
+  assert calls == pytest.approx([0, 1], abs=0.02)
 
 
 def test_with_enough_knowledge_a_search_is_that_of_common_knowledge():

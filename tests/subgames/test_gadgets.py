@@ -194,6 +194,20 @@ def test_refined_gadgets_solve_the_linear_programs(name):
         assert least - 1e-9 <= found <= least + 2e-3 * max(game.utility)
 
 
+def test_a_refined_gadget_answers_where_promises_are_slack():
+  """Kuhn poker after a pass, worth 1/18 to the other player: bluffs and calls of a third are best."""
+  game, subgames = load("kuhn_poker")
+  profile = blueprint("kuhn_poker", "uniform")
+  (passed,) = (s for s in levels(subgames, 1)[0] if subgames.labels.source.history(s)[-1] == 0)
+  subgame, ranges, promises = prepare("kuhn_poker", profile, [passed], 1)
+  tables = tables_of(subgames.tree, profile)
+  tree = cfr_d(subgame, 1, ranges, promises + 5, refine=True)
+  tables[1] = subgame.back(1, solve(tree, ranges[1], 500)[0][1], tables[1])
+  values = game.responses(profile_of(subgames.tree, tables), 0)
+  known = {s for row in known_at(game, subgames, 0, subgame.roots[0]) for s in row}
+  assert sum(values[s] for s in known) == pytest.approx(-1 / 18, abs=2e-3)
+
+
 @pytest.mark.parametrize("gadget", [cfr_d, max_margin])
 def test_trembles_sum_up_to_the_same_in_each_of_many_public_states(gadget):
   _, subgames = load("kuhn_poker")
