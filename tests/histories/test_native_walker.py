@@ -4,6 +4,7 @@ import dataclasses
 import re
 from pathlib import Path
 
+import numpy as np
 import pyspiel
 import pytest
 from benchmark_scripts import script
@@ -77,14 +78,11 @@ def test_columns_with_other_parameters(name):
 
 
 def test_outcomes_of_probability_zero_are_left_out(tmp_path):
-  (tmp_path / "game.efg").write_text(
-    'EFG 2 R "Never" { "A" "B" }\n'
-    'c "" 1 "" { "l" 0.5 "m" 0.0 "r" 0.5 } 0\n'
-    + "".join(
-      f'p "" {1 + n % 2} 1 "" {{ "x" "y" }} 0\nt "" {2 * n + 1} "" {{ 1 -1 }}\nt "" {2 * n + 2} "" {{ -1 1 }}\n'
-      for n in range(3)
-    )
-  )
+  lines = ['EFG 2 R "Never" { "A" "B" }', 'c "" 1 "" { "l" 0.5 "m" 0.0 "r" 0.5 } 0']
+  for n in (0, 1, 2):
+    lines.append(f'p "" {1 + n % 2} 1 "" {{ "x" "y" }} 0')
+    lines += [f't "" {2 * n + k} "" {{ {a} {-a} }}' for k, a in ((1, 1), (2, -1))]
+  (tmp_path / "game.efg").write_text("\n".join(lines))
   game = pyspiel.load_game(f"efg_game(filename={tmp_path / 'game.efg'})")
   with NativeWalk(game) as native:
     histories = native.run(watch(game))
@@ -93,7 +91,7 @@ def test_outcomes_of_probability_zero_are_left_out(tmp_path):
 
 
 def test_the_share_of_a_walk_is_that_of_the_ends_behind_it():
-  """An end's share is the product of one over the numbers of children above it; in one part, and in pieces."""
+  """An end's is the product of one over the numbers of children above it; in one part and in pieces."""
   game = pyspiel.load_game("leduc_poker")
   whole = in_python(game)
   children, share = np.bincount(whole.parent[1:], minlength=len(whole.parent)), np.ones(len(whole.parent))
