@@ -95,6 +95,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if not card["finished"]:
     lines["not finished"] = "the same call continues; this is the best so far"
   say(values, facts, lines)
+  return 0 if card["finished"] else INTERRUPTED
 
 
 def _situations(

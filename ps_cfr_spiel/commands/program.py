@@ -12,9 +12,11 @@ import importlib
 import io
 import itertools
 import os
+import signal
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
 import pyspiel
@@ -116,8 +118,8 @@ def run(words: Sequence[str], begin: Callable[[], Any] = lambda: None) -> int:
   except BrokenPipeError:  # our reader has gone, as `head` does when it has seen enough
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 1
-  except KeyboardInterrupt:
-    print(f"{PROGRAM}: interrupted", file=sys.stderr)
+  except KeyboardInterrupt as interrupt:
+    print(f"{PROGRAM}: {str(interrupt) or 'interrupted'}", file=sys.stderr)
     return INTERRUPTED
   except (ValueError, FloatingPointError, ModuleNotFoundError, flags.Error, pyspiel.SpielError) as error:
     message = str(error)
@@ -150,13 +152,27 @@ def _parse(argv: Sequence[str]) -> Sequence[str]:
 
 
 def _run_and_leave(words: Sequence[str]) -> int:
-  """Like `run`, but leaves at once after Ctrl-C: JAX may crash on the way out if it was compiling.
+  """Like `run`, but SIGTERM ends a command as Ctrl-C does, with a code of its own: 128 and its number.
 
-  Where processes share a run, each leaves at once after an error instead: JAX would wait for the others.
+  Leaves at once after either: JAX may crash on the way out if it was compiling. Where processes share a run,
+  each leaves at once after an error instead: JAX would wait for the others.
   """
+  arrived: list[int] = []
+
+  def interrupt(number: int, _: FrameType | None) -> None:
+    arrived.append(number)
+    if not ps.device.ask_to_stop():
+      raise KeyboardInterrupt
+
+  for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+    if signal.getsignal(number) is usual:  # else a parent has the signal ignored
+      signal.signal(number, interrupt)
   code = run(words, lambda: ps.device.keep_compiled_code())
   alone = "jax" not in sys.modules or ps.device.process_count() == 1
-  if code and (code == INTERRUPTED) == alone:
+  interrupted = code == INTERRUPTED
+  if interrupted and arrived:
+    code = 128 + arrived[0]
+  if code and interrupted == alone:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
-import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -49,6 +47,11 @@ class Run:
     return found if isinstance(found, ps.abstraction.Abstraction) else None
 
   @property
+  def further(self) -> bool:
+    """Whether an iteration has been finished."""
+    return self.solver.iteration > self.start
+
+  @property
   def reached(self) -> bool:
     """Whether the last measurement meets the target."""
     return bool(self.points) and self.points[-1].exploitability <= self.target
@@ -85,7 +88,7 @@ class Run:
       if clock() - saved_at >= max(self.checkpoint_seconds, self.saving.last / ps.solvers.SAVING_SHARE):
         self.checkpoint()
         saved_at = clock()
-      stopped = bool(ps.device.broadcast(ps.device.asked_to_stop()))
+      stopped = ps.device.asked_to_stop()
       return stopped
 
     with progress_bar(False if self.quiet else None, total=iterations, desc=solver.name, unit="it") as bar:
@@ -171,7 +174,7 @@ class Run:
 
   def checkpoint(self) -> None:
     """Save the run and its measurements, so that both can be continued; all processes must call it."""
-    with self.saving:
+    with ps.device.Uninterrupted(), self.saving:  # by an impatient second Ctrl-C
       self.solver.save(self.file)
       saved = f"iteration {self.solver.iteration:,} in {self.file}"
       ps.device.advise(f"Saved: {saved}. Start all processes again with --resume={self.file}.")
@@ -180,10 +183,9 @@ class Run:
 
   def keep(self) -> bool:
     """Save the run, if it has got further; whether it has."""
-    if self.solver.iteration > self.start:
-      with undisturbed():  # by an impatient second Ctrl-C
-        self.checkpoint()
-    return self.solver.iteration > self.start
+    if self.further:
+      self.checkpoint()
+    return self.further
 
   def keep_values(self) -> None:
     """Write what later looks at the run need, so that they compute nothing."""
@@ -196,9 +198,8 @@ class Run:
         except OSError as error:  # the run is saved, and looks at it compute the values
           print(f"The values were not kept: {error.strerror}.", file=sys.stderr)
 
-  def save(self, pictures: ModuleType | None) -> list[str]:
-    """Write all results; return the names of the files."""
-    self.checkpoint()
+  def draw(self, pictures: ModuleType | None) -> list[str]:
+    """Draw the pictures; return the names of all files of results."""
     files, policy = [RUN, POINTS], self.solver.average_policy()
     if pictures is None or not ps.device.is_first_process():
       return files
@@ -209,20 +210,3 @@ class Run:
     for name, figure in figures.items():
       figure.savefig(self.folder / name)
     return files + list(figures)
-
-
-@contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
-  """Delays Ctrl-C to the end of the block."""
-  pressed: list[bool] = []
-  try:
-    before = signal.signal(signal.SIGINT, lambda *_: pressed.append(True))
-  except ValueError:  # not the main thread, where no Ctrl-C arrives
-    yield
-    return
-  try:
-    yield
-  finally:
-    signal.signal(signal.SIGINT, before)
-  if pressed:
-    raise KeyboardInterrupt

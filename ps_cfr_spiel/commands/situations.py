@@ -63,6 +63,9 @@ def solve(
 ) -> tuple[ps.batches.Solutions, float]:
   """The solutions, in files of a folder, and the seconds of the call."""
   options = {**options, "chunk": values.chunk, "output": folder, "progress": progress_of(values)}
-  with Stopwatch() as stopwatch:
-    solutions = ps.batches.solve_batch(situations, **options)
+  try:
+    with Stopwatch() as stopwatch:
+      solutions = ps.batches.solve_batch(situations, **options)
+  except KeyboardInterrupt:
+    raise KeyboardInterrupt(f"interrupted; the same call continues with the files in {folder}") from None
   return solutions, stopwatch.seconds

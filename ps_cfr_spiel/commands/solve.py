@@ -59,13 +59,13 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   run.say(run.solver.summary(), report({"method": run.solver.description}), "")
   interrupted = _iterate(run, values.iterations)
   if interrupted:
-    if run.keep():
-      print("\nInterrupted.", file=sys.stderr)
-    else:
+    if not run.further:
       print("\nInterrupted.\nNo iteration was finished, nothing is saved.", file=sys.stderr)
       return INTERRUPTED
-  run.measure()
-  files = run.save(pictures)
+    print("\nInterrupted; the run is saved.", file=sys.stderr)
+    run.measure()
+    run.checkpoint()
+  files = run.draw(pictures)
   if not ps.device.is_first_process():
     return INTERRUPTED if interrupted else 0
   run.say("")
@@ -143,13 +143,18 @@ def _together(values: flags.FlagValues, words: Sequence[str]) -> int:
 
 
 def _iterate(run: Run, iterations: int) -> bool:
-  """Compiles and iterates, and saves the run where an error ends it; whether it was interrupted."""
+  """Compiles, iterates and saves the run, also where an error ends it; whether it was interrupted."""
   try:
     with run.building:  # so that later times are those of the work alone
       run.solver.compile(False if run.quiet else None)
     run.say(f"Built and compiled in {run.building.seconds:.1f} s.", "", run.table_head())
-    return run.iterate(iterations)
+    interrupted = run.iterate(iterations)
+    if not interrupted:
+      run.measure()
+    run.checkpoint()
+    return interrupted
   except KeyboardInterrupt:
+    run.keep()
     return True
   except FloatingPointError as error:
     kept = f" The run up to iteration {run.solver.iteration:,} is in {run.file}." if run.keep() else ""

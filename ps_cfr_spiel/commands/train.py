@@ -124,6 +124,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   except ps.solvers.LimitReachedError as error:
     raise ValueError(f"{error} Iteration {solver.iteration:,} is saved in {folder / RUN}.") from error
   except KeyboardInterrupt:
+    with ps.device.Uninterrupted():  # by an impatient second Ctrl-C
+      solver.save(folder / RUN)
     print(f"\nInterrupted; iteration {solver.iteration:,} is saved in {folder / RUN}.", file=sys.stderr)
     return INTERRUPTED
   lines = {

@@ -17,13 +17,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ps_cfr_spiel.device.deaths import LOST
+from ps_cfr_spiel.device.processes import process_count, sum_over_processes
 
 WATCHED = "PS_CFR_SPIEL_WATCHED"  # in the environment of watched processes
 LOOK_SECONDS = 0.05  # between two looks at the processes
 GRACE_SECONDS = 0.5  # for another process to show that it died first
 STOP = b"stop\n"
 _stop = threading.Event()
+_heeded = threading.Event()  # this process looks whether it is to stop
 
 
 class Ending(NamedTuple):
@@ -113,5 +117,17 @@ def _listen() -> None:
 
 
 def asked_to_stop() -> bool:
-  """True if the watcher has asked this process to stop."""
-  return _stop.is_set()
+  """True if the watcher, or a signal here, has asked a process of this run to stop; all must call it."""
+  _heeded.set()
+  return bool(sum_over_processes(np.array([_stop.is_set()])).any())
+
+
+def ask_to_stop() -> bool:
+  """Ask all processes of a run to stop together, from a signal handler.
+
+  False if this one shares no run, or was asked before: it should stop by itself.
+  """
+  heeded = process_count() > 1 and _heeded.is_set() and not _stop.is_set()
+  if heeded:
+    _stop.set()
+  return heeded

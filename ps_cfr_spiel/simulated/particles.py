@@ -74,6 +74,7 @@ class Particles:
     if alive and not len(self):
       self._advance(seen, 0, AGAIN * self.most)
       self.hidden, self.weights = thinned(self.hidden, self.weights, self.most, self._random(len(seen)))
+      self._seen = seen
 
   def observe(self, seen: list[Any]) -> None:
     """Brings the particles to the end of the player's observations.
@@ -95,6 +96,7 @@ class Particles:
     return random.permutation(np.minimum(drawn, len(self) - 1))
 
   def _advance(self, seen: list[Any], known: int, most: int) -> None:
+    self._seen = []  # until all are there: what an exception leaves behind is begun anew
     self.total = self.total if known else 1.0
     for number in range(known, len(seen)):
       thin = functools.partial(thinned, most=most, random=self._random(number))

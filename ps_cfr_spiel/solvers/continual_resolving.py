@@ -15,6 +15,7 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.arguments import check_integer, check_player, is_integer
 from ps_cfr_spiel.cfr import Rule, make_rule, num_tables, rule_header
 from ps_cfr_spiel.compiler import check_memory
+from ps_cfr_spiel.device import Uninterrupted
 from ps_cfr_spiel.histories import LIMIT, sequential
 from ps_cfr_spiel.policy import TreePolicy, check_policy_of, probabilities_at, strategies_of
 from ps_cfr_spiel.reports import progress_bar, waiting
@@ -136,8 +137,10 @@ class ContinualResolving(openspiel_policy.Policy):
     player = last.player
     if self._keeps:
       if (player, place) not in self._done:
-        self._latest[player] = self._resolve(self._latest.get(player, last), (place,))
-        self._done.add((player, place))
+        search = self._resolve(self._latest.get(player, last), (place,))
+        with Uninterrupted():
+          self._latest[player] = search
+          self._done.add((player, place))
       return self._latest[player]
     key = (player, place)
     if key not in self._searches:

@@ -131,14 +131,10 @@ class SimulatedSolver(Solver[SimulatedPolicy]):
 
   def _step(self, state, iterations):
     options = {"sampler": self._sampler, "rule": self.rule, "batch": self.batch}
-    return mccfr.run(self._simulation, state, iterations, **options)
-
-  def _advance(self, iterations):
-    before = self._state
-    super()._advance(iterations)
-    if bool(self._tally.stopped):
-      self._state = before
+    later = mccfr.run(self._simulation, state, iterations, **options)
+    if bool(later.tables.tally.stopped):
       raise LimitReachedError(self._limit())
+    return later
 
   def _arrays(self):
     fixed = {} if self._fixed is None else {FIXED: self._fixed}

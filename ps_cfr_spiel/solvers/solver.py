@@ -12,7 +12,7 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count, check_seconds
 from ps_cfr_spiel.cfr import make_rule
-from ps_cfr_spiel.device import check_finite, precision, trim_heap
+from ps_cfr_spiel.device import Uninterrupted, block_until_ready, check_finite, precision, trim_heap
 from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.reports import Stopwatch, progress_bar, waiting
@@ -21,6 +21,7 @@ from ps_cfr_spiel.solvers.files import Resumable, kind_in
 SAVING_SHARE = 0.05  # of the time, at most for checkpoints
 CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C works
 LOOK_SECONDS = 0.05  # least time between two checks that numbers are finite
+ENDING = "Interrupted: the iterations under way end first, and nothing is lost"
 LEAST_CHUNK = 4  # iterations of all calls but the first: copying and checking large tables takes long
 
 
@@ -125,7 +126,9 @@ class Solver(Resumable, Generic[Policy]):
     (To the last bit with XLA's own settings; if XLA_FLAGS lower its optimisation level, an iteration's last
     bits may depend on where the parts meet.)
 
-    Ctrl-C (KeyboardInterrupt) leaves the solver at the last finished part, and saves that to the checkpoint.
+    Ctrl-C (KeyboardInterrupt), and whatever else a signal's handler raises, leaves the solver at the last
+    finished part, and saves that to the checkpoint. It waits for the iterations under way, a fraction of a
+    second, or one iteration if that takes longer.
 
     Args:
       iterations: number of further iterations.
@@ -180,20 +183,22 @@ class Solver(Resumable, Generic[Policy]):
             self.save(checkpoint)
           saved_at = self.clock()
     finally:
-      bar.close()
-      if checkpoint is not None:
-        try:
-          self._checked(sound)
-        except FloatingPointError:  # it is being raised, or Ctrl-C came before the look
-          lost = self._in_place
-        else:
-          lost = False
-        if not lost:  # else the file keeps the state of the last checkpoint
-          self.save(checkpoint)
+      with Uninterrupted():  # by an impatient second Ctrl-C
+        bar.close()
+        if checkpoint is not None:
+          try:
+            self._checked(sound)
+          except FloatingPointError:  # it is being raised, or Ctrl-C came before the look
+            lost = self._in_place
+          else:
+            lost = False
+          if not lost:  # else the file keeps the state of the last checkpoint
+            self.save(checkpoint)
 
   def _advance(self, iterations: int) -> None:
-    with precision(self.dtype):
-      self._state = jax.block_until_ready(self._step(self._state, iterations))
+    ready = block_until_ready if self._in_place else jax.block_until_ready
+    with Uninterrupted(ENDING), precision(self.dtype):  # in place there is no state until the assignment
+      self._state = ready(self._step(self._state, iterations))
 
   def _checked(self, sound: Any) -> Any:
     """Return the state if its numbers are finite; else restore `sound`, an earlier one, and raise.

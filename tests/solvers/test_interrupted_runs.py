@@ -1,0 +1,118 @@
+"""Runs that a signal interrupts at any moment: the state stays whole, and goes on to the same numbers."""
+
+import signal
+import sys
+
+import jax
+import numpy as np
+import pyspiel
+import pytest
+
+from ps_cfr_spiel import solvers
+from ps_cfr_spiel.device import interrupts
+from ps_cfr_spiel.solvers import PSCFRSolver, load_solver
+from ps_cfr_spiel.solvers import solver as base
+
+MAKERS = {
+  "in place": lambda: PSCFRSolver(pyspiel.load_game("kuhn_poker")),
+  "16 bits": lambda: PSCFRSolver(pyspiel.load_game("kuhn_poker"), bits=16),
+  "vr-mccfr": lambda: solvers.VRMCCFRSolver(pyspiel.load_game("kuhn_poker"), seed=3),
+  "fictitious play": lambda: solvers.FictitiousPlaySolver(pyspiel.load_game("kuhn_poker")),
+  "fpira": lambda: solvers.FPIRASolver(pyspiel.load_game("kuhn_poker")),
+  "cfr+ira": lambda: solvers.CFRPlusIRASolver(pyspiel.load_game("kuhn_poker"), seed=3),
+  "simulated": lambda: solvers.SimulatedMCCFRSolver(pyspiel.load_game("kuhn_poker"), batch=8, seed=3),
+  "hierarchical": lambda: solvers.HierarchicalMCCFRSolver(
+    pyspiel.load_game("leduc_poker(suit_isomorphism=False)"), 1, "lossless", seed=3
+  ),
+}
+
+
+@pytest.fixture(autouse=True)
+def tables_in_place(monkeypatch):
+  monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.IN_PLACE", 0)
+  before = signal.signal(signal.SIGINT, signal.default_int_handler)
+  yield
+  signal.signal(signal.SIGINT, before)
+
+
+def assert_same(ours, theirs):
+  assert ours.iteration == theirs.iteration
+  for mine, other in zip(jax.tree.leaves(ours._state), jax.tree.leaves(theirs._state), strict=True):
+    np.testing.assert_array_equal(mine, other)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_ctrl_c_after_the_call_and_before_its_result_is_kept(name, monkeypatch, tmp_path):
+  whole, solver, step = MAKERS[name](), MAKERS[name](), type(MAKERS[name]())._step
+  whole.run(6)
+  solver.run(2)
+
+  def interrupted(own, state, iterations):
+    later = jax.block_until_ready(step(own, state, iterations))
+    signal.raise_signal(signal.SIGINT)
+    return later
+
+  with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    patch.setattr(type(solver), "_step", interrupted)
+    solver.run(4, checkpoint=tmp_path / "run.npz")
+  assert 2 <= solver.iteration <= 6
+  assert load_solver(tmp_path / "run.npz").iteration == solver.iteration
+  solver.average_policy()
+  solver.run(6 - solver.iteration)
+  assert_same(solver, whole)
+
+
+def interrupted_at(moment, run, files, opcodes):
+  """Run with Ctrl-C at a moment: before a line, or opcode, of some files; whether there is such a moment."""
+  left = moment
+
+  def trace(frame, event, _):
+    nonlocal left
+    if frame.f_code.co_filename not in files:
+      return None
+    frame.f_trace_opcodes = opcodes
+    if event in ("opcode", "line") and (event == "opcode") == opcodes:
+      left -= 1
+      if left < 0:
+        sys.settrace(None)
+        signal.raise_signal(signal.SIGINT)
+        return None
+    return trace
+
+  before = sys.gettrace()
+  sys.settrace(trace)
+  try:
+    run()
+  except KeyboardInterrupt:
+    assert left < 0
+  finally:
+    sys.settrace(before)
+  return left < 0
+
+
+def assert_whole_after_every_interrupt(files, opcodes, stride=1):
+  """Two parts and a checkpoint, then the rest without an interrupt."""
+  whole = MAKERS["in place"]()
+  whole.run(7)
+  solver = MAKERS["in place"]()
+  first, moment = jax.tree.map(np.array, solver._state), 0
+  handler = signal.getsignal(signal.SIGINT)
+  while True:
+    solver._state = jax.tree.map(jax.numpy.asarray, first)
+    solver._chunk, solver._compiled = 2, True
+    if not interrupted_at(moment, lambda: solver.run(5, progress=False), files, opcodes):
+      return moment
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert solver.iteration in (0, 2, 4, 5)
+    assert np.isfinite(solver.exploitability())
+    solver.run(7 - solver.iteration, progress=False)
+    assert_same(solver, whole)
+    moment += stride
+
+
+def test_ctrl_c_at_every_line_of_the_run():
+  assert assert_whole_after_every_interrupt({base.__file__, interrupts.__file__}, opcodes=False) > 50
+
+
+def test_ctrl_c_at_every_opcode_of_the_run():
+  assert assert_whole_after_every_interrupt({base.__file__, interrupts.__file__}, opcodes=True) > 500
