@@ -16,7 +16,7 @@ import pyspiel
 
 from ps_cfr_spiel.arguments import check_instance, check_seconds
 from ps_cfr_spiel.compiler import load_game
-from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.device import Uninterrupted, precision, to_device
 from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors
 from ps_cfr_spiel.learning.board_examples import BoardExamples
 from ps_cfr_spiel.learning.board_values import BoardValues
@@ -208,15 +208,17 @@ def _fit(
         rows = random.integers(count, size=(min(CHECK, steps - done), settings.batch))
         network, state, loss = take_steps(network, state, learned, rows, optimiser)
         found = measure_errors(network, validation)
-        losses.append([done + len(rows), float(loss), float(found.loss)])
+        with Uninterrupted():
+          losses.append([done + len(rows), float(loss), float(found.loss)])
+          if found.loss < least:
+            best, least = network, float(found.loss)
         bar.update(len(rows))
         bar.set_postfix_str(f"loss {loss:.5f}, validation {found.loss:.5f}")
-        if found.loss < least:
-          best, least = network, float(found.loss)
         if saving.due():
           saving(result())
-    found = result()
-    saving(found)
+    with Uninterrupted():  # by an impatient second Ctrl-C
+      found = result()
+      saving(found)
     return found
 
 

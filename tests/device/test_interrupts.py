@@ -12,7 +12,7 @@ from ps_cfr_spiel.device import Uninterrupted, block_until_ready
 
 @pytest.fixture(autouse=True)
 def handlers():
-  """Ctrl-C raises KeyboardInterrupt, even in a background job, which ignores it; all is put back in the end."""
+  """Ctrl-C raises KeyboardInterrupt, even in a background job, which ignores it; later all is as before."""
   numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
   before = {number: signal.getsignal(number) for number in numbers}
   signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import time
 
 import jax
 import numpy as np
@@ -13,6 +14,7 @@ from ps_cfr_spiel.device import interrupts
 from ps_cfr_spiel.solvers import PSCFRSolver, load_solver
 from ps_cfr_spiel.solvers import solver as base
 
+PATIENCE = 120  # seconds
 MAKERS = {
   "in place": lambda: PSCFRSolver(pyspiel.load_game("kuhn_poker")),
   "16 bits": lambda: PSCFRSolver(pyspiel.load_game("kuhn_poker"), bits=16),
@@ -116,3 +118,32 @@ def test_ctrl_c_at_every_line_of_the_run():
 
 def test_ctrl_c_at_every_opcode_of_the_run():
   assert assert_whole_after_every_interrupt({base.__file__, interrupts.__file__}, opcodes=True) > 500
+
+
+def test_a_notebook_that_interrupts_its_kernel():
+  """As its stop button does: the next cell has the whole state."""
+  jupyter = pytest.importorskip("jupyter_client")
+  pytest.importorskip("ipykernel")
+  manager, client = jupyter.manager.start_new_kernel(kernel_name="python3", extra_arguments=["--quiet"])
+  begin = """
+import pyspiel, time
+from ps_cfr_spiel.solvers import PSCFRSolver, ps_cfr
+ps_cfr.IN_PLACE = 0
+solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"))
+solver.compile()
+"""
+  after = "assert solver._in_place and solver.iteration > 0; solver.exploitability(); solver.run(10)"
+
+  try:
+    client.execute(begin)
+    assert client.get_shell_msg(timeout=PATIENCE)["content"]["status"] == "ok"
+    for _ in range(3):
+      client.execute("solver.run(10**9)")
+      time.sleep(0.5)
+      manager.interrupt_kernel()
+      assert client.get_shell_msg(timeout=PATIENCE)["content"]["ename"] == "KeyboardInterrupt"
+      client.execute(after)
+      assert client.get_shell_msg(timeout=PATIENCE)["content"]["status"] == "ok"
+  finally:
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)

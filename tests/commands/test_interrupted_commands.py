@@ -1,0 +1,144 @@
+"""Commands that Ctrl-C or SIGTERM ends at any moment: exit codes 130 and 143, and a run that goes on."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import jax
+import numpy as np
+import pytest
+
+from ps_cfr_spiel import evaluation, load_solver, solvers, storage
+from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.commands.run import Run
+
+PROGRAM = os.path.join(os.path.dirname(sys.executable), "ps-cfr-spiel")
+TURN = "holdem_subgame(board=9s7c5s4h,pot=200,stack=300,bets=a,ranges=AA 76s;KK 8d8c)"
+HEARS = (  # also where the tests themselves run in the background, with SIGINT ignored
+  "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+)
+IN_PLACE = (
+  "import sys; from ps_cfr_spiel.solvers import ps_cfr; ps_cfr.IN_PLACE = 0\n"
+  "from ps_cfr_spiel.commands.program import main; main()"
+)
+PATIENCE = 300  # seconds
+CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c(monkeypatch):
+  monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.IN_PLACE", 0)
+  before = signal.signal(signal.SIGINT, signal.default_int_handler)
+  yield
+  signal.signal(signal.SIGINT, before)
+
+
+def assert_same(ours, theirs):
+  assert ours.iteration == theirs.iteration
+  for mine, other in zip(jax.tree.leaves(ours._state), jax.tree.leaves(theirs._state), strict=True):
+    np.testing.assert_array_equal(mine, other)
+
+
+def pressing(function, after=False, times=1):
+  """The same function, with Ctrl-C before or after it in its last call of so many."""
+  left = times
+
+  def pressed(*args, **options):
+    nonlocal left
+    left -= 1
+    if left == 0 and not after:
+      signal.raise_signal(signal.SIGINT)
+    result = function(*args, **options)
+    if left == 0 and after:
+      signal.raise_signal(signal.SIGINT)
+    return result
+
+  return pressed
+
+
+MOMENTS = {  # an owner, a name, whether Ctrl-C comes after the call, and in which
+  "a measurement": (solvers.PSCFRSolver, "_evaluate", False, 3),
+  "the last measurement": (Run, "measure", False, 12),
+  "after the last measurement": (Run, "measure", True, 12),
+  "a save": (Run, "checkpoint", False, 1),
+  "after the save": (Run, "checkpoint", True, 1),
+  "a file": (storage, "write", False, 1),
+  "the points": (evaluation, "write_points", False, 1),
+  "the values": (Run, "keep_values", False, 1),
+  "an iteration": (solvers.PSCFRSolver, "_step", True, 5),
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_ctrl_c_in_solve_keeps_the_run(moment, monkeypatch, tmp_path, capsys):
+  owner, name, after, times = MOMENTS[moment]
+  words = ["solve", "kuhn_poker", "--iterations=60", f"--output={tmp_path}", "--quiet", "--noplot"]
+  with monkeypatch.context() as patch:
+    patch.setattr(owner, name, pressing(getattr(owner, name), after, times))
+    assert program.run(words) == 130
+  assert "nterrupted" in capsys.readouterr().err
+  whole, kept = solvers.PSCFRSolver(load_solver(tmp_path / "run.npz").game), load_solver(tmp_path / "run.npz")
+  whole.run(70)
+  assert 0 < kept.iteration <= 60
+  again = ["solve", f"--resume={tmp_path / 'run.npz'}", "--quiet", "--noplot"]
+  assert program.run([*again, f"--iterations={70 - kept.iteration}"]) == 0
+  assert_same(load_solver(tmp_path / "run.npz"), whole)
+
+
+def test_before_the_first_iteration_there_is_nothing_to_keep(monkeypatch, tmp_path, capsys):
+  monkeypatch.setattr(Run, "iterate", pressing(Run.iterate))
+  assert program.run(["solve", "kuhn_poker", f"--output={tmp_path}", "--quiet"]) == 130
+  assert "nothing is saved" in capsys.readouterr().err
+  assert not (tmp_path / "run.npz").exists()
+
+
+def test_generate_says_how_it_goes_on(monkeypatch, tmp_path, capsys):
+  from ps_cfr_spiel import batches
+
+  monkeypatch.setattr(batches, "solve_batch", pressing(batches.solve_batch))
+  words = ["generate", "--count=1", "--iterations=1", "--bets=a", f"--output={tmp_path}", "--quiet"]
+  assert program.run(words) == 130
+  assert "the same call continues with the files in" in capsys.readouterr().err
+
+
+def signalled(words, number, seconds, folder, program=(PROGRAM,)):
+  """The exit code and the errors of the program, which gets a signal some seconds after its first save."""
+  command = [sys.executable, "-c", HEARS, *program, *words, f"--output={folder}"]
+  process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+  try:
+    deadline = time.monotonic() + PATIENCE
+    while not (folder / "run.npz").exists() and process.poll() is None and time.monotonic() < deadline:
+      time.sleep(0.02)
+    time.sleep(seconds)
+    process.send_signal(number)
+    errors = process.communicate(timeout=PATIENCE)[1]
+  finally:
+    process.kill()
+  assert "Traceback" not in errors
+  return process.returncode, errors
+
+
+@pytest.mark.parametrize(("number", "code"), CODES.items())
+def test_a_signal_at_a_random_moment(number, code, tmp_path):
+  """Of a turn whose tables change in place; the run is saved, and goes on to the bits of one in one piece."""
+  words = ["solve", TURN, "--iterations=1000000", "--checkpoint_seconds=0.3", "--noplot"]
+  seconds = random.uniform(0, 1.5)
+  found, errors = signalled(words, number, seconds, tmp_path, (sys.executable, "-c", IN_PLACE))
+  assert found == code, (seconds, errors)
+  assert "Interrupted; the run is saved." in errors
+  kept = load_solver(tmp_path / "run.npz")
+  whole = solvers.PSCFRSolver(kept.game)
+  whole.run(kept.iteration + 5, progress=False)
+  kept.run(5, progress=False)
+  assert_same(kept, whole)
+
+
+@pytest.mark.parametrize(("number", "code"), CODES.items())
+def test_a_signal_in_training(number, code, tmp_path):
+  words = ["train", "kuhn_poker", "--iterations=1000000", "--games=5", "--batch=16"]
+  found, errors = signalled(words, number, 0.5, tmp_path)
+  assert found == code, errors
+  assert f"iteration {load_solver(tmp_path / 'run.npz').iteration:,} is saved" in errors
