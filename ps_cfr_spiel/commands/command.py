@@ -8,7 +8,7 @@ from typing import Any
 from absl import flags
 
 SHORT = {"iterations": "n", "output": "o", "quiet": "q", "target": "t"}  # letters, the same in every command
-USER_ERROR, INTERRUPTED = 2, 130  # exit codes
+USER_ERROR, INTERRUPTED, TERMINATED = 2, 130, 143  # exit codes; the last two of SIGINT and SIGTERM
 DEFINERS: dict[type, Callable[..., Any]] = {
   bool: flags.DEFINE_bool,
   int: flags.DEFINE_integer,

@@ -15,7 +15,7 @@ from open_spiel.python import policy as openspiel_policy
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.commands.command import Command, Flag
+from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag
 from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, QUIET, progress_of, say
 from ps_cfr_spiel.commands.play import (
   AGENT,
@@ -31,6 +31,7 @@ from ps_cfr_spiel.reports import progress_bar
 
 ACPC, SLUMBOT = "acpc", "slumbot"
 LBR = "lbr"
+INTERRUPTION = "interrupted"
 DEFAULT_GAME = "holdem(bets=fullgame)"
 POKER = "holdem"
 
@@ -95,6 +96,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     ps.protocols.write_hands(file, game, hands, (words[0], words[1]))
     lines["saved"] = facts["saved"] = str(file)
   say(values, {"game": str(game), "players": list(words), **facts}, {"game": game, **lines})
+  if facts.get("failed") == INTERRUPTION:
+    return INTERRUPTED
   return FAILED if "failed" in facts else 0
 
 
@@ -225,6 +228,7 @@ def _until_the_end(
     if not hands:
       raise
     print(f"\nInterrupted after {len(hands):,} hands.", file=sys.stderr)
+    return hands, INTERRUPTION
   except Exception as error:  # a player may raise anything
     if not hands:
       raise

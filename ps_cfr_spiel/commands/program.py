@@ -23,7 +23,7 @@ import pyspiel
 from absl import app, flags
 
 import ps_cfr_spiel as ps
-from ps_cfr_spiel.commands.command import INTERRUPTED, USER_ERROR, Command, completion
+from ps_cfr_spiel.commands.command import INTERRUPTED, TERMINATED, USER_ERROR, Command, completion
 from ps_cfr_spiel.commands.user_input import load_module
 from ps_cfr_spiel.version import __version__
 
@@ -152,7 +152,7 @@ def _parse(argv: Sequence[str]) -> Sequence[str]:
 
 
 def _run_and_leave(words: Sequence[str]) -> int:
-  """Like `run`, but SIGTERM ends a command as Ctrl-C does, with a code of its own: 128 and its number.
+  """Like `run`, but SIGTERM ends a command as Ctrl-C does, with an exit code of its own.
 
   Leaves at once after either: JAX may crash on the way out if it was compiling. Where processes share a run,
   each leaves at once after an error instead: JAX would wait for the others.
@@ -171,7 +171,7 @@ def _run_and_leave(words: Sequence[str]) -> int:
   alone = "jax" not in sys.modules or ps.device.process_count() == 1
   interrupted = code == INTERRUPTED
   if interrupted and arrived:
-    code = 128 + arrived[0]
+    code = TERMINATED if arrived[0] == signal.SIGTERM else INTERRUPTED
   if code and interrupted == alone:
     sys.stdout.flush()
     sys.stderr.flush()

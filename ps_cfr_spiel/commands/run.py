@@ -174,7 +174,7 @@ class Run:
 
   def checkpoint(self) -> None:
     """Save the run and its measurements, so that both can be continued; all processes must call it."""
-    with ps.device.Uninterrupted(), self.saving:  # by an impatient second Ctrl-C
+    with self.saving:
       self.solver.save(self.file)
       saved = f"iteration {self.solver.iteration:,} in {self.file}"
       ps.device.advise(f"Saved: {saved}. Start all processes again with --resume={self.file}.")
@@ -184,7 +184,8 @@ class Run:
   def keep(self) -> bool:
     """Save the run, if it has got further; whether it has."""
     if self.further:
-      self.checkpoint()
+      with ps.device.Uninterrupted():  # by an impatient second Ctrl-C
+        self.checkpoint()
     return self.further
 
   def keep_values(self) -> None:

@@ -12,7 +12,7 @@ import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import check_seconds, check_target
 from ps_cfr_spiel.commands import user_input
-from ps_cfr_spiel.commands.command import INTERRUPTED, USER_ERROR, Command, Flag
+from ps_cfr_spiel.commands.command import INTERRUPTED, TERMINATED, USER_ERROR, Command, Flag
 from ps_cfr_spiel.commands.flags import JSON, QUIET, SPOT, TREE, join_others, say
 from ps_cfr_spiel.commands.methods import FIXED, METHOD_FLAGS, new_solver
 from ps_cfr_spiel.commands.run import POINTS, RUN, Run
@@ -135,8 +135,8 @@ def _together(values: flags.FlagValues, words: Sequence[str]) -> int:
   def command(address: str, process: int) -> list[str]:
     return [*program, f"--coordinator={address}", f"--processes={values.processes}", f"--process={process}"]
 
-  ending = ps.device.run_together(command, values.processes, folder, (0, INTERRUPTED))
-  if ending.code in (0, INTERRUPTED, USER_ERROR) and ending.process == 0:
+  ending = ps.device.run_together(command, values.processes, folder, (0, INTERRUPTED, TERMINATED))
+  if ending.code in (0, INTERRUPTED, TERMINATED, USER_ERROR) and ending.process == 0:
     return ending.code
   log = f"; its output is in {ps.device.log_path(folder, ending.process)}" if ending.process else ""
   raise ValueError(f"{ending}{log}.")
@@ -171,7 +171,7 @@ COMMAND = Command(
   text="GAME is written as for OpenSpiel's load_game, in quotes if it has parameters. Without it: "
   "river_subgame, the last betting round of a hand of no-limit Texas hold'em. Shows how exploitability "
   "falls, and saves the run (run.npz), exploitability.csv, exploitability.png and, in poker, strategy.png. "
-  "Ctrl-C ends the run early and keeps its state.",
+  "Ctrl-C and SIGTERM end the run early and keep its state.",
   examples=(
     "solve",
     "solve 'river_subgame(board=KhKd8c4s2h,pot=100,stack=500,bets=0.5 1 a,ranges=AA KQs 76s;TT+ AQ)'",

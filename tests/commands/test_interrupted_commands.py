@@ -1,5 +1,7 @@
 """Commands that Ctrl-C or SIGTERM ends at any moment: exit codes 130 and 143, and a run that goes on."""
 
+import itertools
+import json
 import os
 import random
 import signal
@@ -102,6 +104,18 @@ def test_generate_says_how_it_goes_on(monkeypatch, tmp_path, capsys):
   words = ["generate", "--count=1", "--iterations=1", "--bets=a", f"--output={tmp_path}", "--quiet"]
   assert program.run(words) == 130
   assert "the same call continues with the files in" in capsys.readouterr().err
+
+
+def test_a_match_has_the_hands_before(monkeypatch, capsys):
+  def played(*_):
+    yield from itertools.islice(play(*_), 3)
+    signal.raise_signal(signal.SIGINT)
+
+  play = evaluation.each_game
+  monkeypatch.setattr(evaluation, "each_game", played)
+  assert program.run(["match", "always_call", "fold", "--hands=8", "--game=leduc_poker", "--json"]) == 130
+  found = json.loads(capsys.readouterr().out)
+  assert (found["hands"], found["failed"]) == (3, "interrupted")
 
 
 def signalled(words, number, seconds, folder, program=(PROGRAM,)):
