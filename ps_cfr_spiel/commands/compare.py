@@ -47,6 +47,10 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   runs = ps.evaluation.comparison.compare(
     game, values.seconds, solvers, progress=False if values.json else None, seeds=values.seeds
   )
+  failed = {name: run.failed for name, run in runs.items() if run.failed}
+  if len(failed) == len(runs):
+    reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+    raise ValueError(f"All solvers failed on {game}. {reasons}")
   rows = ps.evaluation.comparison.rows(game, runs)
   saved = [file for file in (table, drawn and drawn[1]) if file]
   if table:
@@ -57,9 +61,11 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if values.json:
     kept = ("seed", *ps.evaluation.Point._fields)
     points = {
-      name: [{key: row[key] for key in kept} for row in rows if row["solver"] == name] for name in runs
+      name: [{key: row[key] for key in kept} for row in rows if row["solver"] == name]
+      for name in runs
+      if name not in failed
     }
-    say(values, {"game": str(game), "seconds": values.seconds, "runs": points})
+    say(values, {"game": str(game), "seconds": values.seconds, "runs": points, "failed": failed})
     return None
   print(f"{game}\n\n{ps.evaluation.comparison.table(runs)}")
   if saved:
@@ -94,7 +100,8 @@ COMMAND = Command(
   arguments="[GAME]",
   summary="Run solvers side by side",
   text="Runs each solver for the same time and measures its average strategy alike, exactly and in float64; "
-  "set-up and compilation are reported separately. The game must be small enough for OpenSpiel's solvers to "
+  "set-up and compilation are reported separately, and the time of each iteration is that of the fastest. A "
+  "solver that fails has a line that says why. The game must be small enough for OpenSpiel's solvers to "
   "walk, unless --solvers leaves them out. GAME is written as for solve.",
   examples=(
     "compare leduc_poker --seconds=5 --png=leduc.png",

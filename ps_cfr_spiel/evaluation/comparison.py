@@ -5,9 +5,12 @@ reported separately, and evaluation. One function evaluates every average policy
 """
 
 import inspect
+import itertools
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 import pyspiel
 
@@ -20,6 +23,7 @@ from ps_cfr_spiel.reports import Stopwatch, progress_bar
 from ps_cfr_spiel.solvers import ContinualResolving, ExactSolver, ExternalSamplingSolver, PSCFRSolver, Solver
 from ps_cfr_spiel.tree import Evaluation, PublicTree
 
+MOST_WAITS = 30  # times the seconds of a run that may pass by the clock
 PEER = "OpenSpiel "  # the names of its solvers begin so, then comes that of the algorithm
 
 OURS: Mapping[str, Callable[..., Any]] = {
@@ -41,30 +45,37 @@ class Run(NamedTuple):
   setup_seconds: float  #: time to build and compile, before the first iteration of the first run
   points: tuple[Point, ...]  #: measurements of the first run, in order
   repeats: tuple[tuple[Point, ...], ...] = ()  #: those of each further run
+  failed: str | None = None  #: the error that ended it; it then has no points
 
   @property
   def by_seed(self) -> tuple[tuple[Point, ...], ...]:
-    """The points of all runs; the number of a run is its seed."""
-    return (self.points, *self.repeats)
+    """The points of all runs; the number of a run is its seed. None of a solver that failed."""
+    return () if self.failed else (self.points, *self.repeats)
 
 
 def measure(make: Callable[[pyspiel.Game], Any], game: pyspiel.Game, tree: PublicTree, seconds: float) -> Run:
   """Run one solver, this package's or OpenSpiel's, Python or C++, and measure it at 1, 2, 5, 10, 20, ...
 
   An iteration that begins before `seconds` of iterations is finished; `tree` is that of `build_tree(game)`.
+  Where a solver takes one thread of a CPU, its time is that of the processor: the pauses of a busy machine,
+  one for each measurement, would else be most of it. The run ends after `MOST_WAITS` times `seconds` by the clock.
   """
   with Stopwatch() as setup:
     solver = make(game)
     if isinstance(solver, Solver):
       solver.compile()
-  points, done, iterating, pace = [], 0, Stopwatch(), 1.0  # pace: iterations a second of late
-  while iterating.seconds < seconds:
-    steps = max(min(next_measurement(done, ROUND) - done, int((seconds - iterating.seconds) * pace)), 1)
-    with iterating:
+  waits = isinstance(solver, Solver) and jax.default_backend() != "cpu"  # the processor, for the accelerator
+  points, done, spent = [], 0, 0.0
+  clock, processor = Stopwatch(), Stopwatch(time.process_time)
+  pace = 0.0  # iterations a second at best: one slow measurement must not make the next ones small
+  while spent < seconds and clock.seconds < MOST_WAITS * seconds:
+    steps = max(min(next_measurement(done, ROUND) - done, int((seconds - spent) * pace)), 1)
+    with clock, processor:
       _advance(solver, steps)
-    done, pace = done + steps, steps / iterating.last
+    took = clock.last if waits else min(clock.last, processor.last)
+    done, spent, pace = done + steps, spent + took, max(pace, steps / took)
     found = evaluate_policy(game, solver.average_policy(), tree=tree, progress=False)
-    points.append(_point(done, iterating.seconds, found))
+    points.append(_point(done, spent, found))
   return Run(setup.seconds, tuple(points))
 
 
@@ -118,6 +129,8 @@ def compare(
 ) -> dict[str, Run]:
   """Run several solvers on a game, one after the other; ValueError for a wrong argument or game.
 
+  A solver that raises an error has a run that says so (`Run.failed`), and the others run on.
+
   Args:
     game: from `pyspiel.load_game`, small enough to enumerate.
     seconds: for the iterations of each run.
@@ -134,14 +147,21 @@ def compare(
   if solvers is None:
     solvers = {**OURS, **THEIRS}
   found: dict[str, list[Run]] = {name: [] for name in solvers}
+  failed: dict[str, Run] = {}
   with progress_bar(progress, total=len(solvers) * seeds, unit=" runs", leave=False) as bar:
     for seed in range(seeds):  # round after round: a busy spell of the machine must not meet one solver alone
       for name, make in solvers.items():
         bar.set_description(name)
-        found[name].append(measure(_seeded(make, seed), game, tree, seconds))
+        try:
+          if name not in failed:
+            found[name].append(measure(_seeded(make, seed), game, tree, seconds))
+        except Exception as error:  # a solver and a game may be anybody's: they may raise anything
+          kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "  # ours have sentences
+          failed[name] = Run(0.0, (), failed=kind + " ".join(str(error).split()))
         bar.update()
   return {
-    name: runs[0]._replace(repeats=tuple(run.points for run in runs[1:])) for name, runs in found.items()
+    name: failed.get(name) or runs[0]._replace(repeats=tuple(run.points for run in runs[1:]))
+    for name, runs in found.items()
   }
 
 
@@ -157,32 +177,47 @@ def _seeded(make: Callable[..., Any], seed: int) -> Callable[[pyspiel.Game], Any
 def rows(game: pyspiel.Game, runs: Mapping[str, Run]) -> list[dict[str, Any]]:
   """All measurements as plain rows for a CSV file or `pandas.DataFrame(rows)`.
 
-  Keys: game, solver, seed, setup_seconds (those of the first run), and the fields of `Point`.
+  Keys: game, solver, seed, setup_seconds (those of the first run), the fields of `Point`, and failed: one row
+  of a solver that failed, with its error there and None for all numbers.
   """
-  return [
-    {"game": str(game), "solver": name, "seed": seed, "setup_seconds": run.setup_seconds, **point._asdict()}
-    for name, run in runs.items()
-    for seed, points in enumerate(run.by_seed)
-    for point in points
-  ]
+  no_point = dict.fromkeys(Point._fields)
+  made: list[dict[str, Any]] = []
+  for name, run in runs.items():
+    of_run = {"game": str(game), "solver": name}
+    if run.failed:
+      made.append({**of_run, "seed": None, "setup_seconds": None, **no_point, "failed": run.failed})
+    for seed, points in enumerate(run.by_seed):
+      same = {**of_run, "seed": seed, "setup_seconds": run.setup_seconds}
+      made += [{**same, **point._asdict(), "failed": None} for point in points]
+  return made
 
 
 def table(runs: Mapping[str, Run]) -> str:
-  """A line for each solver: seconds to set up, then the end of its iterations.
+  """A line for each solver: seconds to set up, the time of an iteration, and the end; or why it failed.
 
+  The time of an iteration is that of the fastest between two measurements, as a free machine would have it.
   Of several runs it has means, with half of the 95% interval by Student's t.
   """
   lines = [("", "set-up", "iterations", "each", "exploitability")]
   for name, run in runs.items():
+    if run.failed:
+      continue
     last = [points[-1] for points in run.by_seed]
     iterations = np.mean([point.iteration for point in last])
-    each = _with_interval([1e6 * point.seconds / point.iteration for point in last], ",.1f")
+    each = _with_interval([1e6 * _fastest(points) for points in run.by_seed], ",.1f")
     reached = _with_interval([point.exploitability for point in last], ".2e")
     lines.append((name, f"{run.setup_seconds:.2f} s", f"{iterations:,.0f}", f"{each} us", reached))
   widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-  return "\n".join(
-    "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]) for line in lines
-  )
+  widths[0] = max(map(len, ["", *runs]))
+  written = {line[0]: "  ".join(map(str.rjust, line[1:], widths[1:])) for line in lines}
+  written |= {name: f"failed: {run.failed}" for name, run in runs.items() if run.failed}
+  return "\n".join(f"{name:{widths[0]}}  {written[name]}" for name in ("", *runs))
+
+
+def _fastest(points: Sequence[Point]) -> float:
+  """Seconds of an iteration, between those two measurements where it was least."""
+  ends = [(0, 0.0), *((point.iteration, point.seconds) for point in points)]
+  return min((after - before) / (end - start) for (start, before), (end, after) in itertools.pairwise(ends))
 
 
 def _with_interval(numbers: Sequence[float], form: str) -> str:

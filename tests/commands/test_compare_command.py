@@ -2,6 +2,8 @@
 
 import csv
 import json
+import re
+from pathlib import Path
 
 import pyspiel
 import pytest
@@ -63,6 +65,26 @@ def test_a_table_of_seeds(tmp_path, capsys):
   assert out.count(" ± ") == 4 and str(file) in out
   assert program.run([*words, f"--csv={tmp_path}"]) == 2
   assert "name a file in it" in capsys.readouterr().err
+
+
+def test_solvers_that_fail_on_ones_own_game(tmp_path, capsys):
+  """OpenSpiel's C++ solvers ask a Python game for an observer; the others have their rows."""
+  module = Path(__file__).parents[1] / "shared" / "heist.py"
+  words = ["compare", "py_heist", f"--module={module}", "--seconds=0.01"]
+  ask, table = "AttributeError: 'Heist' object has no attribute 'make_py_observer'", tmp_path / "runs.csv"
+  some = [*words, "--solvers=OpenSpiel CFR,rm+", f"--csv={table}"]
+  assert program.run(some) == 0
+  out = capsys.readouterr().out
+  assert f"OpenSpiel CFR  failed: {ask}" in out and re.search(r"^rm\+ +\d", out, re.M)
+  with open(table, newline="") as lines:
+    failed, *rows = csv.DictReader(lines)
+  assert (failed["solver"], failed["iteration"], failed["failed"]) == ("OpenSpiel CFR", "", ask)
+  assert rows and {(row["solver"], row["failed"]) for row in rows} == {("rm+", "")}
+  assert program.run([*some, "--json"]) == 0
+  facts = json.loads(capsys.readouterr().out)
+  assert list(facts["runs"]) == ["rm+"] and facts["failed"] == {"OpenSpiel CFR": ask}
+  assert program.run([*words, "--solvers=OpenSpiel CFR"]) == 2
+  assert f"All solvers failed on py_heist(). OpenSpiel CFR: {ask}" in capsys.readouterr().err
 
 
 def test_an_unknown_solver(capsys):

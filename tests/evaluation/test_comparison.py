@@ -1,5 +1,6 @@
 import itertools
 import re
+import time
 
 import pyspiel
 import pytest
@@ -8,6 +9,7 @@ from open_spiel.python.algorithms import exploitability as openspiel_exploitabil
 import ps_cfr_spiel
 from ps_cfr_spiel.evaluation import Point, comparison, evaluate_policy
 from ps_cfr_spiel.evaluation.comparison import Run
+from ps_cfr_spiel.reports import Stopwatch
 
 FEW = {
   "CFR+": lambda game: ps_cfr_spiel.PSCFRSolver(game, "rm+", dtype="float64"),
@@ -67,7 +69,7 @@ def test_python_policies_are_evaluated(kuhn):
 
 
 def test_the_table_tells_set_up_and_iterations_apart():
-  run = Run(2.5, (Point(1, 0.001, 0.5, 0.0), Point(4000, 2.0, 0.00125, 0.0)))
+  run = Run(2.5, (Point(1, 0.001, 0.5, 0.0), Point(4000, 2.0005, 0.00125, 0.0)))
   head, line = comparison.table({"CFR+": run}).splitlines()
   assert head.split() == ["set-up", "iterations", "each", "exploitability"]
   assert line.split() == ["CFR+", "2.50", "s", "4,000", "500.0", "us", "1.25e-03"]
@@ -122,7 +124,8 @@ def test_the_table_has_intervals_of_several_seeds():
 
 def test_rows_are_columns_of_one_length_for_a_data_frame(kuhn, runs):
   rows = comparison.rows(kuhn, runs)
-  assert {tuple(row) for row in rows} == {("game", "solver", "seed", "setup_seconds", *Point._fields)}
+  columns = ("game", "solver", "seed", "setup_seconds", *Point._fields, "failed")
+  assert {tuple(row) for row in rows} == {columns}
   for name, run in runs.items():
     assert [Point(*(row[key] for key in Point._fields)) for row in rows if row["solver"] == name] == [
       *run.points
@@ -154,6 +157,76 @@ def test_re_solving_gets_better_with_iterations(kuhn):
 def test_all_default_solvers_are_named_for_their_makers():
   assert all(not name.startswith(comparison.PEER) for name in comparison.OURS)
   assert all(name.startswith(comparison.PEER) for name in comparison.THEIRS)
+
+
+class Clocks:
+  """A processor on which each iteration of a solver takes 2**-10 seconds, and a clock that pauses as well."""
+
+  def __init__(self, monkeypatch, pause):
+    self.clock = self.processor = 0.0
+    self.pause, self.due = pause, 0.0  # seconds at each measurement, and those before the next iteration
+    by_kind = {None: lambda: self.clock, time.process_time: lambda: self.processor}
+    monkeypatch.setattr(comparison, "Stopwatch", lambda kind=None: Stopwatch(by_kind[kind]))
+
+  def solver(self, game):
+    clocks = self
+
+    class Solver:
+      def evaluate_and_update_policy(self):
+        clocks.clock += 2**-10 + clocks.due
+        clocks.processor += 2**-10
+        clocks.due = 0.0
+
+      def average_policy(self):
+        clocks.due = clocks.pause
+        return pyspiel.UniformRandomPolicy(game)
+
+    return Solver()
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.015, 0.4])
+def test_a_busy_machine_starves_no_run(kuhn, monkeypatch, pause):
+  """Pauses at each measurement, even of 0.4 of the second that the run has, change nothing."""
+  clocks = Clocks(monkeypatch, pause)
+  run = comparison.measure(clocks.solver, kuhn, ps_cfr_spiel.build_tree(kuhn), 1000 * 2**-10)
+  assert [point.iteration for point in run.points] == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
+  assert run.points[-1].seconds == 1000 * 2**-10
+  assert comparison.table({"Slow": run}).splitlines()[1].split()[4:6] == ["976.6", "us"]
+
+
+def test_a_solver_that_waits_ends(kuhn, monkeypatch):
+  """One that sleeps, or has others work, takes no processor time: the clock ends it."""
+  clocks = Clocks(monkeypatch, 9.0)
+  run = comparison.measure(clocks.solver, kuhn, ps_cfr_spiel.build_tree(kuhn), 1.0)
+  assert clocks.clock > 30
+  assert [point.iteration for point in run.points] == [1, 2, 5, 10, 20]
+
+
+def test_each_is_the_fastest_measurement():
+  """The machine was busy in the first and the last."""
+  points = [Point(n, s, 0.5, 0.0) for n, s in ((1, 0.5), (2, 0.502), (5, 0.505), (10, 2.0))]
+  assert comparison.table({"CFR": Run(0.0, tuple(points))}).splitlines()[1].split()[4:6] == ["1,000.0", "us"]
+
+
+def test_a_solver_that_fails_leaves_the_others_their_rows(kuhn):
+  class Fails:
+    def evaluate_and_update_policy(self):
+      raise KeyError("no such\ninfostate")
+
+  def fails_at_once(game):
+    raise ValueError(f"{game} is too large.")
+
+  solvers = {"at once": fails_at_once, **FEW, "later": lambda game: Fails()}
+  runs = comparison.compare(kuhn, 0.01, solvers, progress=False, seeds=2)
+  assert list(runs) == list(solvers)
+  failed = {name: run.failed for name, run in runs.items() if run.failed}
+  assert failed == {"at once": "kuhn_poker() is too large.", "later": "KeyError: 'no such\\ninfostate'"}
+  lines = comparison.table(runs).splitlines()
+  assert [line.split("  ")[0].strip() for line in lines] == ["", *solvers]
+  assert lines[1].split("  ")[-1] == "failed: kuhn_poker() is too large."
+  rows = comparison.rows(kuhn, runs)
+  assert {row["solver"]: row["failed"] for row in rows if row["iteration"] is None} == failed
+  assert {row["seed"] for row in rows if row["failed"] is None} == {0, 1}
 
 
 @pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
