@@ -58,7 +58,8 @@ def measure(make: Callable[[pyspiel.Game], Any], game: pyspiel.Game, tree: Publi
 
   An iteration that begins before `seconds` of iterations is finished; `tree` is that of `build_tree(game)`.
   Where a solver takes one thread of a CPU, its time is that of the processor: the pauses of a busy machine,
-  one for each measurement, would else be most of it. The run ends after `MOST_WAITS` times `seconds` by the clock.
+  one for each measurement, would else be most of it. By the clock, a run ends after `MOST_WAITS` times
+  `seconds`.
   """
   with Stopwatch() as setup:
     solver = make(game)
