@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from ps_cfr_spiel.poker import betting, cards, strengths
+from ps_cfr_spiel.poker import betting, cards, for_game_string, strengths
 
 from .. import base
 from ..base import CHANCE, join
@@ -60,7 +60,7 @@ class HoldemGame(base.Game):
   board, cards_to_come, unit, turns = (), cards.BOARD_SIZE, 1, _TURNS
 
   def __init__(self, params: dict[str, Any] | None = None):
-    params = {**_DEFAULTS, **(params or {})}
+    params = for_game_string({**_DEFAULTS, **(params or {})})
     blinds, stack, text = _parse_blinds(params["blinds"]), params["stack"], params["bets"]
     if not blinds[0] < stack <= _MOST:
       raise ValueError(f"stack={stack}: must be more than the big blind of {blinds[0]}, at most {_MOST}")

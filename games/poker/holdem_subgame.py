@@ -17,13 +17,12 @@ Parameters (`ValueError` for any other value):
   pot: Chips in the pot, positive and even.
   stack: Chips that each player began the hand with, half of the pot included. With half of the pot
     and no more both players are all-in already and can only check.
-  bets: Bet sizes: "fcpa" (pot and all-in), or fractions of the pot and "a" for all-in, "0.5 1 2 a",
-    or "x" for none, with ";" between those of the first, second and later bets, "0.5 1 a;1 a", "|"
-    between those of player 0 and of player 1, "0.5 1 a | 0.33 a", and "/" between streets, of which the
-    last counts for all later ones, "0.5 1 a | 0.33 a / fcpa"; "0.5a" is half of the pot, or all-in where
-    the stack is less, "2.5x" a raise to 2.5 times the bet (`betting.parse_bets`).
+  bets: Bet sizes: "fcpa" (pot and all-in), or fractions of the pot and "a" for all-in, "50% 100% a" or
+    "0.5 1 a", with ";" between those of the first, second and later bets, "0.5 1 a;1 a", "|" between those
+    of player 0 and of player 1, "0.5 1 a | 0.33 a", and "/" between streets, of which the last counts for
+    all later ones, "0.5 1 a | 0.33 a / fcpa" (`notation.bet_sizes`).
   ranges: "uniform" (all hands), or player 0's range, ";", player 1's, "AA KQs 76s:0.5;TT+ AsKd"; an
-    empty side means all hands (`cards.parse_range`).
+    empty side means all hands (`notation.hand_ranges`).
   deck: Ranks x suits, "13x4"; "6x2" are the cards from 2c to 7d. Small decks make games that can be
     walked history by history.
   unit: Chips in the unit of actions' names and returns, 1: with 100, a pot of 550 is one of 5.5 big blinds.
@@ -39,7 +38,7 @@ from typing import Any
 
 import numpy as np
 
-from ps_cfr_spiel.poker import betting, cards, strengths
+from ps_cfr_spiel.poker import betting, cards, for_game_string, strengths
 
 from .. import base
 from ..base import CHANCE, join
@@ -66,7 +65,7 @@ class HoldemSubgameGame(base.Game):
   board_sizes = _BOARD_SIZES
 
   def __init__(self, params: dict[str, Any] | None = None):
-    params = {**self.defaults, **(params or {})}
+    params = for_game_string({**self.defaults, **(params or {})})
     deck = cards.parse_deck(params.get("deck", DEFAULTS["deck"]))
     board = cards.parse_board(params["board"], self.board_sizes, deck)
     to_come = cards.BOARD_SIZE - len(board)

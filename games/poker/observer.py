@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ps_cfr_spiel.poker import betting, cards
+import numpy as np
+
+from ps_cfr_spiel.poker import betting, cards, strengths
 
 from .. import base
 
@@ -37,7 +39,8 @@ class PokerState(base.State):
     game, end = self.get_game(), self.public_state
     if not end.stake:
       return end.constant
-    first, second = cards.strength(game.board + self.runout, [self.hole(0), self.hole(1)]).tolist()
+    board, hands = np.array(game.board + self.runout), np.array([self.hole(0), self.hole(1)])
+    first, second = strengths(board, hands).tolist()
     return end.constant + end.stake * ((first > second) - (first < second))
 
   def __str__(self) -> str:

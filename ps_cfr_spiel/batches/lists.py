@@ -64,7 +64,7 @@ def read_boards(path: Path) -> list[tuple[cards.Board, float]]:
     try:
       if unknown:
         raise ValueError(f"unknown field {next(iter(unknown))!r}; the fields are board and weight")
-      board = cards.parse_board(plain({"board": text})["board"], sizes)
+      board = cards.parse_board(text, sizes)
       if frozenset(board) in seen:
         raise ValueError(f"board={text!r}: listed twice; remove one")
       seen.add(frozenset(board))

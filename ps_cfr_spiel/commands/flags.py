@@ -54,12 +54,12 @@ SPOT = group("Hold'em instead of GAME",
   Flag("board", None,
     "A river's five cards, such as 'Ks 7d 2c 5h 9s', a turn's four or a flop's "
     "three.", value="CARDS"),
-  Flag("ranges", None, "Both ranges, such as 'AA, KQs, A5s-A2s:0.5; TT+, AQ'.",
+  Flag("ranges", None, "Both ranges, such as 'AA, KQs, A5s-A2s:50%; TT+, AQ'.",
     value="RANGES"),
   Flag("bets", None,
-    "Bet sizes of the pot, such as '50%, 100%, a'; ';' separates those of the first, second "
-    "and later bets, '|' those of player 0 and player 1, '/' those of streets, a is all-in, 2.5x a raise to "
-    "2.5 times the bet.", value="SIZES"),
+    "Bet sizes, such as '33%, 1/2, pot, a' (of the pot, and all-in), 2.5x (a raise to 2.5 times the bet), "
+    "40c (chips) or e (geometric); ';' separates those of the first, second and later bets, '|' those of "
+    "player 0 and player 1, '/' those of streets.", value="SIZES"),
   Flag("pot", None, "The pot, in chips or big blinds, such as 5.5 (default: 200).",
     value="CHIPS"),
   Flag("stack", None, "The stack behind, of each player (default: 19900).", value="CHIPS"),

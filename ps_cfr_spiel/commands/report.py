@@ -94,7 +94,7 @@ def _boards(values: flags.FlagValues, words: Sequence[str], ranges: str) -> list
   elif values.board is None:
     raise ValueError(f"report {words[0]} needs --board with {size} cards, after which the next one comes.")
   else:
-    board = cards.parse_board(plain({"board": values.board})["board"], (size,))
+    board = cards.parse_board(values.board, (size,))
   return [(found, float(weight)) for found, weight in next_boards(board, more, ranges)]
 
 

@@ -23,6 +23,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_count, check_integer
 from ps_cfr_spiel.hierarchical import DEAD, DealtGame, hand_strengths
+from ps_cfr_spiel.notation import split_streets
 from ps_cfr_spiel.poker import Deck, betting, card_sets, cards
 from ps_cfr_spiel.policy import for_hands
 from ps_cfr_spiel.reports import progress_bar
@@ -179,9 +180,9 @@ class _Holdem:
   def __init__(self, game: Any, policy: Any, actions: str):
     if game.get_type().short_name != "holdem" or game.get_parameters()["deck"] != "13x4":
       raise ValueError(f"The local best response plays holdem with a whole deck, got {game}.")
-    streets = [text.strip() for text in actions.split("/")]
+    streets = [text.strip() for text in split_streets(actions)]
     texts = ["x" if text in ("c", "fc") else ALL_SIZES if text == "56bets" else text for text in streets]
-    bets = betting.parse_bets("/".join(texts), len(cards.BOARD_SIZES))
+    bets = betting.parse_bets(" / ".join(texts), len(cards.BOARD_SIZES))
     self._folds = [text != "c" for text in streets]
     self._game, self._policy, self._sizes = game, policy, game.betting._replace(bets=bets)
 

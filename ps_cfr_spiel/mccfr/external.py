@@ -28,7 +28,8 @@ class ExternalSampling(TreeSampler):
   general_sum = True
 
   def native(self):
-    return {"external": True, "exploration": 0.0}
+    """Not of samplers derived from this."""
+    return {"external": True, "exploration": 0.0} if type(self) is ExternalSampling else None
 
   def __call__(self, tree, regrets, learned, traverser, uniforms):
     policy = regret_matching(regrets, tree.legal)

@@ -1,7 +1,29 @@
-"""The one grammar of what users type: moves (`moves`). Text in, data out, and back again.
+"""The one grammar of what users type: moves, bet sizes, cards and ranges.
 
-May use: `arguments`. Every command, flag, page and Python call reads its text here, so a text means the same
-everywhere; what is not understood is refused with the place of the fault.
+May use: `arguments`. Text in, data out, and back again. Every command, flag, page and Python call reads its
+text here, so a text means the same everywhere; what is not understood is refused with the place of the fault.
 """
 
+from ps_cfr_spiel.notation.bet_sizes import (
+  ALL_IN,
+  BetSizes,
+  Measure,
+  Size,
+  Street,
+  add_sizes,
+  parse_sizes,
+  size_text,
+  sizes_text,
+  split_streets,
+)
+from ps_cfr_spiel.notation.hand_ranges import (
+  MAX_WEIGHT,
+  MIN_WEIGHT,
+  RANKS,
+  SUITS,
+  card_names,
+  hands_text,
+  parse_cards,
+  parse_hands,
+)
 from ps_cfr_spiel.notation.moves import find_action, find_one_action, grouped, letters, split_words

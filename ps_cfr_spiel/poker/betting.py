@@ -3,19 +3,19 @@
 It has one betting round, a *street*, or several with a public card dealt between them. The
 betting does not depend on the card, so the tree is that of the *lines* of betting.
 
-A bet abstraction lists the bets and raises that players may make, as fractions of the pot, as
-multiples of the bet that a raise answers, and all-in. It may differ between the first, the second and
-later bets of the round, as in the sparse lookahead trees of DeepStack (Schmid 2021, Search in Imperfect
-Information Games, Table 21.2), between the players and between streets.
+A bet abstraction lists the bets and raises that players may make (`notation.bet_sizes`). It may differ
+between the first, the second and later bets of the round, as in the sparse lookahead trees of DeepStack
+(Schmid 2021, Search in Imperfect Information Games, Table 21.2), between the players and between streets.
 """
 
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 import pyspiel
+
+from ps_cfr_spiel.notation import BetSizes, Measure, Size, parse_sizes
 
 FOLD = 0
 CALL = 1  # a check where there is nothing to call
@@ -24,29 +24,8 @@ TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 CHANCE = int(pyspiel.PlayerId.CHANCE)
 ANY_CARD = -1  # the one "action" where a public card comes
 MAX_PUBLIC_STATES = 200_000
-
-
-class Size(NamedTuple):
-  """The size of a bet or raise."""
-
-  #: Fraction of the pot after calling, or multiple of the bet that it answers, or infinity.
-  amount: Fraction | float
-  capped: bool  #: True: all-in where the stack is less than that; False: left out there
-  times: bool = False  #: Whether it is such a multiple, which is left out where there is no bet
-
-
-ALL_IN = Size(math.inf, True)
 Bets = tuple[dict[int, Size], ...]  # action -> size at the first bet, the second, ..., all later ones
-Street = tuple[Bets, Bets]  # of player 0 and of player 1
-
-_SYNTAX = (
-  "allowed are 'fcpa', or positive fractions of the pot such as 0.5, 'a' for all-in, '0.5a' for a size that "
-  "is all-in where the stack is less, '2.5x' for a raise to 2.5 times the bet, separated by blanks, or 'x' "
-  "for no bet; with ';' between the sizes of the first, second and later bets, and '|' between those of "
-  "player 0 and of player 1"
-)
-_STREETS = ", and '/' between streets, the last of which counts for all later ones"
-_ONE_STREET = "; '/' is for boards with cards to come"
+Numbered = tuple[Bets, Bets]  # of player 0 and of player 1
 
 
 class BettingState(NamedTuple):
@@ -77,76 +56,40 @@ class BettingState(NamedTuple):
     return self  # only `betting_states` changes children; OpenSpiel copies a state at every step
 
 
-def parse_bets(text: str, streets: int = 1) -> tuple[Street, ...]:
-  """The bet sizes of each street and player, as `text` lists them.
+def parse_bets(text: str, streets: int = 1) -> tuple[Numbered, ...]:
+  """The bet sizes of each street and player, as `text` lists them (`notation.parse_sizes`).
 
-  Sizes are positive decimal numbers, fractions of the pot, and `a`, all-in, separated by blanks. `0.5a` is
-  half of the pot, or all-in where the stack is less. `2.5x` raises to 2.5 times the bet of this street;
-  without a bet it is left out. `x` alone is no bet or raise at all.
-  `;` separates the first bet of the street, the second (the first raise), ...; the last group holds
-  for all later ones. Checks do not count. `fcpa` (fold, call, pot, all-in) is short for `1 a`.
-  `|` separates the sizes of player 0 from those of player 1; without it both have the same. Bets of
-  both players are counted together, so in `0.5;1 | 2` the first raise of player 0 is one of the pot.
-  With several streets `/` separates them, and the last one holds for all later ones.
-  Actions number the sizes of all groups together, from
-  `FIRST_BET` in ascending order, so that an action is the same size in every public state.
+  Checks do not count as bets. Bets of both players are counted together, so in `0.5;1 | 2` the first raise of
+  player 0 is one of the pot. The last street given holds for all later ones. Actions number the sizes of all
+  groups together, from `FIRST_BET` in ascending order, so that an action is the same size everywhere.
 
   Returns:
     For each street the sizes of player 0 and of player 1.
 
   Raises:
-    ValueError: Unknown size, group without any size, more players or streets than there are, or a lone
-      number, which OpenSpiel's game strings would not keep as text.
+    ValueError: Unknown size, group without any size, or more players or streets than there are.
   """
-  if re.fullmatch(r"\s*[0-9.]+\s*", text):
-    twice = f"{text.strip()};{text.strip()}"
+  return numbered(parse_sizes(text), streets, text)
+
+
+def numbered(sizes: BetSizes, streets: int, text: str) -> tuple[Numbered, ...]:
+  """Sizes with their actions, for each of some streets; ValueError if they are for more, given as `text`."""
+  if len(sizes) > streets:
     raise ValueError(
-      f"bets={text!r}: OpenSpiel reads a lone number as a number, not as text; write {twice!r}"
+      f"bets={text!r}: sizes for {len(sizes)} streets, and the board leaves only {streets}; leave out those "
+      "after the last '/'"
     )
-  given = text.split("/") if streets > 1 else [text]
-  if len(given) > streets:
-    raise ValueError(f"bets={text!r}: sizes for {len(given)} streets, and the board leaves only {streets}")
-  syntax = _SYNTAX + (_STREETS if streets > 1 else _ONE_STREET if "/" in text else "")
-  sizes = [_parse_street(part, text, syntax) for part in given]
-  every = sorted(set().union(*(group for street in sizes for player in street for group in player)))
+  every = sorted({size for street in sizes for player in street for group in player for size in group})
   actions = {size: FIRST_BET + i for i, size in enumerate(every)}
 
-  def numbered(player: list[set[Size]]) -> Bets:
-    return tuple({actions[size]: size for size in sorted(group)} for group in player)
+  def of_player(groups: Iterable[Iterable[Size]]) -> Bets:
+    return tuple({actions[size]: size for size in sorted(group)} for group in groups)
 
-  bets = [(numbered(first), numbered(second)) for first, second in sizes]
+  bets = [(of_player(first), of_player(second)) for first, second in sizes]
   return tuple(bets[min(street, len(bets) - 1)] for street in range(streets))
 
 
-def _parse_street(part: str, text: str, syntax: str) -> tuple[list[set[Size]], list[set[Size]]]:
-  """The sizes of both players on one street, by the number of the bet; `text` is all that was given."""
-  players = [_parse_player(player, text, syntax) for player in part.split("|")]
-  if len(players) > 2:
-    raise ValueError(f"bets={text!r}: sizes for {len(players)} players, and there are two; {syntax}")
-  return players[0], players[-1]
-
-
-def _parse_player(part: str, text: str, syntax: str) -> list[set[Size]]:
-  groups = [group.split() for group in ("1 a" if part.strip() == "fcpa" else part).split(";")]
-  if [] in groups:
-    raise ValueError(f"bets={text!r}: no size given for bet {groups.index([]) + 1}; {syntax}")
-  none = ["x"]
-  return [
-    set() if group == none else {_parse_size(token, text, syntax) for token in group} for group in groups
-  ]
-
-
-def _parse_size(token: str, text: str, syntax: str) -> Size:
-  if token == "a":
-    return ALL_IN
-  size = re.fullmatch(r"([0-9]*\.?[0-9]+)(x?)(a?)", token)
-  if size and (amount := Fraction(size[1])) > 0:
-    return Size(amount, bool(size[3]), bool(size[2]))
-  hint = "; ps_cfr_spiel.river() and holdem() take commas and % too" if {",", "%"} & set(token) else ""
-  raise ValueError(f"bets={text!r}: unknown bet size {token!r}; {syntax}{hint}")
-
-
-def num_actions(bets: Sequence[Street]) -> int:
+def num_actions(bets: Sequence[Numbered]) -> int:
   """The number of distinct actions: fold, call, and every size that is ever allowed."""
   sizes = (action for street in bets for player in street for group in player for action in group)
   return 1 + max(sizes, default=CALL)
@@ -167,7 +110,9 @@ class Betting(NamedTuple):
   sizes of bets and raises follow no-limit hold'em:
 
   - A size f calls first and then adds f times the pot after that call, rounded to whole
-    chips, half up. A multiple m of a bet b raises to m b. All-in adds everything that is left.
+    chips, half up. A multiple m of a bet b raises to m b. A number of chips is what the player has put in
+    on this street then. A geometric size over n streets adds the share of the pot that, called, leads to
+    all-in if it is bet on the n - 1 streets after this one too. All-in adds everything that is left.
   - A bet adds at least `least` chips, a raise at least as much as the bet or raise before it on this
     street; only all-in may add less.
   - A size that comes to less than that or to more than the stack is left out; one that is capped comes to
@@ -176,7 +121,7 @@ class Betting(NamedTuple):
 
   #: Sizes of each street and player, as `parse_bets` returns them; or the number of streets, for bets of any
   #: whole number of chips, each of which is its own action: the chips that its player has spent then.
-  bets: Sequence[Street] | int
+  bets: Sequence[Numbered] | int
   stack: int  #: Chips that each player began the hand with, those in the pot included
   unit: int  #: Chips in the unit of labels, lines and utilities: with 100, a bet of 150 chips is "Bet 1.5"
   start: tuple[int, int]  #: Chips that each player has in the pot at the root
@@ -238,7 +183,7 @@ class Betting(NamedTuple):
     share: Fraction | float = 0 if isinstance(self.bets, int) else math.inf
     if not isinstance(self.bets, int):
       sizes = [size for street in self.bets for own in street for group in own for size in group.values()]
-      share = min((0 if size.times else size.amount for size in sizes), default=share)
+      share = min((0 if size.measure else size.amount for size in sizes), default=share)
       if not sizes:
         return passive
     spent, raises = max(self.start), 0
@@ -316,21 +261,34 @@ class Betting(NamedTuple):
     chips_of: dict[int, int] = {}
     sizes = self.bets[state.street][state.player]
     for action, size in sizes[min(state.num_bets, len(sizes) - 1)].items():
-      chips = self.stack
-      if isinstance(size.amount, Fraction):
-        base, of = (state.ante, to_call - state.ante) if size.times else (to_call, 2 * to_call)
-        if not of:  # no bet that a multiple could answer
-          continue
-        num, den = size.amount.as_integer_ratio()
-        chips = base + (2 * num * of + den) // (2 * den)  # exact, half up
-      chips = min(chips, self.stack) if size.capped else chips
-      legal = chips - to_call >= state.min_raise or chips == self.stack > to_call
-      if legal and chips <= self.stack and chips not in chips_of.values():
+      chips = self._chips(state, to_call, size)
+      if chips is not None and chips not in chips_of.values():
         chips_of[action] = chips
     return chips_of
 
+  def _chips(self, state: BettingState, to_call: int, size: Size) -> int | None:
+    """Chips that the bettor will have spent after a bet or raise of a size; None where it is left out."""
+    chips = self.stack
+    if isinstance(size.amount, Fraction):
+      base, of = {
+        Measure.POTS: (to_call, 2 * to_call),
+        Measure.BETS: (state.ante, to_call - state.ante),
+        Measure.CHIPS: (state.ante, self.unit),
+        Measure.STREETS: (to_call, 0),
+      }[size.measure]
+      num, den = size.amount.as_integer_ratio()
+      chips = base + (2 * num * of + den) // (2 * den)  # exact, half up
+      if size.measure == Measure.STREETS:
+        streets = int(size.amount) or self.streets - state.street
+        chips = math.floor(to_call * (self.stack / to_call) ** (1 / streets) + 0.5)
+      elif not of:  # no bet that a multiple could answer
+        return None
+    chips = min(chips, self.stack) if size.capped else chips
+    legal = chips - to_call >= state.min_raise or chips == self.stack > to_call
+    return chips if legal and chips <= self.stack else None
 
-def betting_states(pot: int, stack: int, bets: Sequence[Street], unit: int = 1) -> tuple[BettingState, ...]:
+
+def betting_states(pot: int, stack: int, bets: Sequence[Numbered], unit: int = 1) -> tuple[BettingState, ...]:
   """All lines of betting (`Betting`) from a pot on, depth first, children by ascending action.
 
   Half of `pot`, in chips, is from each player. ValueError if `unit` is less than 1, `pot` is not positive and

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.notation import MAX_WEIGHT, MIN_WEIGHT, hands_text
 from ps_cfr_spiel.poker import betting, cards
 from ps_cfr_spiel.poker.ranking import strengths
 
@@ -61,11 +62,12 @@ def range_text(weights: np.ndarray) -> str:
   """A range in the notation of `cards.parse_range`."""
   (held,) = weights.nonzero()
   # The largest weight is 1, unless the smallest would then be less than a text may say.
-  scaled = weights * max(1 / weights[held].max(), 2 * cards.MIN_WEIGHT / weights[held].min())
-  if scaled.max() > cards.MAX_WEIGHT:
+  scaled = weights * max(1 / weights[held].max(), 2 * MIN_WEIGHT / weights[held].min())
+  if scaled.max() > MAX_WEIGHT:
     least, most = weights[held].min(), weights[held].max()
     raise ValueError(f"a range's weights, {least:g} to {most:g}, differ too much for a game's text")
-  return " ".join(f"{cards.card_names(cards.ALL_HANDS[k].tolist())}:{float(scaled[k])!r}" for k in held)
+  hands = zip(cards.ALL_HANDS[held].tolist(), scaled[held].tolist(), strict=True)
+  return hands_text({(high, low): weight for (high, low), weight in hands})
 
 
 def situation(

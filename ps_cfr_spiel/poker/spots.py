@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.notation import MIN_WEIGHT, parse_cards, parse_hands, parse_sizes, sizes_text
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.poker.situations import MOST, range_text, whole
 
@@ -31,16 +32,15 @@ def river(
   """The `river_subgame` of a spot, written as poker players do.
 
   Args:
-    board: five cards, "Ks7d2c5h9s" or "Ks, 7d, 2c, 5h, 9s".
+    board: five cards, "Ks7d2c5h9s", "Ks, 7d, 2c, 5h, 9s" or "K♠7♦2♣5♥9♠".
     pot: in the pot, in chips, big blinds or money, with decimals, such as 5.5.
     stack: behind, for each player; a game's own string counts half of the pot too. Bets are rounded to the
       last decimal of both, or of half of the pot; "6.00" makes them finer than 6.
-    bets: sizes of the pot, "50%, 100%, a" or "0.5 1 a" ("a" is all-in, "50%a" all-in where the stack is less
-      than that, "2.5x" a raise to 2.5 times the bet, "x" no bet), with ";" between those of the first, the
-      second and all later bets, or such a text for each of these. In one text "|" separates the sizes of
-      player 0 (out of position) from those of player 1, "50%, a; a | 33%".
-    ranges: those of player 0 (out of position) and of player 1, each such as "AA, KQs, A5s-A2s:0.5"; ""
-      means all hands.
+    bets: sizes, "50%, 100%, a" or "1/2, pot, allin" (`notation.bet_sizes` has them all), with ";" between
+      those of the first, the second and all later bets, or such a text for each of these. In one text "|"
+      separates the sizes of player 0 (out of position) from those of player 1, "50%, a; a | 33%".
+    ranges: those of player 0 (out of position) and of player 1, each such as "AA, KQs, A5s-A2s:0.5"
+      (`notation.hand_ranges`); "" means all hands.
 
   Returns:
     The game; its string has blanks in place of commas.
@@ -66,8 +66,7 @@ def holdem(
     bets: as of `river`; "/" separates the sizes of one street from those of the next, and the last ones count
       for all later streets, "33%, 75% / 66%, a".
   """
-  letters = _blanks(str(board)).replace(" ", "")
-  is_river = len(letters) == 2 * cards.BOARD_SIZE
+  is_river = isinstance(board, str) and len(parse_cards(board, "board")) == cards.BOARD_SIZE
   return _load("river_subgame" if is_river else "holdem_subgame", board, pot, stack, bets, ranges)
 
 
@@ -110,7 +109,7 @@ def libratus(
   ranges = np.zeros_like(weights)
   ranges[:, cards.hand_numbers(-np.sort(-hands))] = weights
   ranges[:, ~cards.unblocked(cards.parse_cards(board))] = 0
-  ranges[ranges < cards.MIN_WEIGHT * ranges.max(1, keepdims=True)] = 0
+  ranges[ranges < MIN_WEIGHT * ranges.max(1, keepdims=True)] = 0
   return holdem(board, pot, 20000 - pot // 2, bets, (range_text(ranges[0]), range_text(ranges[1])))
 
 
@@ -120,11 +119,11 @@ def _load(
   if not isinstance(board, str):
     raise ValueError(f"board={board!r}: must be a text such as 'Ks7d2c5h9s'.")
   sizes, both = _texts("bets", bets), _texts("ranges", ranges)
-  if not isinstance(bets, str) and any(mark in text for text in sizes for mark in "|/"):
+  if not isinstance(bets, str) and any("|" in text or len(parse_sizes(text)) > 1 for text in sizes):
     raise ValueError(f"bets={bets!r}: sizes for each player or street are one text, '50%, a; a | 33% / a'.")
   if not isinstance(ranges, str) and len(both) != 2:
     raise ValueError(f"ranges={ranges!r}: expected two, of player 0 and of player 1, got {len(both)}.")
-  texts = {"board": board, "bets": ";".join(sizes), "ranges": ";".join(map(_blanks, both))}
+  texts = {"board": board, "bets": "; ".join(sizes), "ranges": ";".join(side.strip() for side in both)}
   parameters = {**plain(texts), **_chips(pot, stack)}
   try:
     return pyspiel.load_game(name, parameters)
@@ -173,25 +172,28 @@ def _texts(name: str, given: Any) -> list[str]:
 
 
 def plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
-  """Parameters of a subgame that a poker player wrote, as game strings have them; only texts change."""
-  written = {name: value.strip() if isinstance(value, str) else value for name, value in parameters.items()}
-  for name, read in (("board", _blanks), ("bets", _sizes), ("ranges", _blanks)):
-    if isinstance(written.get(name), str):
-      written[name] = read(written[name])
+  """Parameters of a subgame that a poker player wrote, as game strings have them; only texts change.
+
+  ValueError for a board, sizes or ranges that are not understood, and for weights above 1 (`parse_hands`),
+  which a game's own string may have.
+  """
+  texts = {name: value.strip() for name, value in parameters.items() if isinstance(value, str)}
+  if "board" in texts:
+    parse_cards(texts["board"], "board")
+  if "bets" in texts:
+    parse_sizes(texts["bets"])
+  sides = texts.get("ranges", "uniform").split(";")
+  for player, side in enumerate(sides if sides != ["uniform"] else ()):
+    parse_hands(side, f"the range of player {player}", shares=True)
+  return for_game_string({**parameters, **texts})
+
+
+def for_game_string(parameters: Mapping[str, Any]) -> dict[str, Any]:
+  """Parameters with blanks in place of commas, which separate parameters in OpenSpiel's game strings."""
+  written = dict(parameters)
+  for name in {"board", "bets", "ranges"} & {*written}:
+    if isinstance(text := written[name], str) and "," in text:
+      written[name] = " ".join(text.replace(",", " ").split())
+  if isinstance(text := written.get("bets"), str) and re.fullmatch(r"\s*[0-9.]+\s*", text):
+    written["bets"] = sizes_text(parse_sizes(text))  # OpenSpiel would read it as a number
   return written
-
-
-def _blanks(text: str) -> str:
-  return " ".join(text.replace(",", " ").split())
-
-
-def _sizes(text: str) -> str:
-  """Sizes of one or several bets, percents as fractions of the pot: "50%, 33.5%" as "0.5 0.335"."""
-  sizes = re.sub(r"([0-9]*\.?[0-9]+) ?%", _fraction, _blanks(text))
-  # A lone number stands once more for later bets, since OpenSpiel would read it as a number.
-  return f"{sizes};{sizes}" if re.fullmatch(r"[0-9.]+", sizes) else sizes
-
-
-def _fraction(percents: re.Match[str]) -> str:
-  """Percents as a decimal fraction, exactly: "150" as "1.5"."""
-  return f"{Decimal(percents[1]).scaleb(-2).normalize():f}"

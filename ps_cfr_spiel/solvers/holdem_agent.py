@@ -35,17 +35,11 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import (
-  check_count,
-  check_integer,
-  check_option,
-  check_player,
-  check_seconds,
-  declared,
-)
+from ps_cfr_spiel.arguments import check_count, check_integer, check_option, check_player, check_seconds
 from ps_cfr_spiel.batches import StreetValues, solve_batch
 from ps_cfr_spiel.compiler import Deals, build_tree
 from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.notation import BetSizes, add_sizes, parse_sizes, sizes_text
 from ps_cfr_spiel.poker import Situation, betting, cards, range_text
 from ps_cfr_spiel.policy import Recent, TranslatedPolicy, TreePolicy, check_turn
 from ps_cfr_spiel.solvers.bots import SolvingBot
@@ -56,8 +50,6 @@ from ps_cfr_spiel.solvers.holdem_searches import (
   StreetSearch,
   View,
   Whole,
-  bets_from,
-  with_bets,
 )
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
 from ps_cfr_spiel.subgames import GADGETS, unsafe
@@ -103,10 +95,11 @@ class HoldemPolicy(openspiel_policy.Policy):
     if values is not None and (getattr(values, "cards", 0), self._deck) != served:
       raise ValueError(f"values must be of turns, and the deck whole; got {values!r} for {game}.")
     self._values, self._first = values, TURN if values is None else FLOP
-    betting.parse_bets(bets, len(cards.STREETS) + 1 - self._first)
-    if "|" in bets:
+    self._bets = parse_sizes(bets)
+    betting.numbered(self._bets, len(cards.STREETS) + 1 - self._first, bets)  # raises for more streets
+    if any(first != second for first, second in self._bets):
       raise ValueError(f"bets={bets!r}: give sizes for both players alike, such as '1 a / 0.5 1 a'.")
-    self.blueprint, self._bets = TranslatedPolicy(game, blueprint, mapping), bets
+    self.blueprint = TranslatedPolicy(game, blueprint, mapping)
     self._iterations = check_count("iterations", iterations, 1)
     self._limit = None if limit is None else check_seconds("limit", limit)
     self._gadget = GADGETS[check_option("gadget", gadget, GADGETS)]
@@ -116,9 +109,8 @@ class HoldemPolicy(openspiel_policy.Policy):
     self._known = Recent(KEPT)
     same = [theirs.get_parameters().get(name) == game.get_parameters()[name] for name in ("stack", "blinds")]
     self._compiled: TreePolicy | None = None
-    tabulated = all(same) and self._safe and declared(blueprint, "tabulated")
-    if tabulated and isinstance(blueprint, TreePolicy) and isinstance(blueprint.labels.source, Deals):
-      self._compiled = blueprint
+    if isinstance(blueprint, TreePolicy) and isinstance(blueprint.labels.source, Deals):
+      self._compiled = blueprint if all(same) and self._safe else None
 
   def action_probabilities(self, state: Any, player_id: int | None = None) -> dict[int, float]:
     """The probability of every action that may be played at a state of a player's turn."""
@@ -277,7 +269,7 @@ class HoldemPolicy(openspiel_policy.Policy):
     assert self._values is not None
     start, chips = hand.on_street(self._rules, hand.street)
     made, spent = hand.sizes(self._rules, hand.street), hand.chips[start - 1]
-    bets = bets_from(with_bets(self._bets, 0, made) if made else self._bets, 0).split(" / ")[0]
+    bets = _game_text(add_sizes(self._bets, 0, made)[:1])
     ranges = self._possible(hand.until(start, hand.street))
     given = Situation(hand.board, 2 * spent, self._rules.stack, bets, ranges)
     options = {"iterations": self._iterations, "values": self._values, "chunk": 1, "progress": False}
@@ -313,7 +305,7 @@ class HoldemPolicy(openspiel_policy.Policy):
       assert last is not None
       before, line = last
       own = hand.until(start + len(chips) - 1, hand.street)
-      bets = with_bets(bets, hand.street - self._first, hand.sizes(self._rules, hand.street))
+      bets = add_sizes(bets, hand.street - self._first, hand.sizes(self._rules, hand.street))
     game = self._subgame(hand, bets)
     search = Search(game, build_tree(game), chips)
     subgame, opponent = search.subgames.cut([search.place(search.root)]), 1 - player
@@ -343,7 +335,7 @@ class HoldemPolicy(openspiel_policy.Policy):
       search.tables[i][:] = subgame.back(i, found, search.tables[i])
     return search
 
-  def _subgame(self, hand: View, bets: str, ranges: str = "uniform") -> Any:
+  def _subgame(self, hand: View, bets: BetSizes, ranges: str = "uniform") -> Any:
     """The rest of a hand as a game, from the first decision of the street on."""
     start, _ = hand.on_street(self._rules, hand.street)
     spent = hand.chips[start - 1]  # of each player, after the moves that end the street before
@@ -351,7 +343,7 @@ class HoldemPolicy(openspiel_policy.Policy):
       "board": cards.card_names(hand.board),
       "pot": 2 * spent,
       "stack": self._rules.stack,
-      "bets": bets_from(bets, hand.street - self._first),
+      "bets": _game_text(bets[hand.street - self._first :] or bets[-1:]),
       "ranges": ranges,
       "deck": self.game.get_parameters()["deck"],
     }
@@ -366,6 +358,10 @@ class HoldemPolicy(openspiel_policy.Policy):
       some = min(CHUNK, self._iterations - done) if self._limit is not None else self._iterations
       run(some)
       done += some
+
+
+def _game_text(bets: BetSizes) -> str:
+  return sizes_text(bets).replace(",", "")
 
 
 class HoldemAgent(SolvingBot):

@@ -6,8 +6,8 @@ tree lacks are written into the text of its sizes.
 """
 
 import functools
-import re
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,11 +58,11 @@ class View(NamedTuple):
     start, end = (len(self.moves(rules, s)) for s in (street, street + 1))
     return start, self.chips[start:end]
 
-  def sizes(self, rules: betting.Betting, street: int) -> list[tuple[int, float]]:
+  def sizes(self, rules: betting.Betting, street: int) -> list[tuple[int, Fraction]]:
     """The bets made on a street: how many came before each on it, and its size in pots."""
     made = [(here, n) for here, n in self.moves(rules, street + 1) if here.street == street]
     return [
-      (here.num_bets, (n - max(here.spent)) / (2 * max(here.spent)))
+      (here.num_bets, Fraction(n - max(here.spent), 2 * max(here.spent)))
       for here, n in made
       if n > max(here.spent)
     ]
@@ -218,22 +218,3 @@ class Whole(Search):
         return None
       here, (line,) = rules.after(here, action), after
     return line
-
-
-def bets_from(bets: str, number: int) -> str:
-  """The sizes of searches on the street of a number and later."""
-  texts = [text.strip() for text in bets.split("/")]
-  texts = texts[number:] or texts[-1:]
-  return " / ".join(f"{text};{text}" if re.fullmatch(r"[0-9.]+", text) else text for text in texts)
-
-
-def with_bets(bets: str, number: int, made: Sequence[tuple[int, float]]) -> str:
-  """Sizes of searches with bets added on the street of a number, each at its place in the street's order."""
-  texts = bets.split("/")
-  texts += texts[-1:] * (number + 1 - len(texts))
-  groups = ["1 a" if group.strip() == "fcpa" else group.strip() for group in texts[number].split(";")]
-  groups += groups[-1:] * (max(place for place, _ in made) + 2 - len(groups))
-  for place, size in made:
-    groups[place] = f"{groups[place].removeprefix('x')} {size:.12f}".strip()
-  texts[number] = ";".join(groups)
-  return "/".join(texts)

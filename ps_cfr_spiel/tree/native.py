@@ -82,7 +82,6 @@ class NativeLeaves(ShowdownLeaves):
   """
 
   kind: ClassVar[str] = "native"
-  native: ClassVar[bool] = True  #: the library may iterate board by board in place of calls (`streaming`)
 
   @classmethod
   def create(

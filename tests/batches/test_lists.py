@@ -84,7 +84,7 @@ def test_as_poker_players_write(tmp_path):
   path = tmp_path / "spots.csv"
   path.write_text('board,bets,ranges\n"Ks, 7d, 2c, 5h, 9s","50%, a","AA, KQs:0.5; TT+"\n')
   (found,), _ = read_list(path)
-  path.write_text("board,bets,ranges\nKs7d2c5h9s,0.5 a,AA KQs:0.5;TT+\n")
+  path.write_text("board,bets,ranges\nKs7d2c5h9s,50% a,AA KQs:0.5;TT+\n")
   (expected,), _ = read_list(path)
   assert found.board == expected.board and found.bets == expected.bets
   np.testing.assert_array_equal(found.ranges, expected.ranges)

@@ -21,7 +21,7 @@ from ps_cfr_spiel import (
 from ps_cfr_spiel.compiler import Lines, memory
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.poker import cards, strengths
 from ps_cfr_spiel.policy import make_state
 from ps_cfr_spiel.policy.reach import reaches
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, action_values, deal_weights, evaluate, sequence_reach
@@ -115,7 +115,7 @@ def test_who_only_checks_gets_the_equity():
     weight = ranges[0].weights[h] * ranges[1].weights[g]
     signs = []
     for river in deck.difference(*held):
-      first, second = (int(cards.strength((*board, river), [hand])[0]) for hand in held)
+      first, second = (int(strengths(np.array((*board, river)), np.array([hand]))[0]) for hand in held)
       signs.append((first > second) - (first < second))
     assert len(signs) == 44
     total, won = total + weight, won + weight * 100 * np.mean(signs)

@@ -75,12 +75,12 @@ def both(bound, ranges):
 
 
 def test_what_checking_down_wins(data):
-  """By a loop over pairs of hands, ranked by eval7."""
+  """By a loop over pairs of hands."""
   random = np.random.default_rng(0)
   for n in (0, 13):
     board = data.board[n].tolist()
     live = np.flatnonzero(~np.isin(cards.ALL_HANDS, board).any(1))
-    strength = dict(zip(live, cards.strength(tuple(board), cards.ALL_HANDS[live].tolist()), strict=True))
+    strength = dict(zip(live, strengths(np.array(board), cards.ALL_HANDS[live]), strict=True))
     for player, h in itertools.product((0, 1), random.choice(live, 5, replace=False)):
       others = [g for g in live if not set(cards.ALL_HANDS[g]) & set(cards.ALL_HANDS[h])]
       won = [np.sign(strength[h] - strength[g]) * data.ranges[1 - player][n, g] / 2 for g in others]
@@ -171,7 +171,7 @@ def test_turns_are_taught_by_searches(learned, tmp_path):
   h, won = live[700], 0.0
   for c in set(cards.WHOLE_DECK).difference(board, cards.ALL_HANDS[h]):
     held = live[~np.isin(cards.ALL_HANDS[live], (c, *cards.ALL_HANDS[h])).any(1)]
-    strength = cards.strength((*board, c), cards.ALL_HANDS[[h, *held]].tolist())
+    strength = strengths(np.array((*board, c)), cards.ALL_HANDS[[h, *held]])
     won += sum(np.sign(strength[0] - np.array(strength[1:])) * ranges[held]) / 2 / 44
   assert turns.checked[0][0, h] == pytest.approx(won, abs=1e-5)
   values = train(dataclasses.replace(turns, draw=np.array([0, 1])), **{**SMALL, "steps": 2, "batch": 2})

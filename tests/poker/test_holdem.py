@@ -17,14 +17,14 @@ from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.observation import make_observation
 
 from ps_cfr_spiel.abstractions import TranslatedPolicy
-from ps_cfr_spiel.poker import betting, cards, dealt_form
+from ps_cfr_spiel.poker import betting, cards, dealt_form, strengths
 
 VARIANTS = {
   "the default": "holdem",
   "short stacks": "holdem(stack=2000,bets=2.5x a / 0.5 1 a;a / 1 a)",
   "any bets": "holdem(stack=1000,bets=fullgame)",
   "a small deck": "holdem(stack=12,blinds=2/1,deck=5x2)",
-  "lines": "holdem(stack=1000,bets=lines 300 300 600; 300 900 1000)",
+  "other sizes": "holdem(stack=1000,bets=300c 2e 1/3; 3x a / e)",
 }
 each_variant = pytest.mark.parametrize("game_string", VARIANTS.values(), ids=VARIANTS)
 
@@ -262,7 +262,8 @@ def test_guesses_of_values():
 
   def lead(*more):
     board = cards.parse_cards("9s7c5sAc") + more
-    first, second = cards.strength(board, [cards.parse_cards("AsKd"), cards.parse_cards("QhQd")]).tolist()
+    hands = np.array([cards.parse_cards("AsKd"), cards.parse_cards("QhQd")])
+    first, second = strengths(np.array(board), hands).tolist()
     return int(np.sign(first - second))
 
   equity = np.mean([lead(card) for card in live])
@@ -330,7 +331,7 @@ def test_openspiels_checks(game_string):
     ({"blinds": "50/100"}, "blinds='50/100': must be the big and the small blind, such as '100/50'"),
     ({"blinds": "100"}, "blinds='100'"),
     ({"bets": "1 a / a / a / a / a"}, "sizes for 5 streets"),
-    ({"bets": "everything"}, "unknown bet size 'everything'"),
+    ({"bets": "everything"}, "'everything', character 1: unknown bet size"),
     ({"deck": "2x2"}, "deck='2x2'"),
   ],
 )

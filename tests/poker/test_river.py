@@ -15,7 +15,7 @@ from ps_cfr_spiel.poker import cards
 def test_commas_and_percents():
   game = ps_cfr_spiel.river("Kh, Kd, 8c,4s, 2h", 100, 450, "50%, 133.5 %, a", ("AA, KQs,76s:0.5", "TT+, AQs"))
   expected = pyspiel.load_game(
-    "river_subgame(board=Kh Kd 8c 4s 2h,pot=100,stack=500,bets=0.5 1.335 a,ranges=AA KQs 76s:0.5;TT+ AQs)"
+    "river_subgame(board=Kh Kd 8c 4s 2h,pot=100,stack=500,bets=50% 133.5 % a,ranges=AA KQs 76s:0.5;TT+ AQs)"
   )
   assert str(game) == str(expected)
   assert str(pyspiel.load_game(str(game))) == str(game)
@@ -25,12 +25,14 @@ def test_commas_and_percents():
   ("bets", "expected"),
   [
     ("fcpa", "fcpa"),
-    ("75%", "0.75;0.75"),
-    ("7%, 5.5%", "0.07 0.055"),
-    ("200% a", "2 a"),
-    (["33%, a", "a"], "0.33 a;a"),
-    ("50%; 100%, a", "0.5; 1 a"),
-    ("50%, a; a | 33%", "0.5 a; a | 0.33"),
+    ("75%", "75%"),
+    ("0.75", "75%"),
+    ("7%, 5.5%", "7% 5.5%"),
+    ("200% a", "200% a"),
+    (["33%, a", "a"], "33% a; a"),
+    (["1/3", "allin"], "1/3; allin"),
+    ("50%; 100%, a", "50%; 100% a"),
+    ("50%, a; a | 33%", "50% a; a | 33%"),
     ("x", "x"),
   ],
 )
@@ -48,8 +50,8 @@ def test_defaults_are_the_games():
 @pytest.mark.parametrize(
   ("board", "bets", "expected"),
   [
-    ("Kh, Kd 8c", "33%, 75%a / 75% / a", "holdem_subgame(board=Kh Kd 8c,bets=0.33 0.75a / 0.75 / a"),
-    ("KhKd8c4s", "50%", "holdem_subgame(board=KhKd8c4s,bets=0.5;0.5"),
+    ("Kh, Kd 8c", "33%, 75%a / 75% / a", "holdem_subgame(board=Kh Kd 8c,bets=33% 75%a / 75% / a"),
+    ("KhKd8c4s", "50%", "holdem_subgame(board=KhKd8c4s,bets=50%"),
     ("Kh Kd,8c 4s 2h", "a", "river_subgame(board=Kh Kd 8c 4s 2h,bets=a"),
   ],
 )
@@ -65,8 +67,8 @@ def test_the_board_says_which_street_it_is(board, bets, expected, capsys):
   ("arguments", "message"),
   [
     ({"ranges": ("AA",)}, "expected two, of player 0 and of player 1, got 1"),
-    ({"ranges": ("AA", "XX")}, "range token 'XX': not understood"),
-    ({"bets": "50%, big"}, "unknown bet size 'big'"),
+    ({"ranges": ("AA", "XX")}, "the range of player 1='XX': 'XX', character 1: not understood"),
+    ({"bets": "50%, big"}, "'big', character 6: unknown bet size"),
     ({"bets": ["50% | 33%", "a"]}, "sizes for each player or street are one text"),
     *[
       ({"bets": bets}, "bets=.*: must be a text, or several")
@@ -82,7 +84,7 @@ def test_the_board_says_which_street_it_is(board, bets, expected, capsys):
     ({"stack": True}, "stack=True: must be a number"),
     ({"stack": "much"}, "stack='much': must be a number"),
     ({"stack": float("nan")}, "stack=nan: must be a number"),
-    ({"bets": "2.5y"}, "unknown bet size '2.5y'"),
+    ({"bets": "2.5y"}, "'2.5y', character 1: unknown bet size"),
   ],
 )
 def test_mistakes(arguments, message):

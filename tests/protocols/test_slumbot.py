@@ -9,7 +9,7 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel import matches
-from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.poker import cards, strengths
 from ps_cfr_spiel.protocols import play_slumbot
 from ps_cfr_spiel.protocols.hands import chips_after, rules_of
 from ps_cfr_spiel.protocols.slumbot import increment, read_reply
@@ -106,7 +106,8 @@ def test_hands_against_an_imitation(server, who):
   assert all(hand.won is not None and all(hand.holes) for hand in hands)
   showdowns = [hand for hand in hands if len(hand.board) == 10]
   for hand in showdowns:
-    strength = cards.strength(cards.parse_cards(hand.board), map(cards.parse_cards, hand.holes))
+    holes = np.array([cards.parse_cards(hole) for hole in hand.holes])
+    strength = strengths(np.array(cards.parse_cards(hand.board)), holes)
     lead = np.sign(int(strength[hand.seat]) - int(strength[1 - hand.seat]))
     assert hand.won == lead * min(hand.chips[-2:])
   if who == "always_call":

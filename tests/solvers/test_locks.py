@@ -282,7 +282,7 @@ def test_single_hands_and_mixtures(tmp_path):
   [
     ({"AA": {"fold": 1}}, "must say what all others do"),
     ({"*": {"fold": 1}, "QQ": {"call": 1}}, "never holds 'QQ'"),
-    ({"*": {"fold": 1}, "big": {"call": 1}}, "range token 'big': not understood"),
+    ({"*": {"fold": 1}, "big": {"call": 1}}, "'big', character 1: not understood"),
     ({"*": {"fold": 0.5}}, "with the sum one"),
   ],
 )

@@ -2,9 +2,9 @@
 
 import collections
 
-import eval7
 import numpy as np
 import pytest
+from pokerkit import StandardHighHand
 from random_policies import random_policy
 
 import ps_cfr_spiel
@@ -202,19 +202,19 @@ def test_classes_of_hands(board, hands):
   assert [", ".join(names) for names in made_hands(cards.parse_cards(board), held)] == list(hands.values())
 
 
-def test_made_classes_are_those_of_eval7():
+def test_made_classes_are_those_of_pokerkit():
   rng = np.random.default_rng(5)
   order = {"high card": 0, "ace high": 0, **dict.fromkeys(MADE[8:13], 1)}
   for _ in range(300):
     *board, high, low = rng.choice(52, 7, replace=False).tolist()
     (names,) = made_hands(board, np.array([[max(high, low), min(high, low)]]))
-    theirs = eval7.handtype(int(cards.strength(tuple(board), [[high, low]])[0]))
+    made = StandardHighHand.from_game(cards.card_names([high, low]), cards.card_names(board))
+    theirs = made.entry.label.value
     if names[0] in MADE[:5]:
-      same = {"quads": "Quads", "straight flush": "Straight Flush", "full house": "Full House"}
-      assert theirs == same.get(names[0], names[0].capitalize())
+      assert theirs == {"quads": "Four of a kind"}.get(names[0], names[0].capitalize())
     else:  # the hand's own part is at most what all seven cards make
       least = order.get(names[0], {"set": 3, "trips": 3, "two pair": 2}.get(names[0], 0))
-      assert ("High Card", "Pair", "Two Pair", "Trips").index(theirs) >= least
+      assert ("High card", "One pair", "Two pair", "Three of a kind").index(theirs) >= least
 
 
 def test_hands_are_found_by_class(policy):
