@@ -70,8 +70,9 @@ METHOD_FLAGS = (
     "hierarchical a file of abstract.", value="NAME|FILE"),
   Flag("lock", None,
     "Line after which the player to act plays as given; all else is solved around it. HOW is a saved policy "
-    "(FILE), an action or a mixture for all hands, as in --lock='check, bet 200=fold:0.7,call:0.3', and "
-    "after ';' other ones of single hands: --lock='x b200=fold; call@AKs,QQ+'. May be given several times.",
+    "(FILE), an action or a mixture for all hands, as in --lock='check, bet 200=fold:0.7,call:0.3'; for some "
+    "hands, which leaves the others free: --lock='x b200=call@AKs,QQ+'; or both: --lock='x b200=fold; "
+    "call@AKs,QQ+'. May be given several times.",
     kind=tuple, value="LINE=HOW"),
   Flag("seed", 0, "Seed of the random numbers, for sampling and CFR+IRA.", least=0),
   ),
@@ -145,15 +146,15 @@ def _locks(words: Sequence[str], limit: int) -> dict[str, Any]:
     line, equals, how = word.rpartition("=")
     if not equals or not how:
       raise ValueError(f"--lock={word}: expected LINE=FILE or LINE=ACTION, such as 'check, bet 200=fold'.")
-    parts = [part.partition(AT)[::2] for part in how.split(";")]
-    if parts[0][1] or not all(hands.strip() for _, hands in parts[1:]):
+    parts = [[text.strip() for text in part.partition(AT)] for part in how.split(";")]
+    if any(at and not hands for _, at, hands in parts) or sum(not at for _, at, _ in parts) > 1:
       raise ValueError(
-        f"--lock={word}: expected the strategy of all hands first, then ACTION{AT}HANDS, such as "
-        f"'check, bet 200=fold; call{AT}AKs,QQ+'."
+        f"--lock={word}: expected ACTION{AT}HANDS for some hands and at most one ACTION for all others, such "
+        f"as 'check, bet 200=fold; call{AT}AKs,QQ+'."
       )
     if line in locks:
       raise ValueError(f"--lock: {line!r} is locked twice.")
-    locks[line] = {hands.strip() or ps.policy.ALL: _mixture(text.strip(), limit) for text, hands in parts}
+    locks[line] = {hands or ps.policy.ALL: _mixture(text, limit) for text, _, hands in parts}
   return locks
 
 

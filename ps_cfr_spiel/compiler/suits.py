@@ -79,10 +79,13 @@ def fold_suits(tree: PublicTree, over: Variant | None = None) -> Variant:
   """The tree with one row for each orbit, if any rows are alike; else the tree itself.
 
   `over` is a variant of the tree to fold instead, with rows taken out; on its way back it may fill these with
-  locked strategies. Renamings that change a locked strategy are left out.
+  locked strategies. Renamings that change a locked strategy are left out. Nothing is folded where leaves have
+  several copies (`tree.locks`), of which boards may have unlike numbers.
   """
   over, labels, leaves = Variant.of(tree) if over is None else over, tree.names, tree.leaves
   if not (isinstance(labels, FormLabels) and isinstance(leaves, BoardLeaves)):
+    return over
+  if any(a.leaf.children != b.leaf.children for a, b in zip(over.tree.players, tree.players, strict=True)):
     return over
   assert isinstance(labels.source, Deals)
   lines = labels.source.lines

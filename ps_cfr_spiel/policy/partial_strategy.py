@@ -21,7 +21,8 @@ class PartialStrategy(NamedTuple):
   """The strategies of the players who act in some public states."""
 
   public_states: tuple[int, ...]  #: their numbers
-  probabilities: np.ndarray  #: float64[n], the strategies [A, H] of their rows, one after the other
+  #: float64[n], the strategies [A, H] of their rows, one after the other; of a lock zeros for free types.
+  probabilities: np.ndarray
 
   def rows(self, tree: PublicTree) -> dict[int, np.ndarray]:
     """The strategies [A, H] by the rows' numbers in `Labels.decisions`; ValueError if they do not fit."""

@@ -23,8 +23,8 @@ def read_locks(tree: PublicTree, game: pyspiel.Game, locks: Mapping[str, Any]) -
 
   The strategy is that of the player who acts after the line: an OpenSpiel policy, or the probabilities of
   actions, by name or number, for every infostate there; actions that are not named have probability zero. Or
-  a mapping of hands ("AKs, QQ+"; in other games names of types) to such strategies, with "*" for all other
-  hands; later hands replace earlier.
+  a mapping of hands ("AKs, QQ+"; in other games names of types) to such strategies, and perhaps "*" for all
+  other hands, which are free without it; later hands replace earlier.
 
   ValueError if a line does not exist or no player acts after it, two are the same, or probabilities are
   wrong; TypeError if `locks` is not a mapping, or a value is neither a policy nor a mapping.
@@ -59,24 +59,23 @@ def _read_lock(tree: PublicTree, game: pyspiel.Game, path: str, how: Any) -> tup
   def strategy(decision: Decision, given: Any) -> np.ndarray:
     if not isinstance(given, Mapping):
       return row_strategies(labels, game, given, decision, types)
-    if ALL not in given:
+    if ALL not in given and all(map(np.isscalar, given.values())):
       return _by_actions(game, tree, decision, given, types, history)
-    found = strategy(decision, given[ALL])
+    free = np.zeros((len(decision.legal_actions), types))
+    found = strategy(decision, given[ALL]) if ALL in given else free
     for hands, own in given.items():
       if hands != ALL:
         held = _held(labels.types[decision.player], str(hands))
         found[:, : len(held)][:, held] = strategy(decision, own)[:, : len(held)][:, held]
     return found
 
-  if isinstance(how, Mapping) and ALL not in how and any(isinstance(own, Mapping) for own in how.values()):
-    raise ValueError(f"a lock of single hands must say what all others do; add {ALL!r}.")
   return state, [strategy(d, how) for d in decisions]
 
 
 def _held(names: Sequence[str], hands: str) -> np.ndarray:
   """bool[H]: the types that a text names, each by its own name or, in hold'em, in the notation of ranges."""
   wanted: set[str] = set()
-  for word in hands.replace(",", " ").split():
+  for word in [hands] if hands in names else hands.replace(",", " ").split():
     wanted |= {word} if word in names else set(cards.parse_range(word, ()).names)
   held = np.isin(np.array(names), list(wanted))
   if not held.any():

@@ -61,9 +61,10 @@ class PSCFRSolver(TreeSolver):
       abstraction: an abstraction of `abstractions.abstract`, or a key that it takes. The policies are still
         of the whole game, and so is their exploitability, which an abstraction may keep from falling to zero.
       locks: the strategies that players must play after chosen lines, {"check, bet 200": an OpenSpiel policy,
-        or {"fold": 1} for all hands}; see `policy.read_locks`. Everything else is solved around them, and
-        value and exploitability are of this game: best responses keep to the locks too. A locked infostate
-        leaves its set of the abstraction. Locks that distinguish suits take up more memory.
+        {"fold": 1} for all hands, or {"AK, QQ+": {"call": 1}} for some}; see `policy.read_locks`. Everything
+        else is solved around them, and value and exploitability are of this game: best responses keep to the
+        locks too. A locked infostate leaves its set of the abstraction. Locks that distinguish suits take up
+        more memory, and those of some hands: these have their own copy of what follows.
       bits: 16 keeps regrets in 16 bits, predictions in 8 in place of strategies, and averages in 32, and
         computes in float32. It needs the default rule and dtype "float32". Large tables that are solved board
         by board keep predictions in 8 bits in any case.

@@ -1,128 +1,242 @@
-"""Locked rows, in which a player must play a given strategy, and the tree of the other decisions.
+"""Locks: infostates in which a player must play a given strategy, and the tree of all other decisions.
 
-A locked row is taken out of its player's forest: all that followed it hangs on the player's choice before,
+A lock fixes some types of a row, or all. They skip the row: what followed it hangs on their choice before,
 and the leaves below it count the probability that the player comes through, as they count chance. So solvers,
 best responses and exploitability are those of the locked game, and know nothing of locks.
+
+Types that skip different rows do not share the rows below these. Each such row has a *copy* for all types
+that come to it by the same choices, and so has each leaf; in all other columns a copy is idle, as dead types
+are. A row that is locked for all types has no copy, and the rows below it have one:
+
+    row 1, of which type 0 is locked          type 1           type 0
+      |                                         |                |
+    action a                                  row 1            (before row 1)
+      |                                         |                |
+    row 2                                     copy of row 2    another copy of row 2
 """
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.tree.forest import make_forest
-from ps_cfr_spiel.tree.leaves import check_two_players, pick
+from ps_cfr_spiel.tree.labels import Decision
+from ps_cfr_spiel.tree.leaves import check_two_players
 from ps_cfr_spiel.tree.padding import fill
-from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Parts, PublicTree
-from ps_cfr_spiel.tree.sequences import decision_sequences, sequence_choices, sequence_starts
-from ps_cfr_spiel.tree.variants import Variant, put_rows, take_rows
+from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Link, Parts, PublicTree
+from ps_cfr_spiel.tree.sequences import decision_sequences, sequence_starts
+from ps_cfr_spiel.tree.variants import Rows, Tables, Variant, put_rows, take_rows
+
+WHOLE = "Trees with locks are walked as a whole: the game's own tree is sampled, and has subgames."
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class LockedLeaves(LeafEvaluator):
-  """Leaves that players reach with a given probability that no decision changes."""
+  """The leaves behind locks, in the copies in which players come to them."""
 
   kind: ClassVar[str] = "locked"
-  inner: LeafEvaluator  #: the evaluator of the leaves
-  #: for each player parts [L_k, H], the product of the probabilities of locked choices on the way.
+  inner: LeafEvaluator  #: the evaluator of the game's leaves
+  #: for each player parts [L_k, H], of each copy the product of the probabilities of locked choices on the
+  #: way; 0 for types that come to another copy.
   through: tuple[Parts, Parts]
+  copies: tuple[Link | None, Link | None]  #: for each player from copies to leaves; None: each leaf has one
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
-    own, other = self.through[player], self.through[1 - player]
-    mine = None if own_reach is None else _times(own_reach, own)
-    return _times(self.inner(player, _times(opponent_reach, other), mine), own)
+    mine = None if own_reach is None else self._reach(player, own_reach)
+    values, copies = self.inner(player, self._reach(1 - player, opponent_reach), mine), self.copies[player]
+    return _times(values if copies is None else copies.pull(values), self.through[player])
+
+  def _reach(self, player: int, reach: Parts) -> list[Array]:
+    """A player's reach of the game's leaves, from that of the copies."""
+    reach, copies = _times(reach, self.through[player]), self.copies[player]
+    return reach if copies is None else copies.push(reach)
 
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
-    own, other = (jnp.concatenate(self.through[i])[leaf] for i in (player, 1 - player))
-    return self.inner.sampled(player, leaf, reach * other) * own
+    raise NotImplementedError(WHOLE)
 
-  def take(self, leaves: Sequence[np.ndarray]) -> "LockedLeaves":
-    first, second = (
-      [pick(part, numbers) for part, numbers in zip(parts, leaves, strict=True)] for parts in self.through
-    )
-    return LockedLeaves(self.inner.take(leaves), (first, second))
+  def take(self, leaves: Sequence[np.ndarray]) -> LeafEvaluator:
+    raise NotImplementedError(WHOLE)
 
   def widen(self, types: Sequence[int]) -> "LockedLeaves | None":
     """See `tree.pad_types`."""
     inner = getattr(self.inner, "widen", lambda types: None)(types)
     first, second = ([fill(x, n) for x in own] for own, n in zip(self.through, types, strict=True))
-    return None if inner is None else LockedLeaves(inner, (first, second))
+    return None if inner is None else LockedLeaves(inner, (first, second), self.copies)
 
   def on_boards(self, boards: Sequence[np.ndarray]) -> "LockedLeaves":
-    """See `BoardLeaves.on_boards`, which the inner evaluator must have."""
+    """See `BoardLeaves.on_boards`, which the inner evaluator must have; each leaf must have one copy."""
     inner: Any = self.inner
     counts = [(here, count) for here, both in zip(boards, inner.leaves, strict=True) for count in both]
     kept = [(here[:, None] * count + np.arange(count)).ravel() for here, count in counts]
     first, second = ([x[k] for x, k in zip(own, kept, strict=True)] for own in self.through)
-    return LockedLeaves(inner.on_boards(boards), (first, second))
+    return LockedLeaves(inner.on_boards(boards), (first, second), self.copies)
+
+
+class _Group(NamedTuple):
+  """Types that skip the same rows."""
+
+  columns: Any  #: int[n], their columns; all of them where all types are in one group
+  members: list[Any]  #: for each block of the locked tree its rows with these types, int[n] or all
+  rows: Rows  #: those rows, as `take_rows` wants them
 
 
 def lock_rows(tree: PublicTree, rows: Mapping[int, np.ndarray]) -> Variant:
-  """The tree without its locked rows; on the way back these get the locked strategies.
+  """The tree without its locked infostates; on the way back these get the locked strategies.
 
-  `rows` has the strategies [A, H] of the locked rows, by their numbers in `Labels.decisions`.
+  `rows` has the strategies [A, H] of rows with locks, by their numbers in `Labels.decisions`; columns of
+  zeros are free.
   """
   check_two_players(tree, "locks")
-  forests, kept, tables, through = zip(*(_without(tree, player, rows) for player in (0, 1)), strict=True)
-  return Variant(
-    PublicTree(forests, LockedLeaves(tree.leaves, through)),
-    lambda player, given: take_rows(forests[player].block_shapes, kept[player], given),
-    lambda player, blocks: put_rows(kept[player], blocks, tables[player]),
+  forests, groups, tables, through, copies = zip(
+    *(_without(tree, player, rows) for player in (0, 1)), strict=True
   )
+
+  def there(player: int, given: Tables) -> list[np.ndarray]:
+    shapes, found = forests[player].block_shapes, []
+    for own in groups[player]:
+      few = [(a, len(source), *more) for (a, _, *more), (source, _) in zip(shapes, own.rows, strict=True)]
+      found.append(take_rows(few, own.rows, [table[..., own.columns] for table in given]))
+    if len(found) == 1:
+      return found[0]
+    blocks = [np.full(shape, 1 / shape[0]) for shape in shapes]
+    for own, parts in zip(groups[player], found, strict=True):
+      for block, members, part in zip(blocks, own.members, parts, strict=True):
+        block[:, members[:, None], own.columns] = part
+    return blocks
+
+  def back(player: int, blocks: Tables) -> list[np.ndarray]:
+    found = []
+    for own in groups[player]:
+      parts = [b[:, members][..., own.columns] for b, members in zip(blocks, own.members, strict=True)]
+      found.append(put_rows(own.rows, parts, [table[..., own.columns] for table in tables[player]]))
+    if len(found) == 1:
+      return found[0]
+    whole = [np.empty(table.shape, found[0][k].dtype) for k, table in enumerate(tables[player])]
+    for own, parts in zip(groups[player], found, strict=True):
+      for table, part in zip(whole, parts, strict=True):
+        table[..., own.columns] = part
+    return whole
+
+  return Variant(PublicTree(forests, LockedLeaves(tree.leaves, through, copies)), there, back)
 
 
 def _without(tree: PublicTree, player: int, rows: Mapping[int, np.ndarray]):
-  """One player's forest without the locked rows; its rows as `take_rows` wants them; two kinds of tables.
+  """One player's forest without locked infostates; its groups; two kinds of tables; the leaves' copies.
 
-  The locked strategies, [A, rows, H] for each block of the game's tree, uniform elsewhere; and
+  The tables are the locked strategies, [A, rows, H] for each block of the game's tree, uniform elsewhere; and
   `LockedLeaves.through`.
   """
   forest, decisions = tree.players[player], list(tree.names.decisions)
-  own = np.array([n for n, d in enumerate(decisions) if d.player == player], int)
-  place = [(decisions[n].block, decisions[n].row) for n in own]
+  own = [n for n, d in enumerate(decisions) if d.player == player]
+  place = np.array([(decisions[n].block, decisions[n].row) for n in own], int).reshape(-1, 2)
   actions = np.array([len(decisions[n].legal_actions) for n in own], int)
-  locked = np.isin(own, list(rows))
+  locked = {k: rows[n] for k, n in enumerate(own) if n in rows}
+  held = {k: _held(strategy, decisions[own[k]]) for k, strategy in locked.items()}
+  skipped, group = _groups(held, len(own), forest.types)
 
-  # Each sequence leads back to the last one on its way that is not of a locked row; parents come first.
+  # Each group's choice, as row * most + action with a new row's number, or -1, in place of each sequence.
   ends = np.cumsum([rows for _, rows, _ in forest.block_shapes])
   over = np.split(np.concatenate([np.zeros(0, int), *forest.above()]), ends[:-1])
   above = np.array([over[k][row] for k, row in place], int)
-  sequences, choices = decision_sequences(tree)[own], sequence_choices(tree, player)
-  free = np.arange(len(choices))
-  for k in np.flatnonzero(locked)[np.argsort(above[locked])]:
-    free[sequences[k, : actions[k]]] = free[above[k]]
+  starts, sequences = sequence_starts(forest.block_shapes, forest.roots), decision_sequences(tree)[own]
+  most, count = sequences.shape[1], 0
+  choice, copies = np.full((len(skipped), starts[-1]), -1), []
+  blocks = np.repeat(np.arange(len(forest.levels)), [len(level.actions) for level in forest.levels])
+  for level in range(len(forest.levels)):
+    here = np.flatnonzero(blocks[place[:, 0]] == level)
+    before, skips = choice[:, above[here]], skipped[:, here]
+    row, parent, number = _distinct(before, ~skips)
+    for a in range(actions[here].max(initial=0)):
+      some = actions[here] > a
+      after = np.where(skips, before, (count + number) * most + a)
+      choice[:, sequences[here[some], a]] = after[:, some]
+    copies.append((here[row], parent, _members(number, ~skips, len(row))))
+    count += len(row)
+  nothing = np.zeros(0, int), np.zeros(0, int), np.zeros((0, len(skipped)), bool)
+  source, parent, users = (np.concatenate(parts) for parts in zip(nothing, *copies, strict=True))
+  order = np.argsort(source, kind="stable")  # parents before children, as decisions are
+  source, parent, users = source[order], parent[order], users[order]
+  rank = np.append(np.argsort(order), -1)
 
-  # The rows that are left, numbered anew; -1 is the root.
-  number = np.full(len(decisions) + 1, -1)
-  number[own[~locked]] = np.arange((~locked).sum())
-  choices = choices[free]
-  choices[:, 0] = number[choices[:, 0]]
-  leaves = np.split(choices[forest.leaf.index], np.cumsum(forest.leaf.children)[:-1])
-  smaller, places = make_forest(choices[above[~locked]], actions[~locked], leaves, forest.types)
-  left = np.array(place, int).reshape(-1, 2)[~locked]
-  kept = []
-  for block, (count, *_) in enumerate(smaller.block_shapes):
-    source = left[places[:, 0] == block]
-    kept.append((source, np.repeat(np.arange(count)[:, None], len(source), 1)))
+  def choices(codes: np.ndarray) -> np.ndarray:
+    """int[n, 2], as `make_forest` takes them."""
+    return np.where(codes[:, None] < 0, -1, np.stack([rank[codes // most], codes % most], 1))
+
+  hung = choice[:, forest.leaf.index]
+  leaf, last, number = _distinct(hung, np.ones(hung.shape, bool))
+  cuts = np.searchsorted(leaf, np.cumsum(forest.leaf.children)[:-1])
+  smaller, places = make_forest(choices(parent), actions[source], np.split(choices(last), cuts), forest.types)
+  few = len(leaf) == hung.shape[1]
+  link = None if few else Link.create(leaf, forest.leaf.children, smaller.leaf.children)
+
+  groups = []
+  for g in range(len(skipped)):
+    columns = slice(None) if len(skipped) == 1 else np.flatnonzero(group == g)
+    members, kept = [], []
+    for block, (actions_of, *_) in enumerate(smaller.block_shapes):
+      at = places[:, 0] == block
+      used = np.flatnonzero(users[at, g])
+      members.append(slice(None) if len(skipped) == 1 else used)
+      kept.append((place[source[at][used]], np.repeat(np.arange(actions_of)[:, None], len(used), 1)))
+    groups.append(_Group(columns, members, kept))
 
   table = [np.full(shape, 1 / shape[0]) for shape in forest.block_shapes]
   factors = [np.ones(shape) for shape in forest.block_shapes]
-  for n, (k, row) in zip(own[locked], np.array(place, int).reshape(-1, 2)[locked].tolist(), strict=True):
-    table[k][:, row] = factors[k][:, row] = rows[int(n)]
+  for k, strategy in locked.items():
+    block, row = place[k]
+    given = strategy.any(0)
+    table[block][:, row, given] = factors[block][:, row, given] = strategy[:, given]
 
   # `sequence_reach` of the factors, on the host.
-  starts = sequence_starts(forest.block_shapes, forest.roots)
   reach = np.ones((starts[-1], forest.types))
   for start, factor, rows_above in zip(starts, factors, over, strict=False):
     reach[start : start + rows_above.size * len(factor)] = (factor * reach[rows_above]).reshape(
       -1, forest.types
     )
-  through = np.split(reach[forest.leaf.index], np.cumsum(forest.leaf.children)[:-1])
-  return smaller, kept, table, through
+  through = reach[forest.leaf.index[leaf]]
+  if not few:
+    through *= _members(number, np.ones(number.shape, bool), len(leaf))[:, group]
+  return smaller, groups, table, np.split(through, cuts), link
+
+
+def _held(strategy: np.ndarray, decision: Decision) -> np.ndarray:
+  """bool[H]: the types that a row's lock holds; all where it holds all that can be there."""
+  held = np.any(strategy, 0)
+  if held.all():
+    return held
+  possible = [h for h, name in enumerate(decision.infostates) if name is not None]
+  return held | np.all(held[possible])
+
+
+def _groups(held: Mapping[int, np.ndarray], count: int, types: int) -> tuple[np.ndarray, np.ndarray]:
+  """bool[G, R], the rows that each group of types skips, and int[H], the group of each type."""
+  patterns, group = np.unique([np.zeros(types, bool), *held.values()], axis=1, return_inverse=True)
+  skipped = np.zeros((patterns.shape[1], count), bool)
+  skipped[:, list(held)] = patterns[1:].T
+  return skipped, group.reshape(-1)
+
+
+def _distinct(codes: np.ndarray, counted: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+  """The different (column, code), ascending, among those of `codes`, int[G, n] from -1 on, that count.
+
+  Returns their columns, int[m], their codes, int[m], and the number among them of each code, int[G, n].
+  """
+  base, number = codes.max(initial=-1) + 2, np.zeros(codes.shape, int)
+  keys = np.arange(codes.shape[1]) * base + codes + 1
+  found, number[counted] = np.unique(keys[counted], return_inverse=True)
+  return found // base, found % base - 1, number
+
+
+def _members(number: np.ndarray, counted: np.ndarray, count: int) -> np.ndarray:
+  """bool[m, G]: which groups have each of the `count` numbers, int[G, n], where they count."""
+  members = np.zeros((count, len(number)), bool)
+  for g, (own, mask) in enumerate(zip(number, counted, strict=True)):
+    members[own[mask], g] = True
+  return members
 
 
 def _times(parts: Parts, factors: Parts) -> list[Array]:

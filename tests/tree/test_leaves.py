@@ -86,6 +86,20 @@ def test_all_ins_for_other_stakes_one_by_one(player):
   np.testing.assert_allclose(single, values, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["leduc_poker", TURN])
+@pytest.mark.parametrize("player", [0, 1])
+def test_single_leaves_are_worth_what_they_are_together(player, name):
+  tree, rng = ps_cfr_spiel.build_tree(pyspiel.load_game(name)), np.random.default_rng(player)
+  other = tree.players[1 - player]
+  reach = [rng.random((n, other.types)) for n in other.leaf.children]
+  with precision("float64"):
+    values = np.concatenate(tree.leaves(player, reach))
+    numbers = rng.permutation(len(values))[:200].astype(np.int32)
+    single = tree.leaves.sampled(player, numbers, np.concatenate(reach)[numbers])
+  np.testing.assert_allclose(single, values[numbers], atol=1e-12)
+  assert np.abs(values[numbers]).max() > 0
+
+
 @pytest.mark.parametrize("kind", ["dense", "showdown"])
 def test_there_may_be_no_showdown(kind):
   leaves = ps_cfr_spiel.build_tree(pyspiel.load_game(GAMES["other ranges"]), kind).leaves
