@@ -17,7 +17,7 @@ import pyspiel
 from ps_cfr_spiel.evaluation import Player
 from ps_cfr_spiel.poker import betting, cards
 from ps_cfr_spiel.protocols import hands
-from ps_cfr_spiel.protocols.hands import Hand, moves, rules_of
+from ps_cfr_spiel.protocols.hands import Hand, moves, rules_of, shown
 
 VERSION = "VERSION:2.0.0"
 TIMEOUT = 600.0  # seconds of silence, as in the competition
@@ -25,7 +25,6 @@ END = "\r\n"
 LINE = re.compile(r"MATCHSTATE:([01]):([0-9]{1,18}):([^:]*):([^:]*)")
 TOKEN = re.compile(r"[fc/]|r[0-9]{1,10}")
 LONGEST_LINE = 2**16  # characters; a hand of 200 raises takes 1,200
-SHOWN = 80  # characters of a mistaken line in a message
 
 
 class MatchState(NamedTuple):
@@ -50,19 +49,19 @@ class MatchState(NamedTuple):
     """The content of a line; ValueError for any other text."""
     match = LINE.match(line)
     if not match:
-      raise ValueError(f"{_shown(line)} is no line MATCHSTATE:position:hand:betting:cards of two players.")
-    seat, number, bets, shown = match.groups()
-    holes, *board = shown.split("/")
+      raise ValueError(f"{shown(line)} is no line MATCHSTATE:position:hand:betting:cards of two players.")
+    seat, number, bets, dealt = match.groups()
+    holes, *board = dealt.split("/")
     first, bar, second = holes.partition("|")
     if not bar:
-      raise ValueError(f"{_shown(line)}: the hands of two players have '|' between them.")
+      raise ValueError(f"{shown(line)}: the hands of two players have '|' between them.")
     return cls(int(number), Hand(int(seat), _chips(bets, rules), (first, second), "".join(board)))
 
 
 def _chips(bets: str, rules: betting.Betting) -> tuple[int, ...]:
   """`Hand.chips` of a text such as "r300c/cr900f"; ValueError where the rules do not allow it."""
   if "".join(tokens := TOKEN.findall(bets)) != bets:
-    raise ValueError(f"{_shown(bets)}: betting is written with f, c, r and a number of chips, and /.")
+    raise ValueError(f"{shown(bets)}: betting is written with f, c, r and a number of chips, and /.")
   chips: list[int] = []
   begun = 0
   last = rules.root
@@ -72,20 +71,15 @@ def _chips(bets: str, rules: betting.Betting) -> tuple[int, ...]:
       continue
     player, to_call = last.player, max(last.spent)
     if player < 0:
-      raise ValueError(f"{_shown(bets)}: goes on after its end.")
+      raise ValueError(f"{shown(bets)}: goes on after its end.")
     chips.append(int(token[1:]) if token[0] == "r" else to_call if token == "c" else last.spent[player])
     *_, move = moves(rules, chips)
     if move.code != token[0]:
-      raise ValueError(f"{_shown(bets)}: {_shown(token)} is no legal move.")
+      raise ValueError(f"{shown(bets)}: {shown(token)} is no legal move.")
     last = move.after
   if begun != last.street:
-    raise ValueError(f"{_shown(bets)}: has {begun} '/', and {last.street} streets begin.")
+    raise ValueError(f"{shown(bets)}: has {begun} '/', and {last.street} streets begin.")
   return tuple(chips)
-
-
-def _shown(text: str) -> str:
-  """A text of another program in a message, in quotes, cut where it is long."""
-  return repr(text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}...")
 
 
 class _Lines:
@@ -113,7 +107,7 @@ class _Lines:
       except (ConnectionError, TimeoutError):
         return ""
       if len(line) == LONGEST_LINE and not line.endswith("\n"):
-        raise ValueError(f"{_shown(line)}: lines have at most {LONGEST_LINE:,} characters.")
+        raise ValueError(f"{shown(line)}: lines have at most {LONGEST_LINE:,} characters.")
       if not line.startswith(("#", ";")):
         return line.rstrip("\r\n") if line.strip() else ""
 
@@ -184,7 +178,7 @@ class Seat:
       self._lines = _Lines(self._listener.accept()[0])
       version = self._lines.receive()
       if not version.startswith(VERSION.rpartition(".")[0].rpartition(".")[0]):
-        raise ValueError(f"The player at port {self.port} began with {_shown(version)}; expected {VERSION}.")
+        raise ValueError(f"The player at port {self.port} began with {shown(version)}; expected {VERSION}.")
     return self._lines
 
   def player(self, seat: int) -> "SeatBot":
@@ -237,7 +231,7 @@ class SeatBot(pyspiel.Bot):
 def read_answer(state: Any, text: str) -> int:
   """The action of a player's answer; ValueError for any other text."""
   if not re.fullmatch(r"[fc]|r[0-9]{1,10}", text):
-    raise ValueError(f"{_shown(text)} is no action; expected f, c, or r and a number of chips.")
+    raise ValueError(f"{shown(text)} is no action; expected f, c, or r and a number of chips.")
   if text[0] != "r":
     legal = state.legal_actions()
     return betting.FOLD if text == "f" and betting.FOLD in legal else betting.CALL

@@ -4,6 +4,7 @@ Bets are kept as the chips that each move left its player with in the pot, so a 
 abstraction of the bets; a fold leaves less there than the other player has, and a call as much.
 """
 
+import reprlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,9 @@ from ps_cfr_spiel.poker import betting, cards
 
 PLAYERS = 2
 NAME = "holdem"
+SHOWN = 160  # characters of a mistaken value in a message
+_brief = reprlib.Repr()
+_brief.maxstring = _brief.maxother = _brief.maxlong = SHOWN
 
 
 class Hand(NamedTuple):
@@ -23,7 +27,8 @@ class Hand(NamedTuple):
   chips: tuple[int, ...]  #: in the pot from the player of each move, after it
   holes: tuple[str, str]  #: both players' cards, "" where they were not shown
   board: str  #: the public cards that came
-  won: float | None = None  #: by the agent, in chips; None while the hand is not over
+  #: by the agent, in chips; None while the hand is not over, or where the cards that decide it are unknown.
+  won: float | None = None
   deal: int | None = None  #: as in `Played`
 
 
@@ -145,15 +150,40 @@ def tell(bot: pyspiel.Bot, game: pyspiel.Game, hand: Hand, told: int) -> int:
   return len(hand.chips)
 
 
+def possible_wins(game: pyspiel.Game, hand: Hand) -> tuple[float, ...]:
+  """The chips that the agent may have won by the moves and by the cards that are known; () before the end.
+
+  ValueError if the cards or the chips are not those of a hand of the game.
+  """
+  state, last = state_of(game, hand), rules_of(game).root
+  for move in moves(rules_of(game), hand.chips):
+    last = move.after
+  if last.player != betting.TERMINAL:
+    return ()
+  if last.stake and not (state.is_terminal() and all(hand.holes)):
+    return (-last.stake, 0.0, last.stake)
+  return (float(state.returns()[hand.seat]),)
+
+
 def won_by_cards(game: pyspiel.Game, hand: Hand) -> float:
   """The chips that the agent won, by the cards; ValueError if the hand is not over or lacks cards."""
-  state = state_of(game, hand)
-  if not state.is_terminal() or (state.public_state.stake and not all(hand.holes)):
-    raise ValueError(f"The hand is not over, or a showdown lacks cards: {state}.")
-  return float(state.returns()[hand.seat])
+  wins = possible_wins(game, hand)
+  if len(wins) != 1:
+    raise ValueError(f"The hand is not over, or a showdown lacks cards: {hand}.")
+  return wins[0]
+
+
+def shown(value: object) -> str:
+  """A value of another program in a message: what Python writes, cut where it is long or deep."""
+  text = _brief.repr(value)
+  return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 
 def result(hands: Sequence[Hand]) -> MatchResult:
-  """The result of hands that are over, in chips."""
-  worth = [float(hand.won or 0) for hand in hands]
+  """The result of hands that are over, in chips; ValueError if that of one is unknown."""
+  worth = []
+  for number, hand in enumerate(hands, start=1):
+    if hand.won is None:
+      raise ValueError(f"Hand {number} has no result: leave out hands that are not over, or lack cards.")
+    worth.append(float(hand.won))
   return MatchResult.of(worth, worth, [hand.deal for hand in hands], "chips")

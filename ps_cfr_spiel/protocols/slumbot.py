@@ -1,82 +1,139 @@
-"""A client of Slumbot's HTTP interface: POST /api/new_hand and /api/act, with JSON in both directions.
+"""A client of Slumbot's HTTP interface: POST /slumbot/api/new_hand and act, with JSON in both directions.
 
 Its hands have blinds of 50 and 100 and stacks of 20,000. A client in position 0 is the big blind, as in
 `holdem`. Actions are k (check), c (call), f (fold), or b and the chips of a bet or raise on its street; "/"
 begins a street.
 """
 
+import http.client
 import json
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyspiel
 
+from ps_cfr_spiel.arguments import is_integer
 from ps_cfr_spiel.evaluation import Player
-from ps_cfr_spiel.poker import betting
-from ps_cfr_spiel.protocols.hands import Hand, chips_after, moves, rules_of, state_of, tell
+from ps_cfr_spiel.poker import betting, cards
+from ps_cfr_spiel.protocols.hands import (
+  Hand,
+  chips_after,
+  moves,
+  possible_wins,
+  rules_of,
+  shown,
+  state_of,
+  tell,
+)
 
 SLUMBOT = "https://slumbot.com"
+INTERFACE = "slumbot/api"  # path of the interface at a server
 TIMEOUT = 60.0  # seconds for an answer
-TOKEN = re.compile(r"[kcf/]|b[0-9]+")
+LONGEST = 100_000  # bytes of an answer
+NAMES = [cards.card_names([card]) for card in cards.parse_deck("13x4")]
+TOKEN = re.compile(r"[kcf/]|b[0-9]{1,10}")
 
 
 def play_slumbot(player: Player, game: pyspiel.Game, hands: int, url: str = SLUMBOT) -> Iterator[Hand]:
   """Play hands against Slumbot; yield each when it is over.
 
   The `player` is as for `acpc.join`, the game `holdem` with stacks of 20,000 and blinds of 100 and 50, with
-  bets=fullgame for all bets of Slumbot. ValueError if the server reports an error, or its answer is not that
-  of a hand of the game; OSError if it does not answer.
+  bets=fullgame for all bets of Slumbot; `url` is that of a server with Slumbot's interface, such as the
+  default. ValueError if the server reports an error, or its answer is not that of a hand of the game; OSError
+  if it does not answer.
   """
-  rules, token = rules_of(game), None
+  if not url.startswith(("http://", "https://")):
+    raise ValueError(f"{shown(url)} is no URL of a server; expected one such as {SLUMBOT}.")
+  rules_of(game)
+  token = None
   bots = [player(seat) for seat in (0, 1)]
-  for number in range(hands):
+  for _ in range(hands):
     reply = _post(url, "new_hand", {"token": token} if token else {})
-    told: int | None = None
+    before: Hand | None = None  # with our move
+    told = 0
     while True:
       token = reply.get("token") or token
-      hand = read_reply(reply, rules)
+      hand = read_reply(reply, game)
+      if before is not None and not _follows(hand, before):
+        raise ValueError(
+          f"The server's answer has another hand, or other moves, than before: {shown(reply)}."
+        )
       if hand.won is not None:
         yield hand
         break
       bot, state = bots[hand.seat], state_of(game, hand)
-      if told is None:
+      if before is None:
         bot.restart_at(game.new_initial_state())
-      told = tell(bot, game, hand, told or 0)
+      told = tell(bot, game, hand, told)
       if state.current_player() != hand.seat:
-        raise ValueError(f"Hand {number}: it is not our turn after {reply.get('action')!r}.")
-      reply = _post(url, "act", {"token": token, "incr": increment(state, bot.step(state))})
+        raise ValueError(f"It is not our turn after the server's answer {shown(reply)}.")
+      action = bot.step(state)
+      before = hand._replace(chips=(*hand.chips, chips_after(state, action)))
+      reply = _post(url, "act", {"token": token, "incr": increment(state, action)})
 
 
-def read_reply(reply: dict[str, Any], rules: betting.Betting) -> Hand:
-  """The hand that an answer of the server describes, or ValueError."""
-  try:
-    seat, own, board = int(reply["client_pos"]), "".join(reply["hole_cards"]), "".join(reply["board"])
-    action, won = str(reply["action"]), reply.get("winnings")
-  except (KeyError, TypeError, ValueError) as error:
-    raise ValueError(f"The server's answer lacks {error}: {reply}.") from error
-  other = "".join(reply.get("bot_hole_cards") or ())
-  chips = _chips(action, rules)
-  first, second = (own, other) if seat == 0 else (other, own)
-  return Hand(seat, chips, (first, second), board, None if won is None else float(won))
+def _follows(hand: Hand, before: Hand) -> bool:
+  """Whether a hand goes on from before."""
+  seat, number = before.seat, len(before.chips)
+  same = (hand.seat, hand.holes[seat], hand.chips[:number]) == (seat, before.holes[seat], before.chips)
+  return same and hand.board.startswith(before.board)
+
+
+def read_reply(reply: Mapping[str, Any], game: pyspiel.Game) -> Hand:
+  """The hand that an answer of the server describes; ValueError if it is not one of the game."""
+  seat, action, won = reply.get("client_pos"), reply.get("action"), reply.get("winnings")
+  if not is_integer(seat) or seat not in (0, 1):
+    raise _wrong("client_pos", seat, "0 or 1")
+  if not isinstance(action, str):
+    raise _wrong("action", action, "a text such as 'b200c/kk'")
+  if not isinstance(reply.get("token", ""), str):
+    raise _wrong("token", reply["token"], "a text")
+  own, board = _cards(reply, "hole_cards", (2,)), _cards(reply, "board", (0, 3, 4, 5))
+  other = _cards(reply, "bot_hole_cards", (0, 2)) if reply.get("bot_hole_cards") is not None else ""
+  holes = (own, other) if seat == 0 else (other, own)
+  hand = Hand(seat, _chips(action, rules_of(game)), holes, board)
+  wins = possible_wins(game, hand)
+  if won is None and not wins:
+    return hand
+  if isinstance(won, bool) or not isinstance(won, int | float) or won not in wins:
+    expected = " or ".join(f"{n:g}" for n in wins) if wins else "none, for the hand is not over"
+    raise _wrong("winnings", won, f"{expected}, by the cards and by the action {shown(action)}")
+  return hand._replace(won=float(won))
+
+
+def _cards(reply: Mapping[str, Any], name: str, counts: tuple[int, ...]) -> str:
+  """The cards in a field of an answer, or ValueError."""
+  value = reply.get(name)
+  if isinstance(value, list) and len(value) in counts and all(card in NAMES for card in value):
+    return "".join(value)
+  raise _wrong(name, value, f"{' or '.join(map(str, counts))} cards such as 'Ac'")
+
+
+def _wrong(name: str, value: object, expected: str) -> ValueError:
+  return ValueError(f"The server's answer has {name} {shown(value)}; expected {expected}.")
 
 
 def _chips(text: str, rules: betting.Betting) -> tuple[int, ...]:
   """`Hand.chips` of a text such as "b200c/kk/b300f"; ValueError where the rules do not allow it."""
   if "".join(tokens := TOKEN.findall(text)) != text:
-    raise ValueError(f"{text!r}: actions are written with k, c, f, b and a number of chips, and /.")
+    raise ValueError(f"{shown(text)}: actions are written with k, c, f, b and a number of chips, and /.")
   chips: list[int] = []
-  last = rules.root
+  begun, last = 0, rules.root
   for token in tokens:
     if token == "/":
+      begun += 1
       continue
     if last.player < 0:
-      raise ValueError(f"{text!r}: goes on after its end.")
+      raise ValueError(f"{shown(text)}: goes on after its end.")
     called, mine = max(last.spent), last.spent[last.player]
     chips.append({"k": called, "c": called, "f": mine}.get(token[0], last.ante + int(token[1:] or 0)))
     *_, move = moves(rules, chips)
+    code = {"f": "f", "r": "b"}.get(move.code, "k" if mine == called else "c")
+    if token[0] != code or begun != last.street:
+      raise ValueError(f"{shown(text)}: {token} is no legal move after {begun} '/'.")
     last = move.after
   return tuple(chips)
 
@@ -94,18 +151,22 @@ def increment(state: Any, action: int) -> str:
 def _post(url: str, name: str, content: dict[str, Any]) -> dict[str, Any]:
   """The server's answer."""
   request = urllib.request.Request(
-    f"{url.rstrip('/')}/api/{name}", json.dumps(content).encode(), {"Content-Type": "application/json"}
+    f"{url.rstrip('/')}/{INTERFACE}/{name}",
+    json.dumps(content).encode(),
+    {"Content-Type": "application/json"},
   )
   try:
     with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
-      text = response.read()
+      text = response.read(LONGEST)
   except urllib.error.HTTPError as error:
-    text = error.read()
+    text = error.read(LONGEST)
+  except http.client.HTTPException as error:
+    raise ValueError(f"{url} does not answer by HTTP: {type(error).__name__} {shown(str(error))}.") from error
   try:
     reply = json.loads(text)
-  except ValueError:
+  except (ValueError, RecursionError):
     reply = None
-  if not isinstance(reply, dict) or "error_msg" in reply:
-    why = reply["error_msg"] if isinstance(reply, dict) else text[:200]
-    raise ValueError(f"{url} answered {why!r} to {name} {content}.")
+  if not isinstance(reply, dict) or reply.get("error_msg"):
+    why = reply["error_msg"] if isinstance(reply, dict) else text
+    raise ValueError(f"{url} answered {shown(why)} to {name} {content.get('incr', '')}".rstrip() + ".")
   return reply
