@@ -29,6 +29,7 @@ from ps_cfr_spiel.commands.user_input import (
   load_values,
   refuse,
 )
+from ps_cfr_spiel.notation import read_move
 
 SEARCH = "search"
 TRANSLATED = {("holdem", "holdem"), ("universal_poker", "holdem")}  # games of a policy and of its play
@@ -183,12 +184,12 @@ class Table:
     if self._sitting is None or self._counted:
       raise ValueError("No game is under way; deal one.")
     state, action = self._sitting.state, asked.get("action")
-    legal = state.legal_actions()
-    if action is None:
-      names = {a: state.action_to_string(a) for a in legal}
-      action = ps.evaluation.table.find_move(names, str(asked.get("text", "")))
     if state.current_player() != self._sitting.human:
       raise ValueError("It is the opponent's turn; reload the page to ask it again.")
+    legal = state.legal_actions()
+    if action is None:
+      moves = ps.policy.legal_moves(state)
+      action = moves.ids[read_move(str(asked.get("text", "")), moves)]
     if action not in legal:
       raise ValueError(f"{action} is not a legal action; these are from {legal[0]} to {legal[-1]}.")
     self._sitting.move(int(action))

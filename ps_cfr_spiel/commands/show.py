@@ -105,7 +105,7 @@ def _text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
 
 def _draw(pictures: ModuleType, file: Path, policy: ps.TreePolicy, values: flags.FlagValues) -> None:
   if policy.game.get_type().short_name == "glasses":
-    figure = pictures.glasses_position(ps.views.glasses.after(policy.game, values.at), policy)
+    figure = pictures.glasses_position(ps.policy.play_moves(policy.game, values.at)[0], policy)
   elif ps.views.chance_moves(policy, values.at):
     figure = pictures.card_chart(policy, values.at)
   else:
@@ -146,7 +146,7 @@ def _worth(values: flags.FlagValues, policy: ps.TreePolicy, here: ps.views.Spot)
 
 
 def _belief_text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
-  state = ps.views.glasses.after(policy.game, values.at)
+  state = ps.policy.play_moves(policy.game, values.at)[0]
   belief = ps.views.glasses.evader_belief(state, policy)
   lines = [state.observation_string(ps.views.glasses.CHASER), "", "Where the chaser thinks the evader is:"]
   lines += [f"  node {node:<3} {100 * share:6.2f}%" for node, share in belief.items()]

@@ -1,6 +1,6 @@
 """A person at the table: plays a game against bots, in the terminal, a notebook or a browser."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple, TextIO
 
 import numpy as np
@@ -8,10 +8,9 @@ import pyspiel
 
 from ps_cfr_spiel.evaluation.how_to_play import map_of, rules_of
 from ps_cfr_spiel.evaluation.telling import now, seen
-from ps_cfr_spiel.notation import find_one_action, grouped
-from ps_cfr_spiel.policy import move_name
+from ps_cfr_spiel.notation import MAX_LISTED, Moves, bets_text, grouped, read_move
+from ps_cfr_spiel.policy import legal_moves, move_name
 
-MAX_LISTED = 30  # actions shown unasked
 HELP_WORDS, QUIT_WORDS = ("?", "help"), ("quit", "exit", "q")
 
 
@@ -47,6 +46,7 @@ class Sitting:
     self.bots = {seat: opponent(seat) for seat in range(game.num_players()) if seat != human}
     self.state = game.new_initial_state()
     self.thoughts: list[Thought] = []  #: of the bots, in order
+    self.made = ""  #: the person's last move, in full
     self._rng = np.random.RandomState() if rng is None else rng
     for bot in self.bots.values():
       bot.restart_at(self.state)
@@ -64,6 +64,8 @@ class Sitting:
   def move(self, action: int) -> None:
     """Make the next move, of any player or chance, and inform the bots."""
     player = self.state.current_player()
+    if player == self.human:
+      self.made = grouped(move_name(self.state, action))
     for seat, bot in self.bots.items():
       if seat != player:
         bot.inform_action(self.state, player, action)
@@ -115,6 +117,7 @@ def play(
     while sitting.advance():
       shown = _show(sitting.state, human, shown, output)
       sitting.move(ask(sitting.state, read, output))
+      print(f"You: {sitting.made}", file=output)
   except (QuitError, KeyboardInterrupt):
     print("You quit.", file=output)
     return sitting.state
@@ -159,68 +162,37 @@ def _result_text(state: pyspiel.State, human: int) -> str:
 
 def ask(state: pyspiel.State, read: Reader, output: TextIO) -> int:
   """Ask for one of the legal actions until it gets one; raise `QuitError` if the person quits."""
-  names = {action: state.action_to_string(action) for action in state.legal_actions()}
-  _list(names, output, MAX_LISTED)
+  moves = legal_moves(state)
+  _list(moves, output, MAX_LISTED)
   while True:
     print("Your move (name or number, ? for rules and all moves, quit): ", end="", file=output, flush=True)
     line = read()
-    text = " ".join(line.split()).lower()
-    if not line or text in QUIT_WORDS:
+    text = " ".join(line.split())
+    if not line or text.lower() in QUIT_WORDS:
       if not line:
         print(file=output)
       raise QuitError
-    if text in HELP_WORDS:
+    if text.lower() in HELP_WORDS:
       print(rules_of(state.get_game()), file=output)
-      _list(names, output, len(names))
+      _list(moves, output, len(moves.names))
       continue
     try:
-      return find_move(names, text)
+      return moves.ids[read_move(text, moves)]
     except ValueError as error:
       print(error, file=output)
 
 
-def find_move(names: Mapping[int, str], text: str) -> int:
-  """The one action that a text names, see `find_actions`; ValueError for none or several."""
-  found = find_actions(names, " ".join(text.split()).lower())
-  if len(found) > 1:
-    raise ValueError(f"{text!r} may mean {_some(names[action] for action in found)}.")
-  if not found:
-    raise ValueError(f"{text!r} is not a legal move; {_some(names.values())} are.")
-  return found[0]
-
-
-def find_actions(names: Mapping[int, str], text: str) -> list[int]:
-  """The actions of a text: by name, by number, by the name's beginning, or in the short form of reports.
-
-  These are tried in turn; reports write "x b200" for Check, Bet 200 and "1/9" for Stones to 1/9.
-  """
-  if not text:
-    return []
-  exact = [action for action, name in names.items() if name.lower() == text]
-  if exact:
-    return exact
-  if text.isdecimal():
-    return [action for action in names if action == int(text)]
-  begun = [action for action, name in names.items() if name.lower().startswith(text)]
-  if begun:
-    return begun
-  try:
-    return [list(names)[find_one_action(text, list(names.values()), list(names))]]
-  except ValueError:
-    return []
-
-
-def _list(names: Mapping[int, str], output: TextIO, limit: int) -> None:
-  cells = [f"{action:>5} {grouped(name)}" for action, name in list(names.items())[:limit]]
-  width = max(map(len, cells)) + 2
+def _list(moves: Moves, output: TextIO, limit: int) -> None:
+  """Print the moves with their numbers; of many bets the least and the largest alone."""
+  many = moves.amounts if len(moves.names) > MAX_LISTED else ()
+  named = [k for k in range(len(moves.names)) if k not in many]
+  cells = [f"{moves.ids[k]:>5} {grouped(moves.names[k])}" for k in named[:limit]]
+  width = max(map(len, cells), default=0) + 2
   columns = max(100 // width, 1)
   for start in range(0, len(cells), columns):
     row = "".join(f"{cell:{width}}" for cell in cells[start : start + columns])
     print(row.rstrip(), file=output)
-  if len(names) > limit:
-    print(f"      ... and {len(names) - limit} more", file=output)
-
-
-def _some(names, limit: int = 4) -> str:
-  names = [grouped(name) for name in names]
-  return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
+  if len(named) > limit:
+    print(f"      ... and {len(named) - limit} more", file=output)
+  if many:
+    print(f"      {bets_text(moves)}", file=output)

@@ -8,6 +8,9 @@ import re
 
 import pyspiel
 
+from ps_cfr_spiel.games import poker
+from ps_cfr_spiel.poker import betting, cards
+
 UNSET = "-10000"  # of a card that is not dealt yet, in OpenSpiel's poker games
 FOR_PROGRAMS = ("Observer", "Player", "Current player", "Terminal?")
 
@@ -20,7 +23,32 @@ def seen(state: pyspiel.State, player: int) -> str:
 
 def now(state: pyspiel.State, player: int) -> str:
   """The player's present view; "" if it only repeats the past."""
+  if isinstance(state, poker.PokerState):
+    return _hand_now(state, player)
   return state.observation_string(player) if writes_for_people(state.get_game()) else ""
+
+
+def _hand_now(state: poker.PokerState, player: int) -> str:
+  """A hand of hold'em: "Pot 400. Board: Ks 7d 2c. You: 7h 2d, 5,106 behind. To call 100."."""
+  game, here = state.get_game(), state.public_state
+  board = [cards.card_names([card]) for card in (*game.board, *state.runout)]
+  held = " ".join(cards.card_names([card]) for card in sorted(state.hole(player), reverse=True))
+  behind = _chips(game.get_parameters()["stack"] - here.spent[player], game.unit)
+  to_call = max(here.spent) - here.spent[player]
+  return " ".join(
+    [
+      f"Pot {_chips(sum(here.spent), game.unit)}.",
+      *([f"Board: {' '.join(board)}."] if board else []),
+      f"You: {held}, {behind} behind.",
+      *([f"To call {_chips(to_call, game.unit)}."] if to_call and not state.is_terminal() else []),
+    ]
+  )
+
+
+def _chips(chips: int, unit: int) -> str:
+  """Chips in units, with thousands separators: 1,234.5."""
+  whole, point, part = betting.amount_text(chips, unit).partition(".")
+  return f"{int(whole):,}{point}{part}"
 
 
 def writes_for_people(game: pyspiel.Game) -> bool:

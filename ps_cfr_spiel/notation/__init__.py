@@ -26,4 +26,14 @@ from ps_cfr_spiel.notation.hand_ranges import (
   parse_cards,
   parse_hands,
 )
-from ps_cfr_spiel.notation.moves import find_action, find_one_action, grouped, letters, split_words
+from ps_cfr_spiel.notation.moves import (
+  MAX_LISTED,
+  Moves,
+  bets_text,
+  fitting_moves,
+  grouped,
+  letters,
+  next_move,
+  read_move,
+  split_words,
+)

@@ -1,7 +1,82 @@
-"""The notation of actions: names, abbreviations, amounts, letters and numbers."""
+"""The grammar of moves: how a typed text becomes one of the legal moves, and how moves are printed.
 
+In this order a text is read as a whole name, as a word of poker, as the end or the number of a move, as an
+abbreviation. What fits no legal move or several is refused; nothing is guessed.
+"""
+
+import dataclasses
+import functools
+import math
 import re
 from collections.abc import Sequence
+
+MAX_LISTED = 30  # moves that are listed with their numbers unasked
+_MOST_NAMED = 12  # in an error
+_NEAR = 0.05  # of a typed amount: the farthest that a bet may be from it
+_ALIKE = 0.02  # of a share of the pot: closer bets differ by the rounding to chips alone
+
+_NUMBER = r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
+_BETTING = re.compile(rf"(check|call|fold|bet|raise|all-in)(?: (?:to )?({_NUMBER}))?", re.IGNORECASE)
+_WORDS = {  # reserved where players bet: the kinds of moves, the first one that is legal
+  **dict.fromkeys(("x", "k", "check"), ("check",)),
+  "c": ("call", "check"),
+  "call": ("call",),
+  **dict.fromkeys(("f", "fold"), ("fold",)),
+  **dict.fromkeys(("a", "allin", "all-in", "all in"), ("all-in",)),
+}
+_BET = re.compile(  # "b 200", "raise to 800", "b75%", "1/2 pot", "pot", "min"
+  rf"(?:(?P<bet>b(?:et)?)|(?P<rise>r(?:aise)?(?: ?to)?))? ?"
+  rf"(?:(?P<share>(?:{_NUMBER}%|[0-9]+/[0-9]+)(?: ?pots?)?|(?:{_NUMBER} ?)?pots?)"
+  rf"|(?P<least>min)|(?P<amount>{_NUMBER}))?(?!\S)"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Moves:
+  """The legal moves at one point of a game, as far as reading one of them takes."""
+
+  names: Sequence[str]  #: as the game writes them
+  ids: Sequence[int]  #: OpenSpiel's numbers, negative for a move without one
+  #: for each move what it adds after calling, over the pot after the call; () where that is not known.
+  sizes: Sequence[float | None] = ()
+  history: Sequence[str] = ()  #: names of the moves before, for errors
+
+  @functools.cached_property
+  def kinds(self) -> list[tuple[str, float | None]]:
+    """For each move its kind in poker, "" for none, and the amount in its name."""
+    found = [_BETTING.fullmatch(name) for name in self.names]
+    return [(m[1].lower(), float(m[2]) if m[2] else None) if m else ("", None) for m in found]
+
+  @functools.cached_property
+  def amounts(self) -> dict[int, float]:
+    """The amounts of bets, raises and all-ins, by the move's place."""
+    return {k: amount for k, (_, amount) in enumerate(self.kinds) if amount is not None}
+
+  @functools.cached_property
+  def words(self) -> list[list[str]]:
+    """The words of each name in lower case."""
+    return [split_words(name.lower()) for name in self.names]
+
+  def of_kind(self, kind: str) -> list[int]:
+    """The places of the moves of a kind."""
+    return [k for k, (own, _) in enumerate(self.kinds) if own == kind]
+
+  def text(self) -> str:
+    """The moves in one line; of many bets the least and the largest."""
+    names = [grouped(name) for name in self.names]
+    if len(names) <= _MOST_NAMED:
+      return ", ".join(names)
+    if len(self.amounts) > 1:
+      others = [name for k, name in enumerate(names) if k not in self.amounts]
+      return ", ".join([*others, bets_text(self)])
+    return f"{', '.join(names[: _MOST_NAMED - 1])} and {len(names) - _MOST_NAMED + 1:,} more"
+
+
+def bets_text(moves: Moves) -> str:
+  """The range of the bets, and how to write one."""
+  by_amount = sorted(moves.amounts, key=moves.amounts.__getitem__)
+  least, most = (grouped(moves.names[k]) for k in (by_amount[0], by_amount[-1]))
+  return f"{least} up to {most} (b AMOUNT{', b 75%, pot' if moves.sizes else ''}, min, a)"
 
 
 def split_words(text: str) -> list[str]:
@@ -10,24 +85,18 @@ def split_words(text: str) -> list[str]:
 
 
 def grouped(name: str) -> str:
-  """An action's name with thousands separators in its amount: All-in 19,900, but Discard 3456."""
+  """A move's name with thousands separators in its amount: All-in 19,900, but Discard 3456."""
   return re.sub(r"\b(Bet|Raise to|All-in) (\d+)", lambda found: f"{found[1]} {int(found[2]):,}", name)
 
 
-def find_one_action(text: str, names: Sequence[str], ids: Sequence[int], history: Sequence[str] = ()) -> int:
-  """The index of the action meant by a text, which must be one action; as `find_action`."""
-  words = split_words(text)
-  choice, used = find_action(words, names, ids, history)
-  if used < len(words):
-    raise ValueError(f"{text!r} is more than one action; give one.")
-  return choice
+def letters(names: Sequence[str]) -> tuple[str, ...]:
+  """A letter for each move, for charts: its first one, or the next free one if an earlier move begins alike.
 
-
-def letters(actions: Sequence[str]) -> tuple[str, ...]:
-  """A letter for each action: its first one, or the next free one if an earlier action begins alike."""
-  reserved = {name[0].lower() for name in actions}
+  Letters are for legends alone; they are not read.
+  """
+  reserved = {name[0].lower() for name in names}
   found: list[str] = []
-  for name in actions:
+  for name in names:
     letter = name[0].lower()
     if letter in found:
       after = "abcdefghijklmnopqrstuvwxyz".partition(letter)
@@ -36,64 +105,146 @@ def letters(actions: Sequence[str]) -> tuple[str, ...]:
   return tuple(found)
 
 
-def find_action(
-  words: Sequence[str], names: Sequence[str], ids: Sequence[int], history: Sequence[str]
-) -> tuple[int, int]:
-  """Read one action, by its name, an abbreviation or its number in `ids`, off the front of some words.
+# --- Reading ----------------------------------------------------------------------------------------
 
-  Returns its index in `names` and the number of its words; ValueError if no action fits, or several do.
-  """
 
-  def unknown(text: str) -> ValueError:
-    known = ", ".join(
-      f"{name} ({action})" if action >= 0 else name for name, action in zip(names, ids, strict=True)
+def read_move(text: str, moves: Moves) -> int:
+  """The place in `moves` of the one move that a text means; ValueError if it means none, or several."""
+  words = split_words(text)
+  choice, end = next_move(words, 0, moves)
+  if end < len(words):
+    left = " ".join(words[end:])
+    raise ValueError(
+      f"{text!r} is more than one move: {left!r} (word {end + 1}) follows {grouped(moves.names[choice])}; "
+      "write one move."
     )
-    where = f"after {', '.join(history)}" if history else "at the start"
-    return ValueError(f"Unknown action {text!r} {where}; choose one of {known}.")
-
-  for used in range(min(len(words), max(len(split_words(name)) for name in names)), 0, -1):
-    text = [word.lower() for word in words[:used]]
-    found = [k for k, name in enumerate(names) if split_words(name.lower()) == text]
-    if found:
-      return found[0], used
-  amounts = [re.fullmatch(r"(?:bet|raise to|all-in) ([\d.]+)", name.lower()) for name in names]
-  said = re.match(r"(?:bet|raise(?: to)?) ([\d.]+)(?!\S)", " ".join(words).lower())
-  if said and any(amounts):  # "raise 800" for Raise to 800; but "bet 1" is not "bet" (200) and "1" (call)
-    found = [k for k, amount in enumerate(amounts) if amount and amount[1] == said[1]]
-    if not found:
-      raise unknown(said[0])
-    return found[0], len(said[0].split())
-  word = words[0].lower() if words else ""
-  if word.isdecimal() and int(word) in ids:
-    return ids.index(int(word)), 1
-  # Cards have no letters: "x" after a street is not one of 48 cards.
-  if word in letters(names) and not all(name.startswith("Deal ") for name in names):
-    return letters(names).index(word), 1
-  found = [k for k, name in enumerate(names) if name.lower().endswith(f" {word}")]  # "2c" for "Deal 2c"
-  if len(found) == 1:
-    return found[0], 1
-  for matches in (_is_abbreviation, _is_amount):
-    found = [k for k, name in enumerate(names) if matches(word, name.lower())]
-    if len(found) == 1:
-      return found[0], 1
-    if found:
-      raise ValueError(f"{words[0]!r} may mean {' or '.join(names[k] for k in found)}; write more of it.")
-  raise unknown(" ".join(words[:1]))
+  return choice
 
 
-def _letters_and_numbers(text: str) -> tuple[str, list[str]]:
-  return re.sub("[^a-z]", "", text), re.findall("[0-9]+", text)
+def next_move(words: Sequence[str], start: int, moves: Moves) -> tuple[int, int]:
+  """Read one move of a line of words: its place in `moves`, and the place in the line after it.
+
+  ValueError, with the place of the word, if it means no legal move, or several.
+  """
+  fits, end = fitting_moves(words, start, moves)
+  if len(fits) == 1:
+    return fits[0], end
+  said = " ".join(words[start:end])
+  what = repr(said) + (f" (word {start + 1})" if len(words) > max(1, end - start) else "")
+  if fits:
+    names = [grouped(moves.names[k]) + f" (number {said})" * (str(moves.ids[k]) == said) for k in fits]
+    shown = names if len(names) <= _MOST_NAMED else [*names[: _MOST_NAMED - 1], f"{len(names)} in all"]
+    raise ValueError(f"{what} may be {' or '.join(shown)}; write which one.")
+  where = f"after {', '.join(map(grouped, moves.history))}" if moves.history else "here"
+  raise ValueError(f"{what} is not legal {where}. Legal: {moves.text()}.")
 
 
-def _is_abbreviation(word: str, name: str) -> bool:
-  """B200 or bet for Bet 200; x for Check, as in the notation of betting lines."""
-  (letters, numbers), (full, amount) = _letters_and_numbers(word), _letters_and_numbers(name)
-  letters = "check" if letters == "x" else letters
-  return bool(letters) and full.startswith(letters) and numbers in ([], amount)
+def fitting_moves(words: Sequence[str], start: int, moves: Moves) -> tuple[list[int], int]:
+  """All moves that the first words from `start` on may mean, and the place in the line after these words."""
+  longest = max(map(len, moves.words), default=1)
+  rest = list(words[start : start + max(longest, 4)])
+  if rest:
+    for read in (_by_name, _by_poker, _by_end, _by_abbreviation):
+      fits, used = read(rest, moves)
+      if used:
+        return fits, start + used
+  return [], min(start + 1, len(words))
 
 
-def _is_amount(word: str, name: str) -> bool:
-  """19900 or r19900 for All-in 19900; but 2c is a card, so not Deal 2d."""
-  numbers, amount = (_letters_and_numbers(text)[1] for text in (word, name))
-  in_front = re.fullmatch("[a-z]?[^a-z]*", word) is not None
-  return in_front and bool(numbers) and numbers == amount
+def _by_name(words: list[str], moves: Moves) -> tuple[list[int], int]:
+  for used in range(len(words), 0, -1):
+    said = [word.lower() for word in words[:used]]
+    fits = [k for k, name in enumerate(moves.words) if name == said]
+    if fits:  # chess has both bxc3 and Bxc3
+      exact = [k for k in fits if split_words(moves.names[k]) == words[:used]]
+      return exact or fits, used
+  return [], 0
+
+
+def _by_poker(words: list[str], moves: Moves) -> tuple[list[int], int]:
+  """The reserved words, which mean nothing else where players bet."""
+  if not any(kind for kind, _ in moves.kinds):
+    return [], 0
+  for used in (2, 1)[-len(words) :]:
+    if (word := " ".join(words[:used]).lower()) in _WORDS:
+      return next(filter(None, map(moves.of_kind, _WORDS[word])), []), used
+  said = _BET.match(" ".join(words if moves.amounts else words[:1]).lower())
+  if not said or not said[0].strip() or (said["amount"] and not (said["bet"] or said["rise"])):
+    return [], 0
+  return _bets(said, moves), len(said[0].split())
+
+
+def _bets(said: re.Match[str], moves: Moves) -> list[int]:
+  """The moves that a text of `_BET` means."""
+  if said["amount"]:
+    return _nearest(float(said["amount"]), moves.amounts)
+  if said["share"]:
+    sizes = {k: size for k in moves.amounts for size in [moves.sizes[k] if moves.sizes else None] if size}
+    return _nearest(_share(said["share"]), sizes, _ALIKE)
+  if said["least"]:
+    bets = {k: amount for k, amount in moves.amounts.items() if moves.kinds[k][0] != "all-in"}
+    return [k for k, amount in bets.items() if amount == min(bets.values())]
+  return moves.of_kind("bet" if said["bet"] else "raise")
+
+
+def _share(text: str) -> float:
+  """The share of the pot in "75%", "1/2 pot", "2 pots" or "pot"; infinite for 1/0."""
+  number = re.sub(r" ?pots?$", "", text)
+  over, slash, under = number.partition("/")
+  if slash:
+    return float(over) / float(under) if float(under) else math.inf
+  return float(number.rstrip("%")) / 100 if "%" in number else float(number or 1)
+
+
+def _nearest(wanted: float, amounts: dict[int, float], alike: float = 0.0) -> list[int]:
+  """The move with an amount, or with the nearest if that is clearly meant; two that are about as near."""
+  if not math.isfinite(wanted):
+    return []
+  distances = {k: abs(amount - wanted) for k, amount in amounts.items()}
+  nearest = sorted(distances, key=lambda k: (distances[k], -amounts[k]))[:2]
+  near = [k for k in nearest if distances[k] <= _NEAR * wanted]
+  if len(near) < 2 or 3 * distances[near[0]] <= distances[near[1]]:
+    return near[:1]
+  return near[:1] if abs(amounts[near[0]] - amounts[near[1]]) <= alike * wanted else sorted(near)
+
+
+def _by_end(words: list[str], moves: Moves) -> tuple[list[int], int]:
+  """The last words of a name, "2c" for Deal 2c, or its number."""
+  for used in range(len(words), 0, -1):
+    said = [word.lower() for word in words[:used]]
+    fits = {k for k, name in enumerate(moves.words) if _ends(" ".join(name), " ".join(said))}
+    if used == 1 and re.fullmatch("[0-9]+", said[0]):
+      # Bets too many to be listed with their numbers are written by their amounts.
+      listed = moves.amounts if len(moves.names) > MAX_LISTED else ()
+      fits |= {k for k, number in enumerate(moves.ids) if str(number) == said[0] and k not in listed}
+    if fits:
+      return sorted(fits), used
+  return [], 0
+
+
+def _ends(name: str, said: str) -> bool:
+  return name.endswith(said) and name[: -len(said)][-1:] in (" ", "]")
+
+
+def _by_abbreviation(words: list[str], moves: Moves) -> tuple[list[int], int]:
+  """Beginnings of a name's words, "st to 1/9"; or one word of letters and a number, "e4" for Evader to 4.
+
+  A word with digits, and a bet, are never shortened.
+  """
+  names = [(k, name) for k, name in enumerate(moves.words) if k not in moves.amounts]
+  for used in range(len(words), 0, -1):
+    said = [word.lower() for word in words[:used]]
+    fits = [k for k, name in names if len(name) >= used and all(map(_begins, name, said))]
+    if fits:
+      return fits, used
+  parts = re.fullmatch(r"([a-z]+)([0-9]\S*)", words[0].lower())
+  if parts:
+    fits = [k for k, name in names if len(name) > 1 and name[0].startswith(parts[1]) and name[-1] == parts[2]]
+    return fits, bool(fits)
+  return [], 0
+
+
+def _begins(word: str, said: str) -> bool:
+  if not said[0].isalnum() or any(letter.isdigit() for letter in said):
+    return word == said
+  return word.startswith(said)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     Recent,
     TranslatedPolicy,
     Understood,
-    bet_sizes,
     for_hands,
     translate,
   )
@@ -27,13 +26,14 @@ if TYPE_CHECKING:
   from ps_cfr_spiel.policy.naming import (
     action_name,
     action_names,
+    bet_sizes,
     line_to,
     make_state,
     move_name,
     state_after,
   )
   from ps_cfr_spiel.policy.partial_strategy import PartialStrategy, lines_states
-  from ps_cfr_spiel.policy.paths import find_public_state, play_moves
+  from ps_cfr_spiel.policy.paths import decision_moves, find_public_state, legal_moves, play_moves
   from ps_cfr_spiel.policy.post_processing import (
     PostProcessing,
     betting_class,

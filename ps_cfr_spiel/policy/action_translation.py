@@ -12,7 +12,6 @@ call.
 
 import collections
 import itertools
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -22,7 +21,8 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_option, is_number
 from ps_cfr_spiel.histories import check_is_game
-from ps_cfr_spiel.poker import betting, cards
+from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.policy.naming import bet_sizes
 from ps_cfr_spiel.policy.tree_policy import acting_player
 
 
@@ -88,36 +88,6 @@ def translate(
       raise ValueError(f"mapping must give a probability; for size {size} it gave {below!r}.")
     result[pair] = below, 1 - below
   return result
-
-
-def bet_sizes(state: pyspiel.State) -> Mapping[int, float]:
-  """The size of each legal action but a fold: from the state's own method of this name, or the chips spent.
-
-  ValueError if the state has no such method, and is not one of `universal_poker` for two.
-  """
-  if hasattr(state, "bet_sizes"):
-    return state.bet_sizes()
-  if (before := _spent(state)) is None:
-    raise ValueError(
-      f"{state.get_game().get_type().short_name} has no sizes of bets: its states have no method bet_sizes; "
-      f"pass sizes=, a function of a state."
-    )
-  called, whole = max(before), state.get_game().get_parameters().get("bettingAbstraction") == "fullgame"
-  sizes = {}
-  for action in state.legal_actions():
-    if action == betting.CALL:
-      sizes[action] = 0.0
-    elif action != betting.FOLD:
-      # In the full game a bet's number is the chips that the bettor has spent then.
-      after = action if whole else max(_spent(state.child(action)) or before)
-      sizes[action] = (after - called) / (2 * called)
-  return sizes
-
-
-def _spent(state: pyspiel.State) -> tuple[int, int] | None:
-  """The chips that each player has put into the pot, as `universal_poker` writes them; None elsewhere."""
-  found = re.search(r"^Spent: \[P0: (\d+) +P1: (\d+) +\]", str(state), re.MULTILINE)
-  return (int(found[1]), int(found[2])) if found else None
 
 
 def for_hands(policy: openspiel_policy.Policy, state: pyspiel.State) -> Mapping[int, np.ndarray]:

@@ -1,9 +1,11 @@
-"""The names of actions and public states, in the game's own words; and states for asking it."""
+"""The names of actions and public states, in the game's own words; sizes of bets; states for asking it."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 
 import pyspiel
 
+from ps_cfr_spiel.poker import betting
 from ps_cfr_spiel.tree import Decision, Labels
 
 HIDDEN = "..."  # the name of a hidden move
@@ -62,3 +64,33 @@ def line_to(game: pyspiel.Game, labels: Labels, number: int) -> tuple[str, ...]:
       names.append(name)
     number = labels.public_states[number].parent
   return tuple(names[::-1])
+
+
+def bet_sizes(state: pyspiel.State) -> Mapping[int, float]:
+  """The size of each legal action but a fold: from the state's own method of this name, or the chips spent.
+
+  ValueError if the state has no such method, and is not one of `universal_poker` for two.
+  """
+  if hasattr(state, "bet_sizes"):
+    return state.bet_sizes()
+  if (before := _spent(state)) is None:
+    raise ValueError(
+      f"{state.get_game().get_type().short_name} has no sizes of bets: its states have no method bet_sizes; "
+      f"pass sizes=, a function of a state."
+    )
+  called, whole = max(before), state.get_game().get_parameters().get("bettingAbstraction") == "fullgame"
+  sizes = {}
+  for action in state.legal_actions():
+    if action == betting.CALL:
+      sizes[action] = 0.0
+    elif action != betting.FOLD:
+      # In the full game a bet's number is the chips that the bettor has spent then.
+      after = action if whole else max(_spent(state.child(action)) or before)
+      sizes[action] = (after - called) / (2 * called)
+  return sizes
+
+
+def _spent(state: pyspiel.State) -> tuple[int, int] | None:
+  """The chips that each player has put into the pot, as `universal_poker` writes them; None elsewhere."""
+  found = re.search(r"^Spent: \[P0: (\d+) +P1: (\d+) +\]", str(state), re.MULTILINE)
+  return (int(found[1]), int(found[2])) if found else None

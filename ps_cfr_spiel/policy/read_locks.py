@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.notation import find_one_action
+from ps_cfr_spiel.notation import read_move
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.policy.convert import row_strategies
-from ps_cfr_spiel.policy.naming import action_names, line_to
+from ps_cfr_spiel.policy.naming import line_to
 from ps_cfr_spiel.policy.partial_strategy import PartialStrategy
-from ps_cfr_spiel.policy.paths import find_public_state
+from ps_cfr_spiel.policy.paths import decision_moves, find_public_state
 from ps_cfr_spiel.storage import Stored
 from ps_cfr_spiel.tree import Decision, PublicTree
 
@@ -92,10 +92,10 @@ def _by_actions(
   game, tree: PublicTree, decision: Decision, shares: Mapping, types: int, history
 ) -> np.ndarray:
   """[A, H] from probabilities of actions, the same for all types."""
-  names = action_names(game, tree.names, decision)
-  strategy = np.zeros(len(names))
+  moves = decision_moves(game, tree.names, decision, history)
+  strategy = np.zeros(len(moves.names))
   for action, share in shares.items():
-    strategy[find_one_action(str(action), names, decision.legal_actions, history)] += share
+    strategy[read_move(str(action), moves)] += share
   if not (strategy >= 0).all() or not abs(strategy.sum() - 1) < 1e-5:
     raise ValueError(f"the probabilities {dict(shares)} must be at least 0, with the sum one.")
   return np.repeat(strategy[:, None] / strategy.sum(), types, axis=1)

@@ -54,19 +54,6 @@ def _evader_weights(state: Any, policy: openspiel_policy.Policy) -> dict[int, fl
   return weights
 
 
-def after(game: pyspiel.Game, moves: str) -> pyspiel.State:
-  """The state of glasses after moves with commas between: "Stones to 1/9, Evader to 4", in short "1/9, 4"."""
-  state = game.new_initial_state()
-  for move in filter(None, map(str.strip, moves.split(","))):
-    names = {state.action_to_string(action): action for action in state.legal_actions()}
-    found = [name for name in names if move.lower() in (name.lower(), name.split()[-1])]
-    if not found:
-      allowed = f"choose one of {', '.join(names)}" if names else "the game is over"
-      raise ValueError(f"Unknown move {move!r} after {state}; {allowed}.")
-    state.apply_action(names[found[0]])
-  return state
-
-
 class RecordedChase(NamedTuple):
   """A play of Glasses with a search as the chaser."""
 

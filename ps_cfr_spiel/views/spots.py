@@ -16,12 +16,12 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.histories import walked_source
-from ps_cfr_spiel.notation import find_one_action
+from ps_cfr_spiel.notation import Moves, read_move
 from ps_cfr_spiel.poker import cards, made_hands
 from ps_cfr_spiel.policy import (
   TreePolicy,
   action_name,
-  action_names,
+  decision_moves,
   find_public_state,
   line_to,
   play_moves,
@@ -41,6 +41,8 @@ class Spot:
   player: int  #: the acting player
   actions: tuple[str, ...]  #: names of the actions that are legal for some type, length A
   ids: tuple[int, ...]  #: their OpenSpiel numbers
+  #: what each adds after calling, over the pot after the call, where that is known; else ().
+  sizes: tuple[float | None, ...]
   #: the acting player after each action, `tree.TERMINAL` if the game surely ends.
   next_player: tuple[int, ...]
   types: tuple[str, ...]  #: names of the player's types, length H
@@ -81,8 +83,8 @@ class Spot:
     return tuple(made_hands(cards.parse_cards(self.board), held))
 
   def find_action(self, text: str) -> int:
-    """The index in `actions` of a name, abbreviation or number; ValueError if none fits."""
-    return find_one_action(text, self.actions, self.ids, self.history)
+    """The index in `actions` of the one that a text means; ValueError if it means none, or several."""
+    return read_move(text, Moves(self.actions, self.ids, self.sizes, self.history))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,8 +153,8 @@ def has_spots(policy: TreePolicy) -> bool:
 def spot(policy: TreePolicy, path: str = "") -> Spot:
   """The strategy at the public state after some public moves.
 
-  The `path` has moves from the root, separated by blanks or commas: names as the game writes them ("Bet
-  200"), abbreviations of them ("b200", "x" for check, or their `letters`), or OpenSpiel's action numbers.
+  The `path` has moves from the root, separated by blanks or commas, in the grammar of docs/reading.md: names
+  as the game writes them ("Bet 200"), short forms ("x", "b200", "b 75%"), or OpenSpiel's action numbers.
   Hidden moves, such as a deal, are left out; those of a player may be written, without effect. "#12" stands
   for the public state of that number.
 
@@ -190,8 +192,9 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
   history = _check_turn(policy.game, labels, number)
   decisions = [labels.decisions[n] for n in state.decisions]
   cells = [(d, h) for d in decisions for h, name in enumerate(d.infostates) if name is not None]
-  games_names = ((d.legal_actions, action_names(policy.game, labels, d)) for d in decisions)
-  names = {a: name for pair in games_names for a, name in zip(*pair, strict=True)}
+  moves = [decision_moves(policy.game, labels, d) for d in decisions]
+  names = {a: name for some in moves for a, name in zip(some.ids, some.names, strict=True)}
+  sizes = {a: size for some in moves for a, size in zip(some.ids, some.sizes, strict=False)}
   ids = sorted(names)
   legal, probability = np.zeros((len(ids), len(cells)), bool), np.zeros((len(ids), len(cells)))
   tables = {(d.block, d.row): policy.table(d) for d in decisions}
@@ -211,6 +214,7 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
     player=state.player,
     actions=tuple(names[a] for a in ids),
     ids=tuple(ids),
+    sizes=tuple(sizes[a] for a in ids) if sizes else (),
     next_player=tuple(_next_player(labels, number, action) for action in ids),
     types=_type_names(labels, cells),
     cells=tuple(cells),

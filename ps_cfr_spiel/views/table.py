@@ -12,7 +12,7 @@ import numpy as np
 
 from ps_cfr_spiel.evaluation import table
 from ps_cfr_spiel.games import poker
-from ps_cfr_spiel.notation import grouped
+from ps_cfr_spiel.notation import MAX_LISTED, grouped
 from ps_cfr_spiel.poker import betting, cards
 from ps_cfr_spiel.policy import move_name, state_after
 from ps_cfr_spiel.views.charts import cell
@@ -40,6 +40,7 @@ def table_data(sitting: table.Sitting) -> dict[str, Any]:
     "over": over,
     "story": story,
     "present": present,
+    "made": sitting.made,
     "cards": _cards(state, range(len(sitting.bots) + 1) if over else [seat]),
     "actions": [],
     "sized": None,
@@ -55,7 +56,7 @@ def table_data(sitting: table.Sitting) -> dict[str, Any]:
   sized, legal = _sizes(state), state.legal_actions()
   few = [a for a in legal if a <= betting.CALL] if sized else legal[:MOST_NAMES]
   names = [[a, grouped(state.action_to_string(a))] for a in few]
-  return data | {"actions": names, "listed": table.MAX_LISTED, "sized": sized}
+  return data | {"actions": names, "listed": MAX_LISTED, "sized": sized}
 
 
 def _cards(state: Any, seats: Iterable[int]) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ import numpy as np
 import pyspiel
 import pytest
 from game_checks import all_histories
+from ps_cfr_spiel.games.poker import PokerState
 
 import ps_cfr_spiel
 from ps_cfr_spiel.commands import play, program
@@ -64,16 +65,6 @@ def first_bot(seat):
   return FirstBot(seat, [])
 
 
-def test_names_numbers_and_beginnings():
-  names = {0: "Fold", 1: "Call", 2: "Bet 200", 3: "Bet 400", 40: "2"}
-  find = table.find_actions
-  assert find(names, "call") == find(names, "1") == find(names, "ca") == [1]
-  assert find(names, "bet 400") == find(names, "3") == [3]
-  assert find(names, "2") == [40]  # a name before a number
-  assert find(names, "bet") == find(names, "bet ") == [2, 3]
-  assert find(names, "raise") == find(names, "7") == find(names, "") == find(names, "-1") == []
-
-
 @pytest.mark.parametrize("move", ["Bet 200", "bet 200", "  BET   200 ", "2", "bet"])
 def test_a_move_in_every_spelling(move):
   state, _ = converse(RIVER, 0, [move], first_bot)
@@ -88,9 +79,10 @@ def test_the_result_of_a_general_sum_game_has_both_utilities():
 
 
 def test_short_forms_are_read_as_they_are_shown():
-  river = pyspiel.load_game(RIVER)
-  names = {a: river.new_initial_state().child(0).child(0).action_to_string(a) for a in (1, 2, 3)}
-  assert table.find_actions(names, "x") == [1] and table.find_actions(names, "b200") == [2]
+  state, text = converse(RIVER, 0, ["x"], first_bot)
+  assert state.history()[2] == 1 and "You: Check\n" in text
+  state, text = converse(RIVER, 0, ["b200"], first_bot)
+  assert state.history()[2] == 2 and "You: Bet 200\n" in text
   state, _ = converse("glasses", 0, ["1/9", "quit"], first_bot)
   assert state.stones == (1, 9)
 
@@ -136,14 +128,16 @@ def test_bad_input_asks_again():
   state, text = converse(RIVER, 0, ["hello", "17", "", "3 chips", "check"], first_bot)
   assert state.is_terminal()
   assert text.count("Your move") == 5
-  assert "'hello' is not a legal move; Check, Bet 200, All-in 19,900 are." in text
-  assert "'17' is not a legal move" in text
-  assert "'' is not a legal move" in text
+  assert "'hello' is not legal here. Legal: Check, Bet 200, All-in 19,900." in text
+  assert "'17' is not legal here" in text
+  assert "'' is not legal here" in text
+  assert "'3 chips' is more than one move: 'chips' (word 2) follows All-in 19,900; write one move." in text
 
 
 def test_an_ambiguous_beginning_asks_again():
-  state, text = converse("glasses", 0, ["stones to 1", "stones to 1/9", "quit"], first_bot)
-  assert "'stones to 1' may mean Stones to 1/8, Stones to 1/9, Stones to 1/10." in text
+  state, text = converse("glasses", 0, ["stones to", "stones to 1", "st to 1/9", "quit"], first_bot)
+  assert "'stones to' may be Stones to 0/8 or Stones to 0/9 or" in text
+  assert "You: Stones to 1/9" in text
   assert state.stones == (1, 9)
 
 
@@ -239,7 +233,7 @@ def test_only_own_information_is_shown(game_string):
 
     class Person(io.StringIO):
       def readline(self, *_, seen=seen):
-        return f"{seen[-1].legal_actions()[0]}\n"
+        return f"{seen[-1].action_to_string(seen[-1].legal_actions()[0])}\n"
 
     output, person = io.StringIO(), Person()
 
@@ -253,12 +247,16 @@ def test_only_own_information_is_shown(game_string):
       patch.setattr(table, "_show", show)
       end = table.play(game, seat, play.make_opponent(game, "random", rng), person.readline, output, rng)
     text = output.getvalue()
-    allowed = {state.observation_string(seat) for state in seen}
+    allowed = {telling.now(state, seat) for state in seen}
+    if not isinstance(seen[0], PokerState):
+      assert allowed == {state.observation_string(seat) for state in seen}
     assert set(re.findall(r"^Now: +(.*)$", text, re.MULTILINE)) == allowed
     story = "".join(re.findall(r"^(?:So far|Since then): (.*)$", text, re.MULTILINE))
     assert re.sub(r"[ ;|]", "", story) == re.sub(r"[ ;|]", "", end.information_state_string(seat))
     others = [
-      line for line in text.splitlines() if not re.match("(Now|So far|Since then|Your move|The map|  )", line)
+      line
+      for line in text.splitlines()
+      if not re.match("(Now|So far|Since then|Your move|You: |The map|  )", line)
     ]
     assert others[0].endswith(f"you are player {seat}.")
     assert others[-1] in {  # and before it, what was hidden until the game was over

@@ -122,7 +122,7 @@ def test_classes_of_turns_have_weights(tmp_path, capsys):
     (["list.txt", "--ranges=AsKs;QQ"], "list.txt: no hands of these ranges can be dealt on Ks7d2c5h9s"),
     (["list.txt", "--board=Ks7d2c"], "--board has no place beside the boards of list.txt"),
     (["list.txt", "--at=check, check"], "The game is over after Check, Check"),
-    (["list.txt", "--at=jump"], "Unknown action 'jump'"),
+    (["list.txt", "--at=jump"], "'jump' is not legal here"),
     (["list.txt", "--target=much"], "--target must be a number"),
     (["list.txt", "--csv=list.txt"], "--csv=list.txt would replace the file that is read"),
     (["list.txt", "--csv=other.csv"], "other.csv is not a report of this command"),

@@ -48,8 +48,11 @@ def test_without_moves_glasses_is_a_table(saved, capsys):
 @pytest.mark.parametrize(
   ("option", "message"),
   [
-    ("--at=1/9, 44", "Unknown move '44' after 5:0/10 1/9; choose one of Evader to 3, Evader to 4"),
-    ("--at=2/9, 4, 4/7, 1", "Unknown move '1' after 5:0/10 2/9 4 4/7 caught; the game is over."),
+    ("--at=1/9, 44", "'44' (word 2) is not legal after Stones to 1/9. Legal: Evader to 3, Evader to 4"),
+    (
+      "--at=2/9, 4, 4/7, 1",
+      "The game is over after Stones to 2/9, Evader to 4, Stones to 4/7; '1' cannot follow.",
+    ),
     ("--action=4", "--action and --png are for charts of hands"),
   ],
 )

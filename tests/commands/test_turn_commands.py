@@ -53,10 +53,13 @@ def test_a_run_in_16_bits_is_resumed_in_16_bits(folder, capsys):
 @pytest.mark.parametrize(
   ("lock", "message"),
   [
-    ("check, bet 100=fold", "locks: 'check, bet 100': Unknown action 'bet 100' after Check; choose one of"),
-    ("check, check, 3c=check", "locks: 'check, check, 3c': Unknown action '3c' after Check, Check"),
+    (
+      "check, bet 100=fold",
+      "locks: 'check, bet 100': 'bet 100' (word 2) is not legal after Check. Legal: Check",
+    ),
+    ("check, check, 3c=check", "locks: 'check, check, 3c': '3c' (word 3) is not legal after Check, Check"),
     ("check, check=check", "locks: 'check, check': no player acts after it"),
-    ("check, check, 5d=fold", "Unknown action 'fold' after Check, Check, Deal 5d"),
+    ("check, check, 5d=fold", "'fold' is not legal after Check, Check, Deal 5d"),
   ],
 )
 def test_a_lock_on_a_line_that_does_not_exist(lock, message, capsys):

@@ -45,7 +45,7 @@ def test_what_is_kept(name, lines, some, tmp_path):
     ([], "lines must be a list of at least one line"),
     ("pass", "lines must be a list of at least one line, got 'pass'"),
     (["bet, pass, pass"], "The game is over after Bet, Pass"),
-    (["raise"], "Unknown action 'raise' at the start"),
+    (["raise"], "'raise' is not legal here. Legal: Pass, Bet"),
   ],
 )
 def test_wrong_lines(lines, message, tmp_path):

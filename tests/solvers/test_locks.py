@@ -279,10 +279,10 @@ def test_files_keep_locks(tmp_path, share):
   "locks, message",
   [
     ({"pass, pass, bet": {"bet": 1}}, "The game is over after Pass, Pass"),
-    ({"raise": {"bet": 1}}, "Unknown action 'raise' at the start"),
+    ({"raise": {"bet": 1}}, "'raise' is not legal here. Legal: Pass, Bet"),
     ({"bet, pass": {"bet": 1}}, "locks: 'bet, pass': no player acts after it"),
     ({"pass": {"bet": 1}, "0": {"bet": 1}}, "'0' is locked twice"),
-    ({"pass": {"call": 1}}, "Unknown action 'call'"),
+    ({"pass": {"call": 1}}, "'call' is not legal after Pass. Legal: Pass, Bet"),
     ({"pass": {"bet": 0.5}}, "must be at least 0, with the sum one"),
     ({"pass": {"bet": 2, "pass": -1}}, "must be at least 0, with the sum one"),
   ],

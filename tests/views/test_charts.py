@@ -81,7 +81,9 @@ def test_a_chart_is_the_weighted_mean_over_hands(policy, path, actions):
     "check bet 100 raise to 300",
     "1 2 2",
     "x b100 r300",
-    "c b r",
+    "c b100 r300",
+    "k, b 50%, r 50%",
+    "x, 1/2 pot, min",
     "x,100 300",
   ],
 )
@@ -92,9 +94,9 @@ def test_a_path_is_written_in_many_ways(policy, path):
 @pytest.mark.parametrize(
   ("path", "message"),
   [
-    ("fold", "Unknown action 'fold' at the start; choose one of Check"),
-    ("x b7", "Unknown action 'b7' after Check"),
-    ("9", "Unknown action '9'"),
+    ("fold", "'fold' is not legal here. Legal: Check"),
+    ("x b7", "'b7' .word 2. is not legal after Check. Legal: Check, Bet"),
+    ("9", "'9' is not legal here"),
     ("x x", "The game is over after Check, Check; give an earlier"),
     ("x x b100", "'b100' cannot follow"),
   ],
@@ -104,12 +106,17 @@ def test_a_wrong_path_is_a_value_error(policy, path, message):
     spot(policy, path)
 
 
-def test_every_letter_leads_to_its_action(policy):
+def test_letters_of_charts_are_not_read(policy):
   here = spot(policy)
   assert letters(here.actions) == ("c", "b", "d", "a")
-  assert [here.find_action(letter) for letter in letters(here.actions)] == [0, 1, 2, 3]
+  assert [here.find_action(letter) for letter in ("c", "a")] == [0, 3]
+  with pytest.raises(ValueError, match="'d' is not legal here"):
+    here.find_action("d")
+  with pytest.raises(ValueError, match="'b' may be Bet 100 or Bet 200; write which one"):
+    here.find_action("b")
+  assert [here.find_action(size) for size in ("50%", "b100%", "pot", "min")] == [1, 2, 2, 1]
   assert letters(["Fold", "Call", "Raise to 2", "Raise to 3", "Raise to 4"]) == ("f", "c", "r", "s", "t")
-  with pytest.raises(ValueError, match="more than one action"):
+  with pytest.raises(ValueError, match=r"more than one move: 'check' \(word 2\) follows Check"):
     here.find_action("check check")
 
 

@@ -17,12 +17,12 @@ from random_policies import random_policy
 
 from ps_cfr_spiel import load_policy
 from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.policy import play_moves
 from ps_cfr_spiel.views import (
   charts,
   evader_belief,
   explore_page,
   explore_script,
-  glasses,
   pursuit,
   spot,
   worth_at,
@@ -331,7 +331,7 @@ def test_the_page_of_a_river_of_a_turn_is_small():
 def test_glasses_has_a_map_with_beliefs(tmp_path):
   policy = random_policy("glasses")
   seen = click(policy, [("#moves button", "Stones to 1/9"), ("#moves button", "...")], tmp_path)
-  state = glasses.after(policy.game, "1/9, 4")
+  state, _ = play_moves(policy.game, "1/9, 4")
   belief = evader_belief(state, policy)
   assert seen[1]["pieces"] == [1, 9]
   shown = [float(text[:-1]) for text in seen[1]["map"] if text.endswith("%")]

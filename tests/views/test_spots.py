@@ -60,7 +60,7 @@ def test_histories_and_lines_lead_to_their_public_state(policy):
       found = spot(policy, ", ".join(line_to(policy.game, labels, number)))
     except ValueError as error:  # what came of a public move is hidden
       assert re.search(
-        r"leads to several public states|may mean|Chance moves after|choose one of \.\.\.", str(error)
+        r"leads to several public states|may be|Chance moves after|Legal: \.\.\.", str(error)
       ), error
       continue
     # Moves that were hidden leave no trace, so that the walk stops at the first place with these moves.
@@ -92,9 +92,11 @@ def test_after_a_line_every_card_that_may_come():
   assert chance_moves(turn, "x") == {}
   with pytest.raises(ValueError, match="choose one of Deal 2d"):
     spot(turn, "x x")
-  with pytest.raises(ValueError, match="Unknown action '2c' after Check, Check"):
+  with pytest.raises(
+    ValueError, match=r"'2c' \(word 3\) is not legal after Check, Check\. Legal: Deal 2d, Deal 3d"
+  ):
     spot(turn, "x x 2c")
-  with pytest.raises(ValueError, match="Unknown action 'x' after Check, Check"):
+  with pytest.raises(ValueError, match=r"'x' \(word 3\) is not legal after Check, Check\. Legal: Deal 2d"):
     spot(turn, "x x x")  # a letter is no card
   with pytest.raises(ValueError, match="Only chance acts after All-in 200, Call, to the end"):
     spot(turn, "all-in, call")
@@ -130,7 +132,7 @@ def test_a_walk_goes_through_the_deal_and_over_hidden_moves():
   [
     ("#99999", "Unknown public state '#99999'; they are numbered from #0 to #"),
     ("#x", "Unknown public state '#x'"),
-    ("fold", "Unknown action 'fold' at the start; choose one of Pass"),
+    ("fold", r"'fold' is not legal here\. Legal: Pass, Bet\."),
     ("bet bet pass", "The game is over after Bet, Bet; 'pass' cannot follow"),
     ("bet bet", "The game is over after Bet, Bet; give an earlier"),
   ],
@@ -146,7 +148,9 @@ def test_a_wrong_way_is_a_value_error(path, message):
     ("", "Chance moves at the start; write its move too"),
     ("0 1 bet bet", "give an earlier decision"),
     ("0 1 bet bet pass", "'pass' cannot follow"),
-    ("7", "Unknown action"),
+    ("7", r"'7' is not legal here\. Legal: 0, 1, 2\."),
+    ("0 7", r"'7' \(word 2\) is not legal after Deal:0\. Legal: 1, 2\."),
+    ("0 1 pass fold", r"'fold' \(word 4\) is not legal after Deal:0, Deal:1, Pass\. Legal: Pass, Bet\."),
   ],
 )
 def test_a_wrong_history_is_a_value_error(history, message):

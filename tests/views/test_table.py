@@ -125,7 +125,10 @@ def test_mistakes_leave_the_game_as_it_is():
   assert "not over" in browser.send("/deal")["error"]
   for action in (0, 150, -1, 99999, "a", [], 1.5, None):
     assert browser.send("/move", action=action)["error"]
-  assert "not a legal move" in browser.send("/move", text="call")["error"]
+  assert (
+    "'call' is not legal here. Legal: Check, Raise to 200 up to All-in 2,000"
+    in browser.send("/move", text="call")["error"]
+  )
   assert "another window" in other.send("/move", action=1)["error"]
   assert other.data | {"error": None} == browser.data | {"error": None} == before
   for sent in (b"", b"{", b"[1]", b"3", b"\xff"):
