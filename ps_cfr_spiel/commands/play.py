@@ -303,8 +303,9 @@ COMMAND = Command(
   arguments="GAME",
   summary="Play a game in the terminal or in the browser",
   text="You play one seat, a bot, a search or a saved policy the other, or all others. You see what your "
-  "player knows, and type an action's name or number, or its short form in what you see; '?' prints the "
-  "rules, 'quit' ends the game. With --browser you click on a page, which in hold'em shows cards and chips.",
+  "player knows, and type a move: its name, its number, or a short form such as x, b 75% or pot; '?' prints "
+  "the rules, 'quit' ends the game. With --browser you click on a page, which in hold'em shows cards and "
+  "chips.",
   examples=(
     "play glasses --seat=1",
     "play cheat --opponent=naive",
