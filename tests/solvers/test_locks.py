@@ -331,7 +331,7 @@ def test_single_hands_and_mixtures(tmp_path):
     ({"*": {"fold": 0.5}}, "with the sum one"),
     ({"AA": {"fold": 0.5}}, "with the sum one"),
     ({"QQ": {"call": 1}}, "never holds 'QQ'"),
-    ({"AA": {"fold": 1}, "call": 1}, "range token 'call': not understood"),
+    ({"AA": {"fold": 1}, "call": 1}, "'call', character 1: not understood"),
   ],
 )
 def test_wrong_locks_of_single_hands(how, message):
