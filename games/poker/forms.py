@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,8 @@ class Names(Sequence[str]):
 class _Lines:
   """The lines of betting, N of them, and H0 and H1 hands; the fields of `compiler.BayesianForm`.
 
-  And, for reports, `spent`: float64[N, 2], the units that each player has put in since the hand began.
+  And, for reports, `spent`: float64[N, 2], the units that each player has put in since the hand began, and
+  `remarks` (`tree.Labels.remarks`).
   """
 
   parent: np.ndarray
@@ -46,6 +47,7 @@ class _Lines:
   weights: tuple[np.ndarray, np.ndarray]
   cards: tuple[np.ndarray, np.ndarray]
   spent: np.ndarray
+  remarks: Mapping[str, str]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

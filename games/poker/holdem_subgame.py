@@ -38,6 +38,7 @@ from typing import Any
 
 import numpy as np
 
+from ps_cfr_spiel.notation import size_text
 from ps_cfr_spiel.poker import betting, cards, for_game_string, strengths
 
 from .. import base
@@ -93,6 +94,7 @@ class HoldemSubgameGame(base.Game):
       most=most,
     )
     self.unit = params["unit"]
+    self._rules = betting.Betting(bets, params["stack"], self.unit, (0, 0), 0)
     pot, stack = (betting.amount_text(params[name], params["unit"]) for name in ("pot", "stack"))
     #: the beginning of every public string.
     self.header = f"{cards.card_names(board)} pot {pot} stack {stack}"
@@ -141,6 +143,14 @@ class HoldemSubgameGame(base.Game):
     hands = self.ranges[state.player].names
     return Names(len(hands), lambda h: self.infostate_string(state.player, hands[h], state.line))
 
+  def left_out(self) -> str:
+    """Which of the bet sizes fit nowhere in the betting tree, in words; "" if all do."""
+    sizes, (root, *_) = betting.left_out(self.public_states, self._rules), self.public_states
+    behind = (self._rules.stack - root.ante) / (2 * root.ante)
+    none = not any(state.num_bets for state in self.public_states)
+    words = f"no bet of {' or '.join(map(size_text, sizes))} fits, with {behind:.3g} pots behind"
+    return f"{words}{', so nobody can bet' * none}" if sizes else ""
+
   def bayesian_form(self) -> RiverForm | StreetsForm:
     """The game as arrays, without visiting its histories."""
     states, (first, second) = self.public_states, self.ranges
@@ -154,6 +164,7 @@ class HoldemSubgameGame(base.Game):
       "weights": (first.weights, second.weights),
       "cards": (first.cards, second.cards),
       "spent": np.array([state.spent for state in states]) / self.unit,
+      "remarks": {"left out": text} if (text := self.left_out()) else {},
     }
     if self.cards_to_come:
       return StreetsForm(

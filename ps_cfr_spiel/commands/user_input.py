@@ -7,6 +7,7 @@ import importlib
 import itertools
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -49,7 +50,8 @@ def load_game(words: Sequence[str], values: flags.FlagValues | None = None) -> p
     if "ranges" in spot:
       sides = spot["ranges"].split(";")
       spot["ranges"] = tuple(sides) if len(sides) == 2 else spot["ranges"]
-    with ps.compiler.quiet_stderr():
+    with ps.compiler.quiet_stderr(), warnings.catch_warnings():
+      warnings.simplefilter("ignore")  # the summary says the same
       return (holdem if "board" in spot else river)(**spot)
   return ps.compiler.load_game(words[0] if words else DEFAULT_GAME)
 

@@ -261,12 +261,12 @@ class Betting(NamedTuple):
     chips_of: dict[int, int] = {}
     sizes = self.bets[state.street][state.player]
     for action, size in sizes[min(state.num_bets, len(sizes) - 1)].items():
-      chips = self._chips(state, to_call, size)
+      chips = self.chips(state, to_call, size)
       if chips is not None and chips not in chips_of.values():
         chips_of[action] = chips
     return chips_of
 
-  def _chips(self, state: BettingState, to_call: int, size: Size) -> int | None:
+  def chips(self, state: BettingState, to_call: int, size: Size) -> int | None:
     """Chips that the bettor will have spent after a bet or raise of a size; None where it is left out."""
     chips = self.stack
     if isinstance(size.amount, Fraction):
@@ -320,6 +320,23 @@ def betting_states(pot: int, stack: int, bets: Sequence[Numbered], unit: int = 1
     if state.player != TERMINAL:
       pending.extend(reversed(list(rules.successors(state, index))))
   return tuple(states)
+
+
+def left_out(states: Sequence[BettingState], rules: Betting) -> list[Size]:
+  """The sizes that come to a legal bet at none of some public states, ascending."""
+  if isinstance(rules.bets, int):
+    return []
+  players = [
+    (number, player, bets) for number, both in enumerate(rules.bets) for player, bets in enumerate(both)
+  ]
+  offered = {state.action for state in states}
+  never = {size for _, _, bets in players for own in bets for a, size in own.items() if a not in offered}
+  for street, player, bets in players if never else ():  # where another size comes to the same chips they fit
+    for state in states:
+      if never and (state.street, state.player) == (street, player):
+        own = never & {*bets[min(state.num_bets, len(bets) - 1)].values()}
+        never -= {size for size in own if rules.chips(state, max(state.spent), size) is not None}
+  return sorted(never)
 
 
 def amount_text(chips: int, unit: int) -> str:

@@ -6,6 +6,7 @@ OpenSpiel's game strings separate parameters by commas, so ranges and sizes have
 import itertools
 import os
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -43,7 +44,7 @@ def river(
       (`notation.hand_ranges`); "" means all hands.
 
   Returns:
-    The game; its string has blanks in place of commas.
+    The game; its string has blanks in place of commas. A warning tells of sizes that fit nowhere in it.
 
   Raises:
     ValueError: a parameter is not understood, there are not two ranges, or a list of bets has "|" or "/".
@@ -126,9 +127,12 @@ def _load(
   texts = {"board": board, "bets": "; ".join(sizes), "ranges": ";".join(side.strip() for side in both)}
   parameters = {**plain(texts), **_chips(pot, stack)}
   try:
-    return pyspiel.load_game(name, parameters)
+    game: Any = pyspiel.load_game(name, parameters)
   except pyspiel.SpielError as error:
     raise ValueError(str(error)) from error
+  if text := game.left_out():
+    warnings.warn(text, stacklevel=3)
+  return game
 
 
 def _chips(pot: Any, stack: Any) -> dict[str, int]:

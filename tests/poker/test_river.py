@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 
 import numpy as np
 import pyspiel
@@ -152,8 +153,32 @@ def test_raises_are_multiples_of_the_bet():
     state.apply_action(action)
   assert names[:3] == ["Bet 2.75", "Raise to 6.88", "Raise to 15.14"]  # 2.5 x 2.75, 2.2 x 6.88, half up
   # Where there is no bet, a multiple is left out.
-  state = ps_cfr_spiel.river(bets="2.5x, a", ranges=("8h8d", "6c6d")).new_initial_state()
+  with pytest.warns(UserWarning, match=r"no bet of 2\.5x fits"):
+    state = ps_cfr_spiel.river(bets="2.5x, a", ranges=("8h8d", "6c6d")).new_initial_state()
   assert len(state.child(0).child(0).legal_actions()) == 2
+
+
+@pytest.mark.parametrize(
+  ("bets", "told"),
+  [
+    ("33%, 150%, 500%", "no bet of 500% fits, with 4.38 pots behind"),
+    ("500%", "no bet of 500% fits, with 4.38 pots behind, so nobody can bet"),
+    ("x; 500%, a", "no bet of 500% or a fits, with 4.38 pots behind, so nobody can bet"),
+    ("a; 2x | x; a", "no bet of 2x fits, with 4.38 pots behind"),
+    ("437.5%, a", ""),  # the same chips
+    ("500%a", ""),
+    ("33%; 2x, a", ""),
+    ("x", ""),
+  ],
+)
+def test_sizes_that_fit_nowhere_are_told(bets, told):
+  words = {"board": "Ks7d2c5h9s", "pot": 20, "stack": 87.5, "bets": bets, "ranges": ("AA", "KK")}
+  with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    game = ps_cfr_spiel.river(**words)
+  assert [str(warning.message) for warning in seen] == [told] * bool(told)
+  summary = ps_cfr_spiel.build_tree(game).summary()
+  assert (f"left out:            {told}\n" in summary + "\n") if told else ("left out" not in summary)
 
 
 @pytest.mark.parametrize("number", [3, 4])
