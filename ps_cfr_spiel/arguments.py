@@ -116,6 +116,16 @@ def check_instance(name: str, value: Any, *kinds: type) -> Any:
   return value
 
 
+def declared(thing: object, name: str) -> Any:
+  """What an object's class itself says under a name; None if the class does not, or only inherits it.
+
+  Shortcuts past an object's own methods (native code, 16-bit tables, forms that are solved in a game's place)
+  go by such declarations. A class that derives from one of them may compute something else, so it takes part
+  only if its own body says so too, as in `native = RMPlus.native`.
+  """
+  return getattr(thing, name) if name in vars(type(thing)) else None
+
+
 def check_binds(name: str, value: Any, example: str) -> Any:
   """An object, and no class, that has a method `bind`, or ValueError."""
   if isinstance(value, type) or not hasattr(value, "bind"):

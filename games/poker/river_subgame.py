@@ -28,6 +28,7 @@ class RiverSubgameGame(holdem_subgame.HoldemSubgameGame):
   game_type = base.game_type("river_subgame", "River Subgame of Texas Hold'em", _DEFAULTS)
   defaults = _DEFAULTS
   board_sizes = (5,)
+  bayesian_form = holdem_subgame.HoldemSubgameGame.bayesian_form  # of the same rules
 
 
 base.register(RiverSubgameGame)

@@ -24,7 +24,7 @@ from ps_cfr_spiel.batches.solutions import Item, Solution, Solutions, write_chun
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import load_game
 from ps_cfr_spiel.device import barrier, check_dtype, check_finite, precision, to_device
-from ps_cfr_spiel.poker import RandomSituations, Situation, cards, from_words, of_game, situation
+from ps_cfr_spiel.poker import RandomSituations, Situation, cards, from_words, is_by_name, of_game, situation
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.storage import made_alike
 from ps_cfr_spiel.tree import PublicTree
@@ -200,7 +200,7 @@ def read_situation(given: Any, sizes: tuple[int, ...] = (cards.BOARD_SIZE,)) -> 
   game = load_game(given) if isinstance(given, str) else given
   if not isinstance(game, pyspiel.Game):
     raise ValueError(f"expected a Situation, a mapping or a game, got {type(given).__name__}")
-  return of_game(game) if game.get_type().short_name == "river_subgame" else game
+  return of_game(game) if game.get_type().short_name == "river_subgame" and is_by_name(game) else game
 
 
 def _read_all(situations: Sequence[Any], part: range, sizes: tuple[int, ...]) -> list[Item]:

@@ -10,6 +10,8 @@ import numpy as np
 from ps_cfr_spiel.cfr.rule import check_numbers, normalise, positive_part
 from ps_cfr_spiel.tree import Array
 
+FORMULA = 0  # the number of the formula of `Discounted` in `learn.cc`
+
 
 class Discounted:
   """The rules that keep one array R: regrets are faded, added up, cut off below, and predicted.
@@ -17,8 +19,11 @@ class Discounted:
     R <- max(R * (alpha where R > 0, else beta) + x, lowest)
     strategy proportional to max(R * ahead + phi * x, 0)
 
-  A rule says the five numbers of an iteration; `learn.cc` computes the same in one pass.
+  A rule says the five numbers of an iteration. `learn.cc` computes the same in one pass for the rules that
+  declare it in their own bodies, by `native = FORMULA` (see `Rule`).
   """
+
+  power: ClassVar[int] = 0  #: see `Rule`
 
   def init(self, shape, dtype):
     """State: R, of `shape`."""
@@ -43,9 +48,11 @@ class RM(Discounted):
   R <- R + x; strategy proportional to max(R, 0).
 
   Attributes:
-    floor: the least regret that is kept; Monte Carlo CFR, which updates few entries, goes by it.
+    floor: the least regret that is kept. Monte Carlo CFR, which updates few entries, adds regrets up itself,
+      for rules whose own bodies declare a floor (`arguments.declared`).
   """
 
+  native: ClassVar[int] = FORMULA
   floor: ClassVar[float] = -math.inf
   gamma: float = 0.0
 
@@ -64,6 +71,7 @@ class RMPlus(RM):
   R <- max(R + x, 0).
   """
 
+  native: ClassVar[int] = FORMULA
   floor: ClassVar[float] = 0.0
   gamma: float = 1.0
 
@@ -88,6 +96,7 @@ class DCFR(Discounted):
   R <- R * d + x with d = u^alpha / (u^alpha + 1) where R > 0, else u^beta / (u^beta + 1), u = t - 1.
   """
 
+  native: ClassVar[int] = FORMULA
   alpha: float = 1.5
   beta: float = 0.0
   gamma: float = 2.0
@@ -107,7 +116,9 @@ class LCFR(DCFR):
   The same as DCFR(1, 1, 1).
   """
 
-  floor: ClassVar[float] = -math.inf  # see `RM`
+  native: ClassVar[int] = FORMULA
+  floor: ClassVar[float] = -math.inf
+  power: ClassVar[int] = 1
   alpha: float = 1.0
   beta: float = 1.0
   gamma: float = 1.0
@@ -120,6 +131,7 @@ class PCFRPlus(Discounted):
   R <- max(R + x, 0); strategy proportional to max(R + phi * x, 0). phi = 1/3 tempers the prediction.
   """
 
+  native: ClassVar[int] = FORMULA
   phi: float = 1.0
   gamma: float = 2.0
 
@@ -139,6 +151,7 @@ class PDCFRPlus(Discounted):
   d(t) = u^alpha / (u^alpha + 1), u = t - 1.
   """
 
+  native: ClassVar[int] = FORMULA
   alpha: float = 2.3
   phi: float = 1.0
   gamma: float = 5.0
@@ -156,6 +169,7 @@ class PDCFRPlus(Discounted):
 class SAPCFRPlus(PCFRPlus):
   """Simple asymmetric predictive CFR+ (Meng et al. 2026, arXiv 2503.12770v2): PCFR+ with phi = 1/3."""
 
+  native: ClassVar[int] = FORMULA
   phi: float = 1 / 3
 
 
@@ -194,6 +208,8 @@ class HSDCFR(_Scheduled):
     n: the planned iterations of the run; p = min((t - 1) / n, 1).
   """
 
+  native: ClassVar[int] = FORMULA
+
   def numbers(self, t, dtype):
     """DCFR's, with exponents that change with t."""
     p = self.progress(t, dtype)
@@ -203,6 +219,8 @@ class HSDCFR(_Scheduled):
 @dataclasses.dataclass(frozen=True)
 class HSPCFRPlus(_Scheduled):
   """HS-PCFR+: PCFR+ whose average has gamma - 5p, 30 - 5p by default; source and n as of `HSDCFR`."""
+
+  native: ClassVar[int] = FORMULA
 
   def numbers(self, t, dtype):
     """PCFR+'s."""

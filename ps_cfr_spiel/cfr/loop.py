@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, cast
 import jax
 import jax.numpy as jnp
 
+from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.rule import Rule
 from ps_cfr_spiel.cfr.rules import native_rule
@@ -110,7 +111,8 @@ class _Game(NamedTuple):
     if self.stream is not None:
       return True
     narrow = any(is_narrow(own.strategy) for own in players)
-    return not narrow and hasattr(self.leaves, "payoffs") and all(walk.native for walk in self.walks)
+    has_payoffs = declared(self.leaves, "payoffs") is not None
+    return not narrow and has_payoffs and all(walk.native for walk in self.walks)
 
   def play(
     self, players: tuple[PlayerState, ...], step: _Step, count: Array, alternating: bool

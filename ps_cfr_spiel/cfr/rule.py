@@ -22,6 +22,15 @@ class Rule(Protocol):
     is 0 in iterations that the average leaves out. It must not grow with t as a power does: that is gamma's.
   - `trust(regret, t)`, [1, rows, H], a weight for each infostate, from the arguments of `update`.
 
+  What a solver may do past a rule's own `update` the rule's class says in its own body. A class that derives
+  from such a rule does not inherit it, and runs as it is written:
+
+  - `native`, the number of its formula in `learn.cc`: all of `init`, `update` and `numbers(t, dtype)` compute
+    it, and it has no `trust`; one pass in C++ then does the whole turn;
+  - `narrow` and `widen`: its state and strategy fit into 16 bits (see `sixteen_bits`);
+  - `floor`: it is regret matching with regrets kept above this number, so samplers add regrets up themselves;
+    those of iteration t count `t ** power`, 0 or 1.
+
   The solver guarantees:
 
   - regrets include chance and the opponent's reach, are in the game's utility, and are not normalised; they

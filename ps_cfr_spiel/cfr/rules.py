@@ -5,11 +5,12 @@ line offers by name.
 """
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
 
+from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cfr.discounted import (
   DCFR,
   HSDCFR,
@@ -169,6 +170,7 @@ class NRMPlus:
     tau: for how many iterations steps shrink as 1 / t.
   """
 
+  native: ClassVar[int] = 1
   kappa: float = 0.35
   fade: float = 3.0
   phi: float = 1 / 3
@@ -258,16 +260,16 @@ TOGETHER = {"fade": 1.0, "phi": 0.95, "ahead": 0.95, "tau": 15.0}  # of NRM+ if 
 
 
 def knows(rule: Rule) -> bool:
-  """Whether the native library knows the rule."""
-  return type(rule) in RULES.values() and hasattr(rule, "numbers")
+  """Whether the native library computes the rule: the rule's own class says so, see `Rule`."""
+  return declared(rule, "native") is not None
 
 
 def native_rule(rule: Rule, t: Array, dtype: Any) -> tuple[int, Array] | None:
-  """A rule's number in `learn.cc`, and its numbers in iteration t, [K]; None for a rule of the user's own."""
+  """A rule's number in `learn.cc`, and its numbers in iteration t, [K]; None if the library lacks it."""
   if not knows(rule):
     return None
   known: Any = rule
-  return int(isinstance(rule, NRMPlus)), jnp.stack([jnp.asarray(x, dtype) for x in known.numbers(t, dtype)])
+  return known.native, jnp.stack([jnp.asarray(x, dtype) for x in known.numbers(t, dtype)])
 
 
 def make_rule(rule: Any, iterations: int | None = None, alternating: bool = True) -> Rule:
@@ -285,11 +287,9 @@ def make_rule(rule: Any, iterations: int | None = None, alternating: bool = True
   if isinstance(rule, str):
     rule = {"name": rule}
   if isinstance(rule, dict):
-    known = {**RULES, **{alias: RULES[name] for alias, name in ALIASES.items()}}
-    known |= {kind.__name__.lower(): kind for kind in RULES.values()}
     parameters = dict(rule)
     name = parameters.pop("name", None)
-    kind = known.get(name.lower()) if isinstance(name, str) else None
+    kind = _by_name(name) if isinstance(name, str) else None
     if kind is None:
       raise ValueError(f"Unknown rule {name!r}; choose one of {', '.join(map(repr, (*RULES, *ALIASES)))}.")
     fields = [field.name for field in dataclasses.fields(kind)]
@@ -304,6 +304,18 @@ def make_rule(rule: Any, iterations: int | None = None, alternating: bool = True
   return rule
 
 
+def _by_name(name: str) -> type | None:
+  """The rule of a name in `RULES` or `ALIASES`, or else of a class's name; None for another name."""
+  classes = {kind.__name__.lower(): kind for kind in RULES.values()}
+  aliases = {alias: RULES[name] for alias, name in ALIASES.items()}
+  return {**classes, **aliases, **RULES}.get(name.lower())
+
+
 def rule_header(rule: Rule) -> dict[str, Any]:
-  """Name and parameters of a rule as JSON values; `make_rule` reads them back."""
-  return {"name": type(rule).__name__, **dataclasses.asdict(rule)}  # pyright: ignore[reportArgumentType]
+  """Name and parameters of a rule as JSON values; `make_rule` reads them back if `RULES` has the rule.
+
+  The name is the class's, and with its module where that alone is another rule's.
+  """
+  kind = type(rule)
+  name = kind.__name__ if _by_name(kind.__name__) in (None, kind) else f"{kind.__module__}.{kind.__name__}"
+  return {"name": name, **dataclasses.asdict(rule)}  # pyright: ignore[reportArgumentType]

@@ -1,10 +1,10 @@
 """Narrow tables: numbers of a known range between turns, float32 in every computation.
 
-A rule whose tables fit has two methods: `narrow(strategy, state, bits)`, both in their kept form, and
-`widen(strategy, state)`, the same in float32. `NRMPlus` has them: its regrets are normalised, and its
-strategy differs from them by a prediction alone, which is kept in 8 bits in place of the strategy. Play is by
-the kept numbers. In 16 bits regrets have 16, rounded to the nearest: random rounding was worse in every game
-tried. In 32 they stay float32; so do averages.
+A rule whose tables fit has two methods in its own class's body: `narrow(strategy, state, bits)`, both in
+their kept form, and `widen(strategy, state)`, the same in float32. `NRMPlus` has them: its regrets are
+normalised, and its strategy differs from them by a prediction alone, which is kept in 8 bits in place of the
+strategy. Play is by the kept numbers. In 16 bits regrets have 16, rounded to the nearest: random rounding was
+worse in every game tried. In 32 they stay float32; so do averages.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cfr.rule import Rule
 from ps_cfr_spiel.tree import Array
 
@@ -27,12 +28,17 @@ def check_bits(bits: int, rule: Rule, dtype: str) -> int:
     raise ValueError(f"bits={bits!r}: the tables are kept in 16 or 32 bits; choose one of the two.")
   if bits == 16 and dtype != "float32":
     raise ValueError(f"bits=16 computes in float32, and dtype is {dtype!r}; leave out one of the two.")
-  if bits == 16 and not hasattr(rule, "narrow"):
+  if bits == 16 and not can_narrow(rule):
     raise ValueError(
-      f"bits=16 keeps regrets from -1 to 1, and those of {type(rule).__name__} have any size; choose the "
-      "rule 'nrm+', or give your own rule the methods narrow and widen (`cfr.sixteen_bits`)."
+      f"bits=16 keeps regrets from -1 to 1, and those of {type(rule).__name__} may have any size; choose the "
+      "rule 'nrm+', or give your rule's own class the methods narrow and widen (`cfr.sixteen_bits`)."
     )
   return bits
+
+
+def can_narrow(rule: Any) -> bool:
+  """Whether a rule's own class says how its tables become narrow."""
+  return declared(rule, "narrow") is not None and declared(rule, "widen") is not None
 
 
 def signed(x: Array) -> Array:
@@ -132,7 +138,7 @@ def former(state: Any) -> Any:
 def of_former(state: Any, rule: Any, bits: int) -> Any:
   """A `PlayerState` of the form `former`, narrow; any other unchanged."""
   alone = bits == 32 and state.average.average is None and all(x.dtype == jnp.float32 for x in state.strategy)
-  if alone and hasattr(rule, "narrow"):
+  if alone and can_narrow(rule):
     return narrow(state, rule, bits)
   if not any(x.dtype == jnp.uint16 for x in state.strategy):
     return state

@@ -21,7 +21,7 @@ from jax.core import Tracer
 from ps_cfr_spiel.cfr.averages import Sum
 from ps_cfr_spiel.cfr.rule import Rule, normalise
 from ps_cfr_spiel.cfr.rules import knows
-from ps_cfr_spiel.cfr.sixteen_bits import narrow, widen
+from ps_cfr_spiel.cfr.sixteen_bits import can_narrow, narrow, widen
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.tree import Array, Evaluation, PublicTree, Sets, evaluate, expand, record_of, tables_of
 
@@ -126,7 +126,7 @@ def num_tables(rule: Rule, dtype: str, bits: int = 32, compensated: bool = True)
 
 def is_kept_narrow(rule: Any, dtype: str, bits: int, compensated: bool) -> bool:
   """Whether a run's tables are as `sixteen_bits` keeps them; the arguments are those of `init`."""
-  return bits == 16 or (not compensated and dtype == "float32" and hasattr(rule, "narrow"))
+  return bits == 16 or (not compensated and dtype == "float32" and can_narrow(rule))
 
 
 def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> Any:

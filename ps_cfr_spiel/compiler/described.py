@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.compiler.forms import BayesianForm, Form, PublicCardsForm
 from ps_cfr_spiel.histories import past_remark, remembered
-from ps_cfr_spiel.poker import DealtForm, card_sets, cards_of, dealt_form
+from ps_cfr_spiel.poker import DealtForm, card_sets, cards_of, dealt_form, is_by_name
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, LazySequence, information_state_string
 
 WALKED = 500_000  # histories; up to this number, a second or two, a described game is walked
@@ -29,9 +30,12 @@ PRIVATE, PUBLIC, CARDS = map(
 
 
 def form_of(game: pyspiel.Game) -> Form | None:
-  """The form of a game, or None for a game to be walked."""
-  if hasattr(game, "bayesian_form"):
-    return game.bayesian_form()
+  """The form of a game, or None for a game to be walked.
+
+  The form must be of the game's own class: one that derives from it may have other rules (`declared`).
+  """
+  if (own := declared(game, "bayesian_form")) is not None:
+    return own()
   form = describe(game)
   return form if form is not None and form.histories > WALKED else None
 
@@ -39,7 +43,7 @@ def form_of(game: pyspiel.Game) -> Form | None:
 def describe(game: pyspiel.Game) -> Any:
   """The form from `DESCRIBED`, for a game of any size; None without, or for other parameters."""
   make = DESCRIBED.get(game.get_type().short_name) if isinstance(game, pyspiel.Game) else None
-  return None if make is None else make(game)
+  return None if make is None or not is_by_name(game) else make(game)
 
 
 class LiarsDiceForm(BayesianForm):

@@ -28,8 +28,7 @@ class ExternalSampling(TreeSampler):
   general_sum = True
 
   def native(self):
-    """Not of samplers derived from this."""
-    return {"external": True, "exploration": 0.0} if type(self) is ExternalSampling else None
+    return {"external": True, "exploration": 0.0}
 
   def __call__(self, tree, regrets, learned, traverser, uniforms):
     policy = regret_matching(regrets, tree.legal)

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cfr import LCFR, RM, averages, make_rule
 from ps_cfr_spiel.device import jit, to_device
 
@@ -103,8 +104,8 @@ def check_rule(rule: Any, linear: bool = False) -> Any:
 
   `linear` says whether the sampler can weigh regrets by their iterations, as LCFR does.
   """
-  made = make_rule(rule)
-  if not isinstance(made, RM) and not (linear and isinstance(made, LCFR)):
+  made: Any = make_rule(rule)
+  if declared(made, "floor") is None or (made.power and not linear):
     names = "'rm', 'rm+' and 'lcfr' (RM(), RMPlus(), LCFR())" if linear else "'rm' and 'rm+' (RM(), RMPlus())"
     raise ValueError(f"Sampling takes the rules {names}, got {rule!r}.")
   return made
@@ -112,7 +113,7 @@ def check_rule(rule: Any, linear: bool = False) -> Any:
 
 def regret_weight(rule: Rule, t: Any, dtype: Any) -> Any:
   """The factor of the regrets of iteration t, int32[]: t for LCFR, else 1."""
-  return t.astype(dtype) if isinstance(rule, LCFR) else 1.0
+  return t.astype(dtype) if rule.power else 1.0
 
 
 def start(game: Any, sampler: Sampler, seed: int, dtype: str) -> SamplingState:

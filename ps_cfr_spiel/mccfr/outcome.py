@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from ps_cfr_spiel.mccfr.baselines import Baseline, ZeroBaseline
+from ps_cfr_spiel.mccfr.baselines import Baseline
 from ps_cfr_spiel.mccfr.columns import at, regret_matching, roots, row_sum, sample_rows, uniform
 from ps_cfr_spiel.mccfr.passes import history_values, move_policy
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, SamplingTree, Types
@@ -208,7 +208,7 @@ class OutcomeSampling(TreeSampler):
 
   @property
   def general_sum(self):
-    return isinstance(self.baseline, ZeroBaseline) and self.focus is None
+    return not (self.baseline.decisions or self.baseline.outcomes) and self.focus is None
 
   def entries(self, tree: SamplingTree) -> int:
     """A * S for the decisions, and N for the nodes after chance moves."""
@@ -217,8 +217,8 @@ class OutcomeSampling(TreeSampler):
     return self.baseline.decisions * tree.actions * tree.cells + self.baseline.outcomes * len(tree.actor)
 
   def native(self):
-    """Not of samplers derived from this, nor with an oracle or a target."""
-    plain = type(self) is OutcomeSampling and self.focus is None and not self.baseline.oracle
+    """Not with an oracle or a target."""
+    plain = self.focus is None and not self.baseline.oracle
     return {"external": False, "exploration": float(self.exploration)} if plain else None
 
   def __call__(self, tree, regrets, learned, traverser, uniforms):

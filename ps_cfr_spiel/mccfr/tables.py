@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cfr import RM, Blocks, averages, normalise
 from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.mccfr.baselines import Baseline, ZeroBaseline
@@ -125,7 +126,10 @@ class TreeSampler(Sampler):
     return 0
 
   def native(self) -> dict[str, Any] | None:
-    """The sampler's numbers by their names in `sample.cc`, if the library samples as it does."""
+    """The sampler's numbers by their names in `sample.cc`, if the library samples as it does.
+
+    The library goes by the answer of the sampler's own class alone; see `numbers_of`.
+    """
     return None
 
   def players(self, game: SamplingTree) -> int:
@@ -144,7 +148,7 @@ class TreeSampler(Sampler):
     return jax.random.uniform(key, (turns, self.draws(game), batch), game.utility.dtype)
 
   def turns(self, game: SamplingTree, tables: Tables, turns: Turns, rule: RM, batch: int) -> Tables:
-    options = self.native()
+    options = numbers_of(self)
     if options is None or why_unavailable():
       return super().turns(game, tables, turns, rule, batch)
     kind = self.baseline
@@ -157,6 +161,12 @@ class TreeSampler(Sampler):
     updates = self(game, tables.regrets, tables.learned, turn.traverser, turn.random)
     regrets, average = add(tables.regrets, tables.average, updates, turn.iteration, rule, batch)
     return Tables(regrets, average, _learn(tables.learned, updates, self.baseline.decay, batch))
+
+
+def numbers_of(sampler: TreeSampler) -> dict[str, Any] | None:
+  """What `native` answers in a sampler's own class; None without, as a derived one may differ."""
+  native = declared(sampler, "native")
+  return None if native is None else native()
 
 
 def _learn(learned: jax.Array, updates: Updates, decay: float, batch: int) -> jax.Array:
@@ -182,7 +192,7 @@ def strategies(tree: SamplingTree, weights: jax.Array) -> list[Blocks]:
 def memory_needs(tree: SamplingTree, sampler: TreeSampler, batch: int, dtype: str) -> dict[str, int]:
   """Estimated bytes of a run, by purpose."""
   table, entries, size = tree.actions * tree.cells, sampler.entries(tree), np.dtype(dtype).itemsize
-  if sampler.native() is not None and not why_unavailable():
+  if numbers_of(sampler) is not None and not why_unavailable():
     trajectories = table + 2 * entries  # their sums
   else:
     types = 1 if tree.ends is None else max(player.types for player in tree.ends.public.players)

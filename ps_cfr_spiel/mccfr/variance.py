@@ -74,8 +74,10 @@ def variance(tree: SamplingTree, sampler: TreeSampler, regrets: jax.Array, learn
 
 def check_variance(sampler: TreeSampler) -> None:
   """Raise ValueError if the sampler's variance is not computed."""
-  if not isinstance(sampler, OutcomeSampling | PublicSampling):
-    raise ValueError("The variance of external sampling is not computed; that of the other solvers is.")
+  if type(sampler) not in (OutcomeSampling, PublicSampling):  # a derived one may have another variance
+    raise ValueError(
+      f"The variance of {type(sampler).__name__} is not computed; choose OutcomeSampling or PublicSampling."
+    )
 
 
 def says(actor: jax.Array, baseline: Baseline) -> jax.Array:

@@ -77,12 +77,27 @@ class DealtForm(NamedTuple):
     return strengths(self.deck.whole(boards), self.deck.whole(card_sets(self.deck.size, self.hole)))
 
 
+def is_by_name(game: pyspiel.Game) -> bool:
+  """Whether a game is the one that its string makes, not of a derived class or another of the same name.
+
+  What is known of a game by its name holds for such a game alone.
+  """
+  kind = type(game)
+  if kind.__module__.startswith("pyspiel"):  # OpenSpiel's own
+    return True
+  try:
+    return type(pyspiel.load_game(str(game))) is kind
+  except pyspiel.SpielError:
+    return False
+
+
 def dealt_form(game: pyspiel.Game) -> DealtForm:
   """The form of `universal_poker` for two, `holdem`, `holdem_subgame`, or `leduc_poker`.
 
   ValueError for another game, or one without public cards.
   """
   if game.get_type().short_name == SUBGAME:
+    _check_by_name(game)
     return _subgame(game)
   deck, hole, public = cards_of(game)
   if len(public) < 2 or public[0] or not all(public[1:]):
@@ -105,8 +120,18 @@ def dealt_form(game: pyspiel.Game) -> DealtForm:
   return DealtForm(deck, hole, public, parent, action, player, number, (won + lost) / 2, (won - lost) / 2)
 
 
+def _check_by_name(game: pyspiel.Game) -> None:
+  """ValueError for a game of a derived class, whose rules are not known by its name."""
+  if not is_by_name(game):
+    raise ValueError(
+      f"{game} is a {type(game).__name__}, not the game that pyspiel.load_game makes of this string, and its "
+      "rules may differ; load that, or use a solver that walks the game."
+    )
+
+
 def cards_of(game: pyspiel.Game) -> tuple[Deck, int, tuple[int, ...]]:
   """The deck, cards of a hand, and public cards before each round; ValueError for another game."""
+  _check_by_name(game)
   name, given = game.get_type().short_name, game.get_parameters()
   if name == "leduc_poker" and game.num_players() == PLAYERS and not given.get("suit_isomorphism", False):
     return Deck(PLAYERS + 1, 2), 1, (0, 1)

@@ -19,7 +19,7 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel.arguments import check_option, is_number
+from ps_cfr_spiel.arguments import check_option, declared, is_number
 from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.policy.naming import bet_sizes
@@ -94,13 +94,13 @@ def for_hands(policy: openspiel_policy.Policy, state: pyspiel.State) -> Mapping[
   """For each action that may be played float64[1326]: a policy of all hands of the player to move.
 
   The state is one of `holdem`, or of another hold'em with a whole deck; the cards in both hands do not
-  matter, and hands with a card of the board, or outside the deck, have any probabilities. A policy with a
-  method `for_hands_at` answers at once.
+  matter, and hands with a card of the board, or outside the deck, have any probabilities. A policy whose own
+  class has a method `for_hands_at` answers at once.
   """
-  if own := getattr(policy, "for_hands_at", None):
-    return own(state)
+  if (at_once := declared(policy, "for_hands_at")) is not None:
+    return at_once(state)
   legal, found = state.legal_actions(), dict[int, np.ndarray]()
-  if isinstance(policy, openspiel_policy.UniformRandomPolicy):
+  if type(policy) is openspiel_policy.UniformRandomPolicy:
     return dict.fromkeys(legal, np.full(len(cards.ALL_HANDS), 1 / len(legal)))
   player, history = state.current_player(), [move.action for move in state.full_history()]
   board = [move.action for move in state.full_history() if move.player < 0][HOLE_CARDS:]

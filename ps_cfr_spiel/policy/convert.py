@@ -8,6 +8,7 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
+from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.compiler import quiet_stderr
 from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.policy.naming import make_state
@@ -28,6 +29,7 @@ def strategies_of(
   shapes = [player.block_shapes for player in tree.players]
   if (
     isinstance(policy, TreePolicy)
+    and declared(policy, "tabulated")
     and policy.labels.game == labels.game
     and [[block.shape for block in blocks] for blocks in policy.strategies] == shapes
   ):

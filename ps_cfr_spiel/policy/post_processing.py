@@ -14,7 +14,7 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel.arguments import check_flag, check_number
+from ps_cfr_spiel.arguments import check_flag, check_number, declared
 from ps_cfr_spiel.policy.convert import as_distribution, check_policy_of
 from ps_cfr_spiel.policy.naming import make_state
 from ps_cfr_spiel.policy.tree_policy import TreePolicy, acting_player
@@ -174,7 +174,7 @@ def post_process(game: pyspiel.Game, policy: Any, how: PostProcessing | str) -> 
   if not isinstance(how, PostProcessing):
     raise ValueError(f"how must be a PostProcessing or its name, got {how!r}.")
   check_policy_of(game, policy)
-  if not isinstance(policy, TreePolicy):
+  if not (isinstance(policy, TreePolicy) and declared(policy, "tabulated")):
     return PostProcessedPolicy(game, policy, how)
   strategies = tuple(tuple(block.copy() for block in blocks) for blocks in policy.strategies)
   for decision in policy.labels.decisions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyspiel
@@ -38,7 +38,11 @@ class TreePolicy(openspiel_policy.Policy):
     labels: names of the public tree's infostates.
     strategies: for each player [A, rows, H] for each block, float64, summing to one over A.
     info: facts about its origin (rule, iterations, ...); saved with it.
+    tabulated: it plays `strategies`, which tools may read in place of asking it. A class that derives from
+      this one is asked at each infostate, unless its own body says so too (`arguments.declared`).
   """
+
+  tabulated: ClassVar[bool] = True
 
   def __init__(
     self,

@@ -8,6 +8,7 @@ player's next `lookahead` decisions, so it contains every public state from whic
 """
 
 import dataclasses
+import inspect
 import time
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -30,7 +31,6 @@ from ps_cfr_spiel.subgames import (
   Subgame,
   Subgames,
   cfr_d,
-  max_margin,
   unsafe,
 )
 from ps_cfr_spiel.tree import Decision, PublicTree
@@ -91,8 +91,11 @@ class SearchSettings:
       )
     if self.knowledge is None and not self.keep:
       raise ValueError("keep=False is for searches by knowledge; give knowledge=1 or more too.")
-    if self.refine and self.gadget not in (cfr_d, max_margin):
-      raise ValueError("refine is for the gadgets 'cfr-d' and 'max-margin'; choose one of them.")
+    if self.refine and "refine" not in inspect.signature(self.gadget).parameters:
+      raise ValueError(
+        "refine is for the gadgets 'cfr-d' and 'max-margin'; choose one of them, or give your own "
+        "an argument refine."
+      )
 
 
 class LevelPadding(NamedTuple):

@@ -35,7 +35,14 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import check_count, check_integer, check_option, check_player, check_seconds
+from ps_cfr_spiel.arguments import (
+  check_count,
+  check_integer,
+  check_option,
+  check_player,
+  check_seconds,
+  declared,
+)
 from ps_cfr_spiel.batches import StreetValues, solve_batch
 from ps_cfr_spiel.compiler import Deals, build_tree
 from ps_cfr_spiel.device import precision, to_device
@@ -109,8 +116,9 @@ class HoldemPolicy(openspiel_policy.Policy):
     self._known = Recent(KEPT)
     same = [theirs.get_parameters().get(name) == game.get_parameters()[name] for name in ("stack", "blinds")]
     self._compiled: TreePolicy | None = None
-    if isinstance(blueprint, TreePolicy) and isinstance(blueprint.labels.source, Deals):
-      self._compiled = blueprint if all(same) and self._safe else None
+    tabulated = all(same) and self._safe and declared(blueprint, "tabulated")
+    if tabulated and isinstance(blueprint, TreePolicy) and isinstance(blueprint.labels.source, Deals):
+      self._compiled = blueprint
 
   def action_probabilities(self, state: Any, player_id: int | None = None) -> dict[int, float]:
     """The probability of every action that may be played at a state of a player's turn."""

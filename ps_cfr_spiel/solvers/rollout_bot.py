@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.arguments import check_count, check_integer, check_number
+from ps_cfr_spiel.arguments import check_count, check_integer, check_number, declared
 from ps_cfr_spiel.simulated import OpenSpielStates, Particles, halving
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.solvers.simulated_policy import SimulatedPolicy
@@ -115,7 +115,7 @@ def hidden_states(game: pyspiel.Game, policy: Any, tremble: float) -> Any:
   own = getattr(policy, "game", game)
   if str(own) != str(game):
     raise ValueError(f"The policy is for {own}, not for {game}.")
-  if isinstance(policy, SimulatedPolicy) and hasattr(policy.form, "hidden_states"):
+  if isinstance(policy, SimulatedPolicy) and declared(policy.form, "hidden_states") is not None:
     form: Any = policy.form
     if not form.why_unavailable():
       return form.hidden_states(policy.table, tremble)

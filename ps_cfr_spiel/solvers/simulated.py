@@ -7,7 +7,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import mccfr, simulated
-from ps_cfr_spiel.arguments import MOST, check_count, check_integer, check_number, check_option
+from ps_cfr_spiel.arguments import MOST, check_count, check_integer, check_number, check_option, declared
 from ps_cfr_spiel.cfr import RM
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.device import check_dtype, precision, to_device
@@ -209,15 +209,17 @@ class SimulatedExternalSolver(SimulatedSolver):
 
 def simulated_form(game: pyspiel.Game, key: str | None = None) -> SimulatedGame:
   """The game on arrays, with a key of its own or its default; ValueError for a game without that form."""
-  if not hasattr(game, "simulated_form"):
-    raise ValueError(f"{game} has no simulated_form(), rules that can be traversed; cheat for two has one.")
-  form: Any = game
-  return form.simulated_form() if key is None else form.simulated_form(key)
+  form = declared(game, "simulated_form")
+  if form is None:
+    raise ValueError(
+      f"{game} has no simulated_form() in its own class, rules that can be traversed; cheat for two has one."
+    )
+  return form() if key is None else form(key)
 
 
 def obstacle_of(host: Any) -> str:
   """Why a simulated form cannot traverse itself, "" if it can."""
-  native = hasattr(host, "traverse")
+  native = declared(host, "traverse") is not None
   return host.why_unavailable() if native else "its simulated form has no native code for that"
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import mccfr, simulated, storage
-from ps_cfr_spiel.arguments import check_exploration, check_number, check_option
+from ps_cfr_spiel.arguments import check_exploration, check_number, check_option, declared
 from ps_cfr_spiel.cfr import RM, RMPlus
 from ps_cfr_spiel.device import check_dtype, check_finite
 from ps_cfr_spiel.histories import sequential
@@ -128,7 +128,7 @@ class SimulatedMCCFRSolver(SimulatedSolver):
 
 def _host_game(game: pyspiel.Game, key: Any, cells: Any, keys: Any) -> SimulatedGame:
   """The game's own simulated form, or its states on the host; ValueError if neither is available."""
-  if not hasattr(game, "simulated_form"):
+  if declared(game, "simulated_form") is None:
     return HostGame(
       game, "infostate" if key is None else key, simulated.CELLS if cells is None else cells, keys
     )

@@ -33,6 +33,7 @@ class AllInLeaves(LeafEvaluator):
   """All-ins with public cards to come, after which no player acts, and folds, on one board."""
 
   kind: ClassVar[str] = "all-in"
+  native: ClassVar[bool] = True  #: as `NativeLeaves`, if `folds` is
   #: integers [H0, H1], the number of ways for the cards to come that player 0's type wins, less those it
   #: loses; 0 for types that are not dealt together. A flop has fifty such matrices.
   lead: Array
@@ -73,6 +74,7 @@ class BoardLeaves(LeafEvaluator):
   """
 
   kind: ClassVar[str] = "boards"
+  native: ClassVar[bool] = True  #: as `NativeLeaves`, if the evaluators of all boards are
   #: for each street an evaluator of two parts, all of whose arrays have an axis in front, the boards.
   streets: tuple[Any, ...]
   #: the number of boards of each street.

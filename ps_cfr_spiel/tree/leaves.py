@@ -111,7 +111,10 @@ class BlockLeaves(LeafEvaluator):
     return [-jnp.einsum("lhg,lh->lg", self.utility, reach, precision=HIGHEST)]
 
   def payoffs(self) -> tuple[Array, Array]:
-    """For each player [L, G, H]: its utility by the opponent's type and its own; see `tree.play`."""
+    """For each player [L, G, H]: its utility by the opponent's type and its own; see `tree.play`.
+
+    The library iterates on these in place of calls, where an evaluator's own class has them (`declared`).
+    """
     return self.utility.swapaxes(1, 2), -self.utility
 
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
@@ -166,8 +169,8 @@ class GeneralSumLeaves(LeafEvaluator):
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
     return self.of[player].sampled(player, leaf, reach)
 
-  def take(self, leaves: Sequence[np.ndarray]) -> "GeneralSumLeaves":
-    return GeneralSumLeaves(tuple(own.take(leaves) for own in self.of))
+  def take(self, leaves: Sequence[np.ndarray]) -> Self:
+    return dataclasses.replace(self, of=tuple(own.take(leaves) for own in self.of))
 
 
 INSTEAD = "The command solve, by PSCFRSolver, takes this game without them"

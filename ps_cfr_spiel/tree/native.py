@@ -82,6 +82,7 @@ class NativeLeaves(ShowdownLeaves):
   """
 
   kind: ClassVar[str] = "native"
+  native: ClassVar[bool] = True  #: the library may iterate board by board in place of calls (`streaming`)
 
   @classmethod
   def create(

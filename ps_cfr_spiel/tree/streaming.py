@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.native import call
 from ps_cfr_spiel.tree.boards import BoardLeaves
 from ps_cfr_spiel.tree.native import NativeLeaves
@@ -65,6 +66,8 @@ class Stream:
       return None
     inner = [getattr(street, "folds", street) for street in leaves.streets]
     if not all(isinstance(street, NativeLeaves) for street in inner):
+      return None
+    if not all(declared(own, "native") for own in (leaves, *leaves.streets, *inner)):
       return None
     units, unit = _units(boards)
     ends = _Ends.of(leaves, boards, unit)
@@ -148,7 +151,7 @@ class Stream:
 
 def streamed(tree: PublicTree) -> PublicTree:
   """The tree with its `Stream`, if it has one; without cards to come a tree gets a single board, a trunk."""
-  if isinstance(tree.leaves, NativeLeaves):
+  if isinstance(tree.leaves, NativeLeaves) and declared(tree.leaves, "native"):
     shown, folds = tree.players[0].leaf.children
     rows = [tuple(np.zeros(n, int) for _, n, _ in own.block_shapes) for own in tree.players]
     alone = Boards((np.zeros(1, int),), tuple(rows), np.array([0, 1]), np.zeros(1, int))

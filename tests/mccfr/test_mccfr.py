@@ -546,7 +546,7 @@ def test_public_moves_need_a_bayesian_game():
     ({"marks": (5, 3)}, "marks must ascend, from 1 or more to 10 or less, got"),
     ({"marks": (11,)}, "marks must ascend"),
     ({"iterations": 0}, "iterations must be an integer from 1"),
-    ({"solver": ExternalSamplingSolver, "with_variance": True}, "variance of external sampling"),
+    ({"solver": ExternalSamplingSolver, "with_variance": True}, "variance of ExternalSampling"),
   ],
 )
 def test_bad_runs(arguments, message):
