@@ -53,7 +53,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   policy = load_saved_policy(words[0], values.limit)
   text = ps.views.explore_page(policy, origin(policy), values.part, values.serve)
   if values.serve:
-    return serve(_streets(policy, text), values.port)
+    return serve(answers(policy, text), values.port)
   file = Path(values.html or Path(words[0]).with_suffix(".html"))
   with replacing(file, encoding="utf-8") as page:
     page.write(text)
@@ -62,11 +62,11 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     print(f"It has the first street alone. All of it: explore {words[0]} --serve; other lines: --part")
 
 
-def _streets(policy: ps.TreePolicy, page: str) -> Answer:
+def answers(policy: ps.TreePolicy, page: str) -> Answer:
   """The answers: the page, and the streets that it asks for."""
 
   def answer(path: str, sent: bytes | None) -> tuple[int, str, str] | None:
-    number = re.fullmatch(r"/streets/(\d+)\.js", path)
+    number = re.fullmatch(r"/streets/([0-9]{1,9})\.js", path)
     if sent is None and path == "/":
       return 200, "text/html", page
     if sent is None and number and int(number[1]) < len(policy.labels.public_states):
@@ -89,13 +89,27 @@ def serve(answer: Answer, port: int) -> int:
 
     def do_POST(self) -> None:
       length = self.headers.get("Content-Length", "")
-      few = length.isdecimal() and int(length) <= MOST_SENT
-      self.reply(self.rfile.read(int(length)) if few else b"")
+      if not re.fullmatch("[0-9]+", length):
+        return self.send_error(400)
+      if len(length) > len(str(MOST_SENT)) or int(length) > MOST_SENT:
+        return self.send_error(413)
+      self.reply(self.rfile.read(int(length)))
+
+    def handle(self) -> None:
+      with contextlib.suppress(ConnectionError):  # of a browser that has left
+        super().handle()
+
+    def is_ours(self) -> bool:
+      """Whether the page of this server asks, or the person; a page from elsewhere may only link to it."""
+      asked = self.headers
+      host, origin, site = asked.get("Host", ""), asked.get("Origin"), asked.get("Sec-Fetch-Site")
+      if host.partition(":")[0] not in HOSTS or origin not in (None, f"http://{host}"):
+        return False
+      opened = (asked.get("Sec-Fetch-Mode"), asked.get("Sec-Fetch-Dest")) == ("navigate", "document")
+      return site in (None, "none", "same-origin") or (opened and self.path == "/")
 
     def reply(self, sent: bytes | None) -> None:
-      host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
-      # Pages from elsewhere may neither read nor move.
-      if host.partition(":")[0] not in HOSTS or origin not in (None, f"http://{host}"):
+      if not self.is_ours():
         return self.send_error(403)
       with one_by_one:
         found = answer(self.path, sent)

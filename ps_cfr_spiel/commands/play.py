@@ -152,7 +152,7 @@ class Table:
     status, error = 200, None
     try:
       if sent is not None:
-        self._do(path, json.loads(sent))
+        self._do(path, _parsed(sent))
       self._go_on()
     except (ValueError, TypeError) as mistake:
       status, error = 400, str(mistake)
@@ -206,6 +206,14 @@ class Table:
     if not turn:
       self._counted, self._won = True, self._won + state.returns()[seat]
       self._shown["result"] = " ".join(filter(None, [self._shown["result"], self._worth(state, seat)]))
+
+
+def _parsed(sent: bytes) -> Any:
+  """The content of a request; ValueError if it is no JSON, or too deep."""
+  try:
+    return json.loads(sent)
+  except (ValueError, RecursionError) as error:
+    raise ValueError(f"A request is a JSON object, not deeply nested: {error}.") from error
 
 
 def default_opponent(game: pyspiel.Game) -> str:

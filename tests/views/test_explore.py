@@ -1,13 +1,16 @@
 """The page to explore a solution: its data, and in a real browser what it shows after clicks."""
 
 import base64
+import contextlib
 import html
+import http.server
 import json
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
 
@@ -16,7 +19,8 @@ import pytest
 from random_policies import random_policy
 
 from ps_cfr_spiel import load_policy
-from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.commands import explore, program
+from ps_cfr_spiel.commands.explore import serve
 from ps_cfr_spiel.policy import play_moves
 from ps_cfr_spiel.views import (
   charts,
@@ -61,14 +65,45 @@ DRIVER = """<script>
 </script>"""
 
 
-def click(policy, steps, folder, width=1000, **options):
-  """What the page shows after each of some clicks, [(CSS selector, name), ...]."""
-  page = explore_page(policy, **options)
+@contextlib.contextmanager
+def served(answer, monkeypatch):
+  """The address of a server in this process."""
+  made = []
+
+  class Known(http.server.ThreadingHTTPServer):
+    def server_activate(self):
+      super().server_activate()
+      made.append(self)
+      there.set()
+
+  there = threading.Event()
+  monkeypatch.setattr(http.server, "ThreadingHTTPServer", Known)
+  thread = threading.Thread(target=serve, args=(answer, 0))
+  thread.start()
+  assert there.wait(60)
+  try:
+    yield f"http://127.0.0.1:{made[0].server_port}/"
+  finally:
+    made[0].shutdown()
+    thread.join(60)
+
+
+def click(policy, steps, folder, width=1000, served_by=None, **options):
+  """What the page shows after each of some clicks, [(CSS selector, name), ...].
+
+  It is a file, or with a `monkeypatch` in `served_by` a page of the server.
+  """
+  page = explore_page(policy, **options, served=served_by is not None)
+  page = page.replace("</body>", DRIVER.replace("STEPS", json.dumps(steps)) + "</body>")
   file = folder / "page.html"
-  file.write_text(page.replace("</body>", DRIVER.replace("STEPS", json.dumps(steps)) + "</body>"))
+  file.write_text(page)
   flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
   flags += [f"--window-size={width},900", "--virtual-time-budget=20000", "--dump-dom"]
-  run = subprocess.run([str(BROWSER), *flags, file.as_uri()], capture_output=True, text=True, timeout=300)
+  with contextlib.ExitStack() as stack:
+    address = file.as_uri()
+    if served_by is not None:
+      address = stack.enter_context(served(explore.answers(policy, page), served_by))
+    run = subprocess.run([str(BROWSER), *flags, address], capture_output=True, text=True, timeout=300)
   found = re.search('<pre id="result">(.*?)</pre>', run.stdout, re.S)
   assert found, run.stdout[-2000:] + run.stderr[-2000:]
   return json.loads(html.unescape(found[1]))
@@ -279,11 +314,8 @@ def test_a_served_page_loads_what_is_clicked(tmp_path, monkeypatch):
   policy = random_policy(TURN)
   line, kind = ["Check", "Check", "Deal 2c", "Bet 200"], "TT"
   here = spot(policy, ", ".join(line))
-  river = spot(policy, ", ".join(line[:3])).public_state
-  (tmp_path / "streets").mkdir()
-  (tmp_path / f"streets/{river}.js").write_text(explore_script(policy, river))
   steps = [*(("#moves button", move) for move in line), (".cell", kind)]
-  seen = click(policy, steps, tmp_path, served=True)
+  seen = click(policy, steps, tmp_path, served_by=monkeypatch)
   assert sum(move.startswith("Deal ") for move in seen[1]["moves"]) == 48
   assert not any("not here" in move for move in seen[1]["moves"])
   assert seen[-1]["hash"] == f"#{here.public_state}"
@@ -298,15 +330,18 @@ def test_the_server(tmp_path, monkeypatch):
   ignored = signal.signal(signal.SIGINT, signal.default_int_handler)  # a child inherits what is ignored
   with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
     signal.signal(signal.SIGINT, ignored)
-    address = server.stdout.readline().split()[-1]
-    assert urllib.request.urlopen(address).read().decode().startswith("<!doctype html>")
-    script = urllib.request.urlopen(f"{address}streets/3.js").read().decode()
-    assert script == explore_script(policy, 3)
-    for wrong in ("streets/99.js", "streets/../policy.npz", "policy.npz"):
-      with pytest.raises(urllib.error.HTTPError, match="404"):
-        urllib.request.urlopen(address + wrong)
-    server.send_signal(signal.SIGINT)
-    assert server.wait(60) == 0
+    try:
+      address = server.stdout.readline().split()[-1]
+      assert urllib.request.urlopen(address).read().decode().startswith("<!doctype html>")
+      script = urllib.request.urlopen(f"{address}streets/3.js").read().decode()
+      assert script == explore_script(policy, 3)
+      for wrong in ("streets/99.js", f"streets/{'9' * 5000}.js", "streets/../policy.npz", "policy.npz"):
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+          urllib.request.urlopen(address + wrong)
+      server.send_signal(signal.SIGINT)
+      assert server.wait(60) == 0
+    finally:
+      server.kill()
 
 
 def test_too_large_for_a_page_means_its_first_street(tmp_path, capsys, monkeypatch):

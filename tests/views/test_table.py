@@ -2,14 +2,13 @@
 
 import contextlib
 import html
-import http.server
 import json
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
-import threading
 import urllib.error
 import urllib.request
 
@@ -17,11 +16,10 @@ import numpy as np
 import pyspiel
 import pytest
 from open_spiel.python import policy as openspiel_policy
-from test_explore import BROWSER, needs_browser
+from test_explore import BROWSER, needs_browser, served
 
 import ps_cfr_spiel
 from ps_cfr_spiel.commands import play, program
-from ps_cfr_spiel.commands.explore import serve
 from ps_cfr_spiel.evaluation.table import Sitting
 from ps_cfr_spiel.poker import cards, strengths
 from ps_cfr_spiel.views import table_data
@@ -267,29 +265,6 @@ def test_a_bot_of_many_moves_tells_the_likeliest():
 # --- The server ---------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def served(answer, monkeypatch):
-  """The address of a server in this process."""
-  made = []
-
-  class Known(http.server.ThreadingHTTPServer):
-    def server_activate(self):
-      super().server_activate()
-      made.append(self)
-      there.set()
-
-  there = threading.Event()
-  monkeypatch.setattr(http.server, "ThreadingHTTPServer", Known)
-  thread = threading.Thread(target=serve, args=(answer, 0))
-  thread.start()
-  assert there.wait(60)
-  try:
-    yield f"http://127.0.0.1:{made[0].server_port}/"
-  finally:
-    made[0].shutdown()
-    thread.join(60)
-
-
 def test_a_game_over_http(monkeypatch):
   """Also while another connection is open on which nothing is asked."""
   with served(table_of("kuhn_poker", "random", seed=1).answer, monkeypatch) as address:
@@ -302,13 +277,65 @@ def test_a_game_over_http(monkeypatch):
         asked = {"number": 1, "moves": data["moves"], "action": 0}
         data = ask("move", json.dumps(asked).encode())
     assert abs(data["won"]) in (1, 2)
-    for path, body, code in (("move", b"{}", 400), ("deal", b"x" * 99_999, 400), ("other", b"{}", 404)):
+    for path, body, code in (
+      ("move", b"{}", 400),
+      ("deal", b"[" * 9_999, 400),
+      ("deal", b"x" * 99_999, 413),
+      ("other", b"{}", 404),
+    ):
       with pytest.raises(urllib.error.HTTPError, match=str(code)):
         urllib.request.urlopen(address + path, body)
-    for header in ({"Host": "elsewhere.example"}, {"Origin": "http://elsewhere.example"}):
-      with pytest.raises(urllib.error.HTTPError, match="403"):
-        urllib.request.urlopen(urllib.request.Request(address, headers=header))
     assert program.run(["play", "kuhn_poker", "--opponent=random", "--browser", f"--port={port}"]) == 2
+
+
+def test_pages_from_elsewhere_may_only_link(monkeypatch, capfd):
+  """A browser says which page asks (https://www.w3.org/TR/fetch-metadata/); no script can change that."""
+  answer = lambda path, sent: (200, "text/javascript", "add({})") if path in ("/", "/0.js") else None  # noqa: E731
+  opens = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+  cases = [
+    ("", {}, 200),
+    ("", {"Host": "elsewhere.example"}, 403),
+    ("", {"Origin": "http://elsewhere.example"}, 403),
+    ("", {"Sec-Fetch-Site": "none", **opens}, 200),
+    ("0.js", {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "script"}, 200),
+    *[
+      ("0.js", {"Sec-Fetch-Site": site, "Sec-Fetch-Dest": "script"}, 403)
+      for site in ("cross-site", "same-site")
+    ],
+    ("", {"Sec-Fetch-Site": "cross-site", **opens}, 200),  # a link in a mail or a notebook
+    ("0.js", {"Sec-Fetch-Site": "cross-site", **opens}, 403),
+    ("", {"Sec-Fetch-Site": "cross-site", **opens, "Sec-Fetch-Dest": "iframe"}, 403),
+  ]
+  with served(answer, monkeypatch) as address:
+    for path, header, code in cases:
+      with contextlib.suppress(urllib.error.HTTPError):
+        found = urllib.request.urlopen(urllib.request.Request(address + path, headers=header))
+        assert found.status == code, (path, header)
+        continue
+      assert code == 403, (path, header)
+  assert not capfd.readouterr().err
+
+
+def test_absurd_requests_are_refused(monkeypatch, capfd):
+  """By a status, without a traceback on the terminal, and the server goes on."""
+  with served(table_of("kuhn_poker", "random", seed=1).answer, monkeypatch) as address:
+    port = int(address.split(":")[-1].strip("/"))
+
+    def status(request):
+      with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(request)
+        return connection.makefile("rb").readline().split()[1]
+
+    start = b"POST /deal HTTP/1.1\r\nHost: localhost\r\n"
+    for length, code in ((b"9" * 5000, b"413"), (b"-1", b"400"), (b"x", b"400"), (b"", b"400")):
+      assert status(start + b"Content-Length: " + length + b"\r\n\r\n") == code
+    assert status(start + b"\r\n") == b"400"
+    assert status(b"GET /streets/" + b"9" * 5000 + b".js HTTP/1.1\r\nHost: localhost\r\n\r\n") == b"404"
+    with socket.create_connection(("127.0.0.1", port)) as connection:  # hangs up in its request, by a reset
+      connection.sendall(start)
+      connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    assert urllib.request.urlopen(address).status == 200
+  assert not capfd.readouterr().err
 
 
 def test_the_command(capsys):
