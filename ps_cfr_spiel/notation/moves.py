@@ -16,7 +16,7 @@ _NEAR = 0.05  # of a typed amount: the farthest that a bet may be from it
 _ALIKE = 0.02  # of a share of the pot: closer bets differ by the rounding to chips alone
 
 _NUMBER = r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
-_BETTING = re.compile(rf"(check|call|fold|bet|raise|all-in)(?: (?:to )?({_NUMBER}))?", re.IGNORECASE)
+_BETTING = re.compile(rf"(check|call|fold|bet|raise|all-?in) ?(?:to )?({_NUMBER})?", re.IGNORECASE)
 _WORDS = {  # reserved where players bet: the kinds of moves, the first one that is legal
   **dict.fromkeys(("x", "k", "check"), ("check",)),
   "c": ("call", "check"),
@@ -43,9 +43,12 @@ class Moves:
 
   @functools.cached_property
   def kinds(self) -> list[tuple[str, float | None]]:
-    """For each move its kind in poker, "" for none, and the amount in its name."""
+    """For each move its kind in poker, "" for none, and the amount in its name; a free call is a check."""
     found = [_BETTING.fullmatch(name) for name in self.names]
-    return [(m[1].lower(), float(m[2]) if m[2] else None) if m else ("", None) for m in found]
+    kinds = [match[1].lower().replace("allin", "all-in") if match else "" for match in found]
+    free = "fold" not in kinds
+    amounts = [float(match[2]) if match and match[2] else None for match in found]
+    return [("check" if free and kind == "call" else kind, x) for kind, x in zip(kinds, amounts, strict=True)]
 
   @functools.cached_property
   def amounts(self) -> dict[int, float]:
@@ -76,7 +79,8 @@ def bets_text(moves: Moves) -> str:
   """The range of the bets, and how to write one."""
   by_amount = sorted(moves.amounts, key=moves.amounts.__getitem__)
   least, most = (grouped(moves.names[k]) for k in (by_amount[0], by_amount[-1]))
-  return f"{least} up to {most} (b AMOUNT{', b 75%, pot' if moves.sizes else ''}, min, a)"
+  share, all_in = ", b 75%, pot" * bool(moves.sizes), ", a" * bool(moves.of_kind("all-in"))
+  return f"{least} up to {most} (b AMOUNT{share}, min{all_in})"
 
 
 def split_words(text: str) -> list[str]:
@@ -168,7 +172,7 @@ def _by_poker(words: list[str], moves: Moves) -> tuple[list[int], int]:
   for used in (2, 1)[-len(words) :]:
     if (word := " ".join(words[:used]).lower()) in _WORDS:
       return next(filter(None, map(moves.of_kind, _WORDS[word])), []), used
-  said = _BET.match(" ".join(words if moves.amounts else words[:1]).lower())
+  said = _BET.match(" ".join(words if moves.amounts or moves.sizes else words[:1]).lower())
   if not said or not said[0].strip() or (said["amount"] and not (said["bet"] or said["rise"])):
     return [], 0
   return _bets(said, moves), len(said[0].split())
@@ -179,7 +183,7 @@ def _bets(said: re.Match[str], moves: Moves) -> list[int]:
   if said["amount"]:
     return _nearest(float(said["amount"]), moves.amounts)
   if said["share"]:
-    sizes = {k: size for k in moves.amounts for size in [moves.sizes[k] if moves.sizes else None] if size}
+    sizes = {k: size for k, size in enumerate(moves.sizes) if size}
     return _nearest(_share(said["share"]), sizes, _ALIKE)
   if said["least"]:
     bets = {k: amount for k, amount in moves.amounts.items() if moves.kinds[k][0] != "all-in"}
@@ -217,6 +221,7 @@ def _by_end(words: list[str], moves: Moves) -> tuple[list[int], int]:
       # Bets too many to be listed with their numbers are written by their amounts.
       listed = moves.amounts if len(moves.names) > MAX_LISTED else ()
       fits |= {k for k, number in enumerate(moves.ids) if str(number) == said[0] and k not in listed}
+      fits |= {k for k, amount in moves.amounts.items() if amount == float(said[0])}
     if fits:
       return sorted(fits), used
   return [], 0

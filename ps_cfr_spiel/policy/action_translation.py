@@ -22,7 +22,7 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.arguments import check_option, declared, is_number
 from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.poker import cards
-from ps_cfr_spiel.policy.naming import bet_sizes
+from ps_cfr_spiel.policy.naming import bet_sizes, move_name
 from ps_cfr_spiel.policy.tree_policy import acting_player
 
 
@@ -305,16 +305,11 @@ class TranslatedPolicy(openspiel_policy.Policy):
       smaller.apply_action(self._sizes(smaller).call)
     if smaller.is_terminal():
       return smaller
-    dealt = _dealt_name(state, action)
+    dealt = move_name(state, action)
     outcomes = [outcome for outcome, _ in smaller.chance_outcomes()]
     # The same outcome has the same number, unless the games' ranges differ.
     for outcome in sorted(outcomes, key=lambda outcome: outcome != action):
-      if _dealt_name(smaller, outcome) == dealt:
+      if move_name(smaller, outcome) == dealt:
         smaller.apply_action(outcome)
         return smaller
     raise ValueError(f"The strategy is for {self.smaller}, which has no {dealt!r} after {smaller}.")
-
-
-def _dealt_name(state: pyspiel.State, action: int) -> str:
-  """A deal in words, "Deal As", without the prefix that `universal_poker` adds."""
-  return state.action_to_string(state.current_player(), action).removeprefix("player=-1 move=")

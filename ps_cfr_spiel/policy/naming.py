@@ -25,9 +25,9 @@ def make_state(labels: Labels, game: pyspiel.Game, decision: Decision, type_inde
 
 
 def move_name(state: pyspiel.State, action: int) -> str:
-  """The game's name of a move; "Deal 3" for OpenSpiel's "Chance outcome:3"."""
+  """The game's name of a move; of OpenSpiel's "Chance outcome:3" and "player=0 move=Call": Deal 3, Call."""
   name = state.action_to_string(state.current_player(), action)
-  return name.replace("Chance outcome:", "Deal ")
+  return re.sub("^player=-?[0-9]+ move=", "", name).replace("Chance outcome:", "Deal ")
 
 
 def action_names(game: pyspiel.Game, labels: Labels, decision: Decision) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_flag, check_number, declared
 from ps_cfr_spiel.policy.convert import as_distribution, check_policy_of
-from ps_cfr_spiel.policy.naming import make_state
+from ps_cfr_spiel.policy.naming import make_state, move_name
 from ps_cfr_spiel.policy.tree_policy import TreePolicy, acting_player
 
 Classes = Callable[[pyspiel.State, int], Hashable]  # (a state, a legal action) -> the action's class
@@ -41,11 +41,10 @@ def betting_class(state: pyspiel.State, action: int) -> str:
 
   ValueError if the game's name of the action is unknown.
   """
-  name = state.action_to_string(state.current_player(), action)
+  name = move_name(state, action)
   words = {"fold": "fold", **dict.fromkeys(("call", "check"), "call")}
   words |= dict.fromkeys(("bet", "raise", "allin", "halfpot"), "bet")
-  # universal_poker writes "player=0 move=Bet"; river_subgame "All-in 900".
-  match = re.match(r"[a-z]+", name.lower().rpartition("move=")[2].replace("-", ""))
+  match = re.match(r"[a-z]+", name.lower().replace("-", ""))  # AllIn in universal_poker, All-in 900 here
   if not match or match[0] not in words:
     known = ", ".join(words)
     raise ValueError(f"Unknown poker move {name!r} (known: {known}); pass classes= for other games.")

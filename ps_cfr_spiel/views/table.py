@@ -55,7 +55,7 @@ def table_data(sitting: table.Sitting) -> dict[str, Any]:
     return data
   sized, legal = _sizes(state), state.legal_actions()
   few = [a for a in legal if a <= betting.CALL] if sized else legal[:MOST_NAMES]
-  names = [[a, grouped(state.action_to_string(a))] for a in few]
+  names = [[a, grouped(move_name(state, a))] for a in few]
   return data | {"actions": names, "listed": MAX_LISTED, "sized": sized}
 
 

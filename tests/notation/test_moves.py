@@ -11,6 +11,8 @@ FREE = Moves(
 )
 MANY = Moves(("Check", *(f"Bet {n}" for n in range(100, 160))), (1, *range(2, 62)))  # more than have letters
 CHASE = Moves(("Stones to 1/8", "Stones to 1/9", "Stones to 1/10"), (19, 20, 21), history=("Evader to 4",))
+LEDUC = Moves(("Call", "Raise"), (1, 2))  # nothing to call
+OPENSPIEL = Moves(("Fold", "Call", "Bet", "AllIn", "HalfPot"), (0, 1, 2, 3, 4), (None, 0.0, 1.0, 9.5, 0.5))
 BIDS = Moves(("[P0]Bid: 1", "[P0]Bid: 2"), (0, 1))
 CARDS = Moves(("Deal 2c", "Deal 2d", "Deal Kc"), (0, 1, 44))
 
@@ -45,6 +47,11 @@ def test_words(text, words):
     (FREE, "4 pots | 400% | b 40", "All-in 40"),
     (MANY, "x", "Check"),
     (CHASE, "1/9 | to 1/9 | st to 1/9 | s1/9 | 20", "Stones to 1/9"),
+    (LEDUC, "x | k | check | c | call | 1", "Call"),
+    (LEDUC, "r | raise | 2", "Raise"),
+    (OPENSPIEL, "1/2 pot | b 50% | halfpot | 4", "HalfPot"),
+    (OPENSPIEL, "pot | b | b pot | bet", "Bet"),
+    (OPENSPIEL, "a | all-in | allin", "AllIn"),
     (BIDS, "bid: 2 | [p0]bid: 2", "[P0]Bid: 2"),
     (CARDS, "2d | 2D | deal 2d | d2d | d 2d", "Deal 2d"),
   ],
@@ -78,10 +85,14 @@ def test_moves(moves, texts, name):
     (FREE, "call", "^'call' is not legal here"),
     (MANY, "b 132.5", "^'b 132.5' may be Bet 132 or Bet 133; write which one"),
     (MANY, "r", "^'r' is not legal here"),
-    (MANY, "d", r"Legal: Check, Bet 100 up to Bet 159 \(b AMOUNT, min, a\)"),
+    (MANY, "d", r"Legal: Check, Bet 100 up to Bet 159 \(b AMOUNT, min\)"),
     (MANY, "50%", "not legal"),  # of which pot?
     (CHASE, "stones", "^'stones' may be Stones to 1/8 or Stones to 1/9 or Stones to 1/10; write which one"),
     (CHASE, "8", "^'8' is not legal after Evader to 4"),
+    (LEDUC, "f", "^'f' is not legal here"),
+    (LEDUC, "b", "^'b' is not legal here"),
+    (OPENSPIEL, "x", "^'x' is not legal here"),
+    (OPENSPIEL, "b 300", "^'b 300' is not legal here"),
     (BIDS, "1", r"^'1' may be \[P0\]Bid: 1 or \[P0\]Bid: 2 \(number 1\); write which one"),
     (CARDS, "c", "not legal"),
     (CARDS, "2", "not legal"),
