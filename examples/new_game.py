@@ -1,4 +1,7 @@
-"""A new game: both players get one of three cards; player 0 may bet, player 1 may call. Pot 2, bet 1."""
+"""A new game: both players get one of three cards; player 0 may bet, player 1 may call. Pot 2, bet 1.
+
+OpenSpiel's solvers in C++ also ask a game for `make_py_observer`, as its python/games/kuhn_poker.py has.
+"""
 
 import pyspiel
 from pyspiel import GameType as Kind

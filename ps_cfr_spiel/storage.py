@@ -67,6 +67,7 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header: a check
   ),
   "version": (_is_string, "a string"),
   "game": (_is_string, "a game string"),
+  "module": (lambda value: _is_string(value) and value.isprintable(), "the name of a module"),
   "solver": (lambda value: _is_string(value) and value.isidentifier(), "a solver's name"),
   "policy": (_is_string, "a string"),
   "run": (_is_string, "a fingerprint"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -120,6 +121,12 @@ def say(
 ) -> None:
   """Print a result: `lines` for people, by default the same `facts` that --json prints in one line."""
   print(json.dumps(facts) if values.json else report(facts if lines is None else lines))
+
+
+def next_command(values: flags.FlagValues, *words: object) -> str:
+  """A command to type after this one, with the module that its game needs."""
+  module = [] if values.module is None else [f"--module={values.module}"]
+  return f"ps-cfr-spiel {shlex.join([*map(str, words), *module])}"
 
 
 def progress_of(values: flags.FlagValues) -> bool | None:

@@ -8,7 +8,7 @@ from typing import Any
 from absl import flags
 
 from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag
-from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, QUIET, SPOT, progress_of, say
+from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, QUIET, SPOT, next_command, progress_of, say
 from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, given, load_game, make_folder, pictures_if
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.reports import Stopwatch
@@ -17,7 +17,7 @@ FILE, LOSSES = "values.npz", "losses.png"
 NOT_OF_RIVERS = ("draws", "turns", "chains", "teacher", "teacher_iterations", "limit")
 RIVERS_BATCH = 128  # rivers in one step of training; each has a thousand hands
 TURN = "holdem_subgame(board=9s7c5s4h)"  # a game in which a network of rivers serves
-FLOPS = "generate --street=flop"  # which a network of turns teaches
+FLOPS = ("generate", "--street=flop")  # which a network of turns teaches
 
 Taught = tuple[Callable[[], Any], Path]  # what learns, and the folder that it may go on in
 
@@ -78,7 +78,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     what = f"{cards.STREETS[learned.cards]}s"
   else:
     what = f"situations in {len(learned.public_states):,} public states"
-  use = f"resolve '{game}' --lookahead={ahead}"
+  use: Sequence[str] | None = ("resolve", game, f"--lookahead={ahead}")
   if values.data and learned.cards < cards.BOARD_SIZE:
     use = FLOPS if cards.STREETS[learned.cards] == "turn" else None
   lines = {
@@ -91,7 +91,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if not steps:
     lines["training"] = "none: the values are alpha vectors, those of solved situations"
   if use is not None:  # nothing searches before the flop
-    lines["search with it"] = f"ps-cfr-spiel {use} --values={folder / FILE}"
+    lines["search with it"] = next_command(values, *use, f"--values={folder / FILE}")
   if not card["finished"]:
     lines["not finished"] = "the same call continues; this is the best so far"
   say(values, facts, lines)

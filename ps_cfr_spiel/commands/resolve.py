@@ -19,6 +19,7 @@ from ps_cfr_spiel.commands.flags import (
   WALK,
   action_numbers,
   exploitability_facts,
+  next_command,
   progress_of,
   say,
   values_of,
@@ -94,7 +95,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     "exploitability": ps.views.with_unit(result.exploitability, game),
     "time": f"{stopwatch.seconds:.1f} s for all searches, with compilation",
     "saved": str(file),
-    "look at it": f"ps-cfr-spiel show {file}",
+    "look at it": next_command(values, "show", file),
   }
   facts = {
     "game": str(game),

@@ -151,23 +151,20 @@ class Run:
 
   def result(self, files: Sequence[str]) -> dict[str, str]:
     """The result for people."""
-    game, values, look = self.solver.game, {}, {}
+    game, values = self.solver.game, {}
     if self.solver.evaluable:
-      last, walked = self.points[-1], isinstance(self.solver, ps.solvers.TreeSolver)
-      found = self.solver.evaluation()
+      last, found = self.points[-1], self.solver.evaluation()
       values = {
         **ps.views.value_lines(values_of(found), game),
         "exploitability": ps.views.with_unit(last.exploitability, game),
         **general_sum_lines(found),
       }
-      look = {"look at it": f"ps-cfr-spiel {'show' if walked else 'evaluate'} {self.file}"}
     return {
       **values,
       **({"abstraction": self.abstraction.size} if self.abstraction else {}),
       "time": f"{self.iterating.seconds:.2f} s for {self.solver.iteration - self.start:,} iterations, "
       f"after {self.building.seconds:.1f} s to build and compile",
       "saved": f"{', '.join(files)} in {self.folder}",
-      **look,
     }
 
   # --- Files ------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import check_seconds, check_target
 from ps_cfr_spiel.commands import user_input
 from ps_cfr_spiel.commands.command import INTERRUPTED, TERMINATED, USER_ERROR, Command, Flag
-from ps_cfr_spiel.commands.flags import JSON, QUIET, SPOT, TREE, join_others, say
+from ps_cfr_spiel.commands.flags import JSON, QUIET, SPOT, TREE, join_others, next_command, say
 from ps_cfr_spiel.commands.methods import FIXED, METHOD_FLAGS, new_solver
 from ps_cfr_spiel.commands.run import POINTS, RUN, Run
 from ps_cfr_spiel.commands.situations import SHARING, solve_list
@@ -69,9 +69,14 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if not ps.device.is_first_process():
     return INTERRUPTED if interrupted else 0
   run.say("")
-  say(values, run.facts(files), run.result(files))
+  lines = run.result(files)
+  if run.solver.evaluable:
+    command = "show" if isinstance(run.solver, ps.solvers.TreeSolver) else "evaluate"
+    lines["look at it"] = next_command(values, command, run.file)
+  say(values, run.facts(files), lines)
   if values.target and not (run.reached or values.json):
-    print(f"The target of {values.target} was not reached. To continue: --resume={run.file}")
+    again = next_command(values, "solve", f"--resume={run.file}")
+    print(f"The target of {values.target} was not reached. To continue: {again}")
   if pictures is None and values.plot is None and not values.json:
     print("No pictures were drawn; for them: pip install 'ps_cfr_spiel[plot]'")
   if interrupted:

@@ -13,7 +13,7 @@ from absl import flags
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.arguments import check_count, check_seconds
 from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag
-from ps_cfr_spiel.commands.flags import JSON, QUIET, say
+from ps_cfr_spiel.commands.flags import JSON, QUIET, next_command, say
 from ps_cfr_spiel.commands.play import ONLY_IN_CHEAT
 from ps_cfr_spiel.commands.user_input import given, load_game, refuse_fixed, results_folder
 from ps_cfr_spiel.reports import Stopwatch, progress_bar, report
@@ -131,7 +131,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   lines = {
     **{f"against {name}": score for name, score in scores.items()},
     "saved": f"{RUN}, {MARKS} in {folder}",
-    "play it": f"ps-cfr-spiel play '{solver.game}' --opponent={folder / RUN}",
+    "play it": next_command(values, "play", solver.game, f"--opponent={folder / RUN}"),
   }
   say(values, {"game": str(solver.game), **rows[-1], "saved": str(folder / RUN)}, lines)
 

@@ -64,9 +64,13 @@ def load_module(name: str) -> None:
     raise ValueError(f"--module={name}: no such file.")
   sys.path.insert(0, str(path.parent.resolve() if is_file else Path.cwd()))
   try:
-    importlib.import_module(path.stem if is_file else name)
+    imported = importlib.import_module(path.stem if is_file else name)
   except Exception as error:  # the user's own code: it may raise anything
     raise ValueError(f"--module={name}: {type(error).__name__}: {error}") from error
+  if is_file and not (imported.__file__ and path.samefile(imported.__file__)):
+    raise ValueError(
+      f"--module={name}: Python has another module {path.stem!r}, {imported.__file__}; rename the file."
+    )
 
 
 def load_saved_policy(path: str, limit: int) -> ps.TreePolicy:

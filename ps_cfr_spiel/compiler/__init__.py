@@ -16,7 +16,7 @@ if TYPE_CHECKING:
   from ps_cfr_spiel.compiler.forms import BayesianForm, Form, Lines, PublicCardsForm
   from ps_cfr_spiel.compiler.from_form import FEW_PAIRS
   from ps_cfr_spiel.compiler.from_histories import build_general, one_row_per_infostate, with_recall
-  from ps_cfr_spiel.compiler.loading import load_game, quiet_stderr
+  from ps_cfr_spiel.compiler.loading import game_fields, game_in, load_game, quiet_stderr
   from ps_cfr_spiel.compiler.memory import (
     COMPILING,
     MORE_CODE,

@@ -113,7 +113,7 @@ STATE_LAWS = {  # law by its name in `walk`: its name here, and the text where i
   "mover": ("movers", "at every state a player or chance moves, or the game is over"),
   "legal actions": ("legal actions", "every decision has some, in ascending order"),
   "chance": ("chance", "the probabilities of every chance node sum to one"),
-  "returns": ("returns", "every end has two, which sum to zero in a zero-sum game"),
+  "returns": ("returns", "every end has one for each of the {players} players{sum}"),
 }
 WALK_LAWS = ("histories", *(name for name, _ in STATE_LAWS.values()))
 LATER_LAWS = (
@@ -260,12 +260,14 @@ def _walk_findings(
   except Exception as error:  # the game's own code may raise anything
     text = f"{' '.join(getattr(error, '__notes__', []))}: {_name(error)}"
   findings = [Finding("histories", Verdict.PASS if histories else Verdict.FAIL, text)]
+  zero = game.get_type().utility == pyspiel.GameType.Utility.ZERO_SUM
+  filled = {"players": game.num_players(), "sum": ", and they sum to zero" if zero else ""}
   for law, (name, holds) in STATE_LAWS.items():
     others = f" (and {counts[law] - 1:,} more)" if counts[law] > 1 else ""
     if histories is None and law not in faults:
       findings += _not_checked([name], "not all histories were walked")
     else:
-      findings.append(_law(name, faults[law] + others if law in faults else None, holds))
+      findings.append(_law(name, faults[law] + others if law in faults else None, holds.format(**filled)))
   return histories, findings
 
 

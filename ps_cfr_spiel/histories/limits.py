@@ -170,7 +170,10 @@ class Watch:
     )
     if count >= PACED and not size.cut:
       about += f", {readable_seconds(expected / count * (time.perf_counter() - self.start))} of walking"
-    change = "Choose smaller parameters of the game"
+    change = (
+      "Choose smaller parameters of the game, or a solver that walks none: SimulatedMCCFRSolver (train), in "
+      "poker HierarchicalMCCFRSolver (solve --solver=hierarchical)"
+    )
     if expected < HOPELESS * self.most:
       change += f", or raise the limit: build_tree(game, {name}=...), PSCFRSolver(game, {name}=...), --{name}"
     return f"{self.game} {what}: {about}, by {size.probes} random paths through it. {change}."

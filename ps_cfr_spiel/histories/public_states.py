@@ -41,7 +41,9 @@ def public_observer(game: pyspiel.Game):
   try:
     observer = observation.make_observation(game, kind)
   except (AttributeError, RuntimeError, TypeError, ValueError) as error:  # some Python games have no maker
-    raise ValueError(_no_observer(game)) from error
+    asked = isinstance(error, AttributeError)
+    more = " OpenSpiel's C++ solvers ask a Python game for it too, by make_py_observer." if asked else ""
+    raise ValueError(_no_observer(game) + more) from error
   if observer is None or observer.string_from(game.new_initial_state(), 0) is None:
     raise ValueError(_no_observer(game))
   return lambda state: str(observer.string_from(state, 0))

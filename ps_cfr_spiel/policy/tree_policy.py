@@ -12,7 +12,7 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import compiler, storage
-from ps_cfr_spiel.compiler import Deals, load_game
+from ps_cfr_spiel.compiler import Deals
 from ps_cfr_spiel.histories import sequential_state
 from ps_cfr_spiel.policy.partial_strategy import PartialStrategy, left_out, partial_strategy
 from ps_cfr_spiel.policy.reach import Reach, Worths, reach_of, reaches
@@ -210,11 +210,11 @@ class TreePolicy(openspiel_policy.Policy):
     """
     if lines is not None:
       part = partial_strategy(self.game, self.labels, lines, self.table)
-      header = {**self.info, "game": self.labels.game, "part": list(part.public_states)}
+      header = {**self.info, **compiler.game_fields(self.game), "part": list(part.public_states)}
       storage.write(path, "policy", header, {"part": part.probabilities})
       return
     blocks = {_block_name(i, k): b for i, bs in enumerate(self.strategies) for k, b in enumerate(bs)}
-    storage.write(path, "policy", {**self.info, "game": self.labels.game}, blocks)
+    storage.write(path, "policy", {**self.info, **compiler.game_fields(self.game)}, blocks)
 
   @classmethod
   def from_file(cls, file: storage.Stored, limit: int) -> TreePolicy:
@@ -250,10 +250,7 @@ class TreePolicy(openspiel_policy.Policy):
 
 def game_of(file: storage.Stored) -> pyspiel.Game:
   """The game named in a file; ValueError if there is no such game."""
-  try:
-    return load_game(file.header["game"])
-  except ValueError as error:
-    raise ValueError(f"{file.path} is damaged, or its game is not registered: {error}") from error
+  return compiler.game_in(file.header, file.path)
 
 
 def probabilities_at(

@@ -113,7 +113,10 @@ class HostGame(SimulatedGame):
       "observation strings": key != "observation" or kind.provides_observation_string,
     }
     if missing := [need for need, met in needs.items() if not met]:
-      raise ValueError(f"{game} cannot be played here: it has no {' and no '.join(missing)}.")
+      raise ValueError(
+        f"{game} cannot be played here: it has no {' and no '.join(missing)}. PSCFRSolver (solve) takes any "
+        f"number of players and any utilities."
+      )
     if fault := scale_fault(max(abs(game.min_utility()), abs(game.max_utility()))):
       raise ValueError(f"{game} cannot be played here: {fault}")
     try:

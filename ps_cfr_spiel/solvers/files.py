@@ -17,6 +17,7 @@ import pyspiel
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS
 from ps_cfr_spiel.cfr import rule_header
+from ps_cfr_spiel.compiler import game_fields
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.policy import game_of
@@ -72,7 +73,7 @@ class Resumable(abc.ABC):
     options = self._options()
     return {
       "solver": type(self).__name__,
-      "game": str(self.game),
+      **game_fields(self.game),
       **options,
       "options": sorted(options),
       "iteration": self.iteration,
@@ -82,7 +83,8 @@ class Resumable(abc.ABC):
     """Whether a file has a run of this game and these options; ValueError if it has anything else."""
     header = {"kind": "solver", **self._header()}
     del header["iteration"]
-    header.pop("limit", None)  # it changes no result
+    for changes_no_result in ("limit", "module"):
+      header.pop(changes_no_result, None)
     return storage.made_alike(path, header)
 
   def save(self, path: str | os.PathLike) -> None:
