@@ -14,7 +14,7 @@ from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import CLUSTERS_AND_BUCKETS, JSON, QUIET, buckets_of, progress_of, say
 from ps_cfr_spiel.commands.user_input import drawing, load_game, make_folder, refuse
 from ps_cfr_spiel.histories import readable_bytes
-from ps_cfr_spiel.poker import dealt_form
+from ps_cfr_spiel.poker import dealt_form, describe
 from ps_cfr_spiel.reports import Stopwatch, report
 
 FILE = "abstraction.npz"
@@ -101,7 +101,7 @@ def _sizes(
     "board_classes": int(sizes.classes[special]),
   }
   lines = {
-    "game": game,
+    "game": describe(str(game)),
     "infostates": f"{sizes.infostates:,}, {sizes.infostate_classes:,} up to names of suits",
     "whole tables": f"{readable_bytes(sizes.bytes)}, of regrets and averages in float32",
     "boards": f"{facts['boards']:,}, {facts['board_classes']:,} up to names of suits",

@@ -21,6 +21,7 @@ from ps_cfr_spiel.commands.flags import (
 )
 from ps_cfr_spiel.commands.show import origin
 from ps_cfr_spiel.commands.user_input import load_opponent, walked
+from ps_cfr_spiel.poker import describe
 
 # fmt: off
 FLAGS = (
@@ -55,7 +56,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     worths = [ps.views.without_rounding(float(worth), game) for worth in best]
     lines = {
       **made,
-      "game": ps.views.game_text(game),
+      "game": describe(str(game)),
       **ps.views.value_lines(values_of(found), game),
       "best responses": ", ".join(f"{worth:.6g} for player {i}" for i, worth in enumerate(worths)),
       "exploitability": f"{ps.views.with_unit(float(exploitability), game)} ({mean}' mean)",

@@ -27,6 +27,7 @@ from ps_cfr_spiel.commands.play import (
   policy_for,
 )
 from ps_cfr_spiel.commands.user_input import given, in_words, load_game, refuse, writable
+from ps_cfr_spiel.poker import describe
 from ps_cfr_spiel.reports import progress_bar
 
 ACPC, SLUMBOT = "acpc", "slumbot"
@@ -95,7 +96,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if file:
     ps.protocols.write_hands(file, game, hands, (words[0], words[1]))
     lines["saved"] = facts["saved"] = str(file)
-  say(values, {"game": str(game), "players": list(words), **facts}, {"game": game, **lines})
+  say(values, {"game": str(game), "players": list(words), **facts}, {"game": describe(str(game)), **lines})
   if facts.get("failed") == INTERRUPTION:
     return INTERRUPTED
   return FAILED if "failed" in facts else 0

@@ -12,6 +12,7 @@ import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, say
 from ps_cfr_spiel.commands.user_input import drawing, keep_apart, load_saved_policy, refuse
+from ps_cfr_spiel.poker import describe
 
 # fmt: off
 FLAGS = (
@@ -68,7 +69,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     return say(values, {"game": policy.labels.game, "strategy": origin(policy), "saved": values.save})
   if values.csv or values.json:
     return _export(values, policy)
-  print(f"{ps.views.game_text(policy.game)}\n{origin(policy)}\n\n{_text(values, policy)}")
+  print(f"{describe(policy.labels.game)}\n{origin(policy)}\n\n{_text(values, policy)}")
   if drawn:
     _draw(*drawn, policy, values)
 
@@ -81,7 +82,7 @@ def _export(values: flags.FlagValues, policy: ps.TreePolicy) -> None:
   if values.csv:
     count = policy.to_csv(values.csv, wanted)
     facts |= {"rows": count, "saved": values.csv}
-    say(values, facts, {**facts, "rows": f"{count:,}"})
+    say(values, facts, {**facts, "game": describe(policy.labels.game), "rows": f"{count:,}"})
   else:
     say(values, {**facts, "rows": policy.to_rows(wanted)})
 

@@ -5,6 +5,8 @@ import enum
 import itertools
 from typing import Any
 
+from ps_cfr_spiel.poker import describe
+
 UNCHECKED = "not checked: "  # before the reason
 
 
@@ -81,5 +83,5 @@ class Report:
   def __str__(self):
     broken = [finding.law for finding in self.findings if finding.verdict == Verdict.FAIL]
     verdict = "fit for build_tree" if self.fit else f"not fit for build_tree: {', '.join(broken)}"
-    parts = [self.game, "\n".join(self._lines()), self.summary, verdict]
+    parts = [describe(self.game), "\n".join(self._lines()), self.summary, verdict]
     return "\n\n".join(part for part in parts if part)

@@ -25,7 +25,7 @@ from ps_cfr_spiel.poker.situations import (
   range_text,
   situation,
 )
-from ps_cfr_spiel.poker.spots import for_game_string, holdem, libratus, plain, river
+from ps_cfr_spiel.poker.spots import describe, for_game_string, holdem, libratus, plain, river
 from ps_cfr_spiel.poker.suits import (
   CHUNK,
   Deck,

@@ -16,9 +16,11 @@ import pyspiel
 
 from ps_cfr_spiel.notation import MIN_WEIGHT, parse_cards, parse_hands, parse_sizes, sizes_text
 from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.poker.betting import amount_text
 from ps_cfr_spiel.poker.situations import MOST, range_text, whole
 
 LIBRATUS = {1: ("7s9h9cTc", 500), 2: ("Ts6hAh7c", 4780), 3: ("4s8hTc9h2s", 500), 4: ("JsKs5cQs7d", 3750)}
+_WHOLE = "13x4"
 MOST_DIGITS = 4  # after the point, of a pot or a stack
 Amount = int | float | str | Decimal
 
@@ -201,3 +203,29 @@ def for_game_string(parameters: Mapping[str, Any]) -> dict[str, Any]:
   if isinstance(text := written.get("bets"), str) and re.fullmatch(r"\s*[0-9.]+\s*", text):
     written["bets"] = sizes_text(parse_sizes(text))  # OpenSpiel would read it as a number
   return written
+
+
+def describe(game: str) -> str:
+  """A subgame of hold'em, by `str(game)`, in the words of a poker player; any other game's string as it is.
+
+  Chips are in the game's unit, the stack is behind, and a range is its number of combos: of hands that can be
+  dealt, each times its weight, or times its share of the largest weight if that is above 1.
+  """
+  if not game.startswith(("river_subgame(", "holdem_subgame(")):
+    return game
+  given = {"unit": 1, "deck": _WHOLE, **pyspiel.game_parameters_from_string(game)}
+  deck = cards.parse_deck(given["deck"])
+  board = parse_cards(given["board"])
+  ranges, _ = cards.parse_ranges(given["ranges"], board, deck)
+  pot, behind = (amount_text(n, given["unit"]) for n in (given["pot"], given["stack"] - given["pot"] // 2))
+  combos = [f"{hands.weights.sum() / max(1, hands.weights.max()):,.6g}" for hands in ranges]
+  return ", ".join(
+    [
+      f"{cards.STREETS[len(board)]} {cards.card_names(board)}",
+      *([f"deck {given['deck']}"] if given["deck"] != _WHOLE else []),
+      f"pot {pot}",
+      f"behind {behind}",
+      f"bets ({sizes_text(parse_sizes(given['bets']))})",
+      f"ranges of {' and '.join(combos)} combos",
+    ]
+  )

@@ -34,6 +34,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.native import call
+from ps_cfr_spiel.poker import describe
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Labels
 from ps_cfr_spiel.tree.library import why_unavailable
@@ -308,7 +309,7 @@ class PublicTree:
     infostates = sizes["infostates"]
     rows = [f"{r:,} x {t:,}" for r, t in zip(sizes["rows"], sizes["types"], strict=True)]
     lines = {
-      "game": labels.game,
+      "game": describe(labels.game),
       "histories": f"{labels.histories:,}{labels.source.remark}",
       "public states": f"{len(labels.public_states):,}: {', '.join(kinds)}" if kinds else "none",
       "decision infostates": f"{sum(infostates):,} ({' and '.join(f'{n:,}' for n in infostates)})",

@@ -1,7 +1,6 @@
 """Chips, pots and shares: all knowledge of single games' parameters for reports."""
 
 import math
-import re
 import textwrap
 from collections.abc import Sequence
 
@@ -42,12 +41,6 @@ def title_of(game: pyspiel.Game) -> str:
   if pot := pot_of(game):
     return f"{game.get_type().short_name}, {board_of(game)}, pot {number_text(pot)}"
   return textwrap.shorten(str(game).removesuffix("()").replace(",", ", "), LONGEST_TITLE, placeholder=" ...")
-
-
-def game_text(game: pyspiel.Game) -> str:
-  """The game string for people, with long ranges cut; runs and --json have it whole."""
-  short = lambda ranges: textwrap.shorten(ranges[0], LONGEST_TITLE, placeholder=" ...")  # noqa: E731
-  return re.sub(r"(?<=ranges=)[^,]*", short, str(game))
 
 
 def value_lines(values: Sequence[float], game: pyspiel.Game) -> dict[str, str]:

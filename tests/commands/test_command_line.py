@@ -214,7 +214,7 @@ def test_an_error_is_one_line_and_nothing_else():
 def test_a_reader_that_leaves_is_no_error(solved):
   command = f"{PROGRAM} show {solved[0] / 'run.npz'} | head -n 1"
   result = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=PATIENCE)
-  assert result.stdout.startswith("river_subgame(")
+  assert result.stdout.startswith("river 9s7c5s4h3c, pot 200, behind 19900, bets (100%, a), ranges of ")
   assert result.stderr == ""
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import ps_cfr_spiel
 from ps_cfr_spiel.commands import program
-from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.poker import cards, describe
 
 
 def test_commas_and_percents():
@@ -225,3 +225,24 @@ def test_turns_of_libratus_and_wrong_files(tmp_path):
     file.write_text(text)
     with pytest.raises(ValueError, match=f"must hold 2,652 weights, got {words} words"):
       ps_cfr_spiel.poker.libratus(3, file)
+
+
+def test_a_game_in_the_words_that_it_was_typed_in(capsys):
+  """Combos counted by hand."""
+  words = {"board": "K♠ 7d 2C 5h 9s", "pot": 5.5, "stack": 97.5, "bets": "33%, 1/3, all-in; x | 2.5x"}
+  game = ps_cfr_spiel.river(**words, ranges=("77, AKs:50%, [25]QQ[/25]", "KsQs, TT+, KK:0"))
+  text = "river Ks7d2c5h9s, pot 5.5, behind 97.5, bets (33%, 1/3, a; x | 2.5x), ranges of 6 and 24 combos"
+  assert describe(str(game)) == text  # 3 + 3 / 2 + 6 / 4 beside the board; KsQs is on it
+  turn = ps_cfr_spiel.holdem("Ks7d2c5h", 20, 90, "pot / 2e", ("AsAd:3 QdQh:6", ""))
+  text = (
+    "turn Ks7d2c5h, pot 20, behind 90, bets (100% / 2e), ranges of 1.5 and 1,124 combos"  # no AQ of theirs
+  )
+  assert describe(str(turn)) == text
+  assert describe("kuhn_poker()") == "kuhn_poker()"
+  flags = [f"--{name}={value}" for name, value in words.items()]
+  for command in ("summary", "check"):
+    assert program.run([command, *flags, "--ranges=77, AKs:50%; KK"]) == 0
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first.removeprefix("game:").strip() == (
+      "river Ks7d2c5h9s, pot 5.5, behind 97.5, bets (33%, 1/3, a; x | 2.5x), ranges of 4.5 and 3 combos"
+    )

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from random_policies import random_policy
 
-from ps_cfr_spiel.poker import river
 from ps_cfr_spiel.policy import line_to, make_state
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
-from ps_cfr_spiel.views import chance_moves, charts, game_text, spot, spot_after, worth_at
+from ps_cfr_spiel.views import chance_moves, charts, spot, spot_after, worth_at
 from ps_cfr_spiel.views.spots import distinct
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"
@@ -100,15 +99,6 @@ def test_after_a_line_every_card_that_may_come():
     spot(turn, "x x x")  # a letter is no card
   with pytest.raises(ValueError, match="Only chance acts after All-in 200, Call, to the end"):
     spot(turn, "all-in, call")
-
-
-def test_long_ranges_are_cut_for_people():
-  long = river(ranges=(" ".join(f"A{rank}s K{rank}s" for rank in "QJT98765432"), "TT+ AQ"), stack=300)
-  start, _, end = game_text(long).partition(" ...")
-  assert str(long).startswith(start) and str(long).endswith(end) and end.startswith(",stack=")
-  assert len(game_text(long)) < len(str(long))
-  short = river(ranges=("AA KQs", "TT+ AQ"))
-  assert game_text(short) == str(short)
 
 
 def test_a_walk_goes_through_the_deal_and_over_hidden_moves():
