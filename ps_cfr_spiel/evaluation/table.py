@@ -7,7 +7,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.evaluation.how_to_play import map_of, rules_of
-from ps_cfr_spiel.evaluation.telling import now, seen
+from ps_cfr_spiel.evaluation.telling import now, seen, told
 from ps_cfr_spiel.notation import MAX_LISTED, Moves, bets_text, grouped, read_move
 from ps_cfr_spiel.policy import legal_moves, move_name
 
@@ -90,7 +90,7 @@ class Sitting:
 
   def revealed(self) -> list[str]:
     """The other players' views, and all moves, for the end."""
-    others = [f"Player {seat} saw: {seen(self.state, seat)}" for seat in self.bots]
+    others = [told(self.state, seat) for seat in self.bots]
     return [*others, f"All moves: {_moves_text(self.state)}"]
 
   def result(self) -> str:

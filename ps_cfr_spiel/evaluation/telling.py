@@ -9,7 +9,9 @@ import re
 import pyspiel
 
 from ps_cfr_spiel.games import poker
+from ps_cfr_spiel.notation import grouped
 from ps_cfr_spiel.poker import betting, cards
+from ps_cfr_spiel.policy import move_name
 
 UNSET = "-10000"  # of a card that is not dealt yet, in OpenSpiel's poker games
 FOR_PROGRAMS = ("Observer", "Player", "Current player", "Terminal?")
@@ -17,6 +19,8 @@ FOR_PROGRAMS = ("Observer", "Player", "Current player", "Terminal?")
 
 def seen(state: pyspiel.State, player: int) -> str:
   """The player's view since the start."""
+  if isinstance(state, poker.PokerState):
+    return _hand_so_far(state, player)
   text = state.information_state_string(player)
   return text if writes_for_people(state.get_game()) else readable(text)
 
@@ -28,18 +32,43 @@ def now(state: pyspiel.State, player: int) -> str:
   return state.observation_string(player) if writes_for_people(state.get_game()) else ""
 
 
+def told(state: pyspiel.State, player: int) -> str:
+  """What a player knew, for the others at the end."""
+  if isinstance(state, poker.PokerState):
+    return f"Player {player} held {_held(state, player)}."
+  return f"Player {player} saw: {seen(state, player)}"
+
+
+def _hand_so_far(state: poker.PokerState, player: int) -> str:
+  """The public part of a hand of hold'em, "stack 400 blinds 2/1 | Player 1: Call, You: Check | 2c 4h Ac"."""
+  game, before = state.get_game(), betting.TERMINAL
+  text, here = game.header, game.new_initial_state()
+  for action in state.history():
+    mover, name = here.current_player(), grouped(move_name(here, action))
+    if mover >= 0:
+      who = "You" if mover == player else f"Player {mover}"
+      text, before = f"{text}{', ' if before >= 0 else ' | '}{who}: {name}", mover
+    elif here.public_state.player == mover:  # a card on the board
+      text, before = f"{text}{' ' if before == mover else ' | '}{name.removeprefix('Deal ')}", mover
+    here.apply_action(action)
+  return text
+
+
+def _held(state: poker.PokerState, player: int) -> str:
+  return " ".join(cards.card_names([card]) for card in sorted(state.hole(player), reverse=True))
+
+
 def _hand_now(state: poker.PokerState, player: int) -> str:
   """A hand of hold'em: "Pot 400. Board: Ks 7d 2c. You: 7h 2d, 5,106 behind. To call 100."."""
   game, here = state.get_game(), state.public_state
   board = [cards.card_names([card]) for card in (*game.board, *state.runout)]
-  held = " ".join(cards.card_names([card]) for card in sorted(state.hole(player), reverse=True))
   behind = _chips(game.get_parameters()["stack"] - here.spent[player], game.unit)
   to_call = max(here.spent) - here.spent[player]
   return " ".join(
     [
       f"Pot {_chips(sum(here.spent), game.unit)}.",
       *([f"Board: {' '.join(board)}."] if board else []),
-      f"You: {held}, {behind} behind.",
+      f"You: {_held(state, player)}, {behind} behind.",
       *([f"To call {_chips(to_call, game.unit)}."] if to_call and not state.is_terminal() else []),
     ]
   )

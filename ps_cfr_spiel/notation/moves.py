@@ -137,8 +137,8 @@ def next_move(words: Sequence[str], start: int, moves: Moves) -> tuple[int, int]
   what = repr(said) + (f" (word {start + 1})" if len(words) > max(1, end - start) else "")
   if fits:
     names = [grouped(moves.names[k]) + f" (number {said})" * (str(moves.ids[k]) == said) for k in fits]
-    shown = names if len(names) <= _MOST_NAMED else [*names[: _MOST_NAMED - 1], f"{len(names)} in all"]
-    raise ValueError(f"{what} may be {' or '.join(shown)}; write which one.")
+    shown = names if len(names) <= _MOST_NAMED else [*names[:3], f"{len(names) - 3:,} more"]
+    raise ValueError(f"{what} may be {', '.join(shown[:-1])} or {shown[-1]}; write which one.")
   where = f"after {', '.join(map(grouped, moves.history))}" if moves.history else "here"
   raise ValueError(f"{what} is not legal {where}. Legal: {moves.text()}.")
 

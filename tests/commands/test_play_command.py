@@ -12,6 +12,7 @@ import ps_cfr_spiel
 from ps_cfr_spiel.commands import play, program
 from ps_cfr_spiel.evaluation import table, telling
 from ps_cfr_spiel.evaluation.how_to_play import rules_of
+from ps_cfr_spiel.poker import cards
 
 GAMES = {
   "cheat": "cheat(max_turns=12)",
@@ -136,7 +137,7 @@ def test_bad_input_asks_again():
 
 def test_an_ambiguous_beginning_asks_again():
   state, text = converse("glasses", 0, ["stones to", "stones to 1", "st to 1/9", "quit"], first_bot)
-  assert "'stones to' may be Stones to 0/8 or Stones to 0/9 or" in text
+  assert "'stones to' may be Stones to 0/8, Stones to 0/9," in text
   assert "You: Stones to 1/9" in text
   assert state.stones == (1, 9)
 
@@ -248,11 +249,12 @@ def test_only_own_information_is_shown(game_string):
       end = table.play(game, seat, play.make_opponent(game, "random", rng), person.readline, output, rng)
     text = output.getvalue()
     allowed = {telling.now(state, seat) for state in seen}
-    if not isinstance(seen[0], PokerState):
+    if not isinstance(end, PokerState):  # of which test_a_hand_of_holdem_in_words tells more
       assert allowed == {state.observation_string(seat) for state in seen}
+      assert telling.seen(end, seat) == end.information_state_string(seat)
     assert set(re.findall(r"^Now: +(.*)$", text, re.MULTILINE)) == allowed
     story = "".join(re.findall(r"^(?:So far|Since then): (.*)$", text, re.MULTILINE))
-    assert re.sub(r"[ ;|]", "", story) == re.sub(r"[ ;|]", "", end.information_state_string(seat))
+    assert re.sub(r"[ ;|,]", "", story) == re.sub(r"[ ;|,]", "", telling.seen(end, seat))
     others = [
       line
       for line in text.splitlines()
@@ -264,13 +266,41 @@ def test_only_own_information_is_shown(game_string):
       *(f"You {verb} {abs(end.returns()[seat]):g}." for verb in ("win", "lose")),
     }
     *hidden, moves = [line for line in others[1:-1] if line]
-    assert hidden == [
-      f"Player {other} saw: {end.information_state_string(other)}"
-      for other in range(game.num_players())
-      if other != seat
-    ]
+    others = [other for other in range(game.num_players()) if other != seat]
+    assert hidden == [telling.told(end, other) for other in others]
     assert text.index(hidden[0]) > text.rindex("Now:")
     assert moves == f"All moves: {', '.join(names_of(end))}"
+
+
+def test_a_hand_of_holdem_in_words():
+  """Chips and cards are those of the moves, counted by hand; the other's cards come at the end."""
+  game = "holdem(stack=2000,bets=fullgame)"
+  calls = play.make_opponent(pyspiel.load_game(game), "always_call", np.random.RandomState(0))
+  state, text = converse(game, 0, ["b 300", "150", "x", "b", "quit"], calls)
+  mine = " ".join(cards.card_names([card]) for card in sorted(state.hole(0), reverse=True))
+  theirs = [cards.card_names([card]) for card in state.hole(1)]
+  board = [cards.card_names([card]) for card in state.runout]
+  assert [line for line in text.splitlines() if line.startswith(("Now", "You:", "So", "Since"))] == [
+    "So far: stack 2000 blinds 100/50 | Player 1: Call",
+    f"Now:    Pot 200. You: {mine}, 1,900 behind.",
+    "Since then: You: Raise to 300, Player 1: Call | " + " ".join(board[:3]),
+    f"Now:    Pot 600. Board: {' '.join(board[:3])}. You: {mine}, 1,700 behind.",
+    f"Since then: You: Bet 150, Player 1: Call | {board[3]}",
+    f"Now:    Pot 900. Board: {' '.join(board[:4])}. You: {mine}, 1,550 behind.",
+    f"Since then: You: Check, Player 1: Check | {board[4]}",
+    f"Now:    Pot 900. Board: {' '.join(board)}. You: {mine}, 1,550 behind.",
+  ]
+  assert not any(card in text for card in theirs)
+  assert re.findall("quit[)]: (.*)", text) == [
+    "You: Raise to 300",
+    "You: Bet 150",
+    "You: Check",
+    "'b' may be Bet 100, Bet 101, Bet 102 or 1,447 more; write which one.",
+    "You quit.",
+  ]
+  assert text.count("1 Check\n") == 4 and "Bet 100 up to All-in 1,700 (b AMOUNT, b 75%, pot, min, a)" in text
+  _, text = converse(game, 0, ["x"] * 4, calls)
+  assert f"Player 1 held {' '.join(sorted(theirs, key=cards.parse_cards, reverse=True))}." in text
 
 
 def test_every_bot_is_told_every_move():

@@ -78,7 +78,7 @@ def test_moves(moves, texts, name):
     (FACED, "al", "^'al' is not legal here"),  # all chips are not abbreviated
     (FACED, "1/0", "not legal"),
     (FACED, "b 1e3", "more than one move|not legal"),
-    (FREE, "b", "^'b' may be Bet 3.3 or Bet 4.13 or Bet 10; write which one"),
+    (FREE, "b", "^'b' may be Bet 3.3, Bet 4.13 or Bet 10; write which one"),
     (FREE, "b 3.7", "not legal"),
     (FREE, "37%", "not legal"),
     (FREE, "r", "^'r' is not legal here"),
@@ -87,7 +87,7 @@ def test_moves(moves, texts, name):
     (MANY, "r", "^'r' is not legal here"),
     (MANY, "d", r"Legal: Check, Bet 100 up to Bet 159 \(b AMOUNT, min\)"),
     (MANY, "50%", "not legal"),  # of which pot?
-    (CHASE, "stones", "^'stones' may be Stones to 1/8 or Stones to 1/9 or Stones to 1/10; write which one"),
+    (CHASE, "stones", "^'stones' may be Stones to 1/8, Stones to 1/9 or Stones to 1/10; write which one"),
     (CHASE, "8", "^'8' is not legal after Evader to 4"),
     (LEDUC, "f", "^'f' is not legal here"),
     (LEDUC, "b", "^'b' is not legal here"),

@@ -100,7 +100,7 @@ def test_hands_are_dealt_played_and_counted():
   browser.send("/move", action=300)
   assert browser.data["cards"]["log"] == [[0, 1, "Call"], [0, 0, "Raise to 300"], [0, 1, "Call"]]
   assert len(browser.data["cards"]["board"]) == 3 and browser.data["cards"]["stacks"] == ["1700", "1700"]
-  for text in ("check", "Bet 100", "1"):
+  for text in ("k", "b 100", "1"):
     assert not browser.data["over"]
     browser.send("/move", text=text)
   end = browser.data
@@ -249,7 +249,9 @@ def test_other_games_have_their_text(name, opponent):
   data = browser.send("/deal")
   while not data["over"]:
     assert data["cards"] is None and data["story"] and data["actions"] and not data["revealed"]
-    data = browser.send("/move", text=data["actions"][0][1])
+    name = data["actions"][0][1]
+    data = browser.send("/move", text=name)
+    assert data["made"] == name
   assert data["result"] and data["revealed"][0].startswith("Player 1 saw")
 
 
