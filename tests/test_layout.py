@@ -39,6 +39,7 @@ FLOORS = (  # a room imports from floors before its own, never from a neighbour;
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 KEEPERS = {
   "matplotlib": "pictures",
+  "pokerkit": "protocols",
   "absl": "commands",
   "equinox": "learning",
   "optax": "learning",

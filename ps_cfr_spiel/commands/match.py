@@ -83,6 +83,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if file and game.get_type().short_name != POKER:
     raise ValueError(f"--phh is for {POKER}, not for {game}.")
   if file:
+    ps.protocols.check_pokerkit()
     storage.check_no_archive(file)
   first, second = players
   if words[0].split(":")[0] == LBR:

@@ -5,5 +5,5 @@ May use: evaluation and the rooms below it. `hands` has a hand as all of them se
 
 from ps_cfr_spiel.protocols.acpc import Seat, join
 from ps_cfr_spiel.protocols.hands import Hand, hand_of, result
-from ps_cfr_spiel.protocols.phh import read_hands, write_hands
+from ps_cfr_spiel.protocols.phh import check_pokerkit, read_hands, write_hands
 from ps_cfr_spiel.protocols.slumbot import SLUMBOT, play_slumbot

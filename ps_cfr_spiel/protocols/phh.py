@@ -1,25 +1,54 @@
-"""Hand histories in the PHH format, hand by hand in one .phhs file (Kim 2024; PokerKit reads and writes it).
+"""Hand histories in the PHH format, hand by hand in one .phhs file (Kim 2024), read and written by PokerKit.
 
-A file is TOML with a table for each hand. Players are in the order of the game: p1 posts the big blind and
-p2, the button, the small one, which the field `blinds_or_straddles` lists first. Amounts count the chips of a
-street.
+Players are in the order of the game: p1 posts the big blind and p2, the button, the small one, which the
+field `blinds_or_straddles` lists first. PokerKit, an extra, is imported when it is first used.
 """
 
-import itertools
+import importlib
 import os
 import re
 import tomllib
+import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 import pyspiel
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.poker import betting, cards
-from ps_cfr_spiel.protocols.hands import PLAYERS, Hand, moves, rules_of, won_by_cards
+from ps_cfr_spiel.protocols.hands import PLAYERS, Hand, moves, possible_wins, rules_of, shown
+
+if TYPE_CHECKING:
+  from pokerkit import HandHistory, State
 
 UNKNOWN = "????"
 PLAYERS_IN_FILES = ("agent", "opponent")
+CENTS = 100  # in a unit of a file with amounts that are not whole
+SEATS = 9  # of a large table, whose amounts a message lists
+MOST = 2**31 - 1  # chips; OpenSpiel's whole numbers have 32 bits
+AMOUNTS = ("antes", "blinds_or_straddles", "starting_stacks", "finishing_stacks", "min_bet")
+FIELDS = ("variant", "antes", "blinds_or_straddles", "min_bet", "starting_stacks", "actions")
+# What PokerKit and we raise for fields of other types or content.
+MISTAKES = (
+  LookupError,
+  TypeError,
+  AttributeError,
+  ValueError,
+  ArithmeticError,
+  AssertionError,
+  RecursionError,
+)
+
+
+def check_pokerkit() -> None:
+  """ModuleNotFoundError if PokerKit, an extra, is not installed."""
+  try:
+    importlib.import_module("pokerkit")
+  except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+      "Hand histories need PokerKit: run pip install 'ps_cfr_spiel[hands]'"
+    ) from error
 
 
 def write_hands(
@@ -27,123 +56,246 @@ def write_hands(
 ) -> None:
   """Write hands of a game as a .phhs file; `names` are the agent's and the opponent's.
 
-  It replaces an earlier file when it is complete; FileExistsError where it would replace an archive.
+  It replaces an earlier file when it is complete; FileExistsError where it would replace an archive,
+  ModuleNotFoundError without PokerKit.
   """
-  text = "\n".join(f"[{n}]\n{hand_text(game, hand, n, names)}" for n, hand in enumerate(hands, start=1))
+  check_pokerkit()
+  from pokerkit import HandHistory
+
+  histories = [history(game, hand, number, names) for number, hand in enumerate(hands, start=1)]
   with storage.replacing(path, encoding="utf-8") as file:
-    file.write(text)
+    file.write(HandHistory.dumps_all(histories))
 
 
-def hand_text(game: pyspiel.Game, hand: Hand, number: int, names: Sequence[str] = PLAYERS_IN_FILES) -> str:
-  """A hand as the lines of a table."""
+def history(
+  game: pyspiel.Game, hand: Hand, number: int, names: Sequence[str] = PLAYERS_IN_FILES
+) -> "HandHistory":
+  """A hand as PokerKit's hand history."""
+  from pokerkit import HandHistory
+
   rules = rules_of(game)
   actions = [f"d dh p{player + 1} {hole or UNKNOWN}" for player, hole in enumerate(hand.holes)]
-  after = rules.root
+  last = rules.root
   for move in moves(rules, hand.chips):
-    before, after = move.before, move.after
-    did = {"f": "f", "c": "cc", "r": f"cbr {move.chips - before.ante}"}[move.code]
-    actions.append(f"p{before.player + 1} {did}")
-    streets = itertools.pairwise(cards.BOARD_SIZES[before.street : after.street + 1])
-    actions += [f"d db {came}" for a, b in streets if (came := hand.board[2 * a : 2 * b])]
-  if after.stake:
+    before, last = move.before, move.after
+    made = {"f": "f", "c": "cc", "r": f"cbr {move.chips - before.ante}"}[move.code]
+    actions.append(f"p{before.player + 1} {made}")
+    for street in range(before.street, last.street):
+      came = hand.board[2 * cards.BOARD_SIZES[street] : 2 * cards.BOARD_SIZES[street + 1]]
+      actions += [f"d db {came}"] * bool(came)
+  if last.stake:
     actions += [f"p{player + 1} sm {hole}".rstrip() for player, hole in enumerate(hand.holes)]
   stacks = [rules.stack] * PLAYERS
-  fields: dict[str, Any] = {
-    "variant": "NT",
-    "antes": [0] * PLAYERS,
-    "blinds_or_straddles": list(rules.start[::-1]),
-    "min_bet": rules.least,
-    "starting_stacks": stacks,
-    "actions": actions,
-    "hand": number,
-    "players": [names[0], names[1]] if hand.seat == 0 else [names[1], names[0]],
-  }
+  players = [re.sub(r"[\x00-\x1f\x7f\ud800-\udfff]|'''", "?", name) for name in names]
+  finishing = None
   if hand.won is not None:
-    gain = hand.won if hand.seat == 0 else -hand.won
-    fields["finishing_stacks"] = [_number(stacks[0] + gain), _number(stacks[1] - gain)]
-  return "".join(f"{name} = {_toml(value)}\n" for name, value in fields.items())
-
-
-def _number(chips: float) -> int | float:
-  return int(chips) if float(chips).is_integer() else chips
-
-
-def _toml(value: Any) -> str:
-  if isinstance(value, list):
-    return f"[{', '.join(map(_toml, value))}]"
-  if isinstance(value, str):
-    escaped = re.sub(r"[\x00-\x1f\x7f]", "?", value.replace("\\", "\\\\").replace('"', '\\"'))
-    return f'"{escaped}"'
-  return str(value)
+    gain = int(hand.won) if hand.seat == 0 else -int(hand.won)
+    finishing = [stacks[0] + gain, stacks[1] - gain]
+  return HandHistory(
+    variant="NT",
+    antes=[0] * PLAYERS,
+    blinds_or_straddles=list(rules.start[::-1]),
+    min_bet=rules.least,
+    starting_stacks=stacks,
+    actions=actions,
+    hand=number,
+    players=players if hand.seat == 0 else players[::-1],
+    finishing_stacks=finishing,
+  )
 
 
 def read_hands(
-  path: str | os.PathLike, agent: str = PLAYERS_IN_FILES[0], bets: str = "fullgame"
+  path: str | os.PathLike,
+  agent: str = PLAYERS_IN_FILES[0],
+  bets: str = "fullgame",
+  skip_other_games: bool = False,
 ) -> list[tuple[pyspiel.Game, Hand]]:
   """The hands of a .phh or .phhs file, each with its game, with these `bets`.
 
-  The file has heads-up no-limit hold'em with equal stacks, no antes and blinds of two sizes at most;
-  ValueError for another. `agent` is the player from whose seat the hands are seen; seat 0 where it does not
-  play.
+  The hands are heads-up no-limit hold'em without antes, with blinds of two sizes at most. The game's stack is
+  the smaller of both, for which the hand was played. If any amount in the file has cents, all are counted in
+  cents. `finishing_stacks` must be those of the moves and cards. Rake is no part of the game.
+
+  Args:
+    path: the file.
+    agent: the player from whose seat the hands are seen; seat 0 where it does not play.
+    bets: the bet sizes of the games.
+    skip_other_games: leave out hands of other games and of other numbers of players, which are refused else.
+
+  ValueError for any other hand, with its number in the file; ModuleNotFoundError without PokerKit.
   """
+  check_pokerkit()
+  name = os.fspath(path)
   with open(path, "rb") as file:
     try:
-      content = tomllib.load(file)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-      raise ValueError(f"{os.fspath(path)} is no PHH file: {error}.") from error
+      content = tomllib.load(file, parse_float=Decimal)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ArithmeticError, RecursionError) as error:
+      raise ValueError(f"{name} is no PHH file: {type(error).__name__}: {error}.") from error
   tables = [content] if "actions" in content else list(content.values())
-  found, games = [], {}
-  for number, table in enumerate(tables, start=1):
+  numbered = [
+    (n, table) for n, table in enumerate(tables, start=1) if not skip_other_games or _is_ours(table)
+  ]
+  unit = CENTS if any(map(_has_cents, (table for _, table in numbered))) else 1
+  hands: list[tuple[pyspiel.Game, Hand]] = []
+  games: dict[tuple[Any, ...], pyspiel.Game] = {}
+  for number, table in numbered:
     try:
-      parameters = _parameters(table, bets)
+      parameters = _parameters(table, unit, bets)
       key = tuple(parameters.values())
       if key not in games:
         games[key] = pyspiel.load_game("holdem", parameters)
-      found.append((games[key], _hand(games[key], table, agent)))
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError, pyspiel.SpielError) as error:
-      raise ValueError(f"{os.fspath(path)}, hand {number}: {type(error).__name__}: {error}") from error
-  return found
+      hands.append((games[key], _hand(games[key], table, unit, agent)))
+    except (*MISTAKES, pyspiel.SpielError) as error:
+      kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+      raise ValueError(f"{name}, hand {number}: {kind}{' '.join(str(error).split())}") from error
+  return hands
 
 
-def _parameters(table: dict[str, Any], bets: str) -> dict[str, Any]:
-  blinds, stacks = table["blinds_or_straddles"], table["starting_stacks"]
-  amounts = [*blinds, *stacks, *table["antes"], table["min_bet"]]
-  same = len(blinds) == len(stacks) == PLAYERS and stacks[0] == stacks[1] and not any(table["antes"])
-  whole = all(isinstance(n, int) and not isinstance(n, bool) for n in amounts)
-  if table["variant"] != "NT" or not same or not whole or table["min_bet"] != blinds[1]:
+def _is_ours(table: Any) -> bool:
+  """Whether a hand is no-limit hold'em of two players."""
+  stacks = table.get("starting_stacks") if isinstance(table, dict) else None
+  return isinstance(stacks, list) and len(stacks) == PLAYERS and table.get("variant") == "NT"
+
+
+def _has_cents(table: Any) -> bool:
+  """Whether any amount of a hand is not whole."""
+  if not isinstance(table, dict):
+    return False
+  fields = [table.get(name) for name in AMOUNTS]
+  amounts = [n for field in fields for n in (field if isinstance(field, list) else [field])]
+  bets = re.search(r"cbr [0-9]*\.[0-9]*[1-9]", str(table.get("actions")))
+  return bool(bets) or any(
+    isinstance(n, Decimal) and n.is_finite() and n != n.to_integral_value() for n in amounts
+  )
+
+
+def _amounts(table: dict[str, Any], name: str, unit: int) -> list[int]:
+  """The chips in a field, for both players, in a unit of the file; ValueError for anything else."""
+  values = table[name]
+  if not isinstance(values, list) or len(values) != PLAYERS:
+    raise ValueError(f"{name} is {_text(values)}; expected amounts of two players")
+  return [_chips(value, name, unit) for value in values]
+
+
+def _text(value: Any) -> str:
+  """A field in a message, its amounts as in the file."""
+  if isinstance(value, list):
+    return f"[{', '.join(map(_text, value[:SEATS]))}{', ...' * (len(value) > SEATS)}]"
+  return shown(str(value)).strip("'") if isinstance(value, Decimal) else shown(value)
+
+
+def _chips(value: Any, name: str, unit: int) -> int:
+  if not isinstance(value, int | Decimal) or isinstance(value, bool) or not Decimal(value).is_finite():
+    raise ValueError(f"{name} has {_text(value)}; expected numbers")
+  if not 0 <= value <= MOST // unit or value * unit != int(value * unit):
+    raise ValueError(f"{name} has {_text(value)}; expected 0 to {MOST // unit:,}, in whole cents")
+  return int(value * unit)
+
+
+def _parameters(table: dict[str, Any], unit: int, bets: str) -> dict[str, Any]:
+  """Those of the hand's game."""
+  if not _is_ours(table):
     raise ValueError(
-      "expected variant NT for two with equal stacks, no antes, whole numbers and a min_bet of the big blind"
+      f"expected variant NT with two players, got {_text(table.get('variant'))} with starting_stacks "
+      f"{_text(table.get('starting_stacks'))}; skip_other_games=True leaves such hands out"
     )
-  return {"stack": stacks[0], "blinds": f"{blinds[1]}/{blinds[0]}", "bets": bets}
+  blinds = _amounts(table, "blinds_or_straddles", unit)
+  if any(_amounts(table, "antes", unit)) or _chips(table["min_bet"], "min_bet", unit) != blinds[1]:
+    raise ValueError("expected no antes, and a min_bet of the big blind")
+  stack = min(_amounts(table, "starting_stacks", unit))
+  return {"stack": stack, "blinds": f"{blinds[1]}/{blinds[0]}", "bets": bets}
 
 
-def _hand(game: pyspiel.Game, table: dict[str, Any], agent: str) -> Hand:
-  rules, names = rules_of(game), table.get("players", ())
-  state, chips, holes, board = rules.root, [], ["", ""], ""
-  for action in table["actions"]:
-    match action.partition("#")[0].split():
-      case ["d", "dh", "p1" | "p2" as player, shown]:
-        holes[int(player[1]) - 1] = "" if "?" in shown else shown
-      case ["d", "db", came]:
-        board += came
-      case ["p1" | "p2" as player, "sm", *shown]:
-        if shown and "?" not in shown[0] and shown[0] != "-":
-          holes[int(player[1]) - 1] = shown[0]
-      case ["p1" | "p2" as player, "f" | "cc" | "cbr" as did, *amount]:
-        if int(player[1]) - 1 != state.player:
-          raise ValueError(f"{action!r}: it is not the turn of {player}")
-        spent = {"f": state.spent[state.player], "cc": max(state.spent)}
-        chips.append(spent[did] if did in spent else state.ante + int(amount[0]))
-        *_, move = moves(rules, chips)
-        state = move.after
-      case []:
-        pass
-      case _:
-        raise ValueError(f"{action!r} is no action of hold'em")
-  hand = Hand(names.index(agent) if agent in names else 0, tuple(chips), (holes[0], holes[1]), board)
-  if state.player != betting.TERMINAL:
-    return hand
+def _hand(game: pyspiel.Game, table: dict[str, Any], unit: int, agent: str) -> Hand:
+  """The hand, with its result as far as the moves, the cards and the stacks tell it."""
+  players = table.get("players")
+  seat = players.index(agent) if isinstance(players, list) and agent in players else 0
+  hand = _played(rules_of(game), _replayed(table), unit)._replace(seat=seat)
+  wins = possible_wins(game, hand)
   if "finishing_stacks" in table:
-    return hand._replace(won=float(table["finishing_stacks"][hand.seat] - rules.stack))
-  known = not state.stake or all(holes)
-  return hand._replace(won=won_by_cards(game, hand)) if known else hand
+    starting, finishing = (_amounts(table, f"{name}_stacks", unit) for name in ("starting", "finishing"))
+    gain = finishing[seat] - starting[seat]
+    if sum(starting) != sum(finishing) or gain not in wins:
+      expected = " or ".join(f"{n / unit:+g}" for n in wins) or "nothing before the end"
+      raise ValueError(
+        f"finishing_stacks {_text(table['finishing_stacks'])} are not those of its moves and cards, by which "
+        f"p{seat + 1} has won {expected} from the other player"
+      )
+    wins = (float(gain),)
+  return hand._replace(won=wins[0]) if len(wins) == 1 else hand
+
+
+def _played(rules: betting.Betting, state: "State", unit: int) -> Hand:
+  """The moves and cards of PokerKit's state, seen from seat 0, without a result."""
+  from pokerkit import (
+    BoardDealing,
+    CheckingOrCalling,
+    CompletionBettingOrRaisingTo,
+    Folding,
+    HoleCardsShowingOrMucking,
+    HoleDealing,
+  )
+
+  last, chips, holes, board = rules.root, [], ["", ""], ""
+  for operation in state.operations:
+    spent: int | None = None
+    match operation:
+      case HoleDealing(player_index=player, cards=dealt):
+        holes[player] = _known(dealt) or holes[player]
+      case HoleCardsShowingOrMucking(player_index=player, hole_cards=dealt):
+        holes[player] = _known(dealt) or holes[player]
+      case BoardDealing(cards=dealt):
+        board += _known(dealt)
+      case Folding():
+        spent = last.spent[last.player]
+      case CheckingOrCalling():
+        spent = max(last.spent)
+      case CompletionBettingOrRaisingTo(amount=amount):  # of which more than the other's stack is returned
+        spent = min(last.ante + _chips(amount, "actions", unit), rules.stack)
+    if spent is not None:
+      chips.append(spent)
+      *_, move = moves(rules, chips)
+      last = move.after
+  return Hand(0, tuple(chips), (holes[0], holes[1]), board)
+
+
+def _known(dealt: Iterable[object]) -> str:
+  """The names of PokerKit's cards, "" if any is unknown."""
+  text = "".join(map(repr, dealt))
+  return "" if "?" in text else text
+
+
+def _replayed(table: dict[str, Any]) -> "State":
+  """PokerKit's state after the actions; ValueError for one against the rules."""
+  from pokerkit import HandHistory, parse_action
+
+  with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of unknown cards; the game checks those that are known
+    state = HandHistory(**{name: table[name] for name in FIELDS}).create_state()
+    for action in table["actions"]:
+      while True:
+        try:
+          parse_action(state, action)
+          break
+        except ValueError as error:
+          if not _goes_on(state):
+            raise ValueError(f"{shown(action)}: {shown(str(error))}") from error
+  return state
+
+
+def _goes_on(state: "State") -> bool:
+  """Let PokerKit deal unknown hands, burn a card or show hands at an all-in, as files leave it to it.
+
+  Whether there is such a step.
+  """
+  if state.can_deal_hole():
+    state.deal_hole(UNKNOWN)
+  elif state.can_burn_card():
+    state.burn_card(UNKNOWN[:2])
+  elif state.all_in_status and state.can_show_or_muck_hole_cards(()):
+    state.show_or_muck_hole_cards(())
+  elif state.can_select_runout_count():
+    state.select_runout_count()
+  else:
+    return False
+  return True

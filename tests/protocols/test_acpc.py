@@ -5,7 +5,6 @@ import socket
 import threading
 
 import numpy as np
-import pokerkit
 import pyspiel
 import pytest
 
@@ -13,6 +12,7 @@ from ps_cfr_spiel import matches
 from ps_cfr_spiel.protocols import Hand, Seat, hand_of, join, write_hands
 from ps_cfr_spiel.protocols.acpc import MatchState, answer, read_answer
 from ps_cfr_spiel.protocols.hands import rules_of, seen, state_of
+from ps_cfr_spiel.protocols.phh import history
 
 FULL = "holdem(bets=fullgame)"
 
@@ -77,10 +77,9 @@ def test_lines_are_pokerkits(game):
   records, hands = random_hands(game, 12, 3)
   rules = rules_of(game)
   for number, (record, hand) in enumerate(zip(records, hands, strict=True)):
-    text = "\n".join([f"[{number}]", *_phh(game, hand, number)])
-    (history,) = pokerkit.HandHistory.loads_all(text)
+    written = history(game, hand, number)
     for seat in (0, 1):
-      theirs = [line.rstrip() for kind, line in history.to_acpc_protocol(seat, number) if kind == "S->"]
+      theirs = [line.rstrip() for kind, line in written.to_acpc_protocol(seat, number) if kind == "S->"]
       ours, state = [], game.new_initial_state()
       for action in record.actions:
         state.apply_action(action)
@@ -89,12 +88,6 @@ def test_lines_are_pokerkits(game):
       assert theirs[: len(ours) - 1] == ours[:-1]
       # After a fold PokerKit adds streets and after an all-in it shows hands at once, unlike the dealer.
       assert ours[-1].split(":")[3].rstrip("/") in theirs[-1]
-
-
-def _phh(game, hand, number):
-  from ps_cfr_spiel.protocols.phh import hand_text
-
-  return hand_text(game, hand, number).splitlines()
 
 
 @pytest.mark.parametrize(
