@@ -37,6 +37,10 @@ ONLY_IN_CHEAT = ("naive", "heuristic")
 TEMPERATURE = 0.03  # of the search of an agent of train
 MOST_SECONDS = 1e6  # of a decision
 FAILED = 1  # exit code where a player fails
+# For messages: all by their names (a test compares them).
+PLAYERS = (
+  "random, search, in poker always_call, fold or all_in, in cheat naive or heuristic, in holdem agent:FILE"
+)
 AGENT = "agent:"  # in front of the file of a blueprint, which a comma and values may follow
 SOON = 20_000  # histories of a game that a search is ready to play within seconds
 MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a turn with all hands millions
@@ -80,9 +84,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     refuse(values, ("port",), "belongs to --browser")
   rng = np.random.RandomState(values.seed)
   if values.opponent == "":
-    raise ValueError(
-      f"--opponent is empty; name one of {', '.join([*ps.evaluation.BOTS, SEARCH])}, or a file."
-    )
+    raise ValueError(f"--opponent is empty; name {PLAYERS}, or a file of solve, resolve or train.")
   name = values.opponent or default_opponent(game)
   opponent = make_opponent(game, name, rng, values.limit, values.move_seconds)
   by_name = name in (*ps.evaluation.BOTS, SEARCH) or name.startswith(AGENT)
@@ -118,7 +120,7 @@ def _without_luck(policy: Any, limit: int, state: pyspiel.State, seat: int) -> s
     return None
   record = ps.evaluation.Played(1 - seat, tuple(state.history()))
   theirs = ps.evaluation.evaluate_match(game, [record], policy, limit=limit).mean
-  return f"Without the luck in it (AIVAT) your play won {ps.views.without_rounding(-theirs, game):.4g}."
+  return f"Luck-adjusted (AIVAT): {ps.views.without_rounding(-theirs, game):.4g}"
 
 
 class Table:
@@ -278,7 +280,7 @@ def saved_player(word: str, limit: int) -> Any:
   """The policy in a file; ValueError with the names of players for a word that is no path."""
   if Path(word).name == word and not Path(word).suffix and not Path(word).exists():
     raise ValueError(
-      f"{word} is no file and no player; players are {', '.join([*ps.evaluation.BOTS, SEARCH])}."
+      f"no such file or player: {word}; players are {PLAYERS}, or a file of solve, resolve or train."
     )
   return load_opponent(word, limit)
 

@@ -158,8 +158,14 @@ def spoil(folder, run):
     ("match|random|random|--move_seconds=nan", "--move_seconds=nan: must be a number of at least 0"),
     ("match|random|random|--move_seconds=inf", "inf is not a number in the range [0, 1000000.0]"),
     ("match|random|random|--phh={run}", "run.npz: It holds a run or other arrays: choose another name"),
-    ("match|random|al_in", "al_in is no file and no player; players are random, "),
-    ("play|kuhn_poker|--opponent=", "--opponent is empty; name one of random, naive, heuristic, "),
+    (
+      "match|random|al_in",
+      "no such file or player: al_in; players are random, search, in poker always_call, ",
+    ),
+    (
+      "play|kuhn_poker|--opponent=",
+      "--opponent is empty; name random, search, in poker always_call, fold or all_in, ",
+    ),
     ("play|backgammon", "cannot be played here: it has no information state strings"),
     ("summary|--quiet", "Unknown command line flag 'quiet'"),
   ],

@@ -363,6 +363,15 @@ def test_bots_of_cheat_play_nothing_else(name):
     play.make_opponent(pyspiel.load_game("kuhn_poker"), name, np.random.RandomState(0))
 
 
+def test_players_in_messages_are_all_that_there_are():
+  words = re.findall(r"[a-z_]+(?=:FILE|\b)", play.PLAYERS)
+  assert {*words} - {"in", "or", "poker", "cheat", "holdem"} == {
+    *ps_cfr_spiel.matches.BOTS,
+    "search",
+    "agent",
+  }
+
+
 def test_no_such_policy(tmp_path):
   with pytest.raises(OSError, match="nothing"):
     play.make_opponent(pyspiel.load_game("kuhn_poker"), str(tmp_path / "nothing"), np.random.RandomState(0))
@@ -407,7 +416,7 @@ def test_what_a_game_is_worth_without_luck(tmp_path, monkeypatch, capsys):
   _, out, *_ = run(
     monkeypatch, capsys, ["kuhn_poker", "--seat=1", "--seed=2", f"--opponent={path}"], "Pass\nPass\n"
   )
-  worth = float(re.search(r"Without the luck in it \(AIVAT\) your play won (\S+)\.", out)[1])
+  worth = float(re.search(r"^Luck-adjusted \(AIVAT\): (\S+)$", out, re.MULTILINE)[1])
   assert abs(worth) < 2 and worth <= 1 / 18 + 0.01  # the game's value to player 1; mistakes cost
 
 
@@ -420,7 +429,7 @@ def test_a_translated_policy_of_a_small_deck_is_played_against(tmp_path, monkeyp
   _, out, *_ = run(
     monkeypatch, capsys, [small.format("fullgame"), f"--opponent={path}"], ["call", "check"] * 9
   )
-  assert re.search(r"You (win|lose)|A draw", out) and "luck" not in out
+  assert re.search(r"You (win|lose)|A draw", out) and "Luck" not in out
 
 
 def test_a_trained_agent_searches_by_default(tmp_path, monkeypatch, capsys):
