@@ -4,6 +4,7 @@ import functools
 import http.server
 import json
 import math
+import re
 import socket
 import threading
 
@@ -14,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ps_cfr_spiel import matches
+from ps_cfr_spiel.commands import program
 from ps_cfr_spiel.poker import cards, strengths
-from ps_cfr_spiel.protocols import play_slumbot
+from ps_cfr_spiel.protocols import play_slumbot, read_hands
 from ps_cfr_spiel.protocols.hands import chips_after, moves, rules_of, state_of
 from ps_cfr_spiel.protocols.slumbot import increment, read_reply
 
@@ -347,3 +349,18 @@ def test_errors_of_the_server(server):
     list(play_slumbot(lambda _: bad(), pyspiel.load_game(FULL), 3, url))
   with pytest.raises(OSError):
     list(play_slumbot(bot, pyspiel.load_game(FULL), 1, "http://localhost:9"))
+
+
+def test_the_command_keeps_the_hands_before_an_error(server, tmp_path, capsys):
+  """The server fails in the fifth of six hands: four are printed and written, and the exit code is 1."""
+  imitation, url = server
+  genuine, file = imitation.new_hand, tmp_path / "hands.phhs"
+  imitation.new_hand = lambda content: (
+    genuine(content) if imitation.hands < 4 else {"error_msg": "Too\nmany hands"}
+  )
+  words = ["match", "always_call", f"slumbot:{url}", "--hands=6", f"--phh={file}"]
+  assert program.run(words) == 1
+  out, error = capsys.readouterr()
+  assert re.search(r"of 4 games\nchips: .* mbb a hand \(95% interval\)\nsaved: ", re.sub(" +", " ", out))
+  assert error.strip() == rf"Failed after 4 hands: {url} answered 'Too\nmany hands' to new_hand."
+  assert len(read_hands(file, "always_call")) == 4
