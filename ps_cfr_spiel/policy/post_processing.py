@@ -179,10 +179,8 @@ def post_process(game: pyspiel.Game, policy: Any, how: PostProcessing | str) -> 
   for decision in policy.labels.decisions:
     types = [h for h, name in enumerate(decision.infostates) if name is not None]
     table = strategies[decision.player][decision.block][:, decision.row]
-    # Types of a row have the same actions, but with hidden time not the same number of earlier ones.
-    groups = [types] if how.first_action else [[h] for h in types]
-    for group in filter(None, groups):
-      state = make_state(policy.labels, policy.game, decision, group[0])
-      table[:, group] = how.at(state, decision.player, table[:, group])
+    if types:  # of a row they have the same actions, and all or none acted before: one state speaks for all
+      state = make_state(policy.labels, policy.game, decision, types[0])
+      table[:, types] = how.at(state, decision.player, table[:, types])
   info = {**policy.info, "policy": f"rounded {policy.info.get('policy', 'average')}"}
   return TreePolicy(policy.game, policy.labels, strategies, info)

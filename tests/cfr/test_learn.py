@@ -79,6 +79,25 @@ def turns(made, state, rule, dtype, alternating, iterations=1):
     yield [np.asarray(x) for x in jax.tree.leaves(after)]
 
 
+def check_one_pass(game, rules, alternating, dtype, scales=(1.0, 1e6)):
+  with precision(dtype):
+    made = to_device(compiled(game), dtype)
+    for name in rules:
+      rule, generator = cfr.make_rule(name), np.random.default_rng(0)
+      start = jax.tree.map(np.asarray, cfr.init(made, rule, dtype))
+      for scale in scales:
+        state = drawn(start, scale, generator)
+        for ours, theirs in zip(*turns(made, state, rule, dtype, alternating), strict=True):
+          assert np.isfinite(theirs).all()
+          size = np.abs(theirs).max(initial=0)
+          np.testing.assert_allclose(ours, theirs, rtol=BOUNDS[dtype], atol=BOUNDS[dtype] * size)
+
+
+@pytest.mark.parametrize(("rule", "alternating"), [("dcfr", False), ("nrm+", True)])
+def test_one_pass_of_each_kind_of_rule_in_a_small_game(rule, alternating):
+  check_one_pass("kuhn_poker", [rule], alternating, "float64", [1.0])
+
+
 @pytest.mark.parametrize(
   ("game", "rules", "alternating", "dtype"),
   [
@@ -93,17 +112,7 @@ def turns(made, state, rule, dtype, alternating, iterations=1):
   ids=["kuhn", "leduc", "random 3", "random 8", "river", "turn", "turn alternating"],
 )
 def test_one_pass_is_xlas_turn(game, rules, alternating, dtype):
-  with precision(dtype):
-    made = to_device(compiled(game), dtype)
-    for name in rules:
-      rule, generator = cfr.make_rule(name), np.random.default_rng(0)
-      start = jax.tree.map(np.asarray, cfr.init(made, rule, dtype))
-      for scale in (1.0, 1e6):
-        state = drawn(start, scale, generator)
-        for ours, theirs in zip(*turns(made, state, rule, dtype, alternating), strict=True):
-          assert np.isfinite(theirs).all()
-          size = np.abs(theirs).max(initial=0)
-          np.testing.assert_allclose(ours, theirs, rtol=BOUNDS[dtype], atol=BOUNDS[dtype] * size)
+  check_one_pass(game, rules, alternating, dtype)
 
 
 def large(rows, leaves, types, generator):

@@ -3,6 +3,7 @@ import functools
 import numpy as np
 import pyspiel
 import pytest
+from random_games import random_game
 
 import ps_cfr_spiel
 from ps_cfr_spiel import matches
@@ -14,11 +15,12 @@ DICE = "liars_dice(dice_sides=2)"
 METHODS = ("chips", "mivat", "imaginary", "aivat")
 LEDUC = "leduc_poker(suit_isomorphism=true)"  # fewer histories, and the same games
 NAMES = ("kuhn_poker", LEDUC, GLASSES, DICE)
+SHORT = "6"  # a random game, in which player 1 does not always act
 
 
 @functools.cache
 def load(name):
-  game = pyspiel.load_game(name)
+  game = random_game(int(name)) if name.isdigit() else pyspiel.load_game(name)
   return game, ps_cfr_spiel.build_tree(game)
 
 
@@ -70,9 +72,7 @@ def moments(name, agent, opponent, seat, method, values=None):
   return mean, np.sqrt(odds @ (worth - mean) ** 2)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seat", [0, 1])
-def test_unbiased_whatever_is_guessed(name, seat):
+def check_means(name, seat):
   game, tree = load(name)
   agent, opponent = drawn(name, 1), drawn(name, 2)
   tables = [None, None]
@@ -92,6 +92,16 @@ def test_unbiased_whatever_is_guessed(name, seat):
     for values in guesses[method]:
       mean, _ = moments(name, agent, opponent, seat, method, values)
       assert mean == pytest.approx(exact, abs=1e-10 if callable(values) else 1e-12), (method, values)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seat", [0, 1])
+def test_unbiased_whatever_is_guessed(name, seat):
+  check_means(name, seat)
+
+
+def test_unbiased_where_a_game_may_end_before_the_opponent_acts():
+  check_means(SHORT, 0)
 
 
 def test_a_wrong_probability_breaks_the_mean():
@@ -257,6 +267,13 @@ def test_standard_errors():
   pairs = [2.5, -0.5]
   assert standard_error(values, [0, 0, 1, 1]) == pytest.approx(np.std(pairs, ddof=1) / np.sqrt(2))
   assert np.isnan(standard_error([1.0, 2.0], [0, 0]))
+  deals = (
+    MatchResult.of(values, values, [7, 7, 8, 8], "chips"),
+    MatchResult.of(values, values, [None] * 4, ""),
+  )
+  assert [found.standard_error for found in deals] == [
+    standard_error(values, x) for x in ([0, 0, 1, 1], range(4))
+  ]
   alone = MatchResult.of([1.5], [1.5], [None], "chips")
   assert str(alone).endswith("of 1 games; 1.5 a game") and alone.interval("mbb", ",.0f", scale=10) == "15 mbb"
 

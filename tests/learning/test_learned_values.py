@@ -5,6 +5,7 @@ import functools
 import json
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -151,6 +152,17 @@ def test_what_was_rounding_can_become_a_value():
   assert train(situations, start=before, **settings).card["loss"] < 1
   nothing = dataclasses.replace(situations, values=tuple(0 * v for v in values))
   assert (LearnedValues.untrained(nothing, 0, 8, 1).scale == 1).all()
+
+
+@pytest.mark.parametrize("informed", [0, 1])
+def test_alpha_vectors_by_hand(informed):
+  """The vector that is worth least at a range is the informed player's; the other gets what it takes."""
+  network = AlphaVectors(1, (1, 2) if informed else (2, 1), 2)
+  network = eqx.tree_at(lambda n: n.vectors, network, jnp.array([[[4.0, 0.0], [1.0, 2.0]]]))
+  own, one = jnp.array([[0.25, 0.75], [0.5, 0.5]]), jnp.ones((2, 1))
+  found = network(jnp.zeros(2, int), (one, own) if informed else (own, one))
+  np.testing.assert_allclose(found[informed], [[4, 0], [1, 2]])
+  np.testing.assert_allclose(found[1 - informed], [[-1], [-1.5]])
 
 
 def test_alpha_vectors(tmp_path):

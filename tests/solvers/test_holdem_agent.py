@@ -11,7 +11,7 @@ from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.learning import BoardExamples, BoardValues, pretrained
 from ps_cfr_spiel.poker import Situation, cards
-from ps_cfr_spiel.policy import for_hands
+from ps_cfr_spiel.policy import TranslatedPolicy, for_hands
 from ps_cfr_spiel.solvers.holdem_searches import View
 
 SMALL = "holdem(stack=2000)"
@@ -84,6 +84,28 @@ def test_all_hands_at_once():
       for state in states:
         assert policy.action_probabilities(state) == pytest.approx(column)
       assert sum(column.values()) == pytest.approx(1)
+
+
+class Proud(Pairs):
+  """The same, and who has raised bets all later streets with anything."""
+
+  def action_probabilities(self, state, player_id=None):
+    raised = any(move.player == state.current_player() and move.action == 2 for move in state.full_history())
+    return {2: 1.0} if raised and 2 in state.legal_actions() else super().action_probabilities(state)
+
+
+def test_a_move_that_some_hands_never_make_is_understood_for_these_alone():
+  """Kings raise the pot, which here may be half of it; ace and king never do, so theirs may mean a call."""
+  game = pyspiel.load_game("holdem(stack=2000,bets=0.5 2 a)")
+  policy = TranslatedPolicy(game, Proud(pyspiel.load_game(SMALL), [0, 1]))
+  found = {}
+  for hand in ("KsKd", "AhKc"):
+    state = play(game, "8c8d", hand, "Raise to 200", "Call", "9s7c5s", "Check")
+    found[hand] = policy.action_probabilities(state)
+    h = int(cards.hand_numbers(np.array(sorted(cards.parse_cards(hand), reverse=True))))
+    column = {action: float(odds[h]) for action, odds in for_hands(policy, state).items() if odds[h]}
+    assert {a: p for a, p in found[hand].items() if p} == pytest.approx(column)
+  assert found["AhKc"][1] > 0.3 and found["KsKd"][1] == 0
 
 
 def test_ranges_by_hand():

@@ -47,6 +47,10 @@ def test_values_at_every_public_state(name, leaves):
   check_values(name, leaves, states[:: max(len(states) // 12, 1)], pad_to, best=True)
 
 
+def test_values_in_a_game_of_few_histories():
+  check_values("0", "auto", decisions(subgames_of("0")))
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_values_in_random_games(seed):
   name = str(seed)
