@@ -74,10 +74,9 @@ def _read_lock(tree: PublicTree, game: pyspiel.Game, path: str, how: Any) -> tup
 
 def _held(names: Sequence[str], hands: str) -> np.ndarray:
   """bool[H]: the types that a text names, each by its own name or, in hold'em, in the notation of ranges."""
-  wanted: set[str] = set()
-  for word in [hands] if hands in names else hands.replace(",", " ").split():
-    wanted |= {word} if word in names else set(cards.parse_range(word, ()).names)
-  held = np.isin(np.array(names), list(wanted))
+  words = [hands] if hands in names else hands.replace(",", " ").split()
+  wanted = words if {*words} <= {*names} else cards.parse_range(hands, (), name="hands").names
+  held = np.isin(np.array(names), wanted)
   if not held.any():
     raise ValueError(f"the player never holds {hands!r}; name hands of the range, such as {names[0]!r}.")
   return held

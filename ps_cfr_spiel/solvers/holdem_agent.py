@@ -398,7 +398,7 @@ class HoldemAgent(SolvingBot):
         in small decks of `holdem`.
       player: 0 or 1.
       bets: sizes of the searches on turn and river, with `values` on the flop first, as in `holdem_subgame`,
-        no "|" and no lines; by default the pot and all-in, later raises all-in alone.
+        no "|"; by default the pot and all-in, later raises all-in alone.
       iterations: of each search.
       limit: most seconds of a search of a turn or river; the iterations then depend on the machine, and with
         them the moves.
