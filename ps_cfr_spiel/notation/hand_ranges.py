@@ -10,6 +10,8 @@ hands, with blanks or commas between them:
   TT+, A9s+, Kxs+    pairs up to aces; up to AKs; Kxs and Axs
   KK-QQ, A5s-A2s     from one to the other; of one high card, or as T9s-54s with one gap
   random, any two    all hands
+  15%                the best kinds, by equity against a random hand, that are together at most 15% of all
+                     hands; as the first word alone
   AA:0.5, AA:50%     the share that is held, also `AA@50`; `AA:0` takes aces out again
   [50]AA,KK[/50]     the share in percent for all in between
 
@@ -20,7 +22,7 @@ import functools
 import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ps_cfr_spiel.notation.faults import fault
 
@@ -38,10 +40,20 @@ _SUIT = f"[{SUITS}{''.join(_SIGNS)}]"
 _CARD = rf"({_RANK})({_SUIT})\ufe0f?"
 _A_CARD = re.compile(_CARD, re.IGNORECASE)
 _KIND = rf"(?:{_RANK})(?:{_RANK}|X)[so]?"
+# Kinds by their equity against a random hand before the flop, `python -m benchmarks.engineering.hand_order`.
+_BEST = """
+AA KK QQ JJ TT 99 88 AKs 77 AQs AJs AKo ATs AQo AJo KQs 66 A9s ATo KJs A8s KTs KQo A7s A9o KJo 55 QJs
+K9s A5s A6s A8o KTo QTs A4s A7o K8s A3s QJo K9o A5o A6o Q9s K7s JTs A2s QTo 44 A4o K6s K8o Q8s A3o K5s
+J9s Q9o JTo K7o A2o K4s Q7s K6o K3s T9s J8s 33 Q6s Q8o K5o J9o K2s Q5s T8s K4o J7s Q4s Q7o T9o J8o K3o
+Q6o Q3s 98s T7s J6s K2o 22 Q2s Q5o J5s T8o J7o Q4o 97s J4s T6s J3s Q3o 98o 87s T7o J6o 96s J2s Q2o T5s
+J5o T4s 97o 86s J4o T6o 95s T3s 76s J3o 87o T2s 85s 96o J2o T5o 94s 75s T4o 93s 86o 65s 84s 95o T3o 92s
+76o 74s T2o 54s 85o 64s 83s 94o 75o 82s 73s 93o 65o 53s 63s 84o 92o 43s 74o 72s 54o 64o 52s 62s 83o 42s
+82o 73o 53o 63o 32s 43o 72o 52o 62o 42o 32o
+"""
 _WEIGHT = r"[^\s,;\[\]]*"
 _ALL = ("random", "any two", "any", "all", "100%")
 _ITEM = re.compile(
-  rf"(?P<hand>{_CARD}{_CARD})|(?P<first>{_KIND})(?:\s*-\s*(?P<last>{_KIND})|(?P<plus>\+))?"
+  rf"(?P<best>[0-9]{{1,2}}(?:\.[0-9]*)?|\.[0-9]+)%|(?P<hand>{_CARD}{_CARD})|(?P<first>{_KIND})(?:\s*-\s*(?P<last>{_KIND})|(?P<plus>\+))?"
   rf"|(?P<all>{'|'.join(_ALL).replace(' ', ' *')})",
   re.IGNORECASE,
 )
@@ -57,7 +69,7 @@ _DIALECTS = (  # beginnings that other tools read, and what to write here
   (rf"{_CARD}{_CARD}{_CARD}", "more than two cards, as in Omaha; a hold'em hand is AsKd"),
   (r"[0-9.]+%?\(|\(|\{", "weights stand behind hands here, not before brackets; write AA:50%"),
   (r"[!-]", "hands are taken out by the weight 0; write random, AA:0"),
-  (r"[0-9.]+%", "hands have no order here that a share could cut; list them, such as 22+ A2s+ AJo+"),
+  (r"[0-9.]+%", "a share of all hands, of at most 100%, stands first; a weight is written AA:50%"),
   (rf"(?:{_RANK})[X*](?:{_RANK})[X*]|(?:{_RANK})?\*|XX", "write AK, Ax or random, without signs for suits"),
   (rf"(?:{_RANK}){{2}}[so]?[+-]", "write A5s-A2s, from one kind to another, or A9s+"),
 )
@@ -84,7 +96,7 @@ def parse_hands(text: str, name: str = "range", shares: bool = False) -> dict[Ha
   found: dict[Hand, float] = {}
   large: list[ValueError] = []
   listed, share, opened = True, "", 0  # whether only single hands with weights came; the open bracket
-  at = _skip(text, 0)
+  first = at = _skip(text, 0)
   if at == len(text):
     return dict.fromkeys(_every_hand(), 1.0)
   while at < len(text):
@@ -102,7 +114,8 @@ def parse_hands(text: str, name: str = "range", shares: bool = False) -> dict[Ha
     end = item.end() if item else at
     given = _SHARE.match(text, end) if item else None
     end = given.end() if given else end
-    if item is None or (end < len(text) and not re.match(r"[\s,\[]", text[end])):
+    late = item is not None and item["best"] and start > first  # AA 50% is meant as half of AA elsewhere
+    if item is None or late or (end < len(text) and not re.match(r"[\s,\[]", text[end])):
       raise _unknown(name, text, at)
     word = text[start:end]
     weight = 1.0
@@ -172,6 +185,8 @@ def _weight(name: str, text: str, at: int, word: str, given: str) -> float:
 def _expand(name: str, text: str, at: int, word: str, item: re.Match[str]) -> Iterable[Hand]:
   if item["all"]:
     return _every_hand()
+  if item["best"]:
+    return itertools.chain.from_iterable(_best(float(item["best"]) / 100))
   if item["hand"]:
     cards = parse_cards(item["hand"])
     if cards[0] == cards[1]:
@@ -238,6 +253,16 @@ def _hands(high: int, low: int, suited: str) -> tuple[Hand, ...]:
     for first, second in pairs
     if first > second and (not suited or (suited == "s") == ((first - second) % len(SUITS) == 0))
   )
+
+
+def _best(share: float) -> Iterator[tuple[Hand, ...]]:
+  """The hands of the best kinds that are together at most a share of all hands."""
+  left = share * len(_every_hand()) + 1e-9
+  for kind in _BEST.split():
+    hands = _hands(*_read_kind(kind))
+    if (left := left - len(hands)) < 0:
+      return
+    yield hands
 
 
 @functools.cache

@@ -43,6 +43,10 @@ from ps_cfr_spiel.notation import RANKS, SUITS, card_names, hands_text, parse_ca
     ("100%", 1326, "2d2c"),
     ("", 1326, "2d2c"),
     ("random, QQ:0", 1320, "2d2c"),
+    ("1%", 12, "KhKd"),  # of 13.26; queens are too many
+    ("5%, 22", 60 + 6, "AhKh"),  # of 66.3: 99+ 88 77 are 42, AKs 46, AQs AJs 60, and AKo would be 72
+    ("5%:50%", 30, "AhKh"),
+    ("99.5%", 1314, "3h2h"),  # of 1319.4: all but the worst kind, 32o
     ("AA:50%", 3, "AhAd"),
     ("AA:0.5 KK", 9, "AhAd"),
     ("AA @50, KK@25%", 4.5, "AhAd"),
@@ -63,7 +67,8 @@ def test_combos(text, combos, example):
 
 FAULTS = [
   ("AA, KZ", "'KZ', character 5", "not understood; a range is written as"),
-  ("AA 15%", "'15%', character 4", "no order here"),
+  ("AA 15%", "'15%', character 4", "stands first; a weight is written AA:50%"),
+  ("101%", "'101%', character 1", "at most 100%"),
   ("AsKdQcQd", "'AsKdQcQd', character 1", "Omaha"),
   ("KK (AA,QQ):50%", "'(AA', character 4", "write AA:50%"),
   ("50%(AA)", "'50%(AA)', character 1", "write AA:50%"),
@@ -165,3 +170,24 @@ def test_the_names_of_cards_read_back(cards):
 def test_wrong_cards(text, place):
   with pytest.raises(ValueError, match=f"{place}: not a card"):
     parse_cards(text, "board")
+
+
+def test_the_order_of_kinds_has_each_once_and_better_cards_first():
+  """Suited before offsuit, and the kind with the higher card first, but for a five's low straights."""
+  order, before = [], 0
+  for k in range(1, 10_001):
+    hands = [*parse_hands(f"{k / 100}%" if k < 10_000 else "100%")]
+    order += hands[before:] if k < 10_000 else []
+    before = len(hands) if k < 10_000 else before
+  kinds = [*dict.fromkeys((high // 4, low // 4, high % 4 == low % 4) for high, low in order)]
+  place = {kind: number for number, kind in enumerate(kinds)}
+  assert len(kinds) == 168 and len(order) == 1314  # all but 32o
+  for high, low, suited in kinds:
+    if high > low and not suited:
+      assert place[high, low, True] < place[high, low, False]
+    if 3 in (high, low):
+      continue
+    if high - low > 1:
+      assert place[high, low + 1, suited] < place[high, low, suited]
+    if high < 12 and high > low and (high + 1, low, suited) in place:
+      assert place[high + 1, low, suited] < place[high, low, suited]
