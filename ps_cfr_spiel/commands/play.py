@@ -103,7 +103,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   except (ValueError, OSError):
     raise  # which the program prints in one line
   except Exception as error:  # of the opponent, which may raise anything
-    print(f"\nThe game ends here, for {name} failed: {in_words(error)}", file=sys.stderr)
+    print(f"\n{name} failed, so the game ends here: {in_words(error)}", file=sys.stderr)
     return FAILED
   if said := worth(state, values.seat):
     print(said)

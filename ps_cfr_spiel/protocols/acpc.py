@@ -85,7 +85,9 @@ def _chips(bets: str, rules: betting.Betting) -> tuple[int, ...]:
 class _Lines:
   """A connection, line by line."""
 
-  def __init__(self, connection: socket.socket):
+  def __init__(self, connection: socket.socket, sender: str):
+    """A connection, with the name of the other end for errors."""
+    self._sender = sender
     connection.settimeout(TIMEOUT)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # lines are short, and are awaited
     self._connection = connection
@@ -107,7 +109,9 @@ class _Lines:
       except (ConnectionError, TimeoutError):
         return ""
       if len(line) == LONGEST_LINE and not line.endswith("\n"):
-        raise ValueError(f"{shown(line)}: lines have at most {LONGEST_LINE:,} characters.")
+        raise ValueError(
+          f"{self._sender} sent {shown(line)}, and more; lines have at most {LONGEST_LINE:,} characters."
+        )
       if not line.startswith(("#", ";")):
         return line.rstrip("\r\n") if line.strip() else ""
 
@@ -126,7 +130,8 @@ def join(host: str, port: int, player: Player, game: pyspiel.Game) -> Iterator[H
   """
   rules = rules_of(game)
   bots = [player(seat) for seat in (0, 1)]
-  lines, number, told = _Lines(socket.create_connection((host, port), TIMEOUT)), None, 0
+  lines = _Lines(socket.create_connection((host, port), TIMEOUT), f"{host}:{port}")
+  number, told = None, 0
   over = True  # no hand is under way
   with contextlib.closing(lines):
     lines.send(VERSION)
@@ -175,7 +180,7 @@ class Seat:
     """The connection; waits for the player to come. ValueError if it has another version of the protocol."""
     if self._lines is None:
       self._listener.settimeout(TIMEOUT)
-      self._lines = _Lines(self._listener.accept()[0])
+      self._lines = _Lines(self._listener.accept()[0], f"The player at port {self.port}")
       version = self._lines.receive()
       if not version.startswith(VERSION.rpartition(".")[0].rpartition(".")[0]):
         raise ValueError(f"The player at port {self.port} began with {shown(version)}; expected {VERSION}.")

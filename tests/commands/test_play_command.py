@@ -363,6 +363,23 @@ def test_bots_of_cheat_play_nothing_else(name):
     play.make_opponent(pyspiel.load_game("kuhn_poker"), name, np.random.RandomState(0))
 
 
+def test_an_opponent_that_fails(monkeypatch, capsys):
+  """Ends the game in one line; the exit code tells."""
+
+  class Fails(pyspiel.Bot):
+    def restart_at(self, state):
+      pass
+
+    def step(self, state):
+      raise KeyError("no such\ncard")
+
+  monkeypatch.setitem(ps_cfr_spiel.matches.BOTS, "always_call", lambda seat, rng: Fails())
+  monkeypatch.setattr(sys, "stdin", io.StringIO("bet\n"))
+  assert program.run(["play", "leduc_poker", "--opponent=always_call", "--seat=1"]) == 1
+  expected = "\nalways_call failed, so the game ends here: KeyError: 'no such\\ncard'\n"
+  assert capsys.readouterr().err == expected
+
+
 def test_players_in_messages_are_all_that_there_are():
   words = re.findall(r"[a-z_]+(?=:FILE|\b)", play.PLAYERS)
   assert {*words} - {"in", "or", "poker", "cheat", "holdem"} == {

@@ -225,7 +225,10 @@ def test_a_dealer_for_two_foreign_bots(game):
   [
     (["HELLO"], "began with 'HELLO'; expected VERSION:2.0.0"),
     (["H" * 5000], r"began with 'H{50,99}\.{3}H{50,99}'; expected VERSION:2.0.0"),
-    (["H" * 1_000_000], r"'H{50,99}\.{3}H{50,99}': lines have at most 65,536 characters"),
+    (
+      ["H" * 1_000_000],
+      r"at port \d+ sent 'H{50,99}\.{3}H{50,99}', and more; lines have at most 65,536 characters",
+    ),
     (["V\x00\xe9"], "began with 'V.{6,9}'; expected VERSION:2.0.0"),
     (["VERSION:2.0.0"], "hung up, or is silent, at MATCHSTATE:1:0::"),
     (["VERSION:2.0.0", "{line}:b300"], "'b300' is no action; expected f, c, or r"),
