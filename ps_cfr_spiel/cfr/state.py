@@ -23,7 +23,17 @@ from ps_cfr_spiel.cfr.rule import Rule, normalise
 from ps_cfr_spiel.cfr.rules import knows
 from ps_cfr_spiel.cfr.sixteen_bits import can_narrow, narrow, widen
 from ps_cfr_spiel.device import jit, to_device
-from ps_cfr_spiel.tree import Array, Evaluation, PublicTree, Sets, evaluate, expand, record_of, tables_of
+from ps_cfr_spiel.tree import (
+  Array,
+  Evaluation,
+  PlayerTree,
+  PublicTree,
+  Sets,
+  evaluate,
+  expand,
+  record_of,
+  tables_of,
+)
 
 Blocks = tuple[Array, ...]  # a player's tables, [A, rows, H] for each block
 Abstraction = tuple[Sets, Sets] | None  # each player's sets; None: every infostate for itself
@@ -146,9 +156,13 @@ def average_strategy(tree: PublicTree, state: SolverState, sets: Abstraction = W
   Outside a trace they are computed on the host, because each shape would be code to compile.
   """
   players, sets = _at_hand((state.players, sets))
-  tables = [tables_of(own.average.total, [x.shape for x in own.strategy]) for own in players]
+
+  def average(forest: PlayerTree, of: Any, own: PlayerState) -> Blocks:  # its sums are gone afterwards
+    sums = tables_of(own.average.total, [x.shape for x in own.strategy])
+    return tuple(map(normalise, forest.split(expand(of, sums))))
+
   with np.errstate(all="ignore"):  # NaN propagates, so that a diverged run is detected
-    return [tuple(map(normalise, blocks)) for blocks in in_blocks(tree, tables, sets)]
+    return [*map(average, tree.players, sets_of_players(tree, sets), players)]
 
 
 def current_strategy(

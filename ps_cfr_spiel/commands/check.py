@@ -8,8 +8,9 @@ from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command
-from ps_cfr_spiel.commands.flags import JSON, SPOT, WALK, say
+from ps_cfr_spiel.commands.flags import JSON, SPOT, WALK, memory_text, say
 from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, load_game
+from ps_cfr_spiel.reports import report as lines
 
 FIT, UNFIT = 0, 1  # exit codes
 
@@ -26,6 +27,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     say(values, report.facts())
   else:
     print(report)
+    if report.fit and (needs := ps.solvers.memory_to_solve(game)) is not None:
+      print(lines({"memory to solve": memory_text(game, needs, ps.solvers.memory_to_solve(game, 16))}))
   return FIT if report.fit else UNFIT
 
 

@@ -21,6 +21,7 @@ RULES = (
   "nrm+",
 )
 LOSSLESS = "lossless"
+RUNTIME = 300e6  # bytes of Python, NumPy and JAX before any game
 
 # fmt: off
 MOST_HISTORIES = Flag("limit", 200_000_000,
@@ -127,6 +128,16 @@ def next_command(values: flags.FlagValues, *words: object) -> str:
   """A command to type after this one, with the module that its game needs."""
   module = [] if values.module is None else [f"--module={values.module}"]
   return f"ps-cfr-spiel {shlex.join([*map(str, words), *module])}"
+
+
+def memory_text(game: pyspiel.Game, needs: int, less: int | None = None) -> str:
+  """The estimated bytes of a run, and `less` of one with --bits=16: what they include, and what not."""
+  readable, form = ps.histories.readable_bytes, ps.compiler.form_of(game)
+  about, narrow = readable(needs), readable(needs if less is None else less)
+  text = f"about {about}" + (f", or {narrow} with --bits=16" if narrow != about else "")
+  if form is not None and (whole := readable(sum(ps.compiler.values_needs(form).values()))) != about:
+    text += f", and {whole} for the values of all actions afterwards (--novalues leaves them out)"
+  return f"{text}; Python and JAX take some {readable(RUNTIME)} more"
 
 
 def progress_of(values: flags.FlagValues) -> bool | None:

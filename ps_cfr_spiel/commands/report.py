@@ -25,6 +25,7 @@ from ps_cfr_spiel.storage import replacing
 
 STREETS = {"flops": (0, 3), "turns": (3, 1), "rivers": (4, 1)}  # cards of --board, and those that come
 USUAL = {"pot": "200", "stack": "19900", "bets": "fcpa", "ranges": "uniform"}
+ADVICE = "Narrower ranges and fewer bet sizes need less"
 GIVEN = (*USUAL, "line", "method")  # columns with the same text in all rows
 
 # fmt: off
@@ -117,6 +118,9 @@ def _solution(
 ) -> tuple[ps.TreePolicy, ps.evaluation.Point]:
   """The average policy of a board and its last measurement, as `solve` has them; the solver is gone then."""
   solver = ps.PSCFRSolver(game, bits=int(values.bits))
+  form = ps.compiler.form_of(game)
+  assert form is not None
+  ps.compiler.check_needs(f"A row of {game}", ps.compiler.values_needs(form), None, ADVICE)
   ps.views.find_spot(game, solver.tree.names, values.at)  # now rather than after the work
   progress = progress_of(values)
   run = Run(solver, [], Path(), target, math.inf, progress is False, Stopwatch(), table=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -185,23 +184,24 @@ class Run:
         self.checkpoint()
     return self.further
 
-  def keep_values(self) -> None:
-    """Write what later looks at the run need, so that they compute nothing."""
+  def policy_to_keep(self, memory: float | None) -> ps.TreePolicy | None:
+    """The average policy, if its values can be kept, with so many bytes of memory, for looks at the run."""
     solver = self.solver
-    if isinstance(solver, ps.solvers.TreeSolver) and ps.device.is_first_process():
-      cells = sum(math.prod(shape) for player in solver.tree.players for shape in player.block_shapes)
-      if ps.policy.may_keep(solver.tree.names, cells):
-        try:
-          ps.policy.keep(solver.average_policy(), self.file)
-        except OSError as error:  # the run is saved, and looks at it compute the values
-          print(f"The values were not kept: {error.strerror}.", file=sys.stderr)
+    if not isinstance(solver, ps.solvers.TreeSolver) or not ps.device.is_first_process():
+      return None
+    try:
+      kept = ps.policy.may_keep(solver.game, solver.tree.names, memory)
+    except ps.histories.TooLarge as error:
+      print(f"The values of actions were not kept. {error}", file=sys.stderr)
+      return None
+    return solver.average_policy() if kept else None
 
   def draw(self, pictures: ModuleType | None) -> list[str]:
     """Draw the pictures; return the names of all files of results."""
-    files, policy = [RUN, POINTS], self.solver.average_policy()
+    files = [RUN, POINTS]
     if pictures is None or not ps.device.is_first_process():
       return files
-    name, game = self.solver.name, self.solver.game
+    policy, name, game = self.solver.average_policy(), self.solver.name, self.solver.game
     figures = {CURVE: pictures.exploitability_curve(game, {name: self.points})} if self.points else {}
     if isinstance(policy, ps.TreePolicy) and ps.views.charts.deals_hands(policy):
       figures[STRATEGY] = pictures.hand_chart(policy)

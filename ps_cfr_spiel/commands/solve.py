@@ -13,7 +13,7 @@ from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import check_seconds, check_target
 from ps_cfr_spiel.commands import user_input
 from ps_cfr_spiel.commands.command import INTERRUPTED, TERMINATED, USER_ERROR, Command, Flag
-from ps_cfr_spiel.commands.flags import JSON, QUIET, SPOT, TREE, join_others, next_command, say
+from ps_cfr_spiel.commands.flags import JSON, QUIET, SPOT, TREE, join_others, memory_text, next_command, say
 from ps_cfr_spiel.commands.methods import FIXED, METHOD_FLAGS, new_solver
 from ps_cfr_spiel.commands.run import POINTS, RUN, Run
 from ps_cfr_spiel.commands.situations import SHARING, solve_list
@@ -29,6 +29,9 @@ FLAGS = (
     "Folder for the results, made if needed; an earlier run there must be of the same game and options, and "
     "is replaced (default: runs/ and the game's name, with a number where another or a longer run is; with "
     "--resume the folder of that run).", value="FOLDER"),
+  Flag("values", True,
+    "Keep the values of all actions too, from which show and explore read (values.npz); left out where they "
+    "need more memory than is allowed."),
   Flag("plot", None, "Draw the pictures (default: if matplotlib is installed).", kind=bool),
   QUIET,
   Flag("resume", None, "Run to continue, a run.npz, with its game and its settings.", value="FILE"),
@@ -56,7 +59,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   join_others(values, _shares(values))
   ps.device.advise("Nothing was saved.")
   run = _set_up(values, words)
-  run.say(run.solver.summary(), report({"method": run.solver.description}), "")
+  run.say(run.solver.summary(), report({"method": run.solver.description, **_memory(run.solver)}), "")
   interrupted = _iterate(run, values.iterations)
   if interrupted:
     if not run.further:
@@ -82,8 +85,19 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if interrupted:
     return INTERRUPTED
   sys.stdout.flush()
-  run.keep_values()
+  policy, file = run.policy_to_keep(values.memory) if values["values"].value else None, run.file
+  del run  # its tables and the values need not fit together
+  if policy is not None:
+    try:
+      ps.policy.keep(policy, file, values.memory)
+    except OSError as error:  # looks at the run compute them
+      print(f"The values of actions were not kept: {error.strerror}.", file=sys.stderr)
   return 0
+
+
+def _memory(solver: ps.solvers.ExactSolver) -> dict[str, str]:
+  needs = solver.estimated_bytes if isinstance(solver, ps.PSCFRSolver) else None
+  return {} if needs is None else {"memory": memory_text(solver.game, needs)}
 
 
 def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:

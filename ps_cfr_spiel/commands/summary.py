@@ -8,7 +8,7 @@ from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
-from ps_cfr_spiel.commands.flags import JSON, SPOT, TREE, say
+from ps_cfr_spiel.commands.flags import JSON, SPOT, TREE, memory_text, say
 from ps_cfr_spiel.commands.user_input import drawing, load_game, refuse
 from ps_cfr_spiel.reports import report
 
@@ -42,8 +42,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     return None
   print(tree.summary())
   if whole is not None and half is not None:
-    needs, less = ps.histories.readable_bytes(whole), ps.histories.readable_bytes(half)
-    print(report({"memory to solve": f"about {needs}, or {less} with --bits=16"}))
+    print(report({"memory to solve": memory_text(game, whole, half)}))
   if lines:
     print("\n" + lines)
   if drawn:

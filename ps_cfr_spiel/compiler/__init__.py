@@ -13,7 +13,7 @@ if TYPE_CHECKING:
   from ps_cfr_spiel.compiler.check import check_game
   from ps_cfr_spiel.compiler.described import form_of
   from ps_cfr_spiel.compiler.form_labels import Deals, FormLabels
-  from ps_cfr_spiel.compiler.forms import BayesianForm, Form, Lines, PublicCardsForm
+  from ps_cfr_spiel.compiler.forms import EXACT, BayesianForm, Form, Lines, PublicCardsForm
   from ps_cfr_spiel.compiler.from_form import FEW_PAIRS
   from ps_cfr_spiel.compiler.from_histories import build_general, one_row_per_infostate, with_recall
   from ps_cfr_spiel.compiler.loading import game_fields, game_in, load_game, quiet_stderr
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     check_needs,
     is_streamed,
     memory_needs,
+    values_needs,
   )
   from ps_cfr_spiel.compiler.report import Finding, Report, Verdict
   from ps_cfr_spiel.compiler.suits import fold_suits

@@ -11,6 +11,8 @@ import numpy as np
 
 from ps_cfr_spiel.tree import CHANCE, LazySequence, shares_card
 
+EXACT = 12_000_000  # actions of infostates with strategies and values in float64; those of more in float32
+
 
 class _Lines(Protocol):
   """The fields that both kinds of form have; see `BayesianForm`."""

@@ -10,7 +10,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compiler.described import form_of
-from ps_cfr_spiel.compiler.forms import Form, Lines
+from ps_cfr_spiel.compiler.forms import EXACT, Form, Lines
 from ps_cfr_spiel.compiler.from_form import leaves_of
 from ps_cfr_spiel.compiler.suits import orbit_maps
 from ps_cfr_spiel.histories import Limits, TooLarge, free_memory, readable_bytes
@@ -19,6 +19,7 @@ from ps_cfr_spiel.tree import TERMINAL, why_unavailable
 HOST = 8  # bytes of a number on the host
 # Fitted to measured peaks (docs/measurements.md, "Memory of turns and flops").
 COMPILING = 150 * 2**20  # of the compilation of any tree with the native walk
+VALUING = 140 * 2**20  # of the compilation that finds the values of a policy
 STREAMING = 90 * 2**20  # the same board by board, which is one call
 PAIRS = 1.14  # tables of rows with two actions, which have most numbers for each, over `cfr.num_tables`
 WHOLE = 64 * 2**20  # of tables that are kept narrow; smaller ones are not
@@ -30,6 +31,8 @@ PASSES = 3.5  # tables of one iteration: values, regrets, reaches, the rule's st
 UNFOLDED = 4  # the same for the values of leaves, with folded suits
 LINE = 300  # bytes of a public state on the way to a tree
 LOCKED = 3  # tables on the host, with locked rows
+READING = 2.2  # tables of the game on the way to a policy, beside the solver's
+VALUES = 4.3  # of a policy and the values of its actions, which are computed without the solver's
 LEAD = 6  # bytes of a number of `tree.AllInLeaves`, whose matrices exist up to three times
 ADVICE = (
   "To use less memory: bits=16, narrower ranges, fewer bet sizes (above all on later streets and for raises; "
@@ -46,19 +49,21 @@ def check_memory(
   locked: bool = False,
   leaves: str = "auto",
   streamed: bool = False,
-) -> None:
+) -> int | None:
   """Refuse a game whose tree and solver tables would not fit into memory; games without a form pass.
 
   `memory` is the maximum bytes; None: all free memory. (JAX knows how much a GPU has.) The others are
-  arguments of `memory_needs`. ValueError if more is needed, or `memory` is not a number or too small.
+  arguments of `memory_needs`. Returns the estimated bytes, None without a form. ValueError if more is needed,
+  or `memory` is not a number or too small.
   """
   form = form_of(game)
   if form is None:
     Limits.create(memory=memory)
-    return
+    return None
   _check_size(game, form, memory)
   needs = memory_needs(form, tables, itemsize, folded, locked, leaves, streamed)
   check_needs(str(game), needs, memory, getattr(form, "advice", ADVICE))
+  return sum(needs.values())
 
 
 def _check_size(game: pyspiel.Game, form: Form, memory: float | None) -> None:
@@ -119,13 +124,7 @@ def memory_needs(
   orbits = orbit_maps(lines) if tables and folded else None
   rows = [int(stand.kept.sum()) for stand in orbits] if orbits else lines.boards
   sizes = np.array(rows)[lines.street]
-  numbers, whole = (
-    sum(
-      int(boards[own] @ lines.moves[own]) * len(form.types[player])
-      for player, own in enumerate([np.flatnonzero(form.player == i) for i in (0, 1)])
-    )
-    for boards in (sizes, lines.sizes)
-  )
+  numbers, whole = _numbers(lines, sizes), _numbers(lines, lines.sizes)
   ends = np.flatnonzero(form.player == TERMINAL)
   acting = lines.last_acting(ends)
   types = len(form.types[0]) + len(form.types[1])
@@ -136,9 +135,10 @@ def memory_needs(
   kept = numbers * itemsize * tables
   evaluators = _leaf_tables(lines, leaves_of(lines, leaves), itemsize)
   if streamed:  # tables change in place, and reach and values are those of one board
+    reading = READING * whole * (HOST if whole <= EXACT else HOST // 2)
     return {
       "for strategies, averages and regrets": int(PAIRS * max(kept, min(2 * kept, WHOLE))),
-      "for compiling and iterating": STREAMING + ROW * int(sizes.sum()),
+      "for compiling and iterating": int(max(STREAMING + ROW * int(sizes.sum()), reading)),
       "for the leaves": evaluators,
       "for all-ins before the last card": matrices * LEAD,
     }
@@ -154,6 +154,24 @@ def memory_needs(
     "for the leaves": values * 2 * itemsize + evaluators,
     "for all-ins before the last card": matrices * (itemsize + LEAD),
   }
+
+
+def values_needs(form: Form, leaves: str = "auto") -> dict[str, int]:
+  """Estimated bytes, by their purpose, of a policy of a game and of the values of its actions."""
+  lines = Lines.of(form)
+  numbers = _numbers(lines, lines.sizes)
+  return {
+    "for strategies and values": int(VALUES * numbers * (HOST if numbers <= EXACT else HOST // 2)),
+    "for computing them": VALUING + ROW * int(lines.sizes.sum()),
+    "for the leaves": _leaf_tables(lines, leaves_of(lines, leaves), HOST),
+  }
+
+
+def _numbers(lines: Lines, sizes: np.ndarray) -> int:
+  """The number of actions of all infostates, where each line has so many boards."""
+  form = lines.form
+  each = [np.flatnonzero(form.player == i) for i in (0, 1)]
+  return sum(int(sizes[own] @ lines.moves[own]) * len(form.types[i]) for i, own in enumerate(each))
 
 
 def _leaf_tables(lines: Lines, kind: str, itemsize: int) -> int:

@@ -46,6 +46,6 @@ if TYPE_CHECKING:
   from ps_cfr_spiel.policy.reach import Reach, Worth, Worths, choice_probabilities, reaches
   from ps_cfr_spiel.policy.read_locks import ALL, locks_from_file, read_locks
   from ps_cfr_spiel.policy.rows import write_rows
-  from ps_cfr_spiel.policy.tree_policy import TreePolicy, check_turn, game_of, probabilities_at
+  from ps_cfr_spiel.policy.tree_policy import TreePolicy, check_turn, game_of, normalised, probabilities_at
 else:
   __getattr__ = on_first_use(__name__)

@@ -9,28 +9,40 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pyspiel
 
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.compiler import FormLabels, Lines, form_of
-from ps_cfr_spiel.histories import free_memory
+from ps_cfr_spiel.compiler import EXACT, FormLabels, Lines, form_of
 from ps_cfr_spiel.policy.reach import Worths
-from ps_cfr_spiel.policy.tree_policy import EXACT, TreePolicy, game_of
+from ps_cfr_spiel.policy.tree_policy import TreePolicy, game_of
 from ps_cfr_spiel.tree import Labels
 
 KEPT = "values.npz"  # beside a run
 TABLES = ("strategy", "value", "best")
-NEEDED = 32  # bytes for each of them while values are computed and written
+ADVICE = "Looks at the run compute them"
 
 
-def may_keep(labels: Labels, cells: int) -> bool:
-  """Whether a policy with this number of actions of infostates can be kept, in the memory that is free."""
-  return isinstance(labels, FormLabels) and (cells <= EXACT or cells * NEEDED <= free_memory())
+def may_keep(game: pyspiel.Game, labels: Labels, memory: float | None = None) -> bool:
+  """Whether a policy of a game can be kept: its labels need no walk.
+
+  TooLarge if that takes more memory than `memory` bytes; None: than is free.
+  """
+  from ps_cfr_spiel.compiler import check_needs, values_needs  # JAX, which looks at the file do without
+
+  form = form_of(game)
+  if form is None or not isinstance(labels, FormLabels):
+    return False
+  check_needs("Computing them", values_needs(form), memory, ADVICE)
+  return True
 
 
-def keep(policy: TreePolicy, run: str | os.PathLike) -> Path | None:
-  """Write the file beside a policy's run; OSError if it cannot, None if there is nothing to keep."""
+def keep(policy: TreePolicy, run: str | os.PathLike, memory: float | None = None) -> Path | None:
+  """Write the file beside a policy's run; OSError if it cannot, None if there is nothing to keep.
+
+  TooLarge as of `may_keep`.
+  """
   labels, cells = policy.labels, sum(block.size for blocks in policy.strategies for block in blocks)
-  if not may_keep(labels, cells):
+  if not may_keep(policy.game, labels, memory):
     return None
   assert isinstance(labels, FormLabels)
   path, dtype = Path(run).with_name(KEPT), np.float64 if cells <= EXACT else np.float32

@@ -12,7 +12,7 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import compiler, storage
-from ps_cfr_spiel.compiler import Deals
+from ps_cfr_spiel.compiler import EXACT, Deals
 from ps_cfr_spiel.histories import sequential_state
 from ps_cfr_spiel.policy.partial_strategy import PartialStrategy, left_out, partial_strategy
 from ps_cfr_spiel.policy.reach import Reach, Worths, reach_of, reaches
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 # OpenSpiel's tabular policies visit every history: 1e6 of them take about a minute.
 TABULAR_LIMIT = 2_000_000
 MOST_ROWS = 2_000_000  # of a kilobyte each
-EXACT = 12_000_000  # actions of infostates whose values are computed in float64; those of more in float32
 FEW = 64  # rows whose reach is computed one by one where all rows at once take little memory
 MANY = 4096  # rows whose reach is remembered where they take more
 TOGETHER = 2**26  # bytes of reach down the public tree
@@ -36,7 +35,8 @@ class TreePolicy(openspiel_policy.Policy):
 
   Attributes:
     labels: names of the public tree's infostates.
-    strategies: for each player [A, rows, H] for each block, float64, summing to one over A.
+    strategies: for each player [A, rows, H] for each block, summing to one over A; float64, in large games
+      float32.
     info: facts about its origin (rule, iterations, ...); saved with it.
     tabulated: it plays `strategies`, which tools may read in place of asking it. A class that derives from
       this one is asked at each infostate, unless its own body says so too (`arguments.declared`).
@@ -51,16 +51,13 @@ class TreePolicy(openspiel_policy.Policy):
     strategies: Sequence[Sequence[Any]],
     info: Mapping[str, Any] | None = None,
   ):
-    """`strategies` may have any float type; they are converted to float64 and normalised.
+    """`strategies` may have any float type; they are converted and normalised.
 
     ValueError if a probability is negative or not finite, or all probabilities of an infostate are zero.
     """
     super().__init__(game, list(range(game.num_players())))
     self.labels = labels
-    self.strategies = tuple(
-      tuple(_normalised(block, _block_name(i, k)) for k, block in enumerate(blocks))
-      for i, blocks in enumerate(strategies)
-    )
+    self.strategies = normalised([list(blocks) for blocks in strategies])
     self.info = dict(info or {})
     self._reached: dict[tuple[int, int, int], Reach] = {}
 
@@ -68,7 +65,7 @@ class TreePolicy(openspiel_policy.Policy):
     return dict(zip(decision.legal_actions, self.table(decision)[:, type_index].tolist(), strict=True))
 
   def table(self, decision: Decision) -> np.ndarray:
-    """The acting player's strategy in a row, float64 [A, H]; actions as in `legal_actions`."""
+    """The acting player's strategy in a row, [A, H]; actions as in `legal_actions`."""
     return self.strategies[decision.player][decision.block][:, decision.row]
 
   @property
@@ -324,12 +321,25 @@ def _block_name(player: int, block: int) -> str:
   return f"player{player}_block{block}"
 
 
-def _normalised(block: Any, name: str) -> np.ndarray:
-  """The block in float64, summing to one over A; ValueError if it has invalid probabilities."""
+def normalised(strategies: Sequence[list[Any]]) -> tuple[tuple[np.ndarray, ...], ...]:
+  """Strategies as a policy holds them; the given lists are emptied, so that large tables exist but once.
+
+  ValueError if a probability is negative or not finite, or all probabilities of an infostate are zero.
+  """
+  cells = sum(np.size(block) for blocks in strategies for block in blocks)
+  dtype = np.float64 if cells <= EXACT else np.float32
+  return tuple(
+    tuple(_normalised(blocks.pop(0), _block_name(i, k), dtype) for k in range(len(blocks)))
+    for i, blocks in enumerate(strategies)
+  )
+
+
+def _normalised(block: Any, name: str, dtype: Any) -> np.ndarray:
+  """The block as `dtype`, summing to one over A; ValueError if it has invalid probabilities."""
   block = np.asarray(block)
   if block.dtype.kind not in "biuf":
     raise ValueError(f"The probabilities in {name} must be real numbers, got {block.dtype}.")
-  block = block.astype(np.float64)
+  block = block.astype(dtype, copy=False)
   total = block.sum(0, keepdims=True)
   if not ((block >= 0).all() and (total > 0).all() and (total < np.inf).all()):  # NaN fails too
     raise ValueError(

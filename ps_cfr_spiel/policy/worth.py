@@ -31,15 +31,19 @@ def worths_of(
   """
   variant = pad_types(tree)  # so that boards share compiled code
   made, exact = streamed(variant.tree), "float64"
-  padded = [variant.there(player, blocks) for player, blocks in enumerate(strategies)]
+
+  def column(number: int) -> jax.Array:
+    """A player's strategy on the device; what is made on the way is gone then."""
+    blocks = [np.asarray(block, dtype) for block in variant.there(number, strategies[number])]
+    player = made.players[number]
+    return jax.device_put(column_of(player.join(blocks), player.types))
+
   with precision(exact), waiting("Computing values"):
     if made.stream is None:
+      padded = [variant.there(player, blocks) for player, blocks in enumerate(strategies)]
       found = all_at_once(*to_device((made, padded), exact))
     else:
-      pairs = zip(made.players, padded, strict=True)
-      cast = [(player, [block.astype(dtype, copy=False) for block in blocks]) for player, blocks in pairs]
-      columns = [column_of(player.join(blocks), player.types) for player, blocks in cast]
-      found = board_by_board(to_device(made, exact), to_device(columns, dtype))
+      found = board_by_board(to_device(made, exact), [column(i) for i in range(len(made.players))])
   values, best = (
     [variant.back(player, [np.asarray(block) for block in blocks]) for player, blocks in enumerate(both)]
     for both in found

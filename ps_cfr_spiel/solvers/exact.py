@@ -13,7 +13,7 @@ from ps_cfr_spiel.abstraction import Abstraction, from_file, to_arrays
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import check_dtype, check_finite, precision
 from ps_cfr_spiel.histories import LIMIT, NoPublicStatesError, sequential
-from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.policy import TreePolicy, normalised
 from ps_cfr_spiel.reports import report, waiting
 from ps_cfr_spiel.solvers.solver import Policy, Solver
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
@@ -124,8 +124,8 @@ class TreeSolver(ExactSolver[TreePolicy]):
 
   def _policy(self, average):
     with precision(self.dtype):
-      strategies = self._strategies(average)
-    own = [self._of_game(player, blocks) for player, blocks in enumerate(strategies)]
-    policy = TreePolicy(self.game, self.tree.names, own, self._policy_info(average))
+      own = [[*self._of_game(player, blocks)] for player, blocks in enumerate(self._strategies(average))]
+    policy = TreePolicy(self.game, self.tree.names, (), self._policy_info(average))
+    policy.strategies = normalised(own)
     policy.tree = self.tree  # or its values would build it again
     return policy

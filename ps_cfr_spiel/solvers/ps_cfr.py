@@ -80,7 +80,11 @@ class PSCFRSolver(TreeSolver):
     whole = abstraction is None and locks is None
     streams = whole and cfr.knows(self.rule) and is_streamed(game, leaves, memory)
     itemsize, kept = np.dtype(dtype).itemsize, cfr.num_tables(self.rule, dtype, bits, not streams)
-    check_memory(game, memory, kept, itemsize, abstraction is None, locks is not None, leaves, streams)
+    folds = abstraction is None
+    #: estimated bytes of a run, beside those of Python and JAX; None for a game that is walked.
+    self.estimated_bytes = check_memory(
+      game, memory, kept, itemsize, folds, locks is not None, leaves, streams
+    )
     self._build(game, dtype, options)
     self._start = None if abstraction is None else abstract_tree(self.tree, self.game, abstraction)
     if locks is not None and not isinstance(locks, PartialStrategy):
@@ -92,7 +96,7 @@ class PSCFRSolver(TreeSolver):
     if abstraction is None:  # sets are of the game's own rows
       variant, before = fold_suits(self.tree, variant), variant
       if self.locks is not None and variant is before:
-        check_memory(game, memory, kept, itemsize, False, True, leaves)
+        self.estimated_bytes = check_memory(game, memory, kept, itemsize, False, True, leaves)
     variant = variant.then(pad_types(variant.tree))
     sets = sets_of(self.tree, self._start, variant)
     tree, native = variant.tree, whole and cfr.knows(self.rule)

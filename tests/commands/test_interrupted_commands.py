@@ -69,7 +69,7 @@ MOMENTS = {  # an owner, a name, whether Ctrl-C comes after the call, and in whi
   "after the save": (Run, "checkpoint", True, 1),
   "a file": (storage, "write", False, 1),
   "the points": (evaluation, "write_points", False, 1),
-  "the values": (Run, "keep_values", False, 1),
+  "the values": (Run, "policy_to_keep", False, 1),
   "an iteration": (solvers.PSCFRSolver, "_step", True, 5),
 }
 

@@ -8,6 +8,7 @@ import pyspiel
 import pytest
 
 import ps_cfr_spiel as ps
+from ps_cfr_spiel.histories import TooLarge
 from ps_cfr_spiel.policy import KEPT, keep, kept, kept_beside, tree_policy
 
 TURN = "holdem_subgame(deck=6x2,board=2c3d4c5d,pot=4,stack=8,bets=1 a)"
@@ -73,8 +74,8 @@ def test_large_games_are_kept_in_float32(solved, tmp_path, monkeypatch):
     for module in (kept, tree_policy):
       patch.setattr(module, "EXACT", 0)
     assert keep(solver.average_policy(), tmp_path / "run.npz") is not None
-    patch.setattr(kept, "free_memory", lambda: 0)
-    assert keep(solver.average_policy(), tmp_path / "run.npz") is None
+    with pytest.raises(TooLarge, match=r"Computing them needs about .* and 1 MB are allowed"):
+      keep(solver.average_policy(), tmp_path / "run.npz", memory=1e6)
   monkeypatch.setattr(tree_policy, "TOGETHER", 0)
   monkeypatch.setattr(tree_policy, "MANY", 5)
   monkeypatch.setattr(tree_policy, "reaches", None)
