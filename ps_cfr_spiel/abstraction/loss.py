@@ -17,6 +17,7 @@ from ps_cfr_spiel.tree import (
   PublicTree,
   action_values,
   best_response_values,
+  gain_of,
   max_actions,
   sequence_reach,
   sum_actions,
@@ -141,5 +142,5 @@ def _by_infostate(tree: PublicTree, strategies):
       mean = sum_actions(p * q)
       shares.append(sum_actions(r.reshape(shape)) * (sum_actions(c * q) - mean))
       regrets.append((max_actions(q) - mean).clip(0))
-    found.append((root.sum() - value.sum(), own.join(shares), own.join(regrets)))
+    found.append((gain_of(root.sum() - value.sum()), own.join(shares), own.join(regrets)))
   return found

@@ -25,6 +25,7 @@ from ps_cfr_spiel.tree import (
   PublicTree,
   action_values,
   best_response_values,
+  gain_of,
   sequence_reach,
 )
 
@@ -127,7 +128,7 @@ def _evaluate(tree: PublicTree, weights: tuple[Any, Any], strategies: list[cfr.B
   return BatchResult(
     value=(weights[0] * first).sum(),
     best_response=jnp.stack(best),
-    exploitability=(best[0] + best[1]) / 2,
+    exploitability=gain_of((best[0] + best[1]) / 2),
     values=(first, second),
     checked=checked,
   )

@@ -184,7 +184,7 @@ def evaluate_average(tree: PublicTree, state: SolverState, sets: Abstraction = W
   if tree.stream is None or sets is not WHOLE:
     return evaluate(tree, average_strategy(tree, state, sets))
   first, second, value = _worth(tree, [own.average for own in state.players])
-  return Evaluation(value, (first, second), (first + second) / 2)
+  return Evaluation.zero_sum(value, first, second)
 
 
 @jit()

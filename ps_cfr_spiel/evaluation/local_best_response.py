@@ -16,6 +16,7 @@ from ps_cfr_spiel.evaluation.local_search import Actions, LocalSearch
 from ps_cfr_spiel.policy import TreePolicy, strategies_of
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers import SolvingBot
+from ps_cfr_spiel.tree import gain_of
 
 
 class LocalBestResponse(NamedTuple):
@@ -26,8 +27,8 @@ class LocalBestResponse(NamedTuple):
 
   @property
   def exploitability(self) -> float:
-    """The mean of both: at most the policy's exploitability."""
-    return sum(self.values) / 2
+    """The mean of both, at least 0: at most the policy's exploitability."""
+    return gain_of(sum(self.values) / 2)
 
 
 def local_best_response(

@@ -123,7 +123,7 @@ def evaluate_strategies(
   value, first, second = (
     found / (game.weights[0] @ game.together @ game.weights[1] * math.prod(left))
   ).tolist()
-  return Evaluation(value, (first, second), (first + second) / 2)
+  return Evaluation.zero_sum(value, first, second)
 
 
 class _Walk:

@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     best_response_values,
     evaluate,
     evaluation,
+    gain_of,
     record_of,
   )
   from ps_cfr_spiel.tree.variants import Variant, put_rows, take_rows

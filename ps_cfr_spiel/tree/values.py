@@ -1,7 +1,7 @@
 """Values of strategies and of best responses, by the two passes of `traverse`."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.tree.leaves import is_zero_sum
@@ -15,6 +15,14 @@ from ps_cfr_spiel.tree.traverse import (
   sum_actions,
 )
 from ps_cfr_spiel.tree.walk import Walk
+
+
+def gain_of(difference: Any) -> Any:
+  """What a best response gains, or exploitability: never below 0, where rounding alone can put it.
+
+  NaN stays, so that a diverged run is detected. Of a float or an array.
+  """
+  return abs(difference) * (difference > 0)
 
 
 class Evaluation(NamedTuple):
@@ -35,9 +43,14 @@ class Evaluation(NamedTuple):
 
   @property
   def gains(self) -> tuple[Array, ...]:
-    """Each player's gain by a best response; they sum up to NashConv."""
+    """Each player's gain by a best response, at least 0; they sum up to NashConv."""
     values = self.value, *((-self.value,) if self.others is None else self.others)
-    return tuple(best - value for best, value in zip(self.best_response, values, strict=True))
+    return tuple(gain_of(best - value) for best, value in zip(self.best_response, values, strict=True))
+
+  @classmethod
+  def zero_sum(cls, value: Array, first: Array, second: Array) -> "Evaluation":
+    """Make it of a zero-sum game from player 0's value and both players' best responses."""
+    return cls(value, (first, second), gain_of((first + second) / 2))
 
 
 def best_response_values(
@@ -69,7 +82,7 @@ def evaluation(tree: PublicTree, strategies: Sequence[Sequence[Array]]) -> Evalu
     return walks[i].up(tables[i], tree.leaves(i, against[i], reach[i]))[1].sum()
 
   if is_zero_sum(tree.leaves):
-    return Evaluation(value(0), best, (best[0] + best[1]) / 2)
+    return Evaluation.zero_sum(value(0), best[0], best[1])
   first, *others = map(value, range(len(walks)))
   found = Evaluation(first, best, first, tuple(others))
   return found._replace(exploitability=sum(found.gains[1:], found.gains[0]) / len(walks))
