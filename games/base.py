@@ -71,6 +71,10 @@ class Game(pyspiel.Game):
     )
     super().__init__(self.game_type, info, params)
 
+  def __reduce__(self):
+    """Pickled as its class and parameters: OpenSpiel's own way forgets the attributes of games in Python."""
+    return type(self), (self.get_parameters(),)
+
   def new_initial_state(self):
     return self.state(self)
 

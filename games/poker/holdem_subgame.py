@@ -32,6 +32,7 @@ the pot each. When they do not add up to its `potSize`, it pays folds by `potSiz
 the blinds, so it cannot serve as a reference for subgames in general.
 """
 
+import functools
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -141,7 +142,10 @@ class HoldemSubgameGame(base.Game):
   def _names(self, state: betting.BettingState) -> Names:
     """The acting player's information state strings, a hand each."""
     hands = self.ranges[state.player].names
-    return Names(len(hands), lambda h: self.infostate_string(state.player, hands[h], state.line))
+    return Names(len(hands), functools.partial(self._name, state.player, state.line))
+
+  def _name(self, player: int, line: str, hand: int) -> str:
+    return self.infostate_string(player, self.ranges[player].names[hand], line)
 
   def left_out(self) -> str:
     """Which of the bet sizes fit nowhere in the betting tree, in words; "" if all do."""

@@ -176,30 +176,8 @@ class FormLabels(Labels):
     rows = np.append(0, np.cumsum(sizes[own]))  # the first decision of each line in which a player acts
     first = np.zeros(len(sizes), int)
     first[own] = rows[:-1]
-    place = np.concatenate(places)
-
-    def public_state(number: int) -> PublicState:
-      line, runout = lines.place(number)
-      above, player = int(form.parent[line]), int(form.player[line])
-      decisions = (int(first[line]) + runout,) if player >= 0 else ()
-      if above < 0:
-        return PublicState(-1, -1, player, decisions)
-      street, before = int(lines.street[line]), int(lines.street[above])
-      action = int(form.action[line])
-      if street > before:  # several cards are no single action
-        single = lines.came[street] - lines.came[before] == 1
-        action = int(lines.runouts[street][runout, -1]) if single else -1
-      parent = int(lines.starts[above]) + runout // (lines.boards[street] // lines.boards[before])
-      return PublicState(parent, action, player, decisions)
-
-    def decision(number: int) -> Decision:
-      k = int(np.searchsorted(rows, number, side="right")) - 1
-      line, runout = int(own[k]), number - int(rows[k])
-      legal = tuple(int(form.action[child]) for child in lines.below[line])
-      block, row = place[number].tolist()
-      state = int(lines.starts[line]) + runout
-      return Decision(int(form.player[line]), state, block, row, legal, _infostates(lines, line, runout))
-
+    public_state = functools.partial(_public_state, lines, first)
+    decision = functools.partial(_decision, lines, own, rows, np.concatenate(places))
     return cls(
       game=name,
       public_states=LazySequence(int(lines.starts[-1]), public_state),
@@ -219,18 +197,7 @@ class FormLabels(Labels):
 
   @functools.cached_property
   def children(self) -> Sequence[list[int]]:
-    lines = self._lines
-
-    def below(number: int) -> list[int]:
-      line, runout = lines.place(number)
-      found = []
-      for child in lines.below[line]:
-        each = lines.sizes[child] // lines.sizes[line]  # cards that may come, or 1
-        start = int(lines.starts[child]) + runout * each
-        found += range(start, start + each)
-      return found
-
-    return LazySequence(len(self.public_states), below)
+    return LazySequence(len(self.public_states), functools.partial(_below, self._lines))
 
   def num_public_states(self, players: Sequence[int]) -> int:
     return int(self._lines.sizes[np.isin(self._lines.form.player, players)].sum())
@@ -260,6 +227,43 @@ class FormLabels(Labels):
     return [{tuple(r): n for n, r in enumerate(runouts.tolist())} for runouts in self._lines.runouts]
 
 
+def _public_state(lines: Lines, first: np.ndarray, number: int) -> PublicState:
+  """A public state; `first` is the number of the first decision of each line in which a player acts."""
+  form, (line, runout) = lines.form, lines.place(number)
+  above, player = int(form.parent[line]), int(form.player[line])
+  decisions = (int(first[line]) + runout,) if player >= 0 else ()
+  if above < 0:
+    return PublicState(-1, -1, player, decisions)
+  street, before = int(lines.street[line]), int(lines.street[above])
+  action = int(form.action[line])
+  if street > before:  # several cards are no single action
+    single = lines.came[street] - lines.came[before] == 1
+    action = int(lines.runouts[street][runout, -1]) if single else -1
+  parent = int(lines.starts[above]) + runout // (lines.boards[street] // lines.boards[before])
+  return PublicState(parent, action, player, decisions)
+
+
+def _decision(lines: Lines, own: np.ndarray, rows: np.ndarray, place: np.ndarray, number: int) -> Decision:
+  """A decision; `own` are the lines in which a player acts, `rows` where the decisions of each begin."""
+  k = int(np.searchsorted(rows, number, side="right")) - 1
+  line, runout = int(own[k]), number - int(rows[k])
+  legal = tuple(int(lines.form.action[child]) for child in lines.below[line])
+  block, row = place[number].tolist()
+  state = int(lines.starts[line]) + runout
+  return Decision(int(lines.form.player[line]), state, block, row, legal, _infostates(lines, line, runout))
+
+
+def _below(lines: Lines, number: int) -> list[int]:
+  """The public states that follow one."""
+  line, runout = lines.place(number)
+  found = []
+  for child in lines.below[line]:
+    each = lines.sizes[child] // lines.sizes[line]  # cards that may come, or 1
+    start = int(lines.starts[child]) + runout * each
+    found += range(start, start + each)
+  return found
+
+
 def _infostates(lines: Lines, line: int, runout: int) -> Sequence[str | None]:
   """The acting player's information state strings by type, None for impossible types."""
   form = lines.form
@@ -267,8 +271,8 @@ def _infostates(lines: Lines, line: int, runout: int) -> Sequence[str | None]:
     return form.infostates[line]
   street, player = int(lines.street[line]), int(form.player[line])
   alive, cards = lines.alive[player][street][runout], tuple(lines.runouts[street][runout].tolist())
+  return LazySequence(len(form.types[player]), functools.partial(_infostate, form, line, cards, alive))
 
-  def name(h: int) -> str | None:
-    return form.infostate(line, cards, h) if alive[h] else None
 
-  return LazySequence(len(form.types[player]), name)
+def _infostate(form: Any, line: int, cards: Sequence[int], alive: np.ndarray, h: int) -> str | None:
+  return form.infostate(line, cards, h) if alive[h] else None

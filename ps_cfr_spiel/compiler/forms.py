@@ -155,12 +155,11 @@ class Lines:
   @functools.cached_property
   def below(self) -> Sequence[list[int]]:
     """The lines that follow each line, by ascending action."""
+    return LazySequence(len(self.form.parent), self._after)
 
-    def after(line: int) -> list[int]:
-      start = self._first[line]
-      return self._ordered[start : start + self.moves[line]].tolist()
-
-    return LazySequence(len(self.form.parent), after)
+  def _after(self, line: int) -> list[int]:
+    start = self._first[line]
+    return self._ordered[start : start + self.moves[line]].tolist()
 
   @functools.cached_property
   def contest(self) -> np.ndarray:

@@ -7,6 +7,7 @@ go through `make_forest`, and the same solver runs on them.
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 from typing import TypeVar
@@ -345,15 +346,7 @@ class WalkedLabels(Labels):
   ) -> "WalkedLabels":
     """The labels with these rows of each player; `labels`: further fields of `Labels`."""
     starts = np.cumsum([0, *(len(rows.legal) for rows in of_player)])
-
-    def decision(number: int) -> Decision:
-      player = int(np.searchsorted(starts, number, side="right")) - 1
-      rows, k = of_player[player], number - int(starts[player])
-      named = walked.names[player]
-      infostates = tuple(None if n < 0 else named[n] for n in rows.infostate[k].tolist())
-      (block, row), examples = rows.place[k].tolist(), tuple(rows.example[k].tolist())
-      return Decision(player, int(rows.public[k]), block, row, rows.legal[k], infostates, examples)
-
+    decision = functools.partial(_decision, walked.names, of_player, starts)
     states = () if partition is None else _public_states(walked, partition, of_player)
     return cls(
       public_states=_held(states),
@@ -368,6 +361,17 @@ class WalkedLabels(Labels):
 
   def num_infostates(self, player: int) -> int:
     return self.infostate_counts[player]
+
+
+def _decision(
+  names: tuple[Sequence[str | None], ...], of_player: Sequence[_Rows], starts: np.ndarray, number: int
+) -> Decision:
+  player = int(np.searchsorted(starts, number, side="right")) - 1
+  rows, k = of_player[player], number - int(starts[player])
+  named = names[player]
+  infostates = tuple(None if n < 0 else named[n] for n in rows.infostate[k].tolist())
+  (block, row), examples = rows.place[k].tolist(), tuple(rows.example[k].tolist())
+  return Decision(player, int(rows.public[k]), block, row, rows.legal[k], infostates, examples)
 
 
 def _held(labels: Sequence[Label]) -> Sequence[Label]:
@@ -385,10 +389,12 @@ def _public_states(
   of = np.concatenate([rows.public for rows in of_player])
   members = np.argsort(of, kind="stable")
   starts = np.searchsorted(of[members], np.arange(count + 1))
+  return LazySequence(count, functools.partial(_public_state, partition, action, members, starts))
 
-  def state(number: int) -> PublicState:
-    own = tuple(members[starts[number] : starts[number + 1]].tolist())
-    parent, player = int(partition.parent[number]), int(partition.player[number])
-    return PublicState(parent, int(action[number]), player, own)
 
-  return LazySequence(count, state)
+def _public_state(
+  partition: PublicPartition, action: np.ndarray, members: np.ndarray, starts: np.ndarray, number: int
+) -> PublicState:
+  own = tuple(members[starts[number] : starts[number + 1]].tolist())
+  parent, player = int(partition.parent[number]), int(partition.player[number])
+  return PublicState(parent, int(action[number]), player, own)

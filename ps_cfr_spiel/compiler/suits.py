@@ -8,6 +8,7 @@ the rows that are kept. Values come up as the sum over the orbit, each member's 
 
 import dataclasses
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -103,17 +104,25 @@ def fold_suits(tree: PublicTree, over: Variant | None = None) -> Variant:
     on_boards([np.flatnonzero(board.kept) for board in boards]),
     boards=None if over.tree.boards is None else _boards(over.tree.boards, boards, rows),
   )
+  return over.then(Variant(smaller, partial(_folded, rows), partial(_unfolded, rows, permuted)))
 
-  def there(player: int, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
-    return [x[:, stand.kept] for x, stand in zip(tables, rows[player], strict=True)]
 
-  def back(player: int, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
-    return [
-      np.take_along_axis(x[:, stand.number], permuted[player][stand.swap][None], 2)
-      for x, stand in zip(tables, rows[player], strict=True)
-    ]
+def _folded(
+  rows: Sequence[Sequence[OrbitMap]], player: int, tables: Sequence[np.ndarray]
+) -> list[np.ndarray]:
+  return [x[:, stand.kept] for x, stand in zip(tables, rows[player], strict=True)]
 
-  return over.then(Variant(smaller, there, back))
+
+def _unfolded(
+  rows: Sequence[Sequence[OrbitMap]],
+  permuted: Sequence[np.ndarray],
+  player: int,
+  tables: Sequence[np.ndarray],
+) -> list[np.ndarray]:
+  return [
+    np.take_along_axis(x[:, stand.number], permuted[player][stand.swap][None], 2)
+    for x, stand in zip(tables, rows[player], strict=True)
+  ]
 
 
 def _symmetries(

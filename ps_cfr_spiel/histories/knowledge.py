@@ -9,6 +9,7 @@ Players who move at the same time move one after the other instead, and do not s
 """
 
 import dataclasses
+import functools
 import operator
 
 import numpy as np
@@ -90,7 +91,7 @@ def remember(game: str, histories: Histories, memory: float) -> Histories:
       lengths[number] = (lengths[above] if above != NONE else 0) + len(_part(action, strings[seen]))
     size += lengths[np.unique(numbers[histories.player == player])].sum()
     of.append(numbers)
-    names.append(LazySequence(len(pasts), lambda n, own=(pasts, strings): _name(*own, n)))
+    names.append(LazySequence(len(pasts), functools.partial(_name, pasts, strings)))
   if size > memory:
     raise TooLarge(
       f"{game}: the pasts that its players remember take {readable_bytes(size)}, more than "

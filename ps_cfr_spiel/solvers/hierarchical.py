@@ -131,14 +131,27 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     if copied:  # views would keep the run's tables alive
       own = {cluster: np.array(sums(part)) for cluster, part in own.items()}
 
-    def read(cluster: int) -> np.ndarray:
-      if cluster not in own:
-        raise ValueError(f"Another process holds cluster {cluster}: save the run, and load_policy its file.")
-      return own[cluster] if copied else sums(own[cluster])
-
+    read = functools.partial(_held, own) if copied else lambda cluster: sums(_held(own, cluster))
     child = self._tree.child
     shape = (self.abstraction.count, child.actions, child.cells)
     return hierarchical.StrategyTables(sums(self._state.tables.head), hierarchical.ByCluster(shape, read))
+
+  def __getstate__(self):
+    """Arrays on the host, for pickle: the devices are those of the process that loads it."""
+    host = jax.device_get((self._tree, self._state))
+    return {**vars(self), "_mesh": None, "_tree": host[0], "_state": host[1]}
+
+  def __setstate__(self, values: dict[str, Any]) -> None:
+    vars(self).update(values)
+    self._mesh, state, cells = hierarchical.all_devices(), self._state, self._tree.child.cells
+
+    def part(cluster: int) -> hierarchical.PartTables:
+      own = slice(cluster * cells, (cluster + 1) * cells)
+      return jax.tree.map(lambda x: x[:, own], state.tables.clusters)
+
+    with device.precision(self.dtype):
+      self._tree = hierarchical.device_game(self._tree, self.dtype, self._mesh)
+      self._state = hierarchical.on_mesh(self._tree, state, self._mesh, part, self.abstraction.count)
 
   def _step(self, state, iterations):
     method = {"sampler": self._sampler, "rule": self.rule, "batch": self.batch, "mesh": self._mesh}
@@ -207,6 +220,13 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
   @classmethod
   def _arguments(cls, file):
     return {**super()._arguments(file), "abstraction": hierarchical.from_file(file)}
+
+
+def _held(own: dict[int, Any], cluster: int) -> Any:
+  """A cluster's tables; ValueError if another process has them."""
+  if cluster not in own:
+    raise ValueError(f"Another process holds cluster {cluster}: save the run, and load_policy its file.")
+  return own[cluster]
 
 
 def _pruning(regret: Any, rule: mccfr.Rule) -> float | None:

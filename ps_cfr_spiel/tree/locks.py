@@ -17,6 +17,7 @@ are. A row that is locked for all types has no copy, and the rows below it have 
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -94,34 +95,48 @@ def lock_rows(tree: PublicTree, rows: Mapping[int, np.ndarray]) -> Variant:
   forests, groups, tables, through, copies = zip(
     *(_without(tree, player, rows) for player in (0, 1)), strict=True
   )
+  return Variant(
+    PublicTree(forests, LockedLeaves(tree.leaves, through, copies)),
+    partial(_free, [forest.block_shapes for forest in forests], groups),
+    partial(_with_locked, groups, tables),
+  )
 
-  def there(player: int, given: Tables) -> list[np.ndarray]:
-    shapes, found = forests[player].block_shapes, []
-    for own in groups[player]:
-      few = [(a, len(source), *more) for (a, _, *more), (source, _) in zip(shapes, own.rows, strict=True)]
-      found.append(take_rows(few, own.rows, [table[..., own.columns] for table in given]))
-    if len(found) == 1:
-      return found[0]
-    blocks = [np.full(shape, 1 / shape[0]) for shape in shapes]
-    for own, parts in zip(groups[player], found, strict=True):
-      for block, members, part in zip(blocks, own.members, parts, strict=True):
-        block[:, members[:, None], own.columns] = part
-    return blocks
 
-  def back(player: int, blocks: Tables) -> list[np.ndarray]:
-    found = []
-    for own in groups[player]:
-      parts = [b[:, members][..., own.columns] for b, members in zip(blocks, own.members, strict=True)]
-      found.append(put_rows(own.rows, parts, [table[..., own.columns] for table in tables[player]]))
-    if len(found) == 1:
-      return found[0]
-    whole = [np.empty(table.shape, found[0][k].dtype) for k, table in enumerate(tables[player])]
-    for own, parts in zip(groups[player], found, strict=True):
-      for table, part in zip(whole, parts, strict=True):
-        table[..., own.columns] = part
-    return whole
+def _free(
+  all_shapes: Sequence[Sequence[tuple[int, ...]]],
+  groups: Sequence[Sequence[_Group]],
+  player: int,
+  given: Tables,
+) -> list[np.ndarray]:
+  """A player's tables of the game's tree as those of the tree without locks."""
+  shapes, found = all_shapes[player], []
+  for own in groups[player]:
+    few = [(a, len(source), *more) for (a, _, *more), (source, _) in zip(shapes, own.rows, strict=True)]
+    found.append(take_rows(few, own.rows, [table[..., own.columns] for table in given]))
+  if len(found) == 1:
+    return found[0]
+  blocks = [np.full(shape, 1 / shape[0]) for shape in shapes]
+  for own, parts in zip(groups[player], found, strict=True):
+    for block, members, part in zip(blocks, own.members, parts, strict=True):
+      block[:, members[:, None], own.columns] = part
+  return blocks
 
-  return Variant(PublicTree(forests, LockedLeaves(tree.leaves, through, copies)), there, back)
+
+def _with_locked(
+  groups: Sequence[Sequence[_Group]], tables: Sequence[Tables], player: int, blocks: Tables
+) -> list[np.ndarray]:
+  """The inverse of `_free`; `tables` are the locked strategies of each player."""
+  found = []
+  for own in groups[player]:
+    parts = [b[:, members][..., own.columns] for b, members in zip(blocks, own.members, strict=True)]
+    found.append(put_rows(own.rows, parts, [table[..., own.columns] for table in tables[player]]))
+  if len(found) == 1:
+    return found[0]
+  whole = [np.empty(table.shape, found[0][k].dtype) for k, table in enumerate(tables[player])]
+  for own, parts in zip(groups[player], found, strict=True):
+    for table, part in zip(whole, parts, strict=True):
+      table[..., own.columns] = part
+  return whole
 
 
 def _without(tree: PublicTree, player: int, rows: Mapping[int, np.ndarray]):

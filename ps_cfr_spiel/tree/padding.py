@@ -8,6 +8,8 @@ value 0, and their strategy stays the rule's first.
 """
 
 import dataclasses
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -39,9 +41,17 @@ def pad_types(tree: PublicTree) -> Variant:
   first, second = (dataclasses.replace(p, types=n) for p, n in zip(tree.players, types, strict=True))
   return Variant(
     PublicTree((first, second), leaves),
-    lambda player, tables: [fill(x, types[player]) for x in tables],
-    lambda player, tables: [x[..., : had[player]] for x in tables],
+    partial(_padded, types),
+    partial(_cut, had),
   )
+
+
+def _padded(types: Sequence[int], player: int, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
+  return [fill(x, types[player]) for x in tables]
+
+
+def _cut(types: Sequence[int], player: int, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
+  return [x[..., : types[player]] for x in tables]
 
 
 def fill(array: np.ndarray, *sizes: int, value: float = 0) -> np.ndarray:

@@ -7,6 +7,7 @@ and `put_rows`.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,31 +15,39 @@ import numpy as np
 from ps_cfr_spiel.tree.public_tree import PublicTree
 
 Tables = Sequence[np.ndarray]  # of one player [A, rows, n] for each block; n is H in a strategy
+Way = Callable[[int, Tables], list[np.ndarray]]
 Rows = Sequence[tuple[np.ndarray, np.ndarray]]  # see `take_rows`
 
 
 class Variant(NamedTuple):
-  """A tree that stands for a game's."""
+  """A tree that stands for a game's.
+
+  Both ways are functions of modules, with arguments bound by `partial`, so that solvers can be pickled.
+  """
 
   tree: PublicTree  #: the variant, without labels
   #: (player, tables of the game's tree) -> tables of the variant's.
-  there: Callable[[int, Tables], list[np.ndarray]]
+  there: Way
   #: (player, tables of the variant's tree) -> tables of the game's; the inverse, where the variant has rows.
-  back: Callable[[int, Tables], list[np.ndarray]]
+  back: Way
 
   @classmethod
   def of(cls, tree: PublicTree) -> "Variant":
     """The game's own tree."""
-    return cls(tree, lambda _, tables: list(tables), lambda _, tables: list(tables))
+    return cls(tree, _unchanged, _unchanged)
 
   def then(self, following: "Variant") -> "Variant":
     """A variant of this variant, as one of the game. It does not hold on to this variant's tree."""
     (_, there, back), (tree, further, nearer) = self, following
-    return Variant(
-      tree,
-      lambda player, tables: further(player, there(player, tables)),
-      lambda player, tables: back(player, nearer(player, tables)),
-    )
+    return Variant(tree, partial(_in_turn, there, further), partial(_in_turn, nearer, back))
+
+
+def _unchanged(player: int, tables: Tables) -> list[np.ndarray]:
+  return list(tables)
+
+
+def _in_turn(first: Way, second: Way, player: int, tables: Tables) -> list[np.ndarray]:
+  return second(player, first(player, tables))
 
 
 def take_rows(shapes: Sequence[tuple[int, ...]], rows: Rows, tables: Tables) -> list[np.ndarray]:
