@@ -26,7 +26,7 @@ from ps_cfr_spiel.storage import replacing
 STREETS = {"flops": (0, 3), "turns": (3, 1), "rivers": (4, 1)}  # cards of --board, and those that come
 USUAL = {"pot": "200", "stack": "19900", "bets": "fcpa", "ranges": "uniform"}
 ADVICE = "Narrower ranges and fewer bet sizes need less"
-GIVEN = (*USUAL, "line", "method")  # columns with the same text in all rows
+GIVEN = (*USUAL, "line", "moves", "method")  # columns with the same text in all rows; the line also in full
 
 # fmt: off
 FLAGS = (
@@ -67,8 +67,10 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     contextlib.suppress(KeyboardInterrupt),
   ):
     for board, weight in boards[len(done) :]:
-      row = {"board": cards.card_names(board), "weight": weight, **_solve(values, board, weight, given)}
-      _append(file, row | same)
+      found, moves = _solve(values, board, weight, given)
+      told = same | {"moves": moves}
+      row = {"board": cards.card_names(board), "weight": weight, **found}
+      _append(file, row | {name: told[name] for name in GIVEN})
       bar.update()
   rows = _read(file, same)
   if len(rows) < len(boards):
@@ -101,34 +103,38 @@ def _boards(values: flags.FlagValues, words: Sequence[str], ranges: str) -> list
 
 def _solve(
   values: flags.FlagValues, board: cards.Board, weight: float, given: Mapping[str, Any]
-) -> dict[str, float]:
-  """The columns that the solution of a board fills."""
+) -> tuple[dict[str, float], str]:
+  """The columns that the solution of a board fills, and the names of the line's moves."""
   game = holdem(cards.card_names(board), **given)
   pot = ps.views.pot_of(game)
   assert pot is not None
   target = check_target("--target", values.target, pot)
-  policy, point = _solution(values, game, target)
+  policy, point, moves = _solution(values, game, target)
   deals = weight * deals_on(board, given["ranges"])
   found = {"percent_of_pot": 100 * point.exploitability / pot, "iterations": point.iteration}
-  return ps.views.board_row(policy, values.at, deals) | found
+  return ps.views.board_row(policy, values.at, deals) | found, moves
 
 
 def _solution(
   values: flags.FlagValues, game: Any, target: float
-) -> tuple[ps.TreePolicy, ps.evaluation.Point]:
-  """The average policy of a board and its last measurement, as `solve` has them; the solver is gone then."""
+) -> tuple[ps.TreePolicy, ps.evaluation.Point, str]:
+  """The average policy of a board and its last measurement, as `solve` has them; the solver is gone then.
+
+  Last come the names of the line's moves.
+  """
   solver = ps.PSCFRSolver(game, bits=int(values.bits))
   form = ps.compiler.form_of(game)
   assert form is not None
   ps.compiler.check_needs(f"A row of {game}", ps.compiler.values_needs(form), None, ADVICE)
-  ps.views.find_spot(game, solver.tree.names, values.at)  # now rather than after the work
+  number = ps.views.find_spot(game, solver.tree.names, values.at)  # now rather than after the work
+  moves = ", ".join(ps.policy.line_to(game, solver.tree.names, number))
   progress = progress_of(values)
   run = Run(solver, [], Path(), target, math.inf, progress is False, Stopwatch(), table=False)
   solver.compile(progress)
   if run.iterate(values.iterations):
     raise KeyboardInterrupt
   run.measure()
-  return solver.average_policy(), run.points[-1]
+  return solver.average_policy(), run.points[-1], moves
 
 
 def _text(value: Any) -> str:
@@ -198,7 +204,7 @@ def _tell(values: flags.FlagValues, file: Path, rows: Sequence[Mapping[str, str]
     print(f"{ps.views.boards_text(boards, found)}\n")
   lines = {
     "boards": f"{len(rows):,}",
-    "line": values.at.strip() or "the start",
+    "line": rows[0]["moves"] or "the start",
     "exploitability": f"at most {worst:.3g}% of the pot",
     "time": f"{seconds:.1f} s",
     "saved": f"{file} and {values.html}" if values.html else file,

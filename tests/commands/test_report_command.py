@@ -30,7 +30,7 @@ def mean(rows, name, weights):
 
 
 @pytest.mark.parametrize(
-  ("boards", "line"), [("9s7c5s4h3c:2\nKs7d2c5h9s", ""), ("9s7c5s4h3c", "check"), ("9s7c5s4h", "")]
+  ("boards", "line"), [("9s7c5s4h3c:2\nKs7d2c5h9s", ""), ("9s7c5s4h3c", "x"), ("9s7c5s4h", "")]
 )
 def test_rows_are_those_of_single_solves(tmp_path, capsys, boards, line):
   (tmp_path / "boards.txt").write_text(boards)
@@ -44,6 +44,7 @@ def test_rows_are_those_of_single_solves(tmp_path, capsys, boards, line):
     solver.run(40)
     policy = solver.average_policy()
     here = spot(policy, line)
+    assert (row["line"], row["moves"]) == (line, "Check" if line else "")
     found = {name: float(row[name]) for name in row if name not in ("board", *report.GIVEN)}
     assert found["percent_of_pot"] == pytest.approx(5 * solver.exploitability(), rel=1e-4)
     assert found["iterations"] == 40
