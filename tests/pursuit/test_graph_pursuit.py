@@ -51,6 +51,7 @@ def moves_of(state):
     (PATH, [(1, 2), (2, 3)], 2.0),  # on the goal when time is out
     (PATH, [(1, 2), (0, 1)], 0.0),
     (PATH, [(1, 2), (2, 1)], 2.0),  # they cross on the way to the goal: a catch there counts as the goal
+    (PATH.replace("turns=2", "turns=3"), [(1, 2), (2, 1)], 2.0),  # before the last turn, too
     ("graph_pursuit(edges=0-1 1-2 2-3,start=0:3,goal=0,turns=3)", [(1, 2), (2, 1)], -1.0),  # they cross
     (PATH.replace("goal=2", "goal=0"), [(1, 2), (2, 1)], -1.0),
     (PATH.replace("turns=2", "turns=3"), [(1, 2), (2, 3), (1, 2)], 0.0),  # the goal does not end the game
