@@ -6,6 +6,7 @@ abstraction of the bets; a fold leaves less there than the other player has, and
 
 import reprlib
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import pyspiel
@@ -16,8 +17,6 @@ from ps_cfr_spiel.poker import betting, cards
 PLAYERS = 2
 NAME = "holdem"
 SHOWN = 160  # characters of a mistaken value in a message
-_brief = reprlib.Repr()
-_brief.maxstring = _brief.maxother = _brief.maxlong = SHOWN
 
 
 class Hand(NamedTuple):
@@ -173,9 +172,21 @@ def won_by_cards(game: pyspiel.Game, hand: Hand) -> float:
   return wins[0]
 
 
+class _Brief(reprlib.Repr):
+  """Python's texts of values, cut where they are long or deep; decimal numbers as in a file."""
+
+  def __init__(self) -> None:
+    super().__init__()
+    self.maxstring = self.maxother = self.maxlong = SHOWN
+    self.maxlist = 9  # amounts of a large table
+
+  def repr_Decimal(self, value: Decimal, level: int) -> str:  # noqa: N802  (reprlib's name for a type)
+    return str(value)
+
+
 def shown(value: object) -> str:
   """A value of another program in a message: what Python writes, cut where it is long or deep."""
-  text = _brief.repr(value)
+  text = _Brief().repr(value)
   return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 

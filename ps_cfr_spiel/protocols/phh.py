@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 UNKNOWN = "????"
 PLAYERS_IN_FILES = ("agent", "opponent")
 CENTS = 100  # in a unit of a file with amounts that are not whole
-SEATS = 9  # of a large table, whose amounts a message lists
 MOST = 2**31 - 1  # chips; OpenSpiel's whole numbers have 32 bits
 AMOUNTS = ("antes", "blinds_or_straddles", "starting_stacks", "finishing_stacks", "min_bet")
 FIELDS = ("variant", "antes", "blinds_or_straddles", "min_bet", "starting_stacks", "actions")
@@ -173,22 +172,15 @@ def _amounts(table: dict[str, Any], name: str, unit: int) -> list[int]:
   """The chips in a field, for both players, in a unit of the file; ValueError for anything else."""
   values = table[name]
   if not isinstance(values, list) or len(values) != PLAYERS:
-    raise ValueError(f"{name} is {_text(values)}; expected amounts of two players")
+    raise ValueError(f"{name} is {shown(values)}; expected amounts of two players")
   return [_chips(value, name, unit) for value in values]
-
-
-def _text(value: Any) -> str:
-  """A field in a message, its amounts as in the file."""
-  if isinstance(value, list):
-    return f"[{', '.join(map(_text, value[:SEATS]))}{', ...' * (len(value) > SEATS)}]"
-  return shown(str(value)).strip("'") if isinstance(value, Decimal) else shown(value)
 
 
 def _chips(value: Any, name: str, unit: int) -> int:
   if not isinstance(value, int | Decimal) or isinstance(value, bool) or not Decimal(value).is_finite():
-    raise ValueError(f"{name} has {_text(value)}; expected numbers")
+    raise ValueError(f"{name} has {shown(value)}; expected numbers")
   if not 0 <= value <= MOST // unit or value * unit != int(value * unit):
-    raise ValueError(f"{name} has {_text(value)}; expected 0 to {MOST // unit:,}, in whole cents")
+    raise ValueError(f"{name} has {shown(value)}; expected 0 to {MOST // unit:,}, in whole cents")
   return int(value * unit)
 
 
@@ -196,8 +188,8 @@ def _parameters(table: dict[str, Any], unit: int, bets: str) -> dict[str, Any]:
   """Those of the hand's game."""
   if not _is_ours(table):
     raise ValueError(
-      f"expected variant NT with two players, got {_text(table.get('variant'))} with starting_stacks "
-      f"{_text(table.get('starting_stacks'))}; skip_other_games=True leaves such hands out"
+      f"expected variant NT with two players, got {shown(table.get('variant'))} with starting_stacks "
+      f"{shown(table.get('starting_stacks'))}; skip_other_games=True leaves such hands out"
     )
   blinds = _amounts(table, "blinds_or_straddles", unit)
   if any(_amounts(table, "antes", unit)) or _chips(table["min_bet"], "min_bet", unit) != blinds[1]:
@@ -216,9 +208,9 @@ def _hand(game: pyspiel.Game, table: dict[str, Any], unit: int, agent: str) -> H
     starting, finishing = (_amounts(table, f"{name}_stacks", unit) for name in ("starting", "finishing"))
     gain = finishing[seat] - starting[seat]
     if sum(starting) != sum(finishing) or gain not in wins:
-      expected = " or ".join(f"{n / unit:+g}" for n in wins) or "nothing before the end"
+      expected = " or ".join(f"{n / unit:+.10g}" for n in wins) or "nothing before the end"
       raise ValueError(
-        f"finishing_stacks {_text(table['finishing_stacks'])} are not those of its moves and cards, by which "
+        f"finishing_stacks {shown(table['finishing_stacks'])} are not those of its moves and cards, by which "
         f"p{seat + 1} has won {expected} from the other player"
       )
     wins = (float(gain),)
@@ -240,9 +232,10 @@ def _played(rules: betting.Betting, state: "State", unit: int) -> Hand:
   for operation in state.operations:
     spent: int | None = None
     match operation:
-      case HoleDealing(player_index=player, cards=dealt):
-        holes[player] = _known(dealt) or holes[player]
-      case HoleCardsShowingOrMucking(player_index=player, hole_cards=dealt):
+      case (
+        HoleDealing(player_index=player, cards=dealt)
+        | HoleCardsShowingOrMucking(player_index=player, hole_cards=dealt)
+      ):
         holes[player] = _known(dealt) or holes[player]
       case BoardDealing(cards=dealt):
         board += _known(dealt)
