@@ -107,6 +107,7 @@ def check_game(
 # --- Lines of a report --------------------------------------------------------------------------
 
 CHECKED = 2_000_000  # histories; larger games are walked here if the user gives a limit
+CHECKED_SECONDS = 120  # of walking, likewise
 SECONDS = 2e-6  # of building, for a public state of a described game
 FORM = "bayesian_form()"
 STATE_LAWS = {  # law by its name in `walk`: its name here, and the text where it holds
@@ -224,12 +225,13 @@ class _Observer:
 
 
 def _large(game: pyspiel.Game, limits: Limits) -> Finding | None:
-  """Size and time of a game that is too large for this check, but not for `build_tree`; else None."""
+  """Size and time of a game that is likely too large for this check, but not for `build_tree`; else None."""
   try:
     size, seconds = foretell(game, CHECKED)
   except Exception:  # of the game: the walk reports it
     return None
-  if not size.exceeds or size.cut or size.count * BYTES > limits.memory:
+  small = size.count <= CHECKED and not size.exceeds and seconds <= CHECKED_SECONDS
+  if small or size.cut or size.count * BYTES > limits.memory:  # the walk refuses the last two at once
     return None
   text = (
     f"about {readable_count(size.count)}, by {size.probes} random paths: "

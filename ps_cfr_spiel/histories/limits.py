@@ -16,6 +16,7 @@ from ps_cfr_spiel.reports import progress_bar
 
 LIMIT = 200_000_000  # histories: beyond any memory here, so that memory and patience decide
 PATIENCE_SECONDS = 3600  # of a walk in Python, unless `limit` is given
+TRIED_SECONDS = 60  # most of a walk to a limit that the estimate exceeds, if not surely
 SHARE = 0.5  # of the free memory, the default limit
 BYTES = 100  # of a history at the peak of walking and compiling, without its strings
 EVERY = 256  # histories between two looks
@@ -84,7 +85,7 @@ class Watch:
   """Regular looks at a walk: they show its progress and end it beyond the limits.
 
   After half a second of walking the watch estimates the game's size, and refuses a game that is surely too
-  large.
+  large, or probably if the walk to the limit would take longer than `TRIED_SECONDS`.
   """
 
   def __init__(
@@ -120,12 +121,12 @@ class Watch:
       self.bar.update(count - self.bar.n)
     over = count >= self.limits.histories or taken > self.limits.memory
     if over or (self.size is None and time.perf_counter() > self.start + PATIENCE):
-      most = self.most
-      if self.impatient and count:  # more than these take longer than the user's patience
-        pace = count / (time.perf_counter() - self.start)
-        most = min(most, PATIENCE_SECONDS * pace)
+      pace = count / (time.perf_counter() - self.start) if count else math.inf
+      # In Python more than these take longer than the user's patience.
+      most = min(self.most, PATIENCE_SECONDS * pace) if self.impatient else self.most
       self.size = self.size or estimate_size(self.game, most)
-      if over or self.size.exceeds:
+      likely = self.size.count > most > TRIED_SECONDS * pace  # and nobody would wait to be sure
+      if over or likely or self.size.exceeds:
         raise TooLarge(self._refusal(self.size, count, taken, most))
       self._announce(count)
     if self.size is not None and self._left(count, walk) > self.longest:

@@ -19,7 +19,7 @@ from ps_cfr_spiel.histories.native_walker import NativeWalk, compile_library, is
 from ps_cfr_spiel.histories.recorder import OnFault, Recorder
 from ps_cfr_spiel.histories.size_estimate import SizeEstimate, estimate_size
 
-SOME = 10_000  # histories that show the pace of a walk
+SOME = 2_000  # histories that show the pace of a walk
 IN_CPP = 3  # times as fast as in Python, about
 LONG = 10  # seconds left of a walk that are worth a compilation
 

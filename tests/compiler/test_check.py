@@ -13,6 +13,8 @@ from random_games import random_game
 import ps_cfr_spiel
 from ps_cfr_spiel import build_tree, check_game
 from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.compiler import check as check_module
+from ps_cfr_spiel.histories.size_estimate import SizeEstimate
 
 PROGRAM = str(Path(sys.executable).with_name("ps-cfr-spiel"))
 RIVER = "river_subgame(ranges=AA KQs;TT 87s)"
@@ -187,6 +189,19 @@ def test_a_form_too_large_to_walk_is_compiled_unchecked():
   assert report.fit
   assert "61,000,831" in found(report, "bayesian_form()") and "61,000,831" in report.summary
   assert found(report, "returns") == "not checked: the game is compiled from its form, not walked"
+
+
+@pytest.mark.parametrize(
+  ("histories", "seconds", "walks"), [(1.9e6, 100, True), (2.1e6, 100, False), (1e4, 130, False)]
+)
+def test_a_long_walk_is_told_and_not_made(histories, seconds, walks, monkeypatch):
+  """Also where the estimate does not refute that the game is small enough."""
+  size = SizeEstimate(histories, 256, cut=False, exceeds=False)
+  monkeypatch.setattr(check_module, "foretell", lambda *_: (size, seconds))
+  report = check_game(pyspiel.load_game("kuhn_poker"))
+  assert report.fit
+  assert ("58" in found(report, "histories")) is walks
+  assert ("--limit" in found(report, "perfect recall")) is not walks
 
 
 def test_the_command_in_a_fresh_process(tmp_path):

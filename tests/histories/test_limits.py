@@ -134,6 +134,24 @@ def test_patience_is_a_limit_of_walks_in_python(monkeypatch):
     look(*given)
 
 
+@pytest.mark.parametrize(("seconds", "refused"), [(59, False), (61, True)])
+def test_an_estimate_a_little_above_the_limit_decides_where_the_walk_is_long(seconds, refused):
+  """9,457 histories of which 9,000 are allowed, at a pace at which these take so long."""
+  game = pyspiel.load_game("leduc_poker")
+  recorder = Recorder(game)
+  recorder.walk(limits.Watch(game, limits.Limits.create(), False))
+  size = estimate_size(game, 9000)
+  assert size.count > 9000 and not size.exceeds
+  with limits.Watch(game, limits.Limits.create(9000), False) as watch:
+    watch.start -= seconds * 6 / 9  # for 6,000 of them
+    if refused:
+      message = r"more than 9,000 histories, the limit: about 11,000 .*, \d+ s of walking.* --limit"
+      with pytest.raises(TooLarge, match=message):
+        watch.look(6000, recorder)
+    else:
+      watch.look(6000, recorder)
+
+
 def test_memory_is_a_limit():
   game = pyspiel.load_game("leduc_poker")
   for use in (build_tree, PSCFRSolver):
