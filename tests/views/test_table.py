@@ -356,11 +356,12 @@ def test_the_command(capsys):
 
 @needs_browser
 def test_a_hand_in_a_browser(tmp_path, monkeypatch):
-  """Deal, bet by the field, check down, see the cards and the thoughts; then fold the next hand."""
+  """Deal, bet in chips and by the pot, see the cards and the thoughts; then fold the next hand."""
   table = table_of(HOLDEM)
   field, go, check = ("#form input", "350"), ("#form button", "Raise to 350"), ("#moves button", "Check")
-  steps = [("#moves button", "Deal"), field, go, check, check, ("#form button", "all-in")]
-  steps += [("#form button", "All-in 1,650"), ("#moves button", "Deal again"), ("#moves button", "Fold")]
+  half = [("#form input", "1/2 pot"), ("#form button", "Move: 1/2 pot")]
+  steps = [("#moves button", "Deal"), field, go, *half, check, ("#form button", "all-in")]
+  steps += [("#form button", "All-in 1,300"), ("#moves button", "Deal again"), ("#moves button", "Fold")]
 
   def answer(path, sent):
     status, kind, text = table.answer(path, sent) or (404, "text/plain", "")
@@ -374,10 +375,11 @@ def test_a_hand_in_a_browser(tmp_path, monkeypatch):
   found = re.search('<pre id="seen">(.*?)</pre>', run.stdout, re.DOTALL)
   assert found, run.stdout[-2000:] + run.stderr[-2000:]
   seen = json.loads(html.unescape(found[1]))
-  assert [len(list(filter(None, shown["cards"]))) for shown in seen] == [2, 2, 5, 6, 7, 7, 9, 2, 4]
+  assert [len(list(filter(None, shown["cards"]))) for shown in seen] == [2, 2, 5, 5, 6, 7, 7, 9, 2, 4]
   assert not any(shown["wide"] or shown["error"] for shown in seen)
   assert seen[2]["log"] == "Opponent: Call, You: Raise to 350, Opponent: Call"
-  won = int(re.search(r"([+-][\d,]+) after 1 game$", seen[6]["about"])[1].replace(",", ""))
-  assert abs(won) == 2000 and seen[6]["result"] == f"You {'win' if won > 0 else 'lose'} 2000."
-  assert seen[6]["chances"] == ["Call100.0%", "Call100.0%", "Check100.0%", "Check100.0%", "Call100.0%"]
-  assert seen[8]["result"] == "You lose 50." and f"{won - 50:+,} after 2 games" in seen[8]["about"]
+  won = int(re.search(r"([+-][\d,]+) after 1 game$", seen[7]["about"])[1].replace(",", ""))
+  assert abs(won) == 2000 and seen[7]["result"] == f"You {'win' if won > 0 else 'lose'} 2000."
+  assert seen[7]["chances"] == [f"{name}100.0%" for name in ("Call", "Call", "Call", "Check", "Call")]
+  assert seen[4]["log"].endswith("You: Bet 350, Opponent: Call")
+  assert seen[9]["result"] == "You lose 50." and f"{won - 50:+,} after 2 games" in seen[9]["about"]
