@@ -14,6 +14,7 @@ from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import CLUSTERS_AND_BUCKETS, JSON, QUIET, buckets_of, progress_of, say
 from ps_cfr_spiel.commands.user_input import drawing, load_game, make_folder, refuse
 from ps_cfr_spiel.histories import readable_bytes
+from ps_cfr_spiel.notation import parse_cards
 from ps_cfr_spiel.poker import dealt_form, describe
 from ps_cfr_spiel.reports import Stopwatch, report
 
@@ -138,7 +139,8 @@ def _seen(dealt: ps.hierarchical.DealtGame, values: flags.FlagValues) -> list[tu
   deck, hand = dealt.form.deck, values.hand or ""
   shown = dealt.form.board
   cards = deck.find(deck.names(shown) + hand + values.board)[len(shown) :]
-  own, board = cards[: len(hand) // 2], cards[len(hand) // 2 :]
+  held = len(parse_cards(hand, "hand"))
+  own, board = cards[:held], cards[held:]
   if values.hand is None:
     own = dealt.hands[~np.isin(dealt.hands, [*shown, *board]).any(1)][0].tolist()
   return dealt.seen(own, board)

@@ -87,8 +87,7 @@ def draw_titles(figure: Figure, policy: TreePolicy, player: int, place: str) -> 
 
 def _suits(board: str) -> str:
   """9s7c as 9♠ 7♣."""
-  cards = "".join(board.split())
-  return " ".join(cards[k] + SUITS.get(cards[k + 1], cards[k + 1]) for k in range(0, len(cards) - 1, 2))
+  return " ".join(board[k] + SUITS.get(board[k + 1], board[k + 1]) for k in range(0, len(board) - 1, 2))
 
 
 def draw_legend(figure: Figure, actions: Sequence[str], frequencies: np.ndarray, note: str) -> None:

@@ -1,8 +1,9 @@
 """Poker as every room and every game may use it: cards, hands, suits, betting, and river situations.
 
 May use: the ground. Nothing here is a game: `games/poker` has the games of this package, and OpenSpiel has
-others. `cards` has the numbering of cards and hands, and ranges in text; `ranking` and `suits` work on arrays
-of hands and boards; `betting` and `dealt` are the public part of games; `situations`, `notation` read text.
+others. `cards` has the numbering of cards and hands, and ranges on a board; `ranking` and `suits` work on
+arrays of hands and boards; `betting` and `dealt` are the public part of games; `spots` and `situations` read
+what users describe.
 """
 
 from ps_cfr_spiel.poker import betting as betting

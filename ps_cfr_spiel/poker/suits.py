@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ps_cfr_spiel.notation import parse_cards
 from ps_cfr_spiel.poker.cards import RANKS, SUITS, card_names
 
 CHUNK = 4096  # classes in one pass, which bounds the memory
@@ -41,14 +42,14 @@ class Deck(NamedTuple):
     """Cards as letters, "AsKd"."""
     return card_names(self.whole(np.asarray(numbers, int)).tolist())
 
-  def find(self, names: str) -> tuple[int, ...]:
-    """The cards that `names` would write as this text; ValueError for any other text."""
+  def find(self, text: str) -> tuple[int, ...]:
+    """The numbers of cards (`notation.parse_cards`); ValueError unless all are different and in the deck."""
     every = {card_names([int(card)]): number for number, card in enumerate(self.whole(np.arange(self.size)))}
-    split = [names[start : start + 2] for start in range(0, len(names), 2)]
+    split = [card_names([card]) for card in parse_cards(text)]
     wrong = [name for name in split if name not in every]
     if wrong or len(set(split)) < len(split):
       raise ValueError(
-        f"{names!r}: expected different cards of the {self.size} of {RANKS[: self.ranks]} and "
+        f"{text!r}: expected different cards of the {self.size} of {RANKS[: self.ranks]} and "
         f"{SUITS[: self.suits]}, such as {''.join(list(every)[-2:])!r}"
       )
     return tuple(every[name] for name in split)

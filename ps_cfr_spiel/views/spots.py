@@ -207,7 +207,7 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
   held = np.array([1.0 if lines is None else lines.form.weights[d.player][h] for d, h in cells])
   if board is not None:
     dealt = [word.removeprefix(DEAL) for word in history if word.startswith(DEAL)]
-    board = "".join([*board.split(), *dealt])
+    board = "".join([board, *dealt])
   return Spot(
     public_state=number,
     history=history,

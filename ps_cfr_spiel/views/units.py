@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import pyspiel
 
+from ps_cfr_spiel.notation import card_names, parse_cards
+
 NOTHING = 1e-6  # of the pot, or of the span of utilities: rounding
 LONGEST_TITLE = 70  # characters, which fit above a picture
 HOLDEM = ("river_subgame", "holdem_subgame")
@@ -20,8 +22,10 @@ def pot_of(game: pyspiel.Game) -> float | None:
 
 
 def board_of(game: pyspiel.Game) -> str | None:
-  """The cards on the board at the start; None if the game has none."""
-  return game.get_parameters()["board"] if game.get_type().short_name in HOLDEM else None
+  """The cards on the board at the start, "Ks7d2c"; None if the game has none."""
+  if game.get_type().short_name not in HOLDEM:
+    return None
+  return card_names(parse_cards(game.get_parameters()["board"]))
 
 
 def seat_of(game: pyspiel.Game, player: int) -> str:

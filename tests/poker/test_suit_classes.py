@@ -94,6 +94,7 @@ def test_cards_have_names():
   deck = Deck(5, 4)
   assert deck.names([0, 1, 19]) == "2c2d6s"
   assert deck.find("2c2d6s") == (0, 1, 19)
-  for wrong in ("2c7s", "2c2c", "2"):
+  assert deck.find("2♣, 2D 6s") == (0, 1, 19)
+  for wrong in ("2c7s", "2c2c"):
     with pytest.raises(ValueError, match="expected different cards of the 20 of 23456 and cdhs"):
       deck.find(wrong)
