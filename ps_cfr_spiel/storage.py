@@ -80,6 +80,11 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header: a check
   "alternating": (lambda value: isinstance(value, bool), "true or false"),
   "leaves": (_is_string, "a string"),
   "locks": (_is_counts, "a list of public states"),
+  "locked_types": (
+    lambda value: isinstance(value, list) and all(re.fullmatch("(?:[0-9a-f]{2})*", str(x)) for x in value),
+    "a list of bytes in hexadecimal digits",
+  ),
+  "locked_to": (_is_string, "a fingerprint"),
   "part": (_is_counts, "a list of public states"),
   "public_states": (_is_string, "a string"),
   "limit": (lambda value: _is_count(value) and value > 0, "an integer of at least 1"),

@@ -19,7 +19,7 @@ from ps_cfr_spiel.commands.flags import (
   say,
   values_of,
 )
-from ps_cfr_spiel.commands.show import origin
+from ps_cfr_spiel.commands.show import made_by
 from ps_cfr_spiel.commands.user_input import load_opponent, walked
 from ps_cfr_spiel.poker import describe
 
@@ -49,10 +49,10 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   actions = rounds and [action_numbers("--lbr_actions", r.split(","), "'0,1;0,1,2'") for r in rounds]
   for number, path in enumerate(words):
     policy = load_opponent(path, values.limit)
-    policy, found, local = _measured(policy, path, values, actions)
+    policy, found, within, local = _measured(policy, path, values, actions)
     value, best, exploitability, other = found
     mean = "the best responses" if other is None else "all players' gains by best responses"
-    game, made = policy.game, {"file": path, "game": str(policy.game), "strategy": origin(policy)}
+    game, made = policy.game, {"file": path, "game": str(policy.game), **made_by(policy)}
     worths = [ps.views.without_rounding(float(worth), game) for worth in best]
     lines = {
       **made,
@@ -69,6 +69,10 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
       **exploitability_facts(float(exploitability), game),
       **general_sum_facts(found),
     }
+    if within is not None:
+      lines["exploitability"] += ", in the whole game"
+      lines["within the locks"] = f"{ps.views.with_unit(within, game)}, with best responses that keep to them"
+      facts["exploitability_within_locks"] = within
     if local is not None:
       lines["local responses"] = f"{local.values[0]:.6g} for player 0, {local.values[1]:.6g} for player 1"
       facts["local_best_responses"] = list(local.values)
@@ -78,17 +82,22 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
 
 
 def _measured(policy: Any, path: str, values: flags.FlagValues, actions: list[list[int]] | None) -> Any:
-  """The policy, rounded if asked for; its evaluation; and the local best response to it, or None."""
+  """The policy, rounded if asked for; its evaluation; its exploitability within the locks with which it was
+  solved, and the local best response to it, or None.
+  """
   if isinstance(policy, ps.solvers.HierarchicalPolicy) and not values.lbr:
     policy = policy.rounded(values.post_processing) if values.post_processing else policy
-    return policy, policy.evaluation(), None
+    return policy, policy.evaluation(), None, None
   policy = walked(policy, path)
   if values.post_processing:
     policy = ps.policy.post_process(policy.game, policy, values.post_processing)
   local = None
   if values.lbr:
     local = ps.evaluation.local_best_response(policy.game, policy, actions, **policy.tree_options)
-  return policy, ps.evaluate_policy(policy.game, policy), local
+  within = None
+  if policy.locked and not values.post_processing:
+    within = ps.evaluate_policy(policy.game, policy, tree=policy.tree, locked=True).exploitability
+  return policy, ps.evaluate_policy(policy.game, policy, tree=policy.tree), within, local
 
 
 COMMAND = Command(

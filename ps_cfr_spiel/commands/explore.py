@@ -14,7 +14,7 @@ from absl import flags
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import MOST_HISTORIES
-from ps_cfr_spiel.commands.show import origin
+from ps_cfr_spiel.commands.show import made_by_lines
 from ps_cfr_spiel.commands.user_input import keep_apart, load_saved_policy, refuse
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.storage import replacing
@@ -51,7 +51,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   else:
     refuse(values, ("port",), "belongs to --serve")
   policy = load_saved_policy(words[0], values.limit)
-  text = ps.views.explore_page(policy, origin(policy), values.part, values.serve)
+  text = ps.views.explore_page(policy, "; ".join(made_by_lines(policy)), values.part, values.serve)
   if values.serve:
     return serve(answers(policy, text), values.port)
   file = Path(values.html or Path(words[0]).with_suffix(".html"))

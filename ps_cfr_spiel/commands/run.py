@@ -129,6 +129,12 @@ class Run:
     exploitability = ps.views.number_text(point.exploitability)
     return f"{point.iteration:>10,}{point.seconds:>11.3f}{exploitability:>28}{share}{sets}"
 
+  @property
+  def locked(self) -> dict[str, str]:
+    """The solver's locks, if it has any."""
+    locked = self.solver.locked if isinstance(self.solver, ps.PSCFRSolver) else ""
+    return {"locked": locked} if locked else {}
+
   def facts(self, files: Sequence[str]) -> dict[str, Any]:
     """The result for programs."""
     game, sets, values = self.solver.game, self.abstraction, {}
@@ -139,6 +145,7 @@ class Run:
     return {
       "game": str(game),
       "method": self.solver.description,
+      **self.locked,
       "iterations": self.solver.iteration,
       **values,
       **({"sets": sets.count, "infostates": sets.infostates} if sets else {}),
@@ -159,6 +166,7 @@ class Run:
         **general_sum_lines(found),
       }
     return {
+      **self.locked,
       **values,
       **({"abstraction": self.abstraction.size} if self.abstraction else {}),
       "time": f"{self.iterating.seconds:.2f} s for {self.solver.iteration - self.start:,} iterations, "

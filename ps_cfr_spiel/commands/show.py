@@ -66,10 +66,10 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     if not (values.part and values.save):
       raise ValueError("--part and --save belong together: --part='check, check ...' --save=part.npz.")
     policy.save(values.save, values.part)
-    return say(values, {"game": policy.labels.game, "strategy": origin(policy), "saved": values.save})
+    return say(values, {"game": policy.labels.game, **made_by(policy), "saved": values.save})
   if values.csv or values.json:
     return _export(values, policy)
-  print(f"{describe(policy.labels.game)}\n{origin(policy)}\n\n{_text(values, policy)}")
+  print("\n".join([describe(policy.labels.game), *made_by_lines(policy), "", _text(values, policy)]))
   if drawn:
     _draw(*drawn, policy, values)
 
@@ -78,7 +78,7 @@ def _export(values: flags.FlagValues, policy: ps.TreePolicy) -> None:
   """Write or print the rows of the strategy."""
   here = _place(values, policy) if values.at or values.history else None
   wanted = None if here is None else [here.public_state]
-  facts = {"game": policy.labels.game, "strategy": origin(policy)}
+  facts = {"game": policy.labels.game, **made_by(policy)}
   if values.csv:
     count = policy.to_csv(values.csv, wanted)
     facts |= {"rows": count, "saved": values.csv}
@@ -156,6 +156,20 @@ def _belief_text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
     probabilities = sorted(policy.action_probabilities(state).items(), key=lambda item: -item[1])
     lines += [f"  {state.action_to_string(a):16} {100 * p:6.2f}%" for a, p in probabilities]
   return "\n".join(lines)
+
+
+def made_by(policy: ps.TreePolicy | ps.solvers.HierarchicalPolicy) -> dict[str, str]:
+  """The origin of a policy and its locks, for every header."""
+  locked = ""
+  if isinstance(policy, ps.TreePolicy):
+    locked = ps.policy.locks_text(policy.game, policy.labels, policy.locked)
+  return {"strategy": origin(policy), **({"locked": locked} if locked else {})}
+
+
+def made_by_lines(policy: ps.TreePolicy) -> list[str]:
+  """The same as lines of text."""
+  strategy, *more = made_by(policy).items()
+  return [strategy[1], *(f"{name}: {text}" for name, text in more)]
 
 
 def origin(policy: ps.TreePolicy | ps.solvers.HierarchicalPolicy) -> str:

@@ -23,6 +23,8 @@ from ps_cfr_spiel.notation.hand_ranges import (
   SUITS,
   card_names,
   hands_text,
+  is_hand,
+  kinds_text,
   parse_cards,
   parse_hands,
 )

@@ -147,6 +147,27 @@ def hands_text(weights: Mapping[Hand, float]) -> str:
   return " ".join(f"{card_names(hand)}:{weight!r}" for hand, weight in weights.items())
 
 
+def is_hand(name: str) -> bool:
+  """True for a hold'em hand such as AhKd."""
+  return re.fullmatch(f"(?:[{RANKS}][{SUITS}]){{2}}", name) is not None
+
+
+def kinds_text(hands: Iterable[str], possible: Iterable[str]) -> str:
+  """Hands such as AsKd, or their kind, such as AA or AKs, where all of its possible ones are among them."""
+
+  def by_kind(names: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in names:
+      high, low = sorted((name[0], name[2]), key=RANKS.index, reverse=True)
+      suited = "" if high == low else "s" if name[1] == name[3] else "o"
+      found.setdefault(f"{high}{low}{suited}", []).append(name)
+    return found
+
+  every = by_kind(possible)
+  kinds = by_kind(hands).items()
+  return ", ".join(kind if len(own) == len(every[kind]) else ", ".join(own) for kind, own in kinds)
+
+
 def card_names(cards: Iterable[int]) -> str:
   """Cards as letters, "AsKd"."""
   return "".join(RANKS[card // len(SUITS)] + SUITS[card % len(SUITS)] for card in cards)

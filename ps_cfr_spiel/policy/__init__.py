@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     action_names,
     bet_sizes,
     line_to,
+    locks_text,
     make_state,
     move_name,
     state_after,
   )
-  from ps_cfr_spiel.policy.partial_strategy import PartialStrategy, lines_states
+  from ps_cfr_spiel.policy.partial_strategy import PartialStrategy, lines_states, types_header
   from ps_cfr_spiel.policy.paths import decision_moves, find_public_state, legal_moves, play_moves
   from ps_cfr_spiel.policy.post_processing import (
     PostProcessing,

@@ -1,14 +1,19 @@
-"""The names of actions and public states, in the game's own words; sizes of bets; states for asking it."""
+"""Actions, public states and locks in the game's own words; sizes of bets; states for asking it."""
 
+import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.notation import grouped, is_hand, kinds_text
 from ps_cfr_spiel.poker import betting
 from ps_cfr_spiel.tree import Decision, Labels
 
 HIDDEN = "..."  # the name of a hidden move
+MOST_LOCKS, MOST_MIXTURES = 5, 3  # that are told one by one: public states, and mixtures of each
+LONGEST = 60  # characters of a lock's hands
 
 
 def state_after(game: pyspiel.Game, history: Iterable[int]) -> pyspiel.State:
@@ -94,3 +99,50 @@ def _spent(state: pyspiel.State) -> tuple[int, int] | None:
   """The chips that each player has put into the pot, as `universal_poker` writes them; None elsewhere."""
   found = re.search(r"^Spent: \[P0: (\d+) +P1: (\d+) +\]", str(state), re.MULTILINE)
   return (int(found[1]), int(found[2])) if found else None
+
+
+def locks_text(game: pyspiel.Game, labels: Labels, rows: Mapping[int, np.ndarray]) -> str:
+  """Locks in words, "after Check, Bet 15: Call with AA; others free", or "" without any.
+
+  `rows` as for `tree.lock_rows`; the locks of some public states are told, and the number of others.
+  """
+  places: dict[int, list[int]] = {}
+  for n in rows:
+    places.setdefault(labels.decisions[n].public_state, []).append(n)
+  told = []
+  for state, own in itertools.islice(places.items(), MOST_LOCKS):
+    line = ", ".join(map(grouped, line_to(game, labels, state)))
+    words = (_lock_text(game, labels, labels.decisions[n], rows[n]) for n in own)
+    told.append(f"{f'after {line}' if line else 'at the start'}: {'; '.join(filter(None, words))}")
+  more = len(places) - len(told)
+  return " | ".join(told + ([f"and after {more:,} other lines"] if more else []))
+
+
+def _lock_text(game: pyspiel.Game, labels: Labels, decision: Decision, strategy: np.ndarray) -> str:
+  """A row's lock in words: each mixture with its hands, the one of most hands last; "" where it has none."""
+  possible = [h for h, name in enumerate(decision.infostates) if name is not None]
+  together: dict[tuple[float, ...], list[int]] = {}
+  for h in possible:
+    together.setdefault(tuple(strategy[:, h].round(4).tolist()), []).append(h)
+  free = together.pop((0.0,) * len(strategy), [])
+  if not together:
+    return ""
+  others = ["others free"] if free else []
+  if len(together) > MOST_MIXTURES:
+    return "; ".join([f"{len(possible) - len(free)} hands with a mixture of their own", *others])
+  names, types = list(map(grouped, action_names(game, labels, decision))), labels.types[decision.player]
+  words = []
+  for shares, held in sorted(together.items(), key=lambda pair: len(pair[1])):
+    played = [(name, share) for name, share in zip(names, shares, strict=True) if share]
+    mixture = ", ".join(f"{name} {100 * share:.4g}%" for name, share in played)
+    hands = _hands_text([types[h] for h in held], [types[h] for h in possible])
+    words.append(f"{played[0][0] if len(played) == 1 else mixture} with {hands}")
+  if not free:
+    words[-1] = words[-1].rpartition(" with ")[0] + (" with all others" if words[1:] else "")
+  return "; ".join(words + others)
+
+
+def _hands_text(held: Sequence[str], possible: Sequence[str]) -> str:
+  """Types by their names, or by their number where these take too long."""
+  text = kinds_text(held, possible) if all(map(is_hand, possible)) else ", ".join(held)
+  return text if len(text) <= LONGEST else f"{len(held)} hands"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -84,3 +84,19 @@ def left_out(labels: Labels, public_states: Collection[int]) -> frozenset[int]:
       found.add(number)
       number = labels.public_states[number].parent
   return frozenset(found)
+
+
+def types_header(rows: Mapping[int, np.ndarray]) -> list[str]:
+  """The types that locks hold, for the header of a file: bits in hexadecimal, "" for all."""
+  held = [strategy.any(0) for strategy in rows.values()]
+  return ["" if own.all() else np.packbits(own).tobytes().hex() for own in held]
+
+
+def types_in(header: str, types: int) -> np.ndarray:
+  """bool[types]: those in an entry of `types_header`; ValueError if it is of another number of types."""
+  if not header:
+    return np.ones(types, bool)
+  packed = np.frombuffer(bytes.fromhex(header), np.uint8)
+  if len(packed) != -(-types // 8):
+    raise ValueError(f"a lock of {8 * len(packed)} types at most does not fit {types} types")
+  return np.unpackbits(packed, count=types).astype(bool)

@@ -74,9 +74,13 @@ def _read_lock(tree: PublicTree, game: pyspiel.Game, path: str, how: Any) -> tup
 
 def _held(names: Sequence[str], hands: str) -> np.ndarray:
   """bool[H]: the types that a text names, each by its own name or, in hold'em, in the notation of ranges."""
-  words = [hands] if hands in names else hands.replace(",", " ").split()
-  wanted = words if {*words} <= {*names} else cards.parse_range(hands, (), name="hands").names
-  held = np.isin(np.array(names), wanted)
+  wanted = [hands] if hands in names else hands.replace(",", " ").split()
+  if not {*wanted} <= {*names}:
+    range_ = cards.parse_range(hands, (), name="hands")
+    if (range_.weights != 1).any():
+      raise ValueError(f"{hands!r} has weights, and a hand is locked or free; leave them out.")
+    wanted = range_.names
+  held = np.isin(np.array(names), list(wanted))
   if not held.any():
     raise ValueError(f"the player never holds {hands!r}; name hands of the range, such as {names[0]!r}.")
   return held

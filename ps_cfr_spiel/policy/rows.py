@@ -14,7 +14,7 @@ from ps_cfr_spiel.storage import replacing
 
 COLUMNS: tuple[str, ...] = (
   *("player", "public_state", "line", "type", "infostate", "action", "action_name", "probability"),
-  *("value", "best_response_value", "ev", "reach", "others_reach", "equity"),
+  *("value", "best_response_value", "ev", "reach", "others_reach", "equity", "locked"),
 )
 SEPARATOR = ", "  # between the moves of a line
 
@@ -25,7 +25,10 @@ def rows(policy: Any, public_states: Collection[int] | None = None) -> Iterator[
   """A dictionary with the keys `COLUMNS` for every action of every infostate; see `TreePolicy.to_rows`."""
   game, labels = policy.game, policy.labels
   lines: dict[int, str] = {}
-  for decision in progress_bar(None, iterable=labels.decisions, desc="Rows", unit=" decisions"):
+  decisions = enumerate(labels.decisions)
+  for n, decision in progress_bar(
+    None, iterable=decisions, total=len(labels.decisions), desc="Rows", unit=" decisions"
+  ):
     number = decision.public_state
     if public_states is not None and number not in public_states:
       continue
@@ -38,14 +41,15 @@ def rows(policy: Any, public_states: Collection[int] | None = None) -> Iterator[
     actions = list(zip(decision.legal_actions, action_names(game, labels, decision), strict=True))
     types = labels.types[decision.player]
     strategy, worth, often = policy.table(decision), policy.worths.at(decision), policy.reach(decision)
-    spent = labels.source.spent(number, decision.player)
+    spent, locks = labels.source.spent(number, decision.player), policy.locked.get(n)
     for h in alive:
       infostate, type_ = decision.infostates[h], types[h] or None
       equity = None if often.equity is None else _number(often.equity[h])
+      locked = locks is not None and bool(locks[:, h].any())
       for a, action in enumerate(actions):
         values = float(strategy[a, h]), _number(worth.value[a, h]), _number(worth.best[a, h])
         values += (_number(worth.value[a, h] + spent),)
-        ends = float(often.own[h]), float(often.others[h]), equity
+        ends = float(often.own[h]), float(often.others[h]), equity, locked
         yield dict(zip(COLUMNS, (*place, type_, infostate, *action, *values, *ends), strict=True))
 
 

@@ -14,7 +14,7 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel import compiler, storage
 from ps_cfr_spiel.compiler import EXACT, Deals
 from ps_cfr_spiel.histories import sequential_state
-from ps_cfr_spiel.policy.partial_strategy import PartialStrategy, left_out, partial_strategy
+from ps_cfr_spiel.policy.partial_strategy import PartialStrategy, left_out, partial_strategy, types_in
 from ps_cfr_spiel.policy.reach import Reach, Worths, reach_of, reaches
 from ps_cfr_spiel.policy.rows import rows, write_rows
 from ps_cfr_spiel.tree import Decision, Labels
@@ -141,6 +141,27 @@ class TreePolicy(openspiel_policy.Policy):
         rows = [(d.player, d.block, d.row) for d in self.labels.decisions]
         self._reached.update(zip(rows, found, strict=True))
     return self._reached[row]
+
+  @functools.cached_property
+  def locked(self) -> dict[int, np.ndarray]:
+    """The locks of the policy's run: for their rows, by the numbers in `labels.decisions`, float64[A, H].
+
+    These are the strategies of locked types, and zeros for free ones; {} without locks. ValueError if `info`
+    does not fit the game.
+    """
+    states, part = self.info.get("locks", ()), self.info.get("part")
+    known = [s for s in states if s < len(self.labels.public_states)]
+    numbers = [n for s in known for n in self.labels.public_states[s].decisions]
+    headers = self.info.get("locked_types", [""] * len(numbers))
+    if len(known) < len(states) or len(headers) != len(numbers):
+      raise ValueError(f"The locks that a policy names do not fit {self.labels.game}; its file is damaged.")
+    found = {}
+    for n, header in zip(numbers, headers, strict=True):
+      decision = self.labels.decisions[n]
+      if part is None or decision.public_state in part:
+        table = self.table(decision)
+        found[n] = table * types_in(header, table.shape[1])
+    return found
 
   @functools.cached_property
   def left_out(self) -> frozenset[int]:

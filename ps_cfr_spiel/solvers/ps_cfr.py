@@ -1,6 +1,7 @@
 """Public-state CFR as a solver in OpenSpiel's shape."""
 
 import dataclasses
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +15,8 @@ from ps_cfr_spiel.arguments import check_count, check_flag
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import check_memory, fold_suits, form_of, is_streamed, memory_needs
 from ps_cfr_spiel.device import check_dtype, precision, to_device, trim_heap
-from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, read_locks
+from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, locks_text, read_locks, types_header
+from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers.exact import TreeSolver
 from ps_cfr_spiel.tree import (
   Evaluation,
@@ -176,6 +178,23 @@ class PSCFRSolver(TreeSolver):
 
   def _of_game(self, player, tables):
     return self._variant.back(player, [np.asarray(table) for table in tables])
+
+  @property
+  def locked(self) -> str:
+    """The locks in words; "" without any."""
+    rows = {} if self.locks is None else self.locks.rows(self.tree)
+    return locks_text(self.game, self.tree.names, rows)
+
+  def summary(self):
+    locked = [] if self.locks is None else [report({"locked": self.locked})]
+    return "\n".join([super().summary(), *locked])
+
+  def _header(self):
+    if self.locks is None:
+      return super()._header()
+    to = hashlib.sha256(self.locks.probabilities.tobytes()).hexdigest()[:16]
+    held = types_header(self.locks.rows(self.tree))
+    return {**super()._header(), "locked_types": held, "locked_to": to}
 
   def _options(self):
     options = super()._options()

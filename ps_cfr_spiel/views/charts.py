@@ -1,13 +1,12 @@
 """Strategies as text: hold'em hands as the 13 x 13 chart of poker players, others as a table."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ps_cfr_spiel.arguments import check_player
-from ps_cfr_spiel.notation import grouped, letters
+from ps_cfr_spiel.notation import grouped, is_hand, letters
 from ps_cfr_spiel.poker import CLASSES
 from ps_cfr_spiel.policy import TreePolicy, action_names
 from ps_cfr_spiel.tree import CHANCE
@@ -51,11 +50,6 @@ class HandChart(NamedTuple):
   def shown(self) -> np.ndarray:
     """bool[13, 13]: whether the hands of a cell come here often enough for their strategy to matter."""
     return self.presence > RARE
-
-
-def is_hand(name: str) -> bool:
-  """True if a type's name is a hold'em hand such as AhKd."""
-  return re.fullmatch(f"(?:[{RANKS}][cdhs]){{2}}", name) is not None
 
 
 def has_hands(spot: Spot) -> bool:

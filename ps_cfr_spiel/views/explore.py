@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from ps_cfr_spiel.notation import is_hand
 from ps_cfr_spiel.poker import CLASSES, describe
 from ps_cfr_spiel.policy import TreePolicy, action_name, lines_states, state_after
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
 from ps_cfr_spiel.version import __version__
-from ps_cfr_spiel.views import charts, glasses, pursuit
+from ps_cfr_spiel.views import glasses, pursuit
 from ps_cfr_spiel.views.spots import has_spots, spot_of, worth_at
 from ps_cfr_spiel.views.units import board_of, pot_of, seat_of, unit_of
 
@@ -104,7 +105,7 @@ def page_data(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None 
     "pot": pot_of(game),
     "board": board_of(game),
     "classes": CLASSES,
-    "hands": any(charts.is_hand(name) for names in part["types"] for name in names[:1]),
+    "hands": any(is_hand(name) for names in part["types"] for name in names[:1]),
   }
 
 

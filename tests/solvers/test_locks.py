@@ -331,6 +331,7 @@ def test_single_hands_and_mixtures(tmp_path):
     ({"*": {"fold": 0.5}}, "with the sum one"),
     ({"AA": {"fold": 0.5}}, "with the sum one"),
     ({"QQ": {"call": 1}}, "never holds 'QQ'"),
+    ({"AA:0.5": {"call": 1}}, "'AA:0.5' has weights"),
     ({"AA": {"fold": 1}, "call": 1}, "'call', character 1: not understood"),
   ],
 )
