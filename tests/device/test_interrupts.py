@@ -1,5 +1,6 @@
 """Sections that no signal interrupts."""
 
+import contextlib
 import signal
 import threading
 import time
@@ -7,7 +8,7 @@ import time
 import jax
 import pytest
 
-from ps_cfr_spiel.device import Uninterrupted, block_until_ready
+from ps_cfr_spiel.device import Uninterrupted, block_until_ready, interrupts
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +91,24 @@ def test_a_handler_that_raises_while_others_are_put_back_leaves_no_deaf_one(monk
   monkeypatch.undo()
   signal.raise_signal(signal.SIGTERM)
   assert called == [signal.SIGTERM]
+
+
+def test_a_signal_that_waits_is_noticed_until_the_end(monkeypatch):
+  shown = []
+
+  @contextlib.contextmanager
+  def waiting(what):
+    shown.append(what)
+    yield
+    shown.append("over")
+
+  monkeypatch.setattr(interrupts, "waiting", waiting)
+  with pytest.raises(KeyboardInterrupt), Uninterrupted("nothing is lost"):
+    assert not shown
+    for _ in range(2):
+      signal.raise_signal(signal.SIGINT)
+    assert shown == ["nothing is lost"]
+  assert shown == ["nothing is lost", "over"]
 
 
 def test_handlers_run_during_a_long_wait(monkeypatch):
