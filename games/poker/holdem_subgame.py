@@ -148,12 +148,13 @@ class HoldemSubgameGame(base.Game):
     return self.infostate_string(player, self.ranges[player].names[hand], line)
 
   def left_out(self) -> str:
-    """Which of the bet sizes fit nowhere in the betting tree, in words; "" if all do."""
-    sizes, (root, *_) = betting.left_out(self.public_states, self._rules), self.public_states
+    """Which of the bet sizes fit nowhere in the betting tree, in words; "" if all do, or no chips are behind."""
+    root = self.public_states[0]
     behind = (self._rules.stack - root.ante) / (2 * root.ante)
+    sizes = betting.left_out(self.public_states, self._rules) if behind else []
     none = not any(state.num_bets for state in self.public_states)
     words = f"no bet of {' or '.join(map(size_text, sizes))} fits, with {behind:.3g} pots behind"
-    return f"{words}{', so nobody can bet' * none}" if sizes else ""
+    return f"{words}{', so neither player can bet' * none}" if sizes else ""
 
   def bayesian_form(self) -> RiverForm | StreetsForm:
     """The game as arrays, without visiting its histories."""

@@ -162,8 +162,8 @@ def test_raises_are_multiples_of_the_bet():
   ("bets", "told"),
   [
     ("33%, 150%, 500%", "no bet of 500% fits, with 4.38 pots behind"),
-    ("500%", "no bet of 500% fits, with 4.38 pots behind, so nobody can bet"),
-    ("x; 500%, a", "no bet of 500% or a fits, with 4.38 pots behind, so nobody can bet"),
+    ("500%", "no bet of 500% fits, with 4.38 pots behind, so neither player can bet"),
+    ("x; 500%, a", "no bet of 500% or a fits, with 4.38 pots behind, so neither player can bet"),
     ("a; 2x | x; a", "no bet of 2x fits, with 4.38 pots behind"),
     ("437.5%, a", ""),  # the same chips
     ("500%a", ""),
