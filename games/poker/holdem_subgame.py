@@ -148,7 +148,7 @@ class HoldemSubgameGame(base.Game):
     return self.infostate_string(player, self.ranges[player].names[hand], line)
 
   def left_out(self) -> str:
-    """Which of the bet sizes fit nowhere in the betting tree, in words; "" if all do, or no chips are behind."""
+    """The bet sizes that fit nowhere in the betting tree, in words; "" if all do, or no chips are behind."""
     root = self.public_states[0]
     behind = (self._rules.stack - root.ante) / (2 * root.ante)
     sizes = betting.left_out(self.public_states, self._rules) if behind else []
