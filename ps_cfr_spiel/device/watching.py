@@ -79,7 +79,7 @@ def _watch(started: Sequence[subprocess.Popen], in_order: Sequence[int]) -> Endi
       codes = [process.poll() for process in started]
       if any(code is not None and code not in in_order for code in codes):
         time.sleep(GRACE_SECONDS)
-        return _cause([process.poll() for process in started], in_order)
+        return deciding_end([process.poll() for process in started], in_order)
       if None not in codes:
         return Ending(max(code for code in codes if code is not None), 0)
       time.sleep(LOOK_SECONDS)
@@ -94,8 +94,11 @@ def _watch(started: Sequence[subprocess.Popen], in_order: Sequence[int]) -> Endi
           process.stdin.flush()
 
 
-def _cause(codes: Sequence[int | None], in_order: Sequence[int]) -> Ending:
-  """The deciding end: of a killed process, else of the first that did not end for another's death."""
+def deciding_end(codes: Sequence[int | None], in_order: Sequence[int]) -> Ending:
+  """The end that decides: of a killed process, else of the first that did not end for another's death.
+
+  `codes` are exit statuses, None of a process that runs on; some must not be `in_order`.
+  """
   wrong = [
     Ending(code, process) for process, code in enumerate(codes) if code is not None and code not in in_order
   ]

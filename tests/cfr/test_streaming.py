@@ -120,6 +120,27 @@ def test_narrow_tables_are_xlas(bits, compensated, alternating):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5 * np.abs(theirs).max(initial=0))
 
 
+def test_what_a_sum_rounds_off_stays_in_its_excess():
+  """Where a block begins, of sums so large that float32 rounds off what came since the last block."""
+  rule = cfr.make_rule("dcfr")
+  with precision("float32"):
+    plain, streamed = to_device(both(*GAMES["turn"]), "float32")
+    state = in_the_middle(
+      jax.tree.map(np.asarray, cfr.init(plain, rule, "float32")), np.random.default_rng(2)
+    )
+    players = [
+      own._replace(average=own.average._replace(average=np.float32(1e8) * own.average.average))
+      for own in state.players
+    ]
+    state = to_device(state._replace(players=tuple(players)), "float32")
+    ours, theirs = (
+      [np.asarray(own.average.excess) for own in cfr.run(made, state, 1, rule=rule).players]
+      for made in (streamed, plain)
+    )
+  for x, y in zip(ours, theirs, strict=True):
+    np.testing.assert_allclose(x, y, atol=1e-3)
+
+
 def test_many_iterations_are_those_of_all_boards_at_once():
   """Over the ends of three blocks; simultaneously, since with many ties rounding decides between actions."""
   with precision("float64"):

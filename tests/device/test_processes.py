@@ -11,6 +11,8 @@ import time
 import pytest
 
 from ps_cfr_spiel.device import log_path, processes, run_together
+from ps_cfr_spiel.device.deaths import LOST
+from ps_cfr_spiel.device.watching import Ending, deciding_end
 from ps_cfr_spiel.runtime import join_processes
 
 STOPS = """
@@ -142,3 +144,10 @@ def test_ctrl_c_asks_all_to_stop(tmp_path):
       assert watcher.communicate(timeout=100)[0] == "process 0 ended with code 130\n"
     finally:
       watcher.kill()
+
+
+def test_the_deciding_end_is_that_of_a_killed_process():
+  """Else of the first that did not end because another had."""
+  assert deciding_end([1, None, -signal.SIGKILL, LOST], (0,)) == Ending(-signal.SIGKILL, 2)
+  assert deciding_end([0, LOST, 5, 4], (0,)) == Ending(5, 2)
+  assert deciding_end([0, LOST], (0,)) == Ending(LOST, 1)
