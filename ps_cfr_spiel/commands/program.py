@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
@@ -194,4 +195,5 @@ def main(argv: Sequence[str] | None = None) -> None:
   """The program: ends the process with its exit code; `argv` is that of the process by default."""
   gc.freeze()  # imports stay: no collection need look at them
   _mend_streams()
+  warnings.formatwarning = lambda message, *_: f"{PROGRAM}: {message}\n"  # no place in the source
   app.run(_run_and_leave, None if argv is None else list(argv), flags_parser=_parse)

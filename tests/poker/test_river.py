@@ -172,6 +172,7 @@ def test_raises_are_multiples_of_the_bet():
   ],
 )
 def test_sizes_that_fit_nowhere_are_told(bets, told):
+  ps_cfr_spiel.river(stack=0)  # all-in already: no warning
   words = {"board": "Ks7d2c5h9s", "pot": 20, "stack": 87.5, "bets": bets, "ranges": ("AA", "KK")}
   with warnings.catch_warnings(record=True) as seen:
     warnings.simplefilter("always")
