@@ -20,7 +20,7 @@ from ps_cfr_spiel.tree import TERMINAL
 from ps_cfr_spiel.views import chance_moves, charts, grouped, spot
 
 SMALL = "river_subgame(ranges=AA KQs 8h6h;TT 87s)"
-MANY_BETS = "river_subgame(bets=0.25 0.5 1 2 4 8 16 a;1,stack=100000,ranges=AA KQs;TT 87s)"
+MANY_BETS = "river_subgame(bets=0.25 0.5 1 2 4 8 1600% a;1,stack=100000,ranges=AA KQs;TT 87s)"
 PATIENCE = 600  # seconds for a process: a loaded machine takes many times as long as a quiet one
 POINTS = [Point(n, n / 1000, 300 / n**2, -7.4) for n in (1, 2, 5, 10, 100)]
 
