@@ -3,7 +3,13 @@
 import numpy as np
 import pyspiel
 from new_game import HalfStreet
+from pyspiel import GameType as Kind
 
+TYPE = Kind(
+  "half_street_by_form", "Half-street poker", Kind.Dynamics.SEQUENTIAL, Kind.ChanceMode.EXPLICIT_STOCHASTIC,
+  Kind.Information.IMPERFECT_INFORMATION, Kind.Utility.ZERO_SUM, Kind.RewardModel.TERMINAL, 2, 2,
+  provides_information_state_string=True, provides_information_state_tensor=False,
+  provides_observation_string=False, provides_observation_tensor=False)  # fmt: skip
 CARDS = np.arange(3)
 OVER = int(pyspiel.PlayerId.TERMINAL)
 
@@ -27,6 +33,12 @@ class Form:
 class HalfStreetByForm(HalfStreet):
   """The same game; `build_tree` takes the form of a game that has one."""
 
+  def __init__(self, params=None):
+    super().__init__(params, TYPE)
+
   def bayesian_form(self):
     """The form, for `build_tree`."""
     return Form
+
+
+pyspiel.register_game(TYPE, HalfStreetByForm)

@@ -16,8 +16,8 @@ TYPE = Kind(
 class HalfStreet(pyspiel.Game):
   """Chance deals two cards; then 0 is check or fold, 1 is bet or call."""
 
-  def __init__(self, params=None):
-    super().__init__(TYPE, pyspiel.GameInfo(3, 3, 2, -2.0, 2.0, 0.0, 2), params or {})
+  def __init__(self, params=None, kind=TYPE):
+    super().__init__(kind, pyspiel.GameInfo(3, 3, 2, -2.0, 2.0, 0.0, 2), params or {})
 
   def new_initial_state(self):
     return State(self)

@@ -175,15 +175,15 @@ def test_the_game_has_the_value_and_the_strategies_of_the_books():
 
 @pytest.mark.parametrize("leaves", ["dense", "showdown"])
 def test_the_form_is_the_game(leaves):
-  game = example("new_form").HalfStreetByForm()
+  example("new_form")
+  game = pyspiel.load_game("half_street_by_form")
   report = check_game(game)
   report.assert_fit()
   assert report.verdict("bayesian_form()") == "PASS"
   solver = PSCFRSolver(game, leaves=leaves)
   solver.run(1000)
   assert solver.tree.leaves.kind == leaves
-  walked = pyspiel.load_game("half_street")
-  assert exploitability.nash_conv(walked, solver.average_policy(), use_cpp_br=False) / 2 < 1e-3
+  assert exploitability.nash_conv(game, solver.average_policy(), use_cpp_br=False) / 2 < 1e-3
 
 
 def test_the_sampler_converges():
