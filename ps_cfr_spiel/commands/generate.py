@@ -61,7 +61,10 @@ FLAGS = (
 
 def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if words:
-    raise ValueError(f"generate takes flags only, got {' '.join(map(repr, words))}.")
+    raise ValueError(
+      f"generate takes flags only, got {' '.join(map(repr, words))}. It draws spots of hold'em, those of "
+      f"--street, --pot, --ratios and --bets."
+    )
   try:
     pairs = [tuple(map(float, PAIR.split(word))) for word in values.ratios]
   except ValueError:

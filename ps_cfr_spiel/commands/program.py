@@ -98,7 +98,13 @@ def _dispatch(words: Sequence[str], begin: Callable[[], Any]) -> int:
     print(_command_help(command))
     return 0
   values = command.flags()
-  rest = values([PROGRAM, *words[1:]])[1:]
+  try:
+    rest = values([PROGRAM, *words[1:]])[1:]
+  except flags.UnrecognizedFlagError as error:
+    guess = (
+      "" if "Did you mean" in str(error) else f"; {PROGRAM} help {command.name} lists those that it has."
+    )
+    raise ValueError(f"{error}{guess}") from error
   if command.computes:
     begin()
   if values.module is not None:

@@ -84,6 +84,8 @@ def _boards(values: flags.FlagValues, words: Sequence[str], ranges: str) -> list
     raise ValueError(f"report needs {', '.join(STREETS)} or one file with boards; got {len(words)} words.")
   if words[0] not in STREETS:
     refuse(values, ("board",), f"has no place beside the boards of {words[0]}")
+    if not Path(words[0]).exists():
+      raise ValueError(f"{words[0]} is no file; report takes {', '.join(STREETS)} or a file with boards.")
     boards = ps.batches.read_boards(Path(words[0]))
     if bad := next((board for board, _ in boards if not deals_on(board, ranges)), None):
       raise ValueError(

@@ -1,0 +1,292 @@
+"""Every command on every kind of game: it works, by a property of its output, or is refused in one line.
+
+`REFUSED` has all that is refused, and why: what is in it is meant to be so.
+"""
+
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyspiel
+import pytest
+from dealt_games import poker
+from open_spiel.python.algorithms import expected_game_score, exploitability
+
+from ps_cfr_spiel import load_policy
+from ps_cfr_spiel.commands import program
+
+SHARED, EXAMPLES = (Path(__file__).parents[1] / "shared", Path(__file__).parents[2] / "examples")
+pytestmark = pytest.mark.skipif(not EXAMPLES.exists(), reason="the examples are not part of the wheel")
+RIVER = ("--board=Ks7d2c5h9s", "--pot=20", "--stack=20", "--ranges=AA,KQs;KK,QJs", "--bets=a")
+KINDS = {  # the words that name a game
+  "zero-sum": ("kuhn_poker",),
+  "general sum": ("first_sealed_auction(max_value=2)",),
+  "three players": ("kuhn_poker(players=3)",),
+  "simultaneous": ("goofspiel(num_cards=3)",),
+  "dealt": (poker(3, 2, 1, "0 1"),),
+  "hold'em": ("holdem(stack=1000)",),
+  "cheat": ("cheat(hand_size=2)",),
+  "own, observed": ("faulty_game", f"--module={SHARED / 'faulty_games.py'}"),
+  "own": ("half_street", f"--module={EXAMPLES / 'new_game.py'}"),
+  "own of three": ("py_heist", f"--module={SHARED / 'heist.py'}"),
+  "own form": ("half_street_by_form", f"--module={EXAMPLES / 'new_form.py'}"),
+  "river": RIVER,
+}
+BY_PLAY = ("hold'em", "cheat")  # too large to walk, and learned by playing them
+DEALT = ("--solver=hierarchical", "--clusters=2", "--buckets=2", "--batch=4")
+LARGE = (
+  r"needs more than .*, the limit: .* Choose smaller parameters of the game, or a solver that walks none"
+)
+NO_TREE = r"strategies for .* have no public tree; use them in play, and those of dealt cards in evaluate"
+TWO, SUM = "has 3 players; .* are for two. The command solve", "is of general sum; .* The command solve"
+PLAYED = r"cannot be played here: it has no .*\. PSCFRSolver \(solve\) takes any"
+CARDS = (
+  "expected universal_poker for two without .*, holdem with sizes of bets, holdem_subgame, or leduc_poker"
+)
+FLAGS_ALONE = "generate takes flags only"
+BOARDS = "is no file; report takes flops, turns, rivers or a file with boards"
+NO_SPOT = r"Unknown command line flag '(board|pot)'; .* help \w+ lists those that it has"
+REFUSED = {  # (command, kind): why, and what is allowed instead
+  **{
+    (command, kind): LARGE
+    for command in ("solve", "summary", "resolve", "learn", "compare")
+    for kind in BY_PLAY
+  },
+  **{(command, kind): NO_TREE for command in ("show", "explore") for kind in ("dealt", *BY_PLAY)},
+  **{("evaluate", kind): NO_TREE for kind in BY_PLAY},
+  **{(command, kind): TWO for command in ("resolve", "learn") for kind in ("three players", "own of three")},
+  **{(command, "general sum"): SUM for command in ("resolve", "learn")},
+  **{("train", kind): PLAYED for kind in ("general sum", "three players", "own of three")},
+  **{(command, "river"): NO_SPOT for command in ("train", "abstract")},
+  **{("abstract", kind): CARDS for kind in KINDS if kind not in ("dealt", "hold'em", "river")},
+  **{("report", kind): BOARDS for kind in KINDS if kind != "river"},
+  **{("generate", kind): FLAGS_ALONE for kind in KINDS if kind != "river"},
+}
+CELLS = [(command, kind) for kind in KINDS for command in program.COMMANDS]
+
+
+def call(*words):
+  return program.run(list(map(str, words)))
+
+
+def module_of(kind):
+  return [word for word in KINDS[kind] if word.startswith("--module")]
+
+
+def game_of(kind, run):
+  """The game of a kind in one word: of a river, as the run has it."""
+  return KINDS[kind][0] if kind != "river" else str(load_policy(run).game)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+  """A function from a kind of game to its run, which is made once."""
+  made = {}
+
+  def run(kind):
+    if kind not in made:
+      folder = tmp_path_factory.mktemp("run")
+      how = ("train", "--iterations=1", "--games=2", "--batch=2") if kind in BY_PLAY else SOLVE
+      more = DEALT if kind == "dealt" else ()
+      assert call(how[0], *KINDS[kind], *how[1:], *more, f"--output={folder}", "--quiet") == 0
+      made[kind] = folder / "run.npz"
+    return made[kind]
+
+  return run
+
+
+SOLVE = ("solve", "--iterations=5", "--noplot")
+
+
+def words_of(command, kind, run, folder):
+  """The cheapest words of a command on a game, or on its run."""
+  game, module, output = KINDS[kind], module_of(kind), f"--output={folder / 'output'}"
+  of_file = {"evaluate": ["--json"], "show": ["--json"], "explore": [f"--html={folder / 'page.html'}"]}
+  if command in of_file:
+    return [run(kind), *of_file[command], *module]
+  return {
+    "check": [*game, "--json"],
+    "summary": [*game, "--json"],
+    "solve": [*game, *SOLVE[1:], *(DEALT if kind == "dealt" else []), output, "--json"],
+    "resolve": [*game, "--iterations=5", output, "--json"],
+    "compare": [*game, "--solvers=rm+,OpenSpiel CFR", "--seconds=0.001", "--json"],
+    "train": [*game, "--iterations=2", "--games=2", "--batch=3", output, "--json"],
+    "learn": [
+      *game,
+      "--draws=2",
+      "--steps=1",
+      "--width=2",
+      "--teacher_iterations=1",
+      "--noplot",
+      output,
+      "--json",
+    ],
+    "abstract": [*game, "--sizes", "--json"],
+    "match": [run(kind), "random", "--hands=6", "--json", *module],
+    "play": [game_of(kind, run(kind)), f"--opponent={run(kind)}", "--move_seconds=0", "--seed=1", *module],
+    "report": [
+      folder / "boards.csv",
+      *RIVER[1:],
+      "--iterations=5",
+      f"--csv={folder / 'report.csv'}",
+      "--json",
+    ]
+    if kind == "river"
+    else list(game),
+    "generate": ["--count=1", "--iterations=2", "--ratios=1", "--bets=a", output, "--json"]
+    if kind == "river"
+    else list(game),
+  }[command]
+
+
+def decisions(state, seen):
+  """The histories below a state, which are counted, and decisions: {(player, infostate)}."""
+  if state.is_terminal():
+    return 1
+  if state.is_chance_node():
+    actions = [action for action, chance in state.chance_outcomes() if chance]
+  else:
+    actions = state.legal_actions()
+    seen.add((state.current_player(), state.information_state_string()))
+  return 1 + sum(decisions(state.child(action), seen) for action in actions)
+
+
+def openspiels(policy):
+  """The values to all players, and NashConv, by OpenSpiel."""
+  game = policy.game
+  values = expected_game_score.policy_value(game.new_initial_state(), [policy] * game.num_players())
+  return list(values), exploitability.nash_conv(game, policy, use_cpp_br=False)
+
+
+def check_values(facts, policy):
+  """What `solve`, `resolve` and `evaluate` print of a strategy is what OpenSpiel says of it."""
+  values, nash_conv = openspiels(policy)
+  zero_sum_of_two = "others" not in facts
+  shown = [facts["value"], -facts["value"]] if zero_sum_of_two else [facts["value"], *facts["others"]]
+  assert shown == pytest.approx(values, abs=1e-5)
+  assert facts["exploitability"] == pytest.approx(nash_conv / len(values), abs=1e-5)
+  assert zero_sum_of_two or facts["nash_conv"] == pytest.approx(nash_conv, abs=1e-5)
+
+
+def check_output(command, kind, out, run, folder):
+  """A property of the output of a command."""
+  facts = json.loads(out) if out.startswith("{") else None
+  walked = kind not in ("dealt", "river", *BY_PLAY)
+  policy = load_policy(run)
+  game = policy.game
+  if command == "check":
+    assert facts["fit"] == (kind not in BY_PLAY)
+  elif command == "summary" and walked:
+    seen = set()
+    count = decisions(game.new_initial_state(), seen)
+    assert facts["infostates"] == [sum(p == i for p, _ in seen) for i in range(game.num_players())]
+    assert facts["histories"] == count or "by_form" in str(game)  # a deal is one event there
+  elif command in ("solve", "resolve", "evaluate"):
+    file = {"solve": "run.npz", "resolve": "policy.npz"}.get(command)
+    made = load_policy(folder / "output" / file) if file else policy
+    if walked or kind == "river":
+      check_values(facts, made)
+    elif kind == "dealt":
+      assert 0 < facts["exploitability"] < 20
+  elif command == "show":
+    totals = {}
+    for row in facts["rows"]:
+      totals[row["player"], row["infostate"]] = (
+        totals.get((row["player"], row["infostate"]), 0) + row["probability"]
+      )
+    assert len(totals) == sum(1 for _ in policy.labels.infostates())
+    np.testing.assert_allclose(list(totals.values()), 1)
+  elif command == "explore":
+    page = (folder / "page.html").read_text()
+    assert page.count('"number":') == len(policy.labels.public_states) and '"seats":["player 0' in page
+  elif command == "match":
+    assert facts["hands"] == 6
+    assert game.min_utility() <= facts["chips"]["mean"] <= game.max_utility()
+  elif command == "play":
+    assert re.search(r"^(You (win|lose|get) -?[\d.]+|A draw)", out, re.M)
+  elif command == "compare":
+    rule = facts["runs"]["rm+"]
+    assert rule[-1]["exploitability"] <= rule[0]["exploitability"]
+    lacks = f"AttributeError: '{type(game).__name__}' object has no attribute 'make_py_observer'"
+    unseen = kind.startswith("own") and kind != "own, observed"
+    assert facts["failed"] == ({"OpenSpiel CFR": lacks} if unseen else {})
+  elif command == "train":
+    assert facts["iteration"] == 2 and facts["games"] == 12
+    trained = load_policy(folder / "output" / "run.npz")
+    state = trained.game.new_initial_state()
+    while state.is_chance_node():
+      state.apply_action(state.chance_outcomes()[0][0])
+    assert sum(trained.action_probabilities(state).values()) == pytest.approx(1)
+  elif command == "learn":
+    assert facts["finished"] and (folder / "output" / "values.npz").exists()
+  elif command == "abstract":
+    assert facts["infostates_up_to_suits"] < facts["infostates"]
+    seen = set()
+    assert kind != "dealt" or (decisions(game.new_initial_state(), seen) and len(seen) == facts["infostates"])
+  elif command == "report":
+    assert facts["boards"] == 1
+    assert facts["average"]["ev_0"] + facts["average"]["ev_1"] == pytest.approx(20, abs=1e-3)
+  elif command == "generate":
+    assert facts["rivers"] == 1
+
+
+@pytest.mark.parametrize(("command", "kind"), CELLS, ids=lambda word: word.replace(" ", "-"))
+def test_every_command_on_every_kind_of_game(command, kind, runs, tmp_path, capsys, monkeypatch):
+  monkeypatch.chdir(tmp_path)
+  (tmp_path / "boards.csv").write_text("board\nKs7d2c5h9s\n")
+  words = words_of(command, kind, runs, tmp_path)
+  monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{action}\n" for action in range(300)) * 20))
+  capsys.readouterr()
+  code = call(command, *words)
+  out, error = capsys.readouterr()
+  if (command, kind) in REFUSED:
+    assert code == 2
+    assert error.startswith("ps-cfr-spiel: error: ") and error.count("\n") == 1
+    assert re.search(REFUSED[command, kind], error)
+  else:
+    assert (code, error) == (1 if command == "check" and kind in BY_PLAY else 0, "")
+    check_output(command, kind, out, runs(kind), tmp_path)
+
+
+def test_nothing_is_refused_that_is_no_cell():
+  assert {*REFUSED} <= {*CELLS}
+
+
+def test_the_command_that_solve_prints_works_as_printed(tmp_path):
+  """With the module; without it an error names it, or that it is gone, and imports nothing."""
+  (tmp_path / "heist.py").write_text((SHARED / "heist.py").read_text())
+
+  def typed(*words):
+    made = subprocess.run(
+      [sys.executable, "-m", "ps_cfr_spiel", *words], cwd=tmp_path, capture_output=True, text=True
+    )
+    return made.returncode, made.stdout, made.stderr
+
+  code, out, _ = typed("solve", "py_heist", "--module=heist.py", *SOLVE[1:])
+  assert code == 0
+  printed = re.search(r"^look at it: +ps-cfr-spiel (.*)$", out, re.M)[1]
+  assert printed == "show runs/py_heist/run.npz --module=heist.py"
+  code, out, _ = typed(*printed.split())
+  assert code == 0 and "break left" in out
+  code, out, error = typed("show", "runs/py_heist/run.npz")
+  assert (code, out) == (2, "")
+  assert f"its game py_heist is not registered; add --module={tmp_path / 'heist.py'}" in error
+  (tmp_path / "heist.py").unlink()
+  code, _, error = typed("solve", "--resume=runs/py_heist/run.npz")
+  assert code == 2 and "py_heist is not registered" in error and "is gone" in error and "damaged" not in error
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+def test_every_example_is_a_module_for_commands(example, capsys):
+  """It is imported without running; what it registers is fit for all that is tested above."""
+  before = {*pyspiel.registered_names()}
+  assert call("check", "kuhn_poker", f"--module={example}") == 0
+  for name in {*pyspiel.registered_names()} - before:
+    assert call("check", name, f"--module={example}") == 0
+  registering = {Path(word.removeprefix("--module=")) for kind in KINDS for word in module_of(kind)}
+  assert ("register_game" in example.read_text()) == (example in registering)
+  assert "exploitability" not in capsys.readouterr().out  # of its own run, below __main__
