@@ -93,7 +93,8 @@ class FrontierStates:
     groups = frontier_groups(subgames)
     if not groups:
       raise ValueError(
-        f"{subgames.labels.game}: no player decides more than once; a lookahead never ends before the game."
+        f"{subgames.labels.game}: no player decides more than once; a lookahead never ends before the game, "
+        "and the command resolve (ContinualResolving) needs no values."
       )
     cuts = [subgames.cut(group) for group in groups]
     pairs = list(zip(cuts, groups, strict=True))

@@ -44,7 +44,8 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
     if named and (note := _note(labels, number)):
       below: Any = {"xytext": (0, -8), "textcoords": "offset points", "ha": "center", "va": "top"}
       axes.annotate(note, (x, -y), fontsize=7.5, color=INK, bbox=BEHIND, zorder=1.5, **below)
-  for name, player, color in MOVERS:
+  players = [(f"player {i}", i, PLAYERS[i % len(PLAYERS)]) for i in range(game.num_players())]
+  for name, player, color in (("chance", CHANCE, FAINT), *players, ("end", TERMINAL, INK)):
     dots = [place[n] for n in place if labels.public_states[n].player == player]
     if dots:
       x, y = np.transpose(dots)
@@ -79,12 +80,7 @@ MOST_DOTS, MOST_NAMES = 20_000, 80
 MOST_PAYOFFS = 3  # written one by one
 HIDDEN = "(hidden)"
 BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # keeps lines out of the words
-MOVERS = (
-  ("chance", CHANCE, FAINT),
-  ("player 0", 0, LINES[1]),
-  ("player 1", 1, LINES[0]),
-  ("end", TERMINAL, INK),
-)
+PLAYERS = (LINES[1], LINES[0], *LINES[2:])
 
 
 def _tree_layout(labels: Labels, depth: int | None) -> dict[int, tuple[float, int]]:

@@ -11,6 +11,7 @@ from ps_cfr_spiel.cfr import fictitious_play
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.solvers.exact import TreeSolver
 from ps_cfr_spiel.solvers.splitting import SplittingSolver
+from ps_cfr_spiel.tree import check_two_players
 
 
 class FictitiousPlaySolver(TreeSolver):
@@ -27,6 +28,7 @@ class FictitiousPlaySolver(TreeSolver):
     The game's histories are walked; `options` are those of `build_tree`, but `leaves`.
     """
     self._build(game, dtype, options, leaves="sparse")
+    check_two_players(self.tree, "rounds of fictitious play")
     self._scale = game.max_utility() - game.min_utility()
     with precision(self.dtype):
       self._tree = to_device(self.tree, self.dtype)

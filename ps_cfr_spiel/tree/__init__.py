@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     DenseLeaves,
     GeneralSumLeaves,
     SparseLeaves,
+    check_two_players,
     check_zero_sum,
     dot,
   )

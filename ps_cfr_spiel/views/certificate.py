@@ -31,7 +31,7 @@ def certificate(
 def describe_state(game: pyspiel.Game, labels: Labels, number: int, infostates: bool = True) -> str:
   """One public state in a line; see `certificate`."""
   state = labels.public_states[number]
-  mover = {0: "player 0", 1: "player 1", CHANCE: "chance"}.get(state.player, "end")
+  mover = f"player {state.player}" if state.player >= 0 else "chance" if state.player == CHANCE else "end"
   known, count = labels.source.known(number), labels.source.count(number)
   listed = (f"{{{', '.join(map(repr, sorted(names)))}}}" for names in known)
   sets = listed if infostates else (f"{len(names):,}" for names in known)

@@ -47,6 +47,7 @@ PLAYED = r"cannot be played here: it has no .*\. PSCFRSolver \(solve\) takes any
 CARDS = (
   "expected universal_poker for two without .*, holdem with sizes of bets, holdem_subgame, or leduc_poker"
 )
+ONCE = "no player decides more than once; .* the command resolve .* needs no values"
 FLAGS_ALONE = "generate takes flags only"
 BOARDS = "is no file; report takes flops, turns, rivers or a file with boards"
 NO_SPOT = r"Unknown command line flag '(board|pot)'; .* help \w+ lists those that it has"
@@ -60,6 +61,7 @@ REFUSED = {  # (command, kind): why, and what is allowed instead
   **{("evaluate", kind): NO_TREE for kind in BY_PLAY},
   **{(command, kind): TWO for command in ("resolve", "learn") for kind in ("three players", "own of three")},
   **{(command, "general sum"): SUM for command in ("resolve", "learn")},
+  **{("learn", kind): ONCE for kind in ("own, observed", "own", "own form")},
   **{("train", kind): PLAYED for kind in ("general sum", "three players", "own of three")},
   **{(command, "river"): NO_SPOT for command in ("train", "abstract")},
   **{("abstract", kind): CARDS for kind in KINDS if kind not in ("dealt", "hold'em", "river")},
@@ -254,6 +256,42 @@ def test_every_command_on_every_kind_of_game(command, kind, runs, tmp_path, caps
 
 def test_nothing_is_refused_that_is_no_cell():
   assert {*REFUSED} <= {*CELLS}
+
+
+def test_everything_that_solves_and_shows_three_players(runs, tmp_path, capsys, monkeypatch):
+  """Or says what does: solvers one by one, locks, lines, trees, pictures, searches and estimates for two."""
+  monkeypatch.chdir(tmp_path)
+  game, run, module = KINDS["own of three"][0], runs("own of three"), module_of("own of three")[0]
+  few = (game, module, *SOLVE[1:], "--output=made")
+  for solver in ("outcome-sampling", "external-sampling"):
+    assert call("solve", *few, f"--solver={solver}", f"--output={solver}") == 0
+  out = capsys.readouterr().out
+  lines = [line.split(":")[0] for line in out.split("exploitability (utility)")[-1].splitlines()]
+  shown = [line for line in lines if line.startswith(("value", "exploitability"))]
+  assert shown == ["value to player 0", "value to player 1", "value to player 2", "exploitability"]
+  refused = [
+    *(("solve", *few, f"--solver={name}") for name in ("cfr+ira", "fpira", "fictitious-play", "vr-mccfr")),
+    ("solve", *few, "--lock=say left=break left"),
+    ("resolve", game, module, "--knowledge=1", "--public_states=none"),
+    ("evaluate", run, module, "--lbr"),
+    ("match", run, "search", module),
+    ("match", run, "random", module, "--method=aivat"),
+    ("play", game, module, "--opponent=search"),
+  ]
+  for words in refused:
+    assert call(*words) == 2
+    assert re.search(
+      r"has 3 players; .* are for two\. (The command solve|method='chips')", capsys.readouterr().err
+    )
+  assert call("show", run, module, "--player=3") == 2
+  assert "player must be from 0 to 2, got 3" in capsys.readouterr().err
+  assert call("show", run, module, "--player=2") == 0
+  assert call("show", run, module, "--at=say left") == 0
+  assert call("play", game, module, f"--opponent={run}", "--seat=3") == 2
+  assert call("summary", game, module, "--tree", "--png=tree.png") == 0
+  out = capsys.readouterr().out
+  assert "player 2  player 2, tip (1,)" in out and "say left: player 1, 2 x 1 x 1" in out
+  assert re.search(r"#3 \.\.\.: player 2, 2 x 2 x 1, 4 histories", out)
 
 
 def test_the_command_that_solve_prints_works_as_printed(tmp_path):
