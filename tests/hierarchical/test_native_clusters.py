@@ -223,6 +223,25 @@ def test_increments_are_exact_on_average(untabulated, traverser):
     assert (np.abs(np.mean(sampled, 0) - exact) <= 6 * error + 1e-12).all()
 
 
+def test_no_action_is_left_out_where_all_have_very_negative_regret(untabulated):
+  """They are all played then, uniformly: with pruning and without it everything is the same."""
+  dealt = untabulated(FOUND)
+  abstraction, mesh = make_abstraction(dealt, np.array([0, 0, 0]), 2), hierarchical.all_devices()
+  with precision("float64"):
+    tree = hierarchical.dealt_tree(dealt, abstraction)
+    game, found = hierarchical.device_game(tree, "float64", mesh), []
+    regrets = np.full((tree.child.actions, tree.child.cells), -50.0)
+    for pruning in (-40.0, -np.inf):
+      sampler = ClusterSampling(1, 1, pruning)
+      state = begun(tree, sampler, regrets, "float64")
+      after = hierarchical.run(game, state, 1, sampler=sampler, rule=RM(), batch=8, mesh=mesh).tables
+      found.append(np.asarray(after.clusters.regrets))
+  pruned, whole = found
+  changed = whole != -50
+  assert changed.mean() > 0.05
+  np.testing.assert_array_equal(pruned[changed], np.maximum(whole[changed], -40 * 31 / 30))
+
+
 def test_actions_of_very_negative_regret_are_left_out(untabulated):
   """In some 95% of the turns; other actions there learn the same as without pruning."""
   dealt = untabulated(FOUND)
