@@ -19,6 +19,7 @@ from ps_cfr_spiel.poker.situations import (
   RandomSituations,
   Situation,
   betting_tree,
+  check_streets,
   compatible,
   from_words,
   left_by_betting,

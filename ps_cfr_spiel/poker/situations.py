@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.notation import MAX_WEIGHT, MIN_WEIGHT, hands_text
+from ps_cfr_spiel.notation import MAX_WEIGHT, MIN_WEIGHT, Measure, hands_text, parse_sizes
 from ps_cfr_spiel.poker import betting, cards
 from ps_cfr_spiel.poker.ranking import strengths
 
@@ -96,6 +96,7 @@ def situation(
     board if isinstance(board, str) else cards.card_names(_card_list(board, sizes)), sizes
   )
   betting_tree(pot, stack, bets)  # raises for chips and bets that it does not allow
+  check_streets(bets, len(dealt))
   weights = cards.range_weights(ranges, dealt) if isinstance(ranges, str) else _weights(ranges, dealt)
   return Situation(dealt, int(pot), int(stack), bets, weights)
 
@@ -154,6 +155,14 @@ def of_game(game: pyspiel.Game) -> Situation:
   if parameters["unit"] != 1:
     raise ValueError(f"unit={parameters['unit']}: rivers in bulk count whole chips; multiply pot and stack")
   return situation(**{name: parameters[name] for name in FIELDS})
+
+
+def check_streets(bets: str, count: int) -> None:
+  """ValueError for sizes that depend on the streets after one solved alone, on a board of `count` cards."""
+  left = cards.BOARD_SIZE + 1 - count
+  sizes = (size for street in parse_sizes(bets) for player in street for group in player for size in group)
+  if left > 1 and any(size.measure == Measure.STREETS and not size.amount for size in sizes):
+    raise ValueError(f"bets={bets!r}: 'e' counts the streets of a game, and here it has one; write {left}e")
 
 
 def betting_tree(pot: int, stack: int, bets: str) -> tuple[betting.BettingState, ...]:
@@ -305,6 +314,7 @@ class RandomSituations(Sequence):
       betting_tree(self.pot, self.stack(ratio), self.bets)
       if self.stack(ratio) == self.pot // 2:
         raise ValueError(f"ratios: {ratio} of pot={self.pot} is less than a chip; give a larger ratio or pot")
+    check_streets(self.bets, self.cards)
 
   def stack(self, ratio: float) -> int:
     """Chips that each player began with."""

@@ -47,7 +47,7 @@ from ps_cfr_spiel.batches import StreetValues, solve_batch
 from ps_cfr_spiel.compiler import Deals, build_tree
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.notation import BetSizes, add_sizes, parse_sizes, sizes_text
-from ps_cfr_spiel.poker import Situation, betting, cards, range_text
+from ps_cfr_spiel.poker import Situation, betting, cards, check_streets, range_text
 from ps_cfr_spiel.policy import Recent, TranslatedPolicy, TreePolicy, check_turn
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.solvers.holdem_searches import (
@@ -104,6 +104,8 @@ class HoldemPolicy(openspiel_policy.Policy):
     self._values, self._first = values, TURN if values is None else FLOP
     self._bets = parse_sizes(bets)
     betting.numbered(self._bets, len(cards.STREETS) + 1 - self._first, bets)  # raises for more streets
+    if values is not None:
+      check_streets(sizes_text(self._bets[:1]), cards.BOARD_SIZES[FLOP])
     if any(first != second for first, second in self._bets):
       raise ValueError(f"bets={bets!r}: give sizes for both players alike, such as '1 a / 0.5 1 a'.")
     self.blueprint = TranslatedPolicy(game, blueprint, mapping)

@@ -134,6 +134,16 @@ def test_mistakes(given, message):
     from_words(given)
 
 
+def test_a_street_solved_alone_does_not_say_how_many_are_left():
+  """All streets left are one in its own tree, so `e` would be all-in; a number says what is meant."""
+  with pytest.raises(ValueError, match=r"'e' counts the streets .* write 2e"):
+    situation(BOARD[:8], bets="a; e", sizes=(4,))
+  with pytest.raises(ValueError, match="write 3e"):
+    RandomSituations(1, bets="e", cards=3)
+  assert situation(BOARD[:8], bets="2e", sizes=(4,)).bets == "2e"
+  assert situation(BOARD, bets="e").bets == "e"
+
+
 @pytest.mark.parametrize(
   ("name", "allowed", "values"),
   [
