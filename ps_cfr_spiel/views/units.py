@@ -1,12 +1,14 @@
 """Chips, pots and shares: all knowledge of single games' parameters for reports."""
 
 import math
+import re
 import textwrap
 from collections.abc import Sequence
 
 import pyspiel
 
 from ps_cfr_spiel.notation import card_names, parse_cards
+from ps_cfr_spiel.poker import describe
 
 NOTHING = 1e-6  # of the pot, or of the span of utilities: rounding
 LONGEST_TITLE = 70  # characters, which fit above a picture
@@ -41,10 +43,9 @@ def unit_of(game: pyspiel.Game) -> str:
 
 
 def title_of(game: pyspiel.Game) -> str:
-  """The name of the game with its parameters; in hold'em with the board and the pot, for ranges are long."""
-  if pot := pot_of(game):
-    return f"{game.get_type().short_name}, {board_of(game)}, pot {number_text(pot)}"
-  return textwrap.shorten(str(game).removesuffix("()").replace(",", ", "), LONGEST_TITLE, placeholder=" ...")
+  """The game as `poker.describe` writes it, cut to `LONGEST_TITLE` characters."""
+  spaced = re.sub(r",(?! )", ", ", describe(str(game)).removesuffix("()"))
+  return textwrap.shorten(spaced, LONGEST_TITLE, placeholder=" ...")
 
 
 def value_lines(values: Sequence[float], game: pyspiel.Game) -> dict[str, str]:
