@@ -25,6 +25,7 @@ from ps_cfr_spiel.hierarchical import (
   native,
 )
 from ps_cfr_spiel.hierarchical.cluster_sampling import Numbers, _deal, traverse
+from ps_cfr_spiel.hierarchical.lines import END_LINE
 from ps_cfr_spiel.hierarchical.native import why_unavailable
 from ps_cfr_spiel.poker import card_sets, renamings, set_numbers, strengths
 from ps_cfr_spiel.poker.suits import Deck
@@ -240,6 +241,26 @@ def test_no_action_is_left_out_where_all_have_very_negative_regret(untabulated):
   changed = whole != -50
   assert changed.mean() > 0.05
   np.testing.assert_array_equal(pruned[changed], np.maximum(whole[changed], -40 * 31 / 30))
+
+
+def test_actions_that_end_the_game_are_never_left_out(untabulated):
+  """A fold that looks very bad costs nothing, so it learns the same with pruning and without it."""
+  dealt = untabulated(FOUND)
+  abstraction, mesh = make_abstraction(dealt, np.array([0, 0, 0]), 2), hierarchical.all_devices()
+  with precision("float64"):
+    tree = hierarchical.dealt_tree(dealt, abstraction)
+    game, child = hierarchical.device_game(tree, "float64", mesh), tree.child
+    facing = np.flatnonzero((child.actor == 0) & (child.round == 1))
+    folds = facing[child.actor[child.first[facing]] == END_LINE]
+    cells = (child.cell[folds][:, None] + child.stride[folds][:, None] * np.arange(2)).ravel()
+    regrets, found = np.zeros((child.actions, child.cells)), []
+    regrets[0, cells], regrets[1, cells] = -101, 10
+    for pruning in (-100.0, -np.inf):
+      state = begun(tree, sampler := ClusterSampling(1, 1, pruning), regrets, "float64")
+      after = hierarchical.run(game, state, 1, sampler=sampler, rule=RM(), batch=64, mesh=mesh).tables
+      found.append(np.asarray(after.clusters.regrets)[0, cells])
+  assert (found[1] != -101).any()
+  np.testing.assert_array_equal(found[0], np.maximum(found[1], -100 * 31 / 30))
 
 
 def test_actions_of_very_negative_regret_are_left_out(untabulated):
