@@ -156,6 +156,19 @@ def test_trajectories_are_a_mixture(name, positive):
         assert abs(aimed[passes].sum() - 1) < 1e-12
 
 
+def test_nothing_behind_a_target_leads_there():
+  """Kuhn poker: of a decision and one below it, the way to the first leads there."""
+  nodes = compiled("kuhn_poker").nodes
+  parent, acts = np.asarray(nodes.parent), np.asarray(nodes.actor) < 2
+  low = next(h for h in np.flatnonzero(acts) if acts[parent[h]] and acts[parent[parent[h]]])
+  top = parent[parent[low]]
+  target = np.isin(np.arange(len(parent)), [top, low])
+  way = [top, parent[top], parent[parent[top]]]
+  assert parent[way[-1]] < 0
+  found = jit()(aim)(nodes, jnp.asarray(target), jnp.asarray(0.5)).leads
+  assert sorted(np.flatnonzero(found).tolist()) == sorted(int(h) for h in way)
+
+
 def test_without_a_target_it_is_outcome_sampling():
   """The same random numbers, delta 0: the same run, though chance is sampled by other code."""
   game = compiled("leduc_poker")
