@@ -25,8 +25,9 @@ GAMES = {
   "GP5+1": "graph_pursuit(edges={},start=0:7 13,goal=10,turns=5,timeout=1.0)",
   "GP6": "graph_pursuit(edges={},start=0:7 13,goal=10,turns=6)",
   "Kuhn": "kuhn_poker",
-  "Kuhn5": "universal_poker(betting=limit,numPlayers=2,numRounds=1,blind=1 1,firstPlayer=1,numSuits=1,"
-  "numRanks=5,numHoleCards=1,numBoardCards=0,raiseSize=1,maxRaises=1)",
+  # OpenSpiel takes a list of one number for a number, unless a blank follows.
+  "Kuhn5": "universal_poker(betting=limit,numPlayers=2,numRounds=1,blind=1 1,firstPlayer=1 ,numSuits=1,"
+  "numRanks=5,numHoleCards=1,numBoardCards=0 ,raiseSize=1 ,maxRaises=1 )",
   "GS3+": "3",
   "GS4+": "4",
   "GS5+": "5",

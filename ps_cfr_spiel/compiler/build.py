@@ -1,5 +1,7 @@
 """The compilation of a pyspiel game into a `PublicTree`: the one door through which games come in."""
 
+import warnings
+
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_option
@@ -81,6 +83,16 @@ def build_tree(
   histories, choices, fault = with_recall(game, walk(game, limits, progress, observe), limits.memory)
   if fault:
     raise ValueError(f"{game}: {fault} Only games of perfect recall can be compiled.")
+  kind = game.get_type()
+  converted = (
+    kind.short_name == "turn_based_simultaneous_game"
+  )  # whose strings forget, not the game's players
+  if histories.remembers and kind.provides_information_state_string and not converted:
+    warnings.warn(
+      f"{game} has imperfect recall: its information states forget. It is solved with perfect recall, "
+      "another game: each player remembers the own actions and all that was seen.",
+      stacklevel=2,
+    )
   none = public_states == "none"
   found = None if none else public_partition(str(game), histories, choices, public_states)
   return build_general(game, histories, choices, found, leaves, limits.memory)

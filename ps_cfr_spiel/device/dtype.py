@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from ps_cfr_spiel.arguments import check_option
 
@@ -23,8 +25,14 @@ def check_dtype(dtype: str) -> str:
 def precision(dtype: str) -> Iterator[None]:
   """A context for arrays of `dtype` and computations with them, with the same draws from a seed everywhere.
 
-  JAX_THREEFRY_PARTITIONABLE changes the numbers that a seed draws, so a run pins it.
+  JAX_THREEFRY_PARTITIONABLE changes the numbers that a seed draws, so a run pins it. RuntimeError inside a
+  function that JAX traces: what works in this context compiles its own code.
   """
+  if isinstance(jnp.zeros(()), Tracer):
+    raise RuntimeError(
+      "A solver, policy or evaluation is used inside a function that jax.jit traces; call it "
+      "outside, or use cfr.iterate and tree.evaluation, which can be traced."
+    )
   with contextlib.ExitStack() as stack:
     # JAX before 0.8 has it in its experimental part; newer versions removed it from there.
     place = jax if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental")

@@ -66,11 +66,35 @@ KIND_LAWS: dict[str, Callable[[pyspiel.Game], str | None]] = {
 }
 
 
+START_AT = "start_at"  # OpenSpiel's wrapper, which does not look at its history
+
+
 def check_is_game(game: Any) -> None:
-  """TypeError unless `game` is a pyspiel.Game."""
+  """TypeError unless `game` is a pyspiel.Game; ValueError if it starts at a history that is not legal."""
   if not isinstance(game, pyspiel.Game):
     hint = f"; load it first, with pyspiel.load_game({game!r})" if isinstance(game, str) else ""
     raise TypeError(f"game must be a pyspiel.Game, got {type(game).__name__} {game!r}{hint}.")
+  if game.get_type().short_name == START_AT or START_AT in str(game):
+    _check_start(game)
+
+
+def _check_start(game: pyspiel.Game) -> None:
+  """ValueError if a game, or one inside it, starts at a history that is not legal."""
+  given = game.get_parameters()
+  if not isinstance(inner := given.get("game"), dict):
+    return
+  whole = pyspiel.load_game(inner["name"], {key: value for key, value in inner.items() if key != "name"})
+  _check_start(whole)
+  if game.get_type().short_name != START_AT:
+    return
+  state, moves = whole.new_initial_state(), [move for move in str(given["history"]).split(";") if move]
+  for number, move in enumerate(moves):
+    legal = [] if state.is_terminal() else state.legal_actions()
+    if not move.lstrip("-").isdigit() or int(move) not in legal:
+      before = f"after {';'.join(moves[:number])}" if number else "at the start"
+      there = f"the moves are {', '.join(map(str, legal))}" if legal else "the game is over"
+      raise ValueError(f"{game}: {move!r} of history={given['history']} is not legal: {before} {there}.")
+    state.apply_action(int(move))
 
 
 def check_kind(game: Any) -> None:

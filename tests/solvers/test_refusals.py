@@ -1,0 +1,47 @@
+"""Games and places that solvers cannot serve: one line says so, before anything is computed."""
+
+import jax
+import pyspiel
+import pytest
+
+from ps_cfr_spiel import ExternalSamplingSolver, PSCFRSolver, build_tree, check_game
+from ps_cfr_spiel.solvers import SimulatedMCCFRSolver
+
+ILLEGAL = "start_at(game=kuhn_poker(),history=0;9)"
+FORGETFUL = """EFG 2 R "Absent-minded driver" { "0" "1" } ""
+p "" 1 1 "" { "exit" "go" } 0
+t "" 1 "" { 0 0 }
+p "" 1 1 "" { "exit" "go" } 0
+t "" 2 "" { 4 -4 }
+p "" 2 1 "" { "a" "b" } 0
+t "" 3 "" { 1 -1 }
+t "" 4 "" { 2 -2 }
+"""
+
+
+TAKERS = [build_tree, check_game, PSCFRSolver, ExternalSamplingSolver, SimulatedMCCFRSolver]
+
+
+@pytest.mark.parametrize("take", TAKERS)
+def test_a_history_that_is_not_legal(take):
+  with pytest.raises(ValueError, match="'9' of history=0;9 is not legal: after 0 the moves are 1, 2"):
+    take(pyspiel.load_game(ILLEGAL))
+
+
+def test_a_legal_history():
+  game = pyspiel.load_game("start_at(game=kuhn_poker(),history=0;1)")
+  assert PSCFRSolver(game).summary()
+
+
+def test_imperfect_recall_is_warned_of():
+  game = pyspiel.load_efg_game(FORGETFUL)
+  with pytest.warns(UserWarning, match="imperfect recall.* solved with perfect recall"):
+    PSCFRSolver(game)
+
+
+@pytest.mark.parametrize("use", ["exploitability", "value", "average_policy", "evaluate_and_update_policy"])
+def test_inside_a_jitted_function(use):
+  solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"))
+  with pytest.raises(RuntimeError, match=r"inside a function that jax\.jit traces; call it outside"):
+    jax.jit(lambda: getattr(solver, use)())()
+  assert solver.exploitability() > 0  # nothing of the trace stayed
