@@ -66,6 +66,27 @@ def test_ctrl_c_keeps_the_best_and_resume_goes_on(monkeypatch, tmp_path):
   assert same(resume(situations(), done, progress=False), done)  # nothing is left to do
 
 
+def test_patience_ends_training_and_the_best_is_kept(monkeypatch):
+  """By losses that are made up, of 200 steps each: the second is the least, and two more are waited for."""
+  made, measure, step = [], training.measure_errors, training.take_steps
+  losses = [3.0, 2.0, 4.0, 5.0, 1.0]
+
+  def steps(*args):
+    made.append(step(*args))
+    return made[-1]
+
+  monkeypatch.setattr(training, "take_steps", steps)
+  monkeypatch.setattr(
+    training, "measure_errors", lambda *args: measure(*args)._replace(loss=losses[max(len(made) - 1, 0)])
+  )
+  found = train(situations(), progress=False, **{**SMALL, "steps": 1000, "patience": 2})
+  assert found.losses[:, 2].tolist() == losses[:4] and found.card["finished"]
+  networks = [jax.tree.leaves(network) for network, *_ in made]
+  leaves = jax.tree.leaves(found.network)
+  same = [all(np.array_equal(a, b) for a, b in zip(leaves, x, strict=True)) for x in networks]
+  assert same == [False, True, False, False]
+
+
 def test_the_checkpoint_is_written_at_once_and_at_the_end(monkeypatch, tmp_path):
   file, call = tmp_path / "values.npz", functools.partial(train, situations(), progress=False, **SMALL)
   with monkeypatch.context() as patch:
