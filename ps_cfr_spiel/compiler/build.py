@@ -84,9 +84,7 @@ def build_tree(
   if fault:
     raise ValueError(f"{game}: {fault} Only games of perfect recall can be compiled.")
   kind = game.get_type()
-  converted = (
-    kind.short_name == "turn_based_simultaneous_game"
-  )  # whose strings forget, not the game's players
+  converted = kind.short_name == "turn_based_simultaneous_game"  # its strings forget, not the players
   if histories.remembers and kind.provides_information_state_string and not converted:
     warnings.warn(
       f"{game} has imperfect recall: its information states forget. It is solved with perfect recall, "

@@ -92,6 +92,30 @@ class TreePolicy(openspiel_policy.Policy):
     self._check_names()
     return super().to_tabular(states)
 
+  @functools.cached_property
+  def _table(self) -> openspiel_policy.TabularPolicy:
+    table = self.to_tabular()
+    table.action_probability_array.setflags(write=False)  # this policy would not follow
+    return table
+
+  @property
+  def state_lookup(self) -> dict[str, int]:
+    """The rows of `action_probability_array` by information state string, as OpenSpiel's table has them.
+
+    This and the next two are those of `to_tabular`, made once, to read; ValueError where that raises it.
+    """
+    return self._table.state_lookup
+
+  @property
+  def action_probability_array(self) -> np.ndarray:
+    """float64[rows, actions], read-only; to change probabilities, change those of `to_tabular()`."""
+    return self._table.action_probability_array
+
+  @property
+  def legal_actions_mask(self) -> np.ndarray:
+    """[rows, actions], 1 for legal actions."""
+    return self._table.legal_actions_mask
+
   def to_pyspiel(self) -> pyspiel.TabularPolicy:
     """OpenSpiel's C++ table, made from the infostates alone.
 

@@ -16,7 +16,7 @@ from ps_cfr_spiel.histories import LIMIT, NoPublicStatesError, sequential
 from ps_cfr_spiel.policy import TreePolicy, normalised
 from ps_cfr_spiel.reports import report, waiting
 from ps_cfr_spiel.solvers.solver import Policy, Solver
-from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
+from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate, warn_if_missing
 
 
 class ExactSolver(Solver[Policy]):
@@ -71,6 +71,7 @@ class TreeSolver(ExactSolver[TreePolicy]):
     A game without public states is solved without them.
     """
     self.game, self.dtype = sequential(game), check_dtype(dtype)
+    warn_if_missing()
     try:
       self.tree = build_tree(self.game, **options, **fixed)
     except NoPublicStatesError:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     check_zero_sum,
     dot,
   )
-  from ps_cfr_spiel.tree.library import why_unavailable
+  from ps_cfr_spiel.tree.library import warn_if_missing, why_unavailable
   from ps_cfr_spiel.tree.locks import lock_rows
   from ps_cfr_spiel.tree.native import NativeLeaves
   from ps_cfr_spiel.tree.orbits import Orbit

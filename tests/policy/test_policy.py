@@ -163,3 +163,16 @@ def test_what_chance_deals_does_not_depend_on_play():
   for one, other in pairs:
     np.testing.assert_allclose(one.dealt, other.dealt)
   assert any(not np.allclose(one.others, other.others) for one, other in pairs)
+
+
+def test_openspiel_reads_a_solved_policy_as_its_table():
+  game = pyspiel.load_game("kuhn_poker")
+  solver = PSCFRSolver(game)
+  solver.run(50)
+  policy = solver.average_policy()
+  own = openspiel_policy.python_policy_to_pyspiel_policy(policy)
+  for name, row in policy.state_lookup.items():
+    assert dict(own.action_probabilities(name)) == pytest.approx(policy.at(int(len(name) == 2), name))
+    assert policy.action_probability_array[row].sum() == pytest.approx(1)
+  with pytest.raises(ValueError, match="read-only"):
+    policy.action_probability_array[0] = 0.5

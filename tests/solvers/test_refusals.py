@@ -1,5 +1,8 @@
 """Games and places that solvers cannot serve: one line says so, before anything is computed."""
 
+import subprocess
+import sys
+
 import jax
 import pyspiel
 import pytest
@@ -45,3 +48,23 @@ def test_inside_a_jitted_function(use):
   with pytest.raises(RuntimeError, match=r"inside a function that jax\.jit traces; call it outside"):
     jax.jit(lambda: getattr(solver, use)())()
   assert solver.exploitability() > 0  # nothing of the trace stayed
+
+
+MISSING = """
+import warnings, pyspiel
+from ps_cfr_spiel import PSCFRSolver
+from ps_cfr_spiel.tree import library
+object.__setattr__(library.LIBRARY, "path", library.LIBRARY.path.with_name("none.so"))
+with warnings.catch_warnings(record=True) as told:
+  warnings.simplefilter("always")
+  for _ in range(2):
+    PSCFRSolver(pyspiel.load_game("kuhn_poker"))
+print(*(str(x.message) for x in told), sep="|")
+"""
+
+
+def test_a_missing_native_library_is_told_once():
+  done = subprocess.run([sys.executable, "-c", MISSING], capture_output=True, text=True, check=True)
+  (told,) = done.stdout.strip().split("|")
+  for part in ("it was not built", "seven times longer", "several times the memory", "pip install -e ."):
+    assert part in told
