@@ -66,6 +66,17 @@ def test_ctrl_c_keeps_the_best_and_resume_goes_on(monkeypatch, tmp_path):
   assert same(resume(situations(), done, progress=False), done)  # nothing is left to do
 
 
+def test_training_that_goes_on_draws_other_batches(monkeypatch):
+  drawn, step = [], training.take_steps
+  monkeypatch.setattr(training, "take_steps", lambda *args: drawn.append(args[3]) or step(*args))
+  with monkeypatch.context() as patch:
+    interrupt(patch, 1)
+    kept = train(situations(), progress=False, **{**SMALL, "steps": 400})
+  resume(situations(), kept, progress=False)
+  first, second = drawn
+  assert not np.array_equal(first, second)
+
+
 def test_patience_ends_training_and_the_best_is_kept(monkeypatch):
   """By losses that are made up, of 200 steps each: the second is the least, and two more are waited for."""
   made, measure, step = [], training.measure_errors, training.take_steps
