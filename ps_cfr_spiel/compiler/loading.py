@@ -9,6 +9,7 @@ from typing import Any
 
 import pyspiel
 
+from ps_cfr_spiel.histories import START_AT, check_start
 from ps_cfr_spiel.reports import quiet_stderr
 
 
@@ -26,6 +27,8 @@ def load_game(text: str) -> pyspiel.Game:
     raise ValueError(f"Unknown game {name!r}; {advice}")
   try:
     with quiet_stderr():
+      if START_AT in text:
+        check_start(text, {"name": name, **pyspiel.game_parameters_from_string(text)})
       return pyspiel.load_game(text)
   except pyspiel.SpielError as error:
     large = [number for number in re.findall(r"=(-?[0-9]+)\b", text) if abs(float(number)) > MOST]

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 from ps_cfr_spiel.faces import on_first_use
 
 if TYPE_CHECKING:
-  from ps_cfr_spiel.histories.game_laws import KIND_LAWS, check_is_game, check_kind, scale_fault
+  from ps_cfr_spiel.histories.game_laws import (
+    KIND_LAWS,
+    START_AT,
+    check_is_game,
+    check_kind,
+    check_start,
+    scale_fault,
+  )
   from ps_cfr_spiel.histories.grown import grow
   from ps_cfr_spiel.histories.histories import (
     Histories,

@@ -7,7 +7,7 @@ are in `history_laws`.
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyspiel
@@ -74,26 +74,31 @@ def check_is_game(game: Any) -> None:
   if not isinstance(game, pyspiel.Game):
     hint = f"; load it first, with pyspiel.load_game({game!r})" if isinstance(game, str) else ""
     raise TypeError(f"game must be a pyspiel.Game, got {type(game).__name__} {game!r}{hint}.")
-  if game.get_type().short_name == START_AT or START_AT in str(game):
-    _check_start(game)
+  if START_AT in str(game):
+    check_start(str(game), {**game.get_parameters(), "name": game.get_type().short_name})
 
 
-def _check_start(game: pyspiel.Game) -> None:
-  """ValueError if a game, or one inside it, starts at a history that is not legal."""
-  given = game.get_parameters()
-  if not isinstance(inner := given.get("game"), dict):
+def check_start(text: str, given: Mapping[str, Any]) -> None:
+  """ValueError if a game, or one inside it, starts at a history that is not legal.
+
+  `given` are its name and parameters; OpenSpiel may damage its memory when it makes such a game.
+  """
+  if not isinstance(inner := given.get("game"), Mapping):
+    return
+  check_start(text, inner)
+  if given["name"] != START_AT:
     return
   whole = pyspiel.load_game(inner["name"], {key: value for key, value in inner.items() if key != "name"})
-  _check_start(whole)
-  if game.get_type().short_name != START_AT:
-    return
-  state, moves = whole.new_initial_state(), [move for move in str(given["history"]).split(";") if move]
+  state, moves = (
+    whole.new_initial_state(),
+    [move for move in str(given.get("history", "")).split(";") if move],
+  )
   for number, move in enumerate(moves):
     legal = [] if state.is_terminal() else state.legal_actions()
     if not move.lstrip("-").isdigit() or int(move) not in legal:
       before = f"after {';'.join(moves[:number])}" if number else "at the start"
       there = f"the moves are {', '.join(map(str, legal))}" if legal else "the game is over"
-      raise ValueError(f"{game}: {move!r} of history={given['history']} is not legal: {before} {there}.")
+      raise ValueError(f"{text}: {move!r} of history={given['history']} is not legal: {before} {there}.")
     state.apply_action(int(move))
 
 

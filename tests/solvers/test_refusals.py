@@ -10,7 +10,7 @@ import pytest
 from ps_cfr_spiel import ExternalSamplingSolver, PSCFRSolver, build_tree, check_game
 from ps_cfr_spiel.solvers import SimulatedMCCFRSolver
 
-ILLEGAL = "start_at(game=kuhn_poker(),history=0;9)"
+ILLEGAL = "start_at(game=kuhn_poker(),history=0;0)"
 FORGETFUL = """EFG 2 R "Absent-minded driver" { "0" "1" } ""
 p "" 1 1 "" { "exit" "go" } 0
 t "" 1 "" { 0 0 }
@@ -27,7 +27,7 @@ TAKERS = [build_tree, check_game, PSCFRSolver, ExternalSamplingSolver, Simulated
 
 @pytest.mark.parametrize("take", TAKERS)
 def test_a_history_that_is_not_legal(take):
-  with pytest.raises(ValueError, match="'9' of history=0;9 is not legal: after 0 the moves are 1, 2"):
+  with pytest.raises(ValueError, match="'0' of history=0;0 is not legal: after 0 the moves are 1, 2"):
     take(pyspiel.load_game(ILLEGAL))
 
 
