@@ -212,7 +212,9 @@ def check_output(command, kind, out, run, folder):
     assert re.search(r"^(You (win|lose|get) -?[\d.]+|A draw)", out, re.M)
   elif command == "compare":
     rule = facts["runs"]["rm+"]
-    assert rule[-1]["exploitability"] <= rule[0]["exploitability"]
+    assert rule[0]["iteration"] == 1 and rule[-1]["exploitability"] >= -1e-9
+    if game.num_players() == 2:  # others have no guarantee
+      assert rule[-1]["exploitability"] <= rule[0]["exploitability"] + 1e-9
     lacks = f"AttributeError: '{type(game).__name__}' object has no attribute 'make_py_observer'"
     unseen = kind.startswith("own") and kind != "own, observed"
     assert facts["failed"] == ({"OpenSpiel CFR": lacks} if unseen else {})
