@@ -45,7 +45,7 @@ def check_integer(name: str, value: Any, least: int) -> int:
 
 
 def check_player(value: Any, players: int = 2) -> int:
-  """The number of one of so many players, or ValueError."""
+  """A player's number, from 0 to `players` - 1, or ValueError."""
   if not is_integer(value) or value not in range(players):
     allowed = "0 or 1" if players == 2 else f"from 0 to {players - 1}"
     raise ValueError(f"player must be {allowed}, got {value!r}.")

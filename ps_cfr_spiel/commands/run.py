@@ -193,7 +193,7 @@ class Run:
     return self.further
 
   def policy_to_keep(self, memory: float | None) -> ps.TreePolicy | None:
-    """The average policy, if its values can be kept, with so many bytes of memory, for looks at the run."""
+    """The average policy, for later looks at the run, if its values fit into `memory` bytes; else None."""
     solver = self.solver
     if not isinstance(solver, ps.solvers.TreeSolver) or not ps.device.is_first_process():
       return None

@@ -168,7 +168,7 @@ def values_needs(form: Form, leaves: str = "auto") -> dict[str, int]:
 
 
 def _numbers(lines: Lines, sizes: np.ndarray) -> int:
-  """The number of actions of all infostates, where each line has so many boards."""
+  """The number of actions of all infostates; `sizes` counts the boards of each line."""
   form = lines.form
   each = [np.flatnonzero(form.player == i) for i in (0, 1)]
   return sum(int(sizes[own] @ lines.moves[own]) * len(form.types[i]) for i, own in enumerate(each))

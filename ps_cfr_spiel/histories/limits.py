@@ -125,7 +125,7 @@ class Watch:
       # In Python more than these take longer than the user's patience.
       most = min(self.most, PATIENCE_SECONDS * pace) if self.impatient else self.most
       self.size = self.size or estimate_size(self.game, most)
-      likely = self.size.count > most > TRIED_SECONDS * pace  # and nobody would wait to be sure
+      likely = self.size.count > most > TRIED_SECONDS * pace
       if over or likely or self.size.exceeds:
         raise TooLarge(self._refusal(self.size, count, taken, most))
       self._announce(count)
