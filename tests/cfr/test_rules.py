@@ -331,7 +331,7 @@ SCHEDULED = (HSDCFR, HSPCFRPlus, VADCFR)
 
 @pytest.mark.parametrize("name", RULES)
 def test_rules_by_their_formulas(name, monkeypatch):
-  """Every rule equals its source's formulas, on regrets of all sizes, before and after a run's planned end."""
+  """Every rule equals its source's formulas, on regrets of all sizes, before and after the planned end."""
   for module in (rules, rule_module, discounted):
     monkeypatch.setattr(module, "jnp", np)  # nothing is compiled
   rule, (update, weight), memory = make_rule(name, 30), BY_FORMULA[name], {}
