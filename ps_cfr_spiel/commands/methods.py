@@ -22,6 +22,8 @@ from ps_cfr_spiel.commands.flags import (
 )
 from ps_cfr_spiel.commands.user_input import given, load_game, load_saved_policy, refuse
 
+# An action and its probability; the commas within an amount, as in "bet 1,200:0.7", separate none.
+_PAIR = re.compile(r"\s*((?:[^,]|(?<=\d),(?=\d{3}\b))+?)\s*:\s*([0-9]*\.?[0-9]+)(%?)\s*(?:,|$)")
 AT = "@"  # between a strategy and its hands, in --lock
 _WALKED = ("public_states", "limit", "memory")  # flags of all that walk the game
 _SAMPLING = ("rule", "batch", "seed")
@@ -162,9 +164,11 @@ def _mixture(text: str, limit: int) -> Any:
   """One strategy of a lock: a file, an action, or "fold:0.7,call:0.3"."""
   if text.endswith(".npz"):
     return load_saved_policy(text, limit)
-  pairs = [re.fullmatch(r"(.+):([0-9]*\.?[0-9]+)", part.strip()) for part in text.split(",")]
-  if not any(pairs):
+  pairs = [*_PAIR.finditer(text)]
+  if not pairs:
     return {text: 1}
-  if not all(pairs):
+  if "".join(pair[0] for pair in pairs) != text:
     raise ValueError(f"--lock: {text!r} must give every action its probability, as in fold:0.7,call:0.3.")
-  return {pair[1]: float(pair[2]) for pair in pairs if pair}
+  return {
+    action: float(share) / (100 if percent else 1) for action, share, percent in map(re.Match.groups, pairs)
+  }

@@ -60,6 +60,21 @@ _PART = re.compile(
   re.IGNORECASE,
 )
 _SIZE = re.compile(rf"(?P<over>{_NUMBER})(?:/(?P<under>[0-9]+))?\s*(?P<unit>[%xc]?)(?P<cap>a?)")
+_UNCLEAR = (  # what may be one size or several, and what to write
+  (r"([0-9]),([0-9]{3}c)", r"a comma separates sizes; write ...\1\2"),
+  (
+    r"(?<![0-9.])([0-9]{1,15}),([0-9]{1,15}[x%c])",
+    r"a comma separates sizes; write \1.\2, or \1, \2 with a blank",
+  ),
+  (
+    rf"(?:{_NUMBER})(?:/[0-9]+)?[%x]?\s*pots?\b",
+    "it may be one size or two; write shares of the pot as 50%, and the pot as 100%",
+  ),
+  (
+    rf"\bpot/[0-9.]+|(?<![^\s,;|])(?:{_SMALL})(?:/(?:{_SMALL})){{2,}}(?=[\s,;|]|$)",
+    "write fractions of the pot as 1/2, and blanks around the '/' between streets",
+  ),
+)
 _GEOMETRIC = re.compile(r"(?:(?P<streets>[1-9]?)e|geo)")
 SYNTAX = (
   "write sizes as 33% or 0.33 or 1/3 (of the pot), pot, a (all-in), 50%a (all-in where the stack is less), "
@@ -73,9 +88,9 @@ def parse_sizes(text: str) -> BetSizes:
   """The sizes of each street and player that a text lists; ValueError names the place of a fault."""
   streets: list[list[list[list[Size]]]] = [[[[]]]]
   words: list[list[str]] = [[]]  # of each group
-  if mark := re.search(r"[0-9],[0-9]{3}c", text):
-    whole = mark[0].replace(",", "")
-    raise fault("bets", text, mark.start(), mark[0], f"a comma separates sizes; write ...{whole}")
+  for mark, why in _UNCLEAR:
+    if unclear := re.search(mark, text, re.IGNORECASE):
+      raise fault("bets", text, unclear.start(), unclear[0], unclear.expand(why))
   for part in _PART.finditer(text):
     word = part[0]
     if word in ";|/":

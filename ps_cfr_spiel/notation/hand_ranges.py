@@ -7,7 +7,7 @@ hands, with blanks or commas between them:
   AsKd               one hand
   AA, AKs, AKo, AK   a pair; suited, offsuit, either
   Ax, Kxs            an ace with any other rank, a king with any lower one, suited
-  TT+, A9s+, Kxs+    pairs up to aces; up to AKs; Kxs and Axs
+  TT+, A9s+, Kxs+    pairs up to aces; up to AKs; Kxs and Axs; T9s+ is refused, as others read it as T9s-AKs
   KK-QQ, A5s-A2s     from one to the other; of one high card, or as T9s-54s with one gap
   random, any two    all hands
   15%                the best kinds, by equity against a random hand, that are together at most 15% of all
@@ -50,15 +50,16 @@ J5o T4s 97o 86s J4o T6o 95s T3s 76s J3o 87o T2s 85s 96o J2o T5o 94s 75s T4o 93s 
 76o 74s T2o 54s 85o 64s 83s 94o 75o 82s 73s 93o 65o 53s 63s 84o 92o 43s 74o 72s 54o 64o 52s 62s 83o 42s
 82o 73o 53o 63o 32s 43o 72o 52o 62o 42o 32o
 """
+_DASH = "[-\u2010-\u2015\u2212]"  # the hyphen, and what word processors and pages make of it
 _WEIGHT = r"[^\s,;\[\]]*"
 _ALL = ("random", "any two", "any", "all", "100%")
 _ITEM = re.compile(
-  rf"(?P<best>[0-9]{{1,2}}(?:\.[0-9]*)?|\.[0-9]+)%|(?P<hand>{_CARD}{_CARD})|(?P<first>{_KIND})(?:\s*-\s*(?P<last>{_KIND})|(?P<plus>\+))?"
+  rf"(?P<best>[0-9]{{1,2}}(?:\.[0-9]*)?|\.[0-9]+)%|(?P<hand>{_CARD}{_CARD})|(?P<first>{_KIND})(?:\s*{_DASH}\s*(?P<last>{_KIND})|(?P<plus>\+))?"
   rf"|(?P<all>{'|'.join(_ALL).replace(' ', ' *')})",
   re.IGNORECASE,
 )
 _SHARE = re.compile(rf"\s*(?P<mark>[:@])\s*(?P<weight>{_WEIGHT})")
-_BRACKET = re.compile(r"\[(?P<close>/?)\s*(?P<share>[^\s\]]*)\s*\]")
+_BRACKET = re.compile(r"\[(?P<close>/?)\s*(?P<share>[^\s/\]][^\s\]]*)\s*\]")
 _BLANK = re.compile(r"[\s,]*")
 _WORD = re.compile(r"\[[^\]]*\]?|[^\s,\[]+")
 SYNTAX = (
@@ -71,6 +72,7 @@ _DIALECTS = (  # beginnings that other tools read, and what to write here
   (r"[!-]", "hands are taken out by the weight 0; write random, AA:0"),
   (r"[0-9.]+%", "a share of all hands, of at most 100%, stands first; a weight is written AA:50%"),
   (rf"(?:{_RANK})[X*](?:{_RANK})[X*]|(?:{_RANK})?\*|XX", "write AK, Ax or random, without signs for suits"),
+  (r"[0-9.]+$", "a number alone; write AA:0.5 for a weight, and 15% as the first word for the best kinds"),
   (rf"(?:{_RANK}){{2}}[so]?[+-]", "write A5s-A2s, from one kind to another, or A9s+"),
 )
 
@@ -118,17 +120,27 @@ def parse_hands(text: str, name: str = "range", shares: bool = False) -> dict[Ha
     if item is None or late or (end < len(text) and not re.match(r"[\s,\[]", text[end])):
       raise _unknown(name, text, at)
     word = text[start:end]
-    weight = 1.0
+    weight, percent = 1.0, f"{share.removesuffix('%')}%"
     if given and share:
       raise fault(name, text, start, word, f"its weight is [{share}] already; leave out one of them")
     if given:
-      percent = given["weight"].removesuffix("%") + "%" if given["mark"] == "@" else given["weight"]
+      number, marked = given["weight"], given["mark"] == "@" and not given["weight"].endswith("%")
+      percent = number + "%" * marked
+      if marked and re.match(r"0*\.[0-9]*[1-9]", number):
+        why = (
+          f"a number behind @ is in percent; write :{number} for that share, or @{number}% for that percent"
+        )
+        raise fault(name, text, start, word, why)
+    if given or share:
       weight = _weight(name, text, start, word, percent)
-    elif share:
-      weight = _weight(name, text, start, word, share.removesuffix("%") + "%")
     listed &= bool(given and item["hand"])
     if weight > 1:
-      why = f"a weight is the share that is held; write {weight:g}% or {weight / 100:g}, at most 1"
+      why = (
+        f"write {weight:g}% or {weight / 100:g}, at most 1"
+        if given and "%" not in percent
+        else "at most 100%"
+      )
+      why = f"a weight is the share that is held; {why}"
       large.append(fault(name, text, start, word, why))
     for hand in _expand(name, text, start, word, item):
       found.pop(hand, None)
@@ -216,6 +228,10 @@ def _expand(name: str, text: str, at: int, word: str, item: re.Match[str]) -> It
   first, last = (_read_kind(item[end] or item["first"]) for end in ("first", "last"))
   if any(high == low and suited for high, low, suited in (first, last)):
     raise fault(name, text, at, word, "a pair is neither suited nor offsuit")
+  if item["plus"] and first[0] - first[1] == 1 and first[0] < len(RANKS) - 1:
+    alone, top = word.partition("+")[0], f"AK{first[2]}"
+    why = f"some tools read it as {alone} alone, others as {alone}-{top}; write the one that is meant"
+    raise fault(name, text, at, word, why)
   if first[2] != last[2]:
     raise fault(name, text, at, word, "both ends must be suited, offsuit, or neither")
   kinds = _row(first, last) if item["last"] else _upwards(first) if item["plus"] else _lower(first)

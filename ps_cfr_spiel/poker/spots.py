@@ -199,6 +199,9 @@ def for_game_string(parameters: Mapping[str, Any]) -> dict[str, Any]:
   written = dict(parameters)
   for name in {"board", "bets", "ranges"} & {*written}:
     if isinstance(text := written[name], str) and "," in text:
+      text = (
+        re.sub(r",\s*pot\b", " 100%", text, flags=re.IGNORECASE) if name == "bets" else text
+      )  # 50% pot is 50%
       written[name] = " ".join(text.replace(",", " ").split())
   if isinstance(text := written.get("bets"), str) and re.fullmatch(r"\s*[0-9.]+\s*", text):
     written["bets"] = sizes_text(parse_sizes(text))  # OpenSpiel would read it as a number

@@ -71,9 +71,17 @@ SAME = [
   ("fcpa", "1 a"),
   ("1/2, 3/4 / 1/3a", "0.5 75% / 1/3a"),
   ("50 %,ALLIN | x", "0.5 a | x"),
-  ("1/2/3", "1 / 2 / 3"),  # streets: a fraction stands alone
+  ("1/2 / 3", "0.5 / 3"),
   ("0.5,,0.5 ", "50% 50%"),
 ]
+
+
+def test_a_pot_behind_a_comma_is_a_size_of_its_own_in_game_strings_too():
+  game = ps_cfr_spiel.river(pot=100, stack=300, bets="1/2, POT", ranges=("AA", "KK"))
+  assert [state.label for state in game.public_states if state.line in ("b50", "b100")] == [
+    "Bet 50",
+    "Bet 100",
+  ]
 
 
 @pytest.mark.parametrize(("text", "other"), SAME)
@@ -99,6 +107,12 @@ def test_one_meaning(text, other):
     ("1/0%", "'0%', character 3", "more than 0"),
     ("12/0%", "'12/0%', character 1", "more than 0"),
     ("1,200c", "'1,200c', character 1", "write ...1200c"),
+    ("1/2/3", "'1/2/3', character 1", "blanks around the '/' between streets"),
+    ("a; pot/2", "'pot/2', character 4", "write fractions of the pot as 1/2"),
+    ("2,5x", "'2,5x', character 1", "write 2.5x, or 2, 5x"),
+    ("a, 1/2 pot", "'1/2 pot', character 4", "one size or two; write shares of the pot as 50%"),
+    (".5pot", "'.5pot', character 1", "the pot as 100%"),
+    ("2x POT a", "'2x POT', character 1", "one size or two"),
     ("", "'', character 1", "no size given for bet 1"),
     ("a;", "'', character 3", "no size given for bet 2"),
     ("a;;a", "';', character 3", "no size given for bet 2"),

@@ -33,6 +33,9 @@ from ps_cfr_spiel.notation import RANKS, SUITS, card_names, hands_text, parse_ca
     ("A2s-A5s", 16, "Ad4d"),
     ("ATs - A8s", 12, "Ad9d"),
     ("22-55", 24, "3h3d"),
+    ("55\u201322, T9s \u2212 54s", 48, "7h6h"),
+    ("AKs+", 4, "AhKh"),
+    ("KQs, AA@0.5%, [0.5]KK[/0.5]", 4.06, "KhQh"),
     ("T9s-54s", 24, "7h6h"),
     ("J9-97", 48, "Th8d"),
     ("Ax", 192, "As2c"),
@@ -95,6 +98,15 @@ FAULTS = [
   ("[50]AA:0.5[/50]", "'AA:0.5', character 5", "already"),
   ("[x]AA[/x]", "'[x]', character 1", "its weight 'x%' is not"),
   ("AA;KK", "'AA;KK', character 1", "not understood"),
+  # postflop-solver reads T9s+ as T9s-AKs, PokerKit as T9s alone.
+  ("AA, T9s+", "'T9s+', character 5", "as T9s alone, others as T9s-AKs"),
+  ("AA 32+:50%", "'32+:50%', character 4", "as 32 alone, others as 32-AK"),
+  ("AA@0.5", "'AA@0.5', character 1", "write :0.5 for that share, or @0.5%"),
+  ("[]", "'[]', character 1", "not understood"),
+  ("[]AA[/]", "'[]', character 1", "not understood"),
+  ("AA:0,5", "'5', character 6", "write AA:0.5 for a weight"),
+  ("AA:150%", "'AA:150%', character 1", "held; at most 100%"),
+  ("[150]AA[/150]", "'AA', character 6", "held; at most 100%"),
 ]
 
 
@@ -119,7 +131,8 @@ def test_ranges_are_those_of_pokerkit():
     step = rng.randint(1, 12 - high) if high < 12 else 0
     kind = RANKS[high] + RANKS[low] + suited
     a, b = rng.sample([rank + suit for rank in RANKS for suit in SUITS], 2)
-    words = [kind, kind + "+", RANKS[low] * 2, RANKS[low] * 2 + "+", a + b]
+    upwards = kind if low == high - 1 < 11 else kind + "+"  # T9s+ is refused
+    words = [kind, upwards, RANKS[low] * 2, RANKS[low] * 2 + "+", a + b]
     words += [f"{RANKS[high + step] + RANKS[low + step] + suited}-{kind}"] if step else []
     text = ",".join(rng.sample(words, 2))
     theirs = {frozenset(map(repr, hand)) for hand in parse_range(text)}

@@ -15,6 +15,7 @@ from reference import sequence_form_value
 import ps_cfr_spiel
 from ps_cfr_spiel import PSCFRSolver, build_tree, load_policy, load_solver, river
 from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.commands.methods import _locks
 from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.policy import PartialStrategy, find_public_state
 from ps_cfr_spiel.solvers import ps_cfr
@@ -341,7 +342,24 @@ def test_wrong_locks_of_single_hands(how, message):
     PSCFRSolver(game, locks={"all-in": how})
 
 
-@pytest.mark.parametrize("how", ["fold:0.7,call", "fold; call", "fold; call@", "call@"])
+@pytest.mark.parametrize(
+  ("text", "mixture"),
+  [
+    ("bet 1,200:0.7,check:0.3", {"bet 1,200": 0.7, "check": 0.3}),
+    ("fold:70%, bet 12,000:30%", {"fold": 0.7, "bet 12,000": 0.3}),
+    ("x:0,200:1", {"x": 0, "200": 1}),
+    ("bid 1: 2:1", {"bid 1: 2": 1}),
+    ("bet 1,200", {"bet 1,200": 1}),
+  ],
+)
+def test_mixtures_in_the_shell(text, mixture):
+  (read,) = _locks([f"x={text}"], 1)["x"].values()
+  assert read == mixture
+
+
+@pytest.mark.parametrize(
+  "how", ["fold:0.7,call", "fold,call:0.3", "fold:0.7,,call:0.3", "fold; call", "fold; call@", "call@"]
+)
 def test_wrong_locks_in_the_shell(how, capfd):
   words = ["--pot=100", "--stack=100", "--bets=a", "--ranges=88, JJ; AA, KK", "--iterations=1"]
   assert program.run(["solve", *words, f"--lock=all-in={how}", "--noplot"]) == 2
