@@ -11,7 +11,7 @@ from ps_cfr_spiel.poker import cards as cards
 from ps_cfr_spiel.poker.boards import deals_on, next_boards
 from ps_cfr_spiel.poker.cards import RANKS
 from ps_cfr_spiel.poker.dealt import DealtForm, cards_of, dealt_cards, dealt_form, is_by_name
-from ps_cfr_spiel.poker.made_hands import CLASSES, made_hands
+from ps_cfr_spiel.poker.made_hands import CLASSES, made_hands, named_hands
 from ps_cfr_spiel.poker.ranking import strengths
 from ps_cfr_spiel.poker.situations import (
   FIELDS,
@@ -27,7 +27,16 @@ from ps_cfr_spiel.poker.situations import (
   range_text,
   situation,
 )
-from ps_cfr_spiel.poker.spots import describe, for_game_string, holdem, libratus, plain, river
+from ps_cfr_spiel.poker.spots import (
+  HOLDEM,
+  board_of,
+  describe,
+  for_game_string,
+  holdem,
+  libratus,
+  plain,
+  river,
+)
 from ps_cfr_spiel.poker.suits import (
   CHUNK,
   Deck,

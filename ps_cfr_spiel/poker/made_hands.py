@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ps_cfr_spiel.notation import card_names, parse_hands
 from ps_cfr_spiel.poker.cards import BOARD_SIZE, RANKS, SUITS
 from ps_cfr_spiel.poker.ranking import completing_ranks, orders
 
@@ -41,6 +42,24 @@ def made_hands(board: Sequence[int], hands: np.ndarray) -> list[tuple[str, ...]]
     names += [DRAWS[1] if out > 1 else DRAWS[2]] * bool(drawing and made < _STRAIGHT and out)
     found.append(tuple(names))
   return found
+
+
+def named_hands(text: str, names: Sequence[str], classes: Sequence[Sequence[str]]) -> np.ndarray:
+  """bool[H]: which of some hands, such as AsKd, a text names: a class of them, or in the notation of ranges.
+
+  A class is one of `CLASSES`, such as "top pair", or words of such names: "draw" stands for all draws;
+  `classes` has those of each hand, as of `made_hands`. ValueError if the text is neither, or has weights.
+  """
+  words = f" {' '.join(text.lower().split())} "
+  if any(words in f" {name} " for name in CLASSES):
+    return np.array([any(words in f" {name} " for name in each) for each in classes], bool)
+  try:
+    weights = parse_hands(text, "hands") if text.strip() else {}
+  except ValueError as error:
+    raise ValueError(f"{error}, or as a class of hands, such as {MADE[9]}, {MADE[5]} or draw.") from error
+  if any(weight != 1 for weight in weights.values()):
+    raise ValueError(f"{text!r} has weights, and hands are named without; leave them out.")
+  return np.isin(np.array(names), [card_names(hand) for hand in weights])
 
 
 def _own_part(hand: Sequence[int], board: Sequence[int]) -> str:

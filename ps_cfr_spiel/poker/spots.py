@@ -21,6 +21,8 @@ from ps_cfr_spiel.poker.situations import MOST, range_text, whole
 
 LIBRATUS = {1: ("7s9h9cTc", 500), 2: ("Ts6hAh7c", 4780), 3: ("4s8hTc9h2s", 500), 4: ("JsKs5cQs7d", 3750)}
 _WHOLE = "13x4"
+HOLDEM = ("river_subgame", "holdem_subgame")  # the games that spots are
+DEAL = "Deal "  # before a public card, in the name of its move
 MOST_DIGITS = 4  # after the point, of a pot or a stack
 Amount = int | float | str | Decimal
 
@@ -206,6 +208,14 @@ def for_game_string(parameters: Mapping[str, Any]) -> dict[str, Any]:
   if isinstance(text := written.get("bets"), str) and re.fullmatch(r"\s*[0-9.]+\s*", text):
     written["bets"] = sizes_text(parse_sizes(text))  # OpenSpiel would read it as a number
   return written
+
+
+def board_of(game: pyspiel.Game, history: Iterable[str] = ()) -> str | None:
+  """The cards on the board after moves, by their names, "Ks7d2c"; None if the game is no spot of hold'em."""
+  if game.get_type().short_name not in HOLDEM:
+    return None
+  dealt = [name.removeprefix(DEAL) for name in history if name.startswith(DEAL)]
+  return "".join([cards.card_names(parse_cards(game.get_parameters()["board"])), *dealt])
 
 
 def describe(game: str) -> str:

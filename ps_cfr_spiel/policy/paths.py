@@ -1,5 +1,6 @@
 """Places in a game from typed text: "check, bet 200", "x b200", "1 2", "#12"."""
 
+import re
 from collections.abc import Sequence
 
 import pyspiel
@@ -89,8 +90,8 @@ def _over(history: Sequence[str], words: Sequence[str]) -> str:
 def _numbered(labels: Labels, word: str) -> int:
   """The public state of the word "#12"."""
   count = len(labels.public_states)
-  if not word[1:].isdecimal() or int(word[1:]) >= count:
-    raise ValueError(f"Unknown public state {word!r}; they are numbered from #0 to #{count - 1}.")
+  if not re.fullmatch("[0-9]{1,12}", word[1:]) or int(word[1:]) >= count:
+    raise ValueError(f"Unknown public state {word[:20]!r}; they are numbered from #0 to #{count - 1}.")
   return int(word[1:])
 
 

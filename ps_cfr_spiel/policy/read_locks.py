@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.notation import read_move
-from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.notation import parse_cards, read_move
+from ps_cfr_spiel.poker import board_of, made_hands, named_hands
 from ps_cfr_spiel.policy.convert import row_strategies
 from ps_cfr_spiel.policy.naming import line_to
 from ps_cfr_spiel.policy.partial_strategy import PartialStrategy
@@ -23,8 +23,8 @@ def read_locks(tree: PublicTree, game: pyspiel.Game, locks: Mapping[str, Any]) -
 
   The strategy is that of the player who acts after the line: an OpenSpiel policy, or the probabilities of
   actions, by name or number, for every infostate there; actions that are not named have probability zero. Or
-  a mapping of hands ("AKs, QQ+"; in other games names of types) to such strategies, and perhaps "*" for all
-  other hands, which are free without it; later hands replace earlier.
+  a mapping of hands ("AKs, QQ+" or "top pair"; in other games names of types) to such strategies, and perhaps
+  "*" for all other hands, which are free without it; later hands replace earlier.
 
   ValueError if a line does not exist or no player acts after it, two are the same, or probabilities are
   wrong; TypeError if `locks` is not a mapping, or a value is neither a policy nor a mapping.
@@ -65,22 +65,21 @@ def _read_lock(tree: PublicTree, game: pyspiel.Game, path: str, how: Any) -> tup
     found = strategy(decision, given[ALL]) if ALL in given else free
     for hands, own in given.items():
       if hands != ALL:
-        held = _held(labels.types[decision.player], str(hands))
+        held = _held(labels.types[decision.player], str(hands), board_of(game, history))
         found[:, : len(held)][:, held] = strategy(decision, own)[:, : len(held)][:, held]
     return found
 
   return state, [strategy(d, how) for d in decisions]
 
 
-def _held(names: Sequence[str], hands: str) -> np.ndarray:
-  """bool[H]: the types that a text names, each by its own name or, in hold'em, in the notation of ranges."""
-  wanted = [hands] if hands in names else hands.replace(",", " ").split()
-  if not {*wanted} <= {*names}:
-    range_ = cards.parse_range(hands, (), name="hands")
-    if (range_.weights != 1).any():
-      raise ValueError(f"{hands!r} has weights, and a hand is locked or free; leave them out.")
-    wanted = range_.names
-  held = np.isin(np.array(names), list(wanted))
+def _held(names: Sequence[str], hands: str, board: str | None) -> np.ndarray:
+  """bool[H]: the types that a text names, each by its own name or, on a board, as `poker.named_hands`."""
+  if board is not None:
+    pairs = np.array([parse_cards(name) for name in names])
+    held = named_hands(hands, names, made_hands(parse_cards(board), pairs))
+  else:
+    wanted = [hands] if hands in names else hands.replace(",", " ").split()
+    held = np.isin(np.array(names), wanted) & ({*wanted} <= {*names})
   if not held.any():
     raise ValueError(f"the player never holds {hands!r}; name hands of the range, such as {names[0]!r}.")
   return held

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
   )
   from ps_cfr_spiel.views.table import table_data, table_page
   from ps_cfr_spiel.views.units import (
-    board_of,
     number_text,
     pot_of,
     seat_of,

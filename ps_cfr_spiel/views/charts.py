@@ -7,7 +7,7 @@ import numpy as np
 
 from ps_cfr_spiel.arguments import check_player
 from ps_cfr_spiel.notation import grouped, is_hand, letters
-from ps_cfr_spiel.poker import CLASSES
+from ps_cfr_spiel.poker import CLASSES, named_hands
 from ps_cfr_spiel.policy import TreePolicy, action_names
 from ps_cfr_spiel.tree import CHANCE
 from ps_cfr_spiel.views.spots import Spot, SpotWorth
@@ -75,32 +75,21 @@ def cell_name(row: int, column: int) -> str:
 
 
 def find_types(spot: Spot, text: str) -> list[int]:
-  """The types of a name: the type itself, hands such as AhKd (or KdAh), AKs, AKo, AK, TT, or a class.
+  """The types that a text names: one by its own name, or in hold'em those of `poker.named_hands`.
 
-  A class is one of `poker.CLASSES`, such as "top pair", or words of such names: "draw" stands for all draws.
-  ValueError if the player has no such type.
+  ValueError if the player has no such type, or the text is not understood.
   """
   if text in spot.types:
     return [spot.types.index(text)]
-  found = [h for h, name in enumerate(spot.types) if is_hand(name) and text.lower() in _hand_names(name)]
-  if not found and text.strip():
-    words = f" {text.lower()} "
-    found = [h for h, names in enumerate(spot.classes) if any(words in f" {name} " for name in names)]
-  if not found:
+  named = named_hands(text, spot.types, spot.classes).nonzero()[0].tolist() if has_hands(spot) else []
+  if not named:
     example = f"one like {spot.types[0]!r}"
     if has_hands(spot):
       present = [name for name in CLASSES if any(name in names for names in spot.classes)]
       classes = f", or a class of {', '.join(present)}" if present else ""
       example = f"a hand such as AhKd, a kind such as AKs{classes}"
     raise ValueError(f"Player {spot.player} never holds {text!r} here; give {example}.")
-  return found
-
-
-def _hand_names(hand: str) -> set[str]:
-  """All names of a hand, in lower case."""
-  kind = cell_name(*cell(hand))
-  swapped = kind[1::-1] + kind[2:]
-  return {name.lower() for name in (hand, hand[2:] + hand[:2], kind, kind[:2], swapped, swapped[:2])}
+  return named
 
 
 # --- Text ---------------------------------------------------------------------------------------

@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 
 from ps_cfr_spiel.notation import is_hand
-from ps_cfr_spiel.poker import CLASSES, describe
+from ps_cfr_spiel.poker import CLASSES, board_of, describe
 from ps_cfr_spiel.policy import TreePolicy, action_name, lines_states, state_after
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
 from ps_cfr_spiel.version import __version__
 from ps_cfr_spiel.views import glasses, pursuit
 from ps_cfr_spiel.views.spots import has_spots, spot_of, worth_at
-from ps_cfr_spiel.views.units import board_of, pot_of, seat_of, unit_of
+from ps_cfr_spiel.views.units import pot_of, seat_of, unit_of
 
 MOST_NUMBERS = 6_000_000  # of float32: a page of some 32 MB, more than most browsers open with ease
 MOST_STATES = 50_000

@@ -17,7 +17,7 @@ import pyspiel
 
 from ps_cfr_spiel.histories import walked_source
 from ps_cfr_spiel.notation import Moves, read_move
-from ps_cfr_spiel.poker import cards, made_hands
+from ps_cfr_spiel.poker import board_of, cards, made_hands
 from ps_cfr_spiel.policy import (
   TreePolicy,
   action_name,
@@ -27,9 +27,6 @@ from ps_cfr_spiel.policy import (
   play_moves,
 )
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Decision, Labels
-from ps_cfr_spiel.views.units import board_of
-
-DEAL = "Deal "  # before a public card, in the name of its move
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,12 +199,9 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
     rows = [ids.index(action) for action in decision.legal_actions]
     legal[rows, column], probability[rows, column] = True, tables[decision.block, decision.row][:, h]
   reach = {d: policy.reach(d) for d in decisions}
-  lines, board = getattr(labels.source, "lines", None), board_of(policy.game)
+  lines = getattr(labels.source, "lines", None)
   own = np.array([reach[d].own[h] for d, h in cells])
   held = np.array([1.0 if lines is None else lines.form.weights[d.player][h] for d, h in cells])
-  if board is not None:
-    dealt = [word.removeprefix(DEAL) for word in history if word.startswith(DEAL)]
-    board = "".join([board, *dealt])
   return Spot(
     public_state=number,
     history=history,
@@ -225,7 +219,7 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
     others=np.array([reach[d].others[h] for d, h in cells]),
     held=held,
     spent=tuple(labels.source.spent(number, player) for player in range(policy.game.num_players())),
-    board=board or "",
+    board=board_of(policy.game, history) or "",
   )
 
 

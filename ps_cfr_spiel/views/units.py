@@ -7,12 +7,10 @@ from collections.abc import Sequence
 
 import pyspiel
 
-from ps_cfr_spiel.notation import card_names, parse_cards
-from ps_cfr_spiel.poker import describe
+from ps_cfr_spiel.poker import HOLDEM, describe
 
 NOTHING = 1e-6  # of the pot, or of the span of utilities: rounding
 LONGEST_TITLE = 70  # characters, which fit above a picture
-HOLDEM = ("river_subgame", "holdem_subgame")
 POSITIONS = ("out of position", "in position")  # of hold'em's two players after the flop
 SEATS = ("OOP", "IP")
 
@@ -21,13 +19,6 @@ def pot_of(game: pyspiel.Game) -> float | None:
   """Chips in the pot at the start; None if the game has no pot."""
   given = game.get_parameters()
   return given["pot"] / given["unit"] if game.get_type().short_name in HOLDEM else None
-
-
-def board_of(game: pyspiel.Game) -> str | None:
-  """The cards on the board at the start, "Ks7d2c"; None if the game has none."""
-  if game.get_type().short_name not in HOLDEM:
-    return None
-  return card_names(parse_cards(game.get_parameters()["board"]))
 
 
 def seat_of(game: pyspiel.Game, player: int) -> str:

@@ -324,6 +324,22 @@ def test_single_hands_and_mixtures(tmp_path):
       np.testing.assert_allclose(played, [0, 1] if special else [0.7, 0.3], atol=1e-12)
 
 
+def test_a_class_of_hands_is_locked():
+  """On 9s7c5s4h3c nines pair the top card, 65 has the straight, and 85 the third pair."""
+  game = river(pot=100, stack=100, bets="a", ranges=("88, JJ", "AA, A9s, 65s, 85s"))
+  solver = PSCFRSolver(game, locks={"all-in": {"top pair": {"fold": 1}, "straight": {"call": 1}}})
+  solver.run(20)
+  here = spot(solver.average_policy(), "all-in")
+  for name, played in zip(here.types, here.probability.T, strict=True):
+    if name[2] == "9":
+      np.testing.assert_allclose(played, [1, 0], atol=1e-12)
+    if name[0] == "6":
+      np.testing.assert_allclose(played, [0, 1], atol=1e-12)
+    assert name[0] != "8" or played[1] < 1  # free, and worse than eights
+  with pytest.raises(ValueError, match="never holds 'flush'"):
+    PSCFRSolver(game, locks={"all-in": {"flush": {"fold": 1}}})
+
+
 @pytest.mark.parametrize(
   ("how", "message"),
   [

@@ -139,8 +139,16 @@ def test_hands_are_found_by_name_and_by_kind(policy):
   assert names("8h6h") == names("6h8h") == names("86s") == names("86") == names("8H6h") == {"8h6h"}
   assert names("AA") == {name for name in here.types if name[0] == name[2] == "A"}
   assert len(names("AK")) == 12
-  for unknown in ("TT", "Zz", "", "A"):
-    with pytest.raises(ValueError, match="never holds"):
+  assert names("8♥6♥") == names("8h6h, TT") == {"8h6h"}
+  assert names("AA, AK") == names("AA") | names("AK") == names("AKs,AKo AA")
+  for unknown, why in {
+    "TT": "never holds",
+    "": "never holds",
+    "Zz": "class of hands",
+    "A": "class of hands",
+    "AA:0.5": "has weights",
+  }.items():
+    with pytest.raises(ValueError, match=why):
       charts.find_types(here, unknown)
 
 
