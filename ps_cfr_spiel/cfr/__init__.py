@@ -9,7 +9,7 @@ from ps_cfr_spiel.cfr.fictitious_play import Response, respond, row_reach
 from ps_cfr_spiel.cfr.loop import iterate, run, run_in_place, take_turn
 from ps_cfr_spiel.cfr.rule import Rule, normalise, positive_part
 from ps_cfr_spiel.cfr.rules import ALIASES, LCFR, RM, RULES, NRMPlus, RMPlus, knows, make_rule, rule_header
-from ps_cfr_spiel.cfr.sixteen_bits import check_bits, former, of_former
+from ps_cfr_spiel.cfr.sixteen_bits import check_bits
 from ps_cfr_spiel.cfr.state import (
   WHOLE,
   Abstraction,

@@ -142,7 +142,7 @@ class Resumable(abc.ABC):
         raise ValueError(f"{file.path} is damaged: the probabilities in {name} do not sum to one.")
     with precision(self.dtype):
       kept = jax.tree.unflatten(structure, [arrays[name] for name in names])
-      self._state = self._of_template(to_device(kept, self.dtype))
+      self._state = to_device(kept, self.dtype)
     if not self.iteration == file.header["iteration"] <= MOST_ITERATIONS:
       raise ValueError(
         f"{file.path} is damaged: it names iteration {file.header['iteration']}, its arrays are of iteration "
@@ -158,10 +158,6 @@ class Resumable(abc.ABC):
   def _template(self, file: storage.Stored) -> Any:
     """The part that files keep, with the shapes of a file's arrays; a state that grows asks the file."""
     return self._kept()
-
-  def _of_template(self, state: Any) -> Any:
-    """The state that a file's arrays, as those of `_template`, stand for."""
-    return state
 
 
 def kind_in(file: storage.Stored, base: type[Resumable]) -> Any:

@@ -135,10 +135,7 @@ class PSCFRSolver(TreeSolver):
     return f"{self.name}{parameters}, {order} updates, {self.dtype}{kept}{locked}{better}"
 
   def _template(self, file):
-    """Also of a run with tables in place, whose averages are one array; it goes on so without the library.
-
-    And of one from before strategies were kept as predictions (`cfr.former`).
-    """
+    """Also of a run with tables in place, whose averages are one array; it goes on so without the library."""
 
     def fits(state) -> bool:
       leaves = enumerate(jax.tree.leaves(state))
@@ -146,11 +143,7 @@ class PSCFRSolver(TreeSolver):
 
     kept = self._kept()
     forms = [kept] if self._in_place or fits(kept) else [kept, self._first(compensated=False)]
-    forms += [state._replace(players=tuple(map(cfr.former, state.players))) for state in forms]
     return next(filter(fits, forms), kept)
-
-  def _of_template(self, state):
-    return state._replace(players=tuple(cfr.of_former(own, self.rule, self.bits) for own in state.players))
 
   def _step(self, state, iterations):
     run = cfr.run_in_place if self._in_place else cfr.run
@@ -198,10 +191,6 @@ class PSCFRSolver(TreeSolver):
 
   def _options(self):
     options = super()._options()
-    if options["bits"] == 32:
-      del options["bits"]  # as files from before there were others
-    if not options["better"]:
-      del options["better"]
     return options if self.locks is None else {**options, "locks": list(self.locks.public_states)}
 
   def _arrays(self):

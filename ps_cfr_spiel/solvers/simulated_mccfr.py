@@ -120,7 +120,6 @@ class SimulatedMCCFRSolver(SimulatedSolver):
     options = super()._arguments(file)
     if "players" in file.shapes:
       options["keys"] = _saved_keys(file)
-    options.setdefault("key", "observation")  # of files of before there was a choice
     if FIXED in file.shapes:
       options["against"] = file.arrays(file.shapes)[FIXED]
     return options

@@ -9,7 +9,7 @@ from open_spiel.python.algorithms import exploitability
 
 import ps_cfr_spiel
 from ps_cfr_spiel import PSCFRSolver, cfr
-from ps_cfr_spiel.cfr import averages, sixteen_bits
+from ps_cfr_spiel.cfr import sixteen_bits
 
 RIVER = "river_subgame(pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
 TURN = "holdem_subgame(board=9s7c5s4h,pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
@@ -119,50 +119,3 @@ def test_the_bytes_of_a_run_are_those_of_the_estimate():
 def test_a_run_that_cannot_be_kept_so_is_refused(options, message):
   with pytest.raises(ValueError, match=message):
     PSCFRSolver(pyspiel.load_game("kuhn_poker"), **options)
-
-
-@pytest.mark.parametrize("bits", [16, 32])
-def test_a_file_from_before_predictions_were_kept_goes_on(bits, tmp_path, monkeypatch):
-  """The strategy of its state is that of the file, but for the rounding of predictions."""
-  game = pyspiel.load_game(TURN)
-  later = PSCFRSolver(game, leaves="native")
-  monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.IN_PLACE", 0 if bits == 32 else 2**26)
-  solver = PSCFRSolver(game, bits=bits, leaves="native")
-  for run in (solver, later):
-    run.run(20, progress=False)
-  assert solver._state.players[0].strategy[0].dtype == np.int8
-
-  def before(own):
-    average, narrow = own.average.average - own.average.excess, bits == 16
-    return own._replace(
-      strategy=tuple(np.round(x * 65535).astype(np.uint16) if narrow else x for x in own.strategy),
-      rule=tuple(
-        (
-          np.round(np.clip(z, -1, 1) * 32767).astype(np.int16),
-          n[:1],
-          np.round((n[1:] - 1) * 32767).astype(np.int16),
-        )
-        if narrow
-        else (z, n)
-        for z, n in own.rule
-      ),
-      average=averages.Sum(average, np.zeros(average.shape, np.int8))
-      if narrow
-      else averages.Sum(None, -average),
-    )
-
-  state = jax.tree.map(np.asarray, later._state)
-  state = state._replace(players=tuple(map(before, state.players)))
-  for own in state.players if bits == 16 else ():  # r was kept as it is, the total less one
-    for _, _, others in own.rule:
-      others[1] = np.clip(others[1].astype(int) + 32767, -32767, 32767)
-  monkeypatch.setattr(solver, "_state", state)
-  solver.save(tmp_path / "run.npz")
-  again = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
-  assert isinstance(again, PSCFRSolver) and again.iteration == 20
-  found = [x for blocks in again._last() for x in blocks]
-  for ours, theirs in zip(found, [x for blocks in later._last() for x in blocks], strict=True):
-    np.testing.assert_allclose(ours, theirs, rtol=0, atol=0.05)
-  assert again.exploitability() == pytest.approx(later.exploitability(), rel=1e-3)
-  again.run(50, progress=False)
-  assert again.exploitability() < 0.9 * later.exploitability()
