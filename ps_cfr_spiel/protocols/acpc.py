@@ -130,7 +130,11 @@ def join(host: str, port: int, player: Player, game: pyspiel.Game) -> Iterator[H
   """
   rules = rules_of(game)
   bots = [player(seat) for seat in (0, 1)]
-  lines = _Lines(socket.create_connection((host, port), TIMEOUT), f"{host}:{port}")
+  try:
+    connection = socket.create_connection((host, port), TIMEOUT)
+  except OSError as error:
+    raise type(error)(f"{host}:{port} cannot be reached ({error}); does a server run there?") from error
+  lines = _Lines(connection, f"{host}:{port}")
   number, told = None, 0
   over = True  # no hand is under way
   with contextlib.closing(lines):

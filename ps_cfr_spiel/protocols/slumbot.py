@@ -160,6 +160,8 @@ def _post(url: str, name: str, content: dict[str, Any]) -> dict[str, Any]:
       text = response.read(LONGEST)
   except urllib.error.HTTPError as error:
     text = error.read(LONGEST)
+  except urllib.error.URLError as error:
+    raise ConnectionError(f"{url} cannot be reached ({error.reason}); is the address right?") from error
   except http.client.HTTPException as error:
     raise ValueError(f"{url} does not answer by HTTP: {type(error).__name__} {shown(str(error))}.") from error
   try:

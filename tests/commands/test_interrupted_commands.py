@@ -118,8 +118,11 @@ def test_a_match_has_the_hands_before(monkeypatch, capsys):
   assert (found["hands"], found["failed"]) == (3, "interrupted")
 
 
-def signalled(words, number, seconds, folder, program=(PROGRAM,)):
-  """The exit code and the errors of the program, which gets a signal some seconds after its first save."""
+def signalled(words, number, seconds, folder, program=(PROGRAM,), receiver=None):
+  """The exit code and the errors of the program, which gets a signal some seconds after its first save.
+
+  With several processes `receiver` is the number of the one that gets it.
+  """
   command = [sys.executable, "-c", HEARS, *program, *words, f"--output={folder}"]
   process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
   try:
@@ -127,7 +130,7 @@ def signalled(words, number, seconds, folder, program=(PROGRAM,)):
     while not (folder / "run.npz").exists() and process.poll() is None and time.monotonic() < deadline:
       time.sleep(0.02)
     time.sleep(seconds)
-    process.send_signal(number)
+    os.kill(process.pid if receiver is None else children(process.pid)[receiver], number)
     errors = process.communicate(timeout=PATIENCE)[1]
   finally:
     process.kill()
@@ -148,6 +151,22 @@ def test_a_signal_at_a_random_moment(number, code, tmp_path):
   whole.run(kept.iteration + 5, progress=False)
   kept.run(5, progress=False)
   assert_same(kept, whole)
+
+
+def children(process):
+  """The processes that a process has started, in the order of their numbers."""
+  listed = subprocess.run(["pgrep", "-P", str(process)], capture_output=True, text=True, check=True)
+  return sorted(map(int, listed.stdout.split()))
+
+
+@pytest.mark.parametrize(("number", "receiver"), [(signal.SIGTERM, 1), (signal.SIGINT, 0)])
+def test_a_signal_to_one_of_two_processes_ends_both(number, receiver, tmp_path):
+  words = ["solve", "leduc_poker", "--solver=hierarchical", "--clusters=1", "--buckets=3", "--noplot"]
+  words += ["--iterations=100000000", "--checkpoint_seconds=0.3", "--processes=2"]
+  code, errors = signalled(words, number, 0.3, tmp_path, receiver=receiver)
+  assert code == CODES[number], errors
+  assert "Interrupted; the run is saved." in errors
+  assert load_solver(tmp_path / "run.npz").iteration > 0
 
 
 @pytest.mark.parametrize(("number", "code"), CODES.items())

@@ -1,6 +1,7 @@
 import contextlib
 import json
 import re
+import socket
 import threading
 
 import numpy as np
@@ -46,6 +47,15 @@ def test_a_match_in_words(capsys):
   assert lines["game"] == "holdem(bets=fcpa,blinds=100/50,deck=13x4,stack=2000)"
   assert lines["fold"].startswith("won ")
   assert lines["chips"].endswith("mbb a hand (95% interval)")
+
+
+@pytest.mark.parametrize("player", ["acpc:127.0.0.1:{}", "slumbot:http://127.0.0.1:{}"])
+def test_a_server_that_cannot_be_reached(player, capsys):
+  with socket.socket() as unheard:  # it does not listen
+    unheard.bind(("127.0.0.1", 0))
+    player = player.format(unheard.getsockname()[1])
+    assert program.run(["match", "random", player]) == 2
+  assert f"{player.partition(':')[2]} cannot be reached (" in capsys.readouterr().err
 
 
 def test_a_local_best_response(capsys):
