@@ -117,7 +117,7 @@ def check_instance(name: str, value: Any, *kinds: type) -> Any:
 
 
 def declared(thing: object, name: str) -> Any:
-  """What an object's class itself says under a name; None if the class does not, or only inherits it.
+  """The attribute in an object's own class; None if the class has none, or only inherits it.
 
   Shortcuts past an object's own methods (native code, 16-bit tables, forms that are solved in a game's place)
   go by such declarations. A class that derives from one of them may compute something else, so it takes part

@@ -22,8 +22,8 @@ class Rule(Protocol):
     is 0 in iterations that the average leaves out. It must not grow with t as a power does: that is gamma's.
   - `trust(regret, t)`, [1, rows, H], a weight for each infostate, from the arguments of `update`.
 
-  What a solver may do past a rule's own `update` the rule's class says in its own body. A class that derives
-  from such a rule does not inherit it, and runs as it is written:
+  A rule's class declares in its own body the shortcuts that a solver may take past `update`. A class that
+  derives from such a rule does not inherit them, and runs by its own methods:
 
   - `native`, the number of its formula in `learn.cc`: all of `init`, `update` and `numbers(t, dtype)` compute
     it, and it has no `trust`; one pass in C++ then does the whole turn;

@@ -260,7 +260,7 @@ TOGETHER = {"fade": 1.0, "phi": 0.95, "ahead": 0.95, "tau": 15.0}  # of NRM+ if 
 
 
 def knows(rule: Rule) -> bool:
-  """Whether the native library computes the rule: the rule's own class says so, see `Rule`."""
+  """True if the native library computes the rule: the rule's own class declares it, see `Rule`."""
   return declared(rule, "native") is not None
 
 

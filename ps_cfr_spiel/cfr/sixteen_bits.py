@@ -37,7 +37,7 @@ def check_bits(bits: int, rule: Rule, dtype: str) -> int:
 
 
 def can_narrow(rule: Any) -> bool:
-  """Whether a rule's own class says how its tables become narrow."""
+  """True if a rule's own class has the two methods that make its tables narrow."""
   return declared(rule, "narrow") is not None and declared(rule, "widen") is not None
 
 

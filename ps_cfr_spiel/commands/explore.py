@@ -100,7 +100,7 @@ def serve(answer: Answer, port: int) -> int:
         super().handle()
 
     def is_ours(self) -> bool:
-      """Whether the page of this server asks, or the person; a page from elsewhere may only link to it."""
+      """True if the page of this server asks, or the person; a page from elsewhere may only link to it."""
       asked = self.headers
       host, origin, site = asked.get("Host", ""), asked.get("Origin"), asked.get("Sec-Fetch-Site")
       if host.partition(":")[0] not in HOSTS or origin not in (None, f"http://{host}"):

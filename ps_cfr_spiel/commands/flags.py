@@ -131,7 +131,7 @@ def next_command(values: flags.FlagValues, *words: object) -> str:
 
 
 def memory_text(game: pyspiel.Game, needs: int, less: int | None = None) -> str:
-  """The estimated bytes of a run, and `less` of one with --bits=16: what they include, and what not."""
+  """The estimated bytes of a run, and `less` of one with --bits=16, and the parts that they include."""
   readable, form = ps.histories.readable_bytes, ps.compiler.form_of(game)
   about, narrow = readable(needs), readable(needs if less is None else less)
   text = f"about {about}" + (f", or {narrow} with --bits=16" if narrow != about else "")
@@ -177,7 +177,7 @@ def values_of(found: ps.tree.Evaluation) -> list[float]:
 
 
 def general_sum_lines(found: ps.tree.Evaluation) -> dict[str, str]:
-  """NashConv and its parts for people, where the exploitability alone does not tell them."""
+  """NashConv and its parts for people, where the exploitability alone does not show them."""
   facts = general_sum_facts(found)
   if not facts:
     return {}

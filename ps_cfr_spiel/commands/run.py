@@ -47,7 +47,7 @@ class Run:
 
   @property
   def further(self) -> bool:
-    """Whether an iteration has been finished."""
+    """True once an iteration has been finished."""
     return self.solver.iteration > self.start
 
   @property

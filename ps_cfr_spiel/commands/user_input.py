@@ -131,7 +131,7 @@ def writable(flag: str, path: str | Path, example: str) -> Path:
 
 
 def in_words(error: Exception) -> str:
-  """An error in one line, with its type unless it speaks for itself."""
+  """An error in one line, with its type unless the text is clear without."""
   text = str(error) if isinstance(error, ValueError | OSError) else ""
   return " ".join((text or f"{type(error).__name__}: {error}").split())
 

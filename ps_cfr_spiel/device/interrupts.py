@@ -20,7 +20,7 @@ NUMBERS = tuple(signal.valid_signals())
 class Uninterrupted:
   """A context in which no signal handler runs: those of Python wait for its end, and run there.
 
-  So KeyboardInterrupt, or what a handler of the user's raises, comes after the block. Signals without a
+  So KeyboardInterrupt, or an exception of the user's handler, comes after the block. Signals without a
   handler in Python keep their effect. In other threads than the main one, where no handler runs, it does
   nothing.
   """

@@ -97,7 +97,7 @@ def _watch(started: Sequence[subprocess.Popen], in_order: Sequence[int]) -> Endi
 def deciding_end(codes: Sequence[int | None], in_order: Sequence[int]) -> Ending:
   """The end that decides: of a killed process, else of the first that did not end for another's death.
 
-  `codes` are exit statuses, None of a process that runs on; some must not be `in_order`.
+  `codes` are exit statuses, None for a process that runs on; some must not be `in_order`.
   """
   wrong = [
     Ending(code, process) for process, code in enumerate(codes) if code is not None and code not in in_order

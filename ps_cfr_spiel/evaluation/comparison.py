@@ -49,7 +49,7 @@ class Run(NamedTuple):
 
   @property
   def by_seed(self) -> tuple[tuple[Point, ...], ...]:
-    """The points of all runs; the number of a run is its seed. None of a solver that failed."""
+    """The points of all runs; the number of a run is its seed. A solver that failed has no points."""
     return () if self.failed else (self.points, *self.repeats)
 
 
@@ -57,7 +57,7 @@ def measure(make: Callable[[pyspiel.Game], Any], game: pyspiel.Game, tree: Publi
   """Run one solver, this package's or OpenSpiel's, Python or C++, and measure it at 1, 2, 5, 10, 20, ...
 
   An iteration that begins before `seconds` of iterations is finished; `tree` is that of `build_tree(game)`.
-  Where a solver takes one thread of a CPU, its time is that of the processor: the pauses of a busy machine,
+  If a solver takes one thread of a CPU, its time is that of the processor: the pauses of a busy machine,
   one for each measurement, would else be most of it. By the clock, a run ends after `MOST_WAITS` times
   `seconds`.
   """

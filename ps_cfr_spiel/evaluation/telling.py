@@ -33,7 +33,7 @@ def now(state: pyspiel.State, player: int) -> str:
 
 
 def told(state: pyspiel.State, player: int) -> str:
-  """What a player knew, for the others at the end."""
+  """A player's knowledge, shown to the others at the end."""
   if isinstance(state, poker.PokerState):
     return f"Player {player} held {_held(state, player)}."
   return f"Player {player} saw: {seen(state, player)}"

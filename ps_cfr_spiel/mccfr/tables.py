@@ -164,7 +164,7 @@ class TreeSampler(Sampler):
 
 
 def numbers_of(sampler: TreeSampler) -> dict[str, Any] | None:
-  """What `native` answers in a sampler's own class; None without, as a derived one may differ."""
+  """The answer of `native` in a sampler's own class; None without, as a derived one may differ."""
   native = declared(sampler, "native")
   return None if native is None else native()
 

@@ -26,7 +26,7 @@ MOST_POTS = 10  # a larger number without a unit is one of percents, as other to
 
 
 class Measure(enum.IntEnum):
-  """What the amount of a size counts."""
+  """The unit of a size's amount."""
 
   POTS = 0  #: of the pot after calling
   BETS = 1  #: of the bet that a raise answers
@@ -60,7 +60,7 @@ _PART = re.compile(
   re.IGNORECASE,
 )
 _SIZE = re.compile(rf"(?P<over>{_NUMBER})(?:/(?P<under>[0-9]+))?\s*(?P<unit>[%xc]?)(?P<cap>a?)")
-_UNCLEAR = (  # what may be one size or several, and what to write
+_UNCLEAR = (  # texts that may be one size or several, and the text to write instead
   (r"([0-9]),([0-9]{3}c)", r"a comma separates sizes; write ...\1\2"),
   (
     r"(?<![0-9.])([0-9]{1,15}),([0-9]{1,15}[x%c])",

@@ -1,4 +1,4 @@
-"""How an error names the place of a fault in a typed text."""
+"""Errors that name the place of a fault in a typed text."""
 
 MOST_SHOWN = 60  # characters of a text in an error
 

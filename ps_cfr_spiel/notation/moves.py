@@ -1,7 +1,7 @@
 """The grammar of moves: how a typed text becomes one of the legal moves, and how moves are printed.
 
 In this order a text is read as a whole name, as a word of poker, as the end or the number of a move, as an
-abbreviation. What fits no legal move or several is refused; nothing is guessed.
+abbreviation. A text that fits no legal move, or several, is refused; nothing is guessed.
 """
 
 import dataclasses
@@ -37,7 +37,7 @@ class Moves:
 
   names: Sequence[str]  #: as the game writes them
   ids: Sequence[int]  #: OpenSpiel's numbers, negative for a move without one
-  #: for each move what it adds after calling, over the pot after the call; () where that is not known.
+  #: for each move the chips that it adds after calling, over the pot after the call; () if not known.
   sizes: Sequence[float | None] = ()
   history: Sequence[str] = ()  #: names of the moves before, for errors
 

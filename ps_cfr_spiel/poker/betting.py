@@ -110,9 +110,9 @@ class Betting(NamedTuple):
   sizes of bets and raises follow no-limit hold'em:
 
   - A size f calls first and then adds f times the pot after that call, rounded to whole
-    chips, half up. A multiple m of a bet b raises to m b. A number of chips is what the player has put in
-    on this street then. A geometric size over n streets adds the share of the pot that, called, leads to
-    all-in if it is bet on the n - 1 streets after this one too. All-in adds everything that is left.
+    chips, half up. A multiple m of a bet b raises to m b. A number of chips counts those that the player
+    has put in on this street then. A geometric size over n streets adds the share of the pot that, called,
+    leads to all-in if it is bet on the n - 1 streets after this one too. All-in adds everything that is left.
   - A bet adds at least `least` chips, a raise at least as much as the bet or raise before it on this
     street; only all-in may add less.
   - A size that comes to less than that or to more than the stack is left out; one that is capped comes to
@@ -323,7 +323,7 @@ def betting_states(pot: int, stack: int, bets: Sequence[Numbered], unit: int = 1
 
 
 def left_out(states: Sequence[BettingState], rules: Betting) -> list[Size]:
-  """The sizes that come to a legal bet at none of some public states, ascending."""
+  """The sizes that come to a legal bet nowhere among some public states, ascending."""
   if isinstance(rules.bets, int):
     return []
   players = [

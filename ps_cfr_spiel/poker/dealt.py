@@ -78,9 +78,9 @@ class DealtForm(NamedTuple):
 
 
 def is_by_name(game: pyspiel.Game) -> bool:
-  """Whether a game is the one that its string makes, not of a derived class or another of the same name.
+  """True for the game that its string makes, not one of a derived class or another of the same name.
 
-  What is known of a game by its name holds for such a game alone.
+  Facts known of a game by its name hold for such a game alone.
   """
   kind = type(game)
   if kind.__module__.startswith("pyspiel"):  # OpenSpiel's own

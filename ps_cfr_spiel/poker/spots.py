@@ -48,7 +48,7 @@ def river(
       (`notation.hand_ranges`); "" means all hands.
 
   Returns:
-    The game; its string has blanks in place of commas. A warning tells of sizes that fit nowhere in it.
+    The game; its string has blanks in place of commas. A warning names sizes that fit nowhere in it.
 
   Raises:
     ValueError: a parameter is not understood, there are not two ranges, or a list of bets has "|" or "/".
@@ -219,7 +219,7 @@ def board_of(game: pyspiel.Game, history: Iterable[str] = ()) -> str | None:
 
 
 def describe(game: str) -> str:
-  """A subgame of hold'em, by `str(game)`, in the words of a poker player; any other game's string as it is.
+  """A subgame of hold'em, by `str(game)`, in the words of a poker player; any other game's string unchanged.
 
   Chips are in the game's unit, the stack is behind, and a range is its number of combos: of hands that can be
   dealt, each times its weight, or times its share of the largest weight if that is above 1.

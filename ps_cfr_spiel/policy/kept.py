@@ -23,7 +23,7 @@ ADVICE = "Looks at the run compute them"
 
 
 def may_keep(game: pyspiel.Game, labels: Labels, memory: float | None = None) -> bool:
-  """Whether a policy of a game can be kept: its labels need no walk.
+  """True if a policy of a game can be kept: its labels need no walk.
 
   TooLarge if that takes more memory than `memory` bytes; None: than is free.
   """

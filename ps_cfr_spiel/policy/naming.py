@@ -12,7 +12,7 @@ from ps_cfr_spiel.poker import betting
 from ps_cfr_spiel.tree import Decision, Labels
 
 HIDDEN = "..."  # the name of a hidden move
-MOST_LOCKS, MOST_MIXTURES = 5, 3  # that are told one by one: public states, and mixtures of each
+MOST_LOCKS, MOST_MIXTURES = 5, 3  # that are listed one by one: public states, and mixtures of each
 LONGEST = 60  # characters of a lock's hands
 
 
@@ -104,18 +104,18 @@ def _spent(state: pyspiel.State) -> tuple[int, int] | None:
 def locks_text(game: pyspiel.Game, labels: Labels, rows: Mapping[int, np.ndarray]) -> str:
   """Locks in words, "after Check, Bet 15: Call with AA; others free", or "" without any.
 
-  `rows` as for `tree.lock_rows`; the locks of some public states are told, and the number of others.
+  `rows` as for `tree.lock_rows`; it lists the locks of some public states, and counts the others.
   """
   places: dict[int, list[int]] = {}
   for n in rows:
     places.setdefault(labels.decisions[n].public_state, []).append(n)
-  told = []
+  listed = []
   for state, own in itertools.islice(places.items(), MOST_LOCKS):
     line = ", ".join(map(grouped, line_to(game, labels, state)))
     words = (_lock_text(game, labels, labels.decisions[n], rows[n]) for n in own)
-    told.append(f"{f'after {line}' if line else 'at the start'}: {'; '.join(filter(None, words))}")
-  more = len(places) - len(told)
-  return " | ".join(told + ([f"and after {more:,} other lines"] if more else []))
+    listed.append(f"{f'after {line}' if line else 'at the start'}: {'; '.join(filter(None, words))}")
+  more = len(places) - len(listed)
+  return " | ".join(listed + ([f"and after {more:,} other lines"] if more else []))
 
 
 def _lock_text(game: pyspiel.Game, labels: Labels, decision: Decision, strategy: np.ndarray) -> str:

@@ -35,7 +35,7 @@ def decision_moves(
 
 
 def _sizes(state: pyspiel.State, ids: Sequence[int]) -> tuple[float | None, ...]:
-  """What each action adds after calling, over the pot after the call; () in games without such sizes."""
+  """The chips each action adds after calling, over the pot after the call; () in games without sizes."""
   try:
     sizes = {} if state.current_player() < 0 else bet_sizes(state)
   except ValueError:

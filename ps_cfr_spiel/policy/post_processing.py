@@ -179,7 +179,7 @@ def post_process(game: pyspiel.Game, policy: Any, how: PostProcessing | str) -> 
   for decision in policy.labels.decisions:
     types = [h for h, name in enumerate(decision.infostates) if name is not None]
     table = strategies[decision.player][decision.block][:, decision.row]
-    if types:  # of a row they have the same actions, and all or none acted before: one state speaks for all
+    if types:  # of a row they have the same actions, and all or none acted before: one state stands for all
       state = make_state(policy.labels, policy.game, decision, types[0])
       table[:, types] = how.at(state, decision.player, table[:, types])
   info = {**policy.info, "policy": f"rounded {policy.info.get('policy', 'average')}"}

@@ -33,7 +33,7 @@ def worths_of(
   made, exact = streamed(variant.tree), "float64"
 
   def column(number: int) -> jax.Array:
-    """A player's strategy on the device; what is made on the way is gone then."""
+    """A player's strategy on the device; arrays made on the way are gone then."""
     blocks = [np.asarray(block, dtype) for block in variant.there(number, strategies[number])]
     player = made.players[number]
     return jax.device_put(column_of(player.join(blocks), player.types))

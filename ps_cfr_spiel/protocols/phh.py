@@ -151,13 +151,13 @@ def read_hands(
 
 
 def _is_ours(table: Any) -> bool:
-  """Whether a hand is no-limit hold'em of two players."""
+  """True for a hand of no-limit hold'em between two players."""
   stacks = table.get("starting_stacks") if isinstance(table, dict) else None
   return isinstance(stacks, list) and len(stacks) == PLAYERS and table.get("variant") == "NT"
 
 
 def _has_cents(table: Any) -> bool:
-  """Whether any amount of a hand is not whole."""
+  """True if any amount of a hand is not whole."""
   if not isinstance(table, dict):
     return False
   fields = [table.get(name) for name in AMOUNTS]
@@ -199,7 +199,7 @@ def _parameters(table: dict[str, Any], unit: int, bets: str) -> dict[str, Any]:
 
 
 def _hand(game: pyspiel.Game, table: dict[str, Any], unit: int, agent: str) -> Hand:
-  """The hand, with its result as far as the moves, the cards and the stacks tell it."""
+  """The hand, with its result as far as it follows from the moves, the cards and the stacks."""
   players = table.get("players")
   seat = players.index(agent) if isinstance(players, list) and agent in players else 0
   hand = _played(rules_of(game), _replayed(table), unit)._replace(seat=seat)
@@ -279,7 +279,7 @@ def _replayed(table: dict[str, Any]) -> "State":
 def _goes_on(state: "State") -> bool:
   """Let PokerKit deal unknown hands, burn a card or show hands at an all-in, as files leave it to it.
 
-  Whether there is such a step.
+  Returns False if there is no such step.
   """
   if state.can_deal_hole():
     state.deal_hole(UNKNOWN)

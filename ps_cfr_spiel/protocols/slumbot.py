@@ -76,7 +76,7 @@ def play_slumbot(player: Player, game: pyspiel.Game, hands: int, url: str = SLUM
 
 
 def _follows(hand: Hand, before: Hand) -> bool:
-  """Whether a hand goes on from before."""
+  """True if a hand goes on from before."""
   seat, number = before.seat, len(before.chips)
   same = (hand.seat, hand.holes[seat], hand.chips[:number]) == (seat, before.holes[seat], before.chips)
   return same and hand.board.startswith(before.board)

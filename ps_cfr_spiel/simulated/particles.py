@@ -96,7 +96,7 @@ class Particles:
     return random.permutation(np.minimum(drawn, len(self) - 1))
 
   def _advance(self, seen: list[Any], known: int, most: int) -> None:
-    self._seen = []  # until all are there: what an exception leaves behind is begun anew
+    self._seen = []  # until all are there: an exception's leftovers are begun anew
     self.total = self.total if known else 1.0
     for number in range(known, len(seen)):
       thin = functools.partial(thinned, most=most, random=self._random(number))

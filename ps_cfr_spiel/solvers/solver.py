@@ -126,7 +126,7 @@ class Solver(Resumable, Generic[Policy]):
     (To the last bit with XLA's own settings; if XLA_FLAGS lower its optimisation level, an iteration's last
     bits may depend on where the parts meet.)
 
-    Ctrl-C (KeyboardInterrupt), and whatever else a signal's handler raises, leaves the solver at the last
+    Ctrl-C (KeyboardInterrupt), and any other exception of a signal's handler, leaves the solver at the last
     finished part, and saves that to the checkpoint. It waits for the iterations under way, a fraction of a
     second, or one iteration if that takes longer.
 

@@ -18,7 +18,7 @@ from ps_cfr_spiel.tree.walk import Walk
 
 
 def gain_of(difference: Any) -> Any:
-  """What a best response gains, or exploitability: never below 0, where rounding alone can put it.
+  """The gain of a best response, or exploitability: never below 0, where rounding alone can put it.
 
   NaN stays, so that a diverged run is detected. Of a float or an array.
   """

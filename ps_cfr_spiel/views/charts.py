@@ -242,7 +242,7 @@ def infostates_text(policy: TreePolicy, player: int | None, text: str, limit: in
   """A table of information states, for any game: player, state, and the probability of every action.
 
   It has at most `limit` lines, for a player (None for all), of states whose string contains `text`;
-  ValueError if there are none, or there is no such player.
+  ValueError if there is no such state, or no such player.
   """
   if player is not None:
     check_player(player, policy.game.num_players())

@@ -39,7 +39,10 @@ def spoil(folder, run):
   [
     ("slove", "Unknown command 'slove'; did you mean solve?"),
     ("solve|kuhn_pokr", "Unknown game 'kuhn_pokr'; did you mean 'kuhn_poker'?"),
-    ("solve|xyzzy", "Unknown game 'xyzzy'; pyspiel.registered_names() lists them all."),
+    (
+      "solve|xyzzy",
+      "Unknown game 'xyzzy'; pyspiel.registered_names() lists them all; --module=FILE",
+    ),
     ("solve|river_subgame(", "Missing closing bracket"),
     ("solve|river_subgame(pot=3)", "pot=3"),
     ("solve|river_subgame(ranges=AA)", "ranges='AA'"),

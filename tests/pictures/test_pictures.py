@@ -243,7 +243,7 @@ def test_ticks(number, text):
     ("liars_dice(dice_sides=3)", "liars_dice(dice_sides=3)"),
     ("kuhn_poker", "kuhn_poker"),
     ("leduc_poker(players=2,suit_isomorphism=True)", "suit_isomorphism=True"),
-    ("river_subgame", "river_subgame, 9s7c5s4h3c, pot 200"),
+    ("river_subgame", "river 9s7c5s4h3c, pot 200"),
   ],
 )
 def test_titles_have_the_parameters(game, words):
