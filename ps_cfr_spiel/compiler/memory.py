@@ -19,7 +19,7 @@ from ps_cfr_spiel.tree import TERMINAL, why_unavailable
 HOST = 8  # bytes of a number on the host
 # Fitted to measured peaks (docs/measurements.md, "Memory of turns and flops").
 COMPILING = 150 * 2**20  # of the compilation of any tree with the native walk
-VALUING = 190 * 2**20  # of the compilation that finds the values of a policy
+VALUING = 230 * 2**20  # of the compilation that finds the values of a policy
 STREAMING = 90 * 2**20  # the same board by board, which is one call
 PAIRS = 1.14  # tables of rows with two actions, which have most numbers for each, over `cfr.num_tables`
 WHOLE = 64 * 2**20  # of tables that are kept narrow; smaller ones are not

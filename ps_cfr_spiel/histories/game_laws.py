@@ -95,7 +95,7 @@ def check_start(text: str, given: Mapping[str, Any]) -> None:
   )
   for number, move in enumerate(moves):
     legal = [] if state.is_terminal() else state.legal_actions()
-    if not move.lstrip("-").isdigit() or int(move) not in legal:
+    if move not in map(str, legal):
       before = f"after {';'.join(moves[:number])}" if number else "at the start"
       there = f"the moves are {', '.join(map(str, legal))}" if legal else "the game is over"
       raise ValueError(f"{text}: {move!r} of history={given['history']} is not legal: {before} {there}.")

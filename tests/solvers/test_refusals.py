@@ -8,8 +8,10 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel import ExternalSamplingSolver, PSCFRSolver, build_tree, check_game
+from ps_cfr_spiel.histories import check_start
 from ps_cfr_spiel.solvers import SimulatedMCCFRSolver
 
+SIMULTANEOUS = pyspiel.GameType.Dynamics.SIMULTANEOUS
 ILLEGAL = "start_at(game=kuhn_poker(),history=0;0)"
 FORGETFUL = """EFG 2 R "Absent-minded driver" { "0" "1" } ""
 p "" 1 1 "" { "exit" "go" } 0
@@ -68,3 +70,37 @@ def test_a_missing_native_library_is_told_once():
   (told,) = done.stdout.strip().split("|")
   for part in ("it was not built", "seven times longer", "several times the memory", "pip install -e ."):
     assert part in told
+
+
+@pytest.mark.parametrize("move", ["²", "--1", "01"])
+def test_a_start_that_is_no_number_of_a_move(move):
+  game = {"name": "start_at", "game": {"name": "kuhn_poker"}, "history": f"0;{move}"}
+  with pytest.raises(
+    ValueError, match=f"'{move}' of history=0;{move} is not legal: after 0 the moves are 1, 2"
+  ):
+    check_start("start", game)
+
+
+def test_a_simultaneous_game_in_python_without_an_observer():
+  """OpenSpiel reads its strings by an observer alone, whatever the state says itself."""
+  kind = pyspiel.GameType(
+    "unobserved", "Unobserved", SIMULTANEOUS, pyspiel.GameType.ChanceMode.DETERMINISTIC,
+    pyspiel.GameType.Information.ONE_SHOT, pyspiel.GameType.Utility.ZERO_SUM,
+    pyspiel.GameType.RewardModel.TERMINAL, 2, 2, provides_information_state_string=True,
+    provides_information_state_tensor=False, provides_observation_string=False,
+    provides_observation_tensor=False)  # fmt: skip
+  methods = {
+    "current_player": lambda self: pyspiel.PlayerId.SIMULTANEOUS,
+    "_legal_actions": lambda self, player: [0, 1],
+    "is_terminal": lambda self: False,
+    "information_state_string": lambda self, player=None: f"player {player}",
+  }
+  state = type("State", (pyspiel.State,), methods)
+  info = pyspiel.GameInfo(2, 0, 2, -1.0, 1.0, 0.0, 1)
+  make = {
+    "__init__": lambda self, params=None: pyspiel.Game.__init__(self, kind, info, params or {}),
+    "new_initial_state": lambda self: state(self),
+  }
+  pyspiel.register_game(kind, type("Unobserved", (pyspiel.Game,), make))
+  with pytest.raises(ValueError, match=r"has no make_py_observer\(\), by which OpenSpiel reads"):
+    build_tree(pyspiel.load_game("unobserved"))
