@@ -144,8 +144,8 @@ class BoardLeaves(LeafEvaluator):
         for row, b in enumerate(board.tolist())
       ])  # fmt: skip
       counts.append((parts[0].shape[1], parts[1].shape[1]))
-    boards = tuple(map(len, found))
-    return BoardLeaves(tuple(jax.tree.map(_stacked, *s) for s in found), boards, tuple(counts), self.batched)
+    streets = tuple(jax.tree.map(_stacked, *evaluators) for evaluators in found)
+    return dataclasses.replace(self, streets=streets, boards=tuple(map(len, found)), leaves=tuple(counts))
 
 
 class Places(NamedTuple):

@@ -66,7 +66,7 @@ class LockedLeaves(LeafEvaluator):
     """See `tree.pad_types`."""
     inner = getattr(self.inner, "widen", lambda types: None)(types)
     first, second = ([fill(x, n) for x in own] for own, n in zip(self.through, types, strict=True))
-    return None if inner is None else LockedLeaves(inner, (first, second), self.copies)
+    return None if inner is None else dataclasses.replace(self, inner=inner, through=(first, second))
 
   def on_boards(self, boards: Sequence[np.ndarray]) -> "LockedLeaves":
     """See `BoardLeaves.on_boards`, which the inner evaluator must have; each leaf must have one copy."""
@@ -74,7 +74,7 @@ class LockedLeaves(LeafEvaluator):
     counts = [(here, count) for here, both in zip(boards, inner.leaves, strict=True) for count in both]
     kept = [(here[:, None] * count + np.arange(count)).ravel() for here, count in counts]
     first, second = ([x[k] for x, k in zip(own, kept, strict=True)] for own in self.through)
-    return LockedLeaves(inner.on_boards(boards), (first, second), self.copies)
+    return dataclasses.replace(self, inner=inner.on_boards(boards), through=(first, second))
 
 
 class _Group(NamedTuple):

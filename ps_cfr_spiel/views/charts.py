@@ -251,6 +251,8 @@ def infostates_text(policy: TreePolicy, player: int | None, text: str, limit: in
     for decision, h, name in policy.labels.infostates()
     if player in (None, decision.player) and text in name
   ]
+  if not any(True for _ in policy.labels.infostates()):
+    return f"No player has a decision in {policy.labels.game}."
   if not wanted:
     whose = "" if player is None else f" of player {player}"
     raise ValueError(f"{policy.labels.game} has no information state{whose} that contains {text!r}.")

@@ -176,8 +176,11 @@ def test_a_derived_evaluator(name, leaves):
       assert all(np.allclose(block, 1 / block.shape[0]) for block in own)
 
 
-def test_a_derived_evaluator_of_general_sum_is_kept_in_subgames():
-  made = with_leaves(build_tree(pyspiel.load_game("matrix_bos")))
+@pytest.mark.parametrize(
+  "name", ["matrix_bos", "holdem_subgame(board=9s7c5s4h,stack=200,bets=a;x,ranges=AsAd KsKd;QsQd JsJd)"]
+)
+def test_a_derived_evaluator_is_kept_in_subgames(name):
+  made = with_leaves(build_tree(pyspiel.load_game(name)))
   parts = [np.zeros((1, 1), int) for _ in made.players[0].leaf.children]
   assert type(made.leaves.take(parts)) is type(made.leaves)
 

@@ -41,6 +41,12 @@ def test_searches(options, text):
   assert ps_cfr_spiel.exploitability(game, policy) == pytest.approx(0, abs=1e-3)
 
 
+def test_there_is_nothing_to_show():
+  solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_efg_game(NOBODY))
+  shown = ps_cfr_spiel.views.charts.infostates_text(solver.average_policy(), None, "", 10)
+  assert shown.startswith("No player has a decision in ")
+
+
 def test_simulated():
   """Without a tree: that it runs, and plays what it is asked about."""
   for text in (NOBODY, ONE):
