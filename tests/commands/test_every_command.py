@@ -297,7 +297,7 @@ def test_everything_that_solves_and_shows_three_players(runs, tmp_path, capsys, 
 
 
 def test_the_command_that_solve_prints_works_as_printed(tmp_path):
-  """With the module; without it an error names it, or that it is gone, and imports nothing."""
+  """A run of an own game opens with its module; else an error names the module, and nothing is imported."""
   (tmp_path / "heist.py").write_text((SHARED / "heist.py").read_text())
 
   def typed(*words):

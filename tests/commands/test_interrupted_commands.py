@@ -45,7 +45,7 @@ def assert_same(ours, theirs):
 
 
 def pressing(function, after=False, times=1):
-  """The same function, with Ctrl-C before or after it in its last call of so many."""
+  """The same function, with Ctrl-C before or after its call number `times`."""
   left = times
 
   def pressed(*args, **options):
