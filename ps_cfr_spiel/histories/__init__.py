@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     START_AT,
     check_is_game,
     check_kind,
+    check_observer,
     check_start,
     scale_fault,
   )

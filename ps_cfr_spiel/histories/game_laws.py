@@ -78,6 +78,15 @@ def check_is_game(game: Any) -> None:
     check_start(str(game), {**game.get_parameters(), "name": game.get_type().short_name})
 
 
+def check_observer(game: pyspiel.Game, error: Exception) -> None:
+  """ValueError if an error of a game's own code is that it has no observer, which OpenSpiel asks for."""
+  if isinstance(error, AttributeError) and error.name == "make_py_observer":
+    raise ValueError(
+      f"{game}: the game has no make_py_observer(), by which OpenSpiel reads the strings of a simultaneous "
+      "game in Python; write one, as its python/games/iterated_prisoners_dilemma.py has."
+    ) from error
+
+
 def check_start(text: str, given: Mapping[str, Any]) -> None:
   """ValueError if a game, or one inside it, starts at a history that is not legal.
 

@@ -95,11 +95,7 @@ class Recorder(WalkProgress):
       raise
     except Exception as error:
       self._note(error, self.path(above, move))
-      if isinstance(error, AttributeError) and error.name == "make_py_observer":
-        raise ValueError(
-          f"{self.game}: the game has no make_py_observer(), by which OpenSpiel reads the strings of a "
-          "simultaneous game in Python; write one, as its python/games/iterated_prisoners_dilemma.py has."
-        ) from error
+      game_laws.check_observer(self.game, error)
       raise
 
   def visit(

@@ -16,7 +16,7 @@ import pyspiel
 from jax.experimental import io_callback
 
 from ps_cfr_spiel.arguments import check_count, check_option
-from ps_cfr_spiel.histories import check_is_game, scale_fault
+from ps_cfr_spiel.histories import check_is_game, check_observer, scale_fault
 from ps_cfr_spiel.simulated.simulated_game import CHANCE, TERMINAL, SimulatedGame
 
 KEYS = ("infostate", "observation")
@@ -239,9 +239,13 @@ class HostGame(SimulatedGame):
     return known
 
   def _string(self, state: pyspiel.State) -> str:
-    if self.key == "observation":
-      return state.observation_string(state.current_player())
-    return state.information_state_string(state.current_player())
+    try:
+      if self.key == "observation":
+        return state.observation_string(state.current_player())
+      return state.information_state_string(state.current_player())
+    except AttributeError as error:
+      check_observer(self.game, error)
+      raise
 
   def _digest(self, state: pyspiel.State) -> bytes:
     return hashlib.blake2b(self._string(state).encode(), digest_size=DIGEST).digest()

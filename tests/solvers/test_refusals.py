@@ -9,7 +9,7 @@ import pytest
 
 from ps_cfr_spiel import ExternalSamplingSolver, PSCFRSolver, build_tree, check_game
 from ps_cfr_spiel.histories import check_start
-from ps_cfr_spiel.solvers import SimulatedMCCFRSolver
+from ps_cfr_spiel.solvers import LimitReachedError, SimulatedMCCFRSolver
 
 SIMULTANEOUS = pyspiel.GameType.Dynamics.SIMULTANEOUS
 ILLEGAL = "start_at(game=kuhn_poker(),history=0;0)"
@@ -102,5 +102,9 @@ def test_a_simultaneous_game_in_python_without_an_observer():
     "new_initial_state": lambda self: state(self),
   }
   pyspiel.register_game(kind, type("Unobserved", (pyspiel.Game,), make))
-  with pytest.raises(ValueError, match=r"has no make_py_observer\(\), by which OpenSpiel reads"):
+  missing = r"has no make_py_observer\(\), by which OpenSpiel reads"
+  with pytest.raises(ValueError, match=missing):
     build_tree(pyspiel.load_game("unobserved"))
+  sampled = SimulatedMCCFRSolver(pyspiel.convert_to_turn_based(pyspiel.load_game("unobserved")))
+  with pytest.raises(LimitReachedError, match=missing):
+    sampled.run(1)
