@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -98,6 +99,7 @@ class PSCFRSolver(TreeSolver):
     if abstraction is None:  # sets are of the game's own rows
       variant, before = fold_suits(self.tree, variant), variant
       if self.locks is not None and variant is before:
+        kept *= max(1.0, _actions(variant.tree) / _actions(self.tree))  # locks of some hands copy rows
         self.estimated_bytes = check_memory(game, memory, kept, itemsize, False, True, leaves)
     variant = variant.then(pad_types(variant.tree))
     sets = sets_of(self.tree, self._start, variant)
@@ -200,6 +202,11 @@ class PSCFRSolver(TreeSolver):
   def _arguments(cls, file):
     options = super()._arguments(file)
     return {**options, "locks": locks_from_file(file)} if "locks" in options else options
+
+
+def _actions(tree: PublicTree) -> int:
+  """The number of actions of all infostates, those of dead types included; at least 1."""
+  return max(1, sum(math.prod(shape) for own in tree.players for shape in own.block_shapes))
 
 
 def memory_to_solve(game: pyspiel.Game, bits: int = 32, leaves: str = "auto") -> int | None:

@@ -380,3 +380,17 @@ def test_wrong_locks_in_the_shell(how, capfd):
   words = ["--pot=100", "--stack=100", "--bets=a", "--ranges=88, JJ; AA, KK", "--iterations=1"]
   assert program.run(["solve", *words, f"--lock=all-in={how}", "--noplot"]) == 2
   assert "--lock" in capfd.readouterr().err
+
+
+def test_the_estimate_counts_the_copies_behind_locks_of_some_hands():
+  """A lock of one hand at the root copies nearly all rows: the tables take twice the memory."""
+  game = pyspiel.load_game("holdem_subgame(board=9s7c5s4h,stack=2000,bets=1 a,ranges=22+ A2s+;22+ A2s+)")
+
+  def tables(locks):
+    solver = PSCFRSolver(game, locks=locks)
+    numbers = sum(np.size(x) for own in solver._state.players for x in own.strategy)
+    return numbers, solver.estimated_bytes
+
+  (all_hands, estimated), (some, more) = tables({"": {"Check": 1.0}}), tables({"": {"AsAd": {"Check": 1.0}}})
+  assert some > 1.3 * all_hands
+  assert more > estimated
