@@ -138,7 +138,10 @@ solver.compile()
     client.execute(begin)
     assert client.get_shell_msg(timeout=PATIENCE)["content"]["status"] == "ok"
     for _ in range(3):
-      client.execute("solver.run(10**9)")
+      # Without `stop_on_error` the kernel takes the next cell at once after an interrupt.
+      client.execute("print('begun', flush=True); solver.run(10**9)", stop_on_error=False)
+      while "begun" not in str(client.get_iopub_msg(timeout=PATIENCE)["content"].get("text")):
+        pass
       time.sleep(0.5)
       manager.interrupt_kernel()
       assert client.get_shell_msg(timeout=PATIENCE)["content"]["ename"] == "KeyboardInterrupt"
