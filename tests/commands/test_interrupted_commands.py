@@ -140,7 +140,7 @@ def signalled(words, number, seconds, folder, program=(PROGRAM,), receiver=None)
 
 @pytest.mark.parametrize(("number", "code"), CODES.items())
 def test_a_signal_at_a_random_moment(number, code, tmp_path):
-  """Of a turn whose tables change in place; the run is saved, and goes on to the bits of one in one piece."""
+  """A turn whose tables change in place is saved, and goes on to the bits of a run in one piece."""
   words = ["solve", TURN, "--iterations=1000000", "--checkpoint_seconds=0.3", "--noplot"]
   seconds = random.uniform(0, 1.5)
   found, errors = signalled(words, number, seconds, tmp_path, (sys.executable, "-c", IN_PLACE))

@@ -139,7 +139,7 @@ class Tires(matches.PolicyBot):
 
 
 def test_hands_before_a_failure_are_kept(capsys, monkeypatch, tmp_path):
-  """Of a bot that fails in the fourth hand, the first three are evaluated and written."""
+  """A bot fails in the fourth hand; the first three hands are evaluated and written."""
   file = tmp_path / "hands.phhs"
   monkeypatch.setitem(match.ps.evaluation.BOTS, "all_in", lambda seat, rng: Tires(8 if seat else 6))
   words = ["match", "always_call", "all_in", "--hands=9", "--nomirrored", f"--phh={file}"]

@@ -273,7 +273,7 @@ def test_other_games_are_walked(name):
 
 
 def test_weights_of_hands_are_not_left_out():
-  """With `handReaches` OpenSpiel deals whole hands by their weights: no form has these."""
+  """OpenSpiel's parameter `handReaches` deals whole hands by their weights: no form has these."""
   rounds = "numRounds=2,firstPlayer=2 1,numBoardCards=0 1,numSuits=4,numRanks=13,numHoleCards=2"
   given = f"numPlayers=2,betting=nolimit,bettingAbstraction=fcpa,blind=100 50,stack=400 400,{rounds}"
   assert described.describe(pyspiel.load_game(f"universal_poker({given})")) is not None

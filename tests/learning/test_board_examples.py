@@ -75,7 +75,7 @@ def both(bound, ranges):
 
 
 def test_what_checking_down_wins(data):
-  """By a loop over pairs of hands."""
+  """The same sums by a loop over pairs of hands."""
   random = np.random.default_rng(0)
   for n in (0, 13):
     board = data.board[n].tolist()

@@ -78,7 +78,7 @@ def test_training_that_goes_on_draws_other_batches(monkeypatch):
 
 
 def test_patience_ends_training_and_the_best_is_kept(monkeypatch):
-  """By losses that are made up, of 200 steps each: the second is the least, and two more are waited for."""
+  """Losses are made up, one for 200 steps each: the second is the least, and two more are waited for."""
   made, measure, step = [], training.measure_errors, training.take_steps
   losses = [3.0, 2.0, 4.0, 5.0, 1.0]
 

@@ -53,7 +53,7 @@ def test_sizes_in_chips(line, size, expected):
 
 
 def test_geometric_sizes_end_all_in_on_the_last_street():
-  """From 60 in the pot and 370 behind on a flop: 800 / 60 = 13.33, 2.371 a street."""
+  """A pot of 60 with 370 behind on a flop: 800 / 60 = 13.33, 2.371 a street."""
   assert bets_after("", "e", 60, 370, streets=3) == ["Bet 41"]
   assert bets_after("b41 c | {}", "e", 60, 370, streets=3) == ["Bet 98"]  # of 142, with 329 behind: 97.5
   assert bets_after("b41 c | {} | b98 c | {}", "e", 60, 370, streets=3) == ["All-in 231"]
