@@ -95,7 +95,7 @@ def left_out(part):
 def call(command):
   """The Python that runs a command of the package without a shell; None for any other command."""
   name, *words = shlex.split(command, comments=True) or [""]
-  ours = name == "ps-cfr-spiel" and "explore" not in words and "--module" not in command
+  ours = name == "ps-cfr-spiel" and "--module" not in command
   return f"importlib.import_module('ps_cfr_spiel.commands.program').run({words!r})" if ours else None
 
 

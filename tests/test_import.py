@@ -119,7 +119,7 @@ def test_names_come_with_their_rooms():
 
 
 def test_what_is_not_python_is_in_the_package():
-  """Type checkers look for py.typed, and `explore` for its page; setuptools takes only what it is told of."""
+  """Type checkers look for py.typed, `show --html` for its page; setuptools takes only what it is told of."""
   listed = Path(__file__).parents[1] / "pyproject.toml"
   for name in ("py.typed", "views/explore.html"):
     assert (PACKAGE / name).is_file()

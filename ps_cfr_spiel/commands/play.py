@@ -18,8 +18,8 @@ from absl import flags
 import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.commands.command import Command, Flag
-from ps_cfr_spiel.commands.explore import serve
 from ps_cfr_spiel.commands.flags import MOST_HISTORIES, SPOT
+from ps_cfr_spiel.commands.server import serve
 from ps_cfr_spiel.commands.user_input import (
   SPOT_FLAGS,
   default_folders,
@@ -148,7 +148,7 @@ class Table:
     self._shown: dict[str, Any] = about | {"opponent": name, "moves": 0, "over": True}
 
   def answer(self, path: str, sent: bytes | None) -> tuple[int, str, str] | None:
-    """See `commands.explore.serve`."""
+    """See `commands.server.serve`."""
     if path not in ("/", "/deal", "/move") or (sent is None) != (path == "/"):
       return None
     status, error = 200, None

@@ -31,7 +31,7 @@ from ps_cfr_spiel.version import __version__
 PROGRAM = "ps-cfr-spiel"
 GROUPS = {
   "Solve and search": ("solve", "report", "resolve", "check", "summary"),
-  "Look and play": ("show", "explore", "play"),
+  "Look and play": ("show", "play"),
   "Measure": ("evaluate", "compare", "match"),
   "Learn and abstract": ("train", "generate", "learn", "abstract"),
 }

@@ -1,4 +1,4 @@
-"""The command `ps-cfr-spiel show`: a saved strategy as a chart, a table, or a belief about hidden moves."""
+"""The command `ps-cfr-spiel show`: a saved strategy as a chart, a table, a page, or a belief."""
 
 from __future__ import annotations
 
@@ -11,8 +11,14 @@ from absl import flags
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, say
-from ps_cfr_spiel.commands.user_input import drawing, keep_apart, load_saved_policy, refuse
+from ps_cfr_spiel.commands.server import answers, serve
+from ps_cfr_spiel.commands.user_input import drawing, keep_apart, load_saved_policy, refuse, writable
 from ps_cfr_spiel.poker import describe
+from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.storage import replacing
+
+# Flags of a chart or a table, which other output has whole.
+TEXT = ("player", "rows", "hand", "action", "png", "classes", "ev")
 
 # fmt: off
 FLAGS = (
@@ -38,10 +44,17 @@ FLAGS = (
     "Table of the strategy, a row for every action of every information state, with values (EV), reach and "
     "equity: all of it, or with --at or --history that place alone. JSON lines if the name ends in .jsonl.",
     value="FILE"),
+  Flag("html", None,
+    "Page for the browser that needs no network: click through the public tree, with charts of strategy, "
+    "values and ranges in poker, maps of beliefs in glasses, tables elsewhere.", value="FILE"),
+  Flag("serve", False,
+    "Show this page from this machine instead: streets are loaded when they are clicked, so that turns and "
+    "flops are whole. Ctrl-C ends it."),
+  Flag("port", 0, "With --serve: port of localhost (default: a free one).", least=0, most=65535),
   Flag("part", None,
-    "Part of the strategy to save: the decisions on the way to this line and after it; with '...' at its end "
-    "also all that follow, as in 'check, check, 2c ...'. May be given several times.", kind=tuple,
-    value="LINE"),
+    "Part of the strategy for --save, --html or --serve: the decisions on the way to this line and after it; "
+    "with '...' at its end also all that follow, as in 'check, check, 2c ...'. May be given several times.",
+    kind=tuple, value="LINE"),
   Flag("save", None, "With --part: the file for it, such as part.npz.", value="FILE"),
   Flag("player", None, "In a table of information states: their player.", kind=int, least=0),
   Flag("rows", 50, "Most lines of a table.", least=1),
@@ -56,12 +69,23 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     raise ValueError(f"show needs one file, such as runs/river_subgame/run.npz; got {len(words)}.")
   if values.at and values.history:
     raise ValueError("--at and --history both say where to look; give one of them.")
-  for name in ("csv", "save"):
+  for name in ("csv", "save", "html"):
     keep_apart(name, values[name].value, words[0])
-  if values.csv or values.json or values.part or values.save:  # what these write is whole
-    refuse(values, ("player", "rows", "hand", "action", "png", "classes", "ev"), "is for output as text")
+  page = values.html or values.serve
+  if page or values.csv or values.json or values.part or values.save:
+    refuse(values, TEXT, "is for output as text")
+  if page:
+    refuse(values, ("at", "history", "csv", "save", "json"), "has no place in a page")
+  if values.serve:
+    refuse(values, ("html",), "writes a file, --serve none")
+  else:
+    refuse(values, ("port",), "belongs to --serve")
+  if values.html:
+    writable("html", values.html, "strategy.html")
   drawn = drawing(values.png)
   policy = load_saved_policy(words[0], values.limit)
+  if page:
+    return _page(values, policy, words[0])
   if values.part or values.save:
     if not (values.part and values.save):
       raise ValueError("--part and --save belong together: --part='check, check ...' --save=part.npz.")
@@ -72,6 +96,20 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   print("\n".join([describe(policy.labels.game), *made_by_lines(policy), "", _text(values, policy)]))
   if drawn:
     _draw(*drawn, policy, values)
+
+
+def _page(values: flags.FlagValues, policy: ps.TreePolicy, source: str) -> int | None:
+  """Write the page, or serve it."""
+  text = ps.views.explore_page(policy, "; ".join(made_by_lines(policy)), values.part, values.serve)
+  if values.serve:
+    return serve(answers(policy, text), values.port)
+  file = Path(values.html)
+  with replacing(file, encoding="utf-8") as page:
+    page.write(text)
+  print(report({"saved": f"{file} ({len(text.encode()) / 1e6:.1f} MB)", "open it": file.resolve().as_uri()}))
+  if values.part is None and "part" not in policy.info and '"missing":true' in text:
+    print(f"It has the first street alone. All of it: show {source} --serve; other lines: --part")
+  return None
 
 
 def _export(values: flags.FlagValues, policy: ps.TreePolicy) -> None:
@@ -193,7 +231,7 @@ COMMAND = Command(
   "the hands of the player who acts as a chart, and --at follows the betting and the public cards (where one "
   "comes next, a table of all that may come); for glasses, where the chaser "
   "thinks the evader is after the moves of --at; for other games, a table, which --at narrows to one public "
-  "state and completes by what actions are worth.",
+  "state and completes by what actions are worth. --html writes a page to click through all of it.",
   examples=(
     "show runs/river_subgame/run.npz",
     "show runs/river_subgame/run.npz --at='check, bet 200'",
@@ -202,6 +240,9 @@ COMMAND = Command(
     "show runs/river_subgame/run.npz --hand='top pair'",
     "show runs/river_subgame/run.npz --classes",
     "show runs/river_subgame/run.npz --csv=strategy.csv",
+    "show runs/river_subgame/run.npz --html=strategy.html",
+    "show runs/holdem_subgame/run.npz --serve",
+    "show runs/holdem_subgame/run.npz --part='check, check, 2c ...' --html=river.html",
     "show runs/holdem_subgame/run.npz --part='check, check, 2c ...' --save=river.npz",
     "show runs/leduc_poker/run.npz --at='call, raise'",
     "show runs/holdem_subgame/run.npz --at='check, bet 200, call, 2c'",

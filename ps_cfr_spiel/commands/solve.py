@@ -30,7 +30,7 @@ FLAGS = (
     "is replaced (default: runs/ and the game's name, with a number where another or a longer run is; with "
     "--resume the folder of that run).", value="FOLDER"),
   Flag("values", True,
-    "Keep the values of all actions too, from which show and explore read (values.npz); left out where they "
+    "Keep the values of all actions too, from which show reads (values.npz); left out where they "
     "need more memory than is allowed."),
   Flag("plot", None, "Draw the pictures (default: if matplotlib is installed).", kind=bool),
   QUIET,

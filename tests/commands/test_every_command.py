@@ -57,7 +57,7 @@ REFUSED = {  # (command, kind): why, and what is allowed instead
     for command in ("solve", "summary", "resolve", "learn", "compare")
     for kind in BY_PLAY
   },
-  **{(command, kind): NO_TREE for command in ("show", "explore") for kind in ("dealt", *BY_PLAY)},
+  **{(command, kind): NO_TREE for command in ("show",) for kind in ("dealt", *BY_PLAY)},
   **{("evaluate", kind): NO_TREE for kind in BY_PLAY},
   **{(command, kind): TWO for command in ("resolve", "learn") for kind in ("three players", "own of three")},
   **{(command, "general sum"): SUM for command in ("resolve", "learn")},
@@ -107,7 +107,7 @@ SOLVE = ("solve", "--iterations=5", "--noplot")
 def words_of(command, kind, run, folder):
   """The cheapest words of a command on a game, or on its run."""
   game, module, output = KINDS[kind], module_of(kind), f"--output={folder / 'output'}"
-  of_file = {"evaluate": ["--json"], "show": ["--json"], "explore": [f"--html={folder / 'page.html'}"]}
+  of_file = {"evaluate": ["--json"], "show": ["--json"]}
   if command in of_file:
     return [run(kind), *of_file[command], *module]
   return {
@@ -202,7 +202,7 @@ def check_output(command, kind, out, run, folder):
       )
     assert len(totals) == sum(1 for _ in policy.labels.infostates())
     np.testing.assert_allclose(list(totals.values()), 1)
-  elif command == "explore":
+    assert call("show", run, f"--html={folder / 'page.html'}", *module_of(kind)) == 0
     page = (folder / "page.html").read_text()
     assert page.count('"number":') == len(policy.labels.public_states) and '"seats":["player 0' in page
   elif command == "match":

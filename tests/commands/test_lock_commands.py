@@ -40,7 +40,7 @@ def test_every_header_names_the_locks(solved, tmp_path, capsys):
     assert [text.strip() for _, text in lines] == [TOLD]
   for command in ("show", "evaluate"):
     assert json.loads(run(capsys, command, file, "--json"))["locked"] == TOLD
-  run(capsys, "explore", file)
+  run(capsys, "show", file, f"--html={file.with_suffix('.html')}")
   assert f"locked: {TOLD}" in file.with_suffix(".html").read_text()
   run(capsys, "solve", "kuhn_poker", "--iterations=3", "--noplot", f"--output={tmp_path / 'free'}")
   assert "locked" not in run(capsys, "evaluate", tmp_path / "free" / "run.npz")

@@ -94,9 +94,13 @@ def test_games_to_walk_have_none(tmp_path):
   assert keep(solver.average_policy(), tmp_path / "run.npz") is None
 
 
-@pytest.mark.parametrize("words", [["show"], ["show", "--at=x, x"], ["show", "--csv=CSV"], ["explore"]])
+@pytest.mark.parametrize(
+  "words", [["show"], ["show", "--at=x, x"], ["show", "--csv=CSV"], ["show", "--html=HTML"]]
+)
 def test_a_look_needs_no_jax(words, solved, tmp_path):
-  words = [word.replace("CSV", str(tmp_path / "t.csv")) for word in words]
+  words = [
+    word.replace("CSV", str(tmp_path / "t.csv")).replace("HTML", str(tmp_path / "t.html")) for word in words
+  ]
   words = [words[0], str(solved[2]), *words[1:]]
   code = (
     "import atexit, sys; from ps_cfr_spiel.commands.program import main\n"

@@ -19,8 +19,8 @@ import pytest
 from random_policies import random_policy
 
 from ps_cfr_spiel import load_policy
-from ps_cfr_spiel.commands import explore, program
-from ps_cfr_spiel.commands.explore import serve
+from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.commands.server import answers, serve
 from ps_cfr_spiel.policy import play_moves
 from ps_cfr_spiel.views import (
   charts,
@@ -102,7 +102,7 @@ def click(policy, steps, folder, width=1000, served_by=None, **options):
   with contextlib.ExitStack() as stack:
     address = file.as_uri()
     if served_by is not None:
-      address = stack.enter_context(served(explore.answers(policy, page), served_by))
+      address = stack.enter_context(served(answers(policy, page), served_by))
     run = subprocess.run([str(BROWSER), *flags, address], capture_output=True, text=True, timeout=300)
   found = re.search('<pre id="result">(.*?)</pre>', run.stdout, re.S)
   assert found, run.stdout[-2000:] + run.stderr[-2000:]
@@ -192,10 +192,14 @@ def test_what_is_too_large_is_refused(monkeypatch):
 
 def test_the_command(tmp_path, capsys):
   random_policy("kuhn_poker").save(tmp_path / "policy.npz")
-  assert program.run(["explore", str(tmp_path / "policy.npz")]) == 0
+  page = f"--html={tmp_path / 'policy.html'}"
+  assert program.run(["show", str(tmp_path / "policy.npz"), page]) == 0
   assert (tmp_path / "policy.html").read_text().startswith("<!doctype html>")
   assert (tmp_path / "policy.html").as_uri() in capsys.readouterr().out
-  assert program.run(["explore"]) == 2
+  capsys.readouterr()
+  for words in (["--at=pass"], ["--csv=x.csv"], ["--json"], ["--hand=0"], ["--port=8000"]):
+    assert program.run(["show", str(tmp_path / "policy.npz"), page, *words]) == 2
+    assert f"{words[0].partition('=')[0]} " in capsys.readouterr().err
 
 
 @needs_browser
@@ -326,7 +330,7 @@ def test_the_server(tmp_path, monkeypatch):
   """Its page and scripts; it ends with Ctrl-C, and answers nothing else."""
   policy = random_policy("kuhn_poker")
   policy.save(tmp_path / "policy.npz")
-  words = [sys.executable, "-m", "ps_cfr_spiel", "explore", str(tmp_path / "policy.npz"), "--serve"]
+  words = [sys.executable, "-m", "ps_cfr_spiel", "show", str(tmp_path / "policy.npz"), "--serve"]
   ignored = signal.signal(signal.SIGINT, signal.default_int_handler)  # a child inherits what is ignored
   with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
     signal.signal(signal.SIGINT, ignored)
@@ -348,12 +352,12 @@ def test_too_large_for_a_page_means_its_first_street(tmp_path, capsys, monkeypat
   monkeypatch.setattr(explore_view, "MOST_NUMBERS", 1000)
   policy = random_policy(TURN)
   policy.save(tmp_path / "policy.npz")
-  assert program.run(["explore", str(tmp_path / "policy.npz")]) == 0
-  assert "first street alone. All of it: explore" in capsys.readouterr().out
+  assert program.run(["show", str(tmp_path / "policy.npz"), f"--html={tmp_path / 'page.html'}"]) == 0
+  assert "first street alone. All of it: show" in capsys.readouterr().out
   shown = explore_view.street(policy, 0)
   deals = {child for n in shown for child in policy.labels.children[n]}.difference(shown)
   assert len(deals) % 48 == 0 and {policy.labels.public_states[n].parent for n in deals} <= {*shown}
-  assert program.run(["explore", str(tmp_path / "policy.npz"), "--serve", "--html=x.html"]) == 2
+  assert program.run(["show", str(tmp_path / "policy.npz"), "--serve", "--html=x.html"]) == 2
 
 
 def test_the_page_of_a_river_of_a_turn_is_small():

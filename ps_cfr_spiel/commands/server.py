@@ -1,4 +1,4 @@
-"""The command `ps-cfr-spiel explore`: a saved strategy as a page for the browser."""
+"""A page in the browser, served from this machine."""
 
 from __future__ import annotations
 
@@ -6,18 +6,10 @@ import contextlib
 import http.server
 import re
 import threading
-from collections.abc import Callable, Sequence
-from pathlib import Path
-
-from absl import flags
+from collections.abc import Callable
 
 import ps_cfr_spiel as ps
-from ps_cfr_spiel.commands.command import Command, Flag
-from ps_cfr_spiel.commands.flags import MOST_HISTORIES
-from ps_cfr_spiel.commands.show import made_by_lines
-from ps_cfr_spiel.commands.user_input import keep_apart, load_saved_policy, refuse
 from ps_cfr_spiel.reports import report
-from ps_cfr_spiel.storage import replacing
 
 MOST_SENT = 10_000  # bytes of a request
 HOSTS = ("127.0.0.1", "localhost")
@@ -26,44 +18,8 @@ HOSTS = ("127.0.0.1", "localhost")
 Answer = Callable[[str, bytes | None], tuple[int, str, str] | None]
 
 
-# fmt: off
-FLAGS = (
-  Flag("html", None, "File for the page (default: FILE with the ending .html).", value="FILE"),
-  Flag("part", None,
-    "Line of the game to show alone, with its way there; with '...' at its end also all that follows, as in "
-    "'check, check, 2c ...'. May be given several times. Large games do not fit into a page.", kind=tuple,
-    value="LINE"),
-  Flag("serve", False,
-    "Show it from this machine instead of from a file: streets are loaded when they are clicked, so that "
-    "turns and flops are whole. Ctrl-C ends it."),
-  Flag("port", 0, "With --serve: port of localhost (default: a free one).", least=0, most=65535),
-  MOST_HISTORIES,
-)
-# fmt: on
-
-
-def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
-  if len(words) != 1:
-    raise ValueError(f"explore needs one file, such as runs/river_subgame/run.npz; got {len(words)}.")
-  keep_apart("html", values.html, words[0])
-  if values.serve:
-    refuse(values, ("html",), "writes a file, --serve none")
-  else:
-    refuse(values, ("port",), "belongs to --serve")
-  policy = load_saved_policy(words[0], values.limit)
-  text = ps.views.explore_page(policy, "; ".join(made_by_lines(policy)), values.part, values.serve)
-  if values.serve:
-    return serve(answers(policy, text), values.port)
-  file = Path(values.html or Path(words[0]).with_suffix(".html"))
-  with replacing(file, encoding="utf-8") as page:
-    page.write(text)
-  print(report({"saved": f"{file} ({len(text.encode()) / 1e6:.1f} MB)", "open it": file.resolve().as_uri()}))
-  if values.part is None and "part" not in policy.info and '"missing":true' in text:
-    print(f"It has the first street alone. All of it: explore {words[0]} --serve; other lines: --part")
-
-
 def answers(policy: ps.TreePolicy, page: str) -> Answer:
-  """The answers: the page, and the streets that it asks for."""
+  """The answers of `show --serve`: the page, and the streets that it asks for."""
 
   def answer(path: str, sent: bytes | None) -> tuple[int, str, str] | None:
     number = re.fullmatch(r"/streets/([0-9]{1,9})\.js", path)
@@ -135,21 +91,3 @@ def serve(answer: Answer, port: int) -> int:
     with contextlib.suppress(KeyboardInterrupt):
       server.serve_forever()
   return 0
-
-
-COMMAND = Command(
-  name="explore",
-  arguments="FILE",
-  summary="Write a page to click through a solution",
-  text="Writes one HTML file that needs no network: open it with a double click. It walks the public tree; a "
-  "poker game has charts of strategy, values and ranges, glasses its map with beliefs, other games tables.",
-  examples=(
-    "explore runs/river_subgame/run.npz",
-    "explore runs/leduc_poker/run.npz --html=leduc.html",
-    "explore runs/holdem_subgame/run.npz --serve",
-    "explore runs/holdem_subgame/run.npz --part='check, check, 2c ...'",
-  ),
-  own=FLAGS,
-  run=_run,
-  computes=False,
-)
