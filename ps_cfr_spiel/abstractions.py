@@ -8,6 +8,7 @@ from ps_cfr_spiel.hierarchical import (
   NearestAbstraction,
   load_abstraction,
   make_abstraction,
+  measure,
   save_abstraction,
 )
 from ps_cfr_spiel.policy import PostProcessing, TranslatedPolicy, post_process
@@ -30,6 +31,7 @@ __all__ = [
   "abstraction_loss",
   "load_abstraction",
   "make_abstraction",
+  "measure",
   "post_process",
   "save_abstraction",
 ]

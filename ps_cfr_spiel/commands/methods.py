@@ -69,7 +69,7 @@ METHOD_FLAGS = (
   Flag("abstraction", None,
     "Infostates that play alike: observation joins those with the same view now, initial those with the same "
     "number of own decisions, identity none. cfr+ira and fpira begin with it, initial by default. For "
-    "hierarchical a file of abstract.", value="NAME|FILE"),
+    "hierarchical a saved abstraction, or a run in one.", value="NAME|FILE"),
   Flag("lock", None,
     "Line after which the player to act plays as given; all else is solved around it. HOW is a saved policy "
     "(FILE), an action or a mixture for all hands, as in --lock='check, bet 200=fold:0.7,call:0.3'; for some "

@@ -38,7 +38,7 @@ def from_file(file: storage.Stored) -> InFile:
 
 
 def save_abstraction(path: str | os.PathLike, abstraction: Hierarchy) -> None:
-  """Save an abstraction, for `load_abstraction`; OSError if it cannot be written."""
+  """Save an abstraction alone, for `load_abstraction`; OSError if it cannot be written."""
   header = {"game": abstraction.game, "special": abstraction.special}
   storage.write(path, "abstraction", header, abstraction.to_arrays())
 
@@ -53,7 +53,7 @@ def special_in(path: str | os.PathLike, game: str) -> int:
 
 def _file_of(path: str | os.PathLike, game: str) -> storage.Stored:
   file = storage.read(path)
-  if file.header["kind"] != "abstraction":
+  if "special" not in file.header:
     raise ValueError(f"{path} holds {file.content}, not an abstraction.")
   if file.header["game"] != game:
     raise ValueError(f"{path} is an abstraction of {file.header['game']}, not of {game}.")
@@ -61,9 +61,9 @@ def _file_of(path: str | os.PathLike, game: str) -> storage.Stored:
 
 
 def load_abstraction(path: str | os.PathLike, game: DealtGame) -> Hierarchy:
-  """Read a file of `save_abstraction`.
+  """Read an abstraction of a file of `save_abstraction`, or of a run in it.
 
-  OSError without one; ValueError if it is damaged, of another kind, or of another game.
+  OSError without a file; ValueError if it is damaged, of another kind, or of another game.
   """
   file = _file_of(path, game.name)
   special = file.header.get("special", 1)

@@ -89,10 +89,10 @@ def test_a_run_is_told_and_resumed(saved, capsys):
   assert len((saved.parent / "exploitability.csv").read_text().splitlines()) > 3
 
 
-def test_a_saved_abstraction_is_solved_and_its_policy_evaluated(tmp_path, capsys):
-  words = [GAME, "--clusters=2", "--buckets=2", "--quiet", f"--output={tmp_path}"]
-  assert program.run(["abstract", *words]) == 0
-  given = ["--solver=hierarchical", f"--abstraction={tmp_path}/abstraction.npz", f"--output={tmp_path}"]
+def test_the_abstraction_of_a_run_is_solved_again_and_its_policy_evaluated(tmp_path, capsys):
+  made = [GAME, "--solver=hierarchical", "--clusters=2", "--buckets=2", "--iterations=1", "--quiet"]
+  assert program.run(["solve", *made, "--noplot", f"--output={tmp_path / 'made'}"]) == 0
+  given = ["--solver=hierarchical", f"--abstraction={tmp_path}/made/run.npz", f"--output={tmp_path}"]
   assert program.run(["solve", GAME, *given, "--iterations=10", "--quiet", "--noplot"]) == 0
   solver = load_solver(tmp_path / "run.npz")
   assert solver.abstraction.count == 2 and solver.batch == 16

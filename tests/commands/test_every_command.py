@@ -44,9 +44,6 @@ LARGE = (
 NO_TREE = r"strategies for .* have no public tree; use them in play, and those of dealt cards in evaluate"
 TWO, SUM = "has 3 players; .* are for two. The command solve", "is of general sum; .* The command solve"
 PLAYED = r"cannot be played here: it has no .*\. PSCFRSolver \(solve\) takes any"
-CARDS = (
-  "expected universal_poker for two without .*, holdem with sizes of bets, holdem_subgame, or leduc_poker"
-)
 ONCE = "no player decides more than once; .* the command resolve .* needs no values"
 FLAGS_ALONE = "generate takes flags only"
 BOARDS = "is no file; report takes flops, turns, rivers or a file with boards"
@@ -63,8 +60,7 @@ REFUSED = {  # (command, kind): why, and what is allowed instead
   **{(command, "general sum"): SUM for command in ("resolve", "learn")},
   **{("learn", kind): ONCE for kind in ("own, observed", "own", "own form")},
   **{("train", kind): PLAYED for kind in ("general sum", "three players", "own of three")},
-  **{(command, "river"): NO_SPOT for command in ("train", "abstract")},
-  **{("abstract", kind): CARDS for kind in KINDS if kind not in ("dealt", "hold'em", "river")},
+  ("train", "river"): NO_SPOT,
   **{("report", kind): BOARDS for kind in KINDS if kind != "river"},
   **{("generate", kind): FLAGS_ALONE for kind in KINDS if kind != "river"},
 }
@@ -127,7 +123,6 @@ def words_of(command, kind, run, folder):
       output,
       "--json",
     ],
-    "abstract": [*game, "--sizes", "--json"],
     "match": [run(kind), "random", "--hands=6", "--json", *module],
     "play": [game_of(kind, run(kind)), f"--opponent={run(kind)}", "--move_seconds=0", "--seed=1", *module],
     "report": [
@@ -227,10 +222,6 @@ def check_output(command, kind, out, run, folder):
     assert sum(trained.action_probabilities(state).values()) == pytest.approx(1)
   elif command == "learn":
     assert facts["finished"] and (folder / "output" / "values.npz").exists()
-  elif command == "abstract":
-    assert facts["infostates_up_to_suits"] < facts["infostates"]
-    seen = set()
-    assert kind != "dealt" or (decisions(game.new_initial_state(), seen) and len(seen) == facts["infostates"])
   elif command == "report":
     assert facts["boards"] == 1
     assert facts["average"]["ev_0"] + facts["average"]["ev_1"] == pytest.approx(20, abs=1e-3)

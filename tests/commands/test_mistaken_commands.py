@@ -142,9 +142,14 @@ def spoil(folder, run):
       "solve|leduc_poker|--solver=hierarchical|--batch=2000000000|--output={tmp}/h",
       "for the deals of a batch",
     ),
-    ("abstract|leduc_poker|--buckets=1000000000000000000000000", "--buckets must be at most 2147483647"),
-    ("abstract|leduc_poker|--abstraction=x.npz|--seed=1", "--seed is for a new abstraction"),
-    ("abstract|leduc_poker|--sizes|--hand=2c", "--hand needs an abstraction, and --sizes makes none"),
+    (
+      "solve|leduc_poker|--solver=hierarchical|--buckets=1000000000000000000000000|--output={tmp}/h",
+      "--buckets must be at most 2147483647",
+    ),
+    (
+      "solve|leduc_poker|--solver=hierarchical|--buckets=many|--output={tmp}/h",
+      "expected a number of at least 1, or lossless",
+    ),
     ("generate|--cores=100000|--output={tmp}/g", "cores=100000: this process may use"),
     ("show|{run}|--part=limp|--save={tmp}/part.npz", "'limp' is not legal here. Legal: "),
     ("resolve|kuhn_poker|--public_states=none", "re-solving needs public states"),

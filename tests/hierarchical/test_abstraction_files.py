@@ -1,0 +1,100 @@
+"""Abstractions of dealt cards in files of their own and of runs: what is saved is read; where a hand is."""
+
+import pyspiel
+import pytest
+from dealt_games import poker
+
+from ps_cfr_spiel import storage
+from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
+from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.hierarchical import (
+  DealtGame,
+  from_file,
+  load_abstraction,
+  make_abstraction,
+  measure,
+  save_abstraction,
+)
+
+LEDUC = pyspiel.load_game("leduc_poker")
+
+
+@pytest.fixture(scope="module")
+def dealt():
+  return DealtGame.of(LEDUC)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+  """A run of the command solve, which makes the abstraction itself."""
+  folder = tmp_path_factory.mktemp("run")
+  words = ["leduc_poker", "--solver=hierarchical", "--clusters=2", "--buckets=lossless", "--iterations=2"]
+  assert program.run(["solve", *words, "--quiet", "--noplot", f"--output={folder}"]) == 0
+  return folder / "run.npz"
+
+
+def test_sizes_of_leduc(dealt):
+  """936 infostates by OpenSpiel; 468 up to names of suits; 6 boards, 3 up to names of suits."""
+  sizes = measure(dealt.form)
+  assert (sizes.infostates, sizes.infostate_classes) == (936, 468)
+  assert (sizes.boards[1], sizes.classes[1]) == (6, 3)
+
+
+@pytest.mark.parametrize("of_run", [False, True])
+def test_what_is_saved_is_read(of_run, dealt, run, tmp_path):
+  made = make_abstraction(dealt, 2, "lossless")
+  save_abstraction(tmp_path / "abstraction.npz", made)
+  found = load_abstraction(run if of_run else tmp_path / "abstraction.npz", dealt)
+  assert found.count == 2 and (found.clusters == made.clusters).all()
+  assert found.facts()["clusters"] == "2, each of 1 to 2 boards up to names of suits"
+  assert all((x == y).all() for x, y in zip(found.buckets, made.buckets, strict=True))
+
+
+def test_a_hand_is_found(dealt, run):
+  """The same hand under other names of suits is in the same bucket; a pair is not with a single card."""
+  found, places = load_abstraction(run, dealt), []
+  for hand, board in (("2c", "3d"), ("2d", "3c"), ("3d", "3c")):
+    hand, board = dealt.form.deck.find(hand), dealt.form.deck.find(board)
+    places.append(found.find(dealt.seen(hand, board)))
+  assert places[0] == places[1] and places[0][0] == places[2][0] and places[0] != places[2]
+
+
+def test_cards_that_no_round_has(dealt):
+  with pytest.raises(ValueError, match="Expected 0, 1 public cards, got 2"):
+    dealt.seen([0], [2, 4])
+  with pytest.raises(ValueError, match="Expected a hand of 1"):
+    dealt.seen([], [2])
+
+
+def test_a_file_knows_its_special_round(tmp_path, capsys):
+  """A cluster of boards of two cards, none after the first card."""
+  game, file = poker(3, 2, 1, "0 1 1", raises=1), tmp_path / "abstraction.npz"
+  later = DealtGame.of(pyspiel.load_game(game), 2)
+  made = make_abstraction(later, 2, 2)
+  assert "boards up to names of suits, after the cards of round 2" in made.facts()["clusters"]
+  save_abstraction(file, made)
+  for board, cluster in ((["3c"], {-1}), (["3c", "4d"], {0, 1})):
+    hand, shown = later.form.deck.find("2c"), later.form.deck.find("".join(board))
+    assert load_abstraction(file, later).find(later.seen(hand, shown))[0] in cluster
+  solve = [f"--abstraction={file}", "--solver=hierarchical", "--iterations=2", "--noplot", "--quiet"]
+  assert program.run(["solve", game, *solve, f"--output={tmp_path}"]) == 0
+  with pytest.raises(
+    ValueError, match=r"clusters the boards of round 2; give DealtGame.of this round, not 1"
+  ):
+    load_abstraction(file, DealtGame.of(pyspiel.load_game(game)))
+  words = ["solve", "leduc_poker", "--solver=hierarchical", f"--abstraction={file}"]
+  assert program.run([*words, f"--output={tmp_path / 'leduc'}"]) == 2
+  assert "is an abstraction of universal_poker" in capsys.readouterr().err
+  with pytest.raises(ValueError, match="The abstraction is one of universal_poker"):
+    HierarchicalMCCFRSolver(LEDUC, abstraction=from_file(storage.read(file)))
+
+
+def test_what_is_no_abstraction(dealt, tmp_path):
+  path = tmp_path / "policy.npz"
+  storage.write(path, "policy", {"game": str(LEDUC)}, {})
+  with pytest.raises(ValueError, match="not an abstraction"):
+    load_abstraction(path, dealt)
+  with pytest.raises(OSError, match="No such file"):
+    load_abstraction(tmp_path / "nothing.npz", dealt)
+  with pytest.raises(ValueError, match="there are only 3 boards"):
+    make_abstraction(dealt, 4)
