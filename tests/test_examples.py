@@ -151,7 +151,7 @@ def test_the_leaf_evaluator_is_cut():
   values = []
   for made in (dense, low_rank(dense)):
     cut = Subgames(made).cut(roots, pad_to=rounded)
-    tree = unsafe(cut, 0, [np.ones((cut.shape.roots[i], made.players[i].types)) for i in (0, 1)])
+    tree = unsafe(cut, 0, [np.ones((cut.shape.roots[i], made.players[i].types)) for i in (0, 1)]).tree
     uniform = [[np.full(shape, 1 / shape[0]) for shape in player.block_shapes] for player in tree.players]
     values.append(evaluate(tree, uniform))
   assert abs(values[0].best_response[0]) > 0.1

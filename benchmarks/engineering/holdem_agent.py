@@ -103,7 +103,7 @@ def resolved(tree, resolving, chosen, tables) -> None:
   """Put the strategies of continual re-solving on these boards into tables."""
   for player in (0, 1):
     search = resolving.start(player)
-    for places in resolving.searcher.passes(player):
+    for places in resolving.searcher.problems.passes(player):
       here = [place for place in places if on_turn(tree, place) in chosen]
       search = resolving.searcher.resolve(search, here) if here else search
     tables[player] = search.tables[player]

@@ -66,7 +66,7 @@ def river(iterations: int, repetitions: int, compilations: Compilations) -> None
 
   def play() -> ContinualResolving:
     resolving = ContinualResolving(game, iterations)
-    resolving.search(resolving.searcher.levels[0].states(1)[0])
+    resolving.search(resolving.searcher.problems.levels[0].states(1)[0])
     return resolving
 
   resolving, compiled = compilations(play)

@@ -171,7 +171,7 @@ def turn(options: argparse.Namespace) -> None:
 def times(game: pyspiel.Game, iterations: int, settings: dict[str, Any], whole: bool) -> str:
   """Seconds of searches, and exploitability."""
   made = ContinualResolving(game, iterations, **settings)
-  searcher, levels = made.searcher, made.searcher.levels[0]
+  searcher, levels = made.searcher, made.searcher.problems.levels[0]
   begun = [searcher.start(0) for _ in range(2)]  # the second compiles nothing
   columns = [search.seconds for search in begun]
   for street in (0, 1):

@@ -26,9 +26,9 @@ def main() -> None:
   flags(__doc__)
   for title, name in GAMES.items():
     cells = [
-      " / ".join(f"{resolved(pyspiel.load_game(name), gadget=gadget, refine=refine)(n):.1e}" for n in MARKS)
+      " / ".join(f"{resolved(pyspiel.load_game(name), gadget=kind + gadget)(n):.1e}" for n in MARKS)
       for gadget in ("cfr-d", "max-margin")
-      for refine in (False, True)
+      for kind in ("", "refined-")
     ]
     print("|", " | ".join([title, *cells]), "|", flush=True)
 

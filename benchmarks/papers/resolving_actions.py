@@ -91,7 +91,7 @@ def errors(situation: rivers.Situation, width: int, solving: Solving, options) -
   for bets in SETS:
     began = time.perf_counter()
     game = rivers.load(situation, options.pot, options.stack, bets)
-    tree = GADGETS["unsafe"](rivers.subgame(game, width), 0, situation.ranges, None)
+    tree = GADGETS["unsafe"](rivers.subgame(game, width), 0, situation.ranges, None).tree
     counts = [options.iterations] + ([options.truth] if bets == LARGEST else [])
     solved = [chips * PAIRS / options.pot for chips in solving(tree, counts)]
     truth = solved[-1] if bets == LARGEST else truth

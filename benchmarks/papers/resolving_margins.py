@@ -52,12 +52,12 @@ def margins(situation: rivers.Situation, pot: int, setting: Setting) -> dict[str
   """The margin of each gadget's refinement, in chips for each visit of the worst infostate."""
   game = rivers.load(situation, pot, STACK, BETS)
   river = rivers.subgame(game, setting.width)
-  ranged = GADGETS["unsafe"](river, 0, situation.ranges, None)
+  ranged = GADGETS["unsafe"](river, 0, situation.ranges, None).tree
   promises = rivers.response_values(ranged, 1, blueprint(situation, game, river, setting))
   weight = river.prior.weight(1, situation.ranges[0])
   found = {}
   for name in THESIS:
-    tree = GADGETS[name](river, 0, situation.ranges, promises)
+    tree = GADGETS[name](river, 0, situation.ranges, promises).tree
     strategy = rivers.solve(tree, setting.iterations, setting.rule)[0]
     values = rivers.response_values(ranged, 1, strategy)
     found[name] = float(((promises - values) / weight).min())

@@ -35,10 +35,9 @@ FLAGS = (
     choices=("deepstack-flop", "deepstack-turn", "deepstack-river")),
   Flag("gadget", "cfr-d",
     "Constraint from one search to the next: with cfr-d the new search cannot help the opponent, with "
-    "max-margin it hurts the opponent as much as possible; unsafe has none, for comparison.",
-    choices=("unsafe", "cfr-d", "max-margin")),
-  Flag("refine", False,
-    "Let searches answer well also where the opponent's promises are slack; for the safe gadgets."),
+    "max-margin it hurts the opponent as much as possible, and refined ones answer well also where promises "
+    "are slack; unsafe has none, for comparison.",
+    choices=("unsafe", "cfr-d", "max-margin", "refined-cfr-d", "refined-max-margin")),
   Flag("knowledge", None,
     "Search by the player's knowledge of this order, 1 or more, in place of public states, which it does "
     "not need.", kind=int, least=1),
@@ -118,7 +117,7 @@ def _searches(values: flags.FlagValues, game: pyspiel.Game) -> ps.ContinualResol
 
 def _settings(values: flags.FlagValues) -> dict[str, Any]:
   """The settings of --preset, and the flags of the same meaning."""
-  named = {name: values[name].value for name in ("iterations", "rule", "gadget", "refine", "knowledge")}
+  named = {name: values[name].value for name in ("iterations", "rule", "gadget", "knowledge")}
   named["lookahead"] = _lookahead(values.lookahead)
   if values.preset is None:
     return named

@@ -53,7 +53,7 @@ class SearchSampler(RangeSampler):
       searcher.heard, share = {}, random.choice(NOISE)
       for player in (0, 1):
         search = searcher.start(player)
-        for states in searcher.levels[player].passes():
+        for states in searcher.problems.passes(player):
           first, second = (perturbed(table, share, random) for table in search.tables)
           search = searcher.resolve(search._replace(tables=(first, second)), states)
       return [[at(g, k) for g in range(len(frontier.groups))] for k in range(len(marks))]

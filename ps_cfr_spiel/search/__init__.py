@@ -1,11 +1,10 @@
 """Searches one after the other: their questions, their solutions, and their promises to the next.
 
-May use: subgames and the rooms below it. `searcher` runs the searches, `knowledge` those without public
-states; `value_functions` evaluate the frontier of their lookahead, and a new value function goes there or
-into your own code.
+May use: subgames and the rooms below it. `searcher` runs the searches; `problems` says what a search needs,
+`public_problems` begin in public states and `known_problems` at infostates of one player. `value_functions`
+evaluate the frontier of a lookahead, and a new value function goes there or into your own code.
 """
 
-from ps_cfr_spiel.search.knowledge import KnowledgeSearcher
 from ps_cfr_spiel.search.levels import ROUND, Levels, Lookahead, by_row
 from ps_cfr_spiel.search.promises import Search, best_responses
 from ps_cfr_spiel.search.searcher import Searcher, SearchSettings

@@ -111,7 +111,7 @@ class Promises:
     player, opponent = search.player, 1 - search.player
     subgame = self.subgames.cut(public_states, search.frontier, self.actions, pad_to)
     frontier = self._frozen(search, subgame) if subgame.limited else None
-    tree = unsafe(subgame, player, self.ranges(search, subgame), None, frontier)
+    tree = unsafe(subgame, player, self.ranges(search, subgame), None, frontier).tree
     strategy = subgame.there(player, search.tables[player])
     return subgame.roots[opponent], best_responses(tree, strategy, opponent, self.dtype)
 

@@ -2,38 +2,40 @@
 
 A search solves a subgame, or many that do not overlap, and leaves its results to the next one: the player's
 strategy so far, for ranges, and the opponent's promised values where the lookahead ended (`promises`).
-The first search solves the game from its start. Each later one begins at the player's next decision, from the
-player's range and the opponent's promised values there, by one of `gadgets`. A search looks ahead until the
-player's next `lookahead` decisions, so it contains every public state from which the next search may begin.
+The first search solves the game from its start. Each later one solves one of `problems` by one of `gadgets`.
 """
 
 import dataclasses
-import inspect
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import jax
 import numpy as np
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import check_binds, check_count, check_flag, check_option, is_integer
+from ps_cfr_spiel.arguments import check_binds, check_count, check_flag, check_option
 from ps_cfr_spiel.cfr import Rule, SolverState, make_rule
 from ps_cfr_spiel.device import check_dtype, check_finite, precision, to_device
-from ps_cfr_spiel.search.levels import ROUND, Levels, Lookahead, by_row
-from ps_cfr_spiel.search.promises import Promises, Search, Table
+from ps_cfr_spiel.search.known_problems import KnownProblems
+from ps_cfr_spiel.search.levels import ROUND, Lookahead
+from ps_cfr_spiel.search.problems import Problem, Problems
+from ps_cfr_spiel.search.promises import Search, Table
+from ps_cfr_spiel.search.public_problems import PublicProblems
 from ps_cfr_spiel.search.value_functions import CFRValues, ValueFunction
 from ps_cfr_spiel.subgames import (
   GADGETS,
-  BoundValues,
   Gadget,
-  PadTo,
+  GadgetTree,
+  KnownSubgames,
+  Shape,
   Subgame,
   Subgames,
   cfr_d,
   unsafe,
 )
-from ps_cfr_spiel.tree import Decision, PublicTree
+from ps_cfr_spiel.tree import PublicTree
+
+CHUNK = 16  # iterations between looks at the clock
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +45,7 @@ class SearchSettings:
   iterations: int = 1000  #: of CFR in each search
   #: regret rule or its name
   rule: Rule = "nrm+"  # pyright: ignore[reportAssignmentType]
-  gadget: Gadget = cfr_d  #: "cfr-d", "max-margin" or "unsafe", or a function like these; see `gadgets`
+  gadget: Gadget = cfr_d  #: a name in `GADGETS`, or a function like those there; see `gadgets`
   #: number of own decisions that a search looks ahead, 1 for only the next; "round" until the next public
   #: chance event, such as a card; None to the end.
   lookahead: Lookahead = None
@@ -55,8 +57,7 @@ class SearchSettings:
   #: iterations that each search leaves out of its averages at the start (Schmid 2021, Table 21.1).
   skip: int = 0
   dtype: str = "float32"  #: or "float64"
-  refine: bool = False  #: good answers also where promises are slack; for safe gadgets (see `gadgets`)
-  #: k, to search by the player's knowledge of order k instead of public states (see `knowledge`).
+  #: k, to search by the player's knowledge of order k instead of public states (see `known_problems`).
   knowledge: int | None = None
   #: with knowledge: every search starts from the results of all earlier ones, so together they are safe;
   #: otherwise from those on the way to its place, so that it does not depend on earlier searches, but unsafe.
@@ -77,7 +78,6 @@ class SearchSettings:
       "alternating": check_flag("alternating", self.alternating),
       "skip": check_count("skip", self.skip, 0),
       "dtype": check_dtype(self.dtype),
-      "refine": check_flag("refine", self.refine),
       "knowledge": None if self.knowledge is None else check_count("knowledge", self.knowledge, 1),
       "keep": check_flag("keep", self.keep),
     }
@@ -91,136 +91,90 @@ class SearchSettings:
       )
     if self.knowledge is None and not self.keep:
       raise ValueError("keep=False is for searches by knowledge; give knowledge=1 or more too.")
-    if self.refine and "refine" not in inspect.signature(self.gadget).parameters:
-      raise ValueError(
-        "refine is for the gadgets 'cfr-d' and 'max-margin'; choose one of them, or give your own "
-        "an argument refine."
-      )
 
-
-class LevelPadding(NamedTuple):
-  """The shapes to which a search's subgames are padded; None: not."""
-
-  search: PadTo | None = None  #: of the subgame to solve
-  promises: PadTo | None = None  #: of the subgames in which the last search's promises are computed
-  beyond: PadTo | None = None  #: of the subgame below the frontier, for a value function that solves it
+  @property
+  def safe(self) -> bool:
+    """Whether searches keep promises to the opponent."""
+    return self.gadget is not unsafe
 
 
 class Searcher:
-  """Searches on a game, one after the other."""
+  """Searches on a game, one after the other: by public states, or by the player's knowledge."""
 
-  def __init__(self, subgames: Subgames, settings: SearchSettings):
-    """See the class; ValueError if searches cannot leave out these actions."""
-    self.subgames = subgames  #: of the game
-    self.settings = settings  #: of each search
-    #: for each player the public states where searches begin and end.
-    self.levels = Levels.of(subgames.labels, settings.lookahead)
-    #: ranges and promises for the next search.
-    self.promises = Promises(subgames, self.levels, settings.actions, settings.dtype)
-    #: for each of `Levels.kinds` the shapes of the subgames of a search from one of its public states.
-    self.paddings = {
-      kind: self._padding(own, states) for own in self.levels for kind, states in own.kinds().items()
-    }
-    stops = [own.stops_above + own.stop for own in self.levels]
-    first, second = (by_row(subgames.tree, i, stops[1 - i]) for i in (0, 1))
-    self._stops = (first, second)  # stops of the other player above or there
+  def __init__(
+    self,
+    subgames: Subgames,
+    settings: SearchSettings,
+    shapes: dict[tuple[int, int], Shape] | None = None,
+    seconds: float | None = None,
+  ):
+    """Make a searcher; nothing is searched yet.
 
-  def _padding(self, levels: Levels, states: Sequence[int]) -> LevelPadding:
-    """The shapes that hold the subgames of the searches from each of some public states of one kind.
+    Args:
+      subgames: of the game; with `settings.knowledge`, those by knowledge.
+      settings: of each search.
+      shapes: with `settings.knowledge`, as of `KnownProblems`.
+      seconds: the time of a search's iterations, after which none begins.
 
-    No search's shape depends on earlier searches.
+    ValueError if searches cannot leave out the actions that the settings leave out.
     """
-    shape, actions = self.subgames.shape, self.settings.actions
-    frontier = levels.frontier(levels.horizon(states[0]))
-    promises = shape([], (), actions)
-    for horizon in {levels.horizon_before(s) for s in states}:
-      for group, _ in self.promises.asked(states):
-        promises = promises.union(shape([[s] for s in group], levels.frontier(horizon), actions))
-    below = self.subgames.reached(states, frontier, actions).values()
-    search = shape([[s] for s in states], frontier, actions)
-    return LevelPadding(search.pad_to, promises.pad_to, shape([*below]).pad_to)
+    self.subgames, self.settings, self.seconds = subgames, settings, seconds  #: as given
+    if isinstance(subgames, KnownSubgames):
+      problems = KnownProblems(subgames, settings.safe, settings.dtype, shapes)
+    else:
+      ahead = settings.lookahead, settings.value_function, settings.actions
+      problems = PublicProblems(subgames, *ahead, settings.safe, settings.dtype)
+    self.problems: Problems = problems  #: what each search solves
 
   def start(self, player: int) -> Search:
     """Solve the game from its start, as far as the player's lookahead goes."""
     began = time.perf_counter()
-    search = self._solve(self.uniform(player), [0], unsafe, LevelPadding())
+    search = self._solved(self.problems.first(player), unsafe)
     return search._replace(seconds=time.perf_counter() - began)
 
-  def uniform(self, player: int) -> Search:
-    """A player's state before the first search: uniform strategies."""
-    shapes = [p.block_shapes for p in self.subgames.tree.players]
-    first, second = ([np.full(shape, 1 / shape[0]) for shape in blocks] for blocks in shapes)
-    return Search(player, -1.0, (first, second), (), {}, 0.0)
+  def resolve(self, search: Search, places: Sequence[int]) -> Search:
+    """Solve again from places in which the player acts next after the roots of a search.
 
-  def place(self, decision: Decision) -> int:
-    """The place of the search for a decision."""
-    return decision.public_state
-
-  def way(self, place: int) -> tuple[int, list[int]]:
-    """The player at a place, and the places of the searches on the way; ValueError if no player acts."""
-    states, game = self.subgames.labels.public_states, self.subgames.labels.game
-    if not is_integer(place) or not 0 <= place < len(states):
-      raise ValueError(f"{game} has the public states 0..{len(states) - 1}, got {place!r}.")
-    player = states[place].player
-    if player < 0:
-      raise ValueError(f"No player acts in public state {place} of {game}; choose one of a decision.")
-    way = [place]
-    while states[way[-1]].parent >= 0:
-      way.append(states[way[-1]].parent)
-    return player, [s for s in way[::-1] if states[s].player == player and self.levels[player].decided[s]]
-
-  def passes(self, player: int) -> list[tuple[int, ...]]:
-    """The places of a player's later searches, in groups that one search solves."""
-    return self.levels[player].passes()
-
-  def resolve(self, search: Search, public_states: Sequence[int]) -> Search:
-    """Solve again from public states in which the player acts next after the roots of a search.
-
-    From one public state, the subgame is padded to the largest of its kind, so play compiles little; several
-    public states, of a group in `Levels.passes`, are solved at once without padding. `search` is the last
-    one, or the union of several that ended alike where these begin.
+    The search's strategy stays if it never comes there. See `Problems.later`.
     """
-    began, levels = time.perf_counter(), self.levels[search.player]
-    before = levels.horizon_before(public_states[0])
-    search = search._replace(horizon=before, frontier=levels.frontier(before))
-    padding = self.paddings[levels.kind(public_states[0])] if len(public_states) == 1 else LevelPadding()
-    search = self._solve(search, public_states, self.settings.gadget, padding)
+    began = time.perf_counter()
+    if (problem := self.problems.later(search, places)) is not None:
+      search = self._solved(problem, self.settings.gadget)
     return search._replace(seconds=time.perf_counter() - began)
 
-  def _solve(self, last: Search, roots: Sequence[int], gadget: Gadget, padding: LevelPadding) -> Search:
-    """One search, without its `seconds`."""
-    player, settings = last.player, self.settings
-    horizon = self.levels[player].horizon(roots[0])
-    frontier = self.levels[player].frontier(horizon)
-    subgame = self.subgames.cut(roots, frontier, settings.actions, padding.search)
-    promises = None if gadget is unsafe else self.promises.values(last, subgame, padding.promises)
-    beyond = self._value_function(subgame, padding.beyond)
-    ranges = self.promises.ranges(last, subgame)
-    tables, values = self._solved(last, subgame, gadget, ranges, promises, beyond)
-    promised = dict(last.promised)
-    if subgame.limited:
-      known = subgame.frontier[1 - player].knowledge.tolist()
-      promised |= zip(known, values[1 - player], strict=False)  # padding has no infostate
-    return Search(player, horizon, tables, frontier, promised, 0.0)
-
-  def _solved(self, last: Search, subgame: Subgame, gadget: Gadget, ranges, promises, beyond):
-    """`Search.tables` after the subgame is solved, and the values [F, H] at its frontier, if any."""
-    player, settings = last.player, self.settings
-    refined = {"refine": True} if settings.refine and gadget is not unsafe else {}
+  def _solved(self, problem: Problem, gadget: Gadget) -> Search:
+    """The results of a search, without its `seconds`."""
+    last, subgame, settings = problem.last, problem.subgame, self.settings
     with precision(settings.dtype):
-      tree = to_device(gadget(subgame, player, ranges, promises, beyond, **refined), settings.dtype)
+      game = gadget(subgame, last.player, problem.ranges, problem.promises, problem.beyond)
+      if not isinstance(game, GadgetTree):
+        raise ValueError(f"A gadget must return a GadgetTree; {gadget!r} returned {type(game).__name__}.")
+      tree = to_device(game.tree, settings.dtype)
       state = self.run(subgame, tree)
       strategies = cfr.average_strategy(tree, state)
-      average = [[np.asarray(block, float) for block in own] for own in strategies]
+      average = [game.inside(subgame, i, blocks) for i, blocks in enumerate(strategies)]
       values = [cfr.average_record(p)[0] for p in state.players] if subgame.limited else []
     if not all(np.isfinite(v).all() for v in values):
       raise ValueError(f"Values of {settings.value_function} must be finite, got inf or nan.")
     check_finite(f"The search from public states {list(subgame.public_states)}", average, settings.dtype)
-    return self._tables(last, subgame, average, gadget), values
+    promised = dict(last.promised)
+    if subgame.limited:
+      known = subgame.frontier[1 - last.player].knowledge.tolist()
+      promised |= zip(known, values[1 - last.player], strict=False)  # padding has no infostate
+    return Search(
+      last.player, problem.horizon, self._tables(problem, average), problem.frontier, promised, 0.0
+    )
 
   def run(self, subgame: Subgame, tree: PublicTree) -> SolverState:
     """Run all iterations on a subgame with its gadget, `tree`; `learning.listening` takes them in parts."""
-    return self.iterate(tree, self.first(tree), self.settings.iterations)
+    state, most = self.first(tree), self.settings.iterations
+    if self.seconds is None:
+      return self.iterate(tree, state, most)
+    done, until = 0, time.perf_counter() + self.seconds
+    while done < most and (not done or time.perf_counter() < until):
+      state = jax.block_until_ready(self.iterate(tree, state, min(CHUNK, most - done)))
+      done += CHUNK
+    return state
 
   def first(self, tree: PublicTree) -> SolverState:
     """The state of a search before its first iteration."""
@@ -231,32 +185,17 @@ class Searcher:
     method = {"rule": self.settings.rule, "alternating": self.settings.alternating}
     return cfr.run(tree, state, iterations, self.settings.skip, **method)
 
-  def _tables(
-    self, last: Search, subgame: Subgame, average: Sequence[Table], gadget: Gadget
-  ) -> tuple[Table, Table]:
-    """`Search.tables` after another search, from its average strategies."""
-    tables = []
-    for i in (0, 1):
-      shapes = subgame.tree.players[i].block_shapes
-      inner = average[i][len(average[i]) - len(shapes) :]  # the blocks before are the gadget's
-      blocks = [block.reshape(shape) for block, shape in zip(inner, shapes, strict=True)]
-      tables.append(subgame.back(i, blocks, last.tables[i]))  # other rows are shared between searches
-    if gadget is not unsafe:
+  def _tables(self, problem: Problem, average: Sequence[Table]) -> tuple[Table, Table]:
+    """`Search.tables` after a search, from its average strategies in the subgame."""
+    last = problem.last
+    # Rows outside the subgame are shared between searches.
+    first, second = (problem.subgame.back(i, average[i], last.tables[i]) for i in (0, 1))
+    tables = first, second
+    if problem.promises is not None:
       # The gadget distorts the opponent's strategy, so the earlier prediction stays where a search has
       # already looked.
       opponent = 1 - last.player
-      for k, stops in enumerate(self._stops[opponent]):
+      for k, stops in enumerate(self.problems.stops[opponent]):
         seen = stops <= last.horizon
         tables[opponent][k][:, seen] = last.tables[opponent][k][:, seen]
-    return tables[0], tables[1]
-
-  def _value_function(self, subgame: Subgame, pad_to: PadTo | None) -> BoundValues | None:
-    """The value function, bound to the frontier of a subgame; ValueError if the result is not a pytree."""
-    if not subgame.limited:
-      return None
-    function = self.settings.value_function
-    assert function is not None
-    bound = function.bind(self.subgames, subgame.frontier_states, pad_to)
-    if any(leaf is bound for leaf in jax.tree.leaves(bound)):
-      raise ValueError(f"{function} must bind a JAX pytree, got {bound!r}.")
-    return bound
+    return tables

@@ -19,7 +19,7 @@ from ps_cfr_spiel.device import Uninterrupted
 from ps_cfr_spiel.histories import LIMIT, sequential
 from ps_cfr_spiel.policy import TreePolicy, check_policy_of, probabilities_at, strategies_of
 from ps_cfr_spiel.reports import progress_bar, waiting
-from ps_cfr_spiel.search import KnowledgeSearcher, Search, Searcher, SearchSettings
+from ps_cfr_spiel.search import Search, Searcher, SearchSettings
 from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.subgames import GADGETS, KnownSubgames, Subgames
 
@@ -72,17 +72,17 @@ class ContinualResolving(openspiel_policy.Policy):
     check_memory(game, memory, kept, np.dtype(self.settings.dtype).itemsize, folded=False)
     if self.settings.knowledge is None:
       subgames = Subgames.of(game, public_states=public_states, limit=limit, memory=memory)
-      self.searcher = Searcher(subgames, self.settings)
     else:
       subgames = KnownSubgames.of(game, self.settings.knowledge, limit=limit, memory=memory)
-      self.searcher = KnowledgeSearcher(subgames, self.settings)
+    self.searcher = Searcher(subgames, self.settings)
+    self._problems = self.searcher.problems
     self._build, self.tree, self.labels = subgames.options, subgames.tree, subgames.labels
     self._blueprint = None if blueprint is None else self._strategies(blueprint)
     self._keeps, self._done = self.settings.knowledge is not None and self.settings.keep, set()
     self._latest: dict[int, Search] = {}
     self.seconds: list[float] = []
     table = sum(8 * math.prod(shape) for player in self.tree.players for shape in player.block_shapes)
-    self._kept = max(min(CACHE, CACHE_BYTES // max(table, 1)), 2 * len(self.searcher.paddings))
+    self._kept = max(min(CACHE, CACHE_BYTES // max(table, 1)), 2 * self._problems.kinds)
     self._starts: dict[int, Search] = {}
     self._searches: collections.OrderedDict[tuple[int, int], Search] = collections.OrderedDict()
 
@@ -92,9 +92,8 @@ class ContinualResolving(openspiel_policy.Policy):
     s, header = self.settings, self._header()
     ahead = "to the end" if s.lookahead is None else f"lookahead {s.lookahead}, then {s.value_function}"
     rule = type(s.rule).__name__
-    gadget = f"{header['gadget']}{' refined' * s.refine}"
     known = "" if s.knowledge is None else f", knowledge {s.knowledge}{'' if s.keep else ', not kept'}"
-    return f"re-solving{known}, {s.iterations:,} iterations of {rule}, {gadget}, {ahead}, {s.dtype}"
+    return f"re-solving{known}, {s.iterations:,} iterations of {rule}, {header['gadget']}, {ahead}, {s.dtype}"
 
   def start(self, player: int, progress: bool | None = None) -> Search:
     """A player's search from the start of the game; ValueError unless `player` is 0 or 1."""
@@ -126,9 +125,9 @@ class ContinualResolving(openspiel_policy.Policy):
 
     Those on the way come before it. ValueError unless a player acts there.
     """
-    player, way = self.searcher.way(place)
+    player, path = self._problems.searches_on_path(place)
     search = self.start(player)
-    for s in way:
+    for s in path:
       search = self._search(search, s)
     return search
 
@@ -164,7 +163,7 @@ class ContinualResolving(openspiel_policy.Policy):
   def at(self, player: int, infostate: str) -> dict[int, float]:
     """Probability of every legal action at an information state string; ValueError for an unknown string."""
     decision, h = self.labels.find(player, infostate)
-    table = self.search(self.searcher.place(decision)).tables[player]
+    table = self.search(self._problems.place(decision)).tables[player]
     column = table[decision.block][:, decision.row, h]
     return dict(zip(decision.legal_actions, (column / column.sum()).tolist(), strict=True))
 
@@ -179,7 +178,7 @@ class ContinualResolving(openspiel_policy.Policy):
     Subgames that begin at a player's decisions of one number do not overlap, so those that end alike are all
     solved in one pass: a few passes for each number rather than a search for every public state.
     """
-    passes = [self.searcher.passes(player) for player in (0, 1)]
+    passes = [self._problems.passes(player) for player in (0, 1)]
     tables = []
     total = sum(len(own) + 1 for own in passes)
     with progress_bar(progress, total=total, unit=" passes", desc="Re-solving") as bar:
@@ -207,7 +206,6 @@ class ContinualResolving(openspiel_policy.Policy):
       "iteration": self.settings.iterations,
       "rule": rule_header(self.settings.rule),
       "gadget": gadget,
-      **({"refine": True} if self.settings.refine else {}),
       "lookahead": self.settings.lookahead,
       "value_function": None if self.settings.lookahead is None else repr(self.settings.value_function),
       "actions": None if self.settings.actions is None else sorted(self.settings.actions),

@@ -329,7 +329,8 @@ class HoldemPolicy(openspiel_policy.Policy):
     if worths is not None:
       promises = worths[search.hands(opponent)] * subgame.prior.weight(opponent, (first, second)[player])
     with precision(DTYPE):
-      tree = to_device(self._gadget(subgame, player, (first, second), promises), DTYPE)
+      game_tree = self._gadget(subgame, player, (first, second), promises)
+      tree = to_device(game_tree.tree, DTYPE)
       state = cfr.init(tree, self._rule, DTYPE)
 
       def run(iterations: int) -> None:
@@ -339,10 +340,7 @@ class HoldemPolicy(openspiel_policy.Policy):
       self._run(run)
       average = cfr.average_strategy(tree, state)
     for i, blocks in enumerate(average):
-      shapes = subgame.tree.players[i].block_shapes
-      inner = blocks[len(blocks) - len(shapes) :]  # those before are the gadget's
-      found = [np.asarray(b, float).reshape(shape) for b, shape in zip(inner, shapes, strict=True)]
-      search.tables[i][:] = subgame.back(i, found, search.tables[i])
+      search.tables[i][:] = subgame.back(i, game_tree.inside(subgame, i, blocks), search.tables[i])
     return search
 
   def _subgame(self, hand: View, bets: BetSizes, ranges: str = "uniform") -> Any:

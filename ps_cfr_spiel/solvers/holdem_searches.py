@@ -162,7 +162,7 @@ class Search:
     subgame, other = self.subgames.cut([place]), 1 - player
     whole = np.ones((1, len(self.hands(player))))
     range_ = (others[self.hands(other)] / self.lines.form.weights[other])[None]
-    tree = unsafe(subgame, other, (range_, whole) if player else (whole, range_))
+    tree = unsafe(subgame, other, (range_, whole) if player else (whole, range_)).tree
     values = best_responses(tree, subgame.there(other, self.tables[other]), player, DTYPE)[0]
     weight = subgame.prior.weight(player, range_)[0]
     found = np.zeros(NUM_HANDS)

@@ -3,27 +3,25 @@
 The game that a decision solves is made at the decision (Zhang and Sandholm 2021; with sampled histories Zhang
 and Sandholm 2025). Particles are the histories that the player holds possible; for each of them more
 particles are those that the opponent then holds possible. A few moves beyond all of these are enumerated, the
-ends are valued, by default by plays of the blueprint, and `search.KnowledgeSearcher` solves the result as it
+ends are valued, by default by plays of the blueprint, and `search.Searcher` solves the result as it
 solves any game: the player's decisions are new, the opponent begins in each infostate that touches the
 player's, and is promised the value of the best response against the blueprint there.
 """
 
 import dataclasses
-import time
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_count
-from ps_cfr_spiel.cfr import Rule, SolverState, make_rule
+from ps_cfr_spiel.cfr import Rule, make_rule
 from ps_cfr_spiel.compiler import build_general, with_recall
 from ps_cfr_spiel.histories import Histories, free_memory, grow
 from ps_cfr_spiel.policy import check_policy_of, strategies_of
-from ps_cfr_spiel.search import KnowledgeSearcher, Search, SearchSettings
+from ps_cfr_spiel.search import Search, Searcher, SearchSettings
 from ps_cfr_spiel.simulated import OpenSpielStates, Particles, thinned
 from ps_cfr_spiel.solvers.rollout_bot import ROLLOUTS, RolloutBot
 from ps_cfr_spiel.subgames import Gadget, KnownSubgames, unsafe
@@ -142,10 +140,9 @@ class KnowledgeBot(RolloutBot):
       [np.where(x.sum(0) > 0, (1 - (t := self.form.tremble)) * x + t / len(x), 1 / len(x)) for x in own]
       for own in found
     )
-    searcher = _TimedSearcher(subgames, self.settings, self._shapes)
-    searcher.seconds = self.limit
+    searcher = Searcher(subgames, self.settings, self._shapes, self.limit)
     decision, _ = labels.decision_at(state, self.player)
-    place, own = searcher.place(decision), (first, second)[self.player]
+    place, own = searcher.problems.place(decision), (first, second)[self.player]
     mine = {n: d for n, d in enumerate(labels.decisions) if d.player == self.player}
     for d in mine.values():
       if (column := self._so_far.get(str(d.infostates[0]))) is not None:
@@ -210,19 +207,3 @@ class KnowledgeBot(RolloutBot):
     if fault:
       raise ValueError(f"{self.form.game}: {fault}")
     return build_general(self.form.game, histories, choices, None, "sparse")
-
-
-class _TimedSearcher(KnowledgeSearcher):
-  """A searcher that may stop by the clock."""
-
-  seconds: float | None = None
-
-  def run(self, subgame, tree) -> SolverState:
-    if self.seconds is None:
-      return super().run(subgame, tree)
-    state, done, part = self.first(tree), 0, 16
-    until = time.perf_counter() + self.seconds
-    while done < self.settings.iterations and (not done or time.perf_counter() < until):
-      state = jax.block_until_ready(self.iterate(tree, state, min(part, self.settings.iterations - done)))
-      done += part
-    return state

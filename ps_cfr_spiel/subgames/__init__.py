@@ -7,7 +7,7 @@ evaluates the ends of a subgame.
 """
 
 from ps_cfr_spiel.subgames.cut import Subgames
-from ps_cfr_spiel.subgames.gadgets import GADGETS, Gadget, cfr_d, max_margin, unsafe
+from ps_cfr_spiel.subgames.gadgets import GADGETS, Gadget, GadgetTree, cfr_d, max_margin, unsafe
 from ps_cfr_spiel.subgames.known import KnownSubgames
 from ps_cfr_spiel.subgames.nodes import RootInfostates
 from ps_cfr_spiel.subgames.ranged_leaves import (

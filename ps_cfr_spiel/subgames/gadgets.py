@@ -10,7 +10,8 @@
 
 Where a promise is slack (the new value is less) the opponent of a safe gadget does not play on, and anything
 will do: a gadget has many equilibria, of which some are poor in the game (Kubíček, Lisý and Sandholm 2026).
-With `refine` the opponent trembles and plays on a little in each infostate, so the player answers there too.
+In a refined gadget the opponent trembles and plays on a little in each infostate, so the player answers there
+too.
 From values v, promises p and weights w, as above, the player then minimises, of n infostates,
 
   cfr-d       sum of max(v, p) + TREMBLE sum of v / n
@@ -25,7 +26,9 @@ count chance and the player's range, in the same units.
 """
 
 import dataclasses
-from typing import Any, Protocol
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -53,6 +56,21 @@ from ps_cfr_spiel.tree import (
 )
 
 
+class GadgetTree(NamedTuple):
+  """A tree for `cfr.run`, on the host: a subgame with a gadget's decisions."""
+
+  tree: PublicTree
+  #: for each player the number of blocks that the gadget adds. They come before the subgame's blocks, which
+  #: keep their order; rows of H types may have become H rows of one type.
+  added: tuple[int, int]
+
+  def inside(self, subgame: Subgame, player: int, blocks: Sequence[Any]) -> list[np.ndarray]:
+    """A player's strategy in the subgame, [A, rows, H] for each block, from one in the tree."""
+    shapes = subgame.tree.players[player].block_shapes
+    pairs = zip(blocks[self.added[player] :], shapes, strict=True)
+    return [np.asarray(block, float).reshape(shape) for block, shape in pairs]
+
+
 class Gadget(Protocol):
   """The type of this file's gadgets; `GADGETS` names them."""
 
@@ -63,8 +81,8 @@ class Gadget(Protocol):
     ranges: Ranges,
     promises: np.ndarray | None,
     frontier: BoundValues | None = None,
-  ) -> PublicTree:
-    """Make a tree for `cfr.run`, on the host.
+  ) -> GadgetTree:
+    """Put a gadget on a subgame.
 
     Args:
       subgame: of `Subgames.cut`.
@@ -74,22 +92,20 @@ class Gadget(Protocol):
       promises: [roots, H of the opponent], the opponent's promised values.
       frontier: a value function bound to the subgame's frontier, if there is a frontier.
 
-    The safe gadgets have `refine` (False) too; see above.
-
     ValueError if an array does not fit the subgame, or a range is negative, not finite, or zero everywhere.
     """
     ...
 
 
-def unsafe(subgame, player, ranges, promises=None, frontier=None) -> PublicTree:
+def unsafe(subgame, player, ranges, promises=None, frontier=None) -> GadgetTree:
   """Unsafe re-solving; see `Gadget`. `promises` is unused."""
   first, second = (_check_range(subgame, i, ranges[i]) for i in (0, 1))
   leaves = with_ranges(_leaves(subgame, frontier), (first, second), subgame.leaf_roots)
-  return dataclasses.replace(subgame.tree, leaves=leaves)
+  return GadgetTree(dataclasses.replace(subgame.tree, leaves=leaves), (0, 0))
 
 
-def cfr_d(subgame, player, ranges, promises, frontier=None, refine=False) -> PublicTree:
-  """The gadget of CFR-D; see `Gadget`.
+def cfr_d(subgame, player, ranges, promises, frontier=None, refine=False) -> GadgetTree:
+  """The gadget of CFR-D; see `Gadget`, and above for `refine`.
 
   A level goes on top of the opponent's decisions, with a row for each root and two actions: follow leads on
   as the root did, terminate ends in a leaf worth the promise.
@@ -110,8 +126,8 @@ def cfr_d(subgame, player, ranges, promises, frontier=None, refine=False) -> Pub
   return _refined(subgame, leaves, forest, level, np.append(follow, terminate), tremble)
 
 
-def max_margin(subgame, player, ranges, promises, frontier=None, refine=False) -> PublicTree:
-  """The max-margin gadget; see `Gadget`.
+def max_margin(subgame, player, ranges, promises, frontier=None, refine=False) -> GadgetTree:
+  """The max-margin gadget; see `Gadget`, and above for `refine`.
 
   A row goes on top of the opponent's decisions for each public state, with its infostates as actions. The
   value that comes up there is minus the margin, in utility for each visit of the chosen infostate: values and
@@ -138,7 +154,13 @@ def max_margin(subgame, player, ranges, promises, frontier=None, refine=False) -
 
 TREMBLE = 0.02  # the sum of a refined gadget's trembles at a public state
 
-GADGETS: dict[str, Gadget] = {"unsafe": unsafe, "cfr-d": cfr_d, "max-margin": max_margin}
+GADGETS: dict[str, Gadget] = {
+  "unsafe": unsafe,
+  "cfr-d": cfr_d,
+  "max-margin": max_margin,
+  "refined-cfr-d": functools.partial(cfr_d, refine=True),
+  "refined-max-margin": functools.partial(max_margin, refine=True),
+}
 
 
 def _leaves(subgame: Subgame, frontier: BoundValues | None) -> LeafEvaluator:
@@ -168,7 +190,7 @@ def _choosing(
   level: Level,
   follow: np.ndarray,
   terminate: np.ndarray,
-) -> PublicTree:
+) -> GadgetTree:
   """Put a level on top of the chooser's decisions.
 
   Sequences are numbered anew: the roots of the new level, its own sequences, then all sequences of the old
@@ -197,7 +219,7 @@ def _choosing(
   parents = (roots, *sizes, *forest.leaf.parents[1:])
   leaf = Link.create(index, parents, (*forest.leaf.children, len(terminate)))
   choosing = PlayerTree((level, *levels), leaf, forest.types)
-  return _with_choices(subgame, leaves, choosing, len(terminate))
+  return _with_choices(subgame, leaves, choosing, len(level.shapes), len(terminate))
 
 
 def _refined(
@@ -207,7 +229,7 @@ def _refined(
   level: Level,
   choices: np.ndarray,
   tremble: np.ndarray,
-) -> PublicTree:
+) -> GadgetTree:
   """Put a level's rows beside the chooser's first decisions, with arguments as for `_choosing`.
 
   `choices`, int[m], are the sequences of the new rows in the order of `leaves.terminate`, counted from 0.
@@ -226,15 +248,21 @@ def _refined(
   leaf = Link.create(np.append(index, roots + choices), parents, children)
   choosing = PlayerTree(tuple(levels), leaf, forest.types)
   refined = RefinedLeaves(**vars(leaves), roots=list(subgame.leaf_roots[leaves.chooser]), tremble=tremble)
-  return _with_choices(subgame, refined, choosing, len(choices))
+  return _with_choices(subgame, refined, choosing, len(level.shapes), len(choices))
 
 
-def _with_choices(subgame: Subgame, leaves: GadgetLeaves, choosing: PlayerTree, count: int) -> PublicTree:
-  """The chooser's forest, and the other player's: to whom `count` new leaves are worth 0, anywhere."""
+def _with_choices(
+  subgame: Subgame, leaves: GadgetLeaves, choosing: PlayerTree, added: int, count: int
+) -> GadgetTree:
+  """The chooser's forest, with `added` new blocks in front, and the other player's.
+
+  To the other player `count` new leaves are worth 0, anywhere.
+  """
   other = subgame.tree.players[1 - leaves.chooser]
   index = np.append(other.leaf.index, np.zeros(count, int))  # at the first root
   link = Link.create(index, other.leaf.parents, (*other.leaf.children, count))
-  return PublicTree(_pair(leaves.chooser, choosing, dataclasses.replace(other, leaf=link)), leaves)
+  tree = PublicTree(_pair(leaves.chooser, choosing, dataclasses.replace(other, leaf=link)), leaves)
+  return GadgetTree(tree, _pair(leaves.chooser, added, 0))
 
 
 def _largest(values: np.ndarray, owner: np.ndarray) -> np.ndarray:

@@ -127,7 +127,7 @@ def test_gadgets(gadget):
   sizes = [(roots, p.types) for roots, p in zip(subgame.shape.roots, subgames.tree.players, strict=True)]
   rng = np.random.default_rng(0)
   ranges = [rng.random(size) for size in sizes]
-  tree = to_device(GADGETS[gadget](subgame, 0, ranges, rng.normal(size=sizes[1])), "float64")
+  tree = to_device(GADGETS[gadget](subgame, 0, ranges, rng.normal(size=sizes[1])).tree, "float64")
   check(functools.partial(solve, rule=PCFRPlus()), tree, cfr.init(tree, PCFRPlus(), "float64"))
 
 

@@ -14,7 +14,6 @@ import pytest
 from open_spiel.python.policy import UniformRandomPolicy
 
 from ps_cfr_spiel import (
-  ContinualResolving,
   ExternalSamplingSolver,
   PSCFRSolver,
   TreePolicy,
@@ -36,7 +35,6 @@ from ps_cfr_spiel.policy import for_hands, post_process
 from ps_cfr_spiel.rules import LCFR, RM, RULES, NRMPlus, RMPlus
 from ps_cfr_spiel.simulated import HostGame
 from ps_cfr_spiel.solvers import HierarchicalMCCFRSolver, SimulatedExternalSolver, SimulatedMCCFRSolver
-from ps_cfr_spiel.subgames import cfr_d
 
 KUHN = pyspiel.load_game("kuhn_poker")
 UNIFORM = 11 / 24  # the exploitability of uniform play in Kuhn poker
@@ -268,20 +266,3 @@ def test_a_derived_policy_of_hands(kind):
   last = max(state.legal_actions())
   derived: Any = type("Last", (kind,), {"action_probabilities": lambda self, state, player=None: {last: 1.0}})
   assert [*for_hands(derived("fold" if kind is Habit else game), state)] == [last]
-
-
-def test_a_gadget_of_ones_own_that_refines():
-  asked = []
-
-  def own(subgame, player, ranges, promises, frontier=None, refine=False):
-    asked.append(refine)
-    return cfr_d(subgame, player, ranges, promises, frontier, refine)
-
-  policy = ContinualResolving(KUHN, iterations=5, gadget=own, refine=True)
-  state = KUHN.new_initial_state()
-  for action in (0, 1, 0):
-    state.apply_action(action)
-  policy.action_probabilities(state)
-  state.apply_action(1)
-  policy.action_probabilities(state)
-  assert asked and all(asked)

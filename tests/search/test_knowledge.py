@@ -77,7 +77,7 @@ def test_searches_solve_the_linear_programs(name, player):
 
   programs = functools.partial(resolving_programs, plain, list(roots), player, profile, known=roots)
   old = best_responses(
-    unsafe(subgame, player, ones), subgame.there(player, tables[player]), 1 - player, "float64"
+    unsafe(subgame, player, ones).tree, subgame.there(player, tables[player]), 1 - player, "float64"
   )
   assert old.sum() == pytest.approx(programs(dict.fromkeys(names, -1e3), free=set())[1], abs=1e-7)
   free = below(plain, player, infostate)
@@ -148,7 +148,7 @@ def test_kept_searches_go_on_from_each_other():
   kept, apart, fresh = (
     ContinualResolving(game, 5, knowledge=1, keep=keep, dtype="float64") for keep in (True, False, False)
   )
-  places = [place for (place,) in kept.searcher.passes(0)]
+  places = [place for (place,) in kept.searcher.problems.passes(0)]
   names = [kept.labels.decisions[place].infostates[0] for place in places[:12]]
   one, other = ([made.at(0, name) for name in names] for made in (kept, apart))
   assert fresh.at(0, names[-1]) == other[-1]

@@ -71,7 +71,7 @@ def test_no_subgame_is_cut_before_the_first_search(name, options, cuts, given):
   made.start(player)
   ahead = 1 + ("lookahead" in options)
   assert len(cuts) == ahead
-  made.search(made.searcher.levels[player].states(1)[0])
+  made.search(made.searcher.problems.levels[player].states(1)[0])
   assert len(cuts) <= 2 * ahead + 1
 
 
@@ -88,7 +88,7 @@ def test_every_search_of_a_kind_has_one_shape(name, options, given):
     made.search(s)
     player = made.labels.public_states[s].player
     if given:
-      kind = made.searcher.levels[player].kind(s)
+      kind = made.searcher.problems.levels[player].kind(s)
       shapes.setdefault(kind, set()).add(str(jax.tree.map(np.shape, given[-1])))
   assert len(shapes) > 1
   assert {len(found) for found in shapes.values()} == {1}
@@ -98,10 +98,10 @@ def test_every_search_of_a_kind_has_one_shape(name, options, given):
 def test_a_search_is_the_same_whatever_came_before(name, options):
   """Bit for bit, in an object that has searched elsewhere and in one that has not."""
   fresh, used = (ContinualResolving(load(name), 3, **options) for _ in range(2))
-  states = fresh.searcher.levels[1].states(1)
+  states = fresh.searcher.problems.levels[1].states(1)
   for s in (states[-1], states[len(states) // 2]):
     used.search(s)
-  assert fresh.searcher.paddings.keys() == used.searcher.paddings.keys()
+  assert fresh.searcher.problems.paddings.keys() == used.searcher.problems.paddings.keys()
   began = time.perf_counter()
   first, second = fresh.search(states[0]), used.search(states[0])
   assert 0 < first.seconds + second.seconds < time.perf_counter() - began
@@ -170,12 +170,12 @@ def test_ends_that_bound_nothing(below):
 def test_ranges_are_zero_in_padding():
   """Gadgets of one's own see them."""
   subgames = Subgames.of(pyspiel.load_game("kuhn_poker"))
-  own = Searcher(subgames, SearchSettings(iterations=1))
+  problems = Searcher(subgames, SearchSettings(iterations=1)).problems
   state = next(s for s, state in enumerate(subgames.labels.public_states) if state.player == 1)
   pad_to = lambda shape: shape._replace(roots=(shape.roots[0] + 2, shape.roots[1] + 3))  # noqa: E731
   subgame = subgames.cut([state], pad_to=pad_to)
   for range_, roots, more in zip(
-    own.promises.ranges(own.uniform(1), subgame), subgame.roots, (2, 3), strict=True
+    problems.promises.ranges(problems.uniform(1), subgame), subgame.roots, (2, 3), strict=True
   ):
     assert len(range_) == len(roots.public) + more
     assert range_[: len(roots.public)].all() and not range_[len(roots.public) :].any()

@@ -151,7 +151,7 @@ def test_a_search_averages_the_values_at_its_frontier(name, rule, skip):
   ones = tuple(np.ones((n, p.types)) for n, p in zip(subgame.shape.roots, subgame.tree.players, strict=True))
   bound = SolvedValues(tables).bind(subgames, frontier)
   with precision("float64"):
-    tree = to_device(unsafe(subgame, 0, ones, None, bound), "float64")
+    tree = to_device(unsafe(subgame, 0, ones, None, bound).tree, "float64")
     state, found = cfr.init(tree, rule, "float64"), []
     for _ in range(4):
       found.append([np.asarray(v) for v in _at_the_frontier(tree, cfr.current_strategy(tree, state))])

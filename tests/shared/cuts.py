@@ -64,10 +64,10 @@ def _solve(tree, range_, iterations):
   return average, judge(tree, average, range_) if type(tree.leaves) is GadgetLeaves else (0, 0)
 
 
-def solve(tree, range_, iterations):
-  """Both players' average strategies in a gadget, as host arrays, and what `judge` says of them."""
+def solve(game, range_, iterations):
+  """Both players' average strategies in a `GadgetTree`, as host arrays, and what `judge` says of them."""
   with precision("float64"):
-    average, found = _solve(*to_device((tree, range_), "float64"), iterations)
+    average, found = _solve(*to_device((game.tree, range_), "float64"), iterations)
     return [[np.asarray(block) for block in blocks] for blocks in average], *map(float, found)
 
 
@@ -168,7 +168,7 @@ def values_at_roots(subgame, tables, ranges, frontier=None, best=False):
     frontier: bound values, if there is a frontier.
     best: best responses to the tables instead.
   """
-  tree = unsafe(subgame, 0, ranges, None, frontier)
+  tree = unsafe(subgame, 0, ranges, None, frontier).tree
   strategies = [subgame.there(i, tables[i]) for i in (0, 1)]
   with precision("float64"):
     found = (_responses if best else _values)(*to_device((tree, strategies), "float64"))

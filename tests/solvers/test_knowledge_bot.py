@@ -12,7 +12,7 @@ from open_spiel.python.algorithms import expected_game_score
 from ps_cfr_spiel.histories import grow
 from ps_cfr_spiel.matches import KnowledgeBot
 from ps_cfr_spiel.policy import strategies_of
-from ps_cfr_spiel.search import KnowledgeSearcher, Search, SearchSettings
+from ps_cfr_spiel.search import Search, Searcher, SearchSettings
 from ps_cfr_spiel.simulated import OpenSpielStates, Particles
 from ps_cfr_spiel.subgames import KnownSubgames
 
@@ -36,14 +36,14 @@ def searched(name, gadget, iterations):
   game, policy, _ = load(name)
   subgames = KnownSubgames.of(game, 1)
   settings = SearchSettings(iterations, gadget=gadget, knowledge=1, keep=False)
-  searcher = KnowledgeSearcher(subgames, settings)
+  searcher = Searcher(subgames, settings)
   strategies = strategies_of(subgames.tree, game, policy)
   first, second = ([np.where(x.sum(0) > 0, x, 1 / len(x)) for x in own] for own in strategies)
 
   def at(state, player):
     decision, _ = subgames.labels.decision_at(state, player)
     last, start = Search(player, np.inf, (first, second), (), {}, 0.0), (first, second)
-    for place in subgames.above(searcher.place(decision)):
+    for place in subgames.above(searcher.problems.place(decision)):
       if len(subgames.labels.decisions[place].legal_actions) > 1:
         last = searcher.resolve(last, [place])
         own = [

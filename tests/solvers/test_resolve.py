@@ -206,10 +206,12 @@ def test_what_to_expect_of_the_opponent(ahead):
   """What the first search that looked so far ahead says of each of their infostates; uniform beyond."""
   made = resolving("leduc_poker", 50, lookahead=ahead, value_function=CFRValues(10))
   first = made.start(0)
-  (state, *_) = made.searcher.levels[0].states(1)
+  (state, *_) = made.searcher.problems.levels[0].states(1)
   second = made.search(state)
   new = 0
-  for before, after, level in zip(first.tables[1], second.tables[1], made.searcher._stops[1], strict=True):
+  for before, after, level in zip(
+    first.tables[1], second.tables[1], made.searcher.problems.stops[1], strict=True
+  ):
     uniform = 1 / len(before)
     np.testing.assert_array_equal(after[:, level <= ahead], before[:, level <= ahead])
     assert (before[:, level > ahead] == uniform).all() and (after[:, level > ahead + 1] == uniform).all()
@@ -283,7 +285,7 @@ def test_actions_left_out_are_promised_what_was_there_before():
   off_tree = 0
   for s in states:
     subgame = subgames.cut([s], actions=KEPT)
-    promises = made.searcher.promises.values(search, subgame, lambda own: own)
+    promises = made.searcher.problems.promises.values(search, subgame, lambda own: own)
     action = made.labels.public_states[s].action
     if action in KEPT:
       expected = at_roots(game, subgames, 0, subgame.roots[0], truth)
@@ -304,7 +306,9 @@ def test_actions_left_out_one_after_the_other():
   """In Leduc without raises the opponent may raise before and after the card: bounds below bounds."""
   game = load("leduc_poker")
   made = ContinualResolving(game, 50, actions=[0, 1])
-  assert len(made.searcher.promises.asked(decisions(made.searcher.subgames))) > 2  # anchors of two depths
+  assert (
+    len(made.searcher.problems.promises.asked(decisions(made.searcher.subgames))) > 2
+  )  # anchors of two depths
   policy = made.tabularise()
   strategies = [block for blocks in policy.strategies for block in blocks]
   assert all(np.isfinite(block).all() for block in strategies)

@@ -38,9 +38,9 @@ def dealt(name):
     ({"lookahead": 0}, "lookahead must be an integer of at least 1, got 0"),
     ({"lookahead": "1"}, "lookahead must be an integer of at least 1, got '1'"),
     ({"iterations": 2**31}, "iterations must be at most 2147483647, got 2147483648"),
-    ({"gadget": ["cfr-d"]}, "Unknown gadget .'cfr-d'.; choose one of 'unsafe', 'cfr-d', 'max-margin'"),
+    ({"gadget": ["cfr-d"]}, "Unknown gadget .'cfr-d'.; choose one of 'unsafe', 'cfr-d', 'max-margin', "),
     ({"lookahead": 1, "value_function": CFRValues}, r"value_function must have a bind\(\)"),
-    ({"gadget": "safe"}, "Unknown gadget 'safe'; choose one of 'unsafe', 'cfr-d', 'max-margin'"),
+    ({"gadget": "safe"}, "Unknown gadget 'safe'; choose one of 'unsafe', 'cfr-d', 'max-margin', "),
     ({"value_function": CFRValues()}, "A value function is for limited lookahead; give lookahead=1 or more"),
     ({"actions": [0, 2]}, r"actions must be among 0..1 of kuhn_poker\(\), got \[0, 2\]"),
     ({"actions": []}, r"actions must be among 0..1 of kuhn_poker\(\), got \[\]"),
@@ -48,8 +48,6 @@ def dealt(name):
     ({"actions": [True]}, r"actions must be among 0..1 of kuhn_poker\(\), got \[True\]"),
     ({"rule": "nrn"}, "Unknown rule 'nrn'"),
     ({"dtype": "float16"}, "Unknown dtype 'float16'"),
-    ({"refine": 1}, "refine must be True or False, got 1"),
-    ({"refine": True, "gadget": "unsafe"}, "refine is for the gadgets 'cfr-d' and 'max-margin'; choose one"),
     ({"public_states": "none"}, "Subgames need public states"),
     ({"public_states": "mine"}, "Unknown public_states 'mine'"),
     ({"limit": 5}, "more than 5 histories"),
@@ -151,6 +149,13 @@ def test_values_must_be_a_pytree():
 
   with pytest.raises(ValueError, match=r"Function object .* must bind a JAX pytree, got .*Bound object"):
     ContinualResolving(load("kuhn_poker"), 3, lookahead=1, value_function=Function()).tabularise()
+
+
+def test_a_gadget_returns_a_gadget_tree():
+  """Others, such as a bare tree, are refused at the first search that uses it."""
+  made = ContinualResolving(load("kuhn_poker"), 3, gadget=lambda *given: cfr_d(*given).tree)
+  with pytest.raises(ValueError, match=r"A gadget must return a GadgetTree; .* returned PublicTree"):
+    made.tabularise()
 
 
 def test_numpy_integers(tmp_path):

@@ -24,7 +24,7 @@ from ps_cfr_spiel import build_tree
 from ps_cfr_spiel.search import FrozenValues
 from ps_cfr_spiel.subgames import GADGETS, Subgames, cfr_d, gadgets, max_margin, unsafe
 from ps_cfr_spiel.subgames.ranged_leaves import EchoedRanges
-from ps_cfr_spiel.tree import record_of
+from ps_cfr_spiel.tree import record_of, sequence_reach
 
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 CHASE = "glasses(edges=0-1 1-2 2-3 3-4 4-5 5-0 0-3,start=4:1,turns=4)"
@@ -214,11 +214,29 @@ def test_trembles_sum_up_to_the_same_in_each_of_many_public_states(gadget):
   states = levels(subgames, 1)[0]
   assert len(states) == 2
   subgame, ranges, promises = prepare("kuhn_poker", blueprint("kuhn_poker", "uniform"), states, 1)
-  tremble = gadget(subgame, 1, ranges, promises, refine=True).leaves.tremble
+  tremble = gadget(subgame, 1, ranges, promises, refine=True).tree.leaves.tremble
   for s in states:
     assert tremble[: len(subgame.roots[0].public)][subgame.roots[0].public == s].sum() == pytest.approx(
       gadgets.TREMBLE
     )
+
+
+@pytest.mark.parametrize("gadget", GADGETS)
+@pytest.mark.parametrize("name", ["kuhn_poker", RIVER])
+def test_the_blocks_of_a_gadget_come_before_those_of_the_subgame(name, gadget):
+  """If the gadget's rows lead on for certain, random play of the others reaches the same leaves alike."""
+  _, subgames = load(name)
+  subgame, ranges, promises = prepare(name, blueprint(name, "uniform"), levels(subgames, 1)[-1][:1], 1)
+  game, rng = GADGETS[gadget](subgame, 1, ranges, promises), np.random.default_rng(0)
+  for player, forest in enumerate(game.tree.players):
+    blocks = [np.ones(shape) for shape in forest.block_shapes]
+    for block in blocks[game.added[player] :]:
+      block[:] = rng.random(block.shape)
+    inside, alone = game.inside(subgame, player, blocks), subgame.tree.players[player]
+    assert [block.shape for block in inside] == list(alone.block_shapes)
+    reached = [np.ravel(x) for x in forest.leaf.pull(sequence_reach(forest, blocks))]
+    expected = [np.ravel(x) for x in alone.leaf.pull(sequence_reach(alone, inside))]
+    assert np.concatenate(reached[: len(expected)]) == pytest.approx(np.concatenate(expected))
 
 
 @pytest.mark.parametrize("gadget", ["unsafe", "cfr-d"])
@@ -373,13 +391,13 @@ def test_an_impossible_infostate_costs_more_than_any_possible_one_can():
   first = np.zeros(ranges[0].shape)
   first.flat[0] = 1  # one card for certain, so that the opponent does not have it
   possible = subgame.prior.weight(1, first) > 0
-  leaves = max_margin(subgame, 0, (first, ranges[1]), np.abs(promises) + 1).leaves
+  leaves = max_margin(subgame, 0, (first, ranges[1]), np.abs(promises) + 1).tree.leaves
   fee = leaves.terminate.reshape(possible.shape)
   assert (~possible).any() and (fee[possible] < 0).all()
   assert fee[~possible].max() < fee[possible].min() - max(game.utility) - 0.1
 
 
-@pytest.mark.parametrize("gadget", GADGETS)
+@pytest.mark.parametrize("gadget", ["unsafe", "cfr-d", "max-margin"])
 @pytest.mark.parametrize("player", [0, 1])
 def test_values_at_the_frontier_are_asked_and_kept_by_ranges(gadget, player):
   """A player's range there is the range at the root times reach; what is kept has the units of the values."""
@@ -393,7 +411,7 @@ def test_values_at_the_frontier_are_asked_and_kept_by_ranges(gadget, player):
   promises = rng.random((subgame.shape.roots[1 - player], types[1 - player]))
   frozen = tuple(rng.normal(size=(n, h)) for n, h in zip(subgame.shape.frontier, types, strict=True))
   asked, kept = (
-    GADGETS[gadget](subgame, player, ranges, promises, values)
+    GADGETS[gadget](subgame, player, ranges, promises, values).tree
     for values in (EchoedRanges(), FrozenValues(frozen))
   )
   place = -1 if gadget == "unsafe" else -2  # the gadget's own leaves come last
@@ -415,7 +433,7 @@ def test_rounding_brings_no_infostate_to_life():
   first = np.zeros(ranges[0].shape)
   first.flat[0] = 1  # one card for certain, so that the opponent does not have it
   exact, rough = (first, ranges[1]), (np.maximum(first, 1e-17), ranges[1])
-  gadgets = [max_margin(subgame, 0, range_, promises).leaves for range_ in (exact, rough)]
+  gadgets = [max_margin(subgame, 0, range_, promises).tree.leaves for range_ in (exact, rough)]
   visits = [subgame.prior.weight(1, range_) for range_, _ in (exact, rough)]
   assert ((visits[0] == 0) & (visits[1] > 0)).any() and visits[0].any()
   for a, b in zip(*([leaves.terminate, *leaves.scale] for leaves in gadgets), strict=True):
