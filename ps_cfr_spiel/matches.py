@@ -9,7 +9,7 @@ from ps_cfr_spiel.evaluation import (
   evaluate_match,
   local_best_response,
 )
-from ps_cfr_spiel.evaluation.matches import BOTS, Habit, Player, PolicyBot, match, play, play_games, player
+from ps_cfr_spiel.evaluation.match_play import BOTS, Habit, Player, PolicyBot, match, play, play_games, player
 from ps_cfr_spiel.solvers import KnowledgeBot, RolloutBot
 
 __all__ = [

@@ -24,7 +24,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from benchmarks.machine import describe, flags
 from ps_cfr_spiel import PSCFRSolver, build_tree
-from ps_cfr_spiel.evaluation import Played, evaluate_match, evaluate_policy, local_best_response, matches
+from ps_cfr_spiel.evaluation import Played, evaluate_match, evaluate_policy, local_best_response, match_play
 from ps_cfr_spiel.learning import pretrained
 from ps_cfr_spiel.policy import TranslatedPolicy, TreePolicy
 from ps_cfr_spiel.solvers import ContinualResolving
@@ -162,7 +162,9 @@ def luck(options: argparse.Namespace) -> None:
   for name, text in GAMES.items():
     game = pyspiel.load_game(text)
     policy = solved(game, 500)
-    games = matches.play_games(game, matches.player(policy, 1), matches.player(policy, 2), options.games)
+    games = match_play.play_games(
+      game, match_play.player(policy, 1), match_play.player(policy, 2), options.games
+    )
     line = ""
     for method in METHODS:
       if method == "mivat":  # needs values of single histories, of a game that was walked

@@ -3,6 +3,6 @@
 from .behaviour import Behaviour
 from .bots import HeuristicBot, NaiveBot
 from .cheat import CheatGame
-from .rules import RANKS
+from .cheat_rules import RANKS
 
 __all__ = ["RANKS", "Behaviour", "CheatGame", "HeuristicBot", "NaiveBot"]

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 
 from ..base import TERMINAL
-from . import rules as cheat_rules
-from .rules import CHALLENGE, FIRST_DISCARD, NOBODY, Rules
+from . import cheat_rules
+from .cheat_rules import CHALLENGE, FIRST_DISCARD, NOBODY, Rules
 
 
 class Games(NamedTuple):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyspiel
 
-from . import rules
+from . import cheat_rules
 
 
 class Behaviour(NamedTuple):
@@ -34,7 +34,7 @@ class Behaviour(NamedTuple):
 
 def count(game: pyspiel.Game, played: Iterable[tuple[int, Sequence[int]]]) -> Behaviour:
   """Count lies and challenges in games of cheat: `played` has the observed player and all actions of each."""
-  chosen: rules.Rules = game.rules  # pyright: ignore  (a game of cheat)
+  chosen: cheat_rules.Rules = game.rules  # pyright: ignore  (a game of cheat)
   found = Behaviour(*(np.zeros((chosen.max_discard, chosen.ranks), int) for _ in Behaviour._fields))
   for player, actions in played:
     state = game.new_initial_state()
@@ -54,6 +54,6 @@ def _count_one(found: Behaviour, state, action: int) -> None:
     found.lies[place] += lie
     return
   found.heard[place] += 1
-  if action == rules.CHALLENGE:
+  if action == cheat_rules.CHALLENGE:
     found.called[place] += 1
     found.right[place] += lie

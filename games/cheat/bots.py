@@ -9,8 +9,8 @@ from collections import Counter
 import numpy as np
 import pyspiel
 
-from . import rules
-from .observer import Turn, seen_turns
+from . import cheat_rules
+from .turns_observer import Turn, seen_turns
 
 
 class _CheatBot(pyspiel.Bot):
@@ -23,7 +23,7 @@ class _CheatBot(pyspiel.Bot):
   def step(self, state: pyspiel.State) -> int:
     if not state.discard:
       return self.discard(state)
-    return rules.CHALLENGE if self.challenges(state) else rules.PASS
+    return cheat_rules.CHALLENGE if self.challenges(state) else cheat_rules.PASS
 
   def restart_at(self, state: pyspiel.State) -> None:
     """Does nothing: no memory is kept from step to step."""
@@ -77,7 +77,7 @@ class HeuristicBot(_CheatBot):
       cards = (state.rank,) * min(held, game.rules.max_discard)
     else:
       cards = (max((rank for rank, count in enumerate(hand) if count), key=lambda rank: _wait(state, rank)),)
-    return rules.FIRST_DISCARD + game.discards.index(cards)
+    return cheat_rules.FIRST_DISCARD + game.discards.index(cards)
 
   def challenges(self, state: pyspiel.State) -> bool:
     if state.hand_sizes()[state.discarder] == 0:
@@ -129,7 +129,7 @@ def chance_of_truth(state: pyspiel.State, player: int) -> float:
   """
   game, memory, rank = state.get_game().rules, Memory(state, player), state.rank
   known = memory.hands[state.discarder]
-  placed = sum(memory.hands, memory.pile + Counter(rules.cards_of(state.hand(player))))
+  placed = sum(memory.hands, memory.pile + Counter(cheat_rules.cards_of(state.hand(player))))
   missing = max(state.claim() - known[rank], 0)
   unknown, of_rank = game.ranks * game.suits - placed.total(), game.suits - placed[rank]
   drawn = state.hand_sizes()[state.discarder] + state.claim() - known.total()

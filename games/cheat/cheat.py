@@ -34,21 +34,21 @@ from typing import TYPE_CHECKING, Any
 
 from .. import base
 from ..base import CHANCE, TERMINAL
-from . import rules
-from .observer import CheatObserver, line
-from .rules import NOBODY
+from . import cheat_rules
+from .cheat_rules import NOBODY
+from .turns_observer import CheatObserver, line
 
 if TYPE_CHECKING:
-  from .simulated import SimulatedCheat
+  from .cheat_simulation import SimulatedCheat
 
 _DEFAULTS = {
   "players": 2,
   "ranks": 7,
   "suits": 4,
   "hand_size": 6,
-  "max_discard": rules.DISCARD_UP_TO_SUITS,
+  "max_discard": cheat_rules.DISCARD_UP_TO_SUITS,
   "max_turns": 50,
-  "first_player": rules.RANDOM_FIRST,
+  "first_player": cheat_rules.RANDOM_FIRST,
 }
 
 
@@ -63,11 +63,11 @@ class CheatGame(base.Game):
 
   def __init__(self, params: dict[str, Any] | None = None):
     params = {**_DEFAULTS, **(params or {})}
-    chosen = rules.parse_rules(params)
-    discards = rules.discards(chosen.ranks, chosen.max_discard)
+    chosen = cheat_rules.parse_rules(params)
+    discards = cheat_rules.discards(chosen.ranks, chosen.max_discard)
     super().__init__(
       params,
-      actions=rules.FIRST_DISCARD + len(discards),
+      actions=cheat_rules.FIRST_DISCARD + len(discards),
       outcomes=max(chosen.ranks, chosen.players),
       # A discard and an answer of every other player, all of them passes but the last, so that the game goes
       # on. With one card each the ranks may force a true, winning discard before the horizon.
@@ -78,7 +78,7 @@ class CheatGame(base.Game):
     self.rules = chosen  #: the parameters
     self.discards = discards  #: ranks of the cards of action `FIRST_DISCARD` and of those after it
     #: number of chance's moves at the start: the first player, if random, and the deal.
-    self.setup_moves = chosen.players * chosen.hand_size + (chosen.first_player == rules.RANDOM_FIRST)
+    self.setup_moves = chosen.players * chosen.hand_size + (chosen.first_player == cheat_rules.RANDOM_FIRST)
 
   def max_chance_nodes_in_history(self) -> int:
     """The number of chance's moves, all at the start; OpenSpiel's default is that of decisions."""
@@ -86,17 +86,17 @@ class CheatGame(base.Game):
 
   def simulated_form(self, key: str = "observation") -> SimulatedCheat:
     """The game as arrays that are played, with one of `keys.KEYS`; ValueError if they cannot be counted."""
-    from .simulated import SimulatedCheat  # it needs JAX, which takes long to import
+    from .cheat_simulation import SimulatedCheat  # it needs JAX, which takes long to import
 
     return SimulatedCheat(self.rules, key)
 
   def cards(self, action: int) -> tuple[int, ...]:
     """The ranks of the cards that a discard lays down."""
-    return self.discards[action - rules.FIRST_DISCARD]
+    return self.discards[action - cheat_rules.FIRST_DISCARD]
 
   def discards_from(self, hand: bytes) -> tuple[int, ...]:
     """The discards of cards in a hand, ascending."""
-    return rules.discards_from(hand, self.rules.max_discard)
+    return cheat_rules.discards_from(hand, self.rules.max_discard)
 
 
 class CheatState(base.State):
@@ -114,7 +114,7 @@ class CheatState(base.State):
     self.pile = bytes(chosen.ranks)  #: the cards on the table
     self.first = chosen.first_player  #: the first discarder, `NOBODY` until chance has chosen
     self.turn = 0  #: number of the turn, from 0
-    self.discard = rules.PASS  #: the discard that is being answered, else `rules.PASS`
+    self.discard = cheat_rules.PASS  #: the discard that is being answered, else `rules.PASS`
     self.player = CHANCE
 
   @property
@@ -148,7 +148,7 @@ class CheatState(base.State):
 
   def _legal_actions(self, player: int) -> list[int]:
     if self.discard:
-      return [rules.PASS, rules.CHALLENGE]
+      return [cheat_rules.PASS, cheat_rules.CHALLENGE]
     return list(self.get_game().discards_from(self.hand(player)))
 
   def chance_outcomes(self) -> list[tuple[int, float]]:
@@ -165,7 +165,7 @@ class CheatState(base.State):
       self._set_up(action)
     elif not self.discard:
       self._lay(action)
-    elif action == rules.CHALLENGE:
+    elif action == cheat_rules.CHALLENGE:
       self._turn_up(challenger=self.player)
       self._end_turn()
     else:
@@ -197,14 +197,14 @@ class CheatState(base.State):
   def _turn_up(self, challenger: int) -> None:
     """The last discard is turned up, and the liar or the challenger takes the pile."""
     honest = all(rank == self.rank for rank in self.get_game().cards(self.discard))
-    self._add(challenger if honest else self.discarder, rules.cards_of(self.pile))
+    self._add(challenger if honest else self.discarder, cheat_rules.cards_of(self.pile))
     self.pile = bytes(len(self.pile))
 
   def _end_turn(self) -> None:
     """The discarder has won or is followed by the next player, unless the horizon is reached."""
     won = not any(self.hand(self.discarder))
     self.turn += 1
-    self.discard = rules.PASS
+    self.discard = cheat_rules.PASS
     self.player = TERMINAL if won or self.turn == self.get_game().rules.max_turns else self.discarder
 
   def _add(self, player: int, cards) -> None:
@@ -220,10 +220,10 @@ class CheatState(base.State):
     if player == CHANCE:
       if self.first == NOBODY:
         return f"p{action} first"
-      return f"Deal {rules.RANKS[action]} to p{sum(self.hands) % self.get_game().rules.players}"
-    if action < rules.FIRST_DISCARD:
+      return f"Deal {cheat_rules.RANKS[action]} to p{sum(self.hands) % self.get_game().rules.players}"
+    if action < cheat_rules.FIRST_DISCARD:
       return ("Pass", "Cheat!")[action]
-    return f"Discard {rules.cards_text(self.get_game().cards(action))}"
+    return f"Discard {cheat_rules.cards_text(self.get_game().cards(action))}"
 
   def returns(self) -> list[float]:
     players, winner = self.get_game().rules.players, self.winner()

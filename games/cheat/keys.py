@@ -21,8 +21,8 @@ import numpy as np
 
 from ps_cfr_spiel.arguments import check_option
 
-from . import rules as cheat_rules
-from .rules import FIRST_DISCARD, Rules
+from . import cheat_rules
+from .cheat_rules import FIRST_DISCARD, Rules
 
 ANSWERS = 2  # pass and challenge
 MOST_CODES = 2**27  # of hands, times discards

@@ -11,9 +11,9 @@ import numpy as np
 
 from ps_cfr_spiel.native import Library, handler
 
-from . import rules as cheat_rules
+from . import cheat_rules
+from .cheat_rules import Rules
 from .keys import Keys
-from .rules import Rules
 
 HANDLER, ROLLOUTS = "CheatTraversals", "CheatRollouts"
 LIBRARY = Library(Path(__file__).with_name("_traversals.abi3.so"), (HANDLER,))

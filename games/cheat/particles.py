@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyspiel
 
-from . import native
-from . import rules as cheat_rules
+from . import cheat_rules, native
+from .cheat_rules import Rules
 from .keys import ANSWERS, Keys, Known
-from .rules import Rules
 
 OTHER, PILE, LAID = range(3)  # columns of hidden states: codes of the cards, the current rank first
 

@@ -44,8 +44,8 @@ from ps_cfr_spiel.poker import betting, cards, for_game_string, strengths
 
 from .. import base
 from ..base import CHANCE, join
-from .forms import Names, RiverForm, StreetsForm
 from .observer import NUM_PLAYERS, HoldemSubgameObserver, PokerState
+from .subgame_forms import Names, RiverForm, StreetsForm
 
 _BOARD_SIZES = (3, 4, 5)
 DEFAULTS = {

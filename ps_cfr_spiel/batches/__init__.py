@@ -1,13 +1,13 @@
 """Many situations at once: rivers and other games, on all devices and processes, into files.
 
-May use: policy, subgames and the rooms below it (not search). `solve` is the door, `groups` stacks situations
-with the same decisions, `program` runs on the devices, `solutions` holds the results.
+May use: policy, subgames and the rooms below it (not search). `batch_run` is the door, `groups` stacks
+situations with the same decisions, `batch_program` runs on the devices, `solutions` holds the results.
 """
 
+from ps_cfr_spiel.batches.batch_run import solve_batch
 from ps_cfr_spiel.batches.groups import StreetValues
 from ps_cfr_spiel.batches.lists import read_boards, read_list, write_list
 from ps_cfr_spiel.batches.solutions import Solution, Solutions
-from ps_cfr_spiel.batches.solve import solve_batch
 from ps_cfr_spiel.poker import RandomSituations, Situation, situation
 
 __all__ = [

@@ -1,14 +1,24 @@
 """Regret rules and the one CFR loop.
 
-May use: tree and the rooms below (not compiler). A new rule goes into `rules`; `loop` never changes for it.
-`fictitious_play` is the other way to a solution, by best responses.
+May use: tree and the rooms below (not compiler). A new rule goes into `regret_rules`; `loop` never changes
+for it. `fictitious_play` is the other way to a solution, by best responses.
 """
 
 from ps_cfr_spiel.cfr import averages, fictitious_play
 from ps_cfr_spiel.cfr.fictitious_play import Response, respond, row_reach
 from ps_cfr_spiel.cfr.loop import iterate, run, run_in_place, take_turn
+from ps_cfr_spiel.cfr.regret_rules import (
+  ALIASES,
+  LCFR,
+  RM,
+  RULES,
+  NRMPlus,
+  RMPlus,
+  knows,
+  make_rule,
+  rule_header,
+)
 from ps_cfr_spiel.cfr.rule import Rule, normalise, positive_part
-from ps_cfr_spiel.cfr.rules import ALIASES, LCFR, RM, RULES, NRMPlus, RMPlus, knows, make_rule, rule_header
 from ps_cfr_spiel.cfr.sixteen_bits import check_bits
 from ps_cfr_spiel.cfr.state import (
   WHOLE,

@@ -9,7 +9,7 @@ one array, once.
 Weights are (t / p) ** gamma, p the greatest power of two up to t, and the pair is scaled by 2 ** -gamma when
 p doubles. So sums do not grow with t ** gamma, and are scaled a few times in a run, not in every iteration,
 each of which would round. At every power of two a block begins, and from `LENGTH` on at its multiples; Monte
-Carlo CFR, whose iterations touch few entries, has longer blocks (`mccfr.loop`).
+Carlo CFR, whose iterations touch few entries, has longer blocks (`mccfr.sampling_loop`).
 """
 
 from typing import Any, NamedTuple

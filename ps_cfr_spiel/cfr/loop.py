@@ -14,8 +14,8 @@ import jax.numpy as jnp
 
 from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cfr import averages
+from ps_cfr_spiel.cfr.regret_rules import native_rule
 from ps_cfr_spiel.cfr.rule import Rule
-from ps_cfr_spiel.cfr.rules import native_rule
 from ps_cfr_spiel.cfr.sixteen_bits import is_narrow, kept_as, widen
 from ps_cfr_spiel.cfr.state import WHOLE, Abstraction, PlayerState, SolverState, sets_of_players
 from ps_cfr_spiel.device import jit

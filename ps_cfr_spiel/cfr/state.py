@@ -19,8 +19,8 @@ import numpy as np
 from jax.core import Tracer
 
 from ps_cfr_spiel.cfr.averages import Sum
+from ps_cfr_spiel.cfr.regret_rules import knows
 from ps_cfr_spiel.cfr.rule import Rule, normalise
-from ps_cfr_spiel.cfr.rules import knows
 from ps_cfr_spiel.cfr.sixteen_bits import can_narrow, narrow, widen
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.tree import (

@@ -13,7 +13,7 @@ from absl import flags
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
 from ps_cfr_spiel.commands.flags import DTYPE, JSON, QUIET, RULE, join_others, progress_of, say, shared
-from ps_cfr_spiel.commands.situations import SHARING, solve
+from ps_cfr_spiel.commands.many_rivers import SHARING, solve
 from ps_cfr_spiel.commands.user_input import load_values, make_folder
 from ps_cfr_spiel.poker import KINDS, RandomSituations, Situation, cards
 

@@ -141,7 +141,7 @@ def _player(values: flags.FlagValues, game: pyspiel.Game, who: str, seed: int) -
   if values.move_seconds > 0:
     return make_opponent(game, who, rng, values.limit, values.move_seconds), None
   policy = policy_for(game, who, values.limit)
-  return lambda seat: ps.evaluation.matches.PolicyBot(seat, rng, policy), policy
+  return lambda seat: ps.evaluation.match_play.PolicyBot(seat, rng, policy), policy
 
 
 def _here(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], players: Sequence[Any]) -> Any:

@@ -99,7 +99,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     seats = [values.seat] if values["seat"].present else range(game.num_players())
     return serve(Table(game, seats, opponent, rng, name, worth).answer, values.port)
   try:
-    state = ps.evaluation.table.play(game, values.seat, opponent, sys.stdin.readline, sys.stdout, rng)
+    state = ps.evaluation.table_play.play(game, values.seat, opponent, sys.stdin.readline, sys.stdout, rng)
   except (ValueError, OSError):
     raise  # which the program prints in one line
   except Exception as error:  # of the opponent, which may raise anything
@@ -142,9 +142,9 @@ class Table:
     """A table before its first game; `seats` are the person's in turn, `worth` has words on a game's end."""
     self._game, self._seats, self._rng, self._worth = game, seats, rng, worth
     self._opponent = functools.cache(opponent)
-    self._sitting: ps.evaluation.table.Sitting | None = None
+    self._sitting: ps.evaluation.table_play.Sitting | None = None
     self._number, self._won, self._counted = 0, 0.0, True
-    about = {"game": game.get_type().long_name, "rules": ps.evaluation.table.rules_of(game)}
+    about = {"game": game.get_type().long_name, "rules": ps.evaluation.table_play.rules_of(game)}
     self._shown: dict[str, Any] = about | {"opponent": name, "moves": 0, "over": True}
 
   def answer(self, path: str, sent: bytes | None) -> tuple[int, str, str] | None:
@@ -178,7 +178,7 @@ class Table:
       raise ValueError("The game is not over; play it to its end first.")
     else:
       seat = self._seats[self._number % len(self._seats)]
-      self._sitting = ps.evaluation.table.Sitting(self._game, seat, self._opponent, self._rng)
+      self._sitting = ps.evaluation.table_play.Sitting(self._game, seat, self._opponent, self._rng)
       self._number, self._counted = self._number + 1, False
 
   def _move(self, asked: dict[str, Any]) -> None:
@@ -273,7 +273,7 @@ def make_opponent(
   if seconds > 0 and isinstance(policy, ps.solvers.SimulatedPolicy):
     options: dict[str, Any] = {"seconds": seconds, "temperature": TEMPERATURE}
     return lambda seat: ps.solvers.RolloutBot(game, policy, seat, seed=int(rng.randint(2**31)), **options)
-  return lambda seat: ps.evaluation.matches.PolicyBot(seat, rng, policy)
+  return lambda seat: ps.evaluation.match_play.PolicyBot(seat, rng, policy)
 
 
 def saved_player(word: str, limit: int) -> Any:

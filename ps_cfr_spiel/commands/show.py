@@ -186,8 +186,12 @@ def _worth(values: flags.FlagValues, policy: ps.TreePolicy, here: ps.views.Spot)
 
 def _belief_text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
   state = ps.policy.play_moves(policy.game, values.at)[0]
-  belief = ps.views.glasses.evader_belief(state, policy)
-  lines = [state.observation_string(ps.views.glasses.CHASER), "", "Where the chaser thinks the evader is:"]
+  belief = ps.views.evader_beliefs.evader_belief(state, policy)
+  lines = [
+    state.observation_string(ps.views.evader_beliefs.CHASER),
+    "",
+    "Where the chaser thinks the evader is:",
+  ]
   lines += [f"  node {node:<3} {100 * share:6.2f}%" for node, share in belief.items()]
   if not state.is_terminal():
     lines += ["", f"What player {state.current_player()} does:"]

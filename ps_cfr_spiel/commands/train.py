@@ -222,8 +222,8 @@ def _scores(
   """Matches of the average policy, seats alternating, by opponent."""
   policy = solver.average_policy()
   return {
-    name: ps.evaluation.matches.match(
-      solver.game, ps.evaluation.matches.player(policy), ps.evaluation.matches.player(who, 1), games
+    name: ps.evaluation.match_play.match(
+      solver.game, ps.evaluation.match_play.player(policy), ps.evaluation.match_play.player(who, 1), games
     ).score
     for name, who in opponents.items()
   }

@@ -1,7 +1,7 @@
 """The compilation of a pyspiel game into a public tree.
 
 May use: histories and the rooms below it. `build` is the door; behind it `from_form` compiles games that
-describe themselves, `from_histories` all others. `check` reports on all laws that a game must keep.
+describe themselves, `from_histories` all others. `game_check` reports on all laws that a game must keep.
 """
 
 from typing import TYPE_CHECKING
@@ -10,12 +10,13 @@ from ps_cfr_spiel.faces import on_first_use
 
 if TYPE_CHECKING:
   from ps_cfr_spiel.compiler.build import LEAVES, build_tree
-  from ps_cfr_spiel.compiler.check import check_game
+  from ps_cfr_spiel.compiler.check_report import Finding, Report, Verdict
   from ps_cfr_spiel.compiler.described import form_of
   from ps_cfr_spiel.compiler.form_labels import Deals, FormLabels
   from ps_cfr_spiel.compiler.forms import EXACT, BayesianForm, Form, Lines, PublicCardsForm
   from ps_cfr_spiel.compiler.from_form import FEW_PAIRS
   from ps_cfr_spiel.compiler.from_histories import build_general, one_row_per_infostate, with_recall
+  from ps_cfr_spiel.compiler.game_check import check_game
   from ps_cfr_spiel.compiler.loading import game_fields, game_in, load_game, quiet_stderr
   from ps_cfr_spiel.compiler.memory import (
     COMPILING,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     memory_needs,
     values_needs,
   )
-  from ps_cfr_spiel.compiler.report import Finding, Report, Verdict
-  from ps_cfr_spiel.compiler.suits import fold_suits
+  from ps_cfr_spiel.compiler.suit_isomorphism import fold_suits
 else:
   __getattr__ = on_first_use(__name__)

@@ -40,8 +40,9 @@ def build_tree(
   A game with a method `bayesian_form()`, or with a form in `compiler.described`, is compiled from that form,
   unless an option needs its histories; any other game is walked history by history. The tree of a
   simultaneous game is that of its turn-based version; where infostate strings are missing or forget,
-  infostates are the players' pasts (see `histories.knowledge`); in a general-sum game, and in one of three
-  players or more, each player has utilities of its own. The summary of the tree says so in a line each.
+  infostates are the players' pasts (see `histories.player_information`); in a general-sum game, and in one
+  of three players or more, each player has utilities of its own. The summary of the tree says so in a line
+  each.
 
   Args:
     game: from `pyspiel.load_game`.

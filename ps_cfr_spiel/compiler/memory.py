@@ -12,7 +12,7 @@ import pyspiel
 from ps_cfr_spiel.compiler.described import form_of
 from ps_cfr_spiel.compiler.forms import EXACT, Form, Lines
 from ps_cfr_spiel.compiler.from_form import leaves_of
-from ps_cfr_spiel.compiler.suits import orbit_maps
+from ps_cfr_spiel.compiler.suit_isomorphism import orbit_maps
 from ps_cfr_spiel.histories import Limits, TooLarge, free_memory, readable_bytes
 from ps_cfr_spiel.tree import TERMINAL, why_unavailable
 
@@ -120,7 +120,7 @@ def memory_needs(
     streamed: whether a solver goes board by board (`is_streamed`).
   """
   lines = Lines.of(form)
-  # A solver has rows and leaves for one board of each orbit (`suits`).
+  # A solver has rows and leaves for one board of each orbit (`suit_isomorphism`).
   orbits = orbit_maps(lines) if tables and folded else None
   rows = [int(stand.kept.sum()) for stand in orbits] if orbits else lines.boards
   sizes = np.array(rows)[lines.street]

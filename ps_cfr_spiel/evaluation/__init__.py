@@ -1,11 +1,11 @@
 """Measures of strength: exploitability, matches, runs side by side, comparison with OpenSpiel.
 
-May use: solvers and the rooms below it. `exploitability` takes any policy; `matches` are between bots and
-policies, `table` seats a person; `sampling_runs` measures many runs at once, `points` has the schedule;
+May use: solvers and the rooms below it. `exploitability` takes any policy; `match_play` is for bots and
+policies, `table_play` seats a person; `sampling_runs` measures many runs at once, `points` has the schedule;
 `comparison` sets this package's solvers beside OpenSpiel's.
 """
 
-from ps_cfr_spiel.evaluation import comparison, matches, table
+from ps_cfr_spiel.evaluation import comparison, match_play, table_play
 from ps_cfr_spiel.evaluation.dealt_response import SampledResponse, sampled_response
 from ps_cfr_spiel.evaluation.exploitability import evaluate_policy, exploitability
 from ps_cfr_spiel.evaluation.local_best_response import (
@@ -13,8 +13,8 @@ from ps_cfr_spiel.evaluation.local_best_response import (
   LocalBestResponseBot,
   local_best_response,
 )
+from ps_cfr_spiel.evaluation.match_play import BOTS, GAMES_OF_BOTS, HABITS, Habit, Player, each_game
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, Score, evaluate_match
-from ps_cfr_spiel.evaluation.matches import BOTS, GAMES_OF_BOTS, HABITS, Habit, Player, each_game
 from ps_cfr_spiel.evaluation.points import (
   Point,
   is_round,

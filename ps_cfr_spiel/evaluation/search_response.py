@@ -10,7 +10,7 @@ from typing import Any
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_count, check_integer
-from ps_cfr_spiel.evaluation import matches
+from ps_cfr_spiel.evaluation import match_play
 from ps_cfr_spiel.evaluation.match_results import MatchResult
 from ps_cfr_spiel.solvers import RolloutBot
 
@@ -49,5 +49,5 @@ def search_response(
   def searcher(seat: int) -> pyspiel.Bot:
     return RolloutBot(game, policy, seat, rollouts, seconds, particles, tremble=0.0, seed=seed)
 
-  agent = matches.player(policy, seed % 2**32)
-  return matches.match(game, searcher, agent, check_count("games", games, 1), seed)
+  agent = match_play.player(policy, seed % 2**32)
+  return match_play.match(game, searcher, agent, check_count("games", games, 1), seed)

@@ -7,6 +7,13 @@ devices; `shards` keeps clusters in files; `evaluation` computes the value of a 
 `sizes` the size of that game, and `memory` estimates its memory.
 """
 
+from ps_cfr_spiel.hierarchical.abstraction_files import (
+  InFile,
+  from_file,
+  load_abstraction,
+  save_abstraction,
+  special_in,
+)
 from ps_cfr_spiel.hierarchical.cluster_sampling import (
   ClusterSampling,
   DealtTables,
@@ -17,7 +24,6 @@ from ps_cfr_spiel.hierarchical.cluster_sampling import (
 from ps_cfr_spiel.hierarchical.clustering import AWARE, CLUSTERS, LOSSLESS, POTENTIAL, make_abstraction
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame, check_special
 from ps_cfr_spiel.hierarchical.evaluation import Strategy, StrategyTables, evaluate_strategies
-from ps_cfr_spiel.hierarchical.files import InFile, from_file, load_abstraction, save_abstraction, special_in
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, DealtAbstraction, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import head_and_child, line_cells
 from ps_cfr_spiel.hierarchical.mesh import (

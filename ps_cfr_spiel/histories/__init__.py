@@ -2,8 +2,8 @@
 
 May use: tree and the rooms below it. `walker` visits every history, within `limits` that `size_estimate`
 helps to apply early; `histories` holds the result, in columns that `numbering` counts. The laws that a game
-must keep are in `game_laws` and `history_laws`; `knowledge` names infostates, `public_states` finds common
-knowledge. `grown` histories are those around some given ones, of games too large to walk.
+must keep are in `game_laws` and `history_laws`; `player_information` names infostates, `public_states`
+finds common knowledge. `grown` histories are those around some given ones, of games too large to walk.
 """
 
 from typing import TYPE_CHECKING
@@ -36,14 +36,6 @@ if TYPE_CHECKING:
     recall_fault,
     timing_fault,
   )
-  from ps_cfr_spiel.histories.knowledge import (
-    past_remark,
-    remember,
-    remembered,
-    sequential,
-    sequential_state,
-    strings_of,
-  )
   from ps_cfr_spiel.histories.limits import (
     BYTES,
     LIMIT,
@@ -55,6 +47,14 @@ if TYPE_CHECKING:
     readable_seconds,
   )
   from ps_cfr_spiel.histories.numbering import first_members, is_constant, number_rows, one_to_one
+  from ps_cfr_spiel.histories.player_information import (
+    past_remark,
+    remember,
+    remembered,
+    sequential,
+    sequential_state,
+    strings_of,
+  )
   from ps_cfr_spiel.histories.public_states import (
     SOURCES,
     NoPublicStatesError,

@@ -27,7 +27,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.device import cache_folder, trim_heap
-from ps_cfr_spiel.histories import game_laws, knowledge
+from ps_cfr_spiel.histories import game_laws, player_information
 from ps_cfr_spiel.histories.histories import Histories, path_to
 from ps_cfr_spiel.histories.limits import FaultAtError, Limits, TooLarge, WalkProgress, Watch
 from ps_cfr_spiel.reports import quiet_stderr, waiting
@@ -144,7 +144,7 @@ def is_known(game: pyspiel.Game) -> bool:
 def try_out(path: str) -> None:
   """Walk a small game with a new library, and see that each history is that of Python's state."""
   for name in ("kuhn_poker", "first_sealed_auction(max_value=2)"):
-    game = knowledge.sequential(pyspiel.load_game(name))
+    game = player_information.sequential(pyspiel.load_game(name))
     with NativeWalk(game, library=Path(path)) as native:
       histories = native.run(Watch(game, Limits.create(), False))
     for h in range(len(histories.parent)):
@@ -184,7 +184,7 @@ class StoredNames(LazySequence[str]):
     state = self._game.new_initial_state()
     for move in path_to(self._parent, self._action, int(np.argmax(self._of == number))):
       state.apply_action(move)
-    return operator.methodcaller(knowledge.strings_of(self._game), self._player)(state)
+    return operator.methodcaller(player_information.strings_of(self._game), self._player)(state)
 
 
 class NativeWalk(WalkProgress):
@@ -197,7 +197,7 @@ class NativeWalk(WalkProgress):
     self.library, self.game, self.threads = _load(library), game, threads
     self.players = game.num_players()
     self.utilities = 1 if zero_sum and self.players == 2 else self.players
-    self._kind = (knowledge.strings_of(game) == "information_state_string", zero_sum)
+    self._kind = (player_information.strings_of(game) == "information_state_string", zero_sum)
     self.walker = self._begin(-1)
 
   def _begin(self, split: int) -> ctypes.c_void_p:

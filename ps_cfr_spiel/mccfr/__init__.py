@@ -1,18 +1,20 @@
 """Monte Carlo CFR: trees to sample from, samplers, baselines, and the one loop.
 
-May use: compiler, cfr and the rooms below. `loop` runs any sampler on any game, also those of `simulated`
-and `hierarchical`. `build` makes a `sampling_tree`; `outcome`, `external` and `public_lines` are samplers on
-it, and a new one is their neighbour: `tables` has their contract, `baselines` and `targeting` plug into them.
-`aimed` runs towards one decision; `passes` and `variance` measure over the whole tree.
+May use: compiler, cfr and the rooms below. `sampling_loop` runs any sampler on any game, also those of
+`simulated` and `hierarchical`. `sampling_trees` makes a `sampling_tree`; `outcome`, `external` and
+`public_lines` are samplers on it, and a new one is their neighbour: `tables` has their contract,
+`baselines` and `targeting` plug into them. `aimed` runs towards one decision; `passes` and `variance`
+measure over the whole tree.
 """
 
 from ps_cfr_spiel.mccfr import aimed
 from ps_cfr_spiel.mccfr.aimed import AimedRuns
 from ps_cfr_spiel.mccfr.baselines import Baseline, LearnedBaseline, OracleBaseline, ZeroBaseline
-from ps_cfr_spiel.mccfr.build import build_public_sampling_tree, build_sampling_tree
 from ps_cfr_spiel.mccfr.columns import at, regret_matching, row_sum, sample_rows
 from ps_cfr_spiel.mccfr.external import ExternalSampling
-from ps_cfr_spiel.mccfr.loop import (
+from ps_cfr_spiel.mccfr.outcome import OutcomeSampling
+from ps_cfr_spiel.mccfr.public_lines import PublicSampling
+from ps_cfr_spiel.mccfr.sampling_loop import (
   Rule,
   Sampler,
   SamplingState,
@@ -25,9 +27,8 @@ from ps_cfr_spiel.mccfr.loop import (
   run,
   start,
 )
-from ps_cfr_spiel.mccfr.outcome import OutcomeSampling
-from ps_cfr_spiel.mccfr.public_lines import PublicSampling
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree, abstracted
+from ps_cfr_spiel.mccfr.sampling_trees import build_public_sampling_tree, build_sampling_tree
 from ps_cfr_spiel.mccfr.tables import (
   Tables,
   TreeSampler,

@@ -9,10 +9,10 @@ import jax
 
 from ps_cfr_spiel.cfr import RM
 from ps_cfr_spiel.device import jit
-from ps_cfr_spiel.mccfr import loop
+from ps_cfr_spiel.mccfr import sampling_loop
 from ps_cfr_spiel.mccfr.columns import regret_matching
-from ps_cfr_spiel.mccfr.loop import SamplingState
 from ps_cfr_spiel.mccfr.outcome import OutcomeSampling
+from ps_cfr_spiel.mccfr.sampling_loop import SamplingState
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, SamplingTree
 from ps_cfr_spiel.mccfr.targeting import aim
 
@@ -31,7 +31,7 @@ class AimedRuns:
 
   def empty(self, seed: int, match: int | None = None) -> SamplingState:
     """The state before `begin`; the matches of a bot have different random numbers."""
-    state = loop.init(self.tree, self.sampler, seed, str(self.delta.dtype))
+    state = sampling_loop.init(self.tree, self.sampler, seed, str(self.delta.dtype))
     return state if match is None else _keyed(state, match)
 
   def begin(self, empty: SamplingState, cell: jax.Array) -> SamplingState:
@@ -43,7 +43,7 @@ class AimedRuns:
     """A run some iterations on, aimed at a cell."""
     target = (self.tree.actor < CHANCE_NODE) & (self.group[self.tree.cell] == self.group[cell])
     aimed = dataclasses.replace(self.sampler, focus=aim(self.tree, target, self.delta))
-    return loop.iterate(self.tree, state, iterations, sampler=aimed, rule=RM())
+    return sampling_loop.iterate(self.tree, state, iterations, sampler=aimed, rule=RM())
 
   def average(self, state: SamplingState) -> jax.Array:
     """The average strategies of a run, [A, S]."""

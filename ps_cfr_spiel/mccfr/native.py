@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from ps_cfr_spiel.cfr import RM
-from ps_cfr_spiel.mccfr.loop import Turns
+from ps_cfr_spiel.mccfr.sampling_loop import Turns
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
 from ps_cfr_spiel.native import Library, call
 

@@ -20,10 +20,10 @@ import jax
 import jax.numpy as jnp
 
 from ps_cfr_spiel.mccfr.baselines import Baseline
-from ps_cfr_spiel.mccfr.build import build_public_sampling_tree
 from ps_cfr_spiel.mccfr.columns import regret_matching, roots, row_sum
 from ps_cfr_spiel.mccfr.passes import parents, sum_children, sweep_down, sweep_up
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, Ends, SamplingTree
+from ps_cfr_spiel.mccfr.sampling_trees import build_public_sampling_tree
 from ps_cfr_spiel.mccfr.tables import TreeSampler, Updates, join, nothing
 
 

@@ -14,10 +14,10 @@ from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cfr import RM, Blocks, averages, normalise
 from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.mccfr.baselines import Baseline, ZeroBaseline
-from ps_cfr_spiel.mccfr.build import build_sampling_tree
-from ps_cfr_spiel.mccfr.loop import Rule, Sampler, Turn, Turns, regret_weight
 from ps_cfr_spiel.mccfr.native import sample_turns, why_unavailable
+from ps_cfr_spiel.mccfr.sampling_loop import Rule, Sampler, Turn, Turns, regret_weight
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
+from ps_cfr_spiel.mccfr.sampling_trees import build_sampling_tree
 from ps_cfr_spiel.tree import PublicTree
 
 UNIFORMS = 65_536  # random numbers drawn at once

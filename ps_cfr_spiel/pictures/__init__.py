@@ -1,9 +1,9 @@
 """All pictures, with matplotlib; this room alone imports it.
 
-May use: views and the rooms below it. `hands`, `cards`, `trees`, `curves`, `public_clusters`, `glasses`,
-`pursuit` and `cheating` are named after their subjects, and a new picture goes beside them;
-`style` has the shared colours and sizes. Figures are made without pyplot: they need no display and change no
-global state. Save one with `figure.savefig("name.png")`.
+May use: views and the rooms below it. `hand_charts`, `next_cards`, `trees`, `curves`, `cluster_pictures`,
+`glasses_pictures`, `pursuit_pictures` and `cheat_pictures` are named after their subjects, and a new
+picture goes beside them; `style` has the shared colours and sizes. Figures are made without pyplot: they
+need no display and change no global state. Save one with `figure.savefig("name.png")`.
 """
 
 try:
@@ -11,8 +11,8 @@ try:
 except ModuleNotFoundError as error:
   raise ModuleNotFoundError("Pictures need matplotlib: run pip install 'ps_cfr_spiel[plot]'") from error
 
-from ps_cfr_spiel.pictures.cards import card_chart
-from ps_cfr_spiel.pictures.cheating import cheat_behaviour
+from ps_cfr_spiel.pictures.cheat_pictures import cheat_behaviour
+from ps_cfr_spiel.pictures.cluster_pictures import bucket_chart, cluster_chart
 from ps_cfr_spiel.pictures.curves import (
   bands,
   dress,
@@ -21,11 +21,11 @@ from ps_cfr_spiel.pictures.curves import (
   iterations_and_seconds,
   training_losses,
 )
-from ps_cfr_spiel.pictures.glasses import chase as glasses_chase
-from ps_cfr_spiel.pictures.glasses import position as glasses_position
-from ps_cfr_spiel.pictures.hands import hand_chart
-from ps_cfr_spiel.pictures.public_clusters import bucket_chart, cluster_chart
-from ps_cfr_spiel.pictures.pursuit import pursuit_position
+from ps_cfr_spiel.pictures.glasses_pictures import chase as glasses_chase
+from ps_cfr_spiel.pictures.glasses_pictures import position as glasses_position
+from ps_cfr_spiel.pictures.hand_charts import hand_chart
+from ps_cfr_spiel.pictures.next_cards import card_chart
+from ps_cfr_spiel.pictures.pursuit_pictures import pursuit_position
 from ps_cfr_spiel.pictures.style import action_colors
 from ps_cfr_spiel.pictures.trees import public_tree
 from ps_cfr_spiel.views import evader_belief

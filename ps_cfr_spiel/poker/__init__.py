@@ -8,7 +8,7 @@ what users describe.
 
 from ps_cfr_spiel.poker import betting as betting
 from ps_cfr_spiel.poker import cards as cards
-from ps_cfr_spiel.poker.boards import deals_on, next_boards
+from ps_cfr_spiel.poker.board_lists import deals_on, next_boards
 from ps_cfr_spiel.poker.cards import RANKS
 from ps_cfr_spiel.poker.dealt import DealtForm, cards_of, dealt_cards, dealt_form, is_by_name
 from ps_cfr_spiel.poker.made_hands import CLASSES, made_hands, named_hands

@@ -1,9 +1,10 @@
 """Hands of `holdem` as other programs write them: the ACPC's protocol, Slumbot's, and PHH files.
 
-May use: evaluation and the rooms below it. `hands` has a hand as all of them see it; each protocol is a file.
+May use: evaluation and the rooms below it. `hand_records` has a hand as all of them see it; each protocol
+is a file.
 """
 
 from ps_cfr_spiel.protocols.acpc import Seat, join
-from ps_cfr_spiel.protocols.hands import Hand, hand_of, result
+from ps_cfr_spiel.protocols.hand_records import Hand, hand_of, result
 from ps_cfr_spiel.protocols.phh import check_pokerkit, read_hands, write_hands
 from ps_cfr_spiel.protocols.slumbot import SLUMBOT, play_slumbot

@@ -16,8 +16,8 @@ import pyspiel
 
 from ps_cfr_spiel.evaluation import Player
 from ps_cfr_spiel.poker import betting, cards
-from ps_cfr_spiel.protocols import hands
-from ps_cfr_spiel.protocols.hands import Hand, moves, rules_of, shown
+from ps_cfr_spiel.protocols import hand_records
+from ps_cfr_spiel.protocols.hand_records import Hand, moves, rules_of, shown
 
 VERSION = "VERSION:2.0.0"
 TIMEOUT = 600.0  # seconds of silence, as in the competition
@@ -142,14 +142,14 @@ def join(host: str, port: int, player: Player, game: pyspiel.Game) -> Iterator[H
     while line := lines.receive():
       found = MatchState.parse(line, rules)
       hand, bot = found.hand, bots[found.hand.seat]
-      state = hands.state_of(game, hand)
+      state = hand_records.state_of(game, hand)
       if number != found.number:
         bot.restart_at(game.new_initial_state())
         number, told = found.number, 0
-      told = hands.tell(bot, game, hand, told)
+      told = hand_records.tell(bot, game, hand, told)
       over = state.is_terminal()
       if over:
-        yield hand._replace(won=hands.won_by_cards(game, hand))
+        yield hand._replace(won=hand_records.won_by_cards(game, hand))
       elif state.current_player() == hand.seat:
         lines.send(f"{line}:{answer(state, bot.step(state))}")
   if not over:
@@ -160,7 +160,7 @@ def answer(state: Any, action: int) -> str:
   """A player's action in a line."""
   if action in (betting.FOLD, betting.CALL):
     return "fc"[action]
-  return f"r{hands.chips_after(state, action)}"
+  return f"r{hand_records.chips_after(state, action)}"
 
 
 class Seat:
@@ -229,7 +229,7 @@ class SeatBot(pyspiel.Bot):
     """Send the view of a state once; none while cards come."""
     if state.is_chance_node():
       return ""
-    found = MatchState(self._seat.number, hands.seen(state, self._player))
+    found = MatchState(self._seat.number, hand_records.seen(state, self._player))
     line = found.text(rules_of(state.get_game()))
     if line != self._sent:
       self._seat.lines.send(line)

@@ -17,7 +17,7 @@ import pyspiel
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.poker import betting, cards
-from ps_cfr_spiel.protocols.hands import PLAYERS, Hand, moves, possible_wins, rules_of, shown
+from ps_cfr_spiel.protocols.hand_records import PLAYERS, Hand, moves, possible_wins, rules_of, shown
 
 if TYPE_CHECKING:
   from pokerkit import HandHistory, State

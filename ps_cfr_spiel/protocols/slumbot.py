@@ -18,7 +18,7 @@ import pyspiel
 from ps_cfr_spiel.arguments import is_integer
 from ps_cfr_spiel.evaluation import Player
 from ps_cfr_spiel.poker import betting, cards
-from ps_cfr_spiel.protocols.hands import (
+from ps_cfr_spiel.protocols.hand_records import (
   Hand,
   chips_after,
   moves,

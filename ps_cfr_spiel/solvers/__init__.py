@@ -1,19 +1,18 @@
 """Classes in OpenSpiel's shape, thin and with state: solvers, policies that search, bots.
 
 May use: hierarchical, search, abstraction, simulated, policy, mccfr and the rooms below. `solver` and
-`files` are the base class of all solvers; `exact` that of solvers that are evaluated exactly, `splitting`
-that of solvers that split an abstraction; `ps_cfr`, `sampling`, `cfr_ira`, `fictitious_play`, `simulated`,
-`simulated_mccfr` and `hierarchical` are solvers; `continual_resolving` and `online_outcome_sampling` are
-policies that search, each with its bot; `rollout_bot`, `knowledge_bot` and `holdem_agent`, by
-`holdem_searches`, search in games that are played; `presets` are published settings.
+`run_files` are the base class of all solvers; `exact` that of solvers that are evaluated exactly,
+`splitting` that of solvers that split an abstraction; `ps_cfr`, `sampling`, `cfr_ira_solver`,
+`fictitious_play_solvers`, `simulated`, `simulated_mccfr` and `hierarchical` are solvers;
+`continual_resolving` and `online_outcome_sampling` are policies that search, each with its bot;
+`rollout_bot`, `knowledge_bot` and `holdem_agent`, by `holdem_searches`, search in games that are played;
+`presets` are published settings.
 """
 
-from ps_cfr_spiel.solvers.bots import SolvingBot
-from ps_cfr_spiel.solvers.cfr_ira import CFRPlusIRASolver
+from ps_cfr_spiel.solvers.cfr_ira_solver import CFRPlusIRASolver
 from ps_cfr_spiel.solvers.continual_resolving import ContinualResolving
 from ps_cfr_spiel.solvers.exact import ExactSolver, TreeSolver
-from ps_cfr_spiel.solvers.fictitious_play import FictitiousPlaySolver, FPIRASolver
-from ps_cfr_spiel.solvers.files import kind_in
+from ps_cfr_spiel.solvers.fictitious_play_solvers import FictitiousPlaySolver, FPIRASolver
 from ps_cfr_spiel.solvers.hierarchical import HierarchicalMCCFRSolver
 from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
 from ps_cfr_spiel.solvers.holdem_agent import HoldemAgent, HoldemPolicy
@@ -22,6 +21,7 @@ from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling, 
 from ps_cfr_spiel.solvers.presets import DEEPSTACK_BETS, PRESETS, preset
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver, memory_to_solve
 from ps_cfr_spiel.solvers.rollout_bot import RolloutBot
+from ps_cfr_spiel.solvers.run_files import kind_in
 from ps_cfr_spiel.solvers.sampling import (
   BASELINES,
   ExternalSamplingSolver,
@@ -38,3 +38,4 @@ from ps_cfr_spiel.solvers.simulated import (
 from ps_cfr_spiel.solvers.simulated_mccfr import ESTIMATES, SimulatedMCCFRSolver
 from ps_cfr_spiel.solvers.simulated_policy import SimulatedPolicy
 from ps_cfr_spiel.solvers.solver import CHUNK_SECONDS, SAVING_SHARE, Solver, load_policy, load_solver
+from ps_cfr_spiel.solvers.solving_bot import SolvingBot

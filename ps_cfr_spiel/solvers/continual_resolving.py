@@ -20,7 +20,7 @@ from ps_cfr_spiel.histories import LIMIT, sequential
 from ps_cfr_spiel.policy import TreePolicy, check_policy_of, probabilities_at, strategies_of
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.search import Search, Searcher, SearchSettings
-from ps_cfr_spiel.solvers.bots import SolvingBot
+from ps_cfr_spiel.solvers.solving_bot import SolvingBot
 from ps_cfr_spiel.subgames import GADGETS, KnownSubgames, Subgames
 
 CACHE = 256  # searches kept, at most

@@ -49,7 +49,6 @@ from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.notation import BetSizes, add_sizes, parse_sizes, sizes_text
 from ps_cfr_spiel.poker import Situation, betting, cards, check_streets, range_text
 from ps_cfr_spiel.policy import Recent, TranslatedPolicy, TreePolicy, check_turn
-from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.solvers.holdem_searches import (
   DTYPE,
   NUM_HANDS,
@@ -59,6 +58,7 @@ from ps_cfr_spiel.solvers.holdem_searches import (
   Whole,
 )
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
+from ps_cfr_spiel.solvers.solving_bot import SolvingBot
 from ps_cfr_spiel.subgames import GADGETS, unsafe
 
 LEAST = 1e-6  # weight of a hand in a range, over the largest

@@ -24,7 +24,7 @@ from ps_cfr_spiel.device import check_dtype, check_finite, precision, to_device
 from ps_cfr_spiel.histories import LIMIT, sequential
 from ps_cfr_spiel.policy import TreePolicy, probabilities_at, strategies_of
 from ps_cfr_spiel.reports import waiting
-from ps_cfr_spiel.solvers.bots import SolvingBot
+from ps_cfr_spiel.solvers.solving_bot import SolvingBot
 from ps_cfr_spiel.tree import Decision, check_zero_sum, first_cells
 
 TARGETS = ("infostate", "public")

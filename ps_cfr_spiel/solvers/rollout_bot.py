@@ -17,8 +17,8 @@ import pyspiel
 
 from ps_cfr_spiel.arguments import check_count, check_integer, check_number, declared
 from ps_cfr_spiel.simulated import OpenSpielStates, Particles, halving
-from ps_cfr_spiel.solvers.bots import SolvingBot
 from ps_cfr_spiel.solvers.simulated_policy import SimulatedPolicy
+from ps_cfr_spiel.solvers.solving_bot import SolvingBot
 
 ROLLOUTS, PARTICLES = 4000, 2000
 

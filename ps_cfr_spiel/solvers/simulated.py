@@ -31,7 +31,7 @@ class LimitReachedError(RuntimeError):
 class SimulatedSolver(Solver[SimulatedPolicy]):
   """A solver of a simulated game.
 
-  Exact evaluation is not available; matches measure the strength of the policies (`evaluation.matches`).
+  Exact evaluation is not available; matches measure the strength of the policies (`evaluation.match_play`).
   """
 
   batch: int  #: plays or traversals of each player's turn; an iteration has 2 x batch

@@ -16,7 +16,7 @@ from ps_cfr_spiel.device import Uninterrupted, block_until_ready, check_finite, 
 from ps_cfr_spiel.histories import LIMIT
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.reports import Stopwatch, progress_bar, waiting
-from ps_cfr_spiel.solvers.files import Resumable, kind_in
+from ps_cfr_spiel.solvers.run_files import Resumable, kind_in
 
 SAVING_SHARE = 0.05  # of the time, at most for checkpoints
 CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C works

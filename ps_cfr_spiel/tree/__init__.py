@@ -2,8 +2,8 @@
 
 May use: device and the ground. `public_tree` has the glossary and the data; `labels` the names of its parts;
 `forest` packs decisions into arrays; `leaves` and `showdown` evaluate the ends, and a new leaf evaluator is
-their neighbour; every solver runs `traverse`, `walk` and `values`; `sets` is a player's abstraction;
-`padding`, `locks` and `compiler.suits` make the `variants` of a tree that solvers run on.
+their neighbour; every solver runs `traverse`, `walk` and `strategy_values`; `sets` is an abstraction;
+`padding`, `locks` and `compiler.suit_isomorphism` make the `variants` of a tree that solvers run on.
 """
 
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ps_cfr_spiel.faces import on_first_use
 
 if TYPE_CHECKING:
-  from ps_cfr_spiel.tree.boards import AllInLeaves, BoardLeaves, BoardTypes, Places, leaf_places
+  from ps_cfr_spiel.tree.board_leaves import AllInLeaves, BoardLeaves, BoardTypes, Places, leaf_places
   from ps_cfr_spiel.tree.forest import block_sizes, make_forest, row_depths
   from ps_cfr_spiel.tree.labels import (
     CHANCE,
@@ -63,6 +63,15 @@ if TYPE_CHECKING:
   )
   from ps_cfr_spiel.tree.sets import Sets
   from ps_cfr_spiel.tree.showdown import ShowdownLeaves
+  from ps_cfr_spiel.tree.strategy_values import (
+    Evaluation,
+    action_values,
+    best_response_values,
+    evaluate,
+    evaluation,
+    gain_of,
+    record_of,
+  )
   from ps_cfr_spiel.tree.streaming import Stream, streamed
   from ps_cfr_spiel.tree.traverse import (
     collapse,
@@ -72,15 +81,6 @@ if TYPE_CHECKING:
     sequence_reach,
     sequence_values,
     sum_actions,
-  )
-  from ps_cfr_spiel.tree.values import (
-    Evaluation,
-    action_values,
-    best_response_values,
-    evaluate,
-    evaluation,
-    gain_of,
-    record_of,
   )
   from ps_cfr_spiel.tree.variants import Variant, put_rows, take_rows
   from ps_cfr_spiel.tree.walk import Walk, column_of, ordered, play, tables_of

@@ -1,5 +1,5 @@
 // A turn at some cells of a row: the regret rules, which leave weights of the next strategy, and the sum of the average.
-// The rules are those of cfr/rules.py, which is the reference: tests/cfr holds the two to each other.
+// The rules are those of cfr/regret_rules.py, which is the reference: tests/cfr holds the two to each other.
 
 #pragma once
 

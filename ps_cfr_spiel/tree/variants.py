@@ -1,9 +1,9 @@
 """Trees that stand for another one: a tree, and the way there and back for a player's tables.
 
 A solver may run on another tree than the game's: with dead types (`padding`), without locked rows (`locks`),
-with one row for all boards that differ in names of suits (`compiler.suits`). Each is a `Variant`, and `then`
-composes them left to right. A subgame (`subgames`) has rows of its game's tree too, and shares `take_rows`
-and `put_rows`.
+with one row for all boards that differ in names of suits (`compiler.suit_isomorphism`). Each is a `Variant`,
+and `then` composes them left to right. A subgame (`subgames`) has rows of its game's tree too, and shares
+`take_rows` and `put_rows`.
 """
 
 from collections.abc import Callable, Sequence

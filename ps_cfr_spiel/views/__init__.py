@@ -1,10 +1,10 @@
 """Text for people: a strategy at a spot, charts, certificates, units.
 
-May use: evaluation and the rooms below it. `spots` has a strategy at one public state, `charts` puts it into
-text, `certificate` does so with a public tree, `glasses` and `pursuit` have beliefs about hidden players, and
-maps; `explore` puts a whole solution into a page for the browser, `boards` has
-reports over boards, `table` a person's game; `cheating` has a player's lies; `units` has
-all knowledge of single games' parameters.
+May use: evaluation and the rooms below it. `public_state_view` has a strategy at one public state, `charts`
+puts it into text, `certificate` does so with a public tree, `evader_beliefs` and `attacker_beliefs`
+are those about hidden players, and maps; `explorer_page` puts a whole solution into a page for the browser,
+`board_report` has reports over boards, `table_page` a person's game; `cheat_rates` has a player's lies;
+`units` has all knowledge of single games' parameters.
 """
 
 from typing import TYPE_CHECKING
@@ -14,13 +14,13 @@ from ps_cfr_spiel.faces import on_first_use
 if TYPE_CHECKING:
   from ps_cfr_spiel.notation import grouped
   from ps_cfr_spiel.policy import action_name
-  from ps_cfr_spiel.views import charts, glasses, pursuit
-  from ps_cfr_spiel.views.boards import average_row, board_row, boards_page, boards_text
+  from ps_cfr_spiel.views import attacker_beliefs, charts, evader_beliefs
+  from ps_cfr_spiel.views.board_report import average_row, board_row, boards_page, boards_text
   from ps_cfr_spiel.views.certificate import certificate, labels_of
-  from ps_cfr_spiel.views.cheating import behaviour_text
-  from ps_cfr_spiel.views.explore import explore_page, explore_script
-  from ps_cfr_spiel.views.glasses import CHASER, evader_belief
-  from ps_cfr_spiel.views.spots import (
+  from ps_cfr_spiel.views.cheat_rates import behaviour_text
+  from ps_cfr_spiel.views.evader_beliefs import CHASER, evader_belief
+  from ps_cfr_spiel.views.explorer_page import explore_page, explore_script
+  from ps_cfr_spiel.views.public_state_view import (
     Spot,
     SpotWorth,
     chance_moves,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     spot_after,
     worth_at,
   )
-  from ps_cfr_spiel.views.table import table_data, table_page
+  from ps_cfr_spiel.views.table_page import table_data, table_page
   from ps_cfr_spiel.views.units import (
     number_text,
     pot_of,

@@ -10,7 +10,7 @@ from ps_cfr_spiel.notation import grouped, is_hand, letters
 from ps_cfr_spiel.poker import CLASSES, named_hands
 from ps_cfr_spiel.policy import TreePolicy, action_names
 from ps_cfr_spiel.tree import CHANCE
-from ps_cfr_spiel.views.spots import Spot, SpotWorth
+from ps_cfr_spiel.views.public_state_view import Spot, SpotWorth
 from ps_cfr_spiel.views.units import POSITIONS, number_text
 
 RANKS = "AKQJT98765432"

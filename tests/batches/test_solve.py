@@ -6,7 +6,7 @@ import pytest
 from open_spiel.python.algorithms import exploitability
 
 from ps_cfr_spiel import PSCFRSolver
-from ps_cfr_spiel.batches import solve, solve_batch
+from ps_cfr_spiel.batches import batch_run, solve_batch
 from ps_cfr_spiel.batches.groups import groups
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.poker.ranking import strengths
@@ -231,7 +231,7 @@ def test_files_are_taken_up(tmp_path, monkeypatch):
   rivers, options = (rivers * 2)[:9], FAST
   inside = solve_batch(rivers, **options)
   solved = []
-  work = solve._solved
+  work = batch_run._solved
 
   def watched(items, part, *more):
     solved.append(part.start)
@@ -239,7 +239,7 @@ def test_files_are_taken_up(tmp_path, monkeypatch):
       raise KeyboardInterrupt
     return work(items, part, *more)
 
-  monkeypatch.setattr(solve, "_solved", watched)
+  monkeypatch.setattr(batch_run, "_solved", watched)
   with pytest.raises(KeyboardInterrupt):
     solve_batch(rivers, **options, output=tmp_path)
   assert [path.name for path in tmp_path.iterdir()] == ["000000.npz"]

@@ -10,7 +10,7 @@ import pytest
 from random_games import random_game
 
 from ps_cfr_spiel import ContinualResolving, PSCFRSolver
-from ps_cfr_spiel.cfr import discounted, make_rule, normalise, rule_header, rules
+from ps_cfr_spiel.cfr import discounted, make_rule, normalise, regret_rules, rule_header
 from ps_cfr_spiel.cfr import rule as rule_module
 from ps_cfr_spiel.rules import (
   DCFR,
@@ -108,7 +108,7 @@ def test_nrm_plus_by_hand():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_nrm_plus_keeps_its_strategy_where_regrets_are_too_small_to_divide_by(dtype, monkeypatch):
   """One over the smallest numbers is infinite. NumPy keeps them, as GPUs do; XLA on CPUs makes them 0."""
-  for module in (rules, rule_module):
+  for module in (regret_rules, rule_module):
     monkeypatch.setattr(module, "jnp", np)
   rule, shape = NRMPlus(), (2, 1, 1)
   regret, even = (
@@ -332,7 +332,7 @@ SCHEDULED = (HSDCFR, HSPCFRPlus, VADCFR)
 @pytest.mark.parametrize("name", RULES)
 def test_rules_by_their_formulas(name, monkeypatch):
   """Every rule equals its source's formulas, on regrets of all sizes, before and after the planned end."""
-  for module in (rules, rule_module, discounted):
+  for module in (regret_rules, rule_module, discounted):
     monkeypatch.setattr(module, "jnp", np)  # nothing is compiled
   rule, (update, weight), memory = make_rule(name, 30), BY_FORMULA[name], {}
   rng = np.random.default_rng(6)

@@ -4,7 +4,7 @@ import numpy as np
 import pyspiel
 from game_checks import random_histories
 from ps_cfr_spiel.games.cheat.behaviour import count
-from ps_cfr_spiel.games.cheat.rules import CHALLENGE
+from ps_cfr_spiel.games.cheat.cheat_rules import CHALLENGE
 
 from ps_cfr_spiel import pictures
 from ps_cfr_spiel.views import behaviour_text

@@ -23,7 +23,7 @@ from game_checks import (
 from open_spiel.integration_tests import api_test
 from open_spiel.python.algorithms import exploitability
 from open_spiel.python.observation import make_observation
-from ps_cfr_spiel.games.cheat import observer, rules
+from ps_cfr_spiel.games.cheat import cheat_rules, turns_observer
 from reference import random_policy, sequence_form_value
 
 import ps_cfr_spiel
@@ -63,11 +63,11 @@ def play(state, *moves):
 
 def hands_of(state):
   players = range(state.get_game().num_players())
-  return [rules.cards_text(rules.cards_of(state.hand(player))) for player in players]
+  return [cheat_rules.cards_text(cheat_rules.cards_of(state.hand(player))) for player in players]
 
 
 def pile_of(state):
-  return rules.cards_text(rules.cards_of(state.pile))
+  return cheat_rules.cards_text(cheat_rules.cards_of(state.pile))
 
 
 DEFAULT = "cheat(first_player=0)"
@@ -229,9 +229,9 @@ def test_cards_are_conserved_and_counts_are_public(game_string):
       assert total.sum() == game.rules.players * game.rules.hand_size
     assert state.hand_sizes() == hands.sum(axis=1).tolist()
     # the public record alone gives everybody's number of cards and the pile's
-    sizes = [len(observer.dealt_hand(state, player)) for player in range(game.num_players())]
+    sizes = [len(turns_observer.dealt_hand(state, player)) for player in range(game.num_players())]
     pile = 0
-    for turn in observer.seen_turns(state, ()):
+    for turn in turns_observer.seen_turns(state, ()):
       sizes[turn.discarder] -= turn.claim
       pile += turn.claim
       if turn.challenged:

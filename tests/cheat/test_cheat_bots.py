@@ -5,7 +5,7 @@ import numpy as np
 import pyspiel
 import pytest
 from game_checks import random_histories
-from ps_cfr_spiel.games.cheat import rules
+from ps_cfr_spiel.games.cheat import cheat_rules
 from ps_cfr_spiel.games.cheat.bots import HeuristicBot, Memory, NaiveBot, chance_of_truth
 from test_cheat import deal, play
 
@@ -143,16 +143,16 @@ def test_memory_is_never_wrong(game_string):
     for player in range(game.num_players()):
       memory = Memory(state, player)
       laid = Counter(game.cards(state.discard)) if state.discard else Counter()
-      assert memory.pile <= Counter(rules.cards_of(state.pile)) - laid
+      assert memory.pile <= Counter(cheat_rules.cards_of(state.pile)) - laid
       assert not memory.hands[player]
       for other in range(game.num_players()):
-        held = Counter(rules.cards_of(state.hand(other)))
+        held = Counter(cheat_rules.cards_of(state.hand(other)))
         assert memory.hands[other] <= (held + laid if other == state.discarder else held)
       remembered += memory.pile.total() + sum(hand.total() for hand in memory.hands)
       if state.discard and player != state.discarder:
         chance = chance_of_truth(state, player)
         assert 0 <= chance <= 1
-        had = Counter(rules.cards_of(state.hand(state.discarder))) + laid
+        had = Counter(cheat_rules.cards_of(state.hand(state.discarder))) + laid
         if chance in (0, 1):  # what is certain is so
           assert (had[state.rank] >= state.claim()) == chance
   assert remembered > 0

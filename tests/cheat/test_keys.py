@@ -10,7 +10,7 @@ import pytest
 from game_checks import all_histories, random_histories
 from ps_cfr_spiel.games.cheat import keys
 from ps_cfr_spiel.games.cheat.bots import Memory
-from ps_cfr_spiel.games.cheat.simulated import SimulatedCheat
+from ps_cfr_spiel.games.cheat.cheat_simulation import SimulatedCheat
 from test_arrays import begun, dealt
 
 import ps_cfr_spiel  # noqa: F401  (registers the games)

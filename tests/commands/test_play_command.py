@@ -10,7 +10,7 @@ from ps_cfr_spiel.games.poker import PokerState
 
 import ps_cfr_spiel
 from ps_cfr_spiel.commands import play, program
-from ps_cfr_spiel.evaluation import table, telling
+from ps_cfr_spiel.evaluation import table_play, telling
 from ps_cfr_spiel.evaluation.how_to_play import rules_of
 from ps_cfr_spiel.poker import cards
 
@@ -50,7 +50,9 @@ def converse(game_string, seat, lines, opponent=None, seed=0):
   game, rng = pyspiel.load_game(game_string), np.random.RandomState(seed)
   make = opponent or play.make_opponent(game, "random", rng)
   output = io.StringIO()
-  state = table.play(game, seat, make, io.StringIO("".join(f"{x}\n" for x in lines)).readline, output, rng)
+  state = table_play.play(
+    game, seat, make, io.StringIO("".join(f"{x}\n" for x in lines)).readline, output, rng
+  )
   return state, output.getvalue()
 
 
@@ -156,7 +158,7 @@ def test_ctrl_c_quits():
       raise KeyboardInterrupt
 
   output = io.StringIO()
-  table.play(pyspiel.load_game("glasses"), 0, first_bot, Interrupted().readline, output)
+  table_play.play(pyspiel.load_game("glasses"), 0, first_bot, Interrupted().readline, output)
   assert output.getvalue().endswith("You quit.\n")
 
 
@@ -183,7 +185,7 @@ def test_long_lists_are_cut_and_shown_on_demand():
   before, after = text.split("? for rules and all moves, quit): ")[:2]
   assert re.search(r"\.\.\. and \d+ more", before)
   assert "more" not in after
-  assert len(re.findall("Discard ", after)) > table.MAX_LISTED
+  assert len(re.findall("Discard ", after)) > table_play.MAX_LISTED
 
 
 def test_openspiels_strings_are_made_readable():
@@ -238,15 +240,15 @@ def test_only_own_information_is_shown(game_string):
 
     output, person = io.StringIO(), Person()
 
-    def show(state, player, shown, output, *, seat=seat, seen=seen, original=table._show):
+    def show(state, player, shown, output, *, seat=seat, seen=seen, original=table_play._show):
       assert player == seat
       seen.append(state.clone())
       return original(state, player, shown, output)
 
     rng = np.random.RandomState(seat)
     with pytest.MonkeyPatch.context() as patch:
-      patch.setattr(table, "_show", show)
-      end = table.play(game, seat, play.make_opponent(game, "random", rng), person.readline, output, rng)
+      patch.setattr(table_play, "_show", show)
+      end = table_play.play(game, seat, play.make_opponent(game, "random", rng), person.readline, output, rng)
     text = output.getvalue()
     allowed = {telling.now(state, seat) for state in seen}
     if not isinstance(end, PokerState):  # of which test_a_hand_of_holdem_in_words tells more

@@ -19,7 +19,7 @@ from ps_cfr_spiel.compiler.form_check import form_fault
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.histories import TooLarge
-from ps_cfr_spiel.mccfr.build import build_sampling_tree
+from ps_cfr_spiel.mccfr.sampling_trees import build_sampling_tree
 from ps_cfr_spiel.poker import dealt_form
 from ps_cfr_spiel.policy import find_public_state, line_to
 from ps_cfr_spiel.tree import TERMINAL, evaluate
@@ -242,7 +242,7 @@ def test_options_that_need_histories_walk():
   ],
 )
 def test_check_builds_no_large_game(game, found, monkeypatch):
-  monkeypatch.setattr("ps_cfr_spiel.compiler.check.build_bayesian", None)
+  monkeypatch.setattr("ps_cfr_spiel.compiler.game_check.build_bayesian", None)
   report = check_game(pyspiel.load_game(game), memory=8e9)
   assert report.fit and found in str(report)
 

@@ -11,7 +11,7 @@ import pytest
 from ps_cfr_spiel import PSCFRSolver, build_tree, load_solver, storage
 from ps_cfr_spiel.compiler import fold_suits
 from ps_cfr_spiel.compiler.forms import Lines
-from ps_cfr_spiel.compiler.suits import orbit_maps
+from ps_cfr_spiel.compiler.suit_isomorphism import orbit_maps
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.tree import action_values, evaluate, evaluation, lock_rows, sequence_reach
 

@@ -6,7 +6,7 @@ import pytest
 from reference import random_policy
 
 import ps_cfr_spiel
-from ps_cfr_spiel.evaluation import LocalBestResponseBot, evaluate_policy, local_best_response, matches
+from ps_cfr_spiel.evaluation import LocalBestResponseBot, evaluate_policy, local_best_response, match_play
 from ps_cfr_spiel.evaluation.local_search import LocalSearch
 from ps_cfr_spiel.policy import make_state
 from ps_cfr_spiel.tree import evaluate
@@ -154,8 +154,8 @@ def test_what_it_wins_in_play_is_what_it_is_worth():
   game, _ = load("leduc_poker")
   policy = drawn("leduc_poker", 4)
   worth = local_best_response(game, policy)
-  first, second = (lambda seat: LocalBestResponseBot(game, policy, seat)), matches.player(policy)
-  found = matches.match(game, first, second, 400, seed=1)
+  first, second = (lambda seat: LocalBestResponseBot(game, policy, seat)), match_play.player(policy)
+  found = match_play.match(game, first, second, 400, seed=1)
   assert 0 < found.standard_error < 0.5
   assert found.mean == pytest.approx(sum(worth.values) / 2, abs=3 * found.standard_error)
 

@@ -38,7 +38,7 @@ def uniform():
       lambda: matches.evaluate_match(GAME, [matches.Played(0, (0, 1, 0, 0))], uniform()),
     ),
     (
-      "evaluation.matches",
+      "evaluation.match_play",
       "progress_bar",
       lambda: matches.play_games(GAME, matches.player("random"), matches.player("random"), 10),
     ),
@@ -50,7 +50,7 @@ def uniform():
     ("solvers.online_outcome_sampling", "waiting", lambda: everywhere(lambda oos: oos.tabularise())),
     ("solvers.online_outcome_sampling", "waiting", lambda: everywhere(lambda oos: oos.at(0, "0"))),
     (
-      "batches.solve",
+      "batches.batch_run",
       "waiting",
       lambda: batches.solve_batch([{"board": "Ks7d2c5h9s"}], iterations=1),
     ),

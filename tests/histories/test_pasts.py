@@ -2,7 +2,7 @@
 
 import pyspiel
 
-from ps_cfr_spiel.histories.knowledge import remember, remembered
+from ps_cfr_spiel.histories.player_information import remember, remembered
 from ps_cfr_spiel.histories.walker import walk
 
 

@@ -30,7 +30,7 @@ from ps_cfr_spiel.mccfr import (
   LearnedBaseline,
   OracleBaseline,
   ZeroBaseline,
-  loop,
+  sampling_loop,
 )
 from ps_cfr_spiel.mccfr import outcome as paths
 from ps_cfr_spiel.mccfr import public_lines as public
@@ -577,6 +577,6 @@ def test_sums_are_folded_piece_by_piece(monkeypatch):
   pair = averages.Sum(*(jnp.asarray(scale * generator.random((3, 5)), "float32") for scale in (1e4, -3)))
   truth = averages.fold_where(jnp.bool_(True), pair, 0.5)
   for piece in (4, 5, 100):
-    monkeypatch.setattr(loop, "PIECE", piece)
-    for found, whole in zip(loop._folded(pair, 0.5, jnp.int32(1)), truth, strict=True):
+    monkeypatch.setattr(sampling_loop, "PIECE", piece)
+    for found, whole in zip(sampling_loop._folded(pair, 0.5, jnp.int32(1)), truth, strict=True):
       np.testing.assert_array_equal(found, whole)

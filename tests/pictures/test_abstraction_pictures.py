@@ -6,7 +6,7 @@ from benchmark_scripts import script
 from matplotlib.patches import Circle, FancyArrowPatch
 
 from ps_cfr_spiel.pictures import pursuit_position
-from ps_cfr_spiel.pictures.pursuit import ATTACKER
+from ps_cfr_spiel.pictures.pursuit_pictures import ATTACKER
 
 abstraction_sizes = script("benchmarks.papers.abstraction_pictures").abstraction_sizes
 

@@ -7,7 +7,7 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.games.pursuit import graphs
 from test_pictures import assert_nothing_cut_off
 
-from ps_cfr_spiel.pictures import glasses
+from ps_cfr_spiel.pictures import glasses_pictures
 from ps_cfr_spiel.views import glasses as glasses_beliefs
 
 
@@ -27,31 +27,33 @@ class Prefers(openspiel_policy.Policy):
 def test_belief_under_random_moves():
   """From 5 to 3, 4 or 6 (on 7 it would be caught), then from 3 to 5, from 4 to 2 or 5, from 6 to 5 or 8."""
   state = play("glasses", (1, 9), 4, (1, 7), 2)
-  belief = glasses.evader_belief(state)
+  belief = glasses_pictures.evader_belief(state)
   assert belief == pytest.approx({2: 1 / 6, 5: (1 + 1 / 2 + 1 / 2) / 3, 8: 1 / 6})
 
 
 def test_belief_depends_on_what_is_public_only():
   here, there = play("glasses", (1, 9), 4, (1, 9)), play("glasses", (1, 9), 6, (1, 9))
-  assert glasses.evader_belief(here) == glasses.evader_belief(there)
+  assert glasses_pictures.evader_belief(here) == glasses_pictures.evader_belief(there)
 
 
 def test_belief_under_a_policy():
   state = play("glasses", (1, 9), 4)
   game = state.get_game()
-  assert glasses.evader_belief(state, Prefers(game, 6)) == {3: 0, 4: 0, 6: 1, 7: 0}
-  assert glasses.evader_belief(play("glasses"), Prefers(game, 6)) == {5: 1}
+  assert glasses_pictures.evader_belief(state, Prefers(game, 6)) == {3: 0, 4: 0, 6: 1, 7: 0}
+  assert glasses_pictures.evader_belief(play("glasses"), Prefers(game, 6)) == {5: 1}
 
 
 def test_belief_where_the_policy_never_comes():
   state = play("glasses", (1, 9), 4, (3, 7))
   never = Prefers(state.get_game(), 7)  # would have been caught
-  assert glasses.evader_belief(state, never) == glasses.evader_belief(state) == {4: 0.5, 6: 0.5}
+  assert (
+    glasses_pictures.evader_belief(state, never) == glasses_pictures.evader_belief(state) == {4: 0.5, 6: 0.5}
+  )
 
 
 def test_belief_about_a_caught_evader():
   state = play("glasses", (2, 9), 4, (4, 7))
-  assert glasses.evader_belief(state) == {4: 0.5, 7: 0.5}
+  assert glasses_pictures.evader_belief(state) == {4: 0.5, 7: 0.5}
 
 
 @pytest.mark.parametrize("preset", graphs.PRESETS)
@@ -60,7 +62,7 @@ def test_layout(preset):
   place = glasses_beliefs.layout(neighbours)
   apart = np.linalg.norm(place[:, None] - place, axis=-1) + 9 * np.eye(len(place))
   edges = [apart[node, other] for node, near in enumerate(neighbours) for other in near]
-  assert apart.min() > 2 * glasses.NEAR  # circles do not overlap
+  assert apart.min() > 2 * glasses_pictures.NEAR  # circles do not overlap
   assert 0.75 < min(edges) <= max(edges) < 1.4
   assert np.ptp(place[:, 0]) > np.ptp(place[:, 1])
   assert place[0, 0] < place[10, 0]
@@ -77,11 +79,11 @@ def circles(figure):
 
 def test_picture(tmp_path):
   state = play("glasses", (1, 9), 4, (1, 7), 2)
-  hidden, shown = (glasses.position(state, show_evader=show) for show in (False, True))
+  hidden, shown = (glasses_pictures.position(state, show_evader=show) for show in (False, True))
   nodes, stones = circles(hidden)[:11], circles(hidden)[11:]
-  belief = glasses.evader_belief(state)
+  belief = glasses_pictures.evader_belief(state)
   for node, circle in enumerate(nodes):
-    assert circle.get_facecolor() == glasses.BELIEF(belief.get(node, 0.0))
+    assert circle.get_facecolor() == glasses_pictures.BELIEF(belief.get(node, 0.0))
   assert [circle.center for circle in stones] == [nodes[1].center, nodes[7].center]
   assert circles(shown)[-1].center == nodes[2].center
   assert len(circles(shown)) == len(circles(hidden)) + 1
@@ -93,22 +95,22 @@ def test_picture(tmp_path):
 
 
 def test_stones_on_one_node_are_two_rings():
-  first, second = circles(glasses.position(play("glasses(start=5:1 0)", (0, 0))))[11:]
+  first, second = circles(glasses_pictures.position(play("glasses(start=5:1 0)", (0, 0))))[11:]
   assert first.center == second.center
   assert first.radius < second.radius
 
 
 def test_a_given_belief_is_drawn():
-  figure = glasses.position(play("glasses", (1, 9), 4), belief={3: 0.25, 6: 0.75})
+  figure = glasses_pictures.position(play("glasses", (1, 9), 4), belief={3: 0.25, 6: 0.75})
   nodes = circles(figure)[:11]
-  assert nodes[6].get_facecolor() == glasses.BELIEF(0.75)
-  assert nodes[4].get_facecolor() == glasses.BELIEF(0.0)
+  assert nodes[6].get_facecolor() == glasses_pictures.BELIEF(0.75)
+  assert nodes[4].get_facecolor() == glasses_pictures.BELIEF(0.0)
   assert {"25%", "75%"} <= {text.get_text() for text in figure.axes[0].texts}
 
 
 def test_a_chase_has_a_panel_for_every_position():
   state = play("glasses", (1, 9), 4, (1, 7), 2)
-  figure = glasses.chase(state)
+  figure = glasses_pictures.chase(state)
   assert len(figure.axes) == 5
   titles = [text.get_text() for text in figure.texts if text.get_text().startswith("After")]
   assert titles[0] == "After 0 of 5 moves: chaser to move"
@@ -122,12 +124,12 @@ def test_a_chase_has_a_panel_for_every_position():
 def test_beliefs_of_a_chase_are_one_for_each_position():
   state = play("glasses", (1, 9), 4)
   beliefs = [{5: 1.0}, {5: 1.0}, {4: 0.5, 6: 0.5}]
-  figure = glasses.chase(state, beliefs=beliefs)
+  figure = glasses_pictures.chase(state, beliefs=beliefs)
   assert "50%" in {text.get_text() for text in figure.axes[2].texts}
   with pytest.raises(ValueError, match="Expected 3 beliefs, one for each position, got 1"):
-    glasses.chase(state, beliefs=beliefs[:1])
+    glasses_pictures.chase(state, beliefs=beliefs[:1])
 
 
 def test_other_games_are_rejected():
   with pytest.raises(ValueError, match="Expected a state of glasses, got one of kuhn_poker"):
-    glasses.position(pyspiel.load_game("kuhn_poker").new_initial_state())
+    glasses_pictures.position(pyspiel.load_game("kuhn_poker").new_initial_state())

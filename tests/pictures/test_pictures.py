@@ -14,7 +14,7 @@ from ps_cfr_spiel import build_tree, pictures
 from ps_cfr_spiel.evaluation import Point
 from ps_cfr_spiel.evaluation.comparison import Run
 from ps_cfr_spiel.evaluation.sampling_runs import Runs
-from ps_cfr_spiel.pictures import hands, style, trees
+from ps_cfr_spiel.pictures import hand_charts, style, trees
 from ps_cfr_spiel.pictures.style import power_text
 from ps_cfr_spiel.tree import TERMINAL
 from ps_cfr_spiel.views import chance_moves, charts, grouped, spot
@@ -51,7 +51,7 @@ def test_bars_are_as_wide_as_the_frequencies(policy, path):
   assert len(bars) == len(here.actions)
   for boxes, frequency in zip(bars, chart.frequency[:, chart.shown], strict=True):
     widths = [box.get_extents().width for box in boxes.get_paths()]
-    np.testing.assert_allclose(widths, hands.SIDE * frequency, atol=1e-9)
+    np.testing.assert_allclose(widths, hand_charts.SIDE * frequency, atol=1e-9)
   shares = {f"{grouped(a)}  {100 * f:.1f}%" for a, f in zip(here.actions, here.frequencies(), strict=True)}
   assert shares <= set(texts(figure))
 
@@ -194,7 +194,7 @@ def test_bands_of_what_was_not_measured():
     pictures.bands(game, {"MCCFR": runs}, "bias")
 
 
-@pytest.mark.parametrize("module", ["pictures", "pictures.curves", "pictures.glasses"])
+@pytest.mark.parametrize("module", ["pictures", "pictures.curves", "pictures.glasses_pictures"])
 def test_without_matplotlib_an_error_says_what_to_install(module):
   code = (
     "import sys; sys.modules['matplotlib'] = None\n"
@@ -279,7 +279,7 @@ def test_a_card_has_a_bar_of_its_actions(turn):
   for number, boxes in enumerate(bars):
     widths = [box.get_extents().width for box in boxes.get_paths()]
     np.testing.assert_allclose(
-      widths, [hands.SIDE * here.frequencies()[number] for here in spots.values()], atol=1e-9
+      widths, [hand_charts.SIDE * here.frequencies()[number] for here in spots.values()], atol=1e-9
     )
   share = 100 * spots["Deal 2c"].frequencies()[1:].sum()
   shown = texts(figure)

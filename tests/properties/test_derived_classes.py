@@ -24,12 +24,12 @@ from ps_cfr_spiel import (
   mccfr,
   tree,
 )
-from ps_cfr_spiel.batches.solve import read_situation
+from ps_cfr_spiel.batches.batch_run import read_situation
 from ps_cfr_spiel.cfr.sixteen_bits import can_narrow
 from ps_cfr_spiel.compiler import form_of
 from ps_cfr_spiel.compiler.described import describe
 from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.evaluation.matches import Habit
+from ps_cfr_spiel.evaluation.match_play import Habit
 from ps_cfr_spiel.poker import Situation, cards_of
 from ps_cfr_spiel.policy import for_hands, post_process
 from ps_cfr_spiel.rules import LCFR, RM, RULES, NRMPlus, RMPlus

@@ -11,7 +11,7 @@ import pytest
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.protocols import Hand, Seat, hand_of, join, write_hands
 from ps_cfr_spiel.protocols.acpc import MatchState, answer, read_answer
-from ps_cfr_spiel.protocols.hands import rules_of, seen, state_of
+from ps_cfr_spiel.protocols.hand_records import rules_of, seen, state_of
 from ps_cfr_spiel.protocols.phh import history
 
 FULL = "holdem(bets=fullgame)"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.commands import program
 from ps_cfr_spiel.protocols import Hand, hand_of, read_hands, result, write_hands
-from ps_cfr_spiel.protocols.hands import possible_wins
+from ps_cfr_spiel.protocols.hand_records import possible_wins
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from ps_cfr_spiel import matches
 from ps_cfr_spiel.commands import program
 from ps_cfr_spiel.poker import cards, strengths
 from ps_cfr_spiel.protocols import play_slumbot, read_hands
-from ps_cfr_spiel.protocols.hands import chips_after, moves, rules_of, state_of
+from ps_cfr_spiel.protocols.hand_records import chips_after, moves, rules_of, state_of
 from ps_cfr_spiel.protocols.slumbot import increment, read_reply
 
 FULL = "holdem(bets=fullgame)"

@@ -7,7 +7,7 @@ import pytest
 from open_spiel.python.algorithms import expected_game_score, exploitability
 
 import ps_cfr_spiel
-from ps_cfr_spiel.evaluation.matches import match, player
+from ps_cfr_spiel.evaluation.match_play import match, player
 from ps_cfr_spiel.simulated import HostGame
 from ps_cfr_spiel.solvers import LimitReachedError
 

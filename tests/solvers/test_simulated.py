@@ -13,7 +13,7 @@ import ps_cfr_spiel
 from ps_cfr_spiel import SimulatedExternalSolver, SimulatedMCCFRSolver, load_policy, load_solver
 from ps_cfr_spiel.cfr import RMPlus
 from ps_cfr_spiel.compiler import memory
-from ps_cfr_spiel.evaluation.matches import match, player
+from ps_cfr_spiel.evaluation.match_play import match, player
 
 SMALL = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4)"
 

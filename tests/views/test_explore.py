@@ -23,11 +23,11 @@ from ps_cfr_spiel.commands import program
 from ps_cfr_spiel.commands.server import answers, serve
 from ps_cfr_spiel.policy import play_moves
 from ps_cfr_spiel.views import (
+  attacker_beliefs,
   charts,
   evader_belief,
   explore_page,
   explore_script,
-  pursuit,
   spot,
   worth_at,
 )
@@ -405,7 +405,7 @@ def test_beliefs_in_a_pursuit_are_those_of_all_its_histories():
       walk(state.child(action), weight * probability)
 
   walk(policy.game.new_initial_state(), 1)
-  found = pursuit.beliefs(policy)
+  found = attacker_beliefs.beliefs(policy)
   assert len(found) == len(together) > 10
   for number, belief in found.items():
     state = policy.game.new_initial_state()
@@ -424,7 +424,7 @@ def test_beliefs_in_a_pursuit_are_those_of_all_its_histories():
 def test_a_pursuit_has_a_map_with_beliefs(tmp_path):
   policy = random_policy(PURSUIT)
   (seen,) = click(policy, [("#moves button", "...")], tmp_path, 390)
-  belief = pursuit.beliefs(policy)[int(seen["hash"][1:])]
+  belief = attacker_beliefs.beliefs(policy)[int(seen["hash"][1:])]
   assert seen["pieces"] == np.flatnonzero(belief.units).tolist()
   shares = sorted(100 * p for p in (*belief.attacker, *belief.units[belief.units < 1]) if p)
   shown = sorted(float(text[:-1]) for text in seen["map"] if text.endswith("%"))

@@ -20,7 +20,7 @@ from test_explore import BROWSER, needs_browser, served
 
 import ps_cfr_spiel
 from ps_cfr_spiel.commands import play, program
-from ps_cfr_spiel.evaluation.table import Sitting
+from ps_cfr_spiel.evaluation.table_play import Sitting
 from ps_cfr_spiel.poker import cards, strengths
 from ps_cfr_spiel.views import table_data
 

@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-from ps_cfr_spiel.pictures.glasses import EDGE, NEAR, STONE, draw_rings, draw_ways, panels, title
+from ps_cfr_spiel.pictures.glasses_pictures import EDGE, NEAR, STONE, draw_rings, draw_ways, panels, title
 from ps_cfr_spiel.pictures.style import INK
-from ps_cfr_spiel.views import pursuit
+from ps_cfr_spiel.views import attacker_beliefs
 
 ATTACKER, GOAL = "#c0392b", "#cfe5cd"
 APART, SHORT = 1.6, 30  # inches between neighbours; points between the end of an edge and a node's middle
@@ -25,7 +25,7 @@ def pursuit_position(state: pyspiel.State) -> Figure:
   if game.get_type().short_name != "graph_pursuit":
     raise ValueError(f"Expected a state of graph_pursuit, got one of {game.get_type().short_name}.")
   pursued = game.pursuit
-  place = APART * pursuit.pursuit_layout(pursued.ways)
+  place = APART * attacker_beliefs.pursuit_layout(pursued.ways)
 
   def draw(axes: Axes, _: int) -> None:
     draw_ways(axes, place, pursued.ways, SHORT)

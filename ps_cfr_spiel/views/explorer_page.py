@@ -24,8 +24,8 @@ from ps_cfr_spiel.policy import TreePolicy, action_name, lines_states, state_aft
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
 from ps_cfr_spiel.version import __version__
-from ps_cfr_spiel.views import glasses, pursuit
-from ps_cfr_spiel.views.spots import has_spots, spot_of, worth_at
+from ps_cfr_spiel.views import attacker_beliefs, evader_beliefs
+from ps_cfr_spiel.views.public_state_view import has_spots, spot_of, worth_at
 from ps_cfr_spiel.views.units import pot_of, seat_of, unit_of
 
 MOST_NUMBERS = 6_000_000  # of float32: a page of some 32 MB, more than most browsers open with ease
@@ -183,16 +183,16 @@ def _glasses_map(policy: TreePolicy, nodes: list[dict[str, Any]]) -> dict[str, A
     state: Any = state_after(policy.game, policy.labels.source.history(node["number"]))
     node["pieces"] = [[stone, 1] for stone in sorted(set(state.stones))]
     if node["player"] >= 0:
-      belief = glasses.evader_belief(state, policy)
+      belief = evader_beliefs.evader_belief(state, policy)
       node["belief"] = [round(belief.get(place, 0.0), 6) for place in range(len(chase.neighbours))]
   said = "Orange: how likely the evader is there, by its strategy; blue: stones."
-  return _graph(chase.neighbours, glasses.layout(chase.neighbours), 60, said)
+  return _graph(chase.neighbours, evader_beliefs.layout(chase.neighbours), 60, said)
 
 
 def _pursuit_map(policy: TreePolicy, nodes: list[dict[str, Any]]) -> dict[str, Any]:
   """The graph of a pursuit with its goal; adds the attacker's and the units' possible nodes."""
   place = policy.game.pursuit  # pyright: ignore[reportAttributeAccessIssue]
-  believed = pursuit.beliefs(policy)
+  believed = attacker_beliefs.beliefs(policy)
   for node in nodes:
     if here := believed.get(node["number"]):
       node["belief"] = here.attacker.round(6).tolist()
@@ -201,7 +201,7 @@ def _pursuit_map(policy: TreePolicy, nodes: list[dict[str, Any]]) -> dict[str, A
     "The probabilities of the attacker, orange, and a unit, blue, by both strategies and all that both "
     "players see. Green: the goal."
   )
-  return _graph(place.ways, pursuit.pursuit_layout(place.ways), 90, said) | {"goal": place.goal}
+  return _graph(place.ways, attacker_beliefs.pursuit_layout(place.ways), 90, said) | {"goal": place.goal}
 
 
 MAPS = {"glasses": _glasses_map, "graph_pursuit": _pursuit_map}

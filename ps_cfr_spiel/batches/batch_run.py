@@ -18,8 +18,8 @@ from jax.sharding import Mesh
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_count, check_flag, check_list, check_option, check_target
+from ps_cfr_spiel.batches.batch_program import ORDERS, Spots, local_mesh, order_here, solve_spots
 from ps_cfr_spiel.batches.groups import HANDS, LEAVES, Group, StreetValues, groups
-from ps_cfr_spiel.batches.program import ORDERS, Spots, local_mesh, order_here, solve_spots
 from ps_cfr_spiel.batches.solutions import Item, Solution, Solutions, write_chunk
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import load_game

@@ -14,6 +14,7 @@ import pyspiel
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_option
+from ps_cfr_spiel.compiler.check_report import UNCHECKED, Finding, Report, Verdict
 from ps_cfr_spiel.compiler.described import form_of
 from ps_cfr_spiel.compiler.form_check import form_fault
 from ps_cfr_spiel.compiler.forms import Lines
@@ -21,7 +22,6 @@ from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices, remarks, with_recall
 from ps_cfr_spiel.compiler.loading import quiet_stderr
 from ps_cfr_spiel.compiler.memory import check_memory, memory_needs
-from ps_cfr_spiel.compiler.report import UNCHECKED, Finding, Report, Verdict
 from ps_cfr_spiel.histories import (
   BYTES,
   KIND_LAWS,

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ps_cfr_spiel.hierarchical import DealtGame, Hierarchy
-from ps_cfr_spiel.pictures.hands import boxes
+from ps_cfr_spiel.pictures.hand_charts import boxes
 from ps_cfr_spiel.pictures.style import BETS, DPI, INK, LINES, NEVER, SOFT
 from ps_cfr_spiel.poker import RANKS
 

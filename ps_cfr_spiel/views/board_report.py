@@ -13,8 +13,8 @@ import numpy as np
 from ps_cfr_spiel.notation import grouped
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.views.charts import columns_text, percent_text, value_text
-from ps_cfr_spiel.views.explore import page_of
-from ps_cfr_spiel.views.spots import spot, weighted_mean, worth_at
+from ps_cfr_spiel.views.explorer_page import page_of
+from ps_cfr_spiel.views.public_state_view import spot, weighted_mean, worth_at
 from ps_cfr_spiel.views.units import SEATS
 
 EV = " EV"  # after an action, in the name of a column

@@ -13,7 +13,7 @@ from matplotlib.patches import Circle, FancyArrowPatch
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.pictures.style import INK, SOFT
-from ps_cfr_spiel.views import CHASER, evader_belief, glasses
+from ps_cfr_spiel.views import CHASER, evader_belief, evader_beliefs
 
 NEAR = 0.36  # radius of a node; neighbours are about 1 apart
 BELIEF = LinearSegmentedColormap.from_list("belief", ["#ffffff", "#f6c98a", "#d9622b"])
@@ -62,7 +62,7 @@ def _positions(
   """A panel for each state."""
   beliefs = [evader_belief(state, policy) for state in states] if beliefs is None else beliefs
   neighbours = states[0].get_game().chase.neighbours
-  place = glasses.layout(neighbours)
+  place = evader_beliefs.layout(neighbours)
 
   def draw(axes: Axes, number: int) -> None:
     state = states[number]

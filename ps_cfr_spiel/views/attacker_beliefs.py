@@ -7,7 +7,7 @@ import numpy as np
 
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.reports import waiting
-from ps_cfr_spiel.views.glasses import layout
+from ps_cfr_spiel.views.evader_beliefs import layout
 
 
 class Belief(NamedTuple):

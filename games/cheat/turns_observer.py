@@ -7,8 +7,8 @@ import pyspiel
 
 from .. import base
 from ..base import CHANCE, TERMINAL, join
-from . import rules
-from .rules import NOBODY
+from . import cheat_rules
+from .cheat_rules import NOBODY
 
 
 class Turn(NamedTuple):
@@ -43,12 +43,12 @@ def seen_turns(state: pyspiel.State, seats: Collection[int]) -> list[Turn]:
   turns: list[Turn] = []
   pile: list[int] = []
   for action in state.history()[game.setup_moves :]:
-    if action >= rules.FIRST_DISCARD:
+    if action >= cheat_rules.FIRST_DISCARD:
       number, cards = len(turns), game.cards(action)
       discarder = (state.first + number) % game.rules.players
       pile += cards
       turns.append(Turn(discarder, len(cards), number % game.rules.ranks, cards))
-    elif action == rules.PASS:
+    elif action == cheat_rules.PASS:
       turns[-1] = turns[-1]._replace(passes=turns[-1].passes + 1)
     else:
       turns[-1] = _challenged(turns[-1], pile, game.rules.players)
@@ -72,7 +72,7 @@ def dealt_hand(state: pyspiel.State, player: int) -> tuple[int, ...]:
   """The ranks of the cards dealt to a player so far."""
   game = state.get_game()
   deals = state.history()[: game.setup_moves]
-  if game.rules.first_player == rules.RANDOM_FIRST:
+  if game.rules.first_player == cheat_rules.RANDOM_FIRST:
     deals = deals[1:]
   return tuple(sorted(deals[player :: game.rules.players]))
 
@@ -98,12 +98,12 @@ def _setup_text(state: pyspiel.State) -> str:
 
 
 def _turn_text(turn: Turn) -> str:
-  own = f"({rules.cards_text(turn.cards)})" if turn.cards and not turn.challenged else ""
-  text = f"p{turn.discarder} {turn.claim}x{rules.RANKS[turn.rank]}{own}{' pass' * turn.passes}"
+  own = f"({cheat_rules.cards_text(turn.cards)})" if turn.cards and not turn.challenged else ""
+  text = f"p{turn.discarder} {turn.claim}x{cheat_rules.RANKS[turn.rank]}{own}{' pass' * turn.passes}"
   if not turn.challenged:
     return text
-  pile = f"({rules.cards_text(turn.pile)})" if turn.pile else ""
-  return f"{text} cheat! {rules.cards_text(turn.cards or ())} p{turn.taker} +{turn.pile_size}{pile}"
+  pile = f"({cheat_rules.cards_text(turn.pile)})" if turn.pile else ""
+  return f"{text} cheat! {cheat_rules.cards_text(turn.cards or ())} p{turn.taker} +{turn.pile_size}{pile}"
 
 
 class CheatObserver(base.Observer):
@@ -171,7 +171,7 @@ class CheatObserver(base.Observer):
       _count(self.dict["dealt"][row], dealt_hand(state, seat))
     if self.public:
       self.dict["cards_dealt"][:] = sum(state.hands) + sum(state.pile)
-      self.dict["answering"][:] = state.discard != rules.PASS
+      self.dict["answering"][:] = state.discard != cheat_rules.PASS
       if state.first != NOBODY:
         self.dict["first"][state.first] = 1
     for number, turn in enumerate(seen_turns(state, seats)):
@@ -190,7 +190,9 @@ class CheatObserver(base.Observer):
     seats = self.seats(player)
     if self.recall:
       return line(state, seats) if self.public else _private_past(state, seats)
-    hands = base.held_text(seats, (rules.cards_text(rules.cards_of(state.hand(seat))) for seat in seats))
+    hands = base.held_text(
+      seats, (cheat_rules.cards_text(cheat_rules.cards_of(state.hand(seat))) for seat in seats)
+    )
     return join(hands, _present(state)) if self.public else hands
 
 
@@ -211,7 +213,7 @@ def _present(state: pyspiel.State) -> str:
     doing = f"p{state.discarder} claims {state.claim()}, p{state.player} to answer"
   else:
     doing = f"p{state.player} to discard"
-  return f"{common} | rank {rules.RANKS[state.rank]} | {doing}"
+  return f"{common} | rank {cheat_rules.RANKS[state.rank]} | {doing}"
 
 
 def _private_past(state: pyspiel.State, seats: tuple[int, ...]) -> str:
@@ -219,11 +221,11 @@ def _private_past(state: pyspiel.State, seats: tuple[int, ...]) -> str:
   words = [_dealt_text(state, seats)]
   for number, turn in enumerate(seen_turns(state, seats)):
     if turn.discarder in seats and turn.cards:
-      words.append(f"turn {number} -{rules.cards_text(turn.cards)}")
+      words.append(f"turn {number} -{cheat_rules.cards_text(turn.cards)}")
     if turn.taker in seats and turn.pile:
-      words.append(f"turn {number} +{rules.cards_text(turn.pile)}")
+      words.append(f"turn {number} +{cheat_rules.cards_text(turn.pile)}")
   return " | ".join(words)
 
 
 def _dealt_text(state: pyspiel.State, seats: Collection[int]) -> str:
-  return base.held_text(seats, (rules.cards_text(dealt_hand(state, seat)) for seat in seats))
+  return base.held_text(seats, (cheat_rules.cards_text(dealt_hand(state, seat)) for seat in seats))

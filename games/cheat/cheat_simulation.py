@@ -11,9 +11,9 @@ import numpy as np
 import pyspiel
 
 from . import arrays, keys, native
-from .observer import seen_turns
+from .cheat_rules import Rules
 from .particles import CheatHands
-from .rules import Rules
+from .turns_observer import seen_turns
 
 
 @jax.tree_util.register_pytree_node_class

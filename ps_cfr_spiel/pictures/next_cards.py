@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ps_cfr_spiel.pictures.hands import MARGIN, SUITS, draw_bars, draw_cells, draw_legend, draw_titles
+from ps_cfr_spiel.pictures.hand_charts import MARGIN, SUITS, draw_bars, draw_cells, draw_legend, draw_titles
 from ps_cfr_spiel.pictures.style import DPI, FAINT, INK, action_colors
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.views import Spot, chance_moves, charts, worth_at

@@ -11,7 +11,7 @@ from open_spiel.python.bots import policy as openspiel_bots
 from open_spiel.python.bots.uniform_random import UniformRandomBot
 
 from ps_cfr_spiel.arguments import check_option
-from ps_cfr_spiel.evaluation import table
+from ps_cfr_spiel.evaluation import table_play
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, evaluate_match
 from ps_cfr_spiel.games import cheat
 from ps_cfr_spiel.poker import betting, cards
@@ -181,7 +181,7 @@ def play(
       print(line, file=to)
     return line
 
-  return table.play(game, seat, opponent, read, to, np.random.RandomState(seed))
+  return table_play.play(game, seat, opponent, read, to, np.random.RandomState(seed))
 
 
 def _habit_bot(habit: str) -> Callable[[int, np.random.RandomState], pyspiel.Bot]:
