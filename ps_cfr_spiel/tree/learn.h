@@ -139,7 +139,7 @@ struct Normalised {
   }
 };
 
-// Calls `then` with a rule, by its number in `cfr.rules.native_rule` and its numbers in an iteration.
+// Calls `then` with a rule, by its number in `cfr.regret_rules.native_rule` and its numbers in an iteration.
 template <typename T, typename Then>
 INLINE void by_rule(int64_t rule, const T* x, Then then) {
   if (rule == 0) then(Discounted<T>{x[0], x[1], x[2], x[3], x[4]});
