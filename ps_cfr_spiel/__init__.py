@@ -7,9 +7,9 @@ Importing this package registers its games, so that `pyspiel.load_game` finds th
   solver.run(500)
   solver.exploitability(), solver.value(), solver.average_policy()
 
-The doors `rules`, `matches`, `abstractions`, `batches`, `values` and `runtime` are modules with the rest.
-Rooms, to build on the package, are folders with a face of their own (docs/index.md). The first use
-of a name imports its room: JAX takes most of a second, and `ps-cfr-spiel --help` does not need it.
+The submodules `rules`, `matches`, `abstractions`, `batches`, `values` and `runtime` have the rest of the
+public API; other subpackages are for those who build on the package (docs/index.md). The first use of a name
+imports its package: JAX takes most of a second, and `ps-cfr-spiel --help` does not need it.
 """
 
 import importlib as _importlib
@@ -105,7 +105,7 @@ _HOMES = ("poker", "tree", "policy", "compiler", "solvers", "evaluation")  # of 
 
 
 def __getattr__(name: str) -> _typing.Any:
-  """Import a room or a door, or a name of the top with its room (PEP 562)."""
+  """Import a submodule, or a name of the top level with its package (PEP 562)."""
   if not name.startswith("_"):
     try:
       return _importlib.import_module(f"{__name__}.{name}")
@@ -113,8 +113,8 @@ def __getattr__(name: str) -> _typing.Any:
       if error.name != f"{__name__}.{name}":
         raise
     for home in _HOMES if name in __all__ else ():
-      if hasattr(room := _importlib.import_module(f"{__name__}.{home}"), name):
-        return globals().setdefault(name, getattr(room, name))
+      if hasattr(package := _importlib.import_module(f"{__name__}.{home}"), name):
+        return globals().setdefault(name, getattr(package, name))
   raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,4 +1,4 @@
-"""Faces of rooms that are read, not run: a name is imported with its file when it is first used (PEP 562).
+"""Imports on first use: a name is imported with its file when it is first used (PEP 562).
 
 JAX takes most of a second to import, and a look at a solved game does without it.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def on_first_use(room: str) -> Callable[[str], Any]:
-  """The `__getattr__` of a room whose `__init__.py` imports its names for type checkers alone."""
+  """The `__getattr__` of a package whose `__init__.py` imports its names for type checkers alone."""
   face = sys.modules[room]
   source = ast.parse(Path(str(face.__file__)).read_text(encoding="utf-8"))
   found = [node for node in ast.walk(source) if isinstance(node, ast.ImportFrom)]

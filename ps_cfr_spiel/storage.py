@@ -123,7 +123,7 @@ Shape = tuple[tuple[int, ...], np.dtype]
 
 
 class _Held:
-  """A file that stays open while this object lives: a run may replace it meanwhile."""
+  """A file that stays open as long as this object: a run may replace it meanwhile."""
 
   def __init__(self, path: Path):
     self.path = path

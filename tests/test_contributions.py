@@ -123,7 +123,7 @@ def test_glasses_is_the_same_game(glasses):
     np.testing.assert_array_equal(theirs_of, ours_of)  # numbered as they first occur
   names = [ps_cfr_spiel.build_tree(game).sizes() for game in (glasses, pyspiel.load_game("glasses"))]
   assert names[0] | {"game": ""} == names[1] | {"game": ""}
-  assert ps_cfr_spiel.check_game(glasses).fit
+  assert ps_cfr_spiel.check_game(glasses).solvable
 
 
 def test_the_playthrough_replays(patched, glasses):

@@ -163,7 +163,7 @@ def test_the_game_has_the_value_and_the_strategies_of_the_books():
   """Half a street of three cards: a third of the worst are bluffed, a third of the middle ones call."""
   example("new_game")
   game = pyspiel.load_game("half_street")
-  check_game(game, public_states="closure").assert_fit()
+  check_game(game, public_states="closure").assert_solvable()
   assert sequence_form_value(game) == pytest.approx(1 / 18)
   solver = PSCFRSolver(game)
   solver.run(1000)
@@ -178,7 +178,7 @@ def test_the_form_is_the_game(leaves):
   example("new_form")
   game = pyspiel.load_game("half_street_by_form")
   report = check_game(game)
-  report.assert_fit()
+  report.assert_solvable()
   assert report.verdict("bayesian_form()") == "PASS"
   solver = PSCFRSolver(game, leaves=leaves)
   solver.run(1000)

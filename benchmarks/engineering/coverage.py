@@ -117,7 +117,7 @@ reading](your_own_game.md#games-that-are-read-in-another-way):
 
 Too large with small parameters: {large}.
 
-Refused, with the law that is broken: {refused}.
+Refused, with the check that fails: {refused}.
 """
 
 
@@ -140,25 +140,27 @@ def load(name: str, folder: str | Path) -> pyspiel.Game:
 def check(game: pyspiel.Game, limit: int) -> tuple[Any, str]:
   """The report on a game, and the source of public states for which it is best: "closure" or "none"."""
   report = ps_cfr_spiel.check_game(game, limit=limit, progress=False)
-  if report.fit or report.verdict("histories") == "FAIL":
+  if report.solvable or report.verdict("histories") == "FAIL":
     return report, "closure"
   return ps_cfr_spiel.check_game(game, "none", limit=limit, progress=False), "none"
 
 
 def verdict(report: Any, public_states: str) -> str:
   """A report in a few words."""
-  found = {finding.law: finding for finding in report.findings}
-  if report.fit:
-    notes = {finding.law for finding in report.findings if finding.verdict == "NOTE"}
-    ways = [text for law, text in WAYS.items() if law in notes]
+  findings = {finding.check: finding for finding in report.findings}
+  if report.solvable:
+    notes = {finding.check for finding in report.findings if finding.verdict == "NOTE"}
+    ways = [text for check, text in WAYS.items() if check in notes]
     ways += ["without public states"] * (public_states == "none")
-    size = found["histories"].found.partition(",  at most")[0].partition(", at most")[0]
+    size = findings["histories"].text.partition(",  at most")[0].partition(", at most")[0]
     return f"works{' ' if ways else ''}{', '.join(ways)}: {size}"
-  law, text = next((law, finding.found) for law, finding in found.items() if finding.verdict == "FAIL")
+  check, text = next(
+    (check, finding.text) for check, finding in findings.items() if finding.verdict == "FAIL"
+  )
   size = re.findall(r"(?:about|more than) [\d.,e+]+ histories", text)
-  if law == "histories" and size:
+  if check == "histories" and size:
     return f"too large: {size[-1]}"
-  return f"refused ({law}): {text.partition(';')[0]}"
+  return f"refused ({check}): {text.partition(';')[0]}"
 
 
 def line(name: str, limit: int) -> str:
@@ -187,7 +189,7 @@ def page(lines: Sequence[str]) -> str:
     works=sum(map(len, works.values())),
     table="\n".join(f"- **{way}**: {', '.join(works[way])}" for way in sorted(works)),
     large=", ".join(name for name, _, found in rows if found.startswith("too large")),
-    refused=", ".join(f"{name} ({law[1]})" for name, law in refused if law),
+    refused=", ".join(f"{name} ({check[1]})" for name, check in refused if check),
   )
 
 

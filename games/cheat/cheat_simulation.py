@@ -1,6 +1,6 @@
 """Cheat for two as a game that is simulated, not enumerated: the rules of `arrays` over the keys of `keys`.
 
-It has the methods that the room `simulated` asks of such a game (`SimulatedGame` there is the contract).
+It has the methods that the package `simulated` asks of such a game (`SimulatedGame` there is the contract).
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Poker games: Texas hold'em, its subgames, parametric poker. Cards and betting are in the room `poker`."""
+"""Poker games: Texas hold'em, its subgames, parametric poker. The package `poker` has cards and betting."""
 
 from . import holdem as holdem
 from . import holdem_subgame as holdem_subgame

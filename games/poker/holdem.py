@@ -10,8 +10,8 @@ Returns are chips won or lost.
 
 Rules: the Annual Computer Poker Competition's (ACPC), heads-up no-limit. The cards, the chance actions that
 deal them one by one and the betting are those of OpenSpiel's `universal_poker`: with bets=fcpa and
-bets=fullgame the histories of both games are the same numbers. The game is too large to walk; it is dealt,
-searched (from a flop, turn or river on as `holdem_subgame`) and played, and compiled in small decks.
+bets=fullgame the histories of both games are the same numbers. The game is too large to enumerate; it is
+dealt, searched (from a flop, turn or river on as `holdem_subgame`) and played, and compiled in small decks.
 
 Parameters (`ValueError` for any other value):
   stack: Chips that each player begins the hand with, more than the big blind.

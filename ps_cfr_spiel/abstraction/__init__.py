@@ -1,6 +1,6 @@
 """Abstractions of imperfect recall: infostates that play alike, and algorithms that find them.
 
-May use: policy, cfr, compiler and the rooms below. `maps` makes abstractions for users, `partitions` lays
+May import: policy, cfr, compiler and lower layers. `maps` makes abstractions for users, `partitions` lays
 one player's out for a tree and splits it, `refine` says where; `cfr_ira` and `fpira` are the algorithms of
 Čermák, Lisý and Bošanský (2020), `loss` measures an abstraction's cost. `public_clusters` (of boards) and
 `buckets` (of hands, by the distances of `transport`) cluster rows of numbers, for games too large for keys.

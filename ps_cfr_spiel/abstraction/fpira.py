@@ -3,7 +3,7 @@
 Source: Čermák, Lisý and Bošanský (2020), Algorithms 1 to 5. Each turn a player's best response in the whole
 game is averaged in. A set in which it prescribes several actions is split by them. Then the average is
 updated twice (Lemma 1): for each set, and for each infostate as if there were no abstraction. If a strategy
-of the opponent could tell the difference (Eqs. 12 and 13), the visited infostates of every set visited become
+of the opponent could make a difference (Eqs. 12 and 13), the visited infostates of every set visited become
 sets of their own, and the second update is taken. So in every iteration the strategies are as exploitable as
 those of fictitious play in the whole game with the same best responses (Theorem 1). Where the opponent's
 average does not come, all actions are equally good and the player goes on as in the average (Algorithm 2):

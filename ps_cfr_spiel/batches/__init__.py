@@ -1,6 +1,6 @@
 """Many situations at once: rivers and other games, on all devices and processes, into files.
 
-May use: policy, subgames and the rooms below it (not search). `batch_run` is the door, `groups` stacks
+May import: policy, subgames and lower layers (not search). `batch_run` is the entry, `groups` stacks
 situations with the same decisions, `batch_program` runs on the devices, `solutions` holds the results.
 """
 

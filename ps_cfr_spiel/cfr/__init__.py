@@ -1,6 +1,6 @@
 """Regret rules and the one CFR loop.
 
-May use: tree and the rooms below (not compiler). A new rule goes into `regret_rules`; `loop` never changes
+May import: tree and lower layers (not compiler). A new rule goes into `regret_rules`; `loop` never changes
 for it. `fictitious_play` is the other way to a solution, by best responses.
 """
 

@@ -1,4 +1,4 @@
-"""The command `ps-cfr-spiel check`: is a game fit for `build_tree`?"""
+"""The command `ps-cfr-spiel check`: can a game be solved?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ps_cfr_spiel.commands.flags import JSON, SPOT, WALK, memory_text, say
 from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, load_game
 from ps_cfr_spiel.reports import report as lines
 
-FIT, UNFIT = 0, 1  # exit codes
+SOLVABLE, NOT_SOLVABLE = 0, 1  # exit codes
 
 
 FLAGS = (*WALK, *SPOT, JSON)
@@ -27,18 +27,18 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     say(values, report.facts())
   else:
     print(report)
-    if report.fit and (needs := ps.solvers.memory_to_solve(game)) is not None:
+    if report.solvable and (needs := ps.solvers.memory_to_solve(game)) is not None:
       print(lines({"memory to solve": memory_text(game, needs, ps.solvers.memory_to_solve(game, 16))}))
-  return FIT if report.fit else UNFIT
+  return SOLVABLE if report.solvable else NOT_SOLVABLE
 
 
 COMMAND = Command(
   name="check",
   arguments="GAME",
   summary="Check whether a game can be solved",
-  text="Walks the game and prints a line for every law that a game must keep to have a public tree: PASS, "
-  "FAIL with the state or history that breaks it, or NOTE; then the tree's size. The exit code is 0 if no "
-  "law is broken and 1 otherwise. GAME is written as for solve; a game of your own comes with --module.",
+  text="Enumerates the game and prints a line for every check: PASS, FAIL with the state or history where it "
+  "fails, or NOTE; then the size of the public tree. The exit code is 0 if the game can be solved, else 1. "
+  "GAME is written as for solve; a game of your own comes with --module.",
   examples=("check leduc_poker", "check my_game --module=my_game.py"),
   own=FLAGS,
   run=_run,

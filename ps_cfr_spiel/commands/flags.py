@@ -15,7 +15,7 @@ from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.commands.command import Flag, group
 from ps_cfr_spiel.reports import report
 
-# Tables of the rooms have the same words (a test compares them); asking the tables would import JAX.
+# Tables of other packages have the same words (a test compares them); asking the tables would import JAX.
 RULES = (
   *("rm", "rm+", "dcfr", "lcfr", "pcfr+", "pdcfr+", "apcfr+", "sapcfr+", "hs-dcfr", "hs-pcfr+", "vad-cfr"),
   "nrm+",
@@ -25,8 +25,8 @@ RUNTIME = 300e6  # bytes of Python, NumPy and JAX before any game
 
 # fmt: off
 MOST_HISTORIES = Flag("limit", 200_000_000,
-  "Most histories to visit of a game that does not describe itself. Without it a walk in Python that would "
-  "take more than an hour is refused.", least=1)
+  "Most histories to visit of a game that does not describe itself. Without it an enumeration in Python that "
+  "would take more than an hour is refused.", least=1)
 WALK = group("Tree and memory",
   Flag("public_states", "closure",
     "Source of public states: closure (common knowledge), the game's observer, or none, for games without "

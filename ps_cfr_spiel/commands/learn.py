@@ -147,7 +147,7 @@ COMMAND = Command(
   "what lies beyond a lookahead; with --turns it goes on at the ranges that its own searches meet. With "
   "--data it learns from the rivers, turns or flops that generate solved, on all boards together. Ctrl-C in "
   "training ends it early and keeps the best so far. Needs pip install 'ps_cfr_spiel[learn]'. For an agent "
-  "in a game too large to walk see train.",
+  "in a game too large to enumerate see train.",
   examples=(
     "learn leduc_poker",
     "learn leduc_poker --draws=100 --steps=2000 --width=96",

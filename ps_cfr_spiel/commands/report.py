@@ -83,7 +83,7 @@ def _boards(values: flags.FlagValues, words: Sequence[str], ranges: str) -> list
   if len(words) != 1:
     raise ValueError(f"report needs {', '.join(STREETS)} or one file with boards; got {len(words)} words.")
   if words[0] not in STREETS:
-    refuse(values, ("board",), f"has no place beside the boards of {words[0]}")
+    refuse(values, ("board",), f"is not for the boards of {words[0]}")
     if not Path(words[0]).exists():
       raise ValueError(f"{words[0]} is no file; report takes {', '.join(STREETS)} or a file with boards.")
     boards = ps.batches.read_boards(Path(words[0]))
@@ -95,7 +95,7 @@ def _boards(values: flags.FlagValues, words: Sequence[str], ranges: str) -> list
   size, more = STREETS[words[0]]
   board: cards.Board = ()
   if not size:
-    refuse(values, ("board",), f"has no place in a report on all {words[0]}")
+    refuse(values, ("board",), f"is not for a report on all {words[0]}")
   elif values.board is None:
     raise ValueError(f"report {words[0]} needs --board with {size} cards, after which the next one comes.")
   else:

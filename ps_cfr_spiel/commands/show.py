@@ -75,7 +75,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if page or values.csv or values.json or values.part or values.save:
     refuse(values, TEXT, "is for output as text")
   if page:
-    refuse(values, ("at", "history", "csv", "save", "json"), "has no place in a page")
+    refuse(values, ("at", "history", "csv", "save", "json"), "is not for a page")
   if values.serve:
     refuse(values, ("html",), "writes a file, --serve none")
   else:

@@ -74,7 +74,7 @@ def load_module(name: str) -> None:
 
 
 def load_saved_policy(path: str, limit: int) -> ps.TreePolicy:
-  """The policy with a public tree in a file, whose game may have at most `limit` histories to walk."""
+  """The policy with a public tree in a file, whose game may have at most `limit` histories to enumerate."""
   return ps.policy.kept_beside(path) or walked(load_opponent(path, limit), path)
 
 

@@ -1,7 +1,7 @@
 """The compilation of a pyspiel game into a public tree.
 
-May use: histories and the rooms below it. `build` is the door; behind it `from_form` compiles games that
-describe themselves, `from_histories` all others. `game_check` reports on all laws that a game must keep.
+May import: histories and lower layers. `build` is the entry; `from_form` compiles games that
+describe themselves, `from_histories` all others. `game_check` reports on all checks that a game must pass.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The compilation of a pyspiel game into a `PublicTree`: the one door through which games come in."""
+"""The compilation of a pyspiel game into a `PublicTree`: the one entry for games."""
 
 import warnings
 
@@ -38,7 +38,7 @@ def build_tree(
   """Compile a game into a public tree.
 
   A game with a method `bayesian_form()`, or with a form in `compiler.described`, is compiled from that form,
-  unless an option needs its histories; any other game is walked history by history. The tree of a
+  unless an option needs its histories; any other game is enumerated history by history. The tree of a
   simultaneous game is that of its turn-based version; where infostate strings are missing or forget,
   infostates are the players' pasts (see `histories.player_information`); in a general-sum game, and in one
   of three players or more, each player has utilities of its own. The summary of the tree says so in a line
@@ -53,8 +53,8 @@ def build_tree(
     public_states: their source. "closure": common knowledge (see `public_states`); "observer": the game's
       public observer; "none": no public states, for games that have none; the solver does not need them, but
       subgames, searches and views do.
-    limit: maximum number of histories to walk.
-    progress: show a progress bar while walking; None: on a terminal or in a notebook, after two seconds.
+    limit: maximum number of histories to enumerate.
+    progress: show a progress bar while enumerating; None: on a terminal or in a notebook, after two seconds.
     memory: maximum bytes for histories and tree; None: half of the free memory. After half a second of
       walking, a game that surely exceeds this or `limit` is refused. Trees of forms are refused before they
       are built; for them None means all free memory.
@@ -98,11 +98,11 @@ def build_tree(
 
 
 def _check_size(game: pyspiel.Game, form: Form, limit: int, option: str) -> None:
-  """TooLarge if the game has more than `limit` histories, by its form, and `option` requires a walk."""
+  """TooLarge if the game has more than `limit` histories, by its form, and `option` needs them."""
   count = getattr(form, "histories", 0) or Lines.of(form).histories
   if count > limit:
     raise TooLarge(
-      f"{game} has {count:,} histories, more than the limit of {limit:,}, and {option} needs a walk through "
+      f"{game} has {count:,} histories, more than the limit of {limit:,}, and {option} needs "
       f"all of them. Use public_states='closure' with leaves='auto', 'dense', 'showdown' or 'native', which "
-      f"compile its Bayesian form without a walk, or raise the limit."
+      f"compile its Bayesian form without enumeration, or raise the limit."
     )

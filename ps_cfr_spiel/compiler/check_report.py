@@ -1,4 +1,4 @@
-"""The report of `check_game`: a line for each law."""
+"""The report of `check_game`: a line for each check."""
 
 import dataclasses
 import enum
@@ -11,7 +11,7 @@ UNCHECKED = "not checked: "  # before the reason
 
 
 class Verdict(enum.StrEnum):
-  """A law holds; is broken, so `build_tree` refuses the game; or is worth a note."""
+  """A check passes; fails, so `build_tree` refuses the game; or is worth a note."""
 
   PASS = "PASS"
   FAIL = "FAIL"
@@ -23,17 +23,17 @@ class Finding:
   """A line of a report.
 
   Attributes:
-    law: its name.
+    check: its name.
     verdict: see `Verdict`.
-    found: the text; for a broken law it names the state or the history.
+    text: for a failed check it names the state or the history.
   """
 
-  law: str
+  check: str
   verdict: Verdict
-  found: str
+  text: str
 
   def __str__(self):
-    return f"{self.verdict}  {self.law + ':':24}{self.found}"
+    return f"{self.verdict}  {self.check + ':':24}{self.text}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Report:
 
   Attributes:
     game: the game string.
-    findings: one for each law.
+    findings: one for each check.
     summary: the size of the public tree, as in `PublicTree.summary`; empty without a tree.
   """
 
@@ -51,37 +51,37 @@ class Report:
   summary: str = ""
 
   @property
-  def fit(self) -> bool:
-    """True if `build_tree` accepts the game: no law is broken."""
+  def solvable(self) -> bool:
+    """True if `build_tree` accepts the game: no check fails."""
     return not any(finding.verdict == Verdict.FAIL for finding in self.findings)
 
-  def assert_fit(self) -> None:
-    """Raise AssertionError with the whole report unless the game is fit; for tests."""
-    if not self.fit:
-      raise AssertionError(f"not fit for build_tree:\n{self}")
+  def assert_solvable(self) -> None:
+    """Raise AssertionError with the whole report unless the game can be solved; for tests."""
+    if not self.solvable:
+      raise AssertionError(str(self))
 
-  def verdict(self, law: str) -> Verdict:
-    """The verdict on one law; KeyError for an unknown name."""
-    return {finding.law: finding.verdict for finding in self.findings}[law]
+  def verdict(self, check: str) -> Verdict:
+    """The verdict on one check; KeyError for an unknown name."""
+    return {finding.check: finding.verdict for finding in self.findings}[check]
 
   def facts(self) -> dict[str, Any]:
     """The report as JSON values."""
-    findings = [{"law": f.law, "verdict": str(f.verdict), "found": f.found} for f in self.findings]
-    return {"game": self.game, "fit": self.fit, "findings": findings}
+    findings = [{"check": f.check, "verdict": str(f.verdict), "text": f.text} for f in self.findings]
+    return {"game": self.game, "solvable": self.solvable, "findings": findings}
 
   def _lines(self) -> list[str]:
-    """A line for each finding, and one together for laws that were not checked for the same reason."""
+    """A line for each finding, and one together for checks that were not checked for the same reason."""
     lines: list[str] = []
-    for found, group in itertools.groupby(self.findings, lambda finding: finding.found):
+    for text, group in itertools.groupby(self.findings, lambda finding: finding.text):
       same = list(group)
-      if found.startswith(UNCHECKED) and len(same) > 1:
-        laws = ", ".join(finding.law for finding in same)
-        same = [Finding("not checked", same[0].verdict, f"{laws}: {found.removeprefix(UNCHECKED)}")]
+      if text.startswith(UNCHECKED) and len(same) > 1:
+        checks = ", ".join(finding.check for finding in same)
+        same = [Finding("not checked", same[0].verdict, f"{checks}: {text.removeprefix(UNCHECKED)}")]
       lines += map(str, same)
     return lines
 
   def __str__(self):
-    broken = [finding.law for finding in self.findings if finding.verdict == Verdict.FAIL]
-    verdict = "fit for build_tree" if self.fit else f"not fit for build_tree: {', '.join(broken)}"
+    failed = [finding.check for finding in self.findings if finding.verdict == Verdict.FAIL]
+    verdict = "OK: can be solved" if self.solvable else f"cannot be solved: {', '.join(failed)}"
     parts = [describe(self.game), "\n".join(self._lines()), self.summary, verdict]
     return "\n\n".join(part for part in parts if part)

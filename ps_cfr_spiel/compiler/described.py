@@ -1,7 +1,7 @@
-"""Games of OpenSpiel whose forms are written down here: too large to walk, they are compiled from these.
+"""Games of OpenSpiel whose forms are written down here: too large to enumerate, they are compiled from these.
 
 `form_of` finds the form of any game: the game's own, or one from `DESCRIBED` by the game's name and
-parameters. A game that is small enough to walk is walked.
+parameters. A game that is small enough is enumerated.
 """
 
 import functools
@@ -21,7 +21,7 @@ from ps_cfr_spiel.histories import past_remark, remembered
 from ps_cfr_spiel.poker import DealtForm, card_sets, cards_of, dealt_form, is_by_name
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, LazySequence, information_state_string
 
-WALKED = 500_000  # histories; up to this number, a second or two, a described game is walked
+WALKED = 500_000  # histories; up to this number, a second or two, a described game is enumerated
 BOARDS = 100_000  # with five cards in a deck of hold'em that is compiled
 SHOWN = 2  # rounds; of later public cards the strings of poker games forget the order
 PRIVATE, PUBLIC, CARDS = map(
@@ -30,7 +30,7 @@ PRIVATE, PUBLIC, CARDS = map(
 
 
 def form_of(game: pyspiel.Game) -> Form | None:
-  """The form of a game, or None for a game to be walked.
+  """The form of a game, or None for a game to be enumerated.
 
   The form must be of the game's own class: one that derives from it may have other rules (`declared`).
   """
@@ -56,7 +56,7 @@ class LiarsDiceForm(BayesianForm):
 
   Attributes:
     bids: K.
-    histories: the number of histories that a walk would visit.
+    histories: the number of histories that an enumeration would visit.
     size: N.
   """
 
@@ -161,10 +161,10 @@ class DealtCardsForm(PublicCardsForm):
 
   Betting does not depend on the cards (`poker.DealtForm`), and a showdown is won by the better hand. Strings
   of infostates are the game's own, of states that are dealt and played on request; after two public cards
-  they forget the order of these, and infostates are the players' pasts, as in a walk.
+  they forget the order of these, and infostates are the players' pasts, as in an enumeration.
 
   Attributes:
-    histories: about the number that a walk would visit.
+    histories: about the number that an enumeration would visit.
     size: the number of public states.
   """
 

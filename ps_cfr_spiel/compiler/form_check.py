@@ -10,7 +10,7 @@ TOLERANCE = 1e-6  # of values in float64, relative to the largest
 
 
 def form_fault(form: PublicTree, walked: PublicTree) -> str | None:
-  """The difference of a form's tree from that found by walking; None if infostates and values are equal.
+  """The difference of a form's tree from that found by enumeration; None if infostates and values are equal.
 
   Values are those of a random strategy profile and of best responses to it; every leaf contributes.
   """

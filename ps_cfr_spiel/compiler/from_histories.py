@@ -149,7 +149,9 @@ def one_row_per_infostate(game: pyspiel.Game, tree: PublicTree) -> PublicTree:
   labels = tree.names
   source = walked_source(labels)
   if source is None or source.public is None:
-    raise ValueError(f"{game}: this tree was not built by walking histories; build it with public states.")
+    raise ValueError(
+      f"{game}: this tree was not built by enumerating histories; build it with public states."
+    )
   states = labels.public_states
   partition = PublicPartition(
     source.public,
@@ -335,7 +337,7 @@ def _rows(histories: Histories, partition, player: int, layout: Layout, legal, p
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class WalkedLabels(Labels):
-  """The labels of a walked game: those of large games are made on request."""
+  """The labels of an enumerated game: those of large games are made on request."""
 
   acting: np.ndarray  #: int[P], the acting player of each public state
   infostate_counts: tuple[int, ...]  #: the number of each player's infostates

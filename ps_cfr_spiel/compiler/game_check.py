@@ -1,6 +1,6 @@
-"""The check of a game for `build_tree`, with a report on every law, not just the first broken one.
+"""The checks of a game for `build_tree`, with a report on all of them, not just the first that fails.
 
-The laws are those by which `build_tree` refuses a game: `game_laws`, `history_laws` and
+The checks are those by which `build_tree` refuses a game: `game_laws`, `history_laws` and
 `public_states.public_partition`.
 """
 
@@ -24,7 +24,7 @@ from ps_cfr_spiel.compiler.loading import quiet_stderr
 from ps_cfr_spiel.compiler.memory import check_memory, memory_needs
 from ps_cfr_spiel.histories import (
   BYTES,
-  KIND_LAWS,
+  KIND_CHECKS,
   LIMIT,
   SOURCES,
   Histories,
@@ -61,17 +61,17 @@ def check_game(
 ) -> Report:
   """Check whether `build_tree` accepts a game, and report all faults.
 
-  For a test of your own game: `ps_cfr_spiel.check_game(pyspiel.load_game("my_game")).assert_fit()`.
+  For a test of your own game: `ps_cfr_spiel.check_game(pyspiel.load_game("my_game")).assert_solvable()`.
 
   Args:
     game: from `pyspiel.load_game`.
     public_states: as for `build_tree`: "closure", "observer" or "none". Faults of the others become notes.
-    limit: maximum number of histories to walk.
-    progress: show a progress bar while walking; as for `build_tree`.
+    limit: maximum number of histories.
+    progress: show a progress bar; as for `build_tree`.
     memory: maximum bytes to use; as for `build_tree`.
 
   Returns:
-    The report; its `str` has a line for each law.
+    The report; its `str` has a line for each check.
 
   Raises:
     TypeError: `game` is not a game.
@@ -83,57 +83,61 @@ def check_game(
   findings = _kind_findings(game)
   if not _holds(findings):
     return Report(
-      str(game), tuple(findings + _not_checked(WALK_LAWS + LATER_LAWS, "the game cannot be walked"))
+      str(game),
+      tuple(findings + _not_checked(HISTORY_CHECKS + LATER_CHECKS, "it cannot be enumerated")),
     )
   form_tree, form = _compile_form(game, limits, memory, progress)
-  if form is not None:  # too large for a walk, or not compilable
+  if form is not None:  # too large to enumerate, or not compilable
     broken = form.verdict == Verdict.FAIL
-    why = "the game cannot be walked" if broken else "the game is compiled from its form, not walked"
-    findings += [*_not_checked([law for law in WALK_LAWS + LATER_LAWS if law != FORM], why), form]
+    why = "it cannot be enumerated" if broken else "it is compiled from its form, not enumerated"
+    findings += [
+      *_not_checked([check for check in HISTORY_CHECKS + LATER_CHECKS if check != FORM], why),
+      form,
+    ]
     return Report(str(game), tuple(findings), form_tree.summary() if form_tree else "")
   if limits.histories == LIMIT and (large := _large(game, limits)):
-    why = "the game is large, and build_tree checks them as it walks; --limit or limit= walks here"
-    findings += [large, *_not_checked(WALK_LAWS[1:] + LATER_LAWS, why)]
+    why = "the game is large, and build_tree checks them later; --limit or limit= checks them here"
+    findings += [large, *_not_checked(HISTORY_CHECKS[1:] + LATER_CHECKS, why)]
     return Report(str(game), tuple(findings))
   observer = _Observer.of(game)
   histories, walked = _walk_findings(game, limits, progress, observer)
   findings += walked
   if histories is None or not _holds(walked):
-    return Report(str(game), tuple(findings + _not_checked(LATER_LAWS, "a law above is broken")))
+    return Report(str(game), tuple(findings + _not_checked(LATER_CHECKS, "a check above fails")))
   later, tree = _later_findings(game, histories, limits.memory, public_states, observer, form_tree)
   return Report(str(game), tuple(findings + later), tree.summary() if tree else "")
 
 
 # --- Lines of a report --------------------------------------------------------------------------
 
-CHECKED = 2_000_000  # histories; larger games are walked here if the user gives a limit
-CHECKED_SECONDS = 120  # of walking, likewise
+CHECKED = 2_000_000  # histories; larger games are enumerated here if the user gives a limit
+CHECKED_SECONDS = 120  # of enumeration, likewise
 SECONDS = 2e-6  # of building, for a public state of a described game
 FORM = "bayesian_form()"
-STATE_LAWS = {  # law by its name in `walk`: its name here, and the text where it holds
+STATE_CHECKS = {  # check by its name in `walk`: its name here, and the text where it passes
   "mover": ("movers", "at every state a player or chance moves, or the game is over"),
   "legal actions": ("legal actions", "every decision has some, in ascending order"),
   "chance": ("chance", "the probabilities of every chance node sum to one"),
   "returns": ("returns", "every end has one for each of the {players} players{sum}"),
 }
-WALK_LAWS = ("histories", *(name for name, _ in STATE_LAWS.values()))
-LATER_LAWS = (
+HISTORY_CHECKS = ("histories", *(name for name, _ in STATE_CHECKS.values()))
+LATER_CHECKS = (
   "same actions", "perfect recall", "infostate names", "timing", "scale", "public states", "public observer",
   FORM, "declared bounds", "game string",
 )  # fmt: skip
 
 
-def _law(law: str, fault: str | None, holds: str, broken: Verdict = Verdict.FAIL) -> Finding:
-  """A passed law without a fault, otherwise `broken`."""
-  return Finding(law, broken, fault) if fault else Finding(law, Verdict.PASS, holds)
+def _line(check: str, fault: str | None, holds: str, broken: Verdict = Verdict.FAIL) -> Finding:
+  """A passed check without a fault, otherwise one with the verdict `broken`."""
+  return Finding(check, broken, fault) if fault else Finding(check, Verdict.PASS, holds)
 
 
 def _holds(findings: Iterable[Finding]) -> bool:
   return not any(finding.verdict == Verdict.FAIL for finding in findings)
 
 
-def _not_checked(laws: Iterable[str], why: str) -> list[Finding]:
-  return [Finding(law, Verdict.NOTE, f"{UNCHECKED}{why}") for law in laws]
+def _not_checked(checks: Iterable[str], why: str) -> list[Finding]:
+  return [Finding(check, Verdict.NOTE, f"{UNCHECKED}{why}") for check in checks]
 
 
 def _attempt(make: Callable[[], T]) -> tuple[T | None, str | None]:
@@ -161,15 +165,15 @@ def _kind_findings(game: pyspiel.Game) -> list[Finding]:
     "information states": f"{strings_of(game)}s are provided".replace("_", " "),
     "chance mode": kind.chance_mode.name,
   }
-  return [_law(law, fault(game), holds[law]) for law, fault in KIND_LAWS.items()]
+  return [_line(check, fault(game), holds[check]) for check, fault in KIND_CHECKS.items()]
 
 
 def _compile_form(
   game: Any, limits: Limits, memory: float | None, progress: bool | None
 ) -> tuple[PublicTree | None, Finding | None]:
-  """The tree of the game's form, if it has one, and a finding if no walk can follow.
+  """The tree of the game's form, if it has one, and a finding if no enumeration can follow.
 
-  A large game with a form of `described`, which tests compare with walks, is not compiled.
+  A large game with a form of `described`, which tests compare with enumerations, is not compiled.
   """
   limit = CHECKED if limits.histories == LIMIT else limits.histories
 
@@ -181,8 +185,9 @@ def _compile_form(
     if getattr(form, "size", 0) and form.histories > limit:
       needs = memory_needs(form, cfr.num_tables(cfr.make_rule("nrm+"), "float32"))
       return (
-        f"about {readable_count(form.histories)} histories and {form.size:,} public states, built without a "
-        f"walk in {readable_seconds(SECONDS * form.size)}, solved in {readable_bytes(sum(needs.values()))}"
+        f"about {readable_count(form.histories)} histories and {form.size:,} public states, built without "
+        f"histories in {readable_seconds(SECONDS * form.size)}, "
+        f"solved in {readable_bytes(sum(needs.values()))}"
       )
     with waiting(f"Building a tree of {Lines.of(form).starts[-1]:,} public states", progress):
       return build_bayesian(str(game), form)
@@ -198,14 +203,14 @@ def _compile_form(
     return tree, None
   text = (
     f"{tree.labels.histories:,} histories by the form, more than the limit of {limit:,}; also check smaller "
-    f"parameters of the game, which can be walked and compared with the form"
+    f"parameters of the game, which can be enumerated and compared with the form"
   )
   return tree, Finding(FORM, Verdict.NOTE, text)
 
 
 @dataclasses.dataclass
 class _Observer:
-  """The public observer during a walk: a failure is kept, not raised."""
+  """The public observer during an enumeration: a failure is stored, not raised."""
 
   see: Callable[[pyspiel.State], str] | None  #: state -> public observation, or None
   fault: str | None  #: why there is no observer, or its first failure
@@ -228,15 +233,15 @@ def _large(game: pyspiel.Game, limits: Limits) -> Finding | None:
   """Size and time of a game that is likely too large for this check, but not for `build_tree`; else None."""
   try:
     size, seconds = foretell(game, CHECKED)
-  except Exception:  # of the game: the walk reports it
+  except Exception:  # of the game: the enumeration reports it
     return None
   small = size.count <= CHECKED and not size.exceeds and seconds <= CHECKED_SECONDS
-  if small or size.cut or size.count * BYTES > limits.memory:  # the walk refuses the last two at once
+  if small or size.cut or size.count * BYTES > limits.memory:  # the enumeration refuses the last two at once
     return None
   text = (
     f"about {readable_count(size.count)}, by {size.probes} random paths: "
-    f"{readable_bytes(size.count * BYTES)} and {readable_seconds(seconds)} of walking on free cores; allowed "
-    f"are {readable_bytes(limits.memory)}"
+    f"{readable_bytes(size.count * BYTES)} and {readable_seconds(seconds)} of enumeration on free cores; "
+    f"allowed are {readable_bytes(limits.memory)}"
   )
   return Finding("histories", Verdict.NOTE, text)
 
@@ -248,9 +253,9 @@ def _walk_findings(
   faults: dict[str, str] = {}
   counts: collections.Counter[str] = collections.Counter()
 
-  def on_fault(law: str, state: pyspiel.State, fault: str) -> None:
-    counts[law] += 1
-    faults.setdefault(law, f"at history {state.history()}, {fault}")
+  def on_fault(check: str, state: pyspiel.State, fault: str) -> None:
+    counts[check] += 1
+    faults.setdefault(check, f"at history {state.history()}, {fault}")
 
   histories, text = None, ""
   try:
@@ -264,12 +269,14 @@ def _walk_findings(
   findings = [Finding("histories", Verdict.PASS if histories else Verdict.FAIL, text)]
   zero = game.get_type().utility == pyspiel.GameType.Utility.ZERO_SUM
   filled = {"players": game.num_players(), "sum": ", and they sum to zero" if zero else ""}
-  for law, (name, holds) in STATE_LAWS.items():
-    others = f" (and {counts[law] - 1:,} more)" if counts[law] > 1 else ""
-    if histories is None and law not in faults:
-      findings += _not_checked([name], "not all histories were walked")
+  for check, (name, holds) in STATE_CHECKS.items():
+    others = f" (and {counts[check] - 1:,} more)" if counts[check] > 1 else ""
+    if histories is None and check not in faults:
+      findings += _not_checked([name], "not all histories were enumerated")
     else:
-      findings.append(_law(name, faults[law] + others if law in faults else None, holds.format(**filled)))
+      findings.append(
+        _line(name, faults[check] + others if check in faults else None, holds.format(**filled))
+      )
   return histories, findings
 
 
@@ -284,7 +291,7 @@ def _later_findings(
   observer: _Observer,
   form_tree: PublicTree | None,
 ) -> tuple[list[Finding], PublicTree | None]:
-  """The laws of all histories together, and the tree, if the game is fit for one."""
+  """The checks of all histories together, and the tree, if the game can have one."""
   own = own_choices(histories)[1]
   try:
     histories, choices, _ = with_recall(game, histories, memory)
@@ -294,29 +301,29 @@ def _later_findings(
   forgets = (None if no_strings else own) if histories.remembers else recall_fault(histories, choices)
   demanded = Verdict.NOTE if source == "none" else Verdict.FAIL
   findings = [
-    _law(
+    _line(
       "same actions", actions_fault(histories), "an infostate offers the same actions in all its histories"
     ),
-    _law(
+    _line(
       "perfect recall",
       forgets,
       "an infostate has one past of its own player",
       Verdict.NOTE if histories.remembers else Verdict.FAIL,
     ),
-    _law("infostate names", names_fault(histories), "no two infostates share one", Verdict.NOTE),
-    _law("timing", timing_fault(histories), "all histories of an infostate have one length", demanded),
-    _law("scale", scale_fault(histories.largest_value), "float32 can hold utilities of this size"),
+    _line("infostate names", names_fault(histories), "no two infostates share one", Verdict.NOTE),
+    _line("timing", timing_fault(histories), "all histories of an infostate have one length", demanded),
+    _line("scale", scale_fault(histories.largest_value), "float32 can hold utilities of this size"),
     *(Finding(name, Verdict.NOTE, text) for name, text in remarks(game, histories).items()),
   ]
   if not _holds(findings[:2]):
-    return findings + _not_checked(LATER_LAWS[5:], "a law above is broken"), None
-  found, public = _public_findings(game, histories, choices, source, observer)
+    return findings + _not_checked(LATER_CHECKS[5:], "a check above fails"), None
+  partition, public = _public_findings(game, histories, choices, source, observer)
   findings += public
   tree = None
   if _holds(findings):
-    tree = build_general(game, histories, choices, found)
+    tree = build_general(game, histories, choices, partition)
     if form_tree is not None:
-      findings.append(_law(FORM, form_fault(form_tree, tree), "the same game as the one found by walking"))
+      findings.append(_line(FORM, form_fault(form_tree, tree), "the same game as the one from its histories"))
       tree = form_tree if source == "closure" else tree
   return findings + _declared_findings(game, histories), tree
 
@@ -327,20 +334,20 @@ def _public_findings(
   """The chosen public states, and the findings on both kinds."""
   if timing_fault(histories):
     return None, _not_checked(("public states", "public observer"), "timing is broken")
-  found: dict[str, PublicPartition | None] = {"none": None}
+  partitions: dict[str, PublicPartition | None] = {"none": None}
   faults: dict[str, str | None] = {"observer": observer.fault}
   for kind in ("closure", "observer"):
     if not faults.get(kind):
-      found[kind], faults[kind] = _attempt(
+      partitions[kind], faults[kind] = _attempt(
         lambda kind=kind: public_partition(str(game), histories, choices, kind)
       )
   levels = {kind: Verdict.FAIL if kind == source else Verdict.NOTE for kind in faults}
-  count = {kind: len(p.parent) for kind, p in found.items() if p is not None}
+  count = {kind: len(p.parent) for kind, p in partitions.items() if p is not None}
   closure = f"{count.get('closure', 0):,} by common-knowledge closure, valid"
   seen = f"valid; {count.get('observer', 0):,} public states"
-  return found.get(source), [
-    _law("public states", faults["closure"], closure, levels["closure"]),
-    _law("public observer", faults["observer"], seen, levels["observer"]),
+  return partitions.get(source), [
+    _line("public states", faults["closure"], closure, levels["closure"]),
+    _line("public observer", faults["observer"], seen, levels["observer"]),
   ]
 
 
@@ -348,16 +355,16 @@ def _declared_findings(game: pyspiel.Game, histories: Histories) -> list[Finding
   """Declarations of the game that `build_tree` does not need: notes at most."""
   ends = histories.utility[histories.player == TERMINAL]
   others = (-histories.utility,) if histories.others is None else histories.others
-  found = np.concatenate([ends, *(other[histories.player == TERMINAL] for other in others)])
+  utilities = np.concatenate([ends, *(other[histories.player == TERMINAL] for other in others)])
   low, high = game.min_utility(), game.max_utility()
-  bounds = f"utilities reach {np.abs(found).max():g}, the game declares {low:g} to {high:g}"
-  inside = low - 1e-9 <= found.min() and found.max() <= high + 1e-9
-  findings = [_law("declared bounds", None if inside else bounds, "utilities are within them", Verdict.NOTE)]
+  bounds = f"utilities reach {np.abs(utilities).max():g}, the game declares {low:g} to {high:g}"
+  inside = low - 1e-9 <= utilities.min() and utilities.max() <= high + 1e-9
+  findings = [_line("declared bounds", None if inside else bounds, "utilities are within them", Verdict.NOTE)]
   try:
     with quiet_stderr():
       again = str(pyspiel.load_game(str(game)))
     fault = None if again == str(game) else f"loads as {again}"
   except Exception as error:  # SpielError, or any error of the game's own code
     fault = f"does not load again ({_name(error)}), so saved runs cannot be read"
-  findings.append(_law("game string", fault, "loads the same game again", Verdict.NOTE))
+  findings.append(_line("game string", fault, "loads the same game again", Verdict.NOTE))
   return findings

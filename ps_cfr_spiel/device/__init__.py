@@ -1,7 +1,7 @@
 """The use of JAX: precision, compilation, devices, processes.
 
-May use: the ground (arguments, reports, storage, version). Functions that users call are jitted by `jit` of
-`compilation`; arrays are made within `precision` of `dtype`.
+May import: base layers (arguments, reports, storage, version). Functions that users call are jitted by `jit`
+of `compilation`; arrays are made within `precision` of `dtype`.
 """
 
 from jax.errors import JaxRuntimeError

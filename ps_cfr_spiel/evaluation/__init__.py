@@ -1,6 +1,6 @@
 """Measures of strength: exploitability, matches, runs side by side, comparison with OpenSpiel.
 
-May use: solvers and the rooms below it. `exploitability` takes any policy; `match_play` is for bots and
+May import: solvers and lower layers. `exploitability` takes any policy; `match_play` is for bots and
 policies, `table_play` seats a person; `sampling_runs` measures many runs at once, `points` has the schedule;
 `comparison` sets this package's solvers beside OpenSpiel's.
 """

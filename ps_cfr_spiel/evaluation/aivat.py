@@ -144,7 +144,7 @@ class Mivat:
   """
 
   def __init__(self, tree: PublicTree, strategies: Strategies, agent: int):
-    """Values of all histories when both go on by the strategies; ValueError if the tree was not walked."""
+    """Values of all histories when both go on by the strategies; ValueError if they were not enumerated."""
     source = walked_source(tree.names)
     if source is None:
       raise ValueError(

@@ -1,6 +1,6 @@
 """Games of cards too large to enumerate: dealt, in public clusters that share only values.
 
-May use: abstraction, mccfr and the rooms below. `dealt_game` joins lines of betting and classes of cards;
+May import: abstraction, mccfr and lower layers. `dealt_game` joins lines of betting and classes of cards;
 `hierarchy` is the abstraction and `clustering` makes it; `lines` is external sampling over lines,
 `cluster_sampling` the sampler for the Monte Carlo loop, Algorithm 4 over clusters, and `mesh` runs it on all
 devices; `shards` keeps clusters in files; `evaluation` computes the value of a strategy in the whole game,

@@ -1,9 +1,9 @@
-"""All histories of a pyspiel game, as arrays: the only room that walks.
+"""All histories of a pyspiel game, as arrays: the only package that enumerates them.
 
-May use: tree and the rooms below it. `walker` visits every history, within `limits` that `size_estimate`
-helps to apply early; `histories` holds the result, in columns that `numbering` counts. The laws that a game
-must keep are in `game_laws` and `history_laws`; `player_information` names infostates, `public_states`
-finds common knowledge. `grown` histories are those around some given ones, of games too large to walk.
+May import: tree and lower layers. `walker` visits every history, within `limits` that `size_estimate`
+helps to apply early; `histories` holds the result, in columns that `numbering` counts. The checks that a game
+must pass are in `game_checks` and `history_checks`; `player_information` names infostates, `public_states`
+finds common knowledge. `grown` histories are those around some given ones, of games too large to enumerate.
 """
 
 from typing import TYPE_CHECKING
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from ps_cfr_spiel.faces import on_first_use
 
 if TYPE_CHECKING:
-  from ps_cfr_spiel.histories.game_laws import (
-    KIND_LAWS,
+  from ps_cfr_spiel.histories.game_checks import (
+    KIND_CHECKS,
     START_AT,
     check_is_game,
     check_kind,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     layers,
     walked_source,
   )
-  from ps_cfr_spiel.histories.history_laws import (
+  from ps_cfr_spiel.histories.history_checks import (
     acting,
     actions_fault,
     names_fault,

@@ -1,4 +1,4 @@
-"""Histories grown around some given ones, in games too large to walk: the ways there, and a few moves beyond.
+"""Histories grown around given ones, in games too large to enumerate: the ways there, and moves beyond.
 
 The result is a `Histories` like any other, with two differences: above the given histories other moves are
 missing, and below them it may end before the game does.
@@ -36,7 +36,7 @@ def grow(
     depth: moves of players, of all of them, after which a history ends; None: when the game ends.
 
   Returns the histories; the numbers of those that end before the game; and their states. TooLarge if there
-  are more than `limit`; ValueError if a state breaks a law of games.
+  are more than `limit`; ValueError if a state fails a check of games.
   """
   kept = {path[:length] for path in roots for length in range(len(path) + 1)}
   recorder, ends, states = Recorder(game), [], []

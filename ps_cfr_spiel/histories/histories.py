@@ -16,8 +16,8 @@ Names: TypeAlias = list[str] | LazySequence[str]
 class Histories:
   """All N histories of a game, parents before children, children by ascending action.
 
-  A walk in C++ keeps integers in as few bytes as they need, utilities in float32 where that is exact, and
-  equal numbers as one.
+  An enumeration in C++ keeps integers in as few bytes as they need, utilities in float32 where that is exact,
+  and equal numbers as one.
   """
 
   parent: np.ndarray  #: int32[N], -1 at the root
@@ -63,7 +63,7 @@ class Histories:
 
 @dataclasses.dataclass(frozen=True)
 class Walked(Source):
-  """The origin of a tree that was made by walking."""
+  """The origin of a tree that was made by enumeration."""
 
   remark: ClassVar[str] = ""
   histories: Histories  #: all of them

@@ -1,4 +1,4 @@
-"""Limits on histories and memory for compiling a game, and the watch over them during a walk."""
+"""Limits on histories and memory for compiling a game, and the watch over them during an enumeration."""
 
 import contextlib
 import dataclasses
@@ -15,13 +15,13 @@ from ps_cfr_spiel.histories.size_estimate import LONGEST, SizeEstimate, estimate
 from ps_cfr_spiel.reports import progress_bar
 
 LIMIT = 200_000_000  # histories: beyond any memory here, so that memory and patience decide
-PATIENCE_SECONDS = 3600  # of a walk in Python, unless `limit` is given
-TRIED_SECONDS = 60  # most of a walk to a limit that the estimate exceeds, if not surely
+PATIENCE_SECONDS = 3600  # of an enumeration in Python, unless `limit` is given
+TRIED_SECONDS = 60  # most of an enumeration to a limit that the estimate exceeds, if not surely
 SHARE = 0.5  # of the free memory, the default limit
-BYTES = 100  # of a history at the peak of walking and compiling, without its strings
+BYTES = 100  # of a history at the peak of enumeration and compiling, without its strings
 EVERY = 256  # histories between two looks
-PATIENCE = 0.5  # seconds of walking before the game's size is estimated
-PACED = 5000  # histories by which the walk's pace is measured
+PATIENCE = 0.5  # seconds of enumeration before the game's size is estimated
+PACED = 5000  # histories by which the enumeration's pace is measured
 HOPELESS = 100  # multiple of the limit beyond which raising it is no advice
 
 
@@ -30,11 +30,11 @@ class TooLarge(ValueError):  # noqa: N818
 
 
 class Stopped(Exception):  # noqa: N818
-  """A walk ends for a reason outside the game."""
+  """An enumeration ends for a reason outside the game."""
 
 
 class LongWalk(Stopped):
-  """A walk takes longer than its `Watch` allows: another way may be faster. `size`: an estimate, or None."""
+  """An enumeration takes longer than its `Watch` allows; another may be faster. `size`: an estimate."""
 
   def __init__(self, size: SizeEstimate | None = None):
     super().__init__(size)
@@ -42,7 +42,7 @@ class LongWalk(Stopped):
 
 
 class FaultAtError(Stopped):
-  """The walk cannot go on at the history `path`, or below; Python has the words for it."""
+  """The enumeration cannot go on at the history `path`, or below; Python has the words for it."""
 
   def __init__(self, path: list[int]):
     super().__init__(path)
@@ -53,7 +53,7 @@ class FaultAtError(Stopped):
 class Limits:
   """The limits on compiling a game."""
 
-  histories: int  #: maximum number to walk
+  histories: int  #: maximum number to enumerate
   memory: float  #: maximum bytes, for the histories and the tree
 
   @classmethod
@@ -70,22 +70,22 @@ class Limits:
 
 
 class WalkProgress(Protocol):
-  """The progress of a walk, as a watch needs it."""
+  """The progress of an enumeration, as a watch needs it."""
 
   def key_bytes(self) -> int:
     """Bytes of all strings and sets of actions, each held once."""
     ...
 
   def share(self) -> float:
-    """The share of the game that has been walked, if all children of a state are equally large."""
+    """The share of the game that has been enumerated, if all children of a state are equally large."""
     ...
 
 
 class Watch:
-  """Regular looks at a walk: they show its progress and end it beyond the limits.
+  """Regular looks at an enumeration: they show its progress and end it beyond the limits.
 
-  After half a second of walking the watch estimates the game's size, and refuses a game that is surely too
-  large, or probably if the walk to the limit would take longer than `TRIED_SECONDS`.
+  After half a second of enumeration the watch estimates the game's size, and refuses a game that is surely
+  too large, or probably if the enumeration to the limit would take longer than `TRIED_SECONDS`.
   """
 
   def __init__(
@@ -99,20 +99,21 @@ class Watch:
   ):
     """Start its clock.
 
-    A walk with more than `longest` seconds left ends in LongWalk. `size` is an estimate made before. A walk
-    that stays `in_python` ends in TooLarge, too, if it would take longer than `PATIENCE_SECONDS`.
+    An enumeration with more than `longest` seconds left ends in LongWalk. `size` is an estimate made before.
+    An enumeration that stays `in_python` ends in TooLarge, too, if it would take longer than
+    `PATIENCE_SECONDS`.
     """
     self.game, self.limits, self.longest, self.every = game, limits, longest, EVERY
     self.start = time.perf_counter()
     self.most = min(limits.histories, limits.memory / BYTES)  # histories within both limits
     self.size, self.impatient = size, in_python and limits.histories == LIMIT
     self.bar = progress_bar(
-      progress, unit=" histories", desc="Walking", unit_scale=True, delay=1, leave=False
+      progress, unit=" histories", desc="Enumerating", unit_scale=True, delay=1, leave=False
     )
     self._announce(0)
 
   def look(self, count: int, walk: WalkProgress) -> int:
-    """Look at a walk after `count` histories; returns the count for the next look, or raises TooLarge."""
+    """Look again after `count` histories; returns the count for the next look, or raises TooLarge."""
     taken = count * BYTES + walk.key_bytes()
     if count and not self.bar.disable:
       share = walk.share()
@@ -134,16 +135,16 @@ class Watch:
     return min(count + self.every, self.limits.histories)
 
   def _announce(self, count: int) -> None:
-    """Report the size of the walked game, once there is an estimate, and the time after `count` histories."""
+    """Report the size of the game, once there is an estimate, and the time after `count` histories."""
     if self.size is not None and self.size.probes and not self.bar.disable:
       expected = f"about {readable_count(self.size.count)} in {readable_bytes(self.size.count * BYTES)}"
       if count:
         seconds = (time.perf_counter() - self.start) * self.size.count / count
         expected += f", {readable_seconds(seconds)}"
-      self.bar.set_description(f"Walking {expected}", refresh=False)
+      self.bar.set_description(f"Enumerating {expected}", refresh=False)
 
   def _left(self, count: int, walk: WalkProgress) -> float:
-    """Seconds of walking that remain: by the estimate at first, later by the walked share of the game too."""
+    """Seconds that remain: by the estimate at first, later by the enumerated share of the game too."""
     assert self.size is not None
     elapsed, expected = time.perf_counter() - self.start, self.size.count
     if count and elapsed > self.longest:
@@ -154,7 +155,9 @@ class Watch:
     if size.endless:
       return f"{self.game} does not end: each of {size.probes} random paths has more than {LONGEST:,} moves."
     if most < self.most and size.count <= self.most:
-      what = f"takes more than {readable_seconds(PATIENCE_SECONDS)} to walk, the limit unless you give one"
+      what = (
+        f"takes more than {readable_seconds(PATIENCE_SECONDS)} to enumerate, the limit unless you give one"
+      )
       name = "limit"
     elif self.most < self.limits.histories or taken > self.limits.memory:
       what = f"needs more than {readable_bytes(self.limits.memory)} of memory, the limit"
@@ -170,9 +173,9 @@ class Watch:
       else f"about {readable_count(expected)} histories in {readable_bytes(expected * each)}"
     )
     if count >= PACED and not size.cut:
-      about += f", {readable_seconds(expected / count * (time.perf_counter() - self.start))} of walking"
+      about += f", {readable_seconds(expected / count * (time.perf_counter() - self.start))} of enumeration"
     change = (
-      "Choose smaller parameters of the game, or a solver that walks none: SimulatedMCCFRSolver (train), in "
+      "Choose smaller parameters of the game, or a solver that needs none: SimulatedMCCFRSolver (train), in "
       "poker HierarchicalMCCFRSolver (solve --solver=hierarchical)"
     )
     if expected < HOPELESS * self.most:

@@ -1,9 +1,9 @@
-"""The walk in C++ (walker.cc), by threads, for games that OpenSpiel's C++ knows by their string.
+"""The enumeration in C++ (walker.cc), by threads, for games that OpenSpiel's C++ knows by their string.
 
-OpenSpiel's wheel ships the headers of its library. The first long walk compiles against them, where there is
-a C++ compiler, and keeps the result in the folder of compiled code under a name made of the source and of the
-wheel's library, so that another version of either compiles anew. A process of its own tries it first: a
-library that does not fit may crash. Where anything fails, Python walks.
+OpenSpiel's wheel ships the headers of its library. The first long enumeration compiles against them, where
+there is a C++ compiler, and keeps the result in the folder of compiled code under a name made of the source
+and of the wheel's library, so that another version of either compiles anew. A process of its own tries it
+first: a library that does not fit may crash. Where anything fails, Python enumerates.
 """
 
 import concurrent.futures
@@ -27,7 +27,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.device import cache_folder, trim_heap
-from ps_cfr_spiel.histories import game_laws, player_information
+from ps_cfr_spiel.histories import game_checks, player_information
 from ps_cfr_spiel.histories.histories import Histories, path_to
 from ps_cfr_spiel.histories.limits import FaultAtError, Limits, TooLarge, WalkProgress, Watch
 from ps_cfr_spiel.reports import quiet_stderr, waiting
@@ -43,11 +43,11 @@ COMPILE_SECONDS, TRIAL_SECONDS = 300, 60
 EVERY = 8192  # histories between two looks: some 20 ms
 LOOK_SECONDS = 0.05  # the same with several threads
 ENOUGH = 16  # pieces for each thread, so that all end at about the same time
-MOST, LONGEST = 20_000, 64  # histories of the crown, and their length: one thread walks them
+MOST, LONGEST = 20_000, 64  # histories of the crown, and their length: one thread enumerates them
 
 
 def library_path() -> Path | None:
-  """The place of the compiled walk; None without a folder of compiled code."""
+  """The place of the compiled enumeration; None without a folder of compiled code."""
   folder = cache_folder()
   if folder is None:
     return None
@@ -58,7 +58,7 @@ def library_path() -> Path | None:
 
 @functools.cache
 def compile_library(progress: bool | None = None) -> str:
-  """Compile the walk unless that was done before. Returns the reason of a failure, "" for success."""
+  """Compile the enumeration unless that was done before. Returns the reason of a failure, "" for success."""
   path = library_path()
   if path is None:
     return "the folder of compiled code is off"
@@ -70,7 +70,10 @@ def compile_library(progress: bool | None = None) -> str:
     return "there is no C++ compiler"
   try:
     make_folder(path.parent)
-    with waiting("Compiling the walk", progress), tempfile.TemporaryDirectory(dir=path.parent) as folder:
+    with (
+      waiting("Compiling the enumeration", progress),
+      tempfile.TemporaryDirectory(dir=path.parent) as folder,
+    ):
       made = Path(folder) / path.name
       # The wheel's library is linked by its full path: the loader then finds the one that Python has loaded.
       command = [
@@ -90,7 +93,7 @@ def compile_library(progress: bool | None = None) -> str:
   except (OSError, ValueError, subprocess.SubprocessError) as error:
     last = (getattr(error, "stderr", None) or str(error)).strip().splitlines()[-1:]
     reason = f"it cannot be compiled ({' '.join(last)})"
-    logging.getLogger(__name__).info("No native walk: %s. Python walks.", reason)
+    logging.getLogger(__name__).info("No native enumeration: %s. Python enumerates.", reason)
     return reason
   return ""
 
@@ -116,10 +119,10 @@ def _load(path: Path) -> Any:
 
 
 def why_unavailable(game: pyspiel.Game) -> str:
-  """The reason why this game cannot be walked natively now, "" if it can."""
+  """The reason why this game cannot be enumerated natively now, "" if it can."""
   path = library_path()
   if path is None or not path.exists() or _load(path) is None:
-    return "the native walk is not compiled"
+    return "the native enumeration is not compiled"
   return "" if is_known(game) else "OpenSpiel's C++ does not know the game by its string"
 
 
@@ -188,11 +191,11 @@ class StoredNames(LazySequence[str]):
 
 
 class NativeWalk(WalkProgress):
-  """A walk through all histories of a game."""
+  """An enumeration through all histories of a game."""
 
   def __init__(self, game: pyspiel.Game, threads: int = 1, library: Path | None = None):
     """Stands before the first history."""
-    library, zero_sum = library or library_path(), game_laws.is_zero_sum(game)
+    library, zero_sum = library or library_path(), game_checks.is_zero_sum(game)
     assert library is not None
     self.library, self.game, self.threads = _load(library), game, threads
     self.players = game.num_players()
@@ -201,7 +204,7 @@ class NativeWalk(WalkProgress):
     self.walker = self._begin(-1)
 
   def _begin(self, split: int) -> ctypes.c_void_p:
-    """The walk before its first history, with pieces below histories of length `split` if it is not -1."""
+    """Start before the first history, with pieces below histories of length `split` if it is not -1."""
     given = (*self._kind, self.threads, split)
     walker = ctypes.c_void_p(self.library.walk_begin(str(self.game).encode(), *given))
     if not walker:
@@ -217,7 +220,7 @@ class NativeWalk(WalkProgress):
   def run(self, watch: Watch) -> Histories:
     """Walk to the end.
 
-    FaultAtError at the first history that breaks a law, or where the game raises an error; TooLarge beyond
+    FaultAtError at the first history that fails a check, or where the game raises an error; TooLarge beyond
     the limits, or without more memory.
     """
     watch.every = EVERY
@@ -250,7 +253,7 @@ class NativeWalk(WalkProgress):
     return False
 
   def _walk_pieces(self, watch: Watch) -> None:
-    """Walk all pieces. After a fault only those before it go on: a fault of theirs would come first."""
+    """Enumerate all pieces. After a fault only those before it go on: a fault of theirs would come first."""
     pieces, free = self.library.walk_pieces(self.walker), queue.SimpleQueue()
     for thread in range(self.threads):
       free.put(thread)
@@ -270,7 +273,7 @@ class NativeWalk(WalkProgress):
       try:
         left = {pool.submit(walk, piece) for piece in range(pieces)}
         while left:
-          # At the limit a walk that is not over will be beyond it soon; one that is over is not.
+          # At the limit an enumeration that is not over will be beyond it soon; one that is over is not.
           watch.look(min(self._count(), watch.limits.histories - 1), self)
           if self._count() > watch.limits.histories:
             watch.look(self._count(), self)

@@ -1,7 +1,7 @@
 """Numbers for repeated values in columns of integers, by counting where sorting would be slow.
 
-A walk has millions of histories and few distinct values, so tables over all possible values are small, and
-one pass over such a table takes a tenth of the time of a sort.
+An enumeration has millions of histories and few distinct values, so tables over all possible values are
+small, and one pass over such a table takes a tenth of the time of a sort.
 """
 
 import numpy as np

@@ -15,7 +15,7 @@ import operator
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.histories.game_laws import check_is_game
+from ps_cfr_spiel.histories.game_checks import check_is_game
 from ps_cfr_spiel.histories.histories import Histories, Names
 from ps_cfr_spiel.histories.limits import TooLarge, readable_bytes
 from ps_cfr_spiel.tree import LazySequence

@@ -14,7 +14,7 @@ import pyspiel
 from open_spiel.python import observation
 
 from ps_cfr_spiel.histories.histories import Histories
-from ps_cfr_spiel.histories.history_laws import movers_fault, split_fault, timing_fault
+from ps_cfr_spiel.histories.history_checks import movers_fault, split_fault, timing_fault
 from ps_cfr_spiel.histories.numbering import first_members, number_by_appearance, number_rows, refine
 from ps_cfr_spiel.tree import TERMINAL
 
@@ -102,8 +102,8 @@ def _by_closure(histories: Histories, choices: Sequence[np.ndarray]) -> np.ndarr
   """int32[N]: the connected components of common knowledge.
 
   Layers are joined from the last to the first, so the components form a tree even where a game's strings
-  forget: a player who cannot tell two histories apart could not tell their predecessors apart either (perfect
-  recall). Ends come last: the end of the game is public, and so are its predecessors' public states.
+  forget: a player who cannot distinguish two histories could not distinguish their predecessors either
+  (perfect recall). Ends come last: the end of the game is public, and so are its predecessors' public states.
   """
   of = np.full(len(histories.parent), -1, np.int32)
   position = np.zeros(len(of), np.int32)  # of a history in its layer
@@ -140,7 +140,10 @@ def components(count, joined, members=(), groups=()) -> np.ndarray:
 
   It also joins all `members` with equal `groups`.
   """
-  from scipy.sparse import coo_matrix, csgraph  # imported here: a fifth of all modules, for walks alone
+  from scipy.sparse import (
+    coo_matrix,
+    csgraph,
+  )  # imported here: a fifth of all modules, for enumerations alone
 
   if not count:
     return np.zeros(0, np.int32)

@@ -1,4 +1,4 @@
-"""The walk in Python: every history of a pyspiel game is visited once and recorded in arrays.
+"""The enumeration in Python: every history of a pyspiel game is visited once and recorded in arrays.
 
 Memory and time are linear in the number of histories, and no history is a Python object.
 """
@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.histories import game_laws
+from ps_cfr_spiel.histories import game_checks
 from ps_cfr_spiel.histories.histories import Histories
 from ps_cfr_spiel.histories.limits import Stopped, TooLarge, WalkProgress, Watch
 from ps_cfr_spiel.histories.player_information import strings_of
@@ -20,7 +20,7 @@ from ps_cfr_spiel.tree import CHANCE, TERMINAL
 
 KEY_BYTES = 100  # of a string beside its own: in the table that numbers it, and in a list
 
-OnFault: TypeAlias = Callable[[str, pyspiel.State, str], None]  # (name of the law, state, text on the fault)
+OnFault: TypeAlias = Callable[[str, pyspiel.State, str], None]  # (name of the check, state, fault)
 
 
 def _refuse(game: pyspiel.Game, _: str, state: pyspiel.State, fault: str) -> None:
@@ -39,7 +39,7 @@ class _Numbers(dict):
 
 
 class Recorder(WalkProgress):
-  """The growing columns of `Histories`, and the laws that each state must keep."""
+  """The growing columns of `Histories`, and the checks that each state must pass."""
 
   def __init__(
     self,
@@ -52,7 +52,7 @@ class Recorder(WalkProgress):
     self.on_fault = on_fault or functools.partial(_refuse, game)
     self.infostates = strings_of(game) == "information_state_string"
     self.players = range(game.num_players())
-    self.sums_to_zero = game_laws.is_zero_sum(game)
+    self.sums_to_zero = game_checks.is_zero_sum(game)
     self.parent, self.action, self.rank, self.depth, self.player = (array("i") for _ in range(5))
     self.info, self.names = [array("i") for _ in self.players], [_Numbers() for _ in self.players]
     self.knowledge = [(i, self.info[i].append, self.names[i]) for i in self.players]
@@ -95,7 +95,7 @@ class Recorder(WalkProgress):
       raise
     except Exception as error:
       self._note(error, self.path(above, move))
-      game_laws.check_observer(self.game, error)
+      game_checks.check_observer(self.game, error)
       raise
 
   def visit(
@@ -113,16 +113,18 @@ class Recorder(WalkProgress):
       returns = state.returns()
       value = returns[0]
       if len(returns) != len(self.players) or sum(returns) != 0:  # most are exact
-        self._check("returns", state, game_laws.returns_fault(returns, self.sums_to_zero, len(self.players)))
+        self._check(
+          "returns", state, game_checks.returns_fault(returns, self.sums_to_zero, len(self.players))
+        )
     elif acting == CHANCE:
       actions, odds = self._outcomes(state)
     elif acting in self.players:
       actions = state.legal_actions()
     else:
-      self.on_fault("mover", state, game_laws.mover_text(acting, len(self.players)))
+      self.on_fault("mover", state, game_checks.mover_text(acting, len(self.players)))
     legal = tuple(actions)
     if acting in self.players and (not legal or legal not in self.legal_sets):
-      self._check("legal actions", state, game_laws.legal_fault(legal))
+      self._check("legal actions", state, game_checks.legal_fault(legal))
     if self.legal_sets[legal] == len(self.choices):
       self.choices.append(len(legal))
     self.legal.append(self.legal_sets[legal])
@@ -150,18 +152,18 @@ class Recorder(WalkProgress):
       raise
 
   def _note(self, error: Exception, path: list[int]) -> None:
-    error.add_note(f"while walking {self.game}, at history {path}")
+    error.add_note(f"while enumerating {self.game}, at history {path}")
 
   def _outcomes(self, state: pyspiel.State) -> tuple[list[int], list[float]]:
     outcomes = state.chance_outcomes()
-    self._check("chance", state, game_laws.chance_fault(outcomes))
+    self._check("chance", state, game_checks.chance_fault(outcomes))
     possible = sorted((a, q) for a, q in outcomes if q > 0)
     self.pruned |= len(possible) < len(outcomes)
     return [a for a, _ in possible], [q for _, q in possible]
 
-  def _check(self, law: str, state: pyspiel.State, fault: str | None) -> None:
+  def _check(self, check: str, state: pyspiel.State, fault: str | None) -> None:
     if fault:
-      self.on_fault(law, state, fault)
+      self.on_fault(check, state, fault)
 
   def path(self, above: int, move: int) -> list[int]:
     """The actions that lead to the child of history `above` by `move`."""

@@ -1,4 +1,4 @@
-"""Estimates of a game's size before the walk, from random paths through it.
+"""Estimates of a game's size before the enumeration, from random paths through it.
 
 A *probe* goes from the root to an end and chooses uniformly among the children of each state. The sum over
 its states of the product of the numbers of choices before them is an unbiased estimate X of the number N of

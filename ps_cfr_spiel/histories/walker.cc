@@ -1,4 +1,4 @@
-// The walk of walker.py in C++, for games that OpenSpiel loads by their string: same columns, same laws.
+// The walk of walker.py in C++, for games that OpenSpiel loads by their string: same columns, same checks.
 //
 // A walk is a *crown*, and below each history of some length that is not over a *piece*, so that several threads
 // share it; without that length the crown is all. Every thread has a game of its own. Strings are numbered on the
@@ -6,7 +6,7 @@
 // infostates in which the player acts, and for others while there is room. Numbers are those of one thread: joined
 // columns are numbered again in the order of the histories.
 //
-// A broken law or an error of the game ends the walk; the caller repeats that history in Python, which has the
+// A failed check or an error of the game ends the walk; the caller repeats that history in Python, which has the
 // words for it. native_walker.py compiles this file against the headers in OpenSpiel's wheel, and calls it.
 
 #include <algorithm>
@@ -29,7 +29,7 @@ namespace {
 
 using open_spiel::Action;
 
-constexpr double CHANCE_TOLERANCE = 1e-6, RETURNS_TOLERANCE = 1e-9;  // those of game_laws.py
+constexpr double CHANCE_TOLERANCE = 1e-6, RETURNS_TOLERANCE = 1e-9;  // those of game_checks.py
 constexpr int64_t ROOM_FOR_TEXT = 1 << 28;  // bytes for the strings of infostates in which no one acts
 constexpr int32_t ENDLESS = 1 << 30;        // longer than any history
 enum Status { DONE = 0, MORE = 1, FAULT = 2, NO_MEMORY = 3 };

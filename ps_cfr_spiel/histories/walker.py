@@ -1,7 +1,7 @@
-"""The walk: every history of a pyspiel game is visited once, where that is fastest.
+"""The enumeration: every history of a pyspiel game is visited once, where that is fastest.
 
-A game that OpenSpiel's C++ knows by its string is walked in C++ once that is compiled, which the first long
-walk does, and threads share it; any other game is walked in Python.
+A game that OpenSpiel's C++ knows by its string is enumerated in C++ once that is compiled, which the first
+long enumeration does, and threads share it; any other game is enumerated in Python.
 """
 
 import contextlib
@@ -19,9 +19,9 @@ from ps_cfr_spiel.histories.native_walker import NativeWalk, compile_library, is
 from ps_cfr_spiel.histories.recorder import OnFault, Recorder
 from ps_cfr_spiel.histories.size_estimate import SizeEstimate, estimate_size
 
-SOME = 2_000  # histories that show the pace of a walk
+SOME = 2_000  # histories that show the pace of an enumeration
 IN_CPP = 3  # times as fast as in Python, about
-LONG = 10  # seconds left of a walk that are worth a compilation
+LONG = 10  # seconds left of an enumeration that are worth a compilation
 
 
 def walk(
@@ -32,10 +32,10 @@ def walk(
   on_fault: OnFault | None = None,
   threads: int | None = None,
 ) -> Histories:
-  """Enumerate a sequential game, and check every state by the laws of `game_laws`.
+  """Enumerate a sequential game, and check every state by `game_checks`.
 
-  A game that OpenSpiel's C++ knows by its string is walked in C++ once that is compiled, which the first long
-  walk does (see `native_walker`); `observe` and `on_fault` need Python.
+  A game that OpenSpiel's C++ knows by its string is enumerated in C++ once that is compiled, which the first
+  long walk does (see `native_walker`); `observe` and `on_fault` need Python.
 
   Args:
     observe: state -> public observation; kept as `Histories.public`.
@@ -44,7 +44,7 @@ def walk(
 
   Raises:
     TooLarge: the game exceeds the limits, or surely would.
-    ValueError: a state breaks a law.
+    ValueError: a state fails a check.
     Exception: any error of the game's own code, with a note on its history.
   """
   limits = limits or Limits.create()
@@ -65,7 +65,7 @@ def walk(
 
 
 def foretell(game: pyspiel.Game, most: int) -> tuple[SizeEstimate, float]:
-  """An estimate of the histories of a game, tested against `most`, and seconds of a walk by free cores."""
+  """An estimate of the histories of a game, tested against `most`, and the seconds that free cores need."""
   size, start, count = estimate_size(game, most), time.process_time(), 0
   with contextlib.suppress(TooLarge):
     count = len(walk_watched(game, Watch(game, Limits(SOME, math.inf), False, size=size)).parent)

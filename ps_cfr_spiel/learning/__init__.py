@@ -1,6 +1,6 @@
 """Value functions learned from solved situations; equinox and optax are imported only here.
 
-May use: search and the rooms below it. `places` lists the public states of a network and numbers the
+May import: search and lower layers. `places` lists the public states of a network and numbers the
 infostates there; `ranges` draws ranges, `listening` those of searches, `turn_searches` the rivers in searches
 of turns, and `teaching` solves situations at them: these are the `examples`. `training` fits a `network` to
 them, with `settings` (`fitting` is the repeated step), or they become `alpha_vectors`; `self_play` repeats

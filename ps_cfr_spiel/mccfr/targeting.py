@@ -56,7 +56,7 @@ def bias(
   """Aims the moves at one depth, at nodes int32[B].
 
   A targeted iteration goes on as any other where no move leads to the target (behind it or beside it), and
-  where those that lead there are never played: such a trajectory would teach nothing, as its weight is 0.
+  where those that lead there are never played: such a trajectory would change nothing, as its weight is 0.
   `xi`, [A, B], is how the acting player samples without a target, empty where only chance acts; `share`, [B],
   is that at the top of this file.
   """

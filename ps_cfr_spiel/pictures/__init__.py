@@ -1,6 +1,6 @@
-"""All pictures, with matplotlib; this room alone imports it.
+"""All pictures, with matplotlib; this package alone imports it.
 
-May use: views and the rooms below it. `hand_charts`, `next_cards`, `trees`, `curves`, `cluster_pictures`,
+May import: views and lower layers. `hand_charts`, `next_cards`, `trees`, `curves`, `cluster_pictures`,
 `glasses_pictures`, `pursuit_pictures` and `cheat_pictures` are named after their subjects, and a new
 picture goes beside them; `style` has the shared colours and sizes. Figures are made without pyplot: they
 need no display and change no global state. Save one with `figure.savefig("name.png")`.

@@ -1,7 +1,7 @@
-"""Poker as every room and every game may use it: cards, hands, suits, betting, and river situations.
+"""Poker for every package and every game: cards, hands, suits, betting, and river situations.
 
-May use: the ground. Nothing here is a game: `games/poker` has the games of this package, and OpenSpiel has
-others. `cards` has the numbering of cards and hands, and ranges on a board; `ranking` and `suits` work on
+May import: base layers. Nothing here is a game: `games/poker` has the games of this package, and OpenSpiel
+has others. `cards` has the numbering of cards and hands, and ranges on a board; `ranking` and `suits` work on
 arrays of hands and boards; `betting` and `dealt` are the public part of games; `spots` and `situations` read
 what users describe.
 """

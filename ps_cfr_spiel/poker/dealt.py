@@ -1,7 +1,7 @@
 """Poker games as cards that are dealt and betting that does not depend on them, with public cards to come.
 
-Their histories are never walked: the betting is walked twice with fixed cards, which gives the payoffs of
-each line of betting, and the cards give the winner of a showdown.
+Their histories are never enumerated: the betting is traversed twice with fixed cards, which gives the payoffs
+of each line of betting, and the cards give the winner of a showdown.
 """
 
 import math
@@ -125,7 +125,7 @@ def _check_by_name(game: pyspiel.Game) -> None:
   if not is_by_name(game):
     raise ValueError(
       f"{game} is a {type(game).__name__}, not the game that pyspiel.load_game makes of this string, and its "
-      "rules may differ; load that, or use a solver that walks the game."
+      "rules may differ; load that, or use a solver that enumerates the game."
     )
 
 
@@ -137,7 +137,7 @@ def cards_of(game: pyspiel.Game) -> tuple[Deck, int, tuple[int, ...]]:
     return Deck(PLAYERS + 1, 2), 1, (0, 1)
   if name == "parametric_poker":
     raise ValueError(
-      f"{game}: its players do not tell copies of a rank apart; expected cards with suits, as of "
+      f"{game}: its players do not distinguish copies of a rank; expected cards with suits, as of "
       "universal_poker."
     )
   begins_later = given.get("boardCards") or given.get("handReaches")  # which weighs hands

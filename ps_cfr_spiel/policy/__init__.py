@@ -1,6 +1,6 @@
 """Strategies of a public tree as OpenSpiel policies, and back.
 
-May use: compiler, cfr and the rooms below them. `tree_policy` is a policy over a tree's arrays; `convert`
+May import: compiler, cfr and lower layers. `tree_policy` is a policy over a tree's arrays; `convert`
 turns any OpenSpiel policy into such arrays; `reach` has the reach of infostates and the values of their
 actions, which `worth` computes, `rows` puts both into a table, with names from `naming`; `kept` is a policy
 in a file to look at; `paths` finds places by typed moves, and `read_locks` reads the strategies locked

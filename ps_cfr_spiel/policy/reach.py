@@ -135,7 +135,7 @@ def choice_probabilities(labels: Labels, histories: Histories, strategies: Strat
 
 
 def _by_histories(labels: Labels, source: Walked, strategies: Strategies) -> list[Reach]:
-  """The reach in a walked game: down its histories, then summed over those of each infostate."""
+  """The reach in an enumerated game: down its histories, then summed over those of each infostate."""
   histories, probability = source.histories, choice_probabilities(labels, source.histories, strategies)
   own = np.ones((len(histories.players), len(histories.parent)))
   for here in layers(histories.depth)[1:]:

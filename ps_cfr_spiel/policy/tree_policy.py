@@ -87,7 +87,8 @@ class TreePolicy(openspiel_policy.Policy):
     if states is None and self.labels.histories > TABULAR_LIMIT:
       raise ValueError(
         f"{self.labels.game} has {self.labels.histories:,} histories, and OpenSpiel's Python TabularPolicy "
-        f"visits each of them; at most {TABULAR_LIMIT:,} are allowed. Use to_pyspiel(), which needs no walk."
+        f"visits each of them; at most {TABULAR_LIMIT:,} are allowed. "
+        "Use to_pyspiel(), which visits none."
       )
     self._check_names()
     return super().to_tabular(states)
@@ -260,7 +261,7 @@ class TreePolicy(openspiel_policy.Policy):
 
   @classmethod
   def from_file(cls, file: storage.Stored, limit: int) -> TreePolicy:
-    """The policy in a file opened by `storage.read`, whose game may have at most `limit` histories to walk.
+    """The policy in a file opened by `storage.read`, whose game may have at most `limit` histories.
 
     ValueError if the file holds something else, or does not fit its own game.
     """

@@ -1,6 +1,6 @@
 """Hands of `holdem` as other programs write them: the ACPC's protocol, Slumbot's, and PHH files.
 
-May use: evaluation and the rooms below it. `hand_records` has a hand as all of them see it; each protocol
+May import: evaluation and lower layers. `hand_records` has a hand as all of them see it; each protocol
 is a file.
 """
 

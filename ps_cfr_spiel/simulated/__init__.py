@@ -1,6 +1,6 @@
 """Games too large to enumerate: Monte Carlo CFR on plays or traversals, with tables by key.
 
-May use: mccfr and the rooms below. `simulated_game` is the contract of a game, and `host_game` makes any
+May import: mccfr and lower layers. `simulated_game` is the contract of a game, and `host_game` makes any
 OpenSpiel game one; `samplers` has the tables and the record of a run. `trajectories` plays a game,
 `estimates` value the moves of a play, and `windows` are the moves of one key in a flat table; `traversals`
 are samplers in a game's native code, with pruning. `warm_start` begins a run with the tables of another.

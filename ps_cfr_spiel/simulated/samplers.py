@@ -1,4 +1,4 @@
-"""The common ground of samplers of simulated games: their game, their tables, and a record of the run."""
+"""The common part of samplers of simulated games: their game, their tables, and a record of the run."""
 
 from typing import Any, NamedTuple
 

@@ -56,7 +56,7 @@ class SimulatedGame(Protocol):
     ...
 
   def full(self, state: Any) -> jax.Array:
-    """bool[], whether a key found no place in the tables, so that the play teaches nothing."""
+    """bool[], whether a key found no place in the tables, so that the play changes nothing."""
     ...
 
   def locate(self, state: pyspiel.State) -> tuple[int, list[int]]:

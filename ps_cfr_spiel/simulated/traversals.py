@@ -72,7 +72,7 @@ EXTERNAL = {"sampling": 0, "estimate": 0, "exploration": 1.0, "most_weight": 1.0
 
 @dataclasses.dataclass(frozen=True)
 class NativePlays(Trajectories):
-  """`Trajectories` in the game's native code: each play teaches before the next one is played.
+  """`Trajectories` in the game's native code: tables are updated after each play.
 
   The estimate is `Learned` or `Corrected`. A key that comes twice in a play learns from its second visit
   before its first is valued.

@@ -1,6 +1,6 @@
 """Classes in OpenSpiel's shape, thin and with state: solvers, policies that search, bots.
 
-May use: hierarchical, search, abstraction, simulated, policy, mccfr and the rooms below. `solver` and
+May import: hierarchical, search, abstraction, simulated, policy, mccfr and lower layers. `solver` and
 `run_files` are the base class of all solvers; `exact` that of solvers that are evaluated exactly,
 `splitting` that of solvers that split an abstraction; `ps_cfr`, `sampling`, `cfr_ira_solver`,
 `fictitious_play_solvers`, `simulated`, `simulated_mccfr` and `hierarchical` are solvers;

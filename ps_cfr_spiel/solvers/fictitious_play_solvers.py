@@ -25,7 +25,7 @@ class FictitiousPlaySolver(TreeSolver):
   def __init__(self, game: pyspiel.Game, dtype: str = "float64", **options: Any):
     """Build the tree; nothing is compiled yet. ValueError for a wrong argument or game.
 
-    The game's histories are walked; `options` are those of `build_tree`, but `leaves`.
+    The game's histories are enumerated; `options` are those of `build_tree`, but `leaves`.
     """
     self._build(game, dtype, options, leaves="sparse")
     check_two_players(self.tree, "rounds of fictitious play")

@@ -37,10 +37,10 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
   As a policy it has no memory: at every infostate it plays the result of a run from empty tables. `bot`
   keeps its tables through a match, as the published algorithm does.
 
-  Unlike there, the game is walked before the first run and tables are complete from the start, rather than
-  grown by a history an iteration.
+  Unlike there, the game is enumerated before the first run and tables are complete from the start, rather
+  than grown by a history an iteration.
 
-  In `tree`, the game's public tree, every infostate is a row. `runs` is the common ground of all runs.
+  In `tree`, the game's public tree, every infostate is a row. `runs` is the common part of all runs.
   """
 
   def __init__(

@@ -84,7 +84,7 @@ class PSCFRSolver(TreeSolver):
     streams = whole and cfr.knows(self.rule) and is_streamed(game, leaves, memory)
     itemsize, kept = np.dtype(dtype).itemsize, cfr.num_tables(self.rule, dtype, bits, not streams)
     folds = abstraction is None
-    #: estimated bytes of a run, beside those of Python and JAX; None for a game that is walked.
+    #: estimated bytes of a run, beside those of Python and JAX; None for a game that is enumerated.
     self.estimated_bytes = check_memory(
       game, memory, kept, itemsize, folds, locks is not None, leaves, streams
     )
@@ -210,7 +210,7 @@ def _actions(tree: PublicTree) -> int:
 
 
 def memory_to_solve(game: pyspiel.Game, bits: int = 32, leaves: str = "auto") -> int | None:
-  """Estimated bytes of a run by the default rule in float32; None for a game that has to be walked first."""
+  """Estimated bytes of a run by the default rule in float32; None if it has to be enumerated first."""
   form = form_of(game)
   if form is None:
     return None

@@ -1,4 +1,4 @@
-"""A search for games that are played, not walked: particles, and rollouts of a policy from each of them.
+"""A search for games that are played, not enumerated: particles, and rollouts of a policy from each of them.
 
 Bayes' rule and the policy give, at a decision, the probabilities of hidden cards or moves. The bot tries
 all actions by plays of the policy to the end. With temperature 0 it takes the best (policy improvement by

@@ -1,6 +1,6 @@
 """Subgames cut from a compiled game, and the gadgets that make them safe to solve.
 
-May use: compiler, cfr and the rooms below them. `cut` takes a subgame out at any public states, with `nodes`
+May import: compiler, cfr and lower layers. `cut` takes a subgame out at any public states, with `nodes`
 of the compiled game and the deal from `priors`, and `known` at an infostate of one player; `alike` finds
 equal subgames; `gadgets` puts a choice of the opponent on top, and a new gadget goes there; `ranged_leaves`
 evaluates the ends of a subgame.

@@ -189,9 +189,9 @@ def _public(tree: PublicTree, labels: Labels) -> SubgameNodes:
 def _knowledge(source: Walked, player: int, last: np.ndarray) -> np.ndarray:
   """int[N]: the number of the player's infostate, acting or not, which includes their choices.
 
-  Infostates form a tree: a player who cannot tell two histories apart could not tell their predecessors apart
-  either. Strings of a player who does not act may contradict this (`efg_game` gives the opponent's), so
-  predecessors are joined. Their last choice is the same, so a gadget's promises stay safe.
+  Infostates form a tree: a player who cannot distinguish two histories could not distinguish their
+  predecessors either. Strings of a player who does not act may contradict this (`efg_game` gives the
+  opponent's), so predecessors are joined. Their last choice is the same, so a gadget's promises stay safe.
   """
   histories = source.histories
   # First by strings and choices; then, from the deepest layer up, the predecessors that must be equal.

@@ -1,6 +1,6 @@
 """Text for people: a strategy at a spot, charts, certificates, units.
 
-May use: evaluation and the rooms below it. `public_state_view` has a strategy at one public state, `charts`
+May import: evaluation and lower layers. `public_state_view` has a strategy at one public state, `charts`
 puts it into text, `certificate` does so with a public tree, `evader_beliefs` and `attacker_beliefs`
 are those about hidden players, and maps; `explorer_page` puts a whole solution into a page for the browser,
 `board_report` has reports over boards, `table_page` a person's game; `cheat_rates` has a player's lies;

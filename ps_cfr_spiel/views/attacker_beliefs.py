@@ -21,7 +21,7 @@ def beliefs(policy: TreePolicy) -> dict[int, Belief]:
   """The belief at each public state in which a player decides, by its number: Bayes' rule.
 
   Positions are those after the last turn, without the attacker's move in this one. If the policy never comes
-  to a public state, uniform play is assumed. All histories are walked.
+  to a public state, uniform play is assumed. All histories are enumerated.
   """
   game: Any = policy.game
   nodes = len(game.pursuit.ways)

@@ -101,7 +101,7 @@ def heading_text(spot: Spot) -> str:
   share, who, place = spot.weight.sum(), "all types", f"public state #{spot.public_state}"
   if has_hands(spot):
     share, who, place = share / spot.dealt.sum(), "the hands", POSITIONS[spot.player]
-  often = f", and comes here with {100 * share:.3g}% of {who} dealt" if spot.history and share < 1 else ""
+  often = f", reached by {100 * share:.3g}% of {who} dealt" if spot.history and share < 1 else ""
   return f"{where}: player {spot.player} acts ({place}){often}."
 
 
@@ -168,7 +168,7 @@ def legend_text(spot: Spot, action: int | None = None) -> str:
     what = f"how often {grouped(spot.actions[action])} is played"
   return (
     f"Each cell: {what}, in percent. Suited hands above the diagonal, offsuit below.\n"
-    "Blank: cannot be dealt; a dot: (almost) never comes here."
+    "Blank: cannot be dealt; a dot: (almost) never gets here."
   )
 
 
@@ -206,7 +206,7 @@ def columns_text(lines: Sequence[Sequence[str]]) -> str:
 
 def types_text(spot: Spot, types: Sequence[int], worth: SpotWorth) -> str:
   """A table of some types of a spot: frequency and EV of every action, presence, equity."""
-  head = ["", *(text for name in spot.actions for text in (grouped(name), "EV")), "comes here"]
+  head = ["", *(text for name in spot.actions for text in (grouped(name), "EV")), "reach"]
   head += [] if worth.equity is None else ["equity"]
   lines = [head]
   for h in types:

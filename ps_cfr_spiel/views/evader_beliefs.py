@@ -21,7 +21,7 @@ def evader_belief(state: pyspiel.State, policy: openspiel_policy.Policy | None =
   """The chaser's belief, {node: probability}, about the evader by the evader's strategy and Bayes' rule.
 
   Only the public part of the state is used; ValueError for one of another game. Without a policy, or if it
-  never comes here, every move is equally likely.
+  never gets here, every move is equally likely.
   """
   game = state.get_game()
   if game.get_type().short_name != "glasses":

@@ -54,7 +54,7 @@ def explore_script(policy: TreePolicy, number: int) -> str:
 
 
 def page_of(template: str, data: dict[str, Any]) -> str:
-  """One of the pages of this room, with its data put in."""
+  """One of the pages of this package, with its data put in."""
   text = resources.files("ps_cfr_spiel.views").joinpath(template).read_text(encoding="utf-8")
   return text.replace("/*DATA*/", _json(data))
 

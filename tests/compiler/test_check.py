@@ -28,36 +28,36 @@ def load(name):
 
 
 def broken(report):
-  return [finding.law for finding in report.findings if finding.verdict == "FAIL"]
+  return [finding.check for finding in report.findings if finding.verdict == "FAIL"]
 
 
-def found(report, law):
-  return next(finding.found for finding in report.findings if finding.law == law)
+def found(report, check):
+  return next(finding.text for finding in report.findings if finding.check == check)
 
 
 @pytest.mark.parametrize(
   "name",
   ["kuhn_poker", "leduc_poker", "liars_dice(dice_sides=3)", "glasses", RIVER, "none", "coordinated_mp"],
 )
-def test_fit_games_pass_every_law(name):
+def test_solvable_games_pass_every_check(name):
   report = check_game(load(name))
-  assert report.fit
+  assert report.solvable
   assert broken(report) == []
-  report.assert_fit()
+  report.assert_solvable()
   assert report.summary == build_tree(load(name)).summary()
-  unchecked = [finding for finding in report.findings if "not checked" in finding.found]
+  unchecked = [finding for finding in report.findings if "not checked" in finding.text]
   assert not unchecked
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_random_games_are_fit(seed, capfd):
+def test_random_games_are_solvable(seed, capfd):
   report = check_game(random_game(seed))
   assert capfd.readouterr().err == ""  # what C++ writes included
-  assert report.fit
+  assert report.solvable
   assert report.verdict("game string") == "NOTE"  # games from text cannot be loaded by their name
 
 
-# The law that each faulty game breaks, and what the report must name.
+# The check that each faulty game breaks, and what the report must name.
 FAULTS = {
   "catch": ("players", "1 player(s)"),
   "sampled": ("chance mode", "SAMPLED_STOCHASTIC"),
@@ -84,15 +84,15 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_faulty_game_fails_its_law_and_no_other(name):
-  law, text = FAULTS[name]
+def test_a_faulty_game_fails_its_check_and_no_other(name):
+  check, text = FAULTS[name]
   report = check_game(load(name))
-  assert not report.fit
-  assert text in found(report, law)
-  assert broken(report) == [law]
+  assert not report.solvable
+  assert text in found(report, check)
+  assert broken(report) == [check]
   assert report.summary == ""
-  with pytest.raises(AssertionError, match=law):
-    report.assert_fit()
+  with pytest.raises(AssertionError, match=check):
+    report.assert_solvable()
 
 
 @pytest.mark.parametrize("name", [name for name in FAULTS if name != "raises"])
@@ -104,16 +104,16 @@ def test_build_tree_refuses_what_fails(name):
 def test_an_error_in_the_game_itself_says_where():
   with pytest.raises(RuntimeError, match="out of order") as error:
     build_tree(load("raises"))
-  assert error.value.__notes__ == ["while walking faulty_game(fault=raises), at history [1, 0]"]
+  assert error.value.__notes__ == ["while enumerating faulty_game(fault=raises), at history [1, 0]"]
 
 
-def test_every_law_of_the_kind_is_told_at_once():
+def test_every_check_of_the_kind_is_told_at_once():
   report = check_game(pyspiel.load_game("mfg_crowd_modelling"))
   assert {"players", "dynamics"} <= set(broken(report))
   assert "MEAN_FIELD" in found(report, "dynamics")
 
 
-def test_the_limit_is_a_law():
+def test_the_limit_is_a_check():
   report = check_game(pyspiel.load_game("leduc_poker"), limit=100)
   assert broken(report) == ["histories"]
   assert "more than 100" in found(report, "histories")
@@ -121,20 +121,20 @@ def test_the_limit_is_a_law():
 
 def test_notes_do_not_make_a_game_unfit():
   names = check_game(load("names"))
-  assert names.fit and names.verdict("infostate names") == "NOTE"
+  assert names.solvable and names.verdict("infostate names") == "NOTE"
   assert "'[0][][]'" in found(names, "infostate names")
   bounds = check_game(load("bounds"))
-  assert bounds.fit and bounds.verdict("declared bounds") == "NOTE"
+  assert bounds.solvable and bounds.verdict("declared bounds") == "NOTE"
   assert "utilities reach 1, the game declares -0.5 to 0.5" in found(bounds, "declared bounds")
 
 
 def test_public_states_are_demanded_only_where_they_are_asked_for():
   hex_game = pyspiel.load_game("dark_hex(num_rows=2,num_cols=2)")
   report = check_game(hex_game, public_states="none")
-  assert report.fit and report.verdict("public states") == "NOTE"
+  assert report.solvable and report.verdict("public states") == "NOTE"
   assert "public states:       none" in report.summary
   timing = check_game(load("timing"), public_states="none")
-  assert timing.fit and timing.verdict("timing") == "NOTE"
+  assert timing.solvable and timing.verdict("timing") == "NOTE"
   build_tree(load("timing"), public_states="none")
 
 
@@ -148,7 +148,7 @@ def test_public_states_are_demanded_only_where_they_are_asked_for():
 )
 def test_a_faulty_observer_matters_only_where_it_is_used(name, text):
   report = check_game(load(name))
-  assert report.fit and report.verdict("public observer") == "NOTE"
+  assert report.solvable and report.verdict("public observer") == "NOTE"
   assert text in found(report, "public observer")
   report = check_game(load(name), public_states="observer")
   assert broken(report) == ["public observer"]
@@ -157,7 +157,7 @@ def test_a_faulty_observer_matters_only_where_it_is_used(name, text):
 def test_the_public_observer_passes():
   for name in ("kuhn_poker", "none"):
     report = check_game(load(name), public_states="observer")
-    assert report.fit and report.verdict("public observer") == "PASS"
+    assert report.solvable and report.verdict("public observer") == "PASS"
 
 
 @pytest.mark.parametrize("field", ["stake", "constant", "action", "infostates", "weights", "parent"])
@@ -177,18 +177,18 @@ def test_a_form_that_is_not_the_game_fails(field):
   assert broken(report) == ["bayesian_form()"]
 
 
-def test_laws_after_a_broken_one_share_a_line():
+def test_checks_after_a_broken_one_share_a_line():
   report = check_game(load("catch"))
-  unchecked = [finding.law for finding in report.findings if "not checked" in finding.found]
+  unchecked = [finding.check for finding in report.findings if "not checked" in finding.text]
   (line,) = [line for line in str(report).splitlines() if "not checked" in line]
-  assert len(unchecked) > 1 and line.endswith(f"{', '.join(unchecked)}: the game cannot be walked")
+  assert len(unchecked) > 1 and line.endswith(f"{', '.join(unchecked)}: it cannot be enumerated")
 
 
 def test_a_form_too_large_to_walk_is_compiled_unchecked():
   report = check_game(pyspiel.load_game("river_subgame"))
-  assert report.fit
+  assert report.solvable
   assert "61,000,831" in found(report, "bayesian_form()") and "61,000,831" in report.summary
-  assert found(report, "returns") == "not checked: the game is compiled from its form, not walked"
+  assert found(report, "returns") == "not checked: it is compiled from its form, not enumerated"
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_long_walk_is_told_and_not_made(histories, seconds, walks, monkeypatch
   size = SizeEstimate(histories, 256, cut=False, exceeds=False)
   monkeypatch.setattr(check_module, "foretell", lambda *_: (size, seconds))
   report = check_game(pyspiel.load_game("kuhn_poker"))
-  assert report.fit
+  assert report.solvable
   assert ("58" in found(report, "histories")) is walks
   assert ("--limit" in found(report, "perfect recall")) is not walks
 
@@ -213,13 +213,13 @@ def test_the_command_in_a_fresh_process(tmp_path):
 
   code, out, _ = check("kuhn_poker")
   assert code == 0
-  assert "FAIL" not in out and out.endswith("\nfit for build_tree\n")
+  assert "FAIL" not in out and out.endswith("\nOK: can be solved\n")
   (tmp_path / "my_game.py").write_text(Path(faulty_games.__file__).read_text())
   assert check("faulty_game", "--module=my_game.py")[0] == 0
   code, out, _ = check("faulty_game(fault=returns)", "--module=my_game")
   assert code == 1
   assert "FAIL  returns:                at history [1, 0, 1], the returns are [-1.0, -1.0]" in out
-  assert out.endswith("\nnot fit for build_tree: returns\n")
+  assert out.endswith("\ncannot be solved: returns\n")
   (tmp_path / "my_game.py").write_text("import nothing_of_this_name")
   code, out, err = check("faulty_game", "--module=my_game.py")
   assert (code, out) == (2, "")
@@ -247,7 +247,7 @@ def test_mistakes_of_the_command(words, message, capsys):
 
 
 @pytest.mark.parametrize(
-  ("name", "law", "text"),
+  ("name", "check", "text"),
   [
     (GOOFSPIEL, "moves", "players who move at the same time move in turn"),
     ("tiny_hanabi", "utilities", "general sum, where averages tend to coarse correlated equilibria"),
@@ -256,11 +256,11 @@ def test_mistakes_of_the_command(words, message, capsys):
     ("recall", "perfect recall", "'second [0] 1' forgets the player's own past in histories [0, 0, 0]"),
   ],
 )
-def test_another_reading_of_a_game_is_a_note(name, law, text):
+def test_another_reading_of_a_game_is_a_note(name, check, text):
   report = check_game(load(name))
-  report.assert_fit()
-  assert report.verdict(law) == "NOTE" and text in found(report, law)
-  assert law == "perfect recall" or text in report.summary
+  report.assert_solvable()
+  assert report.verdict(check) == "NOTE" and text in found(report, check)
+  assert check == "perfect recall" or text in report.summary
 
 
 @pytest.mark.parametrize(

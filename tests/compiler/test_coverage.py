@@ -23,7 +23,7 @@ def test_most_games_work():
 @pytest.mark.parametrize("name", [name for name in WORKS if name not in LARGE])
 def test_nash_conv_falls(name, tmp_path):
   report, public_states = coverage.check(coverage.load(name, tmp_path), 100_000)
-  report.assert_fit()
+  report.assert_solvable()
   solver = PSCFRSolver(
     coverage.load(name, tmp_path), dtype="float64", public_states=public_states, progress=False
   )

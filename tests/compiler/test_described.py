@@ -230,7 +230,7 @@ def test_a_large_game_goes_in_by_its_form_and_comes_out_of_a_file(tmp_path):
 def test_options_that_need_histories_walk():
   tree = build_tree(pyspiel.load_game(BY_DEFAULT), leaves="sparse")
   assert tree.leaves.kind == "sparse" and tree.names.histories == 524_287
-  with pytest.raises(TooLarge, match=r"471,858,976|\d+ histories, .*leaves='sparse' needs a walk"):
+  with pytest.raises(TooLarge, match=r"471,858,976|\d+ histories, .*leaves='sparse' needs all"):
     build_tree(pyspiel.load_game("liars_dice(numdice=2,dice_sides=5)"), leaves="sparse")
 
 
@@ -244,7 +244,7 @@ def test_options_that_need_histories_walk():
 def test_check_builds_no_large_game(game, found, monkeypatch):
   monkeypatch.setattr("ps_cfr_spiel.compiler.game_check.build_bayesian", None)
   report = check_game(pyspiel.load_game(game), memory=8e9)
-  assert report.fit and found in str(report)
+  assert report.solvable and found in str(report)
 
 
 def test_a_game_too_large_for_the_machine_is_refused_before_it_is_built():
@@ -253,7 +253,7 @@ def test_a_game_too_large_for_the_machine_is_refused_before_it_is_built():
     with pytest.raises(TooLarge, match=r"about 41,000 GB of memory .*Use fewer dice or fewer faces\."):
       use(huge)
   report = check_game(huge)
-  assert not report.fit and "41,000 GB of memory" in str(report)
+  assert not report.solvable and "41,000 GB of memory" in str(report)
   with pytest.raises(TooLarge, match="1 MB are allowed"):
     build_tree(pyspiel.load_game(BY_DEFAULT), memory=1e6)
 

@@ -95,7 +95,7 @@ def test_a_game_without_an_end_is_refused_in_a_line(monkeypatch):
 
 def test_a_game_that_is_a_little_too_large_is_walked_to_the_limit():
   with pytest.raises(
-    TooLarge, match=r"more than 9,000 .*about [\d,]+ histories in .* MB, \d+ s of walking, .*limit=\.\.\."
+    TooLarge, match=r"more than 9,000 .*about [\d,]+ histories in .* MB, \d+ s of enumeration, .*limit=\.\.\."
   ):
     build_tree(pyspiel.load_game("leduc_poker"), limit=9000)
   assert build_tree(pyspiel.load_game("leduc_poker"), limit=9457).labels.histories == 9457
@@ -106,12 +106,12 @@ def test_the_bar_tells_the_size_once_it_is_estimated(monkeypatch):
   game = pyspiel.load_game("leduc_poker")
   size = estimate_size(game, 1e6)
   with limits.Watch(game, limits.Limits.create(), True, size=size) as watch:
-    assert watch.bar.desc == f"Walking about {limits.readable_count(size.count)} in 1 MB: "
+    assert watch.bar.desc == f"Enumerating about {limits.readable_count(size.count)} in 1 MB: "
   with limits.Watch(game, limits.Limits.create(), True) as watch:
-    assert watch.bar.desc == "Walking"
+    assert watch.bar.desc == "Enumerating"
     monkeypatch.setattr(limits, "PATIENCE", 0)
     Recorder(game).walk(watch)
-    assert watch.bar.desc.startswith("Walking about")
+    assert watch.bar.desc.startswith("Enumerating about")
 
 
 def test_patience_is_a_limit_of_walks_in_python(monkeypatch):
@@ -127,7 +127,7 @@ def test_patience_is_a_limit_of_walks_in_python(monkeypatch):
       watch.look(1, recorder)
 
   with pytest.raises(
-    TooLarge, match=r"takes more than 10 s to walk, the limit .* 5\d histories .*limit=\.\.\."
+    TooLarge, match=r"takes more than 10 s to enumerate, the limit .* 5\d histories .*limit=\.\.\."
   ):
     look(limits.LIMIT, True)
   for given in ((10**6, True), (limits.LIMIT, False)):
@@ -145,7 +145,7 @@ def test_an_estimate_a_little_above_the_limit_decides_where_the_walk_is_long(sec
   with limits.Watch(game, limits.Limits.create(9000), False) as watch:
     watch.start -= seconds * 6 / 9  # for 6,000 of them
     if refused:
-      message = r"more than 9,000 histories, the limit: about 11,000 .*, \d+ s of walking.* --limit"
+      message = r"more than 9,000 histories, the limit: about 11,000 .*, \d+ s of enumeration.* --limit"
       with pytest.raises(TooLarge, match=message):
         watch.look(6000, recorder)
     else:

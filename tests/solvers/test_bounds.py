@@ -43,7 +43,7 @@ def test_utilities_beyond_are_refused(scale):
   with pytest.raises(ValueError, match=re.escape(f"{3 * scale:.3g}; expected 1e-30 to 1e+30")):
     PSCFRSolver(matrix_game(scale))
   report = ps_cfr_spiel.check_game(matrix_game(scale))
-  assert not report.fit and "FAIL" in str(report) and "another unit" in str(report)
+  assert not report.solvable and "FAIL" in str(report) and "another unit" in str(report)
 
 
 class Exploding(RM):

@@ -1,6 +1,7 @@
-"""The laws that the infostates of a walked game must keep: all histories together.
+"""Checks of the infostates of an enumerated game: all histories together.
 
-As in `game_laws`, a law is a function that returns None where it holds, and otherwise a text on the fault.
+As in `game_checks`, a check is a function that returns None where it passes, and otherwise a text on the
+fault.
 """
 
 import collections

@@ -1,8 +1,8 @@
-"""The laws that a game and each of its states must keep to have a public tree.
+"""Checks of a game and of each of its states, which must pass for a public tree.
 
-`build_tree` refuses a game that breaks one of these laws; `check_game` reports all broken laws. A law is a
-function that returns None where it holds, and otherwise a text on the fault. Laws of all histories together
-are in `history_laws`.
+`build_tree` refuses a game that fails one of them; `check_game` reports all that fail. A check is a function
+that returns None where it passes, and otherwise a text on the fault. Checks of all histories together are in
+`history_checks`.
 """
 
 import itertools
@@ -58,7 +58,7 @@ def chance_mode_fault(game: pyspiel.Game) -> str | None:
   return None
 
 
-KIND_LAWS: dict[str, Callable[[pyspiel.Game], str | None]] = {
+KIND_CHECKS: dict[str, Callable[[pyspiel.Game], str | None]] = {
   "players": players_fault,
   "dynamics": dynamics_fault,
   "information states": strings_fault,
@@ -112,12 +112,12 @@ def check_start(text: str, given: Mapping[str, Any]) -> None:
 
 
 def check_kind(game: Any) -> None:
-  """TypeError unless this is a game; ValueError if it breaks one of `KIND_LAWS`, and has no public tree."""
+  """TypeError unless this is a game; ValueError if it fails one of `KIND_CHECKS`, and has no public tree."""
   check_is_game(game)
-  for fault in KIND_LAWS.values():
-    found = fault(game)
-    if found:
-      raise ValueError(f"{game}: {found}")
+  for fault in KIND_CHECKS.values():
+    text = fault(game)
+    if text:
+      raise ValueError(f"{game}: {text}")
 
 
 # --- A state ------------------------------------------------------------------------------------
@@ -125,8 +125,8 @@ def check_kind(game: Any) -> None:
 
 def mover_text(player: int, players: int) -> str:
   """Message for a state whose current player is invalid in a sequential game of n players."""
-  own = ", ".join(map(str, range(players)))
-  return f"current_player() is {player}; expected {own}, PlayerId.CHANCE or PlayerId.TERMINAL"
+  numbers = ", ".join(map(str, range(players)))
+  return f"current_player() is {player}; expected {numbers}, PlayerId.CHANCE or PlayerId.TERMINAL"
 
 
 def returns_fault(returns: Sequence[float], zero_sum: bool, players: int = 2) -> str | None:
