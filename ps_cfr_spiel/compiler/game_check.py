@@ -1,6 +1,6 @@
 """The checks of a game for `build_tree`, with a report on all of them, not just the first that fails.
 
-The checks are those by which `build_tree` refuses a game: `game_laws`, `history_laws` and
+The checks are those by which `build_tree` refuses a game: `game_checks`, `history_checks` and
 `public_states.public_partition`.
 """
 

@@ -13,7 +13,7 @@ from random_games import random_game
 import ps_cfr_spiel
 from ps_cfr_spiel import build_tree, check_game
 from ps_cfr_spiel.commands import program
-from ps_cfr_spiel.compiler import check as check_module
+from ps_cfr_spiel.compiler import game_check
 from ps_cfr_spiel.histories.size_estimate import SizeEstimate
 
 PROGRAM = str(Path(sys.executable).with_name("ps-cfr-spiel"))
@@ -197,7 +197,7 @@ def test_a_form_too_large_to_walk_is_compiled_unchecked():
 def test_a_long_walk_is_told_and_not_made(histories, seconds, walks, monkeypatch):
   """Also where the estimate does not refute that the game is small enough."""
   size = SizeEstimate(histories, 256, cut=False, exceeds=False)
-  monkeypatch.setattr(check_module, "foretell", lambda *_: (size, seconds))
+  monkeypatch.setattr(game_check, "foretell", lambda *_: (size, seconds))
   report = check_game(pyspiel.load_game("kuhn_poker"))
   assert report.solvable
   assert ("58" in found(report, "histories")) is walks
