@@ -1,7 +1,7 @@
 """The one grammar of what users type: moves, bet sizes, cards and ranges.
 
-May import: `arguments`. Text in, data out, and back again. Every command, flag, page and Python call reads its
-text here, so a text means the same everywhere; any other text is refused with the place of the fault.
+May import: `arguments`. Text in, data out, and back again. Every command, flag, page and Python call reads
+its text here, so a text means the same everywhere; any other text is refused with the place of the fault.
 """
 
 from ps_cfr_spiel.notation.bet_sizes import (
