@@ -1,51 +1,43 @@
-"""Files of this package: one .npz with a JSON header, written whole or not at all.
+"""Files of this package: arrays with a header in the format safetensors, written whole or not at all.
 
-A file may come from anywhere. Its header is checked as a whole (`FIELDS`), the shapes of its arrays are read
-before the arrays, and the arrays only with the shapes that the caller expects; nothing is compressed. So a
-file takes no more memory than its game, nor more than its own size.
+The library of that name (https://github.com/huggingface/safetensors) checks what is read: all arrays lie in
+the file, one after the other, with the sizes of their shapes. A file may come from anywhere. Its header is
+checked as a whole (`FIELDS`), and arrays are read only with the shapes that the caller expects. So a file
+takes no more memory than its game, nor more than its own size. Files are written here: the library's own
+writer leaves its temporary file behind when it is killed, and its errors have no `errno`.
 """
 
 import contextlib
 import dataclasses
 import errno
 import json
+import math
 import os
 import re
 import secrets
-import struct
 import tempfile
 import time
 import weakref
-import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError, safe_open
 
 from ps_cfr_spiel.version import __version__
 
 FORMAT = "ps_cfr_spiel"
-FORMAT_VERSION = 3
-STAMP = ("format", "format_version", "kind")  # fields of every header
-HEADER = "header"  # the name of the header among the arrays
-LONGEST_HEADER = 2**24  # bytes
+FORMAT_VERSION = 4
+SUFFIX = ".safetensors"  # ends the names of all files
+STAMP = ("format_version", "kind")  # fields of every header
 STALE_SECONDS = 600  # age of the leftovers of a killed writer
-DAMAGE = (
-  ArithmeticError,
-  AttributeError,
-  EOFError,
-  LookupError,
-  MemoryError,  # an array with an absurd size
-  OSError,  # of `zipfile`, for places outside the file
-  RuntimeError,  # encrypted; nested too deeply
-  TypeError,
-  ValueError,
-  struct.error,
-  zipfile.BadZipFile,
-  zlib.error,
-)
+DTYPES = {  # of arrays, by their names in the format
+  **{f"{letter}{8 * size}": np.dtype(f"<{letter.lower()}{size}") for letter in "IU" for size in (1, 2, 4, 8)},
+  **{f"F{8 * size}": np.dtype(f"<f{size}") for size in (2, 4, 8)},
+  "BOOL": np.dtype(bool),
+}
 
 
 def _is_count(value: Any) -> bool:
@@ -60,17 +52,13 @@ def _is_string(value: Any) -> bool:
   return isinstance(value, str)
 
 
+TEXT = (_is_string, "a string")
 FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header: a check, and the demand
-  "kind": (
-    lambda value: value in list(NEEDED),
-    "'solver', 'policy', 'kept', 'abstraction', 'batch', 'examples' or 'values'",
-  ),
-  "version": (_is_string, "a string"),
+  "kind": (lambda value: value in list(NEEDED), "'run', 'policy', 'abstraction', 'examples' or 'values'"),
+  **dict.fromkeys(("version", "policy", "leaves", "public_states", "situations", "features"), TEXT),
   "game": (_is_string, "a game string"),
   "module": (lambda value: _is_string(value) and value.isprintable(), "the name of a module"),
   "solver": (lambda value: _is_string(value) and value.isidentifier(), "a solver's name"),
-  "policy": (_is_string, "a string"),
-  "run": (_is_string, "a fingerprint"),
   "options": (lambda value: isinstance(value, list) and all(map(_is_string, value)), "a list of names"),
   "iteration": (_is_count, "an integer of at least 0"),
   "rule": (
@@ -78,44 +66,35 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header: a check
     "a rule's name and parameters",
   ),
   "alternating": (lambda value: isinstance(value, bool), "true or false"),
-  "leaves": (_is_string, "a string"),
-  "locks": (_is_counts, "a list of public states"),
+  **dict.fromkeys(("locks", "part"), (_is_counts, "a list of public states")),
   "locked_types": (
     lambda value: isinstance(value, list) and all(re.fullmatch("(?:[0-9a-f]{2})*", str(x)) for x in value),
     "a list of bytes in hexadecimal digits",
   ),
-  "locked_to": (_is_string, "a fingerprint"),
-  "part": (_is_counts, "a list of public states"),
-  "public_states": (_is_string, "a string"),
+  **dict.fromkeys(("run", "locked_to"), (_is_string, "a fingerprint")),
+  "teacher": (lambda value: isinstance(value, str | dict), "a string or an object"),
   "limit": (lambda value: _is_count(value) and value > 0, "an integer of at least 1"),
-  "work": (_is_string, "a string"),
-  "situations": (_is_string, "a string"),
   "shards": (
     lambda value: _is_string(value) and bool(re.fullmatch("[0-9a-f]{8}", value)),
     "eight hexadecimal digits",
   ),
-  "features": (_is_string, "a string"),
-  "teacher": (_is_string, "a string"),
-  **{
-    name: (lambda value: _is_count(value) and value < 2**31, "an integer of at least 0")
-    for name in ("count", "places", "layers", "measured")
-  },
-  **{
-    name: (lambda value: _is_count(value) and 0 < value < 2**31, "an integer of at least 1")
-    for name in ("special", "width")
-  },
+  **dict.fromkeys(
+    ("count", "places", "layers", "measured"),
+    (lambda value: _is_count(value) and value < 2**31, "an integer of at least 0"),
+  ),
+  **dict.fromkeys(
+    ("special", "width"), (lambda value: _is_count(value) and 0 < value < 2**31, "an integer of at least 1")
+  ),
   "slots": (
     lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_count, value)),
     "two integers of at least 0",
   ),
 }
-NEEDED = {  # by kind
-  "solver": ("game", "solver", "options", "iteration"),
+NEEDED = {  # fields by kind
+  "run": ("game", "solver", "options", "iteration"),
   "policy": ("game",),
-  "kept": ("game", "run"),
   "abstraction": ("game",),
-  "batch": ("work", "situations"),
-  "examples": ("game", "teacher", "count", "places", "slots"),
+  "examples": ("teacher",),
   "values": ("game", "features", "places", "slots", "width", "layers", "measured"),
 }
 
@@ -139,43 +118,35 @@ class Stored:
   Attributes:
     path: of the file.
     header: checked against `FIELDS`.
-    shapes: claimed shape and dtype of each array, by name.
+    shapes: shape and dtype of each array, by name.
+    checksum: of the bytes of all arrays, as the file claims it.
   """
 
   path: Path
   header: dict[str, Any]
   shapes: dict[str, Shape]
+  checksum: str
   _held: _Held
 
   @property
   def fingerprint(self) -> str:
-    """Eight hexadecimal digits of all its content, from the archive's own checksums."""
-    with _opened(self._held) as archive:
-      members = [(info.filename, info.CRC, info.file_size) for info in archive.infolist()]
-    return f"{zlib.crc32(repr(members).encode()):08x}"
+    """Eight hexadecimal digits of all its content."""
+    return f"{zlib.crc32(repr((self.header, self.shapes, self.checksum)).encode()):08x}"
 
-  def mapped(self) -> dict[str, np.ndarray]:
-    """All arrays, which stay on disk until they are used; their numbers are not checked."""
-    starts, descriptor = {}, self._held.descriptor
-    with _opened(self._held) as archive:
-      for name in self.shapes:
-        info = archive.getinfo(f"{name}.npy")
-        with archive.open(info) as member:
-          _array_header(member)
-          before = member.tell()
-        # A member lies unchanged in the archive, after a header of 30 bytes, its name and an extra field.
-        lengths = struct.unpack("<HH", os.pread(descriptor, 4, info.header_offset + 26))
-        starts[name] = info.header_offset + 30 + sum(lengths) + before
-    with open(descriptor, "rb", closefd=False) as file:
-      return {
-        name: np.memmap(file, dtype, "r", starts[name], shape) for name, (shape, dtype) in self.shapes.items()
-      }
+  def mapped(self, expected: Mapping[str, Shape]) -> dict[str, np.ndarray]:
+    """The arrays, if they are exactly the expected ones; their bytes stay on disk until used, unchecked."""
+    self._check_shapes(expected)
+    with open(self._held.descriptor, "rb", closefd=False) as file:
+      content = np.memmap(file, np.uint8, "r")
+    return {
+      name: content[start : start + _bytes(self.shapes[name])].view(dtype).reshape(shape)
+      for name, (start, (shape, dtype)) in self._places()
+    }
 
   @property
   def content(self) -> str:
     """The kind of its content for messages, such as "a policy", "values" or "a PSCFRSolver"."""
-    kind = self.header["solver"] if self.header["kind"] == "solver" else self.header["kind"]
-    kind = "policy with its values" if kind == "kept" else kind
+    kind = self.header["solver"] if self.header["kind"] == "run" else self.header["kind"]
     return kind if kind in ("examples", "values") else f"{'an' if kind[0] in 'AEIOUaeiou' else 'a'} {kind}"
 
   def arrays(self, expected: Mapping[str, Shape]) -> dict[str, np.ndarray]:
@@ -184,19 +155,35 @@ class Stored:
     OSError if the file cannot be read; ValueError if it has other arrays, is damaged, or a number in it is
     not finite.
     """
-    for name in dict.fromkeys([*expected, *self.shapes]):
-      found, wanted = self.shapes.get(name), expected.get(name)
-      if found is None or wanted is None or found != wanted:
-        raise ValueError(
-          f"{self.path} is damaged or of another game: its arrays do not fit its game and options; "
-          f"of {name} it has {_shape_text(found)}, expected {_shape_text(wanted)}."
-        )
-    with _opened(self._held) as archive:
-      arrays = {name: _member(archive, name) for name in expected}
+    self._check_shapes(expected)
+    arrays = {}
+    with open(self._held.descriptor, "rb", closefd=False) as file:
+      for name, (start, (shape, dtype)) in self._places():
+        file.seek(start)
+        content = np.fromfile(file, np.uint8, _bytes((shape, dtype)))
+        arrays[name] = content.view(dtype).reshape(shape)
+    if _checksum(arrays.values()) != self.checksum:
+      raise ValueError(f"{self.path} is damaged: its arrays differ from those that were written.")
     for name, array in arrays.items():
       if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
         raise ValueError(f"{self.path} is damaged: {name} holds numbers that are not finite.")
     return arrays
+
+  def _check_shapes(self, expected: Mapping[str, Shape]) -> None:
+    for name in dict.fromkeys([*expected, *self.shapes]):
+      given, wanted = self.shapes.get(name), expected.get(name)
+      if given is None or wanted is None or given != wanted:
+        raise ValueError(
+          f"{self.path} is damaged or of another game: its arrays do not fit its game and options; "
+          f"of {name} it has {_shape_text(given)}, expected {_shape_text(wanted)}."
+        )
+
+  def _places(self) -> Iterator[tuple[str, tuple[int, Shape]]]:
+    """The first byte of each array, its shape and dtype; arrays lie at the end of the file, in this order."""
+    start = os.fstat(self._held.descriptor).st_size - sum(map(_bytes, self.shapes.values()))
+    for name, shape in self.shapes.items():
+      yield name, (start, shape)
+      start += _bytes(shape)
 
 
 def _shape_text(shape: Shape | None) -> str:
@@ -207,47 +194,45 @@ def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays:
   """Write a file, replacing an earlier one only when the new one is complete on disk.
 
   `kind` is of the content, one of `NEEDED`; `header` has JSON values, and `version`, that of this package, by
-  default. OSError if the path cannot be written or the disk is full: an earlier file is left unchanged.
-  ValueError if a field violates `FIELDS`, so the file would be unreadable.
+  default. Arrays go to the disk as they are, without a copy in memory. OSError if the path cannot be written
+  or the disk is full: an earlier file is left unchanged. ValueError if a field violates `FIELDS`, so the file
+  would be unreadable.
   """
   path = Path(path)
-  stamp = {"format": FORMAT, "format_version": FORMAT_VERSION, "version": __version__, "kind": kind}
-  _check_header(path, stamp | dict(header))
-  content: dict[str, Any] = {name: np.asarray(array) for name, array in arrays.items()}
-  content[HEADER] = np.array(json.dumps({**stamp, **header}))
+  header = {"format_version": FORMAT_VERSION, "version": __version__, "kind": kind, **header}
+  _check_header(path, header)
+  given = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+  given = {name: given[name] for name in sorted(given, key=lambda name: (-given[name].itemsize, name))}
+  checksum, names = _checksum(given.values()), {dtype: name for name, dtype in DTYPES.items()}
+  content: dict[str, Any] = {
+    "__metadata__": {"format": FORMAT, "header": json.dumps(header), "checksum": checksum}
+  }
+  start = 0
+  for name, array in given.items():
+    place = {"data_offsets": [start, start := start + array.nbytes]}
+    content[name] = {"dtype": names[array.dtype], "shape": array.shape, **place}
+  text = json.dumps(content).encode()
+  text += b" " * (-len(text) % 8)  # arrays begin at multiples of eight bytes, and the widest come first
   with replacing(path, "wb") as file:
-    np.savez(file, **content)
+    file.write(len(text).to_bytes(8, "little") + text)
+    for array in given.values():
+      file.write(array.reshape(-1).view(np.uint8).data)
 
 
-def write_array(path: str | os.PathLike, array: np.ndarray) -> None:
-  """Write one array to a file of its own, for `open_array`; OSError as of `write`."""
-  with replacing(path, "wb") as file:
-    np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
+def _checksum(arrays: Iterable[np.ndarray]) -> str:
+  total = 0
+  for array in arrays:
+    total = zlib.crc32(array.reshape(-1).view(np.uint8).data, total)
+  return f"{total:08x}"
 
 
-def open_array(path: str | os.PathLike, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-  """The array in a file of `write_array`, whose numbers stay on disk until they are used.
-
-  OSError if there is no such file; ValueError if it is truncated, or its array has another shape or dtype.
-  """
-  try:
-    array = np.lib.format.open_memmap(path, mode="r")
-  except OSError:
-    raise
-  except DAMAGE as error:
-    raise ValueError(f"{path} is damaged: {_brief(str(error), 200)}") from error
-  found = array.shape, array.dtype
-  if found != (shape, np.dtype(dtype)):
-    raise ValueError(
-      f"{path} is damaged or of another run: it has {_shape_text(found)}, expected "
-      f"{_shape_text((shape, np.dtype(dtype)))}."
-    )
-  return array
+def _bytes(shape: Shape) -> int:
+  return shape[1].itemsize * math.prod(shape[0])
 
 
-def check_no_archive(path: str | os.PathLike) -> None:
-  """FileExistsError if a file is an archive, such as a run, which no text may replace."""
-  if os.path.exists(path) and zipfile.is_zipfile(path):
+def check_no_arrays(path: str | os.PathLike) -> None:
+  """FileExistsError if a file holds arrays, such as a run, which no text may replace."""
+  with contextlib.suppress(OSError, SafetensorError), safe_open(path, "np"):
     reason = "It holds a run or other arrays: choose another name, or delete it"
     raise FileExistsError(errno.EEXIST, reason, str(path))
 
@@ -257,7 +242,7 @@ def replacing(path: str | os.PathLike, mode: str = "w", **options: Any) -> Itera
   """A file to write, which replaces an earlier one when it is complete on disk, and else vanishes.
 
   A link leads to its target. A pipe or device is written through, never replaced. FileExistsError where a
-  text (`mode` "w") would replace an archive, such as a run; OSError if the path cannot be written.
+  text (`mode` "w") would replace arrays, such as a run; OSError if the path cannot be written.
   """
   path, target, temporary = Path(path), Path(os.path.realpath(path)), None
   try:
@@ -268,7 +253,7 @@ def replacing(path: str | os.PathLike, mode: str = "w", **options: Any) -> Itera
         yield file
       return
     if mode == "w":
-      check_no_archive(path)
+      check_no_arrays(path)
     _sweep(target)
     own = target.with_name(f"{target.name}{secrets.token_hex(4)}.part")
     handle = os.open(own, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
@@ -316,76 +301,32 @@ def read(path: str | os.PathLike) -> Stored:
   """
   path = Path(path)
   held = _Held(path)
-  with _opened(held) as archive:
-    shapes = {name.removesuffix(".npy"): _claimed(archive, name) for name in archive.namelist()}
-    size, claimed = os.fstat(held.descriptor).st_size, sum(map(_bytes, shapes.values()))
-    if claimed > size:  # members may share their bytes
-      raise ValueError(f"its arrays claim {claimed:,} bytes, the file has {size:,}")
-    shape, dtype = shapes.pop(HEADER)
-    if shape != () or dtype.kind != "U" or dtype.itemsize > LONGEST_HEADER:
-      raise ValueError("its header is not a text of moderate length")
-    header = json.loads(str(_member(archive, HEADER)))
-  if not isinstance(header, dict) or header.get("format") != FORMAT:
+  try:
+    with safe_open(f"/dev/fd/{held.descriptor}", "np") as file:  # the very file, should a run replace it now
+      facts = file.metadata() or {}
+      slices = {name: file.get_slice(name) for name in file.offset_keys()}
+      shapes = {name: (tuple(x.get_shape()), DTYPES[x.get_dtype()]) for name, x in slices.items()}
+    header = json.loads(facts["header"]) if facts.get("format") == FORMAT else None
+  except (SafetensorError, LookupError, RecursionError, ValueError) as error:
+    raise ValueError(f"{path} is truncated or not a file of {FORMAT}: {_brief(str(error), 200)}") from error
+  if not isinstance(header, dict):
     raise ValueError(f"{path} is not a file of {FORMAT}.")
   _check_header(path, header)
-  return Stored(path, header, shapes, held)
+  return Stored(path, header, shapes, facts.get("checksum", ""), held)
 
 
 def made_alike(path: Path, header: Mapping[str, Any]) -> bool:
   """Whether a file has these fields in its header; False without a file, ValueError if it differs."""
   if not path.exists():
     return False
-  found = read(path).header
+  given = read(path).header
   for name, value in json.loads(json.dumps(header)).items():
-    if found.get(name) != value:
+    if given.get(name) != value:
       raise ValueError(
-        f"{path} has other results: {name} in its header is {found.get(name)!r}, expected {value!r}. Use "
+        f"{path} has other results: {name} in its header is {given.get(name)!r}, expected {value!r}. Use "
         f"another folder, or delete this one."
       )
   return True
-
-
-@contextlib.contextmanager
-def _opened(held: _Held):
-  """The file as an archive; damage becomes a ValueError that names the file."""
-  with open(held.descriptor, "rb", closefd=False) as file:
-    try:
-      with zipfile.ZipFile(file) as archive:
-        yield archive
-    except DAMAGE as error:
-      what = _brief(str(error), 200)  # `zipfile` quotes names, of up to 64 kB
-      raise ValueError(f"{held.path} is truncated or not a file of {FORMAT}: {what}") from error
-
-
-def _claimed(archive: zipfile.ZipFile, name: str) -> Shape:
-  """Shape and dtype of a member, from its first bytes; ValueError unless they make up its size."""
-  info = archive.getinfo(name)
-  if info.compress_type != zipfile.ZIP_STORED:
-    raise ValueError(f"{name} is compressed; write it with numpy.savez")
-  with archive.open(info) as member:
-    shape, dtype = _array_header(member)
-    before = member.tell()
-  if dtype.hasobject or before + _bytes((shape, dtype)) != info.file_size:
-    raise ValueError(f"{name} does not hold the claimed array")
-  return shape, dtype
-
-
-def _bytes(shape: Shape) -> int:
-  return shape[1].itemsize * int(np.prod(shape[0], dtype=object))
-
-
-def _array_header(member: IO[bytes]) -> Shape:
-  readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-  version = np.lib.format.read_magic(member)
-  if version not in readers:
-    raise ValueError(f"arrays are of NumPy's format {version}")
-  shape, _, dtype = readers[version](member)
-  return shape, dtype
-
-
-def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
-  with archive.open(f"{name}.npy") as member:
-    return np.lib.format.read_array(member, allow_pickle=False)
 
 
 def _check_header(path: Path, header: Mapping[str, Any]) -> None:

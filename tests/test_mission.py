@@ -159,8 +159,8 @@ def test_policies_are_openspiels():
 def test_runs_are_files(tmp_path):
   """A run saved, read and continued ends in the same bits as one at once; a damaged file is refused."""
   solver = solved("leduc_poker", 30)
-  solver.save(tmp_path / "run.npz")
-  again = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  solver.save(tmp_path / "run.safetensors")
+  again = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
   again.run(20)
   solver.run(20)
   for one, other in zip(
@@ -169,7 +169,7 @@ def test_runs_are_files(tmp_path):
     strict=True,
   ):
     np.testing.assert_array_equal(one, other)
-  whole = (tmp_path / "run.npz").read_bytes()
-  (tmp_path / "half.npz").write_bytes(whole[: len(whole) // 2])
-  with pytest.raises(ValueError, match=r"half\.npz"):
-    ps_cfr_spiel.load_solver(tmp_path / "half.npz")
+  whole = (tmp_path / "run.safetensors").read_bytes()
+  (tmp_path / "half.safetensors").write_bytes(whole[: len(whole) // 2])
+  with pytest.raises(ValueError, match=r"half\.safetensors"):
+    ps_cfr_spiel.load_solver(tmp_path / "half.safetensors")

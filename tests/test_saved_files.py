@@ -15,7 +15,7 @@ NOISE = 2e-7  # of an exploitability in float32
 @pytest.mark.parametrize("name", [name for name, fact in FACTS.items() if "solver" in fact])
 def test_runs_load_and_go_on(name):
   fact = FACTS[name]
-  solver = ps_cfr_spiel.load_solver(SAVED / f"{name}.npz")
+  solver = ps_cfr_spiel.load_solver(SAVED / f"{name}.safetensors")
   assert type(solver).__name__ == fact["solver"]
   assert solver.iteration == fact["iterations"]
   assert solver.exploitability() == pytest.approx(fact["exploitability"], rel=1e-5, abs=NOISE)
@@ -25,6 +25,6 @@ def test_runs_load_and_go_on(name):
 
 @pytest.mark.parametrize("name", FACTS)
 def test_policies_load(name):
-  policy = ps_cfr_spiel.load_policy(SAVED / f"{name}.npz")
+  policy = ps_cfr_spiel.load_policy(SAVED / f"{name}.safetensors")
   found = ps_cfr_spiel.exploitability(policy.game, policy)
   assert found == pytest.approx(FACTS[name]["exploitability"], rel=1e-5, abs=NOISE)

@@ -45,8 +45,8 @@ def rewrite(path, header=None, arrays=None, compressed=False):
 
 def test_policy_round_trip(solver, tmp_path):
   policy = solver.average_policy()
-  policy.save(tmp_path / "policy.npz")
-  loaded = ps_cfr_spiel.load_policy(tmp_path / "policy.npz")
+  policy.save(tmp_path / "policy.safetensors")
+  loaded = ps_cfr_spiel.load_policy(tmp_path / "policy.safetensors")
   for a, b in zip(sum(policy.strategies, ()), sum(loaded.strategies, ()), strict=True):
     np.testing.assert_allclose(a, b, rtol=1e-15)
   assert loaded.info["rule"]["name"] == "PCFRPlus"
@@ -56,28 +56,28 @@ def test_policy_round_trip(solver, tmp_path):
 
 
 def test_a_run_is_also_a_policy(solver, tmp_path):
-  solver.save(tmp_path / "run.npz")
-  loaded = ps_cfr_spiel.load_policy(tmp_path / "run.npz")
+  solver.save(tmp_path / "run.safetensors")
+  loaded = ps_cfr_spiel.load_policy(tmp_path / "run.safetensors")
   assert ps_cfr_spiel.exploitability(loaded.game, loaded) == pytest.approx(solver.exploitability(), rel=1e-4)
 
 
 @pytest.mark.parametrize("keep", [0, 10, 300, -20])
 def test_truncated_file(solver, tmp_path, keep):
-  path = tmp_path / "run.npz"
+  path = tmp_path / "run.safetensors"
   solver.save(path)
   path.write_bytes(path.read_bytes()[:keep])
-  with pytest.raises(ValueError, match=r"run\.npz"):
+  with pytest.raises(ValueError, match=r"run\.safetensors"):
     PSCFRSolver.load(path)
 
 
 def test_a_message_does_not_quote_a_whole_file(solver, tmp_path):
-  path = tmp_path / "run.npz"
+  path = tmp_path / "run.safetensors"
   solver.save(path)
   content = bytearray(path.read_bytes())
   content[27] = 16  # the first array's name is said to have 4,096 bytes more than it has
   path.write_bytes(content)
   with pytest.raises(
-    ValueError, match=r"run\.npz is truncated or not a file of ps_cfr_spiel: .*\.\.\.$"
+    ValueError, match=r"run\.safetensors is truncated or not a file of ps_cfr_spiel: .*\.\.\.$"
   ) as error:
     PSCFRSolver.load(path)
   assert len(str(error.value)) < len(str(path)) + 300
@@ -89,37 +89,37 @@ def test_a_message_does_not_quote_a_whole_file(solver, tmp_path):
 
 
 def test_foreign_files(solver, tmp_path):
-  np.savez(tmp_path / "other.npz", x=np.ones(3))
+  np.savez(tmp_path / "other.safetensors", x=np.ones(3))
   np.save(tmp_path / "array.npy", np.ones(3))
-  (tmp_path / "text.npz").write_text("hello")
-  for name in ("other.npz", "array.npy", "text.npz"):
+  (tmp_path / "text.safetensors").write_text("hello")
+  for name in ("other.safetensors", "array.npy", "text.safetensors"):
     with pytest.raises(ValueError, match=name):
       ps_cfr_spiel.load_policy(tmp_path / name)
-  solver.average_policy().save(tmp_path / "policy.npz")
+  solver.average_policy().save(tmp_path / "policy.safetensors")
   with pytest.raises(ValueError, match="holds a policy, not a PSCFRSolver"):
-    PSCFRSolver.load(tmp_path / "policy.npz")
+    PSCFRSolver.load(tmp_path / "policy.safetensors")
   with pytest.raises(FileNotFoundError):
-    PSCFRSolver.load(tmp_path / "missing.npz")
+    PSCFRSolver.load(tmp_path / "missing.safetensors")
 
 
 def test_arrays_of_another_game_are_refused(solver, tmp_path):
-  solver.save(tmp_path / "run.npz")
-  rewrite(tmp_path / "run.npz", header={"game": "river_subgame(ranges=AA KK;QQ)"})
+  solver.save(tmp_path / "run.safetensors")
+  rewrite(tmp_path / "run.safetensors", header={"game": "river_subgame(ranges=AA KK;QQ)"})
   with pytest.raises(ValueError, match="do not fit its game and options"):
-    PSCFRSolver.load(tmp_path / "run.npz")
+    PSCFRSolver.load(tmp_path / "run.safetensors")
 
 
 @pytest.mark.parametrize("version", [1, 99])
 def test_another_format_is_refused(solver, tmp_path, monkeypatch, version):
   monkeypatch.setattr(storage, "FORMAT_VERSION", version)
-  solver.save(tmp_path / "run.npz")
+  solver.save(tmp_path / "run.safetensors")
   monkeypatch.undo()
   with pytest.raises(ValueError, match=f"format version {version}; this version reads 3"):
-    PSCFRSolver.load(tmp_path / "run.npz")
+    PSCFRSolver.load(tmp_path / "run.safetensors")
 
 
 def test_full_disk_leaves_the_earlier_file(solver, tmp_path, monkeypatch):
-  path = tmp_path / "run.npz"
+  path = tmp_path / "run.safetensors"
   solver.save(path)
   before = path.read_bytes()
 
@@ -130,12 +130,12 @@ def test_full_disk_leaves_the_earlier_file(solver, tmp_path, monkeypatch):
   with pytest.raises(OSError, match="No space left"):
     solver.save(path)
   assert path.read_bytes() == before
-  assert os.listdir(tmp_path) == ["run.npz"]
+  assert os.listdir(tmp_path) == ["run.safetensors"]
 
 
 def test_write_that_fails_midway(solver, tmp_path):
   """A real one: the process may not write files of more than 2,000 bytes."""
-  path = tmp_path / "run.npz"
+  path = tmp_path / "run.safetensors"
   solver.save(path)
   before = path.read_bytes()
   assert len(before) > 2000
@@ -147,14 +147,14 @@ def test_write_that_fails_midway(solver, tmp_path):
   finally:
     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
   assert path.read_bytes() == before
-  assert os.listdir(tmp_path) == ["run.npz"]
+  assert os.listdir(tmp_path) == ["run.safetensors"]
 
 
 def test_unwritable_path(solver, tmp_path):
   with pytest.raises(OSError, match="nowhere"):
-    solver.save(tmp_path / "nowhere" / "run.npz")
+    solver.save(tmp_path / "nowhere" / "run.safetensors")
   with pytest.raises(OSError, match="nowhere"):
-    solver.run(10**6, checkpoint=tmp_path / "nowhere" / "run.npz")  # before the work, not after it
+    solver.run(10**6, checkpoint=tmp_path / "nowhere" / "run.safetensors")  # before the work, not after it
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_unwritable_path(solver, tmp_path):
   ],
 )
 def test_malformed_headers(solver, tmp_path, field, value, what):
-  path = tmp_path / "run.npz"
+  path = tmp_path / "run.safetensors"
   solver.save(path)
   rewrite(path, {field: value})
   for load in (ps_cfr_spiel.load_solver, ps_cfr_spiel.load_policy):
@@ -191,51 +191,51 @@ def test_malformed_headers(solver, tmp_path, field, value, what):
 
 
 def test_a_header_nested_too_deeply(tmp_path):
-  np.savez(tmp_path / "deep.npz", header=np.array("[" * 100_000 + "]" * 100_000))
-  with pytest.raises(ValueError, match=r"deep\.npz is truncated or not a file"):
-    ps_cfr_spiel.load_policy(tmp_path / "deep.npz")
+  np.savez(tmp_path / "deep.safetensors", header=np.array("[" * 100_000 + "]" * 100_000))
+  with pytest.raises(ValueError, match=r"deep\.safetensors is truncated or not a file"):
+    ps_cfr_spiel.load_policy(tmp_path / "deep.safetensors")
 
 
 def test_headers_that_nobody_could_read_are_not_written(solver, tmp_path):
   policy = solver.average_policy()
   policy.info["iteration"] = "five"
   with pytest.raises(ValueError, match="iteration in its header"):
-    policy.save(tmp_path / "policy.npz")
+    policy.save(tmp_path / "policy.safetensors")
   assert not os.listdir(tmp_path)
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -1.0])
 def test_numbers_that_are_no_probabilities(solver, tmp_path, number):
   """In policies and in runs; what is wrong is named."""
-  policy, run = tmp_path / "policy.npz", tmp_path / "run.npz"
+  policy, run = tmp_path / "policy.safetensors", tmp_path / "run.safetensors"
   solver.average_policy().save(policy)
   solver.save(run)
   spoil = lambda array: np.where(np.arange(array.size).reshape(array.shape) == 1, number, array)  # noqa: E731
   spoil_run = lambda array: spoil(array).astype(array.dtype)  # noqa: E731
   rewrite(policy, arrays={"player1_block0": spoil})
-  with pytest.raises(ValueError, match=r"policy\.npz is damaged: .*player1_block0"):
+  with pytest.raises(ValueError, match=r"policy\.safetensors is damaged: .*player1_block0"):
     ps_cfr_spiel.load_policy(policy)
   paths = [str(path) for path, _ in jax.tree_util.tree_flatten_with_path(solver._kept())[0]]
   for field in ("strategy", "average", *(["excess", "rule"] if number > 0 or number != number else [])):
     solver.save(run)
     name = f"state{next(i for i, path in enumerate(paths) if field in path)}"
     rewrite(run, arrays={name: spoil_run})
-    with pytest.raises(ValueError, match=rf"run\.npz is damaged: .*{name}\b"):
+    with pytest.raises(ValueError, match=rf"run\.safetensors is damaged: .*{name}\b"):
       ps_cfr_spiel.load_solver(run)
 
 
 def test_probabilities_of_zero(solver, tmp_path):
-  solver.average_policy().save(tmp_path / "policy.npz")
-  rewrite(tmp_path / "policy.npz", arrays={"player0_block0": np.zeros_like})
+  solver.average_policy().save(tmp_path / "policy.safetensors")
+  rewrite(tmp_path / "policy.safetensors", arrays={"player0_block0": np.zeros_like})
   with pytest.raises(ValueError, match="player0_block0 must be finite, not negative, and not all zero"):
-    ps_cfr_spiel.load_policy(tmp_path / "policy.npz")
+    ps_cfr_spiel.load_policy(tmp_path / "policy.safetensors")
 
 
 def peak(call):
   """The most memory that Python's and NumPy's allocations take during a call that raises ValueError."""
   tracemalloc.start()
   try:
-    with pytest.raises(ValueError, match=r"bomb\.npz is (damaged|truncated)"):
+    with pytest.raises(ValueError, match=r"bomb\.safetensors is (damaged|truncated)"):
       call()
     return tracemalloc.get_traced_memory()[1]
   finally:
@@ -244,7 +244,7 @@ def peak(call):
 
 def test_a_bomb_costs_no_memory(solver, tmp_path):
   """20 MB of zeros in 20 kB, where an array of a few numbers belongs."""
-  path = tmp_path / "bomb.npz"
+  path = tmp_path / "bomb.safetensors"
   solver.average_policy().save(path)
   rewrite(path, arrays={"player0_block0": lambda _: np.zeros(2_500_000)}, compressed=True)
   assert path.stat().st_size < 100_000
@@ -253,7 +253,7 @@ def test_a_bomb_costs_no_memory(solver, tmp_path):
 
 def test_arrays_that_share_their_bytes_cost_no_memory(solver, tmp_path):
   """A thousand members of 1 MB each, all of them the same place in the file."""
-  path = tmp_path / "bomb.npz"
+  path = tmp_path / "bomb.safetensors"
   solver.average_policy().save(path)
   rewrite(path, arrays={"player0_block0": lambda _: np.zeros(125_000)})
   with zipfile.ZipFile(path, "a") as file:
@@ -271,7 +271,7 @@ def test_arrays_that_share_their_bytes_cost_no_memory(solver, tmp_path):
 
 def test_an_array_inside_another_is_refused(tmp_path):
   """Together they claim more than the file has, less than twice as much. (Newer Pythons refuse it, too.)"""
-  path = tmp_path / "it.npz"
+  path = tmp_path / "it.safetensors"
   np.savez(path, inner=np.zeros(10_000))
   record = path.read_bytes()
   with zipfile.ZipFile(path) as file:
@@ -288,18 +288,18 @@ def test_an_array_inside_another_is_refused(tmp_path):
 
 
 def test_an_array_with_more_bytes_than_it_needs_is_refused(tmp_path):
-  storage.write(tmp_path / "it.npz", "policy", {"game": "kuhn_poker"}, {"a": np.zeros(10)})
-  with zipfile.ZipFile(tmp_path / "it.npz") as file:
+  storage.write(tmp_path / "it.safetensors", "policy", {"game": "kuhn_poker"}, {"a": np.zeros(10)})
+  with zipfile.ZipFile(tmp_path / "it.safetensors") as file:
     members = {name: file.read(name) for name in file.namelist()}
-  with zipfile.ZipFile(tmp_path / "it.npz", "w") as file:
+  with zipfile.ZipFile(tmp_path / "it.safetensors", "w") as file:
     for name, content in members.items():
       file.writestr(name, content + b"more" * (name == "a.npy"))
   with pytest.raises(ValueError, match=r"a\.npy does not hold the claimed array"):
-    storage.read(tmp_path / "it.npz")
+    storage.read(tmp_path / "it.safetensors")
 
 
 def test_an_array_that_claims_to_be_huge(solver, tmp_path):
-  path = tmp_path / "bomb.npz"
+  path = tmp_path / "bomb.safetensors"
   solver.average_policy().save(path)
   with zipfile.ZipFile(path) as file:
     members = {name: file.read(name) for name in file.namelist()}
@@ -317,18 +317,20 @@ def test_a_file_cannot_raise_the_limit(tmp_path):
   """A game of millions of histories is refused after as many as the user allows."""
   solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"))
   for save in (solver.save, solver.average_policy().save):
-    save(tmp_path / "large.npz")
-    rewrite(tmp_path / "large.npz", {"game": "hex(board_size=4)", "limit": 10**15})
+    save(tmp_path / "large.safetensors")
+    rewrite(tmp_path / "large.safetensors", {"game": "hex(board_size=4)", "limit": 10**15})
     with pytest.raises(ValueError, match="more than 1,000 histories"):
-      ps_cfr_spiel.load_policy(tmp_path / "large.npz", limit=1000)
-  solver.save(tmp_path / "run.npz")
-  rewrite(tmp_path / "run.npz", {"limit": 10**15})
-  assert ps_cfr_spiel.load_solver(tmp_path / "run.npz").tree_options["limit"] == LIMIT
-  assert ps_cfr_spiel.load_solver(tmp_path / "run.npz", limit=LIMIT + 1).tree_options["limit"] == LIMIT + 1
+      ps_cfr_spiel.load_policy(tmp_path / "large.safetensors", limit=1000)
+  solver.save(tmp_path / "run.safetensors")
+  rewrite(tmp_path / "run.safetensors", {"limit": 10**15})
+  assert ps_cfr_spiel.load_solver(tmp_path / "run.safetensors").tree_options["limit"] == LIMIT
+  assert (
+    ps_cfr_spiel.load_solver(tmp_path / "run.safetensors", limit=LIMIT + 1).tree_options["limit"] == LIMIT + 1
+  )
 
 
 def test_a_file_that_is_replaced_while_it_is_read(solver, tmp_path):
-  path = tmp_path / "run.npz"
+  path = tmp_path / "run.safetensors"
   solver.save(path)
   stored = storage.read(path)
   later = PSCFRSolver(solver.game, solver.rule)
@@ -337,8 +339,8 @@ def test_a_file_that_is_replaced_while_it_is_read(solver, tmp_path):
   arrays = stored.arrays(stored.shapes)
   with np.load(path) as file:  # the newer one
     assert any(not np.array_equal(arrays[name], file[name]) for name in arrays)
-  solver.save(tmp_path / "again.npz")
-  with np.load(tmp_path / "again.npz") as file:
+  solver.save(tmp_path / "again.safetensors")
+  with np.load(tmp_path / "again.safetensors") as file:
     assert all(np.array_equal(array, file[name]) for name, array in arrays.items())
   assert ps_cfr_spiel.load_solver(path).iteration == later.iteration
   descriptors = len(os.listdir("/dev/fd"))
@@ -418,13 +420,13 @@ def test_pipes_and_devices_are_written_through(tmp_path):
 
 
 def test_a_table_never_replaces_a_run(tmp_path):
-  run = tmp_path / "run.npz"
+  run = tmp_path / "run.safetensors"
   np.savez(run, x=np.zeros(3))
   before = run.read_bytes()
   with pytest.raises(FileExistsError, match="choose another name") as error, storage.replacing(run) as file:
     file.write("a,b")
   assert error.value.filename == str(run) and run.read_bytes() == before
-  assert os.listdir(tmp_path) == ["run.npz"]
+  assert os.listdir(tmp_path) == ["run.safetensors"]
 
 
 def test_new_files_obey_the_mode_mask_that_is_set(tmp_path):
@@ -441,8 +443,8 @@ def test_new_files_obey_the_mode_mask_that_is_set(tmp_path):
 
 def test_a_file_of_another_kind_is_no_policy(tmp_path):
   ps_cfr_spiel.batches.solve_batch(["kuhn_poker"], iterations=1, output=tmp_path, progress=False)
-  with pytest.raises(ValueError, match=r"000000\.npz holds a batch, not a policy or a run"):
-    ps_cfr_spiel.load_policy(tmp_path / "000000.npz")
+  with pytest.raises(ValueError, match=r"000000\.safetensors holds a batch, not a policy or a run"):
+    ps_cfr_spiel.load_policy(tmp_path / "000000.safetensors")
 
 
 @pytest.mark.parametrize("row", ["1,-1,0.5,0", "1,1,-5,0", "1,nan,0.5,0", "1,1,inf,0", "-1,1,0.5,0"])
@@ -454,13 +456,15 @@ def test_tables_of_measurements_that_cannot_be(tmp_path, row):
 
 
 def test_files_of_killed_writers_are_swept(solver, tmp_path):
-  others = ["run.npz.old.part", "other.npzabcdef12.part", "run.npz"]
-  for name in ("run.npzabcdef12.part", *others):
+  others = ["run.safetensors.old.part", "other.safetensorsabcdef12.part", "run.safetensors"]
+  for name in ("run.safetensorsabcdef12.part", *others):
     (tmp_path / name).write_bytes(b"")
     os.utime(tmp_path / name, (time.time() - 2 * storage.STALE_SECONDS,) * 2)
-  (tmp_path / "run.npz00000000.part").write_bytes(b"")  # perhaps of somebody who writes at this moment
-  solver.save(tmp_path / "run.npz")
-  assert sorted(os.listdir(tmp_path)) == sorted([*others, "run.npz00000000.part"])
+  (tmp_path / "run.safetensors00000000.part").write_bytes(
+    b""
+  )  # perhaps of somebody who writes at this moment
+  solver.save(tmp_path / "run.safetensors")
+  assert sorted(os.listdir(tmp_path)) == sorted([*others, "run.safetensors00000000.part"])
 
 
 def test_checkpoints_take_little_of_the_time(tmp_path, monkeypatch):
@@ -479,22 +483,25 @@ def test_checkpoints_take_little_of_the_time(tmp_path, monkeypatch):
   solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"))
   monkeypatch.setattr(solver, "clock", clock)
   monkeypatch.setattr(solver, "save", save)
-  solver.run(800, checkpoint=tmp_path / "run.npz", checkpoint_seconds=0, progress=False)
+  solver.run(800, checkpoint=tmp_path / "run.safetensors", checkpoint_seconds=0, progress=False)
   assert saves >= 3 and 10 * (saves - 2) <= 0.05 * now  # but for the first and the last
 
 
 def test_a_file_without_a_field_is_not_made_alike(tmp_path):
   header = {"work": "x", "situations": "y"}
-  storage.write(tmp_path / "batch.npz", "batch", header, {})
-  assert storage.made_alike(tmp_path / "batch.npz", header)
+  storage.write(tmp_path / "batch.safetensors", "batch", header, {})
+  assert storage.made_alike(tmp_path / "batch.safetensors", header)
   with pytest.raises(ValueError, match="method in its header is None, expected 'z'"):
-    storage.made_alike(tmp_path / "batch.npz", {**header, "method": "z"})
+    storage.made_alike(tmp_path / "batch.safetensors", {**header, "method": "z"})
 
 
 def test_an_array_that_no_reader_asks_for_is_refused(tmp_path):
   storage.write(
-    tmp_path / "a.npz", "batch", {"work": "x", "situations": "y"}, {"one": np.ones(2), "more": np.ones(3)}
+    tmp_path / "a.safetensors",
+    "batch",
+    {"work": "x", "situations": "y"},
+    {"one": np.ones(2), "more": np.ones(3)},
   )
   expected = {"one": ((2,), np.dtype(float))}
   with pytest.raises(ValueError, match=r"of more it has float64\[3\], expected none"):
-    storage.read(tmp_path / "a.npz").arrays(expected)
+    storage.read(tmp_path / "a.safetensors").arrays(expected)

@@ -124,7 +124,7 @@ def main() -> None:
   options = flags(__doc__, game="leduc", iterations=200, processes=[1, 2, 4])
   print(describe())
   folder, clusters = Path(tempfile.mkdtemp()), GAMES[options.game][1]
-  first = folder / "first.npz"
+  first = folder / "first.safetensors"
   head, cluster, lines, batch = begin(options.game, first)
   print(
     f"{'processes':>9}{'checksum':>18}{'bytes of tables':>17}{'formula':>13}{'bytes a turn':>14}"
@@ -132,7 +132,7 @@ def main() -> None:
     f"{'at rest':>9}{'running':>9}{'saving':>9}{'looking':>9}"
   )
   for count in options.processes:
-    output = folder / f"{count}.npz"
+    output = folder / f"{count}.safetensors"
     tables, *memory, milliseconds, carried, packets = shared(first, output, options.iterations, count)
     padded = clusters + -clusters % count
     expected = head + padded // count * cluster

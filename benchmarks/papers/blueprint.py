@@ -96,7 +96,7 @@ def memory() -> str:
 def train(options: argparse.Namespace) -> None:
   game, folder = holdem(options.rounds, options.stack), options.folder
   folder.mkdir(parents=True, exist_ok=True)
-  cards, start, spent = folder / "abstraction.npz", time.process_time(), 0.0
+  cards, start, spent = folder / "abstraction.safetensors", time.process_time(), 0.0
   if looks := looks_in(folder):
     spent, path = looks[-1]
     solver = HierarchicalMCCFRSolver.load(path)
@@ -120,7 +120,7 @@ def train(options: argparse.Namespace) -> None:
       solver.run(4, progress=False)
       spent += time.process_time() - start
     deals, start = 2 * solver.batch * solver.iteration, time.process_time()
-    solver.save(folder / f"look-{spent:.0f}.npz")
+    solver.save(folder / f"look-{spent:.0f}.safetensors")
     print(
       f"{spent:8.0f} s of processors: iteration {solver.iteration:,}, {deals:,} pairs of hands, "
       f"{deals * solver.abstraction.count:,} boards; saved in {time.process_time() - start:.1f} s, "
@@ -131,7 +131,7 @@ def train(options: argparse.Namespace) -> None:
 
 def looks_in(folder: Path) -> list[tuple[float, Path]]:
   """The saved runs, by seconds."""
-  return sorted((float(path.stem[5:]), path) for path in folder.glob("look-*.npz"))
+  return sorted((float(path.stem[5:]), path) for path in folder.glob("look-*.safetensors"))
 
 
 def calling(form, hands: int) -> Callable:

@@ -1,9 +1,10 @@
 """Values of hold'em's rivers, turns and flops: networks and their errors; searches (thesis, Table 21.5).
 
   python -m benchmarks.papers.board_values make [--counts 24000 20000 5000] [--workers 1]
-  python -m benchmarks.papers.board_values errors --folders runs/rivers [--save values.npz]
-  python -m benchmarks.papers.board_values turn --values values.npz [--iterations 100 300]
-  python -m benchmarks.papers.board_values flop --values turns.npz [--boards QsJh2h] [--iterations 100]
+  python -m benchmarks.papers.board_values errors --folders runs/rivers [--save values.safetensors]
+  python -m benchmarks.papers.board_values turn --values values.safetensors [--iterations 100 300]
+  python -m benchmarks.papers.board_values flop --values turns.safetensors [--boards QsJh2h]
+    [--iterations 100]
 
 make: networks of rivers, then of turns by searches with that of rivers, then of flops by searches with that
 of turns: data of each stack by `ps-cfr-spiel generate`, by --workers processes that share the cores, and
@@ -58,7 +59,7 @@ def make(options: argparse.Namespace) -> None:
   """Makes the data and the networks."""
   folder, before, rest = Path(options.output), None, []
   for street, count in zip(reversed(cards.STREETS.values()), options.counts, strict=True):
-    network, began = folder / f"{street}s.npz", time.monotonic()
+    network, began = folder / f"{street}s.safetensors", time.monotonic()
     folders = [folder / f"{street}s-{ratio}" for ratio in RATIOS]
     if not network.exists() and not count:
       break
@@ -229,7 +230,7 @@ def main() -> None:
   options = flags(
     __doc__, table=tuple(TABLES), folders=["runs/rivers"], seeds=[0, 1, 2], steps=3000, batch=128, width=192,
     counts=[24000, 20000, 5000], workers=1, chunk=32, output="runs/boards",
-    on=[], save=None, values="values.npz", ranges=None, stack=1000, iterations=[100, 300],
+    on=[], save=None, values="values.safetensors", ranges=None, stack=1000, iterations=[100, 300],
     boards=["QsJh2h"], bets="1 a", solved=100, without=[], whole=False,
   )  # fmt: skip
   print(describe() + "\n")

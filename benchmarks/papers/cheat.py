@@ -1,12 +1,13 @@
 """Cheat at its paper's size: learning curves with and without pruning, and how an agent plays.
 
   python -m benchmarks.papers.cheat curves [--seconds 60] [--games 500] [--plot docs/cheat_learning.png]
-  python -m benchmarks.papers.cheat agent --agent run.npz [--games 10000] [--plot docs/cheat_behaviour.png]
+  python -m benchmarks.papers.cheat agent --agent run.safetensors [--games 10000]
+    [--plot docs/cheat_behaviour.png]
   python -m benchmarks.papers.cheat pruning [--game cheat] [--depth 5] [--seconds 60]
   python -m benchmarks.papers.cheat exact [--game 'cheat(ranks=2,max_turns=4)'] [--seeds 8]
   python -m benchmarks.papers.cheat keys [--game 'cheat(ranks=2,max_turns=4)'] [--seeds 8]
-  python -m benchmarks.papers.cheat search --agents 1.npz 2.npz [--games 2000] [--rivals naive heuristic]
-    [--temperatures 0.03] [--plot docs/cheat_searches.png]
+  python -m benchmarks.papers.cheat search --agents 1.safetensors 2.safetensors [--games 2000]
+    [--rivals naive heuristic] [--temperatures 0.03] [--plot docs/cheat_searches.png]
 
 curves: Yi and Kaneko, Figs. 4 to 6: average game value, and games won against the naive and the heuristic
 player, of external sampling with each kind of pruning, and of `ps-cfr-spiel train cheat`'s own default, each

@@ -115,7 +115,7 @@ def solve(options: argparse.Namespace) -> None:
     print(f"  {'uniform':>9}{0:>14,}{uniform / BLIND:12.4f}{1:9.1%}", flush=True)
     name = f"{way}, {abstraction.count} x {buckets:,} buckets"
     curves.setdefault(name, []).append(run(solver, options.seconds, options.looks, uniform))
-    solver.save(options.folder / f"{way}.{seed}.npz")
+    solver.save(options.folder / f"{way}.{seed}.safetensors")
     kept.write_text(json.dumps(curves))
   if options.plot:
     from benchmarks.papers.abstraction_pictures import abstraction_sizes
@@ -132,7 +132,7 @@ def play(options: argparse.Namespace) -> None:
   for how in options.roundings:
     rows = []
     for seed in options.seeds:
-      paths = [options.folder / f"{way}.{seed}.npz" for way in options.ways]
+      paths = [options.folder / f"{way}.{seed}.safetensors" for way in options.ways]
       first, *others = (ps_cfr_spiel.load_policy(path) for path in paths if path.exists())
       policy = first if how == "none" else first.rounded(how)
       won = [1000 * policy.value_against(other) / BLIND for other in others]

@@ -140,7 +140,7 @@ def solve_batch(
   with progress_bar(progress, total=len(situations), unit="situation", desc="solving") as bar:
     for number, first in enumerate(range(0, len(situations), size)):
       part = range(first, min(first + size, len(situations)))
-      path = None if folder is None else folder / f"{number:06}.npz"
+      path = None if folder is None else folder / f"{number:06}.safetensors"
       if number % jax.process_count() == jax.process_index():
         with waiting(f"Situations {part.start:,} to {part.stop - 1:,}", progress):
           chunks.append(_chunk(situations, part, path, settings, size))
@@ -229,7 +229,7 @@ def _chunk(
   header = {
     "work": f"situations {part.start} to {part.stop - 1}",
     "situations": repr(situations) if drawn else _digest(items),
-    "method": method,
+    "teacher": method,
   }
   if made_alike(path, header):
     return path

@@ -187,4 +187,4 @@ def write_chunk(
         if solution.hands is not None:
           arrays[f"hands.{number}.{i}"] = solution.hands[i].astype(np.int16)
   units = {name: text for name, text in UNITS.items() if name in arrays}
-  storage.write(path, "batch", {**header, "arrays": units}, arrays)
+  storage.write(path, "examples", {**header, "arrays": units}, arrays)

@@ -42,7 +42,7 @@ FLAGS = (
 
 def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if not words:
-    raise ValueError("evaluate needs a file, such as runs/river_subgame/run.npz.")
+    raise ValueError("evaluate needs a file, such as runs/river_subgame/run.safetensors.")
   if values.lbr_actions is not None and not values.lbr:
     raise ValueError("--lbr_actions is for --lbr.")
   rounds = None if values.lbr_actions is None else values.lbr_actions.split(";")
@@ -108,9 +108,9 @@ COMMAND = Command(
   "exploitability, exact and in float64. --lbr adds a local best response. With --json, a line for each "
   "file.",
   examples=(
-    "evaluate runs/river_subgame/run.npz",
-    "evaluate runs/river_subgame/run.npz --post_processing=purify",
-    "evaluate runs/leduc_poker/run.npz --lbr --lbr_actions='0,1'",
+    "evaluate runs/river_subgame/run.safetensors",
+    "evaluate runs/river_subgame/run.safetensors --post_processing=purify",
+    "evaluate runs/leduc_poker/run.safetensors --lbr --lbr_actions='0,1'",
   ),
   own=FLAGS,
   run=_run,

@@ -147,7 +147,7 @@ COMMAND = Command(
   "call goes on where it was when it is given again, on any number of cores and processes.",
   examples=(
     "generate --count=10000 --output=data",
-    "generate --street=turn --iterations=60 --values=runs/rivers-values/values.npz --output=turns",
+    "generate --street=turn --iterations=60 --values=runs/rivers-values/values.safetensors --output=turns",
     "generate --count=10000 --output=data --coordinator=localhost:4321 --processes=2 --process=0",
   ),
   own=FLAGS,

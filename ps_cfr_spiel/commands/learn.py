@@ -13,7 +13,7 @@ from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, given, load_game, make_
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.reports import Stopwatch
 
-FILE, LOSSES = "values.npz", "losses.png"
+FILE, LOSSES = "values.safetensors", "losses.png"
 NOT_OF_RIVERS = ("draws", "turns", "chains", "teacher", "teacher_iterations", "limit")
 RIVERS_BATCH = 128  # rivers in one step of training; each has a thousand hands
 TURN = "holdem_subgame(board=9s7c5s4h)"  # a game in which a network of rivers serves
@@ -40,8 +40,8 @@ FLAGS = (
   Flag("width", 192, "Width of the network's layers.", least=1),
   Flag("seed", 0, "Seed of the ranges and of the network.", least=0, most=2**32 - 1),
   Flag("output", None,
-    "Folder for values.npz, for resolve, and for the data (default: runs/, the game's name and -values). The "
-    "same call skips the work that is there.", value="FOLDER"),
+    "Folder for values.safetensors, for resolve, and for the data (default: runs/, the game's name and "
+    "-values). The same call skips the work that is there.", value="FOLDER"),
   Flag("plot", None, "Draw the losses (default: if matplotlib is installed).", kind=bool),
   QUIET,
   MOST_HISTORIES,

@@ -74,7 +74,7 @@ class Remote(NamedTuple):
 
 def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if len(words) != 2:
-    raise ValueError("match needs two players, such as always_call and runs/holdem/run.npz.")
+    raise ValueError("match needs two players, such as always_call and runs/holdem/run.safetensors.")
   players = [remote(word) or word for word in words]
   game = _game(values, players)
   if any(isinstance(player, Remote) for player in players) and game.get_type().short_name != POKER:
@@ -84,7 +84,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     raise ValueError(f"--phh is for {POKER}, not for {game}.")
   if file:
     ps.protocols.check_pokerkit()
-    storage.check_no_archive(file)
+    storage.check_no_arrays(file)
   first, second = players
   if words[0].split(":")[0] == LBR:
     lines, facts, hands = *_response(values, game, words), []
@@ -275,12 +275,12 @@ COMMAND = Command(
   examples=(
     "match always_call random --hands=200",
     "match always_call all_in --hands=100 --phh=match.phhs",
-    "match runs/kuhn_poker/run.npz random --method=aivat",
-    "match lbr:fc agent:runs/holdem/run.npz --hands=200",
-    "match agent:runs/holdem/run.npz,pretrained runs/holdem/run.npz --hands=200",
+    "match runs/kuhn_poker/run.safetensors random --method=aivat",
+    "match lbr:fc agent:runs/holdem/run.safetensors --hands=200",
+    "match agent:runs/holdem/run.safetensors,pretrained runs/holdem/run.safetensors --hands=200",
     "match acpc:18791 acpc:18792 --hands=3000",
-    "match runs/holdem/run.npz acpc:localhost:18791",
-    "match runs/holdem/run.npz slumbot --hands=100",
+    "match runs/holdem/run.safetensors acpc:localhost:18791",
+    "match runs/holdem/run.safetensors slumbot --hands=100",
   ),
   own=FLAGS,
   run=_run,

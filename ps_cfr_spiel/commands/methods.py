@@ -162,7 +162,7 @@ def _locks(words: Sequence[str], limit: int) -> dict[str, Any]:
 
 def _mixture(text: str, limit: int) -> Any:
   """One strategy of a lock: a file, an action, or "fold:0.7,call:0.3"."""
-  if text.endswith(".npz"):
+  if text.endswith(".safetensors"):
     return load_saved_policy(text, limit)
   pairs = [*_PAIR.finditer(text)]
   if not pairs:

@@ -51,10 +51,10 @@ FLAGS = (
   Flag("opponent", None,
     "Player of the other seats: random, in cheat also naive or heuristic, in poker also always_call, fold or "
     "all_in, search (continual re-solving; in a game too large or without public states a search by "
-    "knowledge), a file of solve, resolve or train, such as runs/glasses/run.npz, or agent:FILE, which in "
-    "holdem searches from the turn on, with a blueprint from a file, or with agent:FILE,pretrained from the "
-    "flop on, by values of turns (default: search in a game that it is ready for within seconds, else the "
-    "run that train has saved, else heuristic in cheat, else random).",
+    "knowledge), a file of solve, resolve or train, such as runs/glasses/run.safetensors, or agent:FILE, "
+    "which in holdem searches from the turn on, with a blueprint from a file, or with agent:FILE,pretrained "
+    "from the flop on, by values of turns (default: search in a game that it is ready for within seconds, else "
+    "the run that train has saved, else heuristic in cheat, else random).",
     value="NAME|FILE"),
   Flag("move_seconds", 1.0,
     "Time of a decision in which an agent of train searches on top of its strategy, whose probabilities it "
@@ -233,7 +233,7 @@ def default_opponent(game: pyspiel.Game) -> str:
 
 def _trained(game: pyspiel.Game) -> str | None:
   """The run of the game that the command train has saved in the first of its folders."""
-  path = next(default_folders(game)) / "run.npz"
+  path = next(default_folders(game)) / "run.safetensors"
   try:
     header = storage.read(path).header
   except (OSError, ValueError):
@@ -320,7 +320,7 @@ COMMAND = Command(
     "play glasses --seat=1",
     "play cheat --opponent=naive",
     "play leduc_poker --opponent=search",
-    "play river_subgame --opponent=runs/river_subgame/run.npz",
+    "play river_subgame --opponent=runs/river_subgame/run.safetensors",
     "play kuhn_poker --browser",
   ),
   own=FLAGS,

@@ -55,7 +55,8 @@ FLAGS = (
   RULE,
   DTYPE,
   Flag("output", None,
-    "Folder for policy.npz, for show, evaluate and play (default: runs/, the game's name and -resolving).",
+    "Folder for policy.safetensors, for show, evaluate and play (default: runs/, the game's name and "
+    "-resolving).",
     value="FOLDER"),
   QUIET,
   *WALK,
@@ -87,7 +88,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   with stopwatch:
     policy = resolving.tabularise(progress)
   result = ps.evaluate_policy(game, policy)
-  file = folder / "policy.npz"
+  file = folder / "policy.safetensors"
   policy.save(file)
   lines = {
     **ps.views.value_lines(values_of(result), game),

@@ -13,7 +13,7 @@ import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.flags import exploitability_facts, general_sum_facts, general_sum_lines, values_of
 from ps_cfr_spiel.reports import Stopwatch, progress_bar
 
-RUN, POINTS, CURVE, STRATEGY = "run.npz", "exploitability.csv", "exploitability.png", "strategy.png"
+RUN, POINTS, CURVE, STRATEGY = "run.safetensors", "exploitability.csv", "exploitability.png", "strategy.png"
 
 
 @dataclasses.dataclass

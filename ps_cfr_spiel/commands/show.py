@@ -55,7 +55,7 @@ FLAGS = (
     "Part of the strategy for --save, --html or --serve: the decisions on the way to this line and after it; "
     "with '...' at its end also all that follow, as in 'check, check, 2c ...'. May be given several times.",
     kind=tuple, value="LINE"),
-  Flag("save", None, "With --part: the file for it, such as part.npz.", value="FILE"),
+  Flag("save", None, "With --part: the file for it, such as part.safetensors.", value="FILE"),
   Flag("player", None, "In a table of information states: their player.", kind=int, least=0),
   Flag("rows", 50, "Most lines of a table.", least=1),
   JSON,
@@ -66,7 +66,7 @@ FLAGS = (
 
 def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if len(words) != 1:
-    raise ValueError(f"show needs one file, such as runs/river_subgame/run.npz; got {len(words)}.")
+    raise ValueError(f"show needs one file, such as runs/river_subgame/run.safetensors; got {len(words)}.")
   if values.at and values.history:
     raise ValueError("--at and --history both say where to look; give one of them.")
   for name in ("csv", "save", "html"):
@@ -88,7 +88,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     return _page(values, policy, words[0])
   if values.part or values.save:
     if not (values.part and values.save):
-      raise ValueError("--part and --save belong together: --part='check, check ...' --save=part.npz.")
+      raise ValueError("--part and --save belong together: --part='check, check ...' --save=part.safetensors.")
     policy.save(values.save, values.part)
     return say(values, {"game": policy.labels.game, **made_by(policy), "saved": values.save})
   if values.csv or values.json:
@@ -231,27 +231,27 @@ COMMAND = Command(
   name="show",
   arguments="FILE",
   summary="Look at a saved strategy",
-  text="FILE is the run.npz of a solved game, or a policy saved from Python. For a poker game, it shows "
+  text="FILE is the run.safetensors of a solved game, or a policy saved from Python. For a poker game, it shows "
   "the hands of the player who acts as a chart, and --at follows the betting and the public cards (where one "
   "comes next, a table of all that may come); for glasses, where the chaser "
   "thinks the evader is after the moves of --at; for other games, a table, which --at narrows to one public "
   "state and completes by what actions are worth. --html writes a page to click through all of it.",
   examples=(
-    "show runs/river_subgame/run.npz",
-    "show runs/river_subgame/run.npz --at='check, bet 200'",
-    "show runs/river_subgame/run.npz --at='x b200' --action=fold --png=folds.png",
-    "show runs/river_subgame/run.npz --hand=AKs",
-    "show runs/river_subgame/run.npz --hand='top pair'",
-    "show runs/river_subgame/run.npz --classes",
-    "show runs/river_subgame/run.npz --csv=strategy.csv",
-    "show runs/river_subgame/run.npz --html=strategy.html",
-    "show runs/holdem_subgame/run.npz --serve",
-    "show runs/holdem_subgame/run.npz --part='check, check, 2c ...' --html=river.html",
-    "show runs/holdem_subgame/run.npz --part='check, check, 2c ...' --save=river.npz",
-    "show runs/leduc_poker/run.npz --at='call, raise'",
-    "show runs/holdem_subgame/run.npz --at='check, bet 200, call, 2c'",
-    "show runs/holdem_subgame/run.npz --at='check, check' --png=rivers.png",
-    "show runs/glasses/run.npz --at='1/9, 4, 1/7' --png=beliefs.png",
+    "show runs/river_subgame/run.safetensors",
+    "show runs/river_subgame/run.safetensors --at='check, bet 200'",
+    "show runs/river_subgame/run.safetensors --at='x b200' --action=fold --png=folds.png",
+    "show runs/river_subgame/run.safetensors --hand=AKs",
+    "show runs/river_subgame/run.safetensors --hand='top pair'",
+    "show runs/river_subgame/run.safetensors --classes",
+    "show runs/river_subgame/run.safetensors --csv=strategy.csv",
+    "show runs/river_subgame/run.safetensors --html=strategy.html",
+    "show runs/holdem_subgame/run.safetensors --serve",
+    "show runs/holdem_subgame/run.safetensors --part='check, check, 2c ...' --html=river.html",
+    "show runs/holdem_subgame/run.safetensors --part='check, check, 2c ...' --save=river.safetensors",
+    "show runs/leduc_poker/run.safetensors --at='call, raise'",
+    "show runs/holdem_subgame/run.safetensors --at='check, bet 200, call, 2c'",
+    "show runs/holdem_subgame/run.safetensors --at='check, check' --png=rivers.png",
+    "show runs/glasses/run.safetensors --at='1/9, 4, 1/7' --png=beliefs.png",
   ),
   own=FLAGS,
   run=_run,

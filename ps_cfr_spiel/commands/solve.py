@@ -30,11 +30,11 @@ FLAGS = (
     "is replaced (default: runs/ and the game's name, with a number where another or a longer run is; with "
     "--resume the folder of that run).", value="FOLDER"),
   Flag("values", True,
-    "Keep the values of all actions too, from which show reads (values.npz); left out where they "
+    "Keep the values of all actions too, from which show reads (values.safetensors); left out where they "
     "need more memory than is allowed."),
   Flag("plot", None, "Draw the pictures (default: if matplotlib is installed).", kind=bool),
   QUIET,
-  Flag("resume", None, "Run to continue, a run.npz, with its game and its settings.", value="FILE"),
+  Flag("resume", None, "Run to continue, a run.safetensors, with its game and its settings.", value="FILE"),
   Flag("checkpoint_seconds", 60.0, "Seconds between two saves of the run.", least=0),
   *METHOD_FLAGS,
   *TREE,
@@ -189,14 +189,14 @@ COMMAND = Command(
   summary="Solve a game and save the result",
   text="GAME is written as for OpenSpiel's load_game, in quotes if it has parameters. Without it: "
   "river_subgame, the last betting round of a hand of no-limit Texas hold'em. Shows how exploitability "
-  "falls, and saves the run (run.npz), exploitability.csv, exploitability.png and, in poker, strategy.png. "
+  "falls, and saves the run (run.safetensors), exploitability.csv, exploitability.png and, in poker, strategy.png. "
   "Ctrl-C and SIGTERM end the run early and keep its state.",
   examples=(
     "solve",
     "solve 'river_subgame(board=KhKd8c4s2h,pot=100,stack=500,bets=0.5 1 a,ranges=AA KQs 76s;TT+ AQ)'",
     "solve --board='Kh Kd 8c 4s 2h' --stack=500 --bets='50%, a' --ranges='AA, KQs; TT+, AQ'",
     "solve --target=0.01% --output=exact",
-    "solve --resume=exact/run.npz --iterations=1000",
+    "solve --resume=exact/run.safetensors --iterations=1000",
   ),
   own=FLAGS,
   run=_run,

@@ -18,7 +18,7 @@ from ps_cfr_spiel.commands.play import ONLY_IN_CHEAT
 from ps_cfr_spiel.commands.user_input import given, load_game, refuse_fixed, results_folder
 from ps_cfr_spiel.reports import Stopwatch, progress_bar, report
 
-RUN, MARKS = "run.npz", "training.csv"
+RUN, MARKS = "run.safetensors", "training.csv"
 SEARCH = "search"
 _METHODS = {"plays": "SimulatedMCCFRSolver", "external": "SimulatedExternalSolver"}
 _OWN = {  # flags that are arguments of the solver, by method
@@ -46,7 +46,7 @@ FLAGS = (
   Flag("games", 200, "Games in a match against each opponent, for a row of the table.", least=1),
   Flag("output", None,
     "Folder for the results, made if needed; as for solve.", value="FOLDER"),
-  Flag("resume", None, "Run to continue, a run.npz, with its settings.", value="FILE"),
+  Flag("resume", None, "Run to continue, a run.safetensors, with its settings.", value="FILE"),
   Flag("checkpoint_seconds", 60.0, "Seconds between two saves of the run.", least=0),
   QUIET,
   Flag("method", "plays",
@@ -161,7 +161,9 @@ def _search(values: flags.FlagValues, words: Sequence[str]) -> None:
   if foreign := given(values, (name for name in others if name not in _OWN[SEARCH])):
     raise ValueError(f"--method=search has no {', '.join(foreign)}; it plays --games and saves nothing.")
   if values.against is None:
-    raise ValueError("--method=search needs an opponent; name the run.npz of an agent with --against.")
+    raise ValueError(
+      "--method=search needs an opponent; name the run.safetensors of an agent with --against."
+    )
   policy = ps.load_policy(values.against)
   game = load_game(words) if words else policy.game
   limits = {"rollouts": values.rollouts, "seconds": values.move_seconds, "particles": values.particles}
@@ -266,17 +268,17 @@ COMMAND = Command(
   text="GAME is any game for two, in quotes if it has parameters. In cheat the agent sees what Yi and "
   "Kaneko's does: its hand, the numbers of cards, the rank, and the claim; elsewhere its infostate. On the "
   "way it plays matches against a random player, in cheat against the naive and the heuristic one. Saves "
-  "run.npz, which play takes as an opponent, and training.csv. Ctrl-C ends the run early and keeps what it "
-  "reached. For a network of values see learn.",
+  "run.safetensors, which play takes as an opponent, and training.csv. Ctrl-C ends the run early and keeps "
+  "what it reached. For a network of values see learn.",
   examples=(
     "train cheat",
     "train cheat --iterations=20 --every=10 --output=agent",
     "train 'liars_dice(numdice=2)' --iterations=50 --cells=500000",
-    "train cheat --against=agent/run.npz --output=best_response",
-    "train --method=search --against=agent/run.npz --games=100",
+    "train cheat --against=agent/run.safetensors --output=best_response",
+    "train --method=search --against=agent/run.safetensors --games=100",
     "train cheat --method=external --depth=4 --iterations=20",
-    "train --resume=agent/run.npz --iterations=5000",
-    "play cheat --opponent=agent/run.npz",
+    "train --resume=agent/run.safetensors --iterations=5000",
+    "play cheat --opponent=agent/run.safetensors",
   ),
   own=FLAGS,
   run=_run,

@@ -93,7 +93,7 @@ def load_opponent(
 ) -> ps.TreePolicy | ps.solvers.SimulatedPolicy | ps.solvers.HierarchicalPolicy:
   """The policy in a file of any kind that the package saves."""
   if (folder := Path(path)).is_dir():
-    raise ValueError(f"{folder} is a folder; name a file in it, such as {folder / 'run.npz'}.")
+    raise ValueError(f"{folder} is a folder; name a file in it, such as {folder / 'run.safetensors'}.")
   ps.device.keep_compiled_code()
   with ps.compiler.quiet_stderr():
     return ps.load_policy(path, limit)

@@ -33,7 +33,7 @@ GROUPS = 8  # of the opponent's hands, after Johanson et al. 2013
 BASE, SAMPLE = 200, 10_000  # buckets by which boards are compared, and hands from which they are made
 ROWS, SWEEPS = 4_000, 10  # hands of a cluster and round from which its centres are made, and steps of k-means
 RUNOUTS = 100  # boards of the last round that these hands are on
-TABLE = "cards."  # begins the name of a file with a table of `tabulated`
+TABLE, BUCKETS = "cards.", "buckets"  # begins the name of a file with a table of `tabulated`; its array
 KEPT = 64  # boards whose buckets are kept
 
 
@@ -99,7 +99,7 @@ class NearestAbstraction(Hierarchy):
 
   def table_of(self, cluster: int) -> str:
     """The name of the file with a cluster's table of `tabulated`; another abstraction's is another."""
-    return f"{TABLE}{self._mark:08x}.{cluster}.npy"
+    return f"{TABLE}{self._mark:08x}.{cluster}{storage.SUFFIX}"
 
   @functools.cached_property
   def _mark(self) -> int:
@@ -297,7 +297,8 @@ def tabulated(
     with contextlib.suppress(FileNotFoundError):
       if abstraction.kept is not None:
         file = abstraction.kept / abstraction.table_of(cluster)
-        table[cluster - clusters.start] = storage.open_array(file, shape, "int16")
+        arrays = storage.read(file).mapped({BUCKETS: (shape, np.dtype(np.int16))})
+        table[cluster - clusters.start] = arrays[BUCKETS]
         known.append(cluster)
   missing = [cluster for cluster in clusters if cluster not in known]
   boards, place = np.flatnonzero(np.isin(abstraction.clusters, missing)), slots(abstraction)

@@ -9,6 +9,7 @@ import contextlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -16,9 +17,13 @@ import numpy as np
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.hierarchical.cluster_sampling import PartTables
-from ps_cfr_spiel.hierarchical.nearest import TABLE
+from ps_cfr_spiel.hierarchical.nearest import BUCKETS, TABLE
 
-PARTS = 3  # arrays of a cluster: its regrets, and the two of its sum of strategies
+PARTS = (
+  "regrets",
+  "average",
+  "excess",
+)  # arrays of a cluster: its regrets, and the two of its sum of strategies
 
 
 def shard_folder(run: Path) -> Path:
@@ -27,7 +32,7 @@ def shard_folder(run: Path) -> Path:
 
 
 def _file(run: Path, stamp: str, cluster: int) -> Path:
-  return shard_folder(run) / f"{stamp}.{cluster}.npy"
+  return shard_folder(run) / f"{stamp}.{cluster}{storage.SUFFIX}"
 
 
 def all_finite(part: PartTables) -> bool:
@@ -35,8 +40,10 @@ def all_finite(part: PartTables) -> bool:
   return all(np.isfinite([x.min(initial=0), x.max(initial=0)]).all() for x in jax.tree.leaves(part))
 
 
-def write_shards(run: str | os.PathLike, stamp: str, clusters: Mapping[int, PartTables]) -> None:
-  """Write the tables of some clusters.
+def write_shards(
+  run: str | os.PathLike, stamp: str, header: Mapping[str, Any], clusters: Mapping[int, PartTables]
+) -> None:
+  """Write the tables of some clusters, each with the header of the run.
 
   FloatingPointError if a number is not finite; OSError if a file cannot be written.
   """
@@ -45,14 +52,15 @@ def write_shards(run: str | os.PathLike, stamp: str, clusters: Mapping[int, Part
   for cluster, part in clusters.items():
     if not all_finite(part):
       raise FloatingPointError(f"Cluster {cluster} holds numbers that are not finite; {run} was not changed.")
-    storage.write_array(_file(run, stamp, cluster), np.stack(jax.tree.leaves(part)))
+    arrays = {name: table for name, table in zip(PARTS, jax.tree.leaves(part), strict=True)}  # noqa: C416
+    storage.write(_file(run, stamp, cluster), "run", header, arrays)
 
 
-def write_tables(run: str | os.PathLike, tables: Mapping[str, np.ndarray]) -> None:
+def write_tables(run: str | os.PathLike, game: str, tables: Mapping[str, np.ndarray]) -> None:
   """Write tables of cards, by the names of their files, if they are missing; OSError as of `write`."""
   for name, table in tables.items():
     if not (shard_folder(Path(run)) / name).exists():
-      storage.write_array(shard_folder(Path(run)) / name, table)
+      storage.write(shard_folder(Path(run)) / name, "abstraction", {"game": game}, {BUCKETS: table})
 
 
 def forget_shards(run: str | os.PathLike, stamp: str) -> None:
@@ -75,13 +83,13 @@ def read_shards(
   def part(cluster: int) -> PartTables:
     file = _file(Path(run), stamp, cluster)
     try:
-      regrets, average, excess = storage.open_array(file, (PARTS, *shape), dtype)
+      arrays = storage.read(file).mapped(dict.fromkeys(PARTS, (shape, np.dtype(dtype))))
     except FileNotFoundError as error:
       raise ValueError(
         f"{file} is missing: the folder belongs to {run}, so move both together, and read both again after a "
         f"run has saved."
       ) from error
-    part = PartTables(regrets, averages.Sum(average, excess))
+    part = PartTables(arrays["regrets"], averages.Sum(arrays["average"], arrays["excess"]))
     if not all_finite(part):
       raise ValueError(f"{file} is damaged: it holds numbers that are not finite.")
     return part

@@ -62,7 +62,7 @@ class BoardExamples:
     """
     parts, works = [], []
     for folder in folders:
-      paths = sorted(Path(folder).glob("*.npz"))
+      paths = sorted(Path(folder).glob("*.safetensors"))
       if not paths:
         raise ValueError(f"{folder}: there are no situations in it; make some with ps-cfr-spiel generate.")
       for path in paths:
@@ -103,9 +103,9 @@ class BoardExamples:
 def _read(path: Path) -> tuple[Any, str, dict[str, np.ndarray]]:
   """The settings and the situations of a file's rivers, and their arrays."""
   file = storage.read(path)
-  if file.header["kind"] != "batch" or "board" not in file.shapes or "method" not in file.header:
+  if file.header["kind"] != "examples" or "board" not in file.shapes:
     raise ValueError(f"{path} holds no solved situations of hold'em.")
-  method = file.header["method"]
+  method = file.header["teacher"]
   if not isinstance(method, dict) or method.get("hands") != "all":
     raise ValueError(f"{path}: values of all hands are needed; solve with hands='all', like generate.")
   n = file.shapes["number"][0][0] if file.shapes.get("number", ((),))[0] else 0

@@ -62,13 +62,13 @@ class Examples:
   def _read(cls, path: str | os.PathLike) -> "Examples":
     file = storage.read(path)
     header = dict(file.header)
-    if header["kind"] != "examples":
-      raise ValueError(f"{path} holds {header['kind']}, not examples.")
+    if header["kind"] != "examples" or "slots" not in header:
+      raise ValueError(f"{path} holds {file.content}, not those of public states.")
     found = file.arrays(_expected(header.pop("count"), header.pop("places"), header.pop("slots")))
     possible, ranges, values = (
       (found[f"{name}0"], found[f"{name}1"]) for name in ("possible", "range", "value")
     )
-    card = {key: x for key, x in header.items() if key not in ("format", "format_version", "kind", "version")}
+    card = {key: x for key, x in header.items() if key not in (*storage.STAMP, "version")}
     read = cls(card, found["public_states"], possible, found["place"], ranges, values, found["draw"])
     if wrong := read.fault():
       raise ValueError(f"{path} is damaged: {wrong}.")

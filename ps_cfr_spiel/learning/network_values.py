@@ -14,7 +14,7 @@ from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors
 from ps_cfr_spiel.learning.network import ValueNetwork
 
 KIND, SIZES = "values", ("places", "slots", "width", "layers")
-STAMP = ("format", "format_version", "version", "kind", "features")
+STAMP = (*storage.STAMP, "version", "features")
 NOTHING = np.zeros((0, 3))  # losses before the first step
 
 

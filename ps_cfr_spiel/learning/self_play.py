@@ -93,10 +93,10 @@ def self_play(
       "draws": f"{first} to {first + count - 1}",
       "public states": frontier.public_states.tolist(),
     }
-    parts.append(_kept(place and place / f"examples-{turn}.npz", make, wanted))
+    parts.append(_kept(place and place / f"examples-{turn}.safetensors", make, wanted))
     if teacher == "search":  # older values came from worse networks
       parts = [part for part in parts if part.card["teacher"] == repr(beyond)][-REMEMBERED:]
-    file = place and place / f"values-{turn}.npz"
+    file = place and place / f"values-{turn}.safetensors"
     values = _trained(  # the newest come first, of which the first draw is held out
       Examples.mixed(parts[::-1]), values, file, settings._replace(seed=seed + turn), progress, every
     )

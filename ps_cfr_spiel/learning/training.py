@@ -146,7 +146,7 @@ def pretrained(game: pyspiel.Game | str) -> Values:
   if name.startswith("holdem") and getattr(found, "deck", ()) == cards.WHOLE_DECK:
     size = len(getattr(found, "board", ())) or min(cards.STREETS)
     stem = f"holdem_{cards.STREETS[size + 1]}s" if size < cards.BOARD_SIZE else ""
-  path = Path(__file__).parent / "pretrained" / f"{stem}.npz"
+  path = Path(__file__).parent / "pretrained" / f"{stem}.safetensors"
   if not path.exists():
     raise ValueError(
       f"No values for {found} come with ps_cfr_spiel, only for leduc_poker, holdem, and turns and flops of "

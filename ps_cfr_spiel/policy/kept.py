@@ -17,7 +17,7 @@ from ps_cfr_spiel.policy.reach import Worths
 from ps_cfr_spiel.policy.tree_policy import TreePolicy, game_of
 from ps_cfr_spiel.tree import Labels
 
-KEPT = "values.npz"  # beside a run
+KEPT = "values.safetensors"  # beside a run
 TABLES = ("strategy", "value", "best")
 ADVICE = "Looks at the run compute them"
 
@@ -52,7 +52,7 @@ def keep(policy: TreePolicy, run: str | os.PathLike, memory: float | None = None
     for i, blocks in enumerate(both):
       arrays |= {f"{kind}{i}_{k}": np.asarray(block, dtype) for k, block in enumerate(blocks)}
   header = {**policy.info, "game": labels.game, "run": storage.read(run).fingerprint}
-  storage.write(path, "kept", header, arrays)
+  storage.write(path, "policy", header, arrays)
   return path
 
 
@@ -65,7 +65,7 @@ def kept_beside(run: str | os.PathLike) -> TreePolicy | None:
     return None
   try:
     file, origin = storage.read(path), storage.read(run)
-    if file.header["kind"] != "kept" or file.header["run"] != origin.fingerprint:
+    if file.header.get("run") != origin.fingerprint:
       return None
     return _opened(file)
   except (OSError, ValueError, KeyError):  # the run itself has all that it holds
@@ -73,7 +73,7 @@ def kept_beside(run: str | os.PathLike) -> TreePolicy | None:
 
 
 def _opened(file: storage.Stored) -> TreePolicy:
-  game, arrays = game_of(file), file.mapped()
+  game, arrays = game_of(file), file.mapped(file.shapes)
   places = [arrays[f"places{i}"] for i in (0, 1)]
   form = form_of(game)
   if form is None:

@@ -267,8 +267,9 @@ class TreePolicy(openspiel_policy.Policy):
     """
     header = file.header
     if header["kind"] != "policy":
-      advice = "; name the run beside it" if header["kind"] == "kept" else ""
-      raise ValueError(f"{file.path} holds {file.content}, not a policy or a run{advice}.")
+      raise ValueError(f"{file.path} holds {file.content}, not a policy or a run.")
+    if "run" in header:
+      raise ValueError(f"{file.path} holds the values of a run's policy; name the run beside it.")
     options = {key: header[key] for key in ("leaves", "public_states", "limit") if key in header}
     options["limit"] = min(options.get("limit", limit), limit)
     game = game_of(file)

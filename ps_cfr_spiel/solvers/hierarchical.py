@@ -198,8 +198,8 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
   def save(self, path):
     """See `Solver`; all processes must call it: the first writes the file, each its clusters beside it."""
     stamp = f"{int(device.broadcast(secrets.randbits(31))):08x}"
-    hierarchical.write_shards(path, stamp, self._here())
-    hierarchical.write_tables(path, hierarchical.tables_here(self._tree, self.abstraction))
+    hierarchical.write_shards(path, stamp, self._header(), self._here())
+    hierarchical.write_tables(path, str(self.game), hierarchical.tables_here(self._tree, self.abstraction))
     device.barrier("written")
     if device.is_first_process():
       self._write(path, shards=stamp, special=self.abstraction.special)

@@ -81,7 +81,7 @@ class Resumable(abc.ABC):
 
   def is_saved_in(self, path: Path) -> bool:
     """Whether a file has a run of this game and these options; ValueError if it has anything else."""
-    header = {"kind": "solver", **self._header()}
+    header = {"kind": "run", **self._header()}
     del header["iteration"]
     for changes_no_result in ("limit", "module"):
       header.pop(changes_no_result, None)
@@ -94,7 +94,7 @@ class Resumable(abc.ABC):
   def _write(self, path: str | os.PathLike, **more: Any) -> None:
     leaves = jax.tree.leaves(self._kept())
     state = {f"state{i}": leaf for i, leaf in enumerate(leaves)}
-    storage.write(path, "solver", {**self._header(), **more}, {**state, **self._arrays()})
+    storage.write(path, "run", {**self._header(), **more}, {**state, **self._arrays()})
 
   @classmethod
   def load(cls, path: str | os.PathLike, **options: Any) -> Self:
@@ -163,7 +163,7 @@ class Resumable(abc.ABC):
 def kind_in(file: storage.Stored, base: type[Resumable]) -> Any:
   """The class of the solver in a file, `base` or one below it; ValueError for any other file."""
   kinds: dict[str, Any] = {kind.__name__: kind for kind in _with_subclasses(base)}
-  kind = kinds.get(file.header["solver"]) if file.header["kind"] == "solver" else None
+  kind = kinds.get(file.header["solver"]) if file.header["kind"] == "run" else None
   if kind is None:
     raise ValueError(f"{file.path} holds {file.content}, not a {base.__name__}.")
   return kind

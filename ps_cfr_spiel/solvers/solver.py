@@ -238,7 +238,7 @@ def load_policy(path: str | os.PathLike, limit: int = LIMIT) -> Any:
   `limit` is the maximum number of histories of the game that the file names.
   """
   file = storage.read(path)
-  if file.header["kind"] == "solver":
+  if file.header["kind"] == "run":
     options = {"limit": limit} if "limit" in file.header["options"] else {}
     return kind_in(file, Solver)._policy_in(file, options)
   return TreePolicy.from_file(file, limit)

@@ -204,8 +204,8 @@ def test_it_solves_the_whole_game(tmp_path):
   whole, halves = (CFRPlusIRASolver(KUHN, seed=3) for _ in range(2))
   whole.run(400)
   halves.run(150)
-  halves.save(tmp_path / "run.npz")
-  halves = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  halves.save(tmp_path / "run.safetensors")
+  halves = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
   halves.run(250)
   assert halves.exploitability() == whole.exploitability() < 0.002
   policy = whole.average_policy()

@@ -208,8 +208,8 @@ def test_saved_and_resumed(kind, tmp_path):
   whole, halves = (getattr(ps_cfr_spiel.solvers, kind)(KUHN) for _ in range(2))
   whole.run(12)
   halves.run(5)
-  halves.save(tmp_path / "run.npz")
-  halves = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  halves.save(tmp_path / "run.safetensors")
+  halves = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
   halves.run(7)
   assert halves.exploitability() == whole.exploitability()
   if kind == "FPIRASolver":

@@ -207,14 +207,14 @@ def test_policies_are_of_the_whole_game(tmp_path):
   assert solver.exploitability() == pytest.approx(exploitability.exploitability(KUHN, policy.to_tabular()))
   assert solver.exploitability() > 0.1  # players who do not look at their cards
   assert len({tuple(policy.at(1, name).items()) for name in ("0p", "1b", "2p")}) == 1
-  solver.save(tmp_path / "run.npz")
-  again = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  solver.save(tmp_path / "run.safetensors")
+  again = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
   assert again.abstraction.key == "initial"
   for one in (solver, again):
     one.run(30)
   assert again.exploitability() == solver.exploitability()
-  policy.save(tmp_path / "policy.npz")
-  assert ps_cfr_spiel.load_policy(tmp_path / "policy.npz").at(0, "0") == policy.at(0, "0")
+  policy.save(tmp_path / "policy.safetensors")
+  assert ps_cfr_spiel.load_policy(tmp_path / "policy.safetensors").at(0, "0") == policy.at(0, "0")
 
 
 # Where the loss comes from

@@ -20,9 +20,9 @@ from ps_cfr_spiel.commands import program
 def test_solved_and_resumed(flags, kind, option, value, tmp_path):
   common = ["--iterations=3", "--quiet", "--noplot", f"--output={tmp_path}"]
   assert program.run(["solve", "kuhn_poker", *flags, *common]) == 0
-  more = [f"--resume={tmp_path / 'run.npz'}", "--iterations=2", "--quiet", "--noplot"]
+  more = [f"--resume={tmp_path / 'run.safetensors'}", "--iterations=2", "--quiet", "--noplot"]
   assert program.run(["solve", *more]) == 0
-  solver = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  solver = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
   assert (type(solver).__name__, solver.iteration, getattr(solver, option)) == (kind, 5, value)
 
 
@@ -39,7 +39,7 @@ def test_the_sets_are_told(tmp_path, capsys):
   ]
   assert program.run([*command, f"--output={tmp_path}"]) == 0
   text = capsys.readouterr().out
-  found = ps_cfr_spiel.load_solver(tmp_path / "run.npz").abstraction
+  found = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors").abstraction
   head, *rows = [
     line.split() for line in text.splitlines() if line.split()[-1:] == ["sets"] or line[:10].strip().isdigit()
   ]

@@ -26,8 +26,8 @@ def test_stopped_by_ctrl_c_and_gone_on_with(kind, tmp_path):
       raise KeyboardInterrupt
 
   with pytest.raises(KeyboardInterrupt):
-    stopped.run(20, every=4, callback=at_12, checkpoint=tmp_path / "run.npz")
-  again = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+    stopped.run(20, every=4, callback=at_12, checkpoint=tmp_path / "run.safetensors")
+  again = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
   assert again.iteration == stopped.iteration == 12
   for solver in (stopped, again):
     solver.run(8)
@@ -43,7 +43,7 @@ def edited(path, name, value):
   arrays[name] = np.append(np.array(value), arrays[name][1:])
   if isinstance(value, int):
     arrays[name] = arrays[name].astype(np.int32)
-  edit = path.with_name("edited.npz")
+  edit = path.with_name("edited.safetensors")
   np.savez(edit, **arrays)
   return edit
 
@@ -54,11 +54,11 @@ def test_sets_of_no_partition_are_refused(kind, value, tmp_path):
   """Whichever integer of the sets is wrong: members, tables, columns, origins, of the start or of now."""
   solver = SOLVERS[kind]()
   solver.run(3)
-  solver.save(tmp_path / "run.npz")
-  with np.load(tmp_path / "run.npz") as file:
+  solver.save(tmp_path / "run.safetensors")
+  with np.load(tmp_path / "run.safetensors") as file:
     integers = [name for name in file.files if file[name].dtype == np.int32 and file[name].ndim == 1]
     assert json.loads(str(file["header"]))["solver"] == type(solver).__name__
   assert len(integers) == 12
   for name in integers:
     with pytest.raises(ValueError, match=r"is damaged|must number its \d+ sets"):
-      ps_cfr_spiel.load_solver(edited(tmp_path / "run.npz", name, value))
+      ps_cfr_spiel.load_solver(edited(tmp_path / "run.safetensors", name, value))

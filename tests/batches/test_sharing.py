@@ -23,7 +23,7 @@ if coordinator:
 if chunks:  # killed in the middle of writing one more
   written, replace = [], os.replace
   def watched(*paths):
-    if str(paths[1]).endswith(".npz"):
+    if str(paths[1]).endswith(".safetensors"):
       written.append(paths)
     if len(written) > int(chunks):
       os.kill(os.getpid(), signal.SIGKILL)
@@ -70,9 +70,9 @@ def test_eight_devices_in_two_processes(alone, tmp_path):
     port = free.getsockname()[1]
   both = [start(tmp_path, 4, f"localhost:{port}", process) for process in (0, 1)]
   assert [process.wait(300) for process in both] == [0, 0]
-  assert len(list(tmp_path.glob("*.npz"))) == 4
+  assert len(list(tmp_path.glob("*.safetensors"))) == 4
   before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
-  missing = tmp_path / "000002.npz"
+  missing = tmp_path / "000002.safetensors"
   missing.unlink()
   same_bits(solve(tmp_path), alone)
   after = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
@@ -81,8 +81,8 @@ def test_eight_devices_in_two_processes(alone, tmp_path):
 
 def test_killed_while_writing(alone, tmp_path):
   assert start(tmp_path, chunks=2).wait(300) == -9
-  whole = sorted(tmp_path.glob("*.npz"))
-  assert [path.name for path in whole] == ["000000.npz", "000001.npz"]
+  whole = sorted(tmp_path.glob("*.safetensors"))
+  assert [path.name for path in whole] == ["000000.safetensors", "000001.safetensors"]
   before = [path.stat().st_mtime_ns for path in whole]
   same_bits(solve(tmp_path), alone)
   assert [path.stat().st_mtime_ns for path in whole] == before

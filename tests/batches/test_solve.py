@@ -242,7 +242,7 @@ def test_files_are_taken_up(tmp_path, monkeypatch):
   monkeypatch.setattr(batch_run, "_solved", watched)
   with pytest.raises(KeyboardInterrupt):
     solve_batch(rivers, **options, output=tmp_path)
-  assert [path.name for path in tmp_path.iterdir()] == ["000000.npz"]
+  assert [path.name for path in tmp_path.iterdir()] == ["000000.safetensors"]
   filed = solve_batch(rivers, **options, output=tmp_path)
   assert solved == [0, 4, 4, 8]
   for x, y in zip(inside, filed, strict=True):
@@ -250,7 +250,7 @@ def test_files_are_taken_up(tmp_path, monkeypatch):
     assert x.iterations == y.iterations
   for mine, other in zip(inside.policy(4).strategies, filed.policy(4).strategies, strict=True):
     assert all(np.allclose(a, b) for a, b in zip(mine, other, strict=True))
-  with np.load(tmp_path / "000001.npz") as file:
+  with np.load(tmp_path / "000001.safetensors") as file:
     assert file["number"].tolist() == [4, 5, 6, 7] and file["values"].shape == (4, 2, 1326)
     np.testing.assert_allclose(file["ranges"].sum(-1), 1, rtol=1e-6)
   assert np.allclose([s.value for s in filed[:2]], [s.value for s in inside[:2]])
@@ -374,7 +374,7 @@ def test_a_folder_refuses_a_batch_of_which_one_situation_is_another(tmp_path, ch
   solve_batch(rivers, **options)
   solve_batch(list(rivers), **options)
   rivers[changed] = rivers[changed]._replace(ranges=rivers[changed].ranges / 2)
-  with pytest.raises(ValueError, match=r"000000\.npz"):
+  with pytest.raises(ValueError, match=r"000000\.safetensors"):
     solve_batch(rivers, **options)
 
 
@@ -385,6 +385,6 @@ def test_another_batch_in_the_same_folder_is_read_anew(tmp_path):
     drawn = RandomSituations(2, seed=seed, bets="a", ratios=(1.0,))
     expected, found = solve_batch(drawn, **options), solve_batch(drawn, output=tmp_path / "it", **options)
     assert [s.value for s in found] == [s.value for s in expected]
-    (tmp_path / "it" / "000000.npz").unlink()
+    (tmp_path / "it" / "000000.safetensors").unlink()
     with pytest.raises(FileNotFoundError):
       found[0]

@@ -449,8 +449,8 @@ def test_a_traversal_that_is_too_long_is_given_up(game, tmp_path):
   """With a clear end; the run is as it was before, on file too."""
   solver = ps_cfr_spiel.SimulatedExternalSolver(game, most_nodes=20)
   with pytest.raises(LimitReachedError, match="met 20 decisions and was given up at iteration"):
-    solver.run(50, checkpoint=tmp_path / "run.npz")
-  again = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+    solver.run(50, checkpoint=tmp_path / "run.safetensors")
+  again = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
   np.testing.assert_array_equal(again.average_policy().table, solver.average_policy().table)
 
 

@@ -46,7 +46,7 @@ def test_data_are_read_by_numpy_alone(tmp_path, capsys):
     capsys, "generate", *RIVERS, "--iterations=30", "--chunk=4", f"--output={tmp_path}", "--json"
   )
   assert code == 0 and json.loads(out)["rivers"] == 3
-  with np.load(tmp_path / "000000.npz") as file:
+  with np.load(tmp_path / "000000.safetensors") as file:
     data, header = dict(file), json.loads(str(file["header"]))
   drawn = RandomSituations(3, seed=1, pot=20, ratios=(1.0,), bets="a")
   assert header["situations"] == repr(drawn) and header["method"]["iterations"] == 30
@@ -83,11 +83,11 @@ def test_values_leave_the_cores_to_the_work(tmp_path):
     (["generate", "--coordinator=localhost:1"], "belong together"),
     (["generate", "--bets=big"], "unknown bet size"),
     (["generate", "--ranges=searches"], "--ranges=searches and --values belong together"),
-    (["generate", "--values=net.npz"], "--ranges=searches and --values belong together"),
-    (["generate", "--ranges=searches", "--values=no-such.npz"], "no-such.npz"),
+    (["generate", "--values=net.safetensors"], "--ranges=searches and --values belong together"),
+    (["generate", "--ranges=searches", "--values=no-such.safetensors"], "no-such.safetensors"),
     (["generate", "--street=turn"], "--street=turn or flop and --values"),
     (["generate", "--street=turn", "--ranges=searches"], "--ranges=searches is for rivers"),
-    (["generate", "--street=turn", "--values=no-such.npz"], "no-such.npz"),
+    (["generate", "--street=turn", "--values=no-such.safetensors"], "no-such.safetensors"),
   ],
 )
 def test_mistakes(words, message, capsys, tmp_path, monkeypatch):

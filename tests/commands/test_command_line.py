@@ -58,15 +58,15 @@ def solved(tmp_path_factory):
 
 def test_solve_saves_all_it_names(solved):
   folder, out = solved
-  files = {"run.npz", "exploitability.csv", "exploitability.png", "strategy.png"}
+  files = {"run.safetensors", "exploitability.csv", "exploitability.png", "strategy.png"}
   assert {path.name for path in folder.iterdir()} == files | {
-    "values.npz"
+    "values.safetensors"
   }  # for looks, made after this output
   for name in files:
     assert name in out.splitlines()[-2]
   assert (folder / "strategy.png").read_bytes().startswith(PNG)
   assert (folder / "exploitability.png").read_bytes().startswith(PNG)
-  solver = ps_cfr_spiel.PSCFRSolver.load(folder / "run.npz")
+  solver = ps_cfr_spiel.PSCFRSolver.load(folder / "run.safetensors")
   assert solver.iteration == 120
   assert rows(folder)[-1][0] == 120
   assert rows(folder)[-1][1] == pytest.approx(solver.exploitability(), rel=1e-4, abs=1e-6)
@@ -83,14 +83,20 @@ def test_solve_tells_what_it_does(solved):
     assert float(percent.replace(",", "")) == pytest.approx(measured[int(iteration)] / 2, rel=1e-3)
   assert re.search(r"^value to player 0: +-?[0-9.]+ chips$", out, re.M)
   assert re.search(r"^time: .* for 120 iterations, after .* to build and compile$", out, re.M)
-  assert f"ps-cfr-spiel show {folder / 'run.npz'}" in out
+  assert f"ps-cfr-spiel show {folder / 'run.safetensors'}" in out
 
 
 def test_a_resumed_run_equals_an_unbroken_one(solved, tmp_path, capsys):
-  words = ["solve", f"--resume={solved[0] / 'run.npz'}", "--iterations=30", f"--output={tmp_path}", "--quiet"]
+  words = [
+    "solve",
+    f"--resume={solved[0] / 'run.safetensors'}",
+    "--iterations=30",
+    f"--output={tmp_path}",
+    "--quiet",
+  ]
   assert command_line.run(words) == 0
   assert len(capsys.readouterr().out.splitlines()) == 6
-  resumed = ps_cfr_spiel.PSCFRSolver.load(tmp_path / "run.npz")
+  resumed = ps_cfr_spiel.PSCFRSolver.load(tmp_path / "run.safetensors")
   whole = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game(SMALL))
   whole.run(150)
   assert resumed.iteration == 150
@@ -104,8 +110,8 @@ def test_a_resumed_run_equals_an_unbroken_one(solved, tmp_path, capsys):
 
 
 def test_evaluate_agrees_with_openspiel(solved):
-  out, _ = program("evaluate", solved[0] / "run.npz")
-  policy = ps_cfr_spiel.load_policy(solved[0] / "run.npz")
+  out, _ = program("evaluate", solved[0] / "run.safetensors")
+  policy = ps_cfr_spiel.load_policy(solved[0] / "run.safetensors")
   expected = exploitability.exploitability(policy.game, policy)
   found = re.search(r"^exploitability: +(\S+) chips = (\S+)% of the pot", out, re.M)
   assert float(found[1]) == pytest.approx(expected, rel=1e-3)
@@ -114,8 +120,8 @@ def test_evaluate_agrees_with_openspiel(solved):
 
 
 def test_evaluate_rounds_first(solved):
-  out, _ = program("evaluate", solved[0] / "run.npz", "--post_processing=purify")
-  policy = ps_cfr_spiel.load_policy(solved[0] / "run.npz")
+  out, _ = program("evaluate", solved[0] / "run.safetensors", "--post_processing=purify")
+  policy = ps_cfr_spiel.load_policy(solved[0] / "run.safetensors")
   rounded = ps_cfr_spiel.abstractions.post_process(policy.game, policy, "purify")
   expected = exploitability.exploitability(policy.game, rounded)
   found = re.search(r"^exploitability: +(\S+) chips", out, re.M)
@@ -124,7 +130,7 @@ def test_evaluate_rounds_first(solved):
 
 
 def test_show_draws_and_prints(solved, tmp_path):
-  out, _ = program("show", solved[0] / "run.npz", "--at=x b200", "--png", tmp_path / "chart.png")
+  out, _ = program("show", solved[0] / "run.safetensors", "--at=x b200", "--png", tmp_path / "chart.png")
   assert "After Check, Bet 200: player 0 acts" in out
   assert "Raise to 800" in out
   assert (tmp_path / "chart.png").read_bytes().startswith(PNG)
@@ -138,7 +144,7 @@ def test_ctrl_c_keeps_what_was_reached(tmp_path):
   )  # fmt: skip
   try:
     deadline = time.monotonic() + PATIENCE
-    while not (tmp_path / "run.npz").exists() and time.monotonic() < deadline:
+    while not (tmp_path / "run.safetensors").exists() and time.monotonic() < deadline:
       time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)
@@ -148,7 +154,7 @@ def test_ctrl_c_keeps_what_was_reached(tmp_path):
   assert "Interrupted" in err
   assert "Traceback" not in err
   assert "saved:" in out
-  solver = ps_cfr_spiel.PSCFRSolver.load(tmp_path / "run.npz")
+  solver = ps_cfr_spiel.PSCFRSolver.load(tmp_path / "run.safetensors")
   assert solver.iteration == rows(tmp_path)[-1][0] > 0
   assert (tmp_path / "exploitability.png").exists()
 
@@ -168,7 +174,7 @@ def test_an_impatient_second_ctrl_c_loses_nothing(tmp_path, monkeypatch, capsys)
   monkeypatch.setattr(Run, "iterate", some)
   monkeypatch.setattr(Run, "checkpoint", disturbed)
   assert command_line.run(["solve", "kuhn_poker", f"--output={tmp_path}", "--quiet"]) == 130
-  assert ps_cfr_spiel.load_solver(tmp_path / "run.npz").iteration == 7
+  assert ps_cfr_spiel.load_solver(tmp_path / "run.safetensors").iteration == 7
   assert "interrupted" in capsys.readouterr().err
 
 
@@ -179,7 +185,7 @@ def test_what_nobody_reads_is_saved(tmp_path):
     assert any(re.match(r" +\d+ +\d", line) for line in process.stdout)  # the table's first row
     process.stdout.close()
     assert "Traceback" not in process.stderr.read()
-  assert ps_cfr_spiel.load_solver(tmp_path / "run.npz").iteration > 0
+  assert ps_cfr_spiel.load_solver(tmp_path / "run.safetensors").iteration > 0
 
 
 @pytest.mark.parametrize("closed", ["<&- >&-", "2>&-"])
@@ -199,7 +205,7 @@ def test_without_matplotlib(tmp_path):
   missing = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
   assert missing.returncode == 0, missing
   assert "pip install 'ps_cfr_spiel[plot]'" in missing.stdout
-  assert {path.name for path in tmp_path.iterdir()} == {"run.npz", "exploitability.csv"}
+  assert {path.name for path in tmp_path.iterdir()} == {"run.safetensors", "exploitability.csv"}
   demanded = subprocess.run([*command, "--plot"], capture_output=True, text=True, timeout=PATIENCE)
   assert demanded.returncode == 2
   assert re.fullmatch(r"ps-cfr-spiel: error: .*pip install 'ps_cfr_spiel\[plot\]'\n", demanded.stderr)
@@ -212,7 +218,7 @@ def test_an_error_is_one_line_and_nothing_else():
 
 
 def test_a_reader_that_leaves_is_no_error(solved):
-  command = f"{PROGRAM} show {solved[0] / 'run.npz'} | head -n 1"
+  command = f"{PROGRAM} show {solved[0] / 'run.safetensors'} | head -n 1"
   result = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=PATIENCE)
   assert result.stdout.startswith("river 9s7c5s4h3c, pot 200, behind 19900, bets (100%, a), ranges of ")
   assert result.stderr == ""
@@ -224,7 +230,7 @@ def test_a_reader_that_leaves_is_no_error(solved):
 def test_a_sampling_run_is_solved_resumed_and_evaluated(tmp_path, capfd):
   words = ["solve", "kuhn_poker", "--solver=external-sampling", "--iterations=200", "--seed=3", "--noplot"]
   assert command_line.run([*words, f"--output={tmp_path}", "--quiet"]) == 0
-  run = tmp_path / "run.npz"
+  run = tmp_path / "run.safetensors"
   assert command_line.run(["solve", f"--resume={run}", "--iterations=100", "--noplot", "--quiet"]) == 0
   capfd.readouterr()
   assert command_line.run(["evaluate", str(run)]) == 0
@@ -232,23 +238,23 @@ def test_a_sampling_run_is_solved_resumed_and_evaluated(tmp_path, capfd):
 
 
 def test_a_local_best_response_is_below_the_best(solved):
-  facts = json.loads(program("evaluate", solved[0] / "run.npz", "--lbr", "--json")[0])
+  facts = json.loads(program("evaluate", solved[0] / "run.safetensors", "--lbr", "--json")[0])
   pairs = zip(facts["local_best_responses"], facts["best_responses"], strict=True)
   assert all(local <= best + 1e-9 for local, best in pairs)
-  out, _ = program("evaluate", solved[0] / "run.npz", "--lbr", "--lbr_actions=0,1;0,1,2")
+  out, _ = program("evaluate", solved[0] / "run.safetensors", "--lbr", "--lbr_actions=0,1;0,1,2")
   assert re.search(r"local responses: +\S+ for player 0, \S+ for player 1", out)
 
 
 def test_a_search_is_evaluated_saved_and_shown(tmp_path):
   words = ["resolve", "kuhn_poker", "--iterations=300", "--lookahead=1", "--value_iterations=50"]
   out, _ = program(*words, f"--output={tmp_path}", "--quiet")
-  policy = ps_cfr_spiel.load_policy(tmp_path / "policy.npz")
+  policy = ps_cfr_spiel.load_policy(tmp_path / "policy.safetensors")
   expected = exploitability.exploitability(pyspiel.load_game("kuhn_poker"), policy.to_tabular())
   assert 0 < expected < 0.01
   found = re.search(r"^exploitability: +([0-9.e-]+)$", out, re.M)
   assert found
   assert float(found[1]) == pytest.approx(expected, rel=1e-3)
-  shown, _ = program("show", tmp_path / "policy.npz")
+  shown, _ = program("show", tmp_path / "policy.safetensors")
   assert "re-solving policy after 300 iterations of NRM" in shown
 
 
@@ -256,13 +262,13 @@ def test_a_run_of_another_call_keeps_its_folder(tmp_path, monkeypatch, capsys):
   monkeypatch.chdir(tmp_path)
   words = ["solve", "--iterations=1", "--noplot"]
   assert command_line.run([*words, "kuhn_poker"]) == 0
-  before = Path("runs/kuhn_poker/run.npz").read_bytes()
+  before = Path("runs/kuhn_poker/run.safetensors").read_bytes()
   for other in (["leduc_poker"], ["kuhn_poker", "--rule=rm"], ["kuhn_poker", "--solver=fpira"]):
     assert command_line.run([*words, *other, "--output=runs/kuhn_poker"]) == 2
     error = capsys.readouterr().err
-    assert "runs/kuhn_poker/run.npz has other results: " in error and "expected" in error
+    assert "runs/kuhn_poker/run.safetensors has other results: " in error and "expected" in error
     assert "Use another folder, or delete this one." in error
-  assert Path("runs/kuhn_poker/run.npz").read_bytes() == before
+  assert Path("runs/kuhn_poker/run.safetensors").read_bytes() == before
   for said in (True, True, False):
     assert command_line.run([*words, "kuhn_poker", *(["--rule=rm"] if said else [])]) == 0
     text = "runs/kuhn_poker holds another run, so this one goes to runs/kuhn_poker-2."
@@ -270,19 +276,19 @@ def test_a_run_of_another_call_keeps_its_folder(tmp_path, monkeypatch, capsys):
   assert sorted(os.listdir("runs")) == ["kuhn_poker", "kuhn_poker-2"]
   for iterations, number in ((3, ""), (2, "-3")):  # a longer run is not replaced either
     assert command_line.run(["solve", "kuhn_poker", "--noplot", f"--iterations={iterations}"]) == 0
-    assert f"run.npz, exploitability.csv in runs/kuhn_poker{number}\n" in capsys.readouterr().out
-  assert ps_cfr_spiel.load_solver("runs/kuhn_poker/run.npz").iteration == 3
+    assert f"run.safetensors, exploitability.csv in runs/kuhn_poker{number}\n" in capsys.readouterr().out
+  assert ps_cfr_spiel.load_solver("runs/kuhn_poker/run.safetensors").iteration == 3
 
 
 def test_a_copy_that_is_resumed_does_not_replace_another_run(tmp_path, capsys):
   words = ["solve", "--iterations=1", "--noplot"]
   for name in ("kuhn_poker", "leduc_poker"):
     assert command_line.run([*words, name, f"--output={tmp_path / name}"]) == 0
-  run, copy = tmp_path / "leduc_poker" / "run.npz", tmp_path / "leduc_poker" / "copy.npz"
-  copy.write_bytes((tmp_path / "kuhn_poker" / "run.npz").read_bytes())
+  run, copy = tmp_path / "leduc_poker" / "run.safetensors", tmp_path / "leduc_poker" / "copy.safetensors"
+  copy.write_bytes((tmp_path / "kuhn_poker" / "run.safetensors").read_bytes())
   before = run.read_bytes()
   assert command_line.run([*words, f"--resume={copy}"]) == 2
-  assert "leduc_poker/run.npz has other results: game" in capsys.readouterr().err
+  assert "leduc_poker/run.safetensors has other results: game" in capsys.readouterr().err
   assert run.read_bytes() == before
   more = [f"--resume={run}", f"--output={run.parent}", "--limit=100000"]  # a limit changes no result
   assert command_line.run([*words, *more]) == 0
@@ -365,7 +371,7 @@ def test_a_target_out_of_reach_is_admitted(tmp_path, capsys):
 def test_options_reach_the_solver(tmp_path, capsys):
   options = ["--rule=dcfr", "--noalternating", "--skip=2", "--dtype=float64", "--leaves=sparse", "--noplot"]
   assert command_line.run(["solve", "kuhn_poker", *options, "--iterations=4", f"--output={tmp_path}"]) == 0
-  solver = ps_cfr_spiel.PSCFRSolver.load(tmp_path / "run.npz")
+  solver = ps_cfr_spiel.PSCFRSolver.load(tmp_path / "run.safetensors")
   assert solver.rule == ps_cfr_spiel.rules.DCFR()
   assert (solver.alternating, solver.skip, solver.dtype) == (False, 2, "float64")
   assert solver.tree.leaves.kind == "sparse"
@@ -378,7 +384,7 @@ def test_no_iterations_at_all(tmp_path):
 
 
 def test_show_by_hand_and_by_action(solved, capsys):
-  file = str(solved[0] / "run.npz")
+  file = str(solved[0] / "run.safetensors")
   policy = ps_cfr_spiel.load_policy(file)
   state = policy.game.new_initial_state()
   state.apply_action(0)
@@ -400,8 +406,12 @@ def test_other_games_are_solved_and_shown_as_tables(tmp_path, capsys):
   out = capsys.readouterr().out
   assert "exploitability (utility)" in out
   assert re.search(r"^value to player 0: +-0\.05\d+$", out, re.M)  # the unit has no name of its own
-  assert {path.name for path in tmp_path.iterdir()} == {"run.npz", "exploitability.csv", "exploitability.png"}
-  file = str(tmp_path / "run.npz")
+  assert {path.name for path in tmp_path.iterdir()} == {
+    "run.safetensors",
+    "exploitability.csv",
+    "exploitability.png",
+  }
+  file = str(tmp_path / "run.safetensors")
   assert command_line.run(["show", file, "--player=1", "--hand=2"]) == 0
   lines = capsys.readouterr().out.splitlines()[3:]
   assert [line.split()[:3] for line in lines] == [["player", "1", "2p"], ["player", "1", "2b"]]
@@ -413,9 +423,9 @@ def test_other_games_are_solved_and_shown_as_tables(tmp_path, capsys):
 
 
 def test_a_table_that_is_not_ours_is_not_overwritten(solved, tmp_path, capsys):
-  (tmp_path / "run.npz").write_bytes((solved[0] / "run.npz").read_bytes())
+  (tmp_path / "run.safetensors").write_bytes((solved[0] / "run.safetensors").read_bytes())
   (tmp_path / "exploitability.csv").write_text("a,b\n1,2\n")
-  assert command_line.run(["solve", f"--resume={tmp_path / 'run.npz'}"]) == 2
+  assert command_line.run(["solve", f"--resume={tmp_path / 'run.safetensors'}"]) == 2
   assert "move it away" in capsys.readouterr().err
   assert (tmp_path / "exploitability.csv").read_text() == "a,b\n1,2\n"
 
@@ -445,7 +455,7 @@ def test_the_main_job(tmp_path):
   value = float(re.search(r"value to player 0: +(\S+) chips", result.stdout)[1])
   assert value == pytest.approx(-7.40, abs=0.02)
   assert sorted(os.listdir(tmp_path / "runs" / "river_subgame")) == [
-    "exploitability.csv", "exploitability.png", "run.npz", "strategy.png", "values.npz",
+    "exploitability.csv", "exploitability.png", "run.safetensors", "strategy.png", "values.safetensors",
   ]  # fmt: skip
 
 
@@ -493,7 +503,9 @@ def test_a_folder_to_which_another_process_writes(tmp_path, monkeypatch, capsys)
   assert command_line.run([*words, f"--output={first}"]) == 2
   assert f"Another process writes to {first}; wait for its end" in capsys.readouterr().err
   assert command_line.run(words) == 0
-  assert (tmp_path / "runs" / "kuhn_poker-2" / "run.npz").exists() and not (first / "run.npz").exists()
+  assert (tmp_path / "runs" / "kuhn_poker-2" / "run.safetensors").exists() and not (
+    first / "run.safetensors"
+  ).exists()
   os.close(place)
   assert (
     command_line.run([*words, f"--output={first}"]) == 0 == command_line.run([*words, f"--output={first}"])

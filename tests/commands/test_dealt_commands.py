@@ -46,12 +46,12 @@ def start(folder, *more, **environment):
 def saved(tmp_path_factory):
   folder = tmp_path_factory.mktemp("one")
   assert program.run(["solve", *SOLVE, "--iterations=20", "--boards=2", f"--output={folder}"]) == 0
-  return folder / "run.npz"
+  return folder / "run.safetensors"
 
 
 def test_a_killed_task_changes_nothing(tmp_path):
   """One of two tasks of Slurm is killed after a checkpoint: resumed by one, the run ends in the same bits."""
-  file, seconds = tmp_path / "two" / "run.npz", "--checkpoint_seconds=0"
+  file, seconds = tmp_path / "two" / "run.safetensors", "--checkpoint_seconds=0"
   step = {"SLURM_JOB_ID": "1", "SLURM_STEP_ID": str(os.getpid()), "SLURM_STEP_NODELIST": "localhost"}
   tasks = [
     {**step, "SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": str(process), "SLURM_NTASKS": "2"}
@@ -74,7 +74,7 @@ def test_a_killed_task_changes_nothing(tmp_path):
   told = subprocess.run(command(*resume), env=ENVIRONMENT, capture_output=True, text=True, check=True).stdout
   facts = json.loads(told.splitlines()[-1])
   assert facts["iterations"] == ITERATIONS
-  one, two = (load_solver(tmp_path / name / "run.npz") for name in ("one", "two"))
+  one, two = (load_solver(tmp_path / name / "run.safetensors") for name in ("one", "two"))
   for x, y in zip(*(jax.tree.leaves((run._kept(), run._here())) for run in (one, two)), strict=True):
     np.testing.assert_array_equal(x, y)
   assert facts["exploitability"] == pytest.approx(one.exploitability())
@@ -92,14 +92,14 @@ def test_a_run_is_told_and_resumed(saved, capsys):
 def test_the_abstraction_of_a_run_is_solved_again_and_its_policy_evaluated(tmp_path, capsys):
   made = [GAME, "--solver=hierarchical", "--clusters=2", "--buckets=2", "--iterations=1", "--quiet"]
   assert program.run(["solve", *made, "--noplot", f"--output={tmp_path / 'made'}"]) == 0
-  given = ["--solver=hierarchical", f"--abstraction={tmp_path}/made/run.npz", f"--output={tmp_path}"]
+  given = ["--solver=hierarchical", f"--abstraction={tmp_path}/made/run.safetensors", f"--output={tmp_path}"]
   assert program.run(["solve", GAME, *given, "--iterations=10", "--quiet", "--noplot"]) == 0
-  solver = load_solver(tmp_path / "run.npz")
+  solver = load_solver(tmp_path / "run.safetensors")
   assert solver.abstraction.count == 2 and solver.batch == 16
   capsys.readouterr()
-  assert program.run(["evaluate", str(tmp_path / "run.npz"), "--json"]) == 0
+  assert program.run(["evaluate", str(tmp_path / "run.safetensors"), "--json"]) == 0
   assert json.loads(capsys.readouterr().out)["exploitability"] == pytest.approx(solver.exploitability())
-  assert program.run(["evaluate", str(tmp_path / "run.npz"), "--json", "--post_processing=purify"]) == 0
+  assert program.run(["evaluate", str(tmp_path / "run.safetensors"), "--json", "--post_processing=purify"]) == 0
   rounded = solver.average_policy().rounded("purify").evaluation().exploitability
   assert json.loads(capsys.readouterr().out)["exploitability"] == pytest.approx(rounded)
 
@@ -111,13 +111,13 @@ def test_the_abstraction_of_a_run_is_solved_again_and_its_policy_evaluated(tmp_p
     ([GAME, "--clusters=2"], "--solver=ps-cfr has no --clusters"),
     ([GAME, "--solver=hierarchical", "--leaves=dense"], "--solver=hierarchical has no --leaves"),
     ([GAME, "--solver=hierarchical", "--limit=5"], "--solver=hierarchical has no --limit"),
-    ([GAME, "--solver=hierarchical", "--abstraction=no.npz"], "no.npz: No such file"),
+    ([GAME, "--solver=hierarchical", "--abstraction=no.safetensors"], "no.safetensors: No such file"),
     (
-      [GAME, "--solver=hierarchical", "--abstraction=a.npz", "--clusters=2"],
-      "--clusters is in --abstraction=a.npz already; leave it out",
+      [GAME, "--solver=hierarchical", "--abstraction=a.safetensors", "--clusters=2"],
+      "--clusters is in --abstraction=a.safetensors already; leave it out",
     ),
     (["kuhn_poker", "--solver=hierarchical"], "expected universal_poker for two"),
-    (["--resume=none.npz", "--processes=2"], "none.npz: No such file"),
+    (["--resume=none.safetensors", "--processes=2"], "none.safetensors: No such file"),
     ([GAME, "--solver=hierarchical", "--process=1"], "belong together"),
     (["{saved}", "--show"], "have no public tree; use them in play, and those of dealt cards in evaluate"),
     (["{saved}", "--lbr"], "have no public tree; use them in play, and those of dealt cards in evaluate"),

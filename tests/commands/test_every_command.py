@@ -91,7 +91,7 @@ def runs(tmp_path_factory):
       how = ("train", "--iterations=1", "--games=2", "--batch=2") if kind in BY_PLAY else SOLVE
       more = DEALT if kind == "dealt" else ()
       assert call(how[0], *KINDS[kind], *how[1:], *more, f"--output={folder}", "--quiet") == 0
-      made[kind] = folder / "run.npz"
+      made[kind] = folder / "run.safetensors"
     return made[kind]
 
   return run
@@ -183,7 +183,7 @@ def check_output(command, kind, out, run, folder):
     assert facts["infostates"] == [sum(p == i for p, _ in seen) for i in range(game.num_players())]
     assert facts["histories"] == count or "by_form" in str(game)  # a deal is one event there
   elif command in ("solve", "resolve", "evaluate"):
-    file = {"solve": "run.npz", "resolve": "policy.npz"}.get(command)
+    file = {"solve": "run.safetensors", "resolve": "policy.safetensors"}.get(command)
     made = load_policy(folder / "output" / file) if file else policy
     if walked or kind == "river":
       check_values(facts, made)
@@ -215,13 +215,13 @@ def check_output(command, kind, out, run, folder):
     assert facts["failed"] == ({"OpenSpiel CFR": lacks} if unseen else {})
   elif command == "train":
     assert facts["iteration"] == 2 and facts["games"] == 12
-    trained = load_policy(folder / "output" / "run.npz")
+    trained = load_policy(folder / "output" / "run.safetensors")
     state = trained.game.new_initial_state()
     while state.is_chance_node():
       state.apply_action(state.chance_outcomes()[0][0])
     assert sum(trained.action_probabilities(state).values()) == pytest.approx(1)
   elif command == "learn":
-    assert facts["finished"] and (folder / "output" / "values.npz").exists()
+    assert facts["finished"] and (folder / "output" / "values.safetensors").exists()
   elif command == "report":
     assert facts["boards"] == 1
     assert facts["average"]["ev_0"] + facts["average"]["ev_1"] == pytest.approx(20, abs=1e-3)
@@ -300,14 +300,14 @@ def test_the_command_that_solve_prints_works_as_printed(tmp_path):
   code, out, _ = typed("solve", "py_heist", "--module=heist.py", *SOLVE[1:])
   assert code == 0
   printed = re.search(r"^look at it: +ps-cfr-spiel (.*)$", out, re.M)[1]
-  assert printed == "show runs/py_heist/run.npz --module=heist.py"
+  assert printed == "show runs/py_heist/run.safetensors --module=heist.py"
   code, out, _ = typed(*printed.split())
   assert code == 0 and "break left" in out
-  code, out, error = typed("show", "runs/py_heist/run.npz")
+  code, out, error = typed("show", "runs/py_heist/run.safetensors")
   assert (code, out) == (2, "")
   assert f"its game py_heist is not registered; add --module={tmp_path / 'heist.py'}" in error
   (tmp_path / "heist.py").unlink()
-  code, _, error = typed("solve", "--resume=runs/py_heist/run.npz")
+  code, _, error = typed("solve", "--resume=runs/py_heist/run.safetensors")
   assert code == 2 and "py_heist is not registered" in error and "is gone" in error and "damaged" not in error
 
 

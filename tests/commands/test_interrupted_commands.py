@@ -82,19 +82,22 @@ def test_ctrl_c_in_solve_keeps_the_run(moment, monkeypatch, tmp_path, capsys):
     patch.setattr(owner, name, pressing(getattr(owner, name), after, times))
     assert program.run(words) == 130
   assert "nterrupted" in capsys.readouterr().err
-  whole, kept = solvers.PSCFRSolver(load_solver(tmp_path / "run.npz").game), load_solver(tmp_path / "run.npz")
+  whole, kept = (
+    solvers.PSCFRSolver(load_solver(tmp_path / "run.safetensors").game),
+    load_solver(tmp_path / "run.safetensors"),
+  )
   whole.run(70)
   assert 0 < kept.iteration <= 60
-  again = ["solve", f"--resume={tmp_path / 'run.npz'}", "--quiet", "--noplot"]
+  again = ["solve", f"--resume={tmp_path / 'run.safetensors'}", "--quiet", "--noplot"]
   assert program.run([*again, f"--iterations={70 - kept.iteration}"]) == 0
-  assert_same(load_solver(tmp_path / "run.npz"), whole)
+  assert_same(load_solver(tmp_path / "run.safetensors"), whole)
 
 
 def test_before_the_first_iteration_there_is_nothing_to_keep(monkeypatch, tmp_path, capsys):
   monkeypatch.setattr(Run, "iterate", pressing(Run.iterate))
   assert program.run(["solve", "kuhn_poker", f"--output={tmp_path}", "--quiet"]) == 130
   assert "nothing is saved" in capsys.readouterr().err
-  assert not (tmp_path / "run.npz").exists()
+  assert not (tmp_path / "run.safetensors").exists()
 
 
 def test_generate_says_how_it_goes_on(monkeypatch, tmp_path, capsys):
@@ -127,7 +130,9 @@ def signalled(words, number, seconds, folder, program=(PROGRAM,), receiver=None)
   process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
   try:
     deadline = time.monotonic() + PATIENCE
-    while not (folder / "run.npz").exists() and process.poll() is None and time.monotonic() < deadline:
+    while (
+      not (folder / "run.safetensors").exists() and process.poll() is None and time.monotonic() < deadline
+    ):
       time.sleep(0.02)
     time.sleep(seconds)
     os.kill(process.pid if receiver is None else children(process.pid)[receiver], number)
@@ -146,7 +151,7 @@ def test_a_signal_at_a_random_moment(number, code, tmp_path):
   found, errors = signalled(words, number, seconds, tmp_path, (sys.executable, "-c", IN_PLACE))
   assert found == code, (seconds, errors)
   assert "Interrupted; the run is saved." in errors
-  kept = load_solver(tmp_path / "run.npz")
+  kept = load_solver(tmp_path / "run.safetensors")
   whole = solvers.PSCFRSolver(kept.game)
   whole.run(kept.iteration + 5, progress=False)
   kept.run(5, progress=False)
@@ -166,7 +171,7 @@ def test_a_signal_to_one_of_two_processes_ends_both(number, receiver, tmp_path):
   code, errors = signalled(words, number, 0.3, tmp_path, receiver=receiver)
   assert code == CODES[number], errors
   assert "Interrupted; the run is saved." in errors
-  assert load_solver(tmp_path / "run.npz").iteration > 0
+  assert load_solver(tmp_path / "run.safetensors").iteration > 0
 
 
 @pytest.mark.parametrize(("number", "code"), CODES.items())
@@ -174,4 +179,4 @@ def test_a_signal_in_training(number, code, tmp_path):
   words = ["train", "kuhn_poker", "--iterations=1000000", "--games=5", "--batch=16"]
   found, errors = signalled(words, number, 0.5, tmp_path)
   assert found == code, errors
-  assert f"iteration {load_solver(tmp_path / 'run.npz').iteration:,} is saved" in errors
+  assert f"iteration {load_solver(tmp_path / 'run.safetensors').iteration:,} is saved" in errors

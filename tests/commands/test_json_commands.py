@@ -28,8 +28,8 @@ def test_solve_and_evaluate(tmp_path, capsys):
   assert found["iterations"] == 20 and found["unit"] == "utility"
   assert found["value"] == pytest.approx(solver.value(), abs=1e-6)
   assert found["exploitability"] == pytest.approx(solver.exploitability(), abs=1e-6)
-  assert found["saved"] == [str(tmp_path / name) for name in ("run.npz", "exploitability.csv")]
-  measured, code = answer(capsys, "evaluate", tmp_path / "run.npz")
+  assert found["saved"] == [str(tmp_path / name) for name in ("run.safetensors", "exploitability.csv")]
+  measured, code = answer(capsys, "evaluate", tmp_path / "run.safetensors")
   expected = ps_cfr_spiel.evaluate_policy(game, solver.average_policy())
   assert (code, measured["value"]) == (0, pytest.approx(expected.value, abs=1e-9))
   assert measured["best_responses"] == pytest.approx(expected.best_response, abs=1e-9)
@@ -48,8 +48,8 @@ def test_a_game_that_chance_begins_in_public(tmp_path, capsys):
 
 def test_shares_of_the_pot(tmp_path, capsys):
   policy = random_policy("river_subgame(pot=100,stack=300,ranges=AA KK;QQ)")
-  policy.save(tmp_path / "policy.npz")
-  found, _ = answer(capsys, "evaluate", tmp_path / "policy.npz")
+  policy.save(tmp_path / "policy.safetensors")
+  found, _ = answer(capsys, "evaluate", tmp_path / "policy.safetensors")
   assert found["unit"] == "chips"
   assert found["exploitability_percent_of_pot"] == pytest.approx(found["exploitability"])  # of 100 chips
 

@@ -20,16 +20,16 @@ def test_learn_and_search_with_it(tmp_path, capsys):
   call = ["learn", "kuhn_poker", *QUICK, "--turns=1", "--chains=2", f"--output={folder}"]
   assert run(*call) == 0
   printed = capsys.readouterr()
-  assert "values.npz, losses.png in" in printed.out
+  assert "values.safetensors, losses.png in" in printed.out
   assert printed.err == ""  # bars are for terminals
   assert (folder / "losses.png").stat().st_size > 10_000
-  values = LearnedValues.load(folder / "values.npz")
+  values = LearnedValues.load(folder / "values.safetensors")
   assert run(*call, "--json") == 0  # the same call has nothing left to do
   facts = json.loads(capsys.readouterr().out)
   assert facts["finished"] and facts["training"]["width"] == 16
   assert facts["loss"] == pytest.approx(values.card["loss"], rel=1e-5)
   search = ["resolve", "kuhn_poker", "--iterations=50", "--lookahead=1", f"--output={tmp_path}", "--json"]
-  assert run(*search, f"--values={folder / 'values.npz'}") == 0
+  assert run(*search, f"--values={folder / 'values.safetensors'}") == 0
   assert json.loads(capsys.readouterr().out)["exploitability"] < 0.5
 
 
@@ -38,7 +38,9 @@ def test_a_chase_is_learned_without_training(tmp_path, capsys):
   assert run("learn", chase, *QUICK, f"--output={folder}") == 0
   printed = capsys.readouterr().out
   assert "alpha vectors" in printed and "losses.png" not in printed
-  assert not (folder / "losses.png").exists() and not len(LearnedValues.load(folder / "values.npz").losses)
+  assert not (folder / "losses.png").exists() and not len(
+    LearnedValues.load(folder / "values.safetensors").losses
+  )
 
 
 def test_rivers_are_learned_from_what_generate_solved(tmp_path, capsys):
@@ -48,7 +50,7 @@ def test_rivers_are_learned_from_what_generate_solved(tmp_path, capsys):
   assert run(*call, "--noplot") == 0
   printed = capsys.readouterr().out
   assert "24 rivers" in printed and "--lookahead=round --values=" in printed
-  assert BoardValues.load(folder / "values.npz").card["learned_from"] == 24
+  assert BoardValues.load(folder / "values.safetensors").card["learned_from"] == 24
   assert run(*call, "--noplot", "--json") == 0  # the same call has nothing left to do
   assert json.loads(capsys.readouterr().out)["finished"]
   assert run(*call[:2], "--steps=300", "--width=16", call[-1]) == 2

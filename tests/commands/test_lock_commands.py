@@ -28,7 +28,7 @@ def run(capsys, *words):
 def solved(tmp_path, capsys):
   """A run of three iterations, and what solve printed."""
   said = run(capsys, *SOLVE, "--iterations=3", f"--output={tmp_path}")
-  return tmp_path / "run.npz", said
+  return tmp_path / "run.safetensors", said
 
 
 def test_every_header_names_the_locks(solved, tmp_path, capsys):
@@ -43,7 +43,7 @@ def test_every_header_names_the_locks(solved, tmp_path, capsys):
   run(capsys, "show", file, f"--html={file.with_suffix('.html')}")
   assert f"locked: {TOLD}" in file.with_suffix(".html").read_text()
   run(capsys, "solve", "kuhn_poker", "--iterations=3", "--noplot", f"--output={tmp_path / 'free'}")
-  assert "locked" not in run(capsys, "evaluate", tmp_path / "free" / "run.npz")
+  assert "locked" not in run(capsys, "evaluate", tmp_path / "free" / "run.safetensors")
 
 
 def test_both_exploitabilities(solved, capsys):
@@ -86,4 +86,4 @@ def test_a_run_with_other_locks_is_another_run(tmp_path, monkeypatch, capsys):
   monkeypatch.chdir(tmp_path)
   for lock in ("pass=bet@0", "pass=bet@1", "pass=pass@1", "pass=bet"):
     run(capsys, "solve", "kuhn_poker", f"--lock={lock}", "--iterations=2", "--quiet", "--noplot")
-  assert len(list(tmp_path.glob("runs/*/run.npz"))) == 4
+  assert len(list(tmp_path.glob("runs/*/run.safetensors"))) == 4

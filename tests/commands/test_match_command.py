@@ -73,13 +73,13 @@ def test_policies_of_files(capsys, tmp_path):
   """Any game; in hold'em a policy for some bets plays with all."""
   solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("kuhn_poker"))
   solver.run(100)
-  solver.save(tmp_path / "kuhn.npz")
-  kuhn = facts(capsys, str(tmp_path / "kuhn.npz"), "random", "--hands=40", "--method=aivat")
+  solver.save(tmp_path / "kuhn.safetensors")
+  kuhn = facts(capsys, str(tmp_path / "kuhn.safetensors"), "random", "--hands=40", "--method=aivat")
   assert kuhn["game"] == "kuhn_poker()" and set(kuhn) >= {"chips", "aivat"} and "mbb" not in kuhn["chips"]
   trained = ps_cfr_spiel.SimulatedMCCFRSolver(pyspiel.load_game("holdem(stack=400)"), batch=8)
   trained.run(1)
-  trained.save(tmp_path / "holdem.npz")
-  file = str(tmp_path / "holdem.npz")
+  trained.save(tmp_path / "holdem.safetensors")
+  file = str(tmp_path / "holdem.safetensors")
   assert facts(capsys, file, "always_call", "--hands=2")["game"].endswith("stack=400)")
   more = facts(capsys, file, "always_call", "--hands=4", "--game=holdem(stack=400,bets=fullgame)")
   assert more["hands"] == 4 and "fullgame" in more["game"]
@@ -209,7 +209,7 @@ def test_a_dealer_that_hangs_up_leaves_its_hands(capsys):
     (["random", "random", "--game=kuhn_poker", "--phh=x.phhs"], "--phh is for holdem, not for kuhn_poker"),
     (["naive", "random"], "The naive bot plays cheat only"),
     (["always_call", "random", "--game=kuhn_poker"], "always_call bot plays holdem, holdem_subgame"),
-    (["random", "nowhere.npz"], "nowhere.npz: No such file"),
+    (["random", "nowhere.safetensors"], "nowhere.safetensors: No such file"),
     (["random", "acpc:localhost:1"], "refused"),
   ],
 )

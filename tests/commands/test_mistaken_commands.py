@@ -15,7 +15,7 @@ RIVER = "river_subgame(ranges=AA KQs;TT 87s)"
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
   """A saved run, of one iteration."""
-  path = tmp_path_factory.mktemp("saved") / "run.npz"
+  path = tmp_path_factory.mktemp("saved") / "run.safetensors"
   solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game(RIVER))
   solver.run(1, progress=False)
   solver.save(path)
@@ -24,14 +24,14 @@ def run(tmp_path_factory):
 
 def spoil(folder, run):
   """A run that is cut off, a file that is none, one of Kuhn poker, with NaN in it, of many histories."""
-  (folder / "truncated.npz").write_bytes(run.read_bytes()[:5000])
-  (folder / "foreign.npz").write_text("not ours")
-  ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("kuhn_poker")).save(folder / "kuhn.npz")
-  with np.load(folder / "kuhn.npz") as file:
+  (folder / "truncated.safetensors").write_bytes(run.read_bytes()[:5000])
+  (folder / "foreign.safetensors").write_text("not ours")
+  ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("kuhn_poker")).save(folder / "kuhn.safetensors")
+  with np.load(folder / "kuhn.safetensors") as file:
     content = {name: file[name] for name in file.files}
-  np.savez(folder / "nan.npz", **{**content, "state1": content["state1"] * np.nan})
+  np.savez(folder / "nan.safetensors", **{**content, "state1": content["state1"] * np.nan})
   header = str(content.pop("header")).replace("kuhn_poker()", "hex(board_size=4)")
-  np.savez(folder / "wide.npz", header=np.array(header.replace(": 5000000", ": 10000000000")), **content)
+  np.savez(folder / "wide.safetensors", header=np.array(header.replace(": 5000000", ": 10000000000")), **content)
 
 
 @pytest.mark.parametrize(
@@ -81,18 +81,18 @@ def spoil(folder, run):
     ("solve|kuhn_poker|--target=1%", "this game has no pot"),
     ("solve|--output={run}", "Cannot write to the folder"),
     ("solve|--output={run}/below", "Cannot write to the folder"),
-    ("solve|--resume={tmp}/none.npz", "none.npz: No such file or directory"),
-    ("solve|--resume={tmp}/truncated.npz", "truncated"),
-    ("solve|--resume={tmp}/foreign.npz", "not a file of ps_cfr_spiel"),
+    ("solve|--resume={tmp}/none.safetensors", "none.safetensors: No such file or directory"),
+    ("solve|--resume={tmp}/truncated.safetensors", "truncated"),
+    ("solve|--resume={tmp}/foreign.safetensors", "not a file of ps_cfr_spiel"),
     ("solve|--resume={run}|--rule=rm", "leave out --rule"),
     ("solve|--resume={run}|kuhn_poker", "leave out 'kuhn_poker'"),
     ("evaluate", "evaluate needs a file"),
     ("evaluate|{run}|--lbr_actions=0,1", "--lbr_actions is for --lbr"),
     ("evaluate|{run}|--lbr|--lbr_actions=0,call", "--lbr_actions must be OpenSpiel's numbers of actions"),
     ("evaluate|{tmp}", "is a folder; name a file in it, such as"),
-    ("evaluate|{run}|{tmp}/none.npz", "none.npz: No such file or directory"),
+    ("evaluate|{run}|{tmp}/none.safetensors", "none.safetensors: No such file or directory"),
     ("show", "show needs one file"),
-    ("show|{tmp}/truncated.npz", "truncated"),
+    ("show|{tmp}/truncated.safetensors", "truncated"),
     ("show|{run}|--at=x, b7", "'b7' (word 2) is not legal after Check. Legal: "),
     ("show|{run}|--at=x x", "The game is over after Check, Check"),
     ("show|{run}|--hand=22", "Player 0 never holds '22'"),
@@ -100,11 +100,11 @@ def spoil(folder, run):
     ("show|{run}|--png={tmp}/none/chart.png", "Cannot write to the folder"),
     ("show|{run}|--png={tmp}", "is a folder; name a file in it, such as"),
     ("summary|kuhn_poker|--png={tmp}", "is a folder; name a file in it, such as"),
-    ("show|{tmp}/nan.npz", "nan.npz is damaged"),
-    ("evaluate|{tmp}/nan.npz", "nan.npz is damaged"),
-    ("play|kuhn_poker|--opponent={tmp}/nan.npz", "nan.npz is damaged"),
-    ("evaluate|{tmp}/wide.npz|--limit=1000", "more than 1,000 histories"),
-    ("show|{tmp}/kuhn.npz|--hand=AKs", "kuhn_poker() has no information state that contains 'AKs'"),
+    ("show|{tmp}/nan.safetensors", "nan.safetensors is damaged"),
+    ("evaluate|{tmp}/nan.safetensors", "nan.safetensors is damaged"),
+    ("play|kuhn_poker|--opponent={tmp}/nan.safetensors", "nan.safetensors is damaged"),
+    ("evaluate|{tmp}/wide.safetensors|--limit=1000", "more than 1,000 histories"),
+    ("show|{tmp}/kuhn.safetensors|--hand=AKs", "kuhn_poker() has no information state that contains 'AKs'"),
     ("show|{run}|--png={tmp}/chart.txt", "pictures end in one of .png, .svg,"),
     ("compare|kuhn_poker|--png={run}", "pictures end in one of"),
     (
@@ -116,11 +116,11 @@ def spoil(folder, run):
     ("solve|kuhn_poker|--lock=raise=bet", "'raise' is not legal here. Legal: Pass, Bet"),
     ("solve|kuhn_poker|--lock=pass=bet|--lock=pass=pass", "'pass' is locked twice"),
     ("solve|kuhn_poker|--solver=vr-mccfr|--lock=pass=bet", "--solver=vr-mccfr has no --lock"),
-    ("show|{run}|--save={tmp}/part.npz", "--part and --save belong together"),
+    ("show|{run}|--save={tmp}/part.safetensors", "--part and --save belong together"),
     ("show|{run}|--json|--player=0", "--player is for output as text; leave it out"),
     ("show|{run}|--csv={tmp}/x.csv|--hand=AKs", "--hand is for output as text"),
     ("show|{run}|--csv={run}", "would replace the file that is read; name another one"),
-    ("show|", ". is a folder; name a file in it, such as run.npz"),
+    ("show|", ". is a folder; name a file in it, such as run.safetensors"),
     ("show|{run}|--html={run}", "would replace the file that is read; name another one"),
     ("check|kuhn_poker|--memory=nan", "--memory=nan: must be a number of at least 1"),
     ("summary|kuhn_poker|--memory=nan", "--memory=nan: must be a number of at least 1"),
@@ -151,7 +151,7 @@ def spoil(folder, run):
       "expected a number of at least 1, or lossless",
     ),
     ("generate|--cores=100000|--output={tmp}/g", "cores=100000: this process may use"),
-    ("show|{run}|--part=limp|--save={tmp}/part.npz", "'limp' is not legal here. Legal: "),
+    ("show|{run}|--part=limp|--save={tmp}/part.safetensors", "'limp' is not legal here. Legal: "),
     ("resolve|kuhn_poker|--public_states=none", "re-solving needs public states"),
     ("resolve|kuhn_poker|--knowledge=1|--lookahead=1", "knowledge is for searches to the end"),
     ("resolve|kuhn_poker|--knowledge=1|--public_states=closure", "--public_states is not for --knowledge"),
@@ -165,7 +165,7 @@ def spoil(folder, run):
     ("play|kuhn_poker|--move_seconds=nan", "--move_seconds=nan: must be a number of at least 0"),
     ("match|random|random|--move_seconds=nan", "--move_seconds=nan: must be a number of at least 0"),
     ("match|random|random|--move_seconds=inf", "inf is not a number in the range [0, 1000000.0]"),
-    ("match|random|random|--phh={run}", "run.npz: It holds a run or other arrays: choose another name"),
+    ("match|random|random|--phh={run}", "run.safetensors: It holds a run or other arrays: choose another name"),
     (
       "match|random|al_in",
       "no such file or player: al_in; players are random, search, in poker always_call, ",

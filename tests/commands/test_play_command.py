@@ -328,7 +328,7 @@ def test_bots_of_cheat(name):
 
 
 def test_a_saved_policy_as_opponent(tmp_path):
-  game, path = pyspiel.load_game("glasses(turns=2)"), tmp_path / "run.npz"
+  game, path = pyspiel.load_game("glasses(turns=2)"), tmp_path / "run.safetensors"
   solver = ps_cfr_spiel.PSCFRSolver(game, "rm+")
   solver.run(50)
   solver.save(path)
@@ -428,7 +428,7 @@ def test_mistakes(monkeypatch, capsys, words, message):
 
 
 def test_what_a_game_is_worth_without_luck(tmp_path, monkeypatch, capsys):
-  game, path = pyspiel.load_game("kuhn_poker"), tmp_path / "run.npz"
+  game, path = pyspiel.load_game("kuhn_poker"), tmp_path / "run.safetensors"
   solver = ps_cfr_spiel.PSCFRSolver(game)
   solver.run(500)
   solver.save(path)
@@ -441,7 +441,7 @@ def test_what_a_game_is_worth_without_luck(tmp_path, monkeypatch, capsys):
 
 def test_a_translated_policy_of_a_small_deck_is_played_against(tmp_path, monkeypatch, capsys):
   """Its luck is that of another game, so it is left out."""
-  small, path = "holdem(deck=5x2,stack=4,blinds=2/1,bets={})", tmp_path / "run.npz"
+  small, path = "holdem(deck=5x2,stack=4,blinds=2/1,bets={})", tmp_path / "run.safetensors"
   solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game(small.format("x")))
   solver.run(2)
   solver.save(path)
@@ -459,13 +459,15 @@ def test_a_trained_agent_searches_by_default(tmp_path, monkeypatch, capsys):
   assert play.default_opponent(game) == "heuristic"
   assert program.run(["train", name, "--iterations=1", "--batch=4", "--games=1", "--quiet"]) == 0
   agent = play.default_opponent(game)
-  assert agent == "runs/cheat/run.npz" and play.default_opponent(pyspiel.load_game("cheat")) == "heuristic"
+  assert (
+    agent == "runs/cheat/run.safetensors" and play.default_opponent(pyspiel.load_game("cheat")) == "heuristic"
+  )
   rng = np.random.RandomState(0)
   assert isinstance(play.make_opponent(game, agent, rng, seconds=0.01)(1), ps_cfr_spiel.matches.RolloutBot)
   assert not isinstance(play.make_opponent(game, agent, rng)(1), ps_cfr_spiel.matches.RolloutBot)
   capsys.readouterr()
   _, text = run(monkeypatch, capsys, [name, "--move_seconds=0.01"], ["q"])
-  assert "Opponent: runs/cheat/run.npz, which searches for 0.01 s a decision;" in text
+  assert "Opponent: runs/cheat/run.safetensors, which searches for 0.01 s a decision;" in text
   _, text = run(monkeypatch, capsys, ["cheat(players=3)"], ["q"])
   assert "Opponent: heuristic; --opponent= chooses another; agents of train play cheat for two alone." in text
 
@@ -474,9 +476,9 @@ def test_an_agent_of_holdem(capsys, monkeypatch, tmp_path):
   """It plays by a file's blueprint to the turn and searches there."""
   blueprint = ps_cfr_spiel.SimulatedMCCFRSolver(pyspiel.load_game("holdem(stack=200,bets=x)"), batch=8)
   blueprint.run(1)
-  blueprint.save(tmp_path / "holdem.npz")
+  blueprint.save(tmp_path / "holdem.safetensors")
   monkeypatch.setattr(sys, "stdin", io.StringIO("1\n" * 9))
-  words = ["holdem(stack=200,bets=x/x/a)", f"--opponent=agent:{tmp_path / 'holdem.npz'}", "--seed=3"]
+  words = ["holdem(stack=200,bets=x/x/a)", f"--opponent=agent:{tmp_path / 'holdem.safetensors'}", "--seed=3"]
   assert program.run(["play", *words]) == 0
   out = capsys.readouterr().out
-  assert f"Opponent: agent:{tmp_path / 'holdem.npz'}" in out and "Check" in out
+  assert f"Opponent: agent:{tmp_path / 'holdem.safetensors'}" in out and "Check" in out

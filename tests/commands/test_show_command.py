@@ -16,7 +16,7 @@ from ps_cfr_spiel.views import spot
 def saved(tmp_path_factory):
   solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("glasses"))
   solver.run(100)
-  path = tmp_path_factory.mktemp("glasses") / "run.npz"
+  path = tmp_path_factory.mktemp("glasses") / "run.safetensors"
   solver.save(path)
   return str(path), solver.average_policy()
 

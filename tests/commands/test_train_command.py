@@ -33,7 +33,7 @@ def test_the_table_and_the_run(trained):
   assert [int(row["iteration"]) for row in found] == [2, 4]
   assert [int(row["games"]) for row in found] == [64, 128]
   assert all(0 <= float(row[f"won_{name}"]) <= 1 for row in found for name in ("naive", "heuristic"))
-  assert load_solver(trained / "run.npz").iteration == 4
+  assert load_solver(trained / "run.safetensors").iteration == 4
 
 
 def test_any_other_game(tmp_path, capsys):
@@ -56,9 +56,11 @@ def test_the_papers_own_method(tmp_path, capsys):
 def test_a_resumed_run_is_the_run(trained, tmp_path, capsys):
   words = [SMALL, "--iterations=2", "--quiet", f"--output={tmp_path}", *QUICK]
   assert program.run(["train", *words]) == 0
-  assert program.run(["train", f"--resume={tmp_path / 'run.npz'}", "--iterations=2", "--games=5"]) == 0
+  assert (
+    program.run(["train", f"--resume={tmp_path / 'run.safetensors'}", "--iterations=2", "--games=5"]) == 0
+  )
   assert "play cheat" in capsys.readouterr().out.replace("'", "")
-  policies = [load_solver(folder / "run.npz").average_policy() for folder in (trained, tmp_path)]
+  policies = [load_solver(folder / "run.safetensors").average_policy() for folder in (trained, tmp_path)]
   np.testing.assert_array_equal(policies[0].table, policies[1].table)
   assert [int(row["iteration"]) for row in rows(tmp_path)] == [1, 2, 3, 4]
 
@@ -77,27 +79,37 @@ def test_interrupted(tmp_path, capsys, monkeypatch):
     patch.setattr(SimulatedMCCFRSolver, "_advance", interrupted)
     assert program.run(["train", *words]) == 130
   assert "Interrupted; iteration 2 is saved" in capsys.readouterr().err
-  assert load_solver(tmp_path / "run.npz").iteration == 2
-  assert program.run(["train", f"--resume={tmp_path / 'run.npz'}", "--iterations=1", "--games=5"]) == 0
+  assert load_solver(tmp_path / "run.safetensors").iteration == 2
+  assert (
+    program.run(["train", f"--resume={tmp_path / 'run.safetensors'}", "--iterations=1", "--games=5"]) == 0
+  )
   assert [int(row["iteration"]) for row in rows(tmp_path)] == [1, 2, 3]
 
 
 def test_against_an_agent(trained, tmp_path, capsys):
   """Also when the run is resumed."""
-  words = [SMALL, f"--against={trained / 'run.npz'}", "--iterations=2", f"--output={tmp_path}", *QUICK]
+  words = [
+    SMALL,
+    f"--against={trained / 'run.safetensors'}",
+    "--iterations=2",
+    f"--output={tmp_path}",
+    *QUICK,
+  ]
   assert program.run(["train", *words]) == 0
   assert "won: agent" in capsys.readouterr().out
-  assert program.run(["train", f"--resume={tmp_path / 'run.npz'}", "--iterations=2", "--games=5"]) == 0
+  assert (
+    program.run(["train", f"--resume={tmp_path / 'run.safetensors'}", "--iterations=2", "--games=5"]) == 0
+  )
   assert all(0 <= float(row["won_agent"]) <= 1 for row in rows(tmp_path))
 
 
 def test_a_start_from_a_smaller_game(trained, tmp_path):
   """The run is that of a solver which starts so, and another one than without."""
-  game, start, tables = "cheat(ranks=3,suits=3,hand_size=3)", trained / "run.npz", []
+  game, start, tables = "cheat(ranks=3,suits=3,hand_size=3)", trained / "run.safetensors", []
   for more in ([], [f"--start={start}"]):
     words = [game, "--iterations=1", f"--output={tmp_path}", *QUICK, "--quiet", *more]
     assert program.run(["train", *words]) == 0
-    tables.append(load_solver(tmp_path / "run.npz").average_policy().table)
+    tables.append(load_solver(tmp_path / "run.safetensors").average_policy().table)
   solver = SimulatedMCCFRSolver(pyspiel.load_game(game), batch=16)
   solver.start_from(load_solver(start))
   solver.run(1)
@@ -107,7 +119,7 @@ def test_a_start_from_a_smaller_game(trained, tmp_path):
 
 def test_agents_play(trained, capsys, monkeypatch):
   monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))
-  assert program.run(["play", SMALL, f"--opponent={trained / 'run.npz'}", "--seed=1"]) == 0
+  assert program.run(["play", SMALL, f"--opponent={trained / 'run.safetensors'}", "--seed=1"]) == 0
   assert "you are player 0" in capsys.readouterr().out
 
 
@@ -125,7 +137,7 @@ def test_agents_play(trained, capsys, monkeypatch):
     (["train", "cheat", "--against={run}"], "against: the agent plays cheat("),
     (["train", "cheat", "--method=external", "--against={run}"], "has no --against"),
     (["train", "kuhn_poker", "--start={run}"], "kuhn_poker() shares no keys with cheat("),
-    (["train", "cheat", "--start=nowhere.npz"], "nowhere.npz"),
+    (["train", "cheat", "--start=nowhere.safetensors"], "nowhere.safetensors"),
     (["train", "--resume={run}", "--start={run}"], "leave out --start"),
     (["solve", "--resume={run}"], "is a run of the command train; resume it there"),
     (["evaluate", "{run}"], "have no public tree; use them in play"),
@@ -134,12 +146,12 @@ def test_agents_play(trained, capsys, monkeypatch):
   ],
 )
 def test_mistakes(trained, capsys, words, message):
-  assert program.run([word.format(run=trained / "run.npz") for word in words]) == program.USER_ERROR
+  assert program.run([word.format(run=trained / "run.safetensors") for word in words]) == program.USER_ERROR
   assert message in capsys.readouterr().err
 
 
 def test_a_searching_opponent(trained, capsys):
-  against = f"--against={trained / 'run.npz'}"
+  against = f"--against={trained / 'run.safetensors'}"
   assert program.run(["train", "--method=search", against, "--games=6", "--rollouts=40", "--json"]) == 0
   found = json.loads(capsys.readouterr().out)
   assert found["games"] == 6 and 0 <= found["won"] <= 1 and abs(found["value"]) <= 1

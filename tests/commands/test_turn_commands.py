@@ -28,7 +28,7 @@ def solved(folder):
   """A run that stops at 2% of the pot, after which player 1 always folds to the first bet."""
   words = [TURN, "--target=2%", "--iterations=2000", "--lock=all-in 200=fold", "--noplot", "--quiet"]
   assert command_line.run(["solve", *words, f"--output={folder}"]) == 0
-  return folder / "run.npz"
+  return folder / "run.safetensors"
 
 
 def test_it_stops_at_the_target_and_keeps_the_lock(solved):
@@ -42,7 +42,7 @@ def test_it_stops_at_the_target_and_keeps_the_lock(solved):
 def test_a_run_in_16_bits_is_resumed_in_16_bits(folder, capsys):
   words = [TURN, "--bits=16", "--iterations=20", "--noplot", "--quiet", f"--output={folder / 'narrow'}"]
   assert command_line.run(["solve", *words]) == 0
-  file = folder / "narrow" / "run.npz"
+  file = folder / "narrow" / "run.safetensors"
   assert command_line.run(["solve", f"--resume={file}", "--iterations=20", "--noplot", "--quiet"]) == 0
   assert "kept in 16 bits" in load_solver(file).description
   assert load_solver(file).iteration == 40
@@ -81,12 +81,12 @@ def test_cards_in_words_and_drawn(solved, folder, capsys):
 
 
 def test_a_part_is_saved(solved, folder, capsys):
-  run(capsys, "show", solved, "--part=check, check, 5d ...", f"--save={folder / 'part.npz'}")
-  part, whole = load_policy(folder / "part.npz"), load_policy(solved)
+  run(capsys, "show", solved, "--part=check, check, 5d ...", f"--save={folder / 'part.safetensors'}")
+  part, whole = load_policy(folder / "part.safetensors"), load_policy(solved)
   for path in ("", "check", "check, check, 5d", "check, check, 5d, check"):
     assert (spot(part, path).probability == spot(whole, path).probability).all()
   assert (spot(part, "all-in 200").probability == 1 / len(spot(part, "all-in 200").ids)).all()
-  assert "public states, uniform elsewhere" in run(capsys, "show", folder / "part.npz")
+  assert "public states, uniform elsewhere" in run(capsys, "show", folder / "part.safetensors")
 
 
 def test_rows_of_all_cards(solved, folder, capsys):

@@ -275,8 +275,8 @@ def test_policies_of_general_games(tmp_path):
     solver = PSCFRSolver(game)
     solver.run(20)
     policy = solver.average_policy()
-    policy.save(tmp_path / "policy.npz")
-    loaded = ps_cfr_spiel.load_policy(tmp_path / "policy.npz")
+    policy.save(tmp_path / "policy.safetensors")
+    loaded = ps_cfr_spiel.load_policy(tmp_path / "policy.safetensors")
     for block, same in zip(sum(policy.strategies, ()), sum(loaded.strategies, ()), strict=True):
       np.testing.assert_allclose(block, same, rtol=1e-14)
     python = policy.to_tabular()

@@ -142,8 +142,8 @@ def test_files_and_evaluation_of_a_simultaneous_game(tmp_path):
   game = pyspiel.load_game(PERFECT)
   solver = PSCFRSolver(game, dtype="float64")
   solver.run(4)
-  solver.save(tmp_path / "run.npz")
-  policy = ps_cfr_spiel.load_policy(tmp_path / "run.npz")
+  solver.save(tmp_path / "run.safetensors")
+  policy = ps_cfr_spiel.load_policy(tmp_path / "run.safetensors")
   for of in (game, solver.game):
     found = ps_cfr_spiel.exploitability(of, policy)
     assert found == pytest.approx(solver.exploitability(), abs=1e-12)

@@ -93,13 +93,13 @@ def test_a_file_is_of_the_folded_game(tmp_path):
   game = pyspiel.load_game(GAMES["turn"])
   solver = PSCFRSolver(game, dtype="float64")
   solver.run(5)
-  solver.save(tmp_path / "run.npz")
+  solver.save(tmp_path / "run.safetensors")
   sums = [np.zeros(shape).size for player in solver._tree.players for shape in player.block_shapes]
   whole = [np.zeros(shape).size for player in solver.tree.players for shape in player.block_shapes]
-  saved = [math.prod(shape) for shape, _ in storage.read(tmp_path / "run.npz").shapes.values()]
+  saved = [math.prod(shape) for shape, _ in storage.read(tmp_path / "run.safetensors").shapes.values()]
   assert sum(whole) > sum(sums) and sum(saved) < 6 * sum(sums)
   solver.run(5)
-  again = load_solver(tmp_path / "run.npz")
+  again = load_solver(tmp_path / "run.safetensors")
   again.run(5)
   jax.tree.map(np.testing.assert_array_equal, again._state, solver._state)
   assert again.exploitability() == solver.exploitability()

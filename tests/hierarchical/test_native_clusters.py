@@ -354,16 +354,16 @@ def test_a_run_without_tables_of_boards(untabulated, tmp_path):
   untabulated(str(game))
   solver = HierarchicalMCCFRSolver(game, 2, 3, rule="lcfr", pruning=-50.0)
   solver.run(3)
-  solver.save(tmp_path / "run.npz")
+  solver.save(tmp_path / "run.safetensors")
   tables = sorted(file for file in (tmp_path / "run.clusters").iterdir() if file.name.startswith("cards."))
   assert len(tables) == 2
-  resumed = load_solver(tmp_path / "run.npz")
+  resumed = load_solver(tmp_path / "run.safetensors")
   for run in (solver, resumed):
     run.run(3)
   for one, other in zip(*(jax.tree.leaves(run._here()) for run in (solver, resumed)), strict=True):
     np.testing.assert_array_equal(one, other)
-  resumed.save(tmp_path / "run.npz")
-  policy, average = load_policy(tmp_path / "run.npz"), resumed.average_policy()
+  resumed.save(tmp_path / "run.safetensors")
+  policy, average = load_policy(tmp_path / "run.safetensors"), resumed.average_policy()
   state = game.new_initial_state()
   for action in (0, 3, 5, 7, 1, 1, 8, 9, 10, 1):
     state.apply_action(action)
@@ -378,4 +378,4 @@ def test_a_run_without_tables_of_boards(untabulated, tmp_path):
     resumed.exploitability()
   tables[0].write_bytes(b"x")
   with pytest.raises(ValueError, match="is damaged"):
-    load_solver(tmp_path / "run.npz")
+    load_solver(tmp_path / "run.safetensors")

@@ -296,8 +296,8 @@ def test_searches_by_them_where_nobody_bets(learned):
 
 def test_they_are_learned_and_kept(data, learned, tmp_path):
   assert learned.losses[-1, 1] < learned.losses[0, 1] and learned.card["learned_from"] == len(data)
-  learned.save(tmp_path / "rivers.npz")
-  again = load_values(tmp_path / "rivers.npz")
+  learned.save(tmp_path / "rivers.safetensors")
+  again = load_values(tmp_path / "rivers.safetensors")
   assert isinstance(again, BoardValues) and again.card == learned.card
   subgames, states = rivers_of(TURN)
   ranges = tuple(np.ones((len(states), player.types)) for player in subgames.tree.players)
@@ -319,12 +319,12 @@ def test_bad_input(data, learned, tmp_path):
     BoardExamples.load(tmp_path / "few", tmp_path / "more")
   with pytest.raises(ValueError, match="too few draws"):
     train(BoardExamples.load(tmp_path / "few"), **SMALL)
-  learned.save(tmp_path / "values.npz")
+  learned.save(tmp_path / "values.safetensors")
   with pytest.raises(ValueError, match=r"has the features .*; these values have 'public states'"):
-    LearnedValues.load(tmp_path / "values.npz")
+    LearnedValues.load(tmp_path / "values.safetensors")
   with pytest.raises(ValueError, match="holds no solved situations"):
     (tmp_path / "other").mkdir()
-    learned.save(tmp_path / "other" / "values.npz")
+    learned.save(tmp_path / "other" / "values.safetensors")
     BoardExamples.load(tmp_path / "other")
   kuhn = generate_examples(pyspiel.load_game("kuhn_poker"), 2, iterations=2, progress=False)
   with pytest.raises(

@@ -124,9 +124,12 @@ def test_draws_depend_on_the_seed_and_their_number():
 
 def test_a_file_holds_all_of_it(tmp_path):
   values, situations = learned("kuhn_poker"), solved("kuhn_poker")
-  values.save(tmp_path / "values.npz")
-  situations.save(tmp_path / "shard.npz")
-  again, shard = LearnedValues.load(tmp_path / "values.npz"), Examples.load(tmp_path / "shard.npz")
+  values.save(tmp_path / "values.safetensors")
+  situations.save(tmp_path / "shard.safetensors")
+  again, shard = (
+    LearnedValues.load(tmp_path / "values.safetensors"),
+    Examples.load(tmp_path / "shard.safetensors"),
+  )
   for a, b in zip(jax.tree.leaves(values.network), jax.tree.leaves(again.network), strict=True):
     np.testing.assert_array_equal(a, b)
   assert again.card == values.card and shard.card == situations.card
@@ -173,8 +176,8 @@ def test_alpha_vectors(tmp_path):
   game, situations = pyspiel.load_game(CHASE), solved(CHASE)
   values = train(situations, progress=False)
   assert isinstance(values.network, AlphaVectors) and values.card["finished"]
-  values.save(tmp_path / "values.npz")
-  values = load_values(tmp_path / "values.npz")
+  values.save(tmp_path / "values.safetensors")
+  values = load_values(tmp_path / "values.safetensors")
   found = values.network(jnp.asarray(situations.place), tuple(map(jnp.asarray, situations.ranges)))
   unit, own = values.scale[situations.place], situations.ranges[1]
   worth, taught = ((own * v).sum(1) for v in (found[1] * unit[:, None], situations.values[1]))
@@ -199,18 +202,18 @@ def test_bad_input(tmp_path):
   values, situations = learned("kuhn_poker"), solved("kuhn_poker")
   with pytest.raises(ValueError, match=r"These values are for kuhn_poker.*, not for"):
     ContinualResolving(pyspiel.load_game(CHASE), 1, lookahead=1, value_function=values).start(0)
-  path = tmp_path / "values.npz"
+  path = tmp_path / "values.safetensors"
   values.save(path)
   path.write_bytes(path.read_bytes()[:300])
-  with pytest.raises(ValueError, match=r"values.npz is truncated or not a file of ps_cfr_spiel"):
+  with pytest.raises(ValueError, match=r"values.safetensors is truncated or not a file of ps_cfr_spiel"):
     LearnedValues.load(path)
   situations.save(path)
   with pytest.raises(ValueError, match="holds examples, not learned values"):
     LearnedValues.load(path)
   other = generate_examples(pyspiel.load_game("kuhn_poker"), 2, seed=1, iterations=50, progress=False)
-  other.save(tmp_path / "other.npz")
+  other.save(tmp_path / "other.safetensors")
   with pytest.raises(ValueError, match="Shard 1 is of another data set"):
-    Examples.load(path, tmp_path / "other.npz")
+    Examples.load(path, tmp_path / "other.safetensors")
   for name in ("kuhn_poker", CHASE):
     with pytest.raises(ValueError, match="too few draws"):
       train(generate_examples(pyspiel.load_game(name), 1, iterations=2, progress=False))
@@ -346,7 +349,7 @@ def test_the_pretrained_values_of_leduc():
 
 
 def test_another_feature_set(tmp_path):
-  path = tmp_path / "values.npz"
+  path = tmp_path / "values.safetensors"
   learned("kuhn_poker").save(path)
   file = storage.read(path)
   arrays = file.arrays(file.shapes)
@@ -376,7 +379,7 @@ def test_a_damaged_card_is_not_resumed(name, value, message):
 
 
 def test_files_that_no_training_can_have_written(tmp_path):
-  path, values = tmp_path / "values.npz", learned("kuhn_poker")
+  path, values = tmp_path / "values.safetensors", learned("kuhn_poker")
   for change, message in (
     ({"scale": -values.scale}, "its scale is not positive"),
     ({"losses": values.losses * 1e30}, "the steps of its losses do not ascend"),

@@ -43,7 +43,7 @@ def test_functions_and_arrays_are_a_network(situations):
   np.testing.assert_allclose(total, 0, atol=1e-6)  # whatever the functions say
   assert any(np.abs(v).max() > 0.01 for v in found)
   with pytest.raises(ValueError, match="A network of your own has no file here"):
-    values.save("never.npz")
+    values.save("never.safetensors")
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_what_excludes_a_network(situations, tmp_path):
   with pytest.raises(ValueError, match="start and network exclude each other"):
     train(situations, start=train(situations, steps=1, progress=False), network=network)
   with pytest.raises(ValueError, match="leave out network, or the checkpoint"):
-    train(situations, checkpoint=tmp_path / "values.npz", network=network)
+    train(situations, checkpoint=tmp_path / "values.safetensors", network=network)
 
 
 def test_the_packages_own_knows_its_slots():

@@ -54,7 +54,7 @@ def interrupt(monkeypatch, after):
 def test_ctrl_c_keeps_the_best_and_resume_goes_on(monkeypatch, tmp_path):
   with monkeypatch.context() as patch:
     interrupt(patch, 2)
-    file = tmp_path / "values.npz"
+    file = tmp_path / "values.safetensors"
     found = train(situations(), progress=False, checkpoint=file, checkpoint_seconds=0, **SMALL)
   assert not found.card["finished"] and found.losses[:, 0].tolist() == [200, 400]
   kept = LearnedValues.load(file)
@@ -99,7 +99,10 @@ def test_patience_ends_training_and_the_best_is_kept(monkeypatch):
 
 
 def test_the_checkpoint_is_written_at_once_and_at_the_end(monkeypatch, tmp_path):
-  file, call = tmp_path / "values.npz", functools.partial(train, situations(), progress=False, **SMALL)
+  file, call = (
+    tmp_path / "values.safetensors",
+    functools.partial(train, situations(), progress=False, **SMALL),
+  )
   with monkeypatch.context() as patch:
     original, kept = training.take_steps, []
     looked = lambda *args: kept.append(LearnedValues.load(file)) or original(*args)  # noqa: E731
@@ -124,7 +127,7 @@ def test_a_checkpoint_that_cannot_be_written_fails_at_once(monkeypatch, tmp_path
   monkeypatch.setattr(training, "take_steps", None)  # nobody trains
   call = {"train": train, "resume": functools.partial(resume, values=values)}[name]
   with pytest.raises(FileNotFoundError):
-    call(situations(), progress=False, checkpoint=tmp_path / "none" / "values.npz")
+    call(situations(), progress=False, checkpoint=tmp_path / "none" / "values.safetensors")
 
 
 def test_what_can_not_be_resumed():
@@ -181,26 +184,26 @@ def test_turns_are_kept_and_not_done_again(tmp_path, monkeypatch):
   )
   values = call(callback=seen.append)
   assert len(seen) == 2 and values.card["learned_from"] > seen[0].card["learned_from"]
-  names = {"examples-0.npz", "examples-1.npz", "values-0.npz", "values-1.npz"}
+  names = {"examples-0.safetensors", "examples-1.safetensors", "values-0.safetensors", "values-1.safetensors"}
   assert {path.name for path in tmp_path.iterdir()} == names
   with monkeypatch.context() as patch:
     patch.setattr(training, "take_steps", None)  # nobody trains
     assert same(call(), values)
   leduc = pyspiel.load_game("leduc_poker")
   for others, message in (
-    ({"seed": 1}, r"examples-0.npz is of another call: its seed: 0, not 1;"),
-    ({"draws": 40}, r"examples-0.npz is of another call: its draws: 0 to 19, not 0 to 39"),
+    ({"seed": 1}, r"examples-0.safetensors is of another call: its seed: 0, not 1;"),
+    ({"draws": 40}, r"examples-0.safetensors is of another call: its draws: 0 to 19, not 0 to 39"),
     (
       {"training": {**SMALL, "steps": 7}},
-      r"values-0.npz is of another call: its steps: \d+, not 7;",
+      r"values-0.safetensors is of another call: its steps: \d+, not 7;",
     ),
-    ({"chains": 4}, r"examples-1.npz is of another call: its draws: 0 to 2, not 0 to 3"),
+    ({"chains": 4}, r"examples-1.safetensors is of another call: its draws: 0 to 2, not 0 to 3"),
   ):
     options = {"turns": 1, "draws": 20, "chains": 3, "training": SMALL, **others}
     with pytest.raises(ValueError, match=message):
       self_play(game, folder=tmp_path, iterations=10, progress=False, **options)
   with pytest.raises(
-    ValueError, match=r"examples-0.npz is of another call: its game: kuhn_poker\(\), not leduc"
+    ValueError, match=r"examples-0.safetensors is of another call: its game: kuhn_poker\(\), not leduc"
   ):
     self_play(leduc, 1, 20, 3, folder=tmp_path, iterations=10, progress=False, training=SMALL)
 
@@ -236,7 +239,10 @@ def test_searches_teach_upwards():
 def test_its_folder_is_made_and_tried_first(tmp_path, monkeypatch):
   game, quick = pyspiel.load_game("kuhn_poker"), {"iterations": 5, "progress": False, "training": SMALL}
   self_play(game, 0, 20, folder=tmp_path / "a" / "b", **quick)
-  assert {path.name for path in (tmp_path / "a" / "b").iterdir()} == {"examples-0.npz", "values-0.npz"}
+  assert {path.name for path in (tmp_path / "a" / "b").iterdir()} == {
+    "examples-0.safetensors",
+    "values-0.safetensors",
+  }
   monkeypatch.setattr(TURNS, "generate_examples", None)  # nobody solves
   (tmp_path / "file").touch()
   with pytest.raises(OSError, match="file"):

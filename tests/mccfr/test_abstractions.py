@@ -159,8 +159,8 @@ def test_parts_through_a_file(tmp_path):
   whole, part = (VRMCCFRSolver(game, abstraction="observation", seed=5) for _ in range(2))
   whole.run(70)
   part.run(30)
-  part.save(tmp_path / "run.npz")
-  resumed = VRMCCFRSolver.load(tmp_path / "run.npz")
+  part.save(tmp_path / "run.safetensors")
+  resumed = VRMCCFRSolver.load(tmp_path / "run.safetensors")
   resumed.run(40)
   assert resumed.abstraction.key == "observation" and resumed.abstraction.count == whole.abstraction.count
   np.testing.assert_array_equal(resumed._state.tables.regrets, whole._state.tables.regrets)

@@ -420,15 +420,15 @@ def test_parts_equal_the_whole_and_survive_a_file(kind, options, tmp_path):
   whole.run(3 * length + 5)
   parts.run(length + 3)
   parts.evaluate_and_update_policy()
-  parts.save(tmp_path / "run.npz")
-  resumed = kind.load(tmp_path / "run.npz")
+  parts.save(tmp_path / "run.safetensors")
+  resumed = kind.load(tmp_path / "run.safetensors")
   resumed.run(2 * length + 1)
   for a, b in zip(arrays(whole), arrays(resumed), strict=True):
     np.testing.assert_array_equal(a, b)
   assert resumed._options() == whole._options()
   assert resumed.exploitability() == whole.exploitability()
-  whole.save(tmp_path / "whole.npz")
-  same = load_policy(tmp_path / "whole.npz").strategies[0]
+  whole.save(tmp_path / "whole.safetensors")
+  same = load_policy(tmp_path / "whole.safetensors").strategies[0]
   for a, b in zip(whole.average_policy().strategies[0], same, strict=True):
     np.testing.assert_array_equal(a, b)
 
@@ -563,10 +563,10 @@ def test_any_sampler_makes_a_solver(tmp_path):
   named.run(30)
   for a, b in zip(arrays(solver), arrays(named), strict=True):
     np.testing.assert_array_equal(a, b)
-  solver.save(tmp_path / "run.npz")
-  assert SamplingSolver.load(tmp_path / "run.npz", sampler=sampler).iteration == 30
+  solver.save(tmp_path / "run.safetensors")
+  assert SamplingSolver.load(tmp_path / "run.safetensors", sampler=sampler).iteration == 30
   with pytest.raises(ValueError, match=r"Expected a sampler such as .*, got 'OutcomeSampling\("):
-    SamplingSolver.load(tmp_path / "run.npz")
+    SamplingSolver.load(tmp_path / "run.safetensors")
   with pytest.raises(ValueError, match="Expected a sampler such as"):
     SamplingSolver(game, paths.OutcomeSampling)
 

@@ -19,7 +19,7 @@ def solved(tmp_path_factory):
   """A solver, its policy, and its run."""
   solver = ps.PSCFRSolver(pyspiel.load_game(TURN))
   solver.run(30)
-  run = tmp_path_factory.mktemp("kept") / "run.npz"
+  run = tmp_path_factory.mktemp("kept") / "run.safetensors"
   solver.save(run)
   policy = solver.average_policy()
   assert keep(policy, run) == run.with_name(KEPT)
@@ -39,7 +39,7 @@ def test_it_has_the_computed_rows(solved):
 def test_it_is_of_one_run_alone(solved, tmp_path):
   """A run that went on, another file, and a damaged one have none."""
   solver, _, run = solved
-  moved = tmp_path / "run.npz"
+  moved = tmp_path / "run.safetensors"
   moved.write_bytes(run.read_bytes())
   assert kept_beside(moved) is None
   moved.with_name(KEPT).write_bytes(run.with_name(KEPT).read_bytes())
@@ -69,17 +69,17 @@ def test_its_tables_stay_on_disk(solved):
 def test_large_games_are_kept_in_float32(solved, tmp_path, monkeypatch):
   """And the reach of their rows is never computed for all at once."""
   solver, policy, run = solved
-  (tmp_path / "run.npz").write_bytes(run.read_bytes())
+  (tmp_path / "run.safetensors").write_bytes(run.read_bytes())
   with monkeypatch.context() as patch:
     for module in (kept, tree_policy):
       patch.setattr(module, "EXACT", 0)
-    assert keep(solver.average_policy(), tmp_path / "run.npz") is not None
+    assert keep(solver.average_policy(), tmp_path / "run.safetensors") is not None
     with pytest.raises(TooLarge, match=r"Computing them needs about .* and 1 MB are allowed"):
-      keep(solver.average_policy(), tmp_path / "run.npz", memory=1e6)
+      keep(solver.average_policy(), tmp_path / "run.safetensors", memory=1e6)
   monkeypatch.setattr(tree_policy, "TOGETHER", 0)
   monkeypatch.setattr(tree_policy, "MANY", 5)
   monkeypatch.setattr(tree_policy, "reaches", None)
-  found = kept_beside(tmp_path / "run.npz")
+  found = kept_beside(tmp_path / "run.safetensors")
   assert found is not None
   assert {block.dtype for both in found.worths.values for block in both} == {np.dtype("float32")}
   ours, theirs = found.to_rows(), policy.to_rows()
@@ -90,8 +90,8 @@ def test_large_games_are_kept_in_float32(solved, tmp_path, monkeypatch):
 
 def test_games_to_walk_have_none(tmp_path):
   solver = ps.PSCFRSolver(pyspiel.load_game("kuhn_poker"))
-  solver.save(tmp_path / "run.npz")
-  assert keep(solver.average_policy(), tmp_path / "run.npz") is None
+  solver.save(tmp_path / "run.safetensors")
+  assert keep(solver.average_policy(), tmp_path / "run.safetensors") is None
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,9 @@ PARTS = [
 )
 def test_what_is_kept(name, lines, some, tmp_path):
   policy = random_policy(name)
-  policy.save(tmp_path / "all.npz")
-  policy.save(tmp_path / "part.npz", lines)
-  found = load_policy(tmp_path / "part.npz")
+  policy.save(tmp_path / "all.safetensors")
+  policy.save(tmp_path / "part.safetensors", lines)
+  found = load_policy(tmp_path / "part.safetensors")
   kept = set(found.info["part"])
   assert some <= {spot(policy, f"#{number}").history for number in kept}
   for decision in policy.labels.decisions:
@@ -33,7 +33,7 @@ def test_what_is_kept(name, lines, some, tmp_path):
     np.testing.assert_allclose(
       found.table(decision)[:, alive], np.broadcast_to(expected, policy.table(decision).shape)[:, alive]
     )
-  size = [storage.read(tmp_path / file).shapes for file in ("all.npz", "part.npz")]
+  size = [storage.read(tmp_path / file).shapes for file in ("all.safetensors", "part.safetensors")]
   assert sum(np.prod(shape) for shape, _ in size[1].values()) < sum(
     np.prod(shape) for shape, _ in size[0].values()
   )
@@ -50,7 +50,7 @@ def test_what_is_kept(name, lines, some, tmp_path):
 )
 def test_wrong_lines(lines, message, tmp_path):
   with pytest.raises(ValueError, match=message):
-    random_policy("kuhn_poker").save(tmp_path / "part.npz", lines)
+    random_policy("kuhn_poker").save(tmp_path / "part.safetensors", lines)
 
 
 def test_parts_of_another_game():

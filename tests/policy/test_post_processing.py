@@ -148,8 +148,8 @@ def test_a_rounded_policy_is_saved_as_such(tmp_path):
   solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("kuhn_poker"))
   solver.run(20)
   rounded = post_process(solver.average_policy().game, solver.average_policy(), "purify")
-  rounded.save(tmp_path / "policy.npz")
-  read = ps_cfr_spiel.load_policy(tmp_path / "policy.npz")
+  rounded.save(tmp_path / "policy.safetensors")
+  read = ps_cfr_spiel.load_policy(tmp_path / "policy.safetensors")
   assert read.info["policy"] == "rounded average"
   for ours, theirs in zip(rounded.strategies, read.strategies, strict=True):
     for a, b in zip(ours, theirs, strict=True):

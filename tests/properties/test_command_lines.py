@@ -44,9 +44,9 @@ def folder(tmp_path_factory):
   """A folder with a saved run and a saved policy."""
   folder = tmp_path_factory.mktemp("lines")
   solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("kuhn_poker"))
-  solver.save(folder / "run.npz")
-  solver.average_policy().save(folder / "policy.npz")
-  (folder / "junk.npz").write_bytes(b"junk")
+  solver.save(folder / "run.safetensors")
+  solver.average_policy().save(folder / "policy.safetensors")
+  (folder / "junk.safetensors").write_bytes(b"junk")
   return folder
 
 
@@ -54,7 +54,10 @@ def folder(tmp_path_factory):
 def lines(draw):
   """A command with some of its flags, and games or files; {} stands for the folder."""
   command = draw(st.sampled_from([*program.COMMANDS.values()]))
-  files = tuple(f"{{}}/{name}" for name in ("run.npz", "policy.npz", "junk.npz", "none.npz"))
+  files = tuple(
+    f"{{}}/{name}"
+    for name in ("run.safetensors", "policy.safetensors", "junk.safetensors", "none.safetensors")
+  )
   listed = command.flags()
   words = [command.name, *SHORT.get(command.name, ())]
   for name in draw(st.lists(st.sampled_from(sorted(listed)), max_size=3, unique=True)):

@@ -137,9 +137,9 @@ def test_samplers_refuse_derived_rules(solver, kind):
 def test_a_rule_called_like_another_is_not_read_as_it(tmp_path):
   rule = type("DCFR", (RMPlus,), {})()
   solver = PSCFRSolver(KUHN, rule)
-  solver.save(tmp_path / "run.npz")
+  solver.save(tmp_path / "run.safetensors")
   with pytest.raises(ValueError, match=r"\.DCFR"):
-    load_solver(tmp_path / "run.npz")
+    load_solver(tmp_path / "run.safetensors")
 
 
 class _Nothing:

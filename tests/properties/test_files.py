@@ -136,7 +136,7 @@ def use_batch(path):
   """A chunk of solutions is read."""
   folder = path.parent / "batch"
   folder.mkdir(exist_ok=True)
-  (folder / "000000.npz").write_bytes(path.read_bytes())
+  (folder / "000000.safetensors").write_bytes(path.read_bytes())
   solutions = batch(folder)
   for number, solution in enumerate(solutions):
     assert np.isfinite(solution.exploitability) and len(solution.values) == 2
@@ -165,7 +165,7 @@ def batch(folder):
 def made(kind) -> Kind:
   """A file of a kind that the package writes."""
   with tempfile.TemporaryDirectory() as folder:
-    path = Path(folder) / "file.npz"
+    path = Path(folder) / "file.safetensors"
     if kind in KINDS[: len(SOLVERS)]:
       name, game, options = SOLVERS[KINDS.index(kind)]
       solver = getattr(ps_cfr_spiel.solvers, name)(pyspiel.load_game(game), **options)
@@ -208,7 +208,7 @@ def packed(header, arrays):
 
 def refused(kind: str, content: bytes, folder: Path) -> bool:
   """Whether a file of these bytes is refused, in few words; else it is used."""
-  path = folder / "edited.npz"
+  path = folder / "edited.safetensors"
   path.write_bytes(content)
   for name, beside in made(kind).clusters:
     (file := path.with_suffix(".clusters") / name).parent.mkdir(exist_ok=True)

@@ -238,7 +238,7 @@ def test_names_of_players(tmp_path):
   """Words of a command line, of any characters."""
   game, path = pyspiel.load_game("holdem"), tmp_path / "one.phhs"
   folded = Hand(1, (50,), ("AsKd", "QhQd"), "", -50.0)
-  for name in ("it's", "'", '"', "a\\b", "v1.5/run.npz", "é", "''"):
+  for name in ("it's", "'", '"', "a\\b", "v1.5/run.safetensors", "é", "''"):
     write_hands(path, game, [folded], (name, "other"))
     assert [hand for _, hand in read_hands(path, name)] == [folded]
     assert str(read_hands(path)[0][0]).endswith("stack=20000)")
@@ -328,10 +328,10 @@ def test_a_file_is_replaced_whole_and_a_run_never(tmp_path):
   with pytest.raises(ValueError, match="7 chips are no legal move"):
     write_hands(path, game, [folded, folded._replace(chips=(7,))])
   assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
-  np.savez(tmp_path / "run.npz", regrets=np.zeros(3))
+  np.savez(tmp_path / "run.safetensors", regrets=np.zeros(3))
   with pytest.raises(FileExistsError, match="It holds a run or other arrays"):
-    write_hands(tmp_path / "run.npz", game, [folded])
-  assert np.load(tmp_path / "run.npz")["regrets"].tolist() == [0, 0, 0]
+    write_hands(tmp_path / "run.safetensors", game, [folded])
+  assert np.load(tmp_path / "run.safetensors")["regrets"].tolist() == [0, 0, 0]
 
 
 VALUES = [

@@ -30,7 +30,7 @@ def main():
   game, facts, policies = pyspiel.load_game("kuhn_poker"), {}, {}
   for name, solver in solvers(game).items():
     solver.run(20)
-    solver.save(FOLDER / f"{name}.npz")
+    solver.save(FOLDER / f"{name}.safetensors")
     facts[name] = {
       "solver": type(solver).__name__,
       "iterations": solver.iteration,
@@ -42,7 +42,7 @@ def main():
     facts[name]["later"] = solver.exploitability()
   policies["resolved"] = ps.ContinualResolving(game, iterations=20).tabularise()
   for name, policy in policies.items():
-    policy.save(FOLDER / f"{name}.npz")
+    policy.save(FOLDER / f"{name}.safetensors")
     facts[name] = {"exploitability": ps.exploitability(game, policy)}
   (FOLDER / "facts.json").write_text(json.dumps(facts, indent=2) + "\n")
 

@@ -80,12 +80,12 @@ def test_a_run_in_parts_through_a_file_is_the_run(kuhn, tmp_path):
   """To the last bit, keys included."""
   first = ps_cfr_spiel.SimulatedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, cells=24)
   first.run(50)
-  first.save(tmp_path / "run.npz")
-  second = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  first.save(tmp_path / "run.safetensors")
+  second = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
   second.run(100)
   np.testing.assert_array_equal(second.average_policy().table, kuhn.average_policy().table)
   state = kuhn.game.new_initial_state().child(0).child(1)
-  loaded = ps_cfr_spiel.load_policy(tmp_path / "run.npz")
+  loaded = ps_cfr_spiel.load_policy(tmp_path / "run.safetensors")
   assert loaded.action_probabilities(state) == first.average_policy().action_probabilities(state)
 
 
@@ -96,8 +96,8 @@ def test_a_best_response_to_an_agent(kuhn, tmp_path):
   agent = weak.average_policy()
   solver = ps_cfr_spiel.SimulatedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, cells=30, against=agent)
   solver.run(100)
-  solver.save(tmp_path / "run.npz")
-  again = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  solver.save(tmp_path / "run.safetensors")
+  again = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
   again.run(50)
   solver.run(50)
   response = solver.average_policy()
@@ -116,9 +116,9 @@ def test_full_tables_end_a_run_and_nothing_is_lost(tmp_path):
   game = pyspiel.load_game("leduc_poker")
   solver = ps_cfr_spiel.SimulatedMCCFRSolver(game, batch=4, cells=700)
   with pytest.raises(LimitReachedError, match=r"The tables are full: \d+ keys have \d+ of 700 cells"):
-    solver.run(2000, checkpoint=tmp_path / "run.npz")
+    solver.run(2000, checkpoint=tmp_path / "run.safetensors")
   assert 0 < solver.iteration < 2000
-  again = ps_cfr_spiel.load_solver(tmp_path / "run.npz")
+  again = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
   assert again.iteration == solver.iteration
   assert again.average_policy().cells() == solver.average_policy().cells() > 0
 
@@ -206,10 +206,12 @@ def test_keys_with_other_moves():
 
 
 def test_a_file_whose_keys_are_gone(kuhn, tmp_path):
-  kuhn.save(tmp_path / "run.npz")
-  with np.load(tmp_path / "run.npz") as file:
+  kuhn.save(tmp_path / "run.safetensors")
+  with np.load(tmp_path / "run.safetensors") as file:
     arrays = dict(file)
   arrays["counts"] = arrays["counts"][:-1]
-  np.savez(tmp_path / "damaged.npz", **arrays)
-  with pytest.raises(ValueError, match=r"damaged.npz is damaged or of another game: .* of counts it has"):
-    ps_cfr_spiel.load_solver(tmp_path / "damaged.npz")
+  np.savez(tmp_path / "damaged.safetensors", **arrays)
+  with pytest.raises(
+    ValueError, match=r"damaged.safetensors is damaged or of another game: .* of counts it has"
+  ):
+    ps_cfr_spiel.load_solver(tmp_path / "damaged.safetensors")

@@ -58,11 +58,11 @@ def test_overflow_ends_a_run(tmp_path):
   solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"), Exploding())
   solver.run(3)  # found sound at its end; a quick machine does the rest before the next look
   with pytest.raises(FloatingPointError, match=r"Exploding .* left the range of float32; dtype='float64'"):
-    solver.run(1000, checkpoint=tmp_path / "run.npz")
+    solver.run(1000, checkpoint=tmp_path / "run.safetensors")
   reached = solver.iteration
   assert 3 <= reached < 1003
   assert np.isfinite(solver.exploitability())
-  kept = PSCFRSolver.load(tmp_path / "run.npz", rule=Exploding())
+  kept = PSCFRSolver.load(tmp_path / "run.safetensors", rule=Exploding())
   assert kept.iteration == reached
   assert all(np.isfinite(x).all() for x in jax.tree.leaves(kept._state))
 
@@ -80,9 +80,11 @@ def test_the_program_keeps_what_was_reached(tmp_path, monkeypatch, capsys):
   ]
   assert program.run(words) == 2
   error = capsys.readouterr().err
-  found = re.search(r"left the range of float32.* The run up to iteration (\d+) is in .*run\.npz", error)
+  found = re.search(
+    r"left the range of float32.* The run up to iteration (\d+) is in .*run\.safetensors", error
+  )
   assert error.count("\n") == 1 and found
-  assert PSCFRSolver.load(tmp_path / "run.npz", rule=Exploding()).iteration == int(found[1]) > 0
+  assert PSCFRSolver.load(tmp_path / "run.safetensors", rule=Exploding()).iteration == int(found[1]) > 0
 
 
 def test_overflow_ends_a_search():
@@ -110,7 +112,7 @@ def test_nan_does_not_become_uniform_play():
 @pytest.mark.parametrize("kind", [PSCFRSolver, OutcomeSamplingSolver])
 def test_the_last_iteration(kind, tmp_path):
   """A run gets there, says so, and goes no further; what it counts beside iterations does not overflow."""
-  path = tmp_path / "run.npz"
+  path = tmp_path / "run.safetensors"
   solver = kind(pyspiel.load_game("kuhn_poker"), **({"rule": "rm+"} if kind is OutcomeSamplingSolver else {}))
   solver.run(20)
   solver.save(path)

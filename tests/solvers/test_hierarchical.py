@@ -41,7 +41,7 @@ ps_cfr_spiel.runtime.join_processes(f"localhost:{port}", 2, int(process))
 for number, name in enumerate(games):
   dealt_game.MOST_CLASSES = 200_000 if number == 0 else 0
   made = make_abstraction(DealtGame.of(pyspiel.load_game(name)), 3, 4, restarts=1)
-  np.savez(f"{folder}/{process}.{number}.npz", **made.to_arrays())
+  np.savez(f"{folder}/{process}.{number}.safetensors", **made.to_arrays())
 assert len(filled) == 2 - int(process)
 """
 
@@ -66,8 +66,8 @@ def ten():
 def test_in_parts_through_a_file_it_is_the_same(ten, tmp_path):
   first = make()
   first.run(4)
-  first.save(tmp_path / "run.npz")
-  second = load_solver(tmp_path / "run.npz")
+  first.save(tmp_path / "run.safetensors")
+  second = load_solver(tmp_path / "run.safetensors")
   second.run(6)
   same(second, ten)
   assert second.description == ten.description
@@ -94,13 +94,13 @@ def five_more(start, output, devices, processes=1):
 
 def test_any_number_of_devices_finds_the_same_bits(tmp_path):
   """Three clusters on one device, and on two devices of each of two processes."""
-  start = tmp_path / "start.npz"
+  start = tmp_path / "start.safetensors"
   solver = make()
   solver.run(5)
   solver.save(start)
-  one = five_more(start, tmp_path / "one.npz", devices=1)
+  one = five_more(start, tmp_path / "one.safetensors", devices=1)
   assert one.iteration == 10
-  same(five_more(start, tmp_path / "two.npz", devices=2, processes=2), one)
+  same(five_more(start, tmp_path / "two.safetensors", devices=2, processes=2), one)
 
 
 def test_two_processes_build_an_abstraction_together(tmp_path, monkeypatch):
@@ -117,7 +117,7 @@ def test_two_processes_build_an_abstraction_together(tmp_path, monkeypatch):
     alone = make_abstraction(DealtGame.of(pyspiel.load_game(name)), 3, 4, restarts=1).to_arrays()
     assert ("groups" in alone) == (number == 1)
     for process in "01":
-      with np.load(tmp_path / f"{process}.{number}.npz") as found:
+      with np.load(tmp_path / f"{process}.{number}.safetensors") as found:
         for key, array in alone.items():
           np.testing.assert_array_equal(found[key], array)
           assert found[key].dtype == array.dtype
@@ -127,8 +127,8 @@ def test_policies_are_of_the_whole_game(ten, tmp_path):
   walked = evaluate_policy(ten.game, ten.average_policy())
   assert ten.exploitability() == pytest.approx(walked.exploitability, abs=1e-5)
   assert ten.value() == pytest.approx(walked.value, abs=1e-5)
-  ten.save(tmp_path / "run.npz")
-  policy = load_policy(tmp_path / "run.npz")
+  ten.save(tmp_path / "run.safetensors")
+  policy = load_policy(tmp_path / "run.safetensors")
   state = pyspiel.load_game(GAME).new_initial_state()
   for action in (0, 3, 1, 1, 4):
     state.apply_action(action)
@@ -175,13 +175,13 @@ def test_boards_of_a_later_round_are_clustered(tmp_path):
   before = solver.exploitability()
   solver.run(300)
   assert solver.exploitability() < before / 2
-  solver.save(tmp_path / "run.npz")
-  resumed = load_solver(tmp_path / "run.npz")
+  solver.save(tmp_path / "run.safetensors")
+  resumed = load_solver(tmp_path / "run.safetensors")
   assert resumed.abstraction.special == 2
   for run in (solver, resumed):
     run.run(2)
   same(resumed, solver)
-  policy = load_policy(tmp_path / "run.npz")
+  policy = load_policy(tmp_path / "run.safetensors")
   state, clusters = game.new_initial_state(), []
   for action in (0, 3, 1, 1, 4, 1, 1, 2):
     state.apply_action(action)
@@ -223,13 +223,13 @@ def test_wrong_input(tmp_path):
     make(rule="lcfr", pruning=0)
   solver = make()
   assert not hasattr(solver, "tree") and not hasattr(solver, "_strategies")
-  solver.save(tmp_path / "run.npz")
+  solver.save(tmp_path / "run.safetensors")
   with pytest.raises(ValueError, match="damaged or of another run"):
-    HierarchicalMCCFRSolver.load(tmp_path / "run.npz", abstraction=make(clusters=1).abstraction)
-  with np.load(tmp_path / "run.npz") as file:
+    HierarchicalMCCFRSolver.load(tmp_path / "run.safetensors", abstraction=make(clusters=1).abstraction)
+  with np.load(tmp_path / "run.safetensors") as file:
     content = {name: file[name] for name in file.files}
   header = str(content.pop("header")).replace('"shards"', '"lost"')
-  np.savez(tmp_path / "run.npz", header=np.array(header), **content)
+  np.savez(tmp_path / "run.safetensors", header=np.array(header), **content)
   for load in (HierarchicalMCCFRSolver.load, load_policy):
     with pytest.raises(ValueError, match="damaged: its header has no shards"):
-      load(tmp_path / "run.npz")
+      load(tmp_path / "run.safetensors")

@@ -318,8 +318,8 @@ def test_a_blueprint_of_dealt_cards(tmp_path):
   game = pyspiel.load_game("holdem(deck=5x2,stack=4,blinds=2/1,bets=x/a;x/a;x)")
   solver = HierarchicalMCCFRSolver(game, clusters=1, buckets=2, batch=2)
   solver.run(8)
-  solver.save(tmp_path / "run.npz")
-  blueprint = ps_cfr_spiel.load_policy(tmp_path / "run.npz")
+  solver.save(tmp_path / "run.safetensors")
+  blueprint = ps_cfr_spiel.load_policy(tmp_path / "run.safetensors")
   moves = ("6d6c", "3d2c", "Call", "Check", "2d4c5d")
   found = for_hands(blueprint, play(game, *moves))
   for hand in ("6d6c", "3d3c", "5c2c"):

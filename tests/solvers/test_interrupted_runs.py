@@ -56,9 +56,9 @@ def test_ctrl_c_after_the_call_and_before_its_result_is_kept(name, monkeypatch, 
 
   with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
     patch.setattr(type(solver), "_step", interrupted)
-    solver.run(4, checkpoint=tmp_path / "run.npz")
+    solver.run(4, checkpoint=tmp_path / "run.safetensors")
   assert 2 <= solver.iteration <= 6
-  assert load_solver(tmp_path / "run.npz").iteration == solver.iteration
+  assert load_solver(tmp_path / "run.safetensors").iteration == solver.iteration
   solver.average_policy()
   solver.run(6 - solver.iteration)
   assert_same(solver, whole)

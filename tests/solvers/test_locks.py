@@ -102,12 +102,12 @@ def test_postflop_solvers_lock_of_one_hand(tmp_path, monkeypatch, capsys):
   spot_of = ["--board=2s3h4d6c7c", "--pot=10", "--stack=10", "--ranges=AsAh, QsQh, JsJh; KsKh", "--bets=a"]
   words = ["solve", *spot_of, "--lock==check:0.8,all-in:0.2@JJ", "--iterations=500", "--quiet", "--noplot"]
   assert program.run([*words, "--output=run"]) == 0
-  policy = load_policy("run/run.npz")
+  policy = load_policy("run/run.safetensors")
   here = spot(policy, "")
   checks = dict(zip(here.types, here.probability[0], strict=True))
   assert [checks[hand] for hand in ("JsJh", "QsQh", "AsAh")] == pytest.approx([0.8, 0.7, 0], abs=1e-3)
   capsys.readouterr()
-  assert program.run(["show", "run/run.npz", "--hand=AA"]) == 0
+  assert program.run(["show", "run/run.safetensors", "--hand=AA"]) == 0
   shown = capsys.readouterr().out
   assert "player 1: equity 66.67%, EV 5;" in shown
   assert shown.splitlines()[-1].split()[:5] == ["AsAh", "0.00%", "10", "100.00%", "15"]
@@ -254,8 +254,8 @@ def test_an_abstraction_that_joins_nothing_changes_nothing_under_a_lock():
 def test_files_keep_locks_and_sets(tmp_path):
   solver = PSCFRSolver(load("leduc_poker"), abstraction="observation", locks={"raise": {"raise": 1}})
   solver.run(10)
-  solver.save(tmp_path / "run.npz")
-  again = load_solver(tmp_path / "run.npz")
+  solver.save(tmp_path / "run.safetensors")
+  again = load_solver(tmp_path / "run.safetensors")
   for one in (solver, again):
     one.run(10)
   assert again.exploitability() == solver.exploitability()
@@ -266,12 +266,12 @@ def test_files_keep_locks(tmp_path, share):
   locks, _ = of_hands("leduc_poker", LOCKS["leduc_poker"], share)
   solver = PSCFRSolver(load("leduc_poker"), dtype="float64", locks=locks)
   solver.run(20, progress=False)
-  solver.save(tmp_path / "run.npz")
-  again = load_solver(tmp_path / "run.npz")
+  solver.save(tmp_path / "run.safetensors")
+  again = load_solver(tmp_path / "run.safetensors")
   assert again.exploitability() == solver.exploitability()
   assert "locked" in again.description
   again.run(5, progress=False)
-  found, expected = load_policy(tmp_path / "run.npz"), solver.average_policy()
+  found, expected = load_policy(tmp_path / "run.safetensors"), solver.average_policy()
   for d in solver.tree.names.decisions:
     np.testing.assert_allclose(found.table(d), expected.table(d), atol=1e-12)
 
@@ -313,7 +313,7 @@ def test_single_hands_and_mixtures(tmp_path):
     )
     == 0
   )
-  shell = load_policy(out / "run.npz")
+  shell = load_policy(out / "run.safetensors")
   locks = {"all-in": {"*": {"fold": 0.7, "call": 0.3}, "AA, Tc9c": {"call": 1}}}
   solver = PSCFRSolver(shell.game, locks=locks)
   solver.run(20)

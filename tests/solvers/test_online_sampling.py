@@ -250,8 +250,8 @@ def test_tabularised_policy_is_what_is_played(target):
 
 def test_tabularised_policy_survives_a_file(tmp_path):
   policy = OnlineOutcomeSampling(kuhn(), 20).tabularise()
-  policy.save(tmp_path / "policy.npz")
-  loaded = load_policy(tmp_path / "policy.npz")
+  policy.save(tmp_path / "policy.safetensors")
+  loaded = load_policy(tmp_path / "policy.safetensors")
   assert loaded.info["solver"] == "OnlineOutcomeSampling"
   assert exploitability(kuhn(), loaded) == exploitability(kuhn(), policy)
 

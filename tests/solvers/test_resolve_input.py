@@ -161,7 +161,7 @@ def test_a_gadget_returns_a_gadget_tree():
 def test_numpy_integers(tmp_path):
   """They are as good as Python's, also when the policy is saved."""
   made = ContinualResolving(load("kuhn_poker"), np.int64(5), lookahead=np.int32(1), skip=np.int8(1))
-  made.tabularise().save(tmp_path / "policy.npz")
+  made.tabularise().save(tmp_path / "policy.safetensors")
   assert made.description.startswith("re-solving, 5 iterations")
 
 
@@ -174,7 +174,7 @@ def test_a_gadget_of_ones_own(tmp_path):
   made, usual = (ContinualResolving(load("kuhn_poker"), 50, gadget=gadget) for gadget in (mine, "cfr-d"))
   policy = made.tabularise()
   assert policy.info["gadget"] == "mine"
-  policy.save(tmp_path / "policy.npz")
+  policy.save(tmp_path / "policy.safetensors")
   for blocks, expected in zip(policy.strategies, usual.tabularise().strategies, strict=True):
     for a, b in zip(blocks, expected, strict=True):
       np.testing.assert_array_equal(a, b)

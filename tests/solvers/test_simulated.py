@@ -35,14 +35,14 @@ def test_a_run_in_parts_through_a_file_is_the_run(trained, tmp_path):
   """To the last bit."""
   first = SimulatedMCCFRSolver(trained.game, batch=64, seed=1)
   first.run(100)
-  first.save(tmp_path / "run.npz")
-  second = load_solver(tmp_path / "run.npz")
+  first.save(tmp_path / "run.safetensors")
+  second = load_solver(tmp_path / "run.safetensors")
   assert isinstance(second, SimulatedMCCFRSolver)
   second.run(200)
   for average in ("average_policy", "current_policy"):
     np.testing.assert_array_equal(getattr(second, average)().table, getattr(trained, average)().table)
   assert second.nodes == trained.nodes
-  loaded = load_policy(tmp_path / "run.npz")
+  loaded = load_policy(tmp_path / "run.safetensors")
   np.testing.assert_array_equal(loaded.table, first.average_policy().table)
 
 

@@ -147,8 +147,8 @@ def test_parts_equal_the_whole_and_survive_a_file(tmp_path):
   whole.run(50)
   parts.run(20)
   parts.evaluate_and_update_policy()
-  parts.save(tmp_path / "run.npz")
-  resumed = PSCFRSolver.load(tmp_path / "run.npz")
+  parts.save(tmp_path / "run.safetensors")
+  resumed = PSCFRSolver.load(tmp_path / "run.safetensors")
   resumed.run(29)
   assert same(whole, resumed)
   assert resumed.rule == whole.rule and resumed.skip == 7
@@ -193,9 +193,9 @@ def test_ctrl_c_keeps_what_was_reached(tmp_path):
   timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
   timer.start()
   with pytest.raises(KeyboardInterrupt):
-    solver.run(10**9, checkpoint=tmp_path / "run.npz")
+    solver.run(10**9, checkpoint=tmp_path / "run.safetensors")
   assert 1 < solver.iteration < 10**9
-  assert same(solver, PSCFRSolver.load(tmp_path / "run.npz"))
+  assert same(solver, PSCFRSolver.load(tmp_path / "run.safetensors"))
 
 
 @pytest.mark.parametrize(
@@ -262,8 +262,8 @@ def test_a_game_without_public_states_is_solved_at_once(tmp_path):
   assert "without public states" not in PSCFRSolver(pyspiel.load_game("kuhn_poker")).summary()
   solver.run(30)
   assert solver.exploitability() < 1e-3
-  solver.save(tmp_path / "run.npz")
-  assert type(solver).load(tmp_path / "run.npz").iteration == 30
+  solver.save(tmp_path / "run.safetensors")
+  assert type(solver).load(tmp_path / "run.safetensors").iteration == 30
   with pytest.raises(ValueError, match="has no public states"):
     ContinualResolving(game)
 
@@ -284,6 +284,6 @@ def test_the_better_of_average_and_last_strategies(rule, last, tmp_path):
   assert openspiel_exploitability.exploitability(game, solver.average_policy()) == pytest.approx(
     min(found), abs=1e-12
   )
-  solver.save(tmp_path / "run.npz")
-  assert PSCFRSolver.load(tmp_path / "run.npz").exploitability() == solver.exploitability()
+  solver.save(tmp_path / "run.safetensors")
+  assert PSCFRSolver.load(tmp_path / "run.safetensors").exploitability() == solver.exploitability()
   assert "better of average and last" in solver.description != plain.description

@@ -261,9 +261,9 @@ def test_library_that_cannot_be_loaded(tmp_path, caplog):
 def test_files_of_automatic_runs_go_on_without_it(monkeypatch, tmp_path):
   solver = PSCFRSolver(pyspiel.load_game(WIDE))
   solver.run(4)
-  solver.save(tmp_path / "run.npz")
+  solver.save(tmp_path / "run.safetensors")
   monkeypatch.setattr(library, "_load", lambda _: MISSING)
-  resumed = load_solver(tmp_path / "run.npz")
+  resumed = load_solver(tmp_path / "run.safetensors")
   assert resumed.tree.leaves.kind != "native"
   before = resumed.exploitability()
   assert abs(before - solver.exploitability()) < 1e-3

@@ -90,8 +90,8 @@ def test_solver_finds_what_it_finds_without(kind):
 def test_files_go_on(tmp_path, rule):
   solver = PSCFRSolver(river(FIRST), rule)
   solver.run(30)
-  solver.save(tmp_path / "run.npz")
-  loaded = load_solver(tmp_path / "run.npz")
+  solver.save(tmp_path / "run.safetensors")
+  loaded = load_solver(tmp_path / "run.safetensors")
   for _ in range(2):
     for a, b in zip(jax.tree.leaves(solver._state), jax.tree.leaves(loaded._state), strict=True):
       np.testing.assert_array_equal(a, b)
@@ -110,8 +110,8 @@ def test_another_river_compiles_nothing(kind, tmp_path):
     solver.evaluation()
     solver.average_policy()
     solver.current_policy()
-    solver.save(tmp_path / "run.npz")
-    load_solver(tmp_path / "run.npz").run(1)
+    solver.save(tmp_path / "run.safetensors")
+    load_solver(tmp_path / "run.safetensors").run(1)
     return len(compilations) - before
 
   jax.clear_caches()

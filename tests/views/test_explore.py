@@ -191,14 +191,14 @@ def test_what_is_too_large_is_refused(monkeypatch):
 
 
 def test_the_command(tmp_path, capsys):
-  random_policy("kuhn_poker").save(tmp_path / "policy.npz")
+  random_policy("kuhn_poker").save(tmp_path / "policy.safetensors")
   page = f"--html={tmp_path / 'policy.html'}"
-  assert program.run(["show", str(tmp_path / "policy.npz"), page]) == 0
+  assert program.run(["show", str(tmp_path / "policy.safetensors"), page]) == 0
   assert (tmp_path / "policy.html").read_text().startswith("<!doctype html>")
   assert (tmp_path / "policy.html").as_uri() in capsys.readouterr().out
   capsys.readouterr()
   for words in (["--at=pass"], ["--csv=x.csv"], ["--json"], ["--hand=0"], ["--port=8000"]):
-    assert program.run(["show", str(tmp_path / "policy.npz"), page, *words]) == 2
+    assert program.run(["show", str(tmp_path / "policy.safetensors"), page, *words]) == 2
     assert f"{words[0].partition('=')[0]} " in capsys.readouterr().err
 
 
@@ -297,8 +297,8 @@ def test_a_line_of_a_turn_alone(tmp_path, saved):
   """Asked for, or all that a file has; of a part what depends on other lines is not known."""
   policy, lines = random_policy(TURN), PART
   if saved:
-    policy.save(tmp_path / "part.npz", PART)
-    policy, lines = load_policy(tmp_path / "part.npz"), None
+    policy.save(tmp_path / "part.safetensors", PART)
+    policy, lines = load_policy(tmp_path / "part.safetensors"), None
   line, kind = ["Check", "Check", "Deal 2c", "Bet 200"], "TT"
   steps = [(".cell", "AKo"), *(("#moves button", move) for move in line), (".cell", kind)]
   seen = click(policy, steps, tmp_path, lines=lines)
@@ -329,8 +329,8 @@ def test_a_served_page_loads_what_is_clicked(tmp_path, monkeypatch):
 def test_the_server(tmp_path, monkeypatch):
   """Its page and scripts; it ends with Ctrl-C, and answers nothing else."""
   policy = random_policy("kuhn_poker")
-  policy.save(tmp_path / "policy.npz")
-  words = [sys.executable, "-m", "ps_cfr_spiel", "show", str(tmp_path / "policy.npz"), "--serve"]
+  policy.save(tmp_path / "policy.safetensors")
+  words = [sys.executable, "-m", "ps_cfr_spiel", "show", str(tmp_path / "policy.safetensors"), "--serve"]
   ignored = signal.signal(signal.SIGINT, signal.default_int_handler)  # a child inherits what is ignored
   with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
     signal.signal(signal.SIGINT, ignored)
@@ -339,7 +339,7 @@ def test_the_server(tmp_path, monkeypatch):
       assert urllib.request.urlopen(address).read().decode().startswith("<!doctype html>")
       script = urllib.request.urlopen(f"{address}streets/3.js").read().decode()
       assert script == explore_script(policy, 3)
-      for wrong in ("streets/99.js", f"streets/{'9' * 5000}.js", "streets/../policy.npz", "policy.npz"):
+      for wrong in ("streets/99.js", f"streets/{'9' * 5000}.js", "streets/../policy.safetensors", "policy.safetensors"):
         with pytest.raises(urllib.error.HTTPError, match="404"):
           urllib.request.urlopen(address + wrong)
       server.send_signal(signal.SIGINT)
@@ -351,13 +351,13 @@ def test_the_server(tmp_path, monkeypatch):
 def test_too_large_for_a_page_means_its_first_street(tmp_path, capsys, monkeypatch):
   monkeypatch.setattr(explore_view, "MOST_NUMBERS", 1000)
   policy = random_policy(TURN)
-  policy.save(tmp_path / "policy.npz")
-  assert program.run(["show", str(tmp_path / "policy.npz"), f"--html={tmp_path / 'page.html'}"]) == 0
+  policy.save(tmp_path / "policy.safetensors")
+  assert program.run(["show", str(tmp_path / "policy.safetensors"), f"--html={tmp_path / 'page.html'}"]) == 0
   assert "first street alone. All of it: show" in capsys.readouterr().out
   shown = explore_view.street(policy, 0)
   deals = {child for n in shown for child in policy.labels.children[n]}.difference(shown)
   assert len(deals) % 48 == 0 and {policy.labels.public_states[n].parent for n in deals} <= {*shown}
-  assert program.run(["show", str(tmp_path / "policy.npz"), "--serve", "--html=x.html"]) == 2
+  assert program.run(["show", str(tmp_path / "policy.safetensors"), "--serve", "--html=x.html"]) == 2
 
 
 def test_the_page_of_a_river_of_a_turn_is_small():
