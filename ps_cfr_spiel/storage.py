@@ -232,9 +232,13 @@ def _bytes(shape: Shape) -> int:
 
 def check_no_arrays(path: str | os.PathLike) -> None:
   """FileExistsError if a file holds arrays, such as a run, which no text may replace."""
-  with contextlib.suppress(OSError, SafetensorError), safe_open(path, "np"):
-    reason = "It holds a run or other arrays: choose another name, or delete it"
-    raise FileExistsError(errno.EEXIST, reason, str(path))
+  try:
+    with safe_open(path, "np"):
+      pass
+  except (OSError, SafetensorError):  # none, or another one
+    return
+  reason = "It holds a run or other arrays: choose another name, or delete it"
+  raise FileExistsError(errno.EEXIST, reason, str(path))
 
 
 @contextlib.contextmanager

@@ -53,8 +53,8 @@ FLAGS = (
     "all_in, search (continual re-solving; in a game too large or without public states a search by "
     "knowledge), a file of solve, resolve or train, such as runs/glasses/run.safetensors, or agent:FILE, "
     "which in holdem searches from the turn on, with a blueprint from a file, or with agent:FILE,pretrained "
-    "from the flop on, by values of turns (default: search in a game that it is ready for within seconds, else "
-    "the run that train has saved, else heuristic in cheat, else random).",
+    "from the flop on, by values of turns (default: search in a game that it is ready for within seconds, "
+    "else the run that train has saved, else heuristic in cheat, else random).",
     value="NAME|FILE"),
   Flag("move_seconds", 1.0,
     "Time of a decision in which an agent of train searches on top of its strategy, whose probabilities it "

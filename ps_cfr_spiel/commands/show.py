@@ -88,7 +88,9 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     return _page(values, policy, words[0])
   if values.part or values.save:
     if not (values.part and values.save):
-      raise ValueError("--part and --save belong together: --part='check, check ...' --save=part.safetensors.")
+      raise ValueError(
+        "--part and --save belong together: --part='check, check ...' --save=part.safetensors."
+      )
     policy.save(values.save, values.part)
     return say(values, {"game": policy.labels.game, **made_by(policy), "saved": values.save})
   if values.csv or values.json:
@@ -231,9 +233,9 @@ COMMAND = Command(
   name="show",
   arguments="FILE",
   summary="Look at a saved strategy",
-  text="FILE is the run.safetensors of a solved game, or a policy saved from Python. For a poker game, it shows "
-  "the hands of the player who acts as a chart, and --at follows the betting and the public cards (where one "
-  "comes next, a table of all that may come); for glasses, where the chaser "
+  text="FILE is the run.safetensors of a solved game, or a policy saved from Python. For a poker game, it "
+  "shows the hands of the player who acts as a chart, and --at follows the betting and the public cards "
+  "(where one comes next, a table of all that may come); for glasses, where the chaser "
   "thinks the evader is after the moves of --at; for other games, a table, which --at narrows to one public "
   "state and completes by what actions are worth. --html writes a page to click through all of it.",
   examples=(

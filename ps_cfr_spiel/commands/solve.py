@@ -189,8 +189,8 @@ COMMAND = Command(
   summary="Solve a game and save the result",
   text="GAME is written as for OpenSpiel's load_game, in quotes if it has parameters. Without it: "
   "river_subgame, the last betting round of a hand of no-limit Texas hold'em. Shows how exploitability "
-  "falls, and saves the run (run.safetensors), exploitability.csv, exploitability.png and, in poker, strategy.png. "
-  "Ctrl-C and SIGTERM end the run early and keep its state.",
+  "falls, and saves the run (run.safetensors), exploitability.csv, exploitability.png and, in poker, "
+  "strategy.png. Ctrl-C and SIGTERM end the run early and keep its state.",
   examples=(
     "solve",
     "solve 'river_subgame(board=KhKd8c4s2h,pot=100,stack=500,bets=0.5 1 a,ranges=AA KQs 76s;TT+ AQ)'",

@@ -62,7 +62,7 @@ class Examples:
   def _read(cls, path: str | os.PathLike) -> "Examples":
     file = storage.read(path)
     header = dict(file.header)
-    if header["kind"] != "examples" or "slots" not in header:
+    if header["kind"] != "examples" or not {"count", "places", "slots"} <= header.keys():
       raise ValueError(f"{path} holds {file.content}, not those of public states.")
     found = file.arrays(_expected(header.pop("count"), header.pop("places"), header.pop("slots")))
     possible, ranges, values = (

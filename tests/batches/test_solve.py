@@ -4,6 +4,7 @@ import numpy as np
 import pyspiel
 import pytest
 from open_spiel.python.algorithms import exploitability
+from safetensors.numpy import load_file
 
 from ps_cfr_spiel import PSCFRSolver
 from ps_cfr_spiel.batches import batch_run, solve_batch
@@ -250,11 +251,11 @@ def test_files_are_taken_up(tmp_path, monkeypatch):
     assert x.iterations == y.iterations
   for mine, other in zip(inside.policy(4).strategies, filed.policy(4).strategies, strict=True):
     assert all(np.allclose(a, b) for a, b in zip(mine, other, strict=True))
-  with np.load(tmp_path / "000001.safetensors") as file:
-    assert file["number"].tolist() == [4, 5, 6, 7] and file["values"].shape == (4, 2, 1326)
-    np.testing.assert_allclose(file["ranges"].sum(-1), 1, rtol=1e-6)
+  arrays = load_file(tmp_path / "000001.safetensors")
+  assert arrays["number"].tolist() == [4, 5, 6, 7] and arrays["values"].shape == (4, 2, 1326)
+  np.testing.assert_allclose(arrays["ranges"].sum(-1), 1, rtol=1e-6)
   assert np.allclose([s.value for s in filed[:2]], [s.value for s in inside[:2]])
-  with pytest.raises(ValueError, match=r"other results: method"):
+  with pytest.raises(ValueError, match=r"other results: teacher"):
     solve_batch(rivers, **{**options, "iterations": 61}, output=tmp_path)
   with pytest.raises(ValueError, match=r"other results: situations"):
     solve_batch(rivers[::-1], **options, output=tmp_path)

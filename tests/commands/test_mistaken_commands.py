@@ -4,6 +4,7 @@ import jax
 import numpy as np
 import pyspiel
 import pytest
+from edited_files import packed, unpacked
 
 import ps_cfr_spiel
 from ps_cfr_spiel.commands import program
@@ -27,11 +28,11 @@ def spoil(folder, run):
   (folder / "truncated.safetensors").write_bytes(run.read_bytes()[:5000])
   (folder / "foreign.safetensors").write_text("not ours")
   ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("kuhn_poker")).save(folder / "kuhn.safetensors")
-  with np.load(folder / "kuhn.safetensors") as file:
-    content = {name: file[name] for name in file.files}
-  np.savez(folder / "nan.safetensors", **{**content, "state1": content["state1"] * np.nan})
-  header = str(content.pop("header")).replace("kuhn_poker()", "hex(board_size=4)")
-  np.savez(folder / "wide.safetensors", header=np.array(header.replace(": 5000000", ": 10000000000")), **content)
+  header, arrays = unpacked((folder / "kuhn.safetensors").read_bytes())
+  spoiled = {**arrays, "state1": arrays["state1"] * np.float32(np.nan)}
+  (folder / "nan.safetensors").write_bytes(packed(header, spoiled))
+  wide = {**header, "game": "hex(board_size=4)", "limit": 2 * header["limit"]}
+  (folder / "wide.safetensors").write_bytes(packed(wide, arrays))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +166,10 @@ def spoil(folder, run):
     ("play|kuhn_poker|--move_seconds=nan", "--move_seconds=nan: must be a number of at least 0"),
     ("match|random|random|--move_seconds=nan", "--move_seconds=nan: must be a number of at least 0"),
     ("match|random|random|--move_seconds=inf", "inf is not a number in the range [0, 1000000.0]"),
-    ("match|random|random|--phh={run}", "run.safetensors: It holds a run or other arrays: choose another name"),
+    (
+      "match|random|random|--phh={run}",
+      "run.safetensors: It holds a run or other arrays: choose another name",
+    ),
     (
       "match|random|al_in",
       "no such file or player: al_in; players are random, search, in poker always_call, ",

@@ -53,7 +53,7 @@ def test_it_is_of_one_run_alone(solved, tmp_path):
   other.run(31)
   other.save(moved)
   assert kept_beside(moved) is None
-  with pytest.raises(ValueError, match="holds a policy with its values"):
+  with pytest.raises(ValueError, match="holds the values of a run's policy; name the run beside it"):
     ps.load_policy(run.with_name(KEPT))
 
 

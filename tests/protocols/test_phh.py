@@ -10,6 +10,7 @@ import pyspiel
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import load_file, save_file
 
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.commands import program
@@ -328,10 +329,10 @@ def test_a_file_is_replaced_whole_and_a_run_never(tmp_path):
   with pytest.raises(ValueError, match="7 chips are no legal move"):
     write_hands(path, game, [folded, folded._replace(chips=(7,))])
   assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
-  np.savez(tmp_path / "run.safetensors", regrets=np.zeros(3))
+  save_file({"regrets": np.zeros(3)}, tmp_path / "run.safetensors")
   with pytest.raises(FileExistsError, match="It holds a run or other arrays"):
     write_hands(tmp_path / "run.safetensors", game, [folded])
-  assert np.load(tmp_path / "run.safetensors")["regrets"].tolist() == [0, 0, 0]
+  assert load_file(tmp_path / "run.safetensors")["regrets"].tolist() == [0, 0, 0]
 
 
 VALUES = [

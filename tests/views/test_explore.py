@@ -339,7 +339,12 @@ def test_the_server(tmp_path, monkeypatch):
       assert urllib.request.urlopen(address).read().decode().startswith("<!doctype html>")
       script = urllib.request.urlopen(f"{address}streets/3.js").read().decode()
       assert script == explore_script(policy, 3)
-      for wrong in ("streets/99.js", f"streets/{'9' * 5000}.js", "streets/../policy.safetensors", "policy.safetensors"):
+      for wrong in (
+        "streets/99.js",
+        f"streets/{'9' * 5000}.js",
+        "streets/../policy.safetensors",
+        "policy.safetensors",
+      ):
         with pytest.raises(urllib.error.HTTPError, match="404"):
           urllib.request.urlopen(address + wrong)
       server.send_signal(signal.SIGINT)
