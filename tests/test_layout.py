@@ -51,6 +51,7 @@ IMPORTERS = {
   "absl": "commands",
   "equinox": "learning",
   "optax": "learning",
+  "safetensors": "storage",
 }  # libraries that one package alone imports
 PUBLIC = {"_replace", "_fields", "_asdict", "os._exit"}  # public in spite of their names
 MOST_FILES = 23  # of a package, `__init__` not counted; a command has a file of its own

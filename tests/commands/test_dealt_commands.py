@@ -99,7 +99,9 @@ def test_the_abstraction_of_a_run_is_solved_again_and_its_policy_evaluated(tmp_p
   capsys.readouterr()
   assert program.run(["evaluate", str(tmp_path / "run.safetensors"), "--json"]) == 0
   assert json.loads(capsys.readouterr().out)["exploitability"] == pytest.approx(solver.exploitability())
-  assert program.run(["evaluate", str(tmp_path / "run.safetensors"), "--json", "--post_processing=purify"]) == 0
+  assert (
+    program.run(["evaluate", str(tmp_path / "run.safetensors"), "--json", "--post_processing=purify"]) == 0
+  )
   rounded = solver.average_policy().rounded("purify").evaluation().exploitability
   assert json.loads(capsys.readouterr().out)["exploitability"] == pytest.approx(rounded)
 

@@ -30,7 +30,7 @@ def run(tmp_path_factory):
   folder = tmp_path_factory.mktemp("run")
   words = ["leduc_poker", "--solver=hierarchical", "--clusters=2", "--buckets=lossless", "--iterations=2"]
   assert program.run(["solve", *words, "--quiet", "--noplot", f"--output={folder}"]) == 0
-  return folder / "run.npz"
+  return folder / "run.safetensors"
 
 
 def test_sizes_of_leduc(dealt):
@@ -43,8 +43,8 @@ def test_sizes_of_leduc(dealt):
 @pytest.mark.parametrize("of_run", [False, True])
 def test_what_is_saved_is_read(of_run, dealt, run, tmp_path):
   made = make_abstraction(dealt, 2, "lossless")
-  save_abstraction(tmp_path / "abstraction.npz", made)
-  found = load_abstraction(run if of_run else tmp_path / "abstraction.npz", dealt)
+  save_abstraction(tmp_path / "abstraction.safetensors", made)
+  found = load_abstraction(run if of_run else tmp_path / "abstraction.safetensors", dealt)
   assert found.count == 2 and (found.clusters == made.clusters).all()
   assert found.facts()["clusters"] == "2, each of 1 to 2 boards up to names of suits"
   assert all((x == y).all() for x, y in zip(found.buckets, made.buckets, strict=True))
@@ -68,7 +68,7 @@ def test_cards_that_no_round_has(dealt):
 
 def test_a_file_knows_its_special_round(tmp_path, capsys):
   """A cluster of boards of two cards, none after the first card."""
-  game, file = poker(3, 2, 1, "0 1 1", raises=1), tmp_path / "abstraction.npz"
+  game, file = poker(3, 2, 1, "0 1 1", raises=1), tmp_path / "abstraction.safetensors"
   later = DealtGame.of(pyspiel.load_game(game), 2)
   made = make_abstraction(later, 2, 2)
   assert "boards up to names of suits, after the cards of round 2" in made.facts()["clusters"]
@@ -90,11 +90,11 @@ def test_a_file_knows_its_special_round(tmp_path, capsys):
 
 
 def test_what_is_no_abstraction(dealt, tmp_path):
-  path = tmp_path / "policy.npz"
+  path = tmp_path / "policy.safetensors"
   storage.write(path, "policy", {"game": str(LEDUC)}, {})
   with pytest.raises(ValueError, match="not an abstraction"):
     load_abstraction(path, dealt)
   with pytest.raises(OSError, match="No such file"):
-    load_abstraction(tmp_path / "nothing.npz", dealt)
+    load_abstraction(tmp_path / "nothing.safetensors", dealt)
   with pytest.raises(ValueError, match="there are only 3 boards"):
     make_abstraction(dealt, 4)
