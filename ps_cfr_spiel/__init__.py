@@ -8,7 +8,7 @@ Importing this package registers its games, so that `pyspiel.load_game` finds th
   solver.exploitability(), solver.value(), solver.average_policy()
 
 The submodules `rules`, `matches`, `abstractions`, `batches`, `values` and `runtime` have the rest of the
-public API; other subpackages are for those who build on the package (docs/index.md). The first use of a name
+public API; other subpackages are to build on (docs/index.md). The first use of a name
 imports its package: JAX takes most of a second, and `ps-cfr-spiel --help` does not need it.
 """
 

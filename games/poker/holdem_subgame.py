@@ -24,7 +24,7 @@ Parameters (`ValueError` for any other value):
   ranges: "uniform" (all hands), or player 0's range, ";", player 1's, "AA KQs 76s:0.5;TT+ AsKd"; an
     empty side means all hands (`notation.hand_ranges`).
   deck: Ranks x suits, "13x4"; "6x2" are the cards from 2c to 7d. Small decks make games that can be
-    walked history by history.
+    enumerated history by history.
   unit: Chips in the unit of actions' names and returns, 1: with 100, a pot of 550 is one of 5.5 big blinds.
 
 OpenSpiel's own `universal_poker` with a board is the same game when its blinds are half of

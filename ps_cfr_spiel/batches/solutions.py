@@ -98,7 +98,7 @@ class Solutions(Sequence):
     """
     solution, item = self[number], self._read(self.situations[number])
     if solution.strategies is None:
-      raise ValueError("The strategies were not kept; solve with strategies=True.")
+      raise ValueError("The strategies were not saved; solve with strategies=True.")
     if solution.checked is not None:
       raise ValueError("A strategy that ends with a turn or flop is no policy; read solution.strategies.")
     game = item.game() if isinstance(item, Situation) else item

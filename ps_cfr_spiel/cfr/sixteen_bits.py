@@ -25,7 +25,7 @@ BITS = (16, 32)
 def check_bits(bits: int, rule: Rule, dtype: str) -> int:
   """The number of bits; ValueError if a run of this rule and dtype cannot have it."""
   if isinstance(bits, bool) or bits not in BITS:
-    raise ValueError(f"bits={bits!r}: the tables are kept in 16 or 32 bits; choose one of the two.")
+    raise ValueError(f"bits={bits!r}: tables are in 16 or 32 bits; choose one of the two.")
   if bits == 16 and dtype != "float32":
     raise ValueError(f"bits=16 computes in float32, and dtype is {dtype!r}; leave out one of the two.")
   if bits == 16 and not can_narrow(rule):

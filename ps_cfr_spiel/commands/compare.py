@@ -101,8 +101,8 @@ COMMAND = Command(
   summary="Run solvers side by side",
   text="Runs each solver for the same time and measures its average strategy alike, exactly and in float64; "
   "set-up and compilation are reported separately, and the time of each iteration is that of the fastest. A "
-  "solver that fails has a line that says why. The game must be small enough for OpenSpiel's solvers to "
-  "walk, unless --solvers leaves them out. GAME is written as for solve.",
+  "solver that fails has a line with its error. The game must be small enough for OpenSpiel's "
+  "solvers, unless --solvers leaves them out. GAME is written as for solve.",
   examples=(
     "compare leduc_poker --seconds=5 --png=leduc.png",
     "compare leduc_poker --rules=all --seconds=1",

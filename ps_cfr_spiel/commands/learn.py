@@ -17,7 +17,7 @@ FILE, LOSSES = "values.safetensors", "losses.png"
 NOT_OF_RIVERS = ("draws", "turns", "chains", "teacher", "teacher_iterations", "limit")
 RIVERS_BATCH = 128  # rivers in one step of training; each has a thousand hands
 TURN = "holdem_subgame(board=9s7c5s4h)"  # a game in which a network of rivers serves
-FLOPS = ("generate", "--street=flop")  # which a network of turns teaches
+FLOPS = ("generate", "--street=flop")  # by a network of turns
 
 Taught = tuple[Callable[[], Any], Path]  # what learns, and the folder that it may go on in
 

@@ -25,7 +25,7 @@ from ps_cfr_spiel.commands.user_input import given, load_game, load_saved_policy
 # An action and its probability; the commas within an amount, as in "bet 1,200:0.7", separate none.
 _PAIR = re.compile(r"\s*((?:[^,]|(?<=\d),(?=\d{3}\b))+?)\s*:\s*([0-9]*\.?[0-9]+)(%?)\s*(?:,|$)")
 AT = "@"  # between a strategy and its hands, in --lock
-_WALKED = ("public_states", "limit", "memory")  # flags of all that walk the game
+_WALKED = ("public_states", "limit", "memory")  # flags of all that enumerate the game
 _SAMPLING = ("rule", "batch", "seed")
 _DEALT = ("clusters", "buckets", "special", "abstraction", "boards", "pruning", *_SAMPLING)
 _SHARED = ("coordinator", "processes", "process")

@@ -251,8 +251,8 @@ def make_opponent(
 ) -> Callable[[int], pyspiel.Bot]:
   """A function that makes a bot for a seat, by its name in `BOTS`, `SEARCH`, or the file of its policy.
 
-  A search or a file may walk at most `limit` histories; an agent of train searches for `seconds` a decision.
-  ValueError for a bot or policy of another game.
+  A search or a file may enumerate at most `limit` histories; an agent of train searches for `seconds` a
+  decision. ValueError for a bot or policy of another game.
   """
   if name in ps.evaluation.BOTS:
     games = ps.evaluation.GAMES_OF_BOTS.get(name)

@@ -200,7 +200,7 @@ class Run:
     try:
       kept = ps.policy.may_keep(solver.game, solver.tree.names, memory)
     except ps.histories.TooLarge as error:
-      print(f"The values of actions were not kept. {error}", file=sys.stderr)
+      print(f"The values of actions were not saved. {error}", file=sys.stderr)
       return None
     return solver.average_policy() if kept else None
 

@@ -91,7 +91,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     try:
       ps.policy.keep(policy, file, values.memory)
     except OSError as error:  # looks at the run compute them
-      print(f"The values of actions were not kept: {error.strerror}.", file=sys.stderr)
+      print(f"The values of actions were not saved: {error.strerror}.", file=sys.stderr)
   return 0
 
 

@@ -55,8 +55,8 @@ def build_tree(
       subgames, searches and views do.
     limit: maximum number of histories to enumerate.
     progress: show a progress bar while enumerating; None: on a terminal or in a notebook, after two seconds.
-    memory: maximum bytes for histories and tree; None: half of the free memory. After half a second of
-      walking, a game that surely exceeds this or `limit` is refused. Trees of forms are refused before they
+    memory: maximum bytes for histories and tree; None: half of the free memory. After half a
+      second a game that surely exceeds this or `limit` is refused. Trees of forms are refused before they
       are built; for them None means all free memory.
 
   Returns:

@@ -149,7 +149,7 @@ class Mivat:
     if source is None:
       raise ValueError(
         f"method='mivat' needs values of single histories, and {tree.names.game} was compiled without "
-        f"walking them; choose 'aivat', 'imaginary' or 'chips'"
+        f"them; choose 'aivat', 'imaginary' or 'chips'"
       )
     self._histories, self._sign = source.histories, 1 - 2 * agent
     choice = choice_probabilities(tree.names, source.histories, strategies)

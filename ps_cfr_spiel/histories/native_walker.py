@@ -145,7 +145,7 @@ def is_known(game: pyspiel.Game) -> bool:
 
 
 def try_out(path: str) -> None:
-  """Walk a small game with a new library, and see that each history is that of Python's state."""
+  """Enumerate a small game with a new library, and see that each history is that of Python's state."""
   for name in ("kuhn_poker", "first_sealed_auction(max_value=2)"):
     game = player_information.sequential(pyspiel.load_game(name))
     with NativeWalk(game, library=Path(path)) as native:
@@ -218,7 +218,7 @@ class NativeWalk(WalkProgress):
     self.library.walk_end(self.walker)
 
   def run(self, watch: Watch) -> Histories:
-    """Walk to the end.
+    """Go on to the end.
 
     FaultAtError at the first history that fails a check, or where the game raises an error; TooLarge beyond
     the limits, or without more memory.
@@ -235,7 +235,7 @@ class NativeWalk(WalkProgress):
     return self._histories()
 
   def _split(self) -> bool:
-    """Walk the crown of the least length with enough pieces; False, at the start, if no length has."""
+    """Enumerate the crown of the least length with enough pieces; False, at the start, if no length has."""
     for length in range(1, LONGEST):
       self.library.walk_end(self.walker)
       self.walker = ctypes.c_void_p()

@@ -35,7 +35,7 @@ def walk(
   """Enumerate a sequential game, and check every state by `game_checks`.
 
   A game that OpenSpiel's C++ knows by its string is enumerated in C++ once that is compiled, which the first
-  long walk does (see `native_walker`); `observe` and `on_fault` need Python.
+  long enumeration does (see `native_walker`); `observe` and `on_fault` need Python.
 
   Args:
     observe: state -> public observation; kept as `Histories.public`.

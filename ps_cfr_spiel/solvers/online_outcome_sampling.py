@@ -56,7 +56,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     favour: float = 1000.0,
     **options: Any,
   ):
-    """Walk the game; nothing is compiled yet. ValueError for a wrong argument or game.
+    """Enumerate the game; nothing is compiled yet. ValueError for a wrong argument or game.
 
     Args:
       game: from `pyspiel.load_game`.

@@ -22,7 +22,7 @@ class Subgames:
 
   @classmethod
   def of(cls, game: pyspiel.Game, memory: float | None = None, **options: Any) -> "Subgames":
-    """Compile a game, walked only once, for cutting subgames; `memory` and `options` are of `build_tree`."""
+    """Compile a game, enumerated once, for cutting subgames; `memory` and `options` are of `build_tree`."""
     return cls(build_tree(game, memory=memory, **options), game, options)
 
   def __init__(

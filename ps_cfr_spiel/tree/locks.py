@@ -31,7 +31,7 @@ from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Link, Parts, Pub
 from ps_cfr_spiel.tree.sequences import decision_sequences, sequence_starts
 from ps_cfr_spiel.tree.variants import Rows, Tables, Variant, put_rows, take_rows
 
-WHOLE = "Trees with locks are walked as a whole: the game's own tree is sampled, and has subgames."
+WHOLE = "Trees with locks are computed as a whole: the game's own tree is sampled, and has subgames."
 
 
 @jax.tree_util.register_dataclass

@@ -31,7 +31,7 @@ def pad_types(tree: PublicTree) -> Variant:
   """The tree with dead types, if its leaf evaluator supports them; else the tree itself.
 
   Such an evaluator has a method `widen(types)`: the evaluator of a tree with these numbers of types, or None.
-  Those of card games have it; a walked game's shape is its own anyway.
+  Those of card games have it; an enumerated game's shape is its own anyway.
   """
   had = [player.types for player in tree.players]
   types = [padded_size(n) for n in had]

@@ -194,8 +194,8 @@ class LeafEvaluator(Protocol):
     `take`       the evaluator of some of the leaves, for subgames, on the host.
 
   The leaves come in *parts*, of the number and sizes in `PlayerTree.leaf.children` (the same for both
-  players). An evaluator that replaces another keeps its parts: one for walked games; showdowns and folds for
-  games with a Bayesian form, on each street of those with public cards.
+  players). An evaluator that replaces another keeps its parts: one for enumerated games; showdowns and folds
+  for games with a Bayesian form, on each street of those with public cards.
 
   The solver guarantees: a reach is a product of one player's own probabilities, in [0, 1] and without chance;
   it is not normalised and may be zero everywhere. (In a subgame it is multiplied by a range, which may have

@@ -188,7 +188,7 @@ def test_random_rivers_are_solved_alone_by_seed_and_number():
   np.testing.assert_allclose(found.values, batch[2].values, rtol=1e-9)
   q = [row / row.sum() for row in alone.ranges]
   np.testing.assert_allclose(q[0] @ found.values[0], -q[1] @ found.values[1], rtol=1e-9)
-  with pytest.raises(ValueError, match="were not kept"):
+  with pytest.raises(ValueError, match="were not saved"):
     batch.policy(0)
 
 
