@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,6 +22,7 @@ RULES = (
   "nrm+",
 )
 LOSSLESS = "lossless"
+AUTO = "auto"
 RUNTIME = 300e6  # bytes of Python, NumPy and JAX before any game
 
 # fmt: off
@@ -78,18 +80,11 @@ CLUSTERS_AND_BUCKETS = (
 )
 QUIET = Flag("quiet", False, "Print the result only.")
 JSON = Flag("json", False, "Print the result as JSON, in one line, and nothing else.")
-
-
-def shared(alone: str = "") -> tuple[Flag, ...]:
-  """The flags by which processes share work; `alone` adds the meaning of --processes by itself."""
-  return group("Several processes",
-    Flag("coordinator", None,
-      "Share the work with other processes: address and port of process 0, such as localhost:4321. Give all "
-      "of them the same flags and a folder that all can reach. Within srun and mpirun no flag is "
-      "needed; auto lets JAX find the others, as on a TPU pod.", value="HOST:PORT|auto"),
-    Flag("processes", None, f"With --coordinator: number of processes.{alone}", kind=int, least=1),
-    Flag("process", None, "With --coordinator: number of this process, from 0.", kind=int, least=0),
-  )
+JOIN = Flag("join", None,
+  "Share the work with other processes, given the same flags and a folder that all can reach: this is "
+  "process K of N, from 0, and process 0 listens at HOST:PORT. With auto JAX finds the others: in srun of "
+  "Slurm, mpirun of Open MPI, a job of Kubernetes, a TPU pod.", value="K/N@HOST:PORT|auto",
+  group="Several processes")
 # fmt: on
 
 
@@ -103,18 +98,20 @@ def buckets_of(values: flags.FlagValues) -> int | str:
   return check_count("--buckets", int(text), 1)
 
 
-def join_others(values: flags.FlagValues, shares: bool = True) -> None:
-  """Meets the other processes, if there are any; ValueError or TimeoutError if it cannot.
+def join_others(place: str | None) -> None:
+  """Join the other processes, if there are any; ValueError if there are no such ones.
 
-  Unless the command `shares` its work, processes that a launcher started run for themselves.
+  Args:
+    place: the value of --join.
   """
-  given = (values.coordinator, values.processes, values.process)
-  if given == ("auto", None, None) or (given == (None, None, None) and shares and ps.device.launched()):
+  if place is None:
+    return
+  if place == AUTO:
     ps.device.join_processes()
-  elif None not in given:
-    ps.device.join_processes(*given)
-  elif given != (None, None, None):
-    raise ValueError("--coordinator, --processes and --process belong together.")
+  elif match := re.fullmatch(r"(\d+)/(\d+)@(.*)", place):
+    ps.device.join_processes(match[3], int(match[2]), int(match[1]))
+  else:
+    raise ValueError(f"--join={place}: expected auto, or K/N@HOST:PORT, such as 0/2@localhost:4321.")
 
 
 def say(

@@ -12,7 +12,7 @@ from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, Flag
-from ps_cfr_spiel.commands.flags import DTYPE, JSON, QUIET, RULE, join_others, progress_of, say, shared
+from ps_cfr_spiel.commands.flags import DTYPE, JOIN, JSON, QUIET, RULE, join_others, progress_of, say
 from ps_cfr_spiel.commands.many_rivers import SHARING, solve
 from ps_cfr_spiel.commands.user_input import load_values, make_folder
 from ps_cfr_spiel.poker import KINDS, RandomSituations, Situation, cards
@@ -53,7 +53,7 @@ FLAGS = (
     value="FOLDER"),
   QUIET,
   *SHARING,
-  *shared(),
+  JOIN,
   JSON,
 )
 # fmt: on
@@ -80,10 +80,10 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     raise ValueError(
       "--ranges=searches and --values belong together; so do --street=turn or flop and --values."
     )
-  if searches and values.processes is not None:
-    raise ValueError("--ranges=searches searches in one process; leave out --processes.")
+  if searches and values.join is not None:
+    raise ValueError("--ranges=searches searches in one process; leave out --join.")
   ps.device.use_cores(values.cores)  # values start JAX
-  join_others(values)
+  join_others(values.join)
   known = _values_of(values, size + early) if early or searches else None
   if searches:
     drawn = _met(values, ratios, known)
@@ -91,7 +91,6 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     given = (values.count, values.seed, values.pot, ratios, values.bets, values.ranges, size)
     drawn = RandomSituations(*given)
   folder = make_folder(values.output or f"runs/{street}")
-  ps.device.advise("Start all processes again with the same command: the folder's files stay.")
   options = {name: values[name].value for name in METHOD} | {"hands": "all", "strategies": False}
   solutions, seconds = solve(values, drawn, folder, options | {"values": known if early else None})
   if not ps.device.is_first_process():
@@ -148,7 +147,7 @@ COMMAND = Command(
   examples=(
     "generate --count=10000 --output=data",
     "generate --street=turn --iterations=60 --values=runs/rivers-values/values.safetensors --output=turns",
-    "generate --count=10000 --output=data --coordinator=localhost:4321 --processes=2 --process=0",
+    "generate --count=10000 --output=data --join=0/2@localhost:4321",
   ),
   own=FLAGS,
   run=_run,

@@ -64,7 +64,10 @@ def solve(
   """The solutions, in files of a folder, and the seconds of the call."""
   options = {**options, "chunk": values.chunk, "output": folder, "progress": progress_of(values)}
   try:
-    with Stopwatch() as stopwatch:
+    with (
+      Stopwatch() as stopwatch,
+      ps.device.lost_processes(lambda: f"Start all again: {folder} has the rest."),
+    ):
       solutions = ps.batches.solve_batch(situations, **options)
   except KeyboardInterrupt:
     raise KeyboardInterrupt(f"interrupted; the same call continues with the files in {folder}") from None

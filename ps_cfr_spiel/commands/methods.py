@@ -15,10 +15,10 @@ from ps_cfr_spiel.commands.flags import (
   BITS,
   CLUSTERS_AND_BUCKETS,
   DTYPE,
+  JOIN,
   RULE,
   buckets_of,
   progress_of,
-  shared,
 )
 from ps_cfr_spiel.commands.user_input import given, load_game, load_saved_policy, refuse
 
@@ -28,7 +28,6 @@ AT = "@"  # between a strategy and its hands, in --lock
 _WALKED = ("public_states", "limit", "memory")  # flags of all that enumerate the game
 _SAMPLING = ("rule", "batch", "seed")
 _DEALT = ("clusters", "buckets", "special", "abstraction", "boards", "pruning", *_SAMPLING)
-_SHARED = ("coordinator", "processes", "process")
 METHODS: dict[str, tuple[str, tuple[str, ...]]] = {  # the solver, and the flags that are its own
   "ps-cfr": (
     "PSCFRSolver",
@@ -43,10 +42,10 @@ METHODS: dict[str, tuple[str, tuple[str, ...]]] = {  # the solver, and the flags
     ("exploration", *_SAMPLING, "abstraction", "leaves"),
   ),
   "external-sampling": ("ExternalSamplingSolver", (*_SAMPLING, "abstraction", "leaves")),
-  "hierarchical": ("HierarchicalMCCFRSolver", (*_DEALT, *_SHARED)),
+  "hierarchical": ("HierarchicalMCCFRSolver", (*_DEALT, "join")),
 }
 _WALKING = ("ps-cfr", "cfr+ira", "fpira", "fictitious-play")  # with progress
-_OWN = tuple(dict.fromkeys(name for _, names in METHODS.values() for name in names if name not in _SHARED))
+_OWN = tuple(dict.fromkeys(name for _, names in METHODS.values() for name in names if name != "join"))
 FIXED = ("solver", *_OWN, "dtype", "public_states", "memory")  # on resuming
 
 
@@ -96,7 +95,7 @@ METHOD_FLAGS = (
     "Negative regret, in chips, below which 95% of the traversals leave an action out (for rm and lcfr).",
     kind=float),
   ),
-  *shared(" By itself: processes of this machine, for hierarchical."),
+  JOIN,
 )
 # fmt: on
 
@@ -107,12 +106,12 @@ def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exa
   name, own = METHODS[values.solver]
   kind = getattr(ps.solvers, name)
   common = ("dtype",) if kind is ps.solvers.HierarchicalMCCFRSolver else ("dtype", *_WALKED)
-  if wrong := given(values, sorted({*_OWN, *_WALKED, *_SHARED} - {*own, *common})):
+  if wrong := given(values, sorted({*_OWN, *_WALKED, "join"} - {*own, *common})):
     allowed = f"it has --{', --'.join(own)}" if own else "it has no flags of its own"
     raise ValueError(f"--solver={values.solver} has no {', '.join(wrong)}; {allowed}.")
   # A flag that was not given is left to the solver: some defaults differ.
   options: dict[str, Any] = {
-    name: values[name].value for name in (*own, *common) if values[name].present and name not in _SHARED
+    name: values[name].value for name in (*own, *common) if values[name].present and name != "join"
   }
   if kind is ps.PSCFRSolver and "rule" in options:
     options["rule"] = ps.cfr.make_rule(options["rule"], values.iterations, values.alternating)

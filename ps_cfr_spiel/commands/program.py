@@ -142,8 +142,6 @@ def run(words: Sequence[str], begin: Callable[[], Any] = lambda: None) -> int:
     if ps.device.process_count() == 1:
       raise
     message = str(error)
-  if "jax" in sys.modules and ps.device.process_count() > 1:
-    ps.device.await_death()  # which may be the cause
   return _refused(message)
 
 

@@ -31,6 +31,7 @@ class Run:
 
   def __post_init__(self):
     self.start = self.solver.iteration
+    self.saved = "Nothing was saved."  # how to go on after an error, for people
     self.earlier_seconds = self.points[-1].seconds if self.points else 0.0  # of the iterations before
     self.iterating, self.measuring, self.saving = (Stopwatch(self.solver.clock) for _ in range(3))
 
@@ -75,7 +76,7 @@ class Run:
   def iterate(self, iterations: int) -> bool:
     """Run until the end, the target or Ctrl-C, and measure on the way, ever more rarely.
 
-    Returns whether the watching process has asked this one to stop.
+    Returns whether a signal to one of several processes has asked all to stop.
     """
     solver, end = self.solver, self.start + iterations
     clock = solver.clock  # which all processes of a run share
@@ -180,8 +181,7 @@ class Run:
     """Save the run and its measurements, so that both can be continued; all processes must call it."""
     with self.saving:
       self.solver.save(self.file)
-      saved = f"iteration {self.solver.iteration:,} in {self.file}"
-      ps.device.advise(f"Saved: {saved}. Start all processes again with --resume={self.file}.")
+      self.saved = f"Saved: iteration {self.solver.iteration:,}; start all again with --resume={self.file}."
       if ps.device.is_first_process():
         ps.evaluation.write_points(self.folder / POINTS, self.points)
 

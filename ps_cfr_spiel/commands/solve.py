@@ -9,10 +9,9 @@ from pathlib import Path
 from absl import flags
 
 import ps_cfr_spiel as ps
-from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import check_seconds, check_target
 from ps_cfr_spiel.commands import user_input
-from ps_cfr_spiel.commands.command import INTERRUPTED, TERMINATED, USER_ERROR, Command, Flag
+from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag
 from ps_cfr_spiel.commands.flags import JSON, QUIET, SPOT, TREE, join_others, memory_text, next_command, say
 from ps_cfr_spiel.commands.many_rivers import SHARING, solve_list
 from ps_cfr_spiel.commands.methods import FIXED, METHOD_FLAGS, new_solver
@@ -53,11 +52,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     return solve_list(values, words)
   user_input.refuse(values, ("cores", "chunk"), "belongs to --situations")
   pictures = user_input.pictures_if(values.plot)
-  if values.processes is not None and values.coordinator is None and values.process is None:
-    return _together(values, words)
-  ps.device.exit_with_parent()
-  join_others(values, _shares(values))
-  ps.device.advise("Nothing was saved.")
+  join_others(values.join)
   run = _set_up(values, words)
   run.say(run.solver.summary(), report({"method": run.solver.description, **_memory(run.solver)}), "")
   interrupted = _iterate(run, values.iterations)
@@ -129,49 +124,18 @@ def _resumed(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exact
   return solver
 
 
-def _shares(values: flags.FlagValues) -> bool:
-  if values.resume is None:
-    return values.solver == "hierarchical"
-  return ps.solvers.kind_in(storage.read(values.resume), ps.solvers.Solver).shared
-
-
-def _together(values: flags.FlagValues, words: Sequence[str]) -> int:
-  """Run the command in several processes of this machine."""
-  if not _shares(values):
-    method = values.resume or f"--solver={values.solver}"
-    raise ValueError(f"--processes={values.processes}: {method} runs in one process.")
-  if (resumed := values.resume) is not None or values.output is not None:
-    folder = user_input.make_folder(values.output or Path(str(resumed)).parent)
-  else:
-    free = (
-      f for f in user_input.default_folders(user_input.load_game(words, values)) if not (f / RUN).exists()
-    )
-    folder = user_input.make_folder(next(free))
-  given = {flag.name: flag for flag in (values[x] for x in values) if flag.present}  # not by its letter
-  again = [flag.serialize() for x, flag in given.items() if x not in ("processes", "output")]
-  program = [sys.executable, "-m", "ps_cfr_spiel", "solve", *words, *again, f"--output={folder}"]
-
-  def command(address: str, process: int) -> list[str]:
-    return [*program, f"--coordinator={address}", f"--processes={values.processes}", f"--process={process}"]
-
-  ending = ps.device.run_together(command, values.processes, folder, (0, INTERRUPTED, TERMINATED))
-  if ending.code in (0, INTERRUPTED, TERMINATED, USER_ERROR) and ending.process == 0:
-    return ending.code
-  log = f"; its output is in {ps.device.log_path(folder, ending.process)}" if ending.process else ""
-  raise ValueError(f"{ending}{log}.")
-
-
 def _iterate(run: Run, iterations: int) -> bool:
   """Compiles, iterates and saves the run, also where an error ends it; whether it was interrupted."""
   try:
-    with run.building:  # so that later times are those of the work alone
-      run.solver.compile(False if run.quiet else None)
-    run.say(f"Built and compiled in {run.building.seconds:.1f} s.", "", run.table_head())
-    interrupted = run.iterate(iterations)
-    if not interrupted:
-      run.measure()
-    run.checkpoint()
-    return interrupted
+    with ps.device.lost_processes(lambda: run.saved):
+      with run.building:  # so that later times are those of the work alone
+        run.solver.compile(False if run.quiet else None)
+      run.say(f"Built and compiled in {run.building.seconds:.1f} s.", "", run.table_head())
+      interrupted = run.iterate(iterations)
+      if not interrupted:
+        run.measure()
+      run.checkpoint()
+      return interrupted
   except KeyboardInterrupt:
     run.keep()
     return True

@@ -9,18 +9,18 @@ from jax.errors import JaxRuntimeError
 from ps_cfr_spiel.device.code_cache import cache_folder, keep_compiled_code
 from ps_cfr_spiel.device.compilation import jit, trim_heap
 from ps_cfr_spiel.device.cores import cores, use_cores
-from ps_cfr_spiel.device.deaths import LOST, advise, await_death
 from ps_cfr_spiel.device.dtype import DTYPES, check_dtype, check_finite, precision, to_device
 from ps_cfr_spiel.device.interrupts import Uninterrupted, block_until_ready
-from ps_cfr_spiel.device.launchers import launched
 from ps_cfr_spiel.device.processes import (
+  all_gather_rows,
+  ask_to_stop,
+  asked_to_stop,
+  assigned_here,
   barrier,
   broadcast,
-  fill_in,
   is_first_process,
   join_processes,
-  mine,
+  lost_processes,
   process_count,
   sum_over_processes,
 )
-from ps_cfr_spiel.device.watching import ask_to_stop, asked_to_stop, exit_with_parent, log_path, run_together

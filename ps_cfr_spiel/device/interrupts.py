@@ -7,6 +7,7 @@ assignment. An exception of a signal handler, such as KeyboardInterrupt, may com
 import contextlib
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType
 from typing import Any, Self
 
@@ -70,13 +71,22 @@ class Uninterrupted:
 
 def block_until_ready(arrays: Any) -> Any:
   """Like JAX's, but Python's signal handlers run while it waits."""
-  done = threading.Event()
+  return interruptible(lambda: jax.block_until_ready(arrays))
 
-  def wait() -> None:
-    with contextlib.suppress(Exception):  # raised below
-      jax.block_until_ready(arrays)
+
+def interruptible(work: Callable[[], Any]) -> Any:
+  """The result of work in another thread, for which Python's signal handlers need not wait."""
+  done, results, errors = threading.Event(), [], []
+
+  def run() -> None:
+    try:
+      results.append(work())
+    except BaseException as error:
+      errors.append(error)
     done.set()
 
-  threading.Thread(target=wait, daemon=True).start()
+  threading.Thread(target=run, daemon=True).start()
   done.wait()
-  return jax.block_until_ready(arrays)
+  if errors:
+    raise errors[0]
+  return results[0]

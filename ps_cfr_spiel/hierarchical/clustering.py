@@ -24,7 +24,7 @@ from ps_cfr_spiel.abstraction import (
 )
 from ps_cfr_spiel.arguments import check_count, check_integer, check_option
 from ps_cfr_spiel.compiler import check_needs
-from ps_cfr_spiel.device import fill_in, mine
+from ps_cfr_spiel.device import all_gather_rows, assigned_here
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, Hierarchy, check_clusters, clusters_of
 from ps_cfr_spiel.hierarchical.memory import board_needs, bucket_needs
@@ -144,13 +144,13 @@ def make_abstraction(
   rows = [float(np.bincount(where, sizes).max()) for where, sizes in zip(own, hands, strict=True)]
   _check_memory(game, rows, int(buckets), aware)
   every = np.arange(int(clusters.max()) + 1)
-  with progress_bar(progress, total=int(mine(every).sum()), unit="cluster", desc="Buckets") as bar:
-    for cluster in every[mine(every)].tolist():
+  with progress_bar(progress, total=int(assigned_here(every).sum()), unit="cluster", desc="Buckets") as bar:
+    for cluster in every[assigned_here(every)].tolist():
       members = [np.flatnonzero(numbers == cluster) for numbers in own]
       _fill_buckets(game, equities, members, tables, int(buckets), aware, seed=seed, restarts=restarts)
       bar.update()
   for table, numbers in zip(tables[game.special :], own, strict=True):
-    fill_in(table, mine(numbers))
+    all_gather_rows(table, assigned_here(numbers))
   return DealtAbstraction.of(game, clusters, tables)
 
 
@@ -292,10 +292,10 @@ def board_transitions(
   means = bucketed(equities(sample), BASE, weights=sample.weight, seed=seed, restarts=1).means
   special = clusters_of(game, np.arange(len(game.runouts[game.special].cards)), last)
   table = np.zeros((len(game.runouts[game.special].cards), len(means)))
-  boards = boards[mine(special)]
+  boards = boards[assigned_here(special)]
   for board in progress_bar(progress, iterable=boards, unit="board", desc="Boards"):
     rows = _rows(game, last, np.array([board]))
     label = squared(equities(rows), means).argmin(1)
     table[special[board]] += np.bincount(label, rows.weight, len(means)) / runouts.count[board]
-  fill_in(table, mine(np.arange(len(table))))
+  all_gather_rows(table, assigned_here(np.arange(len(table))))
   return table

@@ -21,7 +21,7 @@ import numpy as np
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.abstraction import Distance, board_distances, bucketed, public_clusters, squared
-from ps_cfr_spiel.device import cores, fill_in, mine
+from ps_cfr_spiel.device import all_gather_rows, assigned_here, cores
 from ps_cfr_spiel.hierarchical import native
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import Hierarchy, check_clusters
@@ -157,10 +157,10 @@ def make_nearest(
   own = np.empty((len(boards), len(game.hands), native.BINS - 1), np.float32)
   later = np.empty((len(boards), rows if left == 2 else 0, native.BINS - 1), np.float32)
   picks = generator.integers(0, len(game.hands) * sets, (len(boards), 64 * rows))
-  here = mine(np.arange(len(boards)))
-  described = _described(game, np.flatnonzero(here))
+  assigned = assigned_here(np.arange(len(boards)))
+  described = _described(game, np.flatnonzero(assigned))
   for board, found in progress_bar(
-    progress, iterable=described, total=int(here.sum()), unit="board", desc="Hands"
+    progress, iterable=described, total=int(assigned.sum()), unit="board", desc="Hands"
   ):
     own[board] = found[0]
     if left == 2:
@@ -168,13 +168,13 @@ def make_nearest(
       chosen = picks[board][np.isfinite(flat[picks[board], 0])]
       later[board] = flat[np.resize(chosen, rows)]
   for table in (own, later):
-    fill_in(table, here)
+    all_gather_rows(table, assigned)
   groups = _groups(game, own, seed)
   if np.ndim(clusters) == 0:
     clusters = _clustered(game, own, int(clusters), seed, restarts)
   clusters = check_clusters(game, clusters)
   every = np.arange(int(clusters.max()) + 1)
-  here, sizes = mine(every), np.zeros((len(every), left + 1), np.int32)
+  assigned, sizes = assigned_here(every), np.zeros((len(every), left + 1), np.int32)
   columns = [native.BINS - 1] * left + [int(groups.max()) + 1]
   centres = [np.zeros((len(every), buckets, count), np.float32) for count in columns]
   for cluster in progress_bar(progress, iterable=every, unit="cluster", desc="Buckets"):
@@ -186,15 +186,15 @@ def make_nearest(
     if left == 2:
       described.append(_some(later[members].reshape(-1, later.shape[2]), np.repeat(weights, rows), generator))
     distances: list[Distance] = [_city] * left + [squared]
-    described.append(_last(game, members, weights, groups if here[cluster] else None, generator))
-    if not here[cluster]:
+    described.append(_last(game, members, weights, groups if assigned[cluster] else None, generator))
+    if not assigned[cluster]:
       continue  # its random numbers alone are drawn
     for number, (points, distance) in enumerate(zip(described, distances, strict=True)):
       means = bucketed(points, buckets, distance, seed=seed, restarts=1, sweeps=SWEEPS).means
       sizes[cluster, number] = len(means)
       centres[number][cluster] = means[np.minimum(np.arange(buckets), len(means) - 1)]
   for table in (sizes, *centres):
-    fill_in(table, here)
+    all_gather_rows(table, assigned)
   found = [x[:, :most].swapaxes(1, 2) for x, most in zip(centres, sizes.max(0).tolist(), strict=True)]
   return NearestAbstraction.of(game, clusters, groups, [np.ascontiguousarray(x) for x in found])
 

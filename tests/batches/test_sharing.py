@@ -95,7 +95,7 @@ def test_cores_are_chosen_before_jax_starts(alone):
     use_cores(3)
   with pytest.raises(ValueError, match="cores must be an integer of at least 1"):
     use_cores(0)
-  with pytest.raises(ValueError, match=r"cannot join 0 others at localhost:0: .*before any JAX"):
+  with pytest.raises(ValueError, match=r"cannot join the other processes at localhost:0: .*before any JAX"):
     join_processes("localhost:0", 1, 0)
   with pytest.raises(ValueError, match="process must be less than 2"):
     join_processes("localhost:1", 2, 2)

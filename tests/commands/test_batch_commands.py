@@ -81,7 +81,7 @@ def test_values_leave_the_cores_to_the_work(tmp_path):
     (["generate", "--ratios=1,much"], "--ratios=1,much: expected numbers"),
     (["generate", "--ratios=4-1"], "or pairs that ascend"),
     (["generate", "--pot=21"], "positive even"),
-    (["generate", "--coordinator=localhost:1"], "belong together"),
+    (["generate", "--join=localhost:1"], "expected auto, or K/N@HOST:PORT, such as 0/2@localhost:4321"),
     (["generate", "--bets=big"], "unknown bet size"),
     (["generate", "--ranges=searches"], "--ranges=searches and --values belong together"),
     (["generate", "--values=net.safetensors"], "--ranges=searches and --values belong together"),

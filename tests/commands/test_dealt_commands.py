@@ -12,7 +12,6 @@ import pytest
 
 from ps_cfr_spiel import load_solver
 from ps_cfr_spiel.commands import program
-from ps_cfr_spiel.device import LOST
 
 GAME = "leduc_poker"
 ITERATIONS = 400
@@ -52,21 +51,20 @@ def saved(tmp_path_factory):
 def test_a_killed_task_changes_nothing(tmp_path):
   """One of two tasks of Slurm is killed after a checkpoint: resumed by one, the run ends in the same bits."""
   file, seconds = tmp_path / "two" / "run.safetensors", "--checkpoint_seconds=0"
-  step = {"SLURM_JOB_ID": "1", "SLURM_STEP_ID": str(os.getpid()), "SLURM_STEP_NODELIST": "localhost"}
-  tasks = [
-    {**step, "SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": str(process), "SLURM_NTASKS": "2"}
-    for process in (0, 1)
-  ]
+  step = {"SLURM_JOB_ID": str(os.getpid()), "SLURM_STEP_NODELIST": "localhost", "SLURM_NTASKS": "2"}
+  tasks = [{**step, "SLURM_PROCID": process, "SLURM_LOCALID": process} for process in "01"]
   with start(tmp_path / "one") as alone:
     with (
-      start(file.parent, seconds, **tasks[0]) as first,
-      start(file.parent, seconds, **tasks[1]) as second,
+      start(file.parent, seconds, "--join=auto", **tasks[0]) as first,
+      start(file.parent, seconds, "--join=auto", **tasks[1]) as second,
     ):
       while second.poll() is None and not file.exists():
         time.sleep(0.02)
       second.kill()
-      assert "process 1 is lost. Saved: iteration" in (complaint := first.communicate(timeout=500)[1])
-      assert f"Start all processes again with --resume={file}." in complaint and first.returncode == LOST
+      complaint = first.communicate(timeout=500)[1].splitlines()[-1]
+      assert complaint.startswith("ps-cfr-spiel: error: Stopped, as another process of this run may have: ")
+      assert "Saved: iteration " in complaint and first.returncode == 2
+      assert complaint.endswith(f"start all again with --resume={file}.")
       assert '"value"' not in second.communicate()[0]  # the first one speaks for all
     left = f"--iterations={ITERATIONS - load_solver(file).iteration}"
     resume = [f"--resume={file}", left, "--noplot", "--json"]
@@ -109,7 +107,7 @@ def test_the_abstraction_of_a_run_is_solved_again_and_its_policy_evaluated(tmp_p
 @pytest.mark.parametrize(
   ("words", "message"),
   [
-    ([GAME, "--processes=2"], "--solver=ps-cfr runs in one process"),
+    ([GAME, "--join=2/2@localhost:4321"], "process must be less than 2, the number of processes, got 2"),
     ([GAME, "--clusters=2"], "--solver=ps-cfr has no --clusters"),
     ([GAME, "--solver=hierarchical", "--leaves=dense"], "--solver=hierarchical has no --leaves"),
     ([GAME, "--solver=hierarchical", "--limit=5"], "--solver=hierarchical has no --limit"),
@@ -119,8 +117,7 @@ def test_the_abstraction_of_a_run_is_solved_again_and_its_policy_evaluated(tmp_p
       "--clusters is in --abstraction=a.safetensors already; leave it out",
     ),
     (["kuhn_poker", "--solver=hierarchical"], "expected universal_poker for two"),
-    (["--resume=none.safetensors", "--processes=2"], "none.safetensors: No such file"),
-    ([GAME, "--solver=hierarchical", "--process=1"], "belong together"),
+    ([GAME, "--solver=hierarchical", "--join=0"], "expected auto, or K/N@HOST:PORT"),
     (["{saved}", "--show"], "have no public tree; use them in play, and those of dealt cards in evaluate"),
     (["{saved}", "--lbr"], "have no public tree; use them in play, and those of dealt cards in evaluate"),
   ],

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -121,11 +122,8 @@ def test_a_match_has_the_hands_before(monkeypatch, capsys):
   assert (found["hands"], found["failed"]) == (3, "interrupted")
 
 
-def signalled(words, number, seconds, folder, program=(PROGRAM,), receiver=None):
-  """The exit code and the errors of the program, which gets a signal some seconds after its first save.
-
-  With several processes `receiver` is the number of the one that gets it.
-  """
+def signalled(words, number, seconds, folder, program=(PROGRAM,)):
+  """The exit code and the errors of the program, which gets a signal some seconds after its first save."""
   command = [sys.executable, "-c", HEARS, *program, *words, f"--output={folder}"]
   process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
   try:
@@ -135,7 +133,7 @@ def signalled(words, number, seconds, folder, program=(PROGRAM,), receiver=None)
     ):
       time.sleep(0.02)
     time.sleep(seconds)
-    os.kill(process.pid if receiver is None else children(process.pid)[receiver], number)
+    process.send_signal(number)
     errors = process.communicate(timeout=PATIENCE)[1]
   finally:
     process.kill()
@@ -158,19 +156,24 @@ def test_a_signal_at_a_random_moment(number, code, tmp_path):
   assert_same(kept, whole)
 
 
-def children(process):
-  """The processes that a process has started, in the order of their numbers."""
-  listed = subprocess.run(["pgrep", "-P", str(process)], capture_output=True, text=True, check=True)
-  return sorted(map(int, listed.stdout.split()))
-
-
 @pytest.mark.parametrize(("number", "receiver"), [(signal.SIGTERM, 1), (signal.SIGINT, 0)])
 def test_a_signal_to_one_of_two_processes_ends_both(number, receiver, tmp_path):
+  """Both stop at the same iteration, which the first saves; the receiver's exit code is that of the signal."""
+  with socket.socket() as free:
+    free.bind(("localhost", 0))
+    address = f"localhost:{free.getsockname()[1]}"
   words = ["solve", "leduc_poker", "--solver=hierarchical", "--clusters=1", "--buckets=3", "--noplot"]
-  words += ["--iterations=100000000", "--checkpoint_seconds=0.3", "--processes=2"]
-  code, errors = signalled(words, number, 0.3, tmp_path, receiver=receiver)
-  assert code == CODES[number], errors
-  assert "Interrupted; the run is saved." in errors
+  words += ["--iterations=100000000", "--checkpoint_seconds=0.3"]
+  other = 1 - receiver
+  joined = [*words, f"--output={tmp_path}", f"--join={other}/2@{address}"]
+  pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+  with subprocess.Popen([PROGRAM, *joined], **pipes) as process:
+    try:
+      code, errors = signalled([*words, f"--join={receiver}/2@{address}"], number, 0.3, tmp_path)
+      assert (code, process.wait(PATIENCE)) == (CODES[number], CODES[signal.SIGINT]), errors
+      assert "Interrupted; the run is saved." in errors and "the run is saved." in process.stderr.read()
+    finally:
+      process.kill()
   assert load_solver(tmp_path / "run.safetensors").iteration > 0
 
 

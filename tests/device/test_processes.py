@@ -1,36 +1,30 @@
-"""Processes that meet, and one that watches others."""
+"""Processes that share a run: how they join, and what one of them does when another is not there."""
 
 import os
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
 
-from ps_cfr_spiel.device import log_path, processes, run_together
-from ps_cfr_spiel.device.deaths import LOST
-from ps_cfr_spiel.device.watching import Ending, deciding_end
 from ps_cfr_spiel.runtime import join_processes
 
-STOPS = """
-import sys, time
-from ps_cfr_spiel.device import asked_to_stop, exit_with_parent
-exit_with_parent()
-print("ready", flush=True)
-while not asked_to_stop():
-  time.sleep(0.05)
-sys.exit(130)
-"""
-WATCHES = f"""
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what a shell began in the background
-from pathlib import Path
-from ps_cfr_spiel.device import run_together
-stops = {STOPS!r}
-print(run_together(lambda address, process: [sys.executable, "-c", stops], 2, Path(sys.argv[1]), (130,)))
+JOINS = """
+import select, signal, sys
+from ps_cfr_spiel.device import barrier, join_processes
+def stop(number, frame):
+  print("stopped", flush=True)
+  sys.exit(5)
+for number in (signal.SIGINT, signal.SIGTERM):
+  signal.signal(number, stop)
+print("joining", flush=True)
+join_processes(sys.argv[1], 2, int(sys.argv[2]))
+print("joined", flush=True)
+while not select.select([sys.stdin], [], [], 0.1)[0]:  # no signal waits for longer
+  pass
+barrier("next")
 """
 
 
@@ -40,70 +34,35 @@ def free_address():
     return f"localhost:{free.getsockname()[1]}"
 
 
+def start(address, process):
+  """A process that joins another one, and meets it again after a line of input."""
+  command = [sys.executable, "-c", JOINS, address, str(process)]
+  pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+  return subprocess.Popen(command, **pipes, env={**os.environ, "JAX_PLATFORMS": "cpu"}, text=True)
+
+
+@pytest.fixture
+def pair():
+  """Two processes that have joined."""
+  address = free_address()
+  with start(address, 0) as first, start(address, 1) as second:
+    try:
+      for process in (first, second):
+        assert "joined\n" in process.stdout  # after a line of Gloo's
+      yield first, second
+    finally:
+      first.kill()
+      second.kill()
+
+
 def test_a_port_in_use():
   with socket.create_server(("", 0)) as taken:
     port = taken.getsockname()[1]
-    with pytest.raises(ValueError, match=f"port {port} cannot be opened here: Address already in use"):
+    with pytest.raises(ValueError, match=f"port {port} cannot be opened here: .*Address already in use"):
       join_processes(f"localhost:{port}", 2, 0)
 
 
-@pytest.mark.parametrize(
-  ("process", "message"),
-  [
-    (0, "processes 1, 2 of 3 did not come within 0.3 s"),
-    (2, "Process 0 did not answer at .* within 0.3 s"),
-  ],
-)
-def test_a_process_that_never_comes(process, message):
-  with pytest.raises(TimeoutError, match=message):
-    join_processes(free_address(), 3, process, seconds=0.3)
-
-
-def test_processes_that_do_not_agree():
-  """One thinks that there are three of them; both are told."""
-  address, told = free_address(), []
-
-  def other():
-    with pytest.raises(TimeoutError, match="did not see all other") as raised:
-      join_processes(address, 3, 1, seconds=20)
-    told.append(raised.value)
-
-  thread = threading.Thread(target=other)
-  thread.start()
-  with pytest.raises(ValueError, match=r"Process 1 of 3 came to .*, which waits for process 1 of 2"):
-    join_processes(address, 2, 0, seconds=20)
-  thread.join()
-  assert told
-
-
-def test_a_silent_stranger_delays_no_process(monkeypatch):
-  """Process 0 listens to others while a connection that says nothing stays open."""
-  monkeypatch.setattr(processes, "HELLO_SECONDS", 0.2)
-  address = free_address()
-  host, port = address.split(":")
-  come = []
-
-  def meet():
-    come.extend(processes._receive(address, int(port), 2, 20).items())
-
-  thread = threading.Thread(target=meet)
-  thread.start()
-  for _ in range(100):
-    try:
-      stranger = socket.create_connection((host, int(port)))
-      break
-    except OSError:
-      time.sleep(0.05)
-  with stranger:
-    time.sleep(0.1)  # the stranger stands first in line
-    with processes._report(address, (host, int(port)), 2, 1, 20):
-      thread.join()
-      ((process, connection),) = come
-      assert process == 1
-      connection.close()
-
-
-@pytest.mark.parametrize("address", ["localhost", "4321", "localhost:port", "localhost:99999"])
+@pytest.mark.parametrize("address", ["localhost", "4321", "localhost:port", "localhost:999999"])
 def test_an_address_that_is_none(address):
   with pytest.raises(ValueError, match="expected an address and a port"):
     join_processes(address, 2, 0)
@@ -111,43 +70,44 @@ def test_an_address_that_is_none(address):
     join_processes("localhost:1", 2, 2)
 
 
-def test_what_ends_in_order_is_waited_for(tmp_path):
-  program = "import sys; print(sys.argv[2]); sys.exit(5 * int(sys.argv[2]))"
-  ending = run_together(
-    lambda address, process: [sys.executable, "-c", program, address, str(process)], 2, tmp_path, (0, 5)
-  )
-  assert ending.code == 5
-  assert log_path(tmp_path, 1).read_text() == "1\n"
+def test_without_a_cluster_jax_says_what_is_missing():
+  program = "import ps_cfr_spiel; ps_cfr_spiel.runtime.join_processes()"
+  clean = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM_", "OMPI_", "KUBERNETES_"))}
+  told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=clean)
+  assert "ValueError: This process cannot join other processes: coordinator_address should be" in told.stderr
 
 
-def test_one_that_dies_takes_the_others_along(tmp_path):
-  """The others would sleep for minutes."""
-  program = (
-    "import os, signal, sys, time; time.sleep(300) if sys.argv[1] != '1' else os.kill(os.getpid(), signal.{})"
-  )
-  for name in ("SIGKILL", "SIGABRT"):
-    words = [sys.executable, "-c", program.format(name)]
-    start = time.monotonic()
-    ending = run_together(lambda _, process, words=words: [*words, str(process)], 3, tmp_path, (0,))
-    assert str(ending) == f"process 1 was killed by {name}"
-    assert time.monotonic() - start < 200
-
-
-def test_ctrl_c_asks_all_to_stop(tmp_path):
-  command = [sys.executable, "-c", WATCHES, str(tmp_path)]
-  with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watcher:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_waiting_for_the_others(number):
+  with start(free_address(), 0) as process:
     try:
-      assert watcher.stdout.readline() == "ready\n"  # of the first one
-      while not log_path(tmp_path, 1).read_text():
-        time.sleep(0.05)
-      os.kill(watcher.pid, signal.SIGINT)
-      assert watcher.communicate(timeout=100)[0] == "process 0 ended with code 130\n"
+      assert process.stdout.readline() == "joining\n"
+      time.sleep(0.3)
+      process.send_signal(number)
+      assert process.stdout.readline() == "stopped\n"
     finally:
-      watcher.kill()
+      process.kill()
 
 
-def test_the_deciding_end_is_that_of_a_killed_process():
-  """Else of the first that did not end because another had."""
-  assert deciding_end([1, None, -signal.SIGKILL, LOST], (0,)) == Ending(-signal.SIGKILL, 2)
-  assert deciding_end([0, LOST, 5, 4], (0,)) == Ending(5, 2)
-  assert deciding_end([0, LOST], (0,)) == Ending(LOST, 1)
+def test_signals_still_reach_handlers(pair):
+  """JAX puts a handler of its own in place of that for SIGTERM."""
+  for process, number in zip(pair, (signal.SIGINT, signal.SIGTERM), strict=True):
+    process.send_signal(number)
+    assert process.stdout.readline() == "stopped\n"
+
+
+def test_after_a_death_the_next_collective_raises(pair):
+  first, second = pair
+  second.kill()
+  second.wait()
+  first.stdin.write("\n")
+  first.stdin.flush()
+  assert first.wait(60) != 0
+  assert "Connection closed by peer" in first.stderr.read()
+
+
+def test_a_death_ends_a_process_without_a_collective(pair):
+  first, second = pair
+  second.kill()
+  assert first.wait(60) == -signal.SIGABRT
+  assert "another task died" in first.stderr.read()

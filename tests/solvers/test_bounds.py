@@ -161,10 +161,5 @@ def test_bad_arguments_elsewhere():
     ValueError, match="solver must be a class of sampling solvers, such as VRMCCFRSolver, got"
   ):
     ps_cfr_spiel.evaluation.sampling_runs(game, seeds=[0], solver=ps_cfr_spiel.abstractions.CFRPlusIRASolver)
-  for coordinator, seconds, message in (
-    (5, 1, "coordinator=5: expected an address and a port"),
-    ("localhost:4321", None, "seconds must be a number of at least 0, got None"),
-    ("localhost:4321", float("nan"), "seconds must be a number of at least 0, got nan"),
-  ):
-    with pytest.raises(ValueError, match=message):
-      ps_cfr_spiel.runtime.join_processes(coordinator, 2, 1, seconds)
+  with pytest.raises(ValueError, match="coordinator=5: expected an address and a port"):
+    ps_cfr_spiel.runtime.join_processes(5, 2, 1)
