@@ -84,7 +84,7 @@ def _check_port(coordinator: str) -> None:
 
 @contextlib.contextmanager
 def lost_processes(advice: Callable[[], str]) -> Iterator[None]:
-  """Add to an error of a run in several processes how to go on: after a death the others' collectives raise."""
+  """Add to an error of a run in several processes how to go on: after a death, collectives raise."""
   try:
     yield
   except (JaxRuntimeError, ValueError) as error:

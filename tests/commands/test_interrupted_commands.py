@@ -158,7 +158,7 @@ def test_a_signal_at_a_random_moment(number, code, tmp_path):
 
 @pytest.mark.parametrize(("number", "receiver"), [(signal.SIGTERM, 1), (signal.SIGINT, 0)])
 def test_a_signal_to_one_of_two_processes_ends_both(number, receiver, tmp_path):
-  """Both stop at the same iteration, which the first saves; the receiver's exit code is that of the signal."""
+  """Both stop at the same iteration, which the first saves; the receiver's exit code is the signal's."""
   with socket.socket() as free:
     free.bind(("localhost", 0))
     address = f"localhost:{free.getsockname()[1]}"
