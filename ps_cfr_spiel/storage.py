@@ -319,6 +319,16 @@ def read(path: str | os.PathLike) -> Stored:
   return Stored(path, header, shapes, facts.get("checksum", ""), held)
 
 
+def shard(folder: Path, number: int, of: str = "") -> Path:
+  """The file of a part of a large result; `of` tells it from parts of others in the same folder."""
+  return folder / f"{of}{number:06}{SUFFIX}"
+
+
+def shards(folder: Path) -> list[Path]:
+  """The files of all parts in a folder, in order."""
+  return sorted(folder.glob(f"*{SUFFIX}"))
+
+
 def made_alike(path: Path, header: Mapping[str, Any]) -> bool:
   """Whether a file has these fields in its header; False without a file, ValueError if it differs."""
   if not path.exists():

@@ -26,7 +26,7 @@ from ps_cfr_spiel.compiler import load_game
 from ps_cfr_spiel.device import barrier, check_dtype, check_finite, precision, to_device
 from ps_cfr_spiel.poker import RandomSituations, Situation, cards, from_words, is_by_name, of_game, situation
 from ps_cfr_spiel.reports import progress_bar, waiting
-from ps_cfr_spiel.storage import made_alike
+from ps_cfr_spiel.storage import made_alike, shard
 from ps_cfr_spiel.tree import PublicTree
 
 CHUNKS = {"map": 32, "vmap": 1024}  # situations in a chunk, by the order in which a device takes them
@@ -140,7 +140,7 @@ def solve_batch(
   with progress_bar(progress, total=len(situations), unit="situation", desc="solving") as bar:
     for number, first in enumerate(range(0, len(situations), size)):
       part = range(first, min(first + size, len(situations)))
-      path = None if folder is None else folder / f"{number:06}.safetensors"
+      path = None if folder is None else shard(folder, number)
       if number % jax.process_count() == jax.process_index():
         with waiting(f"Situations {part.start:,} to {part.stop - 1:,}", progress):
           chunks.append(_chunk(situations, part, path, settings, size))

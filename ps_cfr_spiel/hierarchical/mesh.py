@@ -24,9 +24,7 @@ from ps_cfr_spiel.hierarchical.cluster_sampling import (
   DealtTree,
   PartTables,
 )
-from ps_cfr_spiel.hierarchical.hierarchy import Hierarchy
 from ps_cfr_spiel.hierarchical.native import why_unavailable
-from ps_cfr_spiel.hierarchical.nearest import NearestAbstraction
 from ps_cfr_spiel.mccfr import Rule, SamplingState
 
 # These are fitted to measured peaks (docs/measurements.md, "Memory of dealt cards").
@@ -152,15 +150,14 @@ def clusters_here(game: DealtTree, state: SamplingState, count: int) -> dict[int
   return found
 
 
-def tables_here(game: DealtTree, abstraction: Hierarchy) -> dict[str, np.ndarray]:
-  """The tables of cards of the clusters that this process holds, by the names of their files: views."""
-  found = {}
-  if isinstance(abstraction, NearestAbstraction):
-    for shard in game.found.buckets.addressable_shards:
-      first, last, _ = shard.index[0].indices(len(game.boards))
-      rows = np.asarray(shard.data)
-      found |= {abstraction.table_of(k): rows[k - first] for k in range(first, min(last, abstraction.count))}
-  return found
+def tables_here(game: DealtTree, count: int) -> dict[int, np.ndarray]:
+  """The tables of cards of the clusters, of `count` in all, that this process holds, by cluster: views."""
+  tables = {}
+  for shard in game.found.buckets.addressable_shards:
+    first, last, _ = shard.index[0].indices(len(game.boards))
+    rows = np.asarray(shard.data)
+    tables |= {k: rows[k - first] for k in range(first, min(last, count))}
+  return tables
 
 
 @jit(static_argnames=("sampler", "rule", "batch", "mesh"), donate_argnames="state")

@@ -97,9 +97,9 @@ class NearestAbstraction(Hierarchy):
   def on(self, game: DealtGame) -> "NearestAbstraction":
     return NearestAbstraction.of(game, self.clusters, self.groups, self.centres, self.kept)
 
-  def table_of(self, cluster: int) -> str:
-    """The name of the file with a cluster's table of `tabulated`; another abstraction's is another."""
-    return f"{TABLE}{self._mark:08x}.{cluster}{storage.SUFFIX}"
+  def table_of(self, folder: Path, cluster: int) -> Path:
+    """The file in a folder with a cluster's table of `tabulated`; another abstraction's is another."""
+    return storage.shard(folder, cluster, f"{TABLE}{self._mark:08x}.")
 
   @functools.cached_property
   def _mark(self) -> int:
@@ -296,7 +296,7 @@ def tabulated(
   for cluster in clusters:
     with contextlib.suppress(FileNotFoundError):
       if abstraction.kept is not None:
-        file = abstraction.kept / abstraction.table_of(cluster)
+        file = abstraction.table_of(abstraction.kept, cluster)
         arrays = storage.read(file).mapped({BUCKETS: (shape, np.dtype(np.int16))})
         table[cluster - clusters.start] = arrays[BUCKETS]
         known.append(cluster)

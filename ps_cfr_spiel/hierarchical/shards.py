@@ -17,7 +17,7 @@ import numpy as np
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.hierarchical.cluster_sampling import PartTables
-from ps_cfr_spiel.hierarchical.nearest import BUCKETS, TABLE
+from ps_cfr_spiel.hierarchical.nearest import BUCKETS, TABLE, NearestAbstraction
 
 PARTS = (
   "regrets",
@@ -32,7 +32,7 @@ def shard_folder(run: Path) -> Path:
 
 
 def _file(run: Path, stamp: str, cluster: int) -> Path:
-  return shard_folder(run) / f"{stamp}.{cluster}{storage.SUFFIX}"
+  return storage.shard(shard_folder(run), cluster, f"{stamp}.")
 
 
 def all_finite(part: PartTables) -> bool:
@@ -56,11 +56,13 @@ def write_shards(
     storage.write(_file(run, stamp, cluster), "run", header, arrays)
 
 
-def write_tables(run: str | os.PathLike, game: str, tables: Mapping[str, np.ndarray]) -> None:
-  """Write tables of cards, by the names of their files, if they are missing; OSError as of `write`."""
-  for name, table in tables.items():
-    if not (shard_folder(Path(run)) / name).exists():
-      storage.write(shard_folder(Path(run)) / name, "abstraction", {"game": game}, {BUCKETS: table})
+def write_tables(
+  run: str | os.PathLike, abstraction: NearestAbstraction, tables: Mapping[int, np.ndarray]
+) -> None:
+  """Write an abstraction's tables of cards, by cluster, if they are missing; OSError if that fails."""
+  for cluster, table in tables.items():
+    if not (path := abstraction.table_of(shard_folder(Path(run)), cluster)).exists():
+      storage.write(path, "abstraction", {"game": abstraction.game}, {BUCKETS: table})
 
 
 def forget_shards(run: str | os.PathLike, stamp: str) -> None:

@@ -62,7 +62,7 @@ class BoardExamples:
     """
     parts, works = [], []
     for folder in folders:
-      paths = sorted(Path(folder).glob("*.safetensors"))
+      paths = storage.shards(Path(folder))
       if not paths:
         raise ValueError(f"{folder}: there are no situations in it; make some with ps-cfr-spiel generate.")
       for path in paths:

@@ -199,7 +199,9 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     """See `Solver`; all processes must call it: the first writes the file, each its clusters beside it."""
     stamp = f"{int(device.broadcast(secrets.randbits(31))):08x}"
     hierarchical.write_shards(path, stamp, self._header(), self._here())
-    hierarchical.write_tables(path, str(self.game), hierarchical.tables_here(self._tree, self.abstraction))
+    if isinstance(self.abstraction, hierarchical.NearestAbstraction):
+      tables = hierarchical.tables_here(self._tree, self.abstraction.count)
+      hierarchical.write_tables(path, self.abstraction, tables)
     device.barrier("written")
     if device.is_first_process():
       self._write(path, shards=stamp, special=self.abstraction.special)

@@ -225,7 +225,7 @@ def test_wrong_input(tmp_path):
   solver = make()
   assert not hasattr(solver, "tree") and not hasattr(solver, "_strategies")
   solver.save(tmp_path / "run.safetensors")
-  with pytest.raises(ValueError, match="damaged or of another run"):
+  with pytest.raises(ValueError, match="damaged or of another game"):
     HierarchicalMCCFRSolver.load(tmp_path / "run.safetensors", abstraction=make(clusters=1).abstraction)
   rewrite(tmp_path / "run.safetensors", {"shards": DELETED})
   for load in (HierarchicalMCCFRSolver.load, load_policy):
