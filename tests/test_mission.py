@@ -41,19 +41,19 @@ def test_a_turn_has_the_value_of_another_solver():
 
 
 def test_variance_reduction_on_leduc():
-  """Fig. 17.7 of Schmid (2021), on public lines: after 31,622 iterations VR-MCCFR+ is far below MCCFR.
+  """Fig. 17.7 of Schmid (2021), on public lines: after 10,000 iterations VR-MCCFR+ is far below MCCFR.
 
-  `benchmarks/papers/vr_mccfr.py` ran 16 seeds: the bounds are wider than theirs.
+  Three seeds gave 1.03 to 1.11, and 0.61 to 0.86; `benchmarks/papers/vr_mccfr.py` runs 16 of them for longer.
   """
   game = pyspiel.load_game("leduc_poker")
 
   def left(**options):
     solver = ps_cfr_spiel.VRMCCFRSolver(game, trajectories="public", **options)
-    solver.run(31_622)
+    solver.run(10_000)
     return solver.exploitability()
 
-  assert 0.55 < left(baseline="zero") < 0.9
-  assert 0.15 < left(rule="rm+") < 0.35
+  assert 0.85 < left(baseline="zero") < 1.35
+  assert 0.4 < left(rule="rm+") < 0.85
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_abstractions_of_infostates():
   game = pyspiel.load_game(P111)
   value = sequence_form_value(game)
   for solver in (abstractions.FPIRASolver(game), abstractions.CFRPlusIRASolver(game)):
-    solver.run(3000)
+    solver.run(1000)
     assert solver.exploitability() < 0.05
     assert solver.value() == pytest.approx(value, abs=0.05)
     assert solver.abstraction.count < solver.abstraction.infostates
