@@ -14,9 +14,6 @@ from game_checks import (
   PUBLIC,
   PUBLIC_NOW,
   all_histories,
-  check_laws,
-  check_with_openspiel,
-  is_cheap_to_copy,
   random_histories,
   run_api_tests,
 )
@@ -25,23 +22,9 @@ from open_spiel.python.algorithms import exploitability
 from open_spiel.python.observation import make_observation
 from ps_cfr_spiel.games.cheat import cheat_rules, turns_observer
 from reference import random_policy, sequence_form_value
+from variants import CARDS_LEFT_OVER, CHEAT, each
 
 import ps_cfr_spiel
-
-TINY = "cheat(ranks=2,suits=2,hand_size=2,max_turns=2)"
-HIDDEN = "cheat(ranks=3,suits=2,hand_size=2,max_discard=1,max_turns=2,first_player=0)"
-VARIANTS = {
-  "default, the half deck": "cheat",
-  "full deck dealt to two": "cheat(ranks=13,hand_size=26,max_turns=10)",
-  "full deck dealt to three": "cheat(players=3,ranks=13,hand_size=17,max_turns=10)",
-  "four players": "cheat(players=4,hand_size=3,first_player=2,max_turns=12)",
-  "tiny": TINY,
-  "tiny, cards left over": HIDDEN,
-  "one card each": "cheat(ranks=3,suits=1,hand_size=1,max_turns=5)",
-  "one turn": "cheat(players=3,ranks=2,suits=3,hand_size=2,max_turns=1)",
-  "two decks": "cheat(ranks=5,suits=8,max_discard=3,hand_size=9)",
-}
-each_variant = pytest.mark.parametrize("game_string", VARIANTS.values(), ids=VARIANTS)
 
 
 def deal(game_string, *hands):
@@ -218,7 +201,7 @@ def test_who_is_first():
   assert fixed.action_to_string(0) == "Deal A to p0"
 
 
-@each_variant
+@each(games=["cheat"])
 def test_cards_are_conserved_and_counts_are_public(game_string):
   game = pyspiel.load_game(game_string)
   for state, _ in random_histories(game, 5, seed=2):
@@ -248,7 +231,7 @@ def test_the_bound_on_the_length_is_reached():
     play(state, lie, "cheat")
   assert state.is_terminal()
   assert len(state.history()) == state.get_game().max_game_length() + 4
-  ends = [state for state, _ in all_histories(pyspiel.load_game(TINY)) if state.is_terminal()]
+  ends = [state for state, _ in all_histories(pyspiel.load_game(CHEAT)) if state.is_terminal()]
   assert {state.returns()[0] for state in ends} == {-1, 0, 1}
   assert max(len(state.history()) for state in ends) == 4 + 1 + 4
 
@@ -372,28 +355,11 @@ def test_tensors():
   assert state.observation_tensor(0) == now.tensor.tolist()
 
 
-@pytest.mark.parametrize("game_string", [TINY, "cheat(ranks=3,suits=1,hand_size=1,max_turns=5)"])
-def test_laws(game_string):
-  game = pyspiel.load_game(game_string)
-  check_laws(game, all_histories(game))
-
-
-@each_variant
-def test_laws_on_random_plays(game_string):
-  game = pyspiel.load_game(game_string)
-  check_laws(game, random_histories(game, 4, seed=3))
-
-
-def test_observation_parameters_are_rejected():
-  with pytest.raises(ValueError, match="no observation parameters"):
-    make_observation(pyspiel.load_game(TINY), INFOSTATE, {"x": 1})
-
-
 # Small instances, solved exactly
 
 
 @pytest.mark.parametrize("public_states", ["closure", "observer"])
-@pytest.mark.parametrize("game_string", [TINY, HIDDEN])
+@pytest.mark.parametrize("game_string", [CHEAT, CARDS_LEFT_OVER])
 def test_compiled(game_string, public_states):
   game = pyspiel.load_game(game_string)
   tree = ps_cfr_spiel.build_tree(game, public_states=public_states)
@@ -405,7 +371,7 @@ def test_compiled(game_string, public_states):
   assert sorted(name for _, _, name in tree.labels.infostates()) == sorted(decisions)
 
 
-@pytest.mark.parametrize("game_string", [TINY, HIDDEN])
+@pytest.mark.parametrize("game_string", [CHEAT, CARDS_LEFT_OVER])
 def test_exploitability_is_openspiels(game_string):
   game = pyspiel.load_game(game_string)
   policy = random_policy(game, seed=4)
@@ -414,7 +380,7 @@ def test_exploitability_is_openspiels(game_string):
 
 
 def test_solved():
-  game = pyspiel.load_game(TINY)
+  game = pyspiel.load_game(CHEAT)
   value = sequence_form_value(game)
   solver = ps_cfr_spiel.PSCFRSolver(game, "rm+", dtype="float64")
   solver.run(1000)
@@ -433,11 +399,6 @@ def test_three_players_are_too_large_for_a_public_tree():
 # OpenSpiel's own checks, copies
 
 
-@each_variant
-def test_openspiels_checks(game_string):
-  check_with_openspiel(pyspiel.load_game(game_string))
-
-
 def test_api_on_all_states(monkeypatch):
   """A2 is dealt as A and 2 or as 2 and A; either player must play the one card and be answered."""
   game = pyspiel.load_game("cheat(ranks=2,suits=1,hand_size=1,max_turns=1,first_player=0)")
@@ -446,42 +407,7 @@ def test_api_on_all_states(monkeypatch):
   run_api_tests(api_test.EnforceAPIOnFullTreeBase, game)
 
 
-def test_a_state_holds_only_small_immutable_values():
-  state = play(deal(DEFAULT, "AA2337", "A23456"), "33")
-  names = {"hands", "pile", "first", "turn", "discard", "player"}
-  assert set(vars(state)) == names
-  assert all(map(is_cheap_to_copy, vars(state).values()))
-
-
 # Wrong input
-
-
-@pytest.mark.parametrize(
-  ("parameters", "message"),
-  [
-    ({"players": 1}, "players=1: must be 2 to 4"),
-    ({"players": 5}, "players=5: must be 2 to 4"),
-    ({"ranks": 1}, "ranks=1: must be 2 to 13"),
-    ({"ranks": 14}, "ranks=14: must be 2 to 13"),
-    ({"suits": 0}, "suits=0: must be 1 to 8"),
-    ({"suits": 9}, "suits=9: must be 1 to 8"),
-    ({"hand_size": 0}, "hand_size=0: must be at least 1"),
-    ({"hand_size": 15}, "hand_size=15: 2 players would get 30 cards; the deck has 7 ranks x 4 suits = 28"),
-    ({"players": 4, "hand_size": 8}, "hand_size=8: 4 players would get 32 cards"),
-    ({"max_discard": 0}, "max_discard=0: must be 1 to 4, the suits, or -1"),
-    ({"max_discard": 5}, "max_discard=5: must be 1 to 4"),
-    ({"max_discard": -2}, "max_discard=-2: must be 1 to 4"),
-    ({"ranks": 13, "suits": 8}, "max_discard=8: 13 ranks make 203,489 discards; at most 30,000 are allowed"),
-    ({"max_turns": 0}, "max_turns=0: must be at least 1"),
-    ({"max_turns": -1}, "max_turns=-1: must be at least 1"),
-    ({"first_player": 2}, "first_player=2: must be 0 to 1, or -1 for random"),
-    ({"first_player": -2}, "first_player=-2: must be 0 to 1, or -1 for random"),
-  ],
-)
-def test_wrong_parameters(parameters, message):
-  with pytest.raises(ValueError) as error:
-    pyspiel.load_game("cheat", parameters)
-  assert message in str(error.value)
 
 
 def test_players_up_to_the_bound():

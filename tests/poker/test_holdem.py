@@ -1,7 +1,5 @@
 """The whole game; the betting that it shares with the subgames is tested there too."""
 
-import itertools
-
 import numpy as np
 import pyspiel
 import pytest
@@ -9,24 +7,12 @@ from game_checks import (
   EVERYTHING,
   PUBLIC,
   PUBLIC_NOW,
-  check_laws,
-  check_with_openspiel,
-  random_histories,
 )
 from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.observation import make_observation
 
 from ps_cfr_spiel.abstractions import TranslatedPolicy
 from ps_cfr_spiel.poker import betting, cards, dealt_form, strengths
-
-VARIANTS = {
-  "the default": "holdem",
-  "short stacks": "holdem(stack=2000,bets=2.5x a / 0.5 1 a;a / 1 a)",
-  "any bets": "holdem(stack=1000,bets=fullgame)",
-  "a small deck": "holdem(stack=12,blinds=2/1,deck=5x2)",
-  "other sizes": "holdem(stack=1000,bets=300c 2e 1/3; 3x a / e)",
-}
-each_variant = pytest.mark.parametrize("game_string", VARIANTS.values(), ids=VARIANTS)
 
 
 def universal_poker(stack, blinds="100 50", sizes="fcpa", ranks=13, suits=4):
@@ -304,38 +290,3 @@ def test_tensors():
   assert observer.dict["turn"].tolist() == [0, 0, 1, 0, 0, 0]
   assert observer.dict["betting"].tolist()[:5] == [300, 300, 300, 900, 0]
   assert [cards.card_names(row.nonzero()[0]) for row in observer.dict["runout"]] == ["3d7c9s", "", ""]
-
-
-@each_variant
-def test_laws_on_random_plays(game_string):
-  game = pyspiel.load_game(game_string)
-  check_laws(game, itertools.chain(*(random_histories(game, 5, seed) for seed in range(2))))
-
-
-# OpenSpiel's own checks
-
-
-@each_variant
-def test_openspiels_checks(game_string):
-  game = pyspiel.load_game(game_string)
-  check_with_openspiel(game, api=game.num_distinct_actions() < 100)
-
-
-# Wrong input
-
-
-@pytest.mark.parametrize(
-  ("parameters", "message"),
-  [
-    ({"stack": 100}, "stack=100: must be more than the big blind of 100"),
-    ({"blinds": "50/100"}, "blinds='50/100': must be the big and the small blind, such as '100/50'"),
-    ({"blinds": "100"}, "blinds='100'"),
-    ({"bets": "1 a / a / a / a / a"}, "sizes for 5 streets"),
-    ({"bets": "everything"}, "'everything', character 1: unknown bet size"),
-    ({"deck": "2x2"}, "deck='2x2'"),
-  ],
-)
-def test_wrong_parameters(parameters, message):
-  with pytest.raises(ValueError) as error:
-    pyspiel.load_game("holdem", parameters)
-  assert message in str(error.value)

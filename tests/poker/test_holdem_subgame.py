@@ -10,30 +10,11 @@ from game_checks import (
   PUBLIC,
   PUBLIC_NOW,
   all_histories,
-  check_laws,
-  check_with_openspiel,
-  is_cheap_to_copy,
-  random_histories,
 )
 from open_spiel.python.observation import make_observation
+from variants import ENUMERATED
 
 from ps_cfr_spiel.poker import betting, cards
-
-SMALL = {
-  "a small deck": "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c;6c2d 3d2d)",
-  "sizes of each player": "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=600,"
-  "bets=x | 0.5 a / 1 | x,ranges=6c6d 5c4c;6c2d 3d2d)",
-  "a small deck from the flop": "holdem_subgame(deck=5x2,board=2c3c4d,stack=200,ranges=6c6d 5c4c;6c2d 5d3d)",
-}
-LARGE = {
-  "turn": "holdem_subgame(stack=1000)",
-  "flop": "holdem_subgame(board=QsJh2h,bets=0.5 a / 1 a;a / fcpa)",
-  "river": "holdem_subgame(board=9s7c5s4h3c,ranges=AsKd QQ;TT 87s)",
-  "weighted ranges": "holdem_subgame(stack=900,ranges=AhKh:0.5 QQ:0.1 6h2d;AhQh:3 QhTs 62o:0.25)",
-  "all-in before the turn": "holdem_subgame(stack=100,ranges=AsKd QQ;TT 87s)",
-}
-VARIANTS = SMALL | LARGE
-each_variant = pytest.mark.parametrize("game_string", VARIANTS.values(), ids=VARIANTS)
 
 
 def universal_poker(pot, stack, board, ranks=13, suits=4):
@@ -163,7 +144,9 @@ def test_with_five_cards_it_is_river_subgame():
     assert game.information_state_tensor_shape() == river.information_state_tensor_shape()
 
 
-@pytest.mark.parametrize("game_string", SMALL.values(), ids=SMALL)
+@pytest.mark.parametrize(
+  "game_string", ENUMERATED["holdem_subgame"].values(), ids=ENUMERATED["holdem_subgame"]
+)
 def test_game_info_is_exact(game_string):
   game = pyspiel.load_game(game_string)
   states = [state for state, _ in all_histories(game)]
@@ -208,37 +191,11 @@ def test_tensors():
   assert [cards.card_names(row.nonzero()[0]) for row in observer.dict["runout"]] == ["3d", ""]
 
 
-@pytest.mark.parametrize("game_string", SMALL.values(), ids=SMALL)
-def test_laws(game_string):
-  game = pyspiel.load_game(game_string)
-  check_laws(game, all_histories(game))
-
-
-@pytest.mark.parametrize("game_string", LARGE.values(), ids=LARGE)
-def test_laws_on_random_plays(game_string):
-  game = pyspiel.load_game(game_string)
-  check_laws(game, random_histories(game, 5, seed=0))
-
-
-# OpenSpiel's own checks
-
-
-@each_variant
-def test_openspiels_checks(game_string):
-  check_with_openspiel(pyspiel.load_game(game_string))
-
-
-def test_a_state_holds_only_small_immutable_values():
-  state = play(pyspiel.load_game("holdem_subgame"), "Deal AsAh", "Deal 2h2d", "Check", "Check", "Deal 3c")
-  assert vars(state).keys() == {"hands", "node", "runout"}
-  assert all(map(is_cheap_to_copy, vars(state).values()))
-
-
 # The form's names
 
 
 def test_every_name_is_found_again():
-  form = pyspiel.load_game(SMALL["a small deck from the flop"]).bayesian_form()
+  form = pyspiel.load_game(ENUMERATED["holdem_subgame"]["a small deck from the flop"]).bayesian_form()
   names = set()
   for line in np.flatnonzero(form.player >= 0).tolist():
     player = int(form.player[line])
@@ -265,39 +222,12 @@ def test_every_name_is_found_again():
   ],
 )
 def test_other_names_are_not(name):
-  form = pyspiel.load_game(SMALL["a small deck from the flop"]).bayesian_form()
+  form = pyspiel.load_game(ENUMERATED["holdem_subgame"]["a small deck from the flop"]).bayesian_form()
   with pytest.raises(ValueError, match="No information state of player 0"):
     form.find(0, name)
 
 
 # Wrong input
-
-
-@pytest.mark.parametrize(
-  ("parameters", "message"),
-  [
-    ({"board": "9s7c"}, "board='9s7c': 2 cards, 2 of them different; a board has 3, 4 or 5 different cards"),
-    ({"board": "9s7c5s4h3c2d"}, "6 cards"),
-    ({"board": "9s7c9s"}, "3 cards, 2 of them different"),
-    ({"bets": "1 a / a / a"}, "bets='1 a / a / a': sizes for 3 streets, and the board leaves only 2"),
-    ({"board": "9s7c5s4h3c", "bets": "1 a / a"}, "sizes for 2 streets, and the board leaves only 1"),
-    ({"bets": "1 a / "}, "bets='1 a / ': '', character 7: no size given for bet 1"),
-    ({"bets": "1 b / a"}, "'b', character 3: unknown bet size"),
-    ({"bets": "fcpa / 1 / 2"}, "sizes for 3 streets"),
-    ({"ranges": "9s8h;KK"}, "the range of player 0='9s8h': empty on the board 9s7c5s4h"),
-    ({"deck": "2x2"}, "deck='2x2': must be ranks x suits, at most 13x4 and at least 9 cards"),
-    ({"deck": "14x4"}, "deck='14x4'"),
-    ({"deck": "many"}, "deck='many'"),
-    ({"deck": "6x2"}, "board='9s7c5s4h': not all in the deck, 2c2d3c3d4c4d5c5d6c6d7c7d"),
-    ({"deck": "6x2", "board": "2c3c4c", "ranges": "AA;77"}, "outside the deck"),
-    ({"pot": 3}, "pot=3"),
-    ({"stack": 99}, "stack=99"),
-  ],
-)
-def test_wrong_parameters(parameters, message):
-  with pytest.raises(ValueError) as error:
-    pyspiel.load_game("holdem_subgame", parameters)
-  assert message in str(error.value)
 
 
 def test_illegal_cards():

@@ -6,24 +6,12 @@ from game_checks import (
   OBSERVATION,
   PUBLIC,
   all_histories,
-  check_laws,
-  check_with_openspiel,
-  is_cheap_to_copy,
-  random_histories,
 )
 from open_spiel.python.observation import make_observation
 from reference import sequence_form_value
+from variants import PARAMETRIC_POKER, SAMPLED
 
 import ps_cfr_spiel
-
-SMALL = "parametric_poker(ranks=2,copies=2)"
-VARIANTS = {
-  "default": "parametric_poker",
-  "small": SMALL,
-  "sizes": "parametric_poker(bets=2,raises=3,max_raises=2,ranks=2)",
-  "no raises": "parametric_poker(max_raises=0,ranks=3,copies=1)",
-}
-each_variant = pytest.mark.parametrize("game_string", VARIANTS.values(), ids=VARIANTS)
 
 
 def play(game_string, *moves):
@@ -98,12 +86,12 @@ def test_chance_knows_the_deck():
   assert dict(state.chance_outcomes()) == pytest.approx({0: 0.3, 1: 0.3, 2: 0.1, 3: 0.3})
 
 
-@pytest.mark.parametrize("game_string", [SMALL, VARIANTS["sizes"]])
+@pytest.mark.parametrize("game_string", [PARAMETRIC_POKER, SAMPLED["parametric_poker"]["sizes"]])
 def test_bounds(game_string):
   """The largest utility is reached: all bets and raises of both rounds, and a showdown."""
   game = pyspiel.load_game(game_string)
-  ends = [state for state, _ in all_histories(pyspiel.load_game(SMALL)) if state.is_terminal()]
-  if game_string == SMALL:
+  ends = [state for state, _ in all_histories(pyspiel.load_game(PARAMETRIC_POKER)) if state.is_terminal()]
+  if game_string == PARAMETRIC_POKER:
     assert max(state.returns()[0] for state in ends) == game.max_utility() == 13
     assert max(len(state.path()) for state in ends) == game.max_game_length()
   else:
@@ -130,51 +118,8 @@ def test_strings_and_tensors():
   assert now.dict["raises"].tolist() == [0, 1]
 
 
-def test_laws():
-  game = pyspiel.load_game(SMALL)
-  check_laws(game, all_histories(game))
-
-
-@each_variant
-def test_laws_on_random_plays(game_string):
-  game = pyspiel.load_game(game_string)
-  check_laws(game, random_histories(game, 60, seed=1))
-
-
-@each_variant
-def test_openspiels_checks(game_string):
-  check_with_openspiel(pyspiel.load_game(game_string))
-
-
-def test_a_state_holds_only_small_immutable_values():
-  state = play("parametric_poker", "Deal 3", "Deal 1", "Check")
-  assert vars(state) == {
-    "cards": (3, 1), "paid": (1, 1), "raises": 0, "moves": 1, "table_at": -1, "player": 1, "folded": -1
-  }  # fmt: skip
-  assert all(map(is_cheap_to_copy, vars(state).values()))
-
-
-@pytest.mark.parametrize(
-  ("parameters", "message"),
-  [
-    ({"bets": 0}, "bets=0: must be at least 1"),
-    ({"raises": 0}, "raises=0: must be at least 1"),
-    ({"max_raises": -1}, "max_raises=-1: must be at least 0"),
-    ({"ranks": 1}, "ranks=1: must be at least 2"),
-    ({"copies": 0}, "copies=0: must be at least 1"),
-    ({"ranks": 2, "copies": 1}, "ranks=2, copies=1: three cards are dealt, so there must be three"),
-  ],
-)
-def test_wrong_parameters(parameters, message):
-  with pytest.raises(ValueError) as error:
-    pyspiel.load_game("parametric_poker", parameters)
-  assert message in str(error.value)
-
-
 def test_illegal_actions():
   with pytest.raises(ValueError, match=r"illegal action 0 at p0 3 p1 1; legal are \[1, 2\]"):
     play("parametric_poker", "Deal 3", "Deal 1").apply_action(0)
   with pytest.raises(ValueError, match="illegal action 4"):
     pyspiel.load_game("parametric_poker").new_initial_state().apply_action(4)
-  with pytest.raises(ValueError, match="no observation parameters"):
-    make_observation(pyspiel.load_game(SMALL), INFOSTATE, {"x": 1})

@@ -8,41 +8,18 @@ from game_checks import (
   EVERYTHING,
   INFOSTATE,
   OBSERVATION,
-  PLAYTHROUGHS,
   PRIVATE,
   PUBLIC,
   PUBLIC_NOW,
-  all_histories,
-  check_laws,
-  check_playthrough,
-  check_with_openspiel,
   run_api_tests,
 )
 from open_spiel.integration_tests import api_test
 from open_spiel.python.observation import make_observation
+from variants import ENUMERATED, WEIGHTED_RIVER, each
 
 from ps_cfr_spiel.poker import betting, cards
 
 CHANCE, TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
-
-TINY = "river_subgame(ranges=AsKd QQ;TT 87s)"
-WEIGHTED = "river_subgame(ranges=AhKh:0.5 QQ:0.1 6h2d;AhQh:3 QhTs 62o:0.25 6c2h,stack=900)"
-VARIANTS = {
-  "default": "river_subgame",
-  "tiny ranges": TINY,
-  "weighted ranges that block each other": WEIGHTED,
-  "rich bets": "river_subgame(ranges=AsKd 6h2d;QdQc,stack=800,bets=0.25 0.5 1 2.5 a)",
-  "fewer sizes later": "river_subgame(ranges=AsKs 66;QQ,bets=0.5 1 a;1 a;a)",
-  "sizes of each player": "river_subgame(ranges=AsKs 66;QQ,stack=1200,bets=x;0.5 a | 0.33 1;x)",
-  "one pot behind": "river_subgame(board=AhKh2c2d7s,pot=100,stack=150,ranges=QQ+;72s,bets=0.5 1 a)",
-  "no all-in": "river_subgame(ranges=AsKd QQ;TT 87s,stack=1000,bets=0.75;0.75)",
-  "all-in before the river": "river_subgame(stack=100,ranges=AsKd QQ;TT 87s)",
-  "the board plays": "river_subgame(board=AsKsQsJsTs,ranges=99;88 AdKd,stack=700)",
-}
-SMALL = {name: game for name, game in VARIANTS.items() if name != "default"}
-
-each_variant = pytest.mark.parametrize("game_string", VARIANTS.values(), ids=VARIANTS)
-each_small_variant = pytest.mark.parametrize("game_string", SMALL.values(), ids=SMALL)
 
 
 def deal(game, first, second):
@@ -360,7 +337,7 @@ def test_the_default_has_the_papers_sizes():
   assert 57 * 1_070_190 + 1 == 61_000_831  # histories, the deal being one event
 
 
-@each_small_variant
+@each(ENUMERATED, games=["river_subgame"])
 def test_game_info_is_exact(game_string):
   game = pyspiel.load_game(game_string)
   states = [state for state, _ in histories(game.new_initial_state())]
@@ -379,7 +356,7 @@ def test_game_info_is_exact(game_string):
 # Bayesian form
 
 
-@each_small_variant
+@each(ENUMERATED, games=["river_subgame"])
 def test_bayesian_form_is_the_game(game_string):
   """Follows every history and looks up in the form what OpenSpiel says about it."""
   game = pyspiel.load_game(game_string)
@@ -420,7 +397,7 @@ def test_bayesian_form_is_the_game(game_string):
 
 
 def test_bayesian_form_shapes():
-  form = pyspiel.load_game(WEIGHTED).bayesian_form()
+  form = pyspiel.load_game(WEIGHTED_RIVER).bayesian_form()
   nodes, types = len(form.parent), [len(names) for names in form.types]
   assert form.parent.dtype == form.action.dtype == form.player.dtype == np.int32
   assert form.constant.dtype == form.stake.dtype == np.float64
@@ -434,7 +411,7 @@ def test_bayesian_form_shapes():
   assert len(form.infostates) == nodes
 
 
-@each_variant
+@each(games=["river_subgame"])
 def test_public_states_are_in_preorder_by_ascending_action(game_string):
   form = pyspiel.load_game(game_string).bayesian_form()
   children = {n: [] for n in range(len(form.parent))}
@@ -510,23 +487,7 @@ def test_tensors():
   assert state.observation_tensor(0) == now.tensor.tolist()
 
 
-@each_small_variant
-def test_laws(game_string):
-  game = pyspiel.load_game(game_string)
-  check_laws(game, all_histories(game))
-
-
-def test_observation_parameters_are_rejected():
-  with pytest.raises(ValueError, match="no observation parameters"):
-    make_observation(pyspiel.load_game(TINY), INFOSTATE, {"x": 1})
-
-
 # OpenSpiel's own checks
-
-
-@each_variant
-def test_openspiels_checks(game_string):
-  check_with_openspiel(pyspiel.load_game(game_string))
 
 
 def test_api_on_all_states(monkeypatch):
@@ -537,72 +498,7 @@ def test_api_on_all_states(monkeypatch):
   run_api_tests(api_test.EnforceAPIOnFullTreeBase, game)
 
 
-def test_a_state_holds_only_small_immutable_values():
-  """OpenSpiel deep-copies every attribute on every clone."""
-  state = play(pyspiel.load_game("river_subgame"), "AsAh", "2h2d", ["Bet 200"])
-  assert vars(state) == {"hands": state.hands, "node": state.node}
-  assert isinstance(state.hands, tuple)
-  assert isinstance(state.node, int)
-
-
-@pytest.mark.parametrize("path", sorted(PLAYTHROUGHS.glob("*.txt")), ids=lambda path: path.stem)
-def test_playthroughs_of_all_games(path):
-  check_playthrough(path)
-
-
-def test_every_game_has_playthroughs():
-  games = {
-    "cheat",
-    "glasses",
-    "graph_pursuit",
-    "holdem",
-    "holdem_subgame",
-    "parametric_poker",
-    "river_subgame",
-  }
-  assert games <= {path.stem for path in PLAYTHROUGHS.glob("*.txt")}
-
-
 # Wrong input
-
-
-@pytest.mark.parametrize(
-  ("parameters", "message"),
-  [
-    ({"board": "9s7c5s4h"}, "board='9s7c5s4h': 4 cards"),
-    ({"board": "9s7c5s4h9s"}, "board='9s7c5s4h9s': 5 cards, 4 of them different"),
-    ({"board": "9s7c5s4hxx"}, "board='9s7c5s4hxx': 'xx', character 9: not a card"),
-    ({"pot": 0}, "pot=0: must be a positive even number"),
-    ({"pot": -2}, "pot=-2: must be a positive even number"),
-    ({"pot": 201}, "pot=201: must be a positive even number"),
-    ({"stack": 0}, "stack=0: must be at least 100, half of the pot"),
-    ({"stack": -1}, "stack=-1: must be at least 100, half of the pot"),
-    ({"stack": 99}, "stack=99: must be at least 100, half of the pot"),
-    ({"bets": "1 b"}, "bets='1 b': 'b', character 3: unknown bet size; write sizes as 33% or 0.33"),
-    ({"bets": "fchpa"}, "bets='fchpa': 'fchpa', character 1: unknown bet size"),
-    ({"bets": "1 0 a"}, "bets='1 0 a': '0', character 3: a size is more than 0"),
-    ({"bets": "-1 a"}, "bets='-1 a': '-1', character 1: unknown bet size"),
-    ({"bets": "inf a"}, "bets='inf a': 'inf', character 1: unknown bet size"),
-    ({"bets": "1/2 50"}, "bets='1/2 50': '50', character 5: write 50% or 0.5"),
-    ({"bets": ""}, "bets='': '', character 1: no size given for bet 1"),
-    ({"bets": "1 a;;a"}, "bets='1 a;;a': ';', character 5: no size given for bet 2"),
-    ({"bets": "1 |"}, "bets='1 |': '', character 4: no size given for bet 1"),
-    ({"bets": "1 | 2 | a"}, "bets='1 | 2 | a': '|', character 7: there are two players"),
-    ({"bets": "1 x"}, "bets='1 x': 'x', character 3: 'x' is no bet"),
-    ({"ranges": "AA"}, "ranges='AA': must be 'uniform', or two ranges"),
-    ({"ranges": "AAA;KK"}, "the range of player 0='AAA': 'AAA', character 1: not understood"),
-    (
-      {"ranges": "AA:0;KK"},
-      "the range of player 0='AA:0': empty on the board 9s7c5s4h3c, all of its weights",
-    ),
-    ({"ranges": "9s8h;KK"}, "the range of player 0='9s8h': empty on the board 9s7c5s4h3c"),
-    ({"ranges": "AsKd;KdQd"}, "ranges='AsKd;KdQd': cannot both be dealt"),
-  ],
-)
-def test_wrong_parameters(parameters, message):
-  with pytest.raises(ValueError) as error:
-    pyspiel.load_game("river_subgame", parameters)
-  assert message in str(error.value)
 
 
 def test_too_many_public_states(monkeypatch):

@@ -13,10 +13,6 @@ from game_checks import (
   PUBLIC,
   PUBLIC_NOW,
   all_histories,
-  check_laws,
-  check_with_openspiel,
-  is_cheap_to_copy,
-  random_histories,
   run_api_tests,
 )
 from open_spiel.integration_tests import api_test
@@ -24,24 +20,9 @@ from open_spiel.python.algorithms import exploitability
 from open_spiel.python.observation import make_observation
 from ps_cfr_spiel.games.pursuit import graphs
 from reference import sequence_form_value
+from variants import ENUMERATED, GLASSES
 
 import ps_cfr_spiel
-
-PATH = "glasses(edges=0-1 1-2 2-3,start=3:0,turns=2)"
-SMALL = {
-  "one stone on a path": PATH,
-  "one turn": "glasses(turns=1)",
-  "triangle": "glasses(edges=0-1 1-2 2-0,start=0:1,turns=3,stay=no)",
-  "one stone moves": "glasses(edges=0-1 1-2 2-3 3-0 0-2,start=3:1 1,turns=2,moving=one)",
-  "one stone moves, no pass": "glasses(edges=0-1 1-2 2-3 3-0,start=3:1 1,turns=2,moving=one,stay=no)",
-  "evader first": "glasses(edges=0-1 1-2 2-3 3-0 0-2,start=3:1,turns=2,first=evader)",
-  "short lens": "glasses(preset=lens,turns=2)",
-  "three stones": "glasses(edges=0-1 1-2 2-3 3-4 4-5 5-0,start=3:0 0 1,turns=1)",
-}
-VARIANTS = {"default": "glasses", "lens": "glasses(preset=lens)", **SMALL}
-
-each_variant = pytest.mark.parametrize("game_string", VARIANTS.values(), ids=VARIANTS)
-each_small_variant = pytest.mark.parametrize("game_string", SMALL.values(), ids=SMALL)
 
 
 def public_states(game):
@@ -70,7 +51,7 @@ def compiled(game, source):
   [
     ("glasses", 5410, 1310, 400),
     ("glasses(preset=lens)", 55095, 6565, None),
-    *((s, *[None] * 3) for s in SMALL.values()),
+    *((s, *[None] * 3) for s in ENUMERATED["glasses"].values()),
   ],
 )
 def test_public_states(game_string, histories, public, caught):
@@ -130,7 +111,7 @@ CHASER_WINS, EVADER_WINS = [1.0, -1.0], [-1.0, 1.0]
     ("glasses(turns=1)", [(0, 10)], EVADER_WINS),
     ("glasses(preset=lens,turns=1)", [4, (2, 8)], EVADER_WINS),
     # boxed in: caught if it has to move, free if the chaser's turns are over
-    (PATH, [(1,), 2, (2,)], CHASER_WINS),
+    (GLASSES, [(1,), 2, (2,)], CHASER_WINS),
     ("glasses(edges=0-1 1-2 2-3,start=3:1,turns=2)", [(2,)], CHASER_WINS),
     ("glasses(edges=0-1 1-2 2-3,start=3:1,turns=1)", [(2,)], EVADER_WINS),
     # stones cross, and share a node
@@ -230,7 +211,7 @@ def test_strings():
   assert [private(state, player) for player in (0, 1)] == ["p0", "p1 at 5 4 2"]
   assert [private_now(state, player) for player in (0, 1)] == ["p0", "p1 at 2"]
   assert everything(state, 0) == str(state) == "5:0/10 1/9 4 3/7 2"
-  assert play(PATH, (1,), 2, (2,)).information_state_string(0) == "p0 | 3:0 1 ? 2 caught"
+  assert play(GLASSES, (1,), 2, (2,)).information_state_string(0) == "p0 | 3:0 1 ? 2 caught"
   assert play("glasses(turns=1)", (1, 9)).information_state_string(1) == "p1 | 5:0/10 1/9 escaped"
   assert play("glasses(turns=1)", (1, 9)).observation_string(0) == "p0 | stones 1/9 | 1 of 1 moves | escaped"
 
@@ -262,83 +243,17 @@ def test_tensors():
   assert state.observation_tensor(1) == now.tensor.tolist()
 
 
-@each_small_variant
-def test_laws(game_string):
-  game = pyspiel.load_game(game_string)
-  check_laws(game, all_histories(game))
-
-
-@pytest.mark.parametrize("game_string", ["glasses", "glasses(preset=lens)"])
-def test_laws_on_random_plays(game_string):
-  game = pyspiel.load_game(game_string)
-  check_laws(game, random_histories(game, 100, seed=1))
-
-
-def test_observation_parameters_are_rejected():
-  with pytest.raises(ValueError, match="no observation parameters"):
-    make_observation(pyspiel.load_game(PATH), INFOSTATE, {"x": 1})
-
-
 # OpenSpiel's own checks, copies
-
-
-@each_variant
-def test_openspiels_checks(game_string):
-  check_with_openspiel(pyspiel.load_game(game_string))
 
 
 def test_api_on_all_states(monkeypatch):
   # the stone stays on 0 or moves to 1; the evader leaves 3 for 2; the stone has 2 or 3 moves left
   monkeypatch.setitem(api_test.TOTAL_NUM_STATES, "glasses", (0, 1 + 2 + 2, 2 + 3))
   monkeypatch.setitem(api_test.PERFECT_RECALL_NUM_STATES, "glasses", 1 + 2 + 2)
-  run_api_tests(api_test.EnforceAPIOnFullTreeBase, pyspiel.load_game(PATH))
-
-
-def test_a_state_holds_only_small_immutable_values():
-  state = play("glasses", (1, 9), 4)
-  assert vars(state) == {"stones": (1, 9), "evader": 4, "moves": 2, "player": 0}
-  assert all(map(is_cheap_to_copy, vars(state).values()))
+  run_api_tests(api_test.EnforceAPIOnFullTreeBase, pyspiel.load_game(GLASSES))
 
 
 # Wrong input
-
-
-@pytest.mark.parametrize(
-  ("parameters", "message"),
-  [
-    ({"preset": "goggles"}, "preset='goggles': must be one of 'glasses', 'lens'"),
-    ({"edges": ""}, "edges='': at least one edge is needed"),
-    ({"edges": "0-1 1"}, "edges='0-1 1': '1' is not an edge"),
-    ({"edges": "0-1 1-a"}, "edges='0-1 1-a': '1-a' is not an edge"),
-    ({"edges": "0-1 -1-2"}, "edges='0-1 -1-2': '-1-2' is not an edge"),
-    ({"edges": "0-1 1-1"}, "'1-1' joins a node to itself"),
-    ({"edges": "0-1 1-2 1-0"}, "'1-0' stands twice"),
-    ({"edges": "0-1 1-1000"}, "'1-1000' has a node above 999"),
-    ({"edges": "0-1 2-3"}, "not connected, there is no way from node 0 to node 2"),
-    ({"edges": "0-1 1-3"}, "not connected, there is no way from node 0 to node 2"),
-    ({"start": "5"}, "start='5': must be the evader's node, ':', the stones' nodes"),
-    ({"start": "5:"}, "start='5:': must be"),
-    ({"start": "5:0 x"}, "start='5:0 x': must be"),
-    ({"start": "5 6:0"}, "start='5 6:0': must be"),
-    ({"start": "5:0 5"}, "start='5:0 5': the evader may not start on a stone"),
-    ({"start": "11:0 10"}, "node 11 is not in the graph, which has nodes 0 to 10"),
-    ({"start": "5:0 12"}, "node 12 is not in the graph, which has nodes 0 to 10"),
-    ({"start": "5:0 0 0 0 0 0"}, "6 stones on 11 nodes have 1,771,561 positions; at most 1,000,000"),
-    ({"turns": 0}, "turns=0: must be at least 1"),
-    ({"turns": -2}, "turns=-2: must be at least 1"),
-    ({"moving": "some"}, "moving='some': must be one of 'all', 'one'"),
-    ({"stay": "maybe"}, "stay='maybe': must be one of 'yes', 'no'"),
-    ({"first": "nobody"}, "first='nobody': must be one of 'chaser', 'evader'"),
-    (
-      {"edges": "0-1 1-2", "start": "0:1", "first": "evader"},
-      "start='0:1': the evader moves first and stones are on every way out",
-    ),
-  ],
-)
-def test_wrong_parameters(parameters, message):
-  with pytest.raises(ValueError) as error:
-    pyspiel.load_game("glasses", parameters)
-  assert message in str(error.value)
 
 
 def test_an_evader_without_a_way_out_may_start_if_the_chaser_moves_first():

@@ -7,27 +7,13 @@ from game_checks import (
   INFOSTATE,
   OBSERVATION,
   PUBLIC,
-  all_histories,
-  check_laws,
-  check_with_openspiel,
-  is_cheap_to_copy,
-  random_histories,
 )
 from open_spiel.python.observation import make_observation
 from ps_cfr_spiel.games.pursuit import ways
 from reference import sequence_form_value
+from variants import ENUMERATED, GRAPH_PURSUIT
 
 import ps_cfr_spiel
-
-PATH = "graph_pursuit(edges=0-1 1-2 2-3,start=0:3,goal=2,turns=2)"
-VARIANTS = {
-  "grid": "graph_pursuit(turns=2)",
-  "alleys": "graph_pursuit(preset=alleys)",
-  "path": PATH,
-  "the goal ends it": "graph_pursuit(edges=0-1 1-2 2-3,start=0:3,goal=1,turns=2,goal_ends=yes,timeout=1.0)",
-  "one way": "graph_pursuit(edges=0>1 1>2 2>3,start=0:2 3,goal=3,turns=3,sight=1)",
-}
-each_variant = pytest.mark.parametrize("game_string", VARIANTS.values(), ids=VARIANTS)
 
 
 def play(game_string, *turns):
@@ -48,16 +34,28 @@ def moves_of(state):
 @pytest.mark.parametrize(
   ("game_string", "turns", "won"),
   [
-    (PATH, [(1, 2), (2, 3)], 2.0),  # on the goal when time is out
-    (PATH, [(1, 2), (0, 1)], 0.0),
-    (PATH, [(1, 2), (2, 1)], 2.0),  # they cross on the way to the goal: a catch there counts as the goal
-    (PATH.replace("turns=2", "turns=3"), [(1, 2), (2, 1)], 2.0),  # before the last turn, too
+    (GRAPH_PURSUIT, [(1, 2), (2, 3)], 2.0),  # on the goal when time is out
+    (GRAPH_PURSUIT, [(1, 2), (0, 1)], 0.0),
+    (
+      GRAPH_PURSUIT,
+      [(1, 2), (2, 1)],
+      2.0,
+    ),  # crossing on the way to the goal counts as the goal
+    (GRAPH_PURSUIT.replace("turns=2", "turns=3"), [(1, 2), (2, 1)], 2.0),  # before the last turn, too
     ("graph_pursuit(edges=0-1 1-2 2-3,start=0:3,goal=0,turns=3)", [(1, 2), (2, 1)], -1.0),  # they cross
-    (PATH.replace("goal=2", "goal=0"), [(1, 2), (2, 1)], -1.0),
-    (PATH.replace("turns=2", "turns=3"), [(1, 2), (2, 3), (1, 2)], 0.0),  # the goal does not end the game
+    (GRAPH_PURSUIT.replace("goal=2", "goal=0"), [(1, 2), (2, 1)], -1.0),
+    (
+      GRAPH_PURSUIT.replace("turns=2", "turns=3"),
+      [(1, 2), (2, 3), (1, 2)],
+      0.0,
+    ),  # no end at the goal
     ("graph_pursuit(edges=0-1 1-2 2-3,start=0:2,goal=3,turns=3)", [(1, 1)], -1.0),  # the same node
-    (VARIANTS["the goal ends it"], [(1, 2)], 2.0),
-    (VARIANTS["one way"], [(1, 3, 3), (2, 3, 3), (3, 3, 3)], 2.0),  # at a dead end units stay
+    (ENUMERATED["graph_pursuit"]["the goal ends it"], [(1, 2)], 2.0),
+    (
+      ENUMERATED["graph_pursuit"]["one way"],
+      [(1, 3, 3), (2, 3, 3), (3, 3, 3)],
+      2.0,
+    ),  # units stay at dead ends
     ("graph_pursuit(edges=0-1 1-2 2-3,start=0:3,goal=3,turns=1,timeout=-0.5)", [(1, 2)], -0.5),
   ],
 )
@@ -89,7 +87,7 @@ def test_what_is_seen():
   assert state.observation_string(0) == "p0 | 1 to 2 | 1 sees 3 | 1 of 3 turns | defender to move"
   assert state.observation_string(1) == "p1 | 3 | 1 sees 3 | 1 of 3 turns | defender to move"
   assert make_observation(state.get_game(), PUBLIC).string_from(state, 0) == "-, 1 sees 3 | defender to move"
-  directed = pyspiel.load_game(VARIANTS["one way"])
+  directed = pyspiel.load_game(ENUMERATED["graph_pursuit"]["one way"])
   assert directed.contact(0, (1, 3)) == (0, 1)  # one edge away
   assert directed.contact(3, (2, 2)) == ()  # no way back
 
@@ -158,52 +156,6 @@ def test_presets_are_short_for_their_parameters():
     assert len(set(itertools.chain(*short.pursuit.ways))) > 5
 
 
-@each_variant
-def test_laws(game_string):
-  game = pyspiel.load_game(game_string)
-  small = ps_cfr_spiel.build_tree(game, public_states="none").names.histories < 1500
-  check_laws(game, all_histories(game) if small else random_histories(game, 100, seed=1))
-
-
-@each_variant
-def test_openspiels_checks(game_string):
-  check_with_openspiel(pyspiel.load_game(game_string))
-
-
-def test_a_state_holds_only_small_immutable_values():
-  state = play("graph_pursuit", (1, 7, 10), (5,))
-  assert vars(state) == {"attacker": 1, "units": (7, 10), "chosen": 5, "turns": 1, "end": -1}
-  assert all(map(is_cheap_to_copy, vars(state).values()))
-
-
-@pytest.mark.parametrize(
-  ("parameters", "message"),
-  [
-    ({"preset": "maze"}, "preset='maze': must be one of 'grid', 'alleys'"),
-    ({"edges": ""}, "edges='': at least one edge is needed"),
-    ({"edges": "0-1 1"}, "edges='0-1 1': '1' is not an edge; write two nodes as '0-1' or '0>1'"),
-    ({"edges": "0-1 1>1"}, "'1>1' joins a node to itself"),
-    ({"edges": "0-1 1>0"}, "'1>0' leads where another edge does"),
-    ({"edges": "0-1 1-1000"}, "'1-1000' has a node above 999"),
-    ({"start": "0"}, "start='0': must be the attacker's node, ':', the units' nodes"),
-    ({"start": "3:3 11"}, "start='3:3 11': the attacker may not start on a unit"),
-    ({"start": "0:3 12"}, "node 12 is not in the graph, which has nodes 0 to 11"),
-    ({"goal": 12}, "goal=12: must be a node, 0 to 11, or -1 for the preset's"),
-    ({"goal": -2}, "goal=-2: must be a node"),
-    ({"turns": 0}, "turns=0: must be at least 1"),
-    ({"sight": -1}, "sight=-1: must be at least 0"),
-    ({"timeout": 3.0}, "timeout=3.0: must be from -1 to 2"),
-    ({"goal_ends": "maybe"}, "goal_ends='maybe': must be 'yes' or 'no'"),
-  ],
-)
-def test_wrong_parameters(parameters, message):
-  with pytest.raises(ValueError) as error:
-    pyspiel.load_game("graph_pursuit", parameters)
-  assert message in str(error.value)
-
-
 def test_illegal_actions():
   with pytest.raises(ValueError, match=r"illegal action 5 at 0:3/11; legal are \[1, 4\]"):
     play("graph_pursuit").apply_action(5)
-  with pytest.raises(ValueError, match="no observation parameters"):
-    make_observation(pyspiel.load_game(PATH), INFOSTATE, {"x": 1})
