@@ -35,25 +35,25 @@ class Behaviour(NamedTuple):
 def count(game: pyspiel.Game, played: Iterable[tuple[int, Sequence[int]]]) -> Behaviour:
   """Count lies and challenges in games of cheat: `played` has the observed player and all actions of each."""
   chosen: cheat_rules.Rules = game.rules  # pyright: ignore  (a game of cheat)
-  found = Behaviour(*(np.zeros((chosen.max_discard, chosen.ranks), int) for _ in Behaviour._fields))
+  counts = Behaviour(*(np.zeros((chosen.max_discard, chosen.ranks), int) for _ in Behaviour._fields))
   for player, actions in played:
     state = game.new_initial_state()
     for action in actions:
       if state.current_player() == player:
-        _count_one(found, state, action)
+        _count_one(counts, state, action)
       state.apply_action(action)
-  return found
+  return counts
 
 
-def _count_one(found: Behaviour, state, action: int) -> None:
+def _count_one(counts: Behaviour, state, action: int) -> None:
   """Add one move, at a state before it."""
   cards = state.get_game().cards(state.discard or action)
   place, lie = (len(cards) - 1, state.rank), any(card != state.rank for card in cards)
   if not state.discard:
-    found.laid[place] += 1
-    found.lies[place] += lie
+    counts.laid[place] += 1
+    counts.lies[place] += lie
     return
-  found.heard[place] += 1
+  counts.heard[place] += 1
   if action == cheat_rules.CHALLENGE:
-    found.called[place] += 1
-    found.right[place] += lie
+    counts.called[place] += 1
+    counts.right[place] += lie

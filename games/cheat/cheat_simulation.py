@@ -77,9 +77,9 @@ class SimulatedCheat:
   def decision(self, state: arrays.Games) -> tuple[jax.Array, jax.Array]:
     """Not for keys that are `native_only`."""
     assert not self.native_only
-    code, own, other = self._hand(state)
+    code, size, other = self._hand(state)
     discards, count = self.keys.discard(code, jnp.maximum(other, 1))
-    answers = self.keys.answer(code, own, state.laid.sum(0, dtype=jnp.int32), other)
+    answers = self.keys.answer(code, size, state.laid.sum(0, dtype=jnp.int32), other)
     lays = state.asked == 0
     return jnp.where(lays, discards, answers), jnp.where(lays, count, keys.ANSWERS)
 
@@ -99,12 +99,12 @@ class SimulatedCheat:
 
   def _hand(self, state: arrays.Games) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Code of the hand of the player to move, its number of cards, and that of the other's: int32[B] each."""
-    own = (state.discarder + state.asked) % 2
+    mover = (state.discarder + state.asked) % 2
     sizes = state.hands.sum(1, dtype=jnp.int32)
-    hand = jnp.where(own[None] == 0, state.hands[0], state.hands[1])
+    hand = jnp.where(mover[None] == 0, state.hands[0], state.hands[1])
     weights = jnp.asarray(self.keys.weights)[arrays.rank(self.rules, state)]
     code = (weights * hand.T).sum(1, dtype=jnp.int32)
-    return code, jnp.where(own == 0, *sizes), jnp.where(own == 0, sizes[1], sizes[0])
+    return code, jnp.where(mover == 0, *sizes), jnp.where(mover == 0, sizes[1], sizes[0])
 
   def why_unavailable(self) -> str:
     """The reason why the game cannot be traversed here, "" if it can; see `native`."""

@@ -91,13 +91,13 @@ class Keys(NamedTuple):
       place = _place(place, theirs, np.minimum(self.suits - held, FEW), mine, np.minimum(held, FEW))
     return self.discards[code] + place * self.count[code], self.count[code]
 
-  def answer(self, code: Any, own: Any, claim: Any, other: Any, theirs: Any = 0, piled: Any = 0) -> Any:
-    """First cell of the answers to a claim, with `own` cards in hand while the other player holds `other`.
+  def answer(self, code: Any, size: Any, claim: Any, other: Any, theirs: Any = 0, piled: Any = 0) -> Any:
+    """First cell of the answers to a claim, with `size` cards in hand while the other player holds `other`.
 
     Of the current rank, `theirs` cards were certain to be in the other hand before the claim, and the player
     laid `piled` into the pile.
     """
-    place = self.pairs[own, claim] + other
+    place = self.pairs[size, claim] + other
     if self.memory:
       missing = self.suits - code % (self.suits + 1)
       place = _place(place, theirs, np.minimum(missing, SEVERAL), piled, np.minimum(missing, FEW))
@@ -185,23 +185,24 @@ def shared(
   size, held, missing = digits.sum(0), digits[0], rules.suits - digits[0]
   codes = [(digits * (r.suits + 1) ** np.arange(ranks)[:, None]).sum(0) for r, _ in pair]
   numbers = np.ndindex(SEVERAL + 1, FEW + 1) if index.memory else [(0, 0)]
-  found: list[tuple[Any, Any, Any]] = []
+  columns: list[tuple[Any, Any, Any]] = []
   for (certain, other_certain), theirs in itertools.product(numbers, range(cards)):
     known = certain, other_certain
     fits = (size > 0) & (certain <= missing) & (size + theirs <= cards)
-    here = fits & (certain <= FEW) & (other_certain <= held)
+    chosen = fits & (certain <= FEW) & (other_certain <= held)
     if theirs:
       firsts, counts = zip(
-        *(k.discard(c[here], theirs, *known) for (_, k), c in zip(pair, codes, strict=True)), strict=True
+        *(k.discard(c[chosen], theirs, *known) for (_, k), c in zip(pair, codes, strict=True)), strict=True
       )
-      found.append((*firsts, np.minimum(*counts)))
+      columns.append((*firsts, np.minimum(*counts)))
     for claim in range(1, min(r.max_discard for r, _ in pair) + 1):
-      here = fits & (other_certain <= missing) & (size + claim + theirs <= cards)
+      chosen = fits & (other_certain <= missing) & (size + claim + theirs <= cards)
       firsts = [
-        k.answer(c[here], size[here], claim, theirs, *known) for (_, k), c in zip(pair, codes, strict=True)
+        k.answer(c[chosen], size[chosen], claim, theirs, *known)
+        for (_, k), c in zip(pair, codes, strict=True)
       ]
-      found.append((*firsts, np.full(here.sum(), ANSWERS)))
-  first, second, moves = (np.concatenate(column).astype(np.int64) for column in zip(*found, strict=True))
+      columns.append((*firsts, np.full(chosen.sum(), ANSWERS)))
+  first, second, moves = (np.concatenate(column).astype(np.int64) for column in zip(*columns, strict=True))
   return first, second, moves
 
 

@@ -46,7 +46,7 @@ def traverse(
   call = jax.ffi.ffi_call(
     handler(HANDLER, dtype), [*like, *results], input_output_aliases={i: i for i in range(len(tables))}
   )
-  found = call(
+  arrays = call(
     *tables,
     average,
     jnp.zeros(0, dtype) if fixed is None else fixed,
@@ -58,7 +58,7 @@ def traverse(
     memory=int(keys.memory),
     **options,
   )
-  return tuple(found[: len(tables)]), found[-2], found[-1]
+  return tuple(arrays[: len(tables)]), arrays[-2], arrays[-1]
 
 
 def rollouts(
@@ -97,5 +97,5 @@ def _index(rules: Rules, keys: Keys) -> tuple[Any, ...]:
   """The arrays of the index, with codes and sizes of the discards, as native code takes them."""
   rows = cheat_rules.discard_counts(rules.ranks, rules.max_discard)
   cards = (rows @ (rules.suits + 1) ** np.arange(rules.ranks)).astype(np.int32)
-  own = keys.discards, keys.count, keys.at, keys.turned, keys.answers, keys.pairs
-  return *own, cards, rows.sum(1, dtype=np.int32)
+  index = keys.discards, keys.count, keys.at, keys.turned, keys.answers, keys.pairs
+  return *index, cards, rows.sum(1, dtype=np.int32)

@@ -29,7 +29,7 @@ class Certain(NamedTuple):
 class Seen(NamedTuple):
   """A move as a player sees it; the first one is the deal. Codes are those of the turn's rank."""
 
-  own: int  #: code of the player's hand before the move
+  hand: int  #: code of the player's hand before the move
   other: int  #: the number of cards of the other hand before it
   mine: bool = False  #: whether the player made the move
   claim: int = 0  #: the number of cards that were claimed
@@ -73,30 +73,30 @@ class CheatHands:
     if asked == self._asked[0]:
       return self._asked[1]
     game: Any = state.get_game()
-    now, found, known = game.new_initial_state(), [], Known(self.rules.ranks)
+    now, observations, known = game.new_initial_state(), [], Known(self.rules.ranks)
     for number, action in enumerate(state.history()):
       if number >= game.setup_moves:
-        own, rank = self._code(now, player), now.rank
+        code, rank = self._code(now, player), now.rank
         mine, answers = now.current_player() == player, bool(now.discard)
         challenge = answers and action == cheat_rules.CHALLENGE
         discard = now.discard if answers else action
         visible = challenge or mine != answers
-        seen = Seen(own, now.hand_sizes()[1 - player], mine, len(game.cards(discard)), answers, challenge)
+        seen = Seen(code, now.hand_sizes()[1 - player], mine, len(game.cards(discard)), answers, challenge)
         seen = seen._replace(known=self._certain(known, player, rank))
         cards, discarder = np.bincount(game.cards(discard), minlength=self.rules.ranks), now.discarder
         now.apply_action(action)
-        taken = self._code(now, player, rank) - own if challenge else 0
+        taken = self._code(now, player, rank) - code if challenge else 0
         if not answers:
           known.lay(discarder, cards)
         elif challenge:
           known.turn_up(discarder, cards, player if taken else 1 - player)
         laid = self._coded(cards, rank) if visible else 0
-        found.append(seen._replace(laid=laid, taken=taken))
+        observations.append(seen._replace(laid=laid, taken=taken))
       else:
         now.apply_action(action)
         if number == game.setup_moves - 1:
-          found.append(Seen(self._code(now, player), self.rules.hand_size))
-    self._asked = asked, (found, self._certain(known, player, now.rank))
+          observations.append(Seen(self._code(now, player), self.rules.hand_size))
+    self._asked = asked, (observations, self._certain(known, player, now.rank))
     return self._asked[1]
 
   def _certain(self, known: Known, player: int, rank: int) -> Certain:
@@ -112,7 +112,7 @@ class CheatHands:
 
   def begin(self, seen: Seen) -> tuple[np.ndarray, np.ndarray]:
     """All hands that the other player may have been dealt."""
-    left = self.rules.suits - self._counts[seen.own]
+    left = self.rules.suits - self._counts[seen.hand]
     codes = np.flatnonzero((self._size == self.rules.hand_size) & (self._counts <= left).all(1))
     ways = _binomials(self.rules.suits)[left, self._counts[codes]].prod(1)
     hidden = np.zeros((len(codes), 3), np.int64)
@@ -132,7 +132,7 @@ class CheatHands:
       return _joined(hidden, weights)
     if not seen.mine:
       certain = seen.known.before % self._base, (hidden[:, PILE] - seen.known.laid) % self._base
-      first = self.keys.answer(hidden[:, OTHER], seen.other, seen.claim, self._size[seen.own], *certain)
+      first = self.keys.answer(hidden[:, OTHER], seen.other, seen.claim, self._size[seen.hand], *certain)
       cells = first[:, None] + np.arange(ANSWERS)
       shares = self._probabilities(cells.ravel(), np.full(len(cells), ANSWERS)).reshape(cells.shape)
       weights = weights * shares[:, int(seen.challenge)]
@@ -151,7 +151,7 @@ class CheatHands:
   def _claimed(self, hidden: np.ndarray, weights: np.ndarray, seen: Seen) -> tuple[np.ndarray, np.ndarray]:
     """All discards of the claimed size from the other hand."""
     certain = seen.known.mine % self._base, seen.known.theirs % self._base
-    first, count = self.keys.discard(hidden[:, OTHER].astype(int), self._size[seen.own], *certain)
+    first, count = self.keys.discard(hidden[:, OTHER].astype(int), self._size[seen.hand], *certain)
     particle = np.repeat(np.arange(len(hidden)), count)
     move = np.arange(len(particle)) - np.repeat(count.cumsum() - count, count)
     probability = self._probabilities(first[particle] + move, count)
@@ -200,8 +200,8 @@ def _joined(hidden: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.nda
 
 def _binomials(most: int) -> np.ndarray:
   """float64[most + 1, most + 1], n over k."""
-  found = np.zeros((most + 1, most + 1))
-  found[:, 0] = 1
+  table = np.zeros((most + 1, most + 1))
+  table[:, 0] = 1
   for n in range(1, most + 1):
-    found[n, 1:] = found[n - 1, 1:] + found[n - 1, :-1]
-  return found
+    table[n, 1:] = table[n - 1, 1:] + table[n - 1, :-1]
+  return table

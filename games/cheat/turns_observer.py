@@ -98,8 +98,8 @@ def _setup_text(state: pyspiel.State) -> str:
 
 
 def _turn_text(turn: Turn) -> str:
-  own = f"({cheat_rules.cards_text(turn.cards)})" if turn.cards and not turn.challenged else ""
-  text = f"p{turn.discarder} {turn.claim}x{cheat_rules.RANKS[turn.rank]}{own}{' pass' * turn.passes}"
+  shown = f"({cheat_rules.cards_text(turn.cards)})" if turn.cards and not turn.challenged else ""
+  text = f"p{turn.discarder} {turn.claim}x{cheat_rules.RANKS[turn.rank]}{shown}{' pass' * turn.passes}"
   if not turn.challenged:
     return text
   pile = f"({cheat_rules.cards_text(turn.pile)})" if turn.pile else ""

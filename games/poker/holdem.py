@@ -88,23 +88,23 @@ class HoldemGame(base.Game):
     The equity is that of `_BOARDS` boards drawn with the seed 0, or of all boards with one card to come. A
     guess of the value of hands alone is 0.
     """
-    here, rules = state.public_state, self.betting
+    public, rules = state.public_state, self.betting
     live = state.live_cards()
     if len(state.cards) < _HOLE:
       return dict.fromkeys(map(self.deck.index, live), 0.0)
     if state.current_player() == CHANCE:
       leads = _leads(state.hands, state.runout, live)
       places = map(self.deck.index, live)
-      return {place: min(here.spent) * lead for place, lead in zip(places, leads.tolist(), strict=True)}
-    lead, sign = None, 1 - 2 * here.player
+      return {place: min(public.spent) * lead for place, lead in zip(places, leads.tolist(), strict=True)}
+    lead, sign = None, 1 - 2 * public.player
     values = {}
-    for action, chips in rules.moves(here).items():
+    for action, chips in rules.moves(public).items():
       if action == betting.FOLD:
         values[action] = -float(sign * chips)
       else:
         if lead is None:
           lead = float(_signs(_boards(state.runout, live), state.hands).mean())
-        values[action] = max(chips, *here.spent) * lead
+        values[action] = max(chips, *public.spent) * lead
     return values
 
 
@@ -192,8 +192,8 @@ class HoldemState(PokerState):
 
   def bet_sizes(self) -> dict[int, float]:
     """See `HoldemSubgameState.bet_sizes`."""
-    here = self.public_state
-    return betting.sizes_in_pots(self.get_game().betting.moves(here), max(here.spent))
+    public = self.public_state
+    return betting.sizes_in_pots(self.get_game().betting.moves(public), max(public.spent))
 
   def _legal_actions(self, player: int) -> list[int]:
     return list(self.get_game().betting.moves(self.public_state))
@@ -205,15 +205,15 @@ class HoldemState(PokerState):
 
   def _apply_action(self, action: int) -> None:
     """Deal a card or bets; raises ValueError if illegal, which OpenSpiel does not check."""
-    game, here = self.get_game(), self.public_state
+    game, public = self.get_game(), self.public_state
     if self.current_player() >= 0:
-      after = game.betting.after(here, action)
+      after = game.betting.after(public, action)
     else:
       if not (0 <= action < len(game.deck) and game.deck[action] not in self.cards):
         self.check_legal(action)  # which raises
       self.cards += (game.deck[action],)
-      whole = here.player == betting.CHANCE and len(self.runout) == cards.BOARD_SIZES[here.street + 1]
-      after = game.betting.after(here, betting.ANY_CARD) if whole else here
+      whole = public.player == betting.CHANCE and len(self.runout) == cards.BOARD_SIZES[public.street + 1]
+      after = game.betting.after(public, betting.ANY_CARD) if whole else public
     if after is None:
       self.check_legal(action)  # which raises
     else:

@@ -211,11 +211,11 @@ class HoldemSubgameState(PokerState):
   @property
   def moves(self) -> list[int]:
     """The players' actions so far."""
-    found, state, states = [], self.public_state, self.get_game().public_states
+    actions, state, states = [], self.public_state, self.get_game().public_states
     while state.parent >= 0:
-      found += [state.action] * (state.action != betting.ANY_CARD)
+      actions += [state.action] * (state.action != betting.ANY_CARD)
       state = states[state.parent]
-    return found[::-1]
+    return actions[::-1]
 
   @property
   def _dealt(self) -> bool:
@@ -231,9 +231,9 @@ class HoldemSubgameState(PokerState):
 
     For `ps_cfr_spiel.abstractions.TranslatedPolicy`.
     """
-    states, here = self.get_game().public_states, self.public_state
-    chips = {action: max(states[child].spent) for action, child in here.children.items()}
-    return betting.sizes_in_pots(chips, max(here.spent))
+    states, public = self.get_game().public_states, self.public_state
+    chips = {action: max(states[child].spent) for action, child in public.children.items()}
+    return betting.sizes_in_pots(chips, max(public.spent))
 
   def _legal_actions(self, player: int) -> list[int]:
     return list(self.public_state.children)

@@ -70,12 +70,12 @@ class StreetsForm(_Lines):
 
   def strengths(self) -> tuple[np.ndarray, np.ndarray]:
     """int32[B, H0] and int32[B, H1] for the last street's runouts; any value for dead types."""
-    found: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
+    by_cards: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
     last = self.runouts[-1].tolist()
     for runout in last:
-      if (key := tuple(sorted(runout))) not in found:  # the order of the cards does not matter
-        found[key] = self.game.strength(key)
-    both = [found[tuple(sorted(runout))] for runout in last]
+      if (key := tuple(sorted(runout))) not in by_cards:  # the order of the cards does not matter
+        by_cards[key] = self.game.strength(key)
+    both = [by_cards[tuple(sorted(runout))] for runout in last]
     first, second = (np.stack(strengths) for strengths in zip(*both, strict=True))
     return first, second
 
@@ -95,9 +95,9 @@ class StreetsForm(_Lines):
       template = " | ".join("{}" if place % 2 else text for place, text in enumerate(streets))
       runout = "".join(itertools.islice(streets, 1, None, 2))
       line = self.game.line_numbers[template]
-      found = line, cards.parse_cards(runout), self.types[player].index(private.partition(" ")[2])
-      if self.player[line] == player and self.infostate(*found) == infostate:
-        return found
+      location = line, cards.parse_cards(runout), self.types[player].index(private.partition(" ")[2])
+      if self.player[line] == player and self.infostate(*location) == infostate:
+        return location
     except (KeyError, IndexError, ValueError):
       pass
     raise ValueError(f"No information state of player {player}: {infostate!r}.")

@@ -77,7 +77,9 @@ def with_preset(params: Mapping[str, Any], presets: Mapping[str, dict[str, Any]]
   preset = params["preset"]
   if preset not in presets:
     raise ValueError(f"preset={preset!r}: must be one of {', '.join(map(repr, presets))}")
-  return {name: own if params[name] in FROM_PRESET else params[name] for name, own in presets[preset].items()}
+  return {
+    name: value if params[name] in FROM_PRESET else params[name] for name, value in presets[preset].items()
+  }
 
 
 def parse_edges(text: str) -> tuple[tuple[int, ...], ...]:
@@ -146,11 +148,11 @@ def parse_start(text: str, nodes: int, runner: str, piece: str) -> tuple[int, tu
 
 def digits(number: int, nodes: int, pieces: int) -> tuple[int, ...]:
   """The nodes of all pieces from the number of their position: its digits in base `nodes`."""
-  found = []
+  places = []
   for _ in range(pieces):
     number, node = divmod(number, nodes)
-    found.append(node)
-  return tuple(reversed(found))
+    places.append(node)
+  return tuple(reversed(places))
 
 
 def text_of(position: tuple[int, ...]) -> str:

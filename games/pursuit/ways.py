@@ -62,15 +62,15 @@ def parse_pursuit(params: Mapping[str, Any]) -> Pursuit:
 
 def parse_ways(text: str) -> tuple[tuple[int, ...], ...]:
   """The same as `graphs.neighbours` for edges "0-1 1>2"; a node without a way out leads to itself."""
-  found = graphs.neighbours(text, re.compile("-|>"), "leads where another edge does")
-  return tuple(nodes or (node,) for node, nodes in enumerate(found))
+  ways = graphs.neighbours(text, re.compile("-|>"), "leads where another edge does")
+  return tuple(nodes or (node,) for node, nodes in enumerate(ways))
 
 
 def _distances(ways: tuple[tuple[int, ...], ...], start: int) -> tuple[int, ...]:
   """Edges on the shortest ways from a node to all."""
-  found, frontier = {start: 0}, [start]
+  distances, frontier = {start: 0}, [start]
   for node in frontier:
-    new = [after for after in ways[node] if after not in found]
-    found.update(dict.fromkeys(new, found[node] + 1))
+    new = [after for after in ways[node] if after not in distances]
+    distances.update(dict.fromkeys(new, distances[node] + 1))
     frontier += new
-  return tuple(found.get(node, FAR) for node in range(len(ways)))
+  return tuple(distances.get(node, FAR) for node in range(len(ways)))

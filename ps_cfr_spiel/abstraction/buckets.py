@@ -69,15 +69,15 @@ def bucketed(
     order = np.argsort(np.argsort(first))  # numbered as they first come
     return Buckets(order[member.ravel()].astype(np.int32), rows[np.sort(first)], 0.0)
   generator = np.random.default_rng(seed)
-  some, own = different, weight
+  some, some_weight = different, weight
   if len(different) > max(most, count):
     chosen = np.sort(generator.permutation(len(different))[: max(most, count)])
-    some, own = different[chosen], weight[chosen]
-  found = [
-    _descend(some, own, _begin(some, own, count, distance, generator), distance, sweeps)
+    some, some_weight = different[chosen], weight[chosen]
+  runs = [
+    _descend(some, some_weight, _begin(some, some_weight, count, distance, generator), distance, sweeps)
     for _ in range(check_count("restarts", restarts, 1))
   ]
-  best = min(found, key=lambda buckets: buckets.cost)
+  best = min(runs, key=lambda buckets: buckets.cost)
   if some is not different:
     label, nearest = _fill(*_nearest(different, best.means, distance), count)
     best = best._replace(label=label.astype(np.int32), cost=float(weight @ nearest))
@@ -133,12 +133,12 @@ def _fill(label: np.ndarray, nearest: np.ndarray, count: int) -> tuple[np.ndarra
 
 
 def cluster_equities(
-  own: np.ndarray, strength: np.ndarray, hands: np.ndarray, alive: np.ndarray, groups: np.ndarray
+  chosen: np.ndarray, strength: np.ndarray, hands: np.ndarray, alive: np.ndarray, groups: np.ndarray
 ) -> np.ndarray:
   """Equities of hands on a board against clusters of hands (OCHS; Johanson et al. 2013, Section 4).
 
   Args:
-    own: int[N], the hands that are asked about, which are alive.
+    chosen: int[N], the hands that are asked about, which are alive.
     strength: int[H], how strong all hands are; the larger wins.
     hands: int[H, n], the one or two cards of each; hands that share a card are not dealt together.
     alive: bool[H], can anybody have the hand?
@@ -154,14 +154,14 @@ def cluster_equities(
   member[place, hands[order], group] = 1
   member[place, every, group] = 1  # as if all had this card
   weaker = member.cumsum(0)  # among the n weakest, the number with a card and of a cluster
-  itself = (groups[own][:, None] == np.arange(groups.max() + 1)) * (hands.shape[1] - 1)
+  itself = (groups[chosen][:, None] == np.arange(groups.max() + 1)) * (hands.shape[1] - 1)
 
   def met(stop: np.ndarray, counted: bool) -> np.ndarray:
     """[N, G]: those of the weakest that share no card with a hand, which itself is among them or not."""
-    shared = weaker[stop[:, None], hands[own]].sum(1)
+    shared = weaker[stop[:, None], hands[chosen]].sum(1)
     return weaker[stop, every] - shared + counted * itself
 
-  lower, upper = (np.searchsorted(strength[order], strength[own], side) for side in ("left", "right"))
-  total = met(np.full(len(own), len(order)), True)
+  lower, upper = (np.searchsorted(strength[order], strength[chosen], side) for side in ("left", "right"))
+  total = met(np.full(len(chosen), len(order)), True)
   won = (met(lower, False) + met(upper, True)) / 2
   return np.where(total > 0, won / np.maximum(total, 1), 0.5).astype(float)

@@ -88,21 +88,21 @@ class Setting:
     """For each player int[slots]: number of actions."""
     first, second = (
       np.repeat(*np.array([(a, rows * types) for a, rows, types in shapes], int).reshape(-1, 2).T)
-      for shapes in (own.bucket_shapes for own in self.tree.players)
+      for shapes in (player.bucket_shapes for player in self.tree.players)
     )
     return first, second
 
 
 def spreads(tree: PublicTree) -> tuple[np.ndarray, np.ndarray]:
   """For each player float64[slots]: the range of utilities that may follow each infostate."""
-  found = [[np.zeros(shape[1:]) for shape in player.block_shapes] for player in tree.players]
+  tables = [[np.zeros(shape[1:]) for shape in player.block_shapes] for player in tree.players]
   for decision, spread in zip(
     tree.names.decisions, tree.names.source.spreads(tree.names.decisions), strict=True
   ):
-    found[decision.player][decision.block][decision.row] = spread
+    tables[decision.player][decision.block][decision.row] = spread
   first, second = (
     np.concatenate([np.zeros(0), *(x.ravel() for x in player.join([block[None] for block in blocks]))])
-    for player, blocks in zip(tree.players, found, strict=True)
+    for player, blocks in zip(tree.players, tables, strict=True)
   )
   return first, second
 
@@ -163,15 +163,15 @@ def _take_turn(setting: Setting, state: IRAState, sets: tuple[Sets, Sets], playe
     tracked[: len(pairs)] = pairs
   players, regrets = _turn(setting.device, state.tables, setting.skip, sets, player=player, rule=RULE)
   regrets = [np.asarray(x) for x in regrets]
-  own = tracked[:, 0] == player
-  watched = entries(regrets, tracked[own, 1], 0.0)
-  summed[own, : watched.shape[1]] += watched
+  mine = tracked[:, 0] == player
+  watched = entries(regrets, tracked[mine, 1], 0.0)
+  summed[mine, : watched.shape[1]] += watched
 
   parts, players = list(state.parts), list(players)
   if len(hot):
-    found, time = entries(regrets, hot, -np.inf), (turn + 1) // 2
-    scale = largest(found.max(1), parts[player].sets[hot]) if how.relative else np.ones(len(hot))
-    groups = disagreement(found, how.tolerance * scale / np.sqrt(time))
+    sampled, time = entries(regrets, hot, -np.inf), (turn + 1) // 2
+    scale = largest(sampled.max(1), parts[player].sets[hot]) if how.relative else np.ones(len(hot))
+    groups = disagreement(sampled, how.tolerance * scale / np.sqrt(time))
     leave = without_largest(parts[player], hot, groups)
     _part(setting, parts, players, player, hot[leave], groups[leave])
   if turn != since:
@@ -206,17 +206,17 @@ def _settled(setting: Setting, player: int, state: PlayerState, parts: Partition
   blank, types = _blank(setting, player, parts), setting.tree.players[player].types
 
   def settled(tables, blanks):
-    found = []
+    new_tables = []
     for table, empty in zip(tables, blanks, strict=True):
       whole = np.array(empty)
       whole[:, : table.shape[1]] = table
-      found.append(whole)
-    return tuple(found)
+      new_tables.append(whole)
+    return tuple(new_tables)
 
   def column(sums, blanks):
     before, after = (
-      tables_of(np.asarray(x), [table.shape for table in own.strategy])
-      for x, own in ((sums, state), (blanks, blank))
+      tables_of(np.asarray(x), [table.shape for table in player_state.strategy])
+      for x, player_state in ((sums, state), (blanks, blank))
     )
     return column_of(settled(before, after), types)
 

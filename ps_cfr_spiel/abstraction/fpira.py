@@ -56,9 +56,9 @@ class Update(NamedTuple):
 def init(tree: PublicTree, parts: tuple[Partition, Partition], dtype: str) -> FPIRAState:
   """The state in which each player has played the first actions once; call it within `precision`."""
   averages = []
-  for own, p in zip(tree.players, parts, strict=True):
-    sizes = room(own, p)
-    tables = [np.zeros((a, k, 1), dtype) for (a, _, _), k in zip(own.bucket_shapes, sizes, strict=True)]
+  for player, p in zip(tree.players, parts, strict=True):
+    sizes = room(player, p)
+    tables = [np.zeros((a, k, 1), dtype) for (a, _, _), k in zip(player.bucket_shapes, sizes, strict=True)]
     for x in tables:
       x[0] = 1
     averages.append(tuple(tables))
@@ -91,16 +91,16 @@ def _take_turn(tree: PublicTree, device: PublicTree, state: FPIRAState, player: 
   np.maximum.at(high, parts.sets[slots], action)
   several = (low < high)[parts.sets[slots]]
   parts, average = _part(tree, player, parts, average, slots[several], action[several])
-  own = as_sets(tree.players[player], parts, [x.shape[1] for x in average])
+  player_sets = as_sets(tree.players[player], parts, [x.shape[1] for x in average])
   weight = 1 / (int(state.iteration) + 2)  # the first strategies count as one update
-  found = _update(device, own, average, best, weight, player=player)
-  if float(found.difference) > ZERO * scale:  # Algorithm 4
+  update = _update(device, player_sets, average, best, weight, player=player)
+  if float(update.difference) > ZERO * scale:  # Algorithm 4
     shared = parts.sizes[parts.sets[slots]] > 1
     parts, average = _part(tree, player, parts, average, slots[shared], np.arange(shared.sum()))
     # Infostates that are not visited stay unchanged.
-    average = _with(parts, average, slots, entries([np.asarray(x) for x in found.exact], slots, 0.0))
+    average = _with(parts, average, slots, entries([np.asarray(x) for x in update.exact], slots, 0.0))
   else:
-    average = tuple(found.merged)
+    average = tuple(update.merged)
   both, averages = list(state.parts), list(state.averages)
   both[player], averages[player] = parts, average
   return FPIRAState(state.iteration, (averages[0], averages[1]), (both[0], both[1]))
@@ -126,8 +126,8 @@ def _with(parts: Partition, average: Sequence[Array], slots: np.ndarray, strateg
   of = parts.sets[slots]
   tables = []
   for bucket, x in enumerate(average):
-    table, here = np.array(x), parts.bucket[of] == bucket
-    table[:, parts.column[of[here]], 0] = strategy[here, : len(table)].T
+    table, chosen = np.array(x), parts.bucket[of] == bucket
+    table[:, parts.column[of[chosen]], 0] = strategy[chosen, : len(table)].T
     tables.append(table)
   return tuple(tables)
 
@@ -143,9 +143,9 @@ def _best(tree, sets, averages, tolerance, *, player):
 @jit(static_argnames=("player",))
 def _update(tree, sets, average, best, weight, *, player) -> Update:
   """Lemma 1 for the sets and for the infostates, and the opponent's gain by the difference."""
-  own, opponent = tree.players[player], tree.players[1 - player]
+  player_tree, opponent = tree.players[player], tree.players[1 - player]
   before = expand(sets, average)
-  reach = own.join(row_reach(own, own.split(before)))
+  reach = player_tree.join(row_reach(player_tree, player_tree.split(before)))
   visits = [jnp.where(a, r, 0) for a, r in zip(best.acts, best.reach, strict=True)]
   exact = [
     b + _step(weight, r, v) * (c - b) for b, c, r, v in zip(before, best.choice, reach, visits, strict=True)
@@ -157,7 +157,10 @@ def _update(tree, sets, average, best, weight, *, player) -> Update:
     m + _step(weight, r, v) * (jnp.where(v > 0, g / jnp.where(v > 0, v, 1), m) - m)
     for m, g, r, v in zip(average, target, old, new, strict=True)
   ]
-  leaf = [own.leaf.pull(sequence_reach(own, own.split(x))) for x in (exact, expand(sets, merged))]
+  leaf = [
+    player_tree.leaf.pull(sequence_reach(player_tree, player_tree.split(x)))
+    for x in (exact, expand(sets, merged))
+  ]
   gap = [x - y for x, y in zip(*leaf, strict=True)]
   wins = [
     sequence_values(opponent, tree.leaves(1 - player, side), lambda _, q: max_actions(q))[1].sum()

@@ -66,8 +66,8 @@ class Loss:
     """The sets that cost most: (player, set, members, share), the largest share first."""
     check_count("count", count, 1)
     sizes = [np.bincount(sets).tolist() for sets in self.abstraction.sets]
-    found = [(i, n, sizes[i][n], share) for i in (0, 1) for n, share in enumerate(self.shares[i].tolist())]
-    return sorted(found, key=lambda entry: -entry[3])[:count]
+    entries = [(i, n, sizes[i][n], share) for i in (0, 1) for n, share in enumerate(self.shares[i].tolist())]
+    return sorted(entries, key=lambda entry: -entry[3])[:count]
 
   def summary(self) -> str:
     """For people: the loss, and the sets that cost most."""
@@ -108,17 +108,19 @@ def abstraction_loss(
   tree = build_tree(game, **options)
   parts, strategies = bind(tree, abstraction), strategies_of(tree, game, policy)
   with precision(dtype), waiting("Evaluating"):
-    found = jax.tree.map(np.asarray, _by_infostate(*to_device((tree, strategies), dtype)))
+    tables = jax.tree.map(np.asarray, _by_infostate(*to_device((tree, strategies), dtype)))
   gains, shares, regrets = [], [], []
   for i in (0, 1):
-    here = parts[i].sets >= 0
+    acting = parts[i].sets >= 0
     share, regret = (
       np.bincount(
-        parts[i].sets[here], np.concatenate([np.zeros(0), *(x.ravel() for x in table)])[here], parts[i].count
+        parts[i].sets[acting],
+        np.concatenate([np.zeros(0), *(x.ravel() for x in table)])[acting],
+        parts[i].count,
       )
-      for table in found[i][1:]
+      for table in tables[i][1:]
     )
-    gains.append(float(found[i][0]))
+    gains.append(float(tables[i][0]))
     shares.append(share)
     regrets.append(regret)
   names: Any = tuple(tuple(name for name, _, _ in alphabetical(tree, i)) for i in (0, 1))
@@ -128,19 +130,21 @@ def abstraction_loss(
 @jit()
 def _by_infostate(tree: PublicTree, strategies):
   """For each player the gain, and for each bucket [1, rows, H] shares of it and positive regrets."""
-  reach = [sequence_reach(own, s) for own, s in zip(tree.players, strategies, strict=True)]
-  found = []
+  reach = [sequence_reach(player_tree, s) for player_tree, s in zip(tree.players, strategies, strict=True)]
+  rows = []
   for i in (0, 1):
-    own = tree.players[i]
+    player_tree = tree.players[i]
     best, root = best_response_values(tree, i, strategies[1 - i])
     choice = [(q >= max_actions(q)) & ((q >= max_actions(q)).cumsum(0) == 1) for q in best]
     played = [c.astype(q.dtype) for c, q in zip(choice, best, strict=True)]
     values, value, _ = action_values(tree, i, strategies[i], reach)
-    visits = sequence_reach(own, played)[1:]
+    visits = sequence_reach(player_tree, played)[1:]
     shares, regrets = [], []
-    for q, p, c, r, shape in zip(values, strategies[i], played, visits, own.block_shapes, strict=True):
+    for q, p, c, r, shape in zip(
+      values, strategies[i], played, visits, player_tree.block_shapes, strict=True
+    ):
       mean = sum_actions(p * q)
       shares.append(sum_actions(r.reshape(shape)) * (sum_actions(c * q) - mean))
       regrets.append((max_actions(q) - mean).clip(0))
-    found.append((gain_of(root.sum() - value.sum()), own.join(shares), own.join(regrets)))
-  return found
+    rows.append((gain_of(root.sum() - value.sum()), player_tree.join(shares), player_tree.join(regrets)))
+  return rows

@@ -185,8 +185,8 @@ def _check_actions(name: str, by_order: bool, *members: Any) -> None:
 
 def alphabetical(tree: PublicTree, player: int) -> list[tuple[str, Decision, int]]:
   """(string, row, type) of a player's decision infostates, in the order of `Abstraction.sets`."""
-  found = [(name, decision, h) for decision, h, name in tree.names.infostates() if decision.player == player]
-  return sorted(found, key=lambda entry: entry[0])
+  rows = [(name, decision, h) for decision, h, name in tree.names.infostates() if decision.player == player]
+  return sorted(rows, key=lambda entry: entry[0])
 
 
 def _slots(tree: PublicTree, player: int) -> tuple[np.ndarray, np.ndarray]:

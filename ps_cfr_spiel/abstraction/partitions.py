@@ -51,7 +51,7 @@ def room(tree: PlayerTree, parts: Partition) -> list[int]:
 
 def roomy_sets(players: Sequence[PlayerTree], parts: Sequence[Partition]) -> tuple[Sets, Sets]:
   """Both players' sets as arrays for the solver's loop, on the host, with room for more."""
-  first, second = (as_sets(own, p, room(own, p)) for own, p in zip(players, parts, strict=True))
+  first, second = (as_sets(player, p, room(player, p)) for player, p in zip(players, parts, strict=True))
   return first, second
 
 
@@ -65,13 +65,13 @@ def as_sets(tree: PlayerTree, parts: Partition, columns: Sequence[int] | None = 
 def entries(tables: Sequence[np.ndarray], slots: np.ndarray, fill: float) -> np.ndarray:
   """Entries at some slots of all buckets' tables [A, rows, H]: float[n, most actions], padded with `fill`."""
   width = max((x.shape[0] for x in tables), default=0)
-  found, start = np.full((len(slots), width), fill), 0
+  rows, start = np.full((len(slots), width), fill), 0
   for x in tables:
     flat = np.asarray(x).reshape(x.shape[0], -1)
-    here = (start <= slots) & (slots < start + flat.shape[1])
-    found[here, : x.shape[0]] = flat[:, slots[here] - start].T
+    chosen = (start <= slots) & (slots < start + flat.shape[1])
+    rows[chosen, : x.shape[0]] = flat[:, slots[chosen] - start].T
     start += flat.shape[1]
-  return found
+  return rows
 
 
 def split(parts: Partition, slots: np.ndarray, groups: np.ndarray) -> tuple[Partition, np.ndarray]:

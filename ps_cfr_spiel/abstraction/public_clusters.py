@@ -55,11 +55,11 @@ def public_clusters(
   if check_count("clusters", count, 1) > len(distances):
     raise ValueError(f"clusters={count}: there are only {len(distances)} boards to be clustered.")
   generator = np.random.default_rng(seed)
-  found = [
+  runs = [
     descend(distances, nearest_seed(distances, count, generator), check_count("sweeps", sweeps, 1))
     for _ in range(check_count("restarts", restarts, 1))
   ]
-  return min(found, key=lambda clusters: spread(distances, clusters))
+  return min(runs, key=lambda clusters: spread(distances, clusters))
 
 
 def nearest_seed(distances: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
@@ -89,10 +89,10 @@ def descend(distances: np.ndarray, clusters: np.ndarray, sweeps: int) -> np.ndar
   sums = np.stack([distances[:, clusters == k].sum(1) for k in range(count)], 1)  # of each point to each
   for _ in range(sweeps):
     moved = False
-    for point, own in enumerate(clusters.tolist()):
+    for point, cluster in enumerate(clusters.tolist()):
       best = int(sums[point].argmin())
-      if sums[point, best] < sums[point, own] - ROUNDING * sums[point].max():
-        sums[:, own] -= distances[:, point]
+      if sums[point, best] < sums[point, cluster] - ROUNDING * sums[point].max():
+        sums[:, cluster] -= distances[:, point]
         sums[:, best] += distances[:, point]
         clusters[point], moved = best, True
     if not moved:

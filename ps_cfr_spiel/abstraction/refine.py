@@ -49,6 +49,6 @@ def disagreement(regrets: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
 
 def largest(values: np.ndarray, sets: np.ndarray) -> np.ndarray:
   """For each of some infostates the largest value in its set, at least 0: [n], and int[n] to [n]."""
-  found = np.zeros(sets.max(initial=-1) + 1)
-  np.maximum.at(found, sets, values)
-  return found[sets]
+  maxima = np.zeros(sets.max(initial=-1) + 1)
+  np.maximum.at(maxima, sets, values)
+  return maxima[sets]

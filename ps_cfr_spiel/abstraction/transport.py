@@ -35,13 +35,13 @@ def greedy_distances(
   from a bucket of a point to one of the others. The arithmetic is in `dtype`.
   """
   points, others, ground = (np.asarray(x, dtype) for x in (points, others, ground))
-  pairs, found = len(points) * len(others), []
+  pairs, distances = len(points) * len(others), []
   order = np.argsort(ground, 1, kind="stable").astype(np.int32)  # for each bucket, the nearest first
   with precision(dtype):
     for start in range(0, pairs, ABREAST):
       place, row = np.divmod(np.arange(start, start + ABREAST) % pairs, len(others))  # some twice at the end
-      found.append(_carried(points[place].T, others[row].T, order, ground))
-  return np.concatenate(found)[:pairs].reshape(len(points), -1).astype(float)
+      distances.append(_carried(points[place].T, others[row].T, order, ground))
+  return np.concatenate(distances)[:pairs].reshape(len(points), -1).astype(float)
 
 
 @jit()

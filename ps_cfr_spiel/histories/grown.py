@@ -47,12 +47,12 @@ def grow(
     state, path, above, rank, chance, done, left, inside = waiting.pop()
     if not inside and path in roots:
       chance, inside = chance * roots[path], True
-    here = len(recorder.parent)
-    if here >= limit:
+    history = len(recorder.parent)
+    if history >= limit:
       raise TooLarge(f"A search of {game} has more than {limit:,} histories; lower depth or particles.")
     actions, odds = recorder.visit(state, above, path[-1] if path else -1, rank, len(path), chance)
     if left == 0 and inside and actions and path not in kept:
-      ends.append(here)
+      ends.append(history)
       states.append(state)
       continue
     acting = state.current_player()
@@ -64,6 +64,6 @@ def grow(
       if inside or below in kept:
         share = chance * odds[number] if odds else chance
         after = done if known is None else done + 1 if (known, actions[number]) == way[done] else len(way)
-        waiting.append((state.child(actions[number]), below, here, number, share, after, left, inside))
+        waiting.append((state.child(actions[number]), below, history, number, share, after, left, inside))
   histories = recorder.histories()
   return dataclasses.replace(histories, others=others_or_none(histories)), ends, states

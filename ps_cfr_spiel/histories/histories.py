@@ -88,8 +88,10 @@ class Walked(Source):
     return len(self._members(public_state))
 
   def known(self, public_state: int) -> tuple[list[str], ...]:
-    members, own = self._members(public_state), self.histories
-    return tuple([own.names[i][n] for n in np.unique(own.infostate[i][members])] for i in own.players)
+    members, histories = self._members(public_state), self.histories
+    return tuple(
+      [histories.names[i][n] for n in np.unique(histories.infostate[i][members])] for i in histories.players
+    )
 
   def payoffs(self, public_state: int) -> list[float]:
     return np.unique(self.histories.utility[self._members(public_state)]).tolist()
@@ -98,9 +100,9 @@ class Walked(Source):
     histories, spread = self.histories, []
     end = histories.player == TERMINAL
     low, high = np.where(end, histories.utility, np.inf), np.where(end, histories.utility, -np.inf)
-    for here in reversed(histories.layers[1:]):
-      np.minimum.at(low, histories.parent[here], low[here])
-      np.maximum.at(high, histories.parent[here], high[here])
+    for layer in reversed(histories.layers[1:]):
+      np.minimum.at(low, histories.parent[layer], low[layer])
+      np.maximum.at(high, histories.parent[layer], high[layer])
     for player in histories.players:
       of = histories.infostate[player]
       least = np.full(len(histories.names[player]), np.inf)
@@ -109,11 +111,11 @@ class Walked(Source):
       np.minimum.at(least, of[acts], low[acts])
       np.maximum.at(most, of[acts], high[acts])
       spread.append(np.where(np.isfinite(least), most - np.where(np.isfinite(least), least, 0), 0)[of])
-    found = []
+    spreads = []
     for decision in decisions:
       examples = np.array(decision.examples)
-      found.append(np.where(examples >= 0, spread[decision.player][examples], 0.0))
-    return found
+      spreads.append(np.where(examples >= 0, spread[decision.player][examples], 0.0))
+    return spreads
 
 
 def others_or_none(histories: Histories) -> tuple[np.ndarray, ...] | None:
@@ -143,9 +145,9 @@ def last_choices(histories: Histories, player: int) -> np.ndarray:
   (-1, -1) if the player has not acted yet.
   """
   last = np.full((len(histories.parent), 2), -1, np.int32)
-  for here in histories.layers[1:]:
-    own = histories.player[histories.parent[here]] == player
-    below, acted = here[~own], here[own]
+  for layer in histories.layers[1:]:
+    acts = histories.player[histories.parent[layer]] == player
+    below, acted = layer[~acts], layer[acts]
     last[below] = last[histories.parent[below]]
     last[acted, 0] = histories.infostate[player][histories.parent[acted]]
     last[acted, 1] = histories.rank[acted]

@@ -155,9 +155,9 @@ def try_out(path: str) -> None:
       for action in histories.path(h):
         state.apply_action(action)
       known = [state.information_state_string(i) for i in histories.players]
-      found = [names[of[h]] for names, of in zip(histories.names, histories.infostate, strict=True)]
+      recorded = [names[of[h]] for names, of in zip(histories.names, histories.infostate, strict=True)]
       values = [column[h] for column in (histories.utility, *(histories.others or ()))]
-      if (known, state.current_player()) != (found, histories.player[h]) or (
+      if (known, state.current_player()) != (recorded, histories.player[h]) or (
         state.is_terminal() and values != state.returns()[: len(values)]
       ):
         raise ValueError(f"{path} does not fit this OpenSpiel: {name}, history {histories.path(h)}")
@@ -298,9 +298,9 @@ class NativeWalk(WalkProgress):
         f"game, or try again with more free memory."
       )
     if status != DONE:
-      own = ctypes.c_int64(piece)
-      path = (ctypes.c_int64 * self.library.walk_path(self.walker, own, None))()
-      self.library.walk_path(self.walker, own, path)
+      index = ctypes.c_int64(piece)
+      path = (ctypes.c_int64 * self.library.walk_path(self.walker, index, None))()
+      self.library.walk_path(self.walker, index, path)
       raise FaultAtError(list(path))
 
   def _count(self) -> int:

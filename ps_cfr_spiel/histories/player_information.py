@@ -38,13 +38,13 @@ def sequential_state(state: pyspiel.State, player: int) -> pyspiel.State:
   game = state.get_game()
   if game.get_type().dynamics != SIMULTANEOUS:
     return state
-  here = sequential(game).new_initial_state()
+  position = sequential(game).new_initial_state()
   for move in state.full_history():
-    if here.current_player() == move.player:  # the turn-based version skips players without a choice
-      here.apply_action(move.action)
-  while state.is_simultaneous_node() and 0 <= here.current_player() < player:
-    here.apply_action(here.legal_actions()[0])
-  return here
+    if position.current_player() == move.player:  # the turn-based version skips players without a choice
+      position.apply_action(move.action)
+  while state.is_simultaneous_node() and 0 <= position.current_player() < player:
+    position.apply_action(position.legal_actions()[0])
+  return position
 
 
 def strings_of(game: pyspiel.Game) -> str:
@@ -56,21 +56,21 @@ def strings_of(game: pyspiel.Game) -> str:
 def remembered(state: pyspiel.State, player: int) -> str:
   """The name of a player's infostate with the past, at a state; `remember` gives the same names."""
   game = state.get_game()
-  see, here = operator.methodcaller(strings_of(game), player), game.new_initial_state()
-  last = name = see(here)
+  see, position = operator.methodcaller(strings_of(game), player), game.new_initial_state()
+  last = name = see(position)
   for action in state.history():
-    own = here.current_player() == player
-    here.apply_action(action)
-    if own or see(here) != last:
-      last = see(here)
-      name += _part(action if own else NONE, last)
+    acts = position.current_player() == player
+    position.apply_action(action)
+    if acts or see(position) != last:
+      last = see(position)
+      name += _part(action if acts else NONE, last)
   return name
 
 
 def past_remark(game: pyspiel.Game) -> str:
   """A line for reports on a game whose infostates are pasts."""
-  own = strings_of(game).replace("_", " ")
-  return f"own actions and {own}s in order, because the strings alone forget"
+  strings = strings_of(game).replace("_", " ")
+  return f"own actions and {strings}s in order, because the strings alone forget"
 
 
 def _part(action: int, seen: str) -> str:
@@ -107,12 +107,12 @@ def _pasts(histories: Histories, player: int) -> tuple[np.ndarray, list[tuple[in
   of: list[int] = []
   seen = histories.infostate[player].tolist()
   columns = zip(histories.parent.tolist(), histories.action.tolist(), seen, strict=True)
-  own = (histories.player == player).tolist()
+  acts = (histories.player == player).tolist()
   for above, action, string in columns:
-    if above >= 0 and not own[above] and seen[above] == string:
+    if above >= 0 and not acts[above] and seen[above] == string:
       of.append(of[above])
     else:
-      past = (of[above], action if own[above] else NONE, string) if above >= 0 else (NONE, NONE, string)
+      past = (of[above], action if acts[above] else NONE, string) if above >= 0 else (NONE, NONE, string)
       of.append(known.setdefault(past, len(known)))
   return np.array(of, np.int32), list(known)
 

@@ -91,10 +91,10 @@ def _by_observer(histories: Histories) -> np.ndarray:
   assert histories.public is not None
   of = np.zeros(len(histories.parent), np.int32)
   numbered = 0
-  for here in histories.layers:
-    above = np.where(histories.parent[here] >= 0, of[histories.parent[here]], -1)
-    of[here] = numbered + number_rows(above, histories.public[here])
-    numbered = of[here].max() + 1
+  for layer in histories.layers:
+    above = np.where(histories.parent[layer] >= 0, of[histories.parent[layer]], -1)
+    of[layer] = numbered + number_rows(above, histories.public[layer])
+    numbered = of[layer].max() + 1
   return of
 
 
@@ -110,16 +110,16 @@ def _by_closure(histories: Histories, choices: Sequence[np.ndarray]) -> np.ndarr
   known = [_knowledge(histories, choices, i) for i in histories.players]
   numbered, below = 0, np.zeros(0, np.int32)  # histories of the next depth that are not over
   for layer in reversed(histories.layers):
-    here = layer[histories.player[layer] != TERMINAL]
-    if len(here):
-      position[here] = np.arange(len(here))
-      joined = [known[i][here] for i in histories.players]
-      of[here] = numbered + components(len(here), joined, position[histories.parent[below]], of[below])
-      numbered = of[here].max() + 1
-    below = here
+    inner = layer[histories.player[layer] != TERMINAL]
+    if len(inner):
+      position[inner] = np.arange(len(inner))
+      joined = [known[i][inner] for i in histories.players]
+      of[inner] = numbered + components(len(inner), joined, position[histories.parent[below]], of[below])
+      numbered = of[inner].max() + 1
+    below = inner
   ends = np.flatnonzero(histories.player == TERMINAL).astype(np.int32)
   above = np.where(histories.parent[ends] >= 0, of[histories.parent[ends]], -1)
-  of[ends] = numbered + components(len(ends), [refine(own[ends], above) for own in known])
+  of[ends] = numbered + components(len(ends), [refine(infostates[ends], above) for infostates in known])
   return of
 
 
@@ -151,9 +151,9 @@ def components(count, joined, members=(), groups=()) -> np.ndarray:
   node = joined[0] - joined[0].min()  # numbers of one depth are adjacent, far from zero
   rows, columns, offset = [], [], int(node.max()) + 1
   others = [(node, numbers) for numbers in joined[1:]] + [(node[np.asarray(members, int)], groups)]
-  for own, numbers in others:
+  for nodes, numbers in others:
     if len(numbers):
-      rows.append(own)
+      rows.append(nodes)
       columns.append(offset + numbers - np.min(numbers))
       offset = int(columns[-1].max()) + 1
   if not rows:

@@ -73,11 +73,11 @@ class Recorder(WalkProgress):
       while True:
         if len(self.parent) >= stop:
           stop = watch.look(len(self.parent), self)
-        here = len(self.parent)
+        number = len(self.parent)
         actions, odds = self.visit(state, above, move, rank, depth, chance)
         if actions:
           actions.reverse()  # `pop` then takes the lowest
-          waiting.append((state, here, depth + 1, chance, actions, len(actions), odds))
+          waiting.append((state, number, depth + 1, chance, actions, len(actions), odds))
         elif not waiting:
           return self.histories()
         # A state is made when it is visited, the last child from its parent's own, which is not needed any
@@ -178,10 +178,10 @@ class Recorder(WalkProgress):
 
   def share(self) -> float:
     # The last history counts 0; its parent counts the children before it; and so on up.
-    share, here = 0.0, len(self.parent) - 1
-    while self.parent[here] >= 0:
-      share = (self.rank[here] + share) / self.choices[self.legal[self.parent[here]]]
-      here = self.parent[here]
+    share, number = 0.0, len(self.parent) - 1
+    while self.parent[number] >= 0:
+      share = (self.rank[number] + share) / self.choices[self.legal[self.parent[number]]]
+      number = self.parent[number]
     return share
 
   def histories(self) -> Histories:

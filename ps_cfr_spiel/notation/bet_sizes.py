@@ -151,10 +151,10 @@ def add_sizes(streets: BetSizes, street: int, made: Sequence[tuple[int, Fraction
   wider = [*streets, *streets[-1:] * (street + 1 - len(streets))]
 
   def widened(groups: Player) -> Player:
-    found = [*groups, *groups[-1:] * (max((place for place, _ in made), default=-1) + 2 - len(groups))]
+    sizes = [*groups, *groups[-1:] * (max((place for place, _ in made), default=-1) + 2 - len(groups))]
     for place, amount in made:
-      found[place] = tuple(sorted({*found[place], Size(amount)}))
-    return tuple(found)
+      sizes[place] = tuple(sorted({*sizes[place], Size(amount)}))
+    return tuple(sizes)
 
   first, second = wider[street]
   wider[street] = widened(first), widened(second)

@@ -79,14 +79,14 @@ _DIALECTS = (  # beginnings that other tools read, and what to write here
 
 def parse_cards(text: str, name: str = "cards") -> tuple[int, ...]:
   """The cards of a text such as "Ks7d2c", "K♠ 7♦ 2♣" or "10h, 4s"; ValueError names the place of a fault."""
-  found, at = [], _skip(text, 0)
+  numbers, at = [], _skip(text, 0)
   while at < len(text):
     if not (match := _A_CARD.match(text, at)):
       word = "".join(text[at:].split()[0][:2])
       raise fault(name, text, at, word, f"not a card; a card is a rank of {RANKS} and a suit of {SUITS}")
-    found.append(_number(match[1], match[2]))
+    numbers.append(_number(match[1], match[2]))
     at = _skip(text, match.end())
-  return tuple(found)
+  return tuple(numbers)
 
 
 def parse_hands(text: str, name: str = "range", shares: bool = False) -> dict[Hand, float]:
@@ -95,7 +95,7 @@ def parse_hands(text: str, name: str = "range", shares: bool = False) -> dict[Ha
   `shares` are weights of at most 1; a list of single hands, each with a weight, may have larger ones anyway.
   ValueError names the place of a fault.
   """
-  found: dict[Hand, float] = {}
+  weights: dict[Hand, float] = {}
   large: list[ValueError] = []
   listed, share, opened = True, "", 0  # whether only single hands with weights came; the open bracket
   first = at = _skip(text, 0)
@@ -143,15 +143,15 @@ def parse_hands(text: str, name: str = "range", shares: bool = False) -> dict[Ha
       why = f"a weight is the share that is held; {why}"
       large.append(fault(name, text, start, word, why))
     for hand in _expand(name, text, start, word, item):
-      found.pop(hand, None)
+      weights.pop(hand, None)
       if weight:
-        found[hand] = weight
+        weights[hand] = weight
     at = _skip(text, end)
   if share:
     raise fault(name, text, opened, f"[{share}]", f"it is open at the end; close it by [/{share}]")
   if shares and large and not listed:
     raise large[0]
-  return found
+  return weights
 
 
 def hands_text(weights: Mapping[Hand, float]) -> str:
@@ -168,16 +168,18 @@ def kinds_text(hands: Iterable[str], possible: Iterable[str]) -> str:
   """Hands such as AsKd, or their kind, such as AA or AKs, where all of its possible ones are among them."""
 
   def by_kind(names: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    names_of: dict[str, list[str]] = {}
     for name in names:
       high, low = sorted((name[0], name[2]), key=RANKS.index, reverse=True)
       suited = "" if high == low else "s" if name[1] == name[3] else "o"
-      found.setdefault(f"{high}{low}{suited}", []).append(name)
-    return found
+      names_of.setdefault(f"{high}{low}{suited}", []).append(name)
+    return names_of
 
   every = by_kind(possible)
   kinds = by_kind(hands).items()
-  return ", ".join(kind if len(own) == len(every[kind]) else ", ".join(own) for kind, own in kinds)
+  return ", ".join(
+    kind if len(members) == len(every[kind]) else ", ".join(members) for kind, members in kinds
+  )
 
 
 def card_names(cards: Iterable[int]) -> str:
@@ -200,8 +202,8 @@ def _number(rank: str, suit: str) -> int:
 
 
 def _unknown(name: str, text: str, at: int) -> ValueError:
-  found = _WORD.match(text, at)
-  word = found[0] if found else text[at : at + 1]
+  match = _WORD.match(text, at)
+  word = match[0] if match else text[at : at + 1]
   hint = next((hint for start, hint in _DIALECTS if re.match(start, word, re.IGNORECASE)), "")
   return fault(name, text, at, word, f"not understood; {hint or SYNTAX}")
 

@@ -44,10 +44,10 @@ class Moves:
   @functools.cached_property
   def kinds(self) -> list[tuple[str, float | None]]:
     """For each move its kind in poker, "" for none, and the amount in its name; a free call is a check."""
-    found = [_BETTING.fullmatch(name) for name in self.names]
-    kinds = [match[1].lower().replace("allin", "all-in") if match else "" for match in found]
+    matches = [_BETTING.fullmatch(name) for name in self.names]
+    kinds = [match[1].lower().replace("allin", "all-in") if match else "" for match in matches]
     free = "fold" not in kinds
-    amounts = [float(match[2]) if match and match[2] else None for match in found]
+    amounts = [float(match[2]) if match and match[2] else None for match in matches]
     return [("check" if free and kind == "call" else kind, x) for kind, x in zip(kinds, amounts, strict=True)]
 
   @functools.cached_property
@@ -62,7 +62,7 @@ class Moves:
 
   def of_kind(self, kind: str) -> list[int]:
     """The places of the moves of a kind."""
-    return [k for k, (own, _) in enumerate(self.kinds) if own == kind]
+    return [k for k, (other, _) in enumerate(self.kinds) if other == kind]
 
   def text(self) -> str:
     """The moves in one line; of many bets the least and the largest."""
@@ -90,7 +90,7 @@ def split_words(text: str) -> list[str]:
 
 def grouped(name: str) -> str:
   """A move's name with thousands separators in its amount: All-in 19,900, but Discard 3456."""
-  return re.sub(r"\b(Bet|Raise to|All-in) (\d+)", lambda found: f"{found[1]} {int(found[2]):,}", name)
+  return re.sub(r"\b(Bet|Raise to|All-in) (\d+)", lambda match: f"{match[1]} {int(match[2]):,}", name)
 
 
 def letters(names: Sequence[str]) -> tuple[str, ...]:
@@ -99,14 +99,14 @@ def letters(names: Sequence[str]) -> tuple[str, ...]:
   Letters are for legends alone; they are not read.
   """
   reserved = {name[0].lower() for name in names}
-  found: list[str] = []
+  chosen: list[str] = []
   for name in names:
     letter = name[0].lower()
-    if letter in found:
+    if letter in chosen:
       after = "abcdefghijklmnopqrstuvwxyz".partition(letter)
-      letter = next((other for other in after[2] + after[0] if other not in reserved | set(found)), "?")
-    found.append(letter)
-  return tuple(found)
+      letter = next((other for other in after[2] + after[0] if other not in reserved | set(chosen)), "?")
+    chosen.append(letter)
+  return tuple(chosen)
 
 
 # --- Reading ----------------------------------------------------------------------------------------

@@ -29,15 +29,15 @@ def hand_chart(policy: TreePolicy, path: str = "") -> Figure:
   probability of such a hand here (its deal and the way), relative to the most frequent kind. ValueError if
   the path, see `views.spot`, is wrong, or the types are not hold'em hands.
   """
-  here = spot(policy, path)
-  chart = charts.HandChart.of(here)
+  place = spot(policy, path)
+  chart = charts.HandChart.of(place)
   figure = Figure(figsize=(8.2, 9.2), dpi=DPI, facecolor="white")
   axes = figure.add_axes((0.06, 0.115, 0.9, 0.802))
-  _draw_cells(axes, chart, action_colors(here.actions))
-  line = ", ".join(map(grouped, here.history))
-  draw_titles(figure, policy, here.player, f"after {line}" if line else "first to act")
+  _draw_cells(axes, chart, action_colors(place.actions))
+  line = ", ".join(map(grouped, place.history))
+  draw_titles(figure, policy, place.player, f"after {line}" if line else "first to act")
   note = "suited hands above the diagonal, offsuit below; bar height: probability of the hand here"
-  draw_legend(figure, here.actions, here.frequencies(), note)
+  draw_legend(figure, place.actions, place.frequencies(), note)
   return figure
 
 

@@ -21,7 +21,7 @@ def pursuit_position(state: pyspiel.State) -> Figure:
   ValueError for a state of another game.
   """
   game: Any = state.get_game()
-  here: Any = state
+  position: Any = state
   if game.get_type().short_name != "graph_pursuit":
     raise ValueError(f"Expected a state of graph_pursuit, got one of {game.get_type().short_name}.")
   pursued = game.pursuit
@@ -33,9 +33,9 @@ def pursuit_position(state: pyspiel.State) -> Figure:
       fill = GOAL if node == pursued.goal else "white"
       axes.add_patch(Circle((x, y), NEAR, facecolor=fill, edgecolor=EDGE, linewidth=1.2, zorder=2))
       axes.text(x, y, str(node), ha="center", va="center", fontsize=9, color=INK, zorder=4)
-    draw_rings(axes, place, [(here.attacker, ATTACKER), *((node, STONE) for node in here.units)])
-    for node in game.contact(here.attacker, here.units)[1:]:
-      ends = place[[here.attacker, node]].T
+    draw_rings(axes, place, [(position.attacker, ATTACKER), *((node, STONE) for node in position.units)])
+    for node in game.contact(position.attacker, position.units)[1:]:
+      ends = place[[position.attacker, node]].T
       axes.plot(*ends, color=ATTACKER, linewidth=1.2, linestyle="--", zorder=1.5)
 
   note = "red: attacker;  blue: units;  green: goal;  dashed: in sight"

@@ -182,7 +182,9 @@ class Betting(NamedTuple):
     passive = 2 * self.streets
     share: Fraction | float = 0 if isinstance(self.bets, int) else math.inf
     if not isinstance(self.bets, int):
-      sizes = [size for street in self.bets for own in street for group in own for size in group.values()]
+      sizes = [
+        size for street in self.bets for groups in street for group in groups for size in group.values()
+      ]
       share = min((0 if size.measure else size.amount for size in sizes), default=share)
       if not sizes:
         return passive
@@ -330,12 +332,12 @@ def left_out(states: Sequence[BettingState], rules: Betting) -> list[Size]:
     (number, player, bets) for number, both in enumerate(rules.bets) for player, bets in enumerate(both)
   ]
   offered = {state.action for state in states}
-  never = {size for _, _, bets in players for own in bets for a, size in own.items() if a not in offered}
+  never = {size for _, _, bets in players for group in bets for a, size in group.items() if a not in offered}
   for street, player, bets in players if never else ():  # where another size comes to the same chips they fit
     for state in states:
       if never and (state.street, state.player) == (street, player):
-        own = never & {*bets[min(state.num_bets, len(bets) - 1)].values()}
-        never -= {size for size in own if rules.chips(state, max(state.spent), size) is not None}
+        group = never & {*bets[min(state.num_bets, len(bets) - 1)].values()}
+        never -= {size for size in group if rules.chips(state, max(state.spent), size) is not None}
   return sorted(never)
 
 

@@ -35,5 +35,5 @@ def next_boards(board: cards.Board, count: int, ranges: str) -> list[tuple[cards
   highest = images.max(0)
   _, members, size = np.unique(highest, return_inverse=True, return_counts=True)
   shown = np.flatnonzero(images[0] == highest)  # the first renaming changes nothing
-  found = [((*board, *more[k].tolist()), int(size[members[k]])) for k in shown]
-  return [(new, weight) for new, weight in found if deals_on(new, ranges) > 0]
+  boards = [((*board, *more[k].tolist()), int(size[members[k]])) for k in shown]
+  return [(new, weight) for new, weight in boards if deals_on(new, ranges) > 0]

@@ -63,7 +63,7 @@ def suit_swaps(deck: Board, board: Board, ranges: Iterable[Range]) -> np.ndarray
 
   It leaves the cards of the board among themselves, and all weights of both ranges. The first renames none.
   """
-  suits, ranges, found = len({card % len(SUITS) for card in deck}), list(ranges), []
+  suits, ranges, swaps = len({card % len(SUITS) for card in deck}), list(ranges), []
   weights = [dict(zip(map(frozenset, r.cards.tolist()), r.weights.tolist(), strict=True)) for r in ranges]
   for order in itertools.permutations(range(suits)):
     names = np.array([*order, *range(suits, len(SUITS))])
@@ -72,12 +72,12 @@ def suit_swaps(deck: Board, board: Board, ranges: Iterable[Range]) -> np.ndarray
       continue
     images = [map(frozenset, swap[hands.cards].tolist()) for hands in ranges]
     if all(
-      weight.get(hand) == weight[own]
+      weight.get(hand) == weight[hand_before]
       for weight, swapped in zip(weights, images, strict=True)
-      for own, hand in zip(weight, swapped, strict=True)
+      for hand_before, hand in zip(weight, swapped, strict=True)
     ):
-      found.append(swap)
-  return np.array(found, np.int32)
+      swaps.append(swap)
+  return np.array(swaps, np.int32)
 
 
 def parse_deck(text: str) -> Board:
@@ -147,8 +147,8 @@ def parse_ranges(
 def range_weights(text: str, board: Board) -> np.ndarray:
   """float64[2, 1326]: the weights of `parse_ranges`, 0 for hands that are not held."""
   weights = np.zeros((2, len(ALL_HANDS)))
-  for own, held in zip(weights, parse_ranges(text, board)[0], strict=True):
-    own[hand_numbers(held.cards)] = held.weights
+  for row, held in zip(weights, parse_ranges(text, board)[0], strict=True):
+    row[hand_numbers(held.cards)] = held.weights
   return weights
 
 

@@ -176,8 +176,8 @@ def _subgame(game: Any) -> DealtForm:
     raise ValueError(f"{game}: its board is full; expected public cards to come.")
   deck = Deck(int(whole.max()) // len(SUITS) + 1, int((whole % len(SUITS)).max()) + 1)
   weights = np.zeros((PLAYERS, len(card_sets(deck.size, HOLES[-1]))))
-  for own, cards, given in zip(weights, form.cards, form.weights, strict=True):
-    own[set_numbers(_numbered(np.asarray(cards), deck))] = given
+  for row, cards, given in zip(weights, form.cards, form.weights, strict=True):
+    row[set_numbers(_numbered(np.asarray(cards), deck))] = given
   return DealtForm(
     *(deck, HOLES[-1], (0, *[1] * game.cards_to_come), form.parent, form.action, form.player, form.street),
     *(form.constant, form.stake, tuple(_numbered(np.array(game.board), deck).tolist()), weights),
@@ -190,9 +190,9 @@ def _a_winner(deck: Deck, hole: int, size: int) -> tuple[list[int], list[int], l
   for _ in range(TRIES):
     board = generator.permutation(deck.size)[:size]
     free = hands[~np.isin(hands, board).any(1)]
-    found = strengths(deck.whole(board)[None], deck.whole(free))[0]
+    ranks = strengths(deck.whole(board)[None], deck.whole(free))[0]
     apart = (free[:, None, :, None] != free[None, :, None, :]).all((2, 3))
-    won = np.argwhere(apart & (found[:, None] > found[None]))
+    won = np.argwhere(apart & (ranks[:, None] > ranks[None]))
     if len(won):
       return *free[won[0]].tolist(), board.tolist()
   raise ValueError(f"No hand of {hole} of {deck.size} cards was found that beats another.")
@@ -209,8 +209,8 @@ def _walk(
   pending = [(root, -1, -1, 0)]
   while pending:
     state, parent, action, number = pending.pop()
-    here = len(lines)
-    if here == MAX_LINES:
+    line = len(lines)
+    if line == MAX_LINES:
       raise ValueError(f"{game} has more than {MAX_LINES:,} lines of betting; allow fewer bets.")
     lines.append((parent, action, state.current_player(), number))
     returns.append(state.returns()[0] if state.is_terminal() else 0.0)
@@ -218,7 +218,7 @@ def _walk(
       start = PLAYERS * hole + sum(public[: number + 1])
       for card in cards[start : start + public[number + 1]]:
         state.apply_action(card)
-      pending.append((state, here, -1, number + 1))
+      pending.append((state, line, -1, number + 1))
     elif not state.is_terminal():
-      pending += [(state.child(move), here, move, number) for move in reversed(state.legal_actions())]
+      pending += [(state.child(move), line, move, number) for move in reversed(state.legal_actions())]
   return np.array(lines), np.array(returns)

@@ -35,13 +35,13 @@ def made_hands(board: Sequence[int], hands: np.ndarray) -> list[tuple[str, ...]]
   near_flush = ((held + np.bincount(suits, minlength=len(SUITS)) == _FLUSH - 1) & (held > 0)).any(1)
   outs = completing_ranks(np.array(board), hands)
   drawing = len(board) < BOARD_SIZE
-  found = []
+  named = []
   for made, pair, flush, out in zip(order.tolist(), ranks.tolist(), near_flush, outs.tolist(), strict=True):
     names = [MADE[8 - made] if made >= _STRAIGHT else _own_part(pair, on_board)]
     names += [DRAWS[0]] * bool(drawing and made < _FLUSH and flush)
     names += [DRAWS[1] if out > 1 else DRAWS[2]] * bool(drawing and made < _STRAIGHT and out)
-    found.append(tuple(names))
-  return found
+    named.append(tuple(names))
+  return named
 
 
 def named_hands(text: str, names: Sequence[str], classes: Sequence[Sequence[str]]) -> np.ndarray:

@@ -27,10 +27,10 @@ def _highest(count: int) -> np.ndarray:
 def _straights() -> np.ndarray:
   """For each mask the rank of its highest straight, 1 from the ace to the five, 0 without one."""
   with_low_ace = np.concatenate([_BITS[:, -1:], _BITS], 1)
-  found = np.zeros(len(_MASKS), np.int32)
+  highest = np.zeros(len(_MASKS), np.int32)
   for lowest in range(with_low_ace.shape[1] - _FIVE + 1):
-    found[with_low_ace[:, lowest : lowest + _FIVE].all(1)] = lowest + 1
-  return found
+    highest[with_low_ace[:, lowest : lowest + _FIVE].all(1)] = lowest + 1
+  return highest
 
 
 _TOP = {count: _highest(count) for count in (1, 2, 3, _FIVE)}
@@ -43,9 +43,9 @@ def strengths(boards: Any, hands: Any, xp: Any = np) -> Any:
   Boards are int[..., 5], hands int[..., H, 2], with the axes of `boards` in front, or the same for all:
   int[H, 2]. Meaningless for hands that hold a card of the board. `xp` is numpy, or jax.numpy in jitted code.
   """
-  shared, own = (_masks(held, xp) for held in (boards, hands))
-  front = (None,) * (shared[0].ndim + 1 - own[0].ndim)
-  suits = a, b, c, d = [s[..., None] | h[front] for s, h in zip(shared, own, strict=True)]
+  shared, held_masks = (_masks(held, xp) for held in (boards, hands))
+  front = (None,) * (shared[0].ndim + 1 - held_masks[0].ndim)
+  suits = a, b, c, d = [s[..., None] | h[front] for s, h in zip(shared, held_masks, strict=True)]
   look = lambda table, at: xp.take(xp.asarray(table), at)  # noqa: E731
   top = lambda count, masks: look(_TOP[count], masks)  # noqa: E731
   ranks = a | b | c | d
@@ -82,9 +82,9 @@ def orders(boards: np.ndarray, hands: np.ndarray) -> np.ndarray:
 
 def completing_ranks(board: np.ndarray, hands: np.ndarray) -> np.ndarray:
   """int[H]: the number of ranks whose cards would complete a straight that a hand, [H, 2], has a part in."""
-  shared, own = (np.bitwise_or.reduce(_masks(held)) for held in (board, hands))
+  shared, held_masks = (np.bitwise_or.reduce(_masks(held)) for held in (board, hands))
   more = 1 << np.arange(len(RANKS))
-  return (_STRAIGHT[shared | own[:, None] | more] > _STRAIGHT[shared | more]).sum(1)
+  return (_STRAIGHT[shared | held_masks[:, None] | more] > _STRAIGHT[shared | more]).sum(1)
 
 
 def _masks(cards: Any, xp: Any = np) -> list[Any]:

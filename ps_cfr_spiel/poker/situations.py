@@ -198,14 +198,14 @@ def halves(rng: np.random.Generator, order: np.ndarray, _: cards.Board) -> np.nd
 @functools.lru_cache(maxsize=64)  # the same for all ranges of a size
 def _halvings(count: int) -> list[tuple[np.ndarray, np.ndarray]]:
   """For each halving: bool[n], parts of more than one hand; int[m], those of the 2n halves with a hand."""
-  size, found = np.array([count]), []
+  size, halvings = np.array([count]), []
   while size.max() > 1:
     half = size // 2  # 0 of a single hand, which keeps all
     halves = np.stack([half, size - half], 1).ravel()
     held = np.flatnonzero(halves)
-    found.append((half > 0, held))
+    halvings.append((half > 0, held))
     size = halves[held]
-  return found
+  return halvings
 
 
 def left_by_betting(rng: np.random.Generator, order: np.ndarray, board: cards.Board) -> np.ndarray:
@@ -249,7 +249,7 @@ def _ratios(given: Any) -> tuple[Ratio, ...]:
   )
   if isinstance(given, str | bytes) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) < 1:
     raise wrong
-  found: list[Ratio] = []
+  ratios: list[Ratio] = []
   for entry in given:
     numbers = _array(entry)
     if numbers.dtype.kind not in "fiu" or numbers.shape not in ((), (2,)):
@@ -257,10 +257,10 @@ def _ratios(given: Any) -> tuple[Ratio, ...]:
     least, *most = map(float, np.atleast_1d(numbers))
     if not 0 < least <= MOST or not all(least < ratio <= MOST for ratio in most):
       raise wrong
-    found.append((least, *most) if most else least)  # pyright: ignore[reportArgumentType]
-  if not found:
+    ratios.append((least, *most) if most else least)  # pyright: ignore[reportArgumentType]
+  if not ratios:
     raise wrong
-  return tuple(found)
+  return tuple(ratios)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -326,12 +326,12 @@ class RandomSituations(Sequence):
   def __getitem__(self, number: Any) -> Any:
     """The situation of a number, or those of a slice; IndexError outside the list."""
     try:
-      found = range(self.count)[number]
+      chosen = range(self.count)[number]
     except (IndexError, TypeError):
       raise IndexError(
         f"situation {number!r} of {self.count}: out of range; give a whole number below that or a slice"
       ) from None
-    return self.draw(found) if isinstance(found, int) else [self.draw(k) for k in found]
+    return self.draw(chosen) if isinstance(chosen, int) else [self.draw(k) for k in chosen]
 
   def draw(self, number: int) -> Situation:
     """The situation of a number, beyond `count` too; ValueError for anything but a whole number from 0."""

@@ -58,8 +58,8 @@ class Deck(NamedTuple):
 @functools.cache
 def card_sets(cards: int, size: int) -> np.ndarray:
   """int32[N, size]: all sets of `size` out of `cards` cards, each ascending."""
-  found = sorted(itertools.combinations(range(cards), size), key=lambda one: one[::-1])
-  return np.array(found, np.int32).reshape(-1, size)
+  sets = sorted(itertools.combinations(range(cards), size), key=lambda one: one[::-1])
+  return np.array(sets, np.int32).reshape(-1, size)
 
 
 def set_numbers(cards: np.ndarray) -> np.ndarray:
@@ -110,10 +110,10 @@ def runouts(
   """
   nothing, cards = np.zeros((1, 0), np.int32), np.array(board, np.int32)[None]
   stay = np.ones((1, math.factorial(deck.suits)), bool) if stay is None else stay[None]
-  found = [Runouts(np.zeros(1, np.int32), cards, np.ones(1, int), nothing, nothing, stay)]
+  classes = [Runouts(np.zeros(1, np.int32), cards, np.ones(1, int), nothing, nothing, stay)]
   for size in dealt:
-    found.append(_after(deck, found[-1], size))
-  return tuple(found)
+    classes.append(_after(deck, classes[-1], size))
+  return tuple(classes)
 
 
 def _after(deck: Deck, before: Runouts, size: int) -> Runouts:
@@ -121,10 +121,10 @@ def _after(deck: Deck, before: Runouts, size: int) -> Runouts:
   sets, images = card_sets(deck.size, size), renamed_sets(deck, size)
   first, swap = np.zeros((2, len(before.cards), len(sets)), np.int32)
   for start in range(0, len(before.cards), CHUNK):
-    here = slice(start, start + CHUNK)
+    chunk = slice(start, start + CHUNK)
     # The least set that a renaming makes, of those that leave the cards before among themselves: [P, S, N].
-    options = np.where(before.stay[here, :, None], images, len(sets))
-    first[here], swap[here] = options.min(1), options.argmin(1)
+    options = np.where(before.stay[chunk, :, None], images, len(sets))
+    first[chunk], swap[chunk] = options.min(1), options.argmin(1)
   free = ~holds(sets, before.cards)
   orbits = np.zeros(first.shape, int)
   np.add.at(orbits, (np.arange(len(first))[:, None], first), 1)
@@ -144,23 +144,23 @@ def _after(deck: Deck, before: Runouts, size: int) -> Runouts:
 
 def holds(sets: np.ndarray, boards: np.ndarray) -> np.ndarray:
   """bool[K, N]: True where set int[N, n] holds a card of board int[K, m]."""
-  found = np.zeros((len(boards), len(sets)), bool)
+  held = np.zeros((len(boards), len(sets)), bool)
   for card in boards.T:
-    found |= (sets[None] == card[:, None, None]).any(2)
-  return found
+    held |= (sets[None] == card[:, None, None]).any(2)
+  return held
 
 
 def hand_classes(deck: Deck, size: int, after: Runouts) -> np.ndarray:
   """int32[K, H]: the class of each hand of `size` cards on each representative; -1 of dead hands."""
   hands, images = card_sets(deck.size, size), renamed_sets(deck, size)
-  found = np.full((len(after.cards), len(hands)), -1, np.int32)
-  for start in range(0, len(found), CHUNK):
-    here = slice(start, start + CHUNK)
-    first = np.where(after.stay[here, :, None], images, len(hands)).min(1)
-    alive = ~holds(hands, after.cards[here])
+  classes = np.full((len(after.cards), len(hands)), -1, np.int32)
+  for start in range(0, len(classes), CHUNK):
+    chunk = slice(start, start + CHUNK)
+    first = np.where(after.stay[chunk, :, None], images, len(hands)).min(1)
+    alive = ~holds(hands, after.cards[chunk])
     number = np.cumsum(alive & (first == np.arange(len(hands))), 1) - 1
-    found[here] = np.where(alive, np.take_along_axis(number, first, 1), -1)
-  return found
+    classes[chunk] = np.where(alive, np.take_along_axis(number, first, 1), -1)
+  return classes
 
 
 def count_classes(deck: Deck, groups: Sequence[int]) -> int:
@@ -188,11 +188,11 @@ def count_classes(deck: Deck, groups: Sequence[int]) -> int:
 
 def _cycles(order: Sequence[int]) -> list[int]:
   """Lengths of the cycles of a permutation."""
-  left, found = set(range(len(order))), []
+  left, lengths = set(range(len(order))), []
   while left:
     length, suit = 0, min(left)
     while suit in left:
       left.remove(suit)
       length, suit = length + 1, order[suit]
-    found.append(length)
-  return found
+    lengths.append(length)
+  return lengths

@@ -99,7 +99,7 @@ def for_hands(policy: openspiel_policy.Policy, state: pyspiel.State) -> Mapping[
   """
   if (at_once := declared(policy, "for_hands_at")) is not None:
     return at_once(state)
-  legal, found = state.legal_actions(), dict[int, np.ndarray]()
+  legal, by_action = state.legal_actions(), dict[int, np.ndarray]()
   if type(policy) is openspiel_policy.UniformRandomPolicy:
     return dict.fromkeys(legal, np.full(len(cards.ALL_HANDS), 1 / len(legal)))
   player, history = state.current_player(), [move.action for move in state.full_history()]
@@ -114,8 +114,8 @@ def for_hands(policy: openspiel_policy.Policy, state: pyspiel.State) -> Mapping[
       held.apply_action(action)
     for action, chance in policy.action_probabilities(held, player).items():
       if chance:
-        found.setdefault(action, np.zeros(len(cards.ALL_HANDS)))[h] = chance
-  return found
+        by_action.setdefault(action, np.zeros(len(cards.ALL_HANDS)))[h] = chance
+  return by_action
 
 
 class Recent(collections.OrderedDict[Any, Any]):
@@ -207,13 +207,13 @@ class TranslatedPolicy(openspiel_policy.Policy):
     return self._mixed(state, state.current_player(), self._ask_for_hands)
 
   def _mixed(self, state: pyspiel.State, player: int, ask: Ask) -> dict[int, Any]:
-    ways, found = self.understand(state, player, ask), dict[int, Any]()
+    ways, mixed = self.understand(state, player, ask), dict[int, Any]()
     total = sum(way.likely * way.reach for way in ways)
     for way in ways:
       for _, chosen, played in self._moves(state, player, way.state, ask):
         for action, probability in played.items():
-          found[action] = found.get(action, 0.0) + way.likely * way.reach / total * chosen * probability
-    return found
+          mixed[action] = mixed.get(action, 0.0) + way.likely * way.reach / total * chosen * probability
+    return mixed
 
   def _ask(self, smaller: pyspiel.State, player: int) -> dict[int, float]:
     return self.policy.action_probabilities(smaller, player)
@@ -288,12 +288,12 @@ class TranslatedPolicy(openspiel_policy.Policy):
 
   def _translated(self, state: pyspiel.State, action: int, other: pyspiel.State) -> dict[int, float]:
     """An action of a state as actions of a state of the other game, with probabilities."""
-    here, there = self._sizes(state), self._sizes(other)
-    at = np.flatnonzero(here.actions == action)
+    sizes, other_sizes = self._sizes(state), self._sizes(other)
+    at = np.flatnonzero(sizes.actions == action)
     if not len(at):  # a fold
-      return {there.call if there.fold is None else there.fold: 1.0}
-    found = translate(float(here.sizes[at[0]]), there.sizes, self._split)
-    return {int(there.actions[k]): float(found[k]) for k in found.nonzero()[0]}
+      return {other_sizes.call if other_sizes.fold is None else other_sizes.fold: 1.0}
+    shares = translate(float(sizes.sizes[at[0]]), other_sizes.sizes, self._split)
+    return {int(other_sizes.actions[k]): float(shares[k]) for k in shares.nonzero()[0]}
 
   def _dealt(self, smaller: pyspiel.State, state: pyspiel.State, action: int) -> pyspiel.State:
     """The smaller game's state after a deal of chance in the larger one.

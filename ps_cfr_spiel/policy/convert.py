@@ -62,16 +62,16 @@ def _column(look_up, decision: Decision, h: int, name: str) -> np.ndarray:
   return as_distribution(look_up(decision, h, name), decision.legal_actions, f"information state {name!r}")
 
 
-def as_distribution(found: Any, actions: Sequence[int], where: str) -> np.ndarray:
+def as_distribution(answer: Any, actions: Sequence[int], where: str) -> np.ndarray:
   """float64[A]: a policy's answer as probabilities of actions; ValueError unless it is a distribution."""
   try:
-    values = np.array([found.get(action, 0.0) for action in actions], float)
-    total = float(sum(found.values()))
+    values = np.array([answer.get(action, 0.0) for action in actions], float)
+    total = float(sum(answer.values()))
   except (AttributeError, TypeError, ValueError):
     values, total = np.full(len(actions), np.nan), np.nan
   if not ((values >= 0).all() and abs(values.sum() - 1) < 1e-5 and abs(total - 1) < 1e-5):  # NaN fails too
     raise ValueError(
-      f"The policy's probabilities at {where} are {found}; expected a distribution over the legal actions "
+      f"The policy's probabilities at {where} are {answer}; expected a distribution over the legal actions "
       f"{list(actions)}."
     )
   return values / values.sum()
@@ -82,9 +82,9 @@ def check_policy_of(game: Any, policy: Any) -> None:
   check_is_game(game)
   if not isinstance(policy, openspiel_policy.Policy | pyspiel.Policy):
     raise TypeError(f"Expected an OpenSpiel policy, got {type(policy).__name__}.")
-  own = getattr(policy, "game", None)
-  if own is not None and are_strangers(own, game):
-    raise ValueError(f"The policy is for {own}, not for {game}.")
+  declared = getattr(policy, "game", None)
+  if declared is not None and are_strangers(declared, game):
+    raise ValueError(f"The policy is for {declared}, not for {game}.")
 
 
 def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):
@@ -93,16 +93,16 @@ def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):
     strings = labels.infostate is information_state_string
 
     def by_string(decision, h, name):
-      found = None
+      answer = None
       if strings:
         # Some of OpenSpiel's policies know states only.
         with contextlib.suppress(RuntimeError), quiet_stderr():
-          found = dict(policy.action_probabilities(name))
-      if found is None:
-        found = dict(policy.action_probabilities(make_state(labels, game, decision, h)))
-      if not found:
+          answer = dict(policy.action_probabilities(name))
+      if answer is None:
+        answer = dict(policy.action_probabilities(make_state(labels, game, decision, h)))
+      if not answer:
         raise ValueError(f"The policy has no entry for information state {name!r}.")
-      return found
+      return answer
 
     return by_string
   if isinstance(policy, openspiel_policy.Policy):

@@ -97,8 +97,8 @@ def bet_sizes(state: pyspiel.State) -> Mapping[int, float]:
 
 def _spent(state: pyspiel.State) -> tuple[int, int] | None:
   """The chips that each player has put into the pot, as `universal_poker` writes them; None elsewhere."""
-  found = re.search(r"^Spent: \[P0: (\d+) +P1: (\d+) +\]", str(state), re.MULTILINE)
-  return (int(found[1]), int(found[2])) if found else None
+  match = re.search(r"^Spent: \[P0: (\d+) +P1: (\d+) +\]", str(state), re.MULTILINE)
+  return (int(match[1]), int(match[2])) if match else None
 
 
 def locks_text(game: pyspiel.Game, labels: Labels, rows: Mapping[int, np.ndarray]) -> str:
@@ -110,9 +110,9 @@ def locks_text(game: pyspiel.Game, labels: Labels, rows: Mapping[int, np.ndarray
   for n in rows:
     places.setdefault(labels.decisions[n].public_state, []).append(n)
   listed = []
-  for state, own in itertools.islice(places.items(), MOST_LOCKS):
+  for state, numbers in itertools.islice(places.items(), MOST_LOCKS):
     line = ", ".join(map(grouped, line_to(game, labels, state)))
-    words = (_lock_text(game, labels, labels.decisions[n], rows[n]) for n in own)
+    words = (_lock_text(game, labels, labels.decisions[n], rows[n]) for n in numbers)
     listed.append(f"{f'after {line}' if line else 'at the start'}: {'; '.join(filter(None, words))}")
   more = len(places) - len(listed)
   return " | ".join(listed + ([f"and after {more:,} other lines"] if more else []))

@@ -60,36 +60,36 @@ def lines_states(game: pyspiel.Game, labels: Labels, lines: Sequence[str]) -> li
   """The public states on the way to some lines and at them, ascending, as for `TreePolicy.save`."""
   if isinstance(lines, str) or not lines:
     raise ValueError(f"lines must be a list of at least one line, got {lines!r}.")
-  states, found = labels.public_states, set()
+  states, numbers = labels.public_states, set()
   for path in lines:
     number = find_public_state(game, labels, path.removesuffix(BELOW))
     below = [number]
     while path.endswith(BELOW) and below:
-      found.update(below)
+      numbers.update(below)
       below = [child for s in below for child in labels.children[s]]
     while number >= 0:
-      found.add(number)
+      numbers.add(number)
       number = states[number].parent
-  return sorted(found)
+  return sorted(numbers)
 
 
 def left_out(labels: Labels, public_states: Collection[int]) -> frozenset[int]:
   """The public states with a decision at or below them that these public states do not include."""
-  kept, found = set(public_states), set[int]()
+  kept, numbers = set(public_states), set[int]()
   for decision in labels.decisions:
     number = decision.public_state
     if number in kept:
       continue
-    while number >= 0 and number not in found:
-      found.add(number)
+    while number >= 0 and number not in numbers:
+      numbers.add(number)
       number = labels.public_states[number].parent
-  return frozenset(found)
+  return frozenset(numbers)
 
 
 def types_header(rows: Mapping[int, np.ndarray]) -> list[str]:
   """The types that locks hold, for the header of a file: bits in hexadecimal, "" for all."""
   held = [strategy.any(0) for strategy in rows.values()]
-  return ["" if own.all() else np.packbits(own).tobytes().hex() for own in held]
+  return ["" if types.all() else np.packbits(types).tobytes().hex() for types in held]
 
 
 def types_in(header: str, types: int) -> np.ndarray:

@@ -80,7 +80,7 @@ class PostProcessing:
   def __call__(self, probabilities: np.ndarray, classes: Sequence[Hashable]) -> np.ndarray:
     """Round a strategy [A, ...] at one or more infostates with the same actions, of these classes."""
     kinds = list(dict.fromkeys(classes))
-    members = [np.flatnonzero([kind == own for own in classes]) for kind in kinds]
+    members = [np.flatnonzero([kind == other for other in classes]) for kind in kinds]
     mass = np.stack([probabilities[actions].sum(0) for actions in members])  # [K, ...]
     share = round_off(mass, self.between)
     if self.conservative in kinds:
@@ -152,8 +152,8 @@ class PostProcessedPolicy(openspiel_policy.Policy):
     # OpenSpiel's C++ policies answer for the acting player, and take no other argument.
     asked = (state,) if isinstance(self.policy, pyspiel.Policy) else (state, player)
     actions = state.legal_actions(player)
-    found = as_distribution(dict(self.policy.action_probabilities(*asked)), actions, f"{str(state)!r}")
-    rounded = self.how.at(state, player, found)
+    strategy = as_distribution(dict(self.policy.action_probabilities(*asked)), actions, f"{str(state)!r}")
+    rounded = self.how.at(state, player, strategy)
     return dict(zip(actions, rounded.tolist(), strict=True))
 
 

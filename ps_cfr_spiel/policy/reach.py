@@ -15,7 +15,7 @@ Strategies = Sequence[Sequence[np.ndarray]]  # for each player [A, rows, H] for 
 class Reach(NamedTuple):
   """The reach of a row; H types, 0 for impossible ones."""
 
-  own: np.ndarray  #: float64[H], product of the acting player's own probabilities
+  acting: np.ndarray  #: float64[H], product of the acting player's own probabilities
   #: float64[H], probability that chance and the opponents play to it; `own * others` is the probability of
   #: the infostate.
   others: np.ndarray
@@ -47,8 +47,8 @@ class Worths(NamedTuple):
   def at(self, decision: Decision) -> Worth:
     """The values of one row."""
     weight = self.reach(decision).others
-    here = [both[decision.player][decision.block][:, decision.row] for both in (self.values, self.best)]
-    return Worth(*(np.divide(x, weight, out=np.full(x.shape, np.nan), where=weight > 0) for x in here))
+    tables = [both[decision.player][decision.block][:, decision.row] for both in (self.values, self.best)]
+    return Worth(*(np.divide(x, weight, out=np.full(x.shape, np.nan), where=weight > 0) for x in tables))
 
 
 def reaches(labels: Labels, strategies: Strategies) -> list[Reach]:
@@ -67,44 +67,44 @@ def _table(strategies: Strategies, decision: Decision) -> np.ndarray:
 def _by_deals(labels: Labels, source: Deals, strategies: Strategies) -> list[Reach]:
   """The reach in a Bayesian form: down the public tree, all types side by side."""
   states = labels.public_states
-  own = tuple(np.ones((len(states), len(types))) for types in labels.types)
+  choices = tuple(np.ones((len(states), len(types))) for types in labels.types)
   for s, state in enumerate(states):
     if state.parent >= 0:
       above = states[state.parent]
       for player in (0, 1):
-        own[player][s] = own[player][state.parent]
+        choices[player][s] = choices[player][state.parent]
       if above.decisions:
         decision = labels.decisions[above.decisions[0]]
         action = decision.legal_actions.index(state.action)
-        own[above.player][s] *= _table(strategies, decision)[action]
-  found: dict[int, Reach] = {}
+        choices[above.player][s] *= _table(strategies, decision)[action]
+  by_decision: dict[int, Reach] = {}
   for player in (0, 1):
     rows = [(n, d.public_state) for n, d in enumerate(labels.decisions) if d.player == player]
     at = [s for _, s in rows]
-    reach = _on_boards(source, player, own[player][at], own[1 - player][at], at)
-    found.update(zip((n for n, _ in rows), reach, strict=True))
-  return [found[n] for n in range(len(labels.decisions))]
+    reach = _on_boards(source, player, choices[player][at], choices[1 - player][at], at)
+    by_decision.update(zip((n for n, _ in rows), reach, strict=True))
+  return [by_decision[n] for n in range(len(labels.decisions))]
 
 
 def reach_of(labels: Labels, source: Deals, strategies: Strategies, decision: Decision) -> Reach:
   """The reach of one row in a Bayesian form, from the decisions on the way there."""
-  own, player = _choices_to(labels, strategies, decision.public_state), decision.player
-  return _on_boards(source, player, own[player], own[1 - player], [decision.public_state])[0]
+  choices, player = _choices_to(labels, strategies, decision.public_state), decision.player
+  return _on_boards(source, player, choices[player], choices[1 - player], [decision.public_state])[0]
 
 
 def _choices_to(labels: Labels, strategies: Strategies, number: int) -> list[np.ndarray]:
   """For each player float64[1, H]: the product of its choices on the way to a public state of a form."""
   states = labels.public_states
-  own = [np.ones((1, len(types))) for types in labels.types]
+  choices = [np.ones((1, len(types))) for types in labels.types]
   while (parent := states[number].parent) >= 0:
     for before in (labels.decisions[n] for n in states[parent].decisions):
-      own[before.player] *= _table(strategies, before)[before.legal_actions.index(states[number].action)]
+      choices[before.player] *= _table(strategies, before)[before.legal_actions.index(states[number].action)]
     number = parent
-  return own
+  return choices
 
 
 def _on_boards(
-  source: Deals, player: int, own: np.ndarray, range_: np.ndarray, at: Sequence[int]
+  source: Deals, player: int, choices: np.ndarray, range_: np.ndarray, at: Sequence[int]
 ) -> list[Reach]:
   """The reach of a player's rows at some public states, from both players' own reach [n, H] there."""
   if not at:
@@ -114,7 +114,7 @@ def _on_boards(
     ahead = source.ahead(player, range_, at)
     equity = (1 + np.divide(ahead, others, out=np.full_like(ahead, np.nan), where=others > 0)) / 2
   dealt = source.weight(player, np.ones_like(range_), at)
-  return [Reach(*row) for row in zip(own, others, dealt, equity, strict=True)]
+  return [Reach(*row) for row in zip(choices, others, dealt, equity, strict=True)]
 
 
 def choice_probabilities(labels: Labels, histories: Histories, strategies: Strategies) -> np.ndarray:
@@ -137,24 +137,24 @@ def choice_probabilities(labels: Labels, histories: Histories, strategies: Strat
 def _by_histories(labels: Labels, source: Walked, strategies: Strategies) -> list[Reach]:
   """The reach in an enumerated game: down its histories, then summed over those of each infostate."""
   histories, probability = source.histories, choice_probabilities(labels, source.histories, strategies)
-  own = np.ones((len(histories.players), len(histories.parent)))
-  for here in layers(histories.depth)[1:]:
-    above = histories.parent[here]
+  choices = np.ones((len(histories.players), len(histories.parent)))
+  for layer in layers(histories.depth)[1:]:
+    above = histories.parent[layer]
     for player in histories.players:
       mine = histories.player[above] == player
-      own[player][here] = own[player][above] * np.where(mine, probability[here], 1.0)
+      choices[player][layer] = choices[player][above] * np.where(mine, probability[layer], 1.0)
   has_types = max(map(len, labels.types)) > 1
   totals = []
   for player in histories.players:
     acts = np.flatnonzero(histories.player == player)
     number, size = histories.infostate[player][acts], len(histories.names[player])
-    others = np.bincount(number, (histories.chance * np.delete(own, player, 0).prod(0))[acts], size)
+    others = np.bincount(number, (histories.chance * np.delete(choices, player, 0).prod(0))[acts], size)
     dealt = np.bincount(number, histories.chance[acts], size) if has_types else others
     totals.append((others, dealt))
-  found = []
+  reaches_of = []
   for decision in labels.decisions:
     examples = np.array(decision.examples)
     number = histories.infostate[decision.player][examples]
-    columns = (own[decision.player][examples], *(total[number] for total in totals[decision.player]))
-    found.append(Reach(*(np.where(examples >= 0, column, 0.0) for column in columns)))
-  return found
+    columns = (choices[decision.player][examples], *(total[number] for total in totals[decision.player]))
+    reaches_of.append(Reach(*(np.where(examples >= 0, column, 0.0) for column in columns)))
+  return reaches_of

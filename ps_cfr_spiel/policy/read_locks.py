@@ -62,12 +62,12 @@ def _read_lock(tree: PublicTree, game: pyspiel.Game, path: str, how: Any) -> tup
     if ALL not in given and all(map(np.isscalar, given.values())):
       return _by_actions(game, tree, decision, given, types, history)
     free = np.zeros((len(decision.legal_actions), types))
-    found = strategy(decision, given[ALL]) if ALL in given else free
-    for hands, own in given.items():
+    locked = strategy(decision, given[ALL]) if ALL in given else free
+    for hands, answer in given.items():
       if hands != ALL:
         held = _held(labels.types[decision.player], str(hands), board_of(game, history))
-        found[:, : len(held)][:, held] = strategy(decision, own)[:, : len(held)][:, held]
-    return found
+        locked[:, : len(held)][:, held] = strategy(decision, answer)[:, : len(held)][:, held]
+    return locked
 
   return state, [strategy(d, how) for d in decisions]
 

@@ -49,7 +49,7 @@ def rows(policy: Any, public_states: Collection[int] | None = None) -> Iterator[
       for a, action in enumerate(actions):
         values = float(strategy[a, h]), _number(worth.value[a, h]), _number(worth.best[a, h])
         values += (_number(worth.value[a, h] + spent),)
-        ends = float(often.own[h]), float(often.others[h]), equity, locked
+        ends = float(often.acting[h]), float(often.others[h]), equity, locked
         yield dict(zip(COLUMNS, (*place, type_, infostate, *action, *values, *ends), strict=True))
 
 

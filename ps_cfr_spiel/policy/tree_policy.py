@@ -162,9 +162,9 @@ class TreePolicy(openspiel_policy.Policy):
           self._reached.clear()
         self._reached[row] = reach_of(self.labels, source, self.strategies, decision)
       else:
-        found = reaches(self.labels, self.strategies)
+        all_reaches = reaches(self.labels, self.strategies)
         rows = [(d.player, d.block, d.row) for d in self.labels.decisions]
-        self._reached.update(zip(rows, found, strict=True))
+        self._reached.update(zip(rows, all_reaches, strict=True))
     return self._reached[row]
 
   @functools.cached_property
@@ -180,13 +180,13 @@ class TreePolicy(openspiel_policy.Policy):
     headers = self.info.get("locked_types", [""] * len(numbers))
     if len(known) < len(states) or len(headers) != len(numbers):
       raise ValueError(f"The locks that a policy names do not fit {self.labels.game}; its file is damaged.")
-    found = {}
+    tables = {}
     for n, header in zip(numbers, headers, strict=True):
       decision = self.labels.decisions[n]
       if part is None or decision.public_state in part:
         table = self.table(decision)
-        found[n] = table * types_in(header, table.shape[1])
-    return found
+        tables[n] = table * types_in(header, table.shape[1])
+    return tables
 
   @functools.cached_property
   def left_out(self) -> frozenset[int]:
@@ -285,7 +285,7 @@ class TreePolicy(openspiel_policy.Policy):
     }
     arrays = file.arrays(shapes)
     blocks = [range(len(player.block_shapes)) for player in tree.players]
-    strategies = [[arrays[_block_name(i, k)] for k in own] for i, own in enumerate(blocks)]
+    strategies = [[arrays[_block_name(i, k)] for k in numbers] for i, numbers in enumerate(blocks)]
     try:
       return cls(game, tree.names, strategies, info)
     except ValueError as error:
@@ -315,14 +315,14 @@ def probabilities_at(
   state = sequential_state(state, player)
   played, actions = state.get_game(), state.legal_actions(player)
   try:
-    found = {} if are_strangers(played, game) else at(state, player)
+    probabilities = {} if are_strangers(played, game) else at(state, player)
   except ValueError:
     if not actions or _is_possible(state):
       raise
     return dict.fromkeys(actions, 1 / len(actions))
-  if list(found) != actions:
+  if list(probabilities) != actions:
     raise ValueError(f"This policy is for {game}; the state is of another game, {played}.")
-  return found
+  return probabilities
 
 
 def are_strangers(one: pyspiel.Game, other: pyspiel.Game) -> bool:
@@ -332,11 +332,11 @@ def are_strangers(one: pyspiel.Game, other: pyspiel.Game) -> bool:
 
 def _is_possible(state: pyspiel.State) -> bool:
   """True if every outcome of chance on the way to a state has a positive probability."""
-  here = state.get_game().new_initial_state()
+  position = state.get_game().new_initial_state()
   for action in state.history():
-    if here.is_chance_node() and dict(here.chance_outcomes())[action] == 0:
+    if position.is_chance_node() and dict(position.chance_outcomes())[action] == 0:
       return False
-    here.apply_action(action)
+    position.apply_action(action)
   return True
 
 
@@ -346,8 +346,8 @@ def acting_player(state: pyspiel.State, player_id: int | None) -> int:
   player = state.current_player() if player_id is None else player_id
   players = range(state.num_players())
   if player not in players:
-    own = " or ".join(map(str, players))
-    raise ValueError(f"No player acts at this state (current player {player}); expected {own}.")
+    numbers = " or ".join(map(str, players))
+    raise ValueError(f"No player acts at this state (current player {player}); expected {numbers}.")
   return player
 
 

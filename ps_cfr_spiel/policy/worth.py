@@ -41,12 +41,12 @@ def worths_of(
   with precision(exact), waiting("Computing values"):
     if made.stream is None:
       padded = [variant.there(player, blocks) for player, blocks in enumerate(strategies)]
-      found = all_at_once(*to_device((made, padded), exact))
+      both_players = all_at_once(*to_device((made, padded), exact))
     else:
-      found = board_by_board(to_device(made, exact), [column(i) for i in range(len(made.players))])
+      both_players = board_by_board(to_device(made, exact), [column(i) for i in range(len(made.players))])
   values, best = (
     [variant.back(player, [np.asarray(block) for block in blocks]) for player, blocks in enumerate(both)]
-    for both in found
+    for both in both_players
   )
   return Worths(values, best, reach)
 

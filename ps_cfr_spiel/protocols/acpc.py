@@ -140,12 +140,12 @@ def join(host: str, port: int, player: Player, game: pyspiel.Game) -> Iterator[H
   with contextlib.closing(lines):
     lines.send(VERSION)
     while line := lines.receive():
-      found = MatchState.parse(line, rules)
-      hand, bot = found.hand, bots[found.hand.seat]
+      match = MatchState.parse(line, rules)
+      hand, bot = match.hand, bots[match.hand.seat]
       state = hand_records.state_of(game, hand)
-      if number != found.number:
+      if number != match.number:
         bot.restart_at(game.new_initial_state())
-        number, told = found.number, 0
+        number, told = match.number, 0
       told = hand_records.tell(bot, game, hand, told)
       over = state.is_terminal()
       if over:
@@ -229,8 +229,8 @@ class SeatBot(pyspiel.Bot):
     """Send the view of a state once; none while cards come."""
     if state.is_chance_node():
       return ""
-    found = MatchState(self._seat.number, hand_records.seen(state, self._player))
-    line = found.text(rules_of(state.get_game()))
+    match = MatchState(self._seat.number, hand_records.seen(state, self._player))
+    line = match.text(rules_of(state.get_game()))
     if line != self._sent:
       self._seat.lines.send(line)
       self._sent = line

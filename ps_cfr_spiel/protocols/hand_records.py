@@ -135,8 +135,8 @@ def action_by_chips(state: Any, chips: int) -> int:
 
 def chips_after(state: Any, action: int) -> int:
   """The chips that the player to act has in the pot after an action."""
-  here = state.public_state
-  return state.get_game().betting.after(here, action).spent[here.player]
+  public = state.public_state
+  return state.get_game().betting.after(public, action).spent[public.player]
 
 
 def tell(bot: pyspiel.Bot, game: pyspiel.Game, hand: Hand, told: int) -> int:

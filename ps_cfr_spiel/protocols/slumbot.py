@@ -91,9 +91,9 @@ def read_reply(reply: Mapping[str, Any], game: pyspiel.Game) -> Hand:
     raise _wrong("action", action, "a text such as 'b200c/kk'")
   if not isinstance(reply.get("token", ""), str):
     raise _wrong("token", reply["token"], "a text")
-  own, board = _cards(reply, "hole_cards", (2,)), _cards(reply, "board", (0, 3, 4, 5))
+  hole, board = _cards(reply, "hole_cards", (2,)), _cards(reply, "board", (0, 3, 4, 5))
   other = _cards(reply, "bot_hole_cards", (0, 2)) if reply.get("bot_hole_cards") is not None else ""
-  holes = (own, other) if seat == 0 else (other, own)
+  holes = (hole, other) if seat == 0 else (other, hole)
   hand = Hand(seat, _chips(action, rules_of(game)), holes, board)
   wins = possible_wins(game, hand)
   if won is None and not wins:
@@ -140,12 +140,12 @@ def _chips(text: str, rules: betting.Betting) -> tuple[int, ...]:
 
 def increment(state: Any, action: int) -> str:
   """An action as the server reads it."""
-  here = state.public_state
+  public = state.public_state
   if action == betting.FOLD:
     return "f"
   if action == betting.CALL:
-    return "c" if here.spent[here.player] < max(here.spent) else "k"
-  return f"b{chips_after(state, action) - here.ante}"
+    return "c" if public.spent[public.player] < max(public.spent) else "k"
+  return f"b{chips_after(state, action) - public.ante}"
 
 
 def _post(url: str, name: str, content: dict[str, Any]) -> dict[str, Any]:

@@ -25,16 +25,16 @@ def beliefs(policy: TreePolicy) -> dict[int, Belief]:
   """
   game: Any = policy.game
   nodes = len(game.pursuit.ways)
-  found: dict[int, np.ndarray] = defaultdict(lambda: np.zeros((2, 2, nodes)))  # by policy, uniformly
+  tables: dict[int, np.ndarray] = defaultdict(lambda: np.zeros((2, 2, nodes)))  # by policy, uniformly
 
   def walk(state: Any, weights: np.ndarray) -> None:
     if state.is_terminal():
       return
     player = state.current_player()
     name = state.information_state_string(player)
-    here = found[policy.labels.find(player, name)[0].public_state]
-    here[:, 0, state.attacker] += weights
-    here[:, 1, list(set(state.units))] += weights[:, None]
+    table_at = tables[policy.labels.find(player, name)[0].public_state]
+    table_at[:, 0, state.attacker] += weights
+    table_at[:, 1, list(set(state.units))] += weights[:, None]
     moves = policy.at(player, name)
     for action, probability in moves.items():
       walk(state.child(action), weights * (probability, 1 / len(moves)))
@@ -42,7 +42,7 @@ def beliefs(policy: TreePolicy) -> dict[int, Belief]:
   with waiting("Beliefs"):
     walk(game.new_initial_state(), np.ones(2))
   result = {}
-  for number, table in found.items():
+  for number, table in tables.items():
     attacker, units = table[0] if table[0].any() else table[1]
     result[number] = Belief(attacker / attacker.sum(), units / attacker.sum())
   return result

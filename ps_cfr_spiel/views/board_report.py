@@ -29,13 +29,13 @@ def board_row(policy: TreePolicy, line: str, deals: float) -> dict[str, float]:
   The `line`, the public moves to the spot, is written as for `views.spot`; ValueError if the game has no such
   line, or no player acts after it.
   """
-  here = spot(policy, line)
-  worth = worth_at(policy, here).since(here.spent[here.player])
-  come, both = here.reach * here.others, worth.of_both(here)
-  first, second = both[here.player], both[1 - here.player]  # player 0's, player 1's
+  place = spot(policy, line)
+  worth = worth_at(policy, place).since(place.spent[place.player])
+  come, both = place.reach * place.others, worth.of_both(place)
+  first, second = both[place.player], both[1 - place.player]  # player 0's, player 1's
   row = {"deals": deals * float(come.sum())}
   row |= {"ev_0": first[0], "ev_1": second[0], "equity_0": first[1], "equity_1": second[1]}
-  for name, played, value in zip(here.actions, here.probability * come, worth.value, strict=True):
+  for name, played, value in zip(place.actions, place.probability * come, worth.value, strict=True):
     row[name] = weighted_mean(played / np.where(come > 0, come, 1), come)
     row[name + EV] = weighted_mean(value, played)
   return row
@@ -49,14 +49,14 @@ def actions_of(row: Row) -> list[str]:
 def average_row(rows: Sequence[Row]) -> dict[str, float]:
   """The mean of each column but the board's, over all deals; of weights and deals the sum."""
   deals = np.array([row["deals"] for row in rows])
-  found = {"weight": sum(row["weight"] for row in rows), "deals": float(deals.sum())}
+  means = {"weight": sum(row["weight"] for row in rows), "deals": float(deals.sum())}
   for name in rows[0]:
     if name.endswith(EV):
       often = deals * np.nan_to_num([row[name.removesuffix(EV)] for row in rows])
-      found[name] = weighted_mean([row[name] for row in rows], often)
-    elif name not in found:
-      found[name] = weighted_mean([row[name] for row in rows], deals)
-  return found
+      means[name] = weighted_mean([row[name] for row in rows], often)
+    elif name not in means:
+      means[name] = weighted_mean([row[name] for row in rows], deals)
+  return means
 
 
 def boards_text(boards: Sequence[str], rows: Sequence[Row]) -> str:

@@ -40,17 +40,17 @@ def _evader_weights(state: Any, policy: openspiel_policy.Policy) -> dict[int, fl
   reached = [(state.get_game().new_initial_state(), 1.0)]
   for action in state.history():
     after = []
-    for here, probability in reached:
-      if here.current_player() == CHASER:
-        after.append((here.child(action), probability))
-      elif here.current_player() == EVADER:
-        chances = policy.action_probabilities(here, EVADER)
-        after += [(here.child(move), probability * chance) for move, chance in chances.items()]
+    for position, probability in reached:
+      if position.current_player() == CHASER:
+        after.append((position.child(action), probability))
+      elif position.current_player() == EVADER:
+        chances = policy.action_probabilities(position, EVADER)
+        after += [(position.child(move), probability * chance) for move, chance in chances.items()]
     reached = after
   weights: dict[int, float] = defaultdict(float)
-  for here, probability in reached:
-    if here.information_state_string(CHASER) == public:
-      weights[here.evader] += probability
+  for position, probability in reached:
+    if position.information_state_string(CHASER) == public:
+      weights[position.evader] += probability
   return weights
 
 

@@ -66,13 +66,13 @@ def _json(data: dict[str, Any]) -> str:
 
 def street(policy: TreePolicy, number: int) -> list[int]:
   """Public states from one on to the next public chance, ascending, as far as a click loads them."""
-  states, children, found, last = policy.labels.public_states, policy.labels.children, [number], 0
-  while last < len(found) < STREET_STATES:
-    here = found[last]
-    if here == number or states[here].player != CHANCE or len(children[here]) == 1:
-      found += children[here]
+  states, children, numbers, last = policy.labels.public_states, policy.labels.children, [number], 0
+  while last < len(numbers) < STREET_STATES:
+    current = numbers[last]
+    if current == number or states[current].player != CHANCE or len(children[current]) == 1:
+      numbers += children[current]
     last += 1
-  return sorted(found)
+  return sorted(numbers)
 
 
 def _part(policy: TreePolicy, shown: Sequence[int]) -> dict[str, Any]:
@@ -153,20 +153,20 @@ def _spot(
   """The acting player's strategy at a public state; {} if no player acts."""
   if policy.labels.public_states[number].player < 0:
     return {}
-  here = spot_of(policy, number)
-  worth = worth_at(policy, here)
-  probability = np.where(here.legal, here.probability, np.nan)
-  mean = np.where(here.legal & (here.probability > 0), here.probability * worth.value, 0).sum(0)
-  best = np.where(here.legal, worth.best, -np.inf).max(0)
-  equity = np.full(len(here.types), np.nan) if worth.equity is None else worth.equity
-  more = here.reach, here.dealt, mean, best - mean, equity, here.others, here.held
+  view = spot_of(policy, number)
+  worth = worth_at(policy, view)
+  probability = np.where(view.legal, view.probability, np.nan)
+  mean = np.where(view.legal & (view.probability > 0), view.probability * worth.value, 0).sum(0)
+  best = np.where(view.legal, worth.best, -np.inf).max(0)
+  equity = np.full(len(view.types), np.nan) if worth.equity is None else worth.equity
+  more = view.reach, view.dealt, mean, best - mean, equity, view.others, view.held
   return {
-    "actions": list(here.actions),
-    "ids": list(here.ids),
-    "types": shared.setdefault(here.types, len(shared)),
-    "made": made.setdefault(here.classes, len(made)) if here.board else None,
-    "spent": here.spent[here.player],
-    "pot": sum(here.spent),
+    "actions": list(view.actions),
+    "ids": list(view.ids),
+    "types": shared.setdefault(view.types, len(shared)),
+    "made": made.setdefault(view.classes, len(made)) if view.board else None,
+    "spent": view.spent[view.player],
+    "pot": sum(view.spent),
     "data": base64.b64encode(np.asarray([*probability, *worth.value, *more], "<f4").tobytes()).decode(),
   }
 
@@ -194,9 +194,9 @@ def _pursuit_map(policy: TreePolicy, nodes: list[dict[str, Any]]) -> dict[str, A
   place = policy.game.pursuit  # pyright: ignore[reportAttributeAccessIssue]
   believed = attacker_beliefs.beliefs(policy)
   for node in nodes:
-    if here := believed.get(node["number"]):
-      node["belief"] = here.attacker.round(6).tolist()
-      node["pieces"] = [[k, round(p, 6)] for k, p in enumerate(here.units.tolist()) if p]
+    if belief := believed.get(node["number"]):
+      node["belief"] = belief.attacker.round(6).tolist()
+      node["pieces"] = [[k, round(p, 6)] for k, p in enumerate(belief.units.tolist()) if p]
   said = (
     "The probabilities of the attacker, orange, and a unit, blue, by both strategies and all that both "
     "players see. Green: the goal."

@@ -99,21 +99,21 @@ class SpotWorth:
     """The same without chips that the player had put in before: with `Spot.spent` a fold is worth 0."""
     return dataclasses.replace(self, value=self.value + chips, best=self.best + chips)
 
-  def mean(self, here: Spot, types: Sequence[int] | None = None) -> tuple[float, float]:
+  def mean(self, place: Spot, types: Sequence[int] | None = None) -> tuple[float, float]:
     """EV and equity of some of the player's types together, weighted by the probability of coming here."""
     chosen = slice(None) if types is None else list(types)
-    weight = (here.reach * here.others)[chosen]
-    played = np.where(here.legal & (here.probability > 0), here.probability * self.value, 0).sum(0)
-    equity = np.full(len(here.types), np.nan) if self.equity is None else self.equity
+    weight = (place.reach * place.others)[chosen]
+    played = np.where(place.legal & (place.probability > 0), place.probability * self.value, 0).sum(0)
+    equity = np.full(len(place.types), np.nan) if self.equity is None else self.equity
     return weighted_mean(played[chosen], weight), weighted_mean(equity[chosen], weight)
 
-  def of_both(self, here: Spot) -> tuple[tuple[float, float], tuple[float, float]]:
+  def of_both(self, place: Spot) -> tuple[tuple[float, float], tuple[float, float]]:
     """EV and equity of the acting player's range, and of the other's, which has the rest of the pot.
 
     EVs count from now, so these must be the values `since` all that the player has put in.
     """
-    ev, equity = self.mean(here)
-    return (ev, equity), (sum(here.spent) - ev, 1 - equity)
+    ev, equity = self.mean(place)
+    return (ev, equity), (sum(place.spent) - ev, 1 - equity)
 
 
 def weighted_mean(values: Any, weights: Any) -> float:
@@ -123,21 +123,21 @@ def weighted_mean(values: Any, weights: Any) -> float:
   return float(np.average(values[there], weights=weights[there])) if there.any() else np.nan
 
 
-def worth_at(policy: TreePolicy, here: Spot) -> SpotWorth:
+def worth_at(policy: TreePolicy, view: Spot) -> SpotWorth:
   """The values of a spot's actions; the first call for a policy evaluates it everywhere."""
-  value, best = np.full((2, len(here.ids), len(here.cells)), np.nan)
-  rows_here = {(d.block, d.row): d for d, _ in here.cells}
+  value, best = np.full((2, len(view.ids), len(view.cells)), np.nan)
+  rows_here = {(d.block, d.row): d for d, _ in view.cells}
   known = {place: (policy.worths.at(d), policy.reach(d).equity) for place, d in rows_here.items()}
   shares = []
-  for column, (decision, h) in enumerate(here.cells):
+  for column, (decision, h) in enumerate(view.cells):
     worth, equity = known[decision.block, decision.row]
-    rows = [here.ids.index(action) for action in decision.legal_actions]
+    rows = [view.ids.index(action) for action in decision.legal_actions]
     value[rows, column], best[rows, column] = worth.value[:, h], worth.best[:, h]
     shares.append(None if equity is None else equity[h])
-  if here.public_state in policy.left_out:
+  if view.public_state in policy.left_out:
     states = policy.labels.public_states
-    below = [s for s in policy.labels.children[here.public_state] if s in policy.left_out]
-    unknown = [k for k, a in enumerate(here.ids) if any(states[s].action in (a, -1) for s in below)]
+    below = [s for s in policy.labels.children[view.public_state] if s in policy.left_out]
+    unknown = [k for k, a in enumerate(view.ids) if any(states[s].action in (a, -1) for s in below)]
     value[unknown] = best[unknown] = np.nan
   return SpotWorth(value, best, None if None in shares else np.array(shares, float))
 
@@ -200,7 +200,7 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
     legal[rows, column], probability[rows, column] = True, tables[decision.block, decision.row][:, h]
   reach = {d: policy.reach(d) for d in decisions}
   lines = getattr(labels.source, "lines", None)
-  own = np.array([reach[d].own[h] for d, h in cells])
+  reached = np.array([reach[d].acting[h] for d, h in cells])
   held = np.array([1.0 if lines is None else lines.form.weights[d.player][h] for d, h in cells])
   return Spot(
     public_state=number,
@@ -215,7 +215,7 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
     legal=legal,
     probability=probability,
     dealt=np.array([reach[d].dealt[h] for d, h in cells]),
-    reach=own,
+    reach=reached,
     others=np.array([reach[d].others[h] for d, h in cells]),
     held=held,
     spent=tuple(labels.source.spent(number, player) for player in range(policy.game.num_players())),
@@ -258,8 +258,8 @@ def _after(history: tuple[str, ...]) -> str:
 def _next_player(labels: Labels, number: int, action: int) -> int:
   """The next player after an action; if that depends on hidden moves, the one if the game continues."""
   states = [labels.public_states[child] for child in labels.children[number]]
-  found = {state.player for state in states if state.action in (action, -1)}
-  return max(found - {TERMINAL, CHANCE}, default=CHANCE if CHANCE in found else TERMINAL)
+  players = {state.player for state in states if state.action in (action, -1)}
+  return max(players - {TERMINAL, CHANCE}, default=CHANCE if CHANCE in players else TERMINAL)
 
 
 def _type_names(labels: Labels, cells: Sequence[tuple[Decision, int]]) -> tuple[str, ...]:

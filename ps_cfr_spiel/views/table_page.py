@@ -63,27 +63,29 @@ def _cards(state: Any, seats: Iterable[int]) -> dict[str, Any] | None:
   """Cards and chips of hold'em, with the hands of some seats; None in other games."""
   if not isinstance(state, poker.PokerState):
     return None
-  game, here = state.get_game(), state.public_state
+  game, public = state.get_game(), state.public_state
   stack = game.get_parameters()["stack"]
   units = lambda chips: betting.amount_text(chips, game.unit)  # noqa: E731
   return {
     "board": [cards.card_names([card]) for card in (*game.board, *state.runout)],
     "hands": {seat: [cards.card_names([card]) for card in sorted(state.hole(seat))[::-1]] for seat in seats},
-    "stacks": [units(stack - spent) for spent in here.spent],
-    "bets": [units(max(spent - here.ante, 0)) for spent in here.spent],
-    "pot": units(sum(here.spent)),
+    "stacks": [units(stack - spent) for spent in public.spent],
+    "bets": [units(max(spent - public.ante, 0)) for spent in public.spent],
+    "pot": units(sum(public.spent)),
     "log": _log(state),
   }
 
 
 def _log(state: Any) -> list[list[Any]]:
   """The moves of a hand: street, player and name."""
-  found, here = [], state.get_game().new_initial_state()
+  log, position = [], state.get_game().new_initial_state()
   for action in state.history():
-    if here.current_player() >= 0:
-      found.append([here.public_state.street, here.current_player(), grouped(move_name(here, action))])
-    here.apply_action(action)
-  return found
+    if position.current_player() >= 0:
+      log.append(
+        [position.public_state.street, position.current_player(), grouped(move_name(position, action))]
+      )
+    position.apply_action(action)
+  return log
 
 
 def _sizes(state: Any) -> dict[str, int] | None:
@@ -93,13 +95,13 @@ def _sizes(state: Any) -> dict[str, int] | None:
   """
   if not isinstance(state, poker.PokerState):
     return None
-  rules, here = getattr(state.get_game(), "betting", None), state.public_state
+  rules, public = getattr(state.get_game(), "betting", None), state.public_state
   if rules is None or not isinstance(rules.bets, int):
     return None
   bets = [action for action in state.legal_actions() if action > betting.CALL]
   if not bets:
     return None
-  return {"least": bets[0], "most": bets[-1], "called": max(here.spent), "before": here.ante}
+  return {"least": bets[0], "most": bets[-1], "called": max(public.spent), "before": public.ante}
 
 
 # --- Thoughts -------------------------------------------------------------------------------------
@@ -107,11 +109,11 @@ def _sizes(state: Any) -> dict[str, int] | None:
 
 def _thoughts(sitting: table_play.Sitting) -> list[dict[str, Any]]:
   """The bots' decisions in a game that is over; a range equal to that of the thought before is left out."""
-  found = [_thought(sitting, thought) for thought in sitting.thoughts]
-  for before, after in reversed(list(itertools.pairwise(found))):
+  thoughts = [_thought(sitting, thought) for thought in sitting.thoughts]
+  for before, after in reversed(list(itertools.pairwise(thoughts))):
     if after["held"] == before["held"]:
       after["held"] = None
-  return found
+  return thoughts
 
 
 def _thought(sitting: table_play.Sitting, thought: table_play.Thought) -> dict[str, Any]:

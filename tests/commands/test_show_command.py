@@ -8,8 +8,7 @@ from chases import play
 
 import ps_cfr_spiel
 from ps_cfr_spiel.commands import program, show
-from ps_cfr_spiel.views import glasses as glasses_beliefs
-from ps_cfr_spiel.views import spot
+from ps_cfr_spiel.views import evader_beliefs, spot
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +25,7 @@ def test_beliefs_in_glasses_are_printed_and_drawn(saved, tmp_path, capsys):
   png = tmp_path / "beliefs.png"
   assert program.run(["show", path, "--at=Stones to 1/9, 4, 1/7", f"--png={png}"]) == 0
   out = capsys.readouterr().out
-  belief = glasses_beliefs.evader_belief(play("glasses", (1, 9), 4, (1, 7)), policy)
+  belief = evader_beliefs.evader_belief(play("glasses", (1, 9), 4, (1, 7)), policy)
   for node, share in belief.items():
     assert f"  node {node:<3} {100 * share:6.2f}%\n" in out
   assert "After" not in out and "3 of 5 moves | evader to move" in out

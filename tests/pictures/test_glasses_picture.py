@@ -8,7 +8,7 @@ from ps_cfr_spiel.games.pursuit import graphs
 from test_pictures import assert_nothing_cut_off
 
 from ps_cfr_spiel.pictures import glasses_pictures
-from ps_cfr_spiel.views import glasses as glasses_beliefs
+from ps_cfr_spiel.views import evader_beliefs
 
 
 class Prefers(openspiel_policy.Policy):
@@ -59,7 +59,7 @@ def test_belief_about_a_caught_evader():
 @pytest.mark.parametrize("preset", graphs.PRESETS)
 def test_layout(preset):
   neighbours = pyspiel.load_game("glasses", {"preset": preset}).chase.neighbours
-  place = glasses_beliefs.layout(neighbours)
+  place = evader_beliefs.layout(neighbours)
   apart = np.linalg.norm(place[:, None] - place, axis=-1) + 9 * np.eye(len(place))
   edges = [apart[node, other] for node, near in enumerate(neighbours) for other in near]
   assert apart.min() > 2 * glasses_pictures.NEAR  # circles do not overlap
@@ -69,7 +69,7 @@ def test_layout(preset):
 
 
 def test_layout_of_a_path_is_straight():
-  place = glasses_beliefs.layout(graphs.parse_edges("0-1 1-2 2-3"))
+  place = evader_beliefs.layout(graphs.parse_edges("0-1 1-2 2-3"))
   assert place == pytest.approx(np.array([[-1.5, 0], [-0.5, 0], [0.5, 0], [1.5, 0]]), abs=0.1)
 
 
@@ -116,7 +116,7 @@ def test_a_chase_has_a_panel_for_every_position():
   assert titles[0] == "After 0 of 5 moves: chaser to move"
   assert titles[-1] == "After 4 of 5 moves: chaser to move"
   evaders = [[p for p in axes.patches if isinstance(p, Circle)][-1].center for axes in figure.axes]
-  place = glasses_beliefs.layout(state.get_game().chase.neighbours)
+  place = evader_beliefs.layout(state.get_game().chase.neighbours)
   np.testing.assert_allclose(evaders, place[[5, 5, 4, 4, 2]])
   assert_nothing_cut_off(figure)
 

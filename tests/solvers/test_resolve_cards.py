@@ -25,7 +25,7 @@ def played(made):
   """What a search plays in every infostate, and how often it would come to that."""
   policy = made.tabularise(progress=False)
   return {
-    (d.player, name): (policy.table(d)[:, h], policy.reach(d).own[h] * policy.reach(d).others[h])
+    (d.player, name): (policy.table(d)[:, h], policy.reach(d).acting[h] * policy.reach(d).others[h])
     for d, h, name in policy.labels.infostates()
   }
 

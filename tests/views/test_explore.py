@@ -28,10 +28,10 @@ from ps_cfr_spiel.views import (
   evader_belief,
   explore_page,
   explore_script,
+  explorer_page,
   spot,
   worth_at,
 )
-from ps_cfr_spiel.views import explore as explore_view
 
 RIVER = "river_subgame(bets=0.5 1 a,stack=1000,ranges=AA:0.5 KQs AKo:0.2 8h6h 22;TT QQ:0.3 87s AK)"
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -115,7 +115,7 @@ def test_a_page_of_three_players_has_everybodys_values():
   from open_spiel.python.algorithms import expected_game_score
 
   policy = random_policy("py_heist")
-  data = explore_view.page_data(policy)
+  data = explorer_page.page_data(policy)
   assert data["seats"] == ["player 0", "player 1", "player 2"]
   worth = np.zeros(3)
   for node in data["nodes"]:
@@ -140,7 +140,7 @@ def numbers(texts):
 @pytest.mark.parametrize("name", [RIVER, "kuhn_poker", "glasses(turns=1)"])
 def test_the_data_are_those_of_the_rows(name):
   policy = random_policy(name)
-  data = explore_view.page_data(policy)
+  data = explorer_page.page_data(policy)
   seen = 0
   for number, node in enumerate(data["nodes"]):
     if "data" not in node:
@@ -183,7 +183,7 @@ def test_the_page_of_the_default_river_is_small():
 
 
 def test_what_is_too_large_is_refused(monkeypatch):
-  monkeypatch.setattr(explore_view, "MOST_NUMBERS", 10)
+  monkeypatch.setattr(explorer_page, "MOST_NUMBERS", 10)
   with pytest.raises(ValueError, match=r"^9 public states of kuhn_poker\(\) .* --part=.* show --csv"):
     explore_page(random_policy("kuhn_poker"), lines=["pass, bet", "pass, pass ...", "bet ..."])
   with pytest.raises(ValueError, match=r"^5 public states"):
@@ -314,7 +314,7 @@ def test_a_line_of_a_turn_alone(tmp_path, saved):
 @needs_browser
 def test_a_served_page_loads_what_is_clicked(tmp_path, monkeypatch):
   """Of a turn too large for a page: the first street is there, the river of a card comes with a click."""
-  monkeypatch.setattr(explore_view, "MOST_NUMBERS", 1000)
+  monkeypatch.setattr(explorer_page, "MOST_NUMBERS", 1000)
   policy = random_policy(TURN)
   line, kind = ["Check", "Check", "Deal 2c", "Bet 200"], "TT"
   here = spot(policy, ", ".join(line))
@@ -354,12 +354,12 @@ def test_the_server(tmp_path, monkeypatch):
 
 
 def test_too_large_for_a_page_means_its_first_street(tmp_path, capsys, monkeypatch):
-  monkeypatch.setattr(explore_view, "MOST_NUMBERS", 1000)
+  monkeypatch.setattr(explorer_page, "MOST_NUMBERS", 1000)
   policy = random_policy(TURN)
   policy.save(tmp_path / "policy.safetensors")
   assert program.run(["show", str(tmp_path / "policy.safetensors"), f"--html={tmp_path / 'page.html'}"]) == 0
   assert "first street alone. All of it: show" in capsys.readouterr().out
-  shown = explore_view.street(policy, 0)
+  shown = explorer_page.street(policy, 0)
   deals = {child for n in shown for child in policy.labels.children[n]}.difference(shown)
   assert len(deals) % 48 == 0 and {policy.labels.public_states[n].parent for n in deals} <= {*shown}
   assert program.run(["show", str(tmp_path / "policy.safetensors"), "--serve", "--html=x.html"]) == 2
