@@ -118,10 +118,13 @@ def _solve(players, start, beyond, skip, every, spot, *, rule, alternating):
 
 def _evaluate(tree: PublicTree, weights: tuple[Any, Any], strategies: list[cfr.Blocks]) -> BatchResult:
   """The result of average strategies; `tree.evaluation` with weights at the roots."""
-  reach = [sequence_reach(own, strategy) for own, strategy in zip(tree.players, strategies, strict=True)]
+  reach = [
+    sequence_reach(player_tree, strategy)
+    for player_tree, strategy in zip(tree.players, strategies, strict=True)
+  ]
   leaves, checked = cast(Any, tree.leaves), None
   if hasattr(leaves, "settle"):  # a best response cannot change the values beyond
-    at_leaves = [own.leaf.pull(parts) for own, parts in zip(tree.players, reach, strict=True)]
+    at_leaves = [player_tree.leaf.pull(parts) for player_tree, parts in zip(tree.players, reach, strict=True)]
     tree, checked = dataclasses.replace(tree, leaves=leaves.settle(at_leaves)), leaves.checked()
   first, second = (action_values(tree, i, strategies[i], reach)[1][0] for i in (0, 1))
   best = [(weights[i] * best_response_values(tree, i, strategies[1 - i])[1][0]).sum() for i in (0, 1)]

@@ -234,8 +234,8 @@ def _chunk(
   if made_alike(path, header):
     return path
   items = items or _read_all(situations, part, settings.sizes)
-  found = _solved(items, part, settings, size)
-  write_chunk(path, {**header, "jax": jax.__version__}, part.start, items, found)
+  solutions = _solved(items, part, settings, size)
+  write_chunk(path, {**header, "jax": jax.__version__}, part.start, items, solutions)
   return path
 
 
@@ -258,15 +258,15 @@ def _solved(items: Sequence[Item], part: range, settings: BatchSettings, size: i
       targets.append(check_target("target", settings.target, pot))
     except ValueError as error:
       raise ValueError(f"Situation {number}: {error}") from error
-  found: dict[int, Solution] = {}
+  solutions: dict[int, Solution] = {}
   mesh = local_mesh()
   # One program serves all chunks, for any number of situations with the same decisions in each.
   room = -(-size // mesh.size) * mesh.size
   for group in groups(items, settings.leaves, settings.hands, settings.dtype, room, settings.values):
     for place, solution in zip(group.members, _solve_group(group, targets, settings, mesh), strict=True):
       check_finite(f"Situation {part[place]}", solution[:5], settings.dtype)
-      found[place] = solution
-  return [found[place] for place in range(len(items))]
+      solutions[place] = solution
+  return [solutions[place] for place in range(len(items))]
 
 
 def _solve_group(
@@ -310,7 +310,7 @@ def _solution(group: Group, k: int, result: Any, done: Any, strategies: Any) -> 
     checked = None if result.checked is None else tuple(_wide(hands, [x[k] for x in result.checked]))
   kept = None
   if strategies is not None:
-    kept = [[x[k, :, :, :n] for x in own] for own, n in zip(strategies, types, strict=True)]
+    kept = [[x[k, :, :, :n] for x in strategy] for strategy, n in zip(strategies, types, strict=True)]
   value, best, mean = (x[k].tolist() for x in (result.value, result.best_response, result.exploitability))
   return Solution(value, tuple(best), mean, done[k].item(), tuple(values), kept, hands, checked)
 
@@ -318,6 +318,6 @@ def _solution(group: Group, k: int, result: Any, done: Any, strategies: Any) -> 
 def _wide(hands: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> np.ndarray:
   """[2, 1326]: the values of each player's hands, 0 of others."""
   wide = np.zeros((2, len(cards.ALL_HANDS)), values[0].dtype)
-  for row, at, own in zip(wide, hands, values, strict=True):
-    row[at] = own
+  for row, at, of_hands in zip(wide, hands, values, strict=True):
+    row[at] = of_hands
   return wide

@@ -133,7 +133,7 @@ def _stack(members: Sequence[tuple[int, tuple[int, int], PublicTree]], dtype: st
   places, types, trees = (list(x) for x in zip(*members, strict=True))
   players = trees[0].players
   leaves = _filled(jax.tree.map(lambda *x: np.stack(x), *(tree.leaves for tree in trees)), room)
-  first, second = (np.ones((room, own.types)) for own in players)
+  first, second = (np.ones((room, player_tree.types)) for player_tree in players)
   with precision(dtype):
     return Group(places, players, to_device(leaves, dtype), (first, second), None, types)
 
@@ -163,7 +163,7 @@ def _streets(
     states = betting_tree(street.pot, street.stack, street.bets)
     lines = tuple((s.parent, s.action, s.player) for s in states)
     live = np.flatnonzero(cards.unblocked(street.board))
-    first, second = (live, live) if hands == HANDS[0] else (own.nonzero()[0] for own in street.ranges)
+    first, second = (live, live) if hands == HANDS[0] else (weights.nonzero()[0] for weights in street.ranges)
     if values is None:
       kind: Any = padded_size(len(first)), padded_size(len(second))
     else:  # chips are left at the same ends
@@ -200,15 +200,15 @@ def _stack_rivers(
   """A group of rivers with the same lines of betting and numbers of types, dead ones included."""
   boards = np.array([river.situation.board for river in rivers])
   numbers = [np.full((len(rivers), n), -1) for n in types]
-  for i, own in enumerate(numbers):
-    for row, river in zip(own, rivers, strict=True):
+  for i, rows in enumerate(numbers):
+    for row, river in zip(rows, rivers, strict=True):
       row[: len(river.hands[i])] = river.hands[i]
-  dead = [own < 0 for own in numbers]
+  dead = [rows < 0 for rows in numbers]
   hands = [
-    np.where(gone[..., None], DEAD, cards.ALL_HANDS[own]) for own, gone in zip(numbers, dead, strict=True)
+    np.where(gone[..., None], DEAD, cards.ALL_HANDS[rows]) for rows, gone in zip(numbers, dead, strict=True)
   ]
   # Dead hands never count, so any strength and range will do; use the last hand's.
-  ranks = [strengths(boards, cards.ALL_HANDS[own]) for own in numbers]
+  ranks = [strengths(boards, cards.ALL_HANDS[rows]) for rows in numbers]
   form = BoardTypes(
     (np.where(dead[0], 0.0, 1.0), np.where(dead[1], 0.0, 1.0)), (hands[0], hands[1]), (ranks[0], ranks[1])
   )
@@ -221,8 +221,8 @@ def _stack_rivers(
     if leaves == "dense" or (leaves == "auto" and few):
       # On the host the matrices would take longer than the solution.
       evaluator: Any = _dense(*to_device((form, stake, constant), dtype))
-      for i, own in enumerate(to_device([own[:, None] for own in ranges], dtype)):
-        evaluator = RangedLeaves(evaluator, (own, own), i)
+      for i, column in enumerate(to_device([x[:, None] for x in ranges], dtype)):
+        evaluator = RangedLeaves(evaluator, (column, column), i)
     else:  # its weights of the opponent's hands are apart from those of the own
       native = NativeLeaves.create(form, stake, constant, 1.0)
       first, second = native.views
@@ -249,8 +249,8 @@ def _ranges(rivers, numbers, player: int) -> tuple[np.ndarray, np.ndarray]:
   both = np.stack([river.situation.ranges for river in rivers])
   both = both / both.sum(-1, keepdims=True)
   possible = (both[:, 0] * compatible(both[:, 1])).sum(-1, keepdims=True)
-  own = np.take_along_axis(both[:, player], numbers[player], -1)
-  return own, own / possible
+  weights = np.take_along_axis(both[:, player], numbers[player], -1)
+  return weights, weights / possible
 
 
 def _ends(river: Situation) -> tuple[list[float], list[float]]:

@@ -58,7 +58,7 @@ def read_boards(path: Path) -> list[tuple[cards.Board, float]]:
       rows = [(line, board, weight if colon else "1", {}) for line, board, colon, weight in split]
   except (csv.Error, UnicodeDecodeError) as error:
     raise ValueError(f"{path}: {error}") from error
-  found, seen = [], set()
+  boards, seen = [], set()
   sizes: tuple[int, ...] = (3, 4, 5)
   for line, text, given, unknown in rows:
     try:
@@ -68,13 +68,13 @@ def read_boards(path: Path) -> list[tuple[cards.Board, float]]:
       if frozenset(board) in seen:
         raise ValueError(f"board={text!r}: listed twice; remove one")
       seen.add(frozenset(board))
-      found.append((board, _weight(given)))
+      boards.append((board, _weight(given)))
     except ValueError as error:
       raise ValueError(f"{path}, line {line}: {error}") from error
     sizes = (len(board),)
-  if not found:
+  if not boards:
     raise ValueError(f"{path}: the file has no boards; add at least one.")
-  return found
+  return boards
 
 
 def _weight(text: str) -> float:
@@ -111,19 +111,19 @@ def _json(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def write_list(
-  path: Path, situations: Sequence[Situation], ranges: Sequence[str], found: Sequence[Solution]
+  path: Path, situations: Sequence[Situation], ranges: Sequence[str], solutions: Sequence[Solution]
 ) -> None:
   """Write a row for each situation: its given fields and its solution, in chips.
 
   Args:
     path: CSV; an earlier file is replaced by a complete one, else OSError.
     situations, ranges: as from `read_list`.
-    found: the solution of each.
+    solutions: the solution of each.
   """
   with replacing(path, newline="", encoding="utf-8") as file:
     table = csv.writer(file)
     table.writerow([*FIELDS, *FOUND])
-    for river, text, solution in zip(situations, ranges, found, strict=True):
+    for river, text, solution in zip(situations, ranges, solutions, strict=True):
       behind = river.stack - river.pot // 2
       given = (cards.card_names(river.board), river.pot, behind, river.bets, text)
       numbers = (solution.value, *solution.best_response, solution.exploitability)

@@ -104,11 +104,11 @@ class Solutions(Sequence):
     game = item.game() if isinstance(item, Situation) else item
     tree, strategies = build_tree(game), solution.strategies
     if solution.hands is not None:
-      dealt = [cards.hand_numbers(own.cards) for own in game.ranges]  # pyright: ignore[reportAttributeAccessIssue]
+      dealt = [cards.hand_numbers(weighted.cards) for weighted in game.ranges]  # pyright: ignore[reportAttributeAccessIssue]
       columns = [np.searchsorted(has, wanted) for has, wanted in zip(solution.hands, dealt, strict=True)]
-      strategies = [[s[:, :, at] for s in own] for own, at in zip(strategies, columns, strict=True)]
+      strategies = [[s[:, :, at] for s in blocks] for blocks, at in zip(strategies, columns, strict=True)]
     shapes = [player.block_shapes for player in tree.players]
-    if (given := [[block.shape for block in own] for own in strategies]) != shapes:
+    if (given := [[block.shape for block in blocks] for blocks in strategies]) != shapes:
       raise ValueError(
         f"The strategies of situation {number} are damaged: blocks {given}, expected {shapes}."
       )
@@ -133,7 +133,7 @@ def _read_chunk(path: Path, stamp: int, numbers: range) -> list[Solution]:
   both = arrays["best_response"]
   if not np.allclose(arrays["exploitability"], both.mean(1), 1e-3, 1e-3 * np.abs(both).max(initial=0)):
     raise ValueError(f"{path} is damaged: exploitability is not the mean of best_response.")
-  found = []
+  solutions = []
   for k, number in enumerate(numbers):
     strategies = [_numbered(arrays, f"strategy.{number}.{i}") for i in (0, 1)]
     values = arrays["values"][k] if "values" in arrays else _numbered(arrays, f"values.{number}")
@@ -144,26 +144,26 @@ def _read_chunk(path: Path, stamp: int, numbers: range) -> list[Solution]:
     kept = tuple(strategies) if any(strategies) else None
     checked = tuple(arrays["checked"][k]) if "checked" in arrays else None
     solved = (value, tuple(best), mean, iterations, tuple(values), kept, tuple(hands) or None, checked)
-    found.append(Solution(*solved))
-  return found
+    solutions.append(Solution(*solved))
+  return solutions
 
 
 def _numbered(arrays: Mapping[str, np.ndarray], name: str) -> list[np.ndarray]:
   """The arrays called name.0, name.1, ..."""
-  found: list[np.ndarray] = []
-  while f"{name}.{len(found)}" in arrays:
-    found.append(arrays[f"{name}.{len(found)}"])
-  return found
+  blocks: list[np.ndarray] = []
+  while f"{name}.{len(blocks)}" in arrays:
+    blocks.append(arrays[f"{name}.{len(blocks)}"])
+  return blocks
 
 
 def write_chunk(
-  path: Path, header: Mapping[str, Any], first: int, items: Sequence[Item], found: Sequence[Solution]
+  path: Path, header: Mapping[str, Any], first: int, items: Sequence[Item], solutions: Sequence[Solution]
 ) -> None:
   """Write the solutions of consecutive situations, from number `first`; `header` describes the method."""
   arrays: dict[str, np.ndarray] = {
     "number": np.arange(first, first + len(items)),
-    **{name: np.array([getattr(s, name) for s in found], np.float32) for name in ONE_EACH},
-    "iterations": np.array([s.iterations for s in found], np.int32),
+    **{name: np.array([getattr(s, name) for s in solutions], np.float32) for name in ONE_EACH},
+    "iterations": np.array([s.iterations for s in solutions], np.int32),
   }
   rivers = [item for item in items if isinstance(item, Situation)]
   together = 0 < len(rivers) == len(items)
@@ -174,11 +174,11 @@ def write_chunk(
       "pot": np.array([item.pot for item in rivers]),
       "stack": np.array([item.stack for item in rivers]),
       "ranges": (ranges / ranges.sum(-1, keepdims=True)).astype(np.float32),
-      "values": np.array([s.values for s in found], np.float32),
+      "values": np.array([s.values for s in solutions], np.float32),
     }
-    if found[0].checked is not None:
-      arrays["checked"] = np.array([s.checked for s in found], np.float32)
-  for number, solution in enumerate(found, start=first):
+    if solutions[0].checked is not None:
+      arrays["checked"] = np.array([s.checked for s in solutions], np.float32)
+  for number, solution in enumerate(solutions, start=first):
     for i in (0, 1):
       if not together:
         arrays[f"values.{number}.{i}"] = solution.values[i]
