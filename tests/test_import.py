@@ -114,17 +114,20 @@ def test_names_come_with_their_rooms():
   assert set(ps_cfr_spiel.__all__) <= set(dir(ps_cfr_spiel))
   assert ps_cfr_spiel.views is importlib.import_module("ps_cfr_spiel.views")
   for name in ("nothing", "_nothing", "make_rule"):
-    with pytest.raises(AttributeError, match=f"'ps_cfr_spiel' has no attribute '{name}'"):
+    with pytest.raises(AttributeError, match=f"No ps_cfr_spiel attribute {name}"):
       getattr(ps_cfr_spiel, name)
 
 
 def test_what_is_not_python_is_in_the_package():
-  """Type checkers look for py.typed, `show --html` for its page; setuptools takes only what it is told of."""
+  """Type checkers look for py.typed, imports on first use for __init__.pyi, `show --html` for its page.
+
+  Setuptools takes only what it is told of.
+  """
   listed = Path(__file__).parents[1] / "pyproject.toml"
-  for name in ("py.typed", "views/explore.html"):
+  for name in ("py.typed", "__init__.pyi", "tree/__init__.pyi", "views/explore.html"):
     assert (PACKAGE / name).is_file()
     if listed.exists():
       *room, file = name.split("/")
       data = tomllib.loads(listed.read_text())["tool"]["setuptools"]["package-data"]
-      patterns = data[".".join(["ps_cfr_spiel", *room])]
+      patterns = data["*"] + data.get(".".join(["ps_cfr_spiel", *room]), [])
       assert any(fnmatch.fnmatch(file, pattern) for pattern in patterns)

@@ -27,8 +27,8 @@ SUBMODULES = {
   "runtime",
   "values",
 }  # for users, with the package `batches`
-BASE_MODULES = {"version", "arguments", "faces", "reports", "storage"}
-BASE_LAYERS = (("version",), ("arguments", "faces", "reports", "storage"), ("notation",), ("native", "poker"))
+BASE_MODULES = {"version", "arguments", "reports", "storage"}
+BASE_LAYERS = (("version",), ("arguments", "reports", "storage"), ("notation",), ("native", "poker"))
 LAYERS = (  # a package imports from earlier layers, never from its own; games from the base layers alone
   *BASE_LAYERS,
   ("device",),
@@ -58,12 +58,17 @@ MOST_FILES = 23  # of a package, `__init__` not counted; a command has a file of
 
 
 def modules():
-  """{dotted name: parsed source} of all files of the package and of the games, wherever they lie."""
+  """{dotted name: parsed source} of all files of the package and of the games, wherever they lie.
+
+  The names that an `__init__.py` imports on first use are in its `__init__.pyi`.
+  """
   sources = {}
   for folder, name in ((PACKAGE, "ps_cfr_spiel"), (GAMES, "ps_cfr_spiel.games")):
     for path in sorted(folder.rglob("*.py")):
       parts = path.relative_to(folder).with_suffix("").parts
-      sources[".".join((name, *(p for p in parts if p != "__init__")))] = ast.parse(path.read_text())
+      stub = path.with_suffix(".pyi")
+      text = path.read_text() + (stub.read_text() if stub.exists() else "")
+      sources[".".join((name, *(p for p in parts if p != "__init__")))] = ast.parse(text)
   return sources
 
 

@@ -9,8 +9,9 @@ import pyspiel
 from matplotlib.figure import Figure
 
 from ps_cfr_spiel.pictures.style import DPI, FAINT, INK, LINES, SOFT
+from ps_cfr_spiel.policy import action_name
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Labels, PublicTree
-from ps_cfr_spiel.views import action_name, labels_of, title_of
+from ps_cfr_spiel.views import labels_of, title_of
 
 
 def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) -> Figure:

@@ -14,10 +14,11 @@ from ps_cfr_spiel import build_tree, pictures
 from ps_cfr_spiel.evaluation import Point
 from ps_cfr_spiel.evaluation.comparison import Run
 from ps_cfr_spiel.evaluation.sampling_runs import Runs
+from ps_cfr_spiel.notation import grouped
 from ps_cfr_spiel.pictures import hand_charts, style, trees
 from ps_cfr_spiel.pictures.style import power_text
 from ps_cfr_spiel.tree import TERMINAL
-from ps_cfr_spiel.views import chance_moves, charts, grouped, spot
+from ps_cfr_spiel.views import chance_moves, charts, spot
 
 SMALL = "river_subgame(ranges=AA KQs 8h6h;TT 87s)"
 MANY_BETS = "river_subgame(bets=0.25 0.5 1 2 4 8 1600% a;1,stack=100000,ranges=AA KQs;TT 87s)"
