@@ -1,6 +1,6 @@
 """Files of this package: arrays with a header in the format safetensors, written whole or not at all.
 
-The library of that name (https://github.com/huggingface/safetensors) checks what is read: all arrays lie in
+The library of that name (https://github.com/huggingface/safetensors) checks the layout: all arrays lie in
 the file, one after the other, with the sizes of their shapes. A file may come from anywhere. Its header is
 checked as a whole (`FIELDS`), and arrays are read only with the shapes that the caller expects. So a file
 takes no more memory than its game, nor more than its own size. Files are written here: the library's own
@@ -193,8 +193,8 @@ def _shape_text(shape: Shape | None) -> str:
 def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
   """Write a file, replacing an earlier one only when the new one is complete on disk.
 
-  `kind` is of the content, one of `NEEDED`; `header` has JSON values, and `version`, that of this package, by
-  default. Arrays go to the disk as they are, without a copy in memory. OSError if the path cannot be written
+  `kind` names the content, one of `NEEDED`; `header` has JSON values, and `version`, that of this package, by
+  default. Arrays go to the disk without a copy in memory. OSError if the path cannot be written
   or the disk is full: an earlier file is left unchanged. ValueError if a field violates `FIELDS`, so the file
   would be unreadable.
   """
@@ -320,7 +320,7 @@ def read(path: str | os.PathLike) -> Stored:
 
 
 def shard(folder: Path, number: int, of: str = "") -> Path:
-  """The file of a part of a large result; `of` tells it from parts of others in the same folder."""
+  """The file of a part of a large result; `of` distinguishes it from parts of others in the same folder."""
   return folder / f"{of}{number:06}{SUFFIX}"
 
 

@@ -29,7 +29,7 @@ def join_processes(
 
   The arguments are those of `jax.distributed.initialize`, and without them JAX finds the other processes: in
   `srun` of Slurm, `mpirun` of Open MPI, jobs of Kubernetes and TPU pods. All must come within five minutes.
-  When one dies, the next collective of the others raises; where none is under way, JAX aborts them within
+  When one dies, the next collective of the others raises; without one, JAX aborts them within
   `HEARTBEAT_SECONDS`.
 
   Args:

@@ -1,6 +1,6 @@
 """Searches one after the other: their questions, their solutions, and their promises to the next.
 
-May import: subgames and lower layers. `searcher` runs the searches; `problems` says what a search needs,
+May import: subgames and lower layers. `searcher` runs the searches; `problems` has the needs of a search,
 `public_problems` begin in public states and `known_problems` at infostates of one player. `value_functions`
 evaluate the frontier of a lookahead, and a new value function goes there or into your own code.
 """
