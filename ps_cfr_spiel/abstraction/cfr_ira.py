@@ -14,14 +14,12 @@ regrets alone, its t counts rounds of both players, and sets without regrets pla
 
 import dataclasses
 import functools
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.abstraction.partitions import Partition, entries, room, roomy_sets, split
+from ps_cfr_spiel.abstraction.partitions import Partition, entries, room, split
 from ps_cfr_spiel.abstraction.refine import disagreement, largest, sample, without_largest
 from ps_cfr_spiel.arguments import check_count, check_flag, check_number
 from ps_cfr_spiel.cfr import PlayerState, RMPlus, SolverState, averages
@@ -107,11 +105,6 @@ def spreads(tree: PublicTree) -> tuple[np.ndarray, np.ndarray]:
   return first, second
 
 
-def device_sets(setting: Setting, parts: Sequence[Partition]) -> tuple[Sets, Sets]:
-  """Both players' sets as the loop takes them; call it within `precision`."""
-  return to_device(roomy_sets(setting.tree.players, parts), setting.dtype)
-
-
 def init(setting: Setting, parts: tuple[Partition, Partition]) -> IRAState:
   """The state before the first iteration, on the device; call it within `precision`."""
   first, second = (_blank(setting, i, p) for i, p in enumerate(parts))
@@ -135,22 +128,11 @@ def _blank(setting: Setting, player: int, parts: Partition) -> PlayerState:
 _turn = jit(static_argnames=("player", "rule"))(cfr.take_turn)
 
 
-def run(setting: Setting, state: IRAState, iterations: int) -> IRAState:
-  """The state after further rounds; call it within `precision`."""
-  state = state._replace(parts=jax.tree.map(np.asarray, state.parts))
-  sets = device_sets(setting, state.parts)
-  for _ in range(iterations):
-    for player in (0, 1):
-      before = state.parts
-      state = _take_turn(setting, state, sets, player)
-      if state.parts is not before:
-        sets = device_sets(setting, state.parts)
-    state = state._replace(iteration=state.iteration + 1)
-  return state
+def take_turn(setting: Setting, state: IRAState, sets: tuple[Sets, Sets], player: int) -> IRAState:
+  """One player's turn and the splits that follow it (Algorithm 6, one pass of the loop).
 
-
-def _take_turn(setting: Setting, state: IRAState, sets: tuple[Sets, Sets], player: int) -> IRAState:
-  """One player's turn and the splits that follow it (Algorithm 6, one pass of the loop)."""
+  `parts` stays the same object without splits; call it within `precision`.
+  """
   how, turn = setting.refinement, 2 * int(state.iteration) + player + 1
   since = 1 << (turn.bit_length() - 1)  # the turn of the last sample of tracked infostates
   rng = np.random.default_rng((setting.seed, turn))

@@ -16,16 +16,16 @@ Trees are of one type, as in `cfr.fictitious_play`.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.abstraction.partitions import Partition, as_sets, entries, room, roomy_sets, split
+from ps_cfr_spiel.abstraction.partitions import Partition, as_sets, entries, room, split
 from ps_cfr_spiel.cfr import Blocks, in_blocks, respond, row_reach
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.tree import (
   Array,
   PublicTree,
+  Sets,
   collapse,
   expand,
   max_actions,
@@ -65,21 +65,29 @@ def init(tree: PublicTree, parts: tuple[Partition, Partition], dtype: str) -> FP
   return to_device(FPIRAState(np.zeros((), np.int32), (averages[0], averages[1]), parts), dtype)
 
 
-def run(tree: PublicTree, device: PublicTree, state: FPIRAState, iterations: int, scale: float) -> FPIRAState:
-  """The state after further rounds, within `precision`; `scale` is the range of the game's utilities."""
-  state = state._replace(parts=jax.tree.map(np.asarray, state.parts))
-  for _ in range(iterations):
-    for player in (0, 1):
-      state = _take_turn(tree, device, state, player, scale)
-    state = state._replace(iteration=state.iteration + 1)
-  return state
+def take_turn(
+  tree: PublicTree,
+  device: PublicTree,
+  state: FPIRAState,
+  sets: tuple[Sets, Sets],
+  player: int,
+  scale: float,
+) -> FPIRAState:
+  """One player's best response and the splits that it asks for (Algorithm 1, one pass of the loop).
 
+  `parts` stays the same object without splits, and all of the state for a player who never acts; call it
+  within `precision`.
 
-def _take_turn(tree: PublicTree, device: PublicTree, state: FPIRAState, player: int, scale: float):
-  """One pass of Algorithm 1's loop; nothing for a player who never acts."""
+  Args:
+    tree: the game, on the host.
+    device: the same on the device.
+    state: of the run.
+    sets: those of its `parts`, on the device.
+    player: who learns.
+    scale: the range of the game's utilities.
+  """
   if not tree.players[player].block_shapes:
     return state
-  sets = roomy_sets(tree.players, state.parts)
   best = _best(device, sets, state.averages, 1e-12 * scale, player=player)
   parts, average = state.parts[player], state.averages[player]
   acting = np.concatenate([np.zeros(0, bool), *(np.asarray(x).ravel() for x in best.acts)])
@@ -103,7 +111,8 @@ def _take_turn(tree: PublicTree, device: PublicTree, state: FPIRAState, player: 
     average = tuple(update.merged)
   both, averages = list(state.parts), list(state.averages)
   both[player], averages[player] = parts, average
-  return FPIRAState(state.iteration, (averages[0], averages[1]), (both[0], both[1]))
+  refined = state.parts if parts is state.parts[player] else (both[0], both[1])
+  return FPIRAState(state.iteration, (averages[0], averages[1]), refined)
 
 
 def _part(tree: PublicTree, player: int, parts: Partition, average: Sequence[Array], slots, groups):

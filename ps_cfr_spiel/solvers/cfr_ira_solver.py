@@ -69,12 +69,12 @@ class CFRPlusIRASolver(SplittingSolver):
   def name(self):
     return f"CFR+IRA B{self.refinement.bound}H{self.refinement.heuristic}"
 
-  def _step(self, state, iterations):
-    return cfr_ira.run(self._setting, state, iterations)
+  def _take_turn(self, state, sets, player):
+    return cfr_ira.take_turn(self._setting, state, sets, player)
 
   def _strategies(self, average):
     read = cfr.average_strategy if average else cfr.current_strategy
-    return read(self._tree, self._state.tables, cfr_ira.device_sets(self._setting, self._parts()))
+    return read(self._tree, self._state.tables, self._sets(self._parts()))
 
   def _obstacle(self):
     infostates = [set(np.flatnonzero(own.sets >= 0).tolist()) for own in self._parts()]

@@ -6,7 +6,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, bind, fpira, roomy_sets
+from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, bind, fpira
 from ps_cfr_spiel.cfr import fictitious_play
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.solvers.exact import TreeSolver
@@ -69,9 +69,8 @@ class FPIRASolver(SplittingSolver, FictitiousPlaySolver):
   def _begin_on(self, parts):
     return fpira.init(self.tree, parts, self.dtype)
 
-  def _step(self, state, iterations):
-    return fpira.run(self.tree, self._tree, state, iterations, self._scale)
+  def _take_turn(self, state, sets, player):
+    return fpira.take_turn(self.tree, self._tree, state, sets, player, self._scale)
 
   def _strategies(self, average):
-    sets = to_device(roomy_sets(self.tree.players, self._parts()), self.dtype)
-    return cfr.in_blocks(self._tree, self._state.averages, sets)
+    return cfr.in_blocks(self._tree, self._state.averages, self._sets(self._parts()))

@@ -6,15 +6,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from ps_cfr_spiel.abstraction import Abstraction, Partition, bind, unbind
-from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.abstraction import Abstraction, Partition, bind, roomy_sets, unbind
+from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.solvers.exact import TreeSolver
+from ps_cfr_spiel.tree import Sets
 
 
 class SplittingSolver(TreeSolver):
-  """A solver that begins with an abstraction and splits it.
+  """A solver that begins with an abstraction and splits it: in each turn a step, then a split.
 
-  A field `parts` of its state has both players' present sets.
+  A field `parts` of its state has both players' present sets, and a field `iteration` counts rounds.
   """
 
   _start: Abstraction
@@ -22,6 +23,29 @@ class SplittingSolver(TreeSolver):
   @abc.abstractmethod
   def _begin_on(self, parts: tuple[Partition, Partition]) -> Any:
     """The state before the first iteration, on the device, with tables for these sets."""
+
+  @abc.abstractmethod
+  def _take_turn(self, state: Any, sets: tuple[Sets, Sets], player: int) -> Any:
+    """The state after a player's turn on the present sets, and the splits that follow it.
+
+    Its `parts` are the same object if nothing is split.
+    """
+
+  def _step(self, state, iterations):
+    state = state._replace(parts=jax.tree.map(np.asarray, state.parts))
+    sets = self._sets(state.parts)
+    for _ in range(iterations):
+      for player in (0, 1):
+        before = state.parts
+        state = self._take_turn(state, sets, player)
+        if state.parts is not before:
+          sets = self._sets(state.parts)
+      state = state._replace(iteration=state.iteration + 1)
+    return state
+
+  def _sets(self, parts: tuple[Partition, Partition]) -> tuple[Sets, Sets]:
+    """Both players' sets as CFR takes them, on the device."""
+    return to_device(roomy_sets(self.tree.players, parts), self.dtype)
 
   @property
   def abstraction(self) -> Abstraction:

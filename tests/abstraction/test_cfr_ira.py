@@ -129,14 +129,14 @@ def test_external_regret_is_bounded_by_regrets_of_the_whole_game(game, options):
     totals, gained, leaves = [None, None], [0.0, 0.0], [None, None]
     for t in range(8):
       for i in (0, 1):
-        sets = cfr_ira.device_sets(setting, run.parts)
+        sets = solver._sets(run.parts)
         strategies = cfr.current_strategy(tree, run.tables, sets)
         values, mean, leaf = played(tree, strategies, player=i)
         gained[i] += float(mean.sum())
         regrets = [q - (p * q).sum(0, keepdims=True) for p, q in zip(strategies[i], values, strict=True)]
         leaves[i] = leaf if t == 0 else [a + b for a, b in zip(leaves[i], leaf, strict=True)]
         totals[i] = regrets if t == 0 else [a + b for a, b in zip(totals[i], regrets, strict=True)]
-        run = cfr_ira._take_turn(setting, run, sets, i)
+        run = cfr_ira.take_turn(setting, run, sets, i)
       run = run._replace(iteration=run.iteration + 1)
     assert sum(p.count for p in run.parts) > before or options.get("bound") == 0
     for i in (0, 1):
@@ -179,12 +179,12 @@ def test_table_1(bound, worth, sets):
       tables = np.zeros(run.players[1].strategy[0].shape)
       tables[t % 2] = 1
       run = run._replace(players=(run.players[0], run.players[1]._replace(strategy=(tables,))))
-      device = cfr_ira.device_sets(setting, run.parts)
+      device = solver._sets(run.parts)
       strategy = cfr.current_strategy(solver._tree, run.tables, device)[0][0]
       won.append(float((np.asarray(strategy)[:, :, 0].T * payoff[:, :, t % 2]).sum() / 2))
       for i in (0, 1):
-        device = cfr_ira.device_sets(setting, run.parts)
-        run = cfr_ira._take_turn(setting, run, device, i)
+        device = solver._sets(run.parts)
+        run = cfr_ira.take_turn(setting, run, device, i)
       run = run._replace(iteration=run.iteration + 1)
   assert run.parts[0].count == sets
   assert np.mean(won[200:]) == pytest.approx(worth, abs=0.1)
