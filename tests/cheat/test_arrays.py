@@ -10,7 +10,7 @@ import numpy as np
 import pyspiel
 import pytest
 from ps_cfr_spiel.games.cheat import arrays
-from test_cheat import VARIANTS
+from variants import each
 
 import ps_cfr_spiel  # noqa: F401  (registers the games)
 
@@ -52,7 +52,7 @@ def check_equal(game, states, games, looked_at):
     assert np.flatnonzero(allowed[:, b]).tolist() == states[b].legal_actions()
 
 
-@pytest.mark.parametrize("game_string", VARIANTS.values(), ids=VARIANTS)
+@each(games=["cheat"])
 def test_the_arrays_are_the_game_move_for_move(game_string):
   game, rng = pyspiel.load_game(game_string), np.random.default_rng(1)
   states = dealt(game, GAMES, rng)
