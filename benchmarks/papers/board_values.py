@@ -1,15 +1,17 @@
 """Values of hold'em's rivers, turns and flops: networks and their errors; searches (thesis, Table 21.5).
 
   python -m benchmarks.papers.board_values make [--counts 24000 20000 5000] [--workers 1]
+  python -m benchmarks.papers.board_values solve --street river --counts 4800 --ratios 1.01-3.99 --seeds 1
   python -m benchmarks.papers.board_values errors --folders runs/rivers [--save values.safetensors]
   python -m benchmarks.papers.board_values turn --values values.safetensors [--iterations 100 300]
   python -m benchmarks.papers.board_values flop --values turns.safetensors [--boards QsJh2h]
     [--iterations 100]
 
 make: networks of rivers, then of turns by searches with that of rivers, then of flops by searches with that
-of turns: data of each stack by `ps-cfr-spiel generate`, by --workers processes that share the cores, and
-`errors` of them all. The same call goes on where it was, leaves out a street whose network is there, and
-ends before one whose count is 0.
+of turns: boards of each stack solved by --workers processes that share the cores (`solve`), and `errors` of
+them all: so the networks of the package were made. The same call goes on where it was, leaves out a street
+whose network is there, and ends before one whose count is 0.
+solve: boards for `make`, of one range of stacks.
 errors: trains networks on solved rivers, or turns. On boards that no training river has, up to suits, it
 prints the mean error of a hand's value, of hands weighed by their range, and of a range's value, all in
 percent of the pot; and the same if betting added nothing. --on adds a row of the boards in other folders.
@@ -36,10 +38,10 @@ import numpy as np
 import pyspiel
 
 from benchmarks.machine import describe, flags
-from ps_cfr_spiel.batches import solve_batch
+from ps_cfr_spiel.batches import RandomSituations, solve_batch
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.evaluation import evaluate_policy
-from ps_cfr_spiel.learning import BoardExamples, BoardValues, train
+from ps_cfr_spiel.learning import BoardExamples, BoardValues, load_values, train
 from ps_cfr_spiel.learning.training import held_out
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.policy import PartialStrategy
@@ -66,11 +68,12 @@ def make(options: argparse.Namespace) -> None:
     if not network.exists():
       calls = []
       for seed, (ratio, place) in enumerate(zip(RATIOS, folders, strict=True)):
-        given = {"street": street, "count": -(-count // len(RATIOS)), "ratios": ratio, "seed": seed}
-        given |= {"ranges": "betting", "iterations": options.iterations[0], "output": place}
-        given |= {"chunk": options.chunk}
+        given = {"street": street, "counts": -(-count // len(RATIOS)), "ratios": ratio, "seeds": seed}
+        given |= {"iterations": options.iterations[0], "output": place, "chunk": options.chunk}
         given |= {"values": before} if before else {}
-        calls.append(["ps_cfr_spiel", "generate", "--quiet", *(f"--{key}={x}" for key, x in given.items())])
+        calls.append(
+          ["benchmarks.papers.board_values", "solve", *(f"--{key}={x}" for key, x in given.items())]
+        )
       _run_all(calls[::-1], options.workers)  # deep stacks take longest
       print(f"\n{street}s made in {time.monotonic() - began:.0f} s\n", flush=True)
       learn = ["benchmarks.papers.board_values", "errors", "--folders", *map(str, folders)]
@@ -83,6 +86,16 @@ def make(options: argparse.Namespace) -> None:
         assert not any(process.wait() for process in rest)
     before = network
   assert not any(process.wait() for process in rest)
+
+
+def solve(options: argparse.Namespace) -> None:
+  """Solves random boards of a street, with stacks behind from one ratio to another."""
+  size = next(size for size, name in cards.STREETS.items() if name == options.street)
+  ratios = (tuple(map(float, options.ratios.split("-"))),)
+  drawn = RandomSituations(options.counts[0], options.seeds[0], 1000, ratios, "fcpa", "betting", size)
+  values = load_values(options.values) if size < cards.BOARD_SIZE else None
+  method = {"iterations": options.iterations[0], "values": values, "hands": "all", "strategies": False}
+  solve_batch(drawn, output=options.output, chunk=options.chunk, progress=False, **method)
 
 
 def _run_all(calls: list[list[Any]], workers: int) -> None:
@@ -113,7 +126,7 @@ def errors(options: argparse.Namespace) -> None:
   print(f"read {len(rivers):,} {street}s in {seconds:.0f} s of the processor\n\n{HEAD}")
   for seed in options.seeds:
     began = time.process_time()
-    values = train(rivers, seed, options.steps, options.batch, options.width)
+    values = train(rivers, seed=seed, steps=options.steps, batch=options.batch, width=options.width)
     seconds = time.process_time() - began
     off = off_by(values, rivers, held)
     print(f"{f'network, seed {seed}':24}{len(rivers) - len(held):8,}{seconds:9.0f}{off}", flush=True)
@@ -223,7 +236,7 @@ def _locked(game: Any, street: Any, search: Search, player: int, iterations: int
   return float(solver.evaluation().best_response[1 - player])
 
 
-TABLES = {"make": make, "errors": errors, "turn": turn, "flop": flop}
+TABLES = {"make": make, "solve": solve, "errors": errors, "turn": turn, "flop": flop}
 
 
 def main() -> None:
@@ -231,7 +244,7 @@ def main() -> None:
     __doc__, table=tuple(TABLES), folders=["runs/rivers"], seeds=[0, 1, 2], steps=3000, batch=128, width=192,
     counts=[24000, 20000, 5000], workers=1, chunk=32, output="runs/boards",
     on=[], save=None, values="values.safetensors", ranges=None, stack=1000, iterations=[100, 300],
-    boards=["QsJh2h"], bets="1 a", solved=100, without=[], whole=False,
+    street="river", ratios=RATIOS[0], boards=["QsJh2h"], bets="1 a", solved=100, without=[], whole=False,
   )  # fmt: skip
   print(describe() + "\n")
   TABLES[options.table](options)

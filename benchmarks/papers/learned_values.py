@@ -23,7 +23,7 @@ import pyspiel
 from benchmarks.machine import describe, flags
 from benchmarks.papers.resolving_exploitability import draw
 from ps_cfr_spiel.evaluation import evaluate_policy
-from ps_cfr_spiel.learning import LearnedValues, self_play
+from ps_cfr_spiel.learning import LearnedValues, LearnOptions, TrainingOptions, learn
 from ps_cfr_spiel.search import CFRValues
 from ps_cfr_spiel.solvers import ContinualResolving
 
@@ -54,10 +54,9 @@ def learned(game: pyspiel.Game, seed: int, options: argparse.Namespace, curves: 
     print(f"{name:28}{facts}{text}", flush=True)
     began, turn = time.process_time(), turn + 1
 
-  return self_play(
-    game, options.turns, options.draws, options.chains, options.teacher, seed, options.iterations,
-    progress=False, callback=tell, training={"steps": options.steps, "width": options.width},
-  )  # fmt: skip
+  training = TrainingOptions(steps=options.steps, width=options.width)
+  wanted = {name: getattr(options, name) for name in ("draws", "turns", "chains", "teacher", "iterations")}
+  return learn(game, LearnOptions(**wanted, seed=seed, training=training), progress=False, callback=tell)
 
 
 def main() -> None:

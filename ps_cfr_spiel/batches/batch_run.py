@@ -26,7 +26,7 @@ from ps_cfr_spiel.compiler import load_game
 from ps_cfr_spiel.device import barrier, check_dtype, check_finite, precision, to_device
 from ps_cfr_spiel.poker import RandomSituations, Situation, cards, from_words, is_by_name, of_game, situation
 from ps_cfr_spiel.reports import progress_bar, waiting
-from ps_cfr_spiel.storage import made_alike, shard
+from ps_cfr_spiel.storage import made_alike, read, shard
 from ps_cfr_spiel.tree import PublicTree
 
 CHUNKS = {"map": 32, "vmap": 1024}  # situations in a chunk, by the order in which a device takes them
@@ -228,15 +228,24 @@ def _chunk(
     method["values"] = f"{values!r}, {_digest(jax.tree.leaves(values.beyond))}"
   header = {
     "work": f"situations {part.start} to {part.stop - 1}",
-    "situations": repr(situations) if drawn else _digest(items),
+    "situations": situations.origin if isinstance(situations, RandomSituations) else _digest(items),
     "teacher": method,
   }
-  if made_alike(path, header):
+  if drawn and _has_fewer(path, part):  # the last of a call for fewer
+    made_alike(path, {name: header[name] for name in ("situations", "teacher")})
+  elif made_alike(path, header):
     return path
   items = items or _read_all(situations, part, settings.sizes)
   solutions = _solved(items, part, settings, size)
   write_chunk(path, {**header, "jax": jax.__version__}, part.start, items, solutions)
   return path
+
+
+def _has_fewer(path: Path, part: range) -> bool:
+  """Whether a file has the first of these situations and not all of them."""
+  return path.exists() and read(path).header.get("work") in (
+    f"situations {part.start} to {last}" for last in part[:-1]
+  )
 
 
 def _digest(items: Sequence[Any]) -> str:

@@ -78,6 +78,13 @@ CLUSTERS_AND_BUCKETS = (
     "Buckets for the hands of each cluster and round, or lossless, which joins hands that differ in suits "
     "alone.", value="N|lossless"),
 )
+SHARING = group("Many situations",
+  Flag("cores", None, "Cores of a CPU to use (default: all).", kind=int, least=1),
+  Flag("chunk", None,
+    "Number that is held in memory and written at once (default: 32, on accelerators "
+    "1,024).",
+    kind=int, least=1),
+)
 QUIET = Flag("quiet", False, "Print the result only.")
 JSON = Flag("json", False, "Print the result as JSON, in one line, and nothing else.")
 JOIN = Flag("join", None,

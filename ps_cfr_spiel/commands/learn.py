@@ -1,49 +1,88 @@
-"""The command `ps-cfr-spiel learn`: learns a network of values, for what lies beyond a lookahead."""
+"""The command `ps-cfr-spiel learn`: makes examples, and learns a network of values from them."""
 
+from __future__ import annotations
+
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyspiel
 from absl import flags
 
-from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag
-from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, QUIET, SPOT, next_command, progress_of, say
-from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, given, load_game, make_folder, pictures_if
-from ps_cfr_spiel.poker import cards
+import ps_cfr_spiel as ps
+from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag, group
+from ps_cfr_spiel.commands.flags import (
+  JOIN,
+  JSON,
+  MOST_HISTORIES,
+  QUIET,
+  SHARING,
+  SPOT,
+  join_others,
+  next_command,
+  progress_of,
+  say,
+)
+from ps_cfr_spiel.commands.user_input import given, load_game, load_values, make_folder, pictures_if, refuse
+from ps_cfr_spiel.poker import KINDS, RandomSituations, cards
 from ps_cfr_spiel.reports import Stopwatch
 
 FILE, LOSSES = "values.safetensors", "losses.png"
-NOT_OF_RIVERS = ("draws", "turns", "chains", "teacher", "teacher_iterations", "limit")
-RIVERS_BATCH = 128  # rivers in one step of training; each has a thousand hands
-TURN = "holdem_subgame(board=9s7c5s4h)"  # a game in which a network of rivers serves
-FLOPS = ("generate", "--street=flop")  # by a network of turns
-
-Taught = tuple[Callable[[], Any], Path]  # what learns, and the folder that it may go on in
+BOARDS_BATCH = 128  # boards in one step of training; each has a thousand hands
+SEARCHED = {  # what a network of boards serves, and the command for it
+  "river": ("resolve", "holdem_subgame(board=9s7c5s4h)", "--lookahead=round"),
+  "turn": ("learn", "--street=flop"),
+}
+STREETS = {name: count for count, name in cards.STREETS.items()}
+PAIR = re.compile(r"(?<=[0-9.])-(?=[0-9.])")  # no exponent is split
+ALONE = ("teacher", "limit", "board", "ranges", "stack")  # flags of a GAME
+OF_BOARDS = ("ratios", "distribution", "values", "target", "cores", "chunk", "join")
+MAKING = ("draws", "turns", "chains", "iterations")  # flags of examples that are made
 
 
 # fmt: off
 FLAGS = (
-  Flag("draws", 1200, "Draws of ranges, each of which is solved in all public states.", least=2),
-  Flag("turns", 0, "Turns of learning from the situations of its own searches.", least=0),
+  Flag("draws", 1200,
+    "Draws of ranges, each of which is solved in all public states; with --street, of boards.", least=2),
+  Flag("turns", 0, "Further turns, of learning from the situations of its own searches.", least=0),
   Flag("chains", 100,
     "In each turn: searches that go through the game; each gives several situations.", least=1),
-  Flag("data", None,
-    "Folders of generate, of rivers, turns or flops: learns their values from them, for searches of the "
-    "street before, without a GAME; the flags of draws, turns, chains and teachers do not apply then.",
-    kind=list, value="FOLDER,..."),
+  Flag("iterations", 100, "Iterations for each situation, at most.", least=1),
   Flag("teacher", "solve",
-    "Solver of the situations: solve goes to the end of the game, search looks one decision ahead and takes "
-    "the network's own values beyond (with --turns, some eight of them).", choices=("solve", "search")),
-  Flag("teacher_iterations", 100, "Iterations of the teacher for each situation.", least=1),
+    "Solver of a game's situations: solve goes to its end, search looks one decision ahead and takes the "
+    "network's own values beyond (with --turns, some eight of them).", choices=("solve", "search")),
+  Flag("examples", None,
+    "Learn from these examples alone, which earlier calls made: files or folders examples-0 and so on in "
+    "their --output.", kind=list, value="PATH,..."),
   Flag("steps", 6000, "Steps of training, in each turn.", least=1),
   Flag("width", 192, "Width of the network's layers.", least=1),
-  Flag("seed", 0, "Seed of the ranges and of the network.", least=0, most=2**32 - 1),
+  Flag("seed", 0, "Seed of the draws and of the network.", least=0, most=2**32 - 1),
   Flag("output", None,
-    "Folder for values.safetensors, for resolve, and for the data (default: runs/, the game's name and "
-    "-values). The same call skips the work that is there.", value="FOLDER"),
+    "Folder for values.safetensors, and for the examples (default: runs/, the game's name or the street, and "
+    "-values). The same call skips the work that is there, and with more --draws adds to it.",
+    value="FOLDER"),
   Flag("plot", None, "Draw the losses (default: if matplotlib is installed).", kind=bool),
   QUIET,
+  *group("Boards of hold'em instead of GAME",
+  Flag("street", None,
+    "Learn rivers, solved to the end, or turns or flops, searched as far as the next card with --values "
+    "beyond: random boards, with --pot chips in the pot (default: 1000) and the bet sizes --bets (fcpa).",
+    choices=tuple(STREETS)),
+  Flag("ratios", ["1", "3", "10"],
+    "Stacks behind, in pots, of which each draw has one; each is compiled once. 1-4 is any between.",
+    value="X,..."),
+  Flag("distribution", "halves",
+    "Distribution of ranges: halves, as DeepStack's; even, every hand by itself; or betting, as bets before "
+    "the river leave them.", choices=tuple(KINDS)),
+  Flag("values", None,
+    "With --street=turn or flop: values of the next street, a file of learn, or pretrained.", value="FILE"),
+  Flag("target", None,
+    "Exploitability at which a situation is done: in percent of the pot (0.1%) or in chips.", value="AMOUNT"),
+  ),
+  *SHARING,
+  JOIN,
   MOST_HISTORIES,
   *SPOT,
   JSON,
@@ -52,19 +91,30 @@ FLAGS = (
 
 
 def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
+  if values.street is not None:
+    ps.device.use_cores(values.cores)  # values start JAX
+    join_others(values.join)
   from ps_cfr_spiel import learning  # needs the extra
 
   pictures = pictures_if(values.plot)
-  if values.teacher == "search" and not values.turns:
-    raise ValueError("--teacher=search learns from its own values, turn by turn: give --turns=8 or so too.")
-  progress, stopwatch = progress_of(values), Stopwatch()
-  teach, folder = (_rivers if values.data else _situations)(values, words, learning, progress)
+  if values.examples is not None:
+    teach, folder = _from_examples(values, words, learning)
+  elif values.street is not None:
+    teach, folder = _from_boards(values, words, learning)
+  else:
+    teach, folder = _from_game(values, words, learning)
+  stopwatch = Stopwatch()
   try:
-    with stopwatch:
+    with stopwatch, ps.device.lost_processes(lambda: f"Start all again: {folder} has the rest."):
       learned = teach()
   except KeyboardInterrupt:
     print(f"\nInterrupted; the same call continues with the files in {folder}.", file=sys.stderr)
     return INTERRUPTED
+  if learned is None:  # processes share the work
+    if ps.device.is_first_process():
+      facts = {"draws": values.draws, "examples": str(folder), "seconds": stopwatch.seconds}
+      say(values, facts, {**facts, "to learn from them": "the same call without --join"})
+    return None
   learned.save(folder / FILE)
   card, seconds = learned.card, stopwatch.seconds
   steps = bool(len(learned.losses))
@@ -73,19 +123,16 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if pictures is not None:
     pictures.training_losses(learned.losses, card["game"]).savefig(folder / LOSSES)
   facts = {**card, "seconds": seconds, "saved": str(folder / FILE)}
-  game, ahead = (TURN, "round") if values.data else (card["game"], "1")
-  if values.data:
-    what = f"{cards.STREETS[learned.cards]}s"
+  if of_boards := isinstance(learned, learning.BoardValues):
+    what, use = f"{cards.STREETS[learned.cards]}s", SEARCHED.get(cards.STREETS[learned.cards])
   else:
     what = f"situations in {len(learned.public_states):,} public states"
-  use: Sequence[str] | None = ("resolve", game, f"--lookahead={ahead}")
-  if values.data and learned.cards < cards.BOARD_SIZE:
-    use = FLOPS if cards.STREETS[learned.cards] == "turn" else None
+    use = ("resolve", card["game"], "--lookahead=1")
   lines = {
     "game": card["game"],
     "learned from": f"{card['learned_from']:,} {what}",
     "validation": f"loss {card['loss']:.4g}, mean error {100 * card['error']:.3g}% of the mean value",
-    "time": f"{seconds:.1f} s",
+    "time": f"{seconds:.1f} s" + (", compilation included" if of_boards else ""),
     "saved": ", ".join([FILE, *([LOSSES] if pictures is not None else [])]) + f" in {folder}",
   }
   if not steps:
@@ -98,45 +145,91 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   return 0 if card["finished"] else INTERRUPTED
 
 
-def _situations(
-  values: flags.FlagValues, words: Sequence[str], learning: Any, progress: bool | None
-) -> Taught:
-  game = load_game(words, values)
-  folder = make_folder(values.output or f"runs/{game.get_type().short_name}-values")
-  return lambda: learning.self_play(
-    game,
-    values.turns,
+def _options(values: flags.FlagValues, learning: Any, **training: int) -> Any:
+  """The options of `learning.learn`."""
+  return learning.LearnOptions(
     values.draws,
+    values.turns,
     values.chains,
     values.teacher,
+    values.iterations,
+    values.target,
     values.seed,
-    values.teacher_iterations,
-    folder,
-    progress,
-    training={"steps": values.steps, "width": values.width},
-    limit=values.limit,
-  ), folder  # fmt: skip
+    learning.TrainingOptions(steps=values.steps, width=values.width, **training),
+  )
 
 
-def _rivers(values: flags.FlagValues, words: Sequence[str], learning: Any, progress: bool | None) -> Taught:
-  """Learn from rivers that `generate` solved."""
-  if wrong := [*words, *given(values, (*NOT_OF_RIVERS, *SPOT_FLAGS))]:
-    raise ValueError(f"--data learns from folders of generate, of any game; leave out {' '.join(wrong)}.")
-  folder = make_folder(values.output or "runs/rivers-values")
-  size = {"steps": values.steps, "batch": RIVERS_BATCH, "width": values.width}
+def _from_game(values: flags.FlagValues, words: Sequence[str], learning: Any) -> tuple[Callable, Path]:
+  """Learns a game, in turns."""
+  refuse(values, OF_BOARDS, "is for --street")
+  if values.teacher == "search" and not values.turns:
+    raise ValueError("--teacher=search learns from its own values, turn by turn: give --turns=8 or so too.")
+  options, game = _options(values, learning), load_game(words, values)
+  folder = make_folder(values.output or f"runs/{game.get_type().short_name}-values")
+  more = {"folder": folder, "progress": progress_of(values), "limit": values.limit}
+  return lambda: learning.learn(game, options, **more), folder
 
-  def teach() -> Any:
-    file, rivers = folder / FILE, learning.BoardExamples.load(*values.data, progress=progress)
-    if not file.exists():
-      return learning.train(rivers, values.seed, checkpoint=file, progress=progress, **size)
-    begun = learning.BoardValues.load(file)
-    said = learning.TrainingSettings.from_card(begun.card)._asdict()
-    wanted = {**size, "seed": values.seed}
-    if (found := {name: said[name] for name in wanted}) != wanted:
-      raise ValueError(f"{file} is of another call: {found}, not {wanted}; choose another --output.")
-    return learning.resume(rivers, begun, file, progress=progress)
 
-  return teach, folder
+def _from_boards(values: flags.FlagValues, words: Sequence[str], learning: Any) -> tuple[Callable, Path]:
+  """Learns random boards of a street."""
+  if wrong := [*words, *given(values, ALONE)]:
+    raise ValueError(f"--street draws boards of hold'em, in place of a GAME; leave out {' '.join(wrong)}.")
+  size, street = STREETS[values.street], f"{values.street}s"
+  options = _options(values, learning, batch=BOARDS_BATCH)
+  pot = 1000 if values.pot is None else _chips(values.pot)
+  drawn = RandomSituations(
+    values.draws, values.seed, pot, _ratios(values.ratios), values.bets or "fcpa", values.distribution, size
+  )
+  if (size < cards.BOARD_SIZE) != (values["values"].value is not None):
+    raise ValueError("--values belongs to --street=turn and --street=flop, which need it.")
+  known = _values_of(values, size + 1, learning) if size < cards.BOARD_SIZE else None
+  folder = make_folder(values.output or f"runs/{street}-values")
+  more = {"folder": folder, "progress": progress_of(values), "chunk": values.chunk, "values": known}
+  return lambda: learning.learn(drawn, options, **more), folder
+
+
+def _from_examples(values: flags.FlagValues, words: Sequence[str], learning: Any) -> tuple[Callable, Path]:
+  """Learns from the examples of earlier calls."""
+  if wrong := [*words, *given(values, (*MAKING, *ALONE, *OF_BOARDS, "street", "pot", "bets"))]:
+    raise ValueError(f"--examples have their own game and draws; leave out {' '.join(wrong)}.")
+  progress = progress_of(values)
+  examples = learning.load_examples(*values.examples, progress=progress)
+  name = examples.card["game"].partition("(")[0]
+  folder = make_folder(values.output or f"runs/{name}-values")
+  batch = {"batch": BOARDS_BATCH} if isinstance(examples, learning.BoardExamples) else {}
+  options = learning.TrainingOptions(values.seed, steps=values.steps, width=values.width, **batch)
+  return lambda: learning.train_in(folder / FILE, examples, options, progress=progress), folder
+
+
+def _chips(text: str) -> int:
+  """The pot of --street, in chips."""
+  if not text.isdecimal():
+    raise ValueError(f"--pot={text}: with --street a pot is a whole number of chips, such as 1000.")
+  return int(text)
+
+
+def _ratios(texts: Sequence[str]) -> Any:
+  """The value of --ratios: numbers, or pairs of them."""
+  try:
+    pairs = [tuple(map(float, PAIR.split(text))) for text in texts]
+  except ValueError:
+    raise ValueError(
+      f"--ratios={','.join(texts)}: expected numbers, or pairs such as 1-4, with commas between."
+    ) from None
+  return tuple(pair[0] if len(pair) == 1 else pair for pair in pairs)
+
+
+def _values_of(values: flags.FlagValues, size: int, learning: Any) -> Any:
+  """The values of --values; ValueError unless they are of boards of this size."""
+  file = str(values["values"].value)
+  street = "holdem" if size < cards.BOARD_SIZE else "holdem_subgame(board=2c3c4c5c)"  # any turn
+  known = load_values(file, pyspiel.load_game(street))
+  if not isinstance(known, learning.BoardValues) or known.cards != size:
+    raise ValueError(
+      f"--values={file}: expected values of {cards.STREETS[size]}s, as learn "
+      f"--street={cards.STREETS[size]} makes them."
+    )
+  return known
 
 
 COMMAND = Command(
@@ -145,14 +238,18 @@ COMMAND = Command(
   summary="Learn a network of values, for searches by resolve",
   text="Solves situations at random ranges and trains a network on them, which resolve --values takes as "
   "what lies beyond a lookahead; with --turns it goes on at the ranges that its own searches meet. With "
-  "--data it learns from the rivers, turns or flops that generate solved, on all boards together. Ctrl-C in "
-  "training ends it early and keeps the best so far. Needs pip install 'ps_cfr_spiel[learn]'. For an agent "
-  "in a game too large to enumerate see train.",
+  "--street it learns from random boards of hold'em, on all boards together. The examples are kept in files "
+  "(docs/batches.md describes those of boards), and the same call goes on where it was interrupted; with "
+  "--join processes solve boards together, and the same call without it learns from them. Needs pip install 'ps_cfr_spiel[learn]'. For an agent in a "
+  "game too large to enumerate see train.",
   examples=(
     "learn leduc_poker",
     "learn leduc_poker --draws=100 --steps=2000 --width=96",
     "learn 'liars_dice(dice_sides=3)' --turns=3",
-    "learn --data=rivers --output=runs/rivers-values",
+    "learn --examples=runs/leduc_poker-values/examples-0.safetensors --width=64 --output=small",
+    "learn --street=river --draws=16000 --distribution=betting",
+    "learn --street=turn --draws=6000 --iterations=60 --values=runs/rivers-values/values.safetensors",
+    "learn --street=river --output=data --join=0/2@localhost:4321",
   ),
   own=FLAGS,
   run=_run,

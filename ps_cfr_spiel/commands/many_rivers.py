@@ -1,16 +1,14 @@
-"""Many rivers in one call: `solve --situations`, and its parts that `generate` shares."""
+"""Many rivers in one call: `solve --situations`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from absl import flags
 
 import ps_cfr_spiel as ps
-from ps_cfr_spiel.commands.command import Flag, group
 from ps_cfr_spiel.commands.flags import progress_of, say
 from ps_cfr_spiel.commands.user_input import given, make_folder
 from ps_cfr_spiel.reports import Stopwatch
@@ -18,17 +16,6 @@ from ps_cfr_spiel.reports import Stopwatch
 TABLE = "situations.csv"
 METHOD = ("iterations", "target", "rule", "alternating", "skip", "dtype", "leaves")  # flags of `solve_batch`
 OTHERS = ("situations", "output", "quiet", "json", "cores", "chunk", "plot", "module")
-
-
-# fmt: off
-SHARING = group("Many situations",
-  Flag("cores", None, "Cores of a CPU to use (default: all).", kind=int, least=1),
-  Flag("chunk", None,
-    "Number that is held in memory and written at once (default: 32, on accelerators "
-    "1,024).",
-    kind=int, least=1),
-)
-# fmt: on
 
 
 def solve_list(values: flags.FlagValues, words: Sequence[str]) -> None:
@@ -40,35 +27,24 @@ def solve_list(values: flags.FlagValues, words: Sequence[str]) -> None:
   path = Path(values.situations)
   situations, ranges = ps.batches.read_list(path)
   folder = make_folder(values.output or f"runs/{path.stem}")
-  solutions, seconds = solve(values, situations, folder, {name: values[name].value for name in METHOD})
+  options = {name: values[name].value for name in METHOD} | {"chunk": values.chunk, "output": folder}
+  try:
+    with Stopwatch() as stopwatch:
+      solutions = ps.batches.solve_batch(situations, progress=progress_of(values), **options)
+  except KeyboardInterrupt:
+    raise KeyboardInterrupt(f"interrupted; the same call continues with the files in {folder}") from None
   ps.batches.write_list(folder / TABLE, situations, ranges, solutions)
   shares = [100 * s.exploitability / river.pot for s, river in zip(solutions, situations, strict=True)]
   facts = {
     "situations": len(situations),
     "table": str(folder / TABLE),
     "largest_exploitability_percent_of_pot": max(shares),
-    "seconds": seconds,
+    "seconds": stopwatch.seconds,
   }
   lines = {
     "situations": f"{len(situations):,} from {path}",
     "exploitability": f"at most {max(shares):.3g}% of the pot, half of them at most {np.median(shares):.3g}%",
-    "time": f"{seconds:.1f} s, compilation included",
+    "time": f"{stopwatch.seconds:.1f} s, compilation included",
     "table": folder / TABLE,
   }
   say(values, facts, lines)
-
-
-def solve(
-  values: flags.FlagValues, situations: Sequence[Any], folder: Path, options: dict[str, Any]
-) -> tuple[ps.batches.Solutions, float]:
-  """The solutions, in files of a folder, and the seconds of the call."""
-  options = {**options, "chunk": values.chunk, "output": folder, "progress": progress_of(values)}
-  try:
-    with (
-      Stopwatch() as stopwatch,
-      ps.device.lost_processes(lambda: f"Start all again: {folder} has the rest."),
-    ):
-      solutions = ps.batches.solve_batch(situations, **options)
-  except KeyboardInterrupt:
-    raise KeyboardInterrupt(f"interrupted; the same call continues with the files in {folder}") from None
-  return solutions, stopwatch.seconds

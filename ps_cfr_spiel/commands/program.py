@@ -33,7 +33,7 @@ GROUPS = {
   "Solve and search": ("solve", "report", "resolve", "check", "summary"),
   "Look and play": ("show", "play"),
   "Measure": ("evaluate", "compare", "match"),
-  "Learn": ("train", "generate", "learn"),
+  "Learn": ("train", "learn"),
 }
 COMMANDS: dict[str, Command] = {
   name: importlib.import_module(f"ps_cfr_spiel.commands.{name}").COMMAND

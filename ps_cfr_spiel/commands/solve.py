@@ -12,8 +12,18 @@ import ps_cfr_spiel as ps
 from ps_cfr_spiel.arguments import check_seconds, check_target
 from ps_cfr_spiel.commands import user_input
 from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag
-from ps_cfr_spiel.commands.flags import JSON, QUIET, SPOT, TREE, join_others, memory_text, next_command, say
-from ps_cfr_spiel.commands.many_rivers import SHARING, solve_list
+from ps_cfr_spiel.commands.flags import (
+  JSON,
+  QUIET,
+  SHARING,
+  SPOT,
+  TREE,
+  join_others,
+  memory_text,
+  next_command,
+  say,
+)
+from ps_cfr_spiel.commands.many_rivers import solve_list
 from ps_cfr_spiel.commands.methods import FIXED, METHOD_FLAGS, new_solver
 from ps_cfr_spiel.commands.run import POINTS, RUN, Run
 from ps_cfr_spiel.reports import Stopwatch, report

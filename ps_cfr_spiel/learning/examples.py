@@ -88,6 +88,11 @@ class Examples:
         return f"ranges of player {i} include infostates that chance and the opponent exclude"
     return None
 
+  def rows(self, at: np.ndarray) -> "Examples":
+    """Some examples, by number."""
+    ranges, values = ((pair[0][at], pair[1][at]) for pair in (self.ranges, self.values))
+    return dataclasses.replace(self, place=self.place[at], draw=self.draw[at], ranges=ranges, values=values)
+
   @classmethod
   def join(cls, shards: Iterable["Examples"]) -> "Examples":
     """Join shards of one data set; ValueError without shards, or for shards of several sets."""

@@ -1,6 +1,7 @@
-"""The settings of training, and its memory."""
+"""The options of learning and of training, and the memory of a training."""
 
-from typing import Any, NamedTuple
+import dataclasses
+from typing import Any
 
 from ps_cfr_spiel import arguments
 from ps_cfr_spiel.compiler import check_needs
@@ -10,43 +11,46 @@ from ps_cfr_spiel.learning.network import count_parameters
 CHECK = 200  # steps between looks at the validation loss
 SINGLE, NUMBER = 4, 8  # bytes of a parameter, and of the number of an example
 COPIES = 9  # of the parameters at the peak: weights, both moments, gradients, the best so far; roughly
+TEACHERS = ("solve", "search")
 
 
-class TrainingSettings(NamedTuple):
-  """The settings of training; see `train`."""
+@dataclasses.dataclass(frozen=True)
+class TrainingOptions:
+  """The options of `train`; ValueError for a value that is not allowed."""
 
-  seed: int = 0
-  steps: int = 6000
-  batch: int = 1000
-  width: int = 192
-  layers: int = 3
-  learning_rate: float = 1e-3
+  seed: int = 0  #: of the first weights and the batches
+  steps: int = 6000  #: of Adam; its step falls from `learning_rate` to a hundredth of it along half a cosine
+  batch: int = 1000  #: examples for one step
+  width: int = 192  #: of the layers
+  layers: int = 3  #: number of residual layers, after the first
+  learning_rate: float = 1e-3  #: the first
+  #: number of evaluations, one every 200 steps, without a fall of the validation loss before the end.
   patience: int = 20
 
-  @classmethod
-  def of(cls, seed: int, training: Any) -> "TrainingSettings":
-    """The settings from `self_play`'s further arguments of `train`; ValueError for a wrong name or value."""
-    for name in arguments.check_instance("training", training, dict):
-      arguments.check_option("entry of training", name, (*cls._fields[1:], "checkpoint_seconds"))
-    arguments.check_seconds("checkpoint_seconds", training.get("checkpoint_seconds", 0))
-    return cls(seed, **{name: training[name] for name in cls._fields if name in training}).checked()
+  def __post_init__(self):
+    read: dict[str, Any] = {
+      name: arguments.check_count(name, getattr(self, name), 1)
+      for name in ("steps", "batch", "width", "layers", "patience")
+    }
+    read["seed"] = arguments.check_integer("seed", self.seed, 0)
+    read["learning_rate"] = arguments.check_number("learning_rate", self.learning_rate, 0, 1)
+    for name, value in read.items():
+      object.__setattr__(self, name, value)
 
   @classmethod
-  def from_card(cls, card: Any) -> "TrainingSettings":
-    """The settings with which values were trained, by their card; ValueError if it lacks them."""
+  def from_card(cls, card: Any) -> "TrainingOptions":
+    """The options with which values were trained, by their card; ValueError if it lacks them."""
     try:
-      return cls(seed=card["training_seed"], **card["training"]).checked()
+      return cls(seed=card["training_seed"], **card["training"])
     except (KeyError, TypeError, ValueError) as error:
       raise ValueError(f"The card of the values is damaged: its settings of training: {error}.") from error
 
-  def checked(self) -> "TrainingSettings":
-    """The same, as plain numbers; ValueError if one is not allowed."""
-    counts = ("steps", "batch", "width", "layers", "patience")
-    return self._replace(
-      seed=arguments.check_integer("seed", self.seed, 0),
-      learning_rate=arguments.check_number("learning_rate", self.learning_rate, 0, 1),
-      **{name: arguments.check_count(name, getattr(self, name), 1) for name in counts},
-    )
+  @property
+  def method(self) -> dict[str, Any]:
+    """All of them but the seed, for the card of values."""
+    options = dataclasses.asdict(self)
+    del options["seed"]
+    return options
 
   def check_memory(self, places: int, slots: tuple[int, int]) -> None:
     """TooLarge, a ValueError, if a network of these places and slots needs more memory than is free."""
@@ -58,3 +62,32 @@ class TrainingSettings(NamedTuple):
     needs = {"for weights, gradients and the optimiser": COPIES * SINGLE * parameters}
     needs["for batches"] = self.batch * of_each
     check_needs(what, needs, None, "To use less memory: a smaller width, fewer layers or a smaller batch")
+
+
+@dataclasses.dataclass(frozen=True)
+class LearnOptions:
+  """The options of `learn`; ValueError for a value that is not allowed."""
+
+  draws: int = 1200  #: at the start: of ranges for all public states of a game, or of boards
+  turns: int = 3  #: rounds of searches by the network so far; 0 learns from the draws alone
+  chains: int = 100  #: searches in each turn, each of which gives several situations
+  #: of a game, "solve": to its end, or "search": to the next decision, with the network's values beyond.
+  teacher: str = "solve"
+  iterations: int = 100  #: of CFR for each situation
+  target: float | str | None = None  #: of boards, see `solve_batch`
+  seed: int = 0  #: of all random numbers
+  training: TrainingOptions = TrainingOptions()  #: of each turn; its seed is replaced by `seed` + turn
+
+  def __post_init__(self):
+    arguments.check_option("teacher", self.teacher, TEACHERS)
+    arguments.check_instance("training", self.training, TrainingOptions)
+    read = {
+      "draws": arguments.check_count("draws", self.draws, 1),
+      "turns": arguments.check_count("turns", self.turns, 0),
+      "chains": arguments.check_count("chains", self.chains, 1),
+      "iterations": arguments.check_count("iterations", self.iterations, 1),
+      "seed": arguments.check_integer("seed", self.seed, 0),
+    }
+    arguments.check_integer("seed + turns", read["seed"] + read["turns"], 0)
+    for name, value in read.items():
+      object.__setattr__(self, name, value)

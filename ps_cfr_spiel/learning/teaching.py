@@ -1,7 +1,7 @@
 """The solution of situations at drawn ranges: examples for training."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import jax
@@ -100,12 +100,24 @@ def generate_examples(
   frontier = FrontierStates.of(game if isinstance(game, Subgames) else Subgames.of(game, **options))
   method = usual_teacher(frontier, iterations) if teacher is None else teacher
   check_binds("teacher", method, "CFRValues()")
+  return Examples.join(solve_draws(frontier, draws, seed, first, sampler, method, progress))
+
+
+def solve_draws(
+  frontier: FrontierStates,
+  draws: int,
+  seed: int,
+  first: int,
+  ranges: RangeSampler,
+  teacher: Teacher,
+  progress: bool | None,
+) -> Iterator[Examples]:
+  """The examples of `generate_examples`, in parts as they are solved, draw after draw."""
   name = frontier.subgames.labels.game
-  card = {"game": name, "teacher": repr(method), "seed": seed, "ranges": repr(sampler)}
-  bound = [method.bind(frontier.subgames, own.public_states) for own in frontier.taught]
-  bound = [check_instance(f"the bound values of {method}", one, BoundCFR) for one in bound]
-  draw = sampler.bind(frontier, seed)
-  parts: list[Examples] = []
+  card = {"game": name, "teacher": repr(teacher), "seed": seed, "ranges": repr(ranges)}
+  bound = [teacher.bind(frontier.subgames, taught.public_states) for taught in frontier.taught]
+  bound = [check_instance(f"the bound values of {teacher}", one, BoundCFR) for one in bound]
+  draw = ranges.bind(frontier, seed)
   waiting: list[tuple[int, Drawn]] = []
   with progress_bar(progress, total=draws, unit=" draws", desc="Solving situations") as bar:
     for number in range(first, first + draws):
@@ -113,10 +125,9 @@ def generate_examples(
       given = [drawn for drawn in draw(number) for _ in range(frontier.each)]
       waiting += [(number, frontier.one_of_each(drawn, random)) for drawn in given]
       while len(waiting) >= CHUNK or (waiting and number == first + draws - 1):
-        parts.append(_solved(frontier, bound, card, waiting[:CHUNK]))
+        yield _solved(frontier, bound, card, waiting[:CHUNK])
         waiting = waiting[CHUNK:]
       bar.update()
-  return Examples.join(parts)
 
 
 def usual_teacher(frontier: FrontierStates, iterations: int) -> CFRValues:

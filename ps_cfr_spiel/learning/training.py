@@ -3,7 +3,9 @@
 import contextlib
 import dataclasses
 import os
+import textwrap
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +27,11 @@ from ps_cfr_spiel.learning.fitting import measure_errors, take_steps
 from ps_cfr_spiel.learning.learned_values import LearnedValues
 from ps_cfr_spiel.learning.network import ValueNetwork
 from ps_cfr_spiel.learning.network_values import NOTHING, features_of
-from ps_cfr_spiel.learning.settings import CHECK, TrainingSettings
+from ps_cfr_spiel.learning.settings import CHECK, TrainingOptions
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.reports import progress_bar
 
+MOST_TEXT = 80  # characters of a difference in messages
 KINDS: dict[type, Any] = {Examples: LearnedValues, BoardExamples: BoardValues}  # from data to learned values
 
 Values = LearnedValues | BoardValues
@@ -36,18 +39,14 @@ Values = LearnedValues | BoardValues
 
 def train(
   examples: Examples | BoardExamples,
-  seed: int = 0,
-  steps: int = 6000,
-  batch: int = 1000,
-  width: int = 192,
-  layers: int = 3,
-  learning_rate: float = 1e-3,
-  patience: int = 20,
+  options: TrainingOptions | None = None,
+  *,
   start: Values | None = None,
   checkpoint: str | os.PathLike | None = None,
   checkpoint_seconds: float = 60.0,
   progress: bool | None = None,
   network: Any = None,
+  **changes: Any,
 ) -> Any:
   """Train a network; Ctrl-C ends it early and keeps the best so far.
 
@@ -56,14 +55,7 @@ def train(
 
   Args:
     examples: `Examples` or `BoardExamples`; one draw in 20 is held out for validation.
-    seed: of the first weights and the batches.
-    steps: of Adam; its step falls from `learning_rate` to a hundredth of it along half a cosine.
-    batch: examples for one step.
-    width: of the layers.
-    layers: number of residual layers, after the first.
-    learning_rate: the first.
-    patience: number of evaluations, one every 200 steps, without a fall of the validation loss before the
-      end.
+    options: by default `TrainingOptions()`.
     start: values with a network to train further; it sets `width` and `layers`. Of `AlphaVectors` nothing is
       kept.
     checkpoint: file for the best so far, for `resume`; written at once, regularly and at the end.
@@ -72,6 +64,7 @@ def train(
     network: one of your own in place of `ValueNetwork`, for `Examples`: a pytree of float arrays, called with
       (place, ranges) as `ValueNetwork` is; values are then made to sum to zero. `width` and `layers` have no
       effect, and it has no file: no `checkpoint`.
+    **changes: of single options, such as `steps=2000`.
 
   Returns `LearnedValues` for examples, `BoardValues` for rivers. OSError if the checkpoint cannot be written;
   ValueError for a wrong argument, too few draws, a range or a value that is not sound, a `start` with other
@@ -84,10 +77,11 @@ def train(
     if network is not None:
       raise ValueError("start and network exclude each other; leave one out.")
     if isinstance(start.network, ValueNetwork):
-      width, layers = start.network.size
+      changes |= dict(zip(("width", "layers"), start.network.size, strict=True))
   if network is not None and (not isinstance(examples, Examples) or checkpoint is not None):
     raise ValueError("network is for Examples and has no checkpoint; leave out network, or the checkpoint.")
-  settings = TrainingSettings(seed, steps, batch, width, layers, learning_rate, patience).checked()
+  given = TrainingOptions() if options is None else check_instance("options", options, TrainingOptions)
+  settings = dataclasses.replace(given, **changes)
   saving = _Saving(checkpoint, check_seconds("checkpoint_seconds", checkpoint_seconds))
   if network is not None and isinstance(examples, Examples):
     begun = LearnedValues.of_network(examples, network)
@@ -118,9 +112,46 @@ def resume(
   known = {name: values.card.get(name) for name in examples.card}
   if known != examples.card or values.card.get("learned_from") != len(examples):
     raise ValueError(f"These values were trained on other examples: {known}, not {examples.card}.")
-  settings = TrainingSettings.from_card(values.card)
+  settings = TrainingOptions.from_card(values.card)
   saving = _Saving(checkpoint, check_seconds("checkpoint_seconds", checkpoint_seconds))
   return _fit(examples, values, settings, saving, progress)
+
+
+def train_in(
+  file: str | os.PathLike | None,
+  examples: Examples | BoardExamples,
+  options: TrainingOptions,
+  start: Values | None = None,
+  checkpoint_seconds: float = 60.0,
+  progress: bool | None = None,
+) -> Any:
+  """Train as `train`, with the checkpoint in a file, if one is given.
+
+  Values that are there are continued if unfinished, and trained anew if there are more examples now. Errors
+  are those of both; ValueError for values of other options.
+  """
+  saving: dict[str, Any] = {
+    "checkpoint": file,
+    "checkpoint_seconds": checkpoint_seconds,
+    "progress": progress,
+  }
+  if file is not None and Path(file).exists():
+    begun = load_values(file)
+    begun.check(examples)
+    check_same_call(
+      file, dataclasses.asdict(TrainingOptions.from_card(begun.card)), dataclasses.asdict(options)
+    )
+    if begun.card["learned_from"] == len(examples):
+      return resume(examples, begun, **saving)
+  return train(examples, options, start=start, **saving)
+
+
+def check_same_call(file: str | os.PathLike, given: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+  """ValueError, naming the first difference, unless a file was made by the same call."""
+  for name, value in wanted.items():
+    if given[name] != value:
+      first, asked = (textwrap.shorten(str(x), MOST_TEXT) for x in (given[name], value))
+      raise ValueError(f"{file} is of another call: its {name}: {first}, not {asked}; choose another folder.")
 
 
 def load_values(path: str | os.PathLike) -> Values:
@@ -170,9 +201,7 @@ class _Saving:
       self.last = time.monotonic()
 
 
-def _fit(
-  examples: Any, start: Any, settings: TrainingSettings, saving: _Saving, progress: bool | None
-) -> Any:
+def _fit(examples: Any, start: Any, settings: TrainingOptions, saving: _Saving, progress: bool | None) -> Any:
   """Train from the last step among the losses of `start`."""
   held = held_out(examples)
   losses, count = start.losses.tolist(), int((~held).sum())
@@ -190,10 +219,10 @@ def _fit(
     best, least = network, min((found for _, _, found in losses), default=np.inf)
 
     def result() -> Any:
-      own = {name: x for name, x in settings._asdict().items() if name != "seed"}
       found = {name: float(x) for name, x in measure_errors(best, validation)._asdict().items()}
       card = {
-        **examples.card, "learned_from": len(examples), "training": own, "training_seed": settings.seed,
+        **examples.card, "learned_from": len(examples), "training": settings.method,
+        "training_seed": settings.seed,
         "finished": _last(losses) >= steps or _waited(losses) >= settings.patience, **found,
       }  # fmt: skip
       measured = np.array(losses).reshape(-1, 3)

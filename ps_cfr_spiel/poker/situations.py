@@ -320,6 +320,11 @@ class RandomSituations(Sequence):
     """Chips that each player began with."""
     return self.pot // 2 + round(ratio * self.pot)
 
+  @property
+  def origin(self) -> str:
+    """Their description without the count: it and a number tell what is drawn."""
+    return repr(self).replace(f"count={self.count}, ", "")
+
   def __len__(self) -> int:
     return self.count
 

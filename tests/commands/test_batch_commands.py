@@ -1,4 +1,4 @@
-"""Many rivers on the command line: `solve --situations` and `generate`."""
+"""Many boards on the command line: `solve --situations` and `learn --street`."""
 
 import csv
 import json
@@ -16,7 +16,8 @@ SPOTS = """board,pot,stack,bets,ranges
 9s7c5s4h3c,20,30,a,AA KK QQ JJ;TT 99 88 AKs
 KhKd8c4s2h,20,30,a,AA KK QQ JJ;TT 99 88 AKs
 """
-RIVERS = ["--count=3", "--seed=1", "--pot=20", "--ratios=1", "--bets=a"]
+RIVERS = ["--street=river", "--draws=3", "--seed=1", "--pot=20", "--ratios=1", "--bets=a"]
+TRAIN = ["--steps=1", "--width=2", "--noplot"]
 
 
 def run(capsys, *words):
@@ -43,14 +44,13 @@ def test_a_list_becomes_a_table(tmp_path, capsys):
 
 
 def test_data_are_read_without_this_package(tmp_path, capsys):
-  code, out, _ = run(
-    capsys, "generate", *RIVERS, "--iterations=30", "--chunk=4", f"--output={tmp_path}", "--json"
-  )
-  assert code == 0 and json.loads(out)["rivers"] == 3
-  with safe_open(tmp_path / "000000.safetensors", "np") as file:
+  words = [*RIVERS, *TRAIN, "--iterations=30", "--chunk=4", f"--output={tmp_path}", "--json"]
+  code, out, _ = run(capsys, "learn", *words)
+  assert code == 0 and json.loads(out)["learned_from"] == 3
+  with safe_open(tmp_path / "examples-0" / "000000.safetensors", "np") as file:
     data, header = file.get_tensors(), json.loads(file.metadata()["header"])
   drawn = RandomSituations(3, seed=1, pot=20, ratios=(1.0,), bets="a")
-  assert header["situations"] == repr(drawn) and header["teacher"]["iterations"] == 30
+  assert header["situations"] == drawn.origin and header["teacher"]["iterations"] == 30
   assert set(header["arrays"]) == set(data)
   for k, river in enumerate(drawn):
     assert tuple(data["board"][k].tolist()) == river.board and data["stack"][k] == 30
@@ -61,7 +61,7 @@ def test_data_are_read_without_this_package(tmp_path, capsys):
 
 
 def test_values_leave_the_cores_to_the_work(tmp_path):
-  words = ["generate", "--street=turn", "--count=2", "--iterations=1", "--ratios=0.5", "--cores=2"]
+  words = ["learn", "--street=turn", "--draws=2", "--iterations=1", "--ratios=0.5", "--cores=2", *TRAIN]
   words += ["--values=pretrained", f"--output={tmp_path}"]
   done = subprocess.run(  # a fresh process, in which nothing has started JAX
     [sys.executable, "-m", "ps_cfr_spiel", *words], capture_output=True, text=True, timeout=300
@@ -77,18 +77,17 @@ def test_values_leave_the_cores_to_the_work(tmp_path):
     (["solve", "kuhn_poker", "--situations=x.csv"], "leave out 'kuhn_poker'"),
     (["solve", "--situations=x.csv", "--solver=vr-mccfr", "--board=x"], "leave out --solver, --board"),
     (["solve", "kuhn_poker", "--cores=2"], "--cores belongs to --situations"),
-    (["generate", "kuhn_poker"], "takes flags only, got 'kuhn_poker'"),
-    (["generate", "--ratios=1,much"], "--ratios=1,much: expected numbers"),
-    (["generate", "--ratios=4-1"], "or pairs that ascend"),
-    (["generate", "--pot=21"], "positive even"),
-    (["generate", "--join=localhost:1"], "expected auto, or K/N@HOST:PORT, such as 0/2@localhost:4321"),
-    (["generate", "--bets=big"], "unknown bet size"),
-    (["generate", "--ranges=searches"], "--ranges=searches and --values belong together"),
-    (["generate", "--values=net.safetensors"], "--ranges=searches and --values belong together"),
-    (["generate", "--ranges=searches", "--values=no-such.safetensors"], "no-such.safetensors"),
-    (["generate", "--street=turn"], "--street=turn or flop and --values"),
-    (["generate", "--street=turn", "--ranges=searches"], "--ranges=searches is for rivers"),
-    (["generate", "--street=turn", "--values=no-such.safetensors"], "no-such.safetensors"),
+    (["learn", "--street=river", "--ratios=1,much"], "--ratios=1,much: expected numbers"),
+    (["learn", "--street=river", "--ratios=4-1"], "or pairs that ascend"),
+    (["learn", "--street=river", "--pot=21"], "positive even"),
+    (["learn", "--street=river", "--join=localhost:1"], "expected auto, or K/N@HOST:PORT, such as 0/2@"),
+    (["learn", "--street=river", "--bets=big"], "unknown bet size"),
+    (
+      ["learn", "--street=river", "--values=net.safetensors"],
+      "--values belongs to --street=turn and --street=flop",
+    ),
+    (["learn", "--street=turn"], "--values belongs to --street=turn and --street=flop"),
+    (["learn", "--street=turn", "--values=no-such.safetensors"], "no-such.safetensors"),
   ],
 )
 def test_mistakes(words, message, capsys, tmp_path, monkeypatch):

@@ -45,7 +45,6 @@ NO_TREE = r"strategies for .* have no public tree; use them in play, and those o
 TWO, SUM = "has 3 players; .* are for two. The command solve", "is of general sum; .* The command solve"
 PLAYED = r"cannot be played here: it has no .*\. PSCFRSolver \(solve\) takes any"
 ONCE = "no player decides more than once; .* the command resolve .* needs no values"
-FLAGS_ALONE = "generate takes flags only"
 BOARDS = "is no file; report takes flops, turns, rivers or a file with boards"
 NO_SPOT = r"Unknown command line flag '(board|pot)'; .* help \w+ lists those that it has"
 REFUSED = {  # (command, kind): why, and what is allowed instead
@@ -62,7 +61,6 @@ REFUSED = {  # (command, kind): why, and what is allowed instead
   **{("train", kind): PLAYED for kind in ("general sum", "three players", "own of three")},
   ("train", "river"): NO_SPOT,
   **{("report", kind): BOARDS for kind in KINDS if kind != "river"},
-  **{("generate", kind): FLAGS_ALONE for kind in KINDS if kind != "river"},
 }
 CELLS = [(command, kind) for kind in KINDS for command in program.COMMANDS]
 
@@ -118,7 +116,7 @@ def words_of(command, kind, run, folder):
       "--draws=2",
       "--steps=1",
       "--width=2",
-      "--teacher_iterations=1",
+      "--iterations=1",
       "--noplot",
       output,
       "--json",
@@ -132,9 +130,6 @@ def words_of(command, kind, run, folder):
       f"--csv={folder / 'report.csv'}",
       "--json",
     ]
-    if kind == "river"
-    else list(game),
-    "generate": ["--count=1", "--iterations=2", "--ratios=1", "--bets=a", output, "--json"]
     if kind == "river"
     else list(game),
   }[command]
@@ -225,8 +220,6 @@ def check_output(command, kind, out, run, folder):
   elif command == "report":
     assert facts["boards"] == 1
     assert facts["average"]["ev_0"] + facts["average"]["ev_1"] == pytest.approx(20, abs=1e-3)
-  elif command == "generate":
-    assert facts["rivers"] == 1
 
 
 @pytest.mark.parametrize(("command", "kind"), CELLS, ids=lambda word: word.replace(" ", "-"))

@@ -101,11 +101,11 @@ def test_before_the_first_iteration_there_is_nothing_to_keep(monkeypatch, tmp_pa
   assert not (tmp_path / "run.safetensors").exists()
 
 
-def test_generate_says_how_it_goes_on(monkeypatch, tmp_path, capsys):
-  from ps_cfr_spiel import batches
+def test_learn_says_how_it_goes_on(monkeypatch, tmp_path, capsys):
+  from ps_cfr_spiel.learning import alternation
 
-  monkeypatch.setattr(batches, "solve_batch", pressing(batches.solve_batch))
-  words = ["generate", "--count=1", "--iterations=1", "--bets=a", f"--output={tmp_path}", "--quiet"]
+  monkeypatch.setattr(alternation, "solve_batch", pressing(alternation.solve_batch))
+  words = ["learn", "--street=river", "--draws=2", "--iterations=1", "--bets=a", f"--output={tmp_path}"]
   assert program.run(words) == 130
   assert "the same call continues with the files in" in capsys.readouterr().err
 

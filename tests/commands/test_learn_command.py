@@ -8,7 +8,7 @@ import pytest
 from ps_cfr_spiel.commands import program
 from ps_cfr_spiel.learning import BoardValues, LearnedValues
 
-QUICK = ["--draws=30", "--steps=200", "--width=16", "--teacher_iterations=10"]
+QUICK = ["--draws=30", "--steps=200", "--width=16", "--iterations=10"]
 
 
 def run(*words):
@@ -43,18 +43,38 @@ def test_a_chase_is_learned_without_training(tmp_path, capsys):
   )
 
 
-def test_rivers_are_learned_from_what_generate_solved(tmp_path, capsys):
-  data, folder = f"--output={tmp_path / 'data'}", tmp_path / "learned"
-  assert run("generate", "--count=24", "--ratios=0.5", "--bets=a", "--iterations=10", data, "--quiet") == 0
-  call = ["learn", f"--data={tmp_path / 'data'}", "--steps=200", "--width=16", f"--output={folder}"]
-  assert run(*call, "--noplot") == 0
+def test_rivers_are_solved_and_learned_from(tmp_path, capsys):
+  folder, small = tmp_path / "learned", ["--steps=200", "--width=16", "--noplot"]
+  call = ["learn", "--street=river", "--draws=24", "--ratios=0.5", "--bets=a", "--iterations=10", *small]
+  assert run(*call, f"--output={folder}") == 0
   printed = capsys.readouterr().out
   assert "24 rivers" in printed and "--lookahead=round --values=" in printed
-  assert BoardValues.load(folder / "values.safetensors").card["learned_from"] == 24
-  assert run(*call, "--noplot", "--json") == 0  # the same call has nothing left to do
+  values = BoardValues.load(folder / "values.safetensors")
+  assert values.card["learned_from"] == 24
+  assert run(*call, f"--output={folder}", "--json") == 0  # the same call has nothing left to do
   assert json.loads(capsys.readouterr().out)["finished"]
-  assert run(*call[:2], "--steps=300", "--width=16", call[-1]) == 2
-  assert "is of another call: {'steps': 200" in capsys.readouterr().err
+  again = ["learn", f"--examples={folder / 'examples-0'}", f"--output={tmp_path / 'again'}", *small]
+  assert run(*again, "--json") == 0
+  assert json.loads(capsys.readouterr().out)["loss"] == values.card["loss"]
+  assert run(*again, "--steps=300") == 2
+  assert "is of another call: its steps: 200, not 300" in capsys.readouterr().err
+
+
+def test_examples_of_a_game_are_learned_from_again(tmp_path, capsys):
+  folder, small = tmp_path / "learned", ["--steps=200", "--noplot", "--json"]
+  made = ["learn", "kuhn_poker", "--draws=30", "--iterations=10", f"--output={folder}", *small]
+  assert run(*made, "--width=16") == 0
+  capsys.readouterr()
+  again = [
+    "learn",
+    f"--examples={folder / 'examples-0.safetensors'}",
+    f"--output={tmp_path / 'again'}",
+    *small,
+  ]
+  assert run(*again, "--width=8") == 0
+  facts = json.loads(capsys.readouterr().out)
+  assert facts["game"] == "kuhn_poker()" and facts["training"]["width"] == 8
+  assert facts["learned_from"] == LearnedValues.load(folder / "values.safetensors").card["learned_from"]
 
 
 @pytest.mark.parametrize(
@@ -63,10 +83,15 @@ def test_rivers_are_learned_from_what_generate_solved(tmp_path, capsys):
     (["learn", "kuhn_poker", "--teacher=search"], "--teacher=search learns from its own values"),
     (["learn", "matching_pennies_3p"], "has 3 players"),
     (
-      ["learn", "kuhn_poker", "--data=data", "--turns=1"],
-      "of any game; leave out kuhn_poker --turns",
+      ["learn", "kuhn_poker", "--examples=data", "--turns=1"],
+      "--examples have their own game and draws; leave out kuhn_poker --turns",
     ),
-    (["learn", "--data=no-such-folder"], "no-such-folder: there are no situations in it"),
+    (["learn", "--examples=no-such-file"], "no-such-file: No such file"),
+    (["learn", "kuhn_poker", "--ratios=1"], "--ratios is for --street; leave it out"),
+    (["learn", "kuhn_poker", "--street=river"], "in place of a GAME; leave out kuhn_poker"),
+    (["learn", "--street=river", "--ranges=AA;KK"], "in place of a GAME; leave out --ranges"),
+    (["learn", "--street=river", "--pot=5.5"], "--pot=5.5: with --street a pot is a whole number of chips"),
+    (["learn", "--street=turn", "--turns=1", "--values=pretrained"], "searches of turns ask about rivers"),
     (["resolve", "kuhn_poker", "--lookahead=1", "--values=pretrained"], "No values for kuhn_poker"),
     (["resolve", "kuhn_poker", "--values=pretrained"], "--values is for --lookahead"),
   ],
@@ -93,6 +118,6 @@ def test_interrupted_while_solving(monkeypatch, tmp_path, capsys):
   def stop(*args, **options):
     raise KeyboardInterrupt
 
-  monkeypatch.setattr(learning, "self_play", stop)
+  monkeypatch.setattr(learning, "learn", stop)
   assert run("learn", "kuhn_poker", f"--output={tmp_path}") == 130
   assert "the same call continues" in capsys.readouterr().err

@@ -151,7 +151,7 @@ def spoil(folder, run):
       "solve|leduc_poker|--solver=hierarchical|--buckets=many|--output={tmp}/h",
       "expected a number of at least 1, or lossless",
     ),
-    ("generate|--cores=100000|--output={tmp}/g", "cores=100000: this process may use"),
+    ("learn|--street=river|--cores=100000|--output={tmp}/g", "cores=100000: this process may use"),
     ("show|{run}|--part=limp|--save={tmp}/part.safetensors", "'limp' is not legal here. Legal: "),
     ("resolve|kuhn_poker|--public_states=none", "re-solving needs public states"),
     ("resolve|kuhn_poker|--knowledge=1|--lookahead=1", "knowledge is for searches to the end"),

@@ -27,8 +27,8 @@ def own(places, slots):
 
 def test_the_packages_network_given_as_ones_own_learns_the_same(situations):
   network = LearnedValues.untrained(situations, 3, 16, 2).network
-  ours = train(situations, 3, steps=400, batch=50, width=16, layers=2, progress=False)
-  theirs = train(situations, 3, steps=400, batch=50, network=network, progress=False)
+  ours = train(situations, seed=3, steps=400, batch=50, width=16, layers=2, progress=False)
+  theirs = train(situations, seed=3, steps=400, batch=50, network=network, progress=False)
   assert isinstance(theirs.network, OwnNetwork) and len(ours.losses) == 2
   np.testing.assert_allclose(theirs.losses, ours.losses, rtol=1e-3)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ps_cfr_spiel.batches import solve_batch
+from ps_cfr_spiel.batches import RandomSituations, solve_batch
 from ps_cfr_spiel.learning import BoardExamples, BoardValues, rivers_met
 from ps_cfr_spiel.learning.board_examples import BoardExamples as Data
 from ps_cfr_spiel.learning.board_values import lines_of
@@ -13,7 +13,11 @@ from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.subgames import Subgames
 from ps_cfr_spiel.values import CFRValues
 
-POT, OPTIONS = 200, {"pot": 200, "ratios": (1.0,), "bets": "1;x", "each": 6, "most": 12, "progress": False}
+POT, OPTIONS = 200, {"each": 6, "most": 12, "progress": False}
+
+
+def turns(count, seed=0):
+  return RandomSituations(count, seed, POT, (1.0,), "1;x", "betting", 4)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +53,7 @@ def test_moves_share_a_range_out():
 
 
 def test_rivers_of_turns(values):
-  met = rivers_met(values, 2, seed=3, **OPTIONS)
+  met = rivers_met(values, turns(2, 3), **OPTIONS)
   assert len(met) == 12
   for number, river in enumerate(met):
     assert river.board[:4] == met[number // 6 * 6].board[:4] and len(set(river.board)) == 5
@@ -57,13 +61,13 @@ def test_rivers_of_turns(values):
     np.testing.assert_allclose(river.ranges.sum(1), 1)
     assert not river.ranges[:, np.isin(cards.ALL_HANDS, river.board).any(1)].any()
   assert met[0].board[:4] != met[6].board[:4]
-  again = rivers_met(values, 1, seed=3, **OPTIONS)
+  again = rivers_met(values, turns(1, 3), **OPTIONS)
   assert [river.board for river in again] == [river.board for river in met[:6]]
   np.testing.assert_array_equal([r.ranges for r in again], [r.ranges for r in met[:6]])
 
 
 def test_they_are_solved_and_learned_from(values, tmp_path):
-  met = rivers_met(values, 1, **OPTIONS)
+  met = rivers_met(values, turns(1), **OPTIONS)
   solve_batch(met, iterations=5, hands="all", strategies=False, output=tmp_path, progress=False)
   data = BoardExamples.load(tmp_path, progress=False)
   assert len(data) == 6
@@ -73,23 +77,14 @@ def test_they_are_solved_and_learned_from(values, tmp_path):
 @pytest.mark.parametrize(
   ("given", "words"),
   [
-    ({"turns": 0}, "turns must be"),
+    ({"turns": 1}, "turns must be RandomSituations, got int"),
+    ({"turns": RandomSituations(1)}, "turns are rivers; give RandomSituations with cards=4"),
     ({"each": 0}, "each must be"),
     ({"most": 9}, "most must be"),
-    ({"bets": "big"}, "big"),
-    ({"bets": 5}, "bets must be str, got int"),
-    ({"pot": 10**30}, "pot must be at most 2147483647, got 1000"),
-    ({"pot": None}, "pot must be an integer of at least 2, got None"),
-    ({"pot": 3}, "pot=3: must be a positive even number"),
-    ({"ratios": ()}, "ratios is empty"),
-    ({"ratios": None}, "ratios must be a sequence, got None"),
-    ({"ratios": (1.0, "2")}, "ratios must be a number from 0 to .*, got '2'"),
-    ({"ratios": (1.0, 1e30)}, r"ratios must be a number from 0 to .*, got 1e\+30"),
-    ({"ratios": (1.0, 1e9)}, r"pot x \(1 \+ 2 x ratio\) must be at most 2147483647, got 400000000200"),
     ({"values": None}, r"values must have a bind\(\) method, like BoardValues; got None"),
     ({"values": "x"}, r"values must have a bind\(\) method, like BoardValues; got 'x'"),
   ],
 )
 def test_bad_input(values, given, words):
   with pytest.raises(ValueError, match=words):
-    rivers_met(**{"values": values, "turns": 1, **OPTIONS, **given})
+    rivers_met(**{"values": values, "turns": turns(1), **OPTIONS, **given})

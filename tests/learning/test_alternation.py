@@ -1,29 +1,39 @@
 """Learning in turns, interrupted and taken up again; teachers that look one decision ahead."""
 
+import dataclasses
 import functools
-import importlib
 
 import jax
 import numpy as np
 import pyspiel
 import pytest
 
+from ps_cfr_spiel.batches import RandomSituations
 from ps_cfr_spiel.learning import (
   Examples,
   LearnedValues,
+  LearnOptions,
   OneAhead,
+  TrainingOptions,
+  alternation,
   fitting,
   generate_examples,
+  learn,
   resume,
-  self_play,
+  teaching,
   train,
   training,
 )
 from ps_cfr_spiel.values import CFRValues
 
-TURNS = importlib.import_module("ps_cfr_spiel.learning.self_play")  # the function hides it
 DICE = "liars_dice(dice_sides=2)"
 SMALL = {"steps": 800, "batch": 64, "width": 16, "layers": 1, "patience": 50}
+
+
+def options_of(turns, draws=20, chains=3, **others):
+  """Options of few and quick situations."""
+  training = TrainingOptions(**{**SMALL, **others.pop("training", {})})
+  return LearnOptions(draws, turns, chains, iterations=10, training=training, **others)
 
 
 @functools.cache
@@ -142,7 +152,7 @@ def test_what_can_not_be_resumed():
 
 def test_training_further_starts_where_the_other_ended():
   first = train(situations(), progress=False, **SMALL)
-  again = train(situations(), 1, 200, 64, start=first, learning_rate=1e-5, progress=False)
+  again = train(situations(), seed=1, steps=200, batch=64, start=first, learning_rate=1e-5, progress=False)
   assert again.card["training"]["width"] == 16 and len(again.losses) == 1
   assert again.card["loss"] == pytest.approx(first.card["loss"], rel=0.05)
 
@@ -179,9 +189,7 @@ def test_one_ahead_of_right_values_is_right():
 
 def test_turns_are_kept_and_not_done_again(tmp_path, monkeypatch):
   game, seen = pyspiel.load_game("kuhn_poker"), []
-  call = functools.partial(
-    self_play, game, 1, 20, 3, folder=tmp_path, iterations=10, progress=False, training=SMALL
-  )
+  call = functools.partial(learn, game, options_of(1), folder=tmp_path, progress=False)
   values = call(callback=seen.append)
   assert len(seen) == 2 and values.card["learned_from"] > seen[0].card["learned_from"]
   names = {"examples-0.safetensors", "examples-1.safetensors", "values-0.safetensors", "values-1.safetensors"}
@@ -192,31 +200,74 @@ def test_turns_are_kept_and_not_done_again(tmp_path, monkeypatch):
   leduc = pyspiel.load_game("leduc_poker")
   for others, message in (
     ({"seed": 1}, r"examples-0.safetensors is of another call: its seed: 0, not 1;"),
-    ({"draws": 40}, r"examples-0.safetensors is of another call: its draws: 0 to 19, not 0 to 39"),
+    ({"draws": 10}, r"examples-0.safetensors is of another call: its draws: 0 to 19, not 0 to 9"),
     (
-      {"training": {**SMALL, "steps": 7}},
+      {"training": {"steps": 7}},
       r"values-0.safetensors is of another call: its steps: \d+, not 7;",
     ),
-    ({"chains": 4}, r"examples-1.safetensors is of another call: its draws: 0 to 2, not 0 to 3"),
+    ({"chains": 2}, r"examples-1.safetensors is of another call: its draws: 0 to 2, not 0 to 1"),
   ):
-    options = {"turns": 1, "draws": 20, "chains": 3, "training": SMALL, **others}
     with pytest.raises(ValueError, match=message):
-      self_play(game, folder=tmp_path, iterations=10, progress=False, **options)
+      learn(game, options_of(1, **others), folder=tmp_path, progress=False)
   with pytest.raises(
     ValueError, match=r"examples-0.safetensors is of another call: its game: kuhn_poker\(\), not leduc"
   ):
-    self_play(leduc, 1, 20, 3, folder=tmp_path, iterations=10, progress=False, training=SMALL)
+    learn(leduc, options_of(1), folder=tmp_path, progress=False)
+
+
+def test_more_draws_are_added_and_all_are_learned_from(tmp_path, monkeypatch):
+  game = pyspiel.load_game("kuhn_poker")
+  learn(game, options_of(0), folder=tmp_path, progress=False)
+  solved, call = [], alternation.solve_draws
+
+  def counting(frontier, draws, *more):
+    solved.append(draws)
+    return call(frontier, draws, *more)
+
+  monkeypatch.setattr(alternation, "solve_draws", counting)
+  values = learn(game, options_of(0, draws=25), folder=tmp_path, progress=False)
+  whole = generate_examples(game, 25, iterations=10, progress=False)
+  kept = Examples.load(tmp_path / "examples-0.safetensors")
+  assert solved == [5] and values.card["learned_from"] == len(whole) == len(kept)
+  one, other = (np.lexsort((s.place, s.draw)) for s in (kept, whole))
+  np.testing.assert_array_equal(kept.draw[one], whole.draw[other])
+  np.testing.assert_allclose(kept.values[0][one], whole.values[0][other], atol=1e-6)
+
+
+def test_ctrl_c_keeps_the_draws_that_are_solved(tmp_path, monkeypatch):
+  """All but the last begun one; the same call solves the rest, and has the same draws."""
+  game, solve = pyspiel.load_game("kuhn_poker"), teaching._solved
+  calls = []
+
+  def pressed(*args):
+    calls.append(0)
+    if len(calls) > 2:
+      raise KeyboardInterrupt
+    return solve(*args)
+
+  options = options_of(0, draws=120)
+  with monkeypatch.context() as patch:
+    patch.setattr(teaching, "_solved", pressed)
+    with pytest.raises(KeyboardInterrupt):
+      learn(game, options, folder=tmp_path, progress=False)
+  begun = Examples.load(tmp_path / "examples-0.safetensors")
+  draws = np.unique(begun.draw)
+  assert 0 < len(draws) < 120 and np.array_equal(draws, np.arange(len(draws)))
+  values = learn(game, options, folder=tmp_path, progress=False)
+  whole = generate_examples(game, 120, iterations=10, progress=False)
+  assert values.card["learned_from"] == len(whole)
+  assert np.array_equal(
+    np.bincount(Examples.load(tmp_path / "examples-0.safetensors").draw), np.bincount(whole.draw)
+  )
 
 
 def test_ctrl_c_ends_all_turns(tmp_path, monkeypatch):
   game, seen = pyspiel.load_game("kuhn_poker"), []
   with monkeypatch.context() as patch:
     interrupt(patch, 1)
-    values = self_play(
-      game, 2, 20, 3, folder=tmp_path, iterations=10, progress=False, callback=seen.append, training=SMALL
-    )
+    values = learn(game, options_of(2), folder=tmp_path, progress=False, callback=seen.append)
   assert len(seen) == 1 and not values.card["finished"]
-  values = self_play(game, 2, 20, 3, folder=tmp_path, iterations=10, progress=False, training=SMALL)
+  values = learn(game, options_of(2), folder=tmp_path, progress=False)
   assert values.card["finished"] and len(list(tmp_path.iterdir())) == 6
 
 
@@ -229,24 +280,23 @@ def test_searches_teach_upwards():
     own = values.tensors(truth, np.arange(len(truth)))
     errors.append(float(fitting.measure_errors(values.network, own).total_error))
 
-  self_play(
-    game, 2, 60, 12, "search", iterations=60, progress=False, callback=measure,
-    training={"steps": 600, "batch": 128, "width": 48, "layers": 1},
-  )  # fmt: skip
+  training = TrainingOptions(steps=600, batch=128, width=48, layers=1)
+  options = LearnOptions(60, 2, 12, "search", iterations=60, training=training)
+  learn(game, options, progress=False, callback=measure)
   assert len(errors) == 3 and errors[0] > errors[1] > errors[2] and errors[2] < 0.9 * errors[0], errors
 
 
 def test_its_folder_is_made_and_tried_first(tmp_path, monkeypatch):
-  game, quick = pyspiel.load_game("kuhn_poker"), {"iterations": 5, "progress": False, "training": SMALL}
-  self_play(game, 0, 20, folder=tmp_path / "a" / "b", **quick)
+  game = pyspiel.load_game("kuhn_poker")
+  learn(game, options_of(0), folder=tmp_path / "a" / "b", progress=False)
   assert {path.name for path in (tmp_path / "a" / "b").iterdir()} == {
     "examples-0.safetensors",
     "values-0.safetensors",
   }
-  monkeypatch.setattr(TURNS, "generate_examples", None)  # nobody solves
+  monkeypatch.setattr(alternation, "solve_draws", None)  # nobody solves
   (tmp_path / "file").touch()
   with pytest.raises(OSError, match="file"):
-    self_play(game, 0, 20, folder=tmp_path / "file", **quick)
+    learn(game, options_of(0), folder=tmp_path / "file", progress=False)
 
 
 @pytest.mark.parametrize(
@@ -268,9 +318,9 @@ def test_trainings_too_large_for_the_machine(monkeypatch, options, message):
   monkeypatch.setattr(LearnedValues, "untrained", None)  # nothing is allocated
   with pytest.raises(ValueError, match=message):
     train(situations(), **options)
-  monkeypatch.setattr(TURNS, "generate_examples", None)
+  monkeypatch.setattr(alternation, "solve_draws", None)
   with pytest.raises(ValueError, match=message):
-    self_play(pyspiel.load_game("kuhn_poker"), training=options)
+    learn(pyspiel.load_game("kuhn_poker"), LearnOptions(training=TrainingOptions(**options)))
 
 
 @pytest.mark.parametrize(
@@ -295,22 +345,71 @@ def test_wrong_kinds(call, message):
 @pytest.mark.parametrize(
   ("options", "message"),
   [
-    ({"callback": "x"}, "callback must be a function of the values, got 'x'"),
-    ({"training": "x"}, "training must be dict, got str"),
-    *[
-      ({"training": {n: 1}}, f"entry of training '{n}'; choose") for n in ("foo", "seed", "progress", "start")
-    ],
-    ({"training": {"checkpoint": "x"}}, "entry of training 'checkpoint'; choose one of 'steps', 'batch'"),
-    ({"training": {"steps": "x"}}, "steps must be an integer of at least 1, got 'x'"),
-    ({"training": {"learning_rate": 2}}, "learning_rate must be a number from 0 to 1, got 2"),
-    ({"training": {"checkpoint_seconds": "x"}}, "checkpoint_seconds must be a number"),
+    ({"training": "x"}, "training must be TrainingOptions, got str"),
     ({"seed": 2**32 - 1, "turns": 1}, r"seed \+ turns must be an integer from 0 to"),
     ({"turns": -1}, "turns must be an integer of at least 0"),
     ({"chains": 0}, "chains must be an integer of at least 1"),
     ({"teacher": "guess"}, "Unknown teacher 'guess'"),
   ],
 )
-def test_bad_input(monkeypatch, options, message):
-  monkeypatch.setattr(TURNS, "generate_examples", None)  # nobody solves
+def test_bad_options(options, message):
   with pytest.raises(ValueError, match=message):
-    self_play(pyspiel.load_game("kuhn_poker"), **options)
+    LearnOptions(**options)
+
+
+@pytest.mark.parametrize(
+  ("options", "message"),
+  [
+    ({"steps": "x"}, "steps must be an integer of at least 1, got 'x'"),
+    ({"learning_rate": 2}, "learning_rate must be a number from 0 to 1, got 2"),
+    ({"seed": -1}, "seed must be an integer from 0 to"),
+  ],
+)
+def test_bad_options_of_training(options, message):
+  with pytest.raises(ValueError, match=message):
+    TrainingOptions(**options)
+
+
+BOARDS = RandomSituations(2, bets="a", ratios=(0.5,))
+
+
+@pytest.mark.parametrize(
+  ("source", "more", "message"),
+  [
+    ("kuhn_poker", {"callback": "x"}, "callback must be a function of the values, got 'x'"),
+    ("kuhn_poker", {"options": "x"}, "options must be LearnOptions, got str"),
+    ("kuhn_poker", {"checkpoint_seconds": "x"}, "checkpoint_seconds must be a number"),
+    ("kuhn_poker", {"values": 5}, "values, chunk and target are for boards of hold'em"),
+    ("kuhn_poker", {"options": LearnOptions(target="1%")}, "values, chunk and target are for boards"),
+    (BOARDS, {"limit": 5}, "rivers have no options of a tree; leave out limit"),
+    (BOARDS, {"values": 5}, "values belong to turns and flops"),
+    (BOARDS, {"options": LearnOptions(teacher="search")}, "teacher='search' is for games"),
+    (dataclasses.replace(BOARDS, cards=4), {"options": LearnOptions(turns=0)}, "values belong to turns"),
+    (
+      dataclasses.replace(BOARDS, cards=4),
+      {"values": 5, "options": LearnOptions(turns=1)},
+      "turns=1: searches of turns ask about rivers alone",
+    ),
+  ],
+)
+def test_bad_input(monkeypatch, source, more, message):
+  monkeypatch.setattr(alternation, "solve_draws", None)  # nobody solves
+  monkeypatch.setattr(alternation, "solve_batch", None)
+  with pytest.raises(ValueError, match=message):
+    learn(pyspiel.load_game(source) if isinstance(source, str) else source, **more)
+
+
+def test_rivers_are_learned_in_turns_and_extended(tmp_path):
+  """Random ones, then those of searches of turns by the network so far; files are used again."""
+  drawn = RandomSituations(24, ratios=(0.5,), bets="a;x")
+  training = TrainingOptions(steps=200, batch=8, width=8, layers=1)
+  options = LearnOptions(turns=1, chains=1, iterations=5, training=training)
+  values = learn(drawn, options, folder=tmp_path, progress=False)
+  assert values.cards == 5 and values.card["learned_from"] == 24 + 20
+  stamps = {path: path.stat().st_mtime_ns for path in tmp_path.glob("examples-*/*")}
+  assert same(learn(drawn, options, folder=tmp_path, progress=False), values)
+  assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("examples-*/*")} == stamps
+  more = dataclasses.replace(options, turns=0)
+  longer = learn(dataclasses.replace(drawn, count=40), more, folder=tmp_path, progress=False)
+  whole = learn(dataclasses.replace(drawn, count=40), more, progress=False)
+  assert longer.card["learned_from"] == 40 and same(longer, whole)
