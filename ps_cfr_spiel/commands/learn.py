@@ -240,8 +240,8 @@ COMMAND = Command(
   "what lies beyond a lookahead; with --turns it goes on at the ranges that its own searches meet. With "
   "--street it learns from random boards of hold'em, on all boards together. The examples are kept in files "
   "(docs/batches.md describes those of boards), and the same call goes on where it was interrupted; with "
-  "--join processes solve boards together, and the same call without it learns from them. Needs pip install 'ps_cfr_spiel[learn]'. For an agent in a "
-  "game too large to enumerate see train.",
+  "--join processes solve boards together, and the same call without it learns from them. Needs pip install "
+  "'ps_cfr_spiel[learn]'. For an agent in a game too large to enumerate see train.",
   examples=(
     "learn leduc_poker",
     "learn leduc_poker --draws=100 --steps=2000 --width=96",

@@ -54,7 +54,7 @@ class BoardExamples:
 
   @classmethod
   def load(cls, *folders: str | os.PathLike, progress: bool | None = None) -> "BoardExamples":
-    """Read the data of `ps-cfr-spiel generate`, or of `solve_batch` with all hands of one street.
+    """Read the examples of `ps-cfr-spiel learn --street`, or of `solve_batch` with all hands of one street.
 
     `progress` is as in `reports.progress_bar`. OSError if a file cannot be read; ValueError if it is damaged
     or holds something else, hands were left out, folders were solved with different settings or have boards
@@ -64,7 +64,9 @@ class BoardExamples:
     for folder in folders:
       paths = storage.shards(Path(folder))
       if not paths:
-        raise ValueError(f"{folder}: there are no situations in it; make some with ps-cfr-spiel generate.")
+        raise ValueError(
+          f"{folder}: there are no situations in it; make some with ps-cfr-spiel learn --street."
+        )
       for path in paths:
         method, work, arrays = _read(path)
         parts.append((path, method, arrays))
@@ -107,7 +109,7 @@ def _read(path: Path) -> tuple[Any, str, dict[str, np.ndarray]]:
     raise ValueError(f"{path} holds no solved situations of hold'em.")
   method = file.header["teacher"]
   if not isinstance(method, dict) or method.get("hands") != "all":
-    raise ValueError(f"{path}: values of all hands are needed; solve with hands='all', like generate.")
+    raise ValueError(f"{path}: values of all hands are needed; solve with hands='all'.")
   n = file.shapes["number"][0][0] if file.shapes.get("number", ((),))[0] else 0
   hands, single, whole = len(cards.ALL_HANDS), np.dtype(np.float32), np.dtype(np.int64)
   size = next((c for c in cards.STREETS if file.shapes["board"][0] == (n, c)), cards.BOARD_SIZE)
