@@ -91,8 +91,10 @@ def make(options: argparse.Namespace) -> None:
 def solve(options: argparse.Namespace) -> None:
   """Solves random boards of a street, with stacks behind from one ratio to another."""
   size = next(size for size, name in cards.STREETS.items() if name == options.street)
-  ratios = (tuple(map(float, options.ratios.split("-"))),)
-  drawn = RandomSituations(options.counts[0], options.seeds[0], 1000, ratios, "fcpa", "betting", size)
+  least, most = map(float, options.ratios.split("-"))
+  drawn = RandomSituations(
+    options.counts[0], options.seeds[0], 1000, ((least, most),), "fcpa", "betting", size
+  )
   values = load_values(options.values) if size < cards.BOARD_SIZE else None
   method = {"iterations": options.iterations[0], "values": values, "hands": "all", "strategies": False}
   solve_batch(drawn, output=options.output, chunk=options.chunk, progress=False, **method)

@@ -38,7 +38,7 @@ REMEMBERED = 4  # turns of data to train on if searches teach: older values came
 
 def learn(
   source: pyspiel.Game | RandomSituations,
-  options: LearnOptions | None = None,
+  options: LearnOptions = LearnOptions(),
   *,
   values: StreetValues | None = None,
   folder: Any = None,
@@ -56,7 +56,7 @@ def learn(
   Args:
     source: a game that `build_tree` takes, with public states; or boards of hold'em's rivers, turns or flops.
       Those have their own number and seed, in place of `draws` and of the seed for the draws.
-    options: by default `LearnOptions()`.
+    options: of making examples and of training.
     values: of turns and flops, the values of the street after them.
     folder: keeps the examples and values of each turn, created if needed. Existing examples of the same call
       are reused, and more are made if `draws` has grown: then each turn learns anew, from all of them. A
@@ -73,7 +73,7 @@ def learn(
   OSError if the folder cannot be written or read; ValueError for a wrong argument, or a folder with files of
   another call.
   """
-  options = LearnOptions() if options is None else check_instance("options", options, LearnOptions)
+  check_instance("options", options, LearnOptions)
   if callback is not None and not callable(callback):
     raise ValueError(f"callback must be a function of the values, got {callback!r}.")
   every = check_seconds("checkpoint_seconds", checkpoint_seconds)
@@ -85,7 +85,7 @@ def learn(
   with tempfile.TemporaryDirectory() as temporary:  # where solved boards of a call without a folder go
     for turn in range(options.turns + 1):
       examples = teacher.examples(turn, learned, place, Path(temporary))
-      if process_count() > 1:
+      if examples is None:
         return None
       training = dataclasses.replace(options.training, seed=options.seed + turn)
       file = place and place / f"values-{turn}.safetensors"

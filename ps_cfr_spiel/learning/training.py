@@ -39,7 +39,7 @@ Values = LearnedValues | BoardValues
 
 def train(
   examples: Examples | BoardExamples,
-  options: TrainingOptions | None = None,
+  options: TrainingOptions = TrainingOptions(),
   *,
   start: Values | None = None,
   checkpoint: str | os.PathLike | None = None,
@@ -55,7 +55,7 @@ def train(
 
   Args:
     examples: `Examples` or `BoardExamples`; one draw in 20 is held out for validation.
-    options: by default `TrainingOptions()`.
+    options: of the method.
     start: values with a network to train further; it sets `width` and `layers`. Of `AlphaVectors` nothing is
       kept.
     checkpoint: file for the best so far, for `resume`; written at once, regularly and at the end.
@@ -80,8 +80,7 @@ def train(
       changes |= dict(zip(("width", "layers"), start.network.size, strict=True))
   if network is not None and (not isinstance(examples, Examples) or checkpoint is not None):
     raise ValueError("network is for Examples and has no checkpoint; leave out network, or the checkpoint.")
-  given = TrainingOptions() if options is None else check_instance("options", options, TrainingOptions)
-  settings = dataclasses.replace(given, **changes)
+  settings = dataclasses.replace(check_instance("options", options, TrainingOptions), **changes)
   saving = _Saving(checkpoint, check_seconds("checkpoint_seconds", checkpoint_seconds))
   if network is not None and isinstance(examples, Examples):
     begun = LearnedValues.of_network(examples, network)

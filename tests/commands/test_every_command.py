@@ -39,7 +39,7 @@ KINDS = {  # the words that name a game
 BY_PLAY = ("hold'em", "cheat")  # too large to walk, and learned by playing them
 DEALT = ("--solver=hierarchical", "--clusters=2", "--buckets=2", "--batch=4")
 LARGE = (
-  r"needs more than .*, the limit: .* Choose smaller parameters of the game, or a solver that walks none"
+  r"needs more than .*, the limit: .* Choose smaller parameters of the game, or a solver that needs none"
 )
 NO_TREE = r"strategies for .* have no public tree; use them in play, and those of dealt cards in evaluate"
 TWO, SUM = "has 3 players; .* are for two. The command solve", "is of general sum; .* The command solve"
