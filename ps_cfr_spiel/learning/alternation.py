@@ -25,7 +25,7 @@ from ps_cfr_spiel.learning.learned_values import LearnedValues
 from ps_cfr_spiel.learning.listening import SearchSampler
 from ps_cfr_spiel.learning.places import FrontierStates
 from ps_cfr_spiel.learning.ranges import ReachSampler
-from ps_cfr_spiel.learning.settings import LearnOptions
+from ps_cfr_spiel.learning.settings import USUAL_LEARNING, LearnOptions
 from ps_cfr_spiel.learning.teaching import OneAhead, solve_draws, usual_teacher
 from ps_cfr_spiel.learning.training import check_same_call, train_in
 from ps_cfr_spiel.learning.turn_searches import rivers_met
@@ -38,7 +38,7 @@ REMEMBERED = 4  # turns of data to train on if searches teach: older values came
 
 def learn(
   source: pyspiel.Game | RandomSituations,
-  options: LearnOptions = LearnOptions(),
+  options: LearnOptions = USUAL_LEARNING,
   *,
   values: StreetValues | None = None,
   folder: Any = None,

@@ -64,6 +64,9 @@ class TrainingOptions:
     check_needs(what, needs, None, "To use less memory: a smaller width, fewer layers or a smaller batch")
 
 
+USUAL_TRAINING = TrainingOptions()
+
+
 @dataclasses.dataclass(frozen=True)
 class LearnOptions:
   """The options of `learn`; ValueError for a value that is not allowed."""
@@ -76,7 +79,7 @@ class LearnOptions:
   iterations: int = 100  #: of CFR for each situation
   target: float | str | None = None  #: of boards, see `solve_batch`
   seed: int = 0  #: of all random numbers
-  training: TrainingOptions = TrainingOptions()  #: of each turn; its seed is replaced by `seed` + turn
+  training: TrainingOptions = USUAL_TRAINING  #: of each turn; its seed is replaced by `seed` + turn
 
   def __post_init__(self):
     arguments.check_option("teacher", self.teacher, TEACHERS)
@@ -91,3 +94,6 @@ class LearnOptions:
     arguments.check_integer("seed + turns", read["seed"] + read["turns"], 0)
     for name, value in read.items():
       object.__setattr__(self, name, value)
+
+
+USUAL_LEARNING = LearnOptions()

@@ -27,7 +27,7 @@ from ps_cfr_spiel.learning.fitting import measure_errors, take_steps
 from ps_cfr_spiel.learning.learned_values import LearnedValues
 from ps_cfr_spiel.learning.network import ValueNetwork
 from ps_cfr_spiel.learning.network_values import NOTHING, features_of
-from ps_cfr_spiel.learning.settings import CHECK, TrainingOptions
+from ps_cfr_spiel.learning.settings import CHECK, USUAL_TRAINING, TrainingOptions
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.reports import progress_bar
 
@@ -39,7 +39,7 @@ Values = LearnedValues | BoardValues
 
 def train(
   examples: Examples | BoardExamples,
-  options: TrainingOptions = TrainingOptions(),
+  options: TrainingOptions = USUAL_TRAINING,
   *,
   start: Values | None = None,
   checkpoint: str | os.PathLike | None = None,
