@@ -10,19 +10,18 @@ from ps_cfr_spiel.evaluation import (
   local_best_response,
 )
 from ps_cfr_spiel.evaluation.match_play import BOTS, Habit, Player, PolicyBot, match, play, play_games, player
-from ps_cfr_spiel.solvers import KnowledgeBot, RolloutBot
+from ps_cfr_spiel.solvers import ParticleBot
 
 __all__ = [
   "BOTS",
   "Habit",
-  "KnowledgeBot",
   "LocalBestResponse",
   "LocalBestResponseBot",
   "MatchResult",
+  "ParticleBot",
   "Played",
   "Player",
   "PolicyBot",
-  "RolloutBot",
   "Score",
   "evaluate_match",
   "local_best_response",

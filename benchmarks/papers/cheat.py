@@ -177,7 +177,7 @@ class Searches(openspiel_policy.Policy):
     super().__init__(game, [0, 1])
     limits = {"rollouts": rollouts, "particles": rollouts}
     self._bots = [
-      matches.RolloutBot(game, policy, seat, temperature=temperature, **limits) for seat in (0, 1)
+      matches.ParticleBot(game, seat, policy, temperature=temperature, **limits) for seat in (0, 1)
     ]
 
   def action_probabilities(self, state, player_id=None):
@@ -201,7 +201,7 @@ def search(options: argparse.Namespace) -> dict:
       limits |= {"temperature": temperature, "tremble": tremble}
 
       def make(seat):
-        searchers.append(matches.RolloutBot(game, policy, seat, seed=seat, **limits))
+        searchers.append(matches.ParticleBot(game, seat, policy, seed=seat, **limits))
         return searchers[-1]
 
       return make

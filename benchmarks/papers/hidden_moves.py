@@ -6,11 +6,11 @@
 --output keeps the games, a line for every 20, and goes on where an earlier call stopped.
 
 The opponents: the blueprint (OpenSpiel's outcome sampling), random moves, OpenSpiel's IS-MCTS with the hidden
-states that our particles draw, because these games cannot draw them, its MCTS, which sees all hidden
-moves, and a sampled local best response to the blueprint (`RolloutBot`), whose results are lower bounds on
-exploitability. Seats alternate. A row has the games won, drawn and lost, the mean with its 95% interval, the
-mean of the blueprint itself against the same opponent, and the processor time of a decision of the search:
-median, and 95% of all are shorter. Budgets are counts: a busy machine plays the same games.
+states that our particles draw, because these games cannot draw them, its MCTS, which sees all hidden moves,
+and a sampled local best response to the blueprint (`ParticleBot` without depth), whose results are lower
+bounds on exploitability. Seats alternate. A row has the games won, drawn and lost, the mean with its 95%
+interval, the mean of the blueprint itself against the same opponent, and the processor time of a decision of
+the search: median, and 95% of all are shorter. Budgets are counts: a busy machine plays the same games.
 """
 
 import json
@@ -25,7 +25,7 @@ from open_spiel.python.algorithms import ismcts, mcts
 
 from benchmarks.machine import describe, duration, flags
 from ps_cfr_spiel import matches
-from ps_cfr_spiel.matches import KnowledgeBot, RolloutBot
+from ps_cfr_spiel.matches import ParticleBot
 from ps_cfr_spiel.simulated import OpenSpielStates, Particles
 
 NAMES = ["dark_hex(board_size=3)", "phantom_ttt"]
@@ -76,7 +76,7 @@ def information_set_search(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.
   return bot
 
 
-class Search(KnowledgeBot):
+class Search(ParticleBot):
   """The search; `seconds` are the processor's."""
 
   def begin(self, seed: int) -> None:
@@ -128,8 +128,8 @@ def main() -> None:
           "blueprint": matches.player(blueprint, seed),
           "random": matches.player("random", seed),
           "is-mcts": lambda seat, game=game, seed=seed: information_set_search(game, seat, seed + seat),
-          "response": lambda seat, game=game, of=blueprint, seed=seed: RolloutBot(
-            game, of, seat, PLAYS, particles=PARTICLES, seed=seed + seat
+          "response": lambda seat, game=game, of=blueprint, seed=seed: ParticleBot(
+            game, seat, of, 0, PLAYS, particles=PARTICLES, seed=seed + seat
           ),
           "mcts": lambda seat, game=game, seed=seed: pyspiel.MCTSBot(
             game, evaluator, 2.0, SIMULATIONS, 100, False, seed + seat, False

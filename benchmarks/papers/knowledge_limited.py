@@ -5,7 +5,7 @@
 The loss of each player against the value of abrupt dark hex, by an exact best response of the opponent,
 before and after searches at all own decisions; and the size of a search (Zhang and Sandholm 2021).
 
-With --sampled: exact exploitability of `KnowledgeBot` by the depth of its searches, with sampled histories
+With --sampled: exact exploitability of `ParticleBot` by the depth of its searches, with sampled histories
 and plays as in `hidden_moves`, the mean of strategies of some seeds; and with all histories and exact values.
 """
 
@@ -17,7 +17,7 @@ from benchmarks.machine import flags
 from benchmarks.papers.hidden_moves import Blueprint
 from ps_cfr_spiel import build_tree
 from ps_cfr_spiel.evaluation import evaluate_policy
-from ps_cfr_spiel.matches import KnowledgeBot
+from ps_cfr_spiel.matches import ParticleBot
 from ps_cfr_spiel.solvers import ContinualResolving
 from ps_cfr_spiel.subgames import KnownSubgames
 from ps_cfr_spiel.tree import sequence_starts
@@ -99,7 +99,7 @@ def sampled(seeds: list[int]) -> None:
       for settings, own in ((few, seeds), (everything, [0])):
         bots = [
           [
-            KnowledgeBot(game, seat, blueprint, depth, 100, seed=2 * seed + seat, **settings)
+            ParticleBot(game, seat, blueprint, depth, iterations=100, seed=2 * seed + seat, **settings)
             for seat in (0, 1)
           ]
           for seed in own

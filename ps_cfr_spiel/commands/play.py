@@ -35,6 +35,7 @@ SEARCH = "search"
 TRANSLATED = {("holdem", "holdem"), ("universal_poker", "holdem")}  # games of a policy and of its play
 ONLY_IN_CHEAT = ("naive", "heuristic")
 TEMPERATURE = 0.03  # of the search of an agent of train
+DEPTH = 2  # of the search in games that cannot be compiled
 MOST_SECONDS = 1e6  # of a decision
 FAILED = 1  # exit code where a player fails
 # For messages: all by their names (a test compares them).
@@ -265,14 +266,14 @@ def make_opponent(
     try:
       resolving = ps.ContinualResolving(game, limit=limit)
     except (ps.histories.TooLarge, ps.histories.NoPublicStatesError):
-      return lambda seat: ps.solvers.KnowledgeBot(game, seat, seed=int(rng.randint(2**31)))
+      return lambda seat: ps.solvers.ParticleBot(game, seat, depth=DEPTH, seed=int(rng.randint(2**31)))
     return lambda seat: resolving.bot(seat, int(rng.randint(2**31)))
   if name.startswith(AGENT):
     return agent_on(game, name, int(rng.randint(2**31)), limit)
   policy = policy_for(game, name, limit)
   if seconds > 0 and isinstance(policy, ps.solvers.SimulatedPolicy):
     options: dict[str, Any] = {"seconds": seconds, "temperature": TEMPERATURE}
-    return lambda seat: ps.solvers.RolloutBot(game, policy, seat, seed=int(rng.randint(2**31)), **options)
+    return lambda seat: ps.solvers.ParticleBot(game, seat, policy, seed=int(rng.randint(2**31)), **options)
   return lambda seat: ps.evaluation.match_play.PolicyBot(seat, rng, policy)
 
 

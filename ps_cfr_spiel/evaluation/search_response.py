@@ -12,7 +12,7 @@ import pyspiel
 from ps_cfr_spiel.arguments import check_count, check_integer
 from ps_cfr_spiel.evaluation import match_play
 from ps_cfr_spiel.evaluation.match_results import MatchResult
-from ps_cfr_spiel.solvers import RolloutBot
+from ps_cfr_spiel.solvers import ParticleBot
 
 
 def search_response(
@@ -30,9 +30,9 @@ def search_response(
     game: any for two whose players move one after the other.
     policy: an OpenSpiel policy of both players that answers at infostates.
     games: to play, in alternating seats.
-    rollouts: of `RolloutBot`.
-    seconds: of `RolloutBot`.
-    particles: of `RolloutBot`.
+    rollouts: of `ParticleBot`.
+    seconds: of `ParticleBot`.
+    particles: of `ParticleBot`.
     seed: of the games and of the searches.
 
   Returns:
@@ -47,7 +47,7 @@ def search_response(
   seed = check_integer("seed", seed, 0)
 
   def searcher(seat: int) -> pyspiel.Bot:
-    return RolloutBot(game, policy, seat, rollouts, seconds, particles, tremble=0.0, seed=seed)
+    return ParticleBot(game, seat, policy, 0, rollouts, seconds, particles, tremble=0.0, seed=seed)
 
   agent = match_play.player(policy, seed % 2**32)
   return match_play.match(game, searcher, agent, check_count("games", games, 1), seed)

@@ -5,7 +5,7 @@ May import: hierarchical, search, abstraction, simulated, policy, mccfr and lowe
 `splitting` that of solvers that split an abstraction; `ps_cfr`, `sampling`, `cfr_ira_solver`,
 `fictitious_play_solvers`, `simulated`, `simulated_mccfr` and `hierarchical` are solvers;
 `continual_resolving` and `online_outcome_sampling` are policies that search, each with its bot;
-`rollout_bot`, `knowledge_bot` and `holdem_agent`, by `holdem_searches`, search in games that are played;
+`particle_bot` and `holdem_agent`, by `holdem_searches`, search in games that are played;
 `presets` are published settings.
 """
 
@@ -16,11 +16,10 @@ from ps_cfr_spiel.solvers.fictitious_play_solvers import FictitiousPlaySolver, F
 from ps_cfr_spiel.solvers.hierarchical import HierarchicalMCCFRSolver
 from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
 from ps_cfr_spiel.solvers.holdem_agent import HoldemAgent, HoldemPolicy
-from ps_cfr_spiel.solvers.knowledge_bot import KnowledgeBot
 from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling, OnlineOutcomeSamplingBot
+from ps_cfr_spiel.solvers.particle_bot import ParticleBot
 from ps_cfr_spiel.solvers.presets import DEEPSTACK_BETS, PRESETS, preset
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver, memory_to_solve
-from ps_cfr_spiel.solvers.rollout_bot import RolloutBot
 from ps_cfr_spiel.solvers.run_files import kind_in
 from ps_cfr_spiel.solvers.sampling import (
   BASELINES,

@@ -356,7 +356,7 @@ def test_a_search_as_opponent():
 @pytest.mark.parametrize("name", ["phantom_ttt", "dark_hex(board_size=2)"])
 def test_a_search_as_opponent_in_games_of_hidden_moves(name):
   make = play.make_opponent(pyspiel.load_game(name), "search", np.random.RandomState(0), limit=100_000)
-  assert isinstance(make(1), ps_cfr_spiel.matches.KnowledgeBot)
+  assert isinstance(make(1), ps_cfr_spiel.matches.ParticleBot)
 
 
 @pytest.mark.parametrize("name", ["naive", "heuristic"])
@@ -463,8 +463,8 @@ def test_a_trained_agent_searches_by_default(tmp_path, monkeypatch, capsys):
     agent == "runs/cheat/run.safetensors" and play.default_opponent(pyspiel.load_game("cheat")) == "heuristic"
   )
   rng = np.random.RandomState(0)
-  assert isinstance(play.make_opponent(game, agent, rng, seconds=0.01)(1), ps_cfr_spiel.matches.RolloutBot)
-  assert not isinstance(play.make_opponent(game, agent, rng)(1), ps_cfr_spiel.matches.RolloutBot)
+  assert isinstance(play.make_opponent(game, agent, rng, seconds=0.01)(1), ps_cfr_spiel.matches.ParticleBot)
+  assert not isinstance(play.make_opponent(game, agent, rng)(1), ps_cfr_spiel.matches.ParticleBot)
   capsys.readouterr()
   _, text = run(monkeypatch, capsys, [name, "--move_seconds=0.01"], ["q"])
   assert "Opponent: runs/cheat/run.safetensors, which searches for 0.01 s a decision;" in text

@@ -1,4 +1,8 @@
-"""Searches in games that are not compiled: equal to those of compiled games, weights, whole games, errors."""
+"""The bot that searches from particles, without depth and with it.
+
+Without depth it is a better player than its policy; with depth and all histories it searches as in a compiled
+game; weights, whole games, errors.
+"""
 
 import functools
 import itertools
@@ -8,13 +12,165 @@ import pyspiel
 import pytest
 from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms import expected_game_score
+from open_spiel.python.algorithms.exploitability import exploitability
 
+import ps_cfr_spiel
+from ps_cfr_spiel import SimulatedMCCFRSolver, matches
 from ps_cfr_spiel.histories import grow
-from ps_cfr_spiel.matches import KnowledgeBot
+from ps_cfr_spiel.matches import ParticleBot
 from ps_cfr_spiel.policy import strategies_of
 from ps_cfr_spiel.search import Search, Searcher, SearchSettings
 from ps_cfr_spiel.simulated import OpenSpielStates, Particles
 from ps_cfr_spiel.subgames import KnownSubgames
+
+CHEAT = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4)"
+
+
+def bot_of(game, policy, **options):
+  """A player of matches."""
+  return lambda seat: ParticleBot(game, seat, policy, seed=seat, **options)
+
+
+def test_on_top_of_a_policy_it_wins():
+  game = pyspiel.load_game(CHEAT)
+  solver = SimulatedMCCFRSolver(game, batch=64, seed=1)
+  solver.run(3)
+  policy = solver.average_policy()
+  result = matches.match(game, bot_of(game, policy, rollouts=200), matches.player(policy, 1), 300)
+  assert result.mean > 3 * result.standard_error
+
+
+def test_in_a_game_of_hidden_moves_it_wins():
+  game = pyspiel.load_game("phantom_ttt")
+  uniform = openspiel_policy.UniformRandomPolicy(game)
+  result = matches.match(
+    game, bot_of(game, uniform, rollouts=90, particles=50), matches.player("random"), games=20
+  )
+  assert result.score.wins > 2 * result.score.losses
+
+
+def test_a_seed_repeats_its_choices():
+  game = pyspiel.load_game("kuhn_poker")
+  uniform, state = openspiel_policy.UniformRandomPolicy(game), game.new_initial_state()
+  for action in (1, 0):
+    state.apply_action(action)
+  bots = [ParticleBot(game, 0, uniform, rollouts=7, seed=seed) for seed in (5, 5, 6)]
+  values = [bot.step(state) and bot.values(state, state.legal_actions())[0].tolist() for bot in bots]
+  assert values[0] == values[1]
+
+
+def tried(game, policy, rollouts, **options):
+  """The policy that the bot plays, at all infostates."""
+  found = openspiel_policy.TabularPolicy(game)
+  for player in (0, 1):
+    bot = ParticleBot(game, player, policy, rollouts=rollouts, tremble=1e-6, **options)
+    for state in (state for state in found.states if state.current_player() == player):
+      for action, share in bot.get_policy(state):
+        found.policy_for_key(state.information_state_string(player))[action] = share
+  return found
+
+
+def test_a_step_of_mirror_descent():
+  """A step is less exploitable than the policy, and than the best answer to it.
+
+  At an equilibrium all actions that are played are worth the same: a step stays there, the best answer by
+  estimates does not.
+  """
+  game = pyspiel.load_game("kuhn_poker")
+  solver = ps_cfr_spiel.PSCFRSolver(game)
+  solver.run(2000)
+  for policy, step, best in (
+    (openspiel_policy.UniformRandomPolicy(game), 0.28, 0.31),  # itself 0.46
+    (solver.average_policy(), 0.03, 0.1),
+  ):
+    assert exploitability(game, tried(game, policy, 4000, temperature=1)) < step
+    assert exploitability(game, tried(game, policy, 4000)) > best
+
+
+def test_the_strategy_is_the_policy_times_exponentials_of_values():
+  """The queen that hears a pass, against uniform play: 0 after a pass, 1 / 2 after a bet."""
+  game = pyspiel.load_game("kuhn_poker")
+  state, policy = game.new_initial_state(), openspiel_policy.TabularPolicy(game)
+  for action in (0, 1, 0):
+    state.apply_action(action)
+  policy.policy_for_key(state.information_state_string(1))[:] = 0.8, 0.2
+  bot = ParticleBot(game, 1, policy, rollouts=40_000, temperature=0.5)
+  first, second = (share for _, share in bot.get_policy(state))
+  assert second / first == pytest.approx(0.2 / 0.8 * np.exp(0.5 / 0.5), rel=0.1)
+
+
+@pytest.mark.parametrize("key", ["observation", "memory"])
+def test_the_searching_response_is_near_the_best(key):
+  """Never above the mean of both seats' best responses, by OpenSpiel, but for the noise of the games."""
+  game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=3)")
+  solver = SimulatedMCCFRSolver(game, batch=16, seed=1, key=key)
+  solver.run(1)
+  policy = solver.average_policy()
+  best = exploitability(game, policy)
+  result = ps_cfr_spiel.search_response(game, policy, games=200, rollouts=100)
+  assert 0.75 * best - 3 * result.standard_error < result.mean < best + 3 * result.standard_error
+  assert best > 5 * result.standard_error
+
+
+def test_without_particles_it_says_so_and_plays_the_policy():
+  """The policy never bets with the jack, but the opponent has bet, and no king or queen is left to bet."""
+  game = pyspiel.load_game("kuhn_poker")
+  policy = openspiel_policy.TabularPolicy(game)
+  policy.action_probability_array[:] = [1, 0]  # always passes
+  state = game.new_initial_state()
+  for action in (2, 0, 0, 1):  # player 0 passes with the king, player 1 bets with the jack
+    state.apply_action(action)
+  bot = ParticleBot(game, 0, policy, tremble=0.0)
+  with pytest.warns(UserWarning, match="No hidden state fits"):
+    assert bot.get_policy(state) == [(0, 1.0), (1, 0.0)]
+  assert bot.blind == 1
+  assert ParticleBot(game, 0, policy, tremble=0.01).get_policy(state) == [
+    (0, 0.0),
+    (1, 1.0),
+  ]  # the king calls
+
+
+@pytest.mark.parametrize(
+  ("options", "message"),
+  [
+    ({"seconds": 0}, "seconds must be above 0"),
+    ({"seconds": -1}, "seconds must be a number"),
+    ({"rollouts": 0}, "rollouts must be an integer of at least 1"),
+    ({"particles": 0}, "particles must be an integer of at least 1"),
+    ({"tremble": 2}, "tremble must be a number from 0 to 1"),
+    ({"seed": -1}, "seed must be an integer"),
+    ({"player": 2}, "has seats 0 to 1"),
+    ({"temperature": -0.1}, "temperature must be a number"),
+  ],
+)
+def test_mistakes_without_depth(options, message):
+  game = pyspiel.load_game("kuhn_poker")
+  uniform = openspiel_policy.UniformRandomPolicy(game)
+  with pytest.raises(ValueError, match=message):
+    ParticleBot(game, **{"player": 0, "policy": uniform, **options})
+
+
+def test_a_policy_of_another_game():
+  game, other = pyspiel.load_game("kuhn_poker"), pyspiel.load_game("leduc_poker")
+  with pytest.raises(ValueError, match="The policy is for leduc_poker"):
+    ParticleBot(game, 0, openspiel_policy.UniformRandomPolicy(other))
+
+
+def test_a_game_with_moves_at_the_same_time():
+  game = pyspiel.load_game("goofspiel(num_cards=3)")
+  with pytest.raises(ValueError, match="one after the other"):
+    ParticleBot(game, 0, openspiel_policy.UniformRandomPolicy(game))
+
+
+def test_a_limit_of_time_without_depth():
+  """With next to no time every action is still tried once in each round."""
+  game = pyspiel.load_game("leduc_poker")
+  state = game.new_initial_state()
+  for action in (0, 3):
+    state.apply_action(action)
+  bot = ParticleBot(game, 0, openspiel_policy.UniformRandomPolicy(game), seconds=1e-9)
+  assert np.isclose(sum(p for _, p in bot.get_policy(state)), 1)
+
 
 HEX = "dark_hex(board_size=2,gameversion=adh)"
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"
@@ -61,7 +217,10 @@ def check_searches(name, gadget):
   """Nothing is compiled but the histories around the decision, and the strategy is the same."""
   game, policy, states = load(name)
   compiled = searched(name, gadget, 20)
-  bots = [KnowledgeBot(game, i, policy, None, 20, histories=ALL, gadget=gadget, tremble=0.0) for i in (0, 1)]
+  bots = [
+    ParticleBot(game, i, policy, None, iterations=20, histories=ALL, gadget=gadget, tremble=0.0)
+    for i in (0, 1)
+  ]
   several = [state for state in states if len(state.legal_actions()) > 1 and len(state.history()) > 3]
   for state in several[:: max(len(several) // 3, 1)]:
     player = state.current_player()
@@ -130,7 +289,7 @@ def test_a_search_begins_in_all_histories_that_touch(name, few):
   game, policy, states = load(name)
   state = [state for state in states if len(state.history()) > 3][7]
   player = state.current_player()
-  everything = KnowledgeBot(game, player, policy, histories=ALL, tremble=0.0).roots(state)
+  everything = ParticleBot(game, player, policy, 2, histories=ALL, tremble=0.0).roots(state)
   assert set(np.round(list(everything.values()), 9)) == {1}
   form, sums = OpenSpielStates(game, policy), []
   weight = {}
@@ -141,7 +300,7 @@ def test_a_search_begins_in_all_histories_that_touch(name, few):
     weight[path] = form.weight(now, 1 - player)
   opponents = {now.information_state_string(1 - player) for now, _ in _ends(game, everything)}
   for seed in range(100):
-    some = KnowledgeBot(game, player, policy, histories=few, tremble=0.0, seed=seed).roots(state)
+    some = ParticleBot(game, player, policy, 2, histories=few, tremble=0.0, seed=seed).roots(state)
     assert some.keys() <= everything.keys()
     if len({now.information_state_string(1 - player) for now, _ in _ends(game, some)}) == len(opponents):
       sums.append(sum(factor * weight[path] for path, factor in some.items()))
@@ -165,7 +324,7 @@ def test_exact_values_at_the_ends_leave_the_promises_as_they_are():
     return [expected_game_score.policy_value(state, [policy] * 2)[0] for state in states]
 
   state = game.new_initial_state()
-  bot = KnowledgeBot(game, 0, policy, 1, 50, values=values, tremble=0.0)
+  bot = ParticleBot(game, 0, policy, 1, iterations=50, values=values, tremble=0.0)
   best = max(state.legal_actions(), key=lambda action: values([state.child(action)])[0])
   assert bot.probabilities(state)[best] > 0.95
 
@@ -179,7 +338,7 @@ def test_whole_games_are_played(name):
   found = []
   for _ in range(2):
     state, rng = game.new_initial_state(), np.random.default_rng(3)
-    bot = KnowledgeBot(game, 1, depth=1, iterations=4, histories=8, rollouts=1, seed=2)
+    bot = ParticleBot(game, 1, depth=1, iterations=4, histories=8, rollouts=1, seed=2)
     while not state.is_terminal():
       mine = state.current_player() == 1
       action = bot.step(state) if mine else int(rng.choice(state.legal_actions()))
@@ -197,7 +356,7 @@ def test_a_strategy_depends_on_the_infostate_alone():
     state = game.new_initial_state()
     for action in actions:
       state.apply_action(action)
-    bot = KnowledgeBot(game, 0, depth=1, histories=8, rollouts=1, iterations=4)
+    bot = ParticleBot(game, 0, depth=1, histories=8, rollouts=1, iterations=4)
     found.append((state.information_state_string(0), bot.probabilities(state)))
   assert found[0] == found[1]
 
@@ -207,7 +366,7 @@ def test_a_search_goes_on_from_the_ones_before():
   game = pyspiel.load_game("phantom_ttt")
   states = [game.new_initial_state()]
   states.append(states[0].child(0).child(4))
-  asked, fresh = (KnowledgeBot(game, 0, depth=1, histories=8, rollouts=1, iterations=4) for _ in range(2))
+  asked, fresh = (ParticleBot(game, 0, depth=1, histories=8, rollouts=1, iterations=4) for _ in range(2))
   found = [asked.probabilities(state) for state in states]
   assert fresh.probabilities(states[1]) == found[1]
   assert [asked.probabilities(state) for state in states] == found
@@ -221,7 +380,7 @@ def test_a_history_that_left_the_way_ends_after_the_depth():
   for action in (0, 0, 4, 4):  # both players' second tries of a cell are in vain
     state.apply_action(action)
   player = state.current_player()
-  bot = KnowledgeBot(game, player, depth=1, histories=8, rollouts=1, iterations=1)
+  bot = ParticleBot(game, player, depth=1, histories=8, rollouts=1, iterations=1)
   roots = bot.roots(state)
   seen = form.seen(state, player)
   way = [(at[1], did[1]) for at, did in zip(seen[1:-1:2], seen[2::2], strict=True)]
@@ -246,7 +405,7 @@ def test_strings_that_the_end_of_the_game_shows_early():
   state = game.new_initial_state()
   for action in (7, 6, 0, 5, 4, 4, 7):
     state.apply_action(action)
-  bot = KnowledgeBot(game, 1, iterations=2, rollouts=1, seed=11)
+  bot = ParticleBot(game, 1, depth=2, iterations=2, rollouts=1, seed=11)
   assert sum(bot.probabilities(state).values()) == pytest.approx(1)
 
 
@@ -254,7 +413,7 @@ def test_a_game_of_observations():
   """Dark chess has no strings of infostates: players remember what they have seen and done."""
   game = pyspiel.load_game("dark_chess(board_size=4)")
   state = game.new_initial_state()
-  bot = KnowledgeBot(game, 0, depth=1, iterations=4, histories=4, values=lambda states: np.zeros(len(states)))
+  bot = ParticleBot(game, 0, depth=1, iterations=4, histories=4, values=lambda states: np.zeros(len(states)))
   for number in itertools.count():
     if state.is_terminal() or number == 5:
       break
@@ -265,7 +424,7 @@ def test_a_game_of_observations():
 
 def test_a_limit_of_time():
   game, policy, states = load("kuhn_poker")
-  bot = KnowledgeBot(game, 0, policy, seconds=1e-9)
+  bot = ParticleBot(game, 0, policy, 2, seconds=1e-9)
   state = next(state for state in states if state.current_player() == 0)
   assert sum(bot.probabilities(state).values()) == pytest.approx(1)
 
@@ -273,7 +432,9 @@ def test_a_limit_of_time():
 @pytest.mark.parametrize(
   "options, message",
   [
-    ({"depth": 0}, "depth must be an integer of at least 1, got 0"),
+    ({"depth": -1}, "depth must be an integer of at least 0, got -1"),
+    ({"depth": 0, "iterations": 5, "gadget": "cfr-d"}, "iterations, gadget: for searches that solve a game"),
+    ({"temperature": 1}, "temperature=1 is for searches without depth; give depth=0"),
     ({"iterations": 0}, "iterations must be an integer of at least 1, got 0"),
     ({"seconds": 0}, "seconds must be above 0"),
     ({"histories": 1}, "histories must be an integer of at least 2, got 1"),
@@ -288,18 +449,18 @@ def test_mistakes(options, message):
   if "policy" in options:
     options = {"policy": openspiel_policy.UniformRandomPolicy(pyspiel.load_game(options["policy"]))}
   with pytest.raises(ValueError, match=message):
-    KnowledgeBot(pyspiel.load_game("kuhn_poker"), **{"player": 0, **options})
+    ParticleBot(pyspiel.load_game("kuhn_poker"), **{"player": 0, "depth": 2, **options})
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker(players=3)", "goofspiel(num_cards=3)"])
 def test_games_that_it_cannot_search(name):
   with pytest.raises(ValueError, match=r"two players|one after the other"):
-    KnowledgeBot(pyspiel.load_game(name), 0)
+    ParticleBot(pyspiel.load_game(name), 0, depth=2)
 
 
 def test_wrong_values():
   game = pyspiel.load_game("dark_hex(board_size=2)")
-  bot = KnowledgeBot(game, 0, depth=1, values=lambda states: [np.nan] * len(states))
+  bot = ParticleBot(game, 0, depth=1, values=lambda states: [np.nan] * len(states))
   with pytest.raises(ValueError, match="values must give 4 finite numbers"):
     bot.step(game.new_initial_state())
 
@@ -312,7 +473,7 @@ def test_an_infostate_that_no_history_reaches():
   state = game.new_initial_state()
   for action in (2, 0, 0, 1):
     state.apply_action(action)
-  bot = KnowledgeBot(game, 0, policy, tremble=0.0)
+  bot = ParticleBot(game, 0, policy, 2, tremble=0.0)
   with pytest.warns(UserWarning, match="No hidden state fits"):
     assert bot.probabilities(state) == {0: 1.0, 1: 0.0}
-  assert sum(KnowledgeBot(game, 0, policy).probabilities(state).values()) == pytest.approx(1)
+  assert sum(ParticleBot(game, 0, policy, 2).probabilities(state).values()) == pytest.approx(1)
