@@ -55,17 +55,12 @@ def _is_string(value: Any) -> bool:
 TEXT = (_is_string, "a string")
 FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header: a check, and the demand
   "kind": (lambda value: value in list(NEEDED), "'run', 'policy', 'abstraction', 'examples' or 'values'"),
-  **dict.fromkeys(("version", "policy", "leaves", "public_states", "situations", "features"), TEXT),
+  **dict.fromkeys(("version", "policy", "situations", "features"), TEXT),
   "game": (_is_string, "a game string"),
   "module": (lambda value: _is_string(value) and value.isprintable(), "the name of a module"),
   "solver": (lambda value: _is_string(value) and value.isidentifier(), "a solver's name"),
-  "options": (lambda value: isinstance(value, list) and all(map(_is_string, value)), "a list of names"),
+  "options": (lambda value: isinstance(value, dict), "options by name"),
   "iteration": (_is_count, "an integer of at least 0"),
-  "rule": (
-    lambda value: isinstance(value, dict) and _is_string(value.get("name")),
-    "a rule's name and parameters",
-  ),
-  "alternating": (lambda value: isinstance(value, bool), "true or false"),
   **dict.fromkeys(("locks", "part"), (_is_counts, "a list of public states")),
   "locked_types": (
     lambda value: isinstance(value, list) and all(re.fullmatch("(?:[0-9a-f]{2})*", str(x)) for x in value),
@@ -73,7 +68,6 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header: a check
   ),
   **dict.fromkeys(("run", "locked_to"), (_is_string, "a fingerprint")),
   "teacher": (lambda value: isinstance(value, str | dict), "a string or an object"),
-  "limit": (lambda value: _is_count(value) and value > 0, "an integer of at least 1"),
   "shards": (
     lambda value: _is_string(value) and bool(re.fullmatch("[0-9a-f]{8}", value)),
     "eight hexadecimal digits",
@@ -333,14 +327,23 @@ def made_alike(path: Path, header: Mapping[str, Any]) -> bool:
   """Whether a file has these fields in its header; False without a file, ValueError if it differs."""
   if not path.exists():
     return False
-  given = read(path).header
-  for name, value in json.loads(json.dumps(header)).items():
-    if given.get(name) != value:
+  saved, wanted = _flat(read(path).header), _flat(json.loads(json.dumps(header)))
+  nested = {name for name in saved if name.rpartition(".")[0] in header}
+  for name in dict.fromkeys([*wanted, *nested]):
+    if saved.get(name) != wanted.get(name):
       raise ValueError(
-        f"{path} has other results: {name} in its header is {given.get(name)!r}, expected {value!r}. Use "
-        f"another folder, or delete this one."
+        f"{path} has other results: {name} in its header is {saved.get(name)!r}, expected "
+        f"{wanted.get(name)!r}. Use another folder, or delete this one."
       )
   return True
+
+
+def _flat(header: Mapping[str, Any]) -> dict[str, Any]:
+  """A header whose mappings have their values beside the others, such as "options.rule"."""
+  inner = {
+    f"{name}.{key}": x for name, more in header.items() if isinstance(more, dict) for key, x in more.items()
+  }
+  return {**{name: x for name, x in header.items() if not isinstance(x, dict)}, **inner}
 
 
 def _check_header(path: Path, header: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from safetensors.numpy import load_file, save_file
 import ps_cfr_spiel
 from ps_cfr_spiel import PSCFRSolver, storage
 from ps_cfr_spiel.evaluation import read_points
-from ps_cfr_spiel.histories import LIMIT
+from ps_cfr_spiel.options import LIMIT
 
 TINY = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 
@@ -36,7 +36,7 @@ def test_policy_round_trip(solver, tmp_path):
   loaded = ps_cfr_spiel.load_policy(tmp_path / "policy.safetensors")
   for a, b in zip(sum(policy.strategies, ()), sum(loaded.strategies, ()), strict=True):
     np.testing.assert_allclose(a, b, rtol=1e-15)
-  assert loaded.info["rule"]["name"] == "PCFRPlus"
+  assert loaded.info["options"]["rule"]["name"] == "PCFRPlus"
   assert loaded.info["iteration"] == 5
   assert loaded.info["version"] == ps_cfr_spiel.__version__
   assert loaded.info["game"] == str(solver.game)
@@ -150,14 +150,14 @@ def test_unwritable_path(solver, tmp_path):
     ("solver", "Sol", "holds a Sol, not a Solver"),
     ("game", 3, "game in its header must be a game string, got 3"),
     ("game", "no_such_game", "damaged"),
-    ("options", {"a": 1}, "options in its header must be a list of names"),
-    ("options", ["dtype", "colour"], "'colour'"),
+    ("options", ["dtype"], "options in its header must be options by name"),
+    ("options.colour", 1, "damaged: PSCFROptions has the options .*, got colour"),
     ("iteration", "5", "iteration in its header must be an integer of at least 0"),
     ("iteration", 6, "names iteration 6, its arrays are of iteration 5"),
-    ("rule", {"name": []}, "rule in its header must be a rule's name and parameters"),
-    ("rule", {"name": "PCFRPlus", "phi": "x"}, "phi must be a number"),
-    ("limit", True, "limit in its header must be an integer of at least 1, got True"),
-    ("dtype", ["float32"], "Unknown dtype"),
+    ("options.rule", {"name": []}, r"Unknown rule \[\]"),
+    ("options.rule", {"name": "PCFRPlus", "phi": "x"}, "phi must be a number"),
+    ("options.limit", True, "damaged: limit must be an integer of at least 1, got True"),
+    ("options.dtype", ["float32"], "Unknown dtype"),
   ],
 )
 def test_malformed_headers(solver, tmp_path, field, value, what):
@@ -314,14 +314,14 @@ def test_a_file_cannot_raise_the_limit(tmp_path):
   solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"))
   for save in (solver.save, solver.average_policy().save):
     save(tmp_path / "large.safetensors")
-    rewrite(tmp_path / "large.safetensors", {"game": "hex(board_size=4)", "limit": 10**15})
+    rewrite(tmp_path / "large.safetensors", {"game": "hex(board_size=4)", "options.limit": 10**15})
     with pytest.raises(ValueError, match="more than 1,000 histories"):
       ps_cfr_spiel.load_policy(tmp_path / "large.safetensors", limit=1000)
   solver.save(tmp_path / "run.safetensors")
-  rewrite(tmp_path / "run.safetensors", {"limit": 10**15})
-  assert ps_cfr_spiel.load_solver(tmp_path / "run.safetensors").tree_options["limit"] == LIMIT
+  rewrite(tmp_path / "run.safetensors", {"options.limit": 10**15})
+  assert ps_cfr_spiel.load_solver(tmp_path / "run.safetensors").options.limit == LIMIT
   assert (
-    ps_cfr_spiel.load_solver(tmp_path / "run.safetensors", limit=LIMIT + 1).tree_options["limit"] == LIMIT + 1
+    ps_cfr_spiel.load_solver(tmp_path / "run.safetensors", limit=LIMIT + 1).options.limit == LIMIT + 1
   )
 
 

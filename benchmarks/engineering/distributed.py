@@ -117,7 +117,7 @@ def begin(game: str, first: Path) -> tuple[int, int, int, int]:
   head, cluster = (
     sum(x.nbytes for x in jax.tree.leaves(part)) for part in (solver._kept(), solver._here()[0])
   )
-  return head, cluster, len(solver._tree.leaving), solver.batch
+  return head, cluster, len(solver._tree.leaving), solver.options.batch
 
 
 def main() -> None:

@@ -175,7 +175,7 @@ def table_of_rules(options: argparse.Namespace) -> dict[str, dict[str, float]]:
 def perturbed_runs(game: pyspiel.Game, rule: str, options: argparse.Namespace, generator, looks: list[int]):
   """Exploitability in % after each of `looks`: `STARTS` runs whose first strategies are changed by 0.1%."""
   made = cfr.make_rule(rule, options.length, not options.simultaneous)
-  solver = ps_cfr_spiel.PSCFRSolver(game, made, not options.simultaneous, options.dtype)
+  solver = ps_cfr_spiel.PSCFRSolver(game, made, alternating=not options.simultaneous, dtype=options.dtype)
   start, curves = jax.device_get(solver._state), []
   whole = game.get_parameters().get("pot") or solver.exploitability()
   for _ in range(STARTS):

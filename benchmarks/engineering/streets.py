@@ -67,7 +67,7 @@ def main() -> None:
   hands = [len(names) for names in solver.tree.names.types]
   rows = [sum(n for _, n, _ in player.block_shapes) for player in solver._tree.players]
   streams, folded = solver._tree.stream is not None, not options.abstraction
-  tables = cfr.num_tables(solver.rule, solver.dtype, solver.bits, compensated=not streams)
+  tables = cfr.num_tables(solver.rule, solver.dtype, solver.options.bits, compensated=not streams)
   needs = memory_needs(game.bayesian_form(), tables, 4, folded, bool(options.lock), options.leaves, streams)
   print(f"{hands} hands, {rows} rows on the device; estimate {sum(needs.values()) / 2**20:,.0f} MB")
   started = time.perf_counter()

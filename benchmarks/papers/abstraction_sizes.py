@@ -57,7 +57,7 @@ def begun(method: str, game: pyspiel.Game) -> Any:
     solver = kind(game, **common)
   else:
     bound, heuristic = map(int, method[1:].split("H"))
-    solver = CFRPlusIRASolver(game, bound, heuristic, **common)
+    solver = CFRPlusIRASolver(game, bound=bound, heuristic=heuristic, **common)
   solver.compile()
   return solver
 
@@ -84,7 +84,7 @@ def counted(solver: Any) -> tuple[int, int, int]:
     return found.count, found.words, tables + found.words + found.infostates
   sampled = 0
   if isinstance(solver, CFRPlusIRASolver):
-    sampled = (solver.refinement.bound + solver.refinement.heuristic) * solver._state.summed.shape[1]
+    sampled = (solver.options.bound + solver.options.heuristic) * solver._state.summed.shape[1]
   return found.count, found.words, 2 * tables + found.words + sampled
 
 

@@ -75,7 +75,7 @@ def speed(options: argparse.Namespace) -> None:
       solver._sampler = kind(solver.abstraction.count)
       found.append(seconds_of(solver, options.seconds))
     each = (
-      2 * solver.batch * solver.abstraction.count * lines / found[1]
+      2 * solver.options.batch * solver.abstraction.count * lines / found[1]
     )  # the same work as in JAX, which passes all
     print(
       f"{lines:8,}{1e3 * found[0]:10.2f}{1e3 * found[1]:13.2f}{found[0] / found[1]:8.1f}{each:27,.0f}",
@@ -119,7 +119,7 @@ def train(options: argparse.Namespace) -> None:
       start = time.process_time()
       solver.run(4, progress=False)
       spent += time.process_time() - start
-    deals, start = 2 * solver.batch * solver.iteration, time.process_time()
+    deals, start = 2 * solver.options.batch * solver.iteration, time.process_time()
     solver.save(folder / f"look-{spent:.0f}.safetensors")
     print(
       f"{spent:8.0f} s of processors: iteration {solver.iteration:,}, {deals:,} pairs of hands, "

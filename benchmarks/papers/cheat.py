@@ -41,7 +41,7 @@ from benchmarks.machine import flags, keep, kept, picture
 from ps_cfr_spiel import SimulatedExternalSolver, SimulatedMCCFRSolver, matches
 from ps_cfr_spiel.evaluation import evaluate_match
 from ps_cfr_spiel.evaluation.match_results import wilson
-from ps_cfr_spiel.simulated import PRUNINGS
+from ps_cfr_spiel.options import PRUNINGS
 from ps_cfr_spiel.views import behaviour_text
 
 MARKS = 4
@@ -193,7 +193,9 @@ def search(options: argparse.Namespace) -> dict:
     policy = ps_cfr_spiel.load_policy(path)
     game, games = policy.game, options.games
     won = found.setdefault(str(policy.info["iteration"]), {})
-    print(f"\n{path}: key {policy.info['key']}, iteration {policy.info['iteration']:,}", flush=True)
+    print(
+      f"\n{path}: key {policy.info['options']['key']}, iteration {policy.info['iteration']:,}", flush=True
+    )
     searchers = []
 
     def searcher(temperature, tremble=0.01, game=game, policy=policy, searchers=searchers):

@@ -75,7 +75,7 @@ def run(solver, seconds: float, looks: int, uniform: float) -> list[tuple[float,
       solver.run(CHUNK, progress=False)
       spent += time.process_time() - start
     start = time.process_time()
-    found, deals = solver.exploitability(), 2 * solver.batch * solver.iteration
+    found, deals = solver.exploitability(), 2 * solver.options.batch * solver.iteration
     took = time.process_time() - start
     print(
       f"  {spent:7.1f} s{deals:14,}{found / BLIND:12.4f}{found / uniform:9.1%}   evaluated in {took:.0f} s",

@@ -53,10 +53,10 @@ def online_runs(method: OnlineOutcomeSampling, seeds: Sequence[int], marks: Sequ
     seeds: R seeds.
     marks: iterations of the measurements, ascending.
   """
-  with precision(method.dtype), waiting(f"{len(seeds)} runs at every infostate"):
+  with precision(method.options.dtype), waiting(f"{len(seeds)} runs at every infostate"):
     runs = method.runs
     keys = jnp.stack([runs.empty(seed).key for seed in seeds])
-    public_tree, each = to_device(method.tree, method.dtype), jnp.array(marks, jnp.int32)
+    public_tree, each = to_device(method.tree, method.options.dtype), jnp.array(marks, jnp.int32)
     found = _curves(public_tree, runs, runs.empty(0), keys, each)
     return OnlineRuns(np.array(marks), *(np.asarray(x) for x in found))
 

@@ -10,7 +10,6 @@ from ps_cfr_spiel.abstraction import cfr_ira, fpira
 from ps_cfr_spiel.abstraction.buckets import MOST_ROWS, Buckets, Distance, bucketed, cluster_equities, squared
 from ps_cfr_spiel.abstraction.loss import Loss, abstraction_loss
 from ps_cfr_spiel.abstraction.maps import (
-  PRESETS,
   Abstraction,
   Key,
   abstract,

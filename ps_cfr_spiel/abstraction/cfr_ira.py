@@ -21,36 +21,12 @@ import numpy as np
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction.partitions import Partition, entries, room, split
 from ps_cfr_spiel.abstraction.refine import disagreement, largest, sample, without_largest
-from ps_cfr_spiel.arguments import check_count, check_flag, check_number
 from ps_cfr_spiel.cfr import PlayerState, RMPlus, SolverState, averages
 from ps_cfr_spiel.device import jit, to_device
+from ps_cfr_spiel.options import Refinement
 from ps_cfr_spiel.tree import PublicTree, Sets, column_of, tables_of
 
 RULE = RMPlus()
-
-
-@dataclasses.dataclass(frozen=True)
-class Refinement:
-  """Conditions under which sets are split.
-
-  Attributes:
-    bound: most infostates, of both players, that the bound tracks at a time; 0 for none.
-    heuristic: most infostates that the heuristic samples in a turn; 0 for none.
-    tolerance: the heuristic's is tolerance / sqrt(t), in counterfactual utility.
-    relative: whether it is multiplied by the largest regret in the sampled part of the set: counterfactual
-      utility shrinks with the number of types and of cards to come, and no regret on a river would count.
-  """
-
-  bound: int = 10
-  heuristic: int = 90
-  tolerance: float = 0.2
-  relative: bool = False
-
-  def __post_init__(self):
-    check_count("bound", self.bound, 0)
-    check_count("heuristic", self.heuristic, 0)
-    check_number("tolerance", self.tolerance, 0, 1e9)
-    check_flag("relative", self.relative)
 
 
 class IRAState(NamedTuple):

@@ -17,13 +17,13 @@ from ps_cfr_spiel.abstraction.partitions import Partition
 from ps_cfr_spiel.arguments import check_flag
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.histories import sequential
+from ps_cfr_spiel.options import ABSTRACTIONS
 from ps_cfr_spiel.policy import make_state
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.storage import Stored
 from ps_cfr_spiel.tree import Decision, PlayerTree, PublicTree, check_zero_sum, ranks, slot_starts
 
 Key = Callable[[str, int], Hashable]  # of an information state string and the player; equal keys are one set
-PRESETS = ("observation", "initial", "identity")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _key_function(
     return key, observation
   raise ValueError(
     f"Unknown key {key!r}: expected a function of (infostate, player), an Abstraction, or one of "
-    f"{', '.join(map(repr, PRESETS))}."
+    f"{', '.join(map(repr, ABSTRACTIONS))}."
   )
 
 

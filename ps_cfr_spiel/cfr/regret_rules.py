@@ -1,7 +1,7 @@
 """All regret rules by name, the default among them.
 
-The contract is `Rule`'s docstring. To add a rule, write a class here; `RULES` lists the ones that the command
-line offers by name.
+The contract is `Rule`'s docstring. To add a rule, write a class here; `options.RULES` lists the ones that the
+command line offers by name.
 """
 
 import dataclasses
@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 import numpy as np
 
+from ps_cfr_spiel import options
 from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cfr.discounted import (
   DCFR,
@@ -250,12 +251,7 @@ class NRMPlus:
     return normalise(weights), (z / size, jnp.concatenate(numbers))
 
 
-RULES: dict[str, type] = {
-  "rm": RM, "rm+": RMPlus, "dcfr": DCFR, "lcfr": LCFR, "pcfr+": PCFRPlus, "pdcfr+": PDCFRPlus,
-  "apcfr+": APCFRPlus, "sapcfr+": SAPCFRPlus, "hs-dcfr": HSDCFR, "hs-pcfr+": HSPCFRPlus, "vad-cfr": VADCFR,
-  "nrm+": NRMPlus,
-}  # fmt: skip
-ALIASES = {"cfr": "rm", "cfr+": "rm+"}  # by the name of the algorithm, as papers and OpenSpiel have it
+RULES: dict[str, type] = {name: globals()[kind] for name, kind in options.RULES.items()}
 TOGETHER = {"fade": 1.0, "phi": 0.95, "ahead": 0.95, "tau": 15.0}  # of NRM+ if both are updated at once
 
 
@@ -276,7 +272,8 @@ def make_rule(rule: Any, iterations: int | None = None, alternating: bool = True
   """The rule that a solver's argument names.
 
   Args:
-    rule: a rule, its name in `RULES` or `ALIASES`, its class's name, or a `rule_header`; by default "nrm+".
+    rule: a rule, its name in `RULES` or `options.ALIASES`, its class's name, or a `rule_header`; by default
+      "nrm+".
     iterations: planned for the run: the n of rules that have one, unless `rule` has it.
     alternating: whether updates alternate; if not, "nrm+" without parameters takes those in `TOGETHER`.
 
@@ -291,7 +288,9 @@ def make_rule(rule: Any, iterations: int | None = None, alternating: bool = True
     name = parameters.pop("name", None)
     kind = _by_name(name) if isinstance(name, str) else None
     if kind is None:
-      raise ValueError(f"Unknown rule {name!r}; choose one of {', '.join(map(repr, (*RULES, *ALIASES)))}.")
+      raise ValueError(
+        f"Unknown rule {name!r}; choose one of {', '.join(map(repr, (*RULES, *options.ALIASES)))}."
+      )
     fields = [field.name for field in dataclasses.fields(kind)]
     if not set(parameters) <= set(fields):
       raise ValueError(f"Rule {name!r} has the parameters {fields}, got {sorted(parameters)}.")
@@ -305,9 +304,9 @@ def make_rule(rule: Any, iterations: int | None = None, alternating: bool = True
 
 
 def _by_name(name: str) -> type | None:
-  """The rule of a name in `RULES` or `ALIASES`, or else of a class's name; None for another name."""
+  """The rule of a name in `RULES` or `options.ALIASES`, or else of a class's name; None for another name."""
   classes = {kind.__name__.lower(): kind for kind in RULES.values()}
-  aliases = {alias: RULES[name] for alias, name in ALIASES.items()}
+  aliases = {alias: RULES[name] for alias, name in options.ALIASES.items()}
   return {**classes, **aliases, **RULES}.get(name.lower())
 
 

@@ -19,13 +19,10 @@ from ps_cfr_spiel.cfr.rule import Rule
 from ps_cfr_spiel.tree import Array
 
 SIGNED = 32767  # numbers from -1 to 1 are multiples of 1 / SIGNED, int16
-BITS = (16, 32)
 
 
-def check_bits(bits: int, rule: Rule, dtype: str) -> int:
-  """The number of bits; ValueError if a run of this rule and dtype cannot have it."""
-  if isinstance(bits, bool) or bits not in BITS:
-    raise ValueError(f"bits={bits!r}: tables are in 16 or 32 bits; choose one of the two.")
+def check_bits(bits: int, rule: Rule, dtype: str) -> None:
+  """ValueError if a run of this rule and dtype cannot keep its tables in so many bits."""
   if bits == 16 and dtype != "float32":
     raise ValueError(f"bits=16 computes in float32, and dtype is {dtype!r}; leave out one of the two.")
   if bits == 16 and not can_narrow(rule):
@@ -33,7 +30,6 @@ def check_bits(bits: int, rule: Rule, dtype: str) -> int:
       f"bits=16 keeps regrets from -1 to 1, and those of {type(rule).__name__} may have any size; choose the "
       "rule 'nrm+', or give your rule's own class the methods narrow and widen (`cfr.sixteen_bits`)."
     )
-  return bits
 
 
 def can_narrow(rule: Any) -> bool:

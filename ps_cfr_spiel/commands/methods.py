@@ -21,6 +21,7 @@ from ps_cfr_spiel.commands.flags import (
   progress_of,
 )
 from ps_cfr_spiel.commands.user_input import given, load_game, load_saved_policy, refuse
+from ps_cfr_spiel.options import ABSTRACTIONS
 
 # An action and its probability; the commas within an amount, as in "bet 1,200:0.7", separate none.
 _PAIR = re.compile(r"\s*((?:[^,]|(?<=\d),(?=\d{3}\b))+?)\s*:\s*([0-9]*\.?[0-9]+)(%?)\s*(?:,|$)")
@@ -123,9 +124,9 @@ def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exa
     options["progress"] = progress_of(values)
   if kind is ps.solvers.HierarchicalMCCFRSolver:
     options |= _cards(values, game)
-  elif options.get("abstraction", "identity") not in ps.abstraction.PRESETS:
+  elif options.get("abstraction", "identity") not in ABSTRACTIONS:
     raise ValueError(
-      f"--abstraction={values.abstraction}: value should be one of <{'|'.join(ps.abstraction.PRESETS)}>; "
+      f"--abstraction={values.abstraction}: value should be one of <{'|'.join(ABSTRACTIONS)}>; "
       "a file is for --solver=hierarchical."
     )
   return kind(game, **options)

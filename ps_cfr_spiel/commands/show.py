@@ -219,8 +219,9 @@ def made_by_lines(policy: ps.TreePolicy) -> list[str]:
 def origin(policy: ps.TreePolicy | ps.solvers.HierarchicalPolicy) -> str:
   """The origin of a policy, as far as its file knows."""
   info = policy.info
-  order = info.get("alternating")
-  maker = info.get("solver") if order is None else info.get("rule", {}).get("name")
+  options = info.get("options", {})
+  order = options.get("alternating")
+  maker = info.get("solver") if order is None else options.get("rule", {}).get("name")
   if maker is None or "iteration" not in info:
     return "policy of unknown origin"
   updates = "" if order is None else f", {'alternating' if order else 'simultaneous'} updates"

@@ -1,4 +1,3 @@
-from .build import LEAVES as LEAVES
 from .build import build_tree as build_tree
 from .check_report import Finding as Finding
 from .check_report import Report as Report

@@ -11,8 +11,6 @@ from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compiler.from_histories import build_general, with_recall
 from ps_cfr_spiel.compiler.memory import check_memory
 from ps_cfr_spiel.histories import (
-  LIMIT,
-  SOURCES,
   Limits,
   TooLarge,
   check_kind,
@@ -21,10 +19,9 @@ from ps_cfr_spiel.histories import (
   sequential,
   walk,
 )
+from ps_cfr_spiel.options import LEAVES, LIMIT, SOURCES
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import PublicTree
-
-LEAVES = ("auto", "dense", "showdown", "native", "sparse")
 
 
 def build_tree(

@@ -25,8 +25,6 @@ from ps_cfr_spiel.compiler.memory import check_memory, memory_needs
 from ps_cfr_spiel.histories import (
   BYTES,
   KIND_CHECKS,
-  LIMIT,
-  SOURCES,
   Histories,
   Limits,
   PublicPartition,
@@ -46,6 +44,7 @@ from ps_cfr_spiel.histories import (
   timing_fault,
   walk,
 )
+from ps_cfr_spiel.options import LIMIT, SOURCES
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import TERMINAL, PublicTree
 

@@ -11,8 +11,7 @@ import numpy as np
 from jax.core import Tracer
 
 from ps_cfr_spiel.arguments import check_option
-
-DTYPES = ("float32", "float64")
+from ps_cfr_spiel.options import DTYPES
 
 
 def check_dtype(dtype: str) -> str:

@@ -30,12 +30,12 @@ from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, Hierarchy, che
 from ps_cfr_spiel.hierarchical.memory import board_needs, bucket_needs
 from ps_cfr_spiel.hierarchical.nearest import GROUPS, make_nearest
 from ps_cfr_spiel.hierarchical.sizes import measure
+from ps_cfr_spiel.options import LOSSLESS
 from ps_cfr_spiel.reports import progress_bar, waiting
 
 CLUSTERS = 60  # after Brown et al. 2015
 BASE = 200  # buckets of the abstraction by which boards are compared
 SAMPLED_BOARDS, SAMPLE = 500, 10_000  # boards, and hands on them, from which these buckets are made
-LOSSLESS = "lossless"
 POTENTIAL, DISTRIBUTION = AWARE = ("potential", "distribution")
 BINS = 20  # of the equities in a histogram
 SOME = 2_000  # hands from which buckets of earlier rounds are made: earth mover's distances are slow

@@ -18,7 +18,6 @@ from .history_checks import names_fault as names_fault
 from .history_checks import recall_fault as recall_fault
 from .history_checks import timing_fault as timing_fault
 from .limits import BYTES as BYTES
-from .limits import LIMIT as LIMIT
 from .limits import Limits as Limits
 from .limits import TooLarge as TooLarge
 from .limits import free_memory as free_memory
@@ -35,7 +34,6 @@ from .player_information import remembered as remembered
 from .player_information import sequential as sequential
 from .player_information import sequential_state as sequential_state
 from .player_information import strings_of as strings_of
-from .public_states import SOURCES as SOURCES
 from .public_states import NoPublicStatesError as NoPublicStatesError
 from .public_states import PublicPartition as PublicPartition
 from .public_states import augmented_infostates as augmented_infostates

@@ -12,9 +12,9 @@ import pyspiel
 
 from ps_cfr_spiel.arguments import is_integer, is_number
 from ps_cfr_spiel.histories.size_estimate import LONGEST, SizeEstimate, estimate_size
+from ps_cfr_spiel.options import LIMIT
 from ps_cfr_spiel.reports import progress_bar
 
-LIMIT = 200_000_000  # histories: beyond any memory here, so that memory and patience decide
 PATIENCE_SECONDS = 3600  # of an enumeration in Python, unless `limit` is given
 TRIED_SECONDS = 60  # most of an enumeration to a limit that the estimate exceeds, if not surely
 SHARE = 0.5  # of the free memory, the default limit

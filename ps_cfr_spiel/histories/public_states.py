@@ -18,8 +18,6 @@ from ps_cfr_spiel.histories.history_checks import movers_fault, split_fault, tim
 from ps_cfr_spiel.histories.numbering import first_members, number_by_appearance, number_rows, refine
 from ps_cfr_spiel.tree import TERMINAL
 
-SOURCES = ("closure", "observer", "none")
-
 
 @dataclasses.dataclass(frozen=True)
 class PublicPartition:

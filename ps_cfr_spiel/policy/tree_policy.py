@@ -14,6 +14,7 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel import compiler, storage
 from ps_cfr_spiel.compiler import EXACT, Deals
 from ps_cfr_spiel.histories import sequential_state
+from ps_cfr_spiel.options import TreeOptions
 from ps_cfr_spiel.policy.partial_strategy import PartialStrategy, left_out, partial_strategy, types_in
 from ps_cfr_spiel.policy.reach import Reach, Worths, reach_of, reaches
 from ps_cfr_spiel.policy.rows import rows, write_rows
@@ -71,7 +72,7 @@ class TreePolicy(openspiel_policy.Policy):
   @property
   def tree_options(self) -> dict[str, Any]:
     """The options of `build_tree` that built the policy's tree."""
-    return {key: self.info[key] for key in ("leaves", "public_states", "limit") if key in self.info}
+    return TreeOptions.picked(self.info.get("options", {}))
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
     """Probability of every legal action at a state."""
@@ -270,10 +271,12 @@ class TreePolicy(openspiel_policy.Policy):
       raise ValueError(f"{file.path} holds {file.content}, not a policy or a run.")
     if "run" in header:
       raise ValueError(f"{file.path} holds the values of a run's policy; name the run beside it.")
-    options = {key: header[key] for key in ("leaves", "public_states", "limit") if key in header}
-    options["limit"] = min(options.get("limit", limit), limit)
+    try:
+      options = TreeOptions(**TreeOptions.picked(header.get("options", {})))
+    except ValueError as error:
+      raise ValueError(f"{file.path} is damaged: {error}") from error
     game = game_of(file)
-    tree = compiler.build_tree(game, **options)
+    tree = compiler.build_tree(game, **{**options.values(TreeOptions), "limit": min(options.limit, limit)})
     info = {key: value for key, value in header.items() if key not in storage.STAMP}
     if "part" in header:
       strategies = PartialStrategy(tuple(header["part"]), file.arrays(file.shapes)["part"]).tables(tree)

@@ -11,10 +11,10 @@ are samplers in a game's native code, with pruning. `warm_start` begins a run wi
 from ps_cfr_spiel.simulated.estimates import Corrected, Learned, MoveEstimate
 from ps_cfr_spiel.simulated.halving import halving
 from ps_cfr_spiel.simulated.hidden_states import OpenSpielStates
-from ps_cfr_spiel.simulated.host_game import CELLS, DIGEST, KEYS, HostGame, check_keys
+from ps_cfr_spiel.simulated.host_game import CELLS, DIGEST, HostGame, check_keys
 from ps_cfr_spiel.simulated.particles import HiddenStates, Particles, thinned
 from ps_cfr_spiel.simulated.samplers import MILLION, KeyTables, Simulation, Tally, table_size
 from ps_cfr_spiel.simulated.simulated_game import SimulatedGame
 from ps_cfr_spiel.simulated.trajectories import Trajectories
-from ps_cfr_spiel.simulated.traversals import PRUNINGS, NativePlays, Traversals
+from ps_cfr_spiel.simulated.traversals import NativePlays, Traversals
 from ps_cfr_spiel.simulated.warm_start import taken_over

@@ -17,9 +17,9 @@ from jax.experimental import io_callback
 
 from ps_cfr_spiel.arguments import check_count, check_option
 from ps_cfr_spiel.histories import check_is_game, check_observer, scale_fault
+from ps_cfr_spiel.options import KEYS
 from ps_cfr_spiel.simulated.simulated_game import CHANCE, TERMINAL, SimulatedGame
 
-KEYS = ("infostate", "observation")
 DIGEST = 16  # bytes of a key
 CELLS = 1_000_000
 

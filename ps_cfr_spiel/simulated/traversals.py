@@ -25,12 +25,11 @@ import jax.numpy as jnp
 from ps_cfr_spiel.arguments import MOST
 from ps_cfr_spiel.cfr import RM, averages
 from ps_cfr_spiel.mccfr import Sampler, Turn
+from ps_cfr_spiel.options import PRUNINGS
 from ps_cfr_spiel.simulated.estimates import Corrected, Learned
 from ps_cfr_spiel.simulated.samplers import KeyTables, Simulation
 from ps_cfr_spiel.simulated.simulated_game import SimulatedGame
 from ps_cfr_spiel.simulated.trajectories import Trajectories
-
-PRUNINGS = ("none", "regret", "best_response")
 
 
 class TraversedGame(SimulatedGame, Protocol):
@@ -98,7 +97,7 @@ class Traversals(Sampler):
   Regrets, and skipped visits, are weighted as the average is (linear CFR, if the rule's gamma is 1).
   """
 
-  pruning: str  #: one of `PRUNINGS`
+  pruning: str  #: one of `options.PRUNINGS`
   decay: float  #: least weight of the newest value in a running mean
   most_nodes: int  #: decisions after which a traversal is given up
   #: most decisions of the traverser, one below the other, that are traversed; one play by the current

@@ -22,19 +22,17 @@ from ps_cfr_spiel.solvers.presets import DEEPSTACK_BETS, PRESETS, preset
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver, memory_to_solve
 from ps_cfr_spiel.solvers.run_files import kind_in
 from ps_cfr_spiel.solvers.sampling import (
-  BASELINES,
   ExternalSamplingSolver,
   OutcomeSamplingSolver,
   SamplingSolver,
   VRMCCFRSolver,
 )
 from ps_cfr_spiel.solvers.simulated import (
-  UPDATES,
   LimitReachedError,
   SimulatedExternalSolver,
   SimulatedSolver,
 )
-from ps_cfr_spiel.solvers.simulated_mccfr import ESTIMATES, SimulatedMCCFRSolver
+from ps_cfr_spiel.solvers.simulated_mccfr import SimulatedMCCFRSolver
 from ps_cfr_spiel.solvers.simulated_policy import SimulatedPolicy
 from ps_cfr_spiel.solvers.solver import CHUNK_SECONDS, SAVING_SHARE, Solver, load_policy, load_solver
 from ps_cfr_spiel.solvers.solving_bot import SolvingBot

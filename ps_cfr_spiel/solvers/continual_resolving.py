@@ -16,7 +16,8 @@ from ps_cfr_spiel.arguments import check_integer, check_player, is_integer
 from ps_cfr_spiel.cfr import Rule, make_rule, num_tables, rule_header
 from ps_cfr_spiel.compiler import check_memory
 from ps_cfr_spiel.device import Uninterrupted
-from ps_cfr_spiel.histories import LIMIT, sequential
+from ps_cfr_spiel.histories import sequential
+from ps_cfr_spiel.options import LIMIT
 from ps_cfr_spiel.policy import TreePolicy, check_policy_of, probabilities_at, strategies_of
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.search import Search, Searcher, SearchSettings
@@ -93,7 +94,7 @@ class ContinualResolving(openspiel_policy.Policy):
     ahead = "to the end" if s.lookahead is None else f"lookahead {s.lookahead}, then {s.value_function}"
     rule = type(s.rule).__name__
     known = "" if s.knowledge is None else f", knowledge {s.knowledge}{'' if s.keep else ', not kept'}"
-    return f"re-solving{known}, {s.iterations:,} iterations of {rule}, {header['gadget']}, {ahead}, {s.dtype}"
+    return f"re-solving{known}, {s.iterations:,} iterations of {rule}, {header['options']['gadget']}, {ahead}, {s.dtype}"
 
   def start(self, player: int, progress: bool | None = None) -> Search:
     """A player's search from the start of the game; ValueError unless `player` is 0 or 1."""
@@ -200,10 +201,7 @@ class ContinualResolving(openspiel_policy.Policy):
   def _header(self) -> dict[str, Any]:
     own = getattr(self.settings.gadget, "__name__", repr(self.settings.gadget))
     gadget = next((name for name, function in GADGETS.items() if function is self.settings.gadget), own)
-    return {
-      "solver": type(self).__name__,
-      "policy": "re-solving",
-      "iteration": self.settings.iterations,
+    options = {
       "rule": rule_header(self.settings.rule),
       "gadget": gadget,
       "lookahead": self.settings.lookahead,
@@ -212,9 +210,15 @@ class ContinualResolving(openspiel_policy.Policy):
       "alternating": self.settings.alternating,
       "skip": self.settings.skip,
       "dtype": self.settings.dtype,
-      **({} if self.settings.knowledge is None else {"knowledge": self.settings.knowledge}),
-      **({} if self.settings.keep else {"keep": False}),
+      "knowledge": self.settings.knowledge,
+      "keep": self.settings.keep,
       **self._build,
+    }
+    return {
+      "solver": type(self).__name__,
+      "policy": "re-solving",
+      "iteration": self.settings.iterations,
+      "options": options,
     }
 
 

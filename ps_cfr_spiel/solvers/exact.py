@@ -1,7 +1,6 @@
 """Solvers whose policies are evaluated exactly: `ExactSolver`, and `TreeSolver` on a public tree."""
 
 import abc
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import jax
@@ -11,8 +10,9 @@ import pyspiel
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, from_file, to_arrays
 from ps_cfr_spiel.compiler import build_tree
-from ps_cfr_spiel.device import check_dtype, check_finite, precision
-from ps_cfr_spiel.histories import LIMIT, NoPublicStatesError, sequential
+from ps_cfr_spiel.device import check_finite, precision
+from ps_cfr_spiel.histories import NoPublicStatesError, sequential
+from ps_cfr_spiel.options import TreeOptions, WalkOptions
 from ps_cfr_spiel.policy import TreePolicy, normalised
 from ps_cfr_spiel.reports import report, waiting
 from ps_cfr_spiel.solvers.solver import Policy, Solver
@@ -57,35 +57,31 @@ class ExactSolver(Solver[Policy]):
 class TreeSolver(ExactSolver[TreePolicy]):
   """A solver on the public tree of a game, whose policies are tables over the tree's rows."""
 
-  _apart = ("abstraction",)
   tree: PublicTree  #: the game's public tree, on the host
   _tree: PublicTree  #: the tree on the device
-  tree_options: Mapping[str, Any]  #: the options of `build_tree` that built the tree
   #: the abstraction to begin with; None if every infostate plays for itself.
   _start: Abstraction | None = None
   _remark: str = ""  # on the tree
 
-  def _build(self, game: pyspiel.Game, dtype: str, options: Mapping[str, Any], **fixed: Any) -> None:
-    """Set `game`, `dtype` and `tree`, built with `options` of the user and `fixed` ones of the solver.
+  def _build(
+    self, game: pyspiel.Game, options: WalkOptions, dtype: str, progress: bool | None, **fixed: Any
+  ) -> None:
+    """Set `game`, `options`, `dtype` and `tree`, which `fixed` options of `build_tree` concern too.
 
     A game without public states is solved without them.
     """
-    self.game, self.dtype = sequential(game), check_dtype(dtype)
+    self.game, self.dtype = sequential(game), dtype
     warn_if_missing()
+    given = {**options.values(TreeOptions), **fixed, "progress": progress}
     try:
-      self.tree = build_tree(self.game, **options, **fixed)
+      self.tree = build_tree(self.game, **given)
     except NoPublicStatesError:
-      if options.get("public_states", "closure") != "closure":
+      if options.public_states != "closure":
         raise
       self._remark = "without public states: time or the acting player is not common knowledge"
-      options = {**options, "public_states": "none"}
-      self.tree = build_tree(self.game, **options, **fixed)
-    standard = {"leaves": "auto", "public_states": "closure", "limit": LIMIT}
-    self.tree_options = {name: options.get(name, standard[name]) for name in standard if name not in fixed}
-
-  def _options(self):
-    options = {**super()._options(), **self.tree_options}
-    return options if self._start is None else {**options, "abstraction": self._start.key}
+      options = options.changed(public_states="none")
+      self.tree = build_tree(self.game, **{**given, "public_states": "none"})
+    self.options = options
 
   @abc.abstractmethod
   def _strategies(self, average: bool) -> list[cfr.Blocks]:
@@ -100,13 +96,15 @@ class TreeSolver(ExactSolver[TreePolicy]):
     """The sets of infostates that play alike; None if every infostate plays for itself."""
     return self._start
 
+  def _header(self):
+    return {**super()._header(), **({} if self._start is None else {"abstraction": self._start.key})}
+
   def _arrays(self):
     return {} if self._start is None else to_arrays(self._start)
 
   @classmethod
-  def _arguments(cls, file):
-    options = super()._arguments(file)
-    return {**options, "abstraction": from_file(file)} if "abstraction" in options else options
+  def _from_arrays(cls, file):
+    return {"abstraction": from_file(file)} if "abstraction" in file.header else {}
 
   def summary(self):
     return "\n".join([self.tree.summary(), *([report({"solved": self._remark})] if self._remark else [])])

@@ -1,14 +1,15 @@
 """Fictitious play as solvers in OpenSpiel's shape: in the whole game, and in an abstraction it splits."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, bind, fpira
+from ps_cfr_spiel.abstraction import abstract_tree, bind, fpira
 from ps_cfr_spiel.cfr import fictitious_play
 from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.options import FictitiousPlayOptions, FPIRAOptions
 from ps_cfr_spiel.solvers.exact import TreeSolver
 from ps_cfr_spiel.solvers.splitting import SplittingSolver
 from ps_cfr_spiel.tree import check_two_players
@@ -22,12 +23,27 @@ class FictitiousPlaySolver(TreeSolver):
   sequences.
   """
 
-  def __init__(self, game: pyspiel.Game, dtype: str = "float64", **options: Any):
-    """Build the tree; nothing is compiled yet. ValueError for a wrong argument or game.
+  options_type: ClassVar[type[FictitiousPlayOptions]] = FictitiousPlayOptions
+  options: FictitiousPlayOptions
 
-    The game's histories are enumerated; `options` are those of `build_tree`, but `leaves`.
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    options: FictitiousPlayOptions | None = None,
+    *,
+    progress: bool | None = None,
+    **keywords: Any,
+  ):
+    """Enumerate the game's histories; nothing is compiled yet. ValueError for a wrong option or game.
+
+    Args:
+      game: from `pyspiel.load_game`.
+      options: all options.
+      progress: as of `PSCFRSolver`.
+      **keywords: options by name; see `options_type`.
     """
-    self._build(game, dtype, options, leaves="sparse")
+    options = self.options_type.of(options, **keywords)
+    self._build(game, options, options.dtype, progress, leaves="sparse")
     check_two_players(self.tree, "rounds of fictitious play")
     self._scale = game.max_utility() - game.min_utility()
     with precision(self.dtype):
@@ -53,17 +69,11 @@ class FPIRASolver(SplittingSolver, FictitiousPlaySolver):
   `FictitiousPlaySolver`; where the two break ties in different ways, they part.
   """
 
-  def __init__(self, game: pyspiel.Game, abstraction: Abstraction | Key | str | None = None, **options: Any):
-    """Build the tree; nothing is compiled yet. ValueError for a wrong argument or game.
-
-    `abstraction` is the one to begin with, or a key of `abstractions.abstract`, "initial" by default;
-    `options` are those of `FictitiousPlaySolver`.
-    """
-    self._wanted = "initial" if abstraction is None else abstraction
-    super().__init__(game, **options)
+  options_type = FPIRAOptions
+  options: FPIRAOptions
 
   def _first(self):
-    self._start = abstract_tree(self.tree, self.game, self._wanted)
+    self._start = abstract_tree(self.tree, self.game, self.options.abstraction)
     return self._begin_on(bind(self.tree, self._start))
 
   def _begin_on(self, parts):

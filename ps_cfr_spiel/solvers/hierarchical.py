@@ -10,10 +10,11 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import device, hierarchical, mccfr, storage
-from ps_cfr_spiel.arguments import check_count, check_integer, check_number
+from ps_cfr_spiel.arguments import check_number
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.mccfr import SamplingState
+from ps_cfr_spiel.options import HierarchicalMCCFROptions
 from ps_cfr_spiel.policy import game_of
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers.exact import ExactSolver
@@ -32,49 +33,33 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
   share buckets; exploitability is measured in the whole game.
   """
 
-  _apart = ("clusters", "buckets", "abstraction", "special")
+  options_type = HierarchicalMCCFROptions
+  options: HierarchicalMCCFROptions
   slowly_evaluated = True
   shared = True
 
   def __init__(
     self,
     game: pyspiel.Game,
-    clusters: int | np.ndarray | None = None,
-    buckets: int | str = 50,
-    rule: str | mccfr.Rule = "rm+",
-    batch: int = 16,
-    boards: int = 1,
-    seed: int = 0,
-    dtype: str = "float32",
-    abstraction: hierarchical.Hierarchy | hierarchical.InFile | None = None,
-    pruning: float | None = None,
-    special: int = 1,
+    options: HierarchicalMCCFROptions | int | np.ndarray | None = None,
+    **keywords: Any,
   ):
     """Make the abstraction and the tables; nothing is compiled yet.
 
-    ValueError for a wrong argument or game, or if its cards, the tables or the deals of a batch need more
+    ValueError for a wrong option or game, or if its cards, the tables or the deals of a batch need more
     memory than is free; TypeError if `game` is not a game.
 
     Args:
       game: `universal_poker` for two with public cards, `leduc_poker`, or `holdem_subgame` of a flop
         or turn.
-      clusters: see `hierarchical.make_abstraction`.
-      buckets: see `hierarchical.make_abstraction`.
-      rule: as of `SamplingSolver`, or "lcfr", which weighs regrets and strategies by their iterations.
-      batch: pairs of hands dealt for one update, at least 1.
-      boards: boards that each cluster draws for a pair of hands, and averages, at least 1.
-      seed: of the random numbers, also of the abstraction's.
-      dtype: "float32" or "float64".
-      abstraction: an existing one, instead of `clusters`, `buckets` and `special`.
-      pruning: the negative regret, in the game's utility, below which 95% of the traversals leave an action
-        out: regret-based pruning (Brown and Sandholm 2019, Pluribus). For the rules "rm" and "lcfr".
-      special: the round whose public cards are clustered, 1 for the first after public cards.
-
+      options: all options, or the clusters alone.
+      **keywords: options by name; see `HierarchicalMCCFROptions`.
     """
-    self.game, self.dtype = game, device.check_dtype(dtype)
-    self.rule = mccfr.check_rule(rule, linear=True)
-    self.batch, self.boards = check_count("batch", batch, 1), check_count("boards", boards, 1)
-    self.seed, self.pruning = check_integer("seed", seed, 0), _pruning(pruning, self.rule)
+    options = HierarchicalMCCFROptions.of(options, **keywords)
+    self.game, self.dtype = game, options.dtype
+    rule = mccfr.check_rule(options.rule, linear=True)
+    self.options = options = options.changed(rule=rule, pruning=_pruning(options.pruning, rule))
+    abstraction, batch, boards = options.abstraction, options.batch, options.boards
     check_is_game(game)
     if not isinstance(abstraction, hierarchical.Hierarchy | hierarchical.InFile | None):
       raise ValueError(
@@ -82,20 +67,24 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       )
     if abstraction is not None and abstraction.game != str(game):
       raise ValueError(f"The abstraction is one of {abstraction.game}, not of {game}.")
-    self._dealt = hierarchical.DealtGame.of(game, special if abstraction is None else abstraction.special)
+    self._dealt = hierarchical.DealtGame.of(
+      game, options.special if abstraction is None else abstraction.special
+    )
     if abstraction is None:
-      self.abstraction = hierarchical.make_abstraction(self._dealt, clusters, buckets, seed)
+      self.abstraction = hierarchical.make_abstraction(
+        self._dealt, options.clusters, options.buckets, options.seed
+      )
     else:
       self.abstraction = abstraction.on(self._dealt)
-    self._mesh, least = hierarchical.all_devices(), -math.inf if self.pruning is None else self.pruning
+    self._mesh, least = hierarchical.all_devices(), -math.inf if options.pruning is None else options.pruning
     with device.precision(self.dtype):
       tree = hierarchical.dealt_tree(self._dealt, self.abstraction, self._mesh.size)
-      needs = hierarchical.run_needs(tree, self._mesh, self.batch * self.boards, self.dtype)
-      what = f"{self.name} on {game} with batch={self.batch:,} and boards={self.boards:,}"
+      needs = hierarchical.run_needs(tree, self._mesh, batch * boards, self.dtype)
+      what = f"{self.name} on {game} with batch={batch:,} and boards={boards:,}"
       check_needs(what, needs, None, ADVICE)
       self._tree = hierarchical.device_game(tree, self.dtype, self._mesh)
-      self._sampler = hierarchical.ClusterSampling(self.abstraction.count, self.boards, least)
-      self._state = hierarchical.init(tree, self._sampler, self.seed, self.dtype, self._mesh)
+      self._sampler = hierarchical.ClusterSampling(self.abstraction.count, boards, least)
+      self._state = hierarchical.init(tree, self._sampler, options.seed, self.dtype, self._mesh)
 
   @property
   def evaluable(self):
@@ -154,8 +143,8 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       self._state = hierarchical.on_mesh(self._tree, state, self._mesh, part, self.abstraction.count)
 
   def _step(self, state, iterations):
-    method = {"sampler": self._sampler, "rule": self.rule, "batch": self.batch, "mesh": self._mesh}
-    return hierarchical.run(self._tree, state, iterations, **method)
+    method = {"sampler": self._sampler, "rule": self.options.rule, "batch": self.options.batch}
+    return hierarchical.run(self._tree, state, iterations, mesh=self._mesh, **method)
 
   def _policy(self, average):
     tables = self._tables(average, copied=True)
@@ -164,8 +153,8 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
   @classmethod
   def _policy_in(cls, file, options):
     """The average policy of a run's file, whose clusters are opened when they are asked for."""
-    found, game = cls._arguments(file), game_of(file)
-    dtype, own = device.check_dtype(found["dtype"]), found["abstraction"]
+    saved, game = cls._saved_options(file), game_of(file)
+    dtype, own = saved.dtype, saved.abstraction
     dealt = hierarchical.DealtGame.of(game, own.special)
     abstraction = own.on(dealt)
     of_head, child = hierarchical.head_and_child(dealt, abstraction.sizes)
@@ -220,8 +209,8 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     return self.abstraction.to_arrays()
 
   @classmethod
-  def _arguments(cls, file):
-    return {**super()._arguments(file), "abstraction": hierarchical.from_file(file)}
+  def _from_arrays(cls, file):
+    return {"abstraction": hierarchical.from_file(file)}
 
 
 def _held(own: dict[int, Any], cluster: int) -> Any:

@@ -20,14 +20,14 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import arguments, mccfr
 from ps_cfr_spiel.compiler import build_tree
-from ps_cfr_spiel.device import check_dtype, check_finite, precision, to_device
-from ps_cfr_spiel.histories import LIMIT, sequential
+from ps_cfr_spiel.device import check_finite, precision, to_device
+from ps_cfr_spiel.histories import sequential
+from ps_cfr_spiel.options import OnlineOutcomeSamplingOptions, TreeOptions
 from ps_cfr_spiel.policy import TreePolicy, probabilities_at, strategies_of
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers.solving_bot import SolvingBot
 from ps_cfr_spiel.tree import Decision, check_zero_sum, first_cells
 
-TARGETS = ("infostate", "public")
 AT_ONCE = 64  # runs side by side when all infostates are visited
 
 
@@ -46,58 +46,34 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
   def __init__(
     self,
     game: pyspiel.Game,
-    iterations: int = 10_000,
-    target: str = "infostate",
-    delta: float = 0.9,
-    exploration: float = 0.4,
-    seed: int = 0,
-    dtype: str = "float32",
-    favoured: Mapping[tuple[int, str], Any] | None = None,
-    favour: float = 1000.0,
-    **options: Any,
+    options: OnlineOutcomeSamplingOptions | int | None = None,
+    *,
+    progress: bool | None = None,
+    **keywords: Any,
   ):
-    """Enumerate the game; nothing is compiled yet. ValueError for a wrong argument or game.
+    """Enumerate the game; nothing is compiled yet. ValueError for a wrong option or game.
 
     Args:
-      game: from `pyspiel.load_game`.
-      iterations: of a run; each is a trajectory for either player.
-      target: the target of runs. "infostate": histories through the infostate at hand (information set
-        targeting); "public": those through its public state (public subgame targeting).
-      delta: probability that an iteration is targeted, from 0 to below 1; 0 is plain outcome sampling.
-      exploration: share of uniform play in the traverser's sampling policy, in (0, 1].
-      seed: of the random numbers; runs aimed at different infostates have different ones.
-      dtype: "float32" or "float64".
-      favoured: (player, information state string) -> an OpenSpiel policy of both players. The run aimed at
-        that infostate begins with cumulative regrets `favour` times this policy rather than with zeros, and
-        so tends to equilibria near it. It converges all the same: a bounded start is forgotten on average.
-      favour: see `favoured`; in the game's utility.
-      **options: of `build_tree`, but `leaves`; a game's Bayesian form does not help here.
+      game: from `pyspiel.load_game`; a Bayesian form does not help here.
+      options: all options, or the iterations alone.
+      progress: as of `build_tree`.
+      **keywords: options by name; see `OnlineOutcomeSamplingOptions`.
     """
     super().__init__(sequential(game), [0, 1])
-    self.iterations = arguments.check_count("iterations", iterations, 1)
-    arguments.check_option("target", target, TARGETS)
-    if target == "public" and options.get("public_states") == "none":
-      raise ValueError("target='public' needs public states; public_states must be 'closure' or 'observer'.")
-    if not (arguments.is_number(delta) and 0 <= delta < 1):
-      raise ValueError(f"delta must be a number from 0 to below 1, got {delta!r}.")
+    self.options = options = OnlineOutcomeSamplingOptions.of(options, **keywords)
+    favoured = options.favoured
     if favoured is not None and not isinstance(favoured, Mapping):
       raise ValueError(f"favoured must be a mapping of infostates to policies, got {favoured!r}.")
-    if not (arguments.is_number(favour) and 0 <= favour < float("inf")):
-      raise ValueError(f"favour must be a finite number of at least 0, got {favour!r}.")
-    self.target, self.delta, self.favour = target, delta, favour
-    self.exploration = arguments.check_exploration(exploration)
-    self.seed, self.dtype = arguments.check_integer("seed", seed, 0), check_dtype(dtype)
-    self.tree = build_tree(game, "sparse", **options)
+    self.tree = build_tree(game, "sparse", progress=progress, **options.values(TreeOptions))
     check_zero_sum(self.tree, "samplers")
-    self.tree_options = {"leaves": "sparse", "public_states": "closure", "limit": LIMIT, **options}
     self._index_cells()
     self._known: dict[int, dict[int, float]] = {}
     host_tree = mccfr.build_sampling_tree(game, self.tree)
     starts, start = self._starts(host_tree, dict(favoured or {}))
-    arrays: Any = (host_tree, self._groups(), np.array(delta, float), starts, start)
-    sampler = mccfr.OutcomeSampling(mccfr.ZeroBaseline(), exploration)
-    with precision(self.dtype):
-      self.runs = to_device(mccfr.AimedRuns(*arrays, sampler=sampler), self.dtype)
+    arrays: Any = (host_tree, self._groups(), np.array(options.delta, float), starts, start)
+    sampler = mccfr.OutcomeSampling(mccfr.ZeroBaseline(), options.exploration)
+    with precision(options.dtype):
+      self.runs = to_device(mccfr.AimedRuns(*arrays, sampler=sampler), options.dtype)
 
   def _index_cells(self) -> None:
     """Numbers the infostates as the tables have them."""
@@ -111,7 +87,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
   def _groups(self) -> np.ndarray:
     cells = range(len(self.decisions))
     by_public = [self.decisions[cell].public_state for cell in cells]
-    return np.array(by_public if self.target == "public" else cells, np.int32)
+    return np.array(by_public if self.options.target == "public" else cells, np.int32)
 
   def _starts(self, host_tree: mccfr.SamplingTree, favoured: dict) -> tuple[np.ndarray, np.ndarray]:
     """`Situation.starts` and `Situation.start`; the first start is nothing."""
@@ -126,7 +102,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
         numbers[id(policy)] = len(starts)
         blocks = [b for player in strategies_of(self.tree, self.game, policy) for b in player]
         padded = [np.pad(b, ((0, host_tree.actions - len(b)), (0, 0), (0, 0))) for b in blocks]
-        starts.append(self.favour * np.concatenate([b.reshape(len(b), -1) for b in padded], 1))
+        starts.append(self.options.favour * np.concatenate([b.reshape(len(b), -1) for b in padded], 1))
       start[cell] = numbers[id(policy)]
     return np.stack(starts), start
 
@@ -140,7 +116,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
   def by_action(self, cell: int, column: Any) -> dict[int, float]:
     """A column [A] of a table as OpenSpiel's policies give it."""
     column = np.asarray(column, np.float64)
-    check_finite(f"{type(self).__name__} at a decision", column, self.dtype)
+    check_finite(f"{type(self).__name__} at a decision", column, self.options.dtype)
     actions = self.decisions[cell].legal_actions
     return dict(zip(actions, (column[: len(actions)] / column.sum()).tolist(), strict=True))
 
@@ -153,17 +129,19 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     """The same by information state string, remembered; ValueError for an unknown string."""
     cell = self.cell(player, infostate)
     if cell not in self._known:
-      with precision(self.dtype), waiting("Searching"):
+      with precision(self.options.dtype), waiting("Searching"):
         table = self._run(cell)
       self._known[cell] = self.by_action(cell, table[:, cell])
     return dict(self._known[cell])
 
   def _run(self, cell: int) -> jax.Array:
-    return mccfr.aimed.single(self.runs, self.runs.empty(self.seed), jnp.int32(cell), self.iterations)
+    return mccfr.aimed.single(
+      self.runs, self.runs.empty(self.options.seed), jnp.int32(cell), self.options.iterations
+    )
 
   def single_run_policy(self, player: int, infostate: str) -> TreePolicy:
     """The policy of the run aimed at an infostate, with which OOS is consistent; ValueError if unknown."""
-    with precision(self.dtype), waiting("Searching"):
+    with precision(self.options.dtype), waiting("Searching"):
       return self._policy(self._run(self.cell(player, infostate)), target=infostate)
 
   def tabularise(self) -> TreePolicy:
@@ -174,21 +152,19 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     count = len(self.decisions)
     size = max(min(count, AT_ONCE), 1)  # a game may have no decisions
     cells = np.arange(-(-count // size) * size).clip(max=count - 1).reshape(-1, size)
-    with precision(self.dtype), waiting("Searching"):
-      empty = self.runs.empty(self.seed)
+    with precision(self.options.dtype), waiting("Searching"):
+      empty = self.runs.empty(self.options.seed)
       columns = [
-        np.asarray(mccfr.aimed.each(self.runs, empty, jnp.array(some, jnp.int32), self.iterations))
+        np.asarray(mccfr.aimed.each(self.runs, empty, jnp.array(some, jnp.int32), self.options.iterations))
         for some in cells
       ]
-      nothing = np.zeros((0, self.runs.tree.actions), self.dtype)
+      nothing = np.zeros((0, self.runs.tree.actions), self.options.dtype)
       table = np.concatenate([nothing, *columns])[:count].T
       return self._policy(jnp.asarray(table), target="each")
 
   def _policy(self, table: jax.Array, **info: Any) -> TreePolicy:
-    names = ("iterations", "delta", "exploration", "seed", "dtype")
-    header = {"solver": type(self).__name__, "targeting": self.target}
-    header |= {name: getattr(self, name) for name in names}
-    header |= {name: self.tree_options[name] for name in ("leaves", "public_states", "limit")}
+    kept = {**self.options.header(), "leaves": "sparse"}
+    header = {"solver": type(self).__name__, "options": kept}
     return TreePolicy(self.game, self.tree.names, self.runs.tree.blocks(table), header | info)
 
   def bot(self, player: int, seed: int = 0, keep_tables: bool = True) -> "OnlineOutcomeSamplingBot":
@@ -212,10 +188,12 @@ class OnlineOutcomeSamplingBot(SolvingBot):
   def probabilities(self, state: pyspiel.State) -> dict[int, float]:
     method, runs = self._method, self._method.runs
     cell = method.cell(self.player, method.tree.names.infostate(state, self.player))
-    with precision(method.dtype):
+    with precision(method.options.dtype):
       if self._tables is None or not self._keep:
         self._tables = mccfr.aimed.begin(runs, runs.empty(self._seed, self._match), jnp.int32(cell))
-      self._tables, column = mccfr.aimed.advance(runs, self._tables, jnp.int32(cell), method.iterations)
+      self._tables, column = mccfr.aimed.advance(
+        runs, self._tables, jnp.int32(cell), method.options.iterations
+      )
     return method.by_action(cell, column)
 
   def restart(self) -> None:

@@ -3,7 +3,6 @@
 import dataclasses
 import hashlib
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -11,11 +10,11 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.abstraction import Abstraction, Key, abstract_tree, as_sets, bind
-from ps_cfr_spiel.arguments import check_count, check_flag
+from ps_cfr_spiel.abstraction import Abstraction, abstract_tree, as_sets, bind
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import check_memory, fold_suits, form_of, is_streamed, memory_needs
-from ps_cfr_spiel.device import check_dtype, precision, to_device, trim_heap
+from ps_cfr_spiel.device import precision, to_device, trim_heap
+from ps_cfr_spiel.options import PSCFROptions
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, locks_text, read_locks, types_header
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers.exact import TreeSolver
@@ -38,69 +37,52 @@ IN_PLACE = 2**26
 class PSCFRSolver(TreeSolver):
   """Public-state CFR on a two-player zero-sum game; `tree` is the game's public tree, on the host."""
 
-  _apart = ("locks",)
+  options_type = PSCFROptions
+  options: PSCFROptions
 
   def __init__(
     self,
     game: pyspiel.Game,
-    rule: Rule | str | None = None,
-    alternating: bool = True,
-    dtype: str = "float32",
-    skip: int = 0,
-    abstraction: Abstraction | Key | str | None = None,
-    locks: Mapping[str, Any] | PartialStrategy | None = None,
-    bits: int = 32,
-    better: bool = False,
-    **options: Any,
+    options: PSCFROptions | Rule | str | None = None,
+    *,
+    progress: bool | None = None,
+    **keywords: Any,
   ):
-    """Build the tree; nothing is compiled yet. ValueError for a wrong argument, or a game that does not fit.
+    """Build the tree; nothing is compiled yet. ValueError for a wrong option, or a game that does not fit.
 
     Args:
       game: from `pyspiel.load_game`.
-      rule: a rule or its name in `rules.RULES`, by default "nrm+"; see `make_rule`.
-      alternating: whether player 1 answers player 0's newest strategy.
-      dtype: "float32" or "float64".
-      skip: iterations left out of the average at the start.
-      abstraction: an abstraction of `abstractions.abstract`, or a key that it takes. The policies are still
-        of the whole game, and so is their exploitability, which an abstraction may keep from falling to zero.
-      locks: the strategies that players must play after chosen lines, {"check, bet 200": an OpenSpiel policy,
-        {"fold": 1} for all hands, or {"AK, QQ+": {"call": 1}} for some}; see `policy.read_locks`. Everything
-        else is solved around them, and value and exploitability are of this game: best responses keep to the
-        locks too. A locked infostate leaves its set of the abstraction. Locks that distinguish suits take up
-        more memory, and those of some hands: these have their own copy of what follows.
-      bits: 16 keeps regrets in 16 bits, predictions in 8 in place of strategies, and averages in 32, and
-        computes in float32. It needs the default rule and dtype "float32". Large tables that are solved board
-        by board keep predictions in 8 bits in any case.
-      better: take the current strategies for the average ones where they are less exploitable. Reading or
-        evaluating strategies then evaluates both.
-      **options: of `build_tree`.
+      options: all options, or the rule alone.
+      progress: show a progress bar while walking; None: on a terminal or in a notebook, after two seconds.
+      **keywords: options by name; see `PSCFROptions`.
     """
-    self.alternating = check_flag("alternating", alternating)
-    self.rule = make_rule(rule, alternating=alternating)
-    self.skip, self.better = check_count("skip", skip, 0), check_flag("better", better)
-    memory, leaves = options.get("memory"), options.get("leaves", "auto")
-    self.bits = cfr.check_bits(bits, self.rule, check_dtype(dtype))
-    whole = abstraction is None and locks is None
-    streams = whole and cfr.knows(self.rule) and is_streamed(game, leaves, memory)
+    options = PSCFROptions.of(options, **keywords)
+    self.rule = make_rule(options.rule, alternating=options.alternating)
+    options = options.changed(rule=self.rule)
+    bits, leaves, dtype = options.bits, options.leaves, options.dtype
+    cfr.check_bits(bits, self.rule, dtype)
+    whole = options.abstraction is None and options.locks is None
+    streams = whole and cfr.knows(self.rule) and is_streamed(game, leaves, options.memory)
     itemsize, kept = np.dtype(dtype).itemsize, cfr.num_tables(self.rule, dtype, bits, not streams)
-    folds = abstraction is None
+    folds, locks = options.abstraction is None, options.locks
     #: estimated bytes of a run, beside those of Python and JAX; None for a game that is enumerated.
     self.estimated_bytes = check_memory(
-      game, memory, kept, itemsize, folds, locks is not None, leaves, streams
+      game, options.memory, kept, itemsize, folds, locks is not None, leaves, streams
     )
-    self._build(game, dtype, options)
-    self._start = None if abstraction is None else abstract_tree(self.tree, self.game, abstraction)
+    self._build(game, options, dtype, progress)
+    if not folds:
+      self._start = abstract_tree(self.tree, self.game, options.abstraction)
     if locks is not None and not isinstance(locks, PartialStrategy):
       locks = read_locks(self.tree, self.game, locks)
     self.locks = locks  #: the strategies that players must play in some public states
     variant = Variant.of(self.tree)
     if self.locks is not None:
       variant = lock_rows(self.tree, self.locks.rows(self.tree))
-    if abstraction is None:  # sets are of the game's own rows
+    if folds:  # sets are of the game's own rows
       variant, before = fold_suits(self.tree, variant), variant
       if self.locks is not None and variant is before:
         kept *= max(1.0, _actions(variant.tree) / _actions(self.tree))  # locks of some hands copy rows
-        self.estimated_bytes = check_memory(game, memory, kept, itemsize, False, True, leaves)
+        self.estimated_bytes = check_memory(game, options.memory, kept, itemsize, False, True, leaves)
     variant = variant.then(pad_types(variant.tree))
     sets = sets_of(self.tree, self._start, variant)
     tree, native = variant.tree, whole and cfr.knows(self.rule)
@@ -118,7 +100,7 @@ class PSCFRSolver(TreeSolver):
     trim_heap()  # memory of the compiler's own arrays
 
   def _first(self, compensated: bool) -> cfr.SolverState:
-    return cfr.init(self._tree, self.rule, self.dtype, self._sets, self.bits, compensated)
+    return cfr.init(self._tree, self.rule, self.dtype, self._sets, self.options.bits, compensated)
 
   @property
   def name(self):
@@ -130,10 +112,11 @@ class PSCFRSolver(TreeSolver):
     default = {field.name: field.default for field in fields}
     changed = {k: v for k, v in rule_header(self.rule).items() if k != "name" and v != default[k]}
     parameters = f"({', '.join(f'{k}={v:g}' for k, v in changed.items())})" if changed else ""
-    order = "alternating" if self.alternating else "simultaneous"
+    options = self.options
+    order = "alternating" if options.alternating else "simultaneous"
     locked = "" if self.locks is None else f", {len(self.locks.public_states)} public states locked"
-    kept = "" if self.bits == 32 else f", kept in {self.bits} bits"
-    better = ", the better of average and last strategies" if self.better else ""
+    kept = "" if options.bits == 32 else f", kept in {options.bits} bits"
+    better = ", the better of average and last strategies" if options.better else ""
     return f"{self.name}{parameters}, {order} updates, {self.dtype}{kept}{locked}{better}"
 
   def _template(self, file):
@@ -149,17 +132,16 @@ class PSCFRSolver(TreeSolver):
 
   def _step(self, state, iterations):
     run = cfr.run_in_place if self._in_place else cfr.run
-    return run(
-      self._tree, state, iterations, self.skip, self._sets, rule=self.rule, alternating=self.alternating
-    )
+    method = {"rule": self.rule, "alternating": self.options.alternating}
+    return run(self._tree, state, iterations, self.options.skip, self._sets, **method)
 
   def _evaluated(self):
-    if self.better:
+    if self.options.better:
       return self._better()[0]
     return cfr.evaluate_average(self._tree, self._state, self._sets)
 
   def _strategies(self, average):
-    if average and self.better:
+    if average and self.options.better:
       return self._better()[1]
     return cfr.average_strategy(self._tree, self._state, self._sets) if average else self._last()
 
@@ -189,19 +171,16 @@ class PSCFRSolver(TreeSolver):
       return super()._header()
     to = hashlib.sha256(self.locks.probabilities.tobytes()).hexdigest()[:16]
     held = types_header(self.locks.rows(self.tree))
-    return {**super()._header(), "locked_types": held, "locked_to": to}
-
-  def _options(self):
-    options = super()._options()
-    return options if self.locks is None else {**options, "locks": list(self.locks.public_states)}
+    states = list(self.locks.public_states)
+    return {**super()._header(), "locks": states, "locked_types": held, "locked_to": to}
 
   def _arrays(self):
     return {**super()._arrays(), **({} if self.locks is None else {"locks": self.locks.probabilities})}
 
   @classmethod
-  def _arguments(cls, file):
-    options = super()._arguments(file)
-    return {**options, "locks": locks_from_file(file)} if "locks" in options else options
+  def _from_arrays(cls, file):
+    locks = {"locks": locks_from_file(file)} if "locks" in file.header else {}
+    return {**super()._from_arrays(file), **locks}
 
 
 def _actions(tree: PublicTree) -> int:

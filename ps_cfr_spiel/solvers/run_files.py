@@ -1,11 +1,10 @@
 """Runs in files: saving a solver, and going on from its file.
 
-A file holds the constructor's arguments and all arrays of the state. `Resumable` is the part of
-`Solver` that writes and reads it.
+A file holds the options and all arrays of the state. `Resumable` is the part of `Solver` that writes and
+reads it.
 """
 
 import abc
-import inspect
 import os
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -19,7 +18,7 @@ from ps_cfr_spiel.arguments import MOST_ITERATIONS
 from ps_cfr_spiel.cfr import rule_header
 from ps_cfr_spiel.compiler import game_fields
 from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.histories import LIMIT
+from ps_cfr_spiel.options import LIMIT, Options, fields_of
 from ps_cfr_spiel.policy import game_of
 
 # Fields of states with (sums of) probabilities.
@@ -30,39 +29,30 @@ ROUNDING = 1e-5  # by how much these may be off in a file, relative to the large
 class Resumable(abc.ABC):
   """A solver whose runs can be saved and continued."""
 
+  options_type: ClassVar[type[Options]]  #: the class of its options
   game: pyspiel.Game  #: the game
+  options: Any  #: the options as the run uses them, of `options_type`
   dtype: str  #: "float32" or "float64"
   _state: Any  #: pytree of arrays, the whole state of a run, with a field `iteration`
-  #: arguments of the constructor that are not among `_options`, such as those that `_arrays` holds. A
-  #: subclass names its own.
-  _apart: ClassVar[tuple[str, ...]] = ()
 
   @property
   def iteration(self) -> int:
     """The number of iterations done."""
     return int(self._state.iteration)
 
-  def _options(self) -> dict[str, Any]:
-    """The arguments of the constructors after the game, as JSON values; saved in files.
-
-    By default each is the attribute of its name; None, the value of an argument that is not given, is left
-    out.
-    """
-    apart = {"self", "game", *(name for kind in type(self).__mro__ for name in vars(kind).get("_apart", ()))}
-    makers = [vars(kind)["__init__"] for kind in type(self).__mro__[:-1] if "__init__" in vars(kind)]
-    parameters = [p for maker in makers for p in inspect.signature(maker).parameters.values()]
-    names = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in apart]
-    options = {name: value for name in names if (value := getattr(self, name)) is not None}
-    return options if "rule" not in options else {**options, "rule": rule_header(options["rule"])}
+  def _options_header(self) -> dict[str, Any]:
+    """The options as JSON values, but for those that files keep as arrays."""
+    header = self.options.header()
+    return header if "rule" not in header else {**header, "rule": rule_header(header["rule"])}
 
   def _arrays(self) -> dict[str, np.ndarray]:
-    """The constructor's arguments that a file keeps as arrays; see `_arguments`."""
+    """The options that a file keeps as arrays; see `_from_arrays`."""
     return {}
 
   @classmethod
-  def _arguments(cls, file: storage.Stored) -> dict[str, Any]:
-    """The constructor's arguments after the game, from a file; the inverse of `_options` and `_arrays`."""
-    return {key: file.header[key] for key in file.header["options"]}
+  def _from_arrays(cls, file: storage.Stored) -> dict[str, Any]:
+    """The inverse of `_arrays`: options by name."""
+    return {}
 
   def _kept(self) -> Any:
     """The part of the state that files keep."""
@@ -70,21 +60,25 @@ class Resumable(abc.ABC):
 
   def _header(self) -> dict[str, Any]:
     """The description of the run in files, and in policies of their origin."""
-    options = self._options()
     return {
       "solver": type(self).__name__,
       **game_fields(self.game),
-      **options,
-      "options": sorted(options),
+      "options": self._options_header(),
       "iteration": self.iteration,
     }
 
   def is_saved_in(self, path: Path) -> bool:
-    """Whether a file has a run of this game and these options; ValueError if it has anything else."""
-    header = {"kind": "run", **self._header()}
-    del header["iteration"]
-    for changes_no_result in ("limit", "module"):
-      header.pop(changes_no_result, None)
+    """Whether a file has a run of this game and these options; ValueError if it has anything else.
+
+    Options that change no result may differ, and so may the module that registers the game.
+    """
+    if not path.exists():
+      return False
+    header, saved = {"kind": "run", **self._header()}, storage.read(path).header.get("options", {})
+    for name in ("iteration", "module"):
+      header.pop(name, None)
+    free = [f.name for f in fields_of(self.options_type).values() if not f.option.result and f.name in saved]
+    header["options"] = {**header["options"], **{name: saved[name] for name in free}}
     return storage.made_alike(path, header)
 
   def save(self, path: str | os.PathLike) -> None:
@@ -102,9 +96,8 @@ class Resumable(abc.ABC):
 
     Args:
       path: the file.
-      **options: replace the constructor's arguments in the file; `rule` is needed if it is not one of this
-        package's, and `limit` if the game has more histories than the default limit: a file cannot raise
-        that.
+      **options: replace those in the file; `rule` is needed if it is not one of this package's, and `limit`
+        if the game has more histories than the default limit: a file cannot raise that.
 
     OSError without such a file; ValueError if it is truncated, damaged or foreign, or its rule is unknown.
     """
@@ -115,14 +108,22 @@ class Resumable(abc.ABC):
     """The same as `load`, from a file that has been read."""
     kind = kind_in(file, cls)
     try:
-      saved = kind._arguments(file)
-      if "limit" in saved:
-        saved["limit"] = min(saved["limit"], LIMIT)
-      solver = kind(game_of(file), **{**saved, **options})
+      solver = kind(game_of(file), kind._saved_options(file).changed(**options))
     except (KeyError, TypeError, RuntimeError) as error:
       raise ValueError(f"{file.path} is damaged: {error}") from error
     solver._restore(file)
     return solver
+
+  @classmethod
+  def _saved_options(cls, file: storage.Stored) -> Any:
+    """The options in a file, of `options_type`; ValueError if it has others, KeyError if it lacks arrays."""
+    header, arrays = dict(file.header["options"]), cls._from_arrays(file)
+    try:
+      if "limit" in header:
+        header["limit"] = min(header["limit"], LIMIT)
+      return cls.options_type.from_header(header, **arrays)
+    except (TypeError, ValueError) as error:
+      raise ValueError(f"{file.path} is damaged: {error}") from error
 
   def _restore(self, file: storage.Stored) -> None:
     """Take over saved arrays; ValueError unless they fit the tree and the rule."""

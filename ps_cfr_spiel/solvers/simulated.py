@@ -7,11 +7,12 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import mccfr, simulated
-from ps_cfr_spiel.arguments import MOST, check_count, check_integer, check_number, check_option, declared
+from ps_cfr_spiel.arguments import MOST, declared
 from ps_cfr_spiel.cfr import RM
 from ps_cfr_spiel.compiler import check_needs
-from ps_cfr_spiel.device import check_dtype, precision, to_device
+from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.mccfr import Sampler
+from ps_cfr_spiel.options import SimulatedExternalOptions, SimulatedMCCFROptions
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.simulated import HostGame, KeyTables, SimulatedGame, Simulation, Trajectories
 from ps_cfr_spiel.solvers.simulated_policy import SimulatedPolicy
@@ -19,7 +20,6 @@ from ps_cfr_spiel.solvers.solver import Solver
 
 ADVICE = "Fewer cells (or smaller parameters of a game that has its own) and a smaller batch need less"
 STATE, STEP = 2_000, 12  # bytes of a play's state, roughly; numbers kept of each of its moves
-UPDATES = ("auto", "together", "at_once")
 SAVED_KEYS = ("digests", "players", "counts")  # arrays in files: the keys of a game on the host
 FIXED = "against"  # likewise, the weights of a fixed opponent's moves
 
@@ -34,24 +34,28 @@ class SimulatedSolver(Solver[SimulatedPolicy]):
   Exact evaluation is not available; matches measure the strength of the policies (`evaluation.match_play`).
   """
 
-  batch: int  #: plays or traversals of each player's turn; an iteration has 2 x batch
-  seed: int
   rule: RM
   _sampler: Sampler
   _host: SimulatedGame
   _fixed: np.ndarray | None = None
 
   def _begin(
-    self, game: pyspiel.Game, host: SimulatedGame, sampler: Sampler, batch: int, seed: int, dtype: str
+    self,
+    game: pyspiel.Game,
+    host: SimulatedGame,
+    sampler: Sampler,
+    options: SimulatedMCCFROptions | SimulatedExternalOptions,
   ) -> None:
-    """Make the tables; set every attribute but `rule` and, if the opponent is fixed, `_fixed`."""
+    """Make the tables; set every attribute but `rule` and, if the opponent is fixed, `_fixed`.
+
+    `options` must have a batch.
+    """
     self.game, self._host, self._sampler = game, host, sampler
-    self.batch, self.seed = check_count("batch", batch, 1), check_integer("seed", seed, 0)
-    self.dtype = check_dtype(dtype)
+    self.options, self.dtype = options, options.dtype
     self._check_memory()
     with precision(self.dtype):
       self._simulation = to_device(Simulation(host, self._fixed), self.dtype)
-      self._state = mccfr.init(Simulation(host), sampler, self.seed, self.dtype)
+      self._state = mccfr.init(Simulation(host), sampler, options.seed, self.dtype)
 
   def _check_memory(self) -> None:
     """TooLarge, a ValueError, if the tables or the plays of a batch need more memory than is free."""
@@ -61,14 +65,14 @@ class SimulatedSolver(Solver[SimulatedPolicy]):
     size = sum(x.nbytes for x in jax.tree.leaves(tables))
     needs = {"for tables, before and after a part of a run": 2 * size}
     moves = host.longest if type(self._sampler) is Trajectories else 0  # others only deal a batch at once
-    needs["for the plays of a batch"] = self.batch * (STATE + STEP * number * moves)
-    what = f"{self.name} on {game} with {host.cells:,} cells and batch={self.batch:,}"
+    needs["for the plays of a batch"] = self.options.batch * (STATE + STEP * number * moves)
+    what = f"{self.name} on {game} with {host.cells:,} cells and batch={self.options.batch:,}"
     check_needs(what, needs, None, ADVICE)
 
   @property
   def plays(self) -> int:
     """Games played or traversed so far."""
-    return 2 * self.batch * self.iteration
+    return 2 * self.options.batch * self.iteration
 
   @property
   def nodes(self) -> int:
@@ -130,7 +134,7 @@ class SimulatedSolver(Solver[SimulatedPolicy]):
     return report({"game": self.game, "cells": cells, "tables": f"{tables / 1e6:,.3g} MB"})
 
   def _step(self, state, iterations):
-    options = {"sampler": self._sampler, "rule": self.rule, "batch": self.batch}
+    options = {"sampler": self._sampler, "rule": self.rule, "batch": self.options.batch}
     later = mccfr.run(self._simulation, state, iterations, **options)
     if bool(later.tables.tally.stopped):
       raise LimitReachedError(self._limit())
@@ -158,50 +162,30 @@ class SimulatedSolver(Solver[SimulatedPolicy]):
 class SimulatedExternalSolver(SimulatedSolver):
   """External sampling, with linear weights, of a game that is not enumerated; see `simulated.Traversals`."""
 
+  options_type = SimulatedExternalOptions
+  options: SimulatedExternalOptions
+
   def __init__(
-    self,
-    game: pyspiel.Game,
-    pruning: str = "best_response",
-    decay: float = 0.05,
-    most_nodes: int = 2_000_000_000,
-    batch: int = 1,
-    seed: int = 0,
-    dtype: str = "float32",
-    updates: str = "auto",
-    depth: int | None = None,
+    self, game: pyspiel.Game, options: SimulatedExternalOptions | str | None = None, **keywords: Any
   ):
-    """Make the tables; nothing is compiled yet. ValueError for a wrong argument or game.
+    """Make the tables; nothing is compiled yet. ValueError for a wrong option or game.
 
     Args:
       game: one with a method `simulated_form`.
-      pruning: "none", "regret" or "best_response".
-      decay: least weight of the newest value of a move in its running mean, in [0, 1]; 0: the mean of all.
-      most_nodes: decisions after which a traversal is given up, at least 1.
-      batch: traversals of each player's turn, at least 1.
-      seed: of the random numbers.
-      dtype: "float32" or "float64".
-      updates: when the tables learn. "at_once" ("auto"): after every decision, so that moves may be skipped
-        where a traversal comes to a key again, as it does if keys forget the past. "together": after every
-        traversal.
-      depth: most decisions of the traverser that are traversed, at least 1. Beyond it a traversal goes on as
-        one play by the current policies, so that long games can be traversed; keys that occur only there are
-        not learned. None: all.
+      options: all options, or the pruning alone.
+      **keywords: options by name; see `SimulatedExternalOptions`.
     """
-    self.pruning = check_option("pruning", pruning, simulated.PRUNINGS)
-    self.decay = check_number("decay", decay, 0, 1)
-    self.most_nodes = check_count("most_nodes", most_nodes, 1)
+    options = SimulatedExternalOptions.of(options, **keywords)
     host = simulated_form(game)
     check_traversed(game, host)
-    self.updates = "together" if check_option("updates", updates, UPDATES) == "together" else "at_once"
+    options = options.changed(updates="together" if options.updates == "together" else "at_once")
     self.rule = RM(gamma=1.0)
-    self.depth = None if depth is None else check_count("depth", depth, 1)
-    limits = self.most_nodes, self.depth or MOST, 1 if self.updates == "at_once" else MOST
-    sampler = simulated.Traversals(self.pruning, self.decay, *limits)
-    self._begin(game, host, sampler, batch, seed, dtype)
+    limits = options.most_nodes, options.depth or MOST, 1 if options.updates == "at_once" else MOST
+    self._begin(game, host, simulated.Traversals(options.pruning, options.decay, *limits), options)
 
   def _limit(self):
     return (
-      f"A traversal of {self.game} met {self.most_nodes:,} decisions and was given up at iteration "
+      f"A traversal of {self.game} met {self.options.most_nodes:,} decisions and was given up at iteration "
       f"{self.iteration + 1:,}. A depth, or a shorter game (in cheat: fewer max_turns), is traversed sooner; "
       "SimulatedMCCFRSolver plays games of any length, and most_nodes raises the limit."
     )

@@ -11,9 +11,8 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count, check_seconds
-from ps_cfr_spiel.cfr import make_rule
 from ps_cfr_spiel.device import Uninterrupted, block_until_ready, check_finite, precision, trim_heap
-from ps_cfr_spiel.histories import LIMIT
+from ps_cfr_spiel.options import LIMIT, TreeOptions, fields_of
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.reports import Stopwatch, progress_bar, waiting
 from ps_cfr_spiel.solvers.run_files import Resumable, kind_in
@@ -31,8 +30,8 @@ Policy = TypeVar("Policy", bound=openspiel_policy.Policy)
 class Solver(Resumable, Generic[Policy]):
   """A solver in OpenSpiel's shape: a thin shell over a jitted loop.
 
-  A subclass sets the attributes, keeps its arguments as attributes of the same names (see `_options`), and
-  defines `summary`, `_step` and `_policy`. `ExactSolver` and `TreeSolver` add evaluation and trees.
+  A subclass sets the attributes, among them `options` of its `options_type`, and defines `summary`, `_step`
+  and `_policy`. `ExactSolver` and `TreeSolver` add evaluation and trees.
   """
 
   shared: ClassVar[bool] = False  #: whether several processes can share a run
@@ -80,11 +79,8 @@ class Solver(Resumable, Generic[Policy]):
   @property
   def description(self) -> str:
     """The method with its options, as text."""
-    options = {
-      k: v for k, v in self._options().items() if k not in ("dtype", "leaves", "limit", "public_states")
-    }
-    if "rule" in options:
-      options["rule"] = make_rule(options["rule"])
+    left_out = {"dtype", *fields_of(TreeOptions)}
+    options = {name: value for name, value in self.options.header().items() if name not in left_out}
     return f"{self.name}({', '.join(f'{k}={v}' for k, v in options.items())}), {self.dtype}"
 
   def compile(self, progress: bool | None = None) -> None:
@@ -239,6 +235,6 @@ def load_policy(path: str | os.PathLike, limit: int = LIMIT) -> Any:
   """
   file = storage.read(path)
   if file.header["kind"] == "run":
-    options = {"limit": limit} if "limit" in file.header["options"] else {}
+    options = {"limit": limit} if "limit" in file.header.get("options", {}) else {}
     return kind_in(file, Solver)._policy_in(file, options)
   return TreePolicy.from_file(file, limit)

@@ -21,8 +21,8 @@ from ps_cfr_spiel.cfr import RM, RMPlus, averages
 from ps_cfr_spiel.cfr.averages import Sum
 from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.mccfr import Turn
+from ps_cfr_spiel.options import PRUNINGS
 from ps_cfr_spiel.simulated import (
-  PRUNINGS,
   Corrected,
   KeyTables,
   Learned,
@@ -474,6 +474,6 @@ def test_without_the_library(game, monkeypatch):
   monkeypatch.setattr(native, "why_unavailable", lambda: "it was not built")
   with pytest.raises(ValueError, match="cannot be traversed here: it was not built"):
     ps_cfr_spiel.SimulatedExternalSolver(game)
-  assert ps_cfr_spiel.SimulatedMCCFRSolver(game).updates == "together"
+  assert ps_cfr_spiel.SimulatedMCCFRSolver(game).options.updates == "together"
   with pytest.raises(ValueError, match="cannot be traversed here: it was not built"):
     ps_cfr_spiel.SimulatedMCCFRSolver(game, updates="at_once")

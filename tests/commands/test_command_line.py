@@ -373,7 +373,7 @@ def test_options_reach_the_solver(tmp_path, capsys):
   assert command_line.run(["solve", "kuhn_poker", *options, "--iterations=4", f"--output={tmp_path}"]) == 0
   solver = ps_cfr_spiel.PSCFRSolver.load(tmp_path / "run.safetensors")
   assert solver.rule == ps_cfr_spiel.rules.DCFR()
-  assert (solver.alternating, solver.skip, solver.dtype) == (False, 2, "float64")
+  assert (solver.options.alternating, solver.options.skip, solver.dtype) == (False, 2, "float64")
   assert solver.tree.leaves.kind == "sparse"
   assert "DCFR" in capsys.readouterr().out
 

@@ -93,7 +93,7 @@ def test_the_abstraction_of_a_run_is_solved_again_and_its_policy_evaluated(tmp_p
   given = ["--solver=hierarchical", f"--abstraction={tmp_path}/made/run.safetensors", f"--output={tmp_path}"]
   assert program.run(["solve", GAME, *given, "--iterations=10", "--quiet", "--noplot"]) == 0
   solver = load_solver(tmp_path / "run.safetensors")
-  assert solver.abstraction.count == 2 and solver.batch == 16
+  assert solver.abstraction.count == 2 and solver.options.batch == 16
   capsys.readouterr()
   assert program.run(["evaluate", str(tmp_path / "run.safetensors"), "--json"]) == 0
   assert json.loads(capsys.readouterr().out)["exploitability"] == pytest.approx(solver.exploitability())

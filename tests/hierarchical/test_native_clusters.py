@@ -352,7 +352,7 @@ def test_a_run_without_tables_of_boards(untabulated, tmp_path):
   """It is saved, resumed and loaded as any other, and tables of cards are read, not made again."""
   game = pyspiel.load_game(poker(6, 2, 2, "0 3 1", raises=1))
   untabulated(str(game))
-  solver = HierarchicalMCCFRSolver(game, 2, 3, rule="lcfr", pruning=-50.0)
+  solver = HierarchicalMCCFRSolver(game, clusters=2, buckets=3, rule="lcfr", pruning=-50.0)
   solver.run(3)
   solver.save(tmp_path / "run.safetensors")
   tables = sorted(file for file in (tmp_path / "run.clusters").iterdir() if file.name.startswith("cards."))
@@ -373,7 +373,7 @@ def test_a_run_without_tables_of_boards(untabulated, tmp_path):
   number = int(set_numbers(np.array([5, 7])))
   np.testing.assert_allclose(policy.for_hands(line, (8, 9, 10))[:, number], list(shares.values()))
   with pytest.raises(ValueError, match="give a number of buckets"):
-    HierarchicalMCCFRSolver(game, 2, "lossless")
+    HierarchicalMCCFRSolver(game, clusters=2, buckets="lossless")
   with pytest.raises(ValueError, match="too many boards to evaluate a strategy exactly"):
     resumed.exploitability()
   tables[0].write_bytes(b"x")

@@ -128,13 +128,13 @@ def test_buckets_of_all_boards_are_refused_before_boards_are_compared(free):
 )
 def test_deals_that_would_not_fit_are_refused(arguments, words):
   with pytest.raises(TooLarge, match=words):
-    HierarchicalMCCFRSolver(pyspiel.load_game("leduc_poker"), 2, "lossless", **arguments)
+    HierarchicalMCCFRSolver(pyspiel.load_game("leduc_poker"), clusters=2, buckets="lossless", **arguments)
 
 
 def test_tables_that_would_not_fit_are_refused(free):
   game = pyspiel.load_game("leduc_poker")
   free(1e9)
-  HierarchicalMCCFRSolver(game, 2, "lossless")
+  HierarchicalMCCFRSolver(game, clusters=2, buckets="lossless")
   free(COMPILING + MORE_CODE)  # as much as compiling takes
   with pytest.raises(TooLarge, match=r"for regrets and averages.*Fewer clusters or buckets"):
-    HierarchicalMCCFRSolver(game, 2, "lossless")
+    HierarchicalMCCFRSolver(game, clusters=2, buckets="lossless")

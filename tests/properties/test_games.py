@@ -93,7 +93,9 @@ def test_all_leaf_forms_are_worth_the_same(shape, seed):
 @given(shapes(4), st.sampled_from(sorted(RULES)), st.booleans())
 def test_solvers_find_the_value_of_the_lp(shape, rule, alternating):
   game = load(shape)
-  solver = PSCFRSolver(game, make_rule(rule, 400, alternating), alternating, "float64", public_states="none")
+  solver = PSCFRSolver(
+    game, make_rule(rule, 400, alternating), alternating=alternating, dtype="float64", public_states="none"
+  )
   scale = scale_of(solver.tree)
   start = solver.exploitability()
   solver.run(400)

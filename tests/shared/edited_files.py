@@ -33,8 +33,11 @@ def rewrite(
   header: Mapping[str, Any] | None = None,
   arrays: Mapping[str, Callable[[np.ndarray], np.ndarray]] | None = None,
 ) -> None:
-  """Change fields of a file's header (`DELETED` deletes one) and some of its arrays."""
+  """Change fields of a file's header (`DELETED` deletes one; "options.x" is an option) and some arrays."""
   fields, content = unpacked(path.read_bytes())
-  fields = {name: value for name, value in {**fields, **(header or {})}.items() if value is not DELETED}
+  for name, value in (header or {}).items():
+    outer, _, inner = name.partition(".")
+    fields[outer] = {**fields[outer], inner: value} if inner else value
+  fields = {name: value for name, value in fields.items() if value is not DELETED}
   changed = {name: change(content[name]) for name, change in (arrays or {}).items()}
   path.write_bytes(packed(fields, content | changed))

@@ -154,7 +154,9 @@ def test_a_policy_wins_what_another_loses(ten):
   policy, other = ten.average_policy(), ten.current_policy()
   assert policy.value_against(other) == pytest.approx(-other.value_against(policy), abs=1e-6)
   assert policy.value_against(policy) == pytest.approx(0, abs=1e-6)
-  small = HierarchicalMCCFRSolver(pyspiel.load_game("leduc_poker(suit_isomorphism=False)"), 1, "lossless")
+  small = HierarchicalMCCFRSolver(
+    pyspiel.load_game("leduc_poker(suit_isomorphism=False)"), clusters=1, buckets="lossless"
+  )
   with pytest.raises(ValueError, match="the other one is for"):
     policy.value_against(small.average_policy())
 
@@ -172,7 +174,7 @@ def test_lossless_abstractions_are_solved():
 def test_boards_of_a_later_round_are_clustered(tmp_path):
   """Saved, resumed, and read as a policy, whose exact value is the solver's."""
   game = pyspiel.load_game(poker(3, 2, 1, "0 1 1", raises=1))
-  solver = HierarchicalMCCFRSolver(game, 3, "lossless", batch=4, special=2)
+  solver = HierarchicalMCCFRSolver(game, clusters=3, buckets="lossless", batch=4, special=2)
   before = solver.exploitability()
   solver.run(300)
   assert solver.exploitability() < before / 2
@@ -196,7 +198,7 @@ def test_boards_of_a_later_round_are_clustered(tmp_path):
 def test_a_flop_with_ranges_is_solved():
   ranges = "2d4c:0.5 6c6d 3c5d;2d5d 4c4d:0.75 6c6d 3c4d"
   game = pyspiel.load_game(f"holdem_subgame(deck=5x2,board=2c3d5c,pot=2,stack=3,bets=a,ranges={ranges})")
-  solver = HierarchicalMCCFRSolver(game, 3, "lossless", batch=4, special=2)
+  solver = HierarchicalMCCFRSolver(game, clusters=3, buckets="lossless", batch=4, special=2)
   solver.run(600)
   assert solver.exploitability() < 0.05
 

@@ -71,7 +71,7 @@ def test_unsafe_resolving_is_exploitable_and_gadgets_are_not(name):
 def test_float64_and_rules(alternating):
   options = {"rule": "rm+", "dtype": "float64", "alternating": alternating}
   assert exploitability("kuhn_poker", 1000, **options) < (2e-3 if alternating else 2e-2)
-  assert resolving("kuhn_poker", 1000, **options).tabularise().info["rule"]
+  assert resolving("kuhn_poker", 1000, **options).tabularise().info["options"]["rule"]
 
 
 @pytest.mark.parametrize(

@@ -173,9 +173,12 @@ def test_a_gadget_of_ones_own(tmp_path):
 
   made, usual = (ContinualResolving(load("kuhn_poker"), 50, gadget=gadget) for gadget in (mine, "cfr-d"))
   policy = made.tabularise()
-  assert policy.info["gadget"] == "mine"
+  assert policy.info["options"]["gadget"] == "mine"
   policy.save(tmp_path / "policy.safetensors")
   for blocks, expected in zip(policy.strategies, usual.tabularise().strategies, strict=True):
     for a, b in zip(blocks, expected, strict=True):
       np.testing.assert_array_equal(a, b)
-  assert ContinualResolving(load("kuhn_poker"), 5, gadget=unsafe).tabularise().info["gadget"] == "unsafe"
+  assert (
+    ContinualResolving(load("kuhn_poker"), 5, gadget=unsafe).tabularise().info["options"]["gadget"]
+    == "unsafe"
+  )

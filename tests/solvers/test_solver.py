@@ -151,7 +151,7 @@ def test_parts_equal_the_whole_and_survive_a_file(tmp_path):
   resumed = PSCFRSolver.load(tmp_path / "run.safetensors")
   resumed.run(29)
   assert same(whole, resumed)
-  assert resumed.rule == whole.rule and resumed.skip == 7
+  assert resumed.rule == whole.rule and resumed.options.skip == 7
   assert resumed.exploitability() == whole.exploitability()
 
 

@@ -1,0 +1,43 @@
+"""The options of every method, each written once: its default, its check, its help.
+
+May use: the ground. `option` is the mechanism, `solving` has the options of methods on trees and dealt cards,
+`playing` those of methods that learn by play. They need no JAX: the program's flags are made from them.
+"""
+
+from ps_cfr_spiel.options.option import FLAGS, Field, Option, Options, fields_of
+from ps_cfr_spiel.options.playing import (
+  ESTIMATES,
+  KEYS,
+  PRUNINGS,
+  UPDATES,
+  SimulatedExternalOptions,
+  SimulatedMCCFROptions,
+)
+from ps_cfr_spiel.options.searching import TARGETS, OnlineOutcomeSamplingOptions
+from ps_cfr_spiel.options.solving import (
+  ABSTRACTIONS,
+  ALIASES,
+  BASELINES,
+  BITS,
+  DTYPES,
+  LEAVES,
+  LIMIT,
+  LOSSLESS,
+  RULES,
+  SOURCES,
+  TRAJECTORIES,
+  AnySamplerOptions,
+  CFRPlusIRAOptions,
+  DealtAbstractionOptions,
+  ExternalSamplingOptions,
+  FictitiousPlayOptions,
+  FPIRAOptions,
+  HierarchicalMCCFROptions,
+  OutcomeSamplingOptions,
+  PSCFROptions,
+  Refinement,
+  SamplingOptions,
+  TreeOptions,
+  VRMCCFROptions,
+  WalkOptions,
+)

@@ -1,0 +1,353 @@
+"""The options of methods that solve a game, exactly or by sampling it."""
+
+import math
+from typing import Annotated, Any
+
+from ps_cfr_spiel.options.option import Option, Options
+
+# Names in place of a regret rule, and the classes of `cfr.rules` that they stand for.
+RULES = {
+  "rm": "RM", "rm+": "RMPlus", "dcfr": "DCFR", "lcfr": "LCFR", "pcfr+": "PCFRPlus", "pdcfr+": "PDCFRPlus",
+  "apcfr+": "APCFRPlus", "sapcfr+": "SAPCFRPlus", "hs-dcfr": "HSDCFR", "hs-pcfr+": "HSPCFRPlus",
+  "vad-cfr": "VADCFR", "nrm+": "NRMPlus",
+}  # fmt: skip
+ALIASES = {"cfr": "rm", "cfr+": "rm+"}  # by the name of the algorithm, as papers and OpenSpiel have it
+LEAVES = ("auto", "dense", "showdown", "native", "sparse")
+SOURCES = ("closure", "observer", "none")
+DTYPES = ("float32", "float64")
+BITS = (16, 32)
+ABSTRACTIONS = ("observation", "initial", "identity")
+BASELINES = ("learned", "zero", "oracle")
+TRAJECTORIES = ("histories", "public")
+LOSSLESS = "lossless"
+LIMIT = 200_000_000  # histories: beyond any memory here, so that memory and patience decide
+
+METHOD, SAMPLING, SPLITTING, DEALT = "Method", "Sampling", "CFR+IRA", "Hierarchical"
+TREE = "Tree and memory"
+MOST_SEED = 2**32 - 1
+
+# --- Options that several methods share -----------------------------------------------------------
+
+Rule = Annotated[
+  Any,
+  Option(
+    "Regret rule. nrm+ is this project's own and needs the fewest iterations in poker; the others are "
+    "published. cfr is rm, cfr+ is rm+. Sampling takes rm and rm+, and dealt cards lcfr too.",
+    "Or an instance of a rule; see `make_rule`.",
+    choices=(*RULES, *ALIASES),
+    group=METHOD,
+  ),
+]
+DType = Annotated[str, Option("Precision of the arithmetic.", choices=DTYPES, group=METHOD)]
+Skip = Annotated[int, Option("First iterations to leave out of the average strategy.", least=0, group=METHOD)]
+Seed = Annotated[int, Option("Seed of the random numbers.", least=0, most=MOST_SEED, group=METHOD)]
+Abstracted = Annotated[
+  Any,
+  Option(
+    "Infostates that play alike: observation joins those with the same view now, initial those with the same "
+    "number of own decisions, identity none. Methods that split sets begin with it. Policies and "
+    "exploitability are those of the whole game.",
+    "Or an abstraction of `abstractions.abstract`, or a key that it takes.",
+    "For hierarchical a saved abstraction, or a run in one.",
+    value="NAME|FILE",
+    group=METHOD,
+    saved=False,
+  ),
+]
+Batch = Annotated[
+  int,
+  Option(
+    "Trajectories, or pairs of hands, under one strategy for each player's turn, whose mean is one update.",
+    least=1,
+    group=SAMPLING,
+  ),
+]
+Exploration = Annotated[
+  float, Option("Share of uniform play in the samples of the traverser.", above=0, most=1, group=SAMPLING)
+]
+Trajectories = Annotated[
+  str,
+  Option(
+    "What is sampled: histories, in any game; or public, lines of public moves, uniformly, on which all "
+    "types are updated (the form in which the method was published), in games whose private information is "
+    "dealt once and whose moves are all public.",
+    choices=TRAJECTORIES,
+    group=SAMPLING,
+    flag=None,
+  ),
+]
+
+
+class WalkOptions(Options):
+  """Options by which a game's histories are walked."""
+
+  public_states: Annotated[
+    str,
+    Option(
+      "Source of public states: closure (common knowledge), the game's public observer, or none, for games "
+      "that have none; solvers do not need them, but subgames, searches and views do.",
+      choices=SOURCES,
+      group=TREE,
+    ),
+  ] = "closure"
+  limit: Annotated[
+    int,
+    Option(
+      "Most histories to visit of a game that does not describe itself. Without it a walk in Python that "
+      "would take more than an hour is refused.",
+      least=1,
+      most=math.inf,
+      group=TREE,
+      result=False,
+    ),
+  ] = LIMIT
+  memory: Annotated[
+    float | None,
+    Option(
+      "Most bytes to take, such as 4e9; by default half of the free memory, or all of it for a game that "
+      "describes itself.",
+      least=1,
+      value="BYTES",
+      group=TREE,
+      saved=False,
+      result=False,
+    ),
+  ] = None
+
+
+class TreeOptions(WalkOptions):
+  """Options of `build_tree`."""
+
+  main = "leaves"
+  leaves: Annotated[
+    str,
+    Option(
+      "Evaluator of the game's ends: dense (matrices over all pairs of hands), showdown (card removal "
+      "instead of matrices, for poker with many hands), native (the same in C++, on CPUs), sparse (a number "
+      "for each pair of sequences, for any game), or auto, the fastest for the game, the device and the "
+      "installation.",
+      choices=LEAVES,
+      group=TREE,
+    ),
+  ] = "auto"
+
+
+# --- Options of the methods -----------------------------------------------------------------------
+
+
+class PSCFROptions(TreeOptions):
+  """Options of public-state CFR."""
+
+  main = "rule"
+  rule: Rule = "nrm+"
+  alternating: Annotated[
+    bool, Option("Update the players in turn rather than both at once.", group=METHOD)
+  ] = True
+  skip: Skip = 0
+  better: Annotated[
+    bool,
+    Option(
+      "Take the last strategies for the average where they are less exploitable.",
+      "Reading or evaluating strategies then evaluates both.",
+      group=METHOD,
+    ),
+  ] = False
+  dtype: DType = "float32"
+  bits: Annotated[
+    int,
+    Option(
+      "Bits of strategies and regrets between iterations; 16 takes half of the memory, with the rule nrm+ "
+      "and float32.",
+      "In 16 bits predictions take 8 in place of strategies, and averages 32. Large tables that are solved "
+      "board by board keep predictions in 8 bits in any case.",
+      choices=BITS,
+      group=METHOD,
+    ),
+  ] = 32
+  abstraction: Abstracted = None
+  locks: Annotated[
+    Any,
+    Option(
+      "Strategies that players must play after chosen lines; all else is solved around them.",
+      "{'check, bet 200': how}, where how is an OpenSpiel policy, {'fold': 1} for all hands, or "
+      "{'AK, QQ+': {'call': 1}} for some; see `policy.read_locks`. Best responses keep to the locks too. A "
+      "locked infostate leaves its set of the abstraction. Locks that distinguish suits take up more memory, "
+      "and those of some hands: these have their own copy of what follows.",
+      "HOW is a saved policy (FILE), an action or a mixture for all hands, as in --lock='check, bet "
+      "200=fold:0.7,call:0.3'; for some hands, which leaves the others free: --lock='x b200=call@AKs,QQ+'; "
+      "or both: --lock='x b200=fold; call@AKs,QQ+'. May be given several times.",
+      value="LINE=HOW",
+      group=METHOD,
+      flag="lock",
+      saved=False,
+    ),
+  ] = None
+
+
+class Refinement(Options):
+  """Conditions under which CFR+IRA splits sets."""
+
+  bound: Annotated[
+    int,
+    Option(
+      "Most infostates, of both players, whose regrets are tracked against a bound at a time; 0 for none.",
+      "k_b of the paper.",
+      least=0,
+      group=SPLITTING,
+    ),
+  ] = 10
+  heuristic: Annotated[
+    int,
+    Option(
+      "Most infostates that are compared in a turn; 0 for none.",
+      "k_h of the paper.",
+      least=0,
+      group=SPLITTING,
+    ),
+  ] = 90
+  tolerance: Annotated[
+    float,
+    Option(
+      "The heuristic's tolerance, divided by sqrt(t), in counterfactual utility.",
+      least=0,
+      most=1e9,
+      flag=None,
+    ),
+  ] = 0.2
+  relative: Annotated[
+    bool,
+    Option(
+      "Whether it is multiplied by the largest regret in the sampled part of the set: counterfactual utility "
+      "shrinks with the number of types and of cards to come, and no regret on a river would count.",
+      flag=None,
+    ),
+  ] = False
+
+
+class CFRPlusIRAOptions(Refinement, TreeOptions):
+  """Options of CFR+IRA."""
+
+  main = ""
+  abstraction: Abstracted = "initial"
+  seed: Seed = 0
+  skip: Skip = 100
+  dtype: DType = "float32"
+
+
+class FictitiousPlayOptions(WalkOptions):
+  """Options of fictitious play."""
+
+  dtype: DType = "float64"
+
+
+class FPIRAOptions(FictitiousPlayOptions):
+  """Options of fictitious play in an abstraction that is split."""
+
+  abstraction: Abstracted = "initial"
+
+
+class SamplingOptions(TreeOptions):
+  """Options of Monte Carlo CFR on a tree."""
+
+  main = ""
+  rule: Rule = "rm"
+  batch: Batch = 1
+  seed: Seed = 0
+  dtype: DType = "float32"
+  abstraction: Abstracted = None
+
+
+class AnySamplerOptions(SamplingOptions):
+  """Options of Monte Carlo CFR with a sampler of one's own."""
+
+  main = "sampler"
+  sampler: Annotated[
+    Any,
+    Option("The sampler, a frozen dataclass; see `mccfr.TreeSampler`. Files hold only its name.", flag=None),
+  ]
+
+  def header(self):
+    return {**super().header(), "sampler": repr(self.sampler)}
+
+
+class OutcomeSamplingOptions(SamplingOptions):
+  """Options of outcome sampling."""
+
+  exploration: Exploration = 0.6
+  trajectories: Trajectories = "histories"
+
+
+class VRMCCFROptions(OutcomeSamplingOptions):
+  """Options of variance-reduced Monte Carlo CFR."""
+
+  main = "baseline"
+  baseline: Annotated[
+    str, Option("Baseline that reduces the variance.", choices=BASELINES, group=SAMPLING)
+  ] = "learned"
+  decay: Annotated[
+    float, Option("Weight of the newest value in a learned baseline.", least=0, most=1, flag=None)
+  ] = 0.5
+  chance_baseline: Annotated[
+    bool, Option("Whether a learned baseline covers chance nodes too.", flag=None)
+  ] = True
+
+
+class ExternalSamplingOptions(SamplingOptions):
+  """Options of external sampling."""
+
+
+class DealtAbstractionOptions(Options):
+  """Options of the clusters of boards, and of the buckets of hands, of a game of dealt cards."""
+
+  main = "clusters"
+  clusters: Annotated[
+    Any,
+    Option(
+      "Public clusters of the boards of the special round (default: 60, or all if fewer).",
+      "Or the cluster of each class of boards, as an array.",
+      value="N",
+      group=DEALT,
+      saved=False,
+    ),
+  ] = None
+  special: Annotated[
+    int,
+    Option(
+      "Round whose boards are clustered: 1 after the first public cards, 2 after the next.",
+      least=1,
+      group=DEALT,
+      saved=False,
+    ),
+  ] = 1
+  buckets: Annotated[
+    int | str,
+    Option(
+      "Buckets for the hands of each cluster and round, or lossless, which joins hands that differ in suits "
+      "alone.",
+      value="N|lossless",
+      group=DEALT,
+      saved=False,
+    ),
+  ] = 50
+
+
+class HierarchicalMCCFROptions(DealtAbstractionOptions):
+  """Options of Monte Carlo CFR on dealt cards, in public clusters."""
+
+  rule: Rule = "rm+"
+  batch: Batch = 16
+  boards: Annotated[
+    int,
+    Option("Boards that each cluster draws for a pair of hands, and averages.", least=1, group=DEALT),
+  ] = 1
+  seed: Seed = 0
+  dtype: DType = "float32"
+  abstraction: Abstracted = None
+  pruning: Annotated[
+    float | None,
+    Option(
+      "Negative regret, in the game's utility (chips), below which 95% of the traversals leave an action "
+      "out: regret-based pruning (Brown and Sandholm 2019, Pluribus), for rm and lcfr.",
+      group=DEALT,
+    ),
+  ] = None
