@@ -28,7 +28,12 @@ SUBMODULES = {
   "values",
 }  # for users, with the package `batches`
 BASE_MODULES = {"version", "arguments", "reports", "storage"}
-BASE_LAYERS = (("version",), ("arguments", "reports", "storage"), ("notation", "options"), ("native", "poker"))
+BASE_LAYERS = (
+  ("version",),
+  ("arguments", "reports", "storage"),
+  ("notation", "options"),
+  ("native", "poker"),
+)
 LAYERS = (  # a package imports from earlier layers, never from its own; games from the base layers alone
   *BASE_LAYERS,
   ("device",),

@@ -320,9 +320,7 @@ def test_a_file_cannot_raise_the_limit(tmp_path):
   solver.save(tmp_path / "run.safetensors")
   rewrite(tmp_path / "run.safetensors", {"options.limit": 10**15})
   assert ps_cfr_spiel.load_solver(tmp_path / "run.safetensors").options.limit == LIMIT
-  assert (
-    ps_cfr_spiel.load_solver(tmp_path / "run.safetensors", limit=LIMIT + 1).options.limit == LIMIT + 1
-  )
+  assert ps_cfr_spiel.load_solver(tmp_path / "run.safetensors", limit=LIMIT + 1).options.limit == LIMIT + 1
 
 
 def test_a_file_that_is_replaced_while_it_is_read(solver, tmp_path):

@@ -8,7 +8,6 @@ from ps_cfr_spiel.cfr import averages, fictitious_play
 from ps_cfr_spiel.cfr.fictitious_play import Response, respond, row_reach
 from ps_cfr_spiel.cfr.loop import iterate, run, run_in_place, take_turn
 from ps_cfr_spiel.cfr.regret_rules import (
-  ALIASES,
   LCFR,
   RM,
   RULES,

@@ -90,11 +90,11 @@ class ContinualResolving(openspiel_policy.Policy):
   @property
   def description(self) -> str:
     """The method with its settings, as text."""
-    s, header = self.settings, self._header()
+    s, gadget = self.settings, self._header()["options"]["gadget"]
     ahead = "to the end" if s.lookahead is None else f"lookahead {s.lookahead}, then {s.value_function}"
     rule = type(s.rule).__name__
     known = "" if s.knowledge is None else f", knowledge {s.knowledge}{'' if s.keep else ', not kept'}"
-    return f"re-solving{known}, {s.iterations:,} iterations of {rule}, {header['options']['gadget']}, {ahead}, {s.dtype}"
+    return f"re-solving{known}, {s.iterations:,} iterations of {rule}, {gadget}, {ahead}, {s.dtype}"
 
   def start(self, player: int, progress: bool | None = None) -> Search:
     """A player's search from the start of the game; ValueError unless `player` is 0 or 1."""

@@ -70,7 +70,7 @@ class PSCFRSolver(TreeSolver):
       game, options.memory, kept, itemsize, folds, locks is not None, leaves, streams
     )
     self._build(game, options, dtype, progress)
-    if not folds:
+    if options.abstraction is not None:
       self._start = abstract_tree(self.tree, self.game, options.abstraction)
     if locks is not None and not isinstance(locks, PartialStrategy):
       locks = read_locks(self.tree, self.game, locks)

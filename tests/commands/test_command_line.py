@@ -20,6 +20,7 @@ import pytest
 from open_spiel.python.algorithms import exploitability
 
 import ps_cfr_spiel
+from ps_cfr_spiel import options
 from ps_cfr_spiel.commands import flags, methods
 from ps_cfr_spiel.commands import program as command_line
 from ps_cfr_spiel.commands.run import Run
@@ -306,19 +307,18 @@ def test_flags_allow_what_the_rooms_know():
   """The words of flags are written out, so that help needs no room; these are the tables of the rooms."""
   ps = ps_cfr_spiel
   tables = {
-    "public_states": ps.histories.SOURCES,
-    "leaves": ps.compiler.LEAVES,
-    "rule": {**ps.cfr.RULES, **dict.fromkeys(ps.cfr.ALIASES)},
-    "dtype": ps.device.DTYPES,
-    "aware": ps.hierarchical.AWARE,
+    "public_states": options.SOURCES,
+    "leaves": options.LEAVES,
+    "rule": [*ps.cfr.RULES, *options.ALIASES],
+    "dtype": options.DTYPES,
     "solver": methods.METHODS,
-    "baseline": ps.solvers.BASELINES,
+    "baseline": options.BASELINES,
     "preset": ps.solvers.PRESETS,
     "gadget": ps.subgames.GADGETS,
-    "estimate": ps.solvers.ESTIMATES,
-    "updates": ps.solvers.UPDATES,
-    "pruning": ps.simulated.PRUNINGS,
-    "key": [*ps.simulated.KEYS, "memory"],  # cheat's own
+    "estimate": options.ESTIMATES,
+    "updates": options.UPDATES,
+    "pruning": options.PRUNINGS,
+    "key": [*options.KEYS, "memory"],  # cheat's own
     "ranges": [*ps.poker.KINDS, "searches"],
   }
   found = set()
@@ -327,9 +327,9 @@ def test_flags_allow_what_the_rooms_know():
       found.add(flag.name)
       allowed = tables.get(flag.name, flag.choices)
       assert not flag.choices or flag.choices == tuple(allowed), flag
-      assert flag.name != "limit" or flag.default == ps.histories.LIMIT
+      assert flag.name != "limit" or flag.default == options.LIMIT
   assert tables.keys() <= found
-  assert flags.LOSSLESS == ps.hierarchical.LOSSLESS
+  assert flags.LOSSLESS == options.LOSSLESS
   assert all(issubclass(getattr(ps.solvers, kind), ps.Solver) for kind, _ in methods.METHODS.values())
 
 
