@@ -90,8 +90,8 @@ def build_tree(
       stacklevel=2,
     )
   none = public_states == "none"
-  found = None if none else public_partition(str(game), histories, choices, public_states)
-  return build_general(game, histories, choices, found, leaves, limits.memory)
+  partition = None if none else public_partition(str(game), histories, choices, public_states)
+  return build_general(game, histories, choices, partition, leaves, limits.memory)
 
 
 def _check_size(game: pyspiel.Game, form: Form, limit: int, option: str) -> None:

@@ -34,8 +34,8 @@ def form_of(game: pyspiel.Game) -> Form | None:
 
   The form must be of the game's own class: one that derives from it may have other rules (`declared`).
   """
-  if (own := declared(game, "bayesian_form")) is not None:
-    return own()
+  if (describes := declared(game, "bayesian_form")) is not None:
+    return describes()
   form = describe(game)
   return form if form is not None and form.histories > WALKED else None
 
@@ -70,8 +70,8 @@ class LiarsDiceForm(BayesianForm):
     rolls = [sides**n for n in range(2 * dice + 1)]
     self.histories = sum(rolls[:-1]) + rolls[-1] * self.size
     ways = [math.factorial(dice) / math.prod(map(math.factorial, Counter(hand).values())) for hand in hands]
-    own = ["".join(str(face + 1) for face in hand) for hand in hands]
-    types, weights = tuple(own), np.array(ways)
+    texts = ["".join(str(face + 1) for face in hand) for hand in hands]
+    types, weights = tuple(texts), np.array(ways)
     self.types, self.weights, self.deals = (types, types), (weights, weights), (hands, hands)
     number = np.arange(len(hands))
     first, second = (np.stack([number, number], 1) + k * len(hands) for k in (0, 1))  # no card is shared
@@ -79,9 +79,9 @@ class LiarsDiceForm(BayesianForm):
     bids = np.array([[int(part) for part in name.split("-")] for name in names])
     shown = np.array([[(face in (bid, sides - 1)) for face in range(sides)] for bid in bids[:, 1] - 1])
     counts = np.array([[hand.count(face) for face in range(sides)] for hand in hands])
-    found = shown.astype(int) @ counts.T  # [K, H]
+    showing = shown.astype(int) @ counts.T  # [K, H]
     # 2 found0 > 2 (quantity - found1) - 1 if the bid is true; they are never equal.
-    self.strength = ((2 * found).astype(np.int32), (2 * (bids[:, :1] - found) - 1).astype(np.int32))
+    self.strength = ((2 * showing).astype(np.int32), (2 * (bids[:, :1] - showing) - 1).astype(np.int32))
 
   @property
   def decisions(self) -> int:
@@ -138,7 +138,7 @@ class LiarsDiceForm(BayesianForm):
     if state >= self.decisions:
       return ()
     said = "".join(f" {name}" for bid, name in enumerate(self._bid_names) if state >> bid & 1)
-    return tuple(own + said for own in self.types[0])
+    return tuple(dice + said for dice in self.types[0])
 
   @functools.cached_property
   def _numbers(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
@@ -148,8 +148,8 @@ class LiarsDiceForm(BayesianForm):
   def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
     """See `PublicCardsForm`."""
     types, bids = self._numbers
-    own, *said = infostate.split(" ")
-    state, h = sum(1 << bids[name] for name in said), types[own]
+    dice, *said = infostate.split(" ")
+    state, h = sum(1 << bids[name] for name in said), types[dice]
     known = state < self.decisions and self._turn[state] == player and self._names(state)[h] == infostate
     if not known:
       raise ValueError(f"No information state of player {player}: {infostate!r}.")
@@ -192,13 +192,13 @@ class DealtCardsForm(PublicCardsForm):
 
   @functools.cached_property
   def runouts(self) -> tuple[np.ndarray, ...]:
-    found = [np.zeros((1, 0), np.int32)]
+    dealt = [np.zeros((1, 0), np.int32)]
     for count in self._dealt.public[1:]:
       sets = card_sets(self._dealt.deck.size, count)
-      free = ~(found[-1][:, None, :, None] == sets[None, :, None, :]).any((2, 3))
+      free = ~(dealt[-1][:, None, :, None] == sets[None, :, None, :]).any((2, 3))
       before, new = np.nonzero(free)
-      found.append(np.concatenate([found[-1][before], sets[new]], 1))
-    return tuple(found)
+      dealt.append(np.concatenate([dealt[-1][before], sets[new]], 1))
+    return tuple(dealt)
 
   def strengths(self) -> tuple[np.ndarray, np.ndarray]:
     both = self._dealt.strengths(self.runouts[-1])
@@ -206,7 +206,7 @@ class DealtCardsForm(PublicCardsForm):
 
   def infostate(self, line: int, runout: Sequence[int], type_index: int) -> str:
     player, hands = int(self.player[line]), self.deals[0]
-    own, taken = hands[type_index], {*hands[type_index], *runout}
+    hand_dealt, taken = hands[type_index], {*hands[type_index], *runout}
     other = next(hand for hand in hands if taken.isdisjoint(hand))
     state, moves, cards = self._game.new_initial_state(), [], list(runout)
     while self.parent[line] >= 0:
@@ -214,7 +214,7 @@ class DealtCardsForm(PublicCardsForm):
       dealt = self._dealt.public[self.street[line]] if self.player[above] == CHANCE else 0
       moves += [cards.pop() for _ in range(dealt)] or [int(self.action[line])]
       line = above
-    for action in [*(own + other if player == 0 else other + own), *moves[::-1]]:
+    for action in [*(hand_dealt + other if player == 0 else other + hand_dealt), *moves[::-1]]:
       state.apply_action(int(action))
     return self.named(state, player)
 
@@ -226,8 +226,8 @@ class DealtCardsForm(PublicCardsForm):
       cards = [c for c in range(self._dealt.deck.size) if c not in self.deals[0][0]][: self.street[line]]
       name = self.infostate(line, cards, 0)
       lines[int(self.player[line]), CARDS.sub("", name.split("\n")[-1])] = line
-    here = int(np.flatnonzero(self.player >= 0)[0])
-    private = {_shown(self.infostate(here, (), h), PRIVATE)[0]: h for h in range(len(self.types[0]))}
+    first = int(np.flatnonzero(self.player >= 0)[0])
+    private = {_shown(self.infostate(first, (), h), PRIVATE)[0]: h for h in range(len(self.types[0]))}
     then = next(int(line) for line in np.flatnonzero((self.player >= 0) & (self.street == 1)))
     public = {}
     for card in range(self._dealt.deck.size):
@@ -264,18 +264,18 @@ class HoldemForm(DealtCardsForm):
   @functools.cached_property
   def _lines(self) -> Mapping[tuple[int, tuple[str, ...]], int]:
     """The lines by player and the moves on each street."""
-    found = {}
+    lines = {}
     for line in np.flatnonzero(self.player >= 0).tolist():
       cards = self.runouts[self.street[line]][0].tolist()
       h = next(h for h, hand in enumerate(self.deals[0]) if {*hand}.isdisjoint(cards))
-      found[int(self.player[line]), tuple(self.infostate(line, cards, h).split(" | ")[2::2])] = line
-    return found
+      lines[int(self.player[line]), tuple(self.infostate(line, cards, h).split(" | ")[2::2])] = line
+    return lines
 
   def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
     """See `PublicCardsForm`."""
-    own, *public = infostate.split(" | ")
+    private, *public = infostate.split(" | ")
     line, runout = self._lines[player, tuple(public[1::2])], self._dealt.deck.find("".join(public[2::2]))
-    h = self.types[player].index(own.partition(" ")[2])
+    h = self.types[player].index(private.partition(" ")[2])
     if {*runout} & {*self.deals[0][h]} or self.infostate(line, runout, h) != infostate:
       raise ValueError("another string")
     return line, runout, h

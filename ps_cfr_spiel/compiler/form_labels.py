@@ -76,13 +76,13 @@ class Deals(Source):
     boards: dict[tuple[int, int], list[int]] = {}
     for row, (line, runout) in enumerate(places):
       boards.setdefault((int(lines.street[line]), runout), []).append(row)
-    found = np.zeros((len(range_), self._prior.shape[player]))
+    weights = np.zeros((len(range_), self._prior.shape[player]))
     for (street, runout), rows in boards.items():
-      own, other = (~lines.dead[i][street][runout] for i in (player, 1 - player))
+      alive, other = (~lines.dead[i][street][runout] for i in (player, 1 - player))
       matrix = self._prior * factor(street, runout)
       reach = range_[rows] * other
-      found[rows] = own * (reach @ (matrix.T if player == 0 else matrix))
-    return found
+      weights[rows] = alive * (reach @ (matrix.T if player == 0 else matrix))
+    return weights
 
   def path(self, decision: Decision, type_index: int) -> list[int]:
     line, runout = self.lines.place(decision.public_state)
@@ -172,12 +172,12 @@ class FormLabels(Labels):
   def create(cls, name: str, lines: Lines, places: Sequence[np.ndarray]) -> "FormLabels":
     """The labels of a form."""
     form, sizes = lines.form, lines.sizes
-    own = np.concatenate([np.flatnonzero(form.player == i) for i in (0, 1)])
-    rows = np.append(0, np.cumsum(sizes[own]))  # the first decision of each line in which a player acts
+    acting = np.concatenate([np.flatnonzero(form.player == i) for i in (0, 1)])
+    rows = np.append(0, np.cumsum(sizes[acting]))  # the first decision of each line in which a player acts
     first = np.zeros(len(sizes), int)
-    first[own] = rows[:-1]
+    first[acting] = rows[:-1]
     public_state = functools.partial(_public_state, lines, first)
-    decision = functools.partial(_decision, lines, own, rows, np.concatenate(places))
+    decision = functools.partial(_decision, lines, acting, rows, np.concatenate(places))
     return cls(
       game=name,
       public_states=LazySequence(int(lines.starts[-1]), public_state),
@@ -243,10 +243,10 @@ def _public_state(lines: Lines, first: np.ndarray, number: int) -> PublicState:
   return PublicState(parent, action, player, decisions)
 
 
-def _decision(lines: Lines, own: np.ndarray, rows: np.ndarray, place: np.ndarray, number: int) -> Decision:
-  """A decision; `own` are the lines in which a player acts, `rows` where the decisions of each begin."""
+def _decision(lines: Lines, acting: np.ndarray, rows: np.ndarray, place: np.ndarray, number: int) -> Decision:
+  """A decision; `acting` are the lines in which a player acts, `rows` where the decisions of each begin."""
   k = int(np.searchsorted(rows, number, side="right")) - 1
-  line, runout = int(own[k]), number - int(rows[k])
+  line, runout = int(acting[k]), number - int(rows[k])
   legal = tuple(int(lines.form.action[child]) for child in lines.below[line])
   block, row = place[number].tolist()
   state = int(lines.starts[line]) + runout
@@ -256,12 +256,12 @@ def _decision(lines: Lines, own: np.ndarray, rows: np.ndarray, place: np.ndarray
 def _below(lines: Lines, number: int) -> list[int]:
   """The public states that follow one."""
   line, runout = lines.place(number)
-  found = []
+  states = []
   for child in lines.below[line]:
     each = lines.sizes[child] // lines.sizes[line]  # cards that may come, or 1
     start = int(lines.starts[child]) + runout * each
-    found += range(start, start + each)
-  return found
+    states += range(start, start + each)
+  return states
 
 
 def _infostates(lines: Lines, line: int, runout: int) -> Sequence[str | None]:

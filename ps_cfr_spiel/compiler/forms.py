@@ -216,10 +216,10 @@ class Lines:
     return tuple(tuple(self._dead(cards, runouts) for runouts in self.runouts) for cards in self.form.cards)
 
   def _dead(self, cards: np.ndarray, runouts: np.ndarray) -> np.ndarray:
-    found = np.zeros((len(runouts), len(cards)), bool)
+    dead = np.zeros((len(runouts), len(cards)), bool)
     for card in runouts.T:
-      found |= (cards[None, :, :] == card[:, None, None]).any(2)
-    return found
+      dead |= (cards[None, :, :] == card[:, None, None]).any(2)
+    return dead
 
   @functools.cached_property
   def disjoint(self) -> np.ndarray:

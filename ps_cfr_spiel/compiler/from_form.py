@@ -85,11 +85,11 @@ def _boards(lines: Lines, forests: Sequence[PlayerTree], places: Sequence[np.nda
   rows = []
   for player, (forest, place) in enumerate(zip(forests, places, strict=True)):
     line, runout = lines.places(np.flatnonzero(lines.form.player == player))
-    own = tuple(np.zeros(count, int) for _, count, _ in forest.block_shapes)
-    for block, board in enumerate(own):
-      here = place[:, 0] == block
-      board[place[here, 1]] = (starts[lines.street[line]] + runout)[here]
-    rows.append(own)
+    boards_of_rows = tuple(np.zeros(count, int) for _, count, _ in forest.block_shapes)
+    for block, board in enumerate(boards_of_rows):
+      inside = place[:, 0] == block
+      board[place[inside, 1]] = (starts[lines.street[line]] + runout)[inside]
+    rows.append(boards_of_rows)
   return Boards(tuple(above), tuple(rows), np.arange(starts[-1] + 1), np.zeros(starts[-1], int))
 
 
@@ -100,8 +100,8 @@ def _ends(lines: Lines, ends: np.ndarray) -> list[tuple[StreetEnds, StreetEnds]]
   acting = lines.last_acting(ends)
   street, played = lines.street[acting] + lines.contest[ends], form.stake[ends] != 0
 
-  def part(here: np.ndarray, utility: np.ndarray) -> StreetEnds:
-    return StreetEnds(acting[here], utility[ends[here]])
+  def part(chosen: np.ndarray, utility: np.ndarray) -> StreetEnds:
+    return StreetEnds(acting[chosen], utility[ends[chosen]])
 
   return [
     (part((street == s) & played, form.stake), part((street == s) & ~played, form.constant))
@@ -120,9 +120,9 @@ def _choices(lines: Lines, player: int, rows: np.ndarray) -> Callable[[np.ndarra
   line = node = np.arange(len(form.parent))
   while len(line):  # all lines climb at once, until their player's own choice or the root
     above = form.parent[node]
-    own = (above >= 0) & (form.player[above] == player)
-    last[line[own]] = np.stack([number[above[own]], lines.rank[node[own]]], 1)
-    on = (above >= 0) & ~own
+    acts = (above >= 0) & (form.player[above] == player)
+    last[line[acts]] = np.stack([number[above[acts]], lines.rank[node[acts]]], 1)
+    on = (above >= 0) & ~acts
     line, node = line[on], above[on]
   start = np.append(0, np.cumsum(lines.sizes[rows]))
 
@@ -156,7 +156,7 @@ def make_leaves(
     return BoardLeaves.create(made, [(len(first.line), len(second.line)) for first, second in streets])
   total, ways = float(deal_weights(form).sum()), lines.orders(len(streets) - 1)
   shares = form.weights[0] / total, form.weights[1] / ways
-  found = []
+  streets_leaves = []
   for s, (showdowns, folds) in enumerate(streets):
     weights = [w * ~lines.dead[i][s] for i, w in enumerate(form.weights)]
     # Strengths exist on the last street only; above it the evaluator gets the folds alone.
@@ -171,8 +171,10 @@ def make_leaves(
         lead = (lines.lead(s, b) * lines.disjoint).astype(np.int16 if ways < 2**15 else np.int32)
         inner = AllInLeaves(lead, shares, showdowns.utility, inner)
       boards.append(inner)
-    found.append(boards)
-  return BoardLeaves.create(found, [(len(first.line), len(second.line)) for first, second in streets])
+    streets_leaves.append(boards)
+  return BoardLeaves.create(
+    streets_leaves, [(len(first.line), len(second.line)) for first, second in streets]
+  )
 
 
 def leaves_of(lines: Lines, kind: str) -> str:

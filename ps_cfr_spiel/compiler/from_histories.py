@@ -197,23 +197,23 @@ def _typed_layout(
     if not is_constant(number[acts], origins[begin[acts]]):
       return None
     infostates = np.flatnonzero(first >= 0)
-    here = first[infostates]
-    public = partition.of[here]
-    if not one_to_one(public, np.arange(len(here)), origins[begin[here]]):
+    examples = first[infostates]
+    public = partition.of[examples]
+    if not one_to_one(public, np.arange(len(examples)), origins[begin[examples]]):
       return None
     # The player's rows are the public states in which the player acts; all histories of one must have the
     # same legal actions and the same last choice of the player before them.
     row_of_public = np.full(len(partition.parent), -1, np.int32)
-    own = np.flatnonzero(partition.player == player)
-    row_of_public[own] = np.arange(len(own))
+    public_states = np.flatnonzero(partition.player == player)
+    row_of_public[public_states] = np.arange(len(public_states))
     row = np.full(len(first), -1, np.int32)
     row[infostates] = row_of_public[public]
-    past = choice_rows(choices[player][here], row)
-    if not is_constant(public, histories.legal[here], *past.T):
+    past = choice_rows(choices[player][examples], row)
+    if not is_constant(public, histories.legal[examples], *past.T):
       return None
     # Number the types within each public state of first decisions; rows must be well filled.
     of_start, size = _ranks(partition.of[starts], origins)
-    if len(here) < least_fill * len(own) * size:
+    if len(examples) < least_fill * len(public_states) * size:
       return None
     rows.append(row)
     types.append(np.where(begin >= 0, np.append(of_start, 0)[begin], 0).astype(np.int32))
@@ -227,10 +227,10 @@ def _typed_layout(
 def _first_decisions(histories: Histories) -> np.ndarray:
   """int32[N]: the first decision on the way to each history, -1 before it."""
   start = np.full(len(histories.parent), -1, np.int32)
-  for here in histories.layers:
-    above = histories.parent[here]
+  for layer in histories.layers:
+    above = histories.parent[layer]
     inherited = np.where(above >= 0, start[above], np.int32(-1))
-    start[here] = np.where((inherited < 0) & (histories.player[here] >= 0), here, inherited)
+    start[layer] = np.where((inherited < 0) & (histories.player[layer] >= 0), layer, inherited)
   return start
 
 
@@ -286,17 +286,17 @@ def _assemble(
 
 def remarks(game: pyspiel.Game, histories: Histories) -> dict[str, str]:
   """A line for each way in which a game is solved otherwise than it is given; see `Labels`."""
-  found = {}
+  lines = {}
   if game.get_type().short_name == "turn_based_simultaneous_game":
-    found["moves"] = "players who move at the same time move in turn, and do not see each other's move"
+    lines["moves"] = "players who move at the same time move in turn, and do not see each other's move"
   if histories.remembers:
-    found["infostates"] = past_remark(game)
+    lines["infostates"] = past_remark(game)
   no_guarantee = "where averages tend to coarse correlated equilibria and nothing is guaranteed"
   if len(histories.players) > 2:
-    found["players"] = f"{len(histories.players)}, {no_guarantee}"
+    lines["players"] = f"{len(histories.players)}, {no_guarantee}"
   elif histories.others is not None:
-    found["utilities"] = f"general sum, {no_guarantee}; the other way is zerosum(game={game}), the difference"
-  return found
+    lines["utilities"] = f"general sum, {no_guarantee}; the other way is zerosum(game={game}), the difference"
+  return lines
 
 
 def _type_names(histories: Histories, layout: Layout, player: int) -> tuple[str, ...]:
@@ -397,6 +397,6 @@ def _public_states(
 def _public_state(
   partition: PublicPartition, action: np.ndarray, members: np.ndarray, starts: np.ndarray, number: int
 ) -> PublicState:
-  own = tuple(members[starts[number] : starts[number + 1]].tolist())
+  decisions = tuple(members[starts[number] : starts[number + 1]].tolist())
   parent, player = int(partition.parent[number]), int(partition.player[number])
-  return PublicState(parent, int(action[number]), player, own)
+  return PublicState(parent, int(action[number]), player, decisions)

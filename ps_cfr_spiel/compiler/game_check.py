@@ -291,13 +291,13 @@ def _later_findings(
   form_tree: PublicTree | None,
 ) -> tuple[list[Finding], PublicTree | None]:
   """The checks of all histories together, and the tree, if the game can have one."""
-  own = own_choices(histories)[1]
+  remembered = own_choices(histories)[1]
   try:
     histories, choices, _ = with_recall(game, histories, memory)
   except TooLarge as error:
-    return [Finding("perfect recall", Verdict.FAIL, f"{own}; {error}")], None
+    return [Finding("perfect recall", Verdict.FAIL, f"{remembered}; {error}")], None
   no_strings = not game.get_type().provides_information_state_string
-  forgets = (None if no_strings else own) if histories.remembers else recall_fault(histories, choices)
+  forgets = (None if no_strings else remembered) if histories.remembers else recall_fault(histories, choices)
   demanded = Verdict.NOTE if source == "none" else Verdict.FAIL
   findings = [
     _line(

@@ -171,7 +171,7 @@ def _numbers(lines: Lines, sizes: np.ndarray) -> int:
   """The number of actions of all infostates; `sizes` counts the boards of each line."""
   form = lines.form
   each = [np.flatnonzero(form.player == i) for i in (0, 1)]
-  return sum(int(sizes[own] @ lines.moves[own]) * len(form.types[i]) for i, own in enumerate(each))
+  return sum(int(sizes[acting] @ lines.moves[acting]) * len(form.types[i]) for i, acting in enumerate(each))
 
 
 def _leaf_tables(lines: Lines, kind: str, itemsize: int) -> int:

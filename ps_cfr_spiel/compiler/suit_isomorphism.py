@@ -51,12 +51,12 @@ def orbit_maps(lines: Lines, swaps: np.ndarray | None = None) -> tuple[OrbitMap,
   swaps = getattr(lines.form, "swaps", None) if swaps is None else swaps
   if swaps is None or len(swaps) == 1:
     return None
-  found = []
+  maps = []
   for runouts in lines.runouts:
     images = _images(runouts, swaps)
     first = images.min(0)
-    found.append(OrbitMap(first, (images[:, first] == np.arange(len(runouts))).argmax(0)))
-  return tuple(found)
+    maps.append(OrbitMap(first, (images[:, first] == np.arange(len(runouts))).argmax(0)))
+  return tuple(maps)
 
 
 def _images(runouts: np.ndarray, swaps: np.ndarray) -> np.ndarray:
@@ -165,12 +165,13 @@ def _rows(
   for block, table in enumerate(numbers):
     members = np.flatnonzero(places[:, 0] == block)
     table[:, places[members, 1], 0] = members
-  found = []
+  maps = []
   for table in over.there(player, numbers):
-    own = table[0, :, 0].astype(int)  # the variant's rows, by their numbers in `places`; orbits stay together
-    order = np.argsort(own)
-    found.append(OrbitMap(order[np.searchsorted(own[order], row[own])], swap[own]))
-  return tuple(found)
+    # The variant's rows, by their numbers in `places`; orbits stay together.
+    kept = table[0, :, 0].astype(int)
+    order = np.argsort(kept)
+    maps.append(OrbitMap(order[np.searchsorted(kept[order], row[kept])], swap[kept]))
+  return tuple(maps)
 
 
 def _boards(boards: Boards, orbits: Sequence[OrbitMap], rows: Sequence[Sequence[OrbitMap]]) -> Boards:
@@ -186,12 +187,12 @@ def _boards(boards: Boards, orbits: Sequence[OrbitMap], rows: Sequence[Sequence[
     renumbered.append(sum(map(len, above[:-1])) + orbit.number)
     before = orbit
   number = np.concatenate(renumbered)
-  own = [
+  row_boards = [
     tuple(number[board[stand.kept]] for board, stand in zip(of, stands, strict=True))
     for of, stands in zip(boards.rows, rows, strict=True)
   ]
   start = np.cumsum([0, *np.concatenate(lengths)])
-  return Boards(tuple(above), tuple(own), start, np.concatenate(swaps))
+  return Boards(tuple(above), tuple(row_boards), start, np.concatenate(swaps))
 
 
 def _forest(
@@ -200,9 +201,9 @@ def _forest(
   roots = np.ones(tree.roots, bool), np.arange(tree.roots)
   levels, above, sizes, block = [], roots, (tree.roots,), 0
   for level in tree.levels:
-    here = rows[block : block + len(level.actions)]
-    levels.append(Level(_link(level.link, above, sizes, here, swaps), level.actions))
-    above, sizes = _sequences(level.shapes, here, 0)
+    level_rows = rows[block : block + len(level.actions)]
+    levels.append(Level(_link(level.link, above, sizes, level_rows, swaps), level.actions))
+    above, sizes = _sequences(level.shapes, level_rows, 0)
     block += len(level.actions)
   shapes = [(actions, count) for actions, count, _ in tree.block_shapes]
   (kept, number), sizes = _sequences(shapes, rows, tree.roots)

@@ -161,12 +161,12 @@ class Mivat:
 
   def __call__(self, game: Game) -> float:
     """See `Estimator`."""
-    here, luck = 0, 0.0
+    history, luck = 0, 0.0
     for action in game.actions:
-      child = int(self._order[np.searchsorted(self._keys, here * self._span + action)])
-      if self._histories.player[here] == CHANCE:
-        luck += self._values[child] - self._values[here]
-      here = child
+      child = int(self._order[np.searchsorted(self._keys, history * self._span + action)])
+      if self._histories.player[history] == CHANCE:
+        luck += self._values[child] - self._values[history]
+      history = child
     return game.utility - self._sign * float(luck)
 
 
@@ -203,8 +203,8 @@ def _history_values(histories: Histories, choice: np.ndarray) -> np.ndarray:
   """float64[N]: expected utility to player 0 at each history, from the probabilities of players' choices."""
   values, above = histories.utility.astype(float), histories.parent
   chance = np.where(above >= 0, histories.chance / histories.chance[above], 1.0)
-  for here in reversed(histories.layers[1:]):
-    np.add.at(values, above[here], choice[here] * chance[here] * values[here])
+  for layer in reversed(histories.layers[1:]):
+    np.add.at(values, above[layer], choice[layer] * chance[layer] * values[layer])
   return values
 
 
@@ -229,8 +229,8 @@ def guesses_of(
         guesses[decision.block][decision.row, h] = guess
     return guesses
   with precision("float64"):
-    found = _row_values(*to_device((tree, tuple(map(list, strategies))), "float64"), player=opponent)
-  for value, weight in zip(found, sequences.weight, strict=True):
+    row_values = _row_values(*to_device((tree, tuple(map(list, strategies))), "float64"), player=opponent)
+  for value, weight in zip(row_values, sequences.weight, strict=True):
     guesses.append(np.divide(-np.asarray(value), weight, out=np.zeros_like(weight), where=weight > 0))
   return guesses
 

@@ -75,8 +75,8 @@ def measure(make: Callable[[pyspiel.Game], Any], game: pyspiel.Game, tree: Publi
       _advance(solver, steps)
     took = clock.last if waits else min(clock.last, processor.last)
     done, spent, pace = done + steps, spent + took, max(pace, steps / took)
-    found = evaluate_policy(game, solver.average_policy(), tree=tree, progress=False)
-    points.append(_point(done, spent, found))
+    evaluation = evaluate_policy(game, solver.average_policy(), tree=tree, progress=False)
+    points.append(_point(done, spent, evaluation))
   return Run(setup.seconds, tuple(points))
 
 
@@ -147,7 +147,7 @@ def compare(
   tree = build_tree(game)
   if solvers is None:
     solvers = {**OURS, **THEIRS}
-  found: dict[str, list[Run]] = {name: [] for name in solvers}
+  finished: dict[str, list[Run]] = {name: [] for name in solvers}
   failed: dict[str, Run] = {}
   with progress_bar(progress, total=len(solvers) * seeds, unit=" runs", leave=False) as bar:
     for seed in range(seeds):  # round after round: a busy spell of the machine must not meet one solver alone
@@ -155,14 +155,14 @@ def compare(
         bar.set_description(name)
         try:
           if name not in failed:
-            found[name].append(measure(_seeded(make, seed), game, tree, seconds))
+            finished[name].append(measure(_seeded(make, seed), game, tree, seconds))
         except Exception as error:  # a solver and a game may be anybody's: they may raise anything
           kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "  # ours have sentences
           failed[name] = Run(0.0, (), failed=kind + " ".join(str(error).split()))
         bar.update()
   return {
     name: failed.get(name) or runs[0]._replace(repeats=tuple(run.points for run in runs[1:]))
-    for name, runs in found.items()
+    for name, runs in finished.items()
   }
 
 

@@ -200,13 +200,13 @@ class _Holdem:
     return len(place.runout)
 
   def moves(self, place: Place) -> list[tuple[int, Place]]:
-    rules, here, found = self._game.betting, place.public_state, dict[int, None]()
-    for action, chips in self._sizes.moves(here).items():
+    rules, public, actions = self._game.betting, place.public_state, dict[int, None]()
+    for action, chips in self._sizes.moves(public).items():
       if action > betting.CALL:
-        found[rules.nearest_bet(here, chips)] = None
-      elif action == betting.CALL or self._folds[min(here.street, len(self._folds) - 1)]:
-        found[action] = None
-    return [(action, place.child(action)) for action in found]
+        actions[rules.nearest_bet(public, chips)] = None
+      elif action == betting.CALL or self._folds[min(public.street, len(self._folds) - 1)]:
+        actions[action] = None
+    return [(action, place.child(action)) for action in actions]
 
   def after(self, place: Place, action: int) -> Place:
     if place.current_player() >= 0:
@@ -235,8 +235,8 @@ class _Holdem:
     )
 
   def strengths(self, boards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    found = hand_strengths(Deck(len(cards.RANKS), len(cards.SUITS)), cards.HAND_SIZE, boards)
-    return found, found != DEAD
+    ranks = hand_strengths(Deck(len(cards.RANKS), len(cards.SUITS)), cards.HAND_SIZE, boards)
+    return ranks, ranks != DEAD
 
 
 def _play(table: _Table, seat: int, generator: np.random.Generator) -> float:

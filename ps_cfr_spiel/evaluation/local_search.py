@@ -80,9 +80,9 @@ class LocalSearch:
     """The whole strategy of a searcher against a strategy of the opponent, [A, rows, H] for each block."""
     table = [np.zeros(shape) for shape in self.tree.players[player].block_shapes]
     for level in range(self.levels[player].count()):
-      found = self.choices(player, opponent, level)
+      choices = self.choices(player, opponent, level)
       for k, above in enumerate(self._above[player][player]):
-        table[k][:, above == level] = found[k][:, above == level]
+        table[k][:, above == level] = choices[k][:, above == level]
     return table
 
   def value(self, player: int, table: Table, strategies: Sequence[Sequence[np.ndarray]]) -> float:
@@ -110,26 +110,26 @@ class LocalSearch:
     """The opponent's strategy in searches that look at the searcher's decisions before number `ahead`."""
     mixed, aboves = [], self._above[opponent][1 - opponent]
     blocks = zip(strategy, self.rollout[opponent], self.kept[opponent], aboves, strict=True)
-    for own, after, keep, above in blocks:
-      answer = own * keep
+    for played, after, keep, above in blocks:
+      answer = played * keep
       answer = answer + (1 - answer.sum(0)) * after
       row = above[:, None]  # for all types
-      mixed.append(np.where(row < ahead, own, np.where(row == ahead, answer, after)))
+      mixed.append(np.where(row < ahead, played, np.where(row == ahead, answer, after)))
     return mixed
 
   def asked(self, decision: Decision) -> list[Decision]:
     """The opponent's rows that a search from one of the searcher's needs: on the way to it, and answers."""
     labels, above = self.tree.names, self.levels[decision.player].level
-    states, here = labels.public_states, decision.public_state
-    last = above[here] + self.depth
-    below, wanted = [here], []
+    states, state = labels.public_states, decision.public_state
+    last = above[state] + self.depth
+    below, wanted = [state], []
     while below:
       near = [child for child in labels.children[below.pop()] if above[child] <= last]
       below += near
       wanted += near
-    while here >= 0:
-      wanted.append(here)
-      here = states[here].parent
+    while state >= 0:
+      wanted.append(state)
+      state = states[state].parent
     opponent = 1 - decision.player
     return [labels.decisions[n] for s in wanted if states[s].player == opponent for n in states[s].decisions]
 
@@ -167,14 +167,14 @@ def _rollout(game: pyspiel.Game, tree: PublicTree, rollout: Any) -> tuple[Tables
       calls[d.player][d.block][:, d.row] = 1 / len(d.legal_actions)
       continue
     names = action_names(game, tree.names, d)
-    found = [a for a, name in enumerate(names) if CALL.search(name)]
-    if len(found) != 1:
+    calling = [a for a, name in enumerate(names) if CALL.search(name)]
+    if len(calling) != 1:
       if rollout is None:
         return uniform, everything
       raise ValueError(
-        f"rollout='call': {len(found)} of the moves {names} in {tree.names.game} check or call."
+        f"rollout='call': {len(calling)} of the moves {names} in {tree.names.game} check or call."
       )
-    calls[d.player][d.block][found, d.row] = 1
+    calls[d.player][d.block][calling, d.row] = 1
     folds[d.player][d.block][:, d.row, 0] = [bool(FOLD.search(name)) for name in names]
   return calls, folds
 
@@ -190,13 +190,13 @@ def _allowed(tree: PublicTree, actions: Actions) -> Tables:
   for d in tree.names.decisions:
     may = rounds[min(numbers[d.public_state], len(rounds) - 1)]
     if may is not None:
-      here = [action in may for action in d.legal_actions]
-      if not any(here):
+      chosen = [action in may for action in d.legal_actions]
+      if not any(chosen):
         known = next(filter(None, d.infostates))
         raise ValueError(
           f"actions: {sorted(may)} has no legal action at {known!r}; include one of {d.legal_actions}."
         )
-      allowed[d.player][d.block][:, d.row, 0] = here
+      allowed[d.player][d.block][:, d.row, 0] = chosen
   return allowed
 
 

@@ -100,12 +100,14 @@ def each_game(
 ) -> Iterator[Played]:
   """The games of `play_games`, one after the other."""
   seats = range(game.num_players())
-  tables = [[first(seat) if seat == own else second(seat) for seat in seats] for own in seats]
+  tables = [
+    [first(seat) if seat == seat_of_first else second(seat) for seat in seats] for seat_of_first in seats
+  ]
   for number in range(games):
-    round_, own = divmod(number, len(seats))
+    round_, seat_of_first = divmod(number, len(seats))
     deal = round_ if mirrored else number
-    state = _play_one(game, tables[own], np.random.default_rng([seed, deal]))
-    yield Played(own, tuple(state.history()), deal)
+    state = _play_one(game, tables[seat_of_first], np.random.default_rng([seed, deal]))
+    yield Played(seat_of_first, tuple(state.history()), deal)
 
 
 def _play_one(game: pyspiel.Game, bots: Sequence[pyspiel.Bot], chance: np.random.Generator) -> pyspiel.State:

@@ -33,10 +33,10 @@ def next_measurement(iteration: int, leading: Sequence[int] = MANY) -> int:
 
 def measurements(last: int, leading: Sequence[int] = MANY) -> list[int]:
   """All iterations to measure below `last`, and `last`."""
-  found = [next_measurement(0, leading)]
-  while found[-1] < last:
-    found.append(next_measurement(found[-1], leading))
-  return [*found[:-1], last]
+  marks = [next_measurement(0, leading)]
+  while marks[-1] < last:
+    marks.append(next_measurement(marks[-1], leading))
+  return [*marks[:-1], last]
 
 
 def is_round(iteration: int) -> bool:

@@ -75,8 +75,8 @@ class Sitting:
     player, chances = self.state.current_player(), None
     bot = self.bots[player]
     if bot.provides_policy():
-      found, action = bot.step_with_policy(self.state)
-      chances = {a: float(chance) for a, chance in found}
+      answers, action = bot.step_with_policy(self.state)
+      chances = {a: float(chance) for a, chance in answers}
     else:
       action = bot.step(self.state)
     self.thoughts.append(
@@ -134,17 +134,17 @@ def _show(state: pyspiel.State, player: int, shown: str, output: TextIO) -> str:
     print(f"\nSince then: {news}" if news else "", file=output)
   else:
     print(f"\nSo far: {known}", file=output)
-  if here := now(state, player):
-    print(f"Now:    {here}", file=output)
+  if present := now(state, player):
+    print(f"Now:    {present}", file=output)
   return known
 
 
 def _moves_text(state: pyspiel.State) -> str:
   """Every move of a finished game, hidden ones too."""
-  here, moves = state.get_game().new_initial_state(), []
+  position, moves = state.get_game().new_initial_state(), []
   for action in state.history():
-    moves.append(move_name(here, action))
-    here.apply_action(action)
+    moves.append(move_name(position, action))
+    position.apply_action(action)
   return ", ".join(moves)
 
 

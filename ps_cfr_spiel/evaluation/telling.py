@@ -42,15 +42,15 @@ def told(state: pyspiel.State, player: int) -> str:
 def _hand_so_far(state: poker.PokerState, player: int) -> str:
   """The public part of a hand of hold'em, "stack 400 blinds 2/1 | Player 1: Call, You: Check | 2c 4h Ac"."""
   game, before = state.get_game(), betting.TERMINAL
-  text, here = game.header, game.new_initial_state()
+  text, position = game.header, game.new_initial_state()
   for action in state.history():
-    mover, name = here.current_player(), grouped(move_name(here, action))
+    mover, name = position.current_player(), grouped(move_name(position, action))
     if mover >= 0:
       who = "You" if mover == player else f"Player {mover}"
       text, before = f"{text}{', ' if before >= 0 else ' | '}{who}: {name}", mover
-    elif here.public_state.player == mover:  # a card on the board
+    elif position.public_state.player == mover:  # a card on the board
       text, before = f"{text}{' ' if before == mover else ' | '}{name.removeprefix('Deal ')}", mover
-    here.apply_action(action)
+    position.apply_action(action)
   return text
 
 
@@ -60,13 +60,13 @@ def _held(state: poker.PokerState, player: int) -> str:
 
 def _hand_now(state: poker.PokerState, player: int) -> str:
   """A hand of hold'em: "Pot 400. Board: Ks 7d 2c. You: 7h 2d, 5,106 behind. To call 100."."""
-  game, here = state.get_game(), state.public_state
+  game, public = state.get_game(), state.public_state
   board = [cards.card_names([card]) for card in (*game.board, *state.runout)]
-  behind = _chips(game.get_parameters()["stack"] - here.spent[player], game.unit)
-  to_call = max(here.spent) - here.spent[player]
+  behind = _chips(game.get_parameters()["stack"] - public.spent[player], game.unit)
+  to_call = max(public.spent) - public.spent[player]
   return " ".join(
     [
-      f"Pot {_chips(sum(here.spent), game.unit)}.",
+      f"Pot {_chips(sum(public.spent), game.unit)}.",
       *([f"Board: {' '.join(board)}."] if board else []),
       f"You: {_held(state, player)}, {behind} behind.",
       *([f"To call {_chips(to_call, game.unit)}."] if to_call and not state.is_terminal() else []),

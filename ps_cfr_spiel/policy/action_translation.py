@@ -229,22 +229,24 @@ class TranslatedPolicy(openspiel_policy.Policy):
     The player's own move that the strategy never makes is understood like an opponent's. `ask` has the
     strategy, by default for the player's hand.
     """
-    here = self.game.new_initial_state()
+    position = self.game.new_initial_state()
     ways = [Understood(self.smaller.new_initial_state(), 1.0, 1.0)]
     for action in state.history():
-      mover = here.current_player()
+      mover = position.current_player()
       if mover < 0:
-        ways = [way._replace(state=self._dealt(way.state, here, action)) for way in ways]
+        ways = [way._replace(state=self._dealt(way.state, position, action)) for way in ways]
       else:
         asked = ask or self._ask
-        own = [new for way in ways for new in self._own(here, action, way, asked)] if mover == player else []
-        never = np.equal(sum(way.reach for way in own), 0)
+        new_ways = (
+          [new for way in ways for new in self._own(position, action, way, asked)] if mover == player else []
+        )
+        never = np.equal(sum(way.reach for way in new_ways), 0)
         if np.any(never):
-          own += [
-            w._replace(reach=w.reach * never) for way in ways for w in self._opponents(here, action, way)
+          new_ways += [
+            w._replace(reach=w.reach * never) for way in ways for w in self._opponents(position, action, way)
           ]
-        ways = own
-      here.apply_action(action)
+        ways = new_ways
+      position.apply_action(action)
     return ways
 
   def _own(self, state: pyspiel.State, action: int, way: Understood, ask: Ask) -> Iterator[Understood]:
@@ -275,14 +277,14 @@ class TranslatedPolicy(openspiel_policy.Policy):
     """See `bet_sizes`, checked."""
 
     def compute() -> _Bets:
-      found = self._given_sizes(state)
-      sizes = np.array(list(found.values()), None if found else bool)
+      given = self._given_sizes(state)
+      sizes = np.array(list(given.values()), None if given else bool)
       if sizes.dtype.kind not in "iuf" or not np.isfinite(sizes).all():  # all at once: they may be thousands
         raise ValueError(
-          f"sizes must give the size in pots of each action but a fold; got {found} at {state}."
+          f"sizes must give the size in pots of each action but a fold; got {given} at {state}."
         )
-      folds = [action for action in state.legal_actions() if action not in found]
-      return _Bets(np.array(list(found)), sizes, folds[0] if folds else None)
+      folds = [action for action in state.legal_actions() if action not in given]
+      return _Bets(np.array(list(given)), sizes, folds[0] if folds else None)
 
     return self._known.once((str(state.get_game()), *state.history()), compute)
 

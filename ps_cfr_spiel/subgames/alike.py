@@ -43,7 +43,7 @@ def find_alike(tree: PublicTree, nodes: SubgameNodes) -> np.ndarray:
       key = (payoffs[node - count].tobytes(),)
     else:
       after = ((int(move[child]), int(kind[child])) for child in below[node])
-      key = (int(nodes.player[node]), *(own[node].tobytes() for own in allowed), *after)
+      key = (int(nodes.player[node]), *(types_allowed[node].tobytes() for types_allowed in allowed), *after)
     kind[node] = kinds.setdefault(key, len(kinds))
   _, first, number = np.unique(kind[:count], return_index=True, return_inverse=True)
   return first[number]
@@ -56,13 +56,13 @@ def _allowed(tree: PublicTree, count: int) -> list[np.ndarray]:
     first, second = (np.ones((count, player.types)) for player in tree.players)
     every = range(count)
     return [source.weight(0, second, every) > 0, source.weight(1, first, every) > 0]
-  walked, found = walked_source(tree.names), []
+  walked, tables = walked_source(tree.names), []
   assert walked is not None and walked.public is not None
   for player, types in zip(tree.players, walked.types, strict=True):
-    own = np.zeros((count, player.types), bool)
-    own[walked.public, types] = True
-    found.append(own)
-  return found
+    table = np.zeros((count, player.types), bool)
+    table[walked.public, types] = True
+    tables.append(table)
+  return tables
 
 
 def _payoffs(tree: PublicTree) -> np.ndarray:
@@ -75,5 +75,5 @@ def _payoffs(tree: PublicTree) -> np.ndarray:
     def against(reach):
       return jnp.concatenate(leaves(0, [jnp.broadcast_to(reach, (n, types)) for n in parts]))
 
-    found = np.stack([np.asarray(against(reach)) for reach in jnp.eye(types)], 2)
-  return found + 0.0  # there is one zero
+    payoffs = np.stack([np.asarray(against(reach)) for reach in jnp.eye(types)], 2)
+  return payoffs + 0.0  # there is one zero

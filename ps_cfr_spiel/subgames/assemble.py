@@ -56,16 +56,16 @@ def assemble(
   # The own shape, and the shape of `pad_to`.
   sizes = [np.array([len(a) for a in cut.actions], int) for cut in cuts]
   rows = [block_sizes(row_depths(p.parents), size) for p, size in zip(cuts, sizes, strict=True)]
-  own = Shape(
+  needed = Shape(
     (rows[0], rows[1]),
     leaf_sizes(nodes.places, kept, np.zeros(len(kept), int)),
     (len(cuts[0].roots.node), len(cuts[1].roots.node)),
     (len(cuts[0].frontier.node), len(cuts[1].frontier.node)),
   )
-  shape = own if pad_to is None else pad_to(own)
-  if shape.union(own) != shape:
-    raise ValueError(f"A subgame of {own} does not fit into {shape}; pad to a larger shape.")
-  limited = max(shape.frontier) > 0  # not `own`: a padded subgame may end before its frontier
+  shape = needed if pad_to is None else pad_to(needed)
+  if shape.union(needed) != shape:
+    raise ValueError(f"A subgame of {needed} does not fit into {shape}; pad to a larger shape.")
+  limited = max(shape.frontier) > 0  # not `needed`: a padded subgame may end before its frontier
 
   # The place of each leaf; padding hangs on the first root.
   slots = _slots(nodes.places, kept, shape)
@@ -102,11 +102,11 @@ def _sources(labels: Labels, cut: PlayerCut, places: np.ndarray, forest: PlayerT
   sources = []
   for k, (actions, _, _) in enumerate(forest.block_shapes):
     # The cut's decisions that form the block, in the order of its rows.
-    here = np.flatnonzero(places[:, 0] == k)
-    here = here[np.argsort(places[here, 1])]
-    decisions = [labels.decisions[d] for d in cut.decisions[here]]
+    members = np.flatnonzero(places[:, 0] == k)
+    members = members[np.argsort(places[members, 1])]
+    decisions = [labels.decisions[d] for d in cut.decisions[members]]
     source = np.array([(d.block, d.row) for d in decisions], int).reshape(-1, 2)
-    sources.append((source, np.array([cut.actions[r] for r in here], int).reshape(-1, actions).T))
+    sources.append((source, np.array([cut.actions[r] for r in members], int).reshape(-1, actions).T))
   return sources
 
 
@@ -131,11 +131,11 @@ def _slots(places: Places, leaves: np.ndarray, shape: Shape) -> list[np.ndarray]
   part, board = places.part[leaves], places.board[leaves]
   slots = []
   for k, (boards, each) in enumerate(shape.leaves):
-    here = np.flatnonzero(part == k)
+    members = np.flatnonzero(part == k)
     used = np.unique(board[places.street[part] == places.street[k]])
-    row = np.searchsorted(used, board[here])
+    row = np.searchsorted(used, board[members])
     filled = np.full((boards, each), -1)
-    filled[row, ranks(row)] = here
+    filled[row, ranks(row)] = members
     slots.append(filled)
   return slots
 

@@ -99,11 +99,11 @@ class Subgames:
     """The public states of the frontier below each root; arguments as for `cut`."""
     n, stops = self.nodes, self._flags("frontier", frontier)
     root = self._root_of(self._flags("public_states", public_states), stops, actions)
-    here = np.flatnonzero((root >= 0) & stops[n.public])
-    found: dict[int, list[int]] = {int(s): [] for s in public_states}
-    for s, below in np.unique(np.stack([n.public[root[here]], n.public[here]], 1), axis=0).tolist():
-      found[s].append(below)
-    return found
+    nodes = np.flatnonzero((root >= 0) & stops[n.public])
+    below_root: dict[int, list[int]] = {int(s): [] for s in public_states}
+    for s, below in np.unique(np.stack([n.public[root[nodes]], n.public[nodes]], 1), axis=0).tolist():
+      below_root[s].append(below)
+    return below_root
 
   def _flags(self, name: str, public_states: Collection[int]) -> np.ndarray:
     """bool[P + 1] (the last for leaves); ValueError for an invalid public state."""
@@ -124,27 +124,27 @@ class Subgames:
     n = self.nodes
     root = np.full(len(n.parent), -1)
     # Downwards: a node has its parent's root, unless it is a root itself or the subgame stops at the parent.
-    for here in n.layers:
-      above = n.parent[here]
+    for layer in n.layers:
+      above = n.parent[layer]
       inherited = np.where(above >= 0, root[above], -1)
-      start = begins[n.public[here]]
-      nested = here[start & (inherited >= 0)]
+      start = begins[n.public[layer]]
+      nested = layer[start & (inherited >= 0)]
       if len(nested):
         a, b = (int(n.public[node]) for node in (inherited[start & (inherited >= 0)][0], nested[0]))
         raise ValueError(f"public_states: {b} lies below {a}; cut overlapping subgames one by one.")
       open_ = ~stops[n.public[above]]
       if actions is not None:
-        open_ &= self._kept(here, above, actions)
-      root[here] = np.where(start, here, np.where(open_, inherited, -1))
+        open_ &= self._kept(layer, above, actions)
+      root[layer] = np.where(start, layer, np.where(open_, inherited, -1))
     return root
 
-  def _kept(self, here: np.ndarray, above: np.ndarray, actions: Collection[int]) -> np.ndarray:
+  def _kept(self, layer: np.ndarray, above: np.ndarray, actions: Collection[int]) -> np.ndarray:
     """bool: True for nodes reached by chance or by one of the actions."""
-    n, kept = self.nodes, np.ones(len(here), bool)
+    n, kept = self.nodes, np.ones(len(layer), bool)
     for player in (0, 1):
       moved = np.flatnonzero(n.player[above] == player)
       kept[moved] = [
-        self.labels.decisions[d].legal_actions[a] in actions for d, a in n.last[player][here[moved]].tolist()
+        self.labels.decisions[d].legal_actions[a] in actions for d, a in n.last[player][layer[moved]].tolist()
       ]
     return kept
 
@@ -189,6 +189,6 @@ class Subgames:
     node = nodes[first]
     decision, action = n.last[player][node].T
     sequence = np.zeros(len(node), int)
-    own = decision >= 0
-    sequence[own] = self._sequences[decision[own], action[own]]
+    chosen = decision >= 0
+    sequence[chosen] = self._sequences[decision[chosen], action[chosen]]
     return RootInfostates(knowledge, node, sequence, n.public[node])

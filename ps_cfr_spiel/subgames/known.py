@@ -76,15 +76,15 @@ class KnownSubgames(Subgames):
     """
     n, player = self.nodes, self.labels.decisions[decision].player
     last = n.last[player]
-    own = reach[np.where(last[:, 0] >= 0, self._sequences[tuple(last.T)], 0)]
-    if own[self._first[decision]] < NEVER:
+    own_reach = reach[np.where(last[:, 0] >= 0, self._sequences[tuple(last.T)], 0)]
+    if own_reach[self._first[decision]] < NEVER:
       return None
     top, begins = self._touched(decision)
-    free, frozen = np.isin(n.decision, top) & (own >= NEVER), own.copy()
-    for here in n.layers[1:]:
-      under = free[n.parent[here]]
-      free[here] |= under
-      frozen[here[under]] = frozen[n.parent[here[under]]]
+    free, frozen = np.isin(n.decision, top) & (own_reach >= NEVER), own_reach.copy()
+    for layer in n.layers[1:]:
+      under = free[n.parent[layer]]
+      free[layer] |= under
+      frozen[layer[under]] = frozen[n.parent[layer[under]]]
     begins, branch = self._branches(1 - player, begins)
     acts = (n.player == player) & ~free
     nodes = dataclasses.replace(
@@ -115,9 +115,9 @@ class KnownSubgames(Subgames):
     theirs = np.flatnonzero(n.player == opponent)
     while True:
       root = np.full(len(n.parent), -1)
-      for here in n.layers:
-        above = np.where(n.parent[here] >= 0, root[n.parent[here]], -1)
-        root[here] = np.where(above >= 0, above, np.where(begins[here], here, -1))
+      for layer in n.layers:
+        above = np.where(n.parent[layer] >= 0, root[n.parent[layer]], -1)
+        root[layer] = np.where(above >= 0, above, np.where(begins[layer], layer, -1))
       inside = root[theirs] >= 0
       missing = theirs[~inside & np.isin(n.decision[theirs], n.decision[theirs[inside]])]
       if not len(missing):

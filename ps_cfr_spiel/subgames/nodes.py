@@ -90,11 +90,11 @@ def types_fault(tree: PublicTree) -> str | None:
     return None
   histories, public, types = source.histories, source.public, source.types
   assert public is not None
-  here = histories.player >= 0
+  going = histories.player >= 0
   for player in (0, 1):
     last = last_choices(histories, player)
-    known = _knowledge(source, player, last)[here]
-    if not one_to_one(public[here], known, types[player][here]):
+    known = _knowledge(source, player, last)[going]
+    if not one_to_one(public[going], known, types[player][going]):
       return (
         f"{tree.names.game}: player {player} knows more than a type while the opponent acts; build it with "
         f"build_tree(game, leaves='sparse')."
@@ -199,10 +199,10 @@ def _knowledge(source: Walked, player: int, last: np.ndarray) -> np.ndarray:
   known = number_rows(known, *last.T).astype(int)
   position, below = np.zeros(len(known), int), np.zeros(0, int)
   for layer in reversed(layers(histories.depth)):
-    here = layer[histories.player[layer] != TERMINAL]
-    position[here] = np.arange(len(here))
+    inner = layer[histories.player[layer] != TERMINAL]
+    position[inner] = np.arange(len(inner))
     # Two histories are one infostate if they were so far, or if their successors are.
-    joined = components(len(here), [known[here]], position[histories.parent[below]], known[below])
-    known[here] = known.max() + 1 + joined
-    below = here
+    joined = components(len(inner), [known[inner]], position[histories.parent[below]], known[below])
+    known[inner] = known.max() + 1 + joined
+    below = inner
   return known

@@ -62,15 +62,15 @@ def find_prior(tree: PublicTree, nodes: SubgameNodes, roots: Sequence[RootInfost
   if isinstance(source, Deals):
     return DealsPrior(source, (roots[0].public, roots[1].public))
   assert isinstance(source, Walked) and source.public is not None
-  here = np.flatnonzero(np.isin(source.public, roots[0].public))
-  known = [here if nodes.histories else source.public[here]] * 2
+  chosen = np.flatnonzero(np.isin(source.public, roots[0].public))
+  known = [chosen if nodes.histories else source.public[chosen]] * 2
   first, second = (
     s.find(nodes.knowledge[i][node]) for i, (s, node) in enumerate(zip(roots, known, strict=True))
   )
   return WalkedPrior(
     (first, second),
-    (source.types[0][here], source.types[1][here]),
-    source.histories.chance[here],
+    (source.types[0][chosen], source.types[1][chosen]),
+    source.histories.chance[chosen],
     (shapes[0], shapes[1]),
     float(np.abs(source.histories.utility).max()),
   )

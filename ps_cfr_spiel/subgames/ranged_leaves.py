@@ -58,8 +58,8 @@ class RangedLeaves(SubgameLeaves):
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     if player != self.player:
       return self.inner(player, self._times_range(opponent_reach), own_reach)
-    own = None if own_reach is None else self._times_range(own_reach)
-    return self.inner(player, opponent_reach, own)
+    reach = None if own_reach is None else self._times_range(own_reach)
+    return self.inner(player, opponent_reach, reach)
 
   def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
     """See `tree.record_of`."""
@@ -80,8 +80,8 @@ class FrontierLeaves(SubgameLeaves):
   shapes: tuple[tuple[int, int], tuple[int, int]] = dataclasses.field(metadata={"static": True})
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
-    own = None if own_reach is None else own_reach[-1]
-    ranges = (own, opponent_reach[-1]) if player == 0 else (opponent_reach[-1], own)
+    reach = None if own_reach is None else own_reach[-1]
+    ranges = (reach, opponent_reach[-1]) if player == 0 else (opponent_reach[-1], reach)
     ends = self.inner(player, opponent_reach[:-1], None if own_reach is None else own_reach[:-1])
     return [*ends, self._checked(player, self.beyond(player, ranges))]
 
@@ -116,8 +116,8 @@ class GadgetLeaves(SubgameLeaves):
   columns: tuple[int, int] = dataclasses.field(metadata={"static": True})
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
-    own = None if own_reach is None else self._inside(player, own_reach)
-    values = self.inner(player, self._inside(1 - player, opponent_reach), own)
+    reach = None if own_reach is None else self._inside(player, own_reach)
+    values = self.inner(player, self._inside(1 - player, opponent_reach), reach)
     if player != self.chooser:  # only the chooser's terminate actions have a value; the other player gets 0
       return [*values, jnp.zeros((len(self.terminate), self.columns[player]), self.terminate.dtype)]
     if self.scale is not None:
