@@ -1,8 +1,8 @@
-"""The native libraries, built where there is a C++ compiler; pyproject.toml says all the rest.
+"""The native library, built where there is a C++ compiler; pyproject.toml says all the rest.
 
-They call nothing of Python, so that one of each serves all versions of it ("abi3"). A library built with old
-headers of XLA runs under a newer one, not the other way round, so those come with the oldest jaxlib of
-pyproject.toml.
+It calls nothing of Python, so that one serves all versions of it ("abi3"). A library built with old headers
+of XLA runs under a newer one, not the other way round, so those come with pyproject.toml's oldest jaxlib.
+histories.cc is not part of it: histories/native_walker.py compiles that on the user's machine.
 """
 
 import os
@@ -13,34 +13,11 @@ from itertools import chain
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
+FOLDER = "ps_cfr_spiel/native"
+SOURCES = ("cheat", "clusters", "learn", "sampled_turns", "stream", "sweep", "walk")
+HEADERS = ("cards", "learn", "native", "sampling", "sweep", "walk")
 jaxlib = find_spec("jaxlib")
 places = (jaxlib.submodule_search_locations or ()) if jaxlib else ()
-
-
-def library(name: str, *sources: str) -> Extension:
-  """A library of C++ files."""
-  return Extension(
-    name,
-    list(sources),
-    depends=[
-      "ps_cfr_spiel/native/native.h",
-      "ps_cfr_spiel/mccfr/sampling.h",
-      "ps_cfr_spiel/hierarchical/cards.h",
-      *(f"ps_cfr_spiel/tree/{name}.h" for name in ("learn", "sweep", "walk")),
-    ],
-    include_dirs=["ps_cfr_spiel/native", "ps_cfr_spiel/mccfr", *(f"{place}/include" for place in places)],
-    extra_compile_args=[
-      *("-std=c++17", "-O3", "-g0", "-Wno-psabi", "-pthread"),
-      # A loop whose steps divide only on a condition is vectorised, as those of the rules are.
-      "-fno-trapping-math",
-      # A loop that fills a few cells stays a loop: `rep stos`, GCC's way, takes longer to start.
-      "-fno-tree-loop-distribute-patterns",
-    ],
-    extra_link_args=["-pthread"],
-    language="c++",
-    optional=True,  # without a compiler the package is installed without it
-    py_limited_api=True,
-  )
 
 
 class BuildOnAllCores(build_ext):
@@ -61,15 +38,25 @@ class BuildOnAllCores(build_ext):
       self.compiler.compile = compile_all
 
 
-sweep = library(
-  "ps_cfr_spiel.tree._sweep",
-  *(f"ps_cfr_spiel/tree/{name}.cc" for name in ("sweep", "walk", "learn", "stream")),
+library = Extension(
+  "ps_cfr_spiel.native._native",
+  [f"{FOLDER}/{name}.cc" for name in SOURCES],
+  depends=[f"{FOLDER}/{name}.h" for name in HEADERS],
+  include_dirs=[f"{place}/include" for place in places],
+  extra_compile_args=[
+    *("-std=c++17", "-O3", "-g0", "-Wno-psabi", "-pthread"),
+    # A loop whose steps divide only on a condition is vectorised, as those of the rules are.
+    "-fno-trapping-math",
+    # A loop that fills a few cells stays a loop: `rep stos`, GCC's way, takes longer to start.
+    "-fno-tree-loop-distribute-patterns",
+  ],
+  extra_link_args=["-pthread"],
+  language="c++",
+  optional=True,  # without a compiler the package is installed without it
+  py_limited_api=True,
 )
-cheat = library("ps_cfr_spiel.games.cheat._traversals", "games/cheat/traversals.cc")
-samplers = library("ps_cfr_spiel.mccfr._sample", "ps_cfr_spiel/mccfr/sample.cc")
-clusters = library("ps_cfr_spiel.hierarchical._clusters", "ps_cfr_spiel/hierarchical/clusters.cc")
 setup(
-  ext_modules=[sweep, cheat, samplers, clusters],
+  ext_modules=[library],
   cmdclass={"build_ext": BuildOnAllCores},
   options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

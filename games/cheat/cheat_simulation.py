@@ -10,7 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 
-from . import arrays, keys, native
+from ps_cfr_spiel.native import why_unavailable
+
+from . import arrays, keys, native_traversals
 from .cheat_rules import Rules
 from .particles import CheatHands
 from .turns_observer import seen_turns
@@ -107,16 +109,16 @@ class SimulatedCheat:
     return code, jnp.where(mover == 0, *sizes), jnp.where(mover == 0, sizes[1], sizes[0])
 
   def why_unavailable(self) -> str:
-    """The reason why the game cannot be traversed here, "" if it can; see `native`."""
-    return native.why_unavailable()
+    """The reason why the game cannot be traversed here, "" if it can."""
+    return why_unavailable()
 
   def traverse(self, tables, average, fixed, traverser, weight, decay, key, batch, options):
-    """Deal games and traverse them, as a `TraversedGame`; see `native.traverse`."""
+    """Deal games and traverse them, as a `TraversedGame`; see `native_traversals.traverse`."""
     deal, plays = jax.random.split(key)
     games = arrays.deal(self.rules, deal, batch)
     seed = jax.random.key_data(plays)
     given = games.hands, games.discarder, traverser, seed, weight, decay
-    return native.traverse(self.rules, self.keys, tables, average, fixed, *given, options)
+    return native_traversals.traverse(self.rules, self.keys, tables, average, fixed, *given, options)
 
   def hidden_states(self, table: np.ndarray, tremble: float) -> CheatHands:
     """What a player cannot see, under the strategy of a table; see `simulated.HiddenStates`."""

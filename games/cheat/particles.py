@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyspiel
 
-from . import cheat_rules, native
+from . import cheat_rules, native_traversals
 from .cheat_rules import Rules
 from .keys import ANSWERS, Keys, Known
 
@@ -180,7 +180,7 @@ class CheatHands:
     now = player, state.discarder, state.turn, bool(state.discard), self._code(state, player), *certain
     given = actions if state.discard else self._laid(state.rank)[actions - cheat_rules.FIRST_DISCARD]
     seed = int(random.integers(2**63))
-    return native.rollouts(self.rules, self.keys, self.table, (*now, seed), hidden, given)
+    return native_traversals.rollouts(self.rules, self.keys, self.table, (*now, seed), hidden, given)
 
   def _laid(self, rank: int) -> np.ndarray:
     """Codes of all discards where a rank is the current one."""

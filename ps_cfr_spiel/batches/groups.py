@@ -18,6 +18,7 @@ import pyspiel
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.compiler import FEW_PAIRS, build_tree
 from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.poker import Situation, betting_tree, cards, compatible, strengths
 from ps_cfr_spiel.subgames import RangedLeaves
 from ps_cfr_spiel.tree import (
@@ -31,7 +32,6 @@ from ps_cfr_spiel.tree import (
   check_zero_sum,
   pad_types,
   padded_size,
-  why_unavailable,
 )
 
 HANDS = ("all", "ranges")

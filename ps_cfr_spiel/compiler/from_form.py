@@ -14,6 +14,7 @@ import numpy as np
 from ps_cfr_spiel.compiler.form_labels import FormLabels
 from ps_cfr_spiel.compiler.forms import Form, Lines
 from ps_cfr_spiel.histories import scale_fault
+from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.tree import (
   TERMINAL,
   AllInLeaves,
@@ -27,7 +28,6 @@ from ps_cfr_spiel.tree import (
   ShowdownLeaves,
   deal_weights,
   make_forest,
-  why_unavailable,
 )
 
 FormLeaves = DenseLeaves | ShowdownLeaves | NativeLeaves

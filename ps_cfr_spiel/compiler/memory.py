@@ -14,7 +14,8 @@ from ps_cfr_spiel.compiler.forms import EXACT, Form, Lines
 from ps_cfr_spiel.compiler.from_form import leaves_of
 from ps_cfr_spiel.compiler.suit_isomorphism import orbit_maps
 from ps_cfr_spiel.histories import Limits, TooLarge, free_memory, readable_bytes
-from ps_cfr_spiel.tree import TERMINAL, why_unavailable
+from ps_cfr_spiel.native import why_unavailable
+from ps_cfr_spiel.tree import TERMINAL
 
 HOST = 8  # bytes of a number on the host
 # Fitted to measured peaks (docs/measurements.md, "Memory of turns and flops").

@@ -23,6 +23,7 @@ from ps_cfr_spiel.hierarchical.cluster_sampling import (
 )
 from ps_cfr_spiel.hierarchical.clustering import AWARE, CLUSTERS, POTENTIAL, make_abstraction
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame, check_special
+from ps_cfr_spiel.hierarchical.dealt_hands import DEAD, hand_strengths
 from ps_cfr_spiel.hierarchical.evaluation import Strategy, StrategyTables, evaluate_strategies
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, DealtAbstraction, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import head_and_child, line_cells
@@ -36,7 +37,6 @@ from ps_cfr_spiel.hierarchical.mesh import (
   run_needs,
   tables_here,
 )
-from ps_cfr_spiel.hierarchical.native import DEAD, hand_strengths, why_unavailable
 from ps_cfr_spiel.hierarchical.nearest import NearestAbstraction
 from ps_cfr_spiel.hierarchical.shards import forget_shards, read_shards, write_shards, write_tables
 from ps_cfr_spiel.hierarchical.sizes import Sizes, measure

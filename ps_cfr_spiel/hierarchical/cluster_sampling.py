@@ -24,9 +24,10 @@ from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, DealtAbstraction, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import BettingLines, ascend, descend, head_and_child, leaving
-from ps_cfr_spiel.hierarchical.native import sample_clusters, why_unavailable
+from ps_cfr_spiel.hierarchical.native_clusters import sample_clusters
 from ps_cfr_spiel.hierarchical.nearest import FoundCards, NearestAbstraction, found_shape, slots, tabulated
 from ps_cfr_spiel.mccfr import Rule, regret_weight
+from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.poker import card_sets
 
 AXIS = "clusters"  # of the mesh

@@ -26,6 +26,7 @@ from ps_cfr_spiel.arguments import check_count, check_integer, check_option
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.device import all_gather_rows, assigned_here
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
+from ps_cfr_spiel.hierarchical.dealt_hands import BINS
 from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, Hierarchy, check_clusters, clusters_of
 from ps_cfr_spiel.hierarchical.memory import board_needs, bucket_needs
 from ps_cfr_spiel.hierarchical.nearest import GROUPS, make_nearest
@@ -37,7 +38,6 @@ CLUSTERS = 60  # after Brown et al. 2015
 BASE = 200  # buckets of the abstraction by which boards are compared
 SAMPLED_BOARDS, SAMPLE = 500, 10_000  # boards, and hands on them, from which these buckets are made
 POTENTIAL, DISTRIBUTION = AWARE = ("potential", "distribution")
-BINS = 20  # of the equities in a histogram
 SOME = 2_000  # hands from which buckets of earlier rounds are made: earth mover's distances are slow
 
 

@@ -11,8 +11,9 @@ import pyspiel
 
 from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.compiler import check_needs
+from ps_cfr_spiel.hierarchical.dealt_hands import BINS, DEAD, equities, hand_strengths, histograms
 from ps_cfr_spiel.hierarchical.memory import SCORED, card_needs
-from ps_cfr_spiel.hierarchical.native import BINS, DEAD, equities, hand_strengths, histograms, why_unavailable
+from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.poker import (
   DealtForm,
   Runouts,
@@ -44,7 +45,7 @@ class DealtGame:
   form: DealtForm  #: its rules as arrays
   #: for each round the classes of public cards that have come; in a game with more than `MOST_CLASSES` of
   #: them, such as hold'em to the river, up to the special round alone. There hands are ranked when they are
-  #: dealt (`native`).
+  #: dealt (`dealt_hands`).
   runouts: tuple[Runouts, ...]
   special: int = 1  #: the round whose public cards are clustered
 

@@ -19,8 +19,9 @@ from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import CHANCE_LINE, BettingLines, leaving, line_cells, make_lines
 from ps_cfr_spiel.mccfr import regret_matching
+from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.reports import progress_bar
-from ps_cfr_spiel.tree import Evaluation, NativeLeaves, why_unavailable
+from ps_cfr_spiel.tree import Evaluation, NativeLeaves
 
 # The player whose value is computed, and whether that one responds best.
 RUNS = ((0, False), (0, True), (1, True))

@@ -24,8 +24,8 @@ from ps_cfr_spiel.hierarchical.cluster_sampling import (
   DealtTree,
   PartTables,
 )
-from ps_cfr_spiel.hierarchical.native import why_unavailable
 from ps_cfr_spiel.mccfr import Rule, SamplingState
+from ps_cfr_spiel.native import why_unavailable
 
 # These are fitted to measured peaks (docs/measurements.md, "Memory of dealt cards").
 RUN = 5  # copies of the tables: before and after a part of a run, and in between

@@ -1,10 +1,10 @@
 """Abstractions without tables of boards: a hand is in the bucket of the nearest centre of its cluster.
 
 They are for games with too many boards, such as hold'em to the river, where hands are described when they
-are dealt (`native`): on the last round by equities against groups of the opponent's hands (OCHS; Johanson et
-al. 2013), before it by a histogram of the equity at the end, under an earth mover's distance. An abstraction
-is the centres alone. For speed the sampler of a process tabulates the rounds before the last on the boards
-of its own clusters (`tabulated`).
+are dealt (`dealt_hands`): on the last round by equities against groups of the opponent's hands (OCHS;
+Johanson et al. 2013), before it by a histogram of the equity at the end, under an earth mover's distance. An
+abstraction is the centres alone. For speed the sampler of a process tabulates the rounds before the last on
+the boards of its own clusters (`tabulated`).
 """
 
 import contextlib
@@ -22,8 +22,8 @@ import numpy as np
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.abstraction import Distance, board_distances, bucketed, public_clusters, squared
 from ps_cfr_spiel.device import all_gather_rows, assigned_here, cores
-from ps_cfr_spiel.hierarchical import native
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
+from ps_cfr_spiel.hierarchical.dealt_hands import BINS, equities, histograms, nearest
 from ps_cfr_spiel.hierarchical.hierarchy import Hierarchy, check_clusters
 from ps_cfr_spiel.poker import Deck, card_sets
 from ps_cfr_spiel.reports import progress_bar
@@ -83,10 +83,8 @@ class NearestAbstraction(Hierarchy):
     left = sum(self.public) - len(board)
     centres = self.centres[len(self.centres) - 1 - left][cluster]
     if left:
-      return native.nearest(native.histograms(self.deck, self.hole, board, left)[0], centres, squared=False)
-    found = native.nearest(
-      native.equities(self.deck, self.hole, np.array([board]), self.groups)[0], centres, squared=True
-    )
+      return nearest(histograms(self.deck, self.hole, board, left)[0], centres, squared=False)
+    found = nearest(equities(self.deck, self.hole, np.array([board]), self.groups)[0], centres, squared=True)
     dead = np.isin(card_sets(self.deck.size, self.hole), board).any(1)
     return np.where(dead, np.int16(-1), found)
 
@@ -127,7 +125,7 @@ class NearestAbstraction(Hierarchy):
     tables = tuple(np.asarray(table, np.float32) for table in centres)
     for number, table in enumerate(tables):
       last = number == len(tables) - 1
-      shape = int(clusters.max()) + 1, int(groups.max()) + 1 if last else native.BINS - 1
+      shape = int(clusters.max()) + 1, int(groups.max()) + 1 if last else BINS - 1
       if table.ndim != 3 or table.shape[:2] != shape or not np.isfinite(table).all() or not table.size:
         raise ValueError(
           f"centres of round {game.special + number}: expected finite numbers {[*shape, 'buckets']}, got "
@@ -154,8 +152,8 @@ def make_nearest(
   generator, runouts = np.random.default_rng(seed), game.runouts[game.special]
   boards, sets = runouts.cards, game.form.deck.size
   left, rows = len(game.form.public) - 1 - game.special, max(8 * ROWS // len(boards), 64)
-  own = np.empty((len(boards), len(game.hands), native.BINS - 1), np.float32)
-  later = np.empty((len(boards), rows if left == 2 else 0, native.BINS - 1), np.float32)
+  own = np.empty((len(boards), len(game.hands), BINS - 1), np.float32)
+  later = np.empty((len(boards), rows if left == 2 else 0, BINS - 1), np.float32)
   picks = generator.integers(0, len(game.hands) * sets, (len(boards), 64 * rows))
   assigned = assigned_here(np.arange(len(boards)))
   described = _described(game, np.flatnonzero(assigned))
@@ -164,7 +162,7 @@ def make_nearest(
   ):
     own[board] = found[0]
     if left == 2:
-      flat = found[1:].reshape(-1, native.BINS - 1)
+      flat = found[1:].reshape(-1, BINS - 1)
       chosen = picks[board][np.isfinite(flat[picks[board], 0])]
       later[board] = flat[np.resize(chosen, rows)]
   for table in (own, later):
@@ -175,12 +173,12 @@ def make_nearest(
   clusters = check_clusters(game, clusters)
   every = np.arange(int(clusters.max()) + 1)
   assigned, sizes = assigned_here(every), np.zeros((len(every), left + 1), np.int32)
-  columns = [native.BINS - 1] * left + [int(groups.max()) + 1]
+  columns = [BINS - 1] * left + [int(groups.max()) + 1]
   centres = [np.zeros((len(every), buckets, count), np.float32) for count in columns]
   for cluster in progress_bar(progress, iterable=every, unit="cluster", desc="Buckets"):
     members = np.flatnonzero(clusters == cluster)
     weights = runouts.count[members].astype(float)
-    alive, which = own[members].reshape(-1, native.BINS - 1), np.repeat(members, len(game.hands))
+    alive, which = own[members].reshape(-1, BINS - 1), np.repeat(members, len(game.hands))
     living = np.flatnonzero(np.isfinite(alive[:, 0]))
     described = [_some(alive[living], runouts.count[which[living]].astype(float), generator)]
     if left == 2:
@@ -207,7 +205,7 @@ def _described(game: DealtGame, boards: np.ndarray) -> Iterator[tuple[int, np.nd
     for start in range(0, len(boards), KEPT):  # the histograms of few boards are held at once
       some = boards[start : start + KEPT].tolist()
       yield from zip(
-        some, pool.map(lambda k: native.histograms(form.deck, form.hole, cards[k], left), some), strict=True
+        some, pool.map(lambda k: histograms(form.deck, form.hole, cards[k], left), some), strict=True
       )
 
 
@@ -227,7 +225,7 @@ def _clustered(game: DealtGame, own: np.ndarray, count: int, seed: int, restarts
   alive = np.argwhere(np.isfinite(own[:, :, 0]))
   some = alive[generator.integers(0, len(alive), SAMPLE)]
   base = bucketed(own[some[:, 0], some[:, 1]], BASE, _city, seed=seed, restarts=1, sweeps=SWEEPS).means
-  labels = native.nearest(own, base.T, squared=False)
+  labels = nearest(own, base.T, squared=False)
   table = np.stack([np.bincount(row[row >= 0], minlength=len(base)) for row in labels])
   return public_clusters(board_distances(table), count, seed=seed, restarts=restarts)
 
@@ -247,7 +245,7 @@ def _last(
     alive = np.flatnonzero(~np.isin(game.hands, whole).any(1))
     chosen = generator.choice(alive, ROWS // RUNOUTS)
     if groups is not None:
-      found.append(native.equities(form.deck, form.hole, np.array([whole]), groups)[0][chosen])
+      found.append(equities(form.deck, form.hole, np.array([whole]), groups)[0][chosen])
   return np.concatenate(found) if found else np.zeros((0, 0))
 
 
@@ -309,5 +307,5 @@ def tabulated(
     cluster = int(abstraction.clusters[board])
     here = table[cluster - clusters.start, place[board]]
     for number, rows in enumerate((slice(0, 1), slice(1, None))[: len(abstraction.centres) - 1]):
-      here[rows] = np.maximum(native.nearest(found[rows], abstraction.centres[number][cluster], False), 0)
+      here[rows] = np.maximum(nearest(found[rows], abstraction.centres[number][cluster], False), 0)
   return table

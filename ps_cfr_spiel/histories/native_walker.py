@@ -1,4 +1,4 @@
-"""The enumeration in C++ (walker.cc), by threads, for games that OpenSpiel's C++ knows by their string.
+"""The enumeration in C++ (histories.cc), by threads, for games that OpenSpiel's C++ knows by their string.
 
 OpenSpiel's wheel ships the headers of its library. The first long enumeration compiles against them, where
 there is a C++ compiler, and keeps the result in the folder of compiled code under a name made of the source
@@ -30,11 +30,12 @@ from ps_cfr_spiel.device import cache_folder, trim_heap
 from ps_cfr_spiel.histories import game_checks, player_information
 from ps_cfr_spiel.histories.histories import Histories, path_to
 from ps_cfr_spiel.histories.limits import FaultAtError, Limits, TooLarge, WalkProgress, Watch
+from ps_cfr_spiel.native import FOLDER
 from ps_cfr_spiel.reports import quiet_stderr, waiting
 from ps_cfr_spiel.storage import make_folder
 from ps_cfr_spiel.tree import LazySequence
 
-SOURCE = Path(__file__).with_name("walker.cc")
+SOURCE = FOLDER / "histories.cc"
 WHEEL = Path(str(pyspiel.__file__))  # its library
 DONE, MORE, FAULT, NO_MEMORY = range(4)  # `Status` of the source
 CROWN = -1  # the piece of all histories above the others

@@ -1,7 +1,7 @@
 """External sampling: all of the traverser's actions, one sample of the opponent's and of chance's.
 
-Lanctot et al. 2009, Section 3.2. The library's traversal recurses (`sample.cc`), and meets only its own
-histories. Here, in its reference, every traversal is a pass down the whole tree and one up.
+Lanctot et al. 2009, Section 3.2. The library's traversal recurses (`sampled_turns.cc`), and meets only its
+own histories. Here, in its reference, every traversal is a pass down the whole tree and one up.
 
 Samples come with their own probability, so no weights are needed: the traverser's regrets are
 q(h, a) - v(h), and the opponent's strategy is added to its average at each meeting, which

@@ -14,10 +14,11 @@ from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cfr import RM, Blocks, averages, normalise
 from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.mccfr.baselines import Baseline, ZeroBaseline
-from ps_cfr_spiel.mccfr.native import sample_turns, why_unavailable
+from ps_cfr_spiel.mccfr.native_turns import sample_turns
 from ps_cfr_spiel.mccfr.sampling_loop import Rule, Sampler, Turn, Turns, regret_weight
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
 from ps_cfr_spiel.mccfr.sampling_trees import build_sampling_tree
+from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.tree import PublicTree
 
 UNIFORMS = 65_536  # random numbers drawn at once
@@ -126,7 +127,7 @@ class TreeSampler(Sampler):
     return 0
 
   def native(self) -> dict[str, Any] | None:
-    """The sampler's numbers by their names in `sample.cc`, if the library samples as it does.
+    """The sampler's numbers by their names in `sampled_turns.cc`, if the library samples as it does.
 
     The library goes by the answer of the sampler's own class alone; see `numbers_of`.
     """

@@ -1,6 +1,9 @@
-"""Native code: the one loader of libraries in C++, and the header that their sources share (`native.h`).
+"""The native library: all C++ of the package as one extension, and a table of its kernels.
 
-May import: base layers. A library's sources and its callers stand together, in `tree/` and in `games/cheat/`.
+May import: base layers. `kernels` names each kernel and its reference in Python, `library` loads the
+extension and calls it; `native.h` is what the sources share. `histories.cc` alone is no part of the extension:
+it needs the headers of OpenSpiel's wheel, so `histories/native_walker.py` compiles it on the user's machine.
 """
 
-from ps_cfr_spiel.native.library import Library, call, handler
+from ps_cfr_spiel.native.kernels import KERNELS, Kernel
+from ps_cfr_spiel.native.library import FOLDER, call, call_plain, warn_if_missing, why_unavailable

@@ -1,13 +1,14 @@
-"""A library of C++ functions on arrays: its loading, and the names of its functions in XLA.
+"""The native library: its loading, and calls of its kernels (`kernels.py`).
 
-Installation builds it, beside the Python file that calls it, where there is a C++ compiler; `why_unavailable`
-gives the reason where it is missing. Ctypes loads it, since it works with any version of Python.
+Installation builds it, one extension of the C++ files beside this one, where there is a C++ compiler;
+`why_unavailable` gives the reason where it is missing. Ctypes loads it, since it works with any version of
+Python.
 """
 
 import ctypes
-import dataclasses
 import functools
 import logging
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,29 @@ from typing import Any
 import jax
 import numpy as np
 
+from ps_cfr_spiel.native.kernels import KERNELS
+
+FOLDER = Path(__file__).parent  #: of the sources in C++, and of the library where it was built
+LIBRARY = FOLDER / "_native.abi3.so"
 BITS = {"float32": "32", "float64": "64"}  # at the end of a handler's name, in the library and in XLA alike
 
 
-def handler(name: str, dtype: Any) -> str:
-  """The name of a library's handler for arrays of a dtype."""
-  return name + BITS[np.dtype(dtype).name]
+def why_unavailable() -> str:
+  """The reason why the library cannot be used here, "" if it can."""
+  if jax.default_backend() != "cpu":
+    return f"it runs on CPUs only, and JAX's default device is a {jax.default_backend()}"
+  return _load(LIBRARY)
+
+
+@functools.cache  # once a process
+def warn_if_missing() -> None:
+  """Warn that a CPU has to do without the library, and of what that costs."""
+  if jax.default_backend() == "cpu" and (reason := why_unavailable()):
+    warnings.warn(
+      f"The native library is missing: {reason}. XLA does its work: rivers take some seven times longer, and "
+      "flops several times the memory. Build it with pip install -e . in the checkout.",
+      stacklevel=2,
+    )
 
 
 def call(
@@ -28,51 +46,65 @@ def call(
   dtype: Any,
   given: Sequence[Any],
   results: Sequence[Any],
-  vmap_method: str,
+  vmap_method: str | None = None,
   numbers: Mapping[str, float] | None = None,
   changed: dict[int, int] | None = None,
 ) -> list[Any]:
-  """Call a library's handler in a trace: arrays of the shapes and dtypes of `results`.
+  """Call a kernel in a trace: arrays of the shapes and dtypes of `results`.
 
-  Numbers go to the handler by name, in 64 bits. `changed` has the number among `given` of each array whose
-  memory a result takes over, if XLA allows, and the number of that result.
+  Numbers go to the kernel by name, in 64 bits. `changed` has the number among `given` of each array whose
+  memory a result takes over, if XLA allows, and the number of that result. `vmap_method` is that of
+  `jax.ffi.ffi_call`.
   """
   shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in results]
   function = jax.ffi.ffi_call(
-    handler(name, dtype), shapes, vmap_method=vmap_method, input_output_aliases=changed
+    _handler(name, dtype), shapes, vmap_method=vmap_method, input_output_aliases=changed
   )
   typed = {key: np.float64(x) if isinstance(x, float) else np.int64(x) for key, x in (numbers or {}).items()}
   return list(function(*given, **typed))
 
 
-@dataclasses.dataclass(frozen=True)
-class Library:
-  """A native library, custom calls of XLA on a CPU."""
+def call_plain(name: str, *given: Any) -> None:
+  """Call a kernel that is no custom call, while other threads of Python run on.
 
-  path: Path  #: the file
-  handlers: tuple[str, ...]  #: names of its functions, each of which exists for every dtype of `BITS`
+  It takes contiguous arrays of NumPy by their address, a list of them by an array of addresses, and integers
+  in 64 bits.
+  """
+  function = _functions(LIBRARY)[name]
+  function(*map(_typed, given))
 
-  def why_unavailable(self) -> str:
-    """The reason why the library cannot be used here, "" if it can."""
-    if jax.default_backend() != "cpu":
-      return f"it runs on CPUs only, and JAX's default device is a {jax.default_backend()}"
-    return _load(self)
 
-  def function(self, name: str) -> Any:
-    """A plain C function of the library, which is available."""
-    return getattr(ctypes.CDLL(str(self.path)), name)
+def _typed(x: Any) -> Any:
+  if isinstance(x, np.ndarray):
+    return ctypes.c_void_p(x.ctypes.data)
+  if isinstance(x, list):
+    return (ctypes.c_void_p * len(x))(*(array.ctypes.data for array in x))
+  return ctypes.c_int64(x)
+
+
+def _handler(name: str, dtype: Any) -> str:
+  return name + BITS[np.dtype(dtype).name]
 
 
 @functools.cache
-def _load(library: Library) -> str:
-  """Hand a library to XLA. Returns, and logs once, the reason of a failure; "" for success."""
+def _functions(path: Path) -> ctypes.CDLL:
+  return ctypes.CDLL(str(path))
+
+
+@functools.cache
+def _load(path: Path) -> str:
+  """Hand the kernels to XLA. Returns, and logs once, the reason of a failure; "" for success."""
   try:
-    functions = ctypes.CDLL(str(library.path))
+    functions = _functions(path)
     jax.local_devices(backend="cpu")  # starts XLA, which fails here if it cannot work with the library
-    for name in (handler(kind, dtype) for kind in library.handlers for dtype in BITS):
-      jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(functions, name)), platform="cpu")
+    for kernel in KERNELS.values():
+      if not kernel.custom_call:
+        functions[kernel.name]
+        continue
+      for name in (_handler(kernel.name, dtype) for dtype in BITS):
+        jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(functions[name]), platform="cpu")
   except (OSError, AttributeError, RuntimeError) as error:
-    reason = f"its library cannot be used ({error})" if library.path.exists() else "it was not built"
+    reason = f"its library cannot be used ({error})" if path.exists() else "it was not built"
     logging.getLogger(__name__).info("No native library: %s. XLA does its work.", reason)
     return reason
   return ""

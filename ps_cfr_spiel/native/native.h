@@ -1,4 +1,6 @@
-// What the files of the native library share: one binary for all processors, and axes in front.
+// What the files of the native library share: one binary for all processors, threads, and axes in front.
+//
+// A function whose arguments or results change gets a new name: library.py then refuses a library built before.
 
 #pragma once
 
@@ -37,17 +39,33 @@ inline int64_t cores() {
   return std::thread::hardware_concurrency();
 }
 
+// Calls `work` with the number of each of `count` threads, of which 0 is the caller's.
+template <typename Work>
+void in_threads(int64_t count, const Work& work) {
+  std::vector<std::thread> others;
+  for (int64_t k = 1; k < count; ++k) others.emplace_back(work, k);
+  work(int64_t(0));
+  for (auto& thread : others) thread.join();
+}
+
 // Calls `job` with each number below `count`, in as many threads as there are cores.
 template <typename Job>
 void share_out(int64_t count, const Job& job) {
   std::atomic<int64_t> next{0};
-  const auto work = [&] {
+  in_threads(std::min(cores(), count), [&](int64_t) {
     for (int64_t k; (k = next++) < count;) job(k);
-  };
-  std::vector<std::thread> others;
-  for (int64_t k = std::min(cores(), count); k-- > 1;) others.emplace_back(work);
-  work();
-  for (auto& thread : others) thread.join();
+  });
+}
+
+// NaN stays NaN, as in jnp.maximum and jnp.minimum.
+template <typename T>
+INLINE T above(T x, T least) {
+  return x < least ? least : x;
+}
+
+template <typename T>
+INLINE T below(T x, T most) {
+  return x > most ? most : x;
 }
 
 // The axes in front of a result's last two: a call is as many calls as they have points.

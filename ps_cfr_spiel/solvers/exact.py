@@ -12,11 +12,12 @@ from ps_cfr_spiel.abstraction import Abstraction, from_file, to_arrays
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import check_finite, precision
 from ps_cfr_spiel.histories import NoPublicStatesError, sequential
+from ps_cfr_spiel.native import warn_if_missing
 from ps_cfr_spiel.options import TreeOptions, WalkOptions
 from ps_cfr_spiel.policy import TreePolicy, normalised
 from ps_cfr_spiel.reports import report, waiting
 from ps_cfr_spiel.solvers.solver import Policy, Solver
-from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate, warn_if_missing
+from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
 
 
 class ExactSolver(Solver[Policy]):

@@ -14,6 +14,7 @@ from ps_cfr_spiel.arguments import check_number
 from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.mccfr import SamplingState
+from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.options import HierarchicalMCCFROptions
 from ps_cfr_spiel.policy import game_of
 from ps_cfr_spiel.reports import report
@@ -229,7 +230,7 @@ def _pruning(regret: Any, rule: mccfr.Rule) -> float | None:
   found = check_number("pruning", regret, -math.inf, 0)
   if not -math.inf < found < 0:
     raise ValueError(f"pruning={regret!r}: give a negative regret, such as -300 stacks.")
-  if reason := hierarchical.why_unavailable():
+  if reason := why_unavailable():
     raise ValueError(f"pruning={regret!r}: the native library alone prunes, and it is missing: {reason}.")
   return found
 

@@ -22,10 +22,7 @@ from .leaves import SparseLeaves as SparseLeaves
 from .leaves import check_two_players as check_two_players
 from .leaves import check_zero_sum as check_zero_sum
 from .leaves import dot as dot
-from .library import warn_if_missing as warn_if_missing
-from .library import why_unavailable as why_unavailable
 from .locks import lock_rows as lock_rows
-from .native import NativeLeaves as NativeLeaves
 from .orbits import Orbit as Orbit
 from .padding import pad_types as pad_types
 from .padding import padded_size as padded_size
@@ -51,6 +48,7 @@ from .sequences import slot_tables as slot_tables
 from .sequences import split_types as split_types
 from .sets import Sets as Sets
 from .showdown import ShowdownLeaves as ShowdownLeaves
+from .showdown_sweep import NativeLeaves as NativeLeaves
 from .strategy_values import Evaluation as Evaluation
 from .strategy_values import action_values as action_values
 from .strategy_values import best_response_values as best_response_values

@@ -33,11 +33,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.native import call
+from ps_cfr_spiel.native import call, why_unavailable
 from ps_cfr_spiel.poker import describe
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Labels
-from ps_cfr_spiel.tree.library import why_unavailable
 from ps_cfr_spiel.tree.orbits import Orbit
 
 Array: TypeAlias = Any  # a jax.Array on the device, a NumPy array on the host

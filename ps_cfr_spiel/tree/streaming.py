@@ -21,9 +21,9 @@ import numpy as np
 from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.native import call
 from ps_cfr_spiel.tree.board_leaves import BoardLeaves
-from ps_cfr_spiel.tree.native import NativeLeaves
 from ps_cfr_spiel.tree.public_tree import Array, Boards, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.sequences import sequence_starts
+from ps_cfr_spiel.tree.showdown_sweep import NativeLeaves
 
 CARDS = 64  # more than a deck has
 

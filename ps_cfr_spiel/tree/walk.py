@@ -14,9 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.native import call
+from ps_cfr_spiel.native import call, why_unavailable
 from ps_cfr_spiel.tree.leaves import Order, SparseLeaves
-from ps_cfr_spiel.tree.library import why_unavailable
 from ps_cfr_spiel.tree.public_tree import Array, Link, Parts, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.sequences import sequence_numbers, sequence_starts
 from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions

@@ -14,8 +14,9 @@ from ps_cfr_spiel import cfr, tree
 from ps_cfr_spiel.cfr import RULES, sixteen_bits
 from ps_cfr_spiel.compiler import build_tree, fold_suits
 from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.native import why_unavailable
 
-pytestmark = pytest.mark.skipif(bool(tree.why_unavailable()), reason="no native library")
+pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
 RIVER = "river_subgame(pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
 TURN = "holdem_subgame(board=9s7c5s4h,pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
 SIMULTANEOUS = "turn_based_simultaneous_game(game=goofspiel(imp_info=True,num_cards=3))"

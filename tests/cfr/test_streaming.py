@@ -11,9 +11,10 @@ from ps_cfr_spiel import PSCFRSolver, cfr, load_solver, tree
 from ps_cfr_spiel.cfr import averages, sixteen_bits
 from ps_cfr_spiel.compiler import build_tree, fold_suits
 from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.policy import worth
 
-pytestmark = pytest.mark.skipif(bool(tree.why_unavailable()), reason="no native library")
+pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
 # All hands of small decks, with and without suits that are alike, and with all-ins on every street.
 GAMES = {
   "river": ("river_subgame(stack=300,bets=1 a,ranges=AA KK AKs T9s;QQ JJ AQs 98s)", False),

@@ -11,7 +11,7 @@ import pyspiel
 import pytest
 from game_checks import all_histories
 from open_spiel.python.algorithms import exploitability
-from ps_cfr_spiel.games.cheat import native
+from ps_cfr_spiel.games.cheat import native_traversals, simulated
 from ps_cfr_spiel.games.cheat.keys import KEYS
 from test_arrays import dealt
 
@@ -21,6 +21,7 @@ from ps_cfr_spiel.cfr import RM, RMPlus, averages
 from ps_cfr_spiel.cfr.averages import Sum
 from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.mccfr import Turn
+from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.options import PRUNINGS
 from ps_cfr_spiel.simulated import (
   Corrected,
@@ -49,7 +50,7 @@ class Tables(NamedTuple):
   skipped: Any
 
 
-pytestmark = pytest.mark.skipif(bool(native.why_unavailable()), reason="no native library")
+pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +101,7 @@ class Dealt(NamedTuple):
 
   def traverse(self, tables, average, fixed, traverser, weight, decay, key, batch, options):
     rules, keys, deal = self.played.rules, self.played.keys, (self.hands, self.first)
-    return native.traverse(
+    return native_traversals.traverse(
       rules, keys, tables, average, fixed, *deal, traverser, self.seed, weight, decay, options
     )
 
@@ -471,7 +472,7 @@ def test_wrong_options(game, options, message):
 
 
 def test_without_the_library(game, monkeypatch):
-  monkeypatch.setattr(native, "why_unavailable", lambda: "it was not built")
+  monkeypatch.setattr(simulated, "why_unavailable", lambda: "it was not built")
   with pytest.raises(ValueError, match="cannot be traversed here: it was not built"):
     ps_cfr_spiel.SimulatedExternalSolver(game)
   assert ps_cfr_spiel.SimulatedMCCFRSolver(game).options.updates == "together"

@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pyspiel
 import pytest
-from ps_cfr_spiel.games.cheat import native
 
 from ps_cfr_spiel import SimulatedMCCFRSolver, load_solver
 from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.native import why_unavailable
 
 SMALL = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4)"
 QUICK = ("--batch=16", "--games=5")
@@ -43,7 +43,7 @@ def test_any_other_game(tmp_path, capsys):
   assert all(0 <= float(row["won_random"]) <= 1 for row in rows(tmp_path))
 
 
-@pytest.mark.skipif(bool(native.why_unavailable()), reason="no native library")
+@pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
 def test_the_papers_own_method(tmp_path, capsys):
   words = [SMALL, "--method=external", "--iterations=2", "--every=1", "--games=5", f"--output={tmp_path}"]
   assert program.run(["train", *words, "--pruning=regret"]) == 0

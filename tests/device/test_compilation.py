@@ -24,9 +24,9 @@ from ps_cfr_spiel.mccfr import (
   OutcomeSampling,
   PublicSampling,
 )
+from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.rules import PCFRPlus
 from ps_cfr_spiel.subgames import GADGETS, Subgames
-from ps_cfr_spiel.tree import why_unavailable
 
 pytestmark = pytest.mark.usefixtures("optimized")
 

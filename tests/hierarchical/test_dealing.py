@@ -30,10 +30,10 @@ from ps_cfr_spiel.hierarchical import (
 )
 from ps_cfr_spiel.hierarchical.cluster_sampling import Numbers, PartTables, _deal, traverse
 from ps_cfr_spiel.mccfr import Turn
+from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.poker.dealt import dealt_cards, dealt_form
 from ps_cfr_spiel.poker.suits import set_numbers
 from ps_cfr_spiel.solvers import HierarchicalPolicy
-from ps_cfr_spiel.tree import why_unavailable
 
 LEDUC = "leduc_poker"
 

@@ -21,12 +21,12 @@ from ps_cfr_spiel.hierarchical import (
   NearestAbstraction,
   StrategyTables,
   dealt_game,
+  dealt_hands,
   make_abstraction,
-  native,
 )
 from ps_cfr_spiel.hierarchical.cluster_sampling import Numbers, _deal, traverse
 from ps_cfr_spiel.hierarchical.lines import END_LINE
-from ps_cfr_spiel.hierarchical.native import why_unavailable
+from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.poker import card_sets, renamings, set_numbers, strengths
 from ps_cfr_spiel.poker.suits import Deck
 from ps_cfr_spiel.solvers import HierarchicalPolicy
@@ -104,12 +104,12 @@ def test_hands_are_as_strong_as_by_numpy(ranks, suits, hole, size):
   deck, generator = Deck(ranks, suits), np.random.default_rng(0)
   boards = np.array([generator.permutation(deck.size)[:size] for _ in range(200)])
   hands, groups = card_sets(deck.size, hole), generator.integers(0, 3, len(card_sets(deck.size, hole)))
-  found = native.hand_strengths(deck, hole, boards)
+  found = dealt_hands.hand_strengths(deck, hole, boards)
   truth = strengths(deck.whole(boards), deck.whole(hands))
   alive = ~(hands[None, :, :, None] == boards[:, None, None]).any((2, 3))
-  assert (found[~alive] == native.DEAD).all()
+  assert (found[~alive] == dealt_hands.DEAD).all()
   np.testing.assert_array_equal(found[alive], truth[alive])
-  equities = native.equities(deck, hole, boards[:20], groups)
+  equities = dealt_hands.equities(deck, hole, boards[:20], groups)
   for k in range(20):
     own = np.flatnonzero(alive[k])
     exact = cluster_equities(own, truth[k], hands, alive[k], groups)
@@ -121,16 +121,16 @@ def test_histograms_are_those_of_all_cards_to_come(hole, left):
   """Every last board of a small deck, its hands by NumPy; equities that bins divide are exact fractions."""
   deck, board = Deck(4, 3), [0, 4, 11]
   hands, one = card_sets(deck.size, hole), np.zeros(len(card_sets(deck.size, hole)), int)
-  bins = np.zeros((1 + deck.size, len(hands), native.BINS))
+  bins = np.zeros((1 + deck.size, len(hands), dealt_hands.BINS))
   for more in itertools.combinations(sorted({*range(deck.size)} - {*board}), left):
     whole = np.array([*board, *more])
     alive = ~np.isin(hands, whole).any(1)
     strength, own = strengths(deck.whole(whole), deck.whole(hands)), np.flatnonzero(alive)
     equity = cluster_equities(own, strength, hands, alive, one)[:, 0]
-    place = np.minimum(np.floor(native.BINS * equity + 1e-9).astype(int), native.BINS - 1)
+    place = np.minimum(np.floor(dealt_hands.BINS * equity + 1e-9).astype(int), dealt_hands.BINS - 1)
     for row in (0, *(1 + card for card in more)):
       bins[row, own, place] += 1
-  found = native.histograms(deck, hole, board, left)
+  found = dealt_hands.histograms(deck, hole, board, left)
   assert len(found) == (1 + deck.size if left == 2 else 1)
   total = bins.sum(2)[: len(found)]
   shares = bins.cumsum(2)[: len(found), :, :-1] / np.maximum(total, 1)[..., None]
@@ -142,10 +142,10 @@ def test_nearest_centres():
     np.random.default_rng(k).random((n, 5)).astype(np.float32) for k, n in enumerate((400, 37))
   )
   gaps = points[:, None] - centres
-  np.testing.assert_array_equal(native.nearest(points, centres.T, True), (gaps**2).sum(2).argmin(1))
-  np.testing.assert_array_equal(native.nearest(points, centres.T, False), np.abs(gaps).sum(2).argmin(1))
+  np.testing.assert_array_equal(dealt_hands.nearest(points, centres.T, True), (gaps**2).sum(2).argmin(1))
+  np.testing.assert_array_equal(dealt_hands.nearest(points, centres.T, False), np.abs(gaps).sum(2).argmin(1))
   points[3, 0] = np.nan
-  assert native.nearest(points, np.concatenate([centres, centres]).T, True)[3] == -1
+  assert dealt_hands.nearest(points, np.concatenate([centres, centres]).T, True)[3] == -1
 
 
 def exact_increments(dealt, abstraction, tables, traverser):

@@ -245,8 +245,8 @@ def test_a_library_that_does_not_fit_is_not_kept(monkeypatch, tmp_path):
     ("status = piece.more(*walk, before + count);", "std::abort();", "SIGABRT"),
   ):
     assert old in source
-    (tmp_path / "walker.cc").write_text(source.replace(old, new))
-    monkeypatch.setattr(native_walker, "SOURCE", tmp_path / "walker.cc")
+    (tmp_path / "histories.cc").write_text(source.replace(old, new))
+    monkeypatch.setattr(native_walker, "SOURCE", tmp_path / "histories.cc")
     monkeypatch.setenv("PS_CFR_SPIEL_CACHE", str(tmp_path))
     native_walker.compile_library.cache_clear()
     assert said in native_walker.compile_library()

@@ -30,6 +30,7 @@ from ps_cfr_spiel.compiler import form_of
 from ps_cfr_spiel.compiler.described import describe
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.evaluation.match_play import Habit
+from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.poker import Situation, cards_of
 from ps_cfr_spiel.policy import for_hands, post_process
 from ps_cfr_spiel.rules import LCFR, RM, RULES, NRMPlus, RMPlus
@@ -163,7 +164,7 @@ def with_leaves(made, **methods):
 )
 def test_a_derived_evaluator(name, leaves):
   """Where nothing is worth anything, play stays uniform."""
-  if leaves == "native" and tree.why_unavailable():
+  if leaves == "native" and why_unavailable():
     pytest.skip("no native library")
   made = tree.streamed(with_leaves(build_tree(pyspiel.load_game(name), leaves), call=_Nothing))
   rule = RM()

@@ -55,8 +55,8 @@ def test_inside_a_jitted_function(use):
 MISSING = """
 import warnings, pyspiel
 from ps_cfr_spiel import PSCFRSolver
-from ps_cfr_spiel.tree import library
-object.__setattr__(library.LIBRARY, "path", library.LIBRARY.path.with_name("none.so"))
+from ps_cfr_spiel.native import library
+library.LIBRARY = library.FOLDER / "none.so"
 with warnings.catch_warnings(record=True) as told:
   warnings.simplefilter("always")
   for _ in range(2):

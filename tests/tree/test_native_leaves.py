@@ -3,11 +3,8 @@
 Where it is not built its tests are skipped; `.ci/run` makes sure that it is built there.
 """
 
-import _ctypes
 import concurrent.futures
 import dataclasses
-import logging
-import shutil
 import types
 
 import jax
@@ -20,8 +17,8 @@ from test_leaves import brute_force
 
 from ps_cfr_spiel import PSCFRSolver, VRMCCFRSolver, build_tree, evaluate_policy, load_solver
 from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.native import Library, library
-from ps_cfr_spiel.tree import DenseLeaves, NativeLeaves, ShowdownLeaves, why_unavailable
+from ps_cfr_spiel.native import library, why_unavailable
+from ps_cfr_spiel.tree import DenseLeaves, NativeLeaves, ShowdownLeaves
 
 MISSING = "it was not built"
 needs_library = pytest.mark.skipif(why_unavailable() != "", reason=why_unavailable() or "it is there")
@@ -242,20 +239,6 @@ def test_on_other_devices_it_is_refused(monkeypatch):
 def test_games_without_a_form_are_refused():
   with pytest.raises(ValueError, match=r"'native' needs a game with a bayesian_form\(\)"):
     build_tree(pyspiel.load_game("kuhn_poker"), "native")
-
-
-def test_library_that_cannot_be_loaded(tmp_path, caplog):
-  """None, one that is none, one of something else; each is said in one line."""
-  given = Library(tmp_path / "_sweep.abi3.so", ("Showdowns",))
-  caplog.set_level(logging.INFO, library.__name__)
-  load = library._load.__wrapped__
-  assert load(given) == MISSING
-  given.path.write_text("no library")
-  assert "cannot be used" in load(given)
-  shutil.copy(_ctypes.__file__, given.path)
-  assert "Showdowns32" in load(given)
-  assert [record.levelname for record in caplog.records] == ["INFO"] * 3
-  assert caplog.records[0].getMessage().startswith("No native library: it was not built.")
 
 
 def test_files_of_automatic_runs_go_on_without_it(monkeypatch, tmp_path):

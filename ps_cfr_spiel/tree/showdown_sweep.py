@@ -1,6 +1,6 @@
 """Card games on CPUs, natively: `ShowdownLeaves` as one sweep over sorted hands in C++ (`sweep.cc`).
 
-If the library is missing (`library`), `ShowdownLeaves` replaces it.
+If the library is missing, `ShowdownLeaves` replaces it.
 """
 
 import dataclasses
@@ -10,8 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.native import call
-from ps_cfr_spiel.tree.library import why_unavailable
+from ps_cfr_spiel.native import call, why_unavailable
 from ps_cfr_spiel.tree.padding import fill
 from ps_cfr_spiel.tree.public_tree import Array, Parts
 from ps_cfr_spiel.tree.showdown import ShowdownLeaves, compatible_weight, same_hand, search_rows

@@ -1,4 +1,4 @@
-"""Sampling in C++ (`sample.cc`): the trajectories of the reference in JAX, and exact regrets on average."""
+"""Sampling in C++ (`sampled_turns.cc`): the reference's trajectories, and exact regrets on average."""
 
 import dataclasses
 
@@ -14,7 +14,7 @@ from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.cfr import RM, RMPlus
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.mccfr import ExternalSampling, LearnedBaseline, OutcomeSampling, ZeroBaseline
-from ps_cfr_spiel.mccfr.native import why_unavailable
+from ps_cfr_spiel.native import why_unavailable
 
 pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
 SAMPLERS = {

@@ -554,17 +554,14 @@ struct Streaming {
     for (int i : {0, 1}) std::fill_n(stacks[0].values(i, 0), seats[i].width, T(0));
     go(game, units, units + 1, stacks[0], job, who, changed, Step::open);
     std::atomic<size_t> next{0};
-    const auto work = [&](Stack<T>& stack) {
+    in_threads(stacks.size(), [&](int64_t thread) {
+      Stack<T>& stack = stacks[thread];
       for (size_t k; (k = next++) < boards.size();) {
         on_trunk(stack, 1 + k);
         for (int i : {0, 1}) std::fill_n(stack.values(i, 0), size(i), T(0));
         go(game, boards[k], k + 1 < boards.size() ? boards[k + 1] : end, stack, job, who, {0, 1}, Step::both);
       }
-    };
-    std::vector<std::thread> others;
-    for (size_t k = 1; k < stacks.size(); ++k) others.emplace_back(work, std::ref(stacks[k]));
-    work(stacks[0]);
-    for (auto& thread : others) thread.join();
+    });
     on_trunk(stacks[0], 0);
     for (int i = who.first; i <= who.last; ++i) {
       T* __restrict sum = trunks[i].data();

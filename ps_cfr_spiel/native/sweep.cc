@@ -1,6 +1,4 @@
-// Showdowns and folds of card games on a CPU, a custom call of XLA; native.py says what goes in and out.
-//
-// Rename the exported handlers when what goes in changes: library.py then refuses a library that is too old.
+// Showdowns and folds of card games on a CPU, a custom call of XLA; showdown_sweep.py says what goes in and out.
 
 #include "sweep.h"
 

@@ -1,10 +1,9 @@
-"""Turns of samplers in C++ on a CPU (`sample.cc`), which touch only the visited cells.
+"""Turns of samplers in C++ on a CPU (`sampled_turns.cc`), which touch only the visited cells.
 
 The samplers in JAX are the reference, and the only way for a user's own. From the same seed both sample the
-same trajectories, with the same results up to rounding (`tests/mccfr/test_native.py`).
+same trajectories, with the same results up to rounding (`tests/mccfr/test_native_turns.py`).
 """
 
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -13,10 +12,7 @@ import jax.numpy as jnp
 from ps_cfr_spiel.cfr import RM
 from ps_cfr_spiel.mccfr.sampling_loop import Turns
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
-from ps_cfr_spiel.native import Library, call
-
-LIBRARY = Library(Path(__file__).with_name("_sample.abi3.so"), ("Turns",))
-why_unavailable = LIBRARY.why_unavailable
+from ps_cfr_spiel.native import call
 
 
 def sample_turns(
@@ -31,7 +27,7 @@ def sample_turns(
 
   `tables` are the regrets and the excess of the average, [A, S], and the learned baseline. Random numbers are
   `jax.random.uniform`'s, [turns, draws, B]; `options` are numbers of the sampler and its baseline, by name,
-  as `sample.cc` takes them.
+  as `sampled_turns.cc` takes them.
   """
   given = *_arrays(tree), jax.random.key_data(turns.key), jnp.stack([turns.before, turns.first, turns.last])
   changed = {len(given) + k: k for k in range(len(tables))}

@@ -37,17 +37,6 @@ struct Cells {
   }
 };
 
-// NaN stays NaN, as in jnp.maximum and jnp.minimum.
-template <typename T>
-INLINE T above(T x, T least) {
-  return x < least ? least : x;
-}
-
-template <typename T>
-INLINE T below(T x, T most) {
-  return x > most ? most : x;
-}
-
 // R <- max(R * (alpha or beta) + x, lowest); strategy by max(R * next + phi x, 0). RM, RM+, DCFR, PCFR+, PDCFR+.
 template <typename T>
 struct Discounted {

@@ -1,12 +1,9 @@
-// A turn of modified external sampling in all clusters that are here: a custom call of XLA. native.py has its arguments
-// and results.
+// A turn of modified external sampling in all clusters that are here: a custom call of XLA. native_clusters.py has its
+// arguments and results.
 //
 // cluster_sampling.py is the reference: with the same numbers this deals the same boards and walks the same lines, but
 // only those that a traversal visits. Clusters share nothing, so they are shared out over threads; policies stand still
 // until a cluster's traversals are over, so its increments are written down first.
-
-#include <atomic>
-#include <thread>
 
 #include "cards.h"
 #include "sampling.h"
@@ -288,7 +285,7 @@ class Walker {
   bool prunes_ = false;
 };
 
-// Given: the arrays of native.py. Returned: the regrets and the excess of the average, changed, and the values
+// Given: the arrays of native_clusters.py. Returned: the regrets and the excess of the average, changed, and the values
 // [C', S, B] of the roots, times the boards that were possible.
 template <ffi::DataType type>
 ffi::Error sample_clusters(ffi::RemainingArgs given, ffi::RemainingRets returned, int64_t threads, int64_t ranks,
@@ -362,14 +359,10 @@ ffi::Error sample_clusters(ffi::RemainingArgs given, ffi::RemainingRets returned
   }
   T* values = (**returned.get<ffi::Buffer<type>>(2)).typed_data();
   std::atomic<int64_t> next{0};
-  const auto work = [&] {
+  in_threads(std::min(threads, game.clusters), [&](int64_t) {
     Walker<T> walker(game, tables[0], tables[1], values);
     for (int64_t k; (k = next++) < game.clusters;) walker.cluster(k);
-  };
-  std::vector<std::thread> others;
-  for (int64_t n = 1; n < std::min(threads, game.clusters); ++n) others.emplace_back(work);
-  work();
-  for (auto& thread : others) thread.join();
+  });
   return ffi::Error::Success();
 }
 

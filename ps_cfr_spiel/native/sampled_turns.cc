@@ -1,5 +1,5 @@
-// Turns of outcome and external sampling, one trajectory after the other: a custom call of XLA. native.py has its
-// arguments and results.
+// Turns of outcome and external sampling, one trajectory after the other: a custom call of XLA. native_turns.py
+// has its arguments and results.
 //
 // The samplers of outcome.py and external.py are the reference: with the same seed this samples the same trajectories,
 // because its random numbers are those of jax.random, each made when it is asked for. Policies stand still until a

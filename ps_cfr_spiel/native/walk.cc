@@ -4,8 +4,6 @@
 // XLA makes some kernels of each level and number of actions; here each pass is two loops over rows. Rows come
 // level by level, so what a row needs of those above it is there before it on the way down, and what it needs of
 // those below it on the way up.
-//
-// Rename the exported handlers when what goes in changes: library.py then refuses a library that is too old.
 
 #include <cstring>
 

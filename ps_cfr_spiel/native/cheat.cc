@@ -1,5 +1,5 @@
-// Traversals of Cheat for two on a CPU, a custom call of XLA, and plays by one strategy from given cards; native.py has
-// their arguments and results.
+// Traversals of Cheat for two on a CPU, a custom call of XLA, and plays by one strategy from given cards;
+// games/cheat/native_traversals.py has their arguments and results.
 //
 // All moves of the traverser are valued at a decision, one of the opponent's is sampled: down to the end of the
 // game (external sampling, Lanctot et al. 2009), or by one play to its end for each, where the traversal itself
@@ -464,7 +464,7 @@ auto bind() {
 
 }  // namespace
 
-// One play by the strategy of `table` from each of `count` states; `native.rollouts` has the arguments.
+// One play by the strategy of `table` from each of `count` states; `native_traversals.rollouts` has the arguments.
 extern "C" void CheatRollouts(const int32_t* const* tables, const int64_t* numbers, const float* table,
                               const int64_t* hidden, const int64_t* given, int64_t count, double* returns) {
   enum { kRanks, kSuits, kTurns, kClaims, kMemory, kPlayer, kDiscarder, kTurn, kAnswering, kOwn, kTheirs, kCertain,

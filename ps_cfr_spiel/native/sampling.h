@@ -29,12 +29,6 @@ Zeros<T> zeros(int64_t size) {
   return Zeros<T>(static_cast<T*>(std::calloc(std::max<int64_t>(size, 1), sizeof(T))));
 }
 
-// NaN stays NaN, as in jnp.maximum.
-template <typename T>
-INLINE T above(T x, T least) {
-  return x < least ? least : x;
-}
-
 // `averages.weight`.
 template <typename T>
 T weight(int64_t t, T gamma) {

@@ -1,23 +1,17 @@
-"""Traversals of Cheat for two in C++ (`traversals.cc`), on a CPU."""
+"""Traversals of Cheat for two in C++ (`cheat.cc`), on a CPU."""
 
-import ctypes
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.native import Library, handler
+from ps_cfr_spiel.native import call, call_plain
 
 from . import cheat_rules
 from .cheat_rules import Rules
 from .keys import Keys
-
-HANDLER, ROLLOUTS = "CheatTraversals", "CheatRollouts"
-LIBRARY = Library(Path(__file__).with_name("_traversals.abi3.so"), (HANDLER,))
-why_unavailable = LIBRARY.why_unavailable
 
 
 def traverse(
@@ -43,21 +37,17 @@ def traverse(
   dtype = tables[0].dtype
   like = [jax.ShapeDtypeStruct(table.shape, dtype) for table in tables]
   results = [jax.ShapeDtypeStruct(first.shape, dtype), jax.ShapeDtypeStruct((5,), jnp.int32)]
-  call = jax.ffi.ffi_call(
-    handler(HANDLER, dtype), [*like, *results], input_output_aliases={i: i for i in range(len(tables))}
-  )
-  arrays = call(
+  given = (
     *tables,
     average,
     jnp.zeros(0, dtype) if fixed is None else fixed,
     *_index(rules, keys),
     *(hands, first, traverser[None], seed),
     *(jnp.asarray(number, dtype)[None] for number in (weight, decay)),
-    suits=rules.suits,
-    turns=rules.max_turns,
-    memory=int(keys.memory),
-    **options,
   )
+  numbers = {"suits": rules.suits, "turns": rules.max_turns, "memory": keys.memory, **options}
+  changed = {i: i for i in range(len(tables))}
+  arrays = call("CheatTraversals", dtype, given, [*like, *results], numbers=numbers, changed=changed)
   return tuple(arrays[: len(tables)]), arrays[-2], arrays[-1]
 
 
@@ -77,19 +67,12 @@ def rollouts(
     given: int64[B], the first move: the code of the cards to lay, or an answer.
   """
   tables = [np.ascontiguousarray(part, np.int32) for part in _index(rules, keys)]
-  pointers = (ctypes.c_void_p * len(tables))(*(part.ctypes.data for part in tables))
   numbers = np.array(
     [rules.ranks, rules.suits, rules.max_turns, keys.pairs.shape[1], keys.memory, *now], np.int64
   )
   hidden, given = np.ascontiguousarray(hidden, np.int64), np.ascontiguousarray(given, np.int64)
   returns = np.empty(len(hidden))
-  arrays = (numbers, table, hidden, given)
-  LIBRARY.function(ROLLOUTS)(
-    pointers,
-    *(ctypes.c_void_p(array.ctypes.data) for array in arrays),
-    ctypes.c_int64(len(hidden)),
-    ctypes.c_void_p(returns.ctypes.data),
-  )
+  call_plain("CheatRollouts", tables, numbers, table, hidden, given, len(hidden), returns)
   return returns
 
 

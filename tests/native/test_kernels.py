@@ -1,0 +1,80 @@
+"""The table of kernels: complete, each with its reference and a test; and what a faulty library says."""
+
+import _ctypes
+import ast
+import ctypes
+import importlib
+import logging
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ps_cfr_spiel.native import FOLDER, KERNELS, library, why_unavailable
+
+TESTS = Path(__file__).parents[1]
+needs_library = pytest.mark.skipif(why_unavailable() != "", reason=why_unavailable() or "it is there")
+kernels = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+
+
+def defined(file):
+  """The functions and classes of a test file, {name: source}."""
+  source = (TESTS.parent / file).read_text()
+  nodes = ast.parse(source).body
+  return {n.name: source for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+
+
+def exported(source):
+  """The names of the functions that a source in C++ exports."""
+  handlers = re.findall(r"XLA_FFI_DEFINE_HANDLER_SYMBOL\((\w+),", source)
+  return handlers + re.findall(r'extern "C" void (\w+)\(', source)
+
+
+@pytest.mark.skipif(not (FOLDER / "native.h").exists(), reason="outside the checkout")
+def test_all_that_the_sources_export_is_in_the_table():
+  sources = [path for path in FOLDER.glob("*.cc") if path.name != "histories.cc"]  # not of the library
+  found = sorted(name for path in sources for name in exported(path.read_text()))
+  expected = [f"{k.name}{bits}" for k in KERNELS.values() if k.custom_call for bits in ("32", "64")]
+  assert found == sorted([*expected, *(k.name for k in KERNELS.values() if not k.custom_call)])
+
+
+@kernels
+def test_the_reference_is_there(kernel):
+  where, name = kernel.reference.split(":")
+  if where.startswith("tests/"):
+    assert name in defined(where)
+  else:
+    assert callable(getattr(importlib.import_module(where), name))
+
+
+@kernels
+def test_the_test_is_there(kernel):
+  file, name = kernel.test.split("::")
+  assert name.startswith("test_") and name in defined(file)
+  assert kernel.computes and kernel.needs
+
+
+@needs_library
+@kernels
+def test_it_is_registered(kernel):
+  """In XLA, which knows no such name else."""
+  functions = ctypes.CDLL(str(library.LIBRARY))
+  for bits in ("32", "64") if kernel.custom_call else ("",):
+    assert functions[kernel.name + bits]
+
+
+def test_a_library_that_cannot_be_loaded(tmp_path, caplog):
+  """None, one that is none, one of something else; each is said in one line."""
+  path = tmp_path / "_native.abi3.so"
+  caplog.set_level(logging.INFO, library.__name__)
+  load = library._load.__wrapped__
+  functions = library._functions
+  functions.cache_clear()
+  assert load(path) == "it was not built"
+  path.write_text("no library")
+  assert "cannot be used" in load(path)
+  shutil.copy(_ctypes.__file__, path)
+  assert "Showdowns32" in load(path)
+  assert [record.levelname for record in caplog.records] == ["INFO"] * 3
+  assert caplog.records[0].getMessage().startswith("No native library: it was not built.")
