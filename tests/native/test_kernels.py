@@ -9,6 +9,7 @@ import re
 import shutil
 from pathlib import Path
 
+import jax
 import pytest
 
 from ps_cfr_spiel.native import FOLDER, KERNELS, library, why_unavailable
@@ -39,6 +40,11 @@ def test_all_that_the_sources_export_is_in_the_table():
   assert found == sorted([*expected, *(k.name for k in KERNELS.values() if not k.custom_call)])
 
 
+def compiled(name):
+  """A program with a custom call of this name."""
+  return jax.jit(lambda: jax.ffi.ffi_call(name, (), has_side_effect=True)()).lower().compile()
+
+
 @kernels
 def test_the_reference_is_there(kernel):
   where, name = kernel.reference.split(":")
@@ -58,10 +64,14 @@ def test_the_test_is_there(kernel):
 @needs_library
 @kernels
 def test_it_is_registered(kernel):
-  """In XLA, which knows no such name else."""
-  functions = ctypes.CDLL(str(library.LIBRARY))
-  for bits in ("32", "64") if kernel.custom_call else ("",):
-    assert functions[kernel.name + bits]
+  """A custom call is known to XLA, which compiles no call of another name; a plain function is exported."""
+  if not kernel.custom_call:
+    assert ctypes.CDLL(str(library.LIBRARY))[kernel.name]
+    return
+  for bits in ("32", "64"):
+    compiled(kernel.name + bits)
+  with pytest.raises(jax.errors.JaxRuntimeError, match="No FFI handler registered"):
+    compiled(f"{kernel.name}16")
 
 
 def test_a_library_that_cannot_be_loaded(tmp_path, caplog):
