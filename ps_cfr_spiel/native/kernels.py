@@ -94,7 +94,7 @@ KERNELS = {
       "BoardsWorth",
       "the value of the averages and of best responses to them, board by board",
       CARDS,
-      "ps_cfr_spiel.tree.values:evaluate",
+      "ps_cfr_spiel.tree.strategy_values:evaluate",
       "tests/cfr/test_streaming.py::test_board_by_board_is_all_at_once",
     ),
     Kernel(

@@ -11,7 +11,7 @@ import pyspiel
 import pytest
 from game_checks import all_histories
 from open_spiel.python.algorithms import exploitability
-from ps_cfr_spiel.games.cheat import native_traversals, simulated
+from ps_cfr_spiel.games.cheat import cheat_simulation, native_traversals
 from ps_cfr_spiel.games.cheat.keys import KEYS
 from test_arrays import dealt
 
@@ -472,7 +472,7 @@ def test_wrong_options(game, options, message):
 
 
 def test_without_the_library(game, monkeypatch):
-  monkeypatch.setattr(simulated, "why_unavailable", lambda: "it was not built")
+  monkeypatch.setattr(cheat_simulation, "why_unavailable", lambda: "it was not built")
   with pytest.raises(ValueError, match="cannot be traversed here: it was not built"):
     ps_cfr_spiel.SimulatedExternalSolver(game)
   assert ps_cfr_spiel.SimulatedMCCFRSolver(game).options.updates == "together"
