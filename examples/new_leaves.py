@@ -11,11 +11,12 @@ import pyspiel
 from ps_cfr_spiel import TreePolicy, build_tree, cfr, exploitability
 from ps_cfr_spiel.rules import RMPlus
 from ps_cfr_spiel.runtime import to_device
+from ps_cfr_spiel.tree import LeafEvaluator
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class LowRankLeaves:
+class LowRankLeaves(LeafEvaluator):
   """Chance-weighted utilities to player 0 as left @ right: [L, H0, r] and [L, r, H1]."""
 
   kind: ClassVar[str] = "low rank"

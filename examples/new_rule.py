@@ -11,7 +11,7 @@ from ps_cfr_spiel.cfr import normalise, positive_part
 
 
 @dataclasses.dataclass(frozen=True)
-class PolynomialRM:
+class PolynomialRM(ps_cfr_spiel.rules.Rule):
   """R <- R + x; strategy proportional to max(R, 0) ** (p - 1). With p = 2 it is plain regret matching.
 
   Attributes:

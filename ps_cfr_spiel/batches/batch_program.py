@@ -8,7 +8,7 @@ accelerators all are iterated at once.
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -122,10 +122,9 @@ def _evaluate(tree: PublicTree, weights: tuple[Any, Any], strategies: list[cfr.B
     sequence_reach(player_tree, strategy)
     for player_tree, strategy in zip(tree.players, strategies, strict=True)
   ]
-  leaves, checked = cast(Any, tree.leaves), None
-  if hasattr(leaves, "settle"):  # a best response cannot change the values beyond
-    at_leaves = [player_tree.leaf.pull(parts) for player_tree, parts in zip(tree.players, reach, strict=True)]
-    tree, checked = dataclasses.replace(tree, leaves=leaves.settle(at_leaves)), leaves.checked()
+  at_leaves = [player_tree.leaf.pull(parts) for player_tree, parts in zip(tree.players, reach, strict=True)]
+  checked = tree.leaves.checked()
+  tree = dataclasses.replace(tree, leaves=tree.leaves.settle(at_leaves))
   first, second = (action_values(tree, i, strategies[i], reach)[1][0] for i in (0, 1))
   best = [(weights[i] * best_response_values(tree, i, strategies[1 - i])[1][0]).sum() for i in (0, 1)]
   return BatchResult(

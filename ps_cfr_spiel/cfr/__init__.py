@@ -5,6 +5,7 @@ for it. `fictitious_play` is the other way to a solution, by best responses.
 """
 
 from ps_cfr_spiel.cfr import averages, fictitious_play
+from ps_cfr_spiel.cfr.engines import ENGINES, Choice, Engine, choose, equip
 from ps_cfr_spiel.cfr.fictitious_play import Response, respond, row_reach
 from ps_cfr_spiel.cfr.loop import iterate, run, run_in_place, take_turn
 from ps_cfr_spiel.cfr.regret_rules import (
@@ -13,7 +14,6 @@ from ps_cfr_spiel.cfr.regret_rules import (
   RULES,
   NRMPlus,
   RMPlus,
-  knows,
   make_rule,
   rule_header,
 )

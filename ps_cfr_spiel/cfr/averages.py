@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from ps_cfr_spiel.cfr.rule import Rule
 from ps_cfr_spiel.tree import Array
 
 LENGTH = 16  # iterations of a block, and a power of two; those before are shorter
@@ -39,6 +40,22 @@ class Sum(NamedTuple):
   def total(self) -> Array:
     """The sum itself, up to a factor common to the whole array."""
     return -self.excess if self.average is None else self.average - self.excess
+
+
+class Step(NamedTuple):
+  """An iteration: its number t, the last one that the average leaves out, and the rule."""
+
+  t: Array  #: int32[]
+  skip: Array | int
+  rule: Rule
+
+  def share(self, dtype) -> Array:
+    """The weight of the iteration in the average; 0 up to `skip` (Schmid 2021, Section 21.1)."""
+    return self.counts(dtype) * weight(self.t, self.rule.gamma, dtype)
+
+  def counts(self, dtype) -> Array:
+    """The same without t ** gamma: 0 up to `skip`, else 1 or by the rule's schedule."""
+    return (self.t > self.skip).astype(dtype) * self.rule.schedule(self.t, dtype)
 
 
 def weight(t: Array, gamma: float, dtype) -> Array:

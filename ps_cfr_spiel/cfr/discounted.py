@@ -1,5 +1,6 @@
 """Rules that fade, add and cut off one array of regrets: CFR, CFR+, DCFR, PCFR+ and their relatives."""
 
+import abc
 import dataclasses
 import math
 from typing import Any, ClassVar
@@ -7,13 +8,13 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.cfr.rule import check_numbers, normalise, positive_part
+from ps_cfr_spiel.cfr.rule import Rule, check_numbers, normalise, positive_part
 from ps_cfr_spiel.tree import Array
 
 FORMULA = 0  # the number of the formula of `Discounted` in `learn.cc`
 
 
-class Discounted:
+class Discounted(Rule):
   """The rules that keep one array R: regrets are faded, added up, cut off below, and predicted.
 
     R <- max(R * (alpha where R > 0, else beta) + x, lowest)
@@ -23,15 +24,13 @@ class Discounted:
   declare it in their own bodies, by `native = FORMULA` (see `Rule`).
   """
 
-  power: ClassVar[int] = 0  #: see `Rule`
-
   def init(self, shape, dtype):
     """State: R, of `shape`."""
     return np.zeros(shape, dtype)
 
+  @abc.abstractmethod
   def numbers(self, t: Array, dtype: Any) -> tuple[Any, ...]:
     """alpha, beta, lowest, ahead and phi in iteration t: numbers, or arrays [] of `dtype`."""
-    raise NotImplementedError
 
   def update(self, state, strategy, regret, t):
     """One step; see the class."""
@@ -46,10 +45,6 @@ class RM(Discounted):
   """Regret matching: plain CFR (Zinkevich et al. 2007).
 
   R <- R + x; strategy proportional to max(R, 0).
-
-  Attributes:
-    floor: the least regret that is kept. Monte Carlo CFR, which updates few entries, adds regrets up itself,
-      for rules whose own bodies declare a floor (`arguments.declared`).
   """
 
   native: ClassVar[int] = FORMULA

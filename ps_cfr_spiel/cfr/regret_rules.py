@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel import options
-from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cfr.discounted import (
   DCFR,
   HSDCFR,
@@ -36,7 +35,7 @@ __all__ = [  # ps_cfr_spiel.rules offers the same
 
 
 @dataclasses.dataclass(frozen=True)
-class VADCFR:
+class VADCFR(Rule):
   """Volatility-adaptive discounted CFR (Li, Schultz, Hennes and Lanctot 2026, arXiv 2602.16928v1, Listing 5).
 
   For each infostate, with m the largest abs(x_a), e the moving average of m, v = min(e / 2, 1), and u = 1.1 x
@@ -95,7 +94,7 @@ def _length(x: Array) -> Array:
 
 
 @dataclasses.dataclass(frozen=True)
-class APCFRPlus:
+class APCFRPlus(Rule):
   """Asymmetric predictive CFR+ (Meng et al. 2026, arXiv 2503.12770v2, Section 4.1 and Equation 3).
 
   PCFR+ that trusts predictions the less, the more they missed so far. For each infostate, with sums over all
@@ -134,7 +133,7 @@ LOWEST = -1e18  # of a normalised regret: an action that got to minus infinity c
 
 
 @dataclasses.dataclass(frozen=True)
-class NRMPlus:
+class NRMPlus(Rule):
   """The default: normalised regret matching whose memory and foresight grow as regrets come as predicted.
 
   This project's own rule, with a proof (docs/regret_rules.md): exploitability falls as 1 / sqrt(t) at worst,
@@ -224,7 +223,7 @@ class NRMPlus:
     weights = weights + (phi + more * trust) * jnp.clip(regret * unit, -bound, bound)
     return (z, jnp.concatenate([n, sum_actions(weights), agreed])), normalise(weights)
 
-  def narrow(self, strategy, state, bits):
+  def compress(self, strategy, state, bits):
     """The prediction in place of the strategy, and regrets n z, as [z, (n's power of two and) r].
 
     In 16 bits z is in units of the power of two above n, and cut off at -1, which only raises regrets as NRM+
@@ -239,8 +238,8 @@ class NRMPlus:
     z = signed(z * jnp.where(exponent > 0, n / jnp.where(exponent > 0, power(exponent), 1), 1))
     return predicted, (z, jnp.concatenate([agreed.astype(jnp.uint8), exponent]))
 
-  def widen(self, strategy, state):
-    """The inverse of `narrow`, with the strategy by the kept numbers."""
+  def decompress(self, strategy, state):
+    """The inverse of `compress`, with the strategy by the kept numbers."""
     z, known = state
     sixteen = z.dtype == jnp.int16
     z = z.astype("float32")
@@ -251,21 +250,8 @@ class NRMPlus:
     return normalise(weights), (z / size, jnp.concatenate(numbers))
 
 
-RULES: dict[str, type] = {name: globals()[kind] for name, kind in options.RULES.items()}
+RULES: dict[str, type[Rule]] = {name: globals()[kind] for name, kind in options.RULES.items()}
 TOGETHER = {"fade": 1.0, "phi": 0.95, "ahead": 0.95, "tau": 15.0}  # of NRM+ if both are updated at once
-
-
-def knows(rule: Rule) -> bool:
-  """True if the native library computes the rule: the rule's own class declares it, see `Rule`."""
-  return declared(rule, "native") is not None
-
-
-def native_rule(rule: Rule, t: Array, dtype: Any) -> tuple[int, Array] | None:
-  """A rule's number in `learn.cc`, and its numbers in iteration t, [K]; None if the library lacks it."""
-  if not knows(rule):
-    return None
-  known: Any = rule
-  return known.native, jnp.stack([jnp.asarray(x, dtype) for x in known.numbers(t, dtype)])
 
 
 def make_rule(rule: Any, iterations: int | None = None, alternating: bool = True) -> Rule:
@@ -291,19 +277,22 @@ def make_rule(rule: Any, iterations: int | None = None, alternating: bool = True
       raise ValueError(
         f"Unknown rule {name!r}; choose one of {', '.join(map(repr, (*RULES, *options.ALIASES)))}."
       )
-    fields = [field.name for field in dataclasses.fields(kind)]
+    fields = [*kind.defaults()]
     if not set(parameters) <= set(fields):
       raise ValueError(f"Rule {name!r} has the parameters {fields}, got {sorted(parameters)}.")
     planned: dict[str, Any] = {"n": iterations} if iterations and "n" in fields else {}
     if kind is NRMPlus and not (alternating or parameters):
       planned = TOGETHER
     return kind(**{**planned, **parameters})
-  if isinstance(rule, type) or not all(hasattr(rule, name) for name in ("init", "update", "gamma")):
-    raise ValueError(f"Expected a rule such as NRMPlus() or a name such as 'nrm+', got {rule!r}.")
+  if not isinstance(rule, Rule):
+    raise ValueError(
+      f"Expected a rule such as NRMPlus() or a name such as 'nrm+', got {rule!r}. A rule of your own derives "
+      "from ps_cfr_spiel.rules.Rule."
+    )
   return rule
 
 
-def _by_name(name: str) -> type | None:
+def _by_name(name: str) -> type[Rule] | None:
   """The rule of a name in `RULES` or `options.ALIASES`, or else of a class's name; None for another name."""
   classes = {kind.__name__.lower(): kind for kind in RULES.values()}
   aliases = {alias: RULES[name] for alias, name in options.ALIASES.items()}
@@ -317,4 +306,4 @@ def rule_header(rule: Rule) -> dict[str, Any]:
   """
   kind = type(rule)
   name = kind.__name__ if _by_name(kind.__name__) in (None, kind) else f"{kind.__module__}.{kind.__name__}"
-  return {"name": name, **dataclasses.asdict(rule)}  # pyright: ignore[reportArgumentType]
+  return {"name": name, **rule.parameters}

@@ -1,35 +1,30 @@
-"""The contract of a regret rule, and the parts that rules share."""
+"""The contract of a regret rule, `Rule`, and the parts that rules share."""
 
-from typing import Any, Protocol
+import abc
+import dataclasses
+import math
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.arguments import check_number
+from ps_cfr_spiel.arguments import check_number, declared
 from ps_cfr_spiel.tree import Array, sum_actions
 
 BlockShape = tuple[int, int, int]
 
 
-class Rule(Protocol):
+class Rule(abc.ABC):
   """A regret rule: a frozen dataclass (hashable, so that `jit` compiles once for each rule).
 
-  The average weighs iteration t by t ** gamma. A rule may have further factors of this weight, in two methods
-  that `Rule` does not ask for:
+  A rule has a field `gamma`, and defines `init` and `update`. All else has a default. The average weighs
+  iteration t by t ** gamma, and by the factors `schedule` and `trust`.
 
-  - `schedule(t, dtype)`, [], which may also depend on the planned length of the run, a field of the rule, and
-    is 0 in iterations that the average leaves out. It must not grow with t as a power does: that is gamma's.
-  - `trust(regret, t)`, [1, rows, H], a weight for each infostate, from the arguments of `update`.
-
-  A rule's class declares in its own body the shortcuts that a solver may take past `update`. A class that
-  derives from such a rule does not inherit them, and runs by its own methods:
-
-  - `native`, the number of its formula in `learn.cc`: all of `init`, `update` and `numbers(t, dtype)` compute
-    it, and it has no `trust`; one pass in C++ then does the whole turn;
-  - `narrow` and `widen`: its state and strategy fit into 16 bits (see `sixteen_bits`);
-  - `floor`: it is regret matching with regrets kept above this number, so samplers add regrets up themselves;
-    those of iteration t count `t ** power`, 0 or 1.
+  Three class attributes and a pair of methods are shortcuts that a solver may take past `init` and `update`:
+  `native`, `floor` with `power`, `compress` and `decompress`. They count for the class alone whose own body
+  declares them. A class that derives from such a rule runs by its own methods, unless it declares them again,
+  as in `native = RMPlus.native` (`arguments.declared`).
 
   The solver guarantees:
 
@@ -42,19 +37,25 @@ class Rule(Protocol):
     not lose late iterations.
   """
 
-  @property
-  def gamma(self) -> float:
-    """Iteration t enters the average strategy with weight t ** gamma, times the factors above."""
-    ...
+  gamma: float  #: iteration t enters the average strategy with weight t ** gamma
 
+  #: the number of the formula in `learn.cc` that computes all of `init`, `update` and `numbers`, of a rule
+  #: without `trust`; one pass in C++ then does the whole turn. -1: there is none.
+  native: ClassVar[int] = -1
+  #: where declared, the rule is regret matching with regrets kept above this number, so samplers, which
+  #: update few entries, add regrets up themselves.
+  floor: ClassVar[float] = -math.inf
+  power: ClassVar[int] = 0  #: with `floor`: regrets of iteration t count t ** power, 0 or 1
+
+  @abc.abstractmethod
   def init(self, shape: BlockShape, dtype: Any) -> Any:
     """The state before the first iteration: any pytree of NumPy arrays [n, rows, H].
 
     `shape` is (A, rows, H); every (row, type) is a decision of its own. The loop puts rows together and takes
     them apart again (`PlayerTree.join`), so every array of a state has its rows on axis 1.
     """
-    ...
 
+  @abc.abstractmethod
   def update(self, state: Any, strategy: Array, regret: Array, t: Array) -> tuple[Any, Array]:
     """One iteration, in pure JAX with static shapes; nothing may depend on the values of `state` or `t`.
 
@@ -70,7 +71,57 @@ class Rule(Protocol):
       The new state, and the next strategy [A, rows, H]: not negative, summing to one over A. `normalise`
       makes it sum to one, and uniform where all is zero.
     """
-    ...
+
+  def schedule(self, t: Array, dtype: Any) -> Array | float:
+    """A further factor of the weight of iteration t, []; 1 by default.
+
+    It may depend on the planned length of the run, a field of the rule, and is 0 in iterations that the
+    average leaves out. It must not grow with t as a power does: that is gamma's.
+    """
+    return 1.0
+
+  def trust(self, regret: Array, t: Array) -> Array | None:
+    """A further factor for each infostate, [1, rows, H], from the arguments of `update`; None, as here: 1."""
+    return None
+
+  def numbers(self, t: Array, dtype: Any) -> tuple[Any, ...]:
+    """The numbers of iteration t that the formula `native` reads: K numbers, or arrays [] of `dtype`."""
+    raise NotImplementedError(f"{type(self).__name__} has no native form.")
+
+  def compress(self, strategy: Array, state: Any, bits: int) -> tuple[Array, Any]:
+    """Strategy and state, for a bucket, in the form in which tables of 16 or 32 bits are kept.
+
+    The strategy's place has 8 bits; see `sixteen_bits`.
+    """
+    raise NotImplementedError(f"{type(self).__name__} has no compressed tables.")
+
+  def decompress(self, strategy: Array, state: Any) -> tuple[Array, Any]:
+    """The inverse of `compress`, in float32."""
+    raise NotImplementedError(f"{type(self).__name__} has no compressed tables.")
+
+  @classmethod
+  def defaults(cls) -> dict[str, Any]:
+    """The parameters of the class, a dataclass, with their defaults."""
+    return {field.name: field.default for field in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
+
+  @property
+  def parameters(self) -> dict[str, Any]:
+    """The rule's parameters by name."""
+    return {name: vars(self)[name] for name in self.defaults()}
+
+  @property
+  def has_native_form(self) -> bool:
+    """Whether the rule's own class declares a formula `native`."""
+    return declared(self, "native") not in (None, -1)
+
+  @property
+  def has_compressed_tables(self) -> bool:
+    """Whether the rule's own class has both `compress` and `decompress`."""
+    return declared(self, "compress") is not None and declared(self, "decompress") is not None
+
+  def native_numbers(self, t: Array, dtype: Any) -> Array:
+    """[K]: the `numbers` of iteration t, for a rule with a native form."""
+    return jnp.stack([jnp.asarray(x, dtype) for x in self.numbers(t, dtype)])
 
 
 def normalise(weights: Array) -> Array:
@@ -93,7 +144,7 @@ def positive_part(x: Array) -> Array:
   return jnp.maximum(x, 0)
 
 
-def check_numbers(rule: Any, **bounds: tuple[float, float]) -> None:
+def check_numbers(rule: Rule, **bounds: tuple[float, float]) -> None:
   """Raise ValueError unless every named field of the rule is a number within its bounds."""
   for name, (low, high) in bounds.items():
-    check_number(f"{type(rule).__name__}: {name}", getattr(rule, name), low, high)
+    check_number(f"{type(rule).__name__}: {name}", vars(rule)[name], low, high)

@@ -1,20 +1,15 @@
-"""Narrow tables: numbers of a known range between turns, float32 in every computation.
+"""Compressed tables: numbers of a known range between turns, float32 in every computation.
 
-A rule whose tables fit has two methods in its own class's body: `narrow(strategy, state, bits)`, both in
-their kept form, and `widen(strategy, state)`, the same in float32. `NRMPlus` has them: its regrets are
-normalised, and its strategy differs from them by a prediction alone, which is kept in 8 bits in place of the
-strategy. Play is by the kept numbers. In 16 bits regrets have 16, rounded to the nearest: random rounding was
-worse in every game tried. In 32 they stay float32; so do averages.
+A rule whose tables fit has the methods `Rule.compress` and `Rule.decompress` in its own class's body. That
+is `NRMPlus`: its regrets are normalised, and its strategy differs from them by a prediction alone, which is
+kept in 8 bits in place of the strategy. Play is by the kept numbers. In 16 bits regrets have 16, rounded to
+the nearest: random rounding was worse in every game tried. In 32 they stay float32; so do averages.
 """
-
-from collections.abc import Callable, Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cfr.rule import Rule
 from ps_cfr_spiel.tree import Array
 
@@ -25,16 +20,11 @@ def check_bits(bits: int, rule: Rule, dtype: str) -> None:
   """ValueError if a run of this rule and dtype cannot keep its tables in so many bits."""
   if bits == 16 and dtype != "float32":
     raise ValueError(f"bits=16 computes in float32, and dtype is {dtype!r}; leave out one of the two.")
-  if bits == 16 and not can_narrow(rule):
+  if bits == 16 and not rule.has_compressed_tables:
     raise ValueError(
       f"bits=16 keeps regrets from -1 to 1, and those of {type(rule).__name__} may have any size; choose the "
-      "rule 'nrm+', or give your rule's own class the methods narrow and widen (`cfr.sixteen_bits`)."
+      "rule 'nrm+', or give your rule's own class the methods compress and decompress."
     )
-
-
-def can_narrow(rule: Any) -> bool:
-  """True if a rule's own class has the two methods that make its tables narrow."""
-  return declared(rule, "narrow") is not None and declared(rule, "widen") is not None
 
 
 def signed(x: Array) -> Array:
@@ -79,31 +69,3 @@ def _bits(x: Array) -> Array:
 
 def _float(bits: Array) -> Array:
   return jax.lax.bitcast_convert_type(bits, jnp.float32)
-
-
-def is_narrow(strategy: Sequence[Array]) -> bool:
-  """Whether these tables, in place of a strategy, are narrow."""
-  return any(table.dtype == jnp.int8 for table in strategy)
-
-
-def narrow(state: Any, rule: Any, bits: int) -> Any:
-  """A `PlayerState` as it is kept."""
-  return _changed(state, lambda strategy, own: rule.narrow(strategy, own, bits))
-
-
-def widen(state: Any, rule: Any) -> Any:
-  """The inverse of `narrow`; a state that is not narrow is unchanged."""
-  return _changed(state, rule.widen) if is_narrow(state.strategy) else state
-
-
-def kept_as(before: Any, state: Any, rule: Any) -> Any:
-  """A `PlayerState` as it is kept if `before` is narrow, else unchanged."""
-  if not is_narrow(before.strategy):
-    return state
-  return narrow(state, rule, 16 if before.rule[0][0].dtype == jnp.int16 else 32)
-
-
-def _changed(state: Any, change: Callable[[Array, Any], tuple[Array, Any]]) -> Any:
-  found = [change(*bucket) for bucket in zip(state.strategy, state.rule, strict=True)]
-  strategy, rules = zip(*found, strict=True) if found else ((), ())
-  return state._replace(strategy=tuple(strategy), rule=tuple(rules))

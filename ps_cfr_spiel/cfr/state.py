@@ -11,17 +11,16 @@ Under an abstraction (`tree.Sets`) tables have a column for each set, [A, K, 1].
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from jax.core import Tracer
 
-from ps_cfr_spiel.cfr.averages import Sum
-from ps_cfr_spiel.cfr.regret_rules import knows
+from ps_cfr_spiel.cfr import averages
+from ps_cfr_spiel.cfr.averages import Step, Sum
 from ps_cfr_spiel.cfr.rule import Rule, normalise
-from ps_cfr_spiel.cfr.sixteen_bits import can_narrow, narrow, widen
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.tree import (
   Array,
@@ -31,7 +30,6 @@ from ps_cfr_spiel.tree import (
   Sets,
   evaluate,
   expand,
-  record_of,
   tables_of,
 )
 
@@ -47,9 +45,37 @@ class PlayerState(NamedTuple):
   strategy: tuple[Array, ...]
   average: Sum  #: [S, H], reach-weighted sum of strategies, up to a factor common to the whole array
   rule: tuple[Any, ...]  #: the rule's own state of each bucket
-  #: sums of the leaf evaluator's record (`tree.record_of`), weighted as `average` is, and last the sum of the
-  #: weights, []; empty if it records nothing.
+  #: sums of what the leaf evaluator records (`LeafEvaluator.recorded`), weighted as `average` is, and last
+  #: the sum of the weights, []; empty if it records nothing.
   recorded: tuple[Array, ...] = ()
+
+  @property
+  def is_compressed(self) -> bool:
+    """Whether the tables are in the form of `Rule.compress`."""
+    return any(table.dtype == np.int8 for table in self.strategy)
+
+  def compressed(self, rule: Rule, bits: int) -> "PlayerState":
+    """The player with tables as they are kept in 16 or 32 bits."""
+    return self._changed(lambda strategy, own: rule.compress(strategy, own, bits))
+
+  def decompressed(self, rule: Rule) -> "PlayerState":
+    """The inverse of `compressed`; a state that is not compressed is unchanged."""
+    return self._changed(rule.decompress) if self.is_compressed else self
+
+  def kept_as(self, before: "PlayerState", rule: Rule) -> "PlayerState":
+    """The player with compressed tables if those `before` are, else unchanged."""
+    if not before.is_compressed:
+      return self
+    return self.compressed(rule, 16 if before.rule[0][0].dtype == np.int16 else 32)
+
+  def _changed(self, change: Callable[[Array, Any], tuple[Array, Any]]) -> "PlayerState":
+    buckets = [change(*bucket) for bucket in zip(self.strategy, self.rule, strict=True)]
+    strategy, rules = zip(*buckets, strict=True) if buckets else ((), ())
+    return self._replace(strategy=tuple(strategy), rule=tuple(rules))
+
+  def folded(self, step: Step) -> "PlayerState":
+    """The player before an iteration, with the average as `averages.fold` leaves it."""
+    return self._replace(average=averages.fold(self.average, step.t, step.rule.gamma))
 
 
 class SolverState(NamedTuple):
@@ -72,18 +98,18 @@ def init(
   A `compensated` average is a pair of arrays (`averages.Sum`). If it is not, or with 16 `bits`, tables are as
   `sixteen_bits` keeps them, if the rule can. ValueError if the rule's state is not of arrays [n, rows, H].
   """
-  of_player, narrows = sets_of_players(tree, sets), is_kept_narrow(rule, dtype, bits, compensated)
+  of_player, compressed = sets_of_players(tree, sets), is_kept_compressed(rule, dtype, bits, compensated)
 
   def player_state(i, player):
     own = of_player[i]
     shapes = player.bucket_shapes if own is None else own.shapes
     column = sum(a * n for a, n, _ in shapes), shapes[0][2] if shapes else player.types
     leaves = [np.zeros((n, player.types), dtype) for n in player.leaf.children]
-    record = jax.eval_shape(functools.partial(record_of, tree.leaves, i), leaves)
+    record = jax.eval_shape(functools.partial(tree.leaves.recorded, i), leaves)
     # Table by table, so that there is no second copy of them all.
     zeros = lambda shape: _filled(np.zeros((), dtype), shape)  # noqa: E731
     average = Sum(zeros(column) if compensated else None, zeros(column))
-    if not (knows(rule) or narrows):
+    if not (rule.has_native_form or compressed):
       rules = tuple(to_device(_checked(rule, shape, dtype), dtype) for shape in shapes)
     else:  # all infostates begin alike
       rules = tuple(_checked(rule, (a, 1, 1), dtype) for a, _, _ in shapes)
@@ -93,7 +119,7 @@ def init(
       rule=rules,
       recorded=tuple(zeros(shape) for shape in (*(x.shape for x in record), ())) if record else (),
     )
-    one = narrow(one, rule, bits) if narrows else one
+    one = one.compressed(rule, bits) if compressed else one
     buckets = [
       jax.tree.map(lambda x, shape=shape: _filled(x, (len(x), *shape[1:])), own)
       for *own, shape in zip(one.strategy, one.rule, shapes, strict=True)
@@ -122,21 +148,20 @@ def num_tables(rule: Rule, dtype: str, bits: int = 32, compensated: bool = True)
 
   A number of 16 bits counts as half a float32, one of 8 as a quarter; the arguments are those of `init`.
   """
-  kept: Any = rule
 
   def share(actions: int) -> float:
     state: Any = np.zeros((actions, 1, 1), dtype), rule.init((actions, 1, 1), dtype)
-    if is_kept_narrow(rule, dtype, bits, compensated):
-      state = jax.eval_shape(functools.partial(kept.narrow, bits=bits), *state)
+    if is_kept_compressed(rule, dtype, bits, compensated):
+      state = jax.eval_shape(functools.partial(rule.compress, bits=bits), *state)
     sizes = [np.size(x) * x.dtype.itemsize for x in jax.tree.leaves(state)]
     return sum(sizes) / np.dtype(dtype).itemsize / actions
 
   return 1 + compensated + sum(map(share, (2, 3, 4))) / 3
 
 
-def is_kept_narrow(rule: Any, dtype: str, bits: int, compensated: bool) -> bool:
+def is_kept_compressed(rule: Rule, dtype: str, bits: int, compensated: bool) -> bool:
   """Whether a run's tables are as `sixteen_bits` keeps them; the arguments are those of `init`."""
-  return bits == 16 or (not compensated and dtype == "float32" and can_narrow(rule))
+  return bits == 16 or (not compensated and dtype == "float32" and rule.has_compressed_tables)
 
 
 def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> Any:
@@ -168,8 +193,8 @@ def average_strategy(tree: PublicTree, state: SolverState, sets: Abstraction = W
 def current_strategy(
   tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE, rule: Any = None
 ) -> list[Blocks]:
-  """The players' current strategies; see `average_strategy`. Narrow tables need the rule."""
-  tables, sets = _at_hand(([widen(own, rule).strategy for own in state.players], sets))
+  """The players' current strategies; see `average_strategy`. Compressed tables need the rule."""
+  tables, sets = _at_hand(([own.decompressed(rule).strategy for own in state.players], sets))
   return in_blocks(tree, tables, sets)
 
 

@@ -98,10 +98,12 @@ def fold_suits(tree: PublicTree, over: Variant | None = None) -> Variant:
   rows = [_rows(lines, boards, i, places, tree, over) for i, places in enumerate(labels.places)]
   permuted = columns(lines, 0, swaps), columns(lines, 1, swaps)
   first, second = (_forest(over.tree.players[i], rows[i], parts, permuted[i]) for i in (0, 1))
-  on_boards = over.tree.leaves.on_boards  # pyright: ignore[reportAttributeAccessIssue]
+  kept = over.tree.leaves.on_boards([np.flatnonzero(board.kept) for board in boards])
+  if kept is None:
+    return over
   smaller = PublicTree(
     (first, second),
-    on_boards([np.flatnonzero(board.kept) for board in boards]),
+    kept,
     boards=None if over.tree.boards is None else _boards(over.tree.boards, boards, rows),
   )
   return over.then(Variant(smaller, partial(_folded, rows), partial(_unfolded, rows, permuted)))

@@ -21,7 +21,7 @@ from ps_cfr_spiel.learning.places import Drawn, FrontierStates, Ranges
 from ps_cfr_spiel.learning.ranges import NOISE, RangeSampler, perturbed
 from ps_cfr_spiel.search import Lookahead, Searcher, SearchSettings, ValueFunction
 from ps_cfr_spiel.subgames import EchoedRanges, Subgame, with_beyond
-from ps_cfr_spiel.tree import PublicTree, record_of, sequence_reach
+from ps_cfr_spiel.tree import PublicTree, sequence_reach
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,4 +101,4 @@ def _asked(tree: PublicTree, strategies: Any) -> Any:
   """The ranges [F, H] of both players at the frontier, by the strategies of a search."""
   played = zip(tree.players, strategies, strict=True)
   reach = [player.leaf.pull(sequence_reach(player, strategy)) for player, strategy in played]
-  return tuple(record_of(tree.leaves, i, tree.leaves(i, reach[1 - i], reach[i]))[0] for i in (0, 1))
+  return tuple(tree.leaves.recorded(i, tree.leaves(i, reach[1 - i], reach[i]))[0] for i in (0, 1))

@@ -75,12 +75,11 @@ class StreetLeaves(SubgameLeaves):
     return [sure + betting, self._others(folds) * ((1 - 2 * player) * self.constant)[:, None]]
 
   def settle(self, reach: Sequence[Parts]) -> "StreetLeaves":
-    """The same with the values of betting at both players' reach of the leaves, fixed."""
     own = [parts[0] * range_[None] for parts, range_ in zip(reach, self.ranges, strict=True)]
     return dataclasses.replace(self, settled=self.betting((own[0], own[1])))
 
   def checked(self) -> Pair:
-    """For each player [H]: the values if both players check from there on."""
+    """The values if both players check from there on."""
     first, second = (dot(self.ranges[1 - i][None], self.lead.T)[0] * self.pot / 2 for i in (0, 1))
     return first, second
 

@@ -1,8 +1,9 @@
 """Public-state CFR as a solver in OpenSpiel's shape."""
 
-import dataclasses
 import hashlib
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -24,9 +25,7 @@ from ps_cfr_spiel.tree import (
   Variant,
   evaluate,
   lock_rows,
-  ordered,
   pad_types,
-  streamed,
 )
 
 # Bytes of tables, as they were in 32 bits with one array of averages, from which on they change in place, and
@@ -59,45 +58,55 @@ class PSCFRSolver(TreeSolver):
     options = PSCFROptions.of(options, **keywords)
     self.rule = make_rule(options.rule, alternating=options.alternating)
     options = options.changed(rule=self.rule)
-    bits, leaves, dtype = options.bits, options.leaves, options.dtype
-    cfr.check_bits(bits, self.rule, dtype)
-    whole = options.abstraction is None and options.locks is None
-    streams = whole and cfr.knows(self.rule) and is_streamed(game, leaves, options.memory)
-    itemsize, kept = np.dtype(dtype).itemsize, cfr.num_tables(self.rule, dtype, bits, not streams)
-    folds, locks = options.abstraction is None, options.locks
+    cfr.check_bits(options.bits, self.rule, options.dtype)
+    abstraction, locks = options.abstraction, options.locks
+    plain = abstraction is None and locks is None  # each infostate plays for itself, and is free to
+    streams = plain and self.rule.has_native_form and is_streamed(game, options.leaves, options.memory)
+    estimate = partial(_estimate, game, self.rule, options)
     #: estimated bytes of a run, beside those of Python and JAX; None for a game that is enumerated.
-    self.estimated_bytes = check_memory(
-      game, options.memory, kept, itemsize, folds, locks is not None, leaves, streams
-    )
-    self._build(game, options, dtype, progress)
-    if options.abstraction is not None:
-      self._start = abstract_tree(self.tree, self.game, options.abstraction)
+    self.estimated_bytes = estimate(abstraction is None, locks is not None, streams)
+    self._build(game, options, options.dtype, progress)
+    if abstraction is not None:
+      self._start = abstract_tree(self.tree, self.game, abstraction)
     if locks is not None and not isinstance(locks, PartialStrategy):
       locks = read_locks(self.tree, self.game, locks)
     self.locks = locks  #: the strategies that players must play in some public states
-    variant = Variant.of(self.tree)
-    if self.locks is not None:
-      variant = lock_rows(self.tree, self.locks.rows(self.tree))
-    if folds:  # sets are of the game's own rows
-      variant, before = fold_suits(self.tree, variant), variant
-      if self.locks is not None and variant is before:
-        kept *= max(1.0, _actions(variant.tree) / _actions(self.tree))  # locks of some hands copy rows
-        self.estimated_bytes = check_memory(game, options.memory, kept, itemsize, False, True, leaves)
-    variant = variant.then(pad_types(variant.tree))
-    sets = sets_of(self.tree, self._start, variant)
-    tree, native = variant.tree, whole and cfr.knows(self.rule)
-    if native:
-      tree = streamed(tree) if bits == 16 else ordered(streamed(tree))
-    numbers = sum(a * n * h for own in tree.players for a, n, h in own.bucket_shapes)
-    plain = (cfr.num_tables(self.rule, dtype) - 1) * itemsize * numbers
-    self._in_place = native and (bits == 32 or tree.stream is not None) and plain > IN_PLACE
+    self._place(*self._prepared(estimate), plain)
     with precision(self.dtype):
-      self._tree, self._sets = to_device((tree, sets), self.dtype)
-      self._variant = variant._replace(tree=self._tree)
-      del variant, tree  # the host's arrays, before there are tables
       # An iteration over large tables takes too long for late ones to be lost in one array.
       self._state = self._first(not self._in_place)
     trim_heap()  # memory of the compiler's own arrays
+
+  def _prepared(self, estimate: Callable[..., int | None]) -> tuple[Variant, cfr.Abstraction]:
+    """The variant of the game's tree that is solved, on the host, and the players' sets of its infostates.
+
+    Its locked rows are gone, boards that are alike are one, and types are padded.
+    """
+    variant = Variant.of(self.tree)
+    if self.locks is not None:
+      variant = lock_rows(self.tree, self.locks.rows(self.tree))
+    if self._start is None:  # sets are of the game's own rows
+      variant, before = fold_suits(self.tree, variant), variant
+      if self.locks is not None and variant is before:  # locks of some hands copy rows
+        copies = max(1.0, _actions(variant.tree) / _actions(self.tree))
+        self.estimated_bytes = estimate(False, True, False, copies)
+    variant = variant.then(pad_types(variant.tree))
+    return variant, sets_of(self.tree, self._start, variant)
+
+  def _place(self, variant: Variant, sets: cfr.Abstraction, plain: bool) -> None:
+    """Put the tree and the sets on the device; `plain` as in the constructor. No host's array is kept."""
+    tree = cfr.equip(variant.tree, self.rule, self.options.bits) if plain else variant.tree
+    large = _table_bytes(tree, self.rule, self.dtype) > IN_PLACE
+    native = plain and self.rule.has_native_form
+    self._in_place = native and large and (self.options.bits == 32 or tree.stream is not None)
+    with precision(self.dtype):
+      self._tree, self._sets = to_device((tree, sets), self.dtype)
+    self._variant = variant._replace(tree=self._tree)
+
+  @property
+  def engine(self) -> cfr.Choice:
+    """The way in which iterations are computed (`cfr.engines`), and why a faster one does not apply."""
+    return cfr.choose(self._tree, self.rule, self._state.players, self._sets)
 
   def _first(self, compensated: bool) -> cfr.SolverState:
     return cfr.init(self._tree, self.rule, self.dtype, self._sets, self.options.bits, compensated)
@@ -108,8 +117,7 @@ class PSCFRSolver(TreeSolver):
 
   @property
   def description(self):
-    fields = dataclasses.fields(self.rule)  # pyright: ignore[reportArgumentType]
-    default = {field.name: field.default for field in fields}
+    default = self.rule.defaults()
     changed = {k: v for k, v in rule_header(self.rule).items() if k != "name" and v != default[k]}
     parameters = f"({', '.join(f'{k}={v:g}' for k, v in changed.items())})" if changed else ""
     options = self.options
@@ -163,8 +171,8 @@ class PSCFRSolver(TreeSolver):
     return locks_text(self.game, self.tree.names, rows)
 
   def summary(self):
-    locked = [] if self.locks is None else [report({"locked": self.locked})]
-    return "\n".join([super().summary(), *locked])
+    locked = {} if self.locks is None else {"locked": self.locked}
+    return "\n".join([super().summary(), report({"engine": str(self.engine), **locked})])
 
   def _header(self):
     if self.locks is None:
@@ -186,6 +194,30 @@ class PSCFRSolver(TreeSolver):
 def _actions(tree: PublicTree) -> int:
   """The number of actions of all infostates, those of dead types included; at least 1."""
   return max(1, sum(math.prod(shape) for own in tree.players for shape in own.block_shapes))
+
+
+def _table_bytes(tree: PublicTree, rule: Rule, dtype: str) -> float:
+  """Bytes of a run's tables of 32 bits or more, with one array of averages."""
+  numbers = sum(a * n * h for own in tree.players for a, n, h in own.bucket_shapes)
+  return (cfr.num_tables(rule, dtype) - 1) * np.dtype(dtype).itemsize * numbers
+
+
+def _estimate(
+  game: pyspiel.Game,
+  rule: Rule,
+  options: PSCFROptions,
+  folded: bool,
+  locked: bool,
+  streamed: bool,
+  copies: float = 1.0,
+) -> int | None:
+  """Estimated bytes of a run; ValueError if they are more than `options.memory`. See `compiler.check_memory`.
+
+  `copies` is the factor by which locks of some hands multiply the rows.
+  """
+  tables = copies * cfr.num_tables(rule, options.dtype, options.bits, compensated=not streamed)
+  itemsize = np.dtype(options.dtype).itemsize
+  return check_memory(game, options.memory, tables, itemsize, folded, locked, options.leaves, streamed)
 
 
 def memory_to_solve(game: pyspiel.Game, bits: int = 32, leaves: str = "auto") -> int | None:

@@ -10,13 +10,13 @@ ones: a limited lookahead has a frontier; unsafe re-solving gives a range to bot
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.tree import Array, LeafEvaluator, Parts, record_of
+from ps_cfr_spiel.tree import Array, LeafEvaluator, Parts
 
 Ranges = tuple[Array, Array]  # of each player [roots, H]: reach probabilities, or any multiple of them
 
@@ -62,8 +62,7 @@ class RangedLeaves(SubgameLeaves):
     return self.inner(player, opponent_reach, reach)
 
   def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
-    """See `tree.record_of`."""
-    return record_of(self.inner, player, values)
+    return self.inner.recorded(player, values)
 
   def _times_range(self, reach: Parts) -> list[Array]:
     return [r * w for w, r in zip(self.ranges, reach, strict=True)]
@@ -90,7 +89,7 @@ class FrontierLeaves(SubgameLeaves):
     return (values[-1],)
 
   def _checked(self, player: int, values: Array) -> Array:
-    if getattr(values, "shape", None) == self.shapes[player]:
+    if isinstance(values, jax.Array | np.ndarray) and values.shape == self.shapes[player]:
       return values
     given = values if values is None else f"the shape {jnp.shape(values)}"
     raise ValueError(
@@ -125,14 +124,14 @@ class GadgetLeaves(SubgameLeaves):
     return [*values, self.terminate]
 
   def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
-    """See `tree.record_of`: in the units of the inner evaluator, and 0 in impossible places."""
+    """In the units of the inner evaluator, and 0 in impossible places."""
     inner = values[:-1]
     if player == self.chooser and self.scale is not None:
       inner = [
         jnp.where(s > 0, v.reshape(-1, s.shape[1]) / jnp.where(s > 0, s, 1), 0)
         for v, s in zip(inner, self.scale, strict=True)
       ]
-    return record_of(self.inner, player, inner)
+    return self.inner.recorded(player, inner)
 
   def _inside(self, player: int, reach: Parts) -> Parts:
     """The reach of the leaves inside the subgame, for the inner evaluator."""
@@ -183,10 +182,11 @@ class EchoedRanges(BoundValues):
     return ranges[player]
 
 
-def with_beyond(leaves: Any, beyond: BoundValues) -> Any:
+def with_beyond(leaves: LeafEvaluator, beyond: BoundValues) -> LeafEvaluator:
   """A subgame's leaves with another value function at the frontier."""
   if isinstance(leaves, FrontierLeaves):
     return dataclasses.replace(leaves, beyond=beyond)
+  assert isinstance(leaves, RangedLeaves | GadgetLeaves), "these leaves have no frontier"
   return dataclasses.replace(leaves, inner=with_beyond(leaves.inner, beyond))
 
 

@@ -55,7 +55,6 @@ from .strategy_values import best_response_values as best_response_values
 from .strategy_values import evaluate as evaluate
 from .strategy_values import evaluation as evaluation
 from .strategy_values import gain_of as gain_of
-from .strategy_values import record_of as record_of
 from .streaming import Stream as Stream
 from .streaming import streamed as streamed
 from .traverse import collapse as collapse
@@ -70,6 +69,6 @@ from .variants import put_rows as put_rows
 from .variants import take_rows as take_rows
 from .walk import Walk as Walk
 from .walk import column_of as column_of
+from .walk import iterate_natively as iterate_natively
 from .walk import ordered as ordered
-from .walk import play as play
 from .walk import tables_of as tables_of

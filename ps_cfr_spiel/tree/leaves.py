@@ -90,8 +90,7 @@ class DenseLeaves(TwoParts):
       dot(opponent_reach[1], prior) * (sign * self.constant)[:, None],
     ]
 
-  def widen(self, types: Sequence[int]) -> "DenseLeaves":
-    """See `tree.pad_types`."""
+  def pad_types(self, types: Sequence[int]) -> "DenseLeaves":
     return dataclasses.replace(self, showdown=fill(self.showdown, *types), prior=fill(self.prior, *types))
 
 
@@ -102,7 +101,6 @@ class BlockLeaves(LeafEvaluator):
 
   kind: ClassVar[str] = "dense"
   utility: Array  #: [L, H0, H1], sum of chance probability x utility to player 0
-  orders: ClassVar[tuple[None, None]] = (None, None)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     (reach,) = opponent_reach
@@ -111,10 +109,6 @@ class BlockLeaves(LeafEvaluator):
     return [-jnp.einsum("lhg,lh->lg", self.utility, reach, precision=HIGHEST)]
 
   def payoffs(self) -> tuple[Array, Array]:
-    """For each player [L, G, H]: its utility by the opponent's type and its own; see `tree.play`.
-
-    The library iterates on these in place of calls, where an evaluator's own class has them (`declared`).
-    """
     return self.utility.swapaxes(1, 2), -self.utility
 
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
@@ -172,6 +166,10 @@ class GeneralSumLeaves(LeafEvaluator):
   def take(self, leaves: Sequence[np.ndarray]) -> Self:
     return dataclasses.replace(self, of=tuple(own.take(leaves) for own in self.of))
 
+  @property
+  def zero_sum(self) -> bool:
+    return False
+
 
 INSTEAD = "The command solve, by PSCFRSolver, takes this game without them"
 
@@ -182,7 +180,7 @@ def check_zero_sum(tree: PublicTree, use: str, instead: str = INSTEAD) -> None:
   `use`, in the plural, names the purpose, and `instead` what takes such a game.
   """
   check_two_players(tree, use, instead)
-  if not is_zero_sum(tree.leaves):
+  if not tree.leaves.zero_sum:
     raise ValueError(
       f"{tree.names.game} is of general sum; {use} are for zero-sum games. {instead}, or write "
       f"zerosum(game={tree.names.game})."
@@ -194,8 +192,3 @@ def check_two_players(tree: PublicTree, use: str, instead: str = INSTEAD) -> Non
   if len(tree.players) > 2:
     count = len(tree.players)
     raise ValueError(f"{tree.names.game} has {count} players; {use} are for two. {instead}.")
-
-
-def is_zero_sum(leaves: Any) -> bool:
-  """Whether an evaluator, or the one inside locks, pays to one player the other's loss."""
-  return not isinstance(getattr(leaves, "inner", leaves), GeneralSumLeaves)

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import numpy as np
 
+from ps_cfr_spiel.tree.board_leaves import BoardLeaves
 from ps_cfr_spiel.tree.forest import make_forest
 from ps_cfr_spiel.tree.labels import Decision
 from ps_cfr_spiel.tree.leaves import check_two_players
@@ -62,15 +63,19 @@ class LockedLeaves(LeafEvaluator):
   def take(self, leaves: Sequence[np.ndarray]) -> LeafEvaluator:
     raise NotImplementedError(WHOLE)
 
-  def widen(self, types: Sequence[int]) -> "LockedLeaves | None":
-    """See `tree.pad_types`."""
-    inner = getattr(self.inner, "widen", lambda types: None)(types)
+  @property
+  def zero_sum(self) -> bool:
+    return self.inner.zero_sum
+
+  def pad_types(self, types: Sequence[int]) -> "LockedLeaves | None":
+    inner = self.inner.pad_types(types)
     first, second = ([fill(x, n) for x in own] for own, n in zip(self.through, types, strict=True))
     return None if inner is None else dataclasses.replace(self, inner=inner, through=(first, second))
 
   def on_boards(self, boards: Sequence[np.ndarray]) -> "LockedLeaves":
-    """See `BoardLeaves.on_boards`, which the inner evaluator must have; each leaf must have one copy."""
-    inner: Any = self.inner
+    """The same; the inner evaluator must be on boards, and each leaf must have one copy."""
+    inner = self.inner
+    assert isinstance(inner, BoardLeaves)
     counts = [(here, count) for here, both in zip(boards, inner.leaves, strict=True) for count in both]
     kept = [(here[:, None] * count + np.arange(count)).ravel() for here, count in counts]
     first, second = ([x[k] for x, k in zip(own, kept, strict=True)] for own in self.through)

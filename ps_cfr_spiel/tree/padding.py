@@ -30,12 +30,11 @@ def padded_size(types: int) -> int:
 def pad_types(tree: PublicTree) -> Variant:
   """The tree with dead types, if its leaf evaluator supports them; else the tree itself.
 
-  Such an evaluator has a method `widen(types)`: the evaluator of a tree with these numbers of types, or None.
-  Those of card games have it; an enumerated game's shape is its own anyway.
+  Those of card games do (`LeafEvaluator.pad_types`); an enumerated game's shape is its own anyway.
   """
   had = [player.types for player in tree.players]
   types = [padded_size(n) for n in had]
-  leaves = getattr(tree.leaves, "widen", lambda types: None)(types)
+  leaves = tree.leaves.pad_types(types)
   if leaves is None:
     return Variant.of(tree)
   first, second = (dataclasses.replace(p, types=n) for p, n in zip(tree.players, types, strict=True))

@@ -25,14 +25,16 @@ values at the leaves the rest is each player's own business), which is why nothi
 the public tree is needed on the device; the rest is kept in `Labels`, on the host.
 """
 
+import abc
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.native import call, why_unavailable
 from ps_cfr_spiel.poker import describe
 from ps_cfr_spiel.reports import report
@@ -180,17 +182,22 @@ class PlayerTree:
     return [tables[bucket][:, row : row + rows] for (bucket, row), (_, rows, _) in own]
 
 
-class LeafEvaluator(Protocol):
+class LeafEvaluator(abc.ABC):
   """Counterfactual values of the leaves, the only game-specific step of PS-CFR.
 
   A frozen dataclass that is a pytree (`jax.tree_util.register_dataclass`). Its fields are NumPy arrays on the
-  host; `device.to_device` brings floating-point ones to the solver's dtype. These four members are all that
-  the package asks of an evaluator:
+  host; `device.to_device` brings floating-point ones to the solver's dtype. It has a `kind` and a `__call__`;
+  the other members have defaults:
 
-    `kind`       names it, in `PublicTree.summary` and reports;
-    `__call__`   values of all leaves, for CFR and best responses, in jitted code;
-    `sampled`    values of single leaves, for sampling along public lines, in jitted code;
-    `take`       the evaluator of some of the leaves, for subgames, on the host.
+    `sampled`               single leaves, for sampling along public lines
+    `take`                  some of the leaves, for subgames
+    `pad_types`             the same with more types, so that games of many shapes share compiled code
+    `payoffs`, `orders`     matrices on which the native library iterates (`cfr.engines`)
+    `native`                the native library knows the class
+    `recorded`              values that a solver averages
+    `zero_sum`              whether the players' utilities are each other's loss
+    `on_boards`             the leaves of some boards, for folded suits
+    `settle`, `checked`     values beyond a street, in batches
 
   The leaves come in *parts*, of the number and sizes in `PlayerTree.leaf.children` (the same for both
   players). An evaluator that replaces another keeps its parts: one for enumerated games; showdowns and folds
@@ -203,15 +210,18 @@ class LeafEvaluator(Protocol):
   The evaluator must guarantee: values are linear in the opponent's reach, include chance and the prior over
   types, and come from one utility function for both players: a leaf's values, each times the reach of its
   player and summed over types, add up to zero for the two. The proof of convergence needs it.
-
-  Attributes:
-    kind: its name in reports; `build_tree` knows its own evaluators by this name.
   """
 
-  kind: ClassVar[str]
+  kind: ClassVar[str]  #: its name in reports; `build_tree` knows its own evaluators by this name
+  #: whether the native library may iterate board by board in place of calls (`streaming`); it counts for the
+  #: class alone whose own body declares it, as `payoffs` does (`arguments.declared`).
+  native: ClassVar[bool] = False
+  #: for each player the order in which `payoffs` come; None: that of the tree.
+  orders: tuple[Any, Any] = (None, None)
 
+  @abc.abstractmethod
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
-    """The values of all leaves for one player.
+    """The values of all leaves for one player, for CFR and best responses, in jitted code.
 
     Args:
       player: 0 or 1, known at trace time.
@@ -223,23 +233,74 @@ class LeafEvaluator(Protocol):
       Parts [L_k, H of the player]: sum over opponent types of chance probability x reach x utility
       (Kovařík et al. 2021, Algorithm 3, line 4).
     """
-    ...
 
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
     """[B, H of the player]: values of single leaves for one player, as `__call__` would value each of them.
 
     `leaf`, int32[B], are numbers of leaves, counted through all parts, where one may occur several times;
-    `reach` is [B, H of the opponent] there. The player is known at trace time.
+    `reach` is [B, H of the opponent] there. The player is known at trace time. TypeError by default.
     """
-    ...
+    raise TypeError(f"The leaf evaluator {self.kind!r} does not value single leaves (`sampled`).")
 
   def take(self, leaves: Sequence[np.ndarray]) -> "LeafEvaluator":
-    """The same for some of the leaves.
+    """The same for some of the leaves, on the host. TypeError by default.
 
     `leaves` has for each part int[B, n], numbers counted within the part; -1 is a leaf of value 0. B is 1, or
     with public cards to come the boards that are kept: a row's leaves are on one.
     """
-    ...
+    raise TypeError(f"The leaf evaluator {self.kind!r} cannot be cut for a subgame (`take`).")
+
+  def pad_types(self, types: Sequence[int]) -> "LeafEvaluator | None":
+    """The evaluator of a tree with these numbers of types, the added ones dead: see `tree.pad_types`.
+
+    It ignores the reach of dead types and gives them the value 0. None, as here: the tree stays as it is, and
+    every shape of a game is compiled anew.
+    """
+    return None
+
+  def payoffs(self) -> tuple[Array, Array] | None:
+    """For each player [L, G, H]: the utility by the opponent's type and its own, times chance's probability.
+
+    The library iterates on these in place of calls. None, as here: it cannot.
+    """
+    return None
+
+  def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
+    """The values that a solver averages, in the same way as strategies; none by default.
+
+    They are picked out of the parts that a call has given for this player.
+    """
+    return ()
+
+  @property
+  def zero_sum(self) -> bool:
+    """Whether one player is paid the other's loss; True by default."""
+    return True
+
+  def on_boards(self, boards: Sequence[np.ndarray]) -> "LeafEvaluator | None":
+    """The leaves of some boards, by their numbers on each street; None, as here: no suits are folded."""
+    return None
+
+  def settle(self, reach: Sequence[Parts]) -> "LeafEvaluator":
+    """The same with values beyond the tree fixed at those for the players' reach; by default there are none.
+
+    A best response cannot change values beyond, which are not linear in its own reach.
+    """
+    return self
+
+  def checked(self) -> tuple[Array, Array] | None:
+    """For each player [H]: the values of a street's types without bets, for batches; None by default."""
+    return None
+
+  @property
+  def has_payoffs(self) -> bool:
+    """Whether the evaluator's own class declares `payoffs`."""
+    return declared(self, "payoffs") is not None
+
+  @property
+  def is_native(self) -> bool:
+    """Whether the evaluator's own class declares `native`."""
+    return bool(declared(self, "native"))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -63,7 +63,7 @@ class _View:
       same=None if identical else same,
     )
 
-  def widen(self, hands: int, opponents: int) -> "_View":
+  def padded(self, hands: int, opponents: int) -> "_View":
     """The view with dead hands, of no card; the other sizes are rounded up too."""
     (had_hands,), (had_opponents, levels) = self.rank.shape, self.compare.shape
     cards, wide, opponent_wide = (-(-n // 16) * 16 for n in self.sign.shape)
@@ -139,9 +139,8 @@ class ShowdownLeaves(TwoParts):
       view.disjoint(folds) * ((1 - 2 * player) * self.constant)[:, None] * view.scale,
     ]
 
-  def widen(self, types: Sequence[int]) -> Self:
-    """See `tree.pad_types`."""
-    first, second = (view.widen(types[i], types[1 - i]) for i, view in enumerate(self.views))
+  def pad_types(self, types: Sequence[int]) -> Self:
+    first, second = (view.padded(types[i], types[1 - i]) for i, view in enumerate(self.views))
     return dataclasses.replace(self, views=(first, second))
 
 

@@ -60,7 +60,7 @@ class _View:
 
     return view(0, 1), view(1, 0)
 
-  def widen(self, hands: int, opponents: int) -> "_View":
+  def padded(self, hands: int, opponents: int) -> "_View":
     """The view with dead hands: behind all others, of the first card, with weight and scale 0."""
     had_hands, had_opponents = self.own.shape[1], self.opponent.shape[1]
     opponent, own = fill(self.opponent, opponents), fill(self.own, hands)
@@ -81,7 +81,7 @@ class NativeLeaves(ShowdownLeaves):
   """
 
   kind: ClassVar[str] = "native"
-  native: ClassVar[bool] = True  #: the library may iterate board by board in place of calls (`streaming`)
+  native: ClassVar[bool] = True  #: see `LeafEvaluator`
 
   @classmethod
   def create(

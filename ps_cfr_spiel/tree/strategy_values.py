@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ps_cfr_spiel.device import jit
-from ps_cfr_spiel.tree.leaves import is_zero_sum
-from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Parts, PublicTree
+from ps_cfr_spiel.tree.public_tree import Array, PublicTree
 from ps_cfr_spiel.tree.traverse import (
   max_actions,
   others_reach,
@@ -81,7 +80,7 @@ def evaluation(tree: PublicTree, strategies: Sequence[Sequence[Array]]) -> Evalu
   def value(i: int) -> Array:
     return walks[i].up(tables[i], tree.leaves(i, against[i], reach[i]))[1].sum()
 
-  if is_zero_sum(tree.leaves):
+  if tree.leaves.zero_sum:
     return Evaluation.zero_sum(value(0), best[0], best[1])
   first, *others = map(value, range(len(walks)))
   found = Evaluation(first, best, first, tuple(others))
@@ -89,15 +88,6 @@ def evaluation(tree: PublicTree, strategies: Sequence[Sequence[Array]]) -> Evalu
 
 
 evaluate = jit()(evaluation)
-
-
-def record_of(leaves: LeafEvaluator, player: int, values: Parts) -> tuple[Array, ...]:
-  """The leaves' values that a solver averages, in the same way as strategies; by default none.
-
-  An evaluator that needs averages has a method `recorded(player, values)`, which picks them out of the parts
-  that a call has given for this player.
-  """
-  return leaves.recorded(player, values) if hasattr(leaves, "recorded") else ()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def action_values(

@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.native import call
-from ps_cfr_spiel.tree.board_leaves import BoardLeaves
-from ps_cfr_spiel.tree.public_tree import Array, Boards, PlayerTree, PublicTree
+from ps_cfr_spiel.tree.board_leaves import AllInLeaves, BoardLeaves
+from ps_cfr_spiel.tree.public_tree import Array, Boards, LeafEvaluator, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.sequences import sequence_starts
 from ps_cfr_spiel.tree.showdown_sweep import NativeLeaves
 
@@ -64,10 +63,10 @@ class Stream:
     boards, leaves = tree.boards, tree.leaves
     if boards is None or not isinstance(leaves, BoardLeaves):
       return None
-    inner = [getattr(street, "folds", street) for street in leaves.streets]
+    inner = [*map(_folds, leaves.streets)]
     if not all(isinstance(street, NativeLeaves) for street in inner):
       return None
-    if not all(declared(own, "native") for own in (leaves, *leaves.streets, *inner)):
+    if not all(own.is_native for own in (leaves, *leaves.streets, *inner)):
       return None
     units, unit = _units(boards)
     ends = _Ends.of(leaves, boards, unit)
@@ -91,7 +90,7 @@ class Stream:
   def play(
     self,
     leaves: Any,
-    tables: tuple[Sequence[Array], Sequence[Array]],
+    tables: Sequence[Sequence[Array]],
     pair: bool,
     each: int,
     count: Array,
@@ -99,7 +98,7 @@ class Stream:
     numbers: Array,
     alternating: bool,
   ) -> tuple[list[Array], list[Array]]:
-    """Iterations of both players; arguments that are not described here are those of `walk.play`.
+    """Iterations of both players; arguments that are not described here are those of `walk.iterate_natively`.
 
     Args:
       tables: of each player for each bucket the strategy and the rule's arrays, `each` in all, then the
@@ -138,7 +137,7 @@ class Stream:
     for i, course in enumerate(self.courses):
       found += [*course]
       for street in leaves.streets:
-        view = getattr(street, "folds", street).views[i]
+        view = _folds(street).views[i]
         found += [view.weight, view.scale, view.opponent, view.own]
     return found
 
@@ -149,9 +148,14 @@ class Stream:
     return sizes
 
 
+def _folds(street: LeafEvaluator) -> Any:
+  """The evaluator of the folds of a street, `NativeLeaves` in trees with a traversal."""
+  return street.folds if isinstance(street, AllInLeaves) else street
+
+
 def streamed(tree: PublicTree) -> PublicTree:
   """The tree with its `Stream`, if it has one; without cards to come a tree gets a single board, a trunk."""
-  if isinstance(tree.leaves, NativeLeaves) and declared(tree.leaves, "native"):
+  if isinstance(tree.leaves, NativeLeaves) and tree.leaves.is_native:
     shown, folds = tree.players[0].leaf.children
     rows = [tuple(np.zeros(n, int) for _, n, _ in own.block_shapes) for own in tree.players]
     alone = Boards((np.zeros(1, int),), tuple(rows), np.array([0, 1]), np.zeros(1, int))
@@ -216,7 +220,7 @@ class _Ends(NamedTuple):
       else:
         found.append((leaf, up, np.broadcast_to(stakes, leaf.shape), here, s, False))
       first += count * shown
-      constant = np.asarray(getattr(street, "folds", street).constant)[:, :folds]
+      constant = np.asarray(_folds(street).constant)[:, :folds]
       leaf = first + np.arange(count * folds).reshape(count, folds)
       found.append((leaf, np.full(leaf.shape, -1), constant, here, s, True))
       first += count * folds

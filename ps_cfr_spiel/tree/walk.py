@@ -150,11 +150,11 @@ def ordered(tree: PublicTree) -> PublicTree:
   return dataclasses.replace(tree, leaves=dataclasses.replace(leaves, orders=(order(0), order(1))))
 
 
-def play(
-  walks: tuple[Walk, Walk],
-  payoffs: tuple[Array, Array],
+def iterate_natively(
+  walks: Sequence[Walk],
+  payoffs: Sequence[Array],
   orders: Sequence[Order | None],
-  tables: tuple[Sequence[Array], Sequence[Array]],
+  tables: Sequence[Sequence[Array]],
   count: Array,
   rule: int,
   numbers: Array,

@@ -72,8 +72,10 @@ def test_nothing_is_lost_in_many_iterations(gamma):
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class Recording:
+class Recording(LeafEvaluator):
   """Leaves whose values a run averages."""
+
+  kind = "recording"
 
   inner: LeafEvaluator
 

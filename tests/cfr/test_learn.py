@@ -11,7 +11,7 @@ import pytest
 from random_games import random_game
 
 from ps_cfr_spiel import cfr, tree
-from ps_cfr_spiel.cfr import RULES, sixteen_bits
+from ps_cfr_spiel.cfr import RULES
 from ps_cfr_spiel.compiler import build_tree, fold_suits
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.native import why_unavailable
@@ -170,7 +170,7 @@ def test_tables_in_16_bits_are_xlas(game, alternating):
   with precision("float32"):
     made = to_device(compiled(game), "float32")
     state = drawn(jax.tree.map(np.asarray, cfr.init(made, rule, "float32")), 1.0, np.random.default_rng(3))
-    state = state._replace(players=tuple(sixteen_bits.narrow(own, rule, 16) for own in state.players))
+    state = state._replace(players=tuple(own.compressed(rule, 16) for own in state.players))
     for ours, theirs in zip(*turns(made, state, rule, "float32", alternating), strict=True):
       assert ours.dtype == theirs.dtype
       if ours.dtype.kind in "iu" and ours.ndim:

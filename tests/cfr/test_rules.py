@@ -25,6 +25,7 @@ from ps_cfr_spiel.rules import (
   PCFRPlus,
   PDCFRPlus,
   RMPlus,
+  Rule,
   SAPCFRPlus,
 )
 
@@ -476,7 +477,7 @@ def test_the_default_rule_takes_what_its_theorem_does():
 
 
 @dataclasses.dataclass(frozen=True)
-class Stubborn:
+class Stubborn(Rule):
   """A rule without state, which always plays uniformly; `shape` of a state that is of no use."""
 
   state: tuple[int, ...] | None = None

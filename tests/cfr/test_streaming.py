@@ -96,7 +96,7 @@ def test_narrow_tables_are_xlas(bits, compensated, alternating):
     plain, streamed = to_device(both(*GAMES["flop"]), "float32")
     start = jax.tree.map(np.asarray, cfr.init(plain, rule, "float32", bits=bits, compensated=compensated))
     middle = in_the_middle(jax.tree.map(np.asarray, cfr.init(plain, rule, "float32")), generator)
-    narrow = [sixteen_bits.narrow(own, rule, bits) for own in middle.players]
+    narrow = [own.compressed(rule, bits) for own in middle.players]
     players = [
       own._replace(
         strategy=tuple(generator.integers(-128, 128, p.shape, np.int8) for p in own.strategy),

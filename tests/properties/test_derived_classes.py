@@ -25,7 +25,6 @@ from ps_cfr_spiel import (
   tree,
 )
 from ps_cfr_spiel.batches.batch_run import read_situation
-from ps_cfr_spiel.cfr.sixteen_bits import can_narrow
 from ps_cfr_spiel.compiler import form_of
 from ps_cfr_spiel.compiler.described import describe
 from ps_cfr_spiel.device import precision, to_device
@@ -117,12 +116,12 @@ def test_one_method_of_a_derived_rule(kind, monkeypatch):
 
 
 def test_sixteen_bits_are_declared():
-  """A derived rule's strategy need not be what `NRMPlus.widen` makes of its tables."""
+  """A derived rule's strategy need not be what `NRMPlus.decompress` makes of its tables."""
   derived = uniform(NRMPlus)
-  assert can_narrow(NRMPlus()) and not can_narrow(derived)
-  with pytest.raises(ValueError, match="give your rule's own class the methods narrow and widen"):
+  assert NRMPlus().has_compressed_tables and not derived.has_compressed_tables
+  with pytest.raises(ValueError, match="give your rule's own class the methods compress and decompress"):
     PSCFRSolver(KUHN, derived, bits=16)
-  said = type("Said", (NRMPlus,), {"narrow": NRMPlus.narrow, "widen": NRMPlus.widen})()
+  said = type("Said", (NRMPlus,), {"compress": NRMPlus.compress, "decompress": NRMPlus.decompress})()
   assert PSCFRSolver(KUHN, said, bits=16).exploitability() > 0
 
 

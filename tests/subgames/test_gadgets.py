@@ -24,7 +24,7 @@ from ps_cfr_spiel import build_tree
 from ps_cfr_spiel.search import FrozenValues
 from ps_cfr_spiel.subgames import GADGETS, Subgames, cfr_d, gadgets, max_margin, unsafe
 from ps_cfr_spiel.subgames.ranged_leaves import EchoedRanges
-from ps_cfr_spiel.tree import record_of, sequence_reach
+from ps_cfr_spiel.tree import sequence_reach
 
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 CHASE = "glasses(edges=0-1 1-2 2-3 3-4 4-5 5-0 0-3,start=4:1,turns=4)"
@@ -421,7 +421,7 @@ def test_values_at_the_frontier_are_asked_and_kept_by_ranges(gadget, player):
     at = subgame.leaf_roots[i][-1]
     if i == player or gadget == "unsafe":
       np.testing.assert_allclose(asked.leaves(i, opponent, own)[place], own[place] * ranges[i][at])
-    (record,) = record_of(kept.leaves, i, kept.leaves(i, opponent, own))
+    (record,) = kept.leaves.recorded(i, kept.leaves(i, opponent, own))
     np.testing.assert_allclose(record, frozen[i])
 
 

@@ -57,7 +57,7 @@ def test_values_are_those_of_the_living(kind, name):
   rng = np.random.default_rng(3)
   with precision("float64"):
     leaves = KINDS[kind].create(form, stake, constant)
-    wide = to_device(leaves.widen([n + 5 + i for i, n in enumerate(hands)]), "float64")
+    wide = to_device(leaves.pad_types([n + 5 + i for i, n in enumerate(hands)]), "float64")
     for player in (0, 1):
       given = reach[1 - player]
       more = [np.concatenate([r, rng.random((len(r), 6 - player))], 1) for r in given]

@@ -1,0 +1,230 @@
+"""The engines: the ways to compute an iteration of CFR, in one table, `ENGINES`, and the choice among them.
+
+`loop` states the algorithm, and is itself the engine "xla", which takes any rule and leaf evaluator. The
+others compute the same in C++ (`native/learn.cc`, `native/stream.cc`), up to rounding. Each is much faster where
+it applies: in Leduc poker an iteration takes 91 us by native iterations, 184 by native turns, and 327 where
+XLA computes the rule between the library's passes down and up the tree.
+
+`choose` picks the engine of a run, and says why no faster one applies; `equip` adds to a tree, once for a
+run, what engines of whole iterations read.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from ps_cfr_spiel.cfr import averages
+from ps_cfr_spiel.cfr.averages import Step
+from ps_cfr_spiel.cfr.rule import Rule
+from ps_cfr_spiel.cfr.state import WHOLE, Abstraction, PlayerState
+from ps_cfr_spiel.native import why_unavailable
+from ps_cfr_spiel.tree import (
+  Array,
+  Parts,
+  PublicTree,
+  Walk,
+  iterate_natively,
+  ordered,
+  streamed,
+)
+
+Players = tuple[PlayerState, ...]
+
+
+class Case(NamedTuple):
+  """What an engine is asked to compute; all that counts is known while a loop is traced."""
+
+  tree: PublicTree
+  rule: Rule
+  players: Players
+  sets: Abstraction
+
+
+# What engines need. Each function gives the reason why a case has it not, or "".
+
+
+def _library(case: Case) -> str:
+  reason = why_unavailable()
+  return f"the native library is missing: {reason}" if reason else ""
+
+
+def _native_rule(case: Case) -> str:
+  if case.rule.has_native_form:
+    return ""
+  inherited = ", which is not inherited" if case.rule.native >= 0 else ""
+  return f"the rule {type(case.rule).__name__} has no native form{inherited}"
+
+
+def _every_infostate(case: Case) -> str:
+  return "" if case.sets is WHOLE else "an abstraction joins infostates in sets"
+
+
+def _no_record(case: Case) -> str:
+  return "values of leaves are recorded" if any(own.recorded for own in case.players) else ""
+
+
+def _payoffs(case: Case) -> str:
+  leaves = case.tree.leaves
+  return "" if leaves.has_payoffs else f"the leaves ({leaves.kind!r}) have no payoff matrix each"
+
+
+def _full_tables(case: Case) -> str:
+  return "the tables are compressed" if any(own.is_compressed for own in case.players) else ""
+
+
+def _boards(case: Case) -> str:
+  return "" if case.tree.stream is not None else "the tree has no traversal of boards"
+
+
+def _sixteen_bits(case: Case) -> str:
+  narrow = any(table.dtype == jnp.int16 for own in case.players for table in jax.tree.leaves(own.rule))
+  return "" if narrow else "the tables have 32 bits"
+
+
+class Engine(NamedTuple):
+  """A way to compute iterations; a row of `ENGINES`."""
+
+  name: str
+  needs: tuple[Callable[[Case], str], ...]  #: each gives the reason why a case lacks it, or ""
+  tested: str  #: the test of its results, and what they are compared with
+  #: a player after a turn, in place of `loop`'s rule: of the walk, the state, the player's own reach in a
+  #: column, the values of the leaves, and the step.
+  turn: Callable[[Walk, PlayerState, Array, Parts, Step], PlayerState] | None = None
+  #: the players after iterations from a step on, in place of `loop`'s; the count, int32[], is at most
+  #: `averages.LENGTH`, and the last argument whether updates alternate.
+  iterations: Callable[[PublicTree, tuple[Walk, ...], Players, Step, Array, bool], Players] | None = None
+
+
+class Choice(NamedTuple):
+  """The engine of a run; its text says both."""
+
+  engine: Engine
+  reason: str  #: why a faster engine does not apply; "" if none is faster
+
+  def __str__(self) -> str:
+    return f"{self.engine.name}: {self.reason}" if self.reason else self.engine.name
+
+
+def choose(tree: PublicTree, rule: Rule, players: Players, sets: Abstraction = WHOLE) -> Choice:
+  """The first engine in `ENGINES` whose needs are met, and the reason why the one before it is not chosen.
+
+  The arguments are those of `loop.iterate`, on the host, on the device or traced.
+  """
+  case, reason = Case(tree, rule, players, sets), ""
+  for engine in ENGINES:
+    missing = next(filter(None, (need(case) for need in engine.needs)), "")
+    if not missing:
+      return Choice(engine, "" if engine.iterations else reason)  # those of whole iterations are equally fast
+    reason = missing
+  raise AssertionError("the last engine needs nothing")
+
+
+def equip(tree: PublicTree, rule: Rule, bits: int = 32) -> PublicTree:
+  """A tree on the host with what whole iterations read beside it, if a run by this rule has them.
+
+  That is the traversal of boards of card games, and otherwise leaves in the order of the players' sequences.
+  """
+  if not rule.has_native_form:
+    return tree
+  tree = streamed(tree)
+  return tree if bits == 16 else ordered(tree)
+
+
+# The native engines. -------------------------------------------------------------------------------
+
+
+def _turn(walk: Walk, state: PlayerState, own_reach: Array, leaf_values: Parts, step: Step) -> PlayerState:
+  """Values up, regrets, the rule and the average, in one pass of the library."""
+  dtype = state.average.dtype
+  number, numbers = step.rule.native, step.rule.native_numbers(step.t, dtype)
+  tables = walk.learn(_tables(state), own_reach, leaf_values, step.share(dtype), number, numbers)
+  return _with_tables(state, tables)
+
+
+def _iterations(
+  tree: PublicTree, walks: tuple[Walk, ...], players: Players, step: Step, count: Array, alternating: bool
+) -> Players:
+  """Whole iterations on the payoff matrices of the leaves."""
+  dtype, leaves = players[0].average.dtype, tree.leaves
+  rows = jax.vmap(lambda t: _numbers(step._replace(t=t), dtype))(_block(step))
+  players = tuple(own.folded(step) for own in players)
+  payoffs = [jnp.asarray(x, dtype) for x in leaves.payoffs() or ()]
+  tables, number = tuple(map(_tables, players)), step.rule.native
+  after = iterate_natively(walks, payoffs, leaves.orders, tables, count, number, rows, alternating)
+  return tuple(map(_with_tables, players, after))
+
+
+def _boards_in_turn(
+  tree: PublicTree, walks: tuple[Walk, ...], players: Players, step: Step, count: Array, alternating: bool
+) -> Players:
+  """Whole iterations, one board after the other; the library folds the averages itself."""
+  dtype, gamma = players[0].average.dtype, step.rule.gamma
+
+  def numbers(t: Array) -> Array:
+    folds = jnp.stack([averages.begins(t).astype(dtype), averages.scale(t, gamma).astype(dtype)])
+    return jnp.concatenate([folds, _numbers(step._replace(t=t), dtype)])
+
+  rows = jax.vmap(numbers)(_block(step))
+  tables = tuple(_tables(own, whole=True) for own in players)
+  pair = players[0].average.average is not None
+  state = players[0].rule[0] if players[0].rule else players[1].rule[0]
+  each = 1 + len(jax.tree.leaves(state))
+  after = tree.stream.play(tree.leaves, tables, pair, each, count, step.rule.native, rows, alternating)
+  return tuple(_with_tables(own, new, whole=True) for own, new in zip(players, after, strict=True))
+
+
+def _block(step: Step) -> Array:
+  """int32[N]: the iterations of a block, as many as there may be."""
+  return step.t + jnp.arange(averages.LENGTH, dtype=jnp.int32)
+
+
+def _numbers(step: Step, dtype: Any) -> Array:
+  """[1 + K]: an iteration's weight in the average, and the rule's numbers."""
+  return jnp.append(step.share(dtype), step.rule.native_numbers(step.t, dtype))
+
+
+def _changed(state: PlayerState, whole: bool) -> Any:
+  """The tables that a turn changes: the strategy and the rule's of each bucket, and last the average's.
+
+  Of the average that is the excess alone, unless the turn folds it (`whole`).
+  """
+  buckets = list(zip(state.strategy, state.rule, strict=True))
+  return buckets, state.average if whole else state.average.excess
+
+
+def _tables(state: PlayerState, whole: bool = False) -> list[Array]:
+  return jax.tree.leaves(_changed(state, whole))
+
+
+def _with_tables(state: PlayerState, tables: list[Array], whole: bool = False) -> PlayerState:
+  buckets, average = jax.tree.unflatten(jax.tree.structure(_changed(state, whole)), tables)
+  strategy, rules = zip(*buckets, strict=True) if buckets else ((), ())
+  return PlayerState(strategy, average if whole else state.average._replace(excess=average), rules)
+
+
+_NATIVE = _library, _native_rule, _every_infostate, _no_record
+#: all engines, the fastest first.
+ENGINES = (
+  Engine(
+    "boards, 16 bits",
+    (*_NATIVE, _boards, _sixteen_bits),
+    "tests/cfr/test_streaming.py, with xla on all boards at once, whose numbers differ by a step of 16 bits",
+    iterations=_boards_in_turn,
+  ),
+  Engine(
+    "boards, 32 bits",
+    (*_NATIVE, _boards),
+    "tests/cfr/test_streaming.py, with native turns on all boards at once",
+    iterations=_boards_in_turn,
+  ),
+  Engine(
+    "native iterations",
+    (*_NATIVE, _payoffs, _full_tables),
+    "tests/cfr/test_learn.py, with xla",
+    iterations=_iterations,
+  ),
+  Engine("native turns", _NATIVE, "tests/cfr/test_learn.py, with xla", turn=_turn),
+  Engine("xla", (), "tests/cfr/test_rules.py, with OpenSpiel's CFR and formulas written out in NumPy"),
+)
