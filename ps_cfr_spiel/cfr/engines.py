@@ -1,9 +1,9 @@
 """The engines: the ways to compute an iteration of CFR, in one table, `ENGINES`, and the choice among them.
 
 `loop` states the algorithm, and is itself the engine "xla", which takes any rule and leaf evaluator. The
-others compute the same in C++ (`native/learn.cc`, `native/stream.cc`), up to rounding. Each is much faster where
-it applies: in Leduc poker an iteration takes 91 us by native iterations, 184 by native turns, and 327 where
-XLA computes the rule between the library's passes down and up the tree.
+others compute the same in C++, up to rounding (`native.KERNELS`: Learn, Iterate, Boards). Each is much faster
+where it applies: in Leduc poker an iteration takes 91 us by native iterations, 184 by native turns, and 327
+where XLA computes the rule between the library's passes down and up the tree.
 
 `choose` picks the engine of a run, and says why no faster one applies; `equip` adds to a tree, once for a
 run, what engines of whole iterations read.
