@@ -29,6 +29,6 @@ from ps_cfr_spiel.learning.places import FrontierStates
 from ps_cfr_spiel.learning.ranges import ReachSampler
 from ps_cfr_spiel.learning.settings import LearnOptions, TrainingOptions
 from ps_cfr_spiel.learning.street_leaves import StreetLeaves
-from ps_cfr_spiel.learning.teaching import OneAhead, generate_examples
+from ps_cfr_spiel.learning.teaching import generate_examples
 from ps_cfr_spiel.learning.training import load_values, pretrained, resume, train, train_in
 from ps_cfr_spiel.learning.turn_searches import rivers_met

@@ -26,10 +26,11 @@ from ps_cfr_spiel.learning.listening import SearchSampler
 from ps_cfr_spiel.learning.places import FrontierStates
 from ps_cfr_spiel.learning.ranges import ReachSampler
 from ps_cfr_spiel.learning.settings import USUAL_LEARNING, LearnOptions
-from ps_cfr_spiel.learning.teaching import OneAhead, solve_draws, usual_teacher
+from ps_cfr_spiel.learning.teaching import solve_draws, usual_teacher
 from ps_cfr_spiel.learning.training import check_same_call, train_in
 from ps_cfr_spiel.learning.turn_searches import rivers_met
 from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.search import CFRValues
 from ps_cfr_spiel.storage import make_folder
 from ps_cfr_spiel.subgames import Subgames
 
@@ -114,7 +115,9 @@ class _States:
     options = self.options
     searched = options.teacher == "search"
     teacher = (
-      OneAhead(options.iterations, values) if searched else usual_teacher(self.frontier, options.iterations)
+      CFRValues(options.iterations, beyond=values, lookahead=1)
+      if searched
+      else usual_teacher(self.frontier, options.iterations)
     )
     sampler = ReachSampler() if values is None else SearchSampler(values)
     first, count = (0, options.draws) if turn == 0 else ((turn - 1) * options.chains, options.chains)

@@ -13,9 +13,8 @@ from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors, from_examples, serve
 from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.fitting import Tensors
-from ps_cfr_spiel.learning.network import ValueNetwork, normalised
+from ps_cfr_spiel.learning.network import UserNetwork, ValueNetwork, normalised
 from ps_cfr_spiel.learning.network_values import NOTHING, NetworkValues
-from ps_cfr_spiel.learning.own_network import OwnNetwork
 from ps_cfr_spiel.learning.places import FrontierStates, Slots
 from ps_cfr_spiel.subgames import PadTo, Ranges, Subgames
 from ps_cfr_spiel.tree import Array
@@ -90,7 +89,7 @@ class LearnedValues(NetworkValues):
   @classmethod
   def of_network(cls, examples: Examples, network: Any) -> "LearnedValues":
     """A network of the user's own, not trained here; ValueError if it is not as `train` says."""
-    own = OwnNetwork(network, *cls.extent(examples))
+    own = UserNetwork(network, *cls.extent(examples))
     return cls(own, _sizes(examples), {}, NOTHING, examples.public_states)
 
   @staticmethod
@@ -141,7 +140,7 @@ def _sizes(examples: Examples) -> np.ndarray:
 class BoundNetwork:
   """`LearnedValues` at some public states."""
 
-  network: ValueNetwork | OwnNetwork | AlphaVectors  #: see `LearnedValues`
+  network: ValueNetwork | UserNetwork | AlphaVectors  #: see `LearnedValues`
   scale: Array  #: [K]
   place: Array  #: int[K], number of each public state in the network; arbitrary in the padding
   #: index, possible: see `Slots`.

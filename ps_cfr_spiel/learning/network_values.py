@@ -24,7 +24,7 @@ class NetworkValues:
 
   FEATURES: ClassVar[str]  # the network's input beside ranges
 
-  #: a `ValueNetwork`, an `OwnNetwork` or `AlphaVectors`, from ranges to values in units of `scale`.
+  #: a `ValueNetwork`, an `UserNetwork` or `AlphaVectors`, from ranges to values in units of `scale`.
   network: Any
   scale: np.ndarray  #: float32, the size of values
   card: dict[str, Any]  #: their origin: game, teacher, data, seed, errors; saved with them

@@ -1,6 +1,5 @@
 """The solution of situations at drawn ranges: examples for training."""
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -10,7 +9,6 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_binds, check_count, check_instance, check_integer
-from ps_cfr_spiel.cfr import NRMPlus
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.learning.alpha_vectors import serve
 from ps_cfr_spiel.learning.examples import Examples
@@ -20,53 +18,19 @@ from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.search import (
   BoundCFR,
   CFRValues,
-  FrozenValues,
-  Levels,
-  Lookahead,
   ValueFunction,
 )
-from ps_cfr_spiel.subgames import FrontierLeaves, PadTo, Subgames
+from ps_cfr_spiel.subgames import PadTo, Subgames
 
 CHUNK = 32  # situations solved in one call
 
 
 class Teacher(ValueFunction, Protocol):
-  """The solver of situations: `CFRValues`, or `OneAhead`; its `repr` goes into the card of the examples."""
+  """The solver of situations, such as `CFRValues`; its `repr` goes into the card of the examples."""
 
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
   ) -> BoundCFR: ...
-
-
-@dataclasses.dataclass(frozen=True)
-class OneAhead:
-  """A teacher that solves until the acting player's next decision, with a value function beyond.
-
-  With `lookahead` "round" it solves until the next card.
-  """
-
-  iterations: int = 100  #: of CFR with the default rule
-  beyond: ValueFunction | None = None  #: values of the next decisions; zeros, if None
-  lookahead: Lookahead = dataclasses.field(default=1, repr=False)
-
-  def __post_init__(self):
-    check_count("iterations", self.iterations, 1)
-    if self.beyond is not None:
-      check_binds("beyond", self.beyond, "CFRValues()")
-
-  def bind(self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None) -> BoundCFR:
-    """See `search.ValueFunction`; the public states are of one level (`Levels`)."""
-    state = public_states[0]
-    levels = Levels.of(subgames.labels, self.lookahead)[subgames.labels.public_states[state].player]
-    subgame = subgames.cut(public_states, levels.frontier(levels.horizon(state)), pad_to=pad_to)
-    tree = subgame.tree
-    if subgame.limited:
-      types = [p.types for p in tree.players]
-      first, second = zip(subgame.shape.frontier, types, strict=True)
-      nothing = FrozenValues((np.zeros(first), np.zeros(second)))
-      beyond = nothing if self.beyond is None else self.beyond.bind(subgames, subgame.frontier_states)
-      tree = dataclasses.replace(tree, leaves=FrontierLeaves(tree.leaves, beyond, (first, second)))
-    return BoundCFR(tree, subgame.leaf_roots, np.int32(self.iterations), NRMPlus(), "average")
 
 
 def generate_examples(

@@ -13,9 +13,10 @@ import jax
 import numpy as np
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import check_count, check_option
+from ps_cfr_spiel.arguments import check_binds, check_count, check_option
 from ps_cfr_spiel.cfr import Rule, make_rule
-from ps_cfr_spiel.subgames import BoundValues, PadTo, Ranges, Subgames, with_ranges
+from ps_cfr_spiel.search.levels import ROUND, Levels, Lookahead
+from ps_cfr_spiel.subgames import BoundValues, FrontierLeaves, PadTo, Ranges, Subgames, with_ranges
 from ps_cfr_spiel.tree import Array, PublicTree, action_values, best_response_values, sequence_reach
 
 VALUES = ("average", "best-response")
@@ -43,22 +44,45 @@ class CFRValues(ValueFunction):
   experiment. Those of a best response to the opponent's average strategy have none, as Section 20.6.1
   requires, but both players' are too high until CFR has converged: searches by them play worse on Leduc; on
   Glasses there is no clear order (benchmarks/papers/resolving_exploitability.py).
+
+  With a lookahead CFR ends there, with another value function `beyond`: the public states of a call are then
+  of one level (`Levels`).
   """
 
   iterations: int = 20  #: of CFR, from uniform strategies each time
   rule: Rule | str = "nrm+"  #: a regret rule or its name
   #: "average", of the average strategies, or "best-response", of best responses to them.
   values: str = "average"
+  beyond: ValueFunction | None = None  #: values where the lookahead ends; zeros, if None
+  #: decisions of the acting player, or "round" for those until the next card; None for all.
+  lookahead: Lookahead = None
 
   def __post_init__(self):
     check_count("iterations", self.iterations, 1)
+    if self.lookahead not in (None, ROUND):
+      check_count("lookahead", self.lookahead, 1)
+    if self.beyond is not None:
+      check_binds("beyond", self.beyond, "CFRValues()")
+      if self.lookahead is None:
+        raise ValueError("beyond is for limited lookahead; give lookahead=1 or more with it.")
     check_option("values", self.values, VALUES)
     object.__setattr__(self, "rule", make_rule(self.rule))
 
   def bind(self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None) -> "BoundCFR":
-    subgame = subgames.cut(public_states, pad_to=pad_to)
-    rule, iterations = make_rule(self.rule), np.int32(self.iterations)
-    return BoundCFR(subgame.tree, subgame.leaf_roots, iterations, rule, self.values)
+    frontier: Sequence[int] = ()
+    if self.lookahead is not None and public_states:
+      state = public_states[0]
+      levels = Levels.of(subgames.labels, self.lookahead)[subgames.labels.public_states[state].player]
+      frontier = levels.frontier(levels.horizon(state))
+    subgame = subgames.cut(public_states, frontier, pad_to=pad_to)
+    tree, rule, iterations = subgame.tree, make_rule(self.rule), np.int32(self.iterations)
+    if subgame.limited:
+      types = [p.types for p in tree.players]
+      first, second = zip(subgame.shape.frontier, types, strict=True)
+      nothing = FrozenValues((np.zeros(first), np.zeros(second)))
+      beyond = nothing if self.beyond is None else self.beyond.bind(subgames, subgame.frontier_states)
+      tree = dataclasses.replace(tree, leaves=FrontierLeaves(tree.leaves, beyond, (first, second)))
+    return BoundCFR(tree, subgame.leaf_roots, iterations, rule, self.values)
 
 
 @jax.tree_util.register_dataclass

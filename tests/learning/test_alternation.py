@@ -13,7 +13,6 @@ from ps_cfr_spiel.learning import (
   Examples,
   LearnedValues,
   LearnOptions,
-  OneAhead,
   TrainingOptions,
   alternation,
   fitting,
@@ -176,8 +175,8 @@ def test_mixed_data():
 def test_one_ahead_of_right_values_is_right():
   """Where what lies beyond is solved too, looking one decision ahead gives what solving to the end does."""
   game = pyspiel.load_game(DICE)
-  beyond = OneAhead(150, CFRValues(60))
-  teachers = (CFRValues(300), beyond, OneAhead(150))
+  beyond = CFRValues(150, beyond=CFRValues(60), lookahead=1)
+  teachers = (CFRValues(300), beyond, CFRValues(150, lookahead=1))
   taught = [generate_examples(game, 2, 5, teacher=teacher, progress=False) for teacher in teachers]
   totals = [(s.ranges[0] * s.values[0]).sum(1) for s in taught]
   for i in (0, 1):

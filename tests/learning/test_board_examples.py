@@ -16,7 +16,6 @@ from ps_cfr_spiel.learning import (
   BoardExamples,
   BoardValues,
   LearnedValues,
-  OneAhead,
   generate_examples,
   load_values,
   pretrained,
@@ -190,7 +189,7 @@ def test_a_street_alone_is_worth_what_the_whole_tree_says(learned):
   game = pyspiel.load_game("holdem_subgame", {**given, "ranges": "uniform", "bets": "1 a/x"})
   subgames, held = Subgames.of(game), cards.hand_numbers(game.ranges[0].cards)
   begin = next(s for s, public in enumerate(subgames.labels.public_states) if public.player >= 0)
-  bound = OneAhead(20, learned, "round").bind(subgames, [begin])
+  bound = CFRValues(20, beyond=learned, lookahead="round").bind(subgames, [begin])
   with precision("float32"):
     ranges = tuple(np.asarray(r[held][None], np.float32) for r in drawn[0].ranges)
     values = jit()(lambda one, pair: one.both(pair))(*to_device((bound, ranges), "float32"))

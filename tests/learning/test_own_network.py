@@ -7,7 +7,7 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel.learning import LearnedValues, ValueNetwork, generate_examples, train
-from ps_cfr_spiel.learning.own_network import OwnNetwork
+from ps_cfr_spiel.learning.network import UserNetwork
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def test_the_packages_network_given_as_ones_own_learns_the_same(situations):
   network = LearnedValues.untrained(situations, 3, 16, 2).network
   ours = train(situations, seed=3, steps=400, batch=50, width=16, layers=2, progress=False)
   theirs = train(situations, seed=3, steps=400, batch=50, network=network, progress=False)
-  assert isinstance(theirs.network, OwnNetwork) and len(ours.losses) == 2
+  assert isinstance(theirs.network, UserNetwork) and len(ours.losses) == 2
   np.testing.assert_allclose(theirs.losses, ours.losses, rtol=1e-3)
 
 
