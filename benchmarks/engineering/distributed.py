@@ -4,7 +4,7 @@
     [--processes 1 2 4]
 
 All processes run on this machine, on the loopback device. Each run begins with the same seed; printed are a
-checksum of its tables, the most bytes of tables in a process beside what they should be (those of the head,
+checksum of its tables, the most bytes of tables in a process beside what they should be (those of the trunk,
 and a P-th of the clusters'), bytes that the loopback device carried in a turn beside what is gathered (4 S B
 for each cluster, to P - 1 processes), and the time of an iteration. Frames are taken off the bytes, 66 for
 each packet, acknowledgements included; what is still more than the formula is Gloo's own.
@@ -100,7 +100,7 @@ def checksum(path: Path) -> str:
 
 
 def begin(game: str, first: Path) -> tuple[int, int, int, int]:
-  """Save a new run: bytes of its head, bytes of a cluster, lines that leave the head, and the batch."""
+  """Save a new run: bytes of its trunk, bytes of a cluster, lines that leave the trunk, and the batch."""
   import jax
   import pyspiel
 
@@ -114,10 +114,10 @@ def begin(game: str, first: Path) -> tuple[int, int, int, int]:
   made = DealtAbstraction.of(dealt, made.clusters, [made.buckets[0], *spread])
   solver = HierarchicalMCCFRSolver(pyspiel.load_game(name), abstraction=made)
   solver.save(first)
-  head, cluster = (
+  trunk, cluster = (
     sum(x.nbytes for x in jax.tree.leaves(part)) for part in (solver._kept(), solver._here()[0])
   )
-  return head, cluster, len(solver._tree.leaving), solver.options.batch
+  return trunk, cluster, len(solver._tree.leaving), solver.options.batch
 
 
 def main() -> None:
@@ -125,7 +125,7 @@ def main() -> None:
   print(describe())
   folder, clusters = Path(tempfile.mkdtemp()), GAMES[options.game][1]
   first = folder / "first.safetensors"
-  head, cluster, lines, batch = begin(options.game, first)
+  trunk, cluster, lines, batch = begin(options.game, first)
   print(
     f"{'processes':>9}{'checksum':>18}{'bytes of tables':>17}{'formula':>13}{'bytes a turn':>14}"
     f"{'packets':>9}{'less frames':>13}{'formula':>10}{'ms an iteration':>17}"
@@ -135,7 +135,7 @@ def main() -> None:
     output = folder / f"{count}.safetensors"
     tables, *memory, milliseconds, carried, packets = shared(first, output, options.iterations, count)
     padded = clusters + -clusters % count
-    expected = head + padded // count * cluster
+    expected = trunk + padded // count * cluster
     gathered = 4 * lines * batch * padded * (count - 1)
     print(
       f"{count:9}{checksum(output):>18}{tables:17,}{expected:13,}{carried:14,.0f}"

@@ -1,8 +1,8 @@
 """Modified external sampling: clusters meet only above the cards (Brown et al. 2015, Algorithm 4).
 
-Each turn deals B pairs of hands, and public cards to rounds before the special one, and plays the *head*, the
-betting before that round. Where it leaves the head, every cluster n draws one of its own boards, goes on
-alone, and hands back a value; the head takes their mean by F_n, the number of boards of the cluster that the
+Each turn deals B pairs of hands, and public cards to rounds before the special one, and plays the *trunk*,
+the betting before that round. Where it leaves the trunk, every cluster n draws one of its own boards, goes on
+alone, and hands back a value; the trunk takes their mean by F_n, the number of boards of the cluster that the
 cards so far leave possible.
 
 The increments of a cluster are multiplied by F_n over the number of all boards, the probability that chance
@@ -23,7 +23,7 @@ from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, DealtAbstraction, Hierarchy
-from ps_cfr_spiel.hierarchical.lines import BettingLines, ascend, descend, head_and_child, leaving
+from ps_cfr_spiel.hierarchical.lines import BettingLines, ascend, descend, leaving, trunk_and_subtree
 from ps_cfr_spiel.hierarchical.native_clusters import sample_clusters
 from ps_cfr_spiel.hierarchical.nearest import FoundCards, NearestAbstraction, found_shape, slots, tabulated
 from ps_cfr_spiel.mccfr import Rule, regret_weight
@@ -57,10 +57,9 @@ class Cards(NamedTuple):
 class DealtTree(NamedTuple):
   """A dealt game and its abstraction, ready to be sampled."""
 
-  #: head, child: the lines before the special round, and all others, whose roots are lines of the head.
-  head: BettingLines
-  child: BettingLines
-  leaving: Any  #: int32[S], these lines in the head
+  trunk: BettingLines  #: the lines before the special round
+  cluster_subtree: BettingLines  #: all others, whose roots are lines of the trunk; a cluster plays them
+  leaving: Any  #: int32[S], these lines in the trunk
   cards: Cards  #: see `Cards`
   every: Any  #: [], the number of boards that two hands, and earlier public cards, leave possible
   #: int32[C', P, most], the boards of each cluster after each class of earlier public cards, as sets
@@ -77,9 +76,9 @@ class PartTables(NamedTuple):
 
 
 class DealtTables(NamedTuple):
-  """The tables of a run: of the head, [A, S], and of the clusters, [A, C' S]."""
+  """The tables of a run: of the trunk, [A, S], and of the clusters, [A, C' S]."""
 
-  head: PartTables
+  trunk: PartTables
   clusters: PartTables
 
 
@@ -87,7 +86,7 @@ class Numbers(NamedTuple):
   """The random numbers of a turn."""
 
   hands: jax.Array  #: int32[2, B]
-  head: jax.Array  #: [rounds + depths, B], uniform, for the public cards and the lines of the head
+  trunk: jax.Array  #: [rounds + depths, B], uniform, for the public cards and the lines of the trunk
   #: [C', rounds + depths, n B], uniform; each cluster draws n boards for a pair of hands and goes by the mean
   #: of their values. Or uint32[C', 2], the keys of these numbers, for the library.
   clusters: jax.Array
@@ -98,7 +97,7 @@ def dealt_tree(
 ) -> DealtTree:
   """The game on the host, with a number of clusters that `devices` divides."""
   form = game.form
-  head, child = head_and_child(game, abstraction.sizes)
+  trunk, subtree = trunk_and_subtree(game, abstraction.sizes)
   deck, later, known = form.deck.size, range(1, game.rounds), range(1, len(game.runouts))
   in_tables = isinstance(abstraction, DealtAbstraction)
   cards = Cards(
@@ -116,7 +115,7 @@ def dealt_tree(
   found = None
   if isinstance(abstraction, NearestAbstraction):
     found = _found(game, abstraction, len(boards), progress)
-  return DealtTree(head, child, leaving(head), cards, every, boards, found)
+  return DealtTree(trunk, subtree, leaving(trunk), cards, every, boards, found)
 
 
 def _found(game: DealtGame, abstraction: NearestAbstraction, count: int, progress: bool | None) -> FoundCards:
@@ -164,9 +163,8 @@ def _masks(sets: np.ndarray, deck: int) -> np.ndarray:
 class ClusterSampling(mccfr.Sampler):
   """Modified external sampling of a `DealtTree`, whose clusters are cut along the axis `AXIS` of a mesh.
 
-  All devices play the same head with the same random numbers, and only the values that clusters hand back are
-  gathered, in one order; the clusters of a device come one after the other. So the bits are those of a single
-  device.
+  All devices play the same trunk with the same random numbers, and only the values of clusters are gathered,
+  in one order; the clusters of a device come one after the other. So the bits are those of a single device.
   """
 
   clusters: int  #: C, without the empty ones
@@ -183,9 +181,11 @@ class ClusterSampling(mccfr.Sampler):
 
   def init(self, game: DealtTree, dtype: str) -> DealtTables:
     counts = (1, len(game.boards))
-    shapes = [(x.actions, n * x.cells) for x, n in zip((game.head, game.child), counts, strict=True)]
-    head, clusters = (np.zeros(shape, dtype) for shape in shapes)
-    return DealtTables(*(PartTables(zeros, averages.Sum(zeros, zeros)) for zeros in (head, clusters)))
+    shapes = [
+      (x.actions, n * x.cells) for x, n in zip((game.trunk, game.cluster_subtree), counts, strict=True)
+    ]
+    trunk, clusters = (np.zeros(shape, dtype) for shape in shapes)
+    return DealtTables(*(PartTables(zeros, averages.Sum(zeros, zeros)) for zeros in (trunk, clusters)))
 
   def block(self, game: DealtTree, batch: int) -> int:
     return BLOCK
@@ -194,7 +194,7 @@ class ClusterSampling(mccfr.Sampler):
     self, game: DealtTree, tables: DealtTables, turn: mccfr.Turn, rule: Rule, batch: int
   ) -> DealtTables:
     """The tables after a turn, within `shard_map`."""
-    local, key, dtype = len(game.boards), turn.random, tables.head.regrets.dtype
+    local, key, dtype = len(game.boards), turn.random, tables.trunk.regrets.dtype
 
     def numbers(lines: BettingLines, number: Any, batch: int, rounds: int = 0) -> jax.Array:
       """Uniform numbers for the public cards of each round and for lines, [rounds + depths, B]."""
@@ -205,12 +205,12 @@ class ClusterSampling(mccfr.Sampler):
     each = self.boards * batch
     drawn = Numbers(
       hands=_deal(game.cards, jax.random.fold_in(key, 1), batch),
-      head=numbers(game.head, 0, batch, game.head.rounds - 1),
+      trunk=numbers(game.trunk, 0, batch, game.trunk.rounds - 1),
       clusters=jax.vmap(
         lambda n: (
           jax.random.key_data(jax.random.fold_in(key, 2 + n))
           if self.natively
-          else numbers(game.child, 2 + n, each, game.child.rounds)
+          else numbers(game.cluster_subtree, 2 + n, each, game.cluster_subtree.rounds)
         )
       )(ids),
     )
@@ -251,7 +251,7 @@ def _pick(free: jax.Array, uniform: jax.Array) -> tuple[jax.Array, jax.Array]:
   return (passed > wanted[:, None]).argmax(1).astype(jnp.int32), count
 
 
-def _come(
+def deal_public_cards(
   cards: Cards, rounds: range, board: jax.Array, hands: jax.Array, numbers: jax.Array, own: Any = None
 ) -> tuple[jax.Array, jax.Array, list[jax.Array], Any]:
   """Let public cards of some rounds come on a board, int32[B].
@@ -291,26 +291,26 @@ def traverse(
   `gather` makes [C, S, B], of all clusters, from the values [C', S, B] of the clusters that are here; each of
   these draws n = `draws` boards for a pair of hands.
   """
-  head, hands, traverser, batch = game.head, numbers.hands, turn.traverser, numbers.hands.shape[1]
-  sign, shown = (1 - 2 * traverser).astype(numbers.head.dtype), range(1, head.rounds)
+  trunk, hands, traverser, batch = game.trunk, numbers.hands, turn.traverser, numbers.hands.shape[1]
+  sign, shown = (1 - 2 * traverser).astype(numbers.trunk.dtype), range(1, trunk.rounds)
   first = game.cards.buckets[0][0][hands]
-  board, hands, later, _ = _come(
-    game.cards, shown, jnp.zeros_like(hands[0]), hands, numbers.head[: len(shown)]
+  board, hands, later, _ = deal_public_cards(
+    game.cards, shown, jnp.zeros_like(hands[0]), hands, numbers.trunk[: len(shown)]
   )
   dealt = jnp.tile(jnp.stack([*hands, board]), (1, draws))
   buckets, root = jnp.stack([first, *later], 1), jnp.ones((1, batch), bool)
-  fronts = descend(head, tables.head.regrets, buckets, traverser, numbers.head[len(shown) :], root)
-  full = jnp.tile(jnp.concatenate([front.full for front in fronts])[game.leaving], (1, draws))
+  slices = descend(trunk, tables.trunk.regrets, buckets, traverser, numbers.trunk[len(shown) :], root)
+  visited = jnp.tile(jnp.concatenate([depth.visited for depth in slices])[game.leaving], (1, draws))
 
   if numbers.clusters.dtype == jnp.uint32:
-    values, clusters = _natively(game, tables.clusters, turn, numbers.clusters, dealt, full, rule, pruning)
+    values, clusters = _natively(game, tables.clusters, turn, numbers.clusters, dealt, visited, rule, pruning)
   else:
-    values, clusters = _side_by_side(game, tables.clusters, turn, numbers.clusters, dealt, full, rule)
+    values, clusters = _side_by_side(game, tables.clusters, turn, numbers.clusters, dealt, visited, rule)
   values = values.reshape(*values.shape[:2], draws, batch).mean(2)
   mean = gather(values).sum(0) / game.every
-  ends = jnp.repeat(sign * head.constant[:, None], batch, 1).at[game.leaving].set(mean)
-  _, updates = ascend(head, fronts, ends, traverser, jnp.ones(batch, sign.dtype))
-  return DealtTables(_added(tables.head, updates, turn, rule, batch), clusters)
+  ends = jnp.repeat(sign * trunk.constant[:, None], batch, 1).at[game.leaving].set(mean)
+  _, updates = ascend(trunk, slices, ends, traverser, jnp.ones(batch, sign.dtype))
+  return DealtTables(_added(tables.trunk, updates, turn, rule, batch), clusters)
 
 
 def _added(own: PartTables, updates: mccfr.Updates, turn: mccfr.Turn, rule: Rule, count: int) -> PartTables:
@@ -318,7 +318,7 @@ def _added(own: PartTables, updates: mccfr.Updates, turn: mccfr.Turn, rule: Rule
 
 
 def _natively(
-  game, own: PartTables, turn, keys, dealt, full, rule: Rule, pruning: float = -math.inf
+  game, own: PartTables, turn, keys, dealt, visited, rule: Rule, pruning: float = -math.inf
 ) -> tuple[jax.Array, PartTables]:
   """Values [C', S, n B] of all roots times F, and the tables after the traversals: by the library."""
   weight = averages.weight(turn.iteration, rule.gamma, own.regrets.dtype)
@@ -326,13 +326,13 @@ def _natively(
   floor = jnp.maximum(rule.floor, BELOW * pruning * linear)
   numbers = game.every, weight, linear, floor, pruning * linear
   regrets, excess, values = sample_clusters(
-    game, own.regrets, own.average.excess, keys, dealt, full, turn.traverser, numbers
+    game, own.regrets, own.average.excess, keys, dealt, visited, turn.traverser, numbers
   )
   return values, PartTables(regrets, own.average._replace(excess=excess))
 
 
 def _side_by_side(
-  game, own: PartTables, turn, drawn, dealt, full, rule: Rule
+  game, own: PartTables, turn, drawn, dealt, visited, rule: Rule
 ) -> tuple[jax.Array, PartTables]:
   """The same, all lines side by side."""
   sign = (1 - 2 * turn.traverser).astype(own.regrets.dtype)
@@ -341,21 +341,23 @@ def _side_by_side(
     # All clusters' tables are carried along and changed where they lie: a scan over them would copy them.
     own, every = carry
     boards, uniforms = game.boards[k], drawn[k]
-    lines = dataclasses.replace(game.child, cell=game.child.cell + k * game.child.cells)
+    lines = dataclasses.replace(
+      game.cluster_subtree, cell=game.cluster_subtree.cell + k * game.cluster_subtree.cells
+    )
     values, possible, updates = _below(
-      game, lines, boards, own.regrets, dealt, uniforms, turn.traverser, sign, full
+      game, lines, boards, own.regrets, dealt, uniforms, turn.traverser, sign, visited
     )
     return _added(own, updates, turn, rule, dealt.shape[1]), every.at[k].set(values * possible[None])
 
-  values = jnp.zeros((len(game.boards), *full.shape), own.regrets.dtype)
+  values = jnp.zeros((len(game.boards), *visited.shape), own.regrets.dtype)
   own, values = jax.lax.fori_loop(0, len(game.boards), cluster, (own, values))
   return values, own
 
 
-def _below(game: DealtTree, lines: BettingLines, boards, regrets, dealt, numbers, traverser, sign, full):
+def _below(game: DealtTree, lines: BettingLines, boards, regrets, dealt, numbers, traverser, sign, visited):
   """One cluster's part: values of its roots [S, B], F [B], and increments; `lines` have its cells."""
-  special, rounds = game.head.rounds, lines.rounds
-  board, hands, buckets, possible = _come(
+  special, rounds = game.trunk.rounds, lines.rounds
+  board, hands, buckets, possible = deal_public_cards(
     game.cards, range(special, special + rounds), dealt[2], dealt[:2], numbers[:rounds], boards
   )
   buckets = [jnp.zeros_like(hands), *buckets]  # no player acts at the roots, in the round before
@@ -363,6 +365,6 @@ def _below(game: DealtTree, lines: BettingLines, boards, regrets, dealt, numbers
   lead = jnp.sign(first - second).astype(regrets.dtype)
   ends = sign * (lines.constant[:, None] + lines.stake[:, None] * lead[None])
   share = possible.astype(regrets.dtype)
-  fronts = descend(lines, regrets, jnp.stack(buckets, 1), traverser, numbers[rounds:], full)
-  values, updates = ascend(lines, fronts, ends, traverser, share / game.every)
+  slices = descend(lines, regrets, jnp.stack(buckets, 1), traverser, numbers[rounds:], visited)
+  values, updates = ascend(lines, slices, ends, traverser, share / game.every)
   return values, share, updates

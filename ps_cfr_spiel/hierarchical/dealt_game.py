@@ -109,7 +109,7 @@ class DealtGame:
 
   @functools.cached_property
   def strength(self) -> np.ndarray:
-    """int32[K, H]: of all hands on the classes of the last round; of dead hands anything."""
+    """int32[K, H]: of all hands on the classes of the last round; undefined for dead hands."""
     boards = self.runouts[-1].cards
     return np.concatenate(
       [self.form.strengths(boards[k : k + SCORED]) for k in range(0, len(boards), SCORED)]
@@ -178,7 +178,7 @@ class DealtGame:
   def seen(self, hand: Sequence[int], board: Sequence[int]) -> list[tuple[Any, int]]:
     """For each round so far the class of runouts and the number of the hand there, suits renamed.
 
-    In place of a class that is in no table its public cards, with the names of suits of the special round.
+    Where boards are not tabulated, the public cards themselves, with suits named as on the special round.
     `board` has the public cards in the order of their rounds; ValueError for a number of cards of no round.
     """
     if len(hand) != self.form.hole:

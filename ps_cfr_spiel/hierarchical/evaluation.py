@@ -30,8 +30,8 @@ RUNS = ((0, False), (0, True), (1, True))
 class StrategyTables(NamedTuple):
   """Strategies of both players, as sums that need not be normalised; negative ones count as 0."""
 
-  head: np.ndarray  #: [A, S] of the lines before the special round
-  child: np.ndarray | ByCluster  #: [C, A, S] of each cluster
+  trunk: np.ndarray  #: [A, S] of the lines before the special round
+  clusters: np.ndarray | ByCluster  #: [C, A, S] of each cluster
 
 
 class Strategy(NamedTuple):
@@ -131,7 +131,7 @@ class _Walk:
   def __init__(self, game: DealtGame, strategies: tuple[Strategy, Strategy], dtype: str, boards, bar):
     self.game, self.strategies, self.bar, self.dtype = game, strategies, bar, dtype
     self.boards = boards  # of the special round, that this process goes through
-    self.last: dict[bool, tuple[Any, jax.Array]] = {}  # tables of the head, and of the last clusters
+    self.last: dict[bool, tuple[Any, jax.Array]] = {}  # tables of the trunk, and of the last clusters
     rounds = _rounds(game, strategies)
     self.payoffs = [(r.lines.stake[r.ends[0]], r.lines.constant[r.ends[1]]) for r in rounds]
     self.rounds = to_device(rounds, dtype)
@@ -188,12 +188,14 @@ class _Walk:
     return [int(own.abstraction.clusters[board]) for own in self.strategies]
 
   def _table(self, clusters: list[int]) -> jax.Array:
-    """[A, S], the strategies in clusters, or in the head; another one of player 1 behind the first."""
+    """[A, S], the strategies in clusters, or in the trunk; another one of player 1 behind the first."""
     known, table = self.last.pop(bool(clusters), (None, None))
     if known != clusters or table is None:
       table = None  # one cluster's table goes before the next comes
       tables = [own.tables for own in _different(self.strategies)]
-      parts = [own.child[k] for own, k in zip(tables, clusters, strict=False)] or [own.head for own in tables]
+      parts = [own.clusters[k] for own, k in zip(tables, clusters, strict=False)] or [
+        own.trunk for own in tables
+      ]
       table = to_device(parts[0] if len(parts) == 1 else np.concatenate(parts, 1), self.dtype)
     self.last[bool(clusters)] = clusters, table
     return table
@@ -205,10 +207,10 @@ def _different(strategies: tuple[Strategy, Strategy]) -> list[Strategy]:
 
 
 def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Round]:
-  """The lines of each round, by the cells of the head and of the child."""
+  """The lines of each round, by the cells of the trunk and of the clusters."""
   form, first = game.form, strategies[0]
   cells = [line_cells(game, own.abstraction.sizes) for own in strategies]
-  before = np.where(form.round < game.special, first.tables.head.shape[-1], first.tables.child.shape[-1])
+  before = np.where(form.round < game.special, first.tables.trunk.shape[-1], first.tables.clusters.shape[-1])
   before = before * (len(_different(strategies)) - 1)
   cell = np.where(form.player == 1, before + cells[1][:, 0], cells[0][:, 0]).astype(np.int32)
   follows = np.zeros(len(cell), np.int32)  # the line after each line behind which cards come

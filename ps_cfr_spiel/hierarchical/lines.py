@@ -92,36 +92,41 @@ def leaving(lines: BettingLines) -> np.ndarray:
   return np.flatnonzero((lines.actor == CHANCE_LINE) & (lines.count == 0)).astype(np.int32)
 
 
-def head_and_child(game: DealtGame, sizes: tuple[int, ...]) -> tuple[BettingLines, BettingLines]:
-  """The *head*, before the special round, and the *child*, the lines that each cluster plays from there on.
+def trunk_and_subtree(game: DealtGame, sizes: tuple[int, ...]) -> tuple[BettingLines, BettingLines]:
+  """The *trunk*, before the special round, and the *subtree* that each cluster plays from there on.
 
-  The roots of the child are the lines that leave the head; `sizes` are the buckets of each round in a
+  The roots of the subtree are the lines that leave the trunk; `sizes` are the buckets of each round in a
   cluster.
   """
-  head = make_lines(game.form, [0], range(game.special), sizes)
-  return head, make_lines(game.form, head.source[leaving(head)], range(game.special, game.rounds), sizes)
+  trunk = make_lines(game.form, [0], range(game.special), sizes)
+  return trunk, make_lines(game.form, trunk.source[leaving(trunk)], range(game.special, game.rounds), sizes)
 
 
 def line_cells(game: DealtGame, sizes: tuple[int, ...]) -> np.ndarray:
   """int32[N, 2]: `cell` and `stride` of each line of the form in its part; 0 where no player acts."""
   found = np.zeros((len(game.form.parent), 2), np.int32)
-  for lines in reversed(head_and_child(game, sizes)):  # lines that leave the head are of both parts
+  for lines in reversed(trunk_and_subtree(game, sizes)):  # lines that leave the trunk are of both parts
     found[lines.source] = np.stack([lines.cell, lines.stride], 1)
   return found
 
 
-class Front(NamedTuple):
+class DepthSlice(NamedTuple):
   """The n lines of one depth in B traversals."""
 
-  full: jax.Array  #: bool[n, B], whether a traversal comes there
+  visited: jax.Array  #: bool[n, B], whether a traversal comes there
   cell: jax.Array  #: int32[n, B]
   policy: jax.Array  #: [A, n, B], of the actor
   sampled: jax.Array  #: int32[n, B], the opponent's action
 
 
 def descend(
-  lines: BettingLines, regrets: jax.Array, buckets: jax.Array, traverser: jax.Array, uniforms: jax.Array, full
-) -> list[Front]:
+  lines: BettingLines,
+  regrets: jax.Array,
+  buckets: jax.Array,
+  traverser: jax.Array,
+  uniforms: jax.Array,
+  visited,
+) -> list[DepthSlice]:
   """Go down B times.
 
   Args:
@@ -129,9 +134,9 @@ def descend(
     buckets: int32[2, rounds, B], of each player's hand, from the round of the roots on.
     traverser: int32[], whose actions are all followed.
     uniforms: [depths, B].
-    full: bool[n, B], the roots of each traversal.
+    visited: bool[n, B], the roots of each traversal.
   """
-  fronts = []
+  slices = []
   buckets = jax.lax.optimization_barrier(buckets)  # see `mccfr.roots`
   for depth, (start, stop) in enumerate(lines.depths):
     actor, count = lines.actor[start:stop], lines.count[start:stop]
@@ -140,13 +145,13 @@ def descend(
     width = jnp.repeat(count, cell.shape[1])
     policy = regret_matching(regrets[:, cell.ravel()], width).reshape(lines.actions, *cell.shape)
     sampled = _choose(policy, uniforms[depth])
-    fronts.append(Front(full, cell, policy, sampled))
+    slices.append(DepthSlice(visited, cell, policy, sampled))
     if depth + 1 < len(lines.depths):
       after = slice(*lines.depths[depth + 1])
       parent = lines.parent[after] - start
       every = (actor[parent] == traverser) | (actor[parent] == CHANCE_LINE)
-      full = full[parent] & (every[:, None] | (sampled[parent] == lines.move[after][:, None]))
-  return fronts
+      visited = visited[parent] & (every[:, None] | (sampled[parent] == lines.move[after][:, None]))
+  return slices
 
 
 def _choose(policy: jax.Array, uniform: jax.Array) -> jax.Array:
@@ -156,31 +161,31 @@ def _choose(policy: jax.Array, uniform: jax.Array) -> jax.Array:
 
 
 def ascend(
-  lines: BettingLines, fronts: Sequence[Front], ends: jax.Array, traverser: jax.Array, weight: jax.Array
+  lines: BettingLines, slices: Sequence[DepthSlice], ends: jax.Array, traverser: jax.Array, weight: jax.Array
 ) -> tuple[jax.Array, Updates]:
   """Go back up: the values of the roots to the traverser, [n, B], and the increments of the tables.
 
-  `ends`, [N, B], are values of lines that end or leave, of others anything; `weight`, [B], is the factor of
+  `ends`, [N, B], are values of lines that end or leave, undefined for others; `weight`, [B], is the factor of
   each traversal's increments.
   """
   values, parts = ends[:0], []
-  for front, (start, stop) in reversed(list(zip(fronts, lines.depths, strict=True))):
+  for depth, (start, stop) in reversed(list(zip(slices, lines.depths, strict=True))):
     actor, count = lines.actor[start:stop, None], lines.count[start:stop, None]
-    number = jax.lax.broadcasted_iota(jnp.int32, front.policy.shape, 0)
+    number = jax.lax.broadcasted_iota(jnp.int32, depth.policy.shape, 0)
     legal = number < count[None]
     here = ends[start:stop]
     if len(values):
       child = jnp.clip(lines.first[None, start:stop] - stop + number[:, :, 0], 0, len(values) - 1)
       moves = jnp.where(legal, values[child], 0)
-      mean = row_sum(front.policy * moves)
-      one = at(moves.reshape(len(moves), -1), front.sampled.ravel()).reshape(mean.shape)
+      mean = row_sum(depth.policy * moves)
+      one = at(moves.reshape(len(moves), -1), depth.sampled.ravel()).reshape(mean.shape)
       inside = jnp.where(actor == traverser, mean, jnp.where(actor == CHANCE_LINE, moves[0], one))
-      own = (front.full & (actor == traverser))[None] & legal
-      other = (front.full & (actor == 1 - traverser))[None]
+      own = (depth.visited & (actor == traverser))[None] & legal
+      other = (depth.visited & (actor == 1 - traverser))[None]
       part = nothing(lines.actions, ends.dtype)._replace(
-        cells=front.cell.ravel(),
+        cells=depth.cell.ravel(),
         regrets=jnp.where(own, weight[None, None] * (moves - mean[None]), 0).reshape(len(moves), -1),
-        averages=jnp.where(other, weight[None, None] * front.policy, 0).reshape(len(moves), -1),
+        averages=jnp.where(other, weight[None, None] * depth.policy, 0).reshape(len(moves), -1),
       )
       parts.append(part)
       here = jnp.where(count > 0, inside, here)

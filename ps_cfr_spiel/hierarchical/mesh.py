@@ -36,7 +36,7 @@ PLACE = 8  # bytes of each hand or board from which one is drawn
 # How a game and a state lie on the mesh: whole on each device, or cut.
 WHOLE, BOARDS, CELLS = PartitionSpec(), PartitionSpec(AXIS), PartitionSpec(None, AXIS)
 FOUND = ("buckets", "slot", "groups", "centres")
-STATE: Any = SamplingState(WHOLE, WHOLE, DealtTables(head=WHOLE, clusters=CELLS))  # pyright: ignore
+STATE: Any = SamplingState(WHOLE, WHOLE, DealtTables(trunk=WHOLE, clusters=CELLS))  # pyright: ignore
 
 
 def run_needs(game: DealtTree, mesh: Mesh, deals: int, dtype: str) -> dict[str, int]:
@@ -44,16 +44,17 @@ def run_needs(game: DealtTree, mesh: Mesh, deals: int, dtype: str) -> dict[str, 
 
   `deals` are the pairs of hands and boards that a cluster plays at once, n B.
   """
-  number, head, child = np.dtype(dtype).itemsize, game.head, game.child
+  number, trunk, subtree = np.dtype(dtype).itemsize, game.trunk, game.cluster_subtree
   clusters = len(game.boards) * len(mesh.local_devices) // mesh.size
-  cells = head.actions * head.cells + clusters * child.actions * child.cells
-  passed = (head, child) if why_unavailable() else (head,)  # the library keeps the lines that it visits alone
+  cells = trunk.actions * trunk.cells + clusters * subtree.actions * subtree.cells
+  # Of the subtree the library keeps the lines that it visits alone.
+  passed = (trunk, subtree) if why_unavailable() else (trunk,)
   lines = sum(len(part.actor) * (LINE + 2 * part.actions) for part in passed)
   sets = list(game.cards.set_masks)
-  sets[head.rounds - 1] = game.boards.T
+  sets[trunk.rounds - 1] = game.boards.T
   drawn = (game.cards.hand_masks, *sets)  # one of the first, and so on
   found = 0 if game.found is None else 2 * clusters * math.prod(game.found.buckets.shape[1:])
-  each = number * (lines + clusters * len(child.depths)) + PLACE * max(map(len, drawn))
+  each = number * (lines + clusters * len(subtree.depths)) + PLACE * max(map(len, drawn))
   return {
     "for compiling": COMPILING + MORE_CODE,
     "for regrets and averages": int((RUN if why_unavailable() else IN_PLACE) * TABLES * number * cells),
@@ -106,10 +107,10 @@ def on_mesh(
   `part` gives the tables [A, S] of each of the first `count` clusters; those of others are zeros. Of the
   clusters' tables in `state`, on the host, only the shapes are read.
   """
-  head = state._replace(tables=state.tables._replace(clusters=None))
-  head = jax.tree.map(lambda x: _placed(mesh, WHOLE, np.asarray(x)), head)
+  trunk = state._replace(tables=state.tables._replace(clusters=None))
+  trunk = jax.tree.map(lambda x: _placed(mesh, WHOLE, np.asarray(x)), trunk)
   whole, structure = jax.tree.flatten(state.tables.clusters)
-  cells, cut, found = game.child.cells, NamedSharding(mesh, CELLS), [[] for _ in whole]
+  cells, cut, found = game.cluster_subtree.cells, NamedSharding(mesh, CELLS), [[] for _ in whole]
   places: Any = cut.addressable_devices_indices_map(whole[0].shape)
   for device, (_, own) in places.items():
     first, last, _ = own.indices(whole[0].shape[1])
@@ -124,7 +125,7 @@ def on_mesh(
   clusters = [
     jax.make_array_from_single_device_arrays(x.shape, cut, row) for x, row in zip(whole, found, strict=True)
   ]
-  return head._replace(tables=head.tables._replace(clusters=jax.tree.unflatten(structure, clusters)))
+  return trunk._replace(tables=trunk.tables._replace(clusters=jax.tree.unflatten(structure, clusters)))
 
 
 @functools.partial(jax.jit, donate_argnums=0)
@@ -140,7 +141,7 @@ def init(game: DealtTree, sampler: ClusterSampling, seed: int, dtype: str, mesh:
 def clusters_here(game: DealtTree, state: SamplingState, count: int) -> dict[int, PartTables]:
   """The tables [A, S] of the clusters that this process holds, of `count` in all: views, not copies."""
   leaves, structure = jax.tree.flatten(state.tables.clusters)
-  cells, found = game.child.cells, {}
+  cells, found = game.cluster_subtree.cells, {}
   for shards in zip(*(x.addressable_shards for x in leaves), strict=True):
     first, last, _ = shards[0].index[1].indices(leaves[0].shape[1])
     tables = [np.asarray(shard.data) for shard in shards]

@@ -24,7 +24,7 @@ def sample_clusters(
   excess: jax.Array,
   keys: jax.Array,
   dealt: jax.Array,
-  full: jax.Array,
+  visited: jax.Array,
   traverser: jax.Array,
   numbers: Sequence[Any],
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -34,7 +34,7 @@ def sample_clusters(
     regrets: [A, C' S], cluster after cluster.
     keys: uint32[C', 2], of the random numbers, which are `jax.random.uniform`'s, [rounds + depths, B].
     dealt: int32[3, B], both hands, and the class of public cards so far.
-    full: bool[S, B], the roots that a traversal visits.
+    visited: bool[S, B], the roots that a traversal visits.
     traverser: int32[].
     numbers: the boards that chance may deal, the weight of the turn's averages, that of its regrets, the
       floor of regrets, and the regret below which an action may be skipped.
@@ -43,9 +43,9 @@ def sample_clusters(
     The regrets and the excess after the traversals, and the values [C', S, B] of the roots to the traverser,
     each times the number of boards that the hands leave in the cluster.
   """
-  dtype, lines, cards, found = regrets.dtype, game.child, game.cards, game.found
+  dtype, lines, cards, found = regrets.dtype, game.cluster_subtree, game.cards, game.found
   no_integer, no_mask = jnp.zeros((0, 0), jnp.int32), jnp.zeros((0, 0), jnp.uint32)
-  before, later = game.head.rounds - 1, []
+  before, later = game.trunk.rounds - 1, []
   for k, sets in list(enumerate(cards.set_masks))[before:]:
     known = k < len(cards.index)
     tables = (
@@ -63,13 +63,13 @@ def sample_clusters(
     *(lines.actor, lines.round, lines.first, lines.count),
     *(lines.cell, lines.stride, lines.constant, lines.stake),
     *(regrets, excess, jnp.stack([jnp.asarray(x, dtype) for x in numbers]), traverser[None], keys),
-    *(dealt, full.astype(jnp.int32), game.boards, cards.hand_masks, cards.hand_swaps),
+    *(dealt, visited.astype(jnp.int32), game.boards, cards.hand_masks, cards.hand_swaps),
     *(no_integer if cards.strength is None else cards.strength, cards.board_masks[before], *tables, *later),
   )
   place = [next(k for k, x in enumerate(given) if x is table) for table in (regrets, excess)]
-  changed, values = {place[0]: 0, place[1]: 1}, jax.ShapeDtypeStruct((len(keys), *full.shape), dtype)
+  changed, values = {place[0]: 0, place[1]: 1}, jax.ShapeDtypeStruct((len(keys), *visited.shape), dtype)
   deck = Deck(0, 1) if found is None else found.deck
-  work = len(keys) * full.shape[1] // EACH
+  work = len(keys) * visited.shape[1] // EACH
   threads = max(min(cores() // jax.local_device_count(), work), 1)
   sizes = {"threads": threads, "ranks": deck.ranks, "suits": deck.suits, "depths": len(lines.depths)}
   regrets, excess, values = call(

@@ -6,7 +6,7 @@ own histories. Here, in its reference, every traversal is a pass down the whole 
 Samples come with their own probability, so no weights are needed: the traverser's regrets are
 q(h, a) - v(h), and the opponent's strategy is added to its average at each meeting, which
 happens with probability P_c(s) pi_j(s) in sum over the histories of s. A depth has one random number for
-all of a traversal's histories, so that the traverser's moves make no difference to the opponent's luck.
+all of a traversal's histories, so all of the traverser's actions face the same sampled opponent actions.
 """
 
 import dataclasses

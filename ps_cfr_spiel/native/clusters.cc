@@ -58,7 +58,7 @@ struct Game {
   Cards cards;
   int64_t roots, depths, actions, cells, deals, clusters;
   const uint32_t* keys;
-  const int32_t *dealt, *full;
+  const int32_t *dealt, *visited;
   int32_t traverser;
   T every, weight, linear, floor, prune;
 };
@@ -191,7 +191,7 @@ class Walker {
       const int64_t rounds = game_.cards.later.size();
       prunes_ = game_.prune > -std::numeric_limits<T>::infinity() && uniforms_[rounds + game_.depths] < T(kPruned);
       for (int64_t s = 0; s < game_.roots; ++s) {
-        out[s * game_.deals] = game_.full[s * game_.deals + b] ? walk(s, 0) * T(deal_.possible) : T(0);
+        out[s * game_.deals] = game_.visited[s * game_.deals + b] ? walk(s, 0) * T(deal_.possible) : T(0);
       }
     }
     learn();
@@ -296,7 +296,7 @@ ffi::Error sample_clusters(ffi::RemainingArgs given, ffi::RemainingRets returned
   const auto masks = [&](int64_t k) { return (*given.get<ffi::Buffer<ffi::U32>>(k)).typed_data(); };
   const auto sizes = [&](int64_t k) { return (*given.get<ffi::AnyBuffer>(k)).dimensions(); };
   enum { kActor, kRound, kFirst, kCount, kCell, kStride, kConstant, kStake, kRegrets, kExcess, kNumbers, kTraverser, kKeys,
-         kDealt, kFull, kBoards, kHandMasks, kHandSwaps, kStrength, kBeforeMasks, kFound, kSlot, kGroups, kCentres,
+         kDealt, kVisited, kBoards, kHandMasks, kHandSwaps, kStrength, kBeforeMasks, kFound, kSlot, kGroups, kCentres,
          kLater };
   constexpr int kOfRound = 5;
   Game<T> game;
@@ -314,12 +314,12 @@ ffi::Error sample_clusters(ffi::RemainingArgs given, ffi::RemainingRets returned
   game.actions = sizes(kRegrets)[0];
   game.clusters = sizes(kKeys)[0];
   game.cells = sizes(kRegrets)[1] / game.clusters;
-  game.roots = sizes(kFull)[0];
-  game.deals = sizes(kFull)[1];
+  game.roots = sizes(kVisited)[0];
+  game.deals = sizes(kVisited)[1];
   game.depths = depths;
   game.keys = masks(kKeys);
   game.dealt = integers(kDealt);
-  game.full = integers(kFull);
+  game.visited = integers(kVisited);
   game.traverser = integers(kTraverser)[0];
   const T* numbers = floats(kNumbers);
   game.every = numbers[0];

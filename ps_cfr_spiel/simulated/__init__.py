@@ -17,4 +17,4 @@ from ps_cfr_spiel.simulated.samplers import MILLION, KeyTables, Simulation, Tall
 from ps_cfr_spiel.simulated.simulated_game import SimulatedGame
 from ps_cfr_spiel.simulated.trajectories import Trajectories
 from ps_cfr_spiel.simulated.traversals import NativePlays, Traversals
-from ps_cfr_spiel.simulated.warm_start import taken_over
+from ps_cfr_spiel.simulated.warm_start import warm_started

@@ -17,8 +17,8 @@ class Simulation(NamedTuple):
   """A simulated game, and the opponent if that does not learn."""
 
   game: SimulatedGame  #: on the device
-  #: [S], weights of moves by which the opponent plays in every turn, or None. Samplers learn nothing of it;
-  #: the average is then of the traverser's policies, a best response in the making.
+  #: [S], weights of moves by which the opponent plays in every turn, or None. Samplers do not update it; the
+  #: average then converges to a best response of the traverser.
   fixed: Any = None
 
 

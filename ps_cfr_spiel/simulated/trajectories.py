@@ -1,4 +1,4 @@
-"""Trajectories of a simulated game: B plays down to their ends, and their lessons on the way back.
+"""Trajectories of a simulated game: B plays down to their ends, and their increments on the way back.
 
 As `mccfr.outcome`, without its tree: only the traverser explores, the opponent and chance play as they do, so
 a node's weight is 1 / probability of the traverser's sampled moves before it (Schmid 2021, eq. 17.18).
@@ -30,7 +30,7 @@ class Step(NamedTuple):
   reach: jax.Array  #: [B], the probability of these moves by the policy itself, times that
 
 
-class Lessons(NamedTuple):
+class Increments(NamedTuple):
   """Sums over trajectories, by cell."""
 
   regrets: jax.Array  #: [S], of the traverser's moves
@@ -42,7 +42,7 @@ class Lessons(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Trajectories(Sampler):
-  """B games at a time under one strategy profile, with lessons from all of them together."""
+  """B games at a time under one strategy profile, with increments from all of them together."""
 
   estimate: MoveEstimate  #: of the moves' values
   exploration: float  #: share of uniform play in the traverser's sampling policy, in (0, 1]
@@ -62,27 +62,29 @@ class Trajectories(Sampler):
     own, fixed = game
     start = own.deal(deal, batch)
     path, turns, end = self.descend(own, start, tables.regrets, turn.traverser, plays, fixed)
-    lessons = self.ascend(own, path, turns, end, tables.regrets, tables.learned, turn.traverser, fixed)
+    increments = self.ascend(own, path, turns, end, tables.regrets, tables.learned, turn.traverser, fixed)
     value = own.utility(end).mean()
-    nodes = jnp.stack([lessons.nodes // MILLION, lessons.nodes % MILLION])
+    nodes = jnp.stack([increments.nodes // MILLION, increments.nodes % MILLION])
     record = jnp.where(turn.traverser == 0, value, -value), nodes, jnp.zeros_like(nodes), own.full(end)
-    return self.update(tables, lessons, turn.iteration, rule, batch)._replace(
+    return self.update(tables, increments, turn.iteration, rule, batch)._replace(
       tally=tables.tally.add(turn, game, *record)
     )
 
-  def update(self, tables: KeyTables, lessons: Lessons, t: jax.Array, rule: RM, batch: int) -> KeyTables:
-    """Add the lessons of `batch` plays in iteration t, int32[], to the tables.
+  def update(
+    self, tables: KeyTables, increments: Increments, t: jax.Array, rule: RM, batch: int
+  ) -> KeyTables:
+    """Add the increments of `batch` plays in iteration t, int32[], to the tables.
 
-    Values that several trajectories brought to one cell count as if they had come one after the other, each
-    being their mean: a cell that n of them passed moves by 1 - (1 - decay)^n of the way.
+    Several values of one cell in a batch are applied as if in sequence, each being their mean: a cell that n
+    of them passed moves by 1 - (1 - decay)^n of the way.
     """
-    visits, dtype = lessons.visits, lessons.visits.dtype
-    mean = lessons.values / jnp.maximum(visits, 1)
+    visits, dtype = increments.visits, increments.visits.dtype
+    mean = increments.values / jnp.maximum(visits, 1)
     step = 1 - (1 - self.decay_at(t, dtype)) ** visits
     weight = averages.weight(t, rule.gamma, dtype) / batch
-    average = tables.average._replace(excess=tables.average.excess - lessons.policies * weight)
+    average = tables.average._replace(excess=tables.average.excess - increments.policies * weight)
     return tables._replace(
-      regrets=jnp.maximum(tables.regrets + lessons.regrets / batch, rule.floor),
+      regrets=jnp.maximum(tables.regrets + increments.regrets / batch, rule.floor),
       average=average,
       learned=tables.learned + step * (mean - tables.learned),
     )
@@ -144,23 +146,27 @@ class Trajectories(Sampler):
     """[B], the traverser's sampling probability of a move that the policy plays with `probability`, [B]."""
     return self.exploration / count.astype(probability.dtype) + (1 - self.exploration) * probability
 
-  def ascend(self, game, path, turns, end, regrets, learned, traverser, fixed=None) -> Lessons:
-    """The lessons of trajectories, from their ends back to their first nodes."""
+  def ascend(self, game, path, turns, end, regrets, learned, traverser, fixed=None) -> Increments:
+    """The increments of trajectories, from their ends back to their first nodes."""
 
     def turn(number, carry):
-      value, lessons = carry
+      value, increments = carry
       at = turns - 1 - number
       for width, steps in reversed(list(zip(game.widths, path, strict=True))):
         step = jax.tree.map(lambda all: all[at], steps)
-        value, lessons = self.learn(step, value, lessons, regrets, learned, traverser, width, fixed)
-      return value, lessons
+        value, increments = self.accumulate(
+          step, value, increments, regrets, learned, traverser, width, fixed
+        )
+      return value, increments
 
     none = jnp.zeros_like(regrets)
     value = game.utility(end).astype(regrets.dtype)
-    return jax.lax.fori_loop(0, turns, turn, (value, Lessons(none, none, none, none, jnp.int32(0))))[1]
+    return jax.lax.fori_loop(0, turns, turn, (value, Increments(none, none, none, none, jnp.int32(0))))[1]
 
-  def learn(self, step: Step, value, lessons: Lessons, regrets, learned, traverser, width: int, fixed):
-    """Add one time's lessons; the values [B] to player 0 before the moves, and the lessons."""
+  def accumulate(
+    self, step: Step, value, increments: Increments, regrets, learned, traverser, width: int, fixed
+  ):
+    """Add one time's increments; the values [B] to player 0 before the moves, and the increments."""
     actor, first, count, move, weight, reach = step
     acts, own, sign = actor >= 0, actor == traverser, (1 - 2 * actor).astype(value.dtype)
     policy = self.policy(regrets, fixed, own, first, count, width)
@@ -174,14 +180,14 @@ class Trajectories(Sampler):
     averaged = jnp.where(actor == 1 - traverser, weight, 0) if fixed is None else jnp.where(own, reach, 0)
     valued = acts if fixed is None else own
     cell, regret = first + move, jnp.where(legal & own[:, None], weight[:, None] * regret, 0)
-    lessons = Lessons(
-      regrets=windows.add(lessons.regrets, first, regret),
-      policies=windows.add(lessons.policies, first, averaged[:, None] * policy),
-      values=lessons.values.at[cell].add(jnp.where(valued, sign * value, 0)),
-      visits=lessons.visits.at[cell].add(valued.astype(value.dtype)),
-      nodes=lessons.nodes + acts.sum(dtype=jnp.int32),
+    increments = Increments(
+      regrets=windows.add(increments.regrets, first, regret),
+      policies=windows.add(increments.policies, first, averaged[:, None] * policy),
+      values=increments.values.at[cell].add(jnp.where(valued, sign * value, 0)),
+      visits=increments.visits.at[cell].add(valued.astype(value.dtype)),
+      nodes=increments.nodes + acts.sum(dtype=jnp.int32),
     )
-    return jnp.where(acts, sign * before, value), lessons
+    return jnp.where(acts, sign * before, value), increments
 
 
 def running(game: SimulatedGame, state: Any) -> jax.Array:

@@ -11,7 +11,7 @@ from ps_cfr_spiel.simulated.samplers import KeyTables
 LEARNED = ("regrets", "learned", "visits", "skipped")
 
 
-def taken_over(
+def warm_started(
   tables: KeyTables, empty: KeyTables, first: np.ndarray, theirs: np.ndarray, moves: np.ndarray
 ) -> KeyTables:
   """The `empty` tables of a game, filled with those of another game's run, on the host.

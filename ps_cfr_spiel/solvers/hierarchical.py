@@ -22,7 +22,7 @@ from ps_cfr_spiel.solvers.exact import ExactSolver
 from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
 
 OPEN = 8  # clusters of a policy in a file that are kept in memory
-HEAD = ("state3", "state4")  # in files: the sum of strategies of the head, see `_kept`
+TRUNK = ("state3", "state4")  # in files: the sum of strategies of the trunk, see `_kept`
 ADVICE = "Fewer clusters or buckets, fewer bets, a smaller batch or fewer boards at a time take less"
 
 
@@ -122,9 +122,9 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       own = {cluster: np.array(sums(part)) for cluster, part in own.items()}
 
     read = functools.partial(_held, own) if copied else lambda cluster: sums(_held(own, cluster))
-    child = self._tree.child
-    shape = (self.abstraction.count, child.actions, child.cells)
-    return hierarchical.StrategyTables(sums(self._state.tables.head), hierarchical.ByCluster(shape, read))
+    subtree = self._tree.cluster_subtree
+    shape = (self.abstraction.count, subtree.actions, subtree.cells)
+    return hierarchical.StrategyTables(sums(self._state.tables.trunk), hierarchical.ByCluster(shape, read))
 
   def __getstate__(self):
     """Arrays on the host, for pickle: the devices are those of the process that loads it."""
@@ -133,7 +133,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
 
   def __setstate__(self, values: dict[str, Any]) -> None:
     vars(self).update(values)
-    self._mesh, state, cells = hierarchical.all_devices(), self._state, self._tree.child.cells
+    self._mesh, state, cells = hierarchical.all_devices(), self._state, self._tree.cluster_subtree.cells
 
     def part(cluster: int) -> hierarchical.PartTables:
       own = slice(cluster * cells, (cluster + 1) * cells)
@@ -158,16 +158,16 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     dtype, own = saved.dtype, saved.abstraction
     dealt = hierarchical.DealtGame.of(game, own.special)
     abstraction = own.on(dealt)
-    of_head, child = hierarchical.head_and_child(dealt, abstraction.sizes)
-    shape = (child.actions, child.cells)
+    of_trunk, subtree = hierarchical.trunk_and_subtree(dealt, abstraction.sizes)
+    shape = (subtree.actions, subtree.cells)
     part = _shards(file, shape, dtype)
 
     @functools.lru_cache(maxsize=OPEN)
     def read(cluster: int) -> np.ndarray:
       return np.asarray(part(cluster).average.total)
 
-    shapes = {name: ((of_head.actions, of_head.cells), np.dtype(dtype)) for name in HEAD}
-    average, excess = (file.arrays({**file.shapes, **shapes})[name] for name in HEAD)
+    shapes = {name: ((of_trunk.actions, of_trunk.cells), np.dtype(dtype)) for name in TRUNK}
+    average, excess = (file.arrays({**file.shapes, **shapes})[name] for name in TRUNK)
     tables = hierarchical.StrategyTables(
       average - excess, hierarchical.ByCluster((abstraction.count, *shape), read)
     )
@@ -175,9 +175,9 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     return HierarchicalPolicy(game, dealt, abstraction, tables, info)
 
   def _checked(self, sound):
-    # Values of lines meet in the head, which all processes have, so a number that is not finite shows there.
+    # Values of lines meet in the trunk, which all processes have, so a number that is not finite shows there.
     where = f"{self.name} within iterations up to {self.iteration:,}"
-    device.check_finite(where, self._state.tables.head, self.dtype)
+    device.check_finite(where, self._state.tables.trunk, self.dtype)
 
   def clock(self):
     return device.broadcast(super().clock())
@@ -201,9 +201,9 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     super()._restore(file)
     with device.precision(self.dtype):
       clusters = self._sampler.init(self._tree, self.dtype).clusters
-      state, child = self._state, self._tree.child
+      state, subtree = self._state, self._tree.cluster_subtree
       state = state._replace(tables=state.tables._replace(clusters=clusters))
-      part = _shards(file, (child.actions, child.cells), self.dtype)
+      part = _shards(file, (subtree.actions, subtree.cells), self.dtype)
       self._state = hierarchical.on_mesh(self._tree, state, self._mesh, part, self.abstraction.count)
 
   def _arrays(self):

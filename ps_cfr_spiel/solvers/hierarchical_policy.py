@@ -53,7 +53,7 @@ class HierarchicalPolicy(openspiel_policy.Policy):
     hands = set_numbers(swap[dealt.hands])
     special = ways[dealt.special][0] if len(ways) > dealt.special else None
     cluster, bucket = abstraction.of_hands(special, place, len(ways) - 1)
-    table = self.tables.head if cluster < 0 else self.tables.child[cluster]
+    table = self.tables.trunk if cluster < 0 else self.tables.clusters[cluster]
     count = int((dealt.form.parent == line).sum())
     return _normalised(table[:count, first + stride * np.maximum(bucket, 0).astype(int)[hands]])
 
@@ -79,15 +79,15 @@ class HierarchicalPolicy(openspiel_policy.Policy):
   def rounded(self, how: PostProcessing | str) -> "HierarchicalPolicy":
     """The same policy, rounded before it is played; see `policy.post_process`."""
     how = parse_post_processing(how) if isinstance(how, str) else how
-    states, child = self._states(), self.tables.child
+    states, clusters = self._states(), self.tables.clusters
 
-    def of(head: bool, table: np.ndarray) -> np.ndarray:
+    def of(trunk: bool, table: np.ndarray) -> np.ndarray:
       """The tables of one part, rounded."""
       form, sizes, table = self._dealt.form, self.abstraction.sizes, np.array(table)
       for line, state in enumerate(states):
         player, number = int(form.player[line]), int(form.round[line])
         first, stride = self._cells[line].tolist()
-        if player < 0 or (number < self._dealt.special) != head:
+        if player < 0 or (number < self._dealt.special) != trunk:
           continue
         place = slice(len(state.legal_actions())), slice(first, first + stride * sizes[number], stride)
         table[place] = how.at(state, player, _normalised(table[place]))
@@ -95,11 +95,11 @@ class HierarchicalPolicy(openspiel_policy.Policy):
 
     @functools.lru_cache(maxsize=1)
     def read(cluster: int) -> np.ndarray:
-      return of(False, child[cluster])
+      return of(False, clusters[cluster])
 
     info = {**self.info, "policy": f"rounded {self.info.get('policy', 'average')}"}
     tables = hierarchical.StrategyTables(
-      of(True, self.tables.head), hierarchical.ByCluster(child.shape, read)
+      of(True, self.tables.trunk), hierarchical.ByCluster(clusters.shape, read)
     )  # pyright: ignore
     return HierarchicalPolicy(self.game, self._dealt, self.abstraction, tables, info)
 
@@ -109,7 +109,7 @@ class HierarchicalPolicy(openspiel_policy.Policy):
     first, second = (hierarchical.Strategy(own.abstraction, own.tables) for own in seats)
     second = first if seats[0] is seats[1] else second
     return hierarchical.evaluate_strategies(
-      self._dealt, (first, second), str(self.tables.head.dtype), progress
+      self._dealt, (first, second), str(self.tables.trunk.dtype), progress
     )
 
   def _states(self) -> list[pyspiel.State]:
@@ -129,7 +129,7 @@ class HierarchicalPolicy(openspiel_policy.Policy):
       raise ValueError(f"This policy is for {self.game}; the state is of another game, {state.get_game()}.")
     (line, seen), actions = self._dealt.place(state), state.legal_actions()
     cluster, bucket = self.abstraction.find(seen)
-    table = self.tables.head if cluster < 0 else self.tables.child[cluster]
+    table = self.tables.trunk if cluster < 0 else self.tables.clusters[cluster]
     first, stride = self._cells[line]
     shares = _normalised(table[: len(actions), first + stride * bucket, None])[:, 0]
     return dict(zip(actions, shares.tolist(), strict=True))

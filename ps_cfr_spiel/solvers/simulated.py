@@ -119,7 +119,7 @@ class SimulatedSolver(Solver[SimulatedPolicy]):
     if not isinstance(earlier, type(self)):
       raise ValueError(f"start_from: {earlier.description} has not learned as {self.description} does.")
     theirs: KeyTables = earlier._sampler.scaled(earlier._state.tables, earlier._unit)
-    tables = simulated.taken_over(theirs, self._state.tables, *host.shared(earlier._host))
+    tables = simulated.warm_started(theirs, self._state.tables, *host.shared(earlier._host))
     with precision(self.dtype):
       self._state = self._state._replace(tables=to_device(tables, self.dtype))
 

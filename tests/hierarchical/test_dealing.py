@@ -77,7 +77,7 @@ def random_tables(dealt, abstraction, seed):
     legal = np.arange(lines.actions)[:, None] < legal_actions(lines)
     return generator.exponential(size=shape) * (generator.random(shape) < 0.6) * legal
 
-  return StrategyTables(table(parts.head), table(parts.child, abstraction.count))
+  return StrategyTables(table(parts.trunk), table(parts.cluster_subtree, abstraction.count))
 
 
 @pytest.mark.parametrize(
@@ -191,14 +191,14 @@ def halves(lines, shape, generator):
   return np.where(table > 0, 1.0, np.minimum(table, 0))
 
 
-def after_a_turn(parts, strategies, hands, head, child, traverser):
-  """The increments of regrets and averages, [A, S] of the head and [C', A, S] of the clusters."""
+def after_a_turn(parts, strategies, hands, trunk, clusters, traverser):
+  """The increments of regrets and averages, [A, S] of the trunk and [C', A, S] of the clusters."""
   count = len(parts.boards)
-  empty = np.pad(strategies.child, ((0, count - len(strategies.child)), (0, 0), (0, 0)))
-  tables = strategies.head, np.concatenate(empty, 1)
+  empty = np.pad(strategies.clusters, ((0, count - len(strategies.clusters)), (0, 0), (0, 0)))
+  tables = strategies.trunk, np.concatenate(empty, 1)
   before = DealtTables(*(PartTables(x, averages.Sum(np.zeros_like(x), np.zeros_like(x))) for x in tables))
-  draws = child.shape[1] // hands.shape[1]
-  after = turn(*to_device((parts, before, hands, head, child), "float64"), jnp.int32(traverser), draws)
+  draws = clusters.shape[1] // hands.shape[1]
+  after = turn(*to_device((parts, before, hands, trunk, clusters), "float64"), jnp.int32(traverser), draws)
   found = [
     (np.asarray(new.regrets) - old.regrets, np.asarray(new.average.total))
     for new, old in zip(after, before, strict=True)
@@ -207,11 +207,11 @@ def after_a_turn(parts, strategies, hands, head, child, traverser):
 
 
 @jit(static_argnums=6)
-def turn(parts, tables, hands, head, child, traverser, draws):
+def turn(parts, tables, hands, trunk, clusters, traverser, draws):
   """A turn of the first iteration, jitted; all clusters are here."""
-  own = jnp.broadcast_to(child[None], (len(parts.boards), *child.shape))
+  own = jnp.broadcast_to(clusters[None], (len(parts.boards), *clusters.shape))
   now = Turn(traverser, jnp.int32(1), None)
-  return traverse(parts, tables, now, Numbers(hands, head, own), RM(), lambda values: values, draws)
+  return traverse(parts, tables, now, Numbers(hands, trunk, own), RM(), lambda values: values, draws)
 
 
 def enumerated(dealt, abstraction, tables, traverser, draws):
@@ -223,17 +223,17 @@ def enumerated(dealt, abstraction, tables, traverser, draws):
   hands = np.array(list(itertools.permutations(range(6), 2))).T
   opponent = 1 - traverser  # who acts at every second depth
   grid = list(itertools.product(range(hands.shape[1]), (np.arange(12) + 0.5) / 12, *[(0.25, 0.75)] * 4))
-  head = np.full((len(parts.head.depths), len(grid)), 0.1)
-  child = np.full((1 + len(parts.child.depths), len(grid)), 0.1)
-  deal, child[0], head[opponent], head[opponent + 2], child[opponent + 2], child[opponent + 4] = np.array(
-    grid
-  ).T
-  # Deals, boards, two moves in the head, two moves behind it.
+  trunk = np.full((len(parts.trunk.depths), len(grid)), 0.1)
+  clusters = np.full((1 + len(parts.cluster_subtree.depths), len(grid)), 0.1)
+  deal, clusters[0], trunk[opponent], trunk[opponent + 2], clusters[opponent + 2], clusters[opponent + 4] = (
+    np.array(grid).T
+  )
+  # Deals, boards, two moves in the trunk, two moves behind it.
   order = np.arange(len(grid)).reshape(-1, 12, 2, 2, 2, 2)
   other = np.roll(order, 5, 1)[..., ::-1, ::-1].ravel()
-  child = np.concatenate([child, child[:, other]], 1)[:, : draws * len(grid)]
+  clusters = np.concatenate([clusters, clusters[:, other]], 1)[:, : draws * len(grid)]
   hands = hands[:, deal.astype(int)].astype(np.int32)
-  return after_a_turn(parts, tables, hands, head, child, traverser)
+  return after_a_turn(parts, tables, hands, trunk, clusters, traverser)
 
 
 def expected_and_found(clusters, traverser, draws=1):
@@ -242,7 +242,7 @@ def expected_and_found(clusters, traverser, draws=1):
   abstraction = make_abstraction(dealt, np.array(clusters), "lossless")
   parts, generator = dealt_tree(dealt, abstraction), np.random.default_rng(traverser)
   tables = StrategyTables(
-    halves(parts.head, (), generator), halves(parts.child, (abstraction.count,), generator)
+    halves(parts.trunk, (), generator), halves(parts.cluster_subtree, (abstraction.count,), generator)
   )
   exact = exact_increments(game, HierarchicalPolicy(game, dealt, abstraction, tables, {}), traverser)
   results = enumerated(dealt, abstraction, tables, traverser, draws)
@@ -276,25 +276,27 @@ def test_expected_increments_over_three_rounds(special, clusters, traverser):
   parts = dealt_tree(dealt, abstraction)
   hands = np.array(list(itertools.permutations(range(4), 2)))
   grid = np.array(list(itertools.product(range(len(hands)), (0.25, 0.75), (0.25, 0.75))))
-  head = np.full((len(parts.head.depths), len(grid)), 0.5)
-  child = np.full((2 + len(parts.child.depths), len(grid)), 0.5)
-  child[:2] = grid.T[1:]
-  if special == 2:  # the first cards come in the head
-    head, child = np.concatenate([child[:1], head]), child[1:]
+  trunk = np.full((len(parts.trunk.depths), len(grid)), 0.5)
+  clusters = np.full((2 + len(parts.cluster_subtree.depths), len(grid)), 0.5)
+  clusters[:2] = grid.T[1:]
+  if special == 2:  # the first cards come in the trunk
+    trunk, clusters = np.concatenate([clusters[:1], trunk]), clusters[1:]
   dealt_hands = hands[grid[:, 0].astype(int)].T.astype(np.int32)
   last = 0
   for seed in range(3):
     generator = np.random.default_rng(seed)
     choices = (
-      generator.integers(0, legal_actions(parts.head)),
-      generator.integers(0, legal_actions(parts.child), (abstraction.count, parts.child.cells)),
+      generator.integers(0, legal_actions(parts.trunk)),
+      generator.integers(
+        0, legal_actions(parts.cluster_subtree), (abstraction.count, parts.cluster_subtree.cells)
+      ),
     )
     head_table, child_table = (
       np.eye(lines.actions)[chosen].swapaxes(-1, -2)
-      for chosen, lines in zip(choices, (parts.head, parts.child), strict=True)
+      for chosen, lines in zip(choices, (parts.trunk, parts.cluster_subtree), strict=True)
     )
     tables = StrategyTables(head_table, child_table)
-    found = after_a_turn(parts, tables, dealt_hands, head, child, traverser)
+    found = after_a_turn(parts, tables, dealt_hands, trunk, clusters, traverser)
     policy = HierarchicalPolicy(game, dealt, abstraction, tables, {})
     exact = exact_increments(game, policy, traverser, functools.partial(cell_of, dealt, abstraction))
     for (cluster, cell), (state, increments) in exact.items():
@@ -541,7 +543,7 @@ def test_sizes_are_counted_without_making_anything():
   assert sizes.bytes == 8 * openspiel_policy.TabularPolicy(game).legal_actions_mask.sum()
   abstraction = make_abstraction(dealt, 2, 3)
   cells = dealt_tree(dealt, abstraction)
-  assert sizes.abstract_infostates(2, 3) == cells.head.cells + 2 * cells.child.cells
+  assert sizes.abstract_infostates(2, 3) == cells.trunk.cells + 2 * cells.cluster_subtree.cells
   large = measure(dealt_form(pyspiel.load_game(poker(13, 4, 2, "0 3", raises=3).replace("20 20", "100 100"))))
   assert (large.infostates, large.abstract_infostates(60, 50)) == (1_455_428_208, 169_352)
   assert large.lines.tolist() == [8, 56] and large.classes.tolist() == [1, 1_755]

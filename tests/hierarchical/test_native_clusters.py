@@ -61,7 +61,9 @@ def begun(tree, sampler, regrets, dtype, iteration=0):
 
 def random_regrets(tree, generator, floor=-np.inf):
   """[A, C' S], 0 where there is no action."""
-  legal = np.arange(tree.child.actions)[:, None] < np.tile(legal_actions(tree.child), len(tree.boards))
+  legal = np.arange(tree.cluster_subtree.actions)[:, None] < np.tile(
+    legal_actions(tree.cluster_subtree), len(tree.boards)
+  )
   return np.maximum(generator.normal(0, 5, legal.shape), floor) * legal
 
 
@@ -152,7 +154,10 @@ def exact_increments(dealt, abstraction, tables, traverser):
   """[A, C S] regrets, and strategies of the other player, in clusters: all deals, in plain Python."""
   form, cells = dealt.form, hierarchical.line_cells(dealt, abstraction.sizes)
   below = [np.flatnonzero(form.parent == line).tolist() for line in range(len(form.parent))]
-  shape, size = (tables.child.shape[1], tables.child.shape[0] * tables.child.shape[2]), tables.child.shape[2]
+  shape, size = (
+    (tables.clusters.shape[1], tables.clusters.shape[0] * tables.clusters.shape[2]),
+    tables.clusters.shape[2],
+  )
   regrets, shares = np.zeros(shape), np.zeros(shape)
   deals = list(itertools.permutations(range(form.deck.size), 2 * form.hole + sum(form.public)))
   for cards in deals:
@@ -173,7 +178,7 @@ def exact_increments(dealt, abstraction, tables, traverser):
         return value(below[line][0], reach)
       cluster, bucket = places[player][number]
       cell = cells[line, 0] + cells[line, 1] * bucket
-      table = tables.head if cluster < 0 else tables.child[cluster]
+      table = tables.trunk if cluster < 0 else tables.clusters[cluster]
       policy = np.maximum(table[: len(below[line]), cell], 0)
       policy = policy / policy.sum() if policy.sum() else np.full(len(policy), 1 / len(policy))
       here = slice(0, len(policy)), cluster * size + cell
@@ -201,16 +206,16 @@ def test_increments_are_exact_on_average(untabulated, traverser):
     tree = hierarchical.dealt_tree(dealt, abstraction)
     regrets = random_regrets(tree, np.random.default_rng(1))
     game, sampler = hierarchical.device_game(tree, "float64", hierarchical.all_devices()), ClusterSampling(2)
-    head = np.zeros((tree.head.actions, tree.head.cells))
+    trunk = np.zeros((tree.trunk.actions, tree.trunk.cells))
     truth = exact_increments(
-      dealt, abstraction, StrategyTables(head, np.stack(np.split(regrets, 2, 1))), traverser
+      dealt, abstraction, StrategyTables(trunk, np.stack(np.split(regrets, 2, 1))), traverser
     )
 
     @jit()
     def turn(game, tables, key):
       keys = jax.vmap(lambda n: jax.random.key_data(jax.random.fold_in(key, n)))(jnp.arange(2))
-      head = jax.random.uniform(jax.random.fold_in(key, 2), (len(tree.head.depths), batch))
-      numbers = Numbers(_deal(game.cards, jax.random.fold_in(key, 3), batch), head, keys)
+      trunk = jax.random.uniform(jax.random.fold_in(key, 2), (len(tree.trunk.depths), batch))
+      numbers = Numbers(_deal(game.cards, jax.random.fold_in(key, 3), batch), trunk, keys)
       now = mccfr.Turn(jnp.int32(traverser), jnp.int32(1), None)
       return traverse(game, tables, now, numbers, RM(), lambda values: values)
 
@@ -231,7 +236,7 @@ def test_no_action_is_left_out_where_all_have_very_negative_regret(untabulated):
   with precision("float64"):
     tree = hierarchical.dealt_tree(dealt, abstraction)
     game, found = hierarchical.device_game(tree, "float64", mesh), []
-    regrets = np.full((tree.child.actions, tree.child.cells), -50.0)
+    regrets = np.full((tree.cluster_subtree.actions, tree.cluster_subtree.cells), -50.0)
     for pruning in (-40.0, -np.inf):
       sampler = ClusterSampling(1, 1, pruning)
       state = begun(tree, sampler, regrets, "float64")
@@ -249,11 +254,11 @@ def test_actions_that_end_the_game_are_never_left_out(untabulated):
   abstraction, mesh = make_abstraction(dealt, np.array([0, 0, 0]), 2), hierarchical.all_devices()
   with precision("float64"):
     tree = hierarchical.dealt_tree(dealt, abstraction)
-    game, child = hierarchical.device_game(tree, "float64", mesh), tree.child
-    facing = np.flatnonzero((child.actor == 0) & (child.round == 1))
-    folds = facing[child.actor[child.first[facing]] == END_LINE]
-    cells = (child.cell[folds][:, None] + child.stride[folds][:, None] * np.arange(2)).ravel()
-    regrets, found = np.zeros((child.actions, child.cells)), []
+    game, subtree = hierarchical.device_game(tree, "float64", mesh), tree.cluster_subtree
+    facing = np.flatnonzero((subtree.actor == 0) & (subtree.round == 1))
+    folds = facing[subtree.actor[subtree.first[facing]] == END_LINE]
+    cells = (subtree.cell[folds][:, None] + subtree.stride[folds][:, None] * np.arange(2)).ravel()
+    regrets, found = np.zeros((subtree.actions, subtree.cells)), []
     regrets[0, cells], regrets[1, cells] = -101, 10
     for pruning in (-100.0, -np.inf):
       state = begun(tree, sampler := ClusterSampling(1, 1, pruning), regrets, "float64")
@@ -269,10 +274,12 @@ def test_actions_of_very_negative_regret_are_left_out(untabulated):
   abstraction, mesh = make_abstraction(dealt, np.array([0, 0, 0]), 2), hierarchical.all_devices()
   with precision("float64"):
     tree = hierarchical.dealt_tree(dealt, abstraction)
-    game, child = hierarchical.device_game(tree, "float64", mesh), tree.child
-    opening = np.flatnonzero((child.actor == 0) & (child.round == 1) & (child.actor[child.parent] == 2))
-    cells = (child.cell[opening][:, None] + child.stride[opening][:, None] * np.arange(2)).ravel()
-    regrets = np.zeros((child.actions, child.cells))
+    game, subtree = hierarchical.device_game(tree, "float64", mesh), tree.cluster_subtree
+    opening = np.flatnonzero(
+      (subtree.actor == 0) & (subtree.round == 1) & (subtree.actor[subtree.parent] == 2)
+    )
+    cells = (subtree.cell[opening][:, None] + subtree.stride[opening][:, None] * np.arange(2)).ravel()
+    regrets = np.zeros((subtree.actions, subtree.cells))
     regrets[0, cells], regrets[1, cells] = 10, -101
     looked = []
     for seed in range(200):
@@ -328,10 +335,10 @@ def test_hold_em_to_the_river_is_answered():
   clusters = np.arange(len(dealt.runouts[1].cards)) % 60
   centres = [generator.random((60, size, 500)) for size in (19, 19, 8)]
   abstraction = NearestAbstraction.of(dealt, clusters, np.arange(len(dealt.hands)) % 8, centres)
-  head, child = hierarchical.head_and_child(dealt, abstraction.sizes)
-  assert 60 * child.cells + head.cells == 40_203_380
+  trunk, subtree = hierarchical.trunk_and_subtree(dealt, abstraction.sizes)
+  assert 60 * subtree.cells + trunk.cells == 40_203_380
   tables = StrategyTables(
-    np.zeros((head.actions, head.cells)), generator.random((60, child.actions, child.cells))
+    np.zeros((trunk.actions, trunk.cells)), generator.random((60, subtree.actions, subtree.cells))
   )
   policy = HierarchicalPolicy(game, dealt, abstraction, tables, {})
   state, rounds = game.new_initial_state(), set()

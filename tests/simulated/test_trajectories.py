@@ -14,7 +14,7 @@ from ps_cfr_spiel.cfr import RM, RMPlus
 from ps_cfr_spiel.mccfr.columns import regret_matching
 from ps_cfr_spiel.simulated import windows
 from ps_cfr_spiel.simulated.samplers import KeyTables, add_counts
-from ps_cfr_spiel.simulated.trajectories import Lessons, Step
+from ps_cfr_spiel.simulated.trajectories import Increments, Step
 
 EXPLORATION = 0.3
 GAMES = {"kuhn": "kuhn_poker", "leduc": "leduc_poker", "goofspiel": GOOFSPIEL}
@@ -85,7 +85,7 @@ def test_corrected_estimates_are_unbiased(name, traverser):
   possible = probability > 0
   steps = [Step(*(x[possible] for x in step)) for step in steps]
   sampler = simulated.Trajectories(simulated.Corrected(), EXPLORATION)
-  lessons = jax.jit(sampler.ascend)(
+  increments = jax.jit(sampler.ascend)(
     walked,
     stacked(steps, probability[possible]),
     len(steps),
@@ -96,13 +96,13 @@ def test_corrected_estimates_are_unbiased(name, traverser):
   )
   truth = walked.flat(exact(game, traverser)[0])
   assert np.abs(truth).max() > 0.01
-  np.testing.assert_allclose(lessons.regrets, truth, atol=1e-9)
+  np.testing.assert_allclose(increments.regrets, truth, atol=1e-9)
   # The opponent's policies, with their own reach and the probability that chance deals the infostate.
   nodes = game.nodes
   acts = np.asarray(nodes.actor) == 1 - traverser
   dealt = np.bincount(np.asarray(nodes.cell), np.asarray(chance_reach(nodes)) * acts, nodes.cells)
   expected = walked.flat(exact(game, 1 - traverser)[1] * dealt)
-  np.testing.assert_allclose(lessons.policies, expected, atol=1e-12)
+  np.testing.assert_allclose(increments.policies, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("traverser", [0, 1])
@@ -126,7 +126,7 @@ def test_against_a_fixed_opponent(name, traverser):
   share = probability[possible]
   steps = [step._replace(weight=step.weight * share, reach=step.reach * share) for step in steps]
   sampler = simulated.Trajectories(simulated.Corrected(), EXPLORATION)
-  lessons = jax.jit(sampler.ascend)(
+  increments = jax.jit(sampler.ascend)(
     walked,
     stacked(steps, 1),
     len(steps),
@@ -136,13 +136,13 @@ def test_against_a_fixed_opponent(name, traverser):
     jnp.int32(traverser),
     fixed,
   )
-  np.testing.assert_allclose(lessons.regrets, walked.flat(exact(game, traverser)[0]), atol=1e-9)
+  np.testing.assert_allclose(increments.regrets, walked.flat(exact(game, traverser)[0]), atol=1e-9)
   others = chance_reach(nodes) * opponent_reach(walked, game.regrets, 1 - traverser)
   likely = np.bincount(np.asarray(nodes.cell), np.asarray(others) * (np.asarray(nodes.actor) == traverser))
   likely = np.pad(likely, (0, nodes.cells - len(likely)))
-  np.testing.assert_allclose(lessons.policies, walked.flat(exact(game, traverser)[1] * likely), atol=1e-9)
-  assert float(jnp.abs(jnp.where(jnp.asarray(mine), 0, lessons.visits)).max()) == 0
-  assert int(lessons.nodes) == sum((step.actor >= 0).sum() for step in steps)
+  np.testing.assert_allclose(increments.policies, walked.flat(exact(game, traverser)[1] * likely), atol=1e-9)
+  assert float(jnp.abs(jnp.where(jnp.asarray(mine), 0, increments.visits)).max()) == 0
+  assert int(increments.nodes) == sum((step.actor >= 0).sum() for step in steps)
 
 
 @pytest.mark.parametrize("name", ["kuhn", "goofspiel"])
@@ -205,17 +205,17 @@ def test_values_of_a_batch_count_as_if_they_had_come_one_after_the_other():
   regrets, policies, means, learned = rng.normal(size=(4, 4))
   empty = KeyTables.empty(WalkedGame.create(compiled("kuhn_poker").nodes), "float64", counted=False)
   start = jax.tree.map(lambda _: jnp.zeros(4), empty)._replace(learned=jnp.asarray(learned))
-  lessons = Lessons(*map(jnp.asarray, (regrets, policies, means * visits, visits, 0)))
+  increments = Increments(*map(jnp.asarray, (regrets, policies, means * visits, visits, 0)))
   sampler = simulated.Trajectories(simulated.Corrected(), 0.5, 0.5, decay_power=0.5)
   rule = RMPlus(gamma=2.0)
-  found = sampler.update(start, lessons, jnp.int32(6), rule, 8)  # the decay is 0.5 / 6 ** 0.5 then
+  found = sampler.update(start, increments, jnp.int32(6), rule, 8)  # the decay is 0.5 / 6 ** 0.5 then
   for k, (count, mean) in enumerate(zip(visits, means, strict=True)):
     value = learned[k]
     for _ in range(int(count)):
       value += 0.5 / 6**0.5 * (mean - value)
     assert found.learned[k] == pytest.approx(value)
   np.testing.assert_allclose(found.regrets, np.maximum(regrets / 8, 0))
-  plain = sampler.update(start, lessons, jnp.int32(6), RM(), 8)
+  plain = sampler.update(start, increments, jnp.int32(6), RM(), 8)
   np.testing.assert_allclose(plain.regrets, regrets / 8)
   assert regrets.min() < 0 < regrets.max()
   np.testing.assert_allclose(found.average.total, policies * (6 / 4) ** 2 / 8)
