@@ -9,7 +9,7 @@
 The blueprint is uniform play, or that of `--blueprint FILE`. With `--values pretrained` the agent searches
 flops too. Prints for each stack and bot the gain in mbb a hand with its 95% interval, and for decisions of
 each street their number, the median and the 95% quantile of their seconds. `--lbr` plays local best responses
-with these actions (`evaluation.sampled_response`) to a player who always calls, to the blueprint, and to the
+with these actions (`matches.local_best_response`) to a player who always calls, to the blueprint, and to the
 agent with and without values instead, and prints their gain.
 
 `--boards` measures the agent exactly in a small deck, which is compiled. On some boards of the turn, drawn by
@@ -31,7 +31,6 @@ from benchmarks.machine import flags
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.abstractions import TranslatedPolicy
 from ps_cfr_spiel.commands.user_input import load_values
-from ps_cfr_spiel.evaluation import sampled_response
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.solvers import holdem_agent
 
@@ -68,7 +67,9 @@ def respond(game, blueprint, options) -> None:
   for name in options.against:
     for actions in options.lbr:
       began = time.perf_counter()
-      found = sampled_response(game, players[name], options.hands, options.seed, False, actions)
+      found = matches.local_best_response(
+        game, players[name], actions, hands=options.hands, seed=options.seed, progress=False
+      )
       mean, error, each = 10 * found.mean, 19.6 * found.error, (time.perf_counter() - began) / options.hands
       print(f"{name:12} {actions:16} {mean:9,.0f} ± {error:6,.0f} mbb, {each:.2f} s a hand", flush=True)
 

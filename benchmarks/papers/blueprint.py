@@ -27,7 +27,7 @@ import ps_cfr_spiel
 from benchmarks.machine import describe
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.device import precision
-from ps_cfr_spiel.evaluation import sampled_response
+from ps_cfr_spiel.evaluation import local_best_response
 from ps_cfr_spiel.hierarchical import (
   ClusterSampling,
   DealtGame,
@@ -161,7 +161,7 @@ def respond(options: argparse.Namespace) -> None:
   }
   for name, answers in players.items():
     if name not in found:
-      result = sampled_response(game, answers(), options.hands, progress=False)
+      result = local_best_response(game, answers(), hands=options.hands, progress=False)
       found[name] = [1e3 * result.mean / BLIND, 1e3 * result.error / BLIND, options.hands]
       kept.write_text(json.dumps(found))
     mean, error, played = found[name]

@@ -29,8 +29,9 @@ FLAGS = (
     "Measure a local best response too: the gain of a search of one decision that values all later ones by "
     "checking and calling in poker, and by random play in other games."),
   Flag("lbr_actions", None,
-    "With --lbr: OpenSpiel's numbers of its actions, such as 0,1; ';' separates rounds, of which the last "
-    "counts for all later ones (default: all).", value="N,..."),
+    "With --lbr: its actions, in poker fc for folds and calls, c for calls alone, with / between rounds; or "
+    "OpenSpiel's numbers, such as 0,1, with ; between rounds; the last round counts for all later ones "
+    "(default: all).", value="ACTIONS"),
   JSON,
   MOST_HISTORIES,
   Flag("post_processing", "",
@@ -45,8 +46,11 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     raise ValueError("evaluate needs a file, such as runs/river_subgame/run.safetensors.")
   if values.lbr_actions is not None and not values.lbr:
     raise ValueError("--lbr_actions is for --lbr.")
-  rounds = None if values.lbr_actions is None else values.lbr_actions.split(";")
-  actions = rounds and [action_numbers("--lbr_actions", r.split(","), "'0,1;0,1,2'") for r in rounds]
+  actions = values.lbr_actions
+  if actions is not None and not set(actions) <= {*"fc/ "}:
+    actions = [
+      action_numbers("--lbr_actions", r.split(","), "'0,1;0,1,2', or 'c/fc'") for r in actions.split(";")
+    ]
   for number, path in enumerate(words):
     policy = load_opponent(path, values.limit)
     policy, found, within, local = _measured(policy, path, values, actions)
@@ -81,7 +85,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     say(values, facts, lines)
 
 
-def _measured(policy: Any, path: str, values: flags.FlagValues, actions: list[list[int]] | None) -> Any:
+def _measured(policy: Any, path: str, values: flags.FlagValues, actions: str | list[list[int]] | None) -> Any:
   """The policy, rounded if asked for; its evaluation; its exploitability within the locks with which it was
   solved, and the local best response to it, or None.
   """

@@ -187,11 +187,13 @@ def _response(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str]
     raise ValueError(
       f"{words[0]} responds in {POKER} to a player whose probabilities are known, not {words[1]}."
     )
-  actions = words[0].removeprefix(LBR).removeprefix(":") or "fcpa"
-  progress = progress_of(values)
-  found = ps.evaluation.sampled_response(game, policy, values.hands, values.seed, progress, actions)
+  _, colon, actions = words[0].partition(":")
+  if colon and not actions.strip():
+    raise ValueError(f"{words[0]} names no actions; write lbr for all, or lbr:ACTIONS, such as lbr:c/fcpa.")
+  options = {"hands": values.hands, "seed": values.seed, "progress": progress_of(values)}
+  response = ps.evaluation.local_best_response(game, policy, actions or None, **options)
   unit = 1000 / game.betting.start[0]  # pyright: ignore
-  mean, error = unit * found.mean, unit * found.error
+  mean, error = unit * response.mean, unit * response.error
   facts = {"hands": values.hands, "mbb": mean, "mbb_standard_error": error}
   return {words[0]: f"{mean:,.0f} ± {1.96 * error:,.0f} mbb a hand (95% interval)"}, facts
 

@@ -3,7 +3,8 @@
 Lisý and Bowling 2017; Schmid 2021, Section 18.1.2. At each decision the searcher knows the opponent's range,
 by the opponent's policy and Bayes' rule, tries every allowed action, and plays the best. It looks
 at its own next `depth` decisions, with the opponent's policy in between; beyond, both follow a *rollout*.
-On a compiled game that is a table, whose value is exact.
+On a compiled game all searches are a table, whose value is exact (`local_search`); in hold'em, which is too
+large for one, hands are sampled (`hand_search`).
 """
 
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_player
+from ps_cfr_spiel.evaluation.hand_search import sampled_wins
 from ps_cfr_spiel.evaluation.local_search import Actions, LocalSearch
 from ps_cfr_spiel.policy import TreePolicy, strategies_of
 from ps_cfr_spiel.reports import waiting
@@ -20,15 +22,18 @@ from ps_cfr_spiel.tree import gain_of
 
 
 class LocalBestResponse(NamedTuple):
-  """The gains of local best responses."""
+  """The gains of local best responses, in the game's utility."""
 
   values: tuple[float, float]  #: to player 0, and to player 1, when they respond to the other's policy
-  policy: TreePolicy  #: the responses of both, each to the policy of the other
+  mean: float  #: over both seats; in sampled hands, over all of them
+  error: float  #: the standard error of the mean; 0 if the values are exact
+  policy: TreePolicy | None  #: the responses of both, each to the policy of the other; None in sampled hands
+  wins: np.ndarray | None  #: float64[hands], of each sampled deal, seat after seat; None if values are exact
 
   @property
   def exploitability(self) -> float:
-    """The mean of both, at least 0: at most the policy's exploitability."""
-    return gain_of(sum(self.values) / 2)
+    """The mean, at least 0: at most the policy's exploitability, up to the error."""
+    return gain_of(self.mean)
 
 
 def local_best_response(
@@ -37,33 +42,54 @@ def local_best_response(
   actions: Actions = None,
   depth: int | None = 1,
   rollout: Any = None,
+  hands: int | None = None,
+  seed: int = 0,
+  progress: bool | None = None,
   **options: Any,
 ) -> LocalBestResponse:
-  """The exact value of a local best response to a policy, from both seats.
+  """The value of a local best response to a policy, from both seats: exact, or in sampled hands.
 
   Args:
-    game: any that `build_tree` takes, with public states.
-    policy: any OpenSpiel policy of both players.
-    actions: OpenSpiel actions that the searcher may take: one collection, or a sequence with one for each
-      round (None for all), of which the last counts for all later rounds. A round begins where chance moves
-      after players have. By default all.
+    game: any that `build_tree` takes, with public states; with `hands` a poker for two: `holdem` with a whole
+      deck, or for a policy by lines `universal_poker` with public cards or `leduc_poker`.
+    policy: any OpenSpiel policy of both players; with `hands` also one by lines, a `HierarchicalPolicy` or a
+      function like its `for_hands`.
+    actions: what the searcher may do, by default everything, in sampled hands of `holdem` fold, call, bet the
+      pot and all-in. As text, in poker: "c" for checks and calls, "fc" for folds too, and in sampled hands
+      bets as in `holdem` and "56bets", 0.1 to 5.5 pots and all-in; "/" separates rounds, of which the last
+      counts for all later ones. Or, not in sampled hands, OpenSpiel actions: one collection, or a sequence
+      with one for each round (None for all). A round begins where chance moves after players have.
     depth: own decisions that a search looks at; None for all, which makes it a best response with these
       actions.
     rollout: how both players go on beyond. "call": both check or call, and the last answer of the opponent
       that is looked at counts as a fold or a call, as in the paper. "uniform": at random. Or any policy of
-      both players. By default "call" where the game's moves have these names, else "uniform".
-    **options: of `build_tree`.
+      both players. By default "call" where the game's moves have these names, else "uniform". Sampled hands
+      have depth 1 and the rollout "call" alone.
+    hands: to sample, at least 2, each a deal with many hands of the searcher; None for the exact value.
+    seed: of the sampled hands.
+    progress: of the sampled hands, show a bar; None: on a terminal or in a notebook, after two seconds.
+    **options: of `build_tree`, for the exact value.
 
   ValueError for a wrong argument, or a game without public states; TypeError if `policy` or `rollout` is not
   a policy.
   """
+  if hands is not None:
+    if depth != 1 or rollout not in (None, "call") or options:
+      other = ", ".join(["depth", "rollout", *options])
+      raise ValueError(f"hands={hands!r} samples searches of depth 1 that then call; leave {other} out.")
+    wins = sampled_wins(game, policy, actions, hands, seed, progress)
+    values = float(wins[::2].mean()), float(wins[1::2].mean())
+    return LocalBestResponse(
+      values, float(wins.mean()), float(wins.std(ddof=1) / len(wins) ** 0.5), None, wins
+    )
   search = LocalSearch.of(game, actions, depth, rollout, **options)
   strategies = strategies_of(search.tree, game, policy)
   with waiting("Searching responses"):
     tables = [search.response(player, strategies[1 - player]) for player in (0, 1)]
-    values = [search.value(player, table, strategies) for player, table in enumerate(tables)]
+    first, second = (search.value(player, table, strategies) for player, table in enumerate(tables))
   info = {**search.options, "policy": "local best response"}
-  return LocalBestResponse((values[0], values[1]), TreePolicy(game, search.tree.names, tables, info))
+  responses = TreePolicy(game, search.tree.names, tables, info)
+  return LocalBestResponse((first, second), (first + second) / 2, 0.0, responses, None)
 
 
 class LocalBestResponseBot(SolvingBot):

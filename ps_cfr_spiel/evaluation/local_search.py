@@ -37,7 +37,8 @@ from ps_cfr_spiel.tree import (
 )
 
 CALL, FOLD = (re.compile(rf"\b({words})\b", re.IGNORECASE) for words in ("call|check", "fold"))
-Actions = Collection[int] | Sequence[Collection[int] | None] | None
+Actions = str | Collection[int] | Sequence[Collection[int] | None] | None
+WORDS = {"c": (CALL,), "fc": (FOLD, CALL)}  # of the searcher's actions
 Table = list[np.ndarray]  # of a player, an array for each block
 Tables = tuple[Table, Table]
 
@@ -63,7 +64,7 @@ class LocalSearch:
     tree, levels = subgames.tree, Levels.of(subgames.labels, None)
     depth = len(subgames.labels.public_states) if depth is None else check_count("depth", depth, 1)
     tables, kept = _rollout(game, tree, rollout)
-    return cls(tree, levels, depth, _allowed(tree, actions), tables, kept, dict(subgames.options))
+    return cls(tree, levels, depth, _allowed(game, tree, actions), tables, kept, dict(subgames.options))
 
   @functools.cached_property
   def _device(self) -> Any:
@@ -179,25 +180,44 @@ def _rollout(game: pyspiel.Game, tree: PublicTree, rollout: Any) -> tuple[Tables
   return calls, folds
 
 
-def _allowed(tree: PublicTree, actions: Actions) -> Tables:
-  """`LocalSearch.allowed`; ValueError if these are not OpenSpiel actions, or an infostate has none."""
-  given = [None] if actions is None else check_list("actions", actions)
-  rounds: list[Any] = [given] if given and all(map(is_integer, given)) else given
-  if not rounds or not all(r is None or _are_actions(r) for r in rounds):
-    raise ValueError(f"actions must be OpenSpiel actions, or a list of them for each round, got {actions!r}.")
+def _allowed(game: pyspiel.Game, tree: PublicTree, actions: Actions) -> Tables:
+  """`LocalSearch.allowed`; ValueError if these are not actions or words, or an infostate has none."""
+  rounds = _rounds(actions)
   numbers = _round_numbers(tree.names)
   allowed = _pair([np.ones((a, n, 1), bool) for a, n, _ in player.block_shapes] for player in tree.players)
   for d in tree.names.decisions:
     may = rounds[min(numbers[d.public_state], len(rounds) - 1)]
-    if may is not None:
-      chosen = [action in may for action in d.legal_actions]
-      if not any(chosen):
-        known = next(filter(None, d.infostates))
-        raise ValueError(
-          f"actions: {sorted(may)} has no legal action at {known!r}; include one of {d.legal_actions}."
-        )
-      allowed[d.player][d.block][:, d.row, 0] = chosen
+    known = next(filter(None, d.infostates), None)
+    if may is None or (isinstance(may, str) and known is None):  # the board holds a card of every hand
+      continue
+    if isinstance(may, str):
+      names = action_names(game, tree.names, d)
+      chosen = [any(word.search(name) for word in WORDS[may]) for name in names]
+      legal = f"one of {names}"
+    else:
+      chosen, may = [action in may for action in d.legal_actions], sorted(may)
+      legal = f"one of {d.legal_actions}"
+    if not any(chosen):
+      raise ValueError(f"actions: {may} has no legal action at {known!r}; include {legal}.")
+    allowed[d.player][d.block][:, d.row, 0] = chosen
   return allowed
+
+
+def _rounds(actions: Actions) -> Sequence[str | Collection[int] | None]:
+  """The actions of each round: None for all, a word of `WORDS`, or OpenSpiel's numbers."""
+  if isinstance(actions, str):
+    words = [word.strip() for word in actions.split("/")]
+    if any(word not in WORDS for word in words):
+      raise ValueError(
+        f"actions={actions!r}: in a compiled game write 'c' for calls or 'fc' for folds and calls, with '/' "
+        "between rounds, or OpenSpiel's numbers, such as (0, 1)."
+      )
+    return words
+  given = [None] if actions is None else check_list("actions", actions)
+  rounds: list[Any] = [given] if given and all(map(is_integer, given)) else given
+  if not rounds or not all(r is None or _are_actions(r) for r in rounds):
+    raise ValueError(f"actions must be OpenSpiel actions, or a list of them for each round, got {actions!r}.")
+  return rounds
 
 
 def _are_actions(value: Any) -> bool:

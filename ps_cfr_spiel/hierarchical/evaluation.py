@@ -110,7 +110,7 @@ def evaluate_strategies(
   if not game.in_tables:
     raise ValueError(
       f"{game.name} has too many boards to evaluate a strategy exactly; measure it by matches or by "
-      "evaluation.sampled_response."
+      "matches.local_best_response(..., hands=1000)."
     )
   every = np.arange(len(game.runouts[game.special].cards))
   boards = every[jax.process_index() :: jax.process_count()] if boards is None else boards

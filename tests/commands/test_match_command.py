@@ -60,11 +60,13 @@ def test_a_server_that_cannot_be_reached(player, capsys):
 
 def test_a_local_best_response(capsys):
   found = facts(capsys, "lbr:c/fc", "always_call", "--hands=4")
-  expected = evaluation.sampled_response(
-    pyspiel.load_game(FULL), matches.Habit("always_call"), 4, actions="c/fc"
+  expected = evaluation.local_best_response(
+    pyspiel.load_game(FULL), matches.Habit("always_call"), "c/fc", hands=4
   )
   assert (found["hands"], found["mbb"]) == (4, pytest.approx(10 * expected.mean))
   assert found["mbb_standard_error"] == pytest.approx(10 * expected.error)
+  assert program.run(["match", "lbr:", "always_call"]) == 2
+  assert "lbr: names no actions; write lbr for all, or lbr:ACTIONS" in capsys.readouterr().err
   assert program.run(["match", "lbr", "search"]) == 2
   assert "lbr responds in holdem to a player whose probabilities are known" in capsys.readouterr().err
 

@@ -129,6 +129,9 @@ def test_actions_by_round():
   policy = drawn("leduc_poker", 8)
   passive = local_best_response(game, policy, actions=(FOLD, CALL))
   assert passive.values == local_best_response(game, policy, actions=[(FOLD, CALL), (FOLD, CALL)]).values
+  assert passive.values == local_best_response(game, policy, actions="fc").values
+  calling = [local_best_response(game, policy, actions=a).values for a in ("fc/c", [(FOLD, CALL), (CALL,)])]
+  assert calling[0] == calling[1] != passive.values
   later = local_best_response(game, policy, actions=[(FOLD, CALL), None])
   for response, first, second in ((passive, False, False), (later, False, True)):
     raised = {False: False, True: False}
@@ -195,7 +198,7 @@ def test_rollouts_of_ones_own():
     ({"depth": 0}, "depth must be an integer of at least 1, got 0"),
     ({"rollout": "raise"}, "Unknown rollout 'raise'; choose one of 'call', 'uniform'"),
     ({"actions": ()}, r"actions must be OpenSpiel actions, or a list of them for each round, got \(\)"),
-    ({"actions": "fold"}, "actions must be a sequence, got 'fold'"),
+    ({"actions": "fcpa"}, "actions='fcpa': in a compiled game write 'c' for calls or 'fc'"),
     ({"actions": [(7,)]}, r"actions: \[7\] has no legal action at"),
     ({"public_states": "none"}, "public states"),
   ],

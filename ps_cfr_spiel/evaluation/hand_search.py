@@ -1,6 +1,6 @@
-"""Local best response in games of dealt cards that are too large for tables of answers: hands are sampled.
+"""The searches of a local best response in sampled hands of large games; see `local_best_response`.
 
-Lisý and Bowling 2017; `local_best_response` is the exact form. At each decision the searcher knows the range
+At each decision the searcher knows the range
 of the opponent, by the policy and Bayes' rule. The worth of a call is the mean win if both check and call
 from then on. A bet wins the pot if the opponent folds; else both check and call after it. The best action is
 played. In place of the win of a hand the searcher is credited with this mean win at the start and with the
@@ -15,18 +15,20 @@ are therefore drawn more often.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_count, check_integer
+from ps_cfr_spiel.evaluation.local_search import Actions
 from ps_cfr_spiel.hierarchical import DEAD, DealtGame, hand_strengths
 from ps_cfr_spiel.notation import split_streets
 from ps_cfr_spiel.poker import Deck, betting, card_sets, cards
 from ps_cfr_spiel.policy import for_hands
 from ps_cfr_spiel.reports import progress_bar
+from ps_cfr_spiel.solvers import HierarchicalPolicy
 from ps_cfr_spiel.tree import CHANCE
 
 # Ways in which cards may come, all of which are looked at; of more than these some are drawn.
@@ -40,40 +42,30 @@ Answers = Callable[[int, tuple[int, ...]], np.ndarray]
 Place = Any  # in the betting: a line, or a state of `holdem`
 
 
-class SampledResponse(NamedTuple):
-  """The gain of a local best response, in the game's utility a hand."""
-
-  mean: float  #: over both seats: a lower bound on the exploitability, up to its error
-  error: float  #: the standard error of the mean
-  wins: np.ndarray  #: float64[hands], of each deal, a mean over hands
-
-
-def sampled_response(
+def sampled_wins(
   game: pyspiel.Game,
-  answers: Any,
+  policy: openspiel_policy.Policy | Answers,
+  actions: Actions,
   hands: int,
-  seed: int = 0,
-  progress: bool | None = None,
-  actions: str = FCPA,
-) -> SampledResponse:
-  """Play a local best response against a policy, seat after seat; `hands` is the number of deals.
+  seed: int,
+  progress: bool | None,
+) -> np.ndarray:
+  """float64[hands], the wins of a local best response in each deal, a mean over hands; seats alternate.
 
-  The game is `universal_poker` for two with public cards, `holdem` with few bets, or `leduc_poker`, and
-  `answers` the policy, such as `HierarchicalPolicy.for_hands`. Or `answers` is an OpenSpiel policy of
-  `holdem` with any bets and a whole deck. Then `actions` are those of the searcher: bets as in `holdem`, with
-  "/" between streets; "fc" for folds and calls alone, "c" for calls alone, "56bets" for 0.1 to 5.5 pots and
-  all-in. There are at least 2 `hands`. ValueError for a wrong argument or game.
+  Arguments as of `local_best_response`.
   """
-  by_policy = isinstance(answers, openspiel_policy.Policy)
-  if not by_policy and actions != FCPA:
+  policy = policy.for_hands if isinstance(policy, HierarchicalPolicy) else policy
+  by_states = isinstance(policy, openspiel_policy.Policy)
+  if not by_states and actions is not None:
     raise ValueError(f"actions={actions!r} needs an OpenSpiel policy of holdem; others are met with all.")
-  table: _Table = _Holdem(game, answers, actions) if by_policy else _Lines(DealtGame.of(game), answers)
+  if actions is not None and not isinstance(actions, str):
+    raise ValueError(f"actions in sampled hands are bets of each street, such as 'c/fcpa', got {actions!r}.")
+  table: _Table = _Lines(DealtGame.of(game), policy) if not by_states else _Holdem(game, policy, actions)
   if isinstance(table, _Lines) and table.form.weights is not None:
     raise ValueError(f"{game} deals hands of ranges; expected a game that deals all hands alike.")
   generator = np.random.default_rng(check_integer("seed", seed, 0))
   bar = progress_bar(progress, iterable=range(check_count("hands", hands, 2)), unit="hand", desc="Responding")
-  wins = np.array([_play(table, number % 2, generator) for number in bar])
-  return SampledResponse(float(wins.mean()), float(wins.std(ddof=1) / len(wins) ** 0.5), wins)
+  return np.array([_play(table, number % 2, generator) for number in bar])
 
 
 class _Table(Protocol):
@@ -177,10 +169,10 @@ class _Holdem:
 
   hands, deck, public = cards.ALL_HANDS, len(cards.WHOLE_DECK), cards.BOARD_SIZE
 
-  def __init__(self, game: Any, policy: Any, actions: str):
+  def __init__(self, game: Any, policy: openspiel_policy.Policy, actions: str | None):
     if game.get_type().short_name != "holdem" or game.get_parameters()["deck"] != "13x4":
       raise ValueError(f"The local best response plays holdem with a whole deck, got {game}.")
-    streets = [text.strip() for text in split_streets(actions)]
+    streets = [text.strip() for text in split_streets(FCPA if actions is None else actions)]
     texts = ["x" if text in ("c", "fc") else ALL_SIZES if text == "56bets" else text for text in streets]
     bets = betting.parse_bets(" / ".join(texts), len(cards.BOARD_SIZES))
     self._folds = [text != "c" for text in streets]

@@ -5,7 +5,7 @@ import pyspiel
 import pytest
 from open_spiel.python.policy import Policy, UniformRandomPolicy
 
-from ps_cfr_spiel.evaluation import Habit, local_best_response, sampled_response
+from ps_cfr_spiel.evaluation import Habit, local_best_response
 from ps_cfr_spiel.hierarchical import DealtGame
 
 GAME = "leduc_poker"
@@ -25,7 +25,7 @@ def blind(game, weights):
 def test_who_folds_to_every_bet_loses_the_ante():
   """It checks, and folds to the raise that wins a chip, from either seat."""
   game = pyspiel.load_game(GAME)
-  found = sampled_response(game, blind(game, (1, 1e-300, 0)), 20)
+  found = local_best_response(game, blind(game, (1, 1e-300, 0)), hands=20)
   assert found.mean == pytest.approx(1) and found.error == pytest.approx(0, abs=1e-12)
 
 
@@ -55,7 +55,7 @@ def near_the_exact_response(deals, error):
     odds = np.random.default_rng([line, *board]).random(((form.parent == line).sum(), 6))
     return odds / odds.sum(0)
 
-  found = sampled_response(game, answers, deals)
+  found = local_best_response(game, answers, hands=deals)
   exact = local_best_response(game, ByLines(game, answers)).exploitability
   return found.error < error and abs(found.mean - exact) < 4 * found.error
 
@@ -71,8 +71,8 @@ def test_the_mean_is_that_of_the_exact_response():
 def test_holdem_by_states_is_holdem_by_lines():
   """The same hands and searches on OpenSpiel's states and on the lines of the dealt form."""
   game = pyspiel.load_game("holdem(stack=400)")
-  by_lines = sampled_response(game, blind(game, (1,) * 4), 12, seed=2)
-  by_states = sampled_response(game, UniformRandomPolicy(game), 12, seed=2, actions="fcpa")
+  by_lines = local_best_response(game, blind(game, (1,) * 4), hands=12, seed=2)
+  by_states = local_best_response(game, UniformRandomPolicy(game), "fcpa", hands=12, seed=2)
   np.testing.assert_allclose(by_states.wins, by_lines.wins, atol=1e-9)
   assert by_lines.wins.std() > 1
 
@@ -80,14 +80,18 @@ def test_holdem_by_states_is_holdem_by_lines():
 def test_responses_in_holdem_by_hand():
   """Folding always costs the blind (Schmid 2021, Table 18.1); a searcher that may only call wins no blind."""
   game = pyspiel.load_game("holdem(bets=fullgame)")
-  np.testing.assert_allclose(sampled_response(game, Habit("fold"), 4).wins, [50, 100, 50, 100])
-  calls = sampled_response(game, Habit("always_call"), 6, actions="c")
-  folds = sampled_response(game, Habit("always_call"), 6, actions="fc")
+  np.testing.assert_allclose(local_best_response(game, Habit("fold"), hands=4).wins, [50, 100, 50, 100])
+  calls = local_best_response(game, Habit("always_call"), "c", hands=6)
+  folds = local_best_response(game, Habit("always_call"), "fc", hands=6)
   assert (np.abs(calls.wins) <= 100).all() and (folds.wins >= calls.wins - 1e-9).all()
   with pytest.raises(ValueError, match="plays holdem with a whole deck"):
-    sampled_response(pyspiel.load_game("holdem(deck=6x2,stack=400)"), Habit("fold"), 2)
+    local_best_response(pyspiel.load_game("holdem(deck=6x2,stack=400)"), Habit("fold"), hands=2)
   leduc = pyspiel.load_game(GAME)
   with pytest.raises(ValueError, match="needs an OpenSpiel policy of holdem"):
-    sampled_response(leduc, blind(leduc, (1, 1, 1)), 2, actions="fc")
+    local_best_response(leduc, blind(leduc, (1, 1, 1)), "fc", hands=2)
   with pytest.raises(ValueError, match="deals hands of ranges; expected a game that deals all hands alike"):
-    sampled_response(pyspiel.load_game("holdem_subgame"), None, 2)
+    local_best_response(pyspiel.load_game("holdem_subgame"), lambda line, board: 0, hands=2)
+  with pytest.raises(ValueError, match="hands=2 samples searches of depth 1 that then call; leave depth"):
+    local_best_response(game, Habit("fold"), depth=2, hands=2)
+  with pytest.raises(ValueError, match="actions in sampled hands are bets of each street, such as"):
+    local_best_response(game, Habit("fold"), (0, 1), hands=2)
