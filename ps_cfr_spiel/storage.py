@@ -323,7 +323,7 @@ def shards(folder: Path) -> list[Path]:
   return sorted(folder.glob(f"*{SUFFIX}"))
 
 
-def made_alike(path: Path, header: Mapping[str, Any]) -> bool:
+def has_same_options(path: Path, header: Mapping[str, Any]) -> bool:
   """Whether a file has these fields in its header; False without a file, ValueError if it differs."""
   if not path.exists():
     return False

@@ -483,9 +483,9 @@ def test_checkpoints_take_little_of_the_time(tmp_path, monkeypatch):
 def test_a_file_without_a_field_is_not_made_alike(tmp_path):
   header = {"teacher": "x", "situations": "y"}
   storage.write(tmp_path / "batch.safetensors", "examples", header, {})
-  assert storage.made_alike(tmp_path / "batch.safetensors", header)
+  assert storage.has_same_options(tmp_path / "batch.safetensors", header)
   with pytest.raises(ValueError, match="method in its header is None, expected 'z'"):
-    storage.made_alike(tmp_path / "batch.safetensors", {**header, "method": "z"})
+    storage.has_same_options(tmp_path / "batch.safetensors", {**header, "method": "z"})
 
 
 def test_an_array_that_no_reader_asks_for_is_refused(tmp_path):

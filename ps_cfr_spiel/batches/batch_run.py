@@ -26,7 +26,7 @@ from ps_cfr_spiel.compiler import load_game
 from ps_cfr_spiel.device import barrier, check_dtype, check_finite, precision, to_device
 from ps_cfr_spiel.poker import RandomSituations, Situation, cards, from_words, is_by_name, of_game, situation
 from ps_cfr_spiel.reports import progress_bar, waiting
-from ps_cfr_spiel.storage import made_alike, read, shard
+from ps_cfr_spiel.storage import has_same_options, read, shard
 from ps_cfr_spiel.tree import PublicTree
 
 CHUNKS = {"map": 32, "vmap": 1024}  # situations in a chunk, by the order in which a device takes them
@@ -232,8 +232,8 @@ def _chunk(
     "teacher": method,
   }
   if drawn and _has_fewer(path, part):  # the last of a call for fewer
-    made_alike(path, {name: header[name] for name in ("situations", "teacher")})
-  elif made_alike(path, header):
+    has_same_options(path, {name: header[name] for name in ("situations", "teacher")})
+  elif has_same_options(path, header):
     return path
   items = items or _read_all(situations, part, settings.sizes)
   solutions = _solved(items, part, settings, size)

@@ -356,7 +356,7 @@ class RandomSituations(Sequence):
 
 
 def from_words(given: Mapping[str, Any], sizes: tuple[int, ...] = (cards.BOARD_SIZE,)) -> Situation:
-  """A situation from a table's row or a JSON object, whose numbers may be texts, and whose stack is behind.
+  """A situation from a table's row or a JSON object; numbers may be strings; `stack` is the stack behind.
 
   ValueError if a field is unknown or missing, or not as it should be.
   """

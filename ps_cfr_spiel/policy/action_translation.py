@@ -1,8 +1,8 @@
 """Action translation: a strategy for few bet sizes plays the game with any bet sizes.
 
-An opponent's bet that the smaller game lacks is understood as one of the two sizes around it, at random
+An opponent's bet that the smaller game lacks is translated as one of the two sizes around it, at random
 (Ganzfried and Sandholm 2013). The choice is remembered for the hand. As a policy, which remembers nothing but
-the infostate, this is the mixture over all ways to understand the hand so far, each weighted by its
+the infostate, this is the mixture over all translations of the hand so far, each weighted by its
 probability and by the strategy's own probability of coming there; by Kuhn's theorem it wins as much as the
 remembering player, against any opponent.
 
@@ -69,7 +69,7 @@ MAPPINGS: dict[str, Split] = {
 def translate(
   size: float, sizes: Sequence[float] | np.ndarray, mapping: Split = pseudo_harmonic
 ) -> np.ndarray:
-  """The probabilities, float64[N], with which a size is understood as each of N different ones, all in pots.
+  """The probabilities, float64[N], with which a size is translated as each of N different ones, all in pots.
 
   `mapping` has the probability of the next size below; a size beyond all counts as the nearest.
   """
@@ -135,11 +135,11 @@ class Recent(collections.OrderedDict[Any, Any]):
     return self[key]
 
 
-class Understood(NamedTuple):
-  """A way to understand a hand so far."""
+class TranslatedHistory(NamedTuple):
+  """A translation of a hand so far, with its probabilities."""
 
   state: pyspiel.State  #: of the smaller game
-  likely: float  #: probability that the moves of chance and the opponent are understood this way
+  likely: float  #: probability that the moves of chance and the opponent are translated this way
   reach: Any  #: probability of the strategy's own moves; float64[1326] for all hands
 
 
@@ -160,7 +160,7 @@ class TranslatedPolicy(openspiel_policy.Policy):
   """A strategy for a game with few bet sizes, as a policy of the same game with other sizes.
 
   `pyspiel`'s bots play it: `open_spiel.python.bots.policy.PolicyBot(player, rng, policy)`. In a hand
-  understood as one in which it is not the player's turn, the player checks or calls.
+  translated as one in which it is not the player's turn, the player checks or calls.
   """
 
   def __init__(
@@ -207,7 +207,7 @@ class TranslatedPolicy(openspiel_policy.Policy):
     return self._mixed(state, state.current_player(), self._ask_for_hands)
 
   def _mixed(self, state: pyspiel.State, player: int, ask: Ask) -> dict[int, Any]:
-    ways, mixed = self.understand(state, player, ask), dict[int, Any]()
+    ways, mixed = self.translations(state, player, ask), dict[int, Any]()
     total = sum(way.likely * way.reach for way in ways)
     for way in ways:
       for _, chosen, played in self._moves(state, player, way.state, ask):
@@ -223,14 +223,16 @@ class TranslatedPolicy(openspiel_policy.Policy):
     public = tuple(smaller.history())[HOLE_CARDS:]
     return self._known.once((player, public), lambda: for_hands(self.policy, smaller))
 
-  def understand(self, state: pyspiel.State, player: int, ask: Ask | None = None) -> list[Understood]:
-    """All ways of positive probability in which a player may have understood a hand so far.
+  def translations(
+    self, state: pyspiel.State, player: int, ask: Ask | None = None
+  ) -> list[TranslatedHistory]:
+    """All translations of a hand so far, of positive probability, that a player may have made.
 
-    The player's own move that the strategy never makes is understood like an opponent's. `ask` has the
+    The player's own move that the strategy never makes is translated like an opponent's. `ask` has the
     strategy, by default for the player's hand.
     """
     position = self.game.new_initial_state()
-    ways = [Understood(self.smaller.new_initial_state(), 1.0, 1.0)]
+    ways = [TranslatedHistory(self.smaller.new_initial_state(), 1.0, 1.0)]
     for action in state.history():
       mover = position.current_player()
       if mover < 0:
@@ -249,18 +251,22 @@ class TranslatedPolicy(openspiel_policy.Policy):
       position.apply_action(action)
     return ways
 
-  def _own(self, state: pyspiel.State, action: int, way: Understood, ask: Ask) -> Iterator[Understood]:
+  def _own(
+    self, state: pyspiel.State, action: int, way: TranslatedHistory, ask: Ask
+  ) -> Iterator[TranslatedHistory]:
     for chosen, probability, played in self._moves(state, state.current_player(), way.state, ask):
       if np.any(made := probability * played.get(action, 0.0)):
         after = way.state if chosen is None else way.state.child(chosen)
-        yield Understood(after, way.likely, way.reach * made)
+        yield TranslatedHistory(after, way.likely, way.reach * made)
 
-  def _opponents(self, state: pyspiel.State, action: int, way: Understood) -> Iterator[Understood]:
+  def _opponents(
+    self, state: pyspiel.State, action: int, way: TranslatedHistory
+  ) -> Iterator[TranslatedHistory]:
     if way.state.current_player() != state.current_player():
       yield way
       return
-    for understood, probability in self._translated(state, action, way.state).items():
-      yield Understood(way.state.child(understood), way.likely * probability, way.reach)
+    for translated, probability in self._translated(state, action, way.state).items():
+      yield TranslatedHistory(way.state.child(translated), way.likely * probability, way.reach)
 
   def _moves(
     self, state: pyspiel.State, player: int, smaller: pyspiel.State, ask: Ask | None = None

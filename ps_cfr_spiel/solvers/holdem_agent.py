@@ -54,8 +54,8 @@ from ps_cfr_spiel.solvers.holdem_searches import (
   NUM_HANDS,
   Search,
   StreetSearch,
-  View,
-  Whole,
+  PublicHand,
+  BlueprintSearch,
 )
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
 from ps_cfr_spiel.solvers.solving_bot import SolvingBot
@@ -140,8 +140,8 @@ class HoldemPolicy(openspiel_policy.Policy):
 
   def _last(self, state: Any) -> tuple[Search, int] | None:
     """The search of the player to move, and its line at a state; None where the blueprint plays."""
-    hand = View.of(state)
-    return self._way(hand, state.current_player())[-1] if hand.street >= self._first else None
+    hand = PublicHand.of(state)
+    return self._searches_on_path(hand, state.current_player())[-1] if hand.street >= self._first else None
 
   def restart(self) -> None:
     """Forget searches, which take up memory."""
@@ -152,33 +152,33 @@ class HoldemPolicy(openspiel_policy.Policy):
 
     They are as an opponent who knows the policy would compute them. ValueError before the first searches.
     """
-    hand = View.of(state)
+    hand = PublicHand.of(state)
     if hand.street < self._first:
       raise ValueError(f"There are ranges from the first searched street on, not at {state}.")
     return self._both(hand.until(hand.on_street(self._rules, hand.street)[0], hand.street))
 
   @functools.cached_property
-  def _whole(self) -> Whole | None:
+  def _whole(self) -> BlueprintSearch | None:
     """The blueprint as a search, if its game is compiled and has the same chips."""
-    return None if self._compiled is None else Whole(self._compiled)
+    return None if self._compiled is None else BlueprintSearch(self._compiled)
 
-  def _begun(self, hand: View) -> tuple[Whole, int] | None:
+  def _begun(self, hand: PublicHand) -> tuple[BlueprintSearch, int] | None:
     """The blueprint as the search before a turn, and its line; None for other blueprints, or foreign bets."""
     line = None if self._whole is None else self._whole.line_of(hand.chips)
     return None if self._whole is None or line is None else (self._whole, line)
 
-  def _before_turn(self, hand: View, player: int) -> tuple[Search, int] | None:
+  def _before_turn(self, hand: PublicHand, player: int) -> tuple[Search, int] | None:
     """The search that promises at a turn's first decision, and its line: of the flop, or the blueprint."""
     if self._values is None or not self._safe:
       return self._begun(hand)
     start, _ = hand.on_street(self._rules, hand.street)
-    return self._way(hand.until(start, FLOP), player)[-1]
+    return self._searches_on_path(hand.until(start, FLOP), player)[-1]
 
   def _free(self, board: cards.Board) -> np.ndarray:
     """bool[1326]: the hands of the deck that hold no card of the board."""
     return cards.unblocked({*cards.WHOLE_DECK} - {*self._deck} | {*board})
 
-  def _ranges(self, hand: View) -> np.ndarray:
+  def _ranges(self, hand: PublicHand) -> np.ndarray:
     """float64[2, 1326]: both players' ranges when the first searched street begins, by the blueprint."""
     weights = np.ones((2, NUM_HANDS))
     weights[:, ~self._free(hand.board[: min(cards.STREETS)])] = 0
@@ -198,7 +198,7 @@ class HoldemPolicy(openspiel_policy.Policy):
       state.apply_action(action)
     return weights
 
-  def _range(self, hand: View, player: int) -> np.ndarray:
+  def _range(self, hand: PublicHand, player: int) -> np.ndarray:
     """float64[1326]: a player's range at a place, by the player's own searches.
 
     A move that they lack, or never make, changes nothing.
@@ -211,8 +211,12 @@ class HoldemPolicy(openspiel_policy.Policy):
       weights = self._range(hand.until(start, hand.street - 1), player)
     free = self._free(hand.board)
     weights = weights * free if (weights * free).any() else free.astype(float)
-    way = self._way(hand.until(start + len(chips) - 1, hand.street), player) if chips else []
-    for search, line, n in [(*place, n) for place, n in zip(way, chips, strict=True) if place is not None]:
+    searches = (
+      self._searches_on_path(hand.until(start + len(chips) - 1, hand.street), player) if chips else []
+    )
+    for search, line, n in [
+      (*place, n) for place, n in zip(searches, chips, strict=True) if place is not None
+    ]:
       here, after = search.game.public_states[line], search.after(line, n)
       if here.player == player and after is not None:
         row = search.row(line)
@@ -236,31 +240,33 @@ class HoldemPolicy(openspiel_policy.Policy):
       found.setdefault(action, np.zeros(NUM_HANDS))[hands] += chances
     return found
 
-  def _way(self, hand: View, player: int) -> list[tuple[Search, int] | None]:
+  def _searches_on_path(self, hand: PublicHand, player: int) -> list[tuple[Search, int] | None]:
     """A player's search at each place on the street so far, the first and the last included, and its line.
 
     Places where the blueprint plays have None.
     """
     start, chips = hand.on_street(self._rules, hand.street)
-    way: list[tuple[Search, int] | None] = [(self._search(hand.until(start, hand.street), player, None), 0)]
+    searches: list[tuple[Search, int] | None] = [
+      (self._search(hand.until(start, hand.street), player, None), 0)
+    ]
     added = 0
     for k, n in enumerate(chips, 1):
-      if (last := way[-1]) is None:
-        way.append(None)
+      if (last := searches[-1]) is None:
+        searches.append(None)
         continue
       search, line = last
       after = search.after(line, n)
       if after is None:
         added += 1
         if hand.street == FLOP and added > ADDED:
-          way.append(None)
+          searches.append(None)
           continue
         search = self._search(hand.until(start + k, hand.street), player, last)
         after = search.root
-      way.append((search, after))
-    return way
+      searches.append((search, after))
+    return searches
 
-  def _search(self, hand: View, player: int, last: tuple[Search, int] | None) -> Search:
+  def _search(self, hand: PublicHand, player: int, last: tuple[Search, int] | None) -> Search:
     """A player's search from a place on; `last` is the one before on this street, and its line."""
     if hand.street == FLOP:
       return self._known.once(hand, lambda: self._on_flop(hand))
@@ -274,7 +280,7 @@ class HoldemPolicy(openspiel_policy.Policy):
 
     return self._known.once((hand, player), compute)
 
-  def _on_flop(self, hand: View) -> Search:
+  def _on_flop(self, hand: PublicHand) -> Search:
     """The search of a flop's betting, with the bets made there."""
     assert self._values is not None
     start, chips = hand.on_street(self._rules, hand.street)
@@ -288,27 +294,29 @@ class HoldemPolicy(openspiel_policy.Policy):
     game: Any = pyspiel.load_game("river_subgame", lines)
     return StreetSearch(game, build_tree(game), chips, solution, given, self._values)
 
-  def _both(self, hand: View) -> np.ndarray:
+  def _both(self, hand: PublicHand) -> np.ndarray:
     """float64[2, 1326]: both players' ranges at the start of a street."""
     return np.array([self._range(hand, player) for player in (0, 1)])
 
-  def _possible(self, hand: View) -> np.ndarray:
+  def _possible(self, hand: PublicHand) -> np.ndarray:
     """float64[2, 1326]: the same for a search that believes them; no hand is impossible."""
     ranges = self._both(hand)
     return np.maximum(ranges / ranges.max(1, keepdims=True), LEAST) * self._free(hand.board)
 
-  def _believed(self, hand: View) -> Search:
+  def _believed(self, hand: PublicHand) -> Search:
     """The search from the first decision of a turn."""
     solver = PSCFRSolver(self._subgame(hand, self._bets, ";".join(map(range_text, self._possible(hand)))))
     self._run(solver.run)
     return Search(solver.game, solver.tree, (), solver.average_policy().strategies)
 
-  def _resolved(self, hand: View, player: int, last: tuple[Search, int] | None) -> Search:
+  def _resolved(self, hand: PublicHand, player: int, last: tuple[Search, int] | None) -> Search:
     """The search from the first decision of a river, or from a bet on that the last search lacks."""
     start, chips = hand.on_street(self._rules, hand.street)
     own, bets = hand, self._bets
     if not chips:
-      reached = self._way(hand.until(start, hand.street - 1), player)[-1] if last is None else last
+      reached = (
+        self._searches_on_path(hand.until(start, hand.street - 1), player)[-1] if last is None else last
+      )
       assert reached is not None  # on flops alone the blueprint goes on
       before, line = reached
     else:
@@ -343,7 +351,7 @@ class HoldemPolicy(openspiel_policy.Policy):
       search.tables[i][:] = subgame.back(i, game_tree.inside(subgame, i, blocks), search.tables[i])
     return search
 
-  def _subgame(self, hand: View, bets: BetSizes, ranges: str = "uniform") -> Any:
+  def _subgame(self, hand: PublicHand, bets: BetSizes, ranges: str = "uniform") -> Any:
     """The rest of a hand as a game, from the first decision of the street on."""
     start, _ = hand.on_street(self._rules, hand.street)
     spent = hand.chips[start - 1]  # of each player, after the moves that end the street before

@@ -24,7 +24,7 @@ DTYPE = "float32"  # of searches
 NUM_HANDS = len(cards.ALL_HANDS)
 
 
-class View(NamedTuple):
+class PublicHand(NamedTuple):
   """All that is public in a hand."""
 
   board: tuple[int, ...]  #: the public cards; those of a street ascending
@@ -32,7 +32,7 @@ class View(NamedTuple):
   street: int  #: 0 before the flop
 
   @classmethod
-  def of(cls, state: Any) -> "View":
+  def of(cls, state: Any) -> "PublicHand":
     """That of a state of `holdem`."""
     here = state.public_state
     board = [card for street in state.board_by_street() for card in street]
@@ -67,7 +67,7 @@ class View(NamedTuple):
       if n > max(here.spent)
     ]
 
-  def until(self, moves: int, street: int) -> "View":
+  def until(self, moves: int, street: int) -> "PublicHand":
     """The same when a street began."""
     return self._replace(
       chips=self.chips[:moves], board=self.board[: cards.BOARD_SIZES[street]], street=street
@@ -194,7 +194,7 @@ class StreetSearch(Search):
     return self._values.worths(self._given._replace(board=board, pot=2 * spent, ranges=ranges))[player]
 
 
-class Whole(Search):
+class BlueprintSearch(Search):
   """A blueprint of a small deck, as a search of the whole game."""
 
   def __init__(self, blueprint: TreePolicy):

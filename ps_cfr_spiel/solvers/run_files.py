@@ -79,7 +79,7 @@ class Resumable(abc.ABC):
       header.pop(name, None)
     free = [f.name for f in fields_of(self.options_type).values() if not f.option.result and f.name in saved]
     header["options"] = {**header["options"], **{name: saved[name] for name in free}}
-    return storage.made_alike(path, header)
+    return storage.has_same_options(path, header)
 
   def save(self, path: str | os.PathLike) -> None:
     """Save the whole run, for `load`; OSError if the file cannot be written, and an earlier one stays."""

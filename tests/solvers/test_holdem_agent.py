@@ -12,7 +12,7 @@ from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.learning import BoardExamples, BoardValues, pretrained
 from ps_cfr_spiel.poker import Situation, cards
 from ps_cfr_spiel.policy import TranslatedPolicy, for_hands
-from ps_cfr_spiel.solvers.holdem_searches import View
+from ps_cfr_spiel.solvers.holdem_searches import PublicHand
 
 SMALL = "holdem(stack=2000)"
 
@@ -151,7 +151,7 @@ def test_flops_are_solved_with_values_of_turns():
   (found,) = solve_batch([given], iterations=3, values=values, progress=False)
   assert found.strategies is not None and found.hands is not None
   (h,) = cards.hand_numbers(np.array([cards.parse_cards("AhQc")]))
-  search, line = agent.policy._way(View.of(state), 1)[-1]
+  search, line = agent.policy._searches_on_path(PublicHand.of(state), 1)[-1]
   for mine, other in zip(search.tables, found.strategies, strict=True):
     for block, same in zip(mine, other, strict=True):
       np.testing.assert_allclose(block, same, atol=1e-4)
@@ -178,14 +178,14 @@ def test_a_turn_keeps_the_promises_of_a_flop_search():
   for gadget in ("cfr-d", "unsafe"):
     agent = ps_cfr_spiel.HoldemAgent(game, uniform(), 1, "a", 100, gadget=gadget, values=values)
     ranges = agent.policy.ranges(start)
-    search, line = agent.policy._way(View.of(start), 1)[-1]
+    search, line = agent.policy._searches_on_path(PublicHand.of(start), 1)[-1]
     promised = values.worths(Situation(cards.parse_board("9s7c5s4h", (4,)), 900, 1000, "", ranges))[0]
     won = search.worths(search.place(line), 0, ranges[1])
     more[gadget] = np.maximum(won - promised, 0)[won != 0].mean()
   assert 0 < more["cfr-d"] < 0.95 * more["unsafe"] < 0.02 * 900
   lines = ("Check", "Bet 150", "Raise to 300", "Raise to 450", "Raise to 600", "Call", "4h", "Check")
   state = play(game, *moves[:5], *lines)  # bets that the blueprint answers in place of a third search
-  assert agent.policy._way(View.of(play(game, *moves[:5], *lines[:-2])), 1)[-1] is None
+  assert agent.policy._searches_on_path(PublicHand.of(play(game, *moves[:5], *lines[:-2])), 1)[-1] is None
   assert sum(agent.probabilities(state).values()) == pytest.approx(1)
 
 
@@ -203,14 +203,14 @@ def test_promises_are_kept(line):
   for gadget in ("cfr-d", "max-margin", "unsafe"):
     policy = ps_cfr_spiel.HoldemAgent(game, blueprint, 1, "0.5a a / 0.5a a", 200, gadget=gadget).policy
     state = play(game, *TURN, *line)
-    (turn, root), *_ = policy._way(View.of(play(game, *TURN)), 1)
+    (turn, root), *_ = policy._searches_on_path(PublicHand.of(play(game, *TURN)), 1)
     range_ = policy.ranges(state)[1]
     if len(line) > 1:
-      before = policy._way(View.of(play(game, *TURN, *line[:-1])), 1)[-1]
+      before = policy._searches_on_path(PublicHand.of(play(game, *TURN, *line[:-1])), 1)[-1]
       place = before[0].place(before[0].game.public_states[before[1]].children[-1], cards.parse_cards("3c"))
     else:
       before, place = (turn, root), turn.place(root)
-    after, line_there = policy._way(View.of(state), 1)[-1]
+    after, line_there = policy._searches_on_path(PublicHand.of(state), 1)[-1]
     promised = before[0].worths(place, 0, range_)
     kept = after.worths(after.place(line_there), 0, range_) <= promised + 0.02
     assert kept.all() == (gadget != "unsafe")
