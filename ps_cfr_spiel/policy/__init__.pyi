@@ -1,7 +1,7 @@
 from .action_translation import MAPPINGS as MAPPINGS
 from .action_translation import Recent as Recent
-from .action_translation import TranslatedPolicy as TranslatedPolicy
 from .action_translation import TranslatedHistory as TranslatedHistory
+from .action_translation import TranslatedPolicy as TranslatedPolicy
 from .action_translation import for_hands as for_hands
 from .action_translation import translate as translate
 from .convert import check_policy_of as check_policy_of

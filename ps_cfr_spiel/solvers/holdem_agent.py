@@ -52,10 +52,10 @@ from ps_cfr_spiel.policy import Recent, TranslatedPolicy, TreePolicy, check_turn
 from ps_cfr_spiel.solvers.holdem_searches import (
   DTYPE,
   NUM_HANDS,
+  BlueprintSearch,
+  PublicHand,
   Search,
   StreetSearch,
-  PublicHand,
-  BlueprintSearch,
 )
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
 from ps_cfr_spiel.solvers.solving_bot import SolvingBot
