@@ -27,12 +27,13 @@ SUBMODULES = {
   "runtime",
   "values",
 }  # for users, with the package `batches`
-BASE_MODULES = {"version", "arguments", "reports", "storage"}
+BASE_MODULES = {"version", "arguments", "memory", "reports", "storage"}
 BASE_LAYERS = (
   ("version",),
   ("arguments", "reports", "storage"),
   ("notation", "options"),
   ("native", "poker"),
+  ("memory",),
 )
 LAYERS = (  # a package imports from earlier layers, never from its own; games from the base layers alone
   *BASE_LAYERS,

@@ -19,7 +19,8 @@ from benchmarks.machine import PeakMemory, describe, flags, in_process
 from benchmarks.papers.hierarchical import GAMES
 from ps_cfr_spiel import hierarchical
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
-from ps_cfr_spiel.hierarchical import DealtAbstraction, DealtGame, clustering, memory
+from ps_cfr_spiel.hierarchical import DealtAbstraction, DealtGame, clustering, dealt_game
+from ps_cfr_spiel.memory import card_needs
 from ps_cfr_spiel.poker.dealt import dealt_form
 
 
@@ -55,7 +56,7 @@ def measured(row: Row) -> tuple[float, float]:
   """Most MB in use, and the estimate."""
   jnp.ones((2, 2)) @ jnp.ones((2, 2))
   game = pyspiel.load_game(GAMES[row.game])
-  needs = memory.card_needs(dealt_form(game))
+  needs = card_needs(dealt_form(game), dealt_game.SCORED)
   check = clustering.check_needs
 
   def noted(name, asked, *rest):

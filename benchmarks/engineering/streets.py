@@ -20,7 +20,7 @@ import pyspiel
 
 from benchmarks.machine import anchor, describe, flags, peer_lines
 from ps_cfr_spiel import PSCFRSolver, cfr
-from ps_cfr_spiel.compiler.memory import memory_needs
+from ps_cfr_spiel.compiler import memory_needs
 from ps_cfr_spiel.views import pot_of
 
 WIDE = "22+ A2s+ K8s+ Q9s+ J9s+ T9s 98s ATo+ KTo+"

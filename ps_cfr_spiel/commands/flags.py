@@ -14,6 +14,7 @@ from absl import flags
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.commands.command import Flag, group
+from ps_cfr_spiel.memory import RUNTIME, readable_bytes
 from ps_cfr_spiel.reports import report
 
 # Tables of other packages have the same words (a test compares them); asking the tables would import JAX.
@@ -23,7 +24,6 @@ RULES = (
 )
 LOSSLESS = "lossless"
 AUTO = "auto"
-RUNTIME = 300e6  # bytes of Python, NumPy and JAX before any game
 
 # fmt: off
 MOST_HISTORIES = Flag("limit", 200_000_000,
@@ -136,7 +136,7 @@ def next_command(values: flags.FlagValues, *words: object) -> str:
 
 def memory_text(game: pyspiel.Game, needs: int, less: int | None = None) -> str:
   """The estimated bytes of a run, and `less` of one with --bits=16, and the parts that they include."""
-  readable, form = ps.histories.readable_bytes, ps.compiler.form_of(game)
+  readable, form = readable_bytes, ps.compiler.form_of(game)
   about, narrow = readable(needs), readable(needs if less is None else less)
   text = f"about {about}" + (f", or {narrow} with --bits=16" if narrow != about else "")
   if form is not None and (whole := readable(sum(ps.compiler.values_needs(form).values()))) != about:

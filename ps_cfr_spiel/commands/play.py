@@ -29,6 +29,7 @@ from ps_cfr_spiel.commands.user_input import (
   load_values,
   refuse,
 )
+from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.notation import read_move
 
 SEARCH = "search"
@@ -265,7 +266,7 @@ def make_opponent(
   if name == SEARCH:
     try:
       resolving = ps.ContinualResolving(game, limit=limit)
-    except (ps.histories.TooLarge, ps.histories.NoPublicStatesError):
+    except (TooLarge, ps.histories.NoPublicStatesError):
       return lambda seat: ps.solvers.ParticleBot(game, seat, depth=DEPTH, seed=int(rng.randint(2**31)))
     return lambda seat: resolving.bot(seat, int(rng.randint(2**31)))
   if name.startswith(AGENT):

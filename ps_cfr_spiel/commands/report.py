@@ -19,6 +19,7 @@ from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag
 from ps_cfr_spiel.commands.flags import BITS, JSON, QUIET, SPOT, progress_of, say
 from ps_cfr_spiel.commands.run import Run
 from ps_cfr_spiel.commands.user_input import keep_apart, make_folder, refuse, writable
+from ps_cfr_spiel.memory import check_needs
 from ps_cfr_spiel.poker import cards, deals_on, holdem, next_boards, plain
 from ps_cfr_spiel.reports import Stopwatch, progress_bar
 from ps_cfr_spiel.storage import replacing
@@ -127,7 +128,7 @@ def _solution(
   solver = ps.PSCFRSolver(game, bits=int(values.bits))
   form = ps.compiler.form_of(game)
   assert form is not None
-  ps.compiler.check_needs(f"A row of {game}", ps.compiler.values_needs(form), None, ADVICE)
+  check_needs(f"A row of {game}", ps.compiler.values_needs(form), None, ADVICE)
   number = ps.views.find_spot(game, solver.tree.names, values.at)  # now rather than after the work
   moves = ", ".join(ps.policy.line_to(game, solver.tree.names, number))
   progress = progress_of(values)

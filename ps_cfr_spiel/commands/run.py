@@ -11,6 +11,7 @@ from typing import Any
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.flags import exploitability_facts, general_sum_facts, general_sum_lines, values_of
+from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.reports import Stopwatch, progress_bar
 
 RUN, POINTS, CURVE, STRATEGY = "run.safetensors", "exploitability.csv", "exploitability.png", "strategy.png"
@@ -199,7 +200,7 @@ class Run:
       return None
     try:
       kept = ps.policy.may_keep(solver.game, solver.tree.names, memory)
-    except ps.histories.TooLarge as error:
+    except TooLarge as error:
       print(f"The values of actions were not saved. {error}", file=sys.stderr)
       return None
     return solver.average_policy() if kept else None

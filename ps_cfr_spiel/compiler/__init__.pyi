@@ -19,11 +19,8 @@ from .loading import game_fields as game_fields
 from .loading import game_in as game_in
 from .loading import load_game as load_game
 from .loading import quiet_stderr as quiet_stderr
-from .memory import COMPILING as COMPILING
-from .memory import MORE_CODE as MORE_CODE
-from .memory import check_memory as check_memory
-from .memory import check_needs as check_needs
-from .memory import is_streamed as is_streamed
-from .memory import memory_needs as memory_needs
-from .memory import values_needs as values_needs
+from .form_sizes import check_memory as check_memory
+from .form_sizes import is_streamed as is_streamed
+from .form_sizes import memory_needs as memory_needs
+from .form_sizes import values_needs as values_needs
 from .suit_isomorphism import fold_suits as fold_suits

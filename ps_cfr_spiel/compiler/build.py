@@ -6,13 +6,12 @@ import pyspiel
 
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.compiler.described import form_of
+from ps_cfr_spiel.compiler.form_sizes import check_memory
 from ps_cfr_spiel.compiler.forms import Form, Lines
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compiler.from_histories import build_general, with_recall
-from ps_cfr_spiel.compiler.memory import check_memory
 from ps_cfr_spiel.histories import (
   Limits,
-  TooLarge,
   check_kind,
   public_observer,
   public_partition,
@@ -20,6 +19,7 @@ from ps_cfr_spiel.histories import (
   walk,
 )
 from ps_cfr_spiel.options import LEAVES, LIMIT, SOURCES
+from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import PublicTree
 

@@ -18,7 +18,6 @@ import pyspiel
 from ps_cfr_spiel.histories import (
   Histories,
   PublicPartition,
-  TooLarge,
   Walked,
   acting,
   actions_fault,
@@ -29,7 +28,6 @@ from ps_cfr_spiel.histories import (
   number_rows,
   one_to_one,
   past_remark,
-  readable_bytes,
   recall_fault,
   remember,
   remembered,
@@ -37,6 +35,7 @@ from ps_cfr_spiel.histories import (
   sequential,
   walked_source,
 )
+from ps_cfr_spiel.memory import check_needs
 from ps_cfr_spiel.tree import (
   TERMINAL,
   BlockLeaves,
@@ -135,12 +134,10 @@ def build_general(
     raise ValueError(f"leaves={leaves!r} needs {needs}, which {game} is not; use 'auto' or 'sparse'.")
   layout = layout or _sparse_layout(histories, choices)
   size = 8 * len(layout.last[0]) * math.prod(layout.types)
-  if size > memory:
-    raise TooLarge(
-      f"{game}: {leaves=} needs {readable_bytes(size)} for the utilities of {len(layout.last[0]):,} leaves "
-      f"with {' x '.join(f'{n:,}' for n in layout.types)} types each, more than {readable_bytes(memory)}, "
-      f"the limit. Use leaves='auto', or raise the limit: memory=... or --memory."
-    )
+  types = " x ".join(f"{n:,}" for n in layout.types)
+  purpose = f"for the utilities of {len(layout.last[0]):,} leaves with {types} types each"
+  advice = "Use leaves='auto', or raise the limit: memory=... or --memory"
+  check_needs(f"{game} with {leaves=}", {purpose: size}, memory, advice)
   return _assemble(game, histories, partition, choices, layout)
 
 

@@ -17,25 +17,21 @@ from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.compiler.check_report import UNCHECKED, Finding, Report, Verdict
 from ps_cfr_spiel.compiler.described import form_of
 from ps_cfr_spiel.compiler.form_check import form_fault
+from ps_cfr_spiel.compiler.form_sizes import check_memory, memory_needs
 from ps_cfr_spiel.compiler.forms import Lines
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices, remarks, with_recall
 from ps_cfr_spiel.compiler.loading import quiet_stderr
-from ps_cfr_spiel.compiler.memory import check_memory, memory_needs
 from ps_cfr_spiel.histories import (
-  BYTES,
   KIND_CHECKS,
   Histories,
   Limits,
   PublicPartition,
-  TooLarge,
   actions_fault,
   foretell,
   names_fault,
   public_observer,
   public_partition,
-  readable_bytes,
-  readable_count,
   readable_seconds,
   recall_fault,
   scale_fault,
@@ -45,6 +41,7 @@ from ps_cfr_spiel.histories import (
   walk,
 )
 from ps_cfr_spiel.options import LIMIT, SOURCES
+from ps_cfr_spiel.memory import HISTORY, TooLarge, readable_bytes, readable_count
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import TERMINAL, PublicTree
 
@@ -235,11 +232,11 @@ def _large(game: pyspiel.Game, limits: Limits) -> Finding | None:
   except Exception:  # of the game: the enumeration reports it
     return None
   small = size.count <= CHECKED and not size.exceeds and seconds <= CHECKED_SECONDS
-  if small or size.cut or size.count * BYTES > limits.memory:  # the enumeration refuses the last two at once
+  if small or size.cut or size.count * HISTORY > limits.memory:  # enumerating refuses the last two at once
     return None
   text = (
     f"about {readable_count(size.count)}, by {size.probes} random paths: "
-    f"{readable_bytes(size.count * BYTES)} and {readable_seconds(seconds)} of enumeration on free cores; "
+    f"{readable_bytes(size.count * HISTORY)} and {readable_seconds(seconds)} of enumeration on free cores; "
     f"allowed are {readable_bytes(limits.memory)}"
   )
   return Finding("histories", Verdict.NOTE, text)

@@ -60,3 +60,8 @@ def to_device(tree: Any, dtype: str) -> Any:
     return jax.device_put(x.astype(dtype) if np.issubdtype(x.dtype, np.floating) else x)
 
   return jax.tree.map(convert, tree)
+
+
+def bytes_of(tree: Any) -> int:
+  """Bytes of all arrays of a pytree; zeros of NumPy's take no memory before their use."""
+  return sum(x.nbytes for x in jax.tree.leaves(tree))

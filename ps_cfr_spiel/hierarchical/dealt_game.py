@@ -10,9 +10,8 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_count
-from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.hierarchical.dealt_hands import BINS, DEAD, equities, hand_strengths, histograms
-from ps_cfr_spiel.hierarchical.memory import SCORED, card_needs
+from ps_cfr_spiel.memory import card_needs, check_needs
 from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.poker import (
   DealtForm,
@@ -27,6 +26,7 @@ from ps_cfr_spiel.poker import (
 )
 
 MOST_CLASSES = 200_000  # of runouts, up to which all of them are in tables: hold'em has 63,193 to the turn
+SCORED = 512  # boards on which hands are ranked at once
 
 
 def check_special(special: int, form: DealtForm) -> int:
@@ -68,7 +68,7 @@ class DealtGame:
           f"special={special}: {game} has too many boards for tables; cluster those of round 1, the default."
         )
       return cls(str(game), form, form.runouts(2))
-    check_needs(str(game), card_needs(form), None, "Fewer public cards, ranks or suits take less")
+    check_needs(str(game), card_needs(form, SCORED), None, "Fewer public cards, ranks or suits take less")
     return cls(str(game), form, form.runouts(len(form.public)), special)
 
   @property

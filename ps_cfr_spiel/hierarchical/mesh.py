@@ -15,7 +15,6 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ps_cfr_spiel import mccfr
-from ps_cfr_spiel.compiler import COMPILING, MORE_CODE
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.hierarchical.cluster_sampling import (
   AXIS,
@@ -26,10 +25,9 @@ from ps_cfr_spiel.hierarchical.cluster_sampling import (
 )
 from ps_cfr_spiel.mccfr import Rule, SamplingState
 from ps_cfr_spiel.native import why_unavailable
+from ps_cfr_spiel.memory import COMPILING, CUT, IN_PLACE, MORE_CODE, sampling_needs
 
 # These are fitted to measured peaks (docs/measurements.md, "Memory of dealt cards").
-RUN = 5  # copies of the tables: before and after a part of a run, and in between
-IN_PLACE = 1.5  # the same of the library, whose tables change in their places
 TABLES = 3  # regrets, and a sum of strategies in two parts
 LINE = 8  # numbers of each line in a traversal, beside two for each of its actions
 PLACE = 8  # bytes of each hand or board from which one is drawn
@@ -55,11 +53,11 @@ def run_needs(game: DealtTree, mesh: Mesh, deals: int, dtype: str) -> dict[str, 
   drawn = (game.cards.hand_masks, *sets)  # one of the first, and so on
   found = 0 if game.found is None else 2 * clusters * math.prod(game.found.buckets.shape[1:])
   each = number * (lines + clusters * len(subtree.depths)) + PLACE * max(map(len, drawn))
+  copies = CUT if why_unavailable() else IN_PLACE
   return {
     "for compiling": COMPILING + MORE_CODE,
-    "for regrets and averages": int((RUN if why_unavailable() else IN_PLACE) * TABLES * number * cells),
+    **sampling_needs(TABLES * number * cells, deals * each, copies),
     "for the buckets of hands": 2 * found,
-    "for the deals of a batch": deals * each,
   }
 
 

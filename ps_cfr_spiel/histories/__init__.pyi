@@ -17,12 +17,7 @@ from .history_checks import actions_fault as actions_fault
 from .history_checks import names_fault as names_fault
 from .history_checks import recall_fault as recall_fault
 from .history_checks import timing_fault as timing_fault
-from .limits import BYTES as BYTES
 from .limits import Limits as Limits
-from .limits import TooLarge as TooLarge
-from .limits import free_memory as free_memory
-from .limits import readable_bytes as readable_bytes
-from .limits import readable_count as readable_count
 from .limits import readable_seconds as readable_seconds
 from .numbering import first_members as first_members
 from .numbering import is_constant as is_constant

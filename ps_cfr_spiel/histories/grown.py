@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 import pyspiel
 
 from ps_cfr_spiel.histories.histories import Histories, others_or_none
-from ps_cfr_spiel.histories.limits import TooLarge
 from ps_cfr_spiel.histories.player_information import strings_of
 from ps_cfr_spiel.histories.recorder import Recorder
+from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.options import LIMIT
 
 Path = tuple[int, ...]

@@ -1,32 +1,25 @@
 """Limits on histories and memory for compiling a game, and the watch over them during an enumeration."""
 
-import contextlib
 import dataclasses
 import math
-import os
 import time
-from pathlib import Path
 from typing import Any, Protocol
 
 import pyspiel
 
-from ps_cfr_spiel.arguments import is_integer, is_number
+from ps_cfr_spiel.arguments import is_integer
 from ps_cfr_spiel.histories.size_estimate import LONGEST, SizeEstimate, estimate_size
 from ps_cfr_spiel.options import LIMIT
+from ps_cfr_spiel.memory import HISTORY, TooLarge, allowed_memory, readable_bytes, readable_count
 from ps_cfr_spiel.reports import progress_bar
 
 PATIENCE_SECONDS = 3600  # of an enumeration in Python, unless `limit` is given
 TRIED_SECONDS = 60  # most of an enumeration to a limit that the estimate exceeds, if not surely
 SHARE = 0.5  # of the free memory, the default limit
-BYTES = 100  # of a history at the peak of enumeration and compiling, without its strings
 EVERY = 256  # histories between two looks
 PATIENCE = 0.5  # seconds of enumeration before the game's size is estimated
 PACED = 5000  # histories by which the enumeration's pace is measured
 HOPELESS = 100  # multiple of the limit beyond which raising it is no advice
-
-
-class TooLarge(ValueError):  # noqa: N818
-  """A game exceeds a limit on histories or memory."""
 
 
 class Stopped(Exception):  # noqa: N818
@@ -64,9 +57,7 @@ class Limits:
     """
     if not is_integer(limit) or limit < 1:
       raise ValueError(f"limit must be an integer of at least 1 (histories); got {limit!r}.")
-    if memory is not None and not (is_number(memory) and memory >= 1):
-      raise ValueError(f"memory must be a number of at least 1 (bytes); got {memory!r}.")
-    return cls(limit, free_memory() * SHARE if memory is None else memory)
+    return cls(limit, allowed_memory(memory, SHARE))
 
 
 class WalkProgress(Protocol):
@@ -105,7 +96,7 @@ class Watch:
     """
     self.game, self.limits, self.longest, self.every = game, limits, longest, EVERY
     self.start = time.perf_counter()
-    self.most = min(limits.histories, limits.memory / BYTES)  # histories within both limits
+    self.most = min(limits.histories, limits.memory / HISTORY)  # histories within both limits
     self.size, self.impatient = size, in_python and limits.histories == LIMIT
     self.bar = progress_bar(
       progress, unit=" histories", desc="Enumerating", unit_scale=True, delay=1, leave=False
@@ -114,7 +105,7 @@ class Watch:
 
   def look(self, count: int, walk: WalkProgress) -> int:
     """Look again after `count` histories; returns the count for the next look, or raises TooLarge."""
-    taken = count * BYTES + walk.key_bytes()
+    taken = count * HISTORY + walk.key_bytes()
     if count and not self.bar.disable:
       share = walk.share()
       self.bar.total = round(count / share) if share > 1e-9 else None
@@ -137,7 +128,7 @@ class Watch:
   def _announce(self, count: int) -> None:
     """Report the size of the game, once there is an estimate, and the time after `count` histories."""
     if self.size is not None and self.size.probes and not self.bar.disable:
-      expected = f"about {readable_count(self.size.count)} in {readable_bytes(self.size.count * BYTES)}"
+      expected = f"about {readable_count(self.size.count)} in {readable_bytes(self.size.count * HISTORY)}"
       if count:
         seconds = (time.perf_counter() - self.start) * self.size.count / count
         expected += f", {readable_seconds(seconds)}"
@@ -166,7 +157,7 @@ class Watch:
       what = f"has more than {self.limits.histories:,} histories, the limit"
       name = "limit"
     expected = max(size.count, count)
-    each = max(taken / max(count, 1), BYTES)
+    each = max(taken / max(count, 1), HISTORY)
     about = (
       f"more than {readable_count(expected)} histories"
       if size.cut
@@ -189,41 +180,6 @@ class Watch:
     self.bar.close()
 
 
-def readable_count(number: float) -> str:
-  """Two digits of a large number, such as 17,000 or 2.4e+10."""
-  return f"{float(f'{number:.2g}'):,.0f}" if number < 1e9 else f"{number:.1e}"
-
-
 def readable_seconds(number: float) -> str:
   """A duration in seconds or minutes, two digits."""
   return f"{max(number, 1):.0f} s" if number < 90 else f"{readable_count(number / 60)} min"
-
-
-def readable_bytes(number: float) -> str:
-  """Two digits of a number of bytes, in MB or GB."""
-  return f"{readable_count(number / 1e6)} MB" if number < 1e9 else f"{readable_count(number / 1e9)} GB"
-
-
-def free_memory() -> float:
-  """Bytes that this process can still take: of the machine, its container, and the process's own limit."""
-  free = [_machine_memory()]
-  with contextlib.suppress(OSError, ValueError):  # Linux, in a control group that has a limit
-    group = Path("/sys/fs/cgroup")
-    free.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
-  with contextlib.suppress(ImportError, OSError, ValueError):  # under `ulimit -v`
-    import resource
-
-    most = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if most != resource.RLIM_INFINITY:
-      pages = int(Path("/proc/self/statm").read_text().split()[0])
-      free.append(most - pages * os.sysconf("SC_PAGE_SIZE"))
-  return max(min(free), 0)
-
-
-def _machine_memory() -> float:
-  """Free bytes of the machine; half of all bytes where the system does not report it."""
-  with contextlib.suppress(OSError, StopIteration), open("/proc/meminfo") as file:
-    return next(1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
-  with contextlib.suppress(AttributeError, OSError, ValueError):
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2
-  return 4e9

@@ -29,7 +29,8 @@ import pyspiel
 from ps_cfr_spiel.device import cache_folder, trim_heap
 from ps_cfr_spiel.histories import game_checks, player_information
 from ps_cfr_spiel.histories.histories import Histories, path_to
-from ps_cfr_spiel.histories.limits import FaultAtError, Limits, TooLarge, WalkProgress, Watch
+from ps_cfr_spiel.histories.limits import FaultAtError, Limits, WalkProgress, Watch
+from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.native import FOLDER
 from ps_cfr_spiel.reports import quiet_stderr, waiting
 from ps_cfr_spiel.storage import make_folder

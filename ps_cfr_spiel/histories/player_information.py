@@ -17,7 +17,7 @@ import pyspiel
 
 from ps_cfr_spiel.histories.game_checks import check_is_game
 from ps_cfr_spiel.histories.histories import Histories, Names
-from ps_cfr_spiel.histories.limits import TooLarge, readable_bytes
+from ps_cfr_spiel.memory import check_needs
 from ps_cfr_spiel.tree import LazySequence
 
 SIMULTANEOUS = pyspiel.GameType.Dynamics.SIMULTANEOUS
@@ -92,12 +92,8 @@ def remember(game: str, histories: Histories, memory: float) -> Histories:
     size += lengths[np.unique(numbers[histories.player == player])].sum()
     of.append(numbers)
     names.append(LazySequence(len(pasts), functools.partial(_name, pasts, strings)))
-  if size > memory:
-    raise TooLarge(
-      f"{game}: the pasts that its players remember take {readable_bytes(size)}, more than "
-      f"{readable_bytes(memory)}, the limit. Choose smaller parameters of the game, or raise the limit: "
-      f"memory=... or --memory."
-    )
+  advice = "Choose smaller parameters of the game, or raise the limit: memory=... or --memory"
+  check_needs(game, {"for the pasts that its players remember": size}, memory, advice)
   return dataclasses.replace(histories, infostate=tuple(of), names=tuple(names), remembers=True)
 
 

@@ -14,8 +14,9 @@ import pyspiel
 
 from ps_cfr_spiel.histories import game_checks
 from ps_cfr_spiel.histories.histories import Histories
-from ps_cfr_spiel.histories.limits import Stopped, TooLarge, WalkProgress, Watch
+from ps_cfr_spiel.histories.limits import Stopped, WalkProgress, Watch
 from ps_cfr_spiel.histories.player_information import strings_of
+from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
 
 KEY_BYTES = 100  # of a string beside its own: in the table that numbers it, and in a list

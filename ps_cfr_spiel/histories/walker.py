@@ -14,10 +14,11 @@ import pyspiel
 
 from ps_cfr_spiel.device import cores
 from ps_cfr_spiel.histories.histories import Histories, others_or_none
-from ps_cfr_spiel.histories.limits import FaultAtError, Limits, LongWalk, TooLarge, Watch
+from ps_cfr_spiel.histories.limits import FaultAtError, Limits, LongWalk, Watch
 from ps_cfr_spiel.histories.native_walker import NativeWalk, compile_library, is_known, why_unavailable
 from ps_cfr_spiel.histories.recorder import OnFault, Recorder
 from ps_cfr_spiel.histories.size_estimate import SizeEstimate, estimate_size
+from ps_cfr_spiel.memory import TooLarge
 
 SOME = 2_000  # histories that show the pace of an enumeration
 IN_CPP = 3  # times as fast as in Python, about

@@ -4,13 +4,11 @@ import dataclasses
 from typing import Any
 
 from ps_cfr_spiel import arguments
-from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.learning.alpha_vectors import serve
 from ps_cfr_spiel.learning.network import count_parameters
+from ps_cfr_spiel.memory import check_needs, training_needs
 
 CHECK = 200  # steps between looks at the validation loss
-SINGLE, NUMBER = 4, 8  # bytes of a parameter, and of the number of an example
-COPIES = 9  # of the parameters at the peak: weights, both moments, gradients, the best so far; roughly
 TEACHERS = ("solve", "search")
 
 
@@ -57,10 +55,8 @@ class TrainingOptions:
     parameters = count_parameters(places, slots, self.width, self.layers)
     if serve(slots):
       parameters = places * self.width * max(slots)
-    of_each = NUMBER * CHECK + SINGLE * self.width * (self.layers + 1)  # its numbers, and the layers' outputs
     what = f"Training with width={self.width}, layers={self.layers} and batch={self.batch}"
-    needs = {"for weights, gradients and the optimiser": COPIES * SINGLE * parameters}
-    needs["for batches"] = self.batch * of_each
+    needs = training_needs(parameters, self.batch * self.width * (self.layers + 1), self.batch * CHECK)
     check_needs(what, needs, None, "To use less memory: a smaller width, fewer layers or a smaller batch")
 
 

@@ -34,8 +34,8 @@ from ps_cfr_spiel.mccfr.tables import (
   TreeSampler,
   Updates,
   add,
+  batch_bytes,
   join,
-  memory_needs,
   nothing,
   strategies,
 )

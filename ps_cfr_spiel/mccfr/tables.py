@@ -22,7 +22,6 @@ from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.tree import PublicTree
 
 UNIFORMS = 65_536  # random numbers drawn at once
-COPIES = 2  # of the tables: before and after an iteration
 STEP = 8  # numbers that a trajectory keeps of a step, beside those of the actions
 
 
@@ -190,16 +189,11 @@ def strategies(tree: SamplingTree, weights: jax.Array) -> list[Blocks]:
   return [tuple(normalise(jnp.maximum(x, 0)) for x in blocks) for blocks in tree.blocks(weights)]
 
 
-def memory_needs(tree: SamplingTree, sampler: TreeSampler, batch: int, dtype: str) -> dict[str, int]:
-  """Estimated bytes of a run, by purpose."""
-  table, entries, size = tree.actions * tree.cells, sampler.entries(tree), np.dtype(dtype).itemsize
+def batch_bytes(tree: SamplingTree, sampler: TreeSampler, batch: int, dtype: str) -> int:
+  """Estimated bytes of all that a batch of trajectories keeps at once."""
+  size = np.dtype(dtype).itemsize
   if numbers_of(sampler) is not None and not why_unavailable():
-    trajectories = table + 2 * entries  # their sums
-  else:
-    types = 1 if tree.ends is None else max(player.types for player in tree.ends.public.players)
-    steps = len(tree.depths) * types * (tree.actions + STEP)
-    trajectories = batch * (steps + tree.players * sampler.block(tree, batch) * sampler.draws(tree))
-  return {
-    "for regrets and averages": COPIES * (3 * table + entries) * size,
-    "for a batch of trajectories": trajectories * size,
-  }
+    return (tree.actions * tree.cells + 2 * sampler.entries(tree)) * size  # their sums
+  types = 1 if tree.ends is None else max(player.types for player in tree.ends.public.players)
+  steps = len(tree.depths) * types * (tree.actions + STEP)
+  return batch * (steps + tree.players * sampler.block(tree, batch) * sampler.draws(tree)) * size

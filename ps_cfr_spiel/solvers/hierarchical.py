@@ -11,10 +11,10 @@ import pyspiel
 
 from ps_cfr_spiel import device, hierarchical, mccfr, storage
 from ps_cfr_spiel.arguments import check_number
-from ps_cfr_spiel.compiler import check_needs
 from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.mccfr import SamplingState
 from ps_cfr_spiel.native import why_unavailable
+from ps_cfr_spiel.memory import check_needs
 from ps_cfr_spiel.options import HierarchicalMCCFROptions
 from ps_cfr_spiel.policy import game_of
 from ps_cfr_spiel.reports import report
@@ -93,7 +93,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
 
   def summary(self):
     sizes = hierarchical.measure(self._dealt.form)
-    whole = sum(x.nbytes for x in jax.tree.leaves(self._state.tables))
+    whole = device.bytes_of(self._state.tables)
     lines = {
       "game": self.game,
       "infostates": f"{sizes.infostates:,}, {sizes.infostate_classes:,} up to names of suits",

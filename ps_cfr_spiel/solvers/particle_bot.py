@@ -31,7 +31,8 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.arguments import check_count, check_integer, check_number, check_option, declared
 from ps_cfr_spiel.cfr import Rule, make_rule
 from ps_cfr_spiel.compiler import build_general, with_recall
-from ps_cfr_spiel.histories import Histories, free_memory, grow
+from ps_cfr_spiel.histories import Histories, grow
+from ps_cfr_spiel.memory import free_memory
 from ps_cfr_spiel.policy import check_policy_of, strategies_of
 from ps_cfr_spiel.search import Search, Searcher, SearchSettings
 from ps_cfr_spiel.simulated import HiddenStates, OpenSpielStates, Particles, halving, thinned

@@ -7,8 +7,8 @@ import pyspiel
 
 from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.abstraction import Abstraction, abstract_tree, as_sets, bind
-from ps_cfr_spiel.compiler import check_needs
-from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.device import bytes_of, jit, precision, to_device
+from ps_cfr_spiel.memory import check_needs, sampling_needs
 from ps_cfr_spiel.options import (
   AnySamplerOptions,
   ExternalSamplingOptions,
@@ -60,7 +60,8 @@ class SamplingSolver(TreeSolver):
       sampling_tree = sampler.sampling_tree(game, self.tree)
       if self._start is not None:
         sampling_tree = mccfr.abstracted(sampling_tree, set_of_each(self.tree, self._start))
-    needs = mccfr.memory_needs(sampling_tree, sampler, options.batch, self.dtype)
+    tables = bytes_of(sampler.init(sampling_tree, self.dtype))
+    needs = sampling_needs(tables, mccfr.batch_bytes(sampling_tree, sampler, options.batch, self.dtype))
     check_needs(f"{self.name} on {game} with batch={options.batch:,}", needs, options.memory, ADVICE)
     with precision(self.dtype):
       self._tree = to_device(self.tree, self.dtype)

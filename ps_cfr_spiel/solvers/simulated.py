@@ -9,9 +9,9 @@ import pyspiel
 from ps_cfr_spiel import mccfr, simulated
 from ps_cfr_spiel.arguments import MOST, declared
 from ps_cfr_spiel.cfr import RM
-from ps_cfr_spiel.compiler import check_needs
-from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.device import bytes_of, precision, to_device
 from ps_cfr_spiel.mccfr import Sampler
+from ps_cfr_spiel.memory import check_needs, sampling_needs
 from ps_cfr_spiel.options import SimulatedExternalOptions, SimulatedMCCFROptions
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.simulated import HostGame, KeyTables, SimulatedGame, Simulation, Trajectories
@@ -60,12 +60,10 @@ class SimulatedSolver(Solver[SimulatedPolicy]):
   def _check_memory(self) -> None:
     """TooLarge, a ValueError, if the tables or the plays of a batch need more memory than is free."""
     game, host = self.game, self._host
-    number = np.dtype(self.dtype).itemsize
-    tables = self._sampler.init(Simulation(host), self.dtype)  # zeros that take no memory before their use
-    size = sum(x.nbytes for x in jax.tree.leaves(tables))
-    needs = {"for tables, before and after a part of a run": 2 * size}
+    tables = bytes_of(self._sampler.init(Simulation(host), self.dtype))
     moves = host.longest if type(self._sampler) is Trajectories else 0  # others only deal a batch at once
-    needs["for the plays of a batch"] = self.options.batch * (STATE + STEP * number * moves)
+    plays = self.options.batch * (STATE + STEP * np.dtype(self.dtype).itemsize * moves)
+    needs = sampling_needs(tables, plays)
     what = f"{self.name} on {game} with {host.cells:,} cells and batch={self.options.batch:,}"
     check_needs(what, needs, None, ADVICE)
 

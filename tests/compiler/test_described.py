@@ -18,8 +18,8 @@ from ps_cfr_spiel.compiler import described
 from ps_cfr_spiel.compiler.form_check import form_fault
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.histories import TooLarge
 from ps_cfr_spiel.mccfr.sampling_trees import build_sampling_tree
+from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.poker import dealt_form
 from ps_cfr_spiel.policy import find_public_state, line_to
 from ps_cfr_spiel.tree import TERMINAL, evaluate

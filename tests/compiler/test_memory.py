@@ -14,7 +14,7 @@ from pathlib import Path
 import jax.numpy as jnp
 import pyspiel
 from ps_cfr_spiel import PSCFRSolver, cfr
-from ps_cfr_spiel.compiler.memory import memory_needs
+from ps_cfr_spiel.compiler import memory_needs
 
 def peak():
   lines = Path("/proc/self/status").read_text().splitlines()

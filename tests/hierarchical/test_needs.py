@@ -7,12 +7,11 @@ import pyspiel
 import pytest
 from dealt_games import poker
 
+from ps_cfr_spiel import memory
 from ps_cfr_spiel.abstraction import board_distances, public_clusters
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
-from ps_cfr_spiel.compiler import COMPILING, MORE_CODE, memory
 from ps_cfr_spiel.hierarchical import DealtAbstraction, DealtGame, make_abstraction
-from ps_cfr_spiel.hierarchical.memory import board_needs
-from ps_cfr_spiel.histories import TooLarge
+from ps_cfr_spiel.memory import COMPILING, MORE_CODE, TooLarge, board_needs
 
 
 def holdem(ranks, suits, public):
@@ -122,7 +121,7 @@ def test_buckets_of_all_boards_are_refused_before_boards_are_compared(free):
 @pytest.mark.parametrize(
   ("arguments", "words"),
   [
-    ({"batch": 10**9}, "batch=1,000,000,000 and boards=1 needs about .* for the deals of a batch"),
+    ({"batch": 10**9}, "batch=1,000,000,000 and boards=1 needs about .* for what a batch samples"),
     ({"boards": 10**9}, "batch=16 and boards=1,000,000,000 needs about"),
   ],
 )

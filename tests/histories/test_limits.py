@@ -15,11 +15,11 @@ from random_games import random_game
 from ps_cfr_spiel import PSCFRSolver, build_tree, check_game, reports
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices
 from ps_cfr_spiel.histories import limits, size_estimate
-from ps_cfr_spiel.histories.limits import BYTES, TooLarge, free_memory
 from ps_cfr_spiel.histories.public_states import public_partition
 from ps_cfr_spiel.histories.recorder import Recorder
 from ps_cfr_spiel.histories.size_estimate import STAKE, estimate_size, probe
 from ps_cfr_spiel.histories.walker import walk
+from ps_cfr_spiel.memory import HISTORY, TooLarge, free_memory
 
 
 class Script:
@@ -178,7 +178,7 @@ def test_bytes_are_counted_as_python_counts_them():
   peak = tracemalloc.get_traced_memory()[1]
   tracemalloc.stop()
   names = tree.labels.source.histories.names
-  said = BYTES * tree.labels.histories + sum(100 + sys.getsizeof(name) for some in names for name in some)
+  said = HISTORY * tree.labels.histories + sum(100 + sys.getsizeof(name) for some in names for name in some)
   assert 0.4 * said < peak < said
 
 

@@ -13,10 +13,11 @@ from random_games import random_game
 
 from ps_cfr_spiel import build_tree
 from ps_cfr_spiel.histories import native_walker, walker
-from ps_cfr_spiel.histories.limits import FaultAtError, Limits, LongWalk, TooLarge, Watch
+from ps_cfr_spiel.histories.limits import FaultAtError, Limits, LongWalk, Watch
 from ps_cfr_spiel.histories.native_walker import CROWN, NativeWalk, is_known, why_unavailable
 from ps_cfr_spiel.histories.player_information import sequential
 from ps_cfr_spiel.histories.recorder import Recorder
+from ps_cfr_spiel.memory import TooLarge
 
 coverage = script("benchmarks.engineering.coverage")
 MOST = 20_000  # histories of a game that is walked twice

@@ -313,7 +313,7 @@ def test_its_folder_is_made_and_tried_first(tmp_path, monkeypatch):
   ],
 )
 def test_trainings_too_large_for_the_machine(monkeypatch, options, message):
-  monkeypatch.setattr("ps_cfr_spiel.compiler.memory.free_memory", lambda: 16e9)
+  monkeypatch.setattr("ps_cfr_spiel.memory.free_memory", lambda: 16e9)
   monkeypatch.setattr(LearnedValues, "untrained", None)  # nothing is allocated
   with pytest.raises(ValueError, match=message):
     train(situations(), **options)

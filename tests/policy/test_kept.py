@@ -8,7 +8,7 @@ import pyspiel
 import pytest
 
 import ps_cfr_spiel as ps
-from ps_cfr_spiel.histories import TooLarge
+from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.policy import KEPT, keep, kept, kept_beside, tree_policy
 
 TURN = "holdem_subgame(deck=6x2,board=2c3d4c5d,pot=4,stack=8,bets=1 a)"

@@ -10,9 +10,8 @@ from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms import expected_game_score, exploitability
 
 import ps_cfr_spiel
-from ps_cfr_spiel import SimulatedExternalSolver, SimulatedMCCFRSolver, load_policy, load_solver
+from ps_cfr_spiel import SimulatedExternalSolver, SimulatedMCCFRSolver, load_policy, load_solver, memory
 from ps_cfr_spiel.cfr import RMPlus
-from ps_cfr_spiel.compiler import memory
 from ps_cfr_spiel.evaluation.match_play import match, player
 
 SMALL = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4)"
@@ -236,7 +235,7 @@ def test_what_does_not_fit_is_refused_at_once(monkeypatch):
   monkeypatch.setattr(memory, "free_memory", lambda: 1e9)
   with pytest.raises(ValueError, match=r"100,000,000 cells and batch=256 needs about 3 GB.*1 GB are free"):
     SimulatedMCCFRSolver(game, cells=10**8)
-  with pytest.raises(ValueError, match=r"GB for the plays of a batch\).*a smaller batch need less"):
+  with pytest.raises(ValueError, match=r"GB for what a batch samples\).*a smaller batch need less"):
     SimulatedMCCFRSolver(game, batch=10**7)
 
 
