@@ -5,6 +5,10 @@ from .check_report import Verdict as Verdict
 from .described import form_of as form_of
 from .form_labels import Deals as Deals
 from .form_labels import FormLabels as FormLabels
+from .form_sizes import check_memory as check_memory
+from .form_sizes import is_streamed as is_streamed
+from .form_sizes import memory_needs as memory_needs
+from .form_sizes import values_needs as values_needs
 from .forms import EXACT as EXACT
 from .forms import BayesianForm as BayesianForm
 from .forms import Form as Form
@@ -19,8 +23,4 @@ from .loading import game_fields as game_fields
 from .loading import game_in as game_in
 from .loading import load_game as load_game
 from .loading import quiet_stderr as quiet_stderr
-from .form_sizes import check_memory as check_memory
-from .form_sizes import is_streamed as is_streamed
-from .form_sizes import memory_needs as memory_needs
-from .form_sizes import values_needs as values_needs
 from .suit_isomorphism import fold_suits as fold_suits
