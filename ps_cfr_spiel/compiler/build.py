@@ -18,8 +18,8 @@ from ps_cfr_spiel.histories import (
   sequential,
   walk,
 )
-from ps_cfr_spiel.options import LEAVES, LIMIT, SOURCES
 from ps_cfr_spiel.memory import TooLarge
+from ps_cfr_spiel.options import LEAVES, LIMIT, SOURCES
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import PublicTree
 

@@ -40,8 +40,8 @@ from ps_cfr_spiel.histories import (
   timing_fault,
   walk,
 )
-from ps_cfr_spiel.options import LIMIT, SOURCES
 from ps_cfr_spiel.memory import HISTORY, TooLarge, readable_bytes, readable_count
+from ps_cfr_spiel.options import LIMIT, SOURCES
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import TERMINAL, PublicTree
 

@@ -29,8 +29,8 @@ from ps_cfr_spiel.hierarchical.dealt_hands import BINS
 from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, Hierarchy, check_clusters, clusters_of
 from ps_cfr_spiel.hierarchical.nearest import GROUPS, make_nearest
 from ps_cfr_spiel.hierarchical.sizes import measure
-from ps_cfr_spiel.options import LOSSLESS
 from ps_cfr_spiel.memory import board_needs, bucket_needs, check_needs
+from ps_cfr_spiel.options import LOSSLESS
 from ps_cfr_spiel.reports import progress_bar, waiting
 
 CLUSTERS = 60  # after Brown et al. 2015

@@ -9,8 +9,8 @@ import pyspiel
 
 from ps_cfr_spiel.arguments import is_integer
 from ps_cfr_spiel.histories.size_estimate import LONGEST, SizeEstimate, estimate_size
-from ps_cfr_spiel.options import LIMIT
 from ps_cfr_spiel.memory import HISTORY, TooLarge, allowed_memory, readable_bytes, readable_count
+from ps_cfr_spiel.options import LIMIT
 from ps_cfr_spiel.reports import progress_bar
 
 PATIENCE_SECONDS = 3600  # of an enumeration in Python, unless `limit` is given
