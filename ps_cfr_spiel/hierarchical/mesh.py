@@ -24,8 +24,8 @@ from ps_cfr_spiel.hierarchical.cluster_sampling import (
   PartTables,
 )
 from ps_cfr_spiel.mccfr import Rule, SamplingState
-from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.memory import COMPILING, CUT, IN_PLACE, MORE_CODE, sampling_needs
+from ps_cfr_spiel.native import why_unavailable
 
 # These are fitted to measured peaks (docs/measurements.md, "Memory of dealt cards").
 TABLES = 3  # regrets, and a sum of strategies in two parts

@@ -13,8 +13,8 @@ from ps_cfr_spiel import device, hierarchical, mccfr, storage
 from ps_cfr_spiel.arguments import check_number
 from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.mccfr import SamplingState
-from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.memory import check_needs
+from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.options import HierarchicalMCCFROptions
 from ps_cfr_spiel.policy import game_of
 from ps_cfr_spiel.reports import report
