@@ -2,10 +2,12 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from absl import flags
+
+from ps_cfr_spiel.options import FLAGS, Field, Options, fields_of
 
 SHORT = {"iterations": "n", "output": "o", "quiet": "q", "target": "t"}  # letters, the same in every command
 USER_ERROR, INTERRUPTED, TERMINATED = 2, 130, 143  # exit codes; the last two of SIGINT and SIGTERM
@@ -33,7 +35,9 @@ class Flag:
   most: float | None = None  #: upper bound of a number
   choices: Sequence[str] = ()  #: the allowed words, in any case
   value: str = ""  #: the word for its value in the help
-  group: str = "Flags"  #: the heading under which the help lists it
+  group: str = FLAGS  #: the heading under which the help lists it
+  unlike: str = ""  #: defaults of some methods that are unlike `default`, in words
+  result: bool = True  #: whether it may change a result
 
   @property
   def type(self) -> type:
@@ -58,8 +62,10 @@ class Flag:
   def text(self) -> str:
     """Its meaning, and its default where that says something."""
     shown = ",".join(self.default) if isinstance(self.default, list) else self.default
-    said = "" if shown in (None, False, "") else f" (default: {'on' if shown is True else shown})"
-    return self.help + said
+    plain = shown is None or (not shown and not self.unlike)
+    said = "" if plain else f"default: {'on' if shown is True else shown}"
+    defaults = "; ".join(filter(None, (said, self.unlike)))
+    return f"{self.help} ({defaults})" if defaults else self.help
 
   def define(self, values: flags.FlagValues) -> None:
     """Defines the flag."""
@@ -75,6 +81,70 @@ class Flag:
       flags.register_validator(
         self.name, lambda n: n is None or not math.isnan(n), f"must be a number{bound}", flag_values=values
       )
+
+
+def option_flags(methods: Mapping[str, type[Options]]) -> tuple[Flag, ...]:
+  """The flags of the options of some methods, which have names: one for each option, also if several have it.
+
+  Its default is that of the first method that has it; the help tells those of the others.
+  """
+  fields: dict[str, dict[str, Field]] = {}
+  for method, kind in methods.items():
+    for field in fields_of(kind).values():
+      if field.flag is not None:
+        fields.setdefault(field.flag, {})[method] = field
+  return tuple(_option_flag(name, of_methods) for name, of_methods in fields.items())
+
+
+def _option_flag(name: str, fields: Mapping[str, Field]) -> Flag:
+  """The flag of an option that some methods have."""
+  first, *_ = fields.values()
+  option, default = first.option, first.default
+  unlike: dict[str, list[str]] = {}
+  for method, field in fields.items():
+    if field.default != default:
+      unlike.setdefault(str(field.default), []).append(method)
+  kind = tuple if option.several else str if option.choices or first.kind is object else first.kind
+  return Flag(
+    name,
+    default if default is None or kind is not str else str(default),
+    " ".join(filter(None, (option.help, option.typed))),
+    kind=kind,
+    least=option.least,
+    most=None if option.most == math.inf else option.most,
+    choices=tuple(map(str, option.choices)),
+    value=option.value,
+    group=option.group,
+    result=option.result,
+    unlike="; ".join(f"{', '.join(names)}: {shown}" for shown, names in unlike.items()),
+  )
+
+
+def flag_of(kind: type[Options], name: str) -> Flag:
+  """The flag of one option of a method."""
+  return next(flag for flag in option_flags({"": kind}) if flag.name == name)
+
+
+def given_options(values: flags.FlagValues, kind: type[Options]) -> dict[str, Any]:
+  """Those options of a method whose flags a command line has, by their names; ValueError for a wrong value.
+
+  A flag that was not given is left to the method: some defaults differ.
+  """
+  options = {}
+  for name, field in fields_of(kind).items():
+    if field.flag is None or field.flag not in values or not values[field.flag].present:
+      continue
+    value, option = values[field.flag].value, field.option
+    try:
+      options[name] = option.read(value) if option.read else int(value) if field.kind is int else value
+    except ValueError as error:
+      raise ValueError(f"--{field.flag}={value}: {error}") from error
+  return options
+
+
+def flags_of(kind: type[Options]) -> list[str]:
+  """The names of the flags of a method's options."""
+  return [field.flag for field in fields_of(kind).values() if field.flag is not None]
 
 
 def group(heading: str, *flags: Flag) -> tuple[Flag, ...]:

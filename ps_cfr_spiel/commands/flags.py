@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shlex
@@ -12,48 +13,19 @@ import pyspiel
 from absl import flags
 
 import ps_cfr_spiel as ps
-from ps_cfr_spiel.arguments import check_count
-from ps_cfr_spiel.commands.command import Flag, group
+from ps_cfr_spiel.commands.command import Flag, flag_of, group, option_flags
 from ps_cfr_spiel.memory import RUNTIME, readable_bytes
+from ps_cfr_spiel.options import FLAGS, PSCFROptions, TreeOptions, WalkOptions
 from ps_cfr_spiel.reports import report
 
-# Tables of other packages have the same words (a test compares them); asking the tables would import JAX.
-RULES = (
-  *("rm", "rm+", "dcfr", "lcfr", "pcfr+", "pdcfr+", "apcfr+", "sapcfr+", "hs-dcfr", "hs-pcfr+", "vad-cfr"),
-  "nrm+",
-)
-LOSSLESS = "lossless"
 AUTO = "auto"
 
+MOST_HISTORIES = dataclasses.replace(flag_of(WalkOptions, "limit"), group=FLAGS)
+WALK, TREE = option_flags({"": WalkOptions}), option_flags({"": TreeOptions})
+RULE, BITS, DTYPE = (
+  dataclasses.replace(flag_of(PSCFROptions, name), group=FLAGS) for name in ("rule", "bits", "dtype")
+)
 # fmt: off
-MOST_HISTORIES = Flag("limit", 200_000_000,
-  "Most histories to visit of a game that does not describe itself. Without it an enumeration in Python that "
-  "would take more than an hour is refused.", least=1)
-WALK = group("Tree and memory",
-  Flag("public_states", "closure",
-    "Source of public states: closure (common knowledge), the game's observer, or none, for games without "
-    "public states.", choices=("closure", "observer", "none")),
-  MOST_HISTORIES,
-  Flag("memory", None,
-    "Most bytes to take, such as 4e9; by default half of the free memory, or all of it for a game that "
-    "describes itself.", kind=float, least=1, value="BYTES"),
-)
-TREE = group("Tree and memory",
-  Flag("leaves", "auto",
-    "Evaluator of the game's ends: dense (matrices over all pairs of hands), showdown (for poker with many "
-    "hands), native (the same in C++), sparse (for any game), or auto, which chooses.",
-    choices=("auto", "dense", "showdown", "native", "sparse")),
-  *WALK,
-)
-RULE = Flag("rule", "nrm+",
-  "Regret rule. nrm+ is this project's own and needs the fewest iterations in poker; the others are "
-  "published. cfr is rm, cfr+ is rm+. Sampling solvers take rm, their default, and rm+, that of "
-  "hierarchical, which takes lcfr too.",
-  choices=(*RULES, "cfr", "cfr+"))
-BITS = Flag("bits", "32",
-  "Bits of strategies and regrets between iterations; 16 takes half of the memory, with the rule nrm+ and "
-  "float32.", choices=("16", "32"))
-DTYPE = Flag("dtype", "float32", "Precision of the arithmetic.", choices=("float32", "float64"))
 SPOT = group("Hold'em instead of GAME",
   Flag("board", None,
     "A river's five cards, such as 'Ks 7d 2c 5h 9s', a turn's four or a flop's "
@@ -67,16 +39,6 @@ SPOT = group("Hold'em instead of GAME",
   Flag("pot", None, "The pot, in chips or big blinds, such as 5.5 (default: 200).",
     value="CHIPS"),
   Flag("stack", None, "The stack behind, of each player (default: 19900).", value="CHIPS"),
-)
-CLUSTERS_AND_BUCKETS = (
-  Flag("clusters", None,
-    "Public clusters of the boards of the special round (default: 60, or all if fewer).",
-    kind=int, least=1),
-  Flag("special", 1, "Round whose boards are clustered: 1 after the first public cards, 2 after the next.",
-    least=1),
-  Flag("buckets", "50",
-    "Buckets for the hands of each cluster and round, or lossless, which joins hands that differ in suits "
-    "alone.", value="N|lossless"),
 )
 SHARING = group("Many situations",
   Flag("cores", None, "Cores of a CPU to use (default: all).", kind=int, least=1),
@@ -93,16 +55,6 @@ JOIN = Flag("join", None,
   "Slurm, mpirun of Open MPI, a job of Kubernetes, a TPU pod.", value="K/N@HOST:PORT|auto",
   group="Several processes")
 # fmt: on
-
-
-def buckets_of(values: flags.FlagValues) -> int | str:
-  """The value of --buckets: a number, or "lossless"; ValueError for anything else."""
-  text = values.buckets
-  if text == LOSSLESS:
-    return text
-  if not text.isdecimal() or int(text) < 1:
-    raise ValueError(f"--buckets={text}: expected a number of at least 1, or {LOSSLESS}.")
-  return check_count("--buckets", int(text), 1)
 
 
 def join_others(place: str | None) -> None:

@@ -9,22 +9,23 @@ from pathlib import Path
 from absl import flags
 
 import ps_cfr_spiel as ps
+from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import check_seconds, check_target
 from ps_cfr_spiel.commands import user_input
-from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag
+from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag, given_options, option_flags
 from ps_cfr_spiel.commands.flags import (
+  JOIN,
   JSON,
   QUIET,
   SHARING,
   SPOT,
-  TREE,
   join_others,
   memory_text,
   next_command,
   say,
 )
 from ps_cfr_spiel.commands.many_rivers import solve_list
-from ps_cfr_spiel.commands.methods import FIXED, METHOD_FLAGS, new_solver
+from ps_cfr_spiel.commands.methods import METHOD_FLAGS, new_solver
 from ps_cfr_spiel.commands.run import POINTS, RUN, Run
 from ps_cfr_spiel.reports import Stopwatch, report
 
@@ -46,7 +47,6 @@ FLAGS = (
   Flag("resume", None, "Run to continue, a run.safetensors, with its game and its settings.", value="FILE"),
   Flag("checkpoint_seconds", 60.0, "Seconds between two saves of the run.", least=0),
   *METHOD_FLAGS,
-  *TREE,
   *SPOT,
   Flag("situations", None,
     "Many rivers instead of GAME: a CSV file with columns board, pot, stack, bets, ranges, or JSON lines "
@@ -125,13 +125,14 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
 
 
 def _resumed(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.ExactSolver:
-  user_input.refuse_fixed(values, words, (*FIXED, *user_input.SPOT_FLAGS))
-  with ps.compiler.quiet_stderr():
-    allowed = {"limit": values.limit} if values["limit"].present else {}
-    solver = ps.load_solver(values.resume, **allowed)
-  if not isinstance(solver, ps.solvers.ExactSolver):
+  solver = ps.solvers.kind_in(storage.read(values.resume), ps.solvers.Solver)
+  if not issubclass(solver, ps.solvers.ExactSolver):
     raise ValueError(f"{values.resume} is a run of the command train; resume it there.")
-  return solver
+  free = {flag.name for flag in option_flags({"": solver.options_type}) if not flag.result}
+  fixed = [flag.name for flag in METHOD_FLAGS if flag.name not in free and flag is not JOIN]
+  user_input.refuse_fixed(values, words, (*fixed, *user_input.SPOT_FLAGS))
+  with ps.compiler.quiet_stderr():
+    return solver.load(values.resume, **given_options(values, solver.options_type))
 
 
 def _iterate(run: Run, iterations: int) -> bool:

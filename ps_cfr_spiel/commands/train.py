@@ -12,25 +12,33 @@ from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.arguments import check_count, check_seconds
-from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag
+from ps_cfr_spiel.commands.command import (
+  INTERRUPTED,
+  Command,
+  Flag,
+  flags_of,
+  given_options,
+  option_flags,
+)
 from ps_cfr_spiel.commands.flags import JSON, QUIET, next_command, say
 from ps_cfr_spiel.commands.play import ONLY_IN_CHEAT
 from ps_cfr_spiel.commands.user_input import given, load_game, refuse_fixed, results_folder
+from ps_cfr_spiel.options import (
+  Options,
+  SearchResponseOptions,
+  SimulatedExternalOptions,
+  SimulatedMCCFROptions,
+)
 from ps_cfr_spiel.reports import Stopwatch, progress_bar, report
 
 RUN, MARKS = "run.safetensors", "training.csv"
 SEARCH = "search"
-_METHODS = {"plays": "SimulatedMCCFRSolver", "external": "SimulatedExternalSolver"}
-_OWN = {  # flags that are arguments of the solver, by method
-  "plays": (
-    *("estimate", "updates", "exploration", "decay", "decay_power", "most_weight", "gamma", "batch"),
-    *("seed", "key", "cells", "against"),
-  ),
-  "external": ("pruning", "updates", "depth", "decay", "most_nodes", "batch", "seed"),
-  SEARCH: ("against", "rollouts", "move_seconds", "particles", "seed"),
+METHODS: dict[str, type[Options]] = {
+  "plays": SimulatedMCCFROptions,
+  "external": SimulatedExternalOptions,
+  SEARCH: SearchResponseOptions,
 }
-_FIXED = ("method", *dict.fromkeys(name for names in _OWN.values() for name in names), "start")  # on resuming
-
+_OWN = {"plays": ("gamma", "start"), "external": ("start",), SEARCH: ("against",)}  # their flags besides
 
 _WRITTEN = {  # columns of the printed table: width and format
   "iteration": (10, ","), "games": (14, ","), "nodes": (17, ","), "cells": (12, ","), "value": (8, ".3f"),
@@ -52,52 +60,17 @@ FLAGS = (
   Flag("method", "plays",
     "plays learns from plays in which both sides follow their policies; external, the paper's method, "
     "traverses all moves of one side, down to a --depth or in short games. search learns nothing: it plays "
-    "--games against the agent of --against, with its strategy, a memory and rollouts.", choices=tuple(_OWN)),
-  Flag("estimate", "learned",
-    "Estimate of the worth of a move: learned is a running mean of the plays after it, corrected makes that "
-    "unbiased, with more noise.", choices=("learned", "corrected")),
-  Flag("updates", "auto",
-    "Time of learning: from the plays of a batch together, or natively at_once after each play; auto is "
-    "at_once where the game has native code. With external: after a traversal (together), or after every "
-    "decision (at_once, auto).", choices=("auto", "together", "at_once")),
-  Flag("pruning", "best_response", "Moves that external sampling prunes.",
-    choices=("none", "regret", "best_response")),
-  Flag("depth", None,
-    "Decisions of a side, one below the other, that external traverses before it plays (default: all).",
-    kind=int, least=1),
-  Flag("exploration", 0.1, "Share of uniform play in the sampled plays."),
-  Flag("decay", None,
-    "Weight of the newest value in a learned one, in the first iteration (default: 1; for external in all "
-    "iterations, and 0.05); 0 with corrected is outcome sampling.", kind=float),
-  Flag("decay_power", 0.4, "Power of the decay of plays: in iteration t it is decay * t**-decay_power."),
-  Flag("most_weight", 5.0, "Bound of the weights of plays, for learned."),
+    "--games against the agent of --against, with its strategy, a memory and rollouts.",
+    choices=tuple(METHODS)),
+  *option_flags(METHODS),
   Flag("gamma", 4.0, "Power of the average: iteration t of plays counts t**gamma."),
-  Flag("most_nodes", 2_000_000_000, "Decisions after which external gives up a traversal.", least=1),
-  Flag("batch", None,
-    "Games under one strategy for a side; an iteration has twice that number (default: 4096, 256 for games "
-    "that are played through OpenSpiel's states, 1 for external).", kind=int, least=1),
-  Flag("key", None,
-    "Information of a choice: infostate or observation, which forgets where observations do; in cheat "
-    "observation or memory, which adds cards whose place is certain, takes six times the memory and needs "
-    "longer runs (default: infostate; in cheat observation).",
-    choices=("infostate", "observation", "memory")),
-  Flag("cells", None,
-    "Most moves of keys, in games other than cheat (default: a million); a run with full tables ends.",
-    kind=int, least=1),
-  Flag("against", None,
-    "Run of an agent that plays the other side and does not learn: the run learns a best response to it, and "
-    "its matches show how far the agent is from unbeatable.", value="FILE"),
-  Flag("rollouts", None, "Plays of a decision of search (default: 4000, or by --move_seconds alone).",
-    kind=int, least=1),
-  Flag("move_seconds", None, "Time of a decision of search.", kind=float),
-  Flag("particles", 2000, "Most hidden states that search holds possible.", least=1),
   Flag("start", None,
     "Run of a smaller cheat (fewer cards, a shorter horizon), or of the same, perhaps with a key that "
     "forgets more, to begin with; its values last with --decay=0.01 --decay_power=0.", value="FILE"),
-  Flag("seed", 0, "Seed of the random numbers.", least=0),
   JSON,
 )
 # fmt: on
+_FIXED = ("method", "gamma", "start", *(flag.name for flag in option_flags(METHODS)))  # on resuming
 
 
 def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
@@ -139,35 +112,39 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
 def _new(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.SimulatedSolver:
   if not words:
     raise ValueError("train needs a game, such as cheat or 'liars_dice(numdice=2)'.")
-  game, method = load_game(words), values.method
-  if foreign := given(values, (name for name in _FIXED[1:-1] if name not in _OWN[method])):
-    raise ValueError(f"--method={method} has no {', '.join(foreign)}.")
-  options: dict[str, Any] = {name: values[name].value for name in _OWN[method]}
-  if options.get("against") is not None:
+  game, kind = load_game(words), METHODS[values.method]
+  _refuse_foreign(values)
+  options = given_options(values, kind)
+  if "against" in options:
     options["against"] = _load(options["against"]).average_policy()
-  if "gamma" in options:
-    options["rule"] = ps.cfr.RMPlus(gamma=options.pop("gamma"))
-  solver = getattr(ps.solvers, _METHODS[method])(
-    game, **{name: value for name, value in options.items() if value is not None}
-  )
+  if kind is SimulatedMCCFROptions:
+    options["rule"] = ps.cfr.RMPlus(gamma=values.gamma)
+  solver = ps.solvers.solver_of(kind)(game, kind.of(**options))
   if values.start is not None:
     solver.start_from(_load(values.start))
   return solver
 
 
+def _refuse_foreign(values: flags.FlagValues, *others: str, why: str = "") -> None:
+  """ValueError if a flag is given that the method does not have."""
+  own = {*flags_of(METHODS[values.method]), *_OWN[values.method]}
+  if foreign := given(values, (name for name in (*_FIXED[1:], *others) if name not in own)):
+    raise ValueError(f"--method={values.method} has no {', '.join(foreign)}{why}.")
+
+
 def _search(values: flags.FlagValues, words: Sequence[str]) -> None:
   """Print the result of a searching opponent against an agent."""
-  others = (*_FIXED[1:], "iterations", "every", "output", "checkpoint_seconds")
-  if foreign := given(values, (name for name in others if name not in _OWN[SEARCH])):
-    raise ValueError(f"--method=search has no {', '.join(foreign)}; it plays --games and saves nothing.")
+  others = ("iterations", "every", "output", "checkpoint_seconds")
+  _refuse_foreign(values, *others, why="; it plays --games and saves nothing")
   if values.against is None:
     raise ValueError(
       "--method=search needs an opponent; name the run.safetensors of an agent with --against."
     )
   policy = ps.load_policy(values.against)
   game = load_game(words) if words else policy.game
-  limits = {"rollouts": values.rollouts, "seconds": values.move_seconds, "particles": values.particles}
-  result = ps.search_response(game, policy, values.games, seed=values.seed, **limits)
+  result = ps.search_response(
+    game, policy, games=values.games, **given_options(values, SearchResponseOptions)
+  )
   won, games = result.score.wins / result.score.games, result.score.games
   found = {"game": str(game), "agent": values.against, "games": games, "won": won, "value": result.mean}
   say(values, {**found, "standard_error": result.standard_error}, {"the search": result})

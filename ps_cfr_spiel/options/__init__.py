@@ -13,7 +13,7 @@ from ps_cfr_spiel.options.playing import (
   SimulatedExternalOptions,
   SimulatedMCCFROptions,
 )
-from ps_cfr_spiel.options.searching import TARGETS, OnlineOutcomeSamplingOptions
+from ps_cfr_spiel.options.searching import TARGETS, OnlineOutcomeSamplingOptions, SearchResponseOptions
 from ps_cfr_spiel.options.solving import (
   ABSTRACTIONS,
   ALIASES,
@@ -23,6 +23,7 @@ from ps_cfr_spiel.options.solving import (
   LEAVES,
   LIMIT,
   LOSSLESS,
+  METHOD,
   RULES,
   SOURCES,
   TRAJECTORIES,

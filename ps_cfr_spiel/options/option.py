@@ -10,7 +10,7 @@ import math
 import operator
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 from ps_cfr_spiel.arguments import (
@@ -40,6 +40,8 @@ class Option:
   value: str = ""  #: the word for its value in the help of the program
   group: str = FLAGS  #: the heading under which the help of the program lists it
   flag: str | None = ""  #: the name of its flag; "": its own name; None: it has no flag
+  several: bool = False  #: whether its flag may be given several times
+  read: Callable[[str], Any] | None = None  #: the value of an object in the text of its flag, or ValueError
   saved: bool = True  #: whether the header of a file has it; arrays are kept beside the header
   result: bool = True  #: whether it may change the result
 
@@ -92,6 +94,11 @@ class Field(NamedTuple):
   optional: bool  #: whether it may be None
   default: Any
   option: Option
+
+  @property
+  def flag(self) -> str | None:
+    """The name of its flag, None if it has none."""
+    return self.option.flag if self.option.flag is None else self.option.flag or self.name
 
   @property
   def text(self) -> str:

@@ -25,7 +25,7 @@ Batch = Annotated[
   int | None,
   Option(
     "Games, or traversals, under one strategy for a side; an iteration has twice that number (default: 4096, "
-    "256 for games that are played through OpenSpiel's states, 1 for external sampling).",
+    "or 256 for games that are played through OpenSpiel's states).",
     least=1,
   ),
 ]
@@ -98,7 +98,7 @@ class SimulatedMCCFROptions(Options):
       "Agent that plays the other side, in both seats, and does not learn: the run learns a best response to "
       "it, and its matches show how far the agent is from unbeatable.",
       "Its policy, or its table of this game from a file.",
-      "A run.npz.",
+      "A run.safetensors.",
       value="FILE",
       saved=False,
     ),

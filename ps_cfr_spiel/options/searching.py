@@ -2,7 +2,8 @@
 
 from typing import Annotated, Any
 
-from ps_cfr_spiel.options.option import Option
+from ps_cfr_spiel.options import playing
+from ps_cfr_spiel.options.option import Option, Options
 from ps_cfr_spiel.options.solving import DType, Exploration, Seed, WalkOptions
 
 TARGETS = ("infostate", "public")
@@ -47,3 +48,18 @@ class OnlineOutcomeSamplingOptions(WalkOptions):
     super().__post_init__()
     if self.target == "public" and self.public_states == "none":
       raise ValueError("target='public' needs public states; public_states must be 'closure' or 'observer'.")
+
+
+class SearchResponseOptions(Options):
+  """Options of a searching opponent, which responds to an agent by plays from particles."""
+
+  main = "games"
+  games: Annotated[int, Option("Games to play, in alternating seats.", least=1, flag=None)] = 1000
+  rollouts: Annotated[
+    int | None, Option("Plays of a decision of search (default: 4000, or by the time alone).", least=1)
+  ] = None
+  seconds: Annotated[float | None, Option("Time of a decision of search.", above=0, flag="move_seconds")] = (
+    None
+  )
+  particles: Annotated[int, Option("Most hidden states that search holds possible.", least=1)] = 2000
+  seed: playing.Seed = 0

@@ -1,8 +1,10 @@
 """The options of methods that solve a game, exactly or by sampling it."""
 
 import math
+from collections.abc import Callable
 from typing import Annotated, Any
 
+from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.options.option import Option, Options
 
 # Names in place of a regret rule, and the classes of `cfr.rules` that they stand for.
@@ -25,6 +27,20 @@ LIMIT = 200_000_000  # histories: beyond any memory here, so that memory and pat
 METHOD, SAMPLING, SPLITTING, DEALT = "Method", "Sampling", "CFR+IRA", "Hierarchical"
 TREE = "Tree and memory"
 MOST_SEED = 2**32 - 1
+
+
+def _count_or(*words: str) -> Callable[[str], int | str]:
+  """Reads a number of at least 1, or one of some words; ValueError for anything else."""
+
+  def read(text: str) -> int | str:
+    if text in words:
+      return text
+    if not text.isdecimal() or int(text) < 1:
+      raise ValueError(f"expected {', or '.join(('a number of at least 1', *words))}.")
+    return check_count("it", int(text), 1)
+
+  return read
+
 
 # --- Options that several methods share -----------------------------------------------------------
 
@@ -79,7 +95,7 @@ Trajectories = Annotated[
 
 
 class WalkOptions(Options):
-  """Options by which a game's histories are walked."""
+  """Options by which a game's histories are enumerated."""
 
   public_states: Annotated[
     str,
@@ -93,8 +109,8 @@ class WalkOptions(Options):
   limit: Annotated[
     int,
     Option(
-      "Most histories to visit of a game that does not describe itself. Without it a walk in Python that "
-      "would take more than an hour is refused.",
+      "Most histories to visit of a game that does not describe itself. Without it an enumeration in "
+      "Python that would take more than an hour is refused.",
       least=1,
       most=math.inf,
       group=TREE,
@@ -179,6 +195,7 @@ class PSCFROptions(TreeOptions):
       value="LINE=HOW",
       group=METHOD,
       flag="lock",
+      several=True,
       saved=False,
     ),
   ] = None
@@ -306,6 +323,7 @@ class DealtAbstractionOptions(Options):
       "Public clusters of the boards of the special round (default: 60, or all if fewer).",
       "Or the cluster of each class of boards, as an array.",
       value="N",
+      read=_count_or(),
       group=DEALT,
       saved=False,
     ),
@@ -325,6 +343,7 @@ class DealtAbstractionOptions(Options):
       "Buckets for the hands of each cluster and round, or lossless, which joins hands that differ in suits "
       "alone.",
       value="N|lossless",
+      read=_count_or(LOSSLESS),
       group=DEALT,
       saved=False,
     ),

@@ -20,7 +20,7 @@ from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling, 
 from ps_cfr_spiel.solvers.particle_bot import ParticleBot
 from ps_cfr_spiel.solvers.presets import DEEPSTACK_BETS, PRESETS, preset
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver, memory_to_solve
-from ps_cfr_spiel.solvers.run_files import kind_in
+from ps_cfr_spiel.solvers.run_files import kind_in, solver_of
 from ps_cfr_spiel.solvers.sampling import (
   ExternalSamplingSolver,
   OutcomeSamplingSolver,

@@ -52,7 +52,7 @@ class PSCFRSolver(TreeSolver):
     Args:
       game: from `pyspiel.load_game`.
       options: all options, or the rule alone.
-      progress: show a progress bar while walking; None: on a terminal or in a notebook, after two seconds.
+      progress: of an enumeration, a progress bar; None: on a terminal or in a notebook, after two seconds.
       **keywords: options by name; see `PSCFROptions`.
     """
     options = PSCFROptions.of(options, **keywords)

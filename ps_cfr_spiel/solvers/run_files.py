@@ -170,5 +170,10 @@ def kind_in(file: storage.Stored, base: type[Resumable]) -> Any:
   return kind
 
 
+def solver_of(options: type[Options]) -> Any:
+  """The class of solver that takes these options."""
+  return next(kind for kind in _with_subclasses(Resumable) if vars(kind).get("options_type") is options)
+
+
 def _with_subclasses(kind: type) -> list[type]:
   return [kind, *(k for below in kind.__subclasses__() for k in _with_subclasses(below))]

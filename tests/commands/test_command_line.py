@@ -21,8 +21,9 @@ from open_spiel.python.algorithms import exploitability
 
 import ps_cfr_spiel
 from ps_cfr_spiel import options
-from ps_cfr_spiel.commands import flags, methods
+from ps_cfr_spiel.commands import methods, train
 from ps_cfr_spiel.commands import program as command_line
+from ps_cfr_spiel.commands.command import option_flags
 from ps_cfr_spiel.commands.run import Run
 from ps_cfr_spiel.evaluation import points
 from ps_cfr_spiel.views import number_text
@@ -303,34 +304,40 @@ def test_a_simultaneous_games_folder_has_its_name(tmp_path, monkeypatch):
   assert os.listdir("runs") == ["matrix_pd"]
 
 
-def test_flags_allow_what_the_rooms_know():
-  """The words of flags are written out, so that help needs no room; these are the tables of the rooms."""
+@pytest.mark.parametrize("table", [methods.METHODS, train.METHODS])
+def test_every_option_has_one_description(table):
+  """Methods that share a flag share its `Option`."""
+  described = {}
+  for kind in table.values():
+    for field in options.fields_of(kind).values():
+      if field.flag is not None:
+        assert described.setdefault(field.flag, field.option) == field.option, field
+  assert {*described} == {flag.name for flag in option_flags(table)}
+
+
+def test_choices_are_the_names_of_tables():
+  """Names written out, so that help needs no JAX, are those of the tables with their objects."""
   ps = ps_cfr_spiel
+  assert {kind.__name__ for kind in ps.cfr.RULES.values()} == set(options.RULES.values())
   tables = {
-    "public_states": options.SOURCES,
-    "leaves": options.LEAVES,
-    "rule": [*ps.cfr.RULES, *options.ALIASES],
-    "dtype": options.DTYPES,
-    "solver": methods.METHODS,
-    "baseline": options.BASELINES,
-    "preset": ps.solvers.PRESETS,
     "gadget": ps.subgames.GADGETS,
-    "estimate": options.ESTIMATES,
-    "updates": options.UPDATES,
-    "pruning": options.PRUNINGS,
-    "key": [*options.KEYS, "memory"],  # cheat's own
-    "ranges": [*ps.poker.KINDS, "searches"],
+    "preset": ps.solvers.PRESETS,
   }
-  found = set()
-  for command in command_line.COMMANDS.values():
-    for flag in command.own:
-      found.add(flag.name)
-      allowed = tables.get(flag.name, flag.choices)
-      assert not flag.choices or flag.choices == tuple(allowed), flag
-      assert flag.name != "limit" or flag.default == options.LIMIT
-  assert tables.keys() <= found
-  assert flags.LOSSLESS == options.LOSSLESS
-  assert all(issubclass(getattr(ps.solvers, kind), ps.Solver) for kind, _ in methods.METHODS.values())
+  every = [flag for each in command_line.COMMANDS.values() for flag in each.own if flag.choices]
+  for name, known in tables.items():
+    assert {flag.choices for flag in every if flag.name == name} == {tuple(known)}
+
+
+@pytest.mark.parametrize("method", methods.METHODS)
+def test_each_method_has_the_flags_of_its_options_and_no_others(method, capsys):
+  """Of every field of its class, and the program refuses all others by name."""
+  own = {field.flag for field in options.fields_of(methods.METHODS[method]).values()} - {None}
+  foreign = {flag.name: flag for flag in methods.METHOD_FLAGS if flag.name not in own | {"solver", "join"}}
+  for flag in foreign.values():
+    value = "" if flag.type is bool else f"={(*flag.choices, 1)[0]}"
+    assert command_line.run(["solve", "kuhn_poker", f"--solver={method}", f"--{flag.name}{value}"]) == 2
+    assert f"--solver={method} has no --{flag.name};" in capsys.readouterr().err
+  assert own | set(foreign) == {flag.name for flag in methods.METHOD_FLAGS} - {"solver", "join"}
 
 
 def test_help_is_about_our_flags_alone(capsys):

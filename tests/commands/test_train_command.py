@@ -158,7 +158,7 @@ def test_a_searching_opponent(trained, capsys):
   for words, message in (
     ([], "needs an opponent"),
     ([against, "--iterations=3"], "has no --iterations"),
-    ([against, "--move_seconds=0"], "seconds must be above 0"),
+    ([against, "--move_seconds=0"], "seconds must be a number above 0"),
     (["leduc_poker", against], "The policy is for cheat"),
   ):
     assert program.run(["train", "--method=search", *words]) == program.USER_ERROR
