@@ -103,8 +103,8 @@ def test_help_and_mistakes_in_flags_need_no_jax(words):
   assert done.stderr.splitlines()[-1] == "False"
 
 
-def test_names_come_with_their_rooms():
-  """Each name of the top is the one that its room exports, however it is asked for; others are none."""
+def test_names_come_with_their_packages():
+  """Each name of the top is the one that its package exports, however it is asked for; others are none."""
   for name in ps_cfr_spiel.__all__:
     thing = getattr(ps_cfr_spiel, name)
     if isinstance(thing, types.ModuleType):

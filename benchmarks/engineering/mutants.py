@@ -1,10 +1,10 @@
-"""Mutation testing: changes one token of a room at a time, runs the room's tests, prints what they let pass.
+"""Mutation testing: changes one token of a package at a time, runs the package's tests, prints what they let pass.
 
   python -m benchmarks.engineering.mutants cfr --sample 20
   python -m benchmarks.engineering.mutants written --of tree/
 
 A mutant that survives is a gap in the tests, or changes nothing that matters. Each runs in a process of
-its own on a copy of the package, first with the room's tests whose names share a word with the changed file,
+its own on a copy of the package, first with the package's tests whose names share a word with the changed file,
 then with all, until the first fails. Tests that never end are stopped; the limit counts processor time, so a
 busy machine does not matter.
 
@@ -34,7 +34,7 @@ from benchmarks.machine import flags
 
 ROOT = Path(__file__).resolve().parents[2]
 WRITTEN = Path(__file__).with_suffix(".toml")
-ROOMS = {  # folder, and the tests that are meant for it, those first that find most for their time
+PACKAGES = {  # folder, and the tests that are meant for it, those first that find most for their time
   "tree": ("ps_cfr_spiel/tree", ["tree", "solvers/test_locks.py", "solvers/test_solver.py",
                                  "compiler/test_general_games.py"]),
   "cfr": ("ps_cfr_spiel/cfr", ["cfr/test_rules.py", "cfr/test_averages.py", "abstraction/test_fpira.py",
@@ -228,9 +228,9 @@ def outcome(
   return Outcome("killed", failed.group(1) if failed else f"exit status {result.returncode}")
 
 
-def of_room(copy: Path, room: str, options: Any) -> None:
-  """Runs a sample of a room's mutants."""
-  folder, tests = ROOMS[room]
+def of_package(copy: Path, package: str, options: Any) -> None:
+  """Runs a sample of a package's mutants."""
+  folder, tests = PACKAGES[package]
   tests = options.tests or [f"tests/{test}" for test in tests]
   files = sorted(path.relative_to(ROOT) for path in (ROOT / folder).rglob("*.py"))
   sources = {file: (ROOT / file).read_text() for file in files}
@@ -250,7 +250,7 @@ def of_room(copy: Path, room: str, options: Any) -> None:
     (copy / mutant.file).write_text(source)
     left += found.said == "SURVIVES"
     print(f"{found.said:8}", mutant.describe(source), flush=True)
-  print(f"{len(mutants) - left} of {len(mutants)} mutants of {room} were killed.")
+  print(f"{len(mutants) - left} of {len(mutants)} mutants of {package} were killed.")
 
 
 def of_file(copy: Path, options: Any) -> None:
@@ -281,15 +281,15 @@ def of_file(copy: Path, options: Any) -> None:
 
 
 def main() -> None:
-  """Runs the mutants of one room, or the written ones."""
-  rooms = (*ROOMS, "written")
-  options = flags(__doc__, room=rooms, sample=20, seed=0, tests=[], seconds=900, of="", quick=False)
+  """Runs the mutants of one package, or the written ones."""
+  packages = (*PACKAGES, "written")
+  options = flags(__doc__, package=packages, sample=20, seed=0, tests=[], seconds=900, of="", quick=False)
   with tempfile.TemporaryDirectory() as name:
     copy = Path(name)
     for part in ("ps_cfr_spiel", "games", "tests", "benchmarks", "docs", "pyproject.toml", "setup.py"):
       here = ROOT / part
       (shutil.copytree if here.is_dir() else shutil.copy2)(here, copy / part)
-    of_file(copy, options) if options.room == "written" else of_room(copy, options.room, options)
+    of_file(copy, options) if options.package == "written" else of_package(copy, options.package, options)
 
 
 if __name__ == "__main__":
