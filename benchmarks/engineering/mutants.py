@@ -1,12 +1,12 @@
-"""Mutation testing: changes one token of a package at a time, runs the package's tests, prints what they let pass.
+"""Mutation testing: changes one token of a package at a time, runs its tests, prints what they let pass.
 
   python -m benchmarks.engineering.mutants cfr --sample 20
   python -m benchmarks.engineering.mutants written --of tree/
 
 A mutant that survives is a gap in the tests, or changes nothing that matters. Each runs in a process of
-its own on a copy of the package, first with the package's tests whose names share a word with the changed file,
-then with all, until the first fails. Tests that never end are stopped; the limit counts processor time, so a
-busy machine does not matter.
+its own on a copy of the package, first with the package's tests whose names share a word with the changed
+file, then with all, until the first fails. Tests that never end are stopped; the limit counts processor time,
+so a busy machine does not matter.
 
 `written` mutants are those of mutants.toml, each with its tests: the quick ones first, or alone. In C++ they
 are expressions, and all of them are compiled at once: a variable of the environment chooses one.

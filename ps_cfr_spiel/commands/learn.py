@@ -236,10 +236,10 @@ COMMAND = Command(
   name="learn",
   arguments="[GAME]",
   summary="Learn a network of values, for searches by resolve",
-  text="Solves situations at random ranges and trains a network on them, which resolve --values takes as "
-  "what lies beyond a lookahead; with --turns it goes on at the ranges that its own searches meet. With "
-  "--street it learns from random boards of hold'em, on all boards together. The examples are kept in files "
-  "(docs/batches.md describes those of boards), and the same call goes on where it was interrupted; with "
+  text="Solves situations at random ranges and trains a network on them, for the states beyond the lookahead "
+  "of resolve --values; with --turns it continues with the ranges that its own searches meet. With --street "
+  "it learns from random boards of hold'em, on all boards together. Examples are saved in files "
+  "(docs/batches.md describes those of boards), and the same call continues after an interruption; with "
   "--join processes solve boards together, and the same call without it learns from them. Needs pip install "
   "'ps_cfr_spiel[learn]'. For an agent in a game too large to enumerate see train.",
   examples=(

@@ -40,7 +40,7 @@ FLAGS = (
     "is replaced (default: runs/ and the game's name, with a number where another or a longer run is; with "
     "--resume the folder of that run).", value="FOLDER"),
   Flag("values", True,
-    "Keep the values of all actions too, from which show reads (values.safetensors); left out where they "
+    "Save the values of all actions too, from which show reads (values.safetensors); left out where they "
     "need more memory than is allowed."),
   Flag("plot", None, "Draw the pictures (default: if matplotlib is installed).", kind=bool),
   QUIET,
@@ -165,7 +165,7 @@ COMMAND = Command(
   text="GAME is written as for OpenSpiel's load_game, in quotes if it has parameters. Without it: "
   "river_subgame, the last betting round of a hand of no-limit Texas hold'em. Shows how exploitability "
   "falls, and saves the run (run.safetensors), exploitability.csv, exploitability.png and, in poker, "
-  "strategy.png. Ctrl-C and SIGTERM end the run early and keep its state.",
+  "strategy.png. Ctrl-C and SIGTERM end the run early and save it.",
   examples=(
     "solve",
     "solve 'river_subgame(board=KhKd8c4s2h,pot=100,stack=500,bets=0.5 1 a,ranges=AA KQs 76s;TT+ AQ)'",
