@@ -1,8 +1,8 @@
 """The memory that work takes, estimated before it is taken; work that would not fit is refused.
 
-Packages count what they would make (infostates, boards, tables), and these functions turn counts into bytes
-by purpose, for `check_needs`. Arrays count as they are. What compiling and temporaries add is measured; each
-constant stands before the function that uses it. Boards multiply with each round: whole hold'em has 2.6
+Packages count the things to make (infostates, boards, tables), and these functions turn counts into bytes
+by purpose, for `check_needs`. Arrays are counted exactly. The share of compiling and temporaries is measured;
+each constant stands before the function that uses it. Boards multiply with each round: whole hold'em has 2.6
 million classes of runouts to the river, and a number for each hand on each of them fills half of a common
 machine.
 """
@@ -20,8 +20,8 @@ from ps_cfr_spiel.poker import CHUNK, DealtForm
 RUNTIME = 300e6  # bytes of Python, NumPy and JAX before any game
 HOST = 8  # bytes of a number on the host
 HISTORY = 100  # bytes of a history at the peak of enumeration and compiling, without its strings
-COMPILING = 150 * 2**20  # of the compilation of any solver with the native walk
-MORE_CODE = 90 * 2**20  # in addition where XLA walks, or with code for sets or gadgets
+COMPILING = 150 * 2**20  # of the compilation of any solver with native passes
+MORE_CODE = 90 * 2**20  # in addition for passes by XLA, or with code for sets or gadgets
 
 
 class TooLarge(ValueError):  # noqa: N818
@@ -91,7 +91,7 @@ class TreeCounts(NamedTuple):
   """The tree of a card game, counted before it is built."""
 
   actions: int  #: actions of all infostates
-  solved: int  #: of these, what a solver has tables for: one board of each orbit where it folds suits
+  solved: int  #: of these, those with tables in a solver: one board of each orbit where it folds suits
   lines: int  #: public states with their boards, solved
   values: int  #: hands at leaves, solved
   members: int  #: of each player at all leaves, where suits are folded, else 0
@@ -104,7 +104,7 @@ class TreeCounts(NamedTuple):
 STREAMING = 90 * 2**20  # of compiling board by board, which is one call
 PAIRS = 1.14  # tables of rows with two actions, which have most numbers for each, over `cfr.num_tables`
 WHOLE = 64 * 2**20  # of tables that are kept narrow; smaller ones are not
-ROW = 150  # bytes of a row or a leaf while the walk over all boards is made
+ROW = 150  # bytes of a row or a leaf while the pass over all boards is made
 FREED = 110 * 2**20  # most that the C library keeps of freed arrays, up to 1.5 times the tables
 COMPILED = 1.3  # in addition to compiling, as a multiple of a solver's tables
 PASSES = 3.5  # tables of one iteration: values, regrets, reaches, the rule's steps
@@ -131,7 +131,7 @@ def tree_needs(
     itemsize: bytes of a number on the device.
     locked: whether rows have fixed strategies.
     streamed: whether the solver goes board by board.
-    native: whether the native library walks, with no code for sets or gadgets.
+    native: whether the native library makes the passes, with no code for sets or gadgets.
   """
   kept = counts.solved * itemsize * tables
   if streamed:  # tables change in place, and reach and values are those of one board
@@ -233,7 +233,7 @@ def sampling_needs(tables: int, batch: int, copies: float = COPIES) -> dict[str,
   `tables` and `batch` are bytes of its tables and of all that is sampled at once, `copies` those of the
   tables at the peak.
   """
-  return {"for regrets and averages": int(copies * tables), "for what a batch samples": batch}
+  return {"for regrets and averages": int(copies * tables), "for the samples of a batch": batch}
 
 
 # Peaks of training networks, roughly.

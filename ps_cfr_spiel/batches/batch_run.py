@@ -242,7 +242,7 @@ def _chunk(
 
 
 def _has_fewer(path: Path, part: range) -> bool:
-  """Whether a file has the first of these situations and not all of them."""
+  """True if a file has the first of these situations and not all of them."""
   fewer = [f"situations {part.start} to {last}" for last in part[:-1]]
   return path.exists() and read(path).header.get("work") in fewer
 

@@ -34,7 +34,7 @@ Players = tuple[PlayerState, ...]
 
 
 class Case(NamedTuple):
-  """What an engine is asked to compute; all that counts is known while a loop is traced."""
+  """A question to an engine; all that counts is known while a loop is traced."""
 
   tree: PublicTree
   rule: Rule
@@ -88,7 +88,7 @@ class Engine(NamedTuple):
 
   name: str
   needs: tuple[Callable[[Case], str], ...]  #: each gives the reason why a case lacks it, or ""
-  tested: str  #: the test of its results, and what they are compared with
+  tested: str  #: the test of its results, and the reference that they are compared with
   #: a player after a turn, in place of `loop`'s rule: of the walk, the state, the player's own reach in a
   #: column, the values of the leaves, and the step.
   turn: Callable[[Walk, PlayerState, Array, Parts, Step], PlayerState] | None = None
@@ -101,7 +101,7 @@ class Choice(NamedTuple):
   """The engine of a run; its text says both."""
 
   engine: Engine
-  reason: str  #: why a faster engine does not apply; "" if none is faster
+  reason: str  #: why a faster engine does not apply; "" without a faster one
 
   def __str__(self) -> str:
     return f"{self.engine.name}: {self.reason}" if self.reason else self.engine.name
@@ -176,7 +176,7 @@ def _boards_in_turn(
 
 
 def _block(step: Step) -> Array:
-  """int32[N]: the iterations of a block, as many as there may be."""
+  """int32[N]: the iterations of a block, the most possible."""
   return step.t + jnp.arange(averages.LENGTH, dtype=jnp.int32)
 
 

@@ -7,7 +7,7 @@ An iteration gives each player a turn (`_turn`):
   values    up to the player's decisions, and by them the regrets                `_regrets`
   rule      the next strategy by the regrets; the average by the reach           `_learn`
 
-`iterate` is the loop, for use inside a trace, and `run` the same, jitted. What stands here is the reference,
+`iterate` is the loop, for use inside a trace, and `run` the same, jitted. This file has the reference,
 by XLA; the native `engines` take over a turn, or whole iterations, where they apply. Under an abstraction a
 turn expands the strategy to all infostates, and adds the regrets up in the sets.
 """

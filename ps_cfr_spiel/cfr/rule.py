@@ -40,7 +40,7 @@ class Rule(abc.ABC):
   gamma: float  #: iteration t enters the average strategy with weight t ** gamma
 
   #: the number of the formula in `learn.cc` that computes all of `init`, `update` and `numbers`, of a rule
-  #: without `trust`; one pass in C++ then does the whole turn. -1: there is none.
+  #: without `trust`; one pass in C++ then does the whole turn. -1: no formula.
   native: ClassVar[int] = -1
   #: where declared, the rule is regret matching with regrets kept above this number, so samplers, which
   #: update few entries, add regrets up themselves.
@@ -111,12 +111,12 @@ class Rule(abc.ABC):
 
   @property
   def has_native_form(self) -> bool:
-    """Whether the rule's own class declares a formula `native`."""
+    """True if the rule's own class declares a formula `native`."""
     return declared(self, "native") not in (None, -1)
 
   @property
   def has_compressed_tables(self) -> bool:
-    """Whether the rule's own class has both `compress` and `decompress`."""
+    """True if the rule's own class has both `compress` and `decompress`."""
     return declared(self, "compress") is not None and declared(self, "decompress") is not None
 
   def native_numbers(self, t: Array, dtype: Any) -> Array:

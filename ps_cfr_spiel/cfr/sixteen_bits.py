@@ -17,7 +17,7 @@ SIGNED = 32767  # numbers from -1 to 1 are multiples of 1 / SIGNED, int16
 
 
 def check_bits(bits: int, rule: Rule, dtype: str) -> None:
-  """ValueError if a run of this rule and dtype cannot keep its tables in so many bits."""
+  """ValueError if a run of this rule and dtype cannot keep its tables in this number of bits."""
   if bits == 16 and dtype != "float32":
     raise ValueError(f"bits=16 computes in float32, and dtype is {dtype!r}; leave out one of the two.")
   if bits == 16 and not rule.has_compressed_tables:

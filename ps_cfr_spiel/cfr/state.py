@@ -45,17 +45,17 @@ class PlayerState(NamedTuple):
   strategy: tuple[Array, ...]
   average: Sum  #: [S, H], reach-weighted sum of strategies, up to a factor common to the whole array
   rule: tuple[Any, ...]  #: the rule's own state of each bucket
-  #: sums of what the leaf evaluator records (`LeafEvaluator.recorded`), weighted as `average` is, and last
+  #: sums of records of the leaf evaluator (`LeafEvaluator.recorded`), weighted as `average` is, and last
   #: the sum of the weights, []; empty if it records nothing.
   recorded: tuple[Array, ...] = ()
 
   @property
   def is_compressed(self) -> bool:
-    """Whether the tables are in the form of `Rule.compress`."""
+    """True if the tables are in the form of `Rule.compress`."""
     return any(table.dtype == np.int8 for table in self.strategy)
 
   def compressed(self, rule: Rule, bits: int) -> "PlayerState":
-    """The player with tables as they are kept in 16 or 32 bits."""
+    """The player with tables in the form of 16 or 32 bits."""
     return self._changed(lambda strategy, own: rule.compress(strategy, own, bits))
 
   def decompressed(self, rule: Rule) -> "PlayerState":

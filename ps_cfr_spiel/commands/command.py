@@ -86,7 +86,7 @@ class Flag:
 def option_flags(methods: Mapping[str, type[Options]]) -> tuple[Flag, ...]:
   """The flags of the options of some methods, which have names: one for each option, also if several have it.
 
-  Its default is that of the first method that has it; the help tells those of the others.
+  Its default is that of the first method that has it; the help has those of the others.
   """
   fields: dict[str, dict[str, Field]] = {}
   for method, kind in methods.items():

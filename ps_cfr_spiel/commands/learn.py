@@ -31,7 +31,7 @@ from ps_cfr_spiel.reports import Stopwatch
 
 FILE, LOSSES = "values.safetensors", "losses.png"
 BOARDS_BATCH = 128  # boards in one step of training; each has a thousand hands
-SEARCHED = {  # what a network of boards serves, and the command for it
+SEARCHED = {  # the uses of a network of boards, and the command for it
   "river": ("resolve", "holdem_subgame(board=9s7c5s4h)", "--lookahead=round"),
   "turn": ("learn", "--street=flop"),
 }

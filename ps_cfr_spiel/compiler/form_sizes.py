@@ -95,7 +95,7 @@ def values_needs(form: Form, leaves: str = "auto") -> dict[str, int]:
 
 
 def _counts(form: Form, folded: bool, leaves: str, itemsize: int) -> TreeCounts:
-  """What a form's tree has; `folded`: suits where they may be."""
+  """The sizes of a form's tree; `folded`: with suits folded where they may be."""
   lines = Lines.of(form)
   # A solver has rows and leaves for one board of each orbit (`suit_isomorphism`).
   orbits = orbit_maps(lines) if folded else None

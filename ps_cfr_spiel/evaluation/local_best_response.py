@@ -54,7 +54,7 @@ def local_best_response(
       deck, or for a policy by lines `universal_poker` with public cards or `leduc_poker`.
     policy: any OpenSpiel policy of both players; with `hands` also one by lines, a `HierarchicalPolicy` or a
       function like its `for_hands`.
-    actions: what the searcher may do, by default everything, in sampled hands of `holdem` fold, call, bet the
+    actions: those of the searcher, by default all, in sampled hands of `holdem` fold, call, bet the
       pot and all-in. As text, in poker: "c" for checks and calls, "fc" for folds too, and in sampled hands
       bets as in `holdem` and "56bets", 0.1 to 5.5 pots and all-in; "/" separates rounds, of which the last
       counts for all later ones. Or, not in sampled hands, OpenSpiel actions: one collection, or a sequence

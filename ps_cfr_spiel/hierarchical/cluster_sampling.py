@@ -1,7 +1,7 @@
 """Modified external sampling: clusters meet only above the cards (Brown et al. 2015, Algorithm 4).
 
 Each turn deals B pairs of hands, and public cards to rounds before the special one, and plays the *trunk*,
-the betting before that round. Where it leaves the trunk, every cluster n draws one of its own boards, goes on
+the betting before that round. Beyond the trunk every cluster n draws one of its own boards, goes on
 alone, and hands back a value; the trunk takes their mean by F_n, the number of boards of the cluster that the
 cards so far leave possible.
 

@@ -103,7 +103,7 @@ class _States:
 
   def __init__(self, game: Any, options: LearnOptions, values: Any, chunk: Any, progress: Any, tree: Any):
     if values is not None or chunk is not None or options.target is not None:
-      raise ValueError("values, chunk and target are for boards of hold'em; a game has none of them.")
+      raise ValueError("values, chunk and target are for boards of hold'em; leave them out for a game.")
     self.options, self.progress = options, progress
     self.subgames = Subgames.of(game, **tree)
     self.frontier = FrontierStates.of(self.subgames)

@@ -76,7 +76,7 @@ def solve_draws(
   teacher: Teacher,
   progress: bool | None,
 ) -> Iterator[Examples]:
-  """The examples of `generate_examples`, in parts as they are solved, draw after draw."""
+  """The examples of `generate_examples`, in parts, once they are solved, draw after draw."""
   name = frontier.subgames.labels.game
   card = {"game": name, "teacher": repr(teacher), "seed": seed, "ranges": repr(ranges)}
   bound = [teacher.bind(frontier.subgames, taught.public_states) for taught in frontier.taught]

@@ -30,7 +30,7 @@ def rivers_met(
 
   Args:
     values: value function beyond the turn; `BoardValues`, or any other of whole rivers.
-    turns: the turns to search; what is drawn on one depends on their seed and its number alone.
+    turns: the turns to search; draws on one depend on their seed and its number alone.
     each: number of rivers from a turn.
     most: maximum of a search's iterations; at least 10.
     progress: show a progress bar; None: on a terminal or in a notebook, after two seconds.

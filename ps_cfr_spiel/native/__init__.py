@@ -1,7 +1,7 @@
 """The native library: all C++ of the package as one extension, and a table of its kernels.
 
 May import: base layers. `kernels` names each kernel and its reference in Python, `library` loads the
-extension and calls it; `native.h` is what the sources share. `histories.cc` alone is no part of the
+extension and calls it; `native.h` is the common part of the sources. `histories.cc` alone is no part of the
 extension: it needs the headers of OpenSpiel's wheel, so `histories/native_walker.py` compiles it on the
 user's machine.
 """

@@ -1,4 +1,4 @@
-"""Every function of the native library: what it computes, what it needs, and its reference in Python.
+"""Every function of the native library: its results, its needs, and its reference in Python.
 
 The reference states the same computation; without the library, on an accelerator, or for a user's own rule,
 sampler or evaluator it is also what runs, unless it lies in the tests. `tests/native/test_kernels.py` checks
@@ -14,8 +14,8 @@ class Kernel:
 
   Attributes:
     name: in the library. A custom call of XLA has a handler for each dtype: 32 or 64 is added to the name.
-    computes: what it computes.
-    needs: what it asks of the game or of the caller, besides a CPU.
+    computes: its results.
+    needs: its demands on the game or on the caller, besides a CPU.
     reference: the same in Python, "module:name" or "tests/file:name".
     test: where the two are compared, "tests/file::function".
     custom_call: whether jitted code calls it (`call`); otherwise NumPy's arrays go to it (`call_plain`).

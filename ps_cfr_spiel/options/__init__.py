@@ -1,7 +1,8 @@
 """The options of every method, each written once: its default, its check, its help.
 
-May use: the ground. `option` is the mechanism, `solving` has the options of methods on trees and dealt cards,
-`playing` those of methods that learn by play. They need no JAX: the program's flags are made from them.
+May import: base layers. `option` is the mechanism, `solving` has the options of methods on trees and dealt
+cards, `playing` those of methods that learn by play. They need no JAX: the program's flags are made from
+them.
 """
 
 from ps_cfr_spiel.options.option import FLAGS, Field, Option, Options, fields_of

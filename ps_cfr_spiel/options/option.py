@@ -22,18 +22,20 @@ from ps_cfr_spiel.arguments import (
   is_number,
 )
 
-FLAGS = "Flags"  # the heading of flags that have none of their own
+FLAGS = "Flags"  # the heading of flags without a heading
 
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-  """What an option means and which values it takes: the annotation of a field of `Options`."""
+  """The meaning of an option and the values that it takes: the annotation of a field of `Options`."""
 
   help: str  #: its meaning, in one or two sentences
   more: str = ""  #: what only Python needs to know besides
   typed: str = ""  #: what only the program's help needs to say besides
   least: float | None = None  #: lower bound of a number
-  most: float | None = None  #: upper bound of a number; of an int by default what a device can count to
+  most: float | None = (
+    None  #: upper bound of a number; of an int by default the largest that a device can count to
+  )
   above: float | None = None  #: the number that it must exceed, in place of `least`
   below: float | None = None  #: the number that it must not reach, in place of `most`
   choices: tuple[Any, ...] = ()  #: the allowed values of a str or int; of an object the names for it
@@ -171,7 +173,7 @@ class Options:
     return {name: vars(self)[name] for name in fields_of(kind) if name in vars(self)}
 
   def header(self) -> dict[str, Any]:
-    """The values that files keep, by name, without those that are None."""
+    """The values for files, by name, without missing ones (None)."""
     return {
       field.name: vars(self)[field.name]
       for field in fields_of(type(self)).values()

@@ -30,7 +30,7 @@ MOST_SEED = 2**32 - 1
 
 
 def _count_or(*words: str) -> Callable[[str], int | str]:
-  """Reads a number of at least 1, or one of some words; ValueError for anything else."""
+  """A number of at least 1, or one of some words, as text; ValueError for anything else."""
 
   def read(text: str) -> int | str:
     if text in words:
@@ -84,8 +84,8 @@ Exploration = Annotated[
 Trajectories = Annotated[
   str,
   Option(
-    "What is sampled: histories, in any game; or public, lines of public moves, uniformly, on which all "
-    "types are updated (the form in which the method was published), in games whose private information is "
+    "Trajectories: histories, in any game; or public, lines of public moves, uniformly, on which all types "
+    "are updated (the form in which the method was published), in games whose private information is "
     "dealt once and whose moves are all public.",
     choices=TRAJECTORIES,
     group=SAMPLING,

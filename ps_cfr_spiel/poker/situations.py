@@ -322,7 +322,7 @@ class RandomSituations(Sequence):
 
   @property
   def origin(self) -> str:
-    """Their description without the count: it and a number tell what is drawn."""
+    """Their description without the count: with a number it determines a draw."""
     return repr(self).replace(f"count={self.count}, ", "")
 
   def __len__(self) -> int:

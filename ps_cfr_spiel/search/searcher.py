@@ -94,7 +94,7 @@ class SearchSettings:
 
   @property
   def safe(self) -> bool:
-    """Whether searches keep promises to the opponent."""
+    """True if searches keep promises to the opponent."""
     return self.gadget is not unsafe
 
 

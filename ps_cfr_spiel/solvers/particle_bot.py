@@ -192,7 +192,7 @@ class ParticleBot(SolvingBot):
     return answer
 
   def _path(self, state: pyspiel.State) -> Iterator[tuple[Hashable, pyspiel.State]]:
-    """What the player knows at each decision on the way to a state, the last of them, and the decision."""
+    """The player's knowledge at each decision on the way to a state, the last of them, and the decision."""
     seen, now, number = self._states.seen(state, self.player), self._states.game.new_initial_state(), 0
     for action in (*state.history(), None):
       if now.current_player() == self.player:

@@ -69,7 +69,7 @@ class SamplingSolver(TreeSolver):
       self._state = mccfr.init(self.sampling_tree, sampler, options.seed, self.dtype)
 
   def _make_sampler(self, options: Any) -> mccfr.TreeSampler:
-    """The sampler that options of this class describe; ValueError if there is none."""
+    """The sampler that options of this class describe; ValueError without one."""
     sampler = options.sampler
     if isinstance(sampler, type) or not hasattr(sampler, "sampling_tree"):
       raise ValueError(f"Expected a sampler such as OutcomeSampling(ZeroBaseline()), got {sampler!r}.")

@@ -117,7 +117,7 @@ def _leaves(game: PublicTree, nodes: SubgameNodes, cuts: tuple[PlayerCut, Player
     return np.arange(len(ends)), lambda slots: game.leaves.take([_in_slots(number, s, -1) for s in slots])
   source = walked_source(game.names)
   assert source is not None
-  # Histories with the same last choices of both players, or roots where there are none, are one leaf, worth
+  # Histories with the same last choices of both players, or roots without any, are one leaf, worth
   # their sum.
   keys = np.column_stack([cut.ends for cut in cuts])
   _, first, leaf = np.unique(keys, axis=0, return_index=True, return_inverse=True)

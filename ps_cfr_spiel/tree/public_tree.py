@@ -253,8 +253,8 @@ class LeafEvaluator(abc.ABC):
   def pad_types(self, types: Sequence[int]) -> "LeafEvaluator | None":
     """The evaluator of a tree with these numbers of types, the added ones dead: see `tree.pad_types`.
 
-    It ignores the reach of dead types and gives them the value 0. None, as here: the tree stays as it is, and
-    every shape of a game is compiled anew.
+    It ignores the reach of dead types and gives them the value 0. None, as here: the tree stays unchanged,
+    and every shape of a game is compiled anew.
     """
     return None
 
@@ -274,7 +274,7 @@ class LeafEvaluator(abc.ABC):
 
   @property
   def zero_sum(self) -> bool:
-    """Whether one player is paid the other's loss; True by default."""
+    """True if one player is paid the other's loss, the default."""
     return True
 
   def on_boards(self, boards: Sequence[np.ndarray]) -> "LeafEvaluator | None":
@@ -282,7 +282,7 @@ class LeafEvaluator(abc.ABC):
     return None
 
   def settle(self, reach: Sequence[Parts]) -> "LeafEvaluator":
-    """The same with values beyond the tree fixed at those for the players' reach; by default there are none.
+    """The same with values beyond the tree fixed at those for the players' reach; by default no values.
 
     A best response cannot change values beyond, which are not linear in its own reach.
     """
@@ -294,12 +294,12 @@ class LeafEvaluator(abc.ABC):
 
   @property
   def has_payoffs(self) -> bool:
-    """Whether the evaluator's own class declares `payoffs`."""
+    """True if the evaluator's own class declares `payoffs`."""
     return declared(self, "payoffs") is not None
 
   @property
   def is_native(self) -> bool:
-    """Whether the evaluator's own class declares `native`."""
+    """True if the evaluator's own class declares `native`."""
     return bool(declared(self, "native"))
 
 

@@ -463,7 +463,7 @@ def test_a_traversal_that_is_too_long_is_given_up(game, tmp_path):
     ({"pruning": "all"}, "Unknown pruning 'all'; choose one of 'none', 'regret', 'best_response'"),
     ({"decay": -1}, "decay must be a number from 0 to 1"),
     ({"most_nodes": 0}, "most_nodes must be an integer of at least 1"),
-    ({"batch": 10**9}, "2,000 GB for what a batch samples"),
+    ({"batch": 10**9}, "2,000 GB for the samples of a batch"),
   ],
 )
 def test_wrong_options(game, options, message):

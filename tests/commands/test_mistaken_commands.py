@@ -138,10 +138,10 @@ def spoil(folder, run):
       "train|kuhn_poker|--games=1000000000000000000000|--output={tmp}/t",
       "--games must be at most 2147483647",
     ),
-    ("train|kuhn_poker|--batch=2000000000|--output={tmp}/t", "for what a batch samples"),
+    ("train|kuhn_poker|--batch=2000000000|--output={tmp}/t", "for the samples of a batch"),
     (
       "solve|leduc_poker|--solver=hierarchical|--batch=2000000000|--output={tmp}/h",
-      "for what a batch samples",
+      "for the samples of a batch",
     ),
     (
       "solve|leduc_poker|--solver=hierarchical|--buckets=1000000000000000000000000|--output={tmp}/h",

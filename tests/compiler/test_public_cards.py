@@ -321,7 +321,7 @@ def test_a_river_of_many_bet_sizes_is_refused_too():
 
 def test_batches_and_sampling_tables_that_do_not_fit_are_refused():
   kuhn, river = pyspiel.load_game("kuhn_poker"), pyspiel.load_game("river_subgame")
-  with pytest.raises(ValueError, match=r"batch=2,000,000,000 needs about .* GB for what a batch samples"):
+  with pytest.raises(ValueError, match=r"batch=2,000,000,000 needs about .* GB for the samples of a batch"):
     VRMCCFRSolver(kuhn, baseline="oracle", batch=2_000_000_000)
   with pytest.raises(ValueError, match=r"for regrets and averages.* 2 MB are allowed. Choose a smaller"):
     VRMCCFRSolver(river, memory=2e6, trajectories="public")
@@ -333,7 +333,7 @@ def test_the_estimate_of_a_sampling_run_counts_its_tables(solver, monkeypatch):
   monkeypatch.setattr(sampling, "check_needs", lambda _what, needs, *_: noted.update(needs))
   run = solver(pyspiel.load_game("leduc_poker"), batch=2)
   kept = sum(array.nbytes for array in jax.tree.leaves(run._state.tables))
-  assert noted["for regrets and averages"] == 2 * kept and noted["for what a batch samples"] > 0
+  assert noted["for regrets and averages"] == 2 * kept and noted["for the samples of a batch"] > 0
 
 
 def test_the_estimate_counts_every_number():

@@ -121,7 +121,7 @@ def test_buckets_of_all_boards_are_refused_before_boards_are_compared(free):
 @pytest.mark.parametrize(
   ("arguments", "words"),
   [
-    ({"batch": 10**9}, "batch=1,000,000,000 and boards=1 needs about .* for what a batch samples"),
+    ({"batch": 10**9}, "batch=1,000,000,000 and boards=1 needs about .* for the samples of a batch"),
     ({"boards": 10**9}, "batch=16 and boards=1,000,000,000 needs about"),
   ],
 )

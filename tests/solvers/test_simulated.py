@@ -235,7 +235,7 @@ def test_what_does_not_fit_is_refused_at_once(monkeypatch):
   monkeypatch.setattr(memory, "free_memory", lambda: 1e9)
   with pytest.raises(ValueError, match=r"100,000,000 cells and batch=256 needs about 3 GB.*1 GB are free"):
     SimulatedMCCFRSolver(game, cells=10**8)
-  with pytest.raises(ValueError, match=r"GB for what a batch samples\).*a smaller batch need less"):
+  with pytest.raises(ValueError, match=r"GB for the samples of a batch\).*a smaller batch need less"):
     SimulatedMCCFRSolver(game, batch=10**7)
 
 
