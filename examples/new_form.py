@@ -5,6 +5,8 @@ import pyspiel
 from new_game import HalfStreet
 from pyspiel import GameType as Kind
 
+from ps_cfr_spiel.poker import BayesianForm
+
 TYPE = Kind(
   "half_street_by_form", "Half-street poker", Kind.Dynamics.SEQUENTIAL, Kind.ChanceMode.EXPLICIT_STOCHASTIC,
   Kind.Information.IMPERFECT_INFORMATION, Kind.Utility.ZERO_SUM, Kind.RewardModel.TERMINAL, 2, 2,
@@ -14,14 +16,14 @@ CARDS = np.arange(3)
 OVER = int(pyspiel.PlayerId.TERMINAL)
 
 
-class Form:
-  """The public states start, check, bet, bet and fold, bet and call; see `compiler.BayesianForm`."""
+class Form(BayesianForm):
+  """The public states start, check, bet, bet and fold, bet and call; see `poker.BayesianForm`."""
 
   parent = np.array([-1, 0, 0, 2, 2])
   action = np.array([-1, 0, 1, 0, 1])
   player = np.array([0, OVER, 1, OVER, OVER])
-  constant = np.array([0.0, 0.0, 0.0, 1.0, 0.0])  # to player 0, whatever the cards
-  stake = np.array([0.0, 1.0, 0.0, 0.0, 2.0])  # to the player with the stronger card
+  fold_payoff = np.array([0.0, 0.0, 0.0, 1.0, 0.0])  # to player 0, whatever the cards
+  showdown_payoff = np.array([0.0, 1.0, 0.0, 0.0, 2.0])  # to the player with the stronger card
   types = (("0", "1", "2"),) * 2
   weights = (np.ones(3),) * 2
   cards = tuple(np.stack([CARDS, CARDS + own], 1) for own in (10, 20))  # the second is a dummy of this player
@@ -38,7 +40,7 @@ class HalfStreetByForm(HalfStreet):
 
   def bayesian_form(self):
     """The form, for `build_tree`."""
-    return Form
+    return Form()
 
 
 pyspiel.register_game(TYPE, HalfStreetByForm)

@@ -76,15 +76,15 @@ def loops(game, dtype: str) -> dict:
   """For each evaluator a function that runs some evaluations."""
   form = game.bayesian_form()
   tree = ps_cfr_spiel.build_tree(game, "showdown")
-  stake, constant = tree.leaves.stake, tree.leaves.constant
+  showdown_payoff, fold_payoff = tree.leaves.showdown_payoff, tree.leaves.fold_payoff
   rng = np.random.default_rng(1)
-  sizes = (len(stake), len(constant))
+  sizes = (len(showdown_payoff), len(fold_payoff))
   reach = to_device([[rng.random((n, len(types))) for n in sizes] for types in form.types], dtype)
   made = {}
   for kind, make in LEAVES.items():
     if kind == "dense" and max(sizes) > 1_000 and len(form.types[0]) > 300:
       continue  # minutes
-    leaves = to_device(make.create(form, stake, constant), dtype)
+    leaves = to_device(make.create(form, showdown_payoff, fold_payoff), dtype)
     made[kind] = lambda count, leaves=leaves: evaluations(leaves, reach, count)
   return made
 

@@ -73,7 +73,7 @@ def blueprint(situation: rivers.Situation, game: pyspiel.Game, river: Subgame, s
   dense, inner = build_tree(game, leaves="dense").leaves, river.tree.leaves
   assert isinstance(dense, DenseLeaves) and isinstance(inner, ShowdownLeaves)
   showdown, prior = (first.T @ matrix @ second for matrix in (dense.showdown, dense.prior))
-  leaves = DenseLeaves(showdown / prior.sum(), prior / prior.sum(), inner.stake, inner.constant)
+  leaves = DenseLeaves(showdown / prior.sum(), prior / prior.sum(), inner.showdown_payoff, inner.fold_payoff)
   one, other = (dataclasses.replace(p, types=setting.buckets) for p in river.tree.players)
   average = rivers.solve(PublicTree((one, other), leaves), setting.iterations, setting.rule)[0]
   return [np.asarray(block)[:, :, bucket] for block in average]

@@ -83,9 +83,9 @@ class HoldemSubgameGame(base.Game):
     self.public_states = public_states  #: the betting tree
     #: the number of each line in it.
     self.line_numbers = {state.line: number for number, state in enumerate(public_states)}
-    # Only a showdown that a player can win pays its stake.
+    # Only a showdown that a player can win pays.
     can_win = any(map(self._hands_differ, self.runouts(to_come)))
-    most = max(abs(state.constant) + float(can_win) * state.stake for state in public_states)
+    most = max(abs(state.fold_payoff) + float(can_win) * state.showdown_payoff for state in public_states)
     hands = max(len(hands.names) for hands in ranges)
     super().__init__(
       params,
@@ -163,8 +163,8 @@ class HoldemSubgameGame(base.Game):
       "parent": np.array([state.parent for state in states], np.int32),
       "action": np.array([state.action for state in states], np.int32),
       "player": np.array([state.player for state in states], np.int32),
-      "constant": np.array([state.constant for state in states]),
-      "stake": np.array([state.stake for state in states]),
+      "fold_payoff": np.array([state.fold_payoff for state in states]),
+      "showdown_payoff": np.array([state.showdown_payoff for state in states]),
       "types": (first.names, second.names),
       "weights": (first.weights, second.weights),
       "cards": (first.cards, second.cards),

@@ -37,11 +37,11 @@ class PokerState(base.State):
   def won(self) -> float:
     """The chips that player 0 won since the hand began."""
     game, end = self.get_game(), self.public_state
-    if not end.stake:
-      return end.constant
+    if not end.showdown_payoff:
+      return end.fold_payoff
     board, hands = np.array(game.board + self.runout), np.array([self.hole(0), self.hole(1)])
     first, second = strengths(board, hands).tolist()
-    return end.constant + end.stake * ((first > second) - (first < second))
+    return end.fold_payoff + end.showdown_payoff * ((first > second) - (first < second))
 
   def __str__(self) -> str:
     return base.join(hands_text(self, range(NUM_PLAYERS)), self.get_game().header, self.line)

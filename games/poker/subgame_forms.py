@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.poker import BayesianForm, cards
 
 
 class Names(Sequence[str]):
@@ -30,19 +30,15 @@ class Names(Sequence[str]):
     return hash((self._count, *self[:1]))
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Lines:
-  """The lines of betting, N of them, and H0 and H1 hands; the fields of `compiler.BayesianForm`.
-
-  And, for reports, `spent`: float64[N, 2], the units that each player has put in since the hand began, and
-  `remarks` (`tree.Labels.remarks`).
-  """
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class _Subgame(BayesianForm):
+  """The lines of betting, N of them, and H0 and H1 hands; `spent` is in units since the hand began."""
 
   parent: np.ndarray
   action: np.ndarray
   player: np.ndarray
-  constant: np.ndarray
-  stake: np.ndarray
+  fold_payoff: np.ndarray
+  showdown_payoff: np.ndarray
   types: tuple[tuple[str, ...], tuple[str, ...]]
   weights: tuple[np.ndarray, np.ndarray]
   cards: tuple[np.ndarray, np.ndarray]
@@ -50,17 +46,17 @@ class _Lines:
   remarks: Mapping[str, str]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class RiverForm(_Lines):
-  """A hold'em subgame with a full board: a `compiler.BayesianForm`."""
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class RiverForm(_Subgame):
+  """A hold'em subgame with a full board."""
 
   strength: tuple[np.ndarray, np.ndarray]
   infostates: tuple[Sequence[str], ...]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class StreetsForm(_Lines):
-  """A hold'em subgame with cards to come: a `compiler.PublicCardsForm`; `game` has names and strengths."""
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class StreetsForm(_Subgame):
+  """A hold'em subgame with cards to come; `game` has names and strengths."""
 
   street: np.ndarray
   runouts: tuple[np.ndarray, ...]

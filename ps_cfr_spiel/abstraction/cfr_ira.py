@@ -71,7 +71,7 @@ def spreads(tree: PublicTree) -> tuple[np.ndarray, np.ndarray]:
   """For each player float64[slots]: the range of utilities that may follow each infostate."""
   tables = [[np.zeros(shape[1:]) for shape in player.block_shapes] for player in tree.players]
   for decision, spread in zip(
-    tree.names.decisions, tree.names.source.spreads(tree.names.decisions), strict=True
+    tree.names.decisions, tree.names.source.utility_ranges(tree.names.decisions), strict=True
   ):
     tables[decision.player][decision.block][decision.row] = spread
   first, second = (

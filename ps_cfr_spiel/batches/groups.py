@@ -167,7 +167,9 @@ def _streets(
     if values is None:
       kind: Any = padded_size(len(first)), padded_size(len(second))
     else:  # chips are left at the same ends
-      kind = tuple(s.stake < street.stack for s in states if s.player == TERMINAL and s.stake)
+      kind = tuple(
+        s.showdown_payoff < street.stack for s in states if s.player == TERMINAL and s.showdown_payoff
+      )
     alike[lines, kind].append(_Street(k, street, (first, second)))
   if values is not None:
     return [_stack_streets(same, values, dtype, room) for same in alike.values()]
@@ -179,10 +181,10 @@ def _stack_streets(streets: Sequence[_Street], values: StreetValues, dtype: str,
   numbers = np.array([street.hands[0] for street in streets])
   ranges, weights = zip(*(_ranges(streets, (numbers, numbers), i) for i in (0, 1)), strict=True)
   ends = [_ends(street.situation) for street in streets]
-  stake, constant = (np.array(x) for x in zip(*ends, strict=True))
+  showdown_payoff, fold_payoff = (np.array(x) for x in zip(*ends, strict=True))
   given = [street.situation for street in streets]
   with precision(dtype):
-    evaluator = _filled(values.street_leaves(given, numbers, ranges, (stake, constant)), room)
+    evaluator = _filled(values.street_leaves(given, numbers, ranges, (showdown_payoff, fold_payoff)), room)
   types = numbers.shape[1], numbers.shape[1]
   return Group(
     [street.place for street in streets],
@@ -214,17 +216,19 @@ def _stack_rivers(
   )
   ranges, weights = zip(*(_ranges(rivers, numbers, i) for i in (0, 1)), strict=True)
   ends = [_ends(river.situation) for river in rivers]
-  stake, constant = (np.array(x) for x in zip(*ends, strict=True))
-  form, stake, constant, ranges, weights = _filled((form, stake, constant, ranges, weights), room)
+  showdown_payoff, fold_payoff = (np.array(x) for x in zip(*ends, strict=True))
+  form, showdown_payoff, fold_payoff, ranges, weights = _filled(
+    (form, showdown_payoff, fold_payoff, ranges, weights), room
+  )
   with precision(dtype):
     few = types[0] * types[1] <= FEW_PAIRS or why_unavailable()
     if leaves == "dense" or (leaves == "auto" and few):
       # On the host the matrices would take longer than the solution.
-      evaluator: Any = _dense(*to_device((form, stake, constant), dtype))
+      evaluator: Any = _dense(*to_device((form, showdown_payoff, fold_payoff), dtype))
       for i, column in enumerate(to_device([x[:, None] for x in ranges], dtype)):
         evaluator = RangedLeaves(evaluator, (column, column), i)
     else:  # its weights of the opponent's hands are apart from those of the own
-      native = NativeLeaves.create(form, stake, constant, 1.0)
+      native = NativeLeaves.create(form, showdown_payoff, fold_payoff, 1.0)
       first, second = native.views
       views = (
         dataclasses.replace(first, weight=first.weight * ranges[1]),
@@ -256,7 +260,9 @@ def _ranges(rivers, numbers, player: int) -> tuple[np.ndarray, np.ndarray]:
 def _ends(river: Situation) -> tuple[list[float], list[float]]:
   """The stakes of the showdowns, and the values of the folds, in the order of `from_form`."""
   ends = [s for s in betting_tree(river.pot, river.stack, river.bets) if s.player == TERMINAL]
-  return [s.stake for s in ends if s.stake], [s.constant for s in ends if not s.stake]
+  return [s.showdown_payoff for s in ends if s.showdown_payoff], [
+    s.fold_payoff for s in ends if not s.showdown_payoff
+  ]
 
 
 @functools.lru_cache(maxsize=64)
@@ -274,5 +280,5 @@ def _decisions(river: Situation, types: tuple[int, int]) -> Players:
 
 @jax.jit
 @jax.vmap
-def _dense(form: BoardTypes, stake: Any, constant: Any) -> DenseLeaves:
-  return DenseLeaves.create(form, stake, constant, 1.0)
+def _dense(form: BoardTypes, showdown_payoff: Any, fold_payoff: Any) -> DenseLeaves:
+  return DenseLeaves.create(form, showdown_payoff, fold_payoff, 1.0)

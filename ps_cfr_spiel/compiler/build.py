@@ -7,7 +7,7 @@ import pyspiel
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.compiler.described import form_of
 from ps_cfr_spiel.compiler.form_sizes import check_memory
-from ps_cfr_spiel.compiler.forms import Form, Lines
+from ps_cfr_spiel.compiler.forms import PublicStateIndex
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compiler.from_histories import build_general, with_recall
 from ps_cfr_spiel.histories import (
@@ -20,6 +20,7 @@ from ps_cfr_spiel.histories import (
 )
 from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.options import LEAVES, LIMIT, SOURCES
+from ps_cfr_spiel.poker import BayesianForm
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import PublicTree
 
@@ -94,9 +95,9 @@ def build_tree(
   return build_general(game, histories, choices, partition, leaves, limits.memory)
 
 
-def _check_size(game: pyspiel.Game, form: Form, limit: int, option: str) -> None:
+def _check_size(game: pyspiel.Game, form: BayesianForm, limit: int, option: str) -> None:
   """TooLarge if the game has more than `limit` histories, by its form, and `option` needs them."""
-  count = getattr(form, "histories", 0) or Lines.of(form).histories
+  count = form.histories or PublicStateIndex.of(form).histories
   if count > limit:
     raise TooLarge(
       f"{game} has {count:,} histories, more than the limit of {limit:,}, and {option} needs "

@@ -16,9 +16,8 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import declared
-from ps_cfr_spiel.compiler.forms import BayesianForm, Form, PublicCardsForm
 from ps_cfr_spiel.histories import past_remark, remembered
-from ps_cfr_spiel.poker import DealtForm, card_sets, cards_of, dealt_form, is_by_name
+from ps_cfr_spiel.poker import BayesianForm, DealtForm, card_sets, cards_of, dealt_form, is_by_name
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, LazySequence, information_state_string
 
 WALKED = 500_000  # histories; up to this number, a second or two, a described game is enumerated
@@ -29,13 +28,19 @@ PRIVATE, PUBLIC, CARDS = map(
 )
 
 
-def form_of(game: pyspiel.Game) -> Form | None:
+def form_of(game: pyspiel.Game) -> BayesianForm | None:
   """The form of a game, or None for a game to be enumerated.
 
   The form must be of the game's own class: one that derives from it may have other rules (`declared`).
   """
   if (describes := declared(game, "bayesian_form")) is not None:
-    return describes()
+    form = describes()
+    if not isinstance(form, BayesianForm):
+      raise TypeError(
+        f"{type(game).__name__}.bayesian_form() must return an object of a class that derives from "
+        f"ps_cfr_spiel.poker.BayesianForm, got {form!r}."
+      )
+    return form
   form = describe(game)
   return form if form is not None and form.histories > WALKED else None
 
@@ -118,16 +123,16 @@ class LiarsDiceForm(BayesianForm):
     return turn
 
   @functools.cached_property
-  def constant(self) -> np.ndarray:
+  def fold_payoff(self) -> np.ndarray:
     return np.zeros(self.size)
 
   @functools.cached_property
-  def stake(self) -> np.ndarray:
+  def showdown_payoff(self) -> np.ndarray:
     # Player 0 wins by a true bid of their own, and player 1 by one of theirs.
     return np.append(np.zeros(self.decisions), 2.0 * self._turn[1:] - 1)
 
   @functools.cached_property
-  def contest(self) -> np.ndarray:
+  def showdown_index(self) -> np.ndarray:
     return np.append(np.zeros(self.decisions, np.int32), self._last[1:])
 
   @functools.cached_property
@@ -146,7 +151,7 @@ class LiarsDiceForm(BayesianForm):
     return {name: h for h, name in enumerate(self.types[0])}, {n: b for b, n in enumerate(self._bid_names)}
 
   def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
-    """See `PublicCardsForm`."""
+    """See `BayesianForm`."""
     types, bids = self._numbers
     dice, *said = infostate.split(" ")
     state, h = sum(1 << bids[name] for name in said), types[dice]
@@ -156,7 +161,7 @@ class LiarsDiceForm(BayesianForm):
     return state, (), h
 
 
-class DealtCardsForm(PublicCardsForm):
+class DealtCardsForm(BayesianForm):
   """Poker of two whose hands are dealt first, with public cards before each later round.
 
   Betting does not depend on the cards (`poker.DealtForm`), and a showdown is won by the better hand. Strings
@@ -170,10 +175,18 @@ class DealtCardsForm(PublicCardsForm):
 
   advice = "Use fewer cards, rounds or raises"
 
+  street: np.ndarray
+  deals: tuple[list[list[int]], list[list[int]]]
+  named: Callable[[Any, int], str]
+
   def __init__(self, game: pyspiel.Game, dealt: DealtForm):
     self._game, self._dealt, deck = game, dealt, dealt.deck.size
     self.parent, self.action, self.player = dealt.parent, dealt.action, dealt.player
-    self.constant, self.stake, self.street = dealt.constant, dealt.stake, dealt.round
+    self.fold_payoff, self.showdown_payoff, self.street = (
+      dealt.fold_payoff,
+      dealt.showdown_payoff,
+      dealt.round,
+    )
     hands = card_sets(deck, dealt.hole)
     self.live = deck - 2 * dealt.hole
     of_street = np.bincount(self.street, minlength=len(dealt.public)).tolist()
@@ -272,7 +285,7 @@ class HoldemForm(DealtCardsForm):
     return lines
 
   def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
-    """See `PublicCardsForm`."""
+    """See `BayesianForm`."""
     private, *public = infostate.split(" | ")
     line, runout = self._lines[player, tuple(public[1::2])], self._dealt.deck.find("".join(public[2::2]))
     h = self.types[player].index(private.partition(" ")[2])
@@ -301,7 +314,7 @@ def _dealt_cards(game: pyspiel.Game) -> DealtCardsForm | None:
     dealt = dealt_form(game)
   except ValueError:
     return None
-  return None if (dealt.constant * dealt.stake).any() else DealtCardsForm(game, dealt)
+  return None if (dealt.fold_payoff * dealt.showdown_payoff).any() else DealtCardsForm(game, dealt)
 
 
 def _holdem(game: pyspiel.Game) -> HoldemForm | None:

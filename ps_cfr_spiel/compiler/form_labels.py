@@ -7,36 +7,37 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ps_cfr_spiel.compiler.forms import Lines
+from ps_cfr_spiel.compiler.forms import PublicStateIndex
+from ps_cfr_spiel.poker import BayesianForm
 from ps_cfr_spiel.tree import (
   CHANCE,
   Decision,
   Labels,
   LazySequence,
+  Origin,
   PublicState,
-  Source,
   deal_weights,
   information_state_string,
 )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Deals(Source):
+class FormOrigin(Origin):
   """Histories of a form: both types are dealt, then all actions and cards are public."""
 
   remark: ClassVar[str] = " (the deal counted as one event)"
-  lines: Lines  #: the form and its public states
+  lines: PublicStateIndex  #: the form and its public states
 
   @property
   def largest_utility(self) -> float:
     """The largest utility of the game, in absolute terms."""
     form = self.lines.form
-    return float(max(np.abs(form.stake).max(initial=0), np.abs(form.constant).max(initial=0)))
+    return float(max(np.abs(form.showdown_payoff).max(initial=0), np.abs(form.fold_payoff).max(initial=0)))
 
   @property
   def foretells(self) -> bool:
     """Whether all lines await the same showdown, as `ahead` demands."""
-    return self.lines.contests == 1
+    return self.lines.showdowns == 1
 
   @property
   def pruned(self) -> bool:
@@ -102,10 +103,10 @@ class Deals(Source):
     dead = self.lines.dead[1 - player][self.lines.street[line]][runout]
     types = [type_index, int((disjoint[type_index] & ~dead).argmax())]
     types = types if player == 0 else types[::-1]
-    deals = getattr(self.lines.form, "deals", None)
+    deals = self.lines.form.deals
     return types if deals is None else [*deals[0][types[0]], *deals[1][types[1]]]
 
-  def dealt(self, public_state: int) -> list[int]:
+  def public_cards(self, public_state: int) -> list[int]:
     line, runout = self.lines.place(public_state)
     street, above = self.lines.street[line], self.lines.form.parent[line]
     before = self.lines.came[self.lines.street[above]] if above >= 0 else 0
@@ -128,7 +129,7 @@ class Deals(Source):
     first, second = (~self.lines.dead[i][self.lines.street[line]][runout] for i in (0, 1))
     return int(self.lines.disjoint[np.ix_(first, second)].sum())
 
-  def known(self, public_state: int) -> tuple[list[str], list[str]]:
+  def possible_infostates(self, public_state: int) -> tuple[list[str], list[str]]:
     """The types: everything but the deal is public, so a type is all private knowledge."""
     line, runout = self.lines.place(public_state)
     street, types = self.lines.street[line], self.lines.form.types
@@ -137,20 +138,23 @@ class Deals(Source):
 
   def payoffs(self, public_state: int) -> list[float]:
     line, runout = self.lines.place(public_state)
-    constant, stake = float(self.lines.form.constant[line]), float(self.lines.form.stake[line])
-    if not stake:
-      return [constant]
+    fold_payoff, showdown_payoff = (
+      float(self.lines.form.fold_payoff[line]),
+      float(self.lines.form.showdown_payoff[line]),
+    )
+    if not showdown_payoff:
+      return [fold_payoff]
     street = int(self.lines.street[line])
     first, second = (~self.lines.dead[i][street][runout] for i in (0, 1))
-    lead = self.lines.lead(street, runout, int(self.lines.contest[line]))
+    lead = self.lines.lead(street, runout, int(self.lines.showdown_index[line]))
     signs = lead[self.lines.disjoint & np.logical_and.outer(first, second)]
-    return np.unique(stake * np.sign(signs)).tolist()
+    return np.unique(showdown_payoff * np.sign(signs)).tolist()
 
-  def spent(self, public_state: int, player: int) -> float:
-    spent = getattr(self.lines.form, "spent", None)
+  def chips_in_pot(self, public_state: int, player: int) -> float:
+    spent = self.lines.form.spent
     return 0.0 if spent is None else float(spent[self.lines.place(public_state)[0], player])
 
-  def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
+  def utility_ranges(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
     """One bound for all types, weighted by the chance of type and board."""
     chance: list[Iterator[np.ndarray]] = []
     for player in (0, 1):
@@ -169,7 +173,7 @@ class FormLabels(Labels):
   places: Sequence[np.ndarray]  #: for each player int[rows, 2], the (block, row) of each row
 
   @classmethod
-  def create(cls, name: str, lines: Lines, places: Sequence[np.ndarray]) -> "FormLabels":
+  def create(cls, name: str, lines: PublicStateIndex, places: Sequence[np.ndarray]) -> "FormLabels":
     """The labels of a form."""
     form, sizes = lines.form, lines.sizes
     acting = np.concatenate([np.flatnonzero(form.player == i) for i in (0, 1)])
@@ -184,15 +188,15 @@ class FormLabels(Labels):
       decisions=LazySequence(int(rows[-1]), decision),
       types=form.types,
       histories=lines.histories,
-      source=Deals(lines),
+      source=FormOrigin(lines),
       places=tuple(places),
-      infostate=getattr(form, "named", information_state_string),
-      remarks=getattr(form, "remarks", {}),
+      infostate=form.named or information_state_string,
+      remarks=form.remarks or {},
     )
 
   @property
-  def _lines(self) -> Lines:
-    assert isinstance(self.source, Deals)
+  def _lines(self) -> PublicStateIndex:
+    assert isinstance(self.source, FormOrigin)
     return self.source.lines
 
   @functools.cached_property
@@ -209,10 +213,10 @@ class FormLabels(Labels):
 
   def find(self, player: int, infostate: str) -> tuple[Decision, int]:
     lines = self._lines
-    if not hasattr(lines.form, "find"):
-      return super().find(player, infostate)
     try:
-      line, runout, h = lines.form.find(player, infostate)
+      if (place := lines.form.find(player, infostate)) is None:
+        return super().find(player, infostate)
+      line, runout, h = place
       street = int(lines.street[line])
       number = self._numbers[street][runout]
       if not lines.alive[player][street][number, h]:
@@ -227,7 +231,7 @@ class FormLabels(Labels):
     return [{tuple(r): n for n, r in enumerate(runouts.tolist())} for runouts in self._lines.runouts]
 
 
-def _public_state(lines: Lines, first: np.ndarray, number: int) -> PublicState:
+def _public_state(lines: PublicStateIndex, first: np.ndarray, number: int) -> PublicState:
   """A public state; `first` is the number of the first decision of each line in which a player acts."""
   form, (line, runout) = lines.form, lines.place(number)
   above, player = int(form.parent[line]), int(form.player[line])
@@ -243,7 +247,9 @@ def _public_state(lines: Lines, first: np.ndarray, number: int) -> PublicState:
   return PublicState(parent, action, player, decisions)
 
 
-def _decision(lines: Lines, acting: np.ndarray, rows: np.ndarray, place: np.ndarray, number: int) -> Decision:
+def _decision(
+  lines: PublicStateIndex, acting: np.ndarray, rows: np.ndarray, place: np.ndarray, number: int
+) -> Decision:
   """A decision; `acting` are the lines in which a player acts, `rows` where the decisions of each begin."""
   k = int(np.searchsorted(rows, number, side="right")) - 1
   line, runout = int(acting[k]), number - int(rows[k])
@@ -253,7 +259,7 @@ def _decision(lines: Lines, acting: np.ndarray, rows: np.ndarray, place: np.ndar
   return Decision(int(lines.form.player[line]), state, block, row, legal, _infostates(lines, line, runout))
 
 
-def _below(lines: Lines, number: int) -> list[int]:
+def _below(lines: PublicStateIndex, number: int) -> list[int]:
   """The public states that follow one."""
   line, runout = lines.place(number)
   states = []
@@ -264,15 +270,17 @@ def _below(lines: Lines, number: int) -> list[int]:
   return states
 
 
-def _infostates(lines: Lines, line: int, runout: int) -> Sequence[str | None]:
+def _infostates(lines: PublicStateIndex, line: int, runout: int) -> Sequence[str | None]:
   """The acting player's information state strings by type, None for impossible types."""
   form = lines.form
-  if not hasattr(form, "infostate"):
+  if len(lines.runouts) == 1:
     return form.infostates[line]
   street, player = int(lines.street[line]), int(form.player[line])
   alive, cards = lines.alive[player][street][runout], tuple(lines.runouts[street][runout].tolist())
   return LazySequence(len(form.types[player]), functools.partial(_infostate, form, line, cards, alive))
 
 
-def _infostate(form: Any, line: int, cards: Sequence[int], alive: np.ndarray, h: int) -> str | None:
+def _infostate(
+  form: BayesianForm, line: int, cards: tuple[int, ...], alive: np.ndarray, h: int
+) -> str | None:
   return form.infostate(line, cards, h) if alive[h] else None

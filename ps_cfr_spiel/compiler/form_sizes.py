@@ -9,17 +9,13 @@ import pyspiel
 
 from ps_cfr_spiel import memory as estimates
 from ps_cfr_spiel.compiler.described import form_of
-from ps_cfr_spiel.compiler.forms import EXACT, Form, Lines
+from ps_cfr_spiel.compiler.forms import EXACT, PublicStateIndex
 from ps_cfr_spiel.compiler.from_form import leaves_of
 from ps_cfr_spiel.compiler.suit_isomorphism import orbit_maps
 from ps_cfr_spiel.memory import HOST, TreeCounts, allowed_memory, check_needs
 from ps_cfr_spiel.native import why_unavailable
+from ps_cfr_spiel.poker import BayesianForm
 from ps_cfr_spiel.tree import TERMINAL
-
-ADVICE = (
-  "To use less memory: bits=16, narrower ranges, fewer bet sizes (above all on later streets and for raises; "
-  "streets follow '/', raises ';'), a smaller stack or, before the river, one more board card"
-)
 
 
 def check_memory(
@@ -44,13 +40,13 @@ def check_memory(
     return None
   _check_size(game, form, memory)
   needs = memory_needs(form, tables, itemsize, folded, locked, leaves, streamed)
-  return check_needs(str(game), needs, memory, getattr(form, "advice", ADVICE))
+  return check_needs(str(game), needs, memory, form.advice)
 
 
-def _check_size(game: pyspiel.Game, form: Form, memory: float | None) -> None:
+def _check_size(game: pyspiel.Game, form: BayesianForm, memory: float | None) -> None:
   """Refuse a form whose arrays, which a described one makes when they are asked for, would not fit."""
-  needs = {"for the public tree": estimates.LINE * getattr(form, "size", 0)}
-  check_needs(str(game), needs, memory, getattr(form, "advice", ADVICE))
+  needs = {"for the public tree": estimates.LINE * form.size}
+  check_needs(str(game), needs, memory, form.advice)
 
 
 def is_streamed(game: pyspiel.Game, leaves: str = "auto", memory: float | None = None) -> bool:
@@ -62,12 +58,12 @@ def is_streamed(game: pyspiel.Game, leaves: str = "auto", memory: float | None =
   if form is None:
     return False
   _check_size(game, form, memory)
-  lines = Lines.of(form)
+  lines = PublicStateIndex.of(form)
   return len(lines.boards) > 1 and leaves_of(lines, leaves) == "native"
 
 
 def memory_needs(
-  form: Form,
+  form: BayesianForm,
   tables: float = 0,
   itemsize: int = 4,
   folded: bool = True,
@@ -89,14 +85,14 @@ def memory_needs(
   return estimates.tree_needs(counts, tables, itemsize, locked, streamed, native)
 
 
-def values_needs(form: Form, leaves: str = "auto") -> dict[str, int]:
+def values_needs(form: BayesianForm, leaves: str = "auto") -> dict[str, int]:
   """Estimated bytes, by their purpose, of a policy of a game and of the values of its actions."""
   return estimates.values_needs(_counts(form, False, leaves, HOST))
 
 
-def _counts(form: Form, folded: bool, leaves: str, itemsize: int) -> TreeCounts:
+def _counts(form: BayesianForm, folded: bool, leaves: str, itemsize: int) -> TreeCounts:
   """The sizes of a form's tree; `folded`: with suits folded where they may be."""
-  lines = Lines.of(form)
+  lines = PublicStateIndex.of(form)
   # A solver has rows and leaves for one board of each orbit (`suit_isomorphism`).
   orbits = orbit_maps(lines) if folded else None
   rows = [int(stand.kept.sum()) for stand in orbits] if orbits else lines.boards
@@ -118,14 +114,14 @@ def _counts(form: Form, folded: bool, leaves: str, itemsize: int) -> TreeCounts:
   )
 
 
-def _numbers(lines: Lines, sizes: np.ndarray) -> int:
+def _numbers(lines: PublicStateIndex, sizes: np.ndarray) -> int:
   """The number of actions of all infostates; `sizes` counts the boards of each line."""
   form = lines.form
   each = [np.flatnonzero(form.player == i) for i in (0, 1)]
   return sum(int(sizes[acting] @ lines.moves[acting]) * len(form.types[i]) for i, acting in enumerate(each))
 
 
-def _leaf_tables(lines: Lines, kind: str, itemsize: int) -> int:
+def _leaf_tables(lines: PublicStateIndex, kind: str, itemsize: int) -> int:
   """Bytes of an evaluator of this kind for all boards, on the host and on the device."""
   boards, (first, second) = sum(lines.boards), map(len, lines.form.types)
   if kind not in ("dense", "showdown"):

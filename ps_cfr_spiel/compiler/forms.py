@@ -1,119 +1,37 @@
-"""Descriptions that games give of themselves, and the numbering of their public states."""
+"""The numbering of the public states of a game that describes itself."""
 
 import dataclasses
 import functools
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
 
 import numpy as np
 
+from ps_cfr_spiel.poker import BayesianForm
 from ps_cfr_spiel.tree import CHANCE, LazySequence, shares_card
 
 EXACT = 12_000_000  # actions of infostates with strategies and values in float64; those of more in float32
 
 
-class _Lines(Protocol):
-  """The fields that both kinds of form have; see `BayesianForm`."""
-
-  parent: np.ndarray
-  action: np.ndarray
-  player: np.ndarray
-  constant: np.ndarray
-  stake: np.ndarray
-  types: tuple[tuple[str, ...], tuple[str, ...]]
-  weights: tuple[np.ndarray, np.ndarray]
-  cards: tuple[np.ndarray, np.ndarray]
-
-
-class BayesianForm(_Lines, Protocol):
-  """A game like poker on a full board: chance deals types once, then all moves are public.
-
-  Attributes:
-    parent: int32[N], parent of each public state, -1 at the root; parents before children.
-    action: int32[N], OpenSpiel action that leads here from the parent.
-    player: int32[N], the acting player: 0, 1 or `tree.TERMINAL`.
-    constant, stake: float64[N], at terminals; the utility to player 0 is
-      constant + stake * sign(strength 0 - strength 1).
-    types: names of each player's types, lengths H0 and H1. Chance deals player 0's first; a type's index is
-      the chance action.
-    weights: float64[H0], float64[H1]; prior(h, g) is proportional to w0[h] w1[g] if h and g share no card.
-    cards: int32[H0, 2], int32[H1, 2].
-    strength: int32[H0], int32[H1]; larger wins. With `contest`: int32[K, H0], int32[K, H1].
-    infostates: for each public state the acting player's information state strings by type; () at terminals.
-    contest: int32[N], optional: which of K contests each terminal is; types differ in strength from one to
-      the other.
-    deals: optional, for each player and type chance's actions that deal it, if not the type's index alone.
-    find: optional, as in `PublicCardsForm`; the runout is ().
-  """
-
-  strength: tuple[np.ndarray, np.ndarray]
-  infostates: tuple[Sequence[str], ...]
-
-
-class PublicCardsForm(_Lines, Protocol):
-  """A form with public cards to come: a public state is a *line* of betting and the cards so far.
-
-  The betting does not depend on the cards, so there are N lines and, on each street (the number of deals so
-  far), a list of *runouts*, the cards since the root in order, those of a deal ascending. A deal is mostly a
-  single card: the first is one of `live` cards with equal probability for all types, the next one of `live -
-  1`, and so on; a type that holds a card of the runout is dead.
-
-  Attributes:
-    parent, action, player, constant, stake: as in `BayesianForm`, of lines; `player` is `tree.CHANCE` where a
-      card comes, and one line follows.
-    types, weights, cards: as in `BayesianForm`.
-    street: int32[N].
-    runouts: for each street int32[B, cards so far]; those that continue a runout are adjacent, in the order
-      of the shorter ones, and their number is the same for each.
-    live: number of possible first cards.
-    spent: float64[N, 2], optional, in `BayesianForm` too: what each player has put into the pot.
-    swaps: int32[S, C], optional: renamings of the C cards (entry c is the new name of card c) that leave
-      ranges and strengths unchanged; the first is the identity.
-    deals: optional, as in `BayesianForm`.
-    named, remarks: optional: the name of a player's infostate at a state, and `Labels.remarks`.
-  """
-
-  street: np.ndarray
-  runouts: tuple[np.ndarray, ...]
-  live: int
-
-  def strengths(self) -> tuple[np.ndarray, np.ndarray]:
-    """int32[B, H0], int32[B, H1] on the boards of the last street; entries of dead types are arbitrary."""
-    ...
-
-  def infostate(self, line: int, runout: tuple[int, ...], type_index: int) -> str:
-    """The acting player's information state string."""
-    ...
-
-  def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
-    """Line, runout and type of an information state string; ValueError if the player has no such string."""
-    ...
-
-
-Form = BayesianForm | PublicCardsForm
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
-class Lines:
+class PublicStateIndex:
   """The numbering of a form's public states: line by line, and for each line runout by runout.
 
   A form without public cards has one street and one, empty, runout, so its lines are its public states. Lines
   come after their parents, and therefore so do public states.
   """
 
-  form: Any  #: the form
+  form: BayesianForm
   street: np.ndarray  #: int[N], the street of each line
   runouts: tuple[np.ndarray, ...]  #: for each street int[B, cards so far]
   live: int  #: number of possible first cards
 
   @classmethod
-  def of(cls, form: Form) -> "Lines":
-    """The lines of a form of either kind."""
-    nothing = (np.zeros((1, 0), int),)
-    street = getattr(form, "street", np.zeros(len(form.parent), int))
-    return cls(form, street, getattr(form, "runouts", nothing), getattr(form, "live", 0))
+  def of(cls, form: BayesianForm) -> "PublicStateIndex":
+    """The lines of a form."""
+    street = np.zeros(len(form.parent), int) if form.street is None else form.street
+    return cls(form, street, form.runouts, form.live)
 
   @functools.cached_property
   def boards(self) -> tuple[int, ...]:
@@ -162,14 +80,15 @@ class Lines:
     return self._ordered[start : start + self.moves[line]].tolist()
 
   @functools.cached_property
-  def contest(self) -> np.ndarray:
-    """int[N]: the contest of each line; 0 in a form without."""
-    return getattr(self.form, "contest", np.zeros(len(self.form.parent), int))
+  def showdown_index(self) -> np.ndarray:
+    """int[N]: the showdown of each line; 0 in a form where all are alike."""
+    index = self.form.showdown_index
+    return np.zeros(len(self.form.parent), int) if index is None else index
 
   @property
-  def contests(self) -> int:
-    """The number of contests: 1 in a form without."""
-    return len(self.strength[0]) if hasattr(self.form, "contest") else 1
+  def showdowns(self) -> int:
+    """The number of showdowns between which strengths differ: 1 in a form where all are alike."""
+    return 1 if self.form.showdown_index is None else len(self.strength[0])
 
   @functools.cached_property
   def came(self) -> tuple[int, ...]:
@@ -239,31 +158,30 @@ class Lines:
   @functools.cached_property
   def strength(self) -> tuple[np.ndarray, np.ndarray]:
     """int32[B, H0], int32[B, H1] on the boards of the last street; entries of dead types are arbitrary."""
-    first, second = self.form.strengths() if hasattr(self.form, "strengths") else self.form.strength
-    return np.atleast_2d(first), np.atleast_2d(second)
+    return self.form.strengths()
 
-  def lead(self, street: int, runout: int, contest: int = 0) -> np.ndarray:
+  def lead(self, street: int, runout: int, showdown: int = 0) -> np.ndarray:
     """int32[H0, H1]: the number of ways for the cards to come that player 0's type wins, less those it loses.
 
-    Impossible deals have entries too. A form has several boards or several contests, not both.
+    Impossible deals have entries too. A form has several boards or several showdowns, not both.
     """
     each = self.boards[-1] // self.boards[street]
-    if (each, contest) == (self.boards[-1], 0):
+    if (each, showdown) == (self.boards[-1], 0):
       return self._lead
-    return self._lead_on(range(runout * each, (runout + 1) * each), contest)
+    return self._lead_on(range(runout * each, (runout + 1) * each), showdown)
 
   @functools.cached_property
   def _lead(self) -> np.ndarray:
     """`lead` on all boards, which takes seconds on a flop."""
     return self._lead_on(range(self.boards[-1]), 0)
 
-  def _lead_on(self, boards: range, contest: int) -> np.ndarray:
+  def _lead_on(self, boards: range, showdown: int) -> np.ndarray:
     kind = np.int16 if len(boards) < 2**15 else np.int32  # small ones are quick
     total = np.zeros(self.disjoint.shape, kind)
     wins, losses = (np.empty(total.shape, bool) for _ in range(2))
     least, most = np.iinfo(np.int32).min, np.iinfo(np.int32).max
     for board in boards:
-      first, second = (strength[board + contest] for strength in self.strength)
+      first, second = (strength[board + showdown] for strength in self.strength)
       dead, gone = (self.dead[i][-1][board] for i in (0, 1))  # types that neither win nor lose
       np.greater(np.where(dead, least, first)[:, None], np.where(gone, most, second), out=wins)
       np.less(np.where(dead, most, first)[:, None], np.where(gone, least, second), out=losses)

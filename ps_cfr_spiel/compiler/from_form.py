@@ -12,9 +12,10 @@ import jax
 import numpy as np
 
 from ps_cfr_spiel.compiler.form_labels import FormLabels
-from ps_cfr_spiel.compiler.forms import Form, Lines
+from ps_cfr_spiel.compiler.forms import PublicStateIndex
 from ps_cfr_spiel.histories import scale_fault
 from ps_cfr_spiel.native import why_unavailable
+from ps_cfr_spiel.poker import BayesianForm
 from ps_cfr_spiel.tree import (
   TERMINAL,
   AllInLeaves,
@@ -43,19 +44,19 @@ class StreetEnds(NamedTuple):
   """Some of the n ends of a street on one of its boards: a part of the leaves."""
 
   line: np.ndarray  #: int[n], the line of the last action
-  utility: np.ndarray  #: float64[n], the stake of a showdown or an all-in, or a fold's utility to player 0
+  utility: np.ndarray  #: float64[n], the payoff of a showdown or an all-in, or a fold's, to player 0
 
 
-def build_bayesian(name: str, form: Form, leaves: str = "auto") -> PublicTree:
+def build_bayesian(name: str, form: BayesianForm, leaves: str = "auto") -> PublicTree:
   """Compile a form; see `build_tree`."""
   ends = np.flatnonzero(form.player == TERMINAL)
-  if (form.constant[ends] * form.stake[ends]).any():
-    raise ValueError(f"{name}: a terminal's utility must be a constant or a stake, not both.")
+  if (form.fold_payoff[ends] * form.showdown_payoff[ends]).any():
+    raise ValueError(f"{name}: a terminal has a fold_payoff or a showdown_payoff, not both.")
   pairs = len(form.types[0]) * len(form.types[1])  # each has a probability of about 1 / pairs
-  fault = scale_fault(float(np.abs([form.constant, form.stake]).max(initial=0)) / pairs)
+  fault = scale_fault(float(np.abs([form.fold_payoff, form.showdown_payoff]).max(initial=0)) / pairs)
   if fault:
     raise ValueError(f"{name}: {fault}")
-  lines = Lines.of(form)
+  lines = PublicStateIndex.of(form)
   streets = _ends(lines, ends)
   parts = [part.line for street in streets for part in street]
   forests, places = [], []
@@ -74,7 +75,9 @@ def build_bayesian(name: str, form: Form, leaves: str = "auto") -> PublicTree:
   return PublicTree((forests[0], forests[1]), evaluator, labels, _boards(lines, forests, places))
 
 
-def _boards(lines: Lines, forests: Sequence[PlayerTree], places: Sequence[np.ndarray]) -> Boards | None:
+def _boards(
+  lines: PublicStateIndex, forests: Sequence[PlayerTree], places: Sequence[np.ndarray]
+) -> Boards | None:
   """The boards of a form with public cards; `places` of each player's rows, (block, row)."""
   streets = len(lines.boards)
   if streets == 1:
@@ -93,23 +96,23 @@ def _boards(lines: Lines, forests: Sequence[PlayerTree], places: Sequence[np.nda
   return Boards(tuple(above), tuple(rows), np.arange(starts[-1] + 1), np.zeros(starts[-1], int))
 
 
-def _ends(lines: Lines, ends: np.ndarray) -> list[tuple[StreetEnds, StreetEnds]]:
-  """The showdowns (or all-ins with cards to come) and the folds of each street, or of each contest."""
+def _ends(lines: PublicStateIndex, ends: np.ndarray) -> list[tuple[StreetEnds, StreetEnds]]:
+  """The showdowns (or all-ins with cards to come) and folds of each street, or of each kind of showdown."""
   form = lines.form
   # A showdown after an all-in belongs to the street of the all-in.
   acting = lines.last_acting(ends)
-  street, played = lines.street[acting] + lines.contest[ends], form.stake[ends] != 0
+  street, played = lines.street[acting] + lines.showdown_index[ends], form.showdown_payoff[ends] != 0
 
   def part(chosen: np.ndarray, utility: np.ndarray) -> StreetEnds:
     return StreetEnds(acting[chosen], utility[ends[chosen]])
 
   return [
-    (part((street == s) & played, form.stake), part((street == s) & ~played, form.constant))
-    for s in range(max(len(lines.boards), lines.contests))
+    (part((street == s) & played, form.showdown_payoff), part((street == s) & ~played, form.fold_payoff))
+    for s in range(max(len(lines.boards), lines.showdowns))
   ]
 
 
-def _choices(lines: Lines, player: int, rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+def _choices(lines: PublicStateIndex, player: int, rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
   """The player's last choice before lines, for each of their runouts: int[n, 2] for `make_forest`.
 
   Rows are numbered line by line; `rows` are the lines in which the player acts.
@@ -142,7 +145,7 @@ def _by_board(choices: np.ndarray, lines: int) -> np.ndarray:
 
 
 def make_leaves(
-  lines: Lines, kind: str, streets: Sequence[tuple[StreetEnds, StreetEnds]]
+  lines: PublicStateIndex, kind: str, streets: Sequence[tuple[StreetEnds, StreetEnds]]
 ) -> FormLeaves | BoardLeaves:
   """The leaf evaluator of this kind; see `leaves_of`."""
   form = lines.form
@@ -150,7 +153,7 @@ def make_leaves(
   if len(streets) == 1:
     ((showdowns, folds),) = streets
     return evaluator.create(form, showdowns.utility, folds.utility)
-  if lines.contests > 1:
+  if lines.showdowns > 1:
     types = [BoardTypes(form.weights, form.cards, (a, b)) for a, b in zip(*lines.strength, strict=True)]
     made = [[evaluator.create(t, a.utility, b.utility)] for t, (a, b) in zip(types, streets, strict=True)]
     return BoardLeaves.create(made, [(len(first.line), len(second.line)) for first, second in streets])
@@ -165,8 +168,8 @@ def make_leaves(
     boards = []
     for b in range(lines.boards[s]):
       types = BoardTypes((weights[0][b], weights[1][b]), form.cards, (ranks[0][b], ranks[1][b]))
-      stake = showdowns.utility if last else np.zeros(0)
-      inner = evaluator.create(types, stake, folds.utility, total * lines.orders(s))
+      showdown_payoff = showdowns.utility if last else np.zeros(0)
+      inner = evaluator.create(types, showdown_payoff, folds.utility, total * lines.orders(s))
       if not last and len(showdowns.line):
         lead = (lines.lead(s, b) * lines.disjoint).astype(np.int16 if ways < 2**15 else np.int32)
         inner = AllInLeaves(lead, shares, showdowns.utility, inner)
@@ -177,7 +180,7 @@ def make_leaves(
   )
 
 
-def leaves_of(lines: Lines, kind: str) -> str:
+def leaves_of(lines: PublicStateIndex, kind: str) -> str:
   """The kind of leaf evaluator; for "auto" the fastest: matrices for few hands, and on accelerators."""
   if kind != "auto":
     return kind

@@ -18,7 +18,7 @@ from ps_cfr_spiel.compiler.check_report import UNCHECKED, Finding, Report, Verdi
 from ps_cfr_spiel.compiler.described import form_of
 from ps_cfr_spiel.compiler.form_check import form_fault
 from ps_cfr_spiel.compiler.form_sizes import check_memory, memory_needs
-from ps_cfr_spiel.compiler.forms import Lines
+from ps_cfr_spiel.compiler.forms import PublicStateIndex
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices, remarks, with_recall
 from ps_cfr_spiel.compiler.loading import quiet_stderr
@@ -174,18 +174,18 @@ def _compile_form(
   limit = CHECKED if limits.histories == LIMIT else limits.histories
 
   def compiled() -> PublicTree | str | None:
-    form: Any = form_of(game)
+    form = form_of(game)
     if form is None:
       return None
     check_memory(game, memory)
-    if getattr(form, "size", 0) and form.histories > limit:
+    if form.size and form.histories > limit:
       needs = memory_needs(form, cfr.num_tables(cfr.make_rule("nrm+"), "float32"))
       return (
         f"about {readable_count(form.histories)} histories and {form.size:,} public states, built without "
         f"histories in {readable_seconds(SECONDS * form.size)}, "
         f"solved in {readable_bytes(sum(needs.values()))}"
       )
-    with waiting(f"Building a tree of {Lines.of(form).starts[-1]:,} public states", progress):
+    with waiting(f"Building a tree of {PublicStateIndex.of(form).starts[-1]:,} public states", progress):
       return build_bayesian(str(game), form)
 
   tree, fault = _attempt(compiled)

@@ -1,6 +1,6 @@
 """Suit isomorphism: the tree that a solver runs on has one row for all boards that differ in names of suits.
 
-A form with public cards may list the renamings of its cards that change nothing (`PublicCardsForm.swaps`).
+A form with public cards may list the renamings of its cards that change nothing (`BayesianForm.swaps`).
 They make runouts into one another; of each orbit the first runout stands for the others. Reach goes down to
 the rows that are kept. Values come up as the sum over the orbit, each member's columns permuted
 (`tree.Orbit`). Locks that distinguish suits leave the renamings under which they stay the same.
@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.compiler.form_labels import Deals, FormLabels
-from ps_cfr_spiel.compiler.forms import Lines
+from ps_cfr_spiel.compiler.form_labels import FormLabels, FormOrigin
+from ps_cfr_spiel.compiler.forms import PublicStateIndex
 from ps_cfr_spiel.tree import (
   BoardLeaves,
   Boards,
@@ -46,9 +46,9 @@ class OrbitMap(NamedTuple):
     return (np.cumsum(self.kept) - 1)[self.row]
 
 
-def orbit_maps(lines: Lines, swaps: np.ndarray | None = None) -> tuple[OrbitMap, ...] | None:
+def orbit_maps(lines: PublicStateIndex, swaps: np.ndarray | None = None) -> tuple[OrbitMap, ...] | None:
   """For each street the orbits of runouts, under the form's renamings or some; None without renamings."""
-  swaps = getattr(lines.form, "swaps", None) if swaps is None else swaps
+  swaps = lines.form.swaps if swaps is None else swaps
   if swaps is None or len(swaps) == 1:
     return None
   maps = []
@@ -66,7 +66,7 @@ def _images(runouts: np.ndarray, swaps: np.ndarray) -> np.ndarray:
   return np.searchsorted(runouts @ digits, swaps[:, runouts] @ digits)
 
 
-def columns(lines: Lines, player: int, swaps: np.ndarray) -> np.ndarray:
+def columns(lines: PublicStateIndex, player: int, swaps: np.ndarray) -> np.ndarray:
   """int32[S, H]: for each renaming the type that becomes each type, and whose column becomes its column."""
   cards = lines.form.cards[player]
   base = (swaps.shape[1], 1)
@@ -88,7 +88,7 @@ def fold_suits(tree: PublicTree, over: Variant | None = None) -> Variant:
     return over
   if any(a.leaf.children != b.leaf.children for a, b in zip(over.tree.players, tree.players, strict=True)):
     return over
-  assert isinstance(labels.source, Deals)
+  assert isinstance(labels.source, FormOrigin)
   lines = labels.source.lines
   swaps = _symmetries(lines, tree, labels.places, over)
   boards = orbit_maps(lines, swaps)
@@ -128,10 +128,10 @@ def _unfolded(
 
 
 def _symmetries(
-  lines: Lines, tree: PublicTree, places: Sequence[np.ndarray], over: Variant
+  lines: PublicStateIndex, tree: PublicTree, places: Sequence[np.ndarray], over: Variant
 ) -> np.ndarray | None:
   """The renamings, int[S, cards], that change no strategy which the way back from a variant fills in."""
-  swaps = getattr(lines.form, "swaps", None)
+  swaps = lines.form.swaps
   if swaps is None or over.tree is tree:
     return swaps
   images, same = [_images(runouts, swaps) for runouts in lines.runouts], np.ones(len(swaps), bool)
@@ -155,7 +155,12 @@ def _leaves(board: OrbitMap, count: int) -> OrbitMap:
 
 
 def _rows(
-  lines: Lines, boards: Sequence[OrbitMap], player: int, places: np.ndarray, tree: PublicTree, over: Variant
+  lines: PublicStateIndex,
+  boards: Sequence[OrbitMap],
+  player: int,
+  places: np.ndarray,
+  tree: PublicTree,
+  over: Variant,
 ) -> tuple[OrbitMap, ...]:
   """The orbits of a variant's rows, for each block; `places` is int[R, 2], (block, row) in `tree`."""
   streets = lines.street[lines.form.player == player].tolist()

@@ -127,7 +127,7 @@ class _Lines:
     for line, parent in enumerate(self.form.parent.tolist()):
       if parent >= 0:
         self._children[parent][int(self.form.action[line])] = line
-    self._down = self.form.stake.copy()
+    self._down = self.form.showdown_payoff.copy()
     self._closed = self.form.player < 0
     for line in reversed(range(len(self.form.parent))):
       if after := self._children[line]:
@@ -154,8 +154,8 @@ class _Lines:
     return dict(zip(self._children[place], self._answers(place, board), strict=True))
 
   def folded(self, place: Place) -> float | None:
-    ends = not self._children[place] and self.form.stake[place] == 0
-    return float(self.form.constant[place]) if ends else None
+    ends = not self._children[place] and self.form.showdown_payoff[place] == 0
+    return float(self.form.fold_payoff[place]) if ends else None
 
   def down(self, place: Place) -> float:
     return float(self._down[place])
@@ -216,7 +216,7 @@ class _Holdem:
 
   def folded(self, place: Place) -> float | None:
     end = place.public_state
-    return end.constant if place.is_terminal() and not end.stake else None
+    return end.fold_payoff if place.is_terminal() and not end.showdown_payoff else None
 
   def down(self, place: Place) -> float:
     return float(max(place.public_state.spent))

@@ -308,7 +308,7 @@ def traverse(
     values, clusters = _side_by_side(game, tables.clusters, turn, numbers.clusters, dealt, visited, rule)
   values = values.reshape(*values.shape[:2], draws, batch).mean(2)
   mean = gather(values).sum(0) / game.every
-  ends = jnp.repeat(sign * trunk.constant[:, None], batch, 1).at[game.leaving].set(mean)
+  ends = jnp.repeat(sign * trunk.fold_payoff[:, None], batch, 1).at[game.leaving].set(mean)
   _, updates = ascend(trunk, slices, ends, traverser, jnp.ones(batch, sign.dtype))
   return DealtTables(_added(tables.trunk, updates, turn, rule, batch), clusters)
 
@@ -363,7 +363,7 @@ def _below(game: DealtTree, lines: BettingLines, boards, regrets, dealt, numbers
   buckets = [jnp.zeros_like(hands), *buckets]  # no player acts at the roots, in the round before
   first, second = game.cards.strength[board[None], hands]
   lead = jnp.sign(first - second).astype(regrets.dtype)
-  ends = sign * (lines.constant[:, None] + lines.stake[:, None] * lead[None])
+  ends = sign * (lines.fold_payoff[:, None] + lines.showdown_payoff[:, None] * lead[None])
   share = possible.astype(regrets.dtype)
   slices = descend(lines, regrets, jnp.stack(buckets, 1), traverser, numbers[rounds:], visited)
   values, updates = ascend(lines, slices, ends, traverser, share / game.every)

@@ -68,9 +68,9 @@ class Products(NamedTuple):
   alive: Any  #: [H], as in `Board`
   members: Any  #: [H, D], which cards each hand has
   together: Any  #: [H, H], 1 for two hands that share no card
-  #: stake, constant: [n] and [m], to player 0 if its hand is better, and after a fold.
-  stake: Any
-  constant: Any
+  #: showdown_payoff, fold_payoff: [n] and [m], to player 0 if its hand is better, and after a fold.
+  showdown_payoff: Any
+  fold_payoff: Any
 
   def __call__(self, player: int, reach: Sequence[Any]) -> list[jax.Array]:
     """Values [n, H] and [m, H] by the opponent's reach of the same shape."""
@@ -78,8 +78,8 @@ class Products(NamedTuple):
     lead = jnp.sign(self.strength[:, None] - self.strength[None]).astype(self.together.dtype) * self.together
     # For one card or two: hands that share a card are counted card by card, the hand itself once too often.
     shared = folded @ self.members @ self.members.T - (self.members[0].sum() - 1) * folded
-    folds = (1 - 2 * player) * self.constant[:, None] * (folded.sum(1, keepdims=True) - shared)
-    return [self.alive[None] * x for x in (self.stake[:, None] * (shown @ lead.T), folds)]
+    folds = (1 - 2 * player) * self.fold_payoff[:, None] * (folded.sum(1, keepdims=True) - shared)
+    return [self.alive[None] * x for x in (self.showdown_payoff[:, None] * (shown @ lead.T), folds)]
 
 
 def evaluate_strategies(
@@ -133,7 +133,7 @@ class _Walk:
     self.boards = boards  # of the special round, that this process goes through
     self.last: dict[bool, tuple[Any, jax.Array]] = {}  # tables of the trunk, and of the last clusters
     rounds = _rounds(game, strategies)
-    self.payoffs = [(r.lines.stake[r.ends[0]], r.lines.constant[r.ends[1]]) for r in rounds]
+    self.payoffs = [(r.lines.showdown_payoff[r.ends[0]], r.lines.fold_payoff[r.ends[1]]) for r in rounds]
     self.rounds = to_device(rounds, dtype)
     self.members, self.together = to_device((game.members, game.together.astype(float)), dtype)
     self.native = game.form.hole == 2 and not why_unavailable()
@@ -172,12 +172,12 @@ class _Walk:
 
   def _leaves(self, number: int, strength: np.ndarray, alive: np.ndarray) -> "NativeLeaves | Products":
     """The evaluator of a board on which hands are as strong as this."""
-    stake, constant = (x.astype(self.dtype) for x in self.payoffs[number])
-    if self.native and len(stake):
+    showdown_payoff, fold_payoff = (x.astype(self.dtype) for x in self.payoffs[number])
+    if self.native and len(showdown_payoff):
       pairs = {"strength": strength, "cards": self.game.hands, "weights": alive}
       form = SimpleNamespace(**{name: (of_both, of_both) for name, of_both in pairs.items()})
-      return NativeLeaves.create(form, stake, constant, total=1.0)
-    return Products(strength, alive, self.members, self.together, stake, constant)
+      return NativeLeaves.create(form, showdown_payoff, fold_payoff, total=1.0)
+    return Products(strength, alive, self.members, self.together, showdown_payoff, fold_payoff)
 
   def _clusters(self, number: int, board: int) -> list[int]:
     """The cluster of a class of runouts in each player's abstraction; none before the special round."""
@@ -218,7 +218,10 @@ def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Roun
   roots, found = np.zeros(1, np.int32), []
   for number in range(game.rounds):
     lines = make_lines(form, roots, range(number, number + 1), first.abstraction.sizes)
-    out, ends = leaving(lines), [np.flatnonzero(x).astype(np.int32) for x in (lines.stake, lines.constant)]
+    out, ends = (
+      leaving(lines),
+      [np.flatnonzero(x).astype(np.int32) for x in (lines.showdown_payoff, lines.fold_payoff)],
+    )
     found.append(Round(lines, cell[lines.source], out, (ends[0], ends[1])))
     roots = follows[lines.source[out]]
   return found

@@ -38,9 +38,9 @@ class BettingLines:
   #: int32[N], the distance of the cells of two buckets: the lines of its round. So the cells of a hand are
   #: next to each other, above all those of lines that are close to each other.
   stride: Array
-  #: constant, stake: [N], as in `DealtForm`.
-  constant: Array
-  stake: Array
+  #: fold_payoff, showdown_payoff: [N], as in `DealtForm`.
+  fold_payoff: Array
+  showdown_payoff: Array
   #: (start, stop) of each depth.
   depths: tuple[tuple[int, int], ...] = dataclasses.field(metadata={"static": True})
   cells: int = dataclasses.field(metadata={"static": True})  #: S, the number of cells
@@ -81,7 +81,7 @@ def make_lines(
     cells += len(here) * buckets[number]
   whole = [order, actor, form.round[order] - form.round[order[0]], parent, move, first, count, cell, stride]
   columns = [np.asarray(column, np.int32) for column in whole]
-  payoffs = [form.constant[order], form.stake[order]]
+  payoffs = [form.fold_payoff[order], form.showdown_payoff[order]]
   return BettingLines(
     *columns, *payoffs, depths=tuple(depths), cells=cells, actions=max(count), rounds=len(rounds)
   )

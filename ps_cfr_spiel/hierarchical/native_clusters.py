@@ -61,7 +61,7 @@ def sample_clusters(
   )
   given = (
     *(lines.actor, lines.round, lines.first, lines.count),
-    *(lines.cell, lines.stride, lines.constant, lines.stake),
+    *(lines.cell, lines.stride, lines.fold_payoff, lines.showdown_payoff),
     *(regrets, excess, jnp.stack([jnp.asarray(x, dtype) for x in numbers]), traverser[None], keys),
     *(dealt, visited.astype(jnp.int32), game.boards, cards.hand_masks, cards.hand_swaps),
     *(no_integer if cards.strength is None else cards.strength, cards.board_masks[before], *tables, *later),

@@ -7,7 +7,7 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from ps_cfr_spiel.tree import TERMINAL, Decision, Labels, LazySequence, Source
+from ps_cfr_spiel.tree import TERMINAL, Decision, Labels, LazySequence, Origin
 
 Names: TypeAlias = list[str] | LazySequence[str]
 
@@ -62,7 +62,7 @@ class Histories:
 
 
 @dataclasses.dataclass(frozen=True)
-class Walked(Source):
+class Walked(Origin):
   """The origin of a tree that was made by enumeration."""
 
   remark: ClassVar[str] = ""
@@ -87,7 +87,7 @@ class Walked(Source):
   def count(self, public_state: int) -> int:
     return len(self._members(public_state))
 
-  def known(self, public_state: int) -> tuple[list[str], ...]:
+  def possible_infostates(self, public_state: int) -> tuple[list[str], ...]:
     members, histories = self._members(public_state), self.histories
     return tuple(
       [histories.names[i][n] for n in np.unique(histories.infostate[i][members])] for i in histories.players
@@ -96,7 +96,7 @@ class Walked(Source):
   def payoffs(self, public_state: int) -> list[float]:
     return np.unique(self.histories.utility[self._members(public_state)]).tolist()
 
-  def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
+  def utility_ranges(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
     histories, spread = self.histories, []
     end = histories.player == TERMINAL
     low, high = np.where(end, histories.utility, np.inf), np.where(end, histories.utility, -np.inf)

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.compiler import Deals, Lines
+from ps_cfr_spiel.compiler import FormOrigin, PublicStateIndex
 from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.learning.board_examples import BoardExamples
 from ps_cfr_spiel.learning.board_features import PLACES, RATIOS, at_places, at_ratios, balanced, hand_places
@@ -121,14 +121,14 @@ class BoardValues(NetworkValues):
     ends: tuple[np.ndarray, np.ndarray],
   ) -> StreetLeaves:
     """The leaves of streets before these boards; see `batches.groups.StreetValues`."""
-    stake, constant = ends
+    showdown_payoff, fold_payoff = ends
     stacks = np.array([one.stack for one in situations])[:, None]
-    (left,) = np.nonzero(stake[0] < stacks[0])
-    ratio = at_ratios((stacks - stake[:, left]) / (2 * stake[:, left]))
+    (left,) = np.nonzero(showdown_payoff[0] < stacks[0])
+    ratio = at_ratios((stacks - showdown_payoff[:, left]) / (2 * showdown_payoff[:, left]))
     pot = np.array([one.pot for one in situations], float)
     boards = np.array([one.board for one in situations])
     tables = street_tables(boards, cards.ALL_HANDS[hands])
-    chips = {"stake": stake, "constant": constant, "pot": pot, "ratio": ratio}
+    chips = {"showdown_payoff": showdown_payoff, "fold_payoff": fold_payoff, "pot": pot, "ratio": ratio}
     first, second, chips = jax.tree.map(jnp.asarray, (*ranges, chips))
     return StreetLeaves(ranges=(first, second), left=tuple(left.tolist()), **tables, **chips)
 
@@ -154,15 +154,15 @@ class BoardValues(NetworkValues):
     own = [cards.hand_numbers(held) for held in form.cards]
     leaves: Any = subgames.tree.leaves
 
-    def paid(street: int, stake: np.ndarray, constant: np.ndarray) -> BoardLeaves:
+    def paid(street: int, showdown_payoff: np.ndarray, fold_payoff: np.ndarray) -> BoardLeaves:
       """The leaves on all boards of a street that pay these showdowns and folds."""
       count, evaluator = (
         lines.boards[street],
         getattr(leaves.streets[street], "folds", leaves.streets[street]),
       )
-      stakes, constants = (np.tile(x.astype(float), (count, 1)) for x in (stake, constant))
-      evaluator = dataclasses.replace(evaluator, stake=stakes, constant=constants)
-      return BoardLeaves((evaluator,), (count,), ((len(stake), len(constant)),), leaves.batched)
+      stakes, constants = (np.tile(x.astype(float), (count, 1)) for x in (showdown_payoff, fold_payoff))
+      evaluator = dataclasses.replace(evaluator, showdown_payoff=stakes, fold_payoff=constants)
+      return BoardLeaves((evaluator,), (count,), ((len(showdown_payoff), len(fold_payoff)),), leaves.batched)
 
     mixtures = [np.asarray(at_places(place[:, numbers])) for numbers in own]
     weights = [w * (place[:, numbers, 0] >= 0) for w, numbers in zip(form.weights, own, strict=True)]
@@ -183,10 +183,10 @@ class BoardValues(NetworkValues):
     return {"scale": ((), np.dtype(np.float32))}
 
 
-def lines_of(subgames: Subgames, size: int = cards.BOARD_SIZE - 1) -> Lines:
+def lines_of(subgames: Subgames, size: int = cards.BOARD_SIZE - 1) -> PublicStateIndex:
   """The lines of betting of a turn, or another street with `size` cards; ValueError for other games."""
   source = subgames.labels.source
-  if isinstance(source, Deals) and isinstance(subgames.tree.leaves, BoardLeaves):
+  if isinstance(source, FormOrigin) and isinstance(subgames.tree.leaves, BoardLeaves):
     lines = source.lines
     deck = getattr(getattr(lines.form, "game", None), "deck", ())
     if len(lines.boards) == cards.BOARD_SIZE - size + 1 and len(deck) == len(cards.WHOLE_DECK):

@@ -54,8 +54,8 @@ class StreetLeaves(SubgameLeaves):
   after: Array  #: int[B], the next cards
   alive: Array  #: [B, H], 1 for hands that the next card leaves
   mixtures: Array  #: [B, K, H], their places on the next board; in this order products need no transposition
-  stake: Array  #: [L], each player's chips at the ends
-  constant: Array  #: [folds], utility to player 0
+  showdown_payoff: Array  #: [L], each player's chips at the ends
+  fold_payoff: Array  #: [folds], utility to player 0
   pot: Array  #: [], chips before the street
   ratio: Array  #: [n, len(RATIOS)], the stacks behind at the ends with chips left
   left: tuple[int, ...] = dataclasses.field(metadata={"static": True})  #: the numbers of these n ends
@@ -71,8 +71,8 @@ class StreetLeaves(SubgameLeaves):
       assert own_reach is not None, "best responses need settled values"
       own = own_reach[0] * self.ranges[player][None]
       betting = self.betting((own, ends) if player == 0 else (ends, own))[player]
-    sure = dot(ends, self.lead.T) * self.stake[:, None]
-    return [sure + betting, self._others(folds) * ((1 - 2 * player) * self.constant)[:, None]]
+    sure = dot(ends, self.lead.T) * self.showdown_payoff[:, None]
+    return [sure + betting, self._others(folds) * ((1 - 2 * player) * self.fold_payoff)[:, None]]
 
   def settle(self, reach: Sequence[Parts]) -> "StreetLeaves":
     own = [parts[0] * range_[None] for parts, range_ in zip(reach, self.ranges, strict=True)]
@@ -105,7 +105,7 @@ class StreetLeaves(SubgameLeaves):
     pots = [self._others_after(other) for other in both[::-1]]
     added = balanced(added, [own[:, None] * pot for own, pot in zip(both, pots, strict=True)])
     unseen = len(cards.WHOLE_DECK) - 2 * cards.HAND_SIZE - (len(cards.WHOLE_DECK) - boards)
-    chips = (2 * self.stake[at] * scale / unseen)[:, None]
+    chips = (2 * self.showdown_payoff[at] * scale / unseen)[:, None]
     first, second = (nothing.at[at].set((pot * x).sum(1) * chips) for pot, x in zip(pots, added, strict=True))
     return first, second
 

@@ -44,7 +44,7 @@ def roots(batch: int) -> jax.Array:
   """The root for each of B trajectories: int32[B], zeros, which the barrier keeps from being constants.
 
   XLA's CPU backend before jaxlib 0.9 miscompiles an elementwise operation on columns of a constant table by
-  constant numbers, as in a user's `jax.jit` around a sampler where the root decides.
+  fold_payoff numbers, as in a user's `jax.jit` around a sampler where the root decides.
   """
   return jax.lax.optimization_barrier(jnp.zeros(batch, jnp.int32))
 

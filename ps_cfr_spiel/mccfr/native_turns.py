@@ -49,7 +49,7 @@ def _arrays(tree: SamplingTree) -> tuple[Any, ...]:
   return (
     *(tree.actor, tree.first, tree.count, tree.cell, no_integer if sets is None else sets),
     *(tree.chance, tree.cumulative, tree.utility),
-    *((no_number,) * 3 if deal is None else (deal.first, deal.second, deal.stake)),
+    *((no_number,) * 3 if deal is None else (deal.first, deal.second, deal.showdown_payoff)),
     *((no_integer,) * 3 if deal is None else (deal.runout, *deal.strength)),
     *((no_integer,) * 3 if cards is None else (cards.came, *cards.held)),
   )

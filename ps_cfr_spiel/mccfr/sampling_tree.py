@@ -58,9 +58,9 @@ class Deal:
   first: jax.Array  #: [H0] cumulative probabilities of player 0's type
   second: jax.Array  #: [H0 * H1] cumulative probabilities of player 1's type, for each of player 0's
   #: (int32[R, H0], int32[R, H1]) when all cards are out, in the R ways in which they may come; the larger
-  #: wins the stake.
+  #: wins the payoff.
   strength: Types
-  stake: jax.Array  #: [N] of each node; 0 before the end
+  showdown_payoff: jax.Array  #: [N] of each node; 0 before the end
   runout: jax.Array  #: int32[N], in which of the R ways the cards have come; 0 before the last
   cards: PublicCards | None  #: the public cards; None if all are out
 
@@ -170,7 +170,7 @@ class SamplingTree:
       return value
     runout = self.deal.runout[node]
     first, second = (strength[runout, h] for strength, h in zip(self.deal.strength, types, strict=True))
-    return value + self.deal.stake[node] * jnp.sign(first - second)
+    return value + self.deal.showdown_payoff[node] * jnp.sign(first - second)
 
   def chance_of(self, node: jax.Array, types: Types) -> jax.Array:
     """Probability of the chance move that leads to each node, given the types; 1 after other moves.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compiler import Deals, Lines
+from ps_cfr_spiel.compiler import FormOrigin, PublicStateIndex
 from ps_cfr_spiel.histories import Histories, walked_source
 from ps_cfr_spiel.mccfr.sampling_tree import (
   CHANCE_NODE,
@@ -47,7 +47,7 @@ def build_sampling_tree(game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
   source = walked_source(tree.names)
   if source is not None:
     return sort_nodes(tree, _walked(tree, source.histories))[0]
-  assert isinstance(tree.names.source, Deals)
+  assert isinstance(tree.names.source, FormOrigin)
   lines = tree.names.source.lines
   if any(after - before > 1 for before, after in itertools.pairwise(lines.came)):
     raise ValueError(f"{tree.names.game} deals several public cards at once; sample one with single cards.")
@@ -130,24 +130,24 @@ def _walked(tree: PublicTree, histories: Histories) -> HistoryNodes:
   return HistoryNodes(histories.parent, player, cell, chance, utility)
 
 
-def _public_states(tree: PublicTree, lines: Lines) -> HistoryNodes:
+def _public_states(tree: PublicTree, lines: PublicStateIndex) -> HistoryNodes:
   form, size = lines.form, int(lines.starts[-1])
   cell = np.zeros(size, int)
   cell[[decision.public_state for decision in tree.names.decisions]] = first_cells(tree)
-  kind, utility, street = (np.repeat(x, lines.sizes) for x in (form.player, form.constant, lines.street))
+  kind, utility, street = (np.repeat(x, lines.sizes) for x in (form.player, form.fold_payoff, lines.street))
   # Each card that no player holds comes with the same probability: of `live` the first, then of one less.
   chance = np.where(_cards(lines) >= 0, 1 / np.maximum(lines.live - street + 1, 1), 1.0)
   return HistoryNodes(lines.parents, kind, cell, chance, utility)
 
 
-def _deal(lines: Lines, order: np.ndarray) -> Deal:
+def _deal(lines: PublicStateIndex, order: np.ndarray) -> Deal:
   """The types of a form whose public states are taken in some order."""
   form, prior = lines.form, deal_weights(lines.form)
   first, second = np.cumsum(prior.sum(1)), np.cumsum(prior, 1)
   last = len(lines.boards) - 1
   number = np.arange(lines.starts[-1]) - np.repeat(lines.starts[:-1], lines.sizes)
   runout = np.where(np.repeat(lines.street, lines.sizes) == last, number, 0)
-  runout += np.repeat(lines.contest, lines.sizes)  # one of both is 0
+  runout += np.repeat(lines.showdown_index, lines.sizes)  # one of both is 0
   public: dict[str, Any] = {
     "came": _cards(lines)[order],
     "held": tuple(cards.astype(np.int32) for cards in form.cards),
@@ -156,13 +156,13 @@ def _deal(lines: Lines, order: np.ndarray) -> Deal:
     "first": first / first[-1],
     "second": (second / second[:, -1:]).ravel(),
     "strength": tuple(strength.astype(np.int32) for strength in lines.strength),
-    "stake": np.repeat(form.stake, lines.sizes)[order],
+    "showdown_payoff": np.repeat(form.showdown_payoff, lines.sizes)[order],
     "runout": runout[order].astype(np.int32),
   }
   return Deal(**arrays, cards=PublicCards(**public) if last else None)
 
 
-def _cards(lines: Lines) -> np.ndarray:
+def _cards(lines: PublicStateIndex) -> np.ndarray:
   """int32[P]: the card that leads to each public state, -1 after other moves."""
   form, found = lines.form, []
   for line, above in enumerate(form.parent.tolist()):

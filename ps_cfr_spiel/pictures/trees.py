@@ -38,7 +38,7 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
       above = place[state.parent]
       axes.plot((above[0], x), (-above[1], -y), color=FAINT, linewidth=0.8, zorder=1)
       if named:
-        seen = state.action >= 0 or labels.source.dealt(number)
+        seen = state.action >= 0 or labels.source.public_cards(number)
         name = action_name(game, labels, number) if seen else HIDDEN
         style = {"ha": "center", "va": "bottom", "rotation": 30}
         axes.text(x, -y + 0.16, name, fontsize=7.5, color=SOFT, bbox=BEHIND, zorder=1.5, **style)
@@ -63,7 +63,7 @@ def _note(labels: Labels, number: int) -> str:
   """The text under a dot."""
   player = labels.public_states[number].player
   if player >= 0:
-    count = len(labels.source.known(number)[player])
+    count = len(labels.source.possible_infostates(number)[player])
     return f"{count:,} infostate{'s' * (count > 1)}"
   return payoffs_text(labels.source.payoffs(number)) if player == TERMINAL else ""
 

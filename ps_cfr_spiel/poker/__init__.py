@@ -2,12 +2,14 @@
 
 May import: base layers. Nothing here is a game: `games/poker` has the games of this package, and OpenSpiel
 has others. `cards` has the numbering of cards and hands, and ranges on a board; `ranking` and `suits` work on
-arrays of hands and boards; `betting` and `dealt` are the public part of games; `spots` and `situations` read
+arrays of hands and boards; `betting` and `dealt` are the public part of games, and `bayesian_form`
+is how a whole game describes itself; `spots` and `situations` read
 what users describe.
 """
 
 from ps_cfr_spiel.poker import betting as betting
 from ps_cfr_spiel.poker import cards as cards
+from ps_cfr_spiel.poker.bayesian_form import BayesianForm as BayesianForm
 from ps_cfr_spiel.poker.board_lists import deals_on, next_boards
 from ps_cfr_spiel.poker.cards import RANKS
 from ps_cfr_spiel.poker.dealt import DealtForm, cards_of, dealt_cards, dealt_form, is_by_name

@@ -44,8 +44,8 @@ class BettingState(NamedTuple):
   spent: tuple[int, int]  #: Chips that each player has put into the pot since the hand began
   num_bets: int  #: Number of bets and raises on this street so far
   min_raise: int  #: The least addition of a bet or raise to the amount to call, in chips
-  constant: float  #: Utility of player 0 after a fold, else 0, in units
-  stake: float  #: The winner's gain at a showdown, else 0, in units
+  fold_payoff: float  #: Utility of player 0 after a fold, else 0, in units
+  showdown_payoff: float  #: The winner's gain at a showdown, else 0, in units
   #: Action -> index of the public state that it leads to, actions ascending; `ANY_CARD` -> index where a card
   #: comes.
   children: dict[int, int]
@@ -216,7 +216,7 @@ class Betting(NamedTuple):
     )
     if action == FOLD:
       won = (mine if player == 1 else -mine) / self.unit  # by player 0
-      return then._replace(player=TERMINAL, constant=won)
+      return then._replace(player=TERMINAL, fold_payoff=won)
     if action != CALL:
       return then._replace(num_bets=state.num_bets + 1, min_raise=chips - to_call)
     opens = player == (0 if state.street else self.opener)
@@ -226,7 +226,7 @@ class Betting(NamedTuple):
     """The end of a street without a fold: a card comes, or the showdown."""
     if state.street < self.streets - 1:
       return state._replace(player=CHANCE)
-    return state._replace(player=TERMINAL, stake=state.spent[0] / self.unit)
+    return state._replace(player=TERMINAL, showdown_payoff=state.spent[0] / self.unit)
 
   def _after_card(self, state: BettingState, index: int) -> BettingState:
     """The public state after a card: the next street begins, or all chips are in and it is over already."""

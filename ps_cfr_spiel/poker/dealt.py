@@ -35,7 +35,7 @@ class DealtForm(NamedTuple):
   """Hands are dealt, then there are rounds of betting, before each of which but the first public cards come.
 
   Cards come from one deck, each set of them with equal probability, but for `board` and `weights`. The
-  utility to player 0 at the end of a line is constant + stake * sign(strength 0 - strength 1).
+  utility to player 0 at the end of a line is fold_payoff + showdown_payoff * sign(strength 0 - strength 1).
   """
 
   deck: Deck  #: the cards; see `dealt_cards`
@@ -46,9 +46,9 @@ class DealtForm(NamedTuple):
   #: int32[N], 0 or 1 to act, `CHANCE` where public cards come, after which one line follows, or `TERMINAL`.
   player: np.ndarray
   round: np.ndarray  #: int32[N]
-  #: constant, stake: float64[N], 0 before the end.
-  constant: np.ndarray
-  stake: np.ndarray
+  #: fold_payoff, showdown_payoff: float64[N], 0 before the end.
+  fold_payoff: np.ndarray
+  showdown_payoff: np.ndarray
   board: tuple[int, ...] = ()  #: public cards that are there from the start
   #: float64[2, H]: pairs of hands without a common card come in proportion to the product of their weights;
   #: None if all are equal. Hands that hold a card of the board have none.
@@ -180,7 +180,7 @@ def _subgame(game: Any) -> DealtForm:
     row[set_numbers(_numbered(np.asarray(cards), deck))] = given
   return DealtForm(
     *(deck, HOLES[-1], (0, *[1] * game.cards_to_come), form.parent, form.action, form.player, form.street),
-    *(form.constant, form.stake, tuple(_numbered(np.array(game.board), deck).tolist()), weights),
+    *(form.fold_payoff, form.showdown_payoff, tuple(_numbered(np.array(game.board), deck).tolist()), weights),
   )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.compiler import EXACT, FormLabels, Lines, form_of
+from ps_cfr_spiel.compiler import EXACT, FormLabels, PublicStateIndex, form_of
 from ps_cfr_spiel.memory import check_needs
 from ps_cfr_spiel.policy.reach import Worths
 from ps_cfr_spiel.policy.tree_policy import TreePolicy, game_of
@@ -79,7 +79,7 @@ def _opened(file: storage.Stored) -> TreePolicy:
   form = form_of(game)
   if form is None:
     raise ValueError(f"{file.path} is damaged: {game} has no form.")
-  labels = FormLabels.create(str(game), Lines.of(form), places)
+  labels = FormLabels.create(str(game), PublicStateIndex.of(form), places)
   strategies, values, best = (
     tuple(
       tuple(np.asarray(array) for name, array in arrays.items() if name.startswith(f"{kind}{i}_"))

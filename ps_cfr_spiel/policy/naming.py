@@ -53,7 +53,7 @@ def action_name(game: pyspiel.Game, labels: Labels, number: int) -> str:
   state = labels.public_states[number]
   if state.parent < 0:
     return "root"
-  moves = labels.source.dealt(number) if state.action < 0 else [state.action]
+  moves = labels.source.public_cards(number) if state.action < 0 else [state.action]
   if not moves:
     return HIDDEN
   before = state_after(game, labels.source.history(state.parent))

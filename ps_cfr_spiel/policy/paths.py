@@ -111,7 +111,9 @@ def _next(
   children: dict[tuple[int, ...], list[int]] = {}
   for child in labels.children[index]:
     action = labels.public_states[child].action
-    children.setdefault((action, *(labels.source.dealt(child) if action < 0 else ())), []).append(child)
+    children.setdefault((action, *(labels.source.public_cards(child) if action < 0 else ())), []).append(
+      child
+    )
   alike, ids = list(children.values()), [action for action, *_ in children]
   names = [action_name(game, labels, group[0]) for group in alike]
   sizes = _sizes(state_after(game, labels.source.history(index)), ids)

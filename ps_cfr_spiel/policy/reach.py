@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.compiler import Deals
+from ps_cfr_spiel.compiler import FormOrigin
 from ps_cfr_spiel.histories import Histories, Walked, layers
 from ps_cfr_spiel.tree import Decision, Labels
 
@@ -54,7 +54,7 @@ class Worths(NamedTuple):
 def reaches(labels: Labels, strategies: Strategies) -> list[Reach]:
   """The reach of each of `labels.decisions`, in their order."""
   source = labels.source
-  if isinstance(source, Deals):
+  if isinstance(source, FormOrigin):
     return _by_deals(labels, source, strategies)
   assert isinstance(source, Walked)
   return _by_histories(labels, source, strategies)
@@ -64,7 +64,7 @@ def _table(strategies: Strategies, decision: Decision) -> np.ndarray:
   return np.asarray(strategies[decision.player][decision.block])[:, decision.row]
 
 
-def _by_deals(labels: Labels, source: Deals, strategies: Strategies) -> list[Reach]:
+def _by_deals(labels: Labels, source: FormOrigin, strategies: Strategies) -> list[Reach]:
   """The reach in a Bayesian form: down the public tree, all types side by side."""
   states = labels.public_states
   choices = tuple(np.ones((len(states), len(types))) for types in labels.types)
@@ -86,7 +86,7 @@ def _by_deals(labels: Labels, source: Deals, strategies: Strategies) -> list[Rea
   return [by_decision[n] for n in range(len(labels.decisions))]
 
 
-def reach_of(labels: Labels, source: Deals, strategies: Strategies, decision: Decision) -> Reach:
+def reach_of(labels: Labels, source: FormOrigin, strategies: Strategies, decision: Decision) -> Reach:
   """The reach of one row in a Bayesian form, from the decisions on the way there."""
   choices, player = _choices_to(labels, strategies, decision.public_state), decision.player
   return _on_boards(source, player, choices[player], choices[1 - player], [decision.public_state])[0]
@@ -104,7 +104,7 @@ def _choices_to(labels: Labels, strategies: Strategies, number: int) -> list[np.
 
 
 def _on_boards(
-  source: Deals, player: int, choices: np.ndarray, range_: np.ndarray, at: Sequence[int]
+  source: FormOrigin, player: int, choices: np.ndarray, range_: np.ndarray, at: Sequence[int]
 ) -> list[Reach]:
   """The reach of a player's rows at some public states, from both players' own reach [n, H] there."""
   if not at:

@@ -41,7 +41,7 @@ def rows(policy: Any, public_states: Collection[int] | None = None) -> Iterator[
     actions = list(zip(decision.legal_actions, action_names(game, labels, decision), strict=True))
     types = labels.types[decision.player]
     strategy, worth, often = policy.table(decision), policy.worths.at(decision), policy.reach(decision)
-    spent, locks = labels.source.spent(number, decision.player), policy.locked.get(n)
+    spent, locks = labels.source.chips_in_pot(number, decision.player), policy.locked.get(n)
     for h in alive:
       infostate, type_ = decision.infostates[h], types[h] or None
       equity = None if often.equity is None else _number(often.equity[h])

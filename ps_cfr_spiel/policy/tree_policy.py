@@ -12,7 +12,7 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import compiler, storage
-from ps_cfr_spiel.compiler import EXACT, Deals
+from ps_cfr_spiel.compiler import EXACT, FormOrigin
 from ps_cfr_spiel.histories import sequential_state
 from ps_cfr_spiel.options import TreeOptions
 from ps_cfr_spiel.policy.partial_strategy import PartialStrategy, left_out, partial_strategy, types_in
@@ -158,7 +158,7 @@ class TreePolicy(openspiel_policy.Policy):
     row, source = (decision.player, decision.block, decision.row), self.labels.source
     if row not in self._reached:
       together = 8 * len(self.labels.public_states) * sum(map(len, self.labels.types)) <= TOGETHER
-      if isinstance(source, Deals) and (len(self._reached) < FEW or not together):
+      if isinstance(source, FormOrigin) and (len(self._reached) < FEW or not together):
         if len(self._reached) >= MANY:
           self._reached.clear()
         self._reached[row] = reach_of(self.labels, source, self.strategies, decision)

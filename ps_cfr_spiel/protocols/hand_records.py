@@ -90,7 +90,7 @@ def hand_of(game: pyspiel.Game, record: Played) -> Hand:
 
 def seen(state: Any, seat: int, everything: bool = False) -> Hand:
   """The view of a seat in a state: both hands after a showdown, else its own."""
-  shown = everything or (state.is_terminal() and state.public_state.stake > 0)
+  shown = everything or (state.is_terminal() and state.public_state.showdown_payoff > 0)
   first, second = (cards.card_names(state.hole(p)) if shown or p == seat else "" for p in range(PLAYERS))
   board = "".join(map(cards.card_names, state.board_by_street()))
   won = state.returns()[seat] if state.is_terminal() else None
@@ -159,8 +159,8 @@ def possible_wins(game: pyspiel.Game, hand: Hand) -> tuple[float, ...]:
     last = move.after
   if last.player != betting.TERMINAL:
     return ()
-  if last.stake and not (state.is_terminal() and all(hand.holes)):
-    return (-last.stake, 0.0, last.stake)
+  if last.showdown_payoff and not (state.is_terminal() and all(hand.holes)):
+    return (-last.showdown_payoff, 0.0, last.showdown_payoff)
   return (float(state.returns()[hand.seat]),)
 
 

@@ -82,7 +82,7 @@ def history(
     for street in range(before.street, last.street):
       came = hand.board[2 * cards.BOARD_SIZES[street] : 2 * cards.BOARD_SIZES[street + 1]]
       actions += [f"d db {came}"] * bool(came)
-  if last.stake:
+  if last.showdown_payoff:
     actions += [f"p{player + 1} sm {hole}".rstrip() for player, hole in enumerate(hand.holes)]
   stacks = [rules.stack] * PLAYERS
   players = [re.sub(r"[\x00-\x1f\x7f\ud800-\udfff]|'''", "?", name) for name in names]

@@ -44,7 +44,7 @@ from ps_cfr_spiel.arguments import (
   declared,
 )
 from ps_cfr_spiel.batches import StreetValues, solve_batch
-from ps_cfr_spiel.compiler import Deals, build_tree
+from ps_cfr_spiel.compiler import FormOrigin, build_tree
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.notation import BetSizes, add_sizes, parse_sizes, sizes_text
 from ps_cfr_spiel.poker import Situation, betting, cards, check_streets, range_text
@@ -119,7 +119,7 @@ class HoldemPolicy(openspiel_policy.Policy):
     same = [theirs.get_parameters().get(name) == game.get_parameters()[name] for name in ("stack", "blinds")]
     self._compiled: TreePolicy | None = None
     tabulated = all(same) and self._safe and declared(blueprint, "tabulated")
-    if tabulated and isinstance(blueprint, TreePolicy) and isinstance(blueprint.labels.source, Deals):
+    if tabulated and isinstance(blueprint, TreePolicy) and isinstance(blueprint.labels.source, FormOrigin):
       self._compiled = blueprint
 
   def action_probabilities(self, state: Any, player_id: int | None = None) -> dict[int, float]:

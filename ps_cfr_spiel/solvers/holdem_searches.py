@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ps_cfr_spiel.batches import Solution, StreetValues
-from ps_cfr_spiel.compiler import Deals, Lines
+from ps_cfr_spiel.compiler import FormOrigin, PublicStateIndex
 from ps_cfr_spiel.poker import Situation, betting, cards
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.search import best_responses
@@ -127,10 +127,10 @@ class Search:
     return line
 
   @property
-  def lines(self) -> Lines:
+  def lines(self) -> PublicStateIndex:
     """The lines of the game's form."""
     source = self.tree.names.source
-    assert isinstance(source, Deals)
+    assert isinstance(source, FormOrigin)
     return source.lines
 
   def place(self, line: int, runout: cards.Board = ()) -> int:

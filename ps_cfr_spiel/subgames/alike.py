@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.compiler import Deals
+from ps_cfr_spiel.compiler import FormOrigin
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.histories import walked_source
 from ps_cfr_spiel.subgames.nodes import SubgameNodes
@@ -52,7 +52,7 @@ def find_alike(tree: PublicTree, nodes: SubgameNodes) -> np.ndarray:
 def _allowed(tree: PublicTree, count: int) -> list[np.ndarray]:
   """For each player bool[P, H]: the types that chance allows."""
   source = tree.names.source
-  if isinstance(source, Deals):
+  if isinstance(source, FormOrigin):
     first, second = (np.ones((count, player.types)) for player in tree.players)
     every = range(count)
     return [source.weight(0, second, every) > 0, source.weight(1, first, every) > 0]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ps_cfr_spiel.compiler import Deals
+from ps_cfr_spiel.compiler import FormOrigin
 from ps_cfr_spiel.histories import Walked
 from ps_cfr_spiel.subgames.nodes import RootInfostates, SubgameNodes
 from ps_cfr_spiel.tree import PublicTree
@@ -36,7 +36,7 @@ class WalkedPrior:
 class DealsPrior:
   """The prior of a Bayesian form: its deal, and public cards."""
 
-  deals: Deals  #: of the form
+  deals: FormOrigin  #: of the form
   #: int[n], the public states of the first n roots; the rest is padding.
   public: tuple[np.ndarray, np.ndarray]
 
@@ -59,7 +59,7 @@ def find_prior(tree: PublicTree, nodes: SubgameNodes, roots: Sequence[RootInfost
   """The prior of a subgame with these roots."""
   shapes = [(len(s.sequence), player.types) for s, player in zip(roots, tree.players, strict=True)]
   source = tree.names.source
-  if isinstance(source, Deals):
+  if isinstance(source, FormOrigin):
     return DealsPrior(source, (roots[0].public, roots[1].public))
   assert isinstance(source, Walked) and source.public is not None
   chosen = np.flatnonzero(np.isin(source.public, roots[0].public))

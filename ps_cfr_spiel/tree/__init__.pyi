@@ -11,8 +11,8 @@ from .labels import TERMINAL as TERMINAL
 from .labels import Decision as Decision
 from .labels import Labels as Labels
 from .labels import LazySequence as LazySequence
+from .labels import Origin as Origin
 from .labels import PublicState as PublicState
-from .labels import Source as Source
 from .labels import children as children
 from .labels import information_state_string as information_state_string
 from .leaves import BlockLeaves as BlockLeaves

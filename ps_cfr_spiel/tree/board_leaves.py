@@ -39,21 +39,21 @@ class AllInLeaves(LeafEvaluator):
   lead: Array
   #: [H0], [H1], whose products are the probabilities of two types and of one way.
   weights: tuple[Array, Array]
-  stake: Array  #: [L0] chips at stake in each all-in
+  showdown_payoff: Array  #: [L0] chips at stake in each all-in
   folds: LeafEvaluator  #: evaluator of two parts, of which the first is empty
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     all_ins, folds = opponent_reach
-    return [self._all_ins(player, all_ins, self.stake), self.folds(player, [all_ins[:0], folds])[1]]
+    return [self._all_ins(player, all_ins, self.showdown_payoff), self.folds(player, [all_ins[:0], folds])[1]]
 
-  def _all_ins(self, player: int, reach: Array, stake: Array) -> Array:
+  def _all_ins(self, player: int, reach: Array, showdown_payoff: Array) -> Array:
     own, other = self.weights[player], self.weights[1 - player]
     lead = (self.lead.T if player == 0 else self.lead).astype(own.dtype)
-    return dot(reach * other[None], lead) * own[None] * ((1 - 2 * player) * stake)[:, None]
+    return dot(reach * other[None], lead) * own[None] * ((1 - 2 * player) * showdown_payoff)[:, None]
 
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
-    count = len(self.stake)
-    all_ins = self._all_ins(player, reach, self.stake[jnp.minimum(leaf, count - 1)])
+    count = len(self.showdown_payoff)
+    all_ins = self._all_ins(player, reach, self.showdown_payoff[jnp.minimum(leaf, count - 1)])
     folds = self.folds.sampled(player, jnp.maximum(leaf - count, 0), reach)
     return jnp.where(leaf[:, None] < count, all_ins, folds)
 
@@ -61,7 +61,7 @@ class AllInLeaves(LeafEvaluator):
     folds = self.folds.take((leaves[0][:, :0], leaves[1]))
     if not leaves[0].size:
       return folds  # and no matrix
-    return dataclasses.replace(self, stake=pick(self.stake, leaves[0]), folds=folds)
+    return dataclasses.replace(self, showdown_payoff=pick(self.showdown_payoff, leaves[0]), folds=folds)
 
 
 @jax.tree_util.register_dataclass

@@ -54,7 +54,7 @@ class Decision:
   examples: tuple[int, ...] = ()
 
 
-class Source(Protocol):
+class Origin(Protocol):
   """The origin of a tree, which finds histories.
 
   Attributes:
@@ -75,7 +75,7 @@ class Source(Protocol):
     """Actions from the start of the game to some history of a public state."""
     ...
 
-  def dealt(self, public_state: int) -> list[int]:
+  def public_cards(self, public_state: int) -> list[int]:
     """The actions by which several public cards came since the parent; none in all other public states."""
     return []
 
@@ -83,7 +83,7 @@ class Source(Protocol):
     """Number of histories in a public state."""
     ...
 
-  def known(self, public_state: int) -> tuple[list[str], ...]:
+  def possible_infostates(self, public_state: int) -> tuple[list[str], ...]:
     """Each player's possible infostates at a public state, acting or not (augmented infostates)."""
     ...
 
@@ -91,11 +91,11 @@ class Source(Protocol):
     """The possible utilities of player 0 at a terminal public state, ascending."""
     ...
 
-  def spreads(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
+  def utility_ranges(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
     """For each decision float64[H]: the largest less the smallest utility that may follow its infostates."""
     ...
 
-  def spent(self, public_state: int, player: int) -> float:
+  def chips_in_pot(self, public_state: int, player: int) -> float:
     """The player's chips in a pot on the way, in the game's unit; 0 in games without a pot."""
     return 0.0
 
@@ -115,7 +115,7 @@ class Labels:
   #: names of each player's types; in a Bayesian form an index here is the chance action that deals it.
   types: tuple[tuple[str, ...], ...]
   histories: int  #: number of histories; in a Bayesian form the deal counts as one event
-  source: Source  #: the origin of the tree
+  source: Origin  #: the origin of the tree
   #: (state, player) -> the name of the player's infostate there.
   infostate: Callable[[pyspiel.State, int], str] = dataclasses.field(
     default=information_state_string, kw_only=True

@@ -4,7 +4,7 @@ The only game-specific step of PS-CFR (Kovařík et al. 2021, Algorithm 3, line 
 utilities.
 
 `DenseLeaves` and `ShowdownLeaves` take the leaves in two parts, because poker ends in two ways: part 0 are
-showdowns, where the utility to player 0 is stake x sign(strength 0 - strength 1), part 1 are leaves whose
+showdowns, where the utility to player 0 is payoff x sign(strength 0 - strength 1), part 1 are leaves whose
 utility does not depend on the types (folds). Either may be empty. The joint prior of the types is
   prior(h, g) = w0[h] w1[g] [h and g share no card] / Z.
 `BlockLeaves` and `SparseLeaves` hold the utilities of an enumerated game; `GeneralSumLeaves` a pair of them.
@@ -38,22 +38,22 @@ def dot(a: Array, b: Array) -> Array:
 class TwoParts(LeafEvaluator):
   """An evaluator of showdowns and folds, a frozen dataclass."""
 
-  stake: Array  #: [L0] chips at stake in each showdown
-  constant: Array  #: [L1] utility to player 0 in each other leaf
+  showdown_payoff: Array  #: [L0] chips at stake in each showdown
+  fold_payoff: Array  #: [L1] utility to player 0 in each other leaf
 
-  def _with(self, stake: Array, constant: Array) -> Self:
+  def _with(self, showdown_payoff: Array, fold_payoff: Array) -> Self:
     own: Any = self  # a dataclass
-    return dataclasses.replace(own, stake=stake, constant=constant)
+    return dataclasses.replace(own, showdown_payoff=showdown_payoff, fold_payoff=fold_payoff)
 
   def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
     # Each leaf becomes one of either part, worth something in that from which it comes.
-    stake = jnp.pad(self.stake, (0, len(self.constant)))[leaf]
-    constant = jnp.pad(self.constant, (len(self.stake), 0))[leaf]
-    first, second = self._with(stake, constant)(player, [reach, reach])
+    showdown_payoff = jnp.pad(self.showdown_payoff, (0, len(self.fold_payoff)))[leaf]
+    fold_payoff = jnp.pad(self.fold_payoff, (len(self.showdown_payoff), 0))[leaf]
+    first, second = self._with(showdown_payoff, fold_payoff)(player, [reach, reach])
     return first + second
 
   def take(self, leaves: Sequence[np.ndarray]) -> Self:
-    return self._with(pick(self.stake, leaves[0]), pick(self.constant, leaves[1]))
+    return self._with(pick(self.showdown_payoff, leaves[0]), pick(self.fold_payoff, leaves[1]))
 
 
 @jax.tree_util.register_dataclass
@@ -64,11 +64,13 @@ class DenseLeaves(TwoParts):
   kind: ClassVar[str] = "dense"
   showdown: Array  #: [H0, H1] prior x sign(strength 0 - strength 1)
   prior: Array  #: [H0, H1]
-  stake: Array
-  constant: Array
+  showdown_payoff: Array
+  fold_payoff: Array
 
   @classmethod
-  def create(cls, form, stake: np.ndarray, constant: np.ndarray, total: float | None = None) -> "DenseLeaves":
+  def create(
+    cls, form, showdown_payoff: np.ndarray, fold_payoff: np.ndarray, total: float | None = None
+  ) -> "DenseLeaves":
     """Make it from the types of a `BayesianForm` (see `compiler.from_form`) and the utilities of its leaves.
 
     The form's weights, cards and strengths are read. Types of weight 0 are dead: they do not affect others
@@ -78,7 +80,7 @@ class DenseLeaves(TwoParts):
     prior = deal_weights(form)
     prior = prior / (prior.sum() if total is None else total)
     first, second = form.strength[0][:, None], form.strength[1][None, :]
-    return cls(prior * (first > second) - prior * (first < second), prior, stake, constant)
+    return cls(prior * (first > second) - prior * (first < second), prior, showdown_payoff, fold_payoff)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     showdown, prior = self.showdown, self.prior
@@ -86,8 +88,8 @@ class DenseLeaves(TwoParts):
       showdown, prior = showdown.T, prior.T
     sign = 1 - 2 * player
     return [
-      dot(opponent_reach[0], showdown) * (sign * self.stake)[:, None],
-      dot(opponent_reach[1], prior) * (sign * self.constant)[:, None],
+      dot(opponent_reach[0], showdown) * (sign * self.showdown_payoff)[:, None],
+      dot(opponent_reach[1], prior) * (sign * self.fold_payoff)[:, None],
     ]
 
   def pad_types(self, types: Sequence[int]) -> "DenseLeaves":

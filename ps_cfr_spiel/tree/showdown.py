@@ -120,23 +120,23 @@ class ShowdownLeaves(TwoParts):
 
   kind: ClassVar[str] = "showdown"
   views: tuple[Any, Any]  #: tables of the two players
-  stake: Array
-  constant: Array
+  showdown_payoff: Array
+  fold_payoff: Array
 
   @classmethod
   def create(
-    cls, form, stake: np.ndarray, constant: np.ndarray, total: float | None = None
+    cls, form, showdown_payoff: np.ndarray, fold_payoff: np.ndarray, total: float | None = None
   ) -> "ShowdownLeaves":
     """Make it from the types of a form and the utilities of its leaves; see `DenseLeaves.create`."""
     total = compatible_weight(form) if total is None else total
-    return cls((_View.create(form, 0, total), _View.create(form, 1, total)), stake, constant)
+    return cls((_View.create(form, 0, total), _View.create(form, 1, total)), showdown_payoff, fold_payoff)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     view = self.views[player]
     showdowns, folds = (reach * view.weight for reach in opponent_reach)
     return [
-      view.showdown(showdowns) * self.stake[:, None] * view.scale,
-      view.disjoint(folds) * ((1 - 2 * player) * self.constant)[:, None] * view.scale,
+      view.showdown(showdowns) * self.showdown_payoff[:, None] * view.scale,
+      view.disjoint(folds) * ((1 - 2 * player) * self.fold_payoff)[:, None] * view.scale,
     ]
 
   def pad_types(self, types: Sequence[int]) -> Self:

@@ -85,7 +85,7 @@ class NativeLeaves(ShowdownLeaves):
 
   @classmethod
   def create(
-    cls, form, stake: np.ndarray, constant: np.ndarray, total: float | None = None
+    cls, form, showdown_payoff: np.ndarray, fold_payoff: np.ndarray, total: float | None = None
   ) -> "NativeLeaves":
     """Make it from the types of a form and the utilities of its leaves; see `DenseLeaves.create`.
 
@@ -103,11 +103,17 @@ class NativeLeaves(ShowdownLeaves):
         "choose 'showdown'."
       )
     total = compatible_weight(form) if total is None else total
-    return cls(_View.pair(form, total), stake, constant)
+    return cls(_View.pair(form, total), showdown_payoff, fold_payoff)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     view = self.views[player]
-    floats = (*opponent_reach, self.stake, (1 - 2 * player) * self.constant, view.weight, view.scale)
+    floats = (
+      *opponent_reach,
+      self.showdown_payoff,
+      (1 - 2 * player) * self.fold_payoff,
+      view.weight,
+      view.scale,
+    )
     dtype = jnp.result_type(*floats)
     values = [jax.ShapeDtypeStruct((len(reach), view.own.shape[1]), dtype) for reach in opponent_reach]
     given = *(jnp.asarray(x, dtype) for x in floats), view.opponent, view.own

@@ -34,7 +34,7 @@ class _Course(NamedTuple):
   #: int32[R, 4], table (-1: a pass), row in it, address of the sequence above, of the first action.
   rows: Array
   leaves: Array  #: int32[L], the address of each leaf's sequence
-  utility: Array  #: [L], the stake of a showdown, or what a fold pays
+  utility: Array  #: [L], the payoff of a showdown or of a fold
   #: start, parent, swap, columns: as in `walk.Members`, with addresses for sequences.
   start: Array
   parent: Array
@@ -210,8 +210,8 @@ class _Ends(NamedTuple):
       own = first + np.arange(count * shown).reshape(count, shown)
       leaf = np.concatenate([np.full(coming.shape, -1), own], 1)
       up = np.concatenate([coming, np.full(own.shape, -1)], 1)
-      stake = np.asarray(street.stake)[0][:shown] if shown else np.zeros(0)
-      stakes = np.concatenate([stakes, stake])
+      showdown_payoff = np.asarray(street.showdown_payoff)[0][:shown] if shown else np.zeros(0)
+      stakes = np.concatenate([stakes, showdown_payoff])
       if s < last:
         board = np.broadcast_to(starts[s] + here[:, None], leaf.shape)
         open_ = len(np.concatenate([nothing, *above])) + np.arange(leaf.size).reshape(leaf.shape)
@@ -220,9 +220,9 @@ class _Ends(NamedTuple):
       else:
         found.append((leaf, up, np.broadcast_to(stakes, leaf.shape), here, s, False))
       first += count * shown
-      constant = np.asarray(_folds(street).constant)[:, :folds]
+      fold_payoff = np.asarray(_folds(street).fold_payoff)[:, :folds]
       leaf = first + np.arange(count * folds).reshape(count, folds)
-      found.append((leaf, np.full(leaf.shape, -1), constant, here, s, True))
+      found.append((leaf, np.full(leaf.shape, -1), fold_payoff, here, s, True))
       first += count * folds
     columns = [[], [], [], [], []]
     for leaf, up, pays, here, s, fold in found:

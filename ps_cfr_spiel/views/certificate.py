@@ -32,7 +32,7 @@ def describe_state(game: pyspiel.Game, labels: Labels, number: int, infostates: 
   """One public state in a line; see `certificate`."""
   state = labels.public_states[number]
   mover = f"player {state.player}" if state.player >= 0 else "chance" if state.player == CHANCE else "end"
-  known, count = labels.source.known(number), labels.source.count(number)
+  known, count = labels.source.possible_infostates(number), labels.source.count(number)
   listed = (f"{{{', '.join(map(repr, sorted(names)))}}}" for names in known)
   sets = listed if infostates else (f"{len(names):,}" for names in known)
   histories = f"{count:,} {'history' if count == 1 else 'histories'}"

@@ -218,7 +218,7 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
     reach=reached,
     others=np.array([reach[d].others[h] for d, h in cells]),
     held=held,
-    spent=tuple(labels.source.spent(number, player) for player in range(policy.game.num_players())),
+    spent=tuple(labels.source.chips_in_pot(number, player) for player in range(policy.game.num_players())),
     board=board_of(policy.game, history) or "",
   )
 

@@ -160,13 +160,15 @@ def test_the_public_observer_passes():
     assert report.solvable and report.verdict("public observer") == "PASS"
 
 
-@pytest.mark.parametrize("field", ["stake", "constant", "action", "infostates", "weights", "parent"])
+@pytest.mark.parametrize(
+  "field", ["showdown_payoff", "fold_payoff", "action", "infostates", "weights", "parent"]
+)
 def test_a_form_that_is_not_the_game_fails(field):
   game = pyspiel.load_game(RIVER)
   form = game.bayesian_form()
   changed = {
-    "stake": lambda f: 1.01 * f.stake,
-    "constant": lambda f: -f.constant,
+    "showdown_payoff": lambda f: 1.01 * f.showdown_payoff,
+    "fold_payoff": lambda f: -f.fold_payoff,
     "action": lambda f: f.action + 1,
     "infostates": lambda f: ((*("x" + s for s in f.infostates[0]),), *f.infostates[1:]),
     "weights": lambda f: (f.weights[0] ** 0 * [1.0, *f.weights[0][1:] * 2], f.weights[1]),

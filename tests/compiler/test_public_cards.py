@@ -18,7 +18,7 @@ from ps_cfr_spiel import (
   cfr,
   memory,
 )
-from ps_cfr_spiel.compiler import Lines, check_memory, memory_needs
+from ps_cfr_spiel.compiler import PublicStateIndex, check_memory, memory_needs
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.poker import cards, strengths
@@ -141,7 +141,7 @@ PRESET = (
 def test_the_equity_of_a_flop_is_pio_solvers():
   """To all digits that postflop-solver's test gives: 0.55347 to player 0."""
   game = pyspiel.load_game("holdem_subgame", {"board": "QsJh2h", "pot": 180, "stack": 1000, "ranges": PRESET})
-  lines = Lines.of(game.bayesian_form())
+  lines = PublicStateIndex.of(game.bayesian_form())
   prior = deal_weights(lines.form)
   ahead = (prior * lines.lead(0, 0)).sum() / (prior.sum() * lines.orders(2))  # wins less losses
   assert (1 + ahead) / 2 == pytest.approx(0.55347, abs=1e-5)
@@ -284,8 +284,8 @@ def test_other_evaluators_need_the_walk():
 
 def test_a_form_whose_ends_pay_both_ways_is_refused():
   form = pyspiel.load_game(GAMES["turn"]).bayesian_form()
-  form.constant[:] = 1
-  with pytest.raises(ValueError, match="a constant or a stake, not both"):
+  form.fold_payoff[:] = 1
+  with pytest.raises(ValueError, match="a fold_payoff or a showdown_payoff, not both"):
     build_bayesian("faulty", form)
 
 

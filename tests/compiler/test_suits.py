@@ -10,7 +10,7 @@ import pytest
 
 from ps_cfr_spiel import PSCFRSolver, build_tree, load_solver, storage
 from ps_cfr_spiel.compiler import fold_suits
-from ps_cfr_spiel.compiler.forms import Lines
+from ps_cfr_spiel.compiler.forms import PublicStateIndex
 from ps_cfr_spiel.compiler.suit_isomorphism import orbit_maps
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.tree import action_values, evaluate, evaluation, lock_rows, sequence_reach
@@ -37,7 +37,7 @@ GAMES = {
 )
 def test_as_many_boards_as_others_count(board, count):
   """Runouts to compute of 48 and of 2,352, as postflop-solver's rules give them."""
-  lines = Lines.of(pyspiel.load_game(f"holdem_subgame(board={board})").bayesian_form())
+  lines = PublicStateIndex.of(pyspiel.load_game(f"holdem_subgame(board={board})").bayesian_form())
   found = orbit_maps(lines)
   assert (lines.boards[-1] if found is None else found[-1].kept.sum()) == count
   if found is not None:  # by hand: every runout is what its renaming makes of the one that orbit_maps for it

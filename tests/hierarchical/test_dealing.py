@@ -113,12 +113,12 @@ def test_payoffs_are_openspiels_on_random_playouts(name):
       line = after[line, -1]
     cards = dealt_cards(state, form.deck)
     pairs = [cards[: form.hole], cards[form.hole : 2 * form.hole]]
-    won = form.constant[line]
-    if form.stake[line]:
+    won = form.fold_payoff[line]
+    if form.showdown_payoff[line]:
       first, second = form.strengths(np.array([[*form.board, *cards[2 * form.hole :]]]))[0][
         set_numbers(np.array(pairs))
       ]
-      won += form.stake[line] * np.sign(int(first) - int(second))
+      won += form.showdown_payoff[line] * np.sign(int(first) - int(second))
     assert state.returns()[0] == pytest.approx(won)
 
 

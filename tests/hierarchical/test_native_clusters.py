@@ -172,7 +172,7 @@ def exact_increments(dealt, abstraction, tables, traverser):
     def value(line, reach, places=places, first=first, second=second):
       player, number = form.player[line], form.round[line]
       if not below[line]:
-        won = form.constant[line] + form.stake[line] * np.sign(int(first) - int(second))
+        won = form.fold_payoff[line] + form.showdown_payoff[line] * np.sign(int(first) - int(second))
         return won if traverser == 0 else -won
       if player < 0:
         return value(below[line][0], reach)

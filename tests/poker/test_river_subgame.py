@@ -286,7 +286,7 @@ def test_sizes_of_each_player_are_those_of_both_with_lines_left_out(bets):
   assert set(ours) == {line for line, state in all_lines.items() if allowed(state, tree)}
   for line, state in ours.items():
     theirs = all_lines[line]
-    same = ("action", "label", "player", "spent", "constant", "stake", "num_bets", "min_raise")
+    same = ("action", "label", "player", "spent", "fold_payoff", "showdown_payoff", "num_bets", "min_raise")
     assert [getattr(state, name) for name in same] == [getattr(theirs, name) for name in same]
 
 
@@ -329,8 +329,8 @@ def test_the_default_has_the_papers_sizes():
   form = game.bayesian_form()
   players = form.player.tolist()
   assert (len(players), players.count(0), players.count(1)) == (57, 10, 10)
-  assert (form.stake > 0).sum() == 19
-  assert (form.constant != 0).sum() == 18
+  assert (form.showdown_payoff > 0).sum() == 19
+  assert (form.fold_payoff != 0).sum() == 18
   strings = set(itertools.chain(*form.infostates))
   assert len(strings) == sum(map(len, form.infostates)) == 21_620
   assert game.disjoint.sum() == 1_070_190
@@ -382,13 +382,13 @@ def test_bayesian_form_is_the_game(game_string):
     assert state.legal_actions() == [a for (parent, a) in child if parent == node]
     if state.is_terminal():
       sign = np.sign(form.strength[0][first] - form.strength[1][second])
-      assert state.returns()[0] == form.constant[node] + form.stake[node] * sign
+      assert state.returns()[0] == form.fold_payoff[node] + form.showdown_payoff[node] * sign
       assert form.infostates[node] == ()
     else:
       string = form.infostates[node][(first, second)[player]]
       assert string == state.information_state_string(player)
       strings.add(string)
-      assert form.constant[node] == form.stake[node] == 0
+      assert form.fold_payoff[node] == form.showdown_payoff[node] == 0
   assert visited == set(range(len(form.parent)))
   assert strings == set(itertools.chain(*form.infostates))
   reached = np.zeros_like(prior)
@@ -400,8 +400,10 @@ def test_bayesian_form_shapes():
   form = pyspiel.load_game(WEIGHTED_RIVER).bayesian_form()
   nodes, types = len(form.parent), [len(names) for names in form.types]
   assert form.parent.dtype == form.action.dtype == form.player.dtype == np.int32
-  assert form.constant.dtype == form.stake.dtype == np.float64
-  assert form.constant.shape == form.stake.shape == form.player.shape == form.action.shape == (nodes,)
+  assert form.fold_payoff.dtype == form.showdown_payoff.dtype == np.float64
+  assert (
+    form.fold_payoff.shape == form.showdown_payoff.shape == form.player.shape == form.action.shape == (nodes,)
+  )
   for player, size in enumerate(types):
     assert form.weights[player].shape == form.strength[player].shape == (size,)
     assert form.cards[player].shape == (size, 2)

@@ -19,7 +19,7 @@ GAMES = {
 }
 
 
-def brute_force(form, player, reach, stake, constant):
+def brute_force(form, player, reach, showdown_payoff, fold_payoff):
   """Values of showdowns [L0, H] and of folds [L1, H] by two loops."""
   own, opponent = player, 1 - player
   pairs = [
@@ -33,7 +33,7 @@ def brute_force(form, player, reach, stake, constant):
   for h, g, w in pairs:
     hands = (h, g)
     sign = np.sign(form.strength[0][h] - form.strength[1][g])
-    for part, utility in ((0, stake * sign), (1, constant)):
+    for part, utility in ((0, showdown_payoff * sign), (1, fold_payoff)):
       won = utility if player == 0 else -utility
       values[part][:, hands[own]] += w / total * reach[part][:, hands[opponent]] * won
   return values
@@ -48,8 +48,10 @@ def test_equals_brute_force(name, player, kind):
   tree = ps_cfr_spiel.build_tree(game, kind)
   rng = np.random.default_rng(1)
   reach = [rng.random((n, len(form.types[1 - player]))) for n in tree.players[0].leaf.children]
-  stake, constant = (np.asarray(x) for x in (tree.leaves.stake, tree.leaves.constant))
-  expected = brute_force(form, player, reach, stake, constant)
+  showdown_payoff, fold_payoff = (
+    np.asarray(x) for x in (tree.leaves.showdown_payoff, tree.leaves.fold_payoff)
+  )
+  expected = brute_force(form, player, reach, showdown_payoff, fold_payoff)
   with precision("float64"):
     values = values_of(to_device(tree.leaves, "float64"), player, to_device(reach, "float64"))
   for value, truth in zip(values, expected, strict=True):
@@ -60,7 +62,9 @@ def test_equals_brute_force(name, player, kind):
 def test_many_showdowns_are_valued_as_one_by_one(count):
   leaves = ps_cfr_spiel.build_tree(pyspiel.load_game(GAMES["other ranges"]), "showdown").leaves
   rng = np.random.default_rng(count)
-  chosen = [rng.integers(0, len(x), (1, n)) for x, n in ((leaves.stake, count), (leaves.constant, 3))]
+  chosen = [
+    rng.integers(0, len(x), (1, n)) for x, n in ((leaves.showdown_payoff, count), (leaves.fold_payoff, 3))
+  ]
   reach = [rng.random((n, leaves.views[0].weight.shape[1])) for n in (count, 3)]
   with precision("float64"):
     values, _ = values_of(to_device(leaves.take(chosen), "float64"), 0, to_device(reach, "float64"))
@@ -75,14 +79,14 @@ def test_all_ins_for_other_stakes_one_by_one(player):
   """In a game all of them are for the whole stack, but the evaluator does not go by that."""
   leaves = ps_cfr_spiel.build_tree(pyspiel.load_game(TURN)).leaves
   one = jax.tree.map(lambda table: table[0], leaves.streets[0])
-  one = dataclasses.replace(one, stake=1.0 + np.arange(len(one.stake)))
+  one = dataclasses.replace(one, showdown_payoff=1.0 + np.arange(len(one.showdown_payoff)))
   rng = np.random.default_rng(player)
-  counts = [len(one.stake), len(one.folds.constant)]
+  counts = [len(one.showdown_payoff), len(one.folds.fold_payoff)]
   reach = [rng.random((n, one.lead.shape[1 - player])) for n in counts]
   with precision("float64"):
     values = np.concatenate(one(player, reach))
     single = one.sampled(player, np.arange(sum(counts)), np.concatenate(reach))
-  assert len(one.stake) > 1 and np.abs(values[: len(one.stake)]).max() > 0
+  assert len(one.showdown_payoff) > 1 and np.abs(values[: len(one.showdown_payoff)]).max() > 0
   np.testing.assert_allclose(single, values, atol=1e-12)
 
 
@@ -103,11 +107,11 @@ def test_single_leaves_are_worth_what_they_are_together(player, name):
 @pytest.mark.parametrize("kind", ["dense", "showdown"])
 def test_there_may_be_no_showdown(kind):
   leaves = ps_cfr_spiel.build_tree(pyspiel.load_game(GAMES["other ranges"]), kind).leaves
-  folds = len(leaves.constant)
+  folds = len(leaves.fold_payoff)
   fewer = leaves.take([np.zeros((1, 0), int), np.arange(folds)[None]])
   rng = np.random.default_rng(3)
   hands = len(pyspiel.load_game(GAMES["other ranges"]).bayesian_form().types[1])
-  reach = [rng.random((n, hands)) for n in (len(leaves.stake), folds)]
+  reach = [rng.random((n, hands)) for n in (len(leaves.showdown_payoff), folds)]
   with precision("float64"):
     _, values = leaves(0, reach)
     showdowns, same = fewer(0, [reach[0][:0], reach[1]])

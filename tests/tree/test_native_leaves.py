@@ -78,21 +78,21 @@ def some_leaves(name):
     form.strength = (form.strength[0], np.concatenate([form.strength[1], more[1]]))
     form.weights = (form.weights[0], np.concatenate([form.weights[1], more[2]]))
     form.types = (form.types[0], (*form.types[1], "more"))
-  stake, constant = rng.normal(size=leaves[0]), rng.normal(size=leaves[1])
+  showdown_payoff, fold_payoff = rng.normal(size=leaves[0]), rng.normal(size=leaves[1])
   reach = [[random_reach(rng, n, len(form.types[i])) for n in leaves] for i in (0, 1)]
-  return form, stake, constant, reach
+  return form, showdown_payoff, fold_payoff, reach
 
 
 @needs_library
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize("player", [0, 1])
 def test_equals_brute_force_and_the_others(name, player):
-  form, stake, constant, reach = some_leaves(name)
-  truth = brute_force(form, player, reach[1 - player], stake, constant)
+  form, showdown_payoff, fold_payoff, reach = some_leaves(name)
+  truth = brute_force(form, player, reach[1 - player], showdown_payoff, fold_payoff)
   everyone = [(kind, "float64", 1e-12) for kind in (NativeLeaves, DenseLeaves, ShowdownLeaves)]
   for kind, dtype, tolerance in (*everyone, (NativeLeaves, "float32", 2e-6)):
     with precision(dtype):
-      leaves = to_device(kind.create(form, stake, constant), dtype)
+      leaves = to_device(kind.create(form, showdown_payoff, fold_payoff), dtype)
       values = values_of(leaves, player, to_device(reach[1 - player], dtype))
       assert all(v.dtype == dtype for v in values)
       close(values, truth, tolerance)
@@ -104,11 +104,12 @@ def test_wide_ranges(hands):
   """Of a whole deck, where float32 has most to add up."""
   rng = np.random.default_rng(5)
   form = random_form(rng, 47, hands, 200)
-  stake, constant = rng.normal(size=19), rng.normal(size=18)
+  showdown_payoff, fold_payoff = rng.normal(size=19), rng.normal(size=18)
   for dtype, tolerance in (("float64", 1e-12), ("float32", 4e-6)):
     with precision(dtype):
       leaves = [
-        to_device(kind.create(form, stake, constant), dtype) for kind in (NativeLeaves, ShowdownLeaves)
+        to_device(kind.create(form, showdown_payoff, fold_payoff), dtype)
+        for kind in (NativeLeaves, ShowdownLeaves)
       ]
       for player in (0, 1):
         reach = to_device([random_reach(rng, n, hands[1 - player]) for n in (19, 18)], dtype)
@@ -118,11 +119,11 @@ def test_wide_ranges(hands):
 @needs_library
 def test_jit_and_vmap():
   """Over reaches, over stakes, over both in turn, and over boards, each with tables of its own."""
-  _, stake, constant, reach = some_leaves("unequal")
+  _, showdown_payoff, fold_payoff, reach = some_leaves("unequal")
   rng = np.random.default_rng(8)
   forms = [random_form(rng, 12, (50, 23), 9) for _ in range(3)]
   boards = [
-    to_device(NativeLeaves.create(form, k * stake, k**2 * constant), "float64")
+    to_device(NativeLeaves.create(form, k * showdown_payoff, k**2 * fold_payoff), "float64")
     for k, form in enumerate(forms, start=1)
   ]
   leaves, reach = boards[0], to_device(reach[1], "float64")
@@ -131,13 +132,13 @@ def test_jit_and_vmap():
   def alone(leaves, weight):
     return leaves(0, [weight * r for r in reach])
 
-  def with_stake(stake, weight):
-    return alone(dataclasses.replace(leaves, stake=stake), weight)
+  def with_stake(showdown_payoff, weight):
+    return alone(dataclasses.replace(leaves, showdown_payoff=showdown_payoff), weight)
 
   one = jax.jit(alone)
   over_reach = jax.jit(jax.vmap(alone, (None, 0)))(leaves, weights[0])
   twice = jax.jit(jax.vmap(jax.vmap(alone, (None, 0)), (None, 0)))(leaves, weights)
-  stakes = jnp.stack([leaves.stake * k for k in (1.0, 2.0, 3.0)])
+  stakes = jnp.stack([leaves.showdown_payoff * k for k in (1.0, 2.0, 3.0)])
   over_stakes = jax.vmap(with_stake)(stakes, weights[1])
   crossed = jax.vmap(jax.vmap(with_stake, (None, 0)), (0, None))(stakes, weights[1])
   stacked = jax.tree.map(lambda *x: jnp.stack(x), *boards)
@@ -152,8 +153,8 @@ def test_jit_and_vmap():
 
 @needs_library
 def test_some_of_the_leaves():
-  form, stake, constant, reach = some_leaves("many leaves")
-  leaves = NativeLeaves.create(form, stake, constant)
+  form, showdown_payoff, fold_payoff, reach = some_leaves("many leaves")
+  leaves = NativeLeaves.create(form, showdown_payoff, fold_payoff)
   chosen, sizes = [np.array([30, 2, 3]), np.array([69])], (5, 4)
   fewer = leaves.take([
     np.pad(c, (0, size - len(c)), constant_values=-1)[None] for c, size in zip(chosen, sizes, strict=True)
@@ -170,7 +171,9 @@ def test_some_of_the_leaves():
 def test_threads_do_not_meet():
   """Calls of other sizes at the same time, each again and again."""
   cases = [some_leaves(name) for name in FORMS]
-  evaluators = [NativeLeaves.create(form, stake, constant) for form, stake, constant, _ in cases]
+  evaluators = [
+    NativeLeaves.create(form, showdown_payoff, fold_payoff) for form, showdown_payoff, fold_payoff, _ in cases
+  ]
   expected = [e(0, reach[1]) for e, (*_, reach) in zip(evaluators, cases, strict=True)]
 
   def again(k):

@@ -52,11 +52,11 @@ def test_all_hands_on_a_river_take_few_more():
 )
 def test_values_are_those_of_the_living(kind, name):
   """Whatever reach dead types are given; they are worth nothing themselves."""
-  form, stake, constant, reach = some_leaves(name)
+  form, showdown_payoff, fold_payoff, reach = some_leaves(name)
   hands = [len(types) for types in form.types]
   rng = np.random.default_rng(3)
   with precision("float64"):
-    leaves = KINDS[kind].create(form, stake, constant)
+    leaves = KINDS[kind].create(form, showdown_payoff, fold_payoff)
     wide = to_device(leaves.pad_types([n + 5 + i for i, n in enumerate(hands)]), "float64")
     for player in (0, 1):
       given = reach[1 - player]

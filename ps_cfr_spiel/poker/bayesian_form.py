@@ -1,0 +1,87 @@
+"""The description that a Bayesian game gives of itself: its tree is compiled without enumeration."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+
+class BayesianForm:
+  """A game like poker: chance deals types once, then all moves are public.
+
+  A game's method `bayesian_form()` returns an object of a class that derives from this one. It has the fields
+  `parent`, `action`, `player`, `fold_payoff`, `showdown_payoff`, `types`, `weights`, `cards`, `strength` and
+  `infostates`, and others where the game needs them. Shapes: N public states, H0 and H1 types.
+
+  Several showdowns of different strengths have a `showdown_index`.
+
+  **With public cards to come** a public state is a *line* of betting and the cards so far. The betting does
+  not depend on the cards, so there are N lines, whose `player` is `CHANCE` (-1) where cards come, with one
+  line after it; and on each street (the number of deals so far) there is a list of *runouts*, the cards since
+  the root in order, those of a deal ascending. A deal is mostly a single card: the first is one of `live`
+  cards with equal probability for all types, the next one of `live - 1`, and so on; a type that holds a card
+  of the runout is dead. Such a form has `street`, `runouts`, `live`, `strengths`, `infostate` and `find`.
+  """
+
+  parent: np.ndarray  #: int32[N], parent of each public state, -1 at the root; parents before children
+  action: np.ndarray  #: int32[N], OpenSpiel action that leads here from the parent
+  player: np.ndarray  #: int32[N], the acting player: 0, 1 or `TERMINAL` (-4)
+  #: fold_payoff, showdown_payoff: float64[N], at terminals, of which one is 0; the utility to player 0 is
+  #: fold_payoff + showdown_payoff * sign(strength 0 - strength 1).
+  fold_payoff: np.ndarray
+  showdown_payoff: np.ndarray
+  #: names of each player's types, lengths H0 and H1. Chance deals player 0's first.
+  types: tuple[tuple[str, ...], tuple[str, ...]]
+  #: float64[H0], float64[H1]; prior(h, g) is proportional to w0[h] w1[g] if h and g share no card.
+  weights: tuple[np.ndarray, np.ndarray]
+  cards: tuple[np.ndarray, np.ndarray]  #: int32[H0, 2], int32[H1, 2]
+  #: int32[H0], int32[H1]; larger wins. With `showdown_index`: int32[K, H0], int32[K, H1].
+  strength: tuple[np.ndarray, np.ndarray]
+  #: for each public state the acting player's information state strings by type; () at terminals.
+  infostates: Sequence[Sequence[str]]
+
+  #: int32[N]: which of K showdowns each terminal is, where types differ in strength from one to the other;
+  #: None: all are alike.
+  showdown_index: np.ndarray | None = None
+  #: for each player and type chance's actions that deal it; None: the type's index.
+  deals: tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]] | None = None
+  street: np.ndarray | None = None  #: int32[N]; None: no public cards come
+  #: for each street int32[B, cards so far]; those that continue a runout are adjacent, in the order of the
+  #: shorter ones, and their number is the same for each.
+  runouts: tuple[np.ndarray, ...] = (np.zeros((1, 0), int),)
+  live: int = 0  #: number of possible first cards
+  #: int32[S, C]: renamings of the C cards (entry c is the new name of card c) that leave ranges and strengths
+  #: unchanged; the first is the identity. None: suits are not folded.
+  swaps: np.ndarray | None = None
+  spent: np.ndarray | None = None  #: float64[N, 2]: what each player has put into the pot; None: 0
+  #: the name of a player's infostate at a state of OpenSpiel; None: its information state string.
+  named: Callable[[Any, int], str] | None = None
+  remarks: Mapping[str, str] | None = None  #: further lines of the tree's summary, by name
+  game: Any = None  #: the game, for value functions of hold'em that read its board and stacks
+  #: number of public states, for forms that make their arrays when they are asked for; 0: counted in them.
+  size: int = 0
+  histories: int = 0  #: about the number of histories of an enumeration; 0: counted in the arrays
+  #: what to do where memory is too small.
+  advice: str = (
+    "To use less memory: bits=16, narrower ranges, fewer bet sizes (above all on later streets and for "
+    "raises; streets follow '/', raises ';'), a smaller stack or, before the river, one more board card"
+  )
+
+  def strengths(self) -> tuple[np.ndarray, np.ndarray]:
+    """int32[B, H0], int32[B, H1] on the boards of the last street; entries of dead types are arbitrary.
+
+    By default `strength`, of one board or of each showdown.
+    """
+    first, second = self.strength
+    return np.atleast_2d(first), np.atleast_2d(second)
+
+  def infostate(self, line: int, runout: tuple[int, ...], type_index: int) -> str:
+    """The acting player's information state string; by default of `infostates`."""
+    return self.infostates[line][type_index]
+
+  def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int] | None:
+    """Line, runout and type of an information state string; ValueError if the player has no such string.
+
+    None, as here: all strings are compared.
+    """
+    return None
