@@ -305,3 +305,12 @@ def test_a_small_deck_of_holdem():
   with precision("float64"):
     assert float(evaluate(*to_device((tree, strategies), "float64")).value) == pytest.approx(0.5)
   assert described.describe(pyspiel.load_game("holdem")) is None
+
+
+def test_a_form_that_derives_from_no_form_is_refused():
+  game = pyspiel.load_game("river_subgame(pot=10,stack=20,bets=1 a,ranges=AA;KK)")
+  kind = type("Own", (type(game),), {"bayesian_form": lambda self: object()})
+  with pytest.raises(
+    TypeError, match=r"Own\.bayesian_form\(\) must return .*poker\.BayesianForm, got <object"
+  ):
+    build_tree(kind(game.get_parameters()))
