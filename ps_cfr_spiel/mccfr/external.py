@@ -50,13 +50,13 @@ def traverse(
   node, (parent, actor) = jnp.arange(len(tree.actor)), parents(tree)
   probability = move_policy(tree, policy, (types[0][0], types[1][0]))
   sampled = (_sampled(tree, policy, types, uniforms)[parent] == node) | (tree.parent < 0)
-  own, sampled = actor == traverser, sampled.astype(policy.dtype)
-  visited = sweep_down(tree, jnp.where(own, 1, sampled))[parent]
-  share = jnp.where(own, probability, sampled)
+  traversers, sampled = actor == traverser, sampled.astype(policy.dtype)
+  visited = sweep_down(tree, jnp.where(traversers, 1, sampled))[parent]
+  share = jnp.where(traversers, probability, sampled)
   ends = tree.end_utility(node, types, traverser) * tree.sign(traverser)
   values = sweep_up(tree, lambda d, s, below: sum_children(tree, d, share[s] * below), ends)
   move = node - tree.first[parent], tree.cell_at(parent, types)
-  gains = jnp.where(own, visited * (values - values[parent]), 0)
+  gains = jnp.where(traversers, visited * (values - values[parent]), 0)
   averages = jnp.where(actor == (traverser + 1) % tree.players, visited * probability, 0)
   zeros = jnp.zeros_like(policy)
   return zeros.at[move].add(gains), zeros.at[move].add(averages)

@@ -140,14 +140,14 @@ def ascend(
     before = values if step.luck is None else step.luck * values
     if depth.outcomes and baseline.outcomes:
       offset = beside if baseline.oracle else jnp.full_like(beside, tree.actions * tree.cells)
-      here, entry = step.actor == CHANCE_NODE, offset + step.child
+      by_chance, entry = step.actor == CHANCE_NODE, offset + step.child
       mean = _chance_mean(tree, step, depth.outcomes, types, guesses, offset)
       if step.luck is None:
-        before = jnp.where(here, mean + values - guesses[entry], before)
+        before = jnp.where(by_chance, mean + values - guesses[entry], before)
       else:
-        before = jnp.where(here, mean + step.luck * (values - guesses[entry]), before)
+        before = jnp.where(by_chance, mean + step.luck * (values - guesses[entry]), before)
       if not baseline.oracle:
-        parts.append(_lesson(tree, entry, values, here))
+        parts.append(_lesson(tree, entry, values, by_chance))
     if depth.decides:
       acts, guess = step.actor < CHANCE_NODE, jnp.zeros_like(step.policy)
       number = jax.lax.broadcasted_iota(jnp.int32, guess.shape, 0)

@@ -32,21 +32,21 @@ def sweep_up(tree: SamplingTree, step, at_end: jax.Array) -> jax.Array:
   `step` makes results at depth d of d, the slice of the nodes of depth d + 1, and results there.
   """
   last = tree.depths[-1]
-  found = [at_end[last.start : last.stop]]
+  layers = [at_end[last.start : last.stop]]
   for d in reversed(range(tree.depth)):
     depth, below = tree.depths[d], tree.depths[d + 1]
-    here = step(d, slice(below.start, below.stop), found[-1])
-    found.append(at_end[depth.start : depth.stop] + here)
-  return jnp.concatenate(found[::-1])
+    added = step(d, slice(below.start, below.stop), layers[-1])
+    layers.append(at_end[depth.start : depth.stop] + added)
+  return jnp.concatenate(layers[::-1])
 
 
 def sweep_down(tree: SamplingTree, probability: jax.Array) -> jax.Array:
   """Product of the moves' probabilities on the way to each node: [N, ...] to [N, ...]."""
-  found = [probability[:1]]
+  layers = [probability[:1]]
   for above, depth in zip(tree.depths, tree.depths[1:], strict=False):
     parent = tree.parent[depth.start : depth.stop] - above.start
-    found.append(found[-1][parent] * probability[depth.start : depth.stop])
-  return jnp.concatenate(found)
+    layers.append(layers[-1][parent] * probability[depth.start : depth.stop])
+  return jnp.concatenate(layers)
 
 
 def parents(tree: SamplingTree) -> tuple[jax.Array, jax.Array]:

@@ -37,8 +37,8 @@ def leaf_values(ends: Ends, leaf: jax.Array, traverser: jax.Array, reach: jax.Ar
   def of(player: int):
     def values(reach):
       opponent = ends.public.players[1 - player].types
-      found = ends.public.leaves.sampled(player, leaf, reach[:opponent].T).T
-      return jnp.pad(found, ((0, most - len(found)), (0, 0)))
+      sampled = ends.public.leaves.sampled(player, leaf, reach[:opponent].T).T
+      return jnp.pad(sampled, ((0, most - len(sampled)), (0, 0)))
 
     return values
 
@@ -104,15 +104,15 @@ def descend(
     cells = exist = policy = None
     before = reach
     if depth.decides:
-      own = actor == traverser
+      traversers = actor == traverser
       other = actor == 1 - traverser
       number = jax.lax.broadcasted_iota(jnp.int32, (types, batch), 0)
-      exist = (number < sizes[jnp.clip(actor, 0, 1)][None]) & (own | other)[None]
+      exist = (number < sizes[jnp.clip(actor, 0, 1)][None]) & (traversers | other)[None]
       cells = tree.cell_of(tree.cell[node][None] + jnp.where(exist, number, 0))
       policy = regret_matching(regrets[:, cells.ravel()], spread(count, 0, types).ravel())
       policy = jnp.where(exist[None], policy.reshape(-1, types, batch), 0)
       padded = jnp.pad(policy, ((0, wide - tree.actions), (0, 0), (0, 0)))
-      factor = jnp.where(own[None, None], padded, factor)
+      factor = jnp.where(traversers[None, None], padded, factor)
       after = jnp.where(other[None], (padded * reach[None]).sum(1), after)
       moved = jnp.arange(tree.actions)[:, None] == (child - first)[None]
       chosen = row_sum(jnp.where(moved[:, None], policy, 0))
@@ -183,10 +183,10 @@ def ascend(
 def _update(step: LineStep, moves: jax.Array, mean: jax.Array, traverser: jax.Array) -> Updates:
   """The increments of one depth, from the estimates [A, H, B] of its moves and their mean [H, B]."""
   number = jax.lax.broadcasted_iota(jnp.int32, moves.shape, 0)
-  own = (step.actor == traverser)[None, None] & step.exist[None] & (number < step.count[None, None])
+  traversers = (step.actor == traverser)[None, None] & step.exist[None] & (number < step.count[None, None])
   other = (step.actor == 1 - traverser)[None, None]
   weight = step.weight[None, None]
-  regrets = jnp.where(own, (moves - mean[None]) * weight, 0)
+  regrets = jnp.where(traversers, (moves - mean[None]) * weight, 0)
   averages = jnp.where(other, step.policy * step.reach[None] * weight, 0)
   return nothing(len(moves), moves.dtype)._replace(
     cells=step.cells.ravel(),

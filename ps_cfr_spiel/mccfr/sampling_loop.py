@@ -181,11 +181,11 @@ def _folded(tables: Any, scale: jax.Array | float, once: jax.Array) -> Any:
   def piece(start: jax.Array | int, size: int, x: averages.Sum) -> averages.Sum:
     # Both pieces are made before either table changes, by loops of one turn, which XLA does not fuse: it
     # would copy the tables, since each new piece depends on both.
-    def here(y: jax.Array) -> jax.Array:
+    def part(y: jax.Array) -> jax.Array:
       return jax.lax.dynamic_slice(y, (start,), (size,))
 
     rows = jax.tree.map(lambda y: jnp.zeros(size, y.dtype), x)
-    one = jax.lax.fori_loop(0, once, lambda _, z: whole(jax.tree.map(here, x)), rows)
+    one = jax.lax.fori_loop(0, once, lambda _, z: whole(jax.tree.map(part, x)), rows)
     return jax.lax.fori_loop(
       0, once, lambda _, y: jax.tree.map(lambda a, b: jax.lax.dynamic_update_slice(a, b, (start,)), y, one), x
     )

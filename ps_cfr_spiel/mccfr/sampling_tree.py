@@ -158,8 +158,8 @@ class SamplingTree:
 
   def sign(self, traverser: jax.Array) -> jax.Array:
     """The factor from `end_utility` to the traverser's utility."""
-    own = 1 - 2 * traverser if self.utility.ndim == 1 else jnp.ones_like(traverser)
-    return own.astype(self.utility.dtype)
+    factor = 1 - 2 * traverser if self.utility.ndim == 1 else jnp.ones_like(traverser)
+    return factor.astype(self.utility.dtype)
 
   def end_utility(self, node: jax.Array, types: Types, traverser: jax.Array | int = 0) -> jax.Array:
     """Utility of histories, int32[B] nodes and types to [B]: to player 0, in general sum to the traverser."""

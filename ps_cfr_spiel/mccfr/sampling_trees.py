@@ -65,10 +65,10 @@ def sort_nodes(tree: PublicTree, nodes: HistoryNodes) -> tuple[SamplingTree, np.
   starts = np.searchsorted(depth[by_depth], np.arange(depth.max() + 2)).tolist()
   order, place = np.zeros(size, int), np.zeros(size, int)
   for start, stop in itertools.pairwise(starts):
-    here = by_depth[start:stop]
-    here = here[np.argsort(place[nodes.parent[here]], kind="stable")]
-    order[start:stop] = here
-    place[here] = np.arange(start, stop)
+    layer = by_depth[start:stop]
+    layer = layer[np.argsort(place[nodes.parent[layer]], kind="stable")]
+    order[start:stop] = layer
+    place[layer] = np.arange(start, stop)
   parent, kind, cell, chance, utility = (column[..., order] for column in nodes)
   kind = np.select([kind == CHANCE, kind == TERMINAL], [CHANCE_NODE, TERMINAL_NODE], kind)
   parent = np.where(parent >= 0, place[parent], -1)
@@ -164,12 +164,12 @@ def _deal(lines: PublicStateIndex, order: np.ndarray) -> Deal:
 
 def _cards(lines: PublicStateIndex) -> np.ndarray:
   """int32[P]: the card that leads to each public state, -1 after other moves."""
-  form, found = lines.form, []
+  form, columns = lines.form, []
   for line, above in enumerate(form.parent.tolist()):
     comes = above >= 0 and form.player[above] == CHANCE
     runouts = lines.runouts[lines.street[line]]
-    found.append(runouts[:, -1] if comes else np.full(len(runouts), -1))
-  return np.concatenate(found).astype(np.int32)
+    columns.append(runouts[:, -1] if comes else np.full(len(runouts), -1))
+  return np.concatenate(columns).astype(np.int32)
 
 
 def build_public_sampling_tree(tree: PublicTree) -> SamplingTree:
@@ -211,8 +211,8 @@ def build_public_sampling_tree(tree: PublicTree) -> SamplingTree:
       moves = []
       for a, action in enumerate(decision.legal_actions):
         after = (sequences[row][a], last[1]) if player == 0 else (last[0], sequences[row][a])
-        found = [child for child in below[state] if states[child].action == action]
-        moves.append((found[0] if len(found) == 1 else -1, after))
+        reached = [child for child in below[state] if states[child].action == action]
+        moves.append((reached[0] if len(reached) == 1 else -1, after))
       rows.append((parent, player, cells[row], chance, 0))
     share = 1 / len(moves) if player < 0 else 1.0
     stack += [(child, after, here, share) for child, after in reversed(moves)]

@@ -109,11 +109,11 @@ def history_variance(
     entry = (number - tree.first[parent]) * tree.cells + tree.cell_at(parent, types)
     entry = jnp.where(actor == CHANCE_NODE, tree.actions * tree.cells + number, entry)
     guess = jnp.where(says(actor, sampler.baseline), learned[entry], 0)
-  found = sampled_variance(tree, policy, xi, values, guess)
+  variances = sampled_variance(tree, policy, xi, values, guess)
   visited = sweep_down(tree, xi) * (tree.actor == traverser)
   explored = jnp.where((actor == traverser) & (xi > 0), xi, 1)
   weight = sweep_down(tree, 1 / explored)
-  return (visited * weight**2 * found).sum() / visited.sum(), found
+  return (visited * weight**2 * variances).sum() / visited.sum(), variances
 
 
 def _public_variance(tree, sampler, regrets, learned, traverser: jax.Array) -> jax.Array:
@@ -131,8 +131,8 @@ def _public_variance(tree, sampler, regrets, learned, traverser: jax.Array) -> j
     guess = jnp.where(says(actor, sampler.baseline)[:, None], table * exact.reach.sum(1, keepdims=True), 0)
   count = jnp.where(tree.parent >= 0, tree.count[parent], 1)
   xi = 1 / count.astype(exact.values.dtype)
-  found = sampled_variance(tree, exact.factor, xi, exact.values, guess)
+  variances = sampled_variance(tree, exact.factor, xi, exact.values, guess)
   sampled = sweep_down(tree, xi)
   visited = sampled * (tree.actor == traverser)
   sizes = jnp.array([player.types for player in tree.ends.public.players])
-  return (visited[:, None] * found / sampled[:, None] ** 2).sum() / (visited.sum() * sizes[traverser])
+  return (visited[:, None] * variances / sampled[:, None] ** 2).sum() / (visited.sum() * sizes[traverser])

@@ -46,25 +46,25 @@ class OpenSpielStates(HiddenStates):
   def seen(self, state: pyspiel.State, player: int) -> list[Any]:
     """("at", infostate) and ("did", action, infostate after it or None) in turn."""
     now = self.game.new_initial_state()
-    found: list[Any] = [("begins",)]
+    events: list[Any] = [("begins",)]
     for action in state.history():
-      own = now.current_player() == player
-      if own:
-        found.append(("at", self.string(now, player)))
+      acts = now.current_player() == player
+      if acts:
+        events.append(("at", self.string(now, player)))
       now.apply_action(action)
-      if own:
-        found.append(("did", action, self._while_playing(now, player)))
-    return [*found, ("at", self.string(now, player))]
+      if acts:
+        events.append(("did", action, self._while_playing(now, player)))
+    return [*events, ("at", self.string(now, player))]
 
   def since(self, state: pyspiel.State, player: int) -> pyspiel.State:
     """The decision, of any player, right after this one's last on the way to a state; the first if none."""
-    now, found = self.game.new_initial_state(), None
+    now, decision = self.game.new_initial_state(), None
     for action in state.history():
-      if found is None and not now.is_chance_node():
-        found = now.clone()
-      found = None if now.current_player() == player else found
+      if decision is None and not now.is_chance_node():
+        decision = now.clone()
+      decision = None if now.current_player() == player else decision
       now.apply_action(action)
-    return state if found is None else found
+    return state if decision is None else decision
 
   def weight(self, state: pyspiel.State, player: int) -> float:
     """The probability with which chance and the others lead to a state, where the player plays so."""
@@ -119,7 +119,7 @@ class OpenSpielStates(HiddenStates):
 
   def plays(self, states: list[pyspiel.State], player: int, random: Any) -> np.ndarray:
     """Returns [n] to the player of one play by the policy from each state."""
-    found = np.empty(len(states))
+    returns = np.empty(len(states))
     points: Iterator[float] = iter(())
     for number, begin in enumerate(states):
       now = begin.clone()
@@ -133,8 +133,8 @@ class OpenSpielStates(HiddenStates):
           points = iter(random.random(1024).tolist())  # one at a time they would take as long as the game
           point = next(points)
         now.apply_action(moves[min(bisect.bisect_right(sums, point * sums[-1]), len(moves) - 1)])
-      found[number] = now.player_return(player)
-    return found
+      returns[number] = now.player_return(player)
+    return returns
 
   def _while_playing(self, state: pyspiel.State, player: int) -> str | None:
     """The infostate of a player while a player moves, else None."""
@@ -160,6 +160,6 @@ class OpenSpielStates(HiddenStates):
 
 
 def _array(states: list[pyspiel.State]) -> np.ndarray:
-  found = np.empty(len(states), object)
-  found[:] = states
-  return found
+  array = np.empty(len(states), object)
+  array[:] = states
+  return array

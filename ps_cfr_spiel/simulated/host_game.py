@@ -182,12 +182,12 @@ class HostGame(SimulatedGame):
 
   def _chance(self, moves: Any, uniform: Any) -> np.ndarray:
     self._check(moves)
-    found = np.zeros(len(self._states), np.int32)
+    moves_drawn = np.zeros(len(self._states), np.int32)
     for column, (state, number) in enumerate(zip(self._states, np.asarray(uniform), strict=True)):
       if state.is_chance_node():
         sums = np.cumsum([probability for _, probability in state.chance_outcomes()])
-        found[column] = min(np.searchsorted(sums, number * sums[-1], "right"), len(sums) - 1)
-    return found
+        moves_drawn[column] = min(np.searchsorted(sums, number * sums[-1], "right"), len(sums) - 1)
+    return moves_drawn
 
   def _step(self, dtype: np.dtype, moves: Any, move: Any) -> Plays:
     self._check(moves)
@@ -220,8 +220,8 @@ class HostGame(SimulatedGame):
           _, first[column], count[column] = self._met(state)
         except (OverflowError, ValueError) as error:  # the solver reports it and restores its state
           self.error, actor[column] = error, TERMINAL
-    full, own = np.bool_(self.error is not None), utility.astype(dtype)
-    return Plays(np.int32(self._moves), actor, first, count, own, full)  # pyright: ignore
+    full, utilities = np.bool_(self.error is not None), utility.astype(dtype)
+    return Plays(np.int32(self._moves), actor, first, count, utilities, full)  # pyright: ignore
 
   def _met(self, state: pyspiel.State) -> tuple[int, int, int]:
     """The entry of the key at a decision; OverflowError or ValueError if it cannot have one."""

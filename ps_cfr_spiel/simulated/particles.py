@@ -101,12 +101,12 @@ class Particles:
     for number in range(known, len(seen)):
       thin = functools.partial(thinned, most=most, random=self._random(number))
       if number == 0:
-        found = self.form.begin(seen[0])
+        particles = self.form.begin(seen[0])
       elif len(self):
-        found = self.form.step(self.hidden, self.weights, self.player, seen[number], thin)
+        particles = self.form.step(self.hidden, self.weights, self.player, seen[number], thin)
       else:
         return
-      self.hidden, self.weights = thin(*found)
+      self.hidden, self.weights = thin(*particles)
       summed = self.weights.sum()
       self.weights, self.total = self.weights / summed, self.total * float(summed)
 

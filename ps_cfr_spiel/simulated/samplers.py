@@ -47,10 +47,10 @@ class Tally(NamedTuple):
     stopped: jax.Array,
   ) -> "Tally":
     """The record after a turn, whose mean result for the traverser is `value`; the rest as in the class."""
-    own = value if simulation.fixed is not None else jnp.where(turn.traverser == 0, value, -value)
+    to_learner = value if simulation.fixed is not None else jnp.where(turn.traverser == 0, value, -value)
     turns = 2 * turn.iteration.astype(self.value.dtype) - 1 + turn.traverser
     return Tally(
-      self.value + (own.astype(self.value.dtype) - self.value) / turns,
+      self.value + (to_learner.astype(self.value.dtype) - self.value) / turns,
       add_counts(self.nodes, nodes),
       add_counts(self.skipped, skipped),
       self.stopped | stopped,

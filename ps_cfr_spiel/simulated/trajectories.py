@@ -59,13 +59,13 @@ class Trajectories(Sampler):
 
   def turn(self, game: Simulation, tables: KeyTables, turn: Turn, rule: RM, batch: int) -> KeyTables:
     deal, plays = jax.random.split(turn.random)
-    own, fixed = game
-    start = own.deal(deal, batch)
-    path, turns, end = self.descend(own, start, tables.regrets, turn.traverser, plays, fixed)
-    increments = self.ascend(own, path, turns, end, tables.regrets, tables.learned, turn.traverser, fixed)
-    value = own.utility(end).mean()
+    rules, fixed = game
+    start = rules.deal(deal, batch)
+    path, turns, end = self.descend(rules, start, tables.regrets, turn.traverser, plays, fixed)
+    increments = self.ascend(rules, path, turns, end, tables.regrets, tables.learned, turn.traverser, fixed)
+    value = rules.utility(end).mean()
     nodes = jnp.stack([increments.nodes // MILLION, increments.nodes % MILLION])
-    record = jnp.where(turn.traverser == 0, value, -value), nodes, jnp.zeros_like(nodes), own.full(end)
+    record = jnp.where(turn.traverser == 0, value, -value), nodes, jnp.zeros_like(nodes), rules.full(end)
     return self.update(tables, increments, turn.iteration, rule, batch)._replace(
       tally=tables.tally.add(turn, game, *record)
     )
@@ -104,8 +104,8 @@ class Trajectories(Sampler):
       number, state, before, path = carry
       steps = []
       for place, width in enumerate(game.widths):
-        own = jax.random.fold_in(key, number * len(game.widths) + place)
-        step, state, before = self.step(game, state, before, regrets, traverser, own, width, fixed)
+        turn_key = jax.random.fold_in(key, number * len(game.widths) + place)
+        step, state, before = self.step(game, state, before, regrets, traverser, turn_key, width, fixed)
         steps.append(jax.tree.map(lambda all, one: all.at[number].set(one), path[place], step))
       return number + 1, state, before, tuple(steps)
 
@@ -135,11 +135,11 @@ class Trajectories(Sampler):
     after = jnp.where(explores, weight / chosen, weight), jnp.where(explores, reach * played / chosen, reach)
     return Step(actor, first, count, move, weight, reach), game.step(state, made), after
 
-  def policy(self, regrets, fixed, own, first, count, width: int) -> jax.Array:
-    """The policies [B, W]: by the regrets, by a fixed opponent's weights where not bool[B] `own`."""
+  def policy(self, regrets, fixed, learns, first, count, width: int) -> jax.Array:
+    """The policies [B, W]: by the regrets, by a fixed opponent's weights where not bool[B] `learns`."""
     weights = windows.read(regrets, first, width)
     if fixed is not None:
-      weights = jnp.where(own[:, None], weights, windows.read(fixed, first, width))
+      weights = jnp.where(learns[:, None], weights, windows.read(fixed, first, width))
     return regret_matching(jnp.where(windows.legal(count, width), weights, 0), count, axis=1)
 
   def sampling(self, probability: jax.Array, count: jax.Array) -> jax.Array:
@@ -168,18 +168,18 @@ class Trajectories(Sampler):
   ):
     """Add one time's increments; the values [B] to player 0 before the moves, and the increments."""
     actor, first, count, move, weight, reach = step
-    acts, own, sign = actor >= 0, actor == traverser, (1 - 2 * actor).astype(value.dtype)
-    policy = self.policy(regrets, fixed, own, first, count, width)
+    acts, learns, sign = actor >= 0, actor == traverser, (1 - 2 * actor).astype(value.dtype)
+    policy = self.policy(regrets, fixed, learns, first, count, width)
     legal = windows.legal(count, width)
     guess = jnp.where(legal, windows.read(learned, first, width), 0)
     chosen = jnp.take_along_axis(policy, move[:, None], 1)[:, 0]
-    chosen = jnp.where(own, self.sampling(chosen, count), chosen)
+    chosen = jnp.where(learns, self.sampling(chosen, count), chosen)
     node = Node(guess, policy, move, chosen, sign * value, weight)
     moves, before, weight = self.estimate(node)
     regret = moves - (policy * moves).sum(1, keepdims=True)
-    averaged = jnp.where(actor == 1 - traverser, weight, 0) if fixed is None else jnp.where(own, reach, 0)
-    valued = acts if fixed is None else own
-    cell, regret = first + move, jnp.where(legal & own[:, None], weight[:, None] * regret, 0)
+    averaged = jnp.where(actor == 1 - traverser, weight, 0) if fixed is None else jnp.where(learns, reach, 0)
+    valued = acts if fixed is None else learns
+    cell, regret = first + move, jnp.where(legal & learns[:, None], weight[:, None] * regret, 0)
     increments = Increments(
       regrets=windows.add(increments.regrets, first, regret),
       policies=windows.add(increments.policies, first, averaged[:, None] * policy),

@@ -132,10 +132,10 @@ def _traverse(
   options: dict[str, Any],
 ) -> KeyTables:
   """The tables after a turn of native code."""
-  own: Any = game.game  # a `TraversedGame`
+  rules: Any = game.game  # a `TraversedGame`
   weight = averages.weight(turn.iteration, rule.gamma, tables.regrets.dtype)
   learning = tables.regrets, tables.average.excess, tables.learned, tables.visits, tables.skipped
-  (regrets, excess, learned, visits, skipped), values, counts = own.traverse(
+  (regrets, excess, learned, visits, skipped), values, counts = rules.traverse(
     learning, tables.average.average, game.fixed, turn.traverser, weight, decay, turn.random, batch, options
   )
   average = tables.average._replace(excess=excess)
