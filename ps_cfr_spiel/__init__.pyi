@@ -9,6 +9,7 @@ from . import games as games
 from . import hierarchical as hierarchical
 from . import histories as histories
 from . import matches as matches
+from . import options as options
 from . import poker as poker
 from . import policy as policy
 from . import protocols as protocols

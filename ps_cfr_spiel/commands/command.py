@@ -136,7 +136,9 @@ def given_options(values: flags.FlagValues, kind: type[Options]) -> dict[str, An
       continue
     value, option = values[field.flag].value, field.option
     try:
-      options[name] = option.read(value) if option.read else int(value) if field.kind is int else value
+      options[name] = (
+        option.read(str(value)) if option.read else int(str(value)) if field.kind is int else value
+      )
     except ValueError as error:
       raise ValueError(f"--{field.flag}={value}: {error}") from error
   return options

@@ -9,15 +9,11 @@ import pyspiel
 from absl import flags
 
 import ps_cfr_spiel as ps
-from ps_cfr_spiel.commands.command import Command, Flag
+from ps_cfr_spiel.commands.command import Command, Flag, given_options, option_flags
 from ps_cfr_spiel.commands.flags import (
-  DTYPE,
   JSON,
   QUIET,
-  RULE,
   SPOT,
-  WALK,
-  action_numbers,
   exploitability_facts,
   next_command,
   progress_of,
@@ -25,41 +21,25 @@ from ps_cfr_spiel.commands.flags import (
   values_of,
 )
 from ps_cfr_spiel.commands.user_input import load_game, load_values, make_folder, refuse
+from ps_cfr_spiel.options import ContinualResolvingOptions
 from ps_cfr_spiel.reports import Stopwatch, report
 
 # fmt: off
 FLAGS = (
-  Flag("iterations", 1000, "Iterations of CFR in each search.", least=1),
   Flag("preset", None,
     "Published settings of searches, such as DeepStack's; other flags change them.",
     choices=("deepstack-flop", "deepstack-turn", "deepstack-river")),
-  Flag("gadget", "cfr-d",
-    "Constraint from one search to the next: with cfr-d the new search cannot help the opponent, with "
-    "max-margin it hurts the opponent as much as possible, and refined ones answer well also where promises "
-    "are slack; unsafe has none, for comparison.",
-    choices=("unsafe", "cfr-d", "max-margin", "refined-cfr-d", "refined-max-margin")),
-  Flag("knowledge", None,
-    "Search by the player's knowledge of this order, 1 or more, in place of public states, which it does "
-    "not need.", kind=int, least=1),
-  Flag("lookahead", None,
-    "Own decisions that a search looks ahead, 1 for the present one only, or round, for those until the next "
-    "public card; a value function evaluates the rest (default: to the end of the game).", value="N|round"),
+  *option_flags({"": ContinualResolvingOptions}),
   Flag("value_iterations", None,
     "With --lookahead: iterations of the value function beyond it (default: 20).", kind=int, least=1),
-  Flag("actions", None,
-    "OpenSpiel's numbers of the actions that searches consider, such as 0,1,3 (default: all).", kind=list,
-    value="N,..."),
   Flag("values", None,
     "With --lookahead: a file of learn, whose network evaluates the states beyond; or pretrained, for "
     "leduc_poker and turns of hold'em.", value="FILE"),
-  RULE,
-  DTYPE,
   Flag("output", None,
     "Folder for policy.safetensors, for show, evaluate and play (default: runs/, the game's name and "
     "-resolving).",
     value="FOLDER"),
   QUIET,
-  *WALK,
   *SPOT,
   JSON,
 )
@@ -110,27 +90,14 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
 
 def _searches(values: flags.FlagValues, game: pyspiel.Game) -> ps.ContinualResolving:
   """Continual re-solving as the flags describe it."""
-  walk: dict[str, Any] = {name: values[name].value for name in ("dtype", "public_states", "limit", "memory")}
-  actions = None if values.actions is None else action_numbers("--actions", values.actions, "0,1,3")
   beyond = _value_function(values, game)
-  return ps.ContinualResolving(game, **_settings(values), value_function=beyond, actions=actions, **walk)
+  return ps.ContinualResolving(game, ContinualResolvingOptions.of(**_settings(values), value_function=beyond))
 
 
 def _settings(values: flags.FlagValues) -> dict[str, Any]:
-  """The settings of --preset, and the flags of the same meaning."""
-  named = {name: values[name].value for name in ("iterations", "rule", "gadget", "knowledge")}
-  named["lookahead"] = _lookahead(values.lookahead)
-  if values.preset is None:
-    return named
-  return ps.solvers.preset(values.preset, **{name: x for name, x in named.items() if values[name].present})
-
-
-def _lookahead(word: str | None) -> int | str | None:
-  if word is None or word == ps.search.ROUND:
-    return word
-  if not word.isdecimal() or not int(word):
-    raise ValueError(f"--lookahead={word}: expected a number of decisions, 1 or more, or {ps.search.ROUND}.")
-  return int(word)
+  """The options of --preset, and those that flags change."""
+  named = given_options(values, ContinualResolvingOptions)
+  return named if values.preset is None else ps.solvers.preset(values.preset, **named)
 
 
 def _value_function(values: flags.FlagValues, game: pyspiel.Game) -> ps.search.ValueFunction | None:

@@ -74,7 +74,7 @@ class Listener(Searcher):
   def __init__(self, subgames: Any, values: ValueFunction, lookahead: Lookahead = 1):
     """Searches of the default kind, looking one decision ahead by default."""
     values = check_binds("value_function", values, "CFRValues()")
-    super().__init__(subgames, SearchSettings(1, lookahead=lookahead, value_function=values))
+    super().__init__(subgames, SearchSettings(iterations=1, lookahead=lookahead, value_function=values))
     self.marks: list[int] = []  #: the overheard iterations, ascending; a search ends with the last
     #: by the public states of a frontier, for each mark the ranges [F, H] of both players.
     self.heard: dict[tuple[int, ...], list[Ranges]] = {}

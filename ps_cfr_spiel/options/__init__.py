@@ -14,7 +14,15 @@ from ps_cfr_spiel.options.playing import (
   SimulatedExternalOptions,
   SimulatedMCCFROptions,
 )
-from ps_cfr_spiel.options.searching import TARGETS, OnlineOutcomeSamplingOptions, SearchResponseOptions
+from ps_cfr_spiel.options.searching import (
+  GADGETS,
+  ROUND,
+  TARGETS,
+  ContinualResolvingOptions,
+  OnlineOutcomeSamplingOptions,
+  SearchOptions,
+  SearchResponseOptions,
+)
 from ps_cfr_spiel.options.solving import (
   ABSTRACTIONS,
   ALIASES,

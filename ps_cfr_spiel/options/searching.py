@@ -4,9 +4,111 @@ from typing import Annotated, Any
 
 from ps_cfr_spiel.options import playing
 from ps_cfr_spiel.options.option import Option, Options
-from ps_cfr_spiel.options.solving import DType, Exploration, Seed, WalkOptions
+from ps_cfr_spiel.options.solving import (
+  METHOD,
+  Alternating,
+  DType,
+  Exploration,
+  Rule,
+  Seed,
+  Skip,
+  WalkOptions,
+  count_or,
+)
 
 TARGETS = ("infostate", "public")
+GADGETS = ("unsafe", "cfr-d", "max-margin", "refined-cfr-d", "refined-max-margin")
+ROUND = "round"
+
+
+def _numbers(text: str) -> list[int]:
+  """Numbers of actions, with commas; ValueError for a text that has others."""
+  words = text.split(",")
+  if not all(word.isdecimal() for word in words):
+    raise ValueError("expected OpenSpiel's numbers of actions, such as 0,1,3.")
+  return [int(word) for word in words]
+
+
+class SearchOptions(Options):
+  """Options of a search of continual re-solving."""
+
+  main = "iterations"
+  iterations: Annotated[int, Option("Iterations of CFR in each search.", least=1)] = 1000
+  rule: Rule = "nrm+"
+  gadget: Annotated[
+    Any,
+    Option(
+      "Constraint from one search to the next: with cfr-d the new search cannot help the opponent, with "
+      "max-margin it hurts the opponent as much as possible, and refined ones answer well also where "
+      "promises are slack; unsafe has none, for comparison.",
+      "Or a function like these; see `subgames.gadgets`.",
+      choices=GADGETS,
+      group=METHOD,
+    ),
+  ] = "cfr-d"
+  lookahead: Annotated[
+    Any,
+    Option(
+      "Own decisions that a search looks ahead, 1 for the present one only, or round, for those until the "
+      "next public chance event, such as a card; a value function evaluates the rest (default: to the end of "
+      "the game).",
+      value="N|round",
+      group=METHOD,
+      read=count_or(ROUND),
+    ),
+  ] = None
+  value_function: Annotated[Any, Option("The values beyond; by default `CFRValues()`.", flag=None)] = None
+  actions: Annotated[
+    Any,
+    Option(
+      "OpenSpiel's numbers of the actions that searches consider, such as 0,1,3 (default: all).",
+      "Others may still be played by the opponent, where the player acts next.",
+      value="N,...",
+      group=METHOD,
+      read=_numbers,
+    ),
+  ] = None
+  alternating: Alternating = True
+  skip: Skip = 0
+  dtype: DType = "float32"
+  knowledge: Annotated[
+    int | None,
+    Option(
+      "Search by the player's knowledge of this order, 1 or more, in place of public states, which it does "
+      "not need.",
+      "See `search.known_problems`.",
+      least=1,
+      group=METHOD,
+    ),
+  ] = None
+  keep: Annotated[
+    bool,
+    Option(
+      "With knowledge: every search starts from the results of all earlier ones, so together they are safe; "
+      "otherwise from those on the way to its place, so that it does not depend on earlier searches, but "
+      "unsafe.",
+      flag=None,
+    ),
+  ] = True
+
+  def __post_init__(self):
+    super().__post_init__()
+    if self.skip >= self.iterations:
+      raise ValueError(f"skip must be less than iterations={self.iterations}, got {self.skip}.")
+    if self.knowledge is not None and (self.lookahead is not None or self.actions is not None):
+      raise ValueError(
+        "knowledge is for searches to the end with all actions; leave lookahead and actions out."
+      )
+    if self.knowledge is None and not self.keep:
+      raise ValueError("keep=False is for searches by knowledge; give knowledge=1 or more too.")
+
+
+class ContinualResolvingOptions(WalkOptions, SearchOptions):
+  """Options of continual re-solving."""
+
+  blueprint: Annotated[
+    Any, Option("Any OpenSpiel policy, in the place of the first search.", flag=None, saved=False)
+  ] = None
 
 
 class OnlineOutcomeSamplingOptions(WalkOptions):

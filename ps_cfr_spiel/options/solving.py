@@ -29,7 +29,7 @@ TREE = "Tree and memory"
 MOST_SEED = 2**32 - 1
 
 
-def _count_or(*words: str) -> Callable[[str], int | str]:
+def count_or(*words: str) -> Callable[[str], int | str]:
   """A number of at least 1, or one of some words, as text; ValueError for anything else."""
 
   def read(text: str) -> int | str:
@@ -55,6 +55,7 @@ Rule = Annotated[
   ),
 ]
 DType = Annotated[str, Option("Precision of the arithmetic.", choices=DTYPES, group=METHOD)]
+Alternating = Annotated[bool, Option("Update the players in turn rather than both at once.", group=METHOD)]
 Skip = Annotated[int, Option("First iterations to leave out of the average strategy.", least=0, group=METHOD)]
 Seed = Annotated[int, Option("Seed of the random numbers.", least=0, most=MOST_SEED, group=METHOD)]
 Abstracted = Annotated[
@@ -156,9 +157,7 @@ class PSCFROptions(TreeOptions):
 
   main = "rule"
   rule: Rule = "nrm+"
-  alternating: Annotated[
-    bool, Option("Update the players in turn rather than both at once.", group=METHOD)
-  ] = True
+  alternating: Alternating = True
   skip: Skip = 0
   better: Annotated[
     bool,
@@ -323,7 +322,7 @@ class DealtAbstractionOptions(Options):
       "Public clusters of the boards of the special round (default: 60, or all if fewer).",
       "Or the cluster of each class of boards, as an array.",
       value="N",
-      read=_count_or(),
+      read=count_or(),
       group=DEALT,
       saved=False,
     ),
@@ -343,7 +342,7 @@ class DealtAbstractionOptions(Options):
       "Buckets for the hands of each cluster and round, or lossless, which joins hands that differ in suits "
       "alone.",
       value="N|lossless",
-      read=_count_or(LOSSLESS),
+      read=count_or(LOSSLESS),
       group=DEALT,
       saved=False,
     ),

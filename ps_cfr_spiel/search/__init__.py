@@ -5,7 +5,7 @@ May import: subgames and lower layers. `searcher` runs the searches; `problems` 
 evaluate the frontier of a lookahead, and a new value function goes there or into your own code.
 """
 
-from ps_cfr_spiel.search.levels import ROUND, Levels, Lookahead, by_row
+from ps_cfr_spiel.search.levels import Levels, Lookahead, by_row
 from ps_cfr_spiel.search.promises import Search, best_responses
 from ps_cfr_spiel.search.searcher import Searcher, SearchSettings
 from ps_cfr_spiel.search.value_functions import (

@@ -4,10 +4,10 @@ import dataclasses
 
 import numpy as np
 
+from ps_cfr_spiel.options import ROUND
 from ps_cfr_spiel.tree import CHANCE, Labels, PublicTree
 
 Lookahead = int | str | None
-ROUND = "round"
 
 
 @dataclasses.dataclass(frozen=True)

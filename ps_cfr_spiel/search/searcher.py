@@ -5,7 +5,6 @@ strategy so far, for ranges, and the opponent's promised values where the lookah
 The first search solves the game from its start. Each later one solves one of `problems` by one of `gadgets`.
 """
 
-import dataclasses
 import time
 from collections.abc import Sequence
 
@@ -13,15 +12,15 @@ import jax
 import numpy as np
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import check_binds, check_count, check_flag, check_option
-from ps_cfr_spiel.cfr import Rule, SolverState, make_rule
-from ps_cfr_spiel.device import check_dtype, check_finite, precision, to_device
+from ps_cfr_spiel.arguments import check_binds, check_count, check_option
+from ps_cfr_spiel.cfr import SolverState, make_rule
+from ps_cfr_spiel.device import check_finite, precision, to_device
+from ps_cfr_spiel.options import ROUND, SearchOptions
 from ps_cfr_spiel.search.known_problems import KnownProblems
-from ps_cfr_spiel.search.levels import ROUND, Lookahead
 from ps_cfr_spiel.search.problems import Problem, Problems
 from ps_cfr_spiel.search.promises import Search, Table
 from ps_cfr_spiel.search.public_problems import PublicProblems
-from ps_cfr_spiel.search.value_functions import CFRValues, ValueFunction
+from ps_cfr_spiel.search.value_functions import CFRValues
 from ps_cfr_spiel.subgames import (
   GADGETS,
   Gadget,
@@ -30,7 +29,6 @@ from ps_cfr_spiel.subgames import (
   Shape,
   Subgame,
   Subgames,
-  cfr_d,
   unsafe,
 )
 from ps_cfr_spiel.tree import PublicTree
@@ -38,59 +36,27 @@ from ps_cfr_spiel.tree import PublicTree
 CHUNK = 16  # iterations between looks at the clock
 
 
-@dataclasses.dataclass(frozen=True)
-class SearchSettings:
-  """The method of a search; ValueError for a value that is not one of the allowed."""
+class SearchSettings(SearchOptions):
+  """Options of a search, with the rule, the gadget and the value function that their names stand for.
 
-  iterations: int = 1000  #: of CFR in each search
-  #: regret rule or its name
-  rule: Rule = "nrm+"  # pyright: ignore[reportAssignmentType]
-  gadget: Gadget = cfr_d  #: a name in `GADGETS`, or a function like those there; see `gadgets`
-  #: number of own decisions that a search looks ahead, 1 for only the next; "round" until the next public
-  #: chance event, such as a card; None to the end.
-  lookahead: Lookahead = None
-  value_function: ValueFunction | None = None  #: the values beyond; `CFRValues()` by default
-  #: OpenSpiel actions that searches consider (others may still be played by the opponent, where the player
-  #: acts next); all by default.
-  actions: frozenset[int] | None = None
-  alternating: bool = True  #: update order of CFR
-  #: iterations that each search leaves out of its averages at the start (Schmid 2021, Table 21.1).
-  skip: int = 0
-  dtype: str = "float32"  #: or "float64"
-  #: k, to search by the player's knowledge of order k instead of public states (see `known_problems`).
-  knowledge: int | None = None
-  #: with knowledge: every search starts from the results of all earlier ones, so together they are safe;
-  #: otherwise from those on the way to its place, so that it does not depend on earlier searches, but unsafe.
-  keep: bool = True
+  ValueError for a value that is not one of the allowed.
+  """
 
   def __post_init__(self):
+    super().__post_init__()
     gadget, ahead, values = self.gadget, self.lookahead, self.value_function
     if ahead is None and values is not None:
       raise ValueError("A value function is for limited lookahead; give lookahead=1 or more with it.")
     if ahead is not None and values is None:
       values = CFRValues()
-    checked = {
-      "iterations": check_count("iterations", self.iterations, 1),
+    made = {
       "rule": make_rule(self.rule, alternating=self.alternating),
       "gadget": gadget if callable(gadget) else GADGETS[check_option("gadget", gadget, GADGETS)],
       "lookahead": ahead if ahead in (None, ROUND) else check_count("lookahead", ahead, 1),
       "value_function": values and check_binds("value_function", values, "CFRValues()"),
-      "alternating": check_flag("alternating", self.alternating),
-      "skip": check_count("skip", self.skip, 0),
-      "dtype": check_dtype(self.dtype),
-      "knowledge": None if self.knowledge is None else check_count("knowledge", self.knowledge, 1),
-      "keep": check_flag("keep", self.keep),
     }
-    for name, value in checked.items():
+    for name, value in made.items():
       object.__setattr__(self, name, value)
-    if self.skip >= self.iterations:
-      raise ValueError(f"skip must be less than iterations={self.iterations}, got {self.skip}.")
-    if self.knowledge is not None and (self.lookahead is not None or self.actions is not None):
-      raise ValueError(
-        "knowledge is for searches to the end with all actions; leave lookahead and actions out."
-      )
-    if self.knowledge is None and not self.keep:
-      raise ValueError("keep=False is for searches by knowledge; give knowledge=1 or more too.")
 
   @property
   def safe(self) -> bool:

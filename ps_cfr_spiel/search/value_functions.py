@@ -15,7 +15,8 @@ import numpy as np
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_binds, check_count, check_option
 from ps_cfr_spiel.cfr import Rule, make_rule
-from ps_cfr_spiel.search.levels import ROUND, Levels, Lookahead
+from ps_cfr_spiel.options import ROUND
+from ps_cfr_spiel.search.levels import Levels, Lookahead
 from ps_cfr_spiel.subgames import BoundValues, FrontierLeaves, PadTo, Ranges, Subgames, with_ranges
 from ps_cfr_spiel.tree import Array, PublicTree, action_values, best_response_values, sequence_reach
 

@@ -13,11 +13,11 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_integer, check_player, is_integer
-from ps_cfr_spiel.cfr import Rule, make_rule, num_tables, rule_header
+from ps_cfr_spiel.cfr import make_rule, num_tables, rule_header
 from ps_cfr_spiel.compiler import check_memory
 from ps_cfr_spiel.device import Uninterrupted
 from ps_cfr_spiel.histories import sequential
-from ps_cfr_spiel.options import LIMIT
+from ps_cfr_spiel.options import ContinualResolvingOptions, SearchOptions
 from ps_cfr_spiel.policy import TreePolicy, check_policy_of, probabilities_at, strategies_of
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.search import Search, Searcher, SearchSettings
@@ -43,36 +43,29 @@ class ContinualResolving(openspiel_policy.Policy):
   def __init__(
     self,
     game: pyspiel.Game,
-    iterations: int = 1000,
-    rule: Rule | str | None = None,
-    actions: Collection[int] | None = None,
-    blueprint: openspiel_policy.Policy | pyspiel.Policy | None = None,
-    public_states: str = "closure",
-    limit: int = LIMIT,
-    memory: float | None = None,
-    **settings: Any,
+    options: ContinualResolvingOptions | int | None = None,
+    **keywords: Any,
   ):
-    """Compile the game, without searching yet; ValueError for a wrong argument or game.
+    """Compile the game, without searching yet; ValueError for a wrong option or game.
 
     Args:
       game: from `pyspiel.load_game`.
-      iterations: of each search.
-      rule: a regret rule or its name.
-      actions: OpenSpiel actions that searches consider; all by default.
-      blueprint: any OpenSpiel policy, in the place of the first search.
-      public_states: of `build_tree`; with the setting `knowledge` not used.
-      limit: of `build_tree`.
-      memory: of `build_tree`.
-      **settings: of `SearchSettings`.
+      options: all options, or the iterations alone.
+      **keywords: options by name; see `ContinualResolvingOptions`.
     """
     game = sequential(game)
     super().__init__(game, [0, 1])
-    rule = make_rule(rule, iterations, settings.get("alternating", True))
-    self.settings = SearchSettings(iterations, rule, actions=_check_actions(game, actions), **settings)
+    self.options = options = ContinualResolvingOptions.of(options, **keywords)
+    made = {
+      "rule": make_rule(options.rule, options.iterations, options.alternating),
+      "actions": _check_actions(game, options.actions),
+    }
+    self.settings = SearchSettings(**{**options.values(SearchOptions), **made})
+    limit, memory, blueprint = options.limit, options.memory, options.blueprint
     kept = num_tables(self.settings.rule, self.settings.dtype)
     check_memory(game, memory, kept, np.dtype(self.settings.dtype).itemsize, folded=False)
     if self.settings.knowledge is None:
-      subgames = Subgames.of(game, public_states=public_states, limit=limit, memory=memory)
+      subgames = Subgames.of(game, public_states=options.public_states, limit=limit, memory=memory)
     else:
       subgames = KnownSubgames.of(game, self.settings.knowledge, limit=limit, memory=memory)
     self.searcher = Searcher(subgames, self.settings)
@@ -201,19 +194,11 @@ class ContinualResolving(openspiel_policy.Policy):
   def _header(self) -> dict[str, Any]:
     own = getattr(self.settings.gadget, "__name__", repr(self.settings.gadget))
     gadget = next((name for name, function in GADGETS.items() if function is self.settings.gadget), own)
-    options = {
-      "rule": rule_header(self.settings.rule),
-      "gadget": gadget,
-      "lookahead": self.settings.lookahead,
-      "value_function": None if self.settings.lookahead is None else repr(self.settings.value_function),
-      "actions": None if self.settings.actions is None else sorted(self.settings.actions),
-      "alternating": self.settings.alternating,
-      "skip": self.settings.skip,
-      "dtype": self.settings.dtype,
-      "knowledge": self.settings.knowledge,
-      "keep": self.settings.keep,
-      **self._build,
-    }
+    values = None if self.settings.lookahead is None else repr(self.settings.value_function)
+    actions = None if self.settings.actions is None else sorted(self.settings.actions)
+    rule = rule_header(self.settings.rule)
+    objects = {"rule": rule, "gadget": gadget, "value_function": values, "actions": actions}
+    options = {**self.settings.header(), **objects, **self._build}
     return {
       "solver": type(self).__name__,
       "policy": "re-solving",

@@ -170,7 +170,7 @@ class ParticleBot(SolvingBot):
     if not callable(gadget):
       gadget = GADGETS[check_option("gadget", gadget, GADGETS)]
     rule = make_rule(rule, iterations)
-    self.settings = SearchSettings(iterations, rule, gadget, knowledge=1, keep=False)
+    self.settings = SearchSettings(iterations=iterations, rule=rule, gadget=gadget, knowledge=1, keep=False)
     self.ends: Values = self._played if values is None else values
     self._states = OpenSpielStates(game, policy, tremble)
     self._shapes: dict[tuple[int, int], Shape] = {}

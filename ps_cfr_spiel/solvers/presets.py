@@ -12,7 +12,7 @@ from typing import Any
 
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.cfr import RMPlus
-from ps_cfr_spiel.search import ROUND
+from ps_cfr_spiel.options import ROUND
 
 _HYBRID: dict[str, Any] = {"rule": RMPlus(gamma=0), "alternating": False, "gadget": "cfr-d"}
 PRESETS: Mapping[str, Mapping[str, Any]] = {

@@ -110,7 +110,7 @@ def spoil(folder, run):
     ("compare|kuhn_poker|--png={run}", "pictures end in one of"),
     (
       "resolve|kuhn_poker|--lookahead=0",
-      "--lookahead=0: expected a number of decisions, 1 or more, or round",
+      "--lookahead=0: expected a number of at least 1, or round",
     ),
     ("resolve|kuhn_poker|--value_iterations=5", "--value_iterations is for --lookahead; without it"),
     ("solve|kuhn_poker|--lock=raise", "--lock=raise: expected LINE=FILE or LINE=ACTION"),
@@ -157,7 +157,7 @@ def spoil(folder, run):
     ("resolve|kuhn_poker|--knowledge=1|--lookahead=1", "knowledge is for searches to the end"),
     ("resolve|kuhn_poker|--knowledge=1|--public_states=closure", "--public_states is not for --knowledge"),
     ("resolve|kuhn_poker|--gadget=safe", "value should be one of <unsafe|cfr-d|max-margin>"),
-    ("resolve|kuhn_poker|--actions=0,fold", "--actions must be OpenSpiel's numbers of actions"),
+    ("resolve|kuhn_poker|--actions=0,fold", "--actions=0,fold: expected OpenSpiel's numbers of actions"),
     ("resolve|kuhn_poker|--actions=2|--output={tmp}", "actions must be among 0..1 of kuhn_poker()"),
     ("resolve|kuhn_poker|--output={run}", "Cannot write to the folder"),
     ("play", "play needs a game"),

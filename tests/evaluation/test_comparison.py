@@ -147,7 +147,7 @@ def test_a_curve_ends_where_it_was_told_to(kuhn):
 
 def test_re_solving_gets_better_with_iterations(kuhn):
   points = comparison.resolving_curve(kuhn, (3, 300), rule="rm+", dtype="float64")
-  policy = ps_cfr_spiel.ContinualResolving(kuhn, 300, "rm+", dtype="float64").tabularise()
+  policy = ps_cfr_spiel.ContinualResolving(kuhn, 300, rule="rm+", dtype="float64").tabularise()
   expected = openspiel_exploitability.exploitability(kuhn, policy.to_tabular())
   assert [point.iteration for point in points] == [3, 300]
   assert points[1].exploitability == pytest.approx(expected, abs=1e-9)

@@ -330,7 +330,7 @@ def test_a_network_of_solved_values_searches_as_they_do(name):
   solved = SolvedValues(solver.average_policy().strategies)
   found = []
   for values in (solved, ThroughNetwork(solved, FrontierStates.of(Subgames.of(game)))):
-    search = ContinualResolving(game, 20, "rm", lookahead=1, value_function=values, dtype="float64")
+    search = ContinualResolving(game, 20, rule="rm", lookahead=1, value_function=values, dtype="float64")
     found.append(search.tabularise(progress=False).strategies)
   for one, other in zip(*found, strict=True):
     for a, b in zip(one, other, strict=True):

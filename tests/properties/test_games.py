@@ -153,7 +153,7 @@ def test_searches_by_sampling_and_plays(shape, target):
   game = load(shape)
   tree = build_tree(game, "sparse", "none")
   try:
-    online = ps_cfr_spiel.OnlineOutcomeSampling(game, 20, target)
+    online = ps_cfr_spiel.OnlineOutcomeSampling(game, 20, target=target)
   except ValueError as error:
     assert "has no public states" in str(error)
     return

@@ -125,7 +125,7 @@ def test_an_unsafe_search_goes_by_the_opponents_range():
     for card, bets in (("0", bluffs), ("1", 0.0), ("2", 1.0)):
       blueprint.policy_for_key(card)[:] = [1 - bets, bets]
     options = {"gadget": "unsafe", "knowledge": 1, "keep": False, "blueprint": blueprint, "dtype": "float64"}
-    calls.append(ContinualResolving(game, 50, "rm+", **options).at(1, "1b")[1])
+    calls.append(ContinualResolving(game, 50, rule="rm+", **options).at(1, "1b")[1])
   assert calls == pytest.approx([0, 1], abs=0.02)
 
 
@@ -134,7 +134,7 @@ def test_with_enough_knowledge_a_search_is_that_of_common_knowledge():
   game, plain, known = load(GOOFSPIEL)
   blueprint = policy_of(known, game, plain.random(2))
   common, far = (
-    ContinualResolving(game, 5, "rm+", blueprint=blueprint, knowledge=k, keep=k is None, dtype="float64")
+    ContinualResolving(game, 5, rule="rm+", blueprint=blueprint, knowledge=k, keep=k is None, dtype="float64")
     for k in (None, 9)
   )
   for decision, _, name in list(known.labels.infostates())[::4]:

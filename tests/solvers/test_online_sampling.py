@@ -233,7 +233,7 @@ def test_favoured_equilibria_are_found():
 
 @pytest.mark.parametrize("target", ["infostate", "public"])
 def test_tabularised_policy_is_what_is_played(target):
-  method = OnlineOutcomeSampling(kuhn(), 300, target, seed=5, dtype="float64")
+  method = OnlineOutcomeSampling(kuhn(), 300, target=target, seed=5, dtype="float64")
   policy = method.tabularise()
   assert policy.labels.histories == 58
   for (player, infostate), cell in method.cells.items():
@@ -315,7 +315,9 @@ def test_targets_are_arguments(monkeypatch):
   method.single_run_policy(0, "0")
   before = len(traced)
   method.single_run_policy(1, "2b")
-  OnlineOutcomeSampling(kuhn(), 9, "public", 0.5, 0.123, seed=2).single_run_policy(1, "1p")
+  OnlineOutcomeSampling(kuhn(), 9, target="public", delta=0.5, exploration=0.123, seed=2).single_run_policy(
+    1, "1p"
+  )
   assert before == len(traced) > 0
 
 

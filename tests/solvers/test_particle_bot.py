@@ -191,7 +191,7 @@ def searched(name, gadget, iterations):
   """A function (state, player) -> the strategy there of the compiled game's searches on the way to it."""
   game, policy, _ = load(name)
   subgames = KnownSubgames.of(game, 1)
-  settings = SearchSettings(iterations, gadget=gadget, knowledge=1, keep=False)
+  settings = SearchSettings(iterations=iterations, gadget=gadget, knowledge=1, keep=False)
   searcher = Searcher(subgames, settings)
   strategies = strategies_of(subgames.tree, game, policy)
   first, second = ([np.where(x.sum(0) > 0, x, 1 / len(x)) for x in own] for own in strategies)
