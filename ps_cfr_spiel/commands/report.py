@@ -17,7 +17,6 @@ import ps_cfr_spiel as ps
 from ps_cfr_spiel.arguments import check_target
 from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag
 from ps_cfr_spiel.commands.flags import BITS, JSON, QUIET, SPOT, progress_of, say
-from ps_cfr_spiel.commands.run import Run
 from ps_cfr_spiel.commands.user_input import keep_apart, make_folder, refuse, writable
 from ps_cfr_spiel.memory import check_needs
 from ps_cfr_spiel.poker import cards, deals_on, holdem, next_boards, plain
@@ -112,19 +111,16 @@ def _solve(
   pot = ps.views.pot_of(game)
   assert pot is not None
   target = check_target("--target", values.target, pot)
-  policy, point, moves = _solution(values, game, target)
+  solver, moves = _solution(values, game, target)
   deals = weight * deals_on(board, given["ranges"])
-  found = {"percent_of_pot": 100 * point.exploitability / pot, "iterations": point.iteration}
-  return ps.views.board_row(policy, values.at, deals) | found, moves
+  reached = {"percent_of_pot": 100 * solver.exploitability() / pot, "iterations": solver.iteration}
+  policy = solver.average_policy()
+  del solver  # its tables and the values need not fit together
+  return ps.views.board_row(policy, values.at, deals) | reached, moves
 
 
-def _solution(
-  values: flags.FlagValues, game: Any, target: float
-) -> tuple[ps.TreePolicy, ps.evaluation.Point, str]:
-  """The average policy of a board and its last measurement, as `solve` has them; the solver is gone then.
-
-  Last come the names of the line's moves.
-  """
+def _solution(values: flags.FlagValues, game: Any, target: float) -> tuple[ps.PSCFRSolver, str]:
+  """The solver of a board, after as many iterations as `solve` runs; and the names of the line's moves."""
   solver = ps.PSCFRSolver(game, bits=int(values.bits))
   form = ps.compiler.form_of(game)
   assert form is not None
@@ -132,12 +128,15 @@ def _solution(
   number = ps.views.find_spot(game, solver.tree.names, values.at)  # now rather than after the work
   moves = ", ".join(ps.policy.line_to(game, solver.tree.names, number))
   progress = progress_of(values)
-  run = Run(solver, [], Path(), target, math.inf, progress is False, Stopwatch(), table=False)
   solver.compile(progress)
-  if run.iterate(values.iterations):
-    raise KeyboardInterrupt
-  run.measure()
-  return solver.average_policy(), run.points[-1], moves
+  if solver.exploitability() > target:
+    solver.run(
+      values.iterations,
+      progress=progress,
+      every=ps.evaluation.next_measurement,
+      callback=lambda _: solver.exploitability() <= target,
+    )
+  return solver, moves
 
 
 def _text(value: Any) -> str:

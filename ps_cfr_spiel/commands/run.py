@@ -12,7 +12,7 @@ from typing import Any
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.flags import exploitability_facts, general_sum_facts, general_sum_lines, values_of
 from ps_cfr_spiel.memory import TooLarge
-from ps_cfr_spiel.reports import Stopwatch, progress_bar
+from ps_cfr_spiel.reports import Stopwatch
 
 RUN, POINTS, CURVE, STRATEGY = "run.safetensors", "exploitability.csv", "exploitability.png", "strategy.png"
 
@@ -28,13 +28,12 @@ class Run:
   checkpoint_seconds: float  # least time between two saves
   quiet: bool  # no progress bar and no table
   building: Stopwatch  # time to build and compile
-  table: bool = True  # print each row of measurements
+  saved: int | None = None  # iteration of the last save, if there was any
 
   def __post_init__(self):
     self.start = self.solver.iteration
-    self.saved = "Nothing was saved."  # how to go on after an error, for people
     self.earlier_seconds = self.points[-1].seconds if self.points else 0.0  # of the iterations before
-    self.iterating, self.measuring, self.saving = (Stopwatch(self.solver.clock) for _ in range(3))
+    self.measuring = Stopwatch(self.solver.clock)
 
   @property
   def file(self) -> Path:
@@ -46,6 +45,11 @@ class Run:
     """The present sets of infostates that play alike, or None."""
     found = getattr(self.solver, "abstraction", None)
     return found if isinstance(found, ps.abstraction.Abstraction) else None
+
+  @property
+  def seconds(self) -> float:
+    """Time of the iterations."""
+    return self.solver.pace.seconds
 
   @property
   def further(self) -> bool:
@@ -69,48 +73,35 @@ class Run:
     if self.points and self.points[-1].iteration == self.solver.iteration:
       return
     with self.measuring:
-      found, seconds = self.solver.evaluation(), self.earlier_seconds + self.iterating.seconds
+      found, seconds = self.solver.evaluation(), self.earlier_seconds + self.seconds
     self.points.append(
       ps.evaluation.Point(self.solver.iteration, seconds, float(found.exploitability), float(found.value))
     )
 
-  def iterate(self, iterations: int) -> bool:
-    """Run until the end, the target or Ctrl-C, and measure on the way, ever more rarely.
+  def iterate(self, iterations: int) -> None:
+    """Run until the end or the target, and measure on the way, ever more rarely."""
+    self.solver.run(
+      0 if self.reached else iterations,
+      progress=False if self.quiet else None,
+      every=ps.evaluation.next_measurement,
+      callback=lambda _: self._look(self.start + iterations),
+      checkpoint=self.checkpoint,
+      checkpoint_seconds=self.checkpoint_seconds,
+    )
+    if not self.further:
+      self.measure()
+      self.checkpoint()
 
-    Returns whether a signal to one of several processes has asked all to stop.
-    """
-    solver, end = self.solver, self.start + iterations
-    clock = solver.clock  # which all processes of a run share
-    pace, saved_at, stopped = 0.0, clock(), False  # iterations a second; time of the last checkpoint
-
-    def tick(_) -> bool:
-      nonlocal saved_at, stopped
-      bar.update(solver.iteration - self.start - bar.n)
-      if clock() - saved_at >= max(self.checkpoint_seconds, self.saving.last / ps.solvers.SAVING_SHARE):
-        self.checkpoint()
-        saved_at = clock()
-      stopped = ps.device.asked_to_stop()
-      return stopped
-
-    with progress_bar(False if self.quiet else None, total=iterations, desc=solver.name, unit="it") as bar:
-      while solver.iteration < end and not self.reached and not stopped:
-        before = solver.iteration
-        steps = min(ps.evaluation.next_measurement(before), end) - before
-        with self.iterating:
-          solver.run(steps, every=max(1, int(pace * ps.solvers.CHUNK_SECONDS)), callback=tick)
-        pace = (solver.iteration - before) / max(self.iterating.last, 1e-9)
-        last = solver.iteration == end
-        # Where measuring is slow it takes half of the time.
-        slow = solver.slowly_evaluated and self.measuring.seconds > self.iterating.seconds
-        if stopped or (slow and not last):
-          continue
-        self.measure()
-        if ps.evaluation.is_round(solver.iteration) or last or self.reached:
-          bar.clear()
-          if self.table and self.points:
-            self.say(self.table_row())
-          bar.refresh()
-    return stopped
+  def _look(self, end: int) -> bool:
+    """Measure, and print a row of the table; whether the target is reached."""
+    iteration, last = self.solver.iteration, self.solver.iteration == end
+    # Where measuring is slow it takes half of the time.
+    if self.solver.slowly_evaluated and self.measuring.seconds > self.seconds and not last:
+      return False
+    self.measure()
+    if (ps.evaluation.is_round(iteration) or last or self.reached) and self.points:
+      self.say(self.table_row())
+    return self.reached
 
   # --- Reports ----------------------------------------------------------------------------
 
@@ -152,7 +143,7 @@ class Run:
       **values,
       **({"sets": sets.count, "infostates": sets.infostates} if sets else {}),
       "target_reached": self.reached,
-      "seconds": self.iterating.seconds,
+      "seconds": self.seconds,
       "setup_seconds": self.building.seconds,
       "saved": [str(self.folder / name) for name in files],
     }
@@ -171,7 +162,7 @@ class Run:
       **self.locked,
       **values,
       **({"abstraction": self.abstraction.size} if self.abstraction else {}),
-      "time": f"{self.iterating.seconds:.2f} s for {self.solver.iteration - self.start:,} iterations, "
+      "time": f"{self.seconds:.2f} s for {self.solver.iteration - self.start:,} iterations, "
       f"after {self.building.seconds:.1f} s to build and compile",
       "saved": f"{', '.join(files)} in {self.folder}",
     }
@@ -180,18 +171,17 @@ class Run:
 
   def checkpoint(self) -> None:
     """Save the run and its measurements, so that both can be continued; all processes must call it."""
-    with self.saving:
-      self.solver.save(self.file)
-      self.saved = f"Saved: iteration {self.solver.iteration:,}; start all again with --resume={self.file}."
-      if ps.device.is_first_process():
-        ps.evaluation.write_points(self.folder / POINTS, self.points)
+    self.solver.save(self.file)
+    self.saved = self.solver.iteration
+    if ps.device.is_first_process():
+      ps.evaluation.write_points(self.folder / POINTS, self.points)
 
-  def keep(self) -> bool:
-    """Save the run, if it has got further; whether it has."""
-    if self.further:
-      with ps.device.Uninterrupted():  # by an impatient second Ctrl-C
-        self.checkpoint()
-    return self.further
+  @property
+  def kept(self) -> str:
+    """What an error that ends the run leaves, as a sentence."""
+    if self.saved is None:
+      return "Nothing was saved."
+    return f"The run up to iteration {self.saved:,} is in {self.file}; continue with --resume."
 
   def policy_to_keep(self, memory: float | None) -> ps.TreePolicy | None:
     """The average policy, for later looks at the run, if its values fit into `memory` bytes; else None."""

@@ -138,24 +138,16 @@ def _resumed(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exact
 def _iterate(run: Run, iterations: int) -> bool:
   """Compiles, iterates and saves the run, also where an error ends it; whether it was interrupted."""
   try:
-    with ps.device.lost_processes(lambda: run.saved):
+    with ps.device.lost_processes(lambda: run.kept):
       with run.building:  # so that later times are those of the work alone
         run.solver.compile(False if run.quiet else None)
       run.say(f"Built and compiled in {run.building.seconds:.1f} s.", "", run.table_head())
-      interrupted = run.iterate(iterations)
-      if not interrupted:
-        run.measure()
-      run.checkpoint()
-      return interrupted
+      run.iterate(iterations)
+      return False
   except KeyboardInterrupt:
-    run.keep()
     return True
   except FloatingPointError as error:
-    kept = f" The run up to iteration {run.solver.iteration:,} is in {run.file}." if run.keep() else ""
-    raise ValueError(f"{error}{kept}") from error
-  except BrokenPipeError:  # the reader has gone, as in `| head`
-    run.keep()
-    raise
+    raise ValueError(f"{error} {run.kept}") from error
 
 
 COMMAND = Command(

@@ -29,7 +29,7 @@ from ps_cfr_spiel.options import (
   SimulatedExternalOptions,
   SimulatedMCCFROptions,
 )
-from ps_cfr_spiel.reports import Stopwatch, progress_bar, report
+from ps_cfr_spiel.reports import report
 
 RUN, MARKS = "run.safetensors", "training.csv"
 SEARCH = "search"
@@ -97,8 +97,6 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   except ps.solvers.LimitReachedError as error:
     raise ValueError(f"{error} Iteration {solver.iteration:,} is saved in {folder / RUN}.") from error
   except KeyboardInterrupt:
-    with ps.device.Uninterrupted():  # by an impatient second Ctrl-C
-      solver.save(folder / RUN)
     print(f"\nInterrupted; iteration {solver.iteration:,} is saved in {folder / RUN}.", file=sys.stderr)
     return INTERRUPTED
   lines = {
@@ -174,24 +172,23 @@ def _learn(
 ) -> dict[str, ps.evaluation.Score]:
   """Run to the end and add rows to the table, after matches on the way; the last matches."""
   quiet, every = values.quiet or values.json, values.every or max(values.iterations // 10, 1)
-  before, stopwatch, scores = float(rows[-1]["seconds"]) if rows else 0.0, Stopwatch(), {}
-  with progress_bar(False if quiet else None, total=end, initial=solver.iteration, unit="it") as bar:
+  before, scores = float(rows[-1]["seconds"]) if rows else 0.0, {}
 
-    def tick(_) -> None:
-      bar.update(solver.iteration - bar.n)
+  def look(_) -> None:
+    scores.update(_scores(solver, opponents, values.games))
+    rows.append(_row(solver, before + solver.pace.seconds, scores))
+    ps.evaluation.write_table(folder / MARKS, rows[-1], (row.values() for row in rows))
+    if not quiet:
+      print(_line(rows[-1], scores.values()), flush=True)
 
-    while solver.iteration < end:
-      steps = min((solver.iteration // every + 1) * every, end) - solver.iteration
-      saving: dict[str, Any] = {"checkpoint": folder / RUN, "checkpoint_seconds": values.checkpoint_seconds}
-      with stopwatch:
-        solver.run(steps, every=1, callback=tick, **saving)
-      scores = _scores(solver, opponents, values.games)
-      rows.append(_row(solver, before + stopwatch.seconds, scores))
-      ps.evaluation.write_table(folder / MARKS, rows[-1], (row.values() for row in rows))
-      bar.clear()
-      if not quiet:
-        print(_line(rows[-1], scores.values()), flush=True)
-      bar.refresh()
+  solver.run(
+    end - solver.iteration,
+    progress=False if quiet else None,
+    every=lambda done: (done // every + 1) * every,
+    callback=look,
+    checkpoint=folder / RUN,
+    checkpoint_seconds=values.checkpoint_seconds,
+  )
   return scores
 
 

@@ -17,7 +17,7 @@ import pyspiel
 from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.evaluation.exploitability import evaluate_policy
-from ps_cfr_spiel.evaluation.points import ROUND, Point, measurements, next_measurement
+from ps_cfr_spiel.evaluation.points import ROUND, Point, next_measurement
 from ps_cfr_spiel.histories import sequential
 from ps_cfr_spiel.reports import Stopwatch, progress_bar
 from ps_cfr_spiel.solvers import ContinualResolving, ExactSolver, ExternalSamplingSolver, PSCFRSolver, Solver
@@ -85,11 +85,16 @@ def curve(solver: ExactSolver, iterations: int) -> tuple[Point, ...]:
   if iterations < 1:
     raise ValueError(f"iterations must be at least 1, got {iterations!r}.")
   solver.compile()
-  points, start, iterating = [], solver.iteration, Stopwatch()
-  for mark in measurements(iterations):
-    with iterating:
-      solver.run(start + mark - solver.iteration)
-    points.append(_point(solver.iteration, iterating.seconds, solver.evaluation()))
+  points: list[Point] = []
+  start, before = solver.iteration, solver.pace.seconds
+  solver.run(
+    iterations,
+    progress=False,
+    every=lambda done: start + next_measurement(done - start),
+    callback=lambda _: points.append(
+      _point(solver.iteration, solver.pace.seconds - before, solver.evaluation())
+    ),
+  )
   return tuple(points)
 
 

@@ -34,5 +34,5 @@ from ps_cfr_spiel.solvers.simulated import (
 )
 from ps_cfr_spiel.solvers.simulated_mccfr import SimulatedMCCFRSolver
 from ps_cfr_spiel.solvers.simulated_policy import SimulatedPolicy
-from ps_cfr_spiel.solvers.solver import CHUNK_SECONDS, SAVING_SHARE, Solver, load_policy, load_solver
+from ps_cfr_spiel.solvers.solver import Solver, load_policy, load_solver
 from ps_cfr_spiel.solvers.solving_bot import SolvingBot

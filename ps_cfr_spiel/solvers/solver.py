@@ -1,6 +1,7 @@
 """`Solver`, the base class of all solvers: runs in parts, with progress and checkpoints; policies; files."""
 
 import abc
+import functools
 import os
 import time
 from collections.abc import Callable
@@ -11,17 +12,25 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count, check_seconds
-from ps_cfr_spiel.device import Uninterrupted, block_until_ready, check_finite, precision, trim_heap
+from ps_cfr_spiel.device import (
+  CHUNK_SECONDS,
+  Pace,
+  Uninterrupted,
+  advance,
+  asked_to_stop,
+  block_until_ready,
+  check_finite,
+  precision,
+  trim_heap,
+)
 from ps_cfr_spiel.options import LIMIT, TreeOptions, fields_of
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.reports import Stopwatch, progress_bar, waiting
 from ps_cfr_spiel.solvers.run_files import Resumable, kind_in
 
 SAVING_SHARE = 0.05  # of the time, at most for checkpoints
-CHUNK_SECONDS = 0.25  # a device call lasts about this long, so that progress shows and Ctrl-C works
 LOOK_SECONDS = 0.05  # least time between two checks that numbers are finite
 ENDING = "Interrupted: the iterations under way end first, and nothing is lost"
-LEAST_CHUNK = 4  # iterations of all calls but the first: copying and checking large tables takes long
 
 
 Policy = TypeVar("Policy", bound=openspiel_policy.Policy)
@@ -37,7 +46,6 @@ class Solver(Resumable, Generic[Policy]):
   shared: ClassVar[bool] = False  #: whether several processes can share a run
   _in_place: bool = False  # the tables change in their places, and no state before is kept
   _compiled: bool = False
-  _chunk: int = 1  # iterations of the next device call; kept between runs, which then begin at their pace
 
   @abc.abstractmethod
   def summary(self) -> str:
@@ -71,6 +79,11 @@ class Solver(Resumable, Generic[Policy]):
   def clock(self) -> float:
     """The time in seconds, by which `run` schedules; processes that share a run must agree on it."""
     return time.monotonic()
+
+  @functools.cached_property
+  def pace(self) -> Pace:
+    """The time of all iterations of `run` so far, in seconds, and the length of its calls of the device."""
+    return Pace(self.clock)
 
   @property
   def name(self) -> str:
@@ -112,9 +125,9 @@ class Solver(Resumable, Generic[Policy]):
     iterations: int,
     *,
     progress: bool | None = None,
-    every: int | None = None,
+    every: int | Callable[[int], int] | None = None,
     callback: Callable[[Any], object] | None = None,
-    checkpoint: str | os.PathLike | None = None,
+    checkpoint: str | os.PathLike | Callable[[], object] | None = None,
     checkpoint_seconds: float = 60.0,
   ) -> None:
     """Run further iterations in one jitted loop; in parts or at once, the result is the same.
@@ -124,15 +137,17 @@ class Solver(Resumable, Generic[Policy]):
 
     Ctrl-C (KeyboardInterrupt), and any other exception of a signal's handler, leaves the solver at the last
     finished part, and saves that to the checkpoint. It waits for the iterations under way, a fraction of a
-    second, or one iteration if that takes longer.
+    second, or one iteration if that takes longer. Where several processes share the run, a signal to one
+    interrupts all (`device.ask_to_stop`).
 
     Args:
       iterations: number of further iterations.
-      progress: None shows a bar after two seconds on a terminal, unless a callback is given.
-      every: iterations between two calls of `callback`, which is called at the end too; 1/20 of the run by
-        default.
+      progress: None shows a bar after two seconds on a terminal, and clears it while the callback runs.
+      every: iterations between two calls of `callback`, or a function of an iteration that gives the next
+        one after which to call it; 1/20 of the run by default. It is called at the end too.
       callback: called with the solver; if it returns True, the run ends there.
-      checkpoint: file to save to, regularly and at the end.
+      checkpoint: file to save to, at once, regularly and at the end; or a function that saves, which is
+        called regularly and at the end.
       checkpoint_seconds: least time between two saves; slow ones wait until they take at most 5% of it.
 
     Raises:
@@ -142,46 +157,50 @@ class Solver(Resumable, Generic[Policy]):
       ValueError: an argument is not one of the allowed, or the run gets longer than can be counted.
       OSError: the checkpoint cannot be written.
     """
-    target = self.end_of(iterations)
+    start, target = self.iteration, self.end_of(iterations)
     check_seconds("checkpoint_seconds", checkpoint_seconds)
     if callback is not None and not callable(callback):
       raise ValueError(f"callback must be a function of the solver, got {callback!r}.")
-    every = max(iterations // 20, 1) if every is None else check_count("every", every, 1)
+    marks = _marks(start, max(iterations // 20, 1) if every is None else every)
     saving = Stopwatch(self.clock)
-    if checkpoint is not None:
+    save: Callable[[], object] | None = None
+    if callable(checkpoint):
+      save = checkpoint
+    elif checkpoint is not None:
+      save = functools.partial(self.save, checkpoint)
       with saving:
-        self.save(checkpoint)  # fails now rather than after a long run
+        save()  # fails now rather than after a long run
     Solver.compile(self, progress)  # no evaluation
-    next_call, saved_at, looked = self.iteration + every, self.clock(), self.clock()
-    progress = False if progress is None and callback else progress
+    saved_at = looked = self.clock()
+    next_mark = marks(start) if callback else target
     sound = None if self._in_place else self._state
     bar = progress_bar(progress, total=iterations, unit="it", desc=self.name)
     try:
-      while self.iteration < target:
-        started, before = self.clock(), self.iteration
-        goal = min(target, next_call) if callback else target
-        self._advance(min(self._chunk, goal - before))
-        now, stop = self.clock(), self.iteration in (next_call if callback else target, target)
-        due = checkpoint is not None and now - saved_at >= max(checkpoint_seconds, saving.last / SAVING_SHARE)
+      for done in advance(self._advance, start, target, self.pace, marks if callback else None):
+        now, stop = self.clock(), done in (next_mark, target)
+        due = save is not None and now - saved_at >= max(checkpoint_seconds, saving.last / SAVING_SHARE)
         # With large tables every part takes longer than LOOK_SECONDS, so that no third state is held.
         if stop or due or now - looked >= LOOK_SECONDS:
           sound, looked = self._checked(sound), now
-        if now - started > 2 * CHUNK_SECONDS:
+        if self.pace.last > 2 * CHUNK_SECONDS:
           trim_heap()  # large tables: the memory of their old copies goes back to the system
-        bar.update(self.iteration - before)
-        self._chunk = _next_chunk(self._chunk, self.iteration - before, now - started)
+        bar.update(done - start - bar.n)
+        if self.shared and asked_to_stop():
+          raise KeyboardInterrupt
         if callback and stop:
-          next_call += every
+          next_mark = marks(done)
+          bar.clear()
           if callback(self):
             break
-        if due and checkpoint is not None:
+          bar.refresh()
+        if due and save:
           with saving:
-            self.save(checkpoint)
+            save()
           saved_at = self.clock()
     finally:
       with Uninterrupted():  # by an impatient second Ctrl-C
         bar.close()
-        if checkpoint is not None:
+        if save and self.iteration > start:
           try:
             self._checked(sound)
           except FloatingPointError:  # it is being raised, or Ctrl-C came before the look
@@ -189,7 +208,7 @@ class Solver(Resumable, Generic[Policy]):
           else:
             lost = False
           if not lost:  # else the file keeps the state of the last checkpoint
-            self.save(checkpoint)
+            save()
 
   def _advance(self, iterations: int) -> None:
     ready = block_until_ready if self._in_place else jax.block_until_ready
@@ -213,14 +232,12 @@ class Solver(Resumable, Generic[Policy]):
     return None if self._in_place else self._state
 
 
-def _next_chunk(chunk: int, done: int, seconds: float) -> int:
-  """Iterations for the next device call: at most double, towards `CHUNK_SECONDS` a call.
-
-  Where a run ends or a callback was due, `done` is below `chunk`, which then stays unless the call was slow.
-  """
-  if done < chunk and seconds <= CHUNK_SECONDS:
-    return chunk
-  return max(LEAST_CHUNK, min(2 * chunk, int(done * CHUNK_SECONDS / max(seconds, 1e-9))))
+def _marks(start: int, every: int | Callable[[int], int]) -> Callable[[int], int]:
+  """The function that gives the next iteration after which to call a callback."""
+  if callable(every):
+    return every
+  step = check_count("every", every, 1)
+  return lambda done: start + ((done - start) // step + 1) * step
 
 
 def load_solver(path: str | os.PathLike, **options: Any) -> Solver:

@@ -10,7 +10,7 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel import solvers
-from ps_cfr_spiel.device import interrupts
+from ps_cfr_spiel.device import driver, interrupts
 from ps_cfr_spiel.solvers import PSCFRSolver, load_solver
 from ps_cfr_spiel.solvers import solver as base
 
@@ -101,7 +101,7 @@ def assert_whole_after_every_interrupt(files, opcodes, stride=1):
   handler = signal.getsignal(signal.SIGINT)
   while True:
     solver._state = jax.tree.map(jax.numpy.asarray, first)
-    solver._chunk, solver._compiled = 2, True
+    solver.pace.chunk, solver._compiled = 2, True
     if not interrupted_at(moment, lambda: solver.run(5, progress=False), files, opcodes):
       return moment
     assert signal.getsignal(signal.SIGINT) is handler
@@ -112,12 +112,15 @@ def assert_whole_after_every_interrupt(files, opcodes, stride=1):
     moment += stride
 
 
+FILES = {module.__file__ for module in (base, driver, interrupts)}
+
+
 def test_ctrl_c_at_every_line_of_the_run():
-  assert assert_whole_after_every_interrupt({base.__file__, interrupts.__file__}, opcodes=False) > 50
+  assert assert_whole_after_every_interrupt(FILES, opcodes=False) > 50
 
 
 def test_ctrl_c_at_every_opcode_of_the_run():
-  assert assert_whole_after_every_interrupt({base.__file__, interrupts.__file__}, opcodes=True) > 500
+  assert assert_whole_after_every_interrupt(FILES, opcodes=True) > 500
 
 
 def test_a_notebook_that_interrupts_its_kernel():
