@@ -24,7 +24,7 @@ MAKERS = {
   "cfr+ira": lambda: solvers.CFRPlusIRASolver(pyspiel.load_game("kuhn_poker"), seed=3),
   "simulated": lambda: solvers.SimulatedMCCFRSolver(pyspiel.load_game("kuhn_poker"), batch=8, seed=3),
   "hierarchical": lambda: solvers.HierarchicalMCCFRSolver(
-    pyspiel.load_game("leduc_poker(suit_isomorphism=False)"), 1, "lossless", seed=3
+    pyspiel.load_game("leduc_poker(suit_isomorphism=False)"), clusters=1, buckets="lossless", seed=3
   ),
 }
 
