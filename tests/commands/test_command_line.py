@@ -165,15 +165,15 @@ def test_an_impatient_second_ctrl_c_loses_nothing(tmp_path, monkeypatch, capsys)
   """It comes while the run is being saved, and waits until that is done."""
   whole = Run.checkpoint
 
-  def some(run, _):
-    run.solver.run(7)
-    raise KeyboardInterrupt
+  def look(run, _):
+    if run.solver.iteration == 7:
+      raise KeyboardInterrupt
 
   def disturbed(run):
     signal.raise_signal(signal.SIGINT)
     whole(run)
 
-  monkeypatch.setattr(Run, "iterate", some)
+  monkeypatch.setattr(Run, "_look", look)
   monkeypatch.setattr(Run, "checkpoint", disturbed)
   assert command_line.run(["solve", "kuhn_poker", f"--output={tmp_path}", "--quiet"]) == 130
   assert ps_cfr_spiel.load_solver(tmp_path / "run.safetensors").iteration == 7
