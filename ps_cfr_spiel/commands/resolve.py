@@ -64,7 +64,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     resolving = _searches(values, game)
   if progress is None:
     method = report({"method": resolving.description})
-    print(resolving.tree.summary(), method, "", sep="\n", flush=True)
+    print(resolving.tree.summary(arrays=False), method, "", sep="\n", flush=True)
   with stopwatch:
     policy = resolving.tabularise(progress)
   result = ps.evaluate_policy(game, policy)

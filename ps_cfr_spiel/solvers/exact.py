@@ -108,7 +108,8 @@ class TreeSolver(ExactSolver[TreePolicy]):
     return {"abstraction": from_file(file)} if "abstraction" in file.header else {}
 
   def summary(self):
-    return "\n".join([self.tree.summary(), *([report({"solved": self._remark})] if self._remark else [])])
+    remark = [report({"solved": self._remark})] if self._remark else []
+    return "\n".join([self.tree.summary(arrays=False), *remark])
 
   def compile(self, progress=None):
     super().compile(progress)

@@ -362,19 +362,22 @@ class PublicTree:
       "evaluator": self.leaves.kind,
     }
 
-  def summary(self) -> str:
-    """The tree's size: histories, public states, infostates, rows, types."""
+  def summary(self, arrays: bool = True) -> str:
+    """The tree's size: histories, public states, infostates; with `arrays` also rows, types and leaves."""
     sizes, labels = self.sizes(), self.names
     kinds = [f"{count:,} {name}" for name, count in sizes["public_states"].items() if count]
     infostates = sizes["infostates"]
     rows = [f"{r:,} x {t:,}" for r, t in zip(sizes["rows"], sizes["types"], strict=True)]
+    layout = {
+      "rows x types": " and ".join(rows),
+      "leaves": f"{sizes['leaves']:,}, evaluator '{self.leaves.kind}'",
+    }
     lines = {
       "game": describe(labels.game),
       "histories": f"{labels.histories:,}{labels.source.remark}",
       "public states": f"{len(labels.public_states):,}: {', '.join(kinds)}" if kinds else "none",
       "decision infostates": f"{sum(infostates):,} ({' and '.join(f'{n:,}' for n in infostates)})",
-      "rows x types": " and ".join(rows),
-      "leaves": f"{sizes['leaves']:,}, evaluator '{self.leaves.kind}'",
+      **(layout if arrays else {}),
       **labels.remarks,
     }
     return report(lines)

@@ -19,6 +19,7 @@ def test_default_river_has_the_papers_sizes():
   summary = tree.summary()
   for number in ("61,000,831", "57", "21,620"):
     assert number in summary
+  assert "evaluator" in summary and "evaluator" not in tree.summary(arrays=False)
 
 
 def test_link_push_is_the_transpose_of_pull():
