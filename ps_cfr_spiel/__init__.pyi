@@ -33,7 +33,7 @@ from .policy import TreePolicy as TreePolicy
 from .solvers import ContinualResolving as ContinualResolving
 from .solvers import ExternalSamplingSolver as ExternalSamplingSolver
 from .solvers import FictitiousPlaySolver as FictitiousPlaySolver
-from .solvers import HoldemAgent as HoldemAgent
+from .solvers import HoldemPolicy as HoldemPolicy
 from .solvers import OnlineOutcomeSampling as OnlineOutcomeSampling
 from .solvers import OutcomeSamplingSolver as OutcomeSamplingSolver
 from .solvers import PSCFRSolver as PSCFRSolver

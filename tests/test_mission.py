@@ -131,7 +131,7 @@ def test_agent_of_holdem():
   blueprint = openspiel_policy.UniformRandomPolicy(game)
 
   def agent(seat):
-    return ps_cfr_spiel.HoldemAgent(game, blueprint, seat, bets="a", iterations=2)
+    return ps_cfr_spiel.HoldemPolicy(game, blueprint, bets="a", iterations=2).bot(seat, 0)
 
   records = matches.play_games(game, agent, matches.player("always_call"), 6, 1)
   assert [record.seat for record in records] == 3 * [0, 1]

@@ -32,11 +32,15 @@ from ps_cfr_spiel import matches
 from ps_cfr_spiel.abstractions import TranslatedPolicy
 from ps_cfr_spiel.commands.user_input import load_values
 from ps_cfr_spiel.poker import cards
-from ps_cfr_spiel.solvers import holdem_agent
+from ps_cfr_spiel.solvers import SolvingBot, holdem_policy
 
 
-class Timed(ps_cfr_spiel.HoldemAgent):
+class Timed(SolvingBot):
   """Keeps the street of each decision."""
+
+  def __init__(self, seat, seed, policy):
+    super().__init__(seat, seed, policy)
+    self.streets = []
 
   def probabilities(self, state):
     self.streets.append(state.public_state.street)
@@ -56,14 +60,14 @@ def player(bot: str, seed: int) -> matches.Player:
 
 def respond(game, blueprint, options) -> None:
   """Prints a line for each opponent and its responses."""
-  given = game, blueprint, 0, options.searched, options.iterations
+  given = game, blueprint, options.searched, options.iterations
   players = {
     "always_call": matches.Habit("always_call"),
     "blueprint": TranslatedPolicy(game, blueprint),
-    "agent": ps_cfr_spiel.HoldemAgent(*given).policy,
+    "agent": ps_cfr_spiel.HoldemPolicy(*given),
   }
   if values := values_of(options, game):
-    players["with values"] = ps_cfr_spiel.HoldemAgent(*given, values=values).policy
+    players["with values"] = ps_cfr_spiel.HoldemPolicy(*given, values=values)
   for name in options.against:
     for actions in options.lbr:
       began = time.perf_counter()
@@ -125,7 +129,7 @@ def exact(options) -> None:
   every = [tuple(board) for board in tree.names.source.lines.runouts[2].tolist()]
   drawn = np.random.default_rng(options.seed).permutation(len(every))[: options.boards]
   chosen = [every[k] for k in drawn]
-  holdem_agent.KEPT = 10_000
+  holdem_policy.KEPT = 10_000
 
   def measured(name, change=None, before=0.0) -> float:
     began = time.perf_counter()
@@ -144,7 +148,7 @@ def exact(options) -> None:
     before = measured(f"blueprint, {solved} iterations")
     for gadget in options.gadgets:
       given = options.searched, iterations
-      agent = ps_cfr_spiel.HoldemAgent(game, blueprint, 0, *given, gadget=gadget).policy
+      agent = ps_cfr_spiel.HoldemPolicy(game, blueprint, *given, gadget=gadget)
       measured(f"  agent, {gadget}", functools.partial(played, tree, agent), before)
     for gadget in options.gadgets:
       search = ps_cfr_spiel.ContinualResolving(game, iterations, blueprint=blueprint, gadget=gadget)
@@ -163,7 +167,7 @@ def main() -> None:
     blueprint="",
     values="",
     sizes="fullgame",
-    searched=holdem_agent.BETS,
+    searched=holdem_policy.BETS,
     iterations=100,
     seed=0,
     boards=0,
@@ -186,11 +190,10 @@ def main() -> None:
       agents = []
 
       def make(seat, game=game, blueprint=blueprint, agents=agents):
-        given = game, blueprint, seat, options.searched, options.iterations
-        agent = Timed(*given, seed=options.seed, values=values_of(options, game))
-        agent.streets = []
-        agents.append(agent)
-        return agent
+        given = game, blueprint, options.searched, options.iterations
+        policy = ps_cfr_spiel.HoldemPolicy(*given, values=values_of(options, game))
+        agents.append(Timed(seat, options.seed, policy))
+        return agents[-1]
 
       records = matches.play_games(game, make, player(bot, options.seed), options.hands, options.seed)
       found = matches.evaluate_match(game, records, method="mivat")

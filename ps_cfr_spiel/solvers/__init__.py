@@ -4,8 +4,8 @@ May import: hierarchical, search, abstraction, simulated, policy, mccfr and lowe
 `run_files` are the base class of all solvers; `exact` that of solvers that are evaluated exactly,
 `splitting` that of solvers that split an abstraction; `ps_cfr`, `sampling`, `cfr_ira_solver`,
 `fictitious_play_solvers`, `simulated`, `simulated_mccfr` and `hierarchical` are solvers;
-`continual_resolving` and `online_outcome_sampling` are policies that search, each with its bot;
-`particle_bot` and `holdem_agent`, by `holdem_searches`, search in games that are played;
+`continual_resolving`, `online_outcome_sampling` and `holdem_policy`, by `holdem_searches`, are policies that
+search, and `particle_bot` a bot that does; `keyed_policy` and `hierarchical_policy` are strategies in tables;
 `presets` are published settings.
 """
 
@@ -15,7 +15,8 @@ from ps_cfr_spiel.solvers.exact import ExactSolver, TreeSolver
 from ps_cfr_spiel.solvers.fictitious_play_solvers import FictitiousPlaySolver, FPIRASolver
 from ps_cfr_spiel.solvers.hierarchical import HierarchicalMCCFRSolver
 from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
-from ps_cfr_spiel.solvers.holdem_agent import HoldemAgent, HoldemPolicy
+from ps_cfr_spiel.solvers.holdem_policy import HoldemPolicy
+from ps_cfr_spiel.solvers.keyed_policy import KeyedPolicy, SimulatedPolicy
 from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling, OnlineOutcomeSamplingBot
 from ps_cfr_spiel.solvers.particle_bot import ParticleBot
 from ps_cfr_spiel.solvers.presets import DEEPSTACK_BETS, PRESETS, preset
@@ -33,6 +34,5 @@ from ps_cfr_spiel.solvers.simulated import (
   SimulatedSolver,
 )
 from ps_cfr_spiel.solvers.simulated_mccfr import SimulatedMCCFRSolver
-from ps_cfr_spiel.solvers.simulated_policy import SimulatedPolicy
 from ps_cfr_spiel.solvers.solver import Solver, load_policy, load_solver
 from ps_cfr_spiel.solvers.solving_bot import SolvingBot

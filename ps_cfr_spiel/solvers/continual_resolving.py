@@ -12,7 +12,7 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel.arguments import check_integer, check_player, is_integer
+from ps_cfr_spiel.arguments import check_player, is_integer
 from ps_cfr_spiel.cfr import make_rule, num_tables, rule_header
 from ps_cfr_spiel.compiler import check_memory
 from ps_cfr_spiel.device import Uninterrupted
@@ -21,14 +21,14 @@ from ps_cfr_spiel.options import ContinualResolvingOptions, SearchOptions
 from ps_cfr_spiel.policy import TreePolicy, check_policy_of, probabilities_at, strategies_of
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.search import Search, Searcher, SearchSettings
-from ps_cfr_spiel.solvers.solving_bot import SolvingBot
+from ps_cfr_spiel.solvers.solving_bot import SearchPolicy
 from ps_cfr_spiel.subgames import GADGETS, KnownSubgames, Subgames
 
 CACHE = 256  # searches kept, at most
 CACHE_BYTES = 2**30  # most memory of their tables together
 
 
-class ContinualResolving(openspiel_policy.Policy):
+class ContinualResolving(SearchPolicy):
   """A policy that solves again at each decision, carrying range and opponent values from search to search.
 
   The first search solves the game from its start, and the first decision of the game is played from it. At
@@ -160,11 +160,6 @@ class ContinualResolving(openspiel_policy.Policy):
     table = self.search(self._problems.place(decision)).tables[player]
     column = table[decision.block][:, decision.row, h]
     return dict(zip(decision.legal_actions, (column / column.sum()).tolist(), strict=True))
-
-  def bot(self, player: int, seed: int | None = None) -> SolvingBot:
-    """A bot that searches at each decision; `seed` is of its choice among actions, ValueError if wrong."""
-    seed = None if seed is None else check_integer("seed", seed, 0)
-    return SolvingBot(check_player(player), seed, self)
 
   def tabularise(self, progress: bool | None = None) -> TreePolicy:
     """The strategy of the searches at all decisions (Schmid 2021, Section 7.6), for exact evaluation.

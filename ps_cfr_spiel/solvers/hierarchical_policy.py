@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 import pyspiel
-from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import hierarchical
 from ps_cfr_spiel.poker import cards, set_numbers
-from ps_cfr_spiel.policy import PostProcessing, parse_post_processing, probabilities_at
+from ps_cfr_spiel.policy import PostProcessing, parse_post_processing
+from ps_cfr_spiel.solvers.keyed_policy import KeyedPolicy, normalised
 from ps_cfr_spiel.tree import Evaluation
 
 
-class HierarchicalPolicy(openspiel_policy.Policy):
+class HierarchicalPolicy(KeyedPolicy):
   """A strategy over the cells of an abstraction as an OpenSpiel policy of the whole game."""
 
   def __init__(
@@ -26,16 +26,18 @@ class HierarchicalPolicy(openspiel_policy.Policy):
     info: Mapping[str, Any],
   ):
     """`dealt` is the form of `game`; negative weights count as 0."""
-    super().__init__(game, [0, 1])
+    super().__init__(game, info)
     self.abstraction = abstraction  #: of the tables' cells
-    self.info = dict(info)  #: its origin
     self.tables = tables  #: the strategies as sums; actions of a cell without weights are equally likely
     self._dealt = dealt
     self._cells = hierarchical.line_cells(dealt, abstraction.sizes)
 
-  def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """Probability of every legal action at a state."""
-    return probabilities_at(state, player_id, self.game, lambda state, _: self._at(state))
+  def sums_at(self, state: pyspiel.State) -> tuple[Sequence[int], np.ndarray]:
+    (line, seen), actions = self._dealt.place(state), state.legal_actions()
+    cluster, bucket = self.abstraction.find(seen)
+    table = self.tables.trunk if cluster < 0 else self.tables.clusters[cluster]
+    first, stride = self._cells[line]
+    return actions, table[: len(actions), first + stride * bucket]
 
   def bucket(self, state: pyspiel.State) -> tuple[int, int]:
     """The public cluster, -1 before the special round, and the bucket of a state's player to move."""
@@ -55,7 +57,7 @@ class HierarchicalPolicy(openspiel_policy.Policy):
     cluster, bucket = abstraction.of_hands(special, place, len(ways) - 1)
     table = self.tables.trunk if cluster < 0 else self.tables.clusters[cluster]
     count = int((dealt.form.parent == line).sum())
-    return _normalised(table[:count, first + stride * np.maximum(bucket, 0).astype(int)[hands]])
+    return normalised(table[:count, first + stride * np.maximum(bucket, 0).astype(int)[hands]])
 
   def for_hands_at(self, state: pyspiel.State) -> dict[int, np.ndarray]:
     """See `policy.for_hands`."""
@@ -90,7 +92,7 @@ class HierarchicalPolicy(openspiel_policy.Policy):
         if player < 0 or (number < self._dealt.special) != trunk:
           continue
         place = slice(len(state.legal_actions())), slice(first, first + stride * sizes[number], stride)
-        table[place] = how.at(state, player, _normalised(table[place]))
+        table[place] = how.at(state, player, normalised(table[place]))
       return table
 
     @functools.lru_cache(maxsize=1)
@@ -123,22 +125,3 @@ class HierarchicalPolicy(openspiel_policy.Policy):
         state.apply_action(state.legal_actions()[0])
       states.append(state)
     return states
-
-  def _at(self, state: Any) -> dict[int, float]:
-    if str(state.get_game()) != str(self.game):
-      raise ValueError(f"This policy is for {self.game}; the state is of another game, {state.get_game()}.")
-    (line, seen), actions = self._dealt.place(state), state.legal_actions()
-    cluster, bucket = self.abstraction.find(seen)
-    table = self.tables.trunk if cluster < 0 else self.tables.clusters[cluster]
-    first, stride = self._cells[line]
-    shares = _normalised(table[: len(actions), first + stride * bucket, None])[:, 0]
-    return dict(zip(actions, shares.tolist(), strict=True))
-
-
-def _normalised(sums: np.ndarray) -> np.ndarray:
-  """float64[..., A, n]: probabilities, from sums that need not be normalised."""
-  if not np.isfinite(sums).all():
-    raise ValueError("The strategy holds numbers that are not finite: its file is damaged.")
-  sums = np.maximum(sums, 0)
-  total = sums.sum(-2, dtype=np.float64, keepdims=True)
-  return np.where(total > 0, sums / np.where(total > 0, total, 1), 1 / sums.shape[-2])

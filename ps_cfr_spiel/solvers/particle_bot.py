@@ -36,7 +36,7 @@ from ps_cfr_spiel.memory import free_memory
 from ps_cfr_spiel.policy import check_policy_of, strategies_of
 from ps_cfr_spiel.search import Search, Searcher, SearchSettings
 from ps_cfr_spiel.simulated import HiddenStates, OpenSpielStates, Particles, halving, thinned
-from ps_cfr_spiel.solvers.simulated_policy import SimulatedPolicy
+from ps_cfr_spiel.solvers.keyed_policy import SimulatedPolicy
 from ps_cfr_spiel.solvers.solving_bot import SolvingBot
 from ps_cfr_spiel.subgames import GADGETS, Gadget, KnownSubgames, Shape
 from ps_cfr_spiel.tree import TERMINAL, PublicTree

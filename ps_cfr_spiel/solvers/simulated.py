@@ -15,7 +15,7 @@ from ps_cfr_spiel.memory import check_needs, sampling_needs
 from ps_cfr_spiel.options import SimulatedExternalOptions, SimulatedMCCFROptions
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.simulated import HostGame, KeyTables, SimulatedGame, Simulation, Trajectories
-from ps_cfr_spiel.solvers.simulated_policy import SimulatedPolicy
+from ps_cfr_spiel.solvers.keyed_policy import SimulatedPolicy
 from ps_cfr_spiel.solvers.solver import Solver
 
 ADVICE = "Fewer cells (or smaller parameters of a game that has its own) and a smaller batch need less"

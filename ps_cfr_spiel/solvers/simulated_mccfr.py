@@ -12,6 +12,7 @@ from ps_cfr_spiel.device import check_finite
 from ps_cfr_spiel.histories import sequential
 from ps_cfr_spiel.options import SimulatedMCCFROptions
 from ps_cfr_spiel.simulated import HostGame, SimulatedGame
+from ps_cfr_spiel.solvers.keyed_policy import SimulatedPolicy
 from ps_cfr_spiel.solvers.simulated import (
   FIXED,
   SAVED_KEYS,
@@ -20,7 +21,6 @@ from ps_cfr_spiel.solvers.simulated import (
   obstacle_of,
   simulated_form,
 )
-from ps_cfr_spiel.solvers.simulated_policy import SimulatedPolicy
 
 DEFAULT_RULE = RMPlus(gamma=4.0)
 

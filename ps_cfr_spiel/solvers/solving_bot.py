@@ -1,11 +1,13 @@
-"""An OpenSpiel bot that solves at its turn, and draws its action from the strategy found."""
+"""Policies that search, and the bot that solves at its turn and draws its action from the strategy."""
 
 import time
 from typing import Any
 
 import numpy as np
 import pyspiel
+from open_spiel.python import policy as openspiel_policy
 
+from ps_cfr_spiel.arguments import check_integer, check_player
 from ps_cfr_spiel.policy import check_turn
 
 
@@ -45,3 +47,12 @@ class SolvingBot(pyspiel.Bot):
   def restart_at(self, state: pyspiel.State) -> None:
     """A new match begins at a state; the next decision needs nothing but the state it is asked about."""
     self.restart()
+
+
+class SearchPolicy(openspiel_policy.Policy):
+  """A policy of both players that searches when it is asked."""
+
+  def bot(self, player: int, seed: int | None = None) -> SolvingBot:
+    """A bot that searches at each decision; `seed` is of its choice among actions, ValueError if wrong."""
+    seed = None if seed is None else check_integer("seed", seed, 0)
+    return SolvingBot(check_player(player), seed, self)

@@ -230,7 +230,7 @@ def test_a_uniform_range_is_even_in_a_small_deck():
 def test_an_agent_tells_its_searches():
   game = pyspiel.load_game("holdem(stack=400,bets=fullgame)")
   blueprint = openspiel_policy.UniformRandomPolicy(pyspiel.load_game("holdem(stack=400,bets=x)"))
-  make = lambda seat: ps_cfr_spiel.HoldemAgent(game, blueprint, seat, bets="a", iterations=1)  # noqa: E731
+  make = lambda seat: ps_cfr_spiel.HoldemPolicy(game, blueprint, bets="a", iterations=1).bot(seat, 0)  # noqa: E731
   browser = Browser(table_of(str(game), make, seats=[0]))
   browser.send("/deal")
   while not browser.data["over"]:

@@ -1,4 +1,4 @@
-"""An agent for the whole of heads-up no-limit hold'em: a blueprint, then searches from the turn or flop on.
+"""A policy for the whole of heads-up no-limit hold'em: a blueprint, then searches from the turn or flop on.
 
 The way of Libratus (Brown and Sandholm 2018) in its simplest form. At first the agent plays a blueprint for
 few bet sizes, other bets being understood as sizes around them (`policy.TranslatedPolicy`). On the turn and
@@ -37,9 +37,7 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import (
   check_count,
-  check_integer,
   check_option,
-  check_player,
   check_seconds,
   declared,
 )
@@ -58,7 +56,7 @@ from ps_cfr_spiel.solvers.holdem_searches import (
   StreetSearch,
 )
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
-from ps_cfr_spiel.solvers.solving_bot import SolvingBot
+from ps_cfr_spiel.solvers.solving_bot import SearchPolicy
 from ps_cfr_spiel.subgames import GADGETS, unsafe
 
 LEAST = 1e-6  # weight of a hand in a range, over the largest
@@ -73,8 +71,8 @@ CHUNK = 5  # iterations between looks at the clock
 BLUEPRINTS = ("holdem", "universal_poker")
 
 
-class HoldemPolicy(openspiel_policy.Policy):
-  """The strategy of `HoldemAgent`, for both players."""
+class HoldemPolicy(SearchPolicy):
+  """See the module; for both players. It never looks at the opponent's cards in a state."""
 
   def __init__(
     self,
@@ -87,10 +85,24 @@ class HoldemPolicy(openspiel_policy.Policy):
     gadget: str = GADGET,
     values: StreetValues | None = None,
   ):
-    """Arguments and errors as of `HoldemAgent`."""
+    """Make a policy; nothing is searched yet. ValueError for a wrong argument.
+
+    Args:
+      game: `holdem` with any bets.
+      blueprint: an OpenSpiel policy of `holdem` or `universal_poker` with the same blinds, for few bet sizes;
+        in small decks of `holdem`.
+      bets: sizes of the searches on turn and river, with `values` on the flop first, as in `holdem_subgame`,
+        no "|"; by default the pot and all-in, later raises all-in alone.
+      iterations: of each search.
+      limit: most seconds of a search of a turn or river; the iterations then depend on the machine, and with
+        them the moves.
+      mapping: of foreign bets where the blueprint plays, see `policy.TranslatedPolicy`.
+      gadget: of each search that keeps promises, a name in `subgames.GADGETS`.
+      values: value function of turns, such as a `learning.BoardValues`; flops are then searched, too.
+    """
     super().__init__(game, [0, 1])
     if game.get_type().short_name != BLUEPRINTS[0]:
-      raise ValueError(f"HoldemAgent plays holdem, got {game}.")
+      raise ValueError(f"HoldemPolicy plays holdem, got {game}.")
     theirs = getattr(blueprint, "game", None)
     if theirs is None or theirs.get_type().short_name not in BLUEPRINTS:
       raise ValueError(f"blueprint must be a policy of {' or '.join(BLUEPRINTS)}, got {blueprint!r}.")
@@ -158,14 +170,14 @@ class HoldemPolicy(openspiel_policy.Policy):
     return self._both(hand.until(hand.on_street(self._rules, hand.street)[0], hand.street))
 
   @functools.cached_property
-  def _whole(self) -> BlueprintSearch | None:
+  def _blueprint_search(self) -> BlueprintSearch | None:
     """The blueprint as a search, if its game is compiled and has the same chips."""
     return None if self._compiled is None else BlueprintSearch(self._compiled)
 
   def _begun(self, hand: PublicHand) -> tuple[BlueprintSearch, int] | None:
     """The blueprint as the search before a turn, and its line; None for other blueprints, or foreign bets."""
-    line = None if self._whole is None else self._whole.line_of(hand.chips)
-    return None if self._whole is None or line is None else (self._whole, line)
+    line = None if self._blueprint_search is None else self._blueprint_search.line_of(hand.chips)
+    return None if self._blueprint_search is None or line is None else (self._blueprint_search, line)
 
   def _before_turn(self, hand: PublicHand, player: int) -> tuple[Search, int] | None:
     """The search that promises at a turn's first decision, and its line: of the flop, or the blueprint."""
@@ -378,49 +390,6 @@ class HoldemPolicy(openspiel_policy.Policy):
 
 def _game_text(bets: BetSizes) -> str:
   return sizes_text(bets).replace(",", "")
-
-
-class HoldemAgent(SolvingBot):
-  """See the module. It never looks at the opponent's cards in a state."""
-
-  policy: HoldemPolicy
-
-  def __init__(
-    self,
-    game: pyspiel.Game,
-    blueprint: openspiel_policy.Policy,
-    player: int,
-    bets: str = BETS,
-    iterations: int = 100,
-    limit: float | None = None,
-    mapping: str = "pseudo-harmonic",
-    gadget: str = GADGET,
-    seed: int = 0,
-    values: StreetValues | None = None,
-  ):
-    """An agent for a seat; ValueError for a wrong argument.
-
-    Args:
-      game: `holdem` with any bets.
-      blueprint: an OpenSpiel policy of `holdem` or `universal_poker` with the same blinds, for few bet sizes;
-        in small decks of `holdem`.
-      player: 0 or 1.
-      bets: sizes of the searches on turn and river, with `values` on the flop first, as in `holdem_subgame`,
-        no "|"; by default the pot and all-in, later raises all-in alone.
-      iterations: of each search.
-      limit: most seconds of a search of a turn or river; the iterations then depend on the machine, and with
-        them the moves.
-      mapping: of foreign bets where the blueprint plays, see `policy.TranslatedPolicy`.
-      gadget: of each search that keeps promises, "cfr-d", "max-margin" or "unsafe"; see `subgames.gadgets`.
-      seed: of the choice among actions.
-      values: value function of turns, such as a `learning.BoardValues`; flops are then searched, too.
-    """
-    seed = check_integer("seed", seed, 0)
-    policy = HoldemPolicy(game, blueprint, bets, iterations, limit, mapping, gadget, values)
-    super().__init__(check_player(player), seed, policy)
-
-  def restart(self) -> None:
-    self.policy.restart()
 
 
 def _trembling(chance: Any, actions: int) -> Any:

@@ -59,7 +59,7 @@ def solved(bets, hand, line):
 
 def test_before_the_turn_it_is_the_blueprint():
   game = pyspiel.load_game("holdem(stack=2000,bets=fullgame)")
-  agent = ps_cfr_spiel.HoldemAgent(game, Pairs(pyspiel.load_game(SMALL), [0, 1]), 1)
+  agent = ps_cfr_spiel.HoldemPolicy(game, Pairs(pyspiel.load_game(SMALL), [0, 1])).bot(1, 0)
   assert agent.probabilities(play(game, "KsKd", "AsKh")) == {1: 1}
   assert agent.probabilities(play(game, "KsKd", "AsAh")) == {1: 0.1, 300: 0.9}
   # 250 chips, 0.75 pots, are understood as a check with 0.25 / 1.75, which is called, else as 300.
@@ -71,7 +71,7 @@ def test_before_the_turn_it_is_the_blueprint():
 def test_all_hands_at_once():
   """Each column is the answer for a hand, before the turn and on it; other players' cards do not matter."""
   game = pyspiel.load_game("holdem(stack=1000,bets=fullgame)")
-  policy = ps_cfr_spiel.HoldemAgent(game, Pairs(pyspiel.load_game(SMALL), [0, 1]), 0, "a", 3).policy
+  policy = ps_cfr_spiel.HoldemPolicy(game, Pairs(pyspiel.load_game(SMALL), [0, 1]), "a", 3)
   line = ("Raise to 250", "Call", "9s7c5s", "Check", "Check", "4h", "Bet 200")
   for moves in (line[:1], line[:3], line[:6], line):
     for hand in ("AhQc", "TdTh"):
@@ -111,7 +111,7 @@ def test_a_move_that_some_hands_never_make_is_understood_for_these_alone():
 def test_ranges_by_hand():
   """Bayes' rule for the opponent's raise with pairs and our call, and for both checks on the flop."""
   game = pyspiel.load_game(SMALL)
-  agent = ps_cfr_spiel.HoldemAgent(game, Pairs(game, [0, 1]), 0)
+  agent = ps_cfr_spiel.HoldemPolicy(game, Pairs(game, [0, 1])).bot(0, 0)
   moves = ("AsKh", "QsQd", "Raise to 300", "Call", "QhJd2c", "Check", "Check", "3c")
   own, their = agent.policy.ranges(play(game, *moves))
 
@@ -130,7 +130,7 @@ def test_ranges_by_hand():
 def test_the_turn_is_solved():
   """With even ranges a decision is the solver's on the same subgame."""
   game = pyspiel.load_game("holdem(stack=1000,bets=fullgame)")
-  agent = ps_cfr_spiel.HoldemAgent(game, uniform(), 1, bets="1 a / a", iterations=10)
+  agent = ps_cfr_spiel.HoldemPolicy(game, uniform(), bets="1 a / a", iterations=10).bot(1, 0)
   moves = ("KsKd", "AhQc", "Raise to 300", "Call", "9s7c5s", "Check", "Check", "4h")
   found = agent.probabilities(play(game, *moves, "Check"))
   assert list(found.values()) == pytest.approx(list(solved("1 a / a", "AhQc", "x").values()), abs=1e-5)
@@ -142,7 +142,9 @@ def test_flops_are_solved_with_values_of_turns():
   """A decision there is that of `solve_batch` with the ranges of the blueprint; any bet is answered."""
   game = pyspiel.load_game("holdem(stack=1000,bets=fullgame)")
   values, rivers = (BoardValues.untrained(no_boards(size), 0, 8, 1) for size in (4, 5))
-  agent = ps_cfr_spiel.HoldemAgent(game, Pairs(pyspiel.load_game(SMALL), [0, 1]), 1, "1 a", 3, values=values)
+  agent = ps_cfr_spiel.HoldemPolicy(
+    game, Pairs(pyspiel.load_game(SMALL), [0, 1]), "1 a", 3, values=values
+  ).bot(1, 0)
   moves = ("KsKd", "AhQc", "Raise to 300", "Call", "9s7c5s")
   state = play(game, *moves, "Check")
   ranges = np.maximum(agent.policy.ranges(state), 1e-6)
@@ -162,7 +164,7 @@ def test_flops_are_solved_with_values_of_turns():
     odds = agent.probabilities(play(game, *moves, *line))
     assert sum(odds.values()) == pytest.approx(1)
   with pytest.raises(ValueError, match="values must be of turns"):
-    ps_cfr_spiel.HoldemAgent(game, uniform(), 0, values=rivers)
+    ps_cfr_spiel.HoldemPolicy(game, uniform(), values=rivers)
 
 
 def test_a_turn_keeps_the_promises_of_a_flop_search():
@@ -176,7 +178,7 @@ def test_a_turn_keeps_the_promises_of_a_flop_search():
   start = play(game, *moves)
   more = {}
   for gadget in ("cfr-d", "unsafe"):
-    agent = ps_cfr_spiel.HoldemAgent(game, uniform(), 1, "a", 100, gadget=gadget, values=values)
+    agent = ps_cfr_spiel.HoldemPolicy(game, uniform(), "a", 100, gadget=gadget, values=values).bot(1, 0)
     ranges = agent.policy.ranges(start)
     search, line = agent.policy._searches_on_path(PublicHand.of(start), 1)[-1]
     promised = values.worths(Situation(cards.parse_board("9s7c5s4h", (4,)), 900, 1000, "", ranges))[0]
@@ -201,7 +203,7 @@ def test_promises_are_kept(line):
   game = pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1,bets=fullgame)")
   blueprint = Pairs(pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1)"), [0, 1])
   for gadget in ("cfr-d", "max-margin", "unsafe"):
-    policy = ps_cfr_spiel.HoldemAgent(game, blueprint, 1, "0.5a a / 0.5a a", 200, gadget=gadget).policy
+    policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, "0.5a a / 0.5a a", 200, gadget=gadget)
     state = play(game, *TURN, *line)
     (turn, root), *_ = policy._searches_on_path(PublicHand.of(play(game, *TURN)), 1)
     range_ = policy.ranges(state)[1]
@@ -227,7 +229,7 @@ def test_it_sees_its_own_cards_alone():
   line = ("Raise to 300", "Call", "9s7c5s", "Check", "Check", "4h", "Check", "Bet 200", "Call", "2d", "Check")
   found = []
   for other in ("KsKd", "8c8d"):
-    agent = ps_cfr_spiel.HoldemAgent(game, uniform(), 1, "a", iterations=3, seed=4)
+    agent = ps_cfr_spiel.HoldemPolicy(game, uniform(), "a", iterations=3).bot(1, 4)
     found.append(agent.probabilities(play(game, other, "AhQc", *line)))
   assert found[0] == found[1]
   assert sum(found[0].values()) == pytest.approx(1)
@@ -248,7 +250,7 @@ def test_it_never_does_anything_illegal(stack, bets):
   made = []
 
   def agent(seat):
-    made.append(ps_cfr_spiel.HoldemAgent(game, uniform(), seat, bets="a", iterations=2))
+    made.append(ps_cfr_spiel.HoldemPolicy(game, uniform(), bets="a", iterations=2).bot(seat, 0))
     return made[-1]
 
   def records(bot="random"):
@@ -265,15 +267,15 @@ def test_wrong_arguments():
 
   def message(*arguments, **options):
     with pytest.raises(ValueError) as error:
-      ps_cfr_spiel.HoldemAgent(*arguments, **options)
+      ps_cfr_spiel.HoldemPolicy(*arguments, **options)
     return str(error.value)
 
-  assert "plays holdem, got kuhn_poker" in message(pyspiel.load_game("kuhn_poker"), uniform(), 0)
-  assert "must be a policy of holdem or universal_poker" in message(game, matches.Habit("fold"), 0)
+  assert "plays holdem, got kuhn_poker" in message(pyspiel.load_game("kuhn_poker"), uniform())
+  assert "must be a policy of holdem or universal_poker" in message(game, matches.Habit("fold"))
   small = openspiel_policy.UniformRandomPolicy(pyspiel.load_game("holdem(deck=6x2,stack=400)"))
-  assert "must be a policy for the deck of holdem" in message(game, small, 0)
-  assert "give sizes for both players alike" in message(game, uniform(), 0, bets="1 a | a")
-  assert "iterations must be" in message(game, uniform(), 0, iterations=0)
+  assert "must be a policy for the deck of holdem" in message(game, small)
+  assert "give sizes for both players alike" in message(game, uniform(), bets="1 a | a")
+  assert "iterations must be" in message(game, uniform(), iterations=0)
 
 
 @pytest.mark.parametrize("solved", [3, 100])
@@ -296,7 +298,7 @@ def test_searches_of_a_blueprint_that_is_compiled(solved):
       here.append(decision)
   for gadget in ("unsafe", "cfr-d"):
     tables = [[np.array(block) for block in own] for own in blueprint.strategies]
-    policy = ps_cfr_spiel.HoldemAgent(game, blueprint, 0, "1;x / 1;x", 100, gadget=gadget).policy
+    policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, "1;x / 1;x", 100, gadget=gadget)
     for decision in here:
       live = [h for h, name in enumerate(decision.infostates) if name is not None]
       state = game.new_initial_state()
@@ -326,5 +328,5 @@ def test_a_blueprint_of_dealt_cards(tmp_path):
     state = play(game, hand, "6d4d" if hand != "6d6c" else "4d3d", *moves[2:])
     h = int(cards.hand_numbers(np.array(cards.parse_cards(hand))))
     assert blueprint.action_probabilities(state) == pytest.approx({a: odds[h] for a, odds in found.items()})
-  agent = ps_cfr_spiel.HoldemAgent(game, blueprint, 0, "a", 2)
+  agent = ps_cfr_spiel.HoldemPolicy(game, blueprint, "a", 2).bot(0, 0)
   assert sum(agent.probabilities(play(game, *moves, "Check", "Check", "5c")).values()) == pytest.approx(1)
