@@ -97,8 +97,8 @@ def _blank(setting: Setting, player: int, parts: Partition) -> PlayerState:
   sizes = room(setting.tree.players[player], parts)
   tables = [np.zeros((a, k, 1), setting.dtype) for a, k in zip(actions, sizes, strict=True)]
   strategy, regrets = [x + np.asarray(1 / len(x), setting.dtype) for x in tables], [x.copy() for x in tables]
-  average, excess = (column_of(tables, setting.tree.players[player].types) for _ in range(2))
-  return PlayerState(tuple(strategy), averages.Sum(average, excess), tuple(regrets))
+  average, compensation = (column_of(tables, setting.tree.players[player].types) for _ in range(2))
+  return PlayerState(tuple(strategy), averages.Sum(average, compensation), tuple(regrets))
 
 
 _turn = jit(static_argnames=("player", "rule"))(cfr.take_turn)

@@ -1,9 +1,9 @@
 """Sums of the strategies that a run has played, exact over millions of iterations, for its averages.
 
 Iteration t counts t ** gamma. Added one by one to a float32 sum, late iterations would be lost, and
-exploitability would rise again. So a sum is a pair of arrays, worth `average - excess`. In a *block* of
-iterations only `excess` changes: new strategies are taken off it, from a value near zero. Where a block
-begins, `fold` brings `excess` into `average`, and leaves the rounding error in it. So an iteration adds to
+exploitability would rise again. So a sum is a pair of arrays, worth `average - compensation`. In a *block* of
+iterations only `compensation` changes: new strategies are taken off it, from a value near zero. Where a block
+begins, `carry_over` brings it into `average`, and leaves the rounding error in it. So an iteration adds to
 one array, once.
 
 Weights are (t / p) ** gamma, p the greatest power of two up to t, and the pair is scaled by 2 ** -gamma when
@@ -26,20 +26,20 @@ LENGTH = 16  # iterations of a block, and a power of two; those before are short
 class Sum(NamedTuple):
   """A pair as at the top of this file."""
 
-  #: average, excess: of one shape. Without `average` the sum is `-excess` alone, in half of the memory and
-  #: for runs of up to some 1e5 iterations: an iteration's share of it falls as gamma / t.
+  #: average, compensation: of one shape. Without `average` the sum is `-compensation` alone, in half of the
+  #: memory and for runs of up to some 1e5 iterations: an iteration's share of it falls as gamma / t.
   average: Array
-  excess: Array
+  compensation: Array
 
   @property
   def dtype(self) -> Any:
     """The dtype of the numbers in the sum."""
-    return self.excess.dtype
+    return self.compensation.dtype
 
   @property
   def total(self) -> Array:
     """The sum itself, up to a factor common to the whole array."""
-    return -self.excess if self.average is None else self.average - self.excess
+    return -self.compensation if self.average is None else self.average - self.compensation
 
 
 class Step(NamedTuple):
@@ -73,9 +73,9 @@ def before_doubling(t: Array) -> Array:
   return _power(t) - 1 + _power(t)
 
 
-def fold(sums: Sum, t: Array, gamma: float) -> Sum:
-  """The pair to which iteration t, int32[], is added: folded if a block begins there, else unchanged."""
-  return fold_where(begins(t), sums, scale(t, gamma))
+def carry_over(sums: Sum, t: Array, gamma: float) -> Sum:
+  """The pair to which iteration t, int32[], is added: carried over if a block begins there."""
+  return carry_over_where(begins(t), sums, scale(t, gamma))
 
 
 def begins(t: Array) -> Array:
@@ -93,15 +93,15 @@ def scale(t: Array, gamma: float) -> Array:
   return jnp.where(doubles(t), 2.0**-gamma, 1.0)
 
 
-def fold_where(begins: Array, sums: Sum, scale: Array | float) -> Sum:
-  """The pair, scaled and with `excess` brought into `average`, if bool[] `begins`; else unchanged."""
-  (average, excess), total = sums, sums.total
+def carry_over_where(begins: Array, sums: Sum, scale: Array | float) -> Sum:
+  """The pair, scaled and with `compensation` brought into `average`, if bool[] `begins`; else unchanged."""
+  (average, compensation), total = sums, sums.total
   if average is None:
-    return Sum(None, jnp.where(begins, excess * scale, excess))
+    return Sum(None, jnp.where(begins, compensation * scale, compensation))
   # The rounding error, whichever of the two is larger (Knuth's TwoSum).
   other = average - total
-  lost = (average - (total + other)) - (excess - other)
-  return Sum(jnp.where(begins, total * scale, average), jnp.where(begins, -lost * scale, excess))
+  lost = (average - (total + other)) - (compensation - other)
+  return Sum(jnp.where(begins, total * scale, average), jnp.where(begins, -lost * scale, compensation))
 
 
 def _power(t: Array) -> Array:

@@ -149,7 +149,7 @@ def _iterations(
   """Whole iterations on the payoff matrices of the leaves."""
   dtype, leaves = players[0].average.dtype, tree.leaves
   rows = jax.vmap(lambda t: _numbers(step._replace(t=t), dtype))(_block(step))
-  players = tuple(own.folded(step) for own in players)
+  players = tuple(own.carried_over(step) for own in players)
   payoffs = [jnp.asarray(x, dtype) for x in leaves.payoffs() or ()]
   tables, number = tuple(map(_tables, players)), step.rule.native
   after = iterate_natively(walks, payoffs, leaves.orders, tables, count, number, rows, alternating)
@@ -159,19 +159,20 @@ def _iterations(
 def _boards_in_turn(
   tree: PublicTree, walks: tuple[Walk, ...], players: Players, step: Step, count: Array, alternating: bool
 ) -> Players:
-  """Whole iterations, one board after the other; the library folds the averages itself."""
+  """Whole iterations, one board after the other; the library carries the averages over itself."""
+  assert tree.stream is not None
   dtype, gamma = players[0].average.dtype, step.rule.gamma
 
   def numbers(t: Array) -> Array:
-    folds = jnp.stack([averages.begins(t).astype(dtype), averages.scale(t, gamma).astype(dtype)])
-    return jnp.concatenate([folds, _numbers(step._replace(t=t), dtype)])
+    carried = jnp.stack([averages.begins(t).astype(dtype), averages.scale(t, gamma).astype(dtype)])
+    return jnp.concatenate([carried, _numbers(step._replace(t=t), dtype)])
 
   rows = jax.vmap(numbers)(_block(step))
   tables = tuple(_tables(own, whole=True) for own in players)
   pair = players[0].average.average is not None
   state = players[0].rule[0] if players[0].rule else players[1].rule[0]
   each = 1 + len(jax.tree.leaves(state))
-  after = tree.stream.play(tree.leaves, tables, pair, each, count, step.rule.native, rows, alternating)
+  after = tree.stream.iterate(tree.leaves, tables, pair, each, count, step.rule.native, rows, alternating)
   return tuple(_with_tables(own, new, whole=True) for own, new in zip(players, after, strict=True))
 
 
@@ -188,10 +189,10 @@ def _numbers(step: Step, dtype: Any) -> Array:
 def _changed(state: PlayerState, whole: bool) -> Any:
   """The tables that a turn changes: the strategy and the rule's of each bucket, and last the average's.
 
-  Of the average that is the excess alone, unless the turn folds it (`whole`).
+  Of the average that is the compensation alone, unless the turn carries it over (`whole`).
   """
   buckets = list(zip(state.strategy, state.rule, strict=True))
-  return buckets, state.average if whole else state.average.excess
+  return buckets, state.average if whole else state.average.compensation
 
 
 def _tables(state: PlayerState, whole: bool = False) -> list[Array]:
@@ -201,7 +202,7 @@ def _tables(state: PlayerState, whole: bool = False) -> list[Array]:
 def _with_tables(state: PlayerState, tables: list[Array], whole: bool = False) -> PlayerState:
   buckets, average = jax.tree.unflatten(jax.tree.structure(_changed(state, whole)), tables)
   strategy, rules = zip(*buckets, strict=True) if buckets else ((), ())
-  return PlayerState(strategy, average if whole else state.average._replace(excess=average), rules)
+  return PlayerState(strategy, average if whole else state.average._replace(compensation=average), rules)
 
 
 _NATIVE = _library, _native_rule, _every_infostate, _no_record

@@ -88,15 +88,15 @@ def _learn(
   trust = [rule.trust(x, t) for x in regrets]
   if any(x is not None for x in trust):
     factors = [jnp.broadcast_to(1 if f is None else f, x.shape) for f, x in zip(trust, regrets, strict=True)]
-    share = share * column_of(factors, average.excess.shape[1])
-  excess = average.excess - share * _collapsed(game, player, own_reach)
+    share = share * column_of(factors, average.compensation.shape[1])
+  compensation = average.compensation - share * _collapsed(game, player, own_reach)
   buckets = zip(state.rule, state.strategy, regrets, strict=True)
   steps = [rule.update(*bucket, t) for bucket in buckets]
   rules, strategy = zip(*steps, strict=True) if steps else ((), ())
   faded = -jnp.expm1(rule.gamma * jnp.log1p(-1 / t.astype(dtype))) if rule.gamma else jnp.zeros((), dtype)
   terms, counts = (*record, jnp.ones((), dtype)) if record else (), step.counts(dtype)
   recorded = tuple(v + (counts * x - faded * v) for v, x in zip(state.recorded, terms, strict=True))
-  return PlayerState(tuple(strategy), average._replace(excess=excess), tuple(rules), recorded)
+  return PlayerState(tuple(strategy), average._replace(compensation=compensation), tuple(rules), recorded)
 
 
 def _collapsed(game: _Game, player: int, column: Array) -> Array:
@@ -151,14 +151,14 @@ def iterate(
       reach = tuple(_reach(game, i, players[i], rule) if i in turn else reach[i] for i in everyone)
     return players, reach
 
-  def block(carry):  # of iterations between which averages are not folded
+  def block(carry):  # of iterations between which averages are not carried over
     done, players, reach = carry
     step = Step(done + 1, skip, rule)
     last = jnp.minimum(averages.last_of_block(step.t), end)
     if engine.iterations is not None:
       return last, engine.iterations(tree, game.walks, players, step, last - done, alternating), reach
-    folded = tuple(player.folded(step) for player in players)
-    return last, *jax.lax.fori_loop(step.t, last + 1, iteration, (folded, reach))
+    players = tuple(player.carried_over(step) for player in players)
+    return last, *jax.lax.fori_loop(step.t, last + 1, iteration, (players, reach))
 
   # A call of an engine for whole iterations begins with the reach itself.
   reach = () if engine.iterations else tuple(_reach(game, i, state.players[i], rule) for i in everyone)
@@ -192,7 +192,7 @@ def take_turn(
   game, step, players = _Game.of(tree, sets), Step(state.iteration + 1, skip, rule), list(state.players)
   reach = tuple(_reach(game, i, x, rule) for i, x in enumerate(players))
   before, leaf_values = players[player], _leaf_values(game, player, reach)
-  wide = before.decompressed(rule).folded(step)
+  wide = before.decompressed(rule).carried_over(step)
   regrets, record = _regrets(game, player, wide, leaf_values), tree.leaves.recorded(player, leaf_values)
   after = _learn(game, player, wide, reach[player][0], regrets, record, step)
   players[player] = after.kept_as(before, rule)

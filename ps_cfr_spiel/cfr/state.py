@@ -73,9 +73,9 @@ class PlayerState(NamedTuple):
     strategy, rules = zip(*buckets, strict=True) if buckets else ((), ())
     return self._replace(strategy=tuple(strategy), rule=tuple(rules))
 
-  def folded(self, step: Step) -> "PlayerState":
-    """The player before an iteration, with the average as `averages.fold` leaves it."""
-    return self._replace(average=averages.fold(self.average, step.t, step.rule.gamma))
+  def carried_over(self, step: Step) -> "PlayerState":
+    """The player before an iteration, with the average as `averages.carry_over` leaves it."""
+    return self._replace(average=averages.carry_over(self.average, step.t, step.rule.gamma))
 
 
 class SolverState(NamedTuple):
@@ -214,6 +214,7 @@ def evaluate_average(tree: PublicTree, state: SolverState, sets: Abstraction = W
 
 @jit()
 def _worth(tree: PublicTree, averages: Sequence[Sum]) -> Array:
+  assert tree.stream is not None
   return tree.stream.worth(tree.leaves, averages)
 
 

@@ -325,10 +325,10 @@ def _natively(
   linear = regret_weight(rule, turn.iteration, own.regrets.dtype)
   floor = jnp.maximum(rule.floor, BELOW * pruning * linear)
   numbers = game.every, weight, linear, floor, pruning * linear
-  regrets, excess, values = sample_clusters(
-    game, own.regrets, own.average.excess, keys, dealt, visited, turn.traverser, numbers
+  regrets, compensation, values = sample_clusters(
+    game, own.regrets, own.average.compensation, keys, dealt, visited, turn.traverser, numbers
   )
-  return values, PartTables(regrets, own.average._replace(excess=excess))
+  return values, PartTables(regrets, own.average._replace(compensation=compensation))
 
 
 def _side_by_side(

@@ -21,7 +21,7 @@ EACH = 256  # deals for which a thread is worth starting
 def sample_clusters(
   game: Any,
   regrets: jax.Array,
-  excess: jax.Array,
+  compensation: jax.Array,
   keys: jax.Array,
   dealt: jax.Array,
   visited: jax.Array,
@@ -40,8 +40,8 @@ def sample_clusters(
       floor of regrets, and the regret below which an action may be skipped.
 
   Returns:
-    The regrets and the excess after the traversals, and the values [C', S, B] of the roots to the traverser,
-    each times the number of boards that the hands leave in the cluster.
+    The regrets and the compensation after the traversals, and the values [C', S, B] of the roots to the
+    traverser, each times the number of boards that the hands leave in the cluster.
   """
   dtype, lines, cards, found = regrets.dtype, game.cluster_subtree, game.cards, game.found
   no_integer, no_mask = jnp.zeros((0, 0), jnp.int32), jnp.zeros((0, 0), jnp.uint32)
@@ -62,17 +62,17 @@ def sample_clusters(
   given = (
     *(lines.actor, lines.round, lines.first, lines.count),
     *(lines.cell, lines.stride, lines.fold_payoff, lines.showdown_payoff),
-    *(regrets, excess, jnp.stack([jnp.asarray(x, dtype) for x in numbers]), traverser[None], keys),
+    *(regrets, compensation, jnp.stack([jnp.asarray(x, dtype) for x in numbers]), traverser[None], keys),
     *(dealt, visited.astype(jnp.int32), game.boards, cards.hand_masks, cards.hand_swaps),
     *(no_integer if cards.strength is None else cards.strength, cards.board_masks[before], *tables, *later),
   )
-  place = [next(k for k, x in enumerate(given) if x is table) for table in (regrets, excess)]
+  place = [next(k for k, x in enumerate(given) if x is table) for table in (regrets, compensation)]
   changed, values = {place[0]: 0, place[1]: 1}, jax.ShapeDtypeStruct((len(keys), *visited.shape), dtype)
   deck = Deck(0, 1) if found is None else found.deck
   work = len(keys) * visited.shape[1] // EACH
   threads = max(min(cores() // jax.local_device_count(), work), 1)
   sizes = {"threads": threads, "ranks": deck.ranks, "suits": deck.suits, "depths": len(lines.depths)}
-  regrets, excess, values = call(
-    "Clusters", dtype, given, (regrets, excess, values), "sequential", sizes, changed
+  regrets, compensation, values = call(
+    "Clusters", dtype, given, (regrets, compensation, values), "sequential", sizes, changed
   )
-  return regrets, excess, values
+  return regrets, compensation, values

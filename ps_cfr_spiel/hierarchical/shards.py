@@ -22,7 +22,7 @@ from ps_cfr_spiel.hierarchical.nearest import BUCKETS, TABLE, NearestAbstraction
 PARTS = (
   "regrets",
   "average",
-  "excess",
+  "compensation",
 )  # arrays of a cluster: its regrets, and the two of its sum of strategies
 
 
@@ -91,7 +91,7 @@ def read_shards(
         f"{file} is missing: the folder belongs to {run}, so move both together, and read both again after a "
         f"run has saved."
       ) from error
-    part = PartTables(arrays["regrets"], averages.Sum(arrays["average"], arrays["excess"]))
+    part = PartTables(arrays["regrets"], averages.Sum(arrays["average"], arrays["compensation"]))
     if not all_finite(part):
       raise ValueError(f"{file} is damaged: it holds numbers that are not finite.")
     return part

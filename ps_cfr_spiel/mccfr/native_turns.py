@@ -25,9 +25,9 @@ def sample_turns(
 ) -> list[jax.Array]:
   """The tables after some turns of a block; pure JAX.
 
-  `tables` are the regrets and the excess of the average, [A, S], and the learned baseline. Random numbers are
-  `jax.random.uniform`'s, [turns, draws, B]; `options` are numbers of the sampler and its baseline, by name,
-  as `sampled_turns.cc` takes them.
+  `tables` are the regrets and the compensation of the average, [A, S], and the learned baseline. Random
+  numbers are `jax.random.uniform`'s, [turns, draws, B]; `options` are numbers of the sampler and its
+  baseline, by name, as `sampled_turns.cc` takes them.
   """
   given = *_arrays(tree), jax.random.key_data(turns.key), jnp.stack([turns.before, turns.first, turns.last])
   changed = {len(given) + k: k for k in range(len(tables))}

@@ -6,7 +6,7 @@ iteration of OpenSpiel's solvers.
 
 Iterations come in blocks. The random numbers of a block are drawn at once, from the run's key and the block's
 number, so that a run in two calls equals a run in one. Where a block begins, and where the weights t ** gamma
-are scaled, every `averages.Sum` in the tables is folded: so the average strategy is exact over 10^7
+are scaled, every `averages.Sum` in the tables is carried over: so the average strategy is exact over 10^7
 iterations, in float32 too.
 """
 
@@ -21,7 +21,7 @@ from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cfr import LCFR, RM, averages, make_rule
 from ps_cfr_spiel.device import jit, to_device
 
-PIECE = 2**20  # numbers of a table that are folded at once
+PIECE = 2**20  # numbers of a table that are carried over at once
 Rule = RM | LCFR  # those that can be sampled; not every sampler takes LCFR
 
 
@@ -54,8 +54,8 @@ class Sampler(abc.ABC):
   def init(self, game: Any, dtype: str) -> Any:
     """The tables before the first iteration: a pytree of NumPy arrays.
 
-    Sums of strategies are `averages.Sum`s, to whose `excess` a turn adds *minus* its strategies, iteration t
-    with weight `averages.weight`.
+    Sums of strategies are `averages.Sum`s, to whose `compensation` a turn adds *minus* its strategies,
+    iteration t with weight `averages.weight`.
     """
 
   @abc.abstractmethod
@@ -153,10 +153,10 @@ def iterate(
       t = done + 1
       stop = jnp.minimum(stop, averages.before_doubling(t))
       begins, scale = begins | averages.doubles(t), averages.scale(t, rule.gamma)
-    # A loop of one turn or none: a table that is not folded is not touched.
+    # A loop of one turn or none: a table that is not carried over is not touched.
     once = begins.astype(jnp.int32)
     tables = jax.lax.fori_loop(
-      0, once, lambda _, x: sampler.scaled(_folded(x, scale, once), scale), state.tables
+      0, once, lambda _, x: sampler.scaled(_carried_over(x, scale, once), scale), state.tables
     )
     # Turns are counted within the block: those of a whole run may be more than int32 holds.
     first, last = (players * (t - begin) for t in (done, stop))
@@ -169,14 +169,14 @@ def iterate(
 run = jit(static_argnames=("sampler", "rule", "batch"))(iterate)
 
 
-def _folded(tables: Any, scale: jax.Array | float, once: jax.Array) -> Any:
-  """The tables with all sums folded and scaled, piece by piece, so that little is kept twice.
+def _carried_over(tables: Any, scale: jax.Array | float, once: jax.Array) -> Any:
+  """The tables with all sums carried over and scaled, piece by piece, so that little is kept twice.
 
   `once`, int32[], is 1, which XLA does not know.
   """
 
   def whole(x: averages.Sum) -> averages.Sum:
-    return averages.fold_where(jnp.bool_(True), x, scale)
+    return averages.carry_over_where(jnp.bool_(True), x, scale)
 
   def piece(start: jax.Array | int, size: int, x: averages.Sum) -> averages.Sum:
     # Both pieces are made before either table changes, by loops of one turn, which XLA does not fuse: it
@@ -190,14 +190,14 @@ def _folded(tables: Any, scale: jax.Array | float, once: jax.Array) -> Any:
       0, once, lambda _, y: jax.tree.map(lambda a, b: jax.lax.dynamic_update_slice(a, b, (start,)), y, one), x
     )
 
-  def fold(x: Any) -> Any:
+  def carried(x: Any) -> Any:
     if not isinstance(x, averages.Sum):
       return x
-    flat, shape = jax.tree.map(jnp.ravel, x), x.excess.shape
-    count, rest = divmod(x.excess.size, PIECE)
+    flat, shape = jax.tree.map(jnp.ravel, x), x.compensation.shape
+    count, rest = divmod(x.compensation.size, PIECE)
     if count:
       flat = jax.lax.fori_loop(0, count, lambda n, y: piece(n * PIECE, PIECE, y), flat)
     flat = piece(count * PIECE, rest, flat) if rest else flat
     return jax.tree.map(lambda y: y.reshape(shape), flat)
 
-  return jax.tree.map(fold, tables, is_leaf=lambda x: isinstance(x, averages.Sum))
+  return jax.tree.map(carried, tables, is_leaf=lambda x: isinstance(x, averages.Sum))

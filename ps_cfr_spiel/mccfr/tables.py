@@ -69,8 +69,8 @@ def add(
   regrets = regrets.at[:, updates.cells].add(gains)
   if rule.floor > -math.inf:
     regrets = regrets.at[:, updates.cells].max(rule.floor)
-  excess = average.excess.at[:, updates.cells].add(updates.averages * (-weight / batch))
-  return regrets, average._replace(excess=excess)
+  compensation = average.compensation.at[:, updates.cells].add(updates.averages * (-weight / batch))
+  return regrets, average._replace(compensation=compensation)
 
 
 class TreeSampler(Sampler):
@@ -153,9 +153,9 @@ class TreeSampler(Sampler):
       return super().turns(game, tables, turns, rule, batch)
     kind = self.baseline
     options |= {"decisions": kind.decisions, "outcomes": kind.outcomes, "decay": float(kind.decay)}
-    before = tables.regrets, tables.average.excess, tables.learned
-    regrets, excess, learned = sample_turns(game, before, turns, rule, batch, options)
-    return Tables(regrets, tables.average._replace(excess=excess), learned)
+    before = tables.regrets, tables.average.compensation, tables.learned
+    regrets, compensation, learned = sample_turns(game, before, turns, rule, batch, options)
+    return Tables(regrets, tables.average._replace(compensation=compensation), learned)
 
   def turn(self, game: SamplingTree, tables: Tables, turn: Turn, rule: RM, batch: int) -> Tables:
     updates = self(game, tables.regrets, tables.learned, turn.traverser, turn.random)

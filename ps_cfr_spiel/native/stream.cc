@@ -262,7 +262,7 @@ struct Strategies {
 // What a closing row is worth, in `sum`: after it has learned, by the numbers of an iteration.
 template <typename T, typename Rule>
 struct Learning {
-  bool folds;  // whether the excess goes into the average first, both times `scale`: `averages.fold`
+  bool folds;  // whether the excess goes into the average first, both times `scale`: `averages.carry_over`
   T scale, share;
   const Rule& rule;
 

@@ -62,7 +62,7 @@ def all_at_once(tree: PublicTree, strategies: Any) -> Any:
 
 
 def board_by_board(tree: PublicTree, columns: list[jax.Array]) -> Any:
-  """The same in a tree with a `Stream`, from the strategy of each player in a column, and on the host."""
+  """The same in a tree with a `BoardTraversal`, from each player's strategy in a column, and on the host."""
   blocks = [
     player.split(tables_of(np.asarray(column), player.bucket_shapes))
     for player, column in zip(2 * tree.players, _streamed(tree, columns), strict=True)

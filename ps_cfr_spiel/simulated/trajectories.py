@@ -82,7 +82,7 @@ class Trajectories(Sampler):
     mean = increments.values / jnp.maximum(visits, 1)
     step = 1 - (1 - self.decay_at(t, dtype)) ** visits
     weight = averages.weight(t, rule.gamma, dtype) / batch
-    average = tables.average._replace(excess=tables.average.excess - increments.policies * weight)
+    average = tables.average._replace(compensation=tables.average.compensation - increments.policies * weight)
     return tables._replace(
       regrets=jnp.maximum(tables.regrets + increments.regrets / batch, rule.floor),
       average=average,

@@ -53,10 +53,10 @@ class TraversedGame(SimulatedGame, Protocol):
   ) -> tuple[tuple[jax.Array, ...], jax.Array, jax.Array]:
     """Traverses `batch` games one after the other, learning after each; pure JAX.
 
-    The `tables`, regrets, the average's excess (see `averages`), learned values, visits and skipped moves, as
-    in `KeyTables`, are brought up to date; `average`, [S], is the average itself, `fixed` as in `Simulation`,
-    for plays alone. `weight`, [], is that of this iteration in sums, `decay`, [], that of the newest value in
-    a running mean.
+    The `tables`, regrets, the average's compensation (see `averages`), learned values, visits and skipped
+    moves, as in `KeyTables`, are brought up to date; `average`, [S], is the average itself, `fixed` as in
+    `Simulation`, for plays alone. `weight`, [], is that of this iteration in sums, `decay`, [], that of the
+    newest value in a running mean.
 
     Returns the tables; [B] values to the traverser; int32[5]: decisions met and moves skipped, in millions
     and the rest each, and whether a traversal was given up.
@@ -134,10 +134,10 @@ def _traverse(
   """The tables after a turn of native code."""
   rules: Any = game.game  # a `TraversedGame`
   weight = averages.weight(turn.iteration, rule.gamma, tables.regrets.dtype)
-  learning = tables.regrets, tables.average.excess, tables.learned, tables.visits, tables.skipped
-  (regrets, excess, learned, visits, skipped), values, counts = rules.traverse(
+  learning = tables.regrets, tables.average.compensation, tables.learned, tables.visits, tables.skipped
+  (regrets, compensation, learned, visits, skipped), values, counts = rules.traverse(
     learning, tables.average.average, game.fixed, turn.traverser, weight, decay, turn.random, batch, options
   )
-  average = tables.average._replace(excess=excess)
+  average = tables.average._replace(compensation=compensation)
   tally = tables.tally.add(turn, game, values.mean(), counts[:2], counts[2:4], counts[4] > 0)
   return KeyTables(regrets, average, learned, visits, skipped, tally)

@@ -167,9 +167,9 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       return np.asarray(part(cluster).average.total)
 
     shapes = {name: ((of_trunk.actions, of_trunk.cells), np.dtype(dtype)) for name in TRUNK}
-    average, excess = (file.arrays({**file.shapes, **shapes})[name] for name in TRUNK)
+    average, compensation = (file.arrays({**file.shapes, **shapes})[name] for name in TRUNK)
     tables = hierarchical.StrategyTables(
-      average - excess, hierarchical.ByCluster((abstraction.count, *shape), read)
+      average - compensation, hierarchical.ByCluster((abstraction.count, *shape), read)
     )
     info = {**file.header, "policy": "average"}
     return HierarchicalPolicy(game, dealt, abstraction, tables, info)

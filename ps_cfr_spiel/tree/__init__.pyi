@@ -36,6 +36,7 @@ from .public_tree import Link as Link
 from .public_tree import Parts as Parts
 from .public_tree import PlayerTree as PlayerTree
 from .public_tree import PublicTree as PublicTree
+from .public_tree import Traversal as Traversal
 from .sequences import cell_starts as cell_starts
 from .sequences import decision_sequences as decision_sequences
 from .sequences import first_cells as first_cells
@@ -55,7 +56,7 @@ from .strategy_values import best_response_values as best_response_values
 from .strategy_values import evaluate as evaluate
 from .strategy_values import evaluation as evaluation
 from .strategy_values import gain_of as gain_of
-from .streaming import Stream as Stream
+from .streaming import BoardTraversal as BoardTraversal
 from .streaming import streamed as streamed
 from .traverse import collapse as collapse
 from .traverse import expand as expand

@@ -28,7 +28,7 @@ the public tree is needed on the device; the rest is kept in `Labels`, on the ho
 import abc
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -322,6 +322,32 @@ class Boards:
     return np.cumsum([0, *map(len, self.above)])
 
 
+class Traversal(Protocol):
+  """What solvers ask of `streaming.BoardTraversal`, which documents the methods; `leaves` are the tree's."""
+
+  def iterate(
+    self,
+    leaves: Any,
+    tables: Sequence[Sequence[Array]],
+    pair: bool,
+    each: int,
+    count: Array,
+    rule: int,
+    numbers: Array,
+    alternating: bool,
+  ) -> tuple[list[Array], list[Array]]:
+    """Iterations of both players."""
+    ...
+
+  def worth(self, leaves: Any, averages: Sequence[Any]) -> Array:
+    """[3]: the worth of best responses, and the value."""
+    ...
+
+  def values(self, leaves: Any, columns: Sequence[Array]) -> list[Array]:
+    """Counterfactual values of all actions."""
+    ...
+
+
 @dataclasses.dataclass(frozen=True)
 class PublicTree:
   """A compiled game: arrays for the device, labels for reports.
@@ -338,7 +364,7 @@ class PublicTree:
   leaves: LeafEvaluator
   labels: Labels | None = None
   boards: Boards | None = None
-  stream: Any = None
+  stream: Traversal | None = None
 
   @property
   def names(self) -> Labels:

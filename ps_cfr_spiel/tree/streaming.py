@@ -3,9 +3,9 @@
 A run's tables hold numbers for each hand, line of betting and *board*, the cards so far, and are far larger
 than any cache. Here reach and values exist for one board of each street at a time, in a stack, and an
 iteration goes through the tables once for each player. `Boards` has the board of each row, and how boards
-follow each other; `Stream` is that as the library reads it. A player's stack begins with the root's sequence;
-then come those of the rows before the first card (the *trunk*; all of a river), of one board of the next
-street, and so on.
+follow each other; `BoardTraversal` is that as the library reads it. A player's stack begins with the root's
+sequence; then come those of the rows before the first card (the *trunk*; all of a river), of one board of the
+next street, and so on.
 
 An all-in with cards to come is a showdown on every board of the last street below. A row without a decision,
 a *pass*, leads there on each street between, so that renamed suits are added up street by street.
@@ -27,8 +27,8 @@ from ps_cfr_spiel.tree.showdown_sweep import NativeLeaves
 CARDS = 64  # more than a deck has
 
 
-class _Course(NamedTuple):
-  """A player's rows and leaves, in the order of units; items are all rows, and then all leaves."""
+class PlayerLayout(NamedTuple):
+  """A player's rows and leaves, in the order of boards; items are all rows, and then all leaves."""
 
   buckets: Array  #: int32[K, 3], of each bucket the actions, the rows, and its first sequence in a column
   #: int32[R, 4], table (-1: a pass), row in it, address of the sequence above, of the first action.
@@ -44,13 +44,13 @@ class _Course(NamedTuple):
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class Stream:
+class BoardTraversal:
   """The walk over all boards of a tree; the tree's own leaves have the evaluators' tables."""
 
   #: int32[U + 1, 6], for each board, in an order where those below it follow it, its street, its number
   #: there, and its first rows of both players, showdown and fold; the last line ends them.
-  units: Array
-  courses: tuple[_Course, _Course]  #: of the players
+  boards: Array
+  layouts: tuple[PlayerLayout, PlayerLayout]  #: of the players
   #: trunk, stack: the addresses of each player's trunk, and of the whole stack.
   trunk: tuple[int, int] = dataclasses.field(metadata={"static": True})
   stack: tuple[int, int] = dataclasses.field(metadata={"static": True})
@@ -58,7 +58,7 @@ class Stream:
   cards: int = dataclasses.field(metadata={"static": True})
 
   @classmethod
-  def of(cls, tree: PublicTree) -> "Stream | None":
+  def of(cls, tree: PublicTree) -> "BoardTraversal | None":
     """The walk over a tree on the host; None if its leaves are not on boards and native."""
     boards, leaves = tree.boards, tree.leaves
     if boards is None or not isinstance(leaves, BoardLeaves):
@@ -70,8 +70,8 @@ class Stream:
       return None
     units, unit = _units(boards)
     ends = _Ends.of(leaves, boards, unit)
-    made = [_course(player, boards, i, unit, ends) for i, player in enumerate(tree.players)]
-    first, second = ((course, sizes) for course, _, sizes in made)
+    made = [_layout(player, boards, i, unit, ends) for i, player in enumerate(tree.players)]
+    first, second = ((layout, sizes) for layout, _, sizes in made)
     lines = [np.searchsorted(at, np.arange(len(units) + 1)) for _, at, _ in made]
     shown = np.searchsorted(ends.unit, np.arange(len(units) + 1))
     folds = np.searchsorted(ends.unit + ends.fold / 2, np.arange(len(units) + 1) + 0.5)
@@ -87,7 +87,7 @@ class Stream:
       cards,
     )
 
-  def play(
+  def iterate(
     self,
     leaves: Any,
     tables: Sequence[Sequence[Array]],
@@ -102,10 +102,10 @@ class Stream:
 
     Args:
       tables: of each player for each bucket the strategy and the rule's arrays, `each` in all, then the
-        average, if there is a `pair`, and its excess, in columns (`averages.Sum`); possibly as `sixteen_bits`
-        keeps them.
-      numbers: [N, 3 + K], for each iteration whether averages are folded, their factor, its weight in the
-        average, and the rule's numbers.
+        average, if there is a `pair`, and its compensation, in columns (`averages.Sum`); possibly as
+        `sixteen_bits` keeps them.
+      numbers: [N, 3 + K], for each iteration whether averages are carried over, their factor, its weight in
+        the average, and the rule's numbers.
     """
     first, results = len(tables[0]), (*tables[0], *tables[1])
     given = *self._arrays(leaves), count, numbers
@@ -133,9 +133,9 @@ class Stream:
 
   def _arrays(self, leaves: Any) -> list[Array]:
     """The game as the library's calls take it."""
-    found = [self.units]
-    for i, course in enumerate(self.courses):
-      found += [*course]
+    found = [self.boards]
+    for i, layout in enumerate(self.layouts):
+      found += [*layout]
       for street in leaves.streets:
         view = _folds(street).views[i]
         found += [view.weight, view.scale, view.opponent, view.own]
@@ -154,14 +154,14 @@ def _folds(street: LeafEvaluator) -> Any:
 
 
 def streamed(tree: PublicTree) -> PublicTree:
-  """The tree with its `Stream`, if it has one; without cards to come a tree gets a single board, a trunk."""
+  """The tree with its `BoardTraversal`, if it has one; without cards to come it gets one board, a trunk."""
   if isinstance(tree.leaves, NativeLeaves) and tree.leaves.is_native:
     shown, folds = tree.players[0].leaf.children
     rows = [tuple(np.zeros(n, int) for _, n, _ in own.block_shapes) for own in tree.players]
     alone = Boards((np.zeros(1, int),), tuple(rows), np.array([0, 1]), np.zeros(1, int))
     leaves = BoardLeaves.create([[tree.leaves]], [(shown, folds)])
     tree = dataclasses.replace(tree, leaves=leaves, boards=alone)
-  return dataclasses.replace(tree, stream=Stream.of(tree))
+  return dataclasses.replace(tree, stream=BoardTraversal.of(tree))
 
 
 def _units(boards: Boards) -> tuple[np.ndarray, np.ndarray]:
@@ -182,7 +182,7 @@ def _units(boards: Boards) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Ends(NamedTuple):
-  """The passes of all-ins, P, and the leaves, L, in the order of units, showdowns before folds."""
+  """The passes of all-ins, P, and the leaves, L, in the order of boards, showdowns before folds."""
 
   #: int[P, 3], unit, all-in (its number among leaves, -1 if the pass above leads to it), board.
   passes: np.ndarray
@@ -236,10 +236,10 @@ class _Ends(NamedTuple):
     return cls(lines, np.concatenate([nothing, *above]), *taken)
 
 
-def _course(
+def _layout(
   player: PlayerTree, boards: Boards, number: int, unit: np.ndarray, ends: _Ends
-) -> tuple[_Course, np.ndarray, tuple[int, int]]:
-  """A player's course, the unit of each of its rows, and the sizes of the trunk and of the stack."""
+) -> tuple[PlayerLayout, np.ndarray, tuple[int, int]]:
+  """A player's layout, the unit of each of its rows, and the sizes of the trunk and of the stack."""
   shapes, tables = player.block_shapes, player.bucket_shapes
   count, passes = sum(rows for _, rows, _ in shapes), len(ends.passes)
   of_block = np.repeat(np.arange(len(shapes)), [rows for _, rows, _ in shapes])
@@ -286,14 +286,14 @@ def _course(
   buckets = np.array([(a, rows, start) for (a, rows, _), start in zip(tables, starts, strict=True)])
   sign = np.where(ends.fold, 1 - 2 * number, 1)
   table, ordered, at_leaves = (x.astype(np.int32) for x in (buckets.reshape(-1, 3), lines[order], leaves))
-  course = _Course(table, ordered, at_leaves, sign * ends.utility, *members)
-  return course, at[order], (int(bases[1]), int(bases[-1]))
+  layout = PlayerLayout(table, ordered, at_leaves, sign * ends.utility, *members)
+  return layout, at[order], (int(bases[1]), int(bases[-1]))
 
 
 def _members(
   player: PlayerTree, boards: Boards, ends: _Ends, sequence: np.ndarray, order: np.ndarray, above: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-  """The last four fields of `_Course`; `order` of the rows, and what is above each item."""
+  """The last four fields of `PlayerLayout`; `order` of the rows, and what is above each item."""
   links, count = [*(level.link for level in player.levels), player.leaf], len(order)
   folded = [link.orbit for link in links if link.orbit is not None]
   if not folded:

@@ -98,8 +98,9 @@ class Walk:
     """A turn in one pass of the library: values up, regrets, the rule, by its number, and the sum.
 
     `tables` are for each bucket the strategy [A, rows, H] and the rule's arrays, [A or 1, rows, H], and last
-    the average's excess in a column; they come back in their places if XLA allows. `reach` is the player's
-    own, in a column, `share`, [], the weight of this iteration in the average, `numbers`, [K], the rule's.
+    the average's compensation in a column; they come back in their places if XLA allows. `reach` is the
+    player's own, in a column, `share`, [], the weight of this iteration in the average, `numbers`, [K], the
+    rule's.
     """
     given = jnp.append(share, numbers), *tables, reach, *leaf_values
     return self._call("Learn", reach.dtype, given, list(tables), len(self.tree.buckets), rule)[1:]

@@ -257,9 +257,9 @@ def test_what_a_split_clears():
   parts = jax.tree.map(np.asarray, solver._state.parts[1])
   moved, moves = cfr_ira.split(parts, np.flatnonzero(parts.sets >= 0)[:2], np.zeros(2, int))
   after, new = cfr_ira._settled(solver._setting, 1, before, moved), moved.column[moves[0, 1]]
-  assert before.average.excess.any() and before.rule[0][:, 1].any()
-  for field in ("rule", "average", "excess", "strategy"):
-    if field in ("average", "excess"):  # of the only bucket
+  assert before.average.compensation.any() and before.rule[0][:, 1].any()
+  for field in ("rule", "average", "compensation", "strategy"):
+    if field in ("average", "compensation"):  # of the only bucket
       old, found = (getattr(own.average, field).reshape(2, -1, 1) for own in (before, after))
     else:
       old, found = (getattr(own, field)[0] for own in (before, after))

@@ -23,9 +23,9 @@ def adding(gamma: float, dtype: str, form: str = "pair"):
   """A jitted function: the pair after so many iterations."""
 
   def iteration(t, pair):
-    average, excess = averages.fold(averages.Sum(*pair), t, gamma)
+    average, compensation = averages.carry_over(averages.Sum(*pair), t, gamma)
     new = averages.weight(t, gamma, dtype) * jnp.asarray(REACH, dtype)[t % 7]
-    return (average, excess - new) if form == "pair" else (average + new, excess)
+    return (average, compensation - new) if form == "pair" else (average + new, compensation)
 
   def run(iterations):
     zero = jnp.zeros(REACH.shape[1], dtype)
@@ -37,8 +37,8 @@ def adding(gamma: float, dtype: str, form: str = "pair"):
 def summed(iterations: int, *how) -> np.ndarray:
   """What the pair is worth after some iterations, as float64[40]."""
   with precision(how[1]):
-    average, excess = adding(*how)(jnp.int32(iterations))
-  return np.asarray(average, float) - np.asarray(excess, float)
+    average, compensation = adding(*how)(jnp.int32(iterations))
+  return np.asarray(average, float) - np.asarray(compensation, float)
 
 
 def shares(sums: np.ndarray) -> np.ndarray:
@@ -141,14 +141,14 @@ def test_schedules_lose_nothing_in_a_million_iterations(rule):
   t = np.arange(1, iterations + 1)
 
   def iteration(t, pair):
-    average, excess = averages.fold(averages.Sum(*pair), t, rule.gamma)
+    average, compensation = averages.carry_over(averages.Sum(*pair), t, rule.gamma)
     weight = averages.weight(t, rule.gamma, "float32") * rule.schedule(t, "float32")
-    return average, excess - weight * jnp.asarray(REACH, "float32")[t % 7]
+    return average, compensation - weight * jnp.asarray(REACH, "float32")[t % 7]
 
   with precision("float32"):
     zero = jnp.zeros(REACH.shape[1], "float32")
-    average, excess = jax.jit(lambda: jax.lax.fori_loop(1, iterations + 1, iteration, (zero, zero)))()
-  found = np.asarray(average, float) - np.asarray(excess, float)
+    average, compensation = jax.jit(lambda: jax.lax.fori_loop(1, iterations + 1, iteration, (zero, zero)))()
+  found = np.asarray(average, float) - np.asarray(compensation, float)
   if isinstance(rule, VADCFR):
     weights = (t > iterations / 2) * (t / iterations) ** 2.0
   else:
@@ -166,17 +166,17 @@ def test_blocks():
   assert ends == [1, 3, 7, *range(15, 209, 16)]
   assert (t <= last).all()
   assert int(averages.last_of_block(np.int32(2_000_000_000))) == 2_000_000_015
-  average, _ = averages.fold(averages.Sum(np.zeros(len(t)), -np.ones(len(t))), t, 0.0)
+  average, _ = averages.carry_over(averages.Sum(np.zeros(len(t)), -np.ones(len(t))), t, 0.0)
   assert t[np.asarray(average) > 0].tolist() == [1, *(end + 1 for end in ends[:-1])]
 
 
 def test_what_folding_takes_is_left():
   """To the last bit, whichever of the two is larger."""
   rng = np.random.default_rng(1)
-  average, excess = (rng.random(500) * 10.0 ** rng.integers(-6, 6, 500) for _ in range(2))
-  pair = average.astype(np.float32), -excess.astype(np.float32)
+  average, compensation = (rng.random(500) * 10.0 ** rng.integers(-6, 6, 500) for _ in range(2))
+  pair = average.astype(np.float32), -compensation.astype(np.float32)
   with precision("float32"):
-    folded = jax.jit(averages.fold, static_argnums=2)(averages.Sum(*pair), jnp.int32(48), 5.0)
+    folded = jax.jit(averages.carry_over, static_argnums=2)(averages.Sum(*pair), jnp.int32(48), 5.0)
   worth = [np.float64(one) - np.float64(other) for one, other in (pair, map(np.asarray, folded))]
   np.testing.assert_array_equal(*worth)
   assert (np.abs(folded[1]) <= np.finfo(np.float32).eps * np.abs(folded[0])).all()

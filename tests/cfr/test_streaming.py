@@ -100,7 +100,7 @@ def test_narrow_tables_are_xlas(bits, compensated, alternating):
     players = [
       own._replace(
         strategy=tuple(generator.integers(-128, 128, p.shape, np.int8) for p in own.strategy),
-        average=old.average if compensated else averages.Sum(None, old.average.excess),
+        average=old.average if compensated else averages.Sum(None, old.average.compensation),
       )
       for own, old in zip(narrow, middle.players, strict=True)
     ]
@@ -145,7 +145,7 @@ def test_what_a_sum_rounds_off_stays_in_its_excess():
     ]
     state = to_device(state._replace(players=tuple(players)), "float32")
     ours, theirs = (
-      [np.asarray(own.average.excess) for own in cfr.run(made, state, 1, rule=rule).players]
+      [np.asarray(own.average.compensation) for own in cfr.run(made, state, 1, rule=rule).players]
       for made in (streamed, plain)
     )
   for x, y in zip(ours, theirs, strict=True):
@@ -187,7 +187,7 @@ def test_tables_that_change_in_place_are_the_same_and_leave_no_state_to_go_back_
   for ours, theirs in apart(solver._state, kept._state):
     np.testing.assert_array_equal(ours, theirs)
   own = solver._state.players[0]
-  broken = own._replace(average=averages.Sum(own.average.average, own.average.excess * np.nan))
+  broken = own._replace(average=averages.Sum(own.average.average, own.average.compensation * np.nan))
   solver._state = solver._state._replace(players=(broken, solver._state.players[1]))
   with pytest.raises(FloatingPointError, match="go on from the last checkpoint"):
     solver.run(3, progress=False)

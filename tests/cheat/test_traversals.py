@@ -107,7 +107,7 @@ class Dealt(NamedTuple):
 
 
 def key_tables(tables, dtype="float64"):
-  """The sampler's tables, on the device; half of the sum of policies is in its excess."""
+  """The sampler's tables, on the device; half of the sum of policies is in its compensation."""
   regrets, average, values, visits, skipped = map(jnp.asarray, map(np.float64, tables))
   tally = Tally(*map(jnp.asarray, Tally.empty(dtype)))
   return KeyTables(regrets, Sum(2 * average, average), values, visits, skipped, tally)

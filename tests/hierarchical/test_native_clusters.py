@@ -222,7 +222,7 @@ def test_increments_are_exact_on_average(untabulated, traverser):
     state = begun(tree, sampler, regrets, "float64")
     for seed in range(24):
       after = turn(game, state.tables, jax.random.key(seed)).clusters
-      means.append((np.asarray(after.regrets) - regrets, -np.asarray(after.average.excess)))
+      means.append((np.asarray(after.regrets) - regrets, -np.asarray(after.average.compensation)))
   for sampled, exact in zip(zip(*means, strict=True), truth, strict=True):
     error = np.std(sampled, 0, ddof=1) / np.sqrt(len(sampled))
     assert np.abs(exact).max() > 0.01 and error.max() < 0.02

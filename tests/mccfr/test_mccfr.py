@@ -571,12 +571,12 @@ def test_any_sampler_makes_a_solver(tmp_path):
     SamplingSolver(game, paths.OutcomeSampling)
 
 
-def test_sums_are_folded_piece_by_piece(monkeypatch):
+def test_sums_are_carried_over_piece_by_piece(monkeypatch):
   """As the whole pair is, where pieces do not divide a table, and where they do."""
   generator = np.random.default_rng(0)
   pair = averages.Sum(*(jnp.asarray(scale * generator.random((3, 5)), "float32") for scale in (1e4, -3)))
-  truth = averages.fold_where(jnp.bool_(True), pair, 0.5)
+  truth = averages.carry_over_where(jnp.bool_(True), pair, 0.5)
   for piece in (4, 5, 100):
     monkeypatch.setattr(sampling_loop, "PIECE", piece)
-    for found, whole in zip(sampling_loop._folded(pair, 0.5, jnp.int32(1)), truth, strict=True):
+    for found, whole in zip(sampling_loop._carried_over(pair, 0.5, jnp.int32(1)), truth, strict=True):
       np.testing.assert_array_equal(found, whole)

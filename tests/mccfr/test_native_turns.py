@@ -83,7 +83,7 @@ def test_regrets_are_exact_on_average(name, player):
       key = jax.random.fold_in(jax.random.key(seed), player)
       turns = mccfr.Turns(key, jnp.int32(0), jnp.int32(player), jnp.int32(player + 1))
       after = jax.jit(sampler.turns, static_argnums=(3, 4))(game.nodes, state.tables, turns, RM(), batch)
-      means.append((after.regrets - game.regrets, -after.average.excess))
+      means.append((after.regrets - game.regrets, -after.average.compensation))
   strategy = exact(game, 1 - player)[1] * chance_of(game.nodes, 1 - player)[None]
   for sampled, truth in zip(zip(*means, strict=True), (exact(game, player)[0], strategy), strict=True):
     error = np.std(sampled, 0, ddof=1) / np.sqrt(len(sampled))
