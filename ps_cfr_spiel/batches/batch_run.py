@@ -9,7 +9,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -17,13 +17,14 @@ import pyspiel
 from jax.sharding import Mesh
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import check_count, check_flag, check_list, check_option, check_target
-from ps_cfr_spiel.batches.batch_program import ORDERS, Spots, local_mesh, order_here, solve_spots
-from ps_cfr_spiel.batches.groups import HANDS, LEAVES, Group, StreetValues, groups
+from ps_cfr_spiel.arguments import check_count, check_list, check_target
+from ps_cfr_spiel.batches.batch_program import Spots, local_mesh, order_here, solve_spots
+from ps_cfr_spiel.batches.groups import LEAVES, Group, StreetValues, groups
 from ps_cfr_spiel.batches.solutions import Item, Solution, Solutions, write_chunk
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import load_game
-from ps_cfr_spiel.device import barrier, check_dtype, check_finite, precision, to_device
+from ps_cfr_spiel.device import barrier, check_finite, precision, to_device
+from ps_cfr_spiel.options import HANDS, BatchOptions
 from ps_cfr_spiel.poker import RandomSituations, Situation, cards, from_words, is_by_name, of_game, situation
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.storage import has_same_options, read, shard
@@ -33,46 +34,14 @@ CHUNKS = {"map": 32, "vmap": 1024}  # situations in a chunk, by the order in whi
 TABLES_CHUNK = {"map": 32, "vmap": 128}  # turns and flops, each of which has 10 to 20 MB of tables
 
 
-class BatchSettings(NamedTuple):
-  """The method for all situations; fields as in `solve_batch`."""
-
-  rule: Rule
-  iterations: int
-  target: float | str | None
-  every: int
-  skip: int
-  alternating: bool
-  dtype: str
-  leaves: str
-  hands: str
-  strategies: bool
-  order: str
-  values: StreetValues | None
-
-  @property
-  def sizes(self) -> tuple[int, ...]:
-    """The numbers of cards that a board may have."""
-    return (cards.BOARD_SIZE if self.values is None else self.values.cards - 1,)
-
-
 def solve_batch(
   situations: Iterable[Any],
+  options: BatchOptions | Rule | str | None = None,
   *,
-  rule: Rule | str | None = None,
-  iterations: int = 500,
-  target: float | str | None = None,
-  every: int = 25,
-  skip: int = 0,
-  alternating: bool = True,
-  dtype: str = "float32",
-  leaves: str = "auto",
-  hands: str = "ranges",
-  strategies: bool = True,
-  values: StreetValues | None = None,
   chunk: int | None = None,
   output: str | os.PathLike | None = None,
-  order: str | None = None,
   progress: bool | None = None,
+  **keywords: Any,
 ) -> Solutions:
   """Solve many situations by public-state CFR; those with the same decisions share a compiled program.
 
@@ -83,23 +52,11 @@ def solve_batch(
     situations: rivers, as `Situation`s, as mappings of the parameters of `river_subgame` with the stack
       behind (ranges may be weights [2, 1326]), or as `RandomSituations`; games, or their strings for
       `pyspiel.load_game`. Impossible hands are left out of ranges. With `values` they are turns, or flops.
-    rule: regret rule, or its name; "nrm+" by default.
-    iterations: maximum for each situation.
-    target: exploitability at which a situation is done: in the game's utility or, as "0.1%", of the pot.
-    every: iterations between two evaluations, if there is a target.
-    skip: iterations left out of the average, at the start.
-    alternating: player 1 answers player 0's newest strategy.
-    dtype: "float32" or "float64".
-    leaves: leaf evaluator; of rivers "auto", "native" or "dense", else see `build_tree`.
-    hands: of rivers, "ranges": the hands of each player's range, or "all": all hands on the board, also those
-      of weight 0, with their values.
-    strategies: keep the average strategies, too.
-    values: value function of the next street, such as `learning.BoardValues`, for turns or flops: each is
-      solved to the end of its betting with all hands, and `exploitability` counts deviations there alone.
+    options: all options, or the rule alone.
     chunk: situations in a chunk, the unit in memory; 32 by default, on accelerators 1,024.
     output: folder of results, a file for each chunk. Existing chunks are not solved again.
-    order: the order of a device's share, "map": one after the other, or "vmap": all at once.
     progress: show a progress bar; None: on a terminal or in a notebook, after two seconds.
+    **keywords: options by name; see `BatchOptions`.
 
   Returns:
     A solution for each situation, in order.
@@ -110,26 +67,20 @@ def solve_batch(
     FloatingPointError: numbers leave the range of `dtype`.
     OSError: a file or the folder cannot be written.
   """
-  known = _street_values(values)
-  iterations = check_count("iterations", iterations, 1)
-  check_target("target", target, pot=1.0)
-  every = check_count("every", every, 1)
-  settings = BatchSettings(
-    rule=make_rule(rule, iterations, check_flag("alternating", alternating)),
-    iterations=iterations,
-    target=target,
-    every=iterations if target is None else every,
-    skip=check_count("skip", skip, 0),
-    alternating=alternating,
-    dtype=check_dtype(dtype),
-    leaves=leaves if known is None else LEAVES[0],
-    hands=check_option("hands", hands, HANDS) if known is None else HANDS[0],
-    strategies=check_flag("strategies", strategies),
-    order=check_option("order", order_here() if order is None else order, ORDERS),
-    values=known,
+  options = BatchOptions.of(options, **keywords)
+  known = _street_values(options.values)
+  check_target("target", options.target, pot=1.0)
+  order = options.order or order_here()
+  options = options.changed(
+    rule=make_rule(options.rule, options.iterations, options.alternating),
+    every=options.iterations if options.target is None else options.every,
+    leaves=options.leaves if known is None else LEAVES[0],
+    hands=options.hands if known is None else HANDS[0],
+    order=order,
   )
-  situations = _in_order(situations, settings.sizes)
-  usual = CHUNKS[settings.order] if known is None else TABLES_CHUNK[settings.order]
+  sizes = (cards.BOARD_SIZE if known is None else known.cards - 1,)  # of boards
+  situations = _in_order(situations, sizes)
+  usual = CHUNKS[order] if known is None else TABLES_CHUNK[order]
   size = usual if chunk is None else check_count("chunk", chunk, 1)
   few = usual if known is None else 1  # one program for all small lists, unless their room is large
   size = min(size, max(few, 1 << (len(situations) - 1).bit_length()))  # no room beyond the situations
@@ -143,12 +94,12 @@ def solve_batch(
       path = None if folder is None else shard(folder, number)
       if number % jax.process_count() == jax.process_index():
         with waiting(f"Situations {part.start:,} to {part.stop - 1:,}", progress):
-          chunks.append(_chunk(situations, part, path, settings, size))
+          chunks.append(_chunk(situations, part, path, options, sizes, size))
       else:
         chunks.append(path)
       bar.update(len(part))
   barrier("solve_batch")
-  return Solutions(situations, functools.partial(read_situation, sizes=settings.sizes), chunks, size)
+  return Solutions(situations, functools.partial(read_situation, sizes=sizes), chunks, size)
 
 
 def _street_values(values: Any) -> StreetValues | None:
@@ -216,15 +167,20 @@ def _read_all(situations: Sequence[Any], part: range, sizes: tuple[int, ...]) ->
 
 
 def _chunk(
-  situations: Sequence[Any], part: range, path: Path | None, settings: BatchSettings, size: int
+  situations: Sequence[Any],
+  part: range,
+  path: Path | None,
+  options: BatchOptions,
+  sizes: tuple[int, ...],
+  size: int,
 ) -> Path | list[Solution]:
   """Solve a chunk, unless it is done, and return its solutions or their file."""
   if path is None:
-    return _solved(_read_all(situations, part, settings.sizes), part, settings, size)
+    return _solved(_read_all(situations, part, sizes), part, options, size)
   drawn = isinstance(situations, RandomSituations)  # the seed and the number identify each
-  items = [] if drawn else _read_all(situations, part, settings.sizes)
-  method: dict[str, Any] = {**settings._asdict(), "rule": rule_header(settings.rule)}
-  if (values := method.pop("values")) is not None:
+  items = [] if drawn else _read_all(situations, part, sizes)
+  method: dict[str, Any] = {**options.header(), "rule": rule_header(options.rule)}
+  if (values := options.values) is not None:
     method["values"] = f"{values!r}, {_digest(jax.tree.leaves(values.beyond))}"
   header = {
     "work": f"situations {part.start} to {part.stop - 1}",
@@ -235,8 +191,8 @@ def _chunk(
     has_same_options(path, {name: header[name] for name in ("situations", "teacher")})
   elif has_same_options(path, header):
     return path
-  items = items or _read_all(situations, part, settings.sizes)
-  solutions = _solved(items, part, settings, size)
+  items = items or _read_all(situations, part, sizes)
+  solutions = _solved(items, part, options, size)
   write_chunk(path, {**header, "jax": jax.__version__}, part.start, items, solutions)
   return path
 
@@ -258,53 +214,51 @@ def _digest(items: Sequence[Any]) -> str:
   return f"sha256 {total.hexdigest()}"
 
 
-def _solved(items: Sequence[Item], part: range, settings: BatchSettings, size: int) -> list[Solution]:
+def _solved(items: Sequence[Item], part: range, options: BatchOptions, size: int) -> list[Solution]:
   targets = []
   for number, item in zip(part, items, strict=True):
     try:
       pot = item.pot if isinstance(item, Situation) else None
-      targets.append(check_target("target", settings.target, pot))
+      targets.append(check_target("target", options.target, pot))
     except ValueError as error:
       raise ValueError(f"Situation {number}: {error}") from error
   solutions: dict[int, Solution] = {}
   mesh = local_mesh()
   # One program serves all chunks, for any number of situations with the same decisions in each.
   room = -(-size // mesh.size) * mesh.size
-  for group in groups(items, settings.leaves, settings.hands, settings.dtype, room, settings.values):
-    for place, solution in zip(group.members, _solve_group(group, targets, settings, mesh), strict=True):
-      check_finite(f"Situation {part[place]}", solution[:5], settings.dtype)
+  for group in groups(items, options.leaves, options.hands, options.dtype, room, options.values):
+    for place, solution in zip(group.members, _solve_group(group, targets, options, mesh), strict=True):
+      check_finite(f"Situation {part[place]}", solution[:5], options.dtype)
       solutions[place] = solution
   return [solutions[place] for place in range(len(items))]
 
 
-def _solve_group(
-  group: Group, targets: Sequence[float], settings: BatchSettings, mesh: Mesh
-) -> list[Solution]:
+def _solve_group(group: Group, targets: Sequence[float], options: BatchOptions, mesh: Mesh) -> list[Solution]:
   room, count = len(group.weights[0]), len(group.members)
   wanted = np.full(room, np.inf)
   wanted[:count] = [targets[k] for k in group.members]
-  with precision(settings.dtype):
+  with precision(options.dtype):
     spots = Spots(
       group.leaves,
-      to_device(group.weights, settings.dtype),
-      to_device(np.where(np.arange(room) < count, settings.iterations, 0).astype(np.int32), settings.dtype),
-      to_device(wanted, settings.dtype),
+      to_device(group.weights, options.dtype),
+      to_device(np.where(np.arange(room) < count, options.iterations, 0).astype(np.int32), options.dtype),
+      to_device(wanted, options.dtype),
     )
-    players = to_device(group.players, settings.dtype)
+    players = to_device(group.players, options.dtype)
     result, done, strategies = solve_spots(
       players,
-      cfr.init(PublicTree(players, group.leaves), settings.rule, settings.dtype),
+      cfr.init(PublicTree(players, group.leaves), options.rule, options.dtype),
       spots,
-      None if settings.values is None else to_device(settings.values.beyond, settings.dtype),
-      settings.skip,
-      settings.every,
-      rule=settings.rule,
-      alternating=settings.alternating,
-      order=settings.order,
+      None if options.values is None else to_device(options.values.beyond, options.dtype),
+      options.skip,
+      options.every,
+      rule=options.rule,
+      alternating=options.alternating,
+      order=options.order,
       mesh=mesh,
     )
     result, done = jax.tree.map(np.asarray, (result, done))
-    kept = jax.tree.map(np.asarray, strategies) if settings.strategies else None
+    kept = jax.tree.map(np.asarray, strategies) if options.strategies else None
   return [_solution(group, k, result, done, kept) for k in range(count)]
 
 

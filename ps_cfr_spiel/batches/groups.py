@@ -19,6 +19,7 @@ from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.compiler import FEW_PAIRS, build_tree
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.native import why_unavailable
+from ps_cfr_spiel.options import HANDS
 from ps_cfr_spiel.poker import Situation, betting_tree, cards, compatible, strengths
 from ps_cfr_spiel.subgames import RangedLeaves
 from ps_cfr_spiel.tree import (
@@ -34,7 +35,6 @@ from ps_cfr_spiel.tree import (
   padded_size,
 )
 
-HANDS = ("all", "ranges")
 LEAVES = ("auto", "native", "dense")
 DEAD = (len(cards.WHOLE_DECK), len(cards.WHOLE_DECK) + 1)  # the cards of dead hands
 

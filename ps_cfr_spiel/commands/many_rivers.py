@@ -9,28 +9,31 @@ import numpy as np
 from absl import flags
 
 import ps_cfr_spiel as ps
+from ps_cfr_spiel.commands.command import flags_of, given_options
 from ps_cfr_spiel.commands.flags import progress_of, say
 from ps_cfr_spiel.commands.user_input import given, make_folder
+from ps_cfr_spiel.options import BatchOptions
 from ps_cfr_spiel.reports import Stopwatch
 
 TABLE = "situations.csv"
-METHOD = ("iterations", "target", "rule", "alternating", "skip", "dtype", "leaves")  # flags of `solve_batch`
 OTHERS = ("situations", "output", "quiet", "json", "cores", "chunk", "plot", "module")
 
 
 def solve_list(values: flags.FlagValues, words: Sequence[str]) -> None:
   """Run `solve --situations`."""
-  foreign = given(values, (name for name in values if name not in (*METHOD, *OTHERS)))
+  foreign = given(values, (name for name in values if name not in (*flags_of(BatchOptions), *OTHERS)))
   if what := ", ".join([*map(repr, words), *foreign]):
     raise ValueError(f"--situations: the file names the rivers, which ps-cfr solves; leave out {what}.")
   ps.device.use_cores(values.cores)
   path = Path(values.situations)
   situations, ranges = ps.batches.read_list(path)
   folder = make_folder(values.output or f"runs/{path.stem}")
-  options = {name: values[name].value for name in METHOD} | {"chunk": values.chunk, "output": folder}
+  options = BatchOptions.of(**given_options(values, BatchOptions))
   try:
     with Stopwatch() as stopwatch:
-      solutions = ps.batches.solve_batch(situations, progress=progress_of(values), **options)
+      solutions = ps.batches.solve_batch(
+        situations, options, chunk=values.chunk, output=folder, progress=progress_of(values)
+      )
   except KeyboardInterrupt:
     raise KeyboardInterrupt(f"interrupted; the same call continues with the files in {folder}") from None
   ps.batches.write_list(folder / TABLE, situations, ranges, solutions)

@@ -143,6 +143,8 @@ class Options:
     dataclasses.dataclass(frozen=True, kw_only=True)(cls)
     lines = [f"  {field.name}: {field.text}" for field in fields_of(cls).values()]
     cls.__doc__ = "\n".join([cls.__doc__ or "", "", "Attributes:", *lines])
+    plain = typing.get_type_hints(cls)  # without the texts
+    cls.__init__.__annotations__.update({name: plain[name] for name in fields_of(cls)})
 
   def __post_init__(self):
     for field in fields_of(type(self)).values():

@@ -22,6 +22,8 @@ ABSTRACTIONS = ("observation", "initial", "identity")
 BASELINES = ("learned", "zero", "oracle")
 TRAJECTORIES = ("histories", "public")
 LOSSLESS = "lossless"
+HANDS = ("all", "ranges")
+ORDERS = ("map", "vmap")
 LIMIT = 200_000_000  # histories: beyond any memory here, so that memory and patience decide
 
 METHOD, SAMPLING, SPLITTING, DEALT = "Method", "Sampling", "CFR+IRA", "Hierarchical"
@@ -77,6 +79,17 @@ Batch = Annotated[
     "Trajectories, or pairs of hands, under one strategy for each player's turn, whose mean is one update.",
     least=1,
     group=SAMPLING,
+  ),
+]
+Leaves = Annotated[
+  str,
+  Option(
+    "Evaluator of the game's ends: dense (matrices over all pairs of hands), showdown (card removal "
+    "instead of matrices, for poker with many hands), native (the same in C++, on CPUs), sparse (a number "
+    "for each pair of sequences, for any game), or auto, the fastest for the game, the device and the "
+    "installation.",
+    choices=LEAVES,
+    group=TREE,
   ),
 ]
 Exploration = Annotated[
@@ -136,17 +149,7 @@ class TreeOptions(WalkOptions):
   """Options of `build_tree`."""
 
   main = "leaves"
-  leaves: Annotated[
-    str,
-    Option(
-      "Evaluator of the game's ends: dense (matrices over all pairs of hands), showdown (card removal "
-      "instead of matrices, for poker with many hands), native (the same in C++, on CPUs), sparse (a number "
-      "for each pair of sequences, for any game), or auto, the fastest for the game, the device and the "
-      "installation.",
-      choices=LEAVES,
-      group=TREE,
-    ),
-  ] = "auto"
+  leaves: Leaves = "auto"
 
 
 # --- Options of the methods -----------------------------------------------------------------------
@@ -367,5 +370,52 @@ class HierarchicalMCCFROptions(DealtAbstractionOptions):
       "Negative regret, in the game's utility (chips), below which 95% of the traversals leave an action "
       "out: regret-based pruning (Brown and Sandholm 2019, Pluribus), for rm and lcfr.",
       group=DEALT,
+    ),
+  ] = None
+
+
+class BatchOptions(Options):
+  """Options of public-state CFR on many situations."""
+
+  main = "rule"
+  rule: Rule = "nrm+"
+  iterations: Annotated[int, Option("Most iterations of each situation.", least=1)] = 500
+  target: Annotated[
+    Any,
+    Option(
+      "Exploitability at which a situation is done: in the game's utility or, as 0.1%, of the pot.",
+      value="AMOUNT",
+    ),
+  ] = None
+  every: Annotated[
+    int, Option("Iterations between two evaluations, if there is a target.", least=1, flag=None)
+  ] = 25
+  skip: Skip = 0
+  alternating: Alternating = True
+  dtype: DType = "float32"
+  leaves: Leaves = "auto"
+  hands: Annotated[
+    str,
+    Option(
+      "Of rivers, ranges: the hands of each player's range, or all: all hands on the board, also those of "
+      "weight 0, with their values.",
+      choices=HANDS,
+      flag=None,
+    ),
+  ] = "ranges"
+  strategies: Annotated[bool, Option("Keep the average strategies, too.", flag=None)] = True
+  order: Annotated[
+    str | None,
+    Option(
+      "Order of a device's share, map: one after the other, or vmap: all at once.", choices=ORDERS, flag=None
+    ),
+  ] = None
+  values: Annotated[
+    Any,
+    Option(
+      "Value function of the next street, such as `learning.BoardValues`, for turns or flops: each is solved "
+      "to the end of its betting with all hands, and its exploitability counts deviations there alone.",
+      flag=None,
+      saved=False,
     ),
   ] = None
