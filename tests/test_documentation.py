@@ -207,21 +207,21 @@ def test_tests_that_a_page_names_exist(page):
 
 
 CEILINGS = {  # phrases against the English of CONTRIBUTING.md, with their counts, which may only fall
-  r"¶(?:what|who|where|how|whether|of|by|with|from|as)\b": 38,
+  r"¶(?:what|who|where|how|whether|of|by|with|from|as)\b": 36,
   r"¶(?:add|ask|build|delete|give|let|make|play|print|raise|read|save|send|solve|take|write|yield)s\b": 0,
-  r"(?<=[.!?] )(?-i:What|Who|Where|Whether)\b": 17,
+  r"(?<=[.!?] )(?-i:What|Who|Where|Whether)\b": 15,
   r"\bnobody\b|\bno one\b": 0,
   r"\b(?:so|as|equally) (?:many|few|often)\b": 2,
   r"\btold\b|\btells?\b": 0,
-  r"\bwhat (?:is|are|was|were|has|have|had|can|may|an?|the|it|they|there)\b": 7,
+  r"\bwhat (?:is|are|was|were|has|have|had|can|may|an?|the|it|they|there)\b": 6,
   r"\b(?:is|are|was|were|be) none\b|\bnone (?:is|are|that|of)\b": 9,
   r"\bbe had\b|\b(?:a|any|no) say\b": 0,
   r"\bwh(?:o|at|er)ever\b|\bthose who\b": 1,
-  r"\bas (?:ever|before|(?:it|they) (?:is|are|was|were))\b": 7,
+  r"\bas (?:ever|before|(?:it|they) (?:is|are|was|were))\b": 5,
   r"\bsays? (?:nothing|of|it|itself)\b|\bspeaks?\b": 0,
   r"\bmend(?:s|ed|ing)?\b|\b(?:go|goes|gone|going|went) on with\b": 0,
   r"\b(?:rooms|doors?|laws?)\b|\bthe (?:ground|house)\b": 0,
-  r"\bwalk(?:s|ed|ing)?\b": 16,
+  r"\bwalk(?:s|ed|ing)?\b": 13,
 }
 
 

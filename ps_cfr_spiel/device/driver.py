@@ -28,7 +28,7 @@ class Pace(Stopwatch):
   def adjust(self, done: int) -> None:
     """Set the length of the next call, after one of `done` iterations: at most double, for `CHUNK_SECONDS`.
 
-    Where a run ends or reaches a mark, `done` is below `chunk`, which then stays unless the call was slow.
+    If a run ends or reaches a mark, `done` is below `chunk`, which then stays unless the call was slow.
     """
     if done == self.chunk or self.last > CHUNK_SECONDS:
       fitting = int(done * CHUNK_SECONDS / max(self.last, 1e-9))

@@ -3,7 +3,7 @@
 OpenSpiel's wheel ships the headers of its library. The first long enumeration compiles against them, where
 there is a C++ compiler, and keeps the result in the folder of compiled code under a name made of the source
 and of the wheel's library, so that another version of either compiles anew. A process of its own tries it
-first: a library that does not fit may crash. Where anything fails, Python enumerates.
+first: a library that does not fit may crash. If anything fails, Python enumerates.
 """
 
 import concurrent.futures

@@ -137,7 +137,7 @@ class Solver(Resumable, Generic[Policy]):
 
     Ctrl-C (KeyboardInterrupt), and any other exception of a signal's handler, leaves the solver at the last
     finished part, and saves that to the checkpoint. It waits for the iterations under way, a fraction of a
-    second, or one iteration if that takes longer. Where several processes share the run, a signal to one
+    second, or one iteration if that takes longer. If several processes share the run, a signal to one
     interrupts all (`device.ask_to_stop`).
 
     Args:
