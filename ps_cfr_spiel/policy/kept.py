@@ -87,6 +87,8 @@ def _opened(file: storage.Stored) -> TreePolicy:
     )
     for kind in TABLES
   )
-  policy = TreePolicy(game, labels, (), {k: v for k, v in file.header.items() if k not in storage.STAMP})
+  policy = TreePolicy(
+    game, labels, (), {k: v for k, v in file.header.items() if k not in (*storage.STAMP, "run")}
+  )
   policy.strategies, policy.worths = strategies, Worths(values, best, policy.reach)
   return policy

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 from safetensors import safe_open
+from safetensors.numpy import load_file
 
 from ps_cfr_spiel.batches import RandomSituations
 from ps_cfr_spiel.commands import program
@@ -48,7 +49,8 @@ def test_data_are_read_without_this_package(tmp_path, capsys):
   code, out, _ = run(capsys, "learn", *words)
   assert code == 0 and json.loads(out)["learned_from"] == 3
   with safe_open(tmp_path / "examples-0" / "000000.safetensors", "np") as file:
-    data, header = file.get_tensors(), json.loads(file.metadata()["header"])
+    header = json.loads(file.metadata()["header"])
+  data = load_file(tmp_path / "examples-0" / "000000.safetensors")
   drawn = RandomSituations(3, seed=1, pot=20, ratios=(1.0,), bets="a")
   assert header["situations"] == drawn.origin and header["teacher"]["iterations"] == 30
   assert set(header["arrays"]) == set(data)

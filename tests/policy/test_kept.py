@@ -57,6 +57,15 @@ def test_it_is_of_one_run_alone(solved, tmp_path):
     ps.load_policy(run.with_name(KEPT))
 
 
+def test_it_is_saved_as_any_policy(solved, tmp_path):
+  beside = kept_beside(solved[2])
+  assert beside is not None
+  beside.save(tmp_path / "policy.safetensors")
+  again = ps.load_policy(tmp_path / "policy.safetensors")
+  for one, other in zip(sum(again.strategies, ()), sum(beside.strategies, ()), strict=True):
+    np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
 def test_its_tables_stay_on_disk(solved):
   beside = kept_beside(solved[2])
   assert beside is not None
