@@ -20,13 +20,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel import mccfr
-from ps_cfr_spiel.cfr import averages
+from ps_cfr_spiel.cfr import Rule, averages
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, DealtAbstraction, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import BettingLines, ascend, descend, leaving, trunk_and_subtree
 from ps_cfr_spiel.hierarchical.native_clusters import sample_clusters
 from ps_cfr_spiel.hierarchical.nearest import FoundCards, NearestAbstraction, found_shape, slots, tabulated
-from ps_cfr_spiel.mccfr import Rule, regret_weight
+from ps_cfr_spiel.mccfr import regret_weight
 from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.poker import card_sets
 
@@ -160,7 +160,7 @@ def _masks(sets: np.ndarray, deck: int) -> np.ndarray:
 
 
 @dataclasses.dataclass(frozen=True)
-class ClusterSampling(mccfr.Sampler):
+class ClusterSampling(mccfr.Sampler[DealtTree, DealtTables]):
   """Modified external sampling of a `DealtTree`, whose clusters are cut along the axis `AXIS` of a mesh.
 
   All devices play the same trunk with the same random numbers, and only the values of clusters are gathered,

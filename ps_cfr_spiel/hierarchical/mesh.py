@@ -15,6 +15,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ps_cfr_spiel import mccfr
+from ps_cfr_spiel.cfr import Rule
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.hierarchical.cluster_sampling import (
   AXIS,
@@ -23,7 +24,7 @@ from ps_cfr_spiel.hierarchical.cluster_sampling import (
   DealtTree,
   PartTables,
 )
-from ps_cfr_spiel.mccfr import Rule, SamplingState
+from ps_cfr_spiel.mccfr import SamplingState
 from ps_cfr_spiel.memory import COMPILING, CUT, IN_PLACE, MORE_CODE, sampling_needs
 from ps_cfr_spiel.native import why_unavailable
 

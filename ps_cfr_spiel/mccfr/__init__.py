@@ -15,7 +15,6 @@ from ps_cfr_spiel.mccfr.external import ExternalSampling
 from ps_cfr_spiel.mccfr.outcome import OutcomeSampling
 from ps_cfr_spiel.mccfr.public_lines import PublicSampling
 from ps_cfr_spiel.mccfr.sampling_loop import (
-  Rule,
   Sampler,
   SamplingState,
   Turn,

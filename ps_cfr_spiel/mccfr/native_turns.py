@@ -4,12 +4,10 @@ The samplers in JAX are the reference, and the only way for a user's own. From t
 same trajectories, with the same results up to rounding (`tests/mccfr/test_native_turns.py`).
 """
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 
-from ps_cfr_spiel.cfr import RM
+from ps_cfr_spiel.cfr import Rule
 from ps_cfr_spiel.mccfr.sampling_loop import Turns
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
 from ps_cfr_spiel.native import call
@@ -19,9 +17,9 @@ def sample_turns(
   tree: SamplingTree,
   tables: tuple[jax.Array, jax.Array, jax.Array],
   turns: Turns,
-  rule: RM,
+  rule: Rule,
   batch: int,
-  options: dict[str, Any],
+  options: dict[str, float],
 ) -> list[jax.Array]:
   """The tables after some turns of a block; pure JAX.
 
@@ -41,7 +39,7 @@ def sample_turns(
   return call("Turns", tables[0].dtype, (*given, *tables), tables, "sequential", numbers, changed)
 
 
-def _arrays(tree: SamplingTree) -> tuple[Any, ...]:
+def _arrays(tree: SamplingTree) -> tuple[jax.Array, ...]:
   """The tree as the library takes it: empty arrays where it has none."""
   deal, sets = tree.deal, tree.sets
   cards = None if deal is None else deal.cards

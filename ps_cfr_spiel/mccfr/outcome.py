@@ -16,7 +16,7 @@ P_-i(h) / P_xi(h) in full.
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -37,17 +37,17 @@ class HistoryStep(NamedTuple):
   first: jax.Array
   count: jax.Array
   child: jax.Array  #: int32[B], the next node; the same node at the end
-  action: Any  #: int32[B], number of the move
-  #: int32[B], the acting infostate's, anything where no player acts; unset at depths without decisions.
-  cell: Any
-  policy: Any  #: [A, B], current policy; unset there too
+  action: jax.Array  #: int32[B], number of the move
+  #: int32[B], the acting infostate's, undefined where no player acts; empty at depths without decisions.
+  cell: jax.Array
+  policy: jax.Array  #: [A, B], current policy; empty there too
   #: [B], probability xi with which the move was sampled; 1 where no player acts. Without a focus chance does
-  #: not count, and it is unset where only chance acts.
-  chosen: Any
+  #: not count, and it is empty where only chance acts.
+  chosen: jax.Array
   #: [B], 1 / xi_i of the traverser's moves before; with a focus P_-i / P_xi of all moves before.
   weight: jax.Array
-  #: [B], probability of chance's move over xi, 1 where it is not chance's; unset without a focus.
-  luck: Any = None
+  #: [B], probability of chance's move over xi, 1 where it is not chance's; None without a focus.
+  luck: jax.Array | None = None
 
 
 def descend(
@@ -71,7 +71,8 @@ def descend(
   steps = []
   for d, depth in enumerate(tree.depths[:-1]):
     actor, first, count = tree.actor[node], tree.first[node], tree.count[node]
-    step = HistoryStep(actor, first, count, node, None, None, None, None, weight)
+    unset = jnp.zeros(0, regrets.dtype)
+    step = HistoryStep(actor, first, count, node, unset, unset, unset, unset, weight)
     explores, xi = actor == traverser, jnp.zeros((0, *node.shape), regrets.dtype)
     if depth.decides:
       cell = tree.cell_at(node, types)

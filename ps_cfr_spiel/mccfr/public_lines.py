@@ -14,7 +14,7 @@ types, and b a baseline for each child and type of the traverser that estimates 
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -55,10 +55,10 @@ class LineStep(NamedTuple):
   child: jax.Array
   factor: jax.Array  #: [K, H, B], the factor of a move's values: the policy for the traverser's, else 1
   after: jax.Array  #: [K, B], the opponent's reach after each move, summed over types
-  #: int32[H, B], of the acting player's types; unset at depths without decisions, as are the next two.
-  cells: Any
-  exist: Any  #: bool[H, B], whether the acting player has these types
-  policy: Any  #: [A, H, B], of the acting player
+  #: int32[H, B], of the acting player's types; empty at depths without decisions, as are the next two.
+  cells: jax.Array
+  exist: jax.Array  #: bool[H, B], whether the acting player has these types
+  policy: jax.Array  #: [A, H, B], of the acting player
   reach: jax.Array  #: [H, B], of the opponent's types
   weight: jax.Array  #: [B], 1 / xi of all moves before
 
@@ -101,7 +101,7 @@ def descend(
     wide = max(depth.width, tree.actions if depth.decides else 1)
     factor = jnp.ones((wide, types, batch), dtype)
     after = spread(row_sum(reach), 0, wide)
-    cells = exist = policy = None
+    cells = exist = policy = jnp.zeros(0, dtype)
     before = reach
     if depth.decides:
       traversers = actor == traverser

@@ -11,18 +11,19 @@ iterations, in float32 too.
 """
 
 import abc
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.arguments import declared
-from ps_cfr_spiel.cfr import LCFR, RM, averages, make_rule
+from ps_cfr_spiel.cfr import Rule, averages, make_rule
 from ps_cfr_spiel.device import jit, to_device
 
 PIECE = 2**20  # numbers of a table that are carried over at once
-Rule = RM | LCFR  # those that can be sampled; not every sampler takes LCFR
+Sampled = TypeVar("Sampled")  # what is sampled: a pytree, such as a `SamplingTree`
+Tables = TypeVar("Tables")  # of a run: a pytree of arrays
 
 
 class Turn(NamedTuple):
@@ -30,7 +31,7 @@ class Turn(NamedTuple):
 
   traverser: jax.Array  #: int32[], the player whose regrets are updated
   iteration: jax.Array  #: int32[], from 1
-  random: Any  #: its random numbers, drawn by `Sampler.draw`
+  random: jax.Array  #: its random numbers, drawn by `Sampler.draw`
 
 
 class Turns(NamedTuple):
@@ -43,7 +44,7 @@ class Turns(NamedTuple):
   last: jax.Array
 
 
-class Sampler(abc.ABC):
+class Sampler(abc.ABC, Generic[Sampled, Tables]):
   """A way to sample a game and to learn from it: a frozen dataclass.
 
   It is hashable, so that `jit` compiles once for each sampler. Samplers on a tree of histories derive from
@@ -51,7 +52,7 @@ class Sampler(abc.ABC):
   """
 
   @abc.abstractmethod
-  def init(self, game: Any, dtype: str) -> Any:
+  def init(self, game: Sampled, dtype: str) -> Tables:
     """The tables before the first iteration: a pytree of NumPy arrays.
 
     Sums of strategies are `averages.Sum`s, to whose `compensation` a turn adds *minus* its strategies,
@@ -59,84 +60,84 @@ class Sampler(abc.ABC):
     """
 
   @abc.abstractmethod
-  def turn(self, game: Any, tables: Any, turn: Turn, rule: Rule, batch: int) -> Any:
+  def turn(self, game: Sampled, tables: Tables, turn: Turn, rule: Rule, batch: int) -> Tables:
     """The tables after a turn with `batch` samples; pure JAX."""
 
-  def turns(self, game: Any, tables: Any, turns: Turns, rule: Rule, batch: int) -> Any:
+  def turns(self, game: Sampled, tables: Tables, turns: Turns, rule: Rule, batch: int) -> Tables:
     """The tables after some turns of a block, by default one after the other; pure JAX."""
     players = self.players(game)
     draws = self.draw(game, turns.key, players * self.block(game, batch), batch)
 
-    def turn(n: jax.Array, tables: Any) -> Any:
+    def turn(n: jax.Array, tables: Tables) -> Tables:
       n = jnp.asarray(n, jnp.int32)  # with `jax.disable_jit` the loop counts in Python
-      now = Turn(n % players, turns.before + n // players + 1, jax.tree.map(lambda x: x[n], draws))
+      now = Turn(n % players, turns.before + n // players + 1, draws[n])
       return self.turn(game, tables, now, rule, batch)
 
     return jax.lax.fori_loop(turns.first, turns.last, turn, tables)
 
-  def players(self, game: Any) -> int:
+  def players(self, game: Sampled) -> int:
     """The number of players, each of whom has a turn in an iteration."""
     return 2
 
-  def block(self, game: Any, batch: int) -> int:
+  def block(self, game: Sampled, batch: int) -> int:
     """The number of iterations whose random numbers are drawn at once."""
     return averages.LENGTH
 
-  def draw(self, game: Any, key: jax.Array, turns: int, batch: int) -> Any:
-    """The random numbers of `turns` turns, from a JAX key: a pytree of arrays [turns, ...]."""
+  def draw(self, game: Sampled, key: jax.Array, turns: int, batch: int) -> jax.Array:
+    """The random numbers of `turns` turns, [turns, ...], from a JAX key; by default a key for each turn."""
     return jax.random.split(key, turns)
 
-  def scaled(self, tables: Any, scale: jax.Array | float) -> Any:
+  def scaled(self, tables: Tables, scale: jax.Array | float) -> Tables:
     """The tables with other sums of weights t ** gamma, as regrets may be, multiplied by `scale`."""
     return tables
 
 
-class SamplingState(NamedTuple):
+class SamplingState(NamedTuple, Generic[Tables]):
   """All that a run remembers."""
 
   iteration: jax.Array  #: int32[], iterations done
   key: jax.Array  #: uint32[2], of the run's random numbers; it never changes
-  tables: Any  #: the sampler's
+  tables: Tables  #: the sampler's
 
 
-def check_rule(rule: Any, linear: bool = False) -> Any:
+def check_rule(rule: object, linear: bool = False) -> Rule:
   """A rule that can be sampled, from anything that `make_rule` takes; ValueError for another.
 
   `linear` says whether the sampler can weigh regrets by their iterations, as LCFR does.
   """
-  made: Any = make_rule(rule)
+  made = make_rule(rule)
   if declared(made, "floor") is None or (made.power and not linear):
     names = "'rm', 'rm+' and 'lcfr' (RM(), RMPlus(), LCFR())" if linear else "'rm' and 'rm+' (RM(), RMPlus())"
     raise ValueError(f"Sampling takes the rules {names}, got {rule!r}.")
   return made
 
 
-def regret_weight(rule: Rule, t: Any, dtype: Any) -> Any:
+def regret_weight(rule: Rule, t: jax.Array, dtype: jnp.dtype) -> jax.Array | float:
   """The factor of the regrets of iteration t, int32[]: t for LCFR, else 1."""
   return t.astype(dtype) if rule.power else 1.0
 
 
-def start(game: Any, sampler: Sampler, seed: int, dtype: str) -> SamplingState:
+def start(game: Sampled, sampler: Sampler[Sampled, Tables], seed: int, dtype: str) -> SamplingState[Tables]:
   """The state before the first iteration, on the host."""
   key: Any = np.asarray(jax.random.key_data(jax.random.key(seed, impl="threefry2x32")))
   iteration: Any = np.zeros((), np.int32)
   return SamplingState(iteration, key, sampler.init(game, dtype))
 
 
-def init(game: Any, sampler: Sampler, seed: int, dtype: str) -> SamplingState:
+def init(game: Sampled, sampler: Sampler[Sampled, Tables], seed: int, dtype: str) -> SamplingState[Tables]:
   """The state before the first iteration, on the device."""
   return to_device(start(game, sampler, seed, dtype), dtype)
 
 
 def iterate(
-  game: Any,
-  state: SamplingState,
+  game: Sampled,
+  state: SamplingState[Tables],
   iterations: jax.Array | int,
   *,
-  sampler: Sampler,
+  sampler: Sampler[Sampled, Tables],
   rule: Rule,
   batch: int = 1,
-) -> SamplingState:
+) -> SamplingState[Tables]:
   """The state after further iterations of Monte Carlo CFR with batches of B = `batch`, inside a trace.
 
   `rule` is regret matching, or regret matching plus; its `gamma` is that of the average.
@@ -145,7 +146,7 @@ def iterate(
   end = state.iteration + iterations
   key = jax.random.wrap_key_data(state.key, impl="threefry2x32")
 
-  def block(state: SamplingState) -> SamplingState:
+  def block(state: SamplingState[Tables]) -> SamplingState[Tables]:
     done = state.iteration
     begin = done // length * length
     stop, begins, scale = jnp.minimum(begin + length, end), done == begin, 1.0
@@ -169,7 +170,7 @@ def iterate(
 run = jit(static_argnames=("sampler", "rule", "batch"))(iterate)
 
 
-def _carried_over(tables: Any, scale: jax.Array | float, once: jax.Array) -> Any:
+def _carried_over(tables: Tables, scale: jax.Array | float, once: jax.Array) -> Tables:
   """The tables with all sums carried over and scaled, piece by piece, so that little is kept twice.
 
   `once`, int32[], is 1, which XLA does not know.

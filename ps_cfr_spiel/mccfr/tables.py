@@ -3,7 +3,7 @@
 import abc
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,11 +11,11 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import declared
-from ps_cfr_spiel.cfr import RM, Blocks, averages, normalise
+from ps_cfr_spiel.cfr import Blocks, Rule, averages, normalise
 from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.mccfr.baselines import Baseline, ZeroBaseline
 from ps_cfr_spiel.mccfr.native_turns import sample_turns
-from ps_cfr_spiel.mccfr.sampling_loop import Rule, Sampler, Turn, Turns, regret_weight
+from ps_cfr_spiel.mccfr.sampling_loop import Sampler, Turn, Turns, regret_weight
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
 from ps_cfr_spiel.mccfr.sampling_trees import build_sampling_tree
 from ps_cfr_spiel.native import why_unavailable
@@ -73,7 +73,7 @@ def add(
   return regrets, average._replace(compensation=compensation)
 
 
-class TreeSampler(Sampler):
+class TreeSampler(Sampler[SamplingTree, Tables]):
   """A way to sample trajectories from a sampling tree: a frozen dataclass that returns estimates.
 
   It must be unbiased. Given the strategies, the expected sum of its `regrets` in a cell of
@@ -125,7 +125,7 @@ class TreeSampler(Sampler):
     """The size of the table of a learned baseline; 0 without one."""
     return 0
 
-  def native(self) -> dict[str, Any] | None:
+  def native(self) -> dict[str, float] | None:
     """The sampler's numbers by their names in `sampled_turns.cc`, if the library samples as it does.
 
     The library goes by the answer of the sampler's own class alone; see `numbers_of`.
@@ -147,7 +147,7 @@ class TreeSampler(Sampler):
     """[turns, draws, B]."""
     return jax.random.uniform(key, (turns, self.draws(game), batch), game.utility.dtype)
 
-  def turns(self, game: SamplingTree, tables: Tables, turns: Turns, rule: RM, batch: int) -> Tables:
+  def turns(self, game: SamplingTree, tables: Tables, turns: Turns, rule: Rule, batch: int) -> Tables:
     options = numbers_of(self)
     if options is None or why_unavailable():
       return super().turns(game, tables, turns, rule, batch)
@@ -157,13 +157,13 @@ class TreeSampler(Sampler):
     regrets, compensation, learned = sample_turns(game, before, turns, rule, batch, options)
     return Tables(regrets, tables.average._replace(compensation=compensation), learned)
 
-  def turn(self, game: SamplingTree, tables: Tables, turn: Turn, rule: RM, batch: int) -> Tables:
+  def turn(self, game: SamplingTree, tables: Tables, turn: Turn, rule: Rule, batch: int) -> Tables:
     updates = self(game, tables.regrets, tables.learned, turn.traverser, turn.random)
     regrets, average = add(tables.regrets, tables.average, updates, turn.iteration, rule, batch)
     return Tables(regrets, average, _learn(tables.learned, updates, self.baseline.decay, batch))
 
 
-def numbers_of(sampler: TreeSampler) -> dict[str, Any] | None:
+def numbers_of(sampler: TreeSampler) -> dict[str, float] | None:
   """The answer of `native` in a sampler's own class; None without, as a derived one may differ."""
   native = declared(sampler, "native")
   return None if native is None else native()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from ps_cfr_spiel.cfr import RM, averages
+from ps_cfr_spiel.cfr import Rule, averages
 from ps_cfr_spiel.mccfr import Sampler, Turn, regret_matching
 from ps_cfr_spiel.simulated import windows
 from ps_cfr_spiel.simulated.estimates import MoveEstimate, Node
@@ -41,7 +41,7 @@ class Increments(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Trajectories(Sampler):
+class Trajectories(Sampler[Simulation, KeyTables]):
   """B games at a time under one strategy profile, with increments from all of them together."""
 
   estimate: MoveEstimate  #: of the moves' values
@@ -53,11 +53,11 @@ class Trajectories(Sampler):
   def init(self, game: Simulation, dtype: str) -> KeyTables:
     return KeyTables.empty(game.game, dtype, counted=False)
 
-  def decay_at(self, t: jax.Array, dtype: Any) -> jax.Array:
+  def decay_at(self, t: jax.Array, dtype: jnp.dtype) -> jax.Array:
     """The decay in iteration t, int32[]."""
     return self.decay * t.astype(dtype) ** -self.decay_power
 
-  def turn(self, game: Simulation, tables: KeyTables, turn: Turn, rule: RM, batch: int) -> KeyTables:
+  def turn(self, game: Simulation, tables: KeyTables, turn: Turn, rule: Rule, batch: int) -> KeyTables:
     deal, plays = jax.random.split(turn.random)
     rules, fixed = game
     start = rules.deal(deal, batch)
@@ -71,7 +71,7 @@ class Trajectories(Sampler):
     )
 
   def update(
-    self, tables: KeyTables, increments: Increments, t: jax.Array, rule: RM, batch: int
+    self, tables: KeyTables, increments: Increments, t: jax.Array, rule: Rule, batch: int
   ) -> KeyTables:
     """Add the increments of `batch` plays in iteration t, int32[], to the tables.
 

@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 
 from ps_cfr_spiel.arguments import MOST
-from ps_cfr_spiel.cfr import RM, averages
+from ps_cfr_spiel.cfr import Rule, averages
 from ps_cfr_spiel.mccfr import Sampler, Turn
 from ps_cfr_spiel.options import PRUNINGS
 from ps_cfr_spiel.simulated.estimates import Corrected, Learned
@@ -49,7 +49,7 @@ class TraversedGame(SimulatedGame, Protocol):
     decay: jax.Array,
     key: jax.Array,
     batch: int,
-    options: dict[str, Any],
+    options: dict[str, float],
   ) -> tuple[tuple[jax.Array, ...], jax.Array, jax.Array]:
     """Traverses `batch` games one after the other, learning after each; pure JAX.
 
@@ -77,7 +77,7 @@ class NativePlays(Trajectories):
   before its first is valued.
   """
 
-  def turn(self, game: Simulation, tables: KeyTables, turn: Turn, rule: RM, batch: int) -> KeyTables:
+  def turn(self, game: Simulation, tables: KeyTables, turn: Turn, rule: Rule, batch: int) -> KeyTables:
     """Policies change from one play to the next, also within a turn."""
     assert isinstance(self.estimate, Learned | Corrected)
     options = {
@@ -91,7 +91,7 @@ class NativePlays(Trajectories):
 
 
 @dataclasses.dataclass(frozen=True)
-class Traversals(Sampler):
+class Traversals(Sampler[Simulation, KeyTables]):
   """External sampling: all moves of the traverser, one of the opponent's.
 
   Regrets, and skipped visits, are weighted as the average is (linear CFR, if the rule's gamma is 1).
@@ -114,10 +114,14 @@ class Traversals(Sampler):
   def scaled(self, tables: KeyTables, scale: jax.Array | float) -> KeyTables:
     return tables._replace(regrets=tables.regrets * scale, skipped=tables.skipped * scale)
 
-  def turn(self, game: Simulation, tables: KeyTables, turn: Turn, rule: RM, batch: int) -> KeyTables:
+  def turn(self, game: Simulation, tables: KeyTables, turn: Turn, rule: Rule, batch: int) -> KeyTables:
     """Policies change from one traversal to the next, also within a turn."""
-    options = {name: getattr(self, name) for name in ("most_nodes", "depth", "decisions")}
-    options["pruning"] = PRUNINGS.index(self.pruning)
+    options = {
+      "most_nodes": self.most_nodes,
+      "depth": self.depth,
+      "decisions": self.decisions,
+      "pruning": PRUNINGS.index(self.pruning),
+    }
     decay = jnp.asarray(self.decay, tables.regrets.dtype)
     return _traverse(game, tables, turn, rule, decay, batch, {**EXTERNAL, **options})
 
@@ -126,10 +130,10 @@ def _traverse(
   game: Simulation,
   tables: KeyTables,
   turn: Turn,
-  rule: RM,
+  rule: Rule,
   decay: jax.Array,
   batch: int,
-  options: dict[str, Any],
+  options: dict[str, float],
 ) -> KeyTables:
   """The tables after a turn of native code."""
   rules: Any = game.game  # a `TraversedGame`

@@ -28,7 +28,8 @@ def warm_started(
     new[here] = values
     return new
 
-  new = {name: moved(np.asarray(table)[there]) for name in LEARNED if len(table := getattr(tables, name))}
+  learned = {name: table for name, table in tables._asdict().items() if name in LEARNED and len(table)}
+  new = {name: moved(np.asarray(table)[there]) for name, table in learned.items()}
   total = np.asarray(tables.average.total)[there]
   average = moved(total / np.maximum(np.bincount(key, total), np.finfo(total.dtype).tiny)[key])
   return empty._replace(average=averages.Sum(average, np.zeros_like(average)), **new)

@@ -11,6 +11,7 @@ import pyspiel
 
 from ps_cfr_spiel import device, hierarchical, mccfr, storage
 from ps_cfr_spiel.arguments import check_number
+from ps_cfr_spiel.cfr import Rule
 from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.mccfr import SamplingState
 from ps_cfr_spiel.memory import check_needs
@@ -221,7 +222,7 @@ def _held(own: dict[int, Any], cluster: int) -> Any:
   return own[cluster]
 
 
-def _pruning(regret: Any, rule: mccfr.Rule) -> float | None:
+def _pruning(regret: Any, rule: Rule) -> float | None:
   """The regret below which actions are pruned; ValueError unless it is negative and regrets can be."""
   if regret is None:
     return None

@@ -8,7 +8,7 @@ import pyspiel
 
 from ps_cfr_spiel import mccfr, simulated
 from ps_cfr_spiel.arguments import MOST, declared
-from ps_cfr_spiel.cfr import RM
+from ps_cfr_spiel.cfr import RM, Rule
 from ps_cfr_spiel.device import bytes_of, precision, to_device
 from ps_cfr_spiel.mccfr import Sampler
 from ps_cfr_spiel.memory import check_needs, sampling_needs
@@ -34,7 +34,7 @@ class SimulatedSolver(Solver[SimulatedPolicy]):
   Exact evaluation is not available; matches measure the strength of the policies (`evaluation.match_play`).
   """
 
-  rule: RM
+  rule: Rule
   _sampler: Sampler
   _host: SimulatedGame
   _fixed: np.ndarray | None = None

@@ -79,7 +79,7 @@ def follow(nodes, regrets, learned, types, way, deal, traverser, baseline, explo
   )
   probability = jnp.asarray(deal)
   for step in steps:
-    probability *= 1 if step.chosen is None else step.chosen
+    probability *= step.chosen if step.chosen.size else 1
     probability *= jnp.where(step.actor == CHANCE_NODE, nodes.chance_of(step.child, types), 1)
   known = paths.oracle_values(nodes, regrets, types) if baseline.oracle else learned
   updates = paths.ascend(nodes, steps, end, types, traverser, baseline, known)
@@ -296,7 +296,7 @@ def test_oracle_has_no_variance(name, player):
   types, _, _ = all_types(game.nodes, ancestors(game.nodes))
   exact_values = np.asarray(jax.jit(paths.oracle_values)(game.nodes, game.regrets, types))
   sign, acted = 1 - 2 * player, 0
-  reversed_steps = [jax.tree.map(np.asarray, step) for step in steps[::-1] if step.policy is not None]
+  reversed_steps = [jax.tree.map(np.asarray, step) for step in steps[::-1] if step.policy.size]
   size = len(probability)
   for k, step in enumerate(reversed_steps):
     here = np.flatnonzero((step.actor == player) & (np.asarray(probability) > 0))
