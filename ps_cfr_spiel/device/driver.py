@@ -18,21 +18,22 @@ class Pace(Stopwatch):
 
   Attributes:
     chunk: iterations of the next call.
+    rate: iterations a second in the last call.
   """
 
-  def __init__(self, clock: Callable[[], float] = time.monotonic):
-    """Begin with one iteration; `clock` gives the time in seconds."""
+  def __init__(self, clock: Callable[[], float] = time.monotonic, chunk: int = 1):
+    """Begin with `chunk` iterations; `clock` gives the time in seconds."""
     super().__init__(clock)
-    self.chunk = 1
+    self.chunk, self.rate = chunk, math.inf
 
   def adjust(self, done: int) -> None:
     """Set the length of the next call, after one of `done` iterations: at most double, for `CHUNK_SECONDS`.
 
     If a run ends or reaches a mark, `done` is below `chunk`, which then stays unless the call was slow.
     """
+    self.rate = done / max(self.last, 1e-9)
     if done == self.chunk or self.last > CHUNK_SECONDS:
-      fitting = int(done * CHUNK_SECONDS / max(self.last, 1e-9))
-      self.chunk = max(LEAST_CHUNK, min(2 * self.chunk, fitting))
+      self.chunk = max(LEAST_CHUNK, min(2 * self.chunk, int(self.rate * CHUNK_SECONDS)))
 
 
 def advance(
@@ -51,14 +52,24 @@ def advance(
     end: the last iteration.
     pace: the length of calls; kept between runs, which then begin at their pace.
     marks: the first iteration beyond a given one with which a call has to end.
-    seconds: time of all calls, after which none begins.
+    seconds: time of all calls, after which no second one begins; later ones are not longer than is left.
   """
-  done, spent = start, pace.seconds
-  while done < end and pace.seconds - spent < seconds:
+  done, until = start, pace.seconds + seconds
+  while done < end and (done == start or pace.seconds < until):
     goal = end if marks is None else min(end, marks(done))
-    count = min(pace.chunk, goal - done)
+    fitting = math.inf if done == start else pace.rate * (until - pace.seconds)
+    count = int(max(min(pace.chunk, goal - done, fitting), 1))
     with pace:
       step(count)
     pace.adjust(count)
     done += count
     yield done
+
+
+def run_for(step: Callable[[int], object], iterations: int, seconds: float | None, first: int) -> None:
+  """Take iterations: all in one call, or those that fit into `seconds`, `first` of them in the first call."""
+  if seconds is None:
+    step(iterations)
+    return
+  for _ in advance(step, 0, iterations, Pace(chunk=first), seconds=seconds):
+    pass

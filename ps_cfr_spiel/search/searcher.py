@@ -14,7 +14,7 @@ import numpy as np
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_binds, check_count, check_option
 from ps_cfr_spiel.cfr import SolverState, make_rule
-from ps_cfr_spiel.device import check_finite, precision, to_device
+from ps_cfr_spiel.device import check_finite, precision, run_for, to_device
 from ps_cfr_spiel.options import ROUND, SearchOptions
 from ps_cfr_spiel.search.known_problems import KnownProblems
 from ps_cfr_spiel.search.problems import Problem, Problems
@@ -33,7 +33,7 @@ from ps_cfr_spiel.subgames import (
 )
 from ps_cfr_spiel.tree import PublicTree
 
-CHUNK = 16  # iterations between looks at the clock
+FIRST = 16  # iterations of a search before the first look at the clock
 
 
 class SearchSettings(SearchOptions):
@@ -133,13 +133,13 @@ class Searcher:
 
   def run(self, subgame: Subgame, tree: PublicTree) -> SolverState:
     """Run all iterations on a subgame with its gadget, `tree`; `learning.listening` takes them in parts."""
-    state, most = self.first(tree), self.settings.iterations
-    if self.seconds is None:
-      return self.iterate(tree, state, most)
-    done, until = 0, time.perf_counter() + self.seconds
-    while done < most and (not done or time.perf_counter() < until):
-      state = jax.block_until_ready(self.iterate(tree, state, min(CHUNK, most - done)))
-      done += CHUNK
+    state = self.first(tree)
+
+    def step(iterations: int) -> None:
+      nonlocal state
+      state = jax.block_until_ready(self.iterate(tree, state, iterations))
+
+    run_for(step, self.settings.iterations, self.seconds, FIRST)
     return state
 
   def first(self, tree: PublicTree) -> SolverState:

@@ -25,8 +25,6 @@ of the player to move.
 """
 
 import functools
-import time
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -43,7 +41,7 @@ from ps_cfr_spiel.arguments import (
 )
 from ps_cfr_spiel.batches import StreetValues, solve_batch
 from ps_cfr_spiel.compiler import FormOrigin, build_tree
-from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.device import precision, run_for, to_device
 from ps_cfr_spiel.notation import BetSizes, add_sizes, parse_sizes, sizes_text
 from ps_cfr_spiel.poker import Situation, betting, cards, check_streets, range_text
 from ps_cfr_spiel.policy import Recent, TranslatedPolicy, TreePolicy, check_turn
@@ -67,7 +65,7 @@ ADDED = 2  # bets on a flop that the searched tree lacks, at most
 GADGET = "cfr-d"
 BETS = "1 a;1 a;a / 1 a;a"  # raises of the pot in all places make deep turns three times as slow
 NEVER = 1e-30  # weight that counts as none
-CHUNK = 5  # iterations between looks at the clock
+FIRST = 5  # iterations of a search before the first look at the clock
 BLUEPRINTS = ("holdem", "universal_poker")
 
 
@@ -318,7 +316,7 @@ class HoldemPolicy(SearchPolicy):
   def _believed(self, hand: PublicHand) -> Search:
     """The search from the first decision of a turn."""
     solver = PSCFRSolver(self._subgame(hand, self._bets, ";".join(map(range_text, self._possible(hand)))))
-    self._run(solver.run)
+    run_for(solver.run, self._iterations, self._limit, FIRST)
     return Search(solver.game, solver.tree, (), solver.average_policy().strategies)
 
   def _resolved(self, hand: PublicHand, player: int, last: tuple[Search, int] | None) -> Search:
@@ -353,11 +351,11 @@ class HoldemPolicy(SearchPolicy):
       tree = to_device(game_tree.tree, DTYPE)
       state = cfr.init(tree, self._rule, DTYPE)
 
-      def run(iterations: int) -> None:
+      def step(iterations: int) -> None:
         nonlocal state
         state = jax.block_until_ready(cfr.run(tree, state, iterations, rule=self._rule))
 
-      self._run(run)
+      run_for(step, self._iterations, self._limit, FIRST)
       average = cfr.average_strategy(tree, state)
     for i, blocks in enumerate(average):
       search.tables[i][:] = subgame.back(i, game_tree.inside(subgame, i, blocks), search.tables[i])
@@ -376,16 +374,6 @@ class HoldemPolicy(SearchPolicy):
       "deck": self.game.get_parameters()["deck"],
     }
     return pyspiel.load_game("holdem_subgame", parameters)
-
-  def _run(self, run: Callable[[int], None]) -> None:
-    """Make the iterations of a search, or those until the time is over."""
-    began, done = time.perf_counter(), 0
-    while done < self._iterations and (
-      not done or self._limit is None or time.perf_counter() - began < self._limit
-    ):
-      some = min(CHUNK, self._iterations - done) if self._limit is not None else self._iterations
-      run(some)
-      done += some
 
 
 def _game_text(bets: BetSizes) -> str:

@@ -1,0 +1,56 @@
+"""The driver of iterations: calls end at marks and with the time, and grow towards a fraction of a second."""
+
+import pytest
+
+from ps_cfr_spiel.device import CHUNK_SECONDS, Pace, advance, run_for
+
+
+class Work:
+  """Iterations of `each` seconds by a clock of their own, and `first` seconds more in the first call."""
+
+  def __init__(self, each, first=0.0):
+    self.time, self.each, self.first, self.calls = 0.0, each, first, []
+
+  def clock(self):
+    return self.time
+
+  def step(self, iterations):
+    self.time += self.each * iterations + (0 if self.calls else self.first)
+    self.calls.append(iterations)
+
+
+@pytest.mark.parametrize("each", [1e-6, 0.01, 1.0])
+def test_calls_end_at_marks_and_cover_all_iterations(each):
+  work = Work(each)
+  pace = Pace(work.clock)
+  done = list(advance(work.step, 3, 1000, pace, lambda iteration: (iteration // 100 + 1) * 100))
+  assert done[-1] == 1000 and set(range(100, 1001, 100)) <= {*done}
+  assert [b - a for a, b in zip([3, *done], done, strict=False)] == work.calls
+  assert pace.seconds == pytest.approx(997 * each)
+
+
+@pytest.mark.parametrize("each", [1e-6, 0.003, 0.02])
+def test_calls_at_most_double_towards_a_fraction_of_a_second(each):
+  work = Work(each)
+  for _ in advance(work.step, 0, 10**6, Pace(work.clock), seconds=20):
+    pass
+  assert all(after <= max(2 * before, 4) for before, after in zip(work.calls, work.calls[1:], strict=False))
+  assert max(work.calls) * each <= CHUNK_SECONDS + 1e-9
+  assert sum(work.calls) == 10**6 or max(work.calls) * each > CHUNK_SECONDS / 2
+
+
+@pytest.mark.parametrize(("each", "first", "seconds"), [(0.01, 0.0, 1.0), (0.01, 0.9, 1.0), (0.3, 0.0, 1.0)])
+def test_time_ends_calls(each, first, seconds):
+  """The last call is over in time but for an iteration; a long first call leaves the rest to others."""
+  work = Work(each, first)
+  (*_, done) = advance(work.step, 0, 10**6, Pace(work.clock), seconds=seconds)
+  assert seconds <= work.time < seconds + each + 1e-9
+  assert done == sum(work.calls)
+
+
+def test_a_first_call_is_always_made():
+  calls = []
+  run_for(calls.append, 100, 0.0, 16)
+  run_for(calls.append, 100, None, 16)
+  run_for(calls.append, 7, 0.0, 16)
+  assert calls == [16, 100, 7]
