@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import pyspiel
 
 import ps_cfr_spiel
-from ps_cfr_spiel.learning import LearnedValues, generate_examples, train
+from ps_cfr_spiel.learning import generate_examples, train
 
 
 class Network(eqx.Module):
@@ -31,7 +31,7 @@ class Network(eqx.Module):
 if __name__ == "__main__":
   game = pyspiel.load_game("kuhn_poker")
   situations = generate_examples(game, draws=200)
-  places, slots = LearnedValues.extent(situations)
+  places, slots = situations.features.extent
   values = train(situations, steps=2000, network=Network(places, slots, 64, jax.random.key(0)))
   search = ps_cfr_spiel.ContinualResolving(game, 300, lookahead=1, value_function=values)
   print(f"exploitability {ps_cfr_spiel.exploitability(game, search.tabularise()):.4f}")

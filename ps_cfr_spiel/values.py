@@ -6,16 +6,14 @@ from ps_cfr_spiel.search import CFRValues, SolvedValues, ValueFunction
 from ps_cfr_spiel.subgames import BoundValues
 
 if TYPE_CHECKING:
-  from ps_cfr_spiel.learning import BoardValues, LearnedValues, load_values
+  from ps_cfr_spiel.learning import NetworkValues
 
 __all__ = [
-  "BoardValues",
   "BoundValues",
   "CFRValues",
-  "LearnedValues",
+  "NetworkValues",
   "SolvedValues",
   "ValueFunction",
-  "load_values",
 ]
 
 

@@ -15,7 +15,7 @@ from open_spiel.python.algorithms import exploitability
 from reference import sequence_form_value
 
 from ps_cfr_spiel import ContinualResolving, PSCFRSolver, build_tree, check_game
-from ps_cfr_spiel.learning import LearnedValues, generate_examples, train
+from ps_cfr_spiel.learning import generate_examples, train
 from ps_cfr_spiel.subgames import Subgames, unsafe
 from ps_cfr_spiel.tree import evaluate
 
@@ -56,7 +56,7 @@ def test_a_network_of_ones_own_learns():
   situations = generate_examples(game, draws=200, progress=False)
   found = []
   for steps in (1, 2000):
-    own = network(*LearnedValues.extent(situations), 64, jax.random.key(0))
+    own = network(*situations.features.extent, 64, jax.random.key(0))
     values = train(situations, steps=steps, network=own, progress=False)
     search = ContinualResolving(game, 300, lookahead=1, value_function=values)
     found.append(openspiels_exploitability(game, search.tabularise(progress=False)))

@@ -41,8 +41,8 @@ from benchmarks.machine import describe, flags
 from ps_cfr_spiel.batches import RandomSituations, solve_batch
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.evaluation import evaluate_policy
-from ps_cfr_spiel.learning import BoardExamples, BoardValues, load_values, train
-from ps_cfr_spiel.learning.training import held_out
+from ps_cfr_spiel.learning import Examples, NetworkValues, load_boards, train
+from ps_cfr_spiel.learning.features import held_out
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.policy import PartialStrategy
 from ps_cfr_spiel.search import CFRValues
@@ -95,7 +95,7 @@ def solve(options: argparse.Namespace) -> None:
   drawn = RandomSituations(
     options.counts[0], options.seeds[0], 1000, ((least, most),), "fcpa", "betting", size
   )
-  values = load_values(options.values) if size < cards.BOARD_SIZE else None
+  values = NetworkValues.load(options.values) if size < cards.BOARD_SIZE else None
   method = {"iterations": options.iterations[0], "values": values, "hands": "all", "strategies": False}
   solve_batch(drawn, output=options.output, chunk=options.chunk, progress=False, **method)
 
@@ -122,9 +122,9 @@ def _run(words: list[Any]) -> subprocess.Popen:
 def errors(options: argparse.Namespace) -> None:
   """Prints the table of errors."""
   began = time.process_time()
-  rivers = BoardExamples.load(*options.folders)
+  rivers = load_boards(*options.folders)
   held = np.flatnonzero(held_out(rivers))
-  seconds, street = time.process_time() - began, cards.STREETS[rivers.cards]
+  seconds, street = time.process_time() - began, cards.STREETS[rivers.features.cards]
   print(f"read {len(rivers):,} {street}s in {seconds:.0f} s of the processor\n\n{HEAD}")
   for seed in options.seeds:
     began = time.process_time()
@@ -133,26 +133,25 @@ def errors(options: argparse.Namespace) -> None:
     off = off_by(values, rivers, held)
     print(f"{f'network, seed {seed}':24}{len(rivers) - len(held):8,}{seconds:9.0f}{off}", flush=True)
     if options.on:
-      other = BoardExamples.load(*options.on)
+      other = load_boards(*options.on)
       off = off_by(values, other, np.arange(len(other)))
       print(f"{'  on others':24}{len(other):8,}{'':9}{off}", flush=True)
     if options.save and seed == options.seeds[0]:
       values.save(options.save)
-  added = [v[held] - c[held] for v, c in zip(rivers.values, rivers.checked, strict=True)]
-  print(
-    f"{'betting adds nothing':24}{'':17}{shares(added, [r[held] for r in rivers.ranges], rivers.board[held])}"
-  )
+  boards = rivers.inputs["board"]
+  added = [v[held] - rivers.inputs[f"checked{i}"][held] for i, v in enumerate(rivers.values)]
+  print(f"{'betting adds nothing':24}{'':17}{shares(added, [r[held] for r in rivers.ranges], boards[held])}")
   print(f"\n{len(held):,} held out", flush=True)
 
 
-def off_by(values: BoardValues, rivers: BoardExamples, rows: np.ndarray) -> str:
+def off_by(values: NetworkValues, rivers: Examples, rows: np.ndarray) -> str:
   """A network's errors on some rivers."""
   found = []
   for k in range(0, len(rows), 64):
     part = values.tensors(rivers, rows[k : k + 64]).errors(values.network)
     found.append([np.asarray(x) * values.scale for x in part.found])
   wrong = [np.concatenate([part[i] for part in found]) for i in (0, 1)]
-  return shares(wrong, [r[rows] for r in rivers.ranges], rivers.board[rows])
+  return shares(wrong, [r[rows] for r in rivers.ranges], rivers.inputs["board"][rows])
 
 
 def shares(wrong: list[np.ndarray], ranges: list[np.ndarray], board: np.ndarray) -> str:
@@ -168,7 +167,7 @@ def turn(options: argparse.Namespace) -> None:
   """Prints the table of searches."""
   text = f"holdem_subgame(board=9s7c5s4h,pot=200,stack={options.stack},bets=fcpa"
   game = pyspiel.load_game(text + (f",ranges={options.ranges})" if options.ranges else ")"))
-  values = BoardValues.load(options.values)
+  values = NetworkValues.load(options.values)
   peers: dict[str, dict[str, Any]] = {
     "network": {"lookahead": "round", "value_function": values},
     "values by 10 iterations": {"lookahead": "round", "value_function": CFRValues(10)},
@@ -203,7 +202,7 @@ def times(game: pyspiel.Game, iterations: int, settings: dict[str, Any], whole: 
 
 def flop(options: argparse.Namespace) -> None:
   """Prints a row for each flop."""
-  values, iterations = BoardValues.load(options.values), options.iterations[0]
+  values, iterations = NetworkValues.load(options.values), options.iterations[0]
   print(f"{'flop':10}{'first':>9}{'again':>9}{'exploitable':>13}{'solved whole':>14}")
   for board in options.boards:
     parameters = {"board": board, "pot": 200, "stack": options.stack, "bets": options.bets}

@@ -23,7 +23,7 @@ import pyspiel
 from benchmarks.machine import describe, flags
 from benchmarks.papers.resolving_exploitability import draw
 from ps_cfr_spiel.evaluation import evaluate_policy
-from ps_cfr_spiel.learning import LearnedValues, LearnOptions, TrainingOptions, learn
+from ps_cfr_spiel.learning import LearnOptions, NetworkValues, TrainingOptions, learn
 from ps_cfr_spiel.search import CFRValues
 from ps_cfr_spiel.solvers import ContinualResolving
 
@@ -40,11 +40,11 @@ def curve(game: pyspiel.Game, curves: dict[str, Any], name: str, marks: list[int
   return "".join(f"{x:10.4f}" for _, x in curves[name])
 
 
-def learned(game: pyspiel.Game, seed: int, options: argparse.Namespace, curves: dict) -> LearnedValues:
+def learned(game: pyspiel.Game, seed: int, options: argparse.Namespace, curves: dict) -> NetworkValues:
   """Learns, and prints a line for each turn; what the measuring takes is not counted."""
   spent, began, turn = 0.0, time.process_time(), 0
 
-  def tell(values: LearnedValues) -> None:
+  def tell(values: NetworkValues) -> None:
     nonlocal spent, began, turn
     spent += time.process_time() - began
     card, name = values.card, f"seed {seed}, turn {turn}"

@@ -105,7 +105,7 @@ def solve_batch(
 def _street_values(values: Any) -> StreetValues | None:
   """The argument `values`, or ValueError."""
   if values is not None and getattr(values, "cards", 0) not in (min(cards.STREETS) + 1, cards.BOARD_SIZE):
-    raise ValueError(f"values must be of rivers or turns, like a BoardValues of these; got {values!r}.")
+    raise ValueError(f"values must be of rivers or turns, like NetworkValues of these; got {values!r}.")
   return values
 
 

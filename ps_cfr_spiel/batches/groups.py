@@ -42,7 +42,7 @@ Players = tuple[PlayerTree, PlayerTree]
 
 
 class StreetValues(Protocol):
-  """A value function of the boards after a street, such as `learning.BoardValues`."""
+  """A value function of the boards after a street, such as `learning.NetworkValues` of boards."""
 
   @property
   def cards(self) -> int:

@@ -123,10 +123,10 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if pictures is not None:
     pictures.training_losses(learned.losses, card["game"]).savefig(folder / LOSSES)
   facts = {**card, "seconds": seconds, "saved": str(folder / FILE)}
-  if of_boards := isinstance(learned, learning.BoardValues):
+  if of_boards := bool(learned.cards):
     what, use = f"{cards.STREETS[learned.cards]}s", SEARCHED.get(cards.STREETS[learned.cards])
   else:
-    what = f"situations in {len(learned.public_states):,} public states"
+    what = f"situations in {len(learned.features.public_states):,} public states"
     use = ("resolve", card["game"], "--lookahead=1")
   lines = {
     "game": card["game"],
@@ -196,7 +196,7 @@ def _from_examples(values: flags.FlagValues, words: Sequence[str], learning: Any
   examples = learning.load_examples(*values.examples, progress=progress)
   name = examples.card["game"].partition("(")[0]
   folder = make_folder(values.output or f"runs/{name}-values")
-  batch = {"batch": BOARDS_BATCH} if isinstance(examples, learning.BoardExamples) else {}
+  batch = {"batch": BOARDS_BATCH} if examples.features.cards else {}
   options = learning.TrainingOptions(values.seed, steps=values.steps, width=values.width, **batch)
   return lambda: learning.train_in(folder / FILE, examples, options, progress=progress), folder
 
@@ -224,7 +224,7 @@ def _values_of(values: flags.FlagValues, size: int, learning: Any) -> Any:
   file = str(values["values"].value)
   street = "holdem" if size < cards.BOARD_SIZE else "holdem_subgame(board=2c3c4c5c)"  # any turn
   known = load_values(file, pyspiel.load_game(street))
-  if not isinstance(known, learning.BoardValues) or known.cards != size:
+  if known.cards != size:
     raise ValueError(
       f"--values={file}: expected values of {cards.STREETS[size]}s, as learn "
       f"--street={cards.STREETS[size]} makes them."

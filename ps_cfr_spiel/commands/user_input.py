@@ -33,7 +33,7 @@ def load_values(file: str, game: pyspiel.Game) -> Any:
   """The values in a file of learn, or `PRETRAINED`, for searches of a game."""
   from ps_cfr_spiel import learning  # needs the extra
 
-  return learning.pretrained(game) if file == PRETRAINED else learning.load_values(file)
+  return learning.pretrained(game) if file == PRETRAINED else learning.NetworkValues.load(file)
 
 
 def load_game(words: Sequence[str], values: flags.FlagValues | None = None) -> pyspiel.Game:

@@ -1,11 +1,12 @@
 """Value functions learned from solved situations; equinox and optax are imported only here.
 
-May import: search and lower layers. `places` lists the public states of a network and numbers the
-infostates there; `ranges` draws ranges, `listening` those of searches, `turn_searches` the rivers in searches
-of turns, and `teaching` solves situations at them: these are the `examples`. `training` fits a `network` to
-them, with `settings` (`fitting` is the repeated step), or they become `alpha_vectors`; `alternation` repeats
-all of it, and `learned_values` serves searches. In hold'em `batches` solves the situations
-(`board_examples`), a board has `board_features`, and `board_values` and `street_leaves` serve searches.
+May import: search and lower layers. A network is given `features` of a public state beside ranges:
+`state_features`, numbers of the public states of a game, which `places` lists; or `board_features` of
+hold'em, by `hand_places`. `teaching` solves situations at ranges that `ranges` draws, and `listening` in
+searches (`turn_searches` for rivers); `batches` solves boards (`solved_boards`): these are the `examples`.
+`training` fits a `network` to them (`fitting` is the repeated step), with the options in `settings`, or they
+become `alpha_vectors`; `alternation` repeats all of it. `network_values` serve searches, `street_leaves`
+those of whole streets.
 """
 
 try:
@@ -18,17 +19,19 @@ except ModuleNotFoundError as error:
 
 from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors
 from ps_cfr_spiel.learning.alternation import learn, load_examples
-from ps_cfr_spiel.learning.board_examples import BoardExamples
-from ps_cfr_spiel.learning.board_values import BoardTensors, BoardValues, BoundBoards
+from ps_cfr_spiel.learning.board_features import BoardFeatures, BoardTensors, BoundBoards
 from ps_cfr_spiel.learning.examples import Examples
+from ps_cfr_spiel.learning.features import Features
 from ps_cfr_spiel.learning.fitting import Progress, Tensors
-from ps_cfr_spiel.learning.learned_values import BoundNetwork, LearnedValues
 from ps_cfr_spiel.learning.listening import SearchSampler
 from ps_cfr_spiel.learning.network import ValueNetwork
+from ps_cfr_spiel.learning.network_values import NetworkValues
 from ps_cfr_spiel.learning.places import FrontierStates
 from ps_cfr_spiel.learning.ranges import ReachSampler
 from ps_cfr_spiel.learning.settings import LearnOptions, TrainingOptions
+from ps_cfr_spiel.learning.solved_boards import boards_as_examples, load_boards
+from ps_cfr_spiel.learning.state_features import BoundNetwork, StateFeatures
 from ps_cfr_spiel.learning.street_leaves import StreetLeaves
 from ps_cfr_spiel.learning.teaching import generate_examples
-from ps_cfr_spiel.learning.training import load_values, pretrained, resume, train, train_in
+from ps_cfr_spiel.learning.training import pretrained, resume, train, train_in
 from ps_cfr_spiel.learning.turn_searches import rivers_met

@@ -11,12 +11,13 @@ of smaller error on held-out ranges were ten times as exploitable.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.learning.examples import Examples, held_out
+from ps_cfr_spiel.learning.features import held_out
 from ps_cfr_spiel.tree import Array
 
 
@@ -56,15 +57,15 @@ class AlphaVectors(eqx.Module):
     return (other, found) if self.informed else (found, other)
 
 
-def from_examples(examples: Examples, scale: np.ndarray, seed: int, count: int) -> AlphaVectors:
+def from_examples(examples: Any, scale: np.ndarray, seed: int, count: int) -> AlphaVectors:
   """The vectors of `count` examples of each public state, in units of `scale`; all where there are fewer."""
-  places, rows = len(examples.public_states), np.flatnonzero(~held_out(examples))
-  first, second = (p.shape[1] for p in examples.possible)
+  place, rows = examples.inputs["place"], np.flatnonzero(~held_out(examples))
+  places, (first, second) = examples.features.extent
   rows = np.random.default_rng(seed).permutation(rows)
-  number = np.bincount(examples.place[rows], minlength=places)  # of examples in each place
+  number = np.bincount(place[rows], minlength=places)  # of examples in each place
   network = AlphaVectors(places, (first, second), max(1, min(count, int(number.max()))))
-  rows = rows[np.argsort(examples.place[rows], kind="stable")]  # place after place
+  rows = rows[np.argsort(place[rows], kind="stable")]  # place after place
   of_place = (number.cumsum() - number)[:, None] + np.arange(network.size[0]) % np.maximum(number, 1)[:, None]
-  given = examples.values[network.informed] / scale[examples.place][:, None]
+  given = examples.values[network.informed] / scale[place][:, None]
   vectors = given[rows[np.minimum(of_place, len(rows) - 1)]] * (number > 0)[:, None, None]
   return eqx.tree_at(lambda n: n.vectors, network, vectors.astype(np.float32))

@@ -19,13 +19,14 @@ import pyspiel
 from ps_cfr_spiel.arguments import check_instance, check_seconds
 from ps_cfr_spiel.batches import RandomSituations, StreetValues, solve_batch
 from ps_cfr_spiel.device import Uninterrupted, process_count
-from ps_cfr_spiel.learning.board_examples import BoardExamples
 from ps_cfr_spiel.learning.examples import Examples
-from ps_cfr_spiel.learning.learned_values import LearnedValues
 from ps_cfr_spiel.learning.listening import SearchSampler
+from ps_cfr_spiel.learning.network_values import NetworkValues
 from ps_cfr_spiel.learning.places import FrontierStates
 from ps_cfr_spiel.learning.ranges import ReachSampler
 from ps_cfr_spiel.learning.settings import USUAL_LEARNING, LearnOptions
+from ps_cfr_spiel.learning.solved_boards import load_boards
+from ps_cfr_spiel.learning.state_features import StateFeatures
 from ps_cfr_spiel.learning.teaching import solve_draws, usual_teacher
 from ps_cfr_spiel.learning.training import check_same_call, train_in
 from ps_cfr_spiel.learning.turn_searches import rivers_met
@@ -46,9 +47,9 @@ def learn(
   chunk: int | None = None,
   checkpoint_seconds: float = 60.0,
   progress: bool | None = None,
-  callback: Callable[[Any], None] | None = None,
+  callback: Callable[[NetworkValues], None] | None = None,
   **tree: Any,
-) -> Any:
+) -> NetworkValues | None:
   """Make examples and learn from them; in further turns those at the ranges of the network's own searches.
 
   Ctrl-C in training ends the call and keeps the best network of this turn; while situations are solved it is
@@ -107,7 +108,7 @@ class _States:
     self.options, self.progress = options, progress
     self.subgames = Subgames.of(game, **tree)
     self.frontier = FrontierStates.of(self.subgames)
-    options.training.check_memory(*LearnedValues.extent(self.frontier))
+    options.training.check_memory(*StateFeatures.of(self.frontier).extent)
     self.parts: list[Examples] = []
 
   def examples(self, turn: int, values: Any, place: Path | None, temporary: Path) -> Examples:
@@ -139,8 +140,9 @@ class _States:
         "public states": self.frontier.public_states.tolist(),
       }
       read = Examples.load(file)
-      given = {name: read.card.get(name) for name in wanted}
-      check_same_call(file, {**given, "public states": read.public_states.tolist()}, wanted)
+      states, given = read.features, {name: read.card.get(name) for name in wanted}
+      assert isinstance(states, StateFeatures)
+      check_same_call(file, {**given, "public states": states.public_states.tolist()}, wanted)
       draws = np.unique(read.draw)
       if not np.array_equal(draws, np.arange(first, first + len(draws))) or len(draws) > count:
         text = f"{draws.min(initial=0)} to {draws.max(initial=-1)}"
@@ -198,7 +200,7 @@ class _Boards:
     }
     self.folders: list[Path] = []
 
-  def examples(self, turn: int, values: Any, place: Path | None, temporary: Path) -> BoardExamples | None:
+  def examples(self, turn: int, values: Any, place: Path | None, temporary: Path) -> Examples | None:
     """Those of this turn and of all before; None where processes share the work."""
     drawn: Any = self.drawn
     if turn:
@@ -209,15 +211,15 @@ class _Boards:
     folder = (place or temporary) / f"examples-{turn}"
     self.folders.append(folder)
     solve_batch(drawn, output=folder, **self.method)
-    return BoardExamples.load(*self.folders, progress=self.progress) if process_count() == 1 else None
+    return load_boards(*self.folders, progress=self.progress) if process_count() == 1 else None
 
 
-def load_examples(*paths: str | os.PathLike, progress: bool | None = None) -> Examples | BoardExamples:
+def load_examples(*paths: str | os.PathLike, progress: bool | None = None) -> Examples:
   """Read the examples that `learn` keeps: files of those of a game, or folders of boards.
 
-  Errors are those of `Examples.load`, `Examples.mixed` and `BoardExamples.load`.
+  Errors are those of `Examples.load`, `Examples.mixed` and `load_boards`.
   """
   if any(Path(path).is_dir() for path in paths):
-    return BoardExamples.load(*paths, progress=progress)
+    return load_boards(*paths, progress=progress)
   sets = [Examples.load(path) for path in paths]
   return sets[0] if len(sets) == 1 else Examples.mixed(sets)

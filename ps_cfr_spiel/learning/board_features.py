@@ -1,135 +1,291 @@
-"""The features of boards that differ from board to board: places of hands, and stacks behind.
+"""Boards of rivers, turns or flops as a network's features, for searches that end when their last card comes.
 
-These *features* are the same for all boards that differ in suits only: the *place* of each hand, by its
-strength among the hands that the board leaves, from 0 to 1, and the stack behind in pots. Both are cut into
-linear pieces: a place or a stack is a mixture of the two nearest of a few fixed ones, and a range is given by
-the shares of the fixed places.
-
-With cards to come a hand has many places, on the boards of five cards to come, given by the means of eighths
-of them. Its features are the mixtures of these means and, beside them, that of their mean: hands with the
-same mean may be made or still to be made. Nothing else depends on the street.
+A hand is worth its showdown value if both players check the river down, which the game's own leaf evaluator
+has exactly, plus the value of betting: the network's answer for hands of this strength, times the probability
+that the opponent has a hand beside it. The answers are shifted together so both players' values sum to zero,
+exactly.
 """
 
-import itertools
-import math
-from collections.abc import Callable, Sequence
-from typing import Any
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ps_cfr_spiel import storage
+from ps_cfr_spiel.compiler import FormOrigin, PublicStateIndex
 from ps_cfr_spiel.device import precision
-from ps_cfr_spiel.poker import cards, strengths
-from ps_cfr_spiel.tree import Array
+from ps_cfr_spiel.learning.features import Features, Pair, unsound
+from ps_cfr_spiel.learning.fitting import Errors
+from ps_cfr_spiel.learning.hand_places import PLACES, RATIOS, at_places, at_ratios, balanced, hand_places
+from ps_cfr_spiel.learning.network import ValueNetwork, normalised
+from ps_cfr_spiel.learning.street_leaves import StreetLeaves, lead_on, street_tables
+from ps_cfr_spiel.poker import Situation, cards, compatible
+from ps_cfr_spiel.subgames import PadTo, Ranges, Subgames
+from ps_cfr_spiel.tree import CHANCE, Array, BoardLeaves
 
-PLACES = 32  # fixed places, evenly from the weakest hand to the strongest
-QUANTILES = 8  # parts of the same size of a hand's places with cards to come, ascending
-RATIOS = np.array([0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 90.0])  # fixed stacks behind, in pots
-TOGETHER = 64  # boards that an accelerator takes at once
-
-
-def of_each(function: Callable[[Any], Any], stack: Any) -> Any:
-  """A function of each entry of a stack: one by one on a CPU, some at once on an accelerator."""
-  return jax.lax.map(function, stack, batch_size=None if jax.default_backend() == "cpu" else TOGETHER)
+CHECKED = ("checked0", "checked1")  # of `Examples.inputs`
 
 
-def hand_places(boards: np.ndarray) -> np.ndarray:
-  """float32[n, 1326, Q]: the places of each hand on boards [n, C], 0 to 1, and -1 of blocked hands.
+@dataclasses.dataclass(frozen=True)
+class BoardFeatures(Features):
+  """Stacks behind and ranges at fixed places, of all boards of a street of hold'em, for the street before.
 
-  Q is 1 on rivers. Before, it is `QUANTILES`, the means of parts of the places on the boards to come.
+  The network leads from them to the value of betting; `scale` is float32[], in pots.
   """
-  with precision("float32"):
-    return np.asarray(_hand_places(jnp.asarray(boards, jnp.int32)))
+
+  NAME = "places and stacks of boards"
+
+  cards: int = cards.BOARD_SIZE  #: number of cards on the boards: 5 of rivers
+
+  @property
+  def extent(self) -> tuple[int, tuple[int, int]]:
+    """The numbers of stacks, and of places of each player's hands, in a network; the same on one street."""
+    places = PLACES * (1 + (self.cards < cards.BOARD_SIZE))
+    return len(RATIOS), (places, places)
+
+  @property
+  def hands(self) -> tuple[int, int]:
+    return len(cards.ALL_HANDS), len(cards.ALL_HANDS)
+
+  def text(self, card: Mapping[str, Any]) -> str:
+    return f"{card.get('learned_from', 0)} {cards.STREETS[self.cards]}s"
+
+  def shapes(self, count: int) -> dict[str, storage.Shape]:
+    """Those of `board`; of `ratio`, the stack behind in pots; and of `checked0` and `checked1`.
+
+    The last are the values of each player's hands without chips behind, in pots, as all values of boards.
+    """
+    single = np.dtype(np.float32)
+    checked = dict.fromkeys(CHECKED, ((count, len(cards.ALL_HANDS)), single))
+    return {"board": ((count, self.cards), np.dtype(int)), "ratio": ((count,), single), **checked}
+
+  @staticmethod
+  def checked(examples: Any) -> Pair:
+    """For each player float32[n, 1326], the values if both check from there on."""
+    first, second = (examples.inputs[name] for name in CHECKED)
+    return first, second
+
+  def fault(self, examples: Any) -> str | None:
+    if wrong := unsound(examples.ranges, self.checked(examples)):
+      return wrong
+    return None if (examples.inputs["ratio"] >= 0).all() else "a stack behind is negative"
+
+  def unlike(self, other: Features) -> str | None:
+    return None if self.cards == other.cards else f"have {other.cards} cards, not {self.cards}"
+
+  def scale(self, examples: Any) -> np.ndarray:
+    added = [v - c for v, c in zip(examples.values, self.checked(examples), strict=True)]
+    return np.asarray(np.sqrt(np.mean([np.mean(x**2) for x in added])) or 1.0, np.float32)
+
+  def untrained(self, examples: Any, scale: np.ndarray, seed: int, width: int, layers: int) -> ValueNetwork:
+    with precision("float32"):
+      return ValueNetwork(*self.extent, width, layers, jax.random.key(seed))
+
+  def tensors(self, scale: np.ndarray, examples: Any, rows: np.ndarray) -> "BoardTensors":
+    ranges = [r[rows] for r in examples.ranges]
+    added = [v[rows] - c[rows] for v, c in zip(examples.values, self.checked(examples), strict=True)]
+    return self._tensors(scale, examples.inputs["board"][rows], examples.inputs["ratio"][rows], ranges, added)
+
+  @staticmethod
+  def _tensors(
+    scale: np.ndarray, board: np.ndarray, ratio: np.ndarray, ranges: Any, added: Any
+  ) -> "BoardTensors":
+    """Boards with what betting adds, in pots."""
+    place = hand_places(board)
+    beside = [compatible(r.astype(float)) for r in ranges[::-1]]
+    alive, single = place[:, :, 0] >= 0, np.float32
+    at = [
+      np.concatenate([_ranges_at(r[k : k + 64], place[k : k + 64]) for k in range(0, len(r), 64)])
+      for r in ranges
+    ]
+    pair = lambda x: (jnp.asarray(x[0], single), jnp.asarray(x[1], single))  # noqa: E731
+    return BoardTensors(
+      at_ratios(ratio),
+      jnp.asarray(place),
+      pair(at),
+      pair(ranges),
+      pair([b * alive for b in beside]),
+      pair([x / scale for x in added]),
+    )
+
+  @classmethod
+  def stored(cls, places: int) -> dict[str, storage.Shape]:
+    if places != len(RATIOS):
+      raise ValueError(f"The network knows {places} fixed stacks, these values {len(RATIOS)}; train it anew.")
+    return {"scale": ((), np.dtype(np.float32))}
+
+  def to_arrays(self) -> dict[str, np.ndarray]:
+    return {}
+
+  @classmethod
+  def from_file(cls, card: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "BoardFeatures":
+    return cls(card.get("cards", cards.BOARD_SIZE))
+
+  def worths(self, values: Any, given: Situation) -> np.ndarray:
+    """float64[2, 1326]: the mean wins of the hands of a turn or flop, in chips; 0 of hands that it blocks.
+
+    Each range of the situation has some hand, and needs no scale. The bets do not matter.
+    """
+    board, live = np.array([given.board]), np.flatnonzero(cards.unblocked(given.board))
+    ranges = given.ranges * cards.unblocked(given.board)
+    ranges /= ranges.sum(1, keepdims=True)
+    nothing = np.zeros((1, len(cards.ALL_HANDS)))
+    ratio, known = np.array([given.stack / given.pot - 0.5]), (ranges[:1], ranges[1:])
+    one = self._tensors(values.scale, board, ratio, known, (nothing, nothing))
+    betting = one.errors(values.network).found  # over values of 0
+    wins = np.concatenate([np.asarray(x, float) for x in betting]) * values.scale
+    with precision("float32"):
+      lead = np.asarray(lead_on(board[0], cards.ALL_HANDS[live]), float)
+    wins[:, live] += ranges[::-1, live] @ lead.T / 2
+    beside = np.array([compatible(other) for other in ranges[::-1]])
+    return given.pot * np.divide(wins, beside, out=np.zeros_like(wins), where=beside > 0)
+
+  def street_leaves(
+    self,
+    situations: Sequence[Situation],
+    hands: np.ndarray,
+    ranges: Sequence[np.ndarray],
+    ends: tuple[np.ndarray, np.ndarray],
+  ) -> StreetLeaves:
+    """The leaves of streets before these boards; see `batches.StreetValues`."""
+    showdown_payoff, fold_payoff = ends
+    stacks = np.array([one.stack for one in situations])[:, None]
+    (left,) = np.nonzero(showdown_payoff[0] < stacks[0])
+    ratio = at_ratios((stacks - showdown_payoff[:, left]) / (2 * showdown_payoff[:, left]))
+    pot = np.array([one.pot for one in situations], float)
+    boards = np.array([one.board for one in situations])
+    tables = street_tables(boards, cards.ALL_HANDS[hands])
+    chips = {"showdown_payoff": showdown_payoff, "fold_payoff": fold_payoff, "pot": pot, "ratio": ratio}
+    first, second, chips = jax.tree.map(jnp.asarray, (*ranges, chips))
+    return StreetLeaves(ranges=(first, second), left=tuple(left.tolist()), **tables, **chips)
+
+  def bind(
+    self, values: Any, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None
+  ) -> "BoundBoards":
+    """See `search.ValueFunction`; ValueError but for all next cards after some lines of betting."""
+    lines, game = lines_of(subgames, self.cards - 1), subgames.labels.game
+    form, boards, count = lines.form, lines.boards[1], len(public_states)
+    found = [lines.place(s) for s in public_states]
+    line = [at for at, runout in found if runout == 0]
+    whole = [(at, runout) for at in line for runout in range(boards)] == found
+    if not whole or any(form.player[form.parent[at]] != CHANCE for at in line):
+      raise ValueError(
+        f"{game}: values of {cards.STREETS[self.cards]}s are for searches that end with the "
+        f"{cards.STREETS[self.cards - 1]}; set lookahead='round'."
+      )
+    shape = subgames.shape([public_states] if count else [])
+    rows = (shape if pad_to is None else pad_to(shape)).roots[0] // boards  # lines of betting, with padding
+    spent = np.array([max(form.game.public_states[at].spent) for at in line] + [0] * (rows - len(line)))
+    behind = form.game.get_parameters()["stack"] - spent
+    place = hand_places(np.array([(*form.game.board, *card) for card in lines.runouts[1].tolist()]))
+    own = [cards.hand_numbers(held) for held in form.cards]
+    leaves: Any = subgames.tree.leaves
+
+    def paid(street: int, showdown_payoff: np.ndarray, fold_payoff: np.ndarray) -> BoardLeaves:
+      """The leaves on all boards of a street that pay these showdowns and folds."""
+      count, evaluator = (
+        lines.boards[street],
+        getattr(leaves.streets[street], "folds", leaves.streets[street]),
+      )
+      stakes, constants = (np.tile(x.astype(float), (count, 1)) for x in (showdown_payoff, fold_payoff))
+      evaluator = dataclasses.replace(evaluator, showdown_payoff=stakes, fold_payoff=constants)
+      return BoardLeaves((evaluator,), (count,), ((len(showdown_payoff), len(fold_payoff)),), leaves.batched)
+
+    mixtures = [np.asarray(at_places(place[:, numbers])) for numbers in own]
+    weights = [w * (place[:, numbers, 0] >= 0) for w, numbers in zip(form.weights, own, strict=True)]
+    return BoundBoards(
+      values.network,
+      values.scale,
+      paid(-1, spent, spent[:0]),
+      paid(1, spent[:0], 2 * spent),
+      np.asarray(at_ratios(behind / np.maximum(2 * spent, 1))),
+      (mixtures[0], mixtures[1]),
+      (weights[0], weights[1]),
+    )
+
+
+def lines_of(subgames: Subgames, size: int = cards.BOARD_SIZE - 1) -> PublicStateIndex:
+  """The lines of betting of a turn, or another street with `size` cards; ValueError for other games."""
+  source = subgames.labels.source
+  if isinstance(source, FormOrigin) and isinstance(subgames.tree.leaves, BoardLeaves):
+    lines = source.lines
+    deck = getattr(getattr(lines.form, "game", None), "deck", ())
+    if len(lines.boards) == cards.BOARD_SIZE - size + 1 and len(deck) == len(cards.WHOLE_DECK):
+      return lines
+  game = subgames.labels.game
+  raise ValueError(
+    f"{game}: values of {cards.STREETS[size + 1]}s are for {cards.STREETS[size]}s of hold'em with the whole "
+    f"deck; use {size} board cards."
+  )
 
 
 @jax.jit
-def _hand_places(boards: Array) -> Array:
-  def of_board(board: Array) -> Array:
-    whole = whole_boards(board)
-    place = river_places(whole, cards.ALL_HANDS)
-    return place.T if len(whole) == 1 else quantiles(place, len(board))
-
-  return of_each(of_board, boards)
+def _ranges_at(ranges: Array, place: Array) -> Array:
+  """[n, K]: the shares of the fixed places in ranges [n, H] of hands at places [n, H, Q]."""
+  return jnp.einsum("nh,nhk->nk", ranges, at_places(place))
 
 
-def rest_of_deck(board: Array) -> Array:
-  """int[52 - C]: the cards beside those of a board [C], ascending."""
-  size = len(cards.WHOLE_DECK) - len(board)
-  return jnp.setdiff1d(jnp.array(cards.WHOLE_DECK), board, assume_unique=True, size=size)
+class BoardTensors(NamedTuple):
+  """Examples on the device; the value of betting is in units of `NetworkValues.scale`."""
+
+  ratio: Array  #: [n, len(RATIOS)]
+  place: Array  #: [n, 1326, Q], see `hand_places`
+  at: tuple[Array, Array]  #: for each player the range at the fixed places, [n, K]
+  ranges: tuple[Array, Array]  #: of each player [n, 1326]
+  #: for each player's hands the share of the opponent's range that they do not block.
+  beside: tuple[Array, Array]
+  added: tuple[Array, Array]  #: for each player's hands the value of betting
+
+  def rows(self, at: Array) -> "BoardTensors":
+    """Some examples, by number."""
+    return jax.tree.map(lambda x: x[at], self)
+
+  def errors(self, network: ValueNetwork) -> Errors:
+    """The errors of a network."""
+    mixtures = at_places(self.place)
+    added = [jnp.einsum("nk,nhk->nh", x, mixtures) for x in network(self.ratio, self.at)]
+    added = balanced(added, [r * b for r, b in zip(self.ranges, self.beside, strict=True)])
+    alive = (self.place[..., 0] >= 0).astype(self.place.dtype)
+    first, second = ((x * b - a) * alive for x, b, a in zip(added, self.beside, self.added, strict=True))
+    return Errors((first, second), self.added, (alive, alive), self.ranges)
 
 
-def runs_of_cards(size: int) -> np.ndarray:
-  """int[R, 5 - size]: the cards to come on a board of this size, as numbers in `rest_of_deck`."""
-  left = range(len(cards.WHOLE_DECK) - size)
-  return np.array(list(itertools.combinations(left, cards.BOARD_SIZE - size)), int)
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class BoundBoards:
+  """`NetworkValues` on all B next boards after n lines of betting on a street; rows are line by line."""
 
+  #: network, scale: see `NetworkValues`.
+  network: ValueNetwork
+  scale: Array
+  showdowns: BoardLeaves  #: n without further bets, on each board of five cards
+  folds: BoardLeaves  #: n folds of player 1 that win the whole pot, on each of the B boards
+  ratio: Array  #: [n, len(RATIOS)]
+  mixtures: tuple[Array, Array]  #: for each player [B, H, K], the places of the hands on each board
+  weights: tuple[Array, Array]  #: for each player [B, H], of the hands that the board leaves
 
-def whole_boards(board: Array) -> Array:
-  """int[R, 5]: the boards of five cards to come, in the order of `runs_of_cards`."""
-  more = rest_of_deck(board)[runs_of_cards(len(board))]
-  return jnp.concatenate([jnp.broadcast_to(board[None], (len(more), len(board))), more], 1)
-
-
-def river_places(boards: Array, hands: Array) -> Array:
-  """[R, H]: the places of hands [H, 2] on boards [R, 5], 0 to 1, and -1 of blocked hands.
-
-  The hands include all that the boards leave.
-  """
-  alive = ~(boards[:, None, :, None] == jnp.asarray(hands)[None, :, None, :]).any((2, 3))
-  strength = jnp.where(alive, strengths(boards, hands, jnp), jnp.iinfo(jnp.int32).max)  # blocked ones last
-  ascending = jnp.sort(strength, 1)
-  left, right = (
-    jax.vmap(lambda one, own, side=side: jnp.searchsorted(one, own, side))(ascending, strength)
-    for side in ("left", "right")
-  )
-  most = 2 * (math.comb(len(cards.WHOLE_DECK) - cards.BOARD_SIZE, cards.HAND_SIZE) - 1)
-  return jnp.where(alive, (left + right - 1) / most, -1)
-
-
-def quantiles(place: Array, size: int) -> Array:
-  """[H, QUANTILES]: the means of eighths of the places [R, H] to come on a board of `size` cards."""
-  place = jnp.sort(place, 0)  # those of cards in a hand, -1, come first
-  unseen = len(cards.WHOLE_DECK) - size - cards.HAND_SIZE
-  left = math.comb(unseen, cards.BOARD_SIZE - size)
-  total = jnp.cumsum(jnp.concatenate([jnp.zeros_like(place[:1]), place[-left:]]), 0)
-  at = np.arange(QUANTILES + 1) / QUANTILES * left
-  below = np.minimum(at.astype(int), left - 1)
-  total = total[below] + (at - below).astype(np.float32)[:, None] * place[len(place) - left + below]
-  found = jnp.clip(jnp.diff(total, axis=0) * QUANTILES / left, 0, 1)
-  return jnp.where(place[-1:] < 0, -1, found).T
-
-
-def mixture(x: Array, fixed: Array) -> Array:
-  """[..., n]: numbers as mixtures of the nearest of n ascending fixed ones; zero for those below all."""
-  x, steps, one = jnp.asarray(x)[..., None], jnp.diff(fixed), jnp.ones(1, fixed.dtype)
-  known, above, below = (
-    jnp.reshape(y, (1,) * (x.ndim - 1) + (-1,))
-    for y in (fixed, jnp.concatenate([one, steps]), jnp.concatenate([steps, one]))
-  )
-  return jnp.clip(jnp.minimum((x - known) / above + 1, (known - x) / below + 1), 0, 1)
-
-
-def at_places(place: Array) -> Array:
-  """[..., K]: places [..., Q] as mixtures of fixed ones; zero for blocked hands.
-
-  K is PLACES if Q is 1. Otherwise the first half are of all places, the second of their mean.
-  """
-  found = mixture(place, jnp.linspace(0, 1, PLACES)).mean(-2)
-  if place.shape[-1] == 1:
-    return found
-  mean = mixture(jnp.mean(jnp.asarray(place), -1), jnp.linspace(0, 1, PLACES))
-  return jnp.concatenate([found, mean], -1) / 2
-
-
-def at_ratios(ratio: Sequence[float] | np.ndarray) -> Array:
-  """[n, len(RATIOS)]: stacks behind as mixtures of fixed ones, by their logarithms."""
-  return mixture(jnp.log(jnp.clip(jnp.asarray(ratio), RATIOS[0], RATIOS[-1])), jnp.log(jnp.asarray(RATIOS)))
-
-
-def balanced(added: Sequence[Array], weights: Sequence[Array]) -> list[Array]:
-  """Both players' values [..., H] less their mean by some weights; unchanged if all weights are 0."""
-  total = sum(w.sum(-1, keepdims=True) for w in weights)
-  mean = sum((w * x).sum(-1, keepdims=True) for w, x in zip(weights, added, strict=True))
-  mean = jnp.where(total > 0, mean / jnp.where(total > 0, total, 1), 0)
-  return [x - mean for x in added]
+  def __call__(self, player: int, ranges: Ranges) -> Array:
+    """As `subgames.BoundValues`, of rows line by line."""
+    boards, lines = len(self.weights[0]), len(self.ratio)
+    by_board = [r.reshape(lines, boards, -1).swapaxes(0, 1) for r in ranges]  # [B, n, H]
+    at = []
+    for r, weight, mixture in zip(by_board, self.weights, self.mixtures, strict=True):
+      own = normalised((r * weight[:, None]).reshape(boards * lines, -1), jnp.repeat(weight > 0, lines, 0))[0]
+      at.append(jnp.einsum("bnh,bhk->bnk", own.reshape(r.shape), mixture).reshape(boards * lines, -1))
+    found = self.network(jnp.tile(self.ratio, (boards, 1)), (at[0], at[1]))
+    added = [
+      jnp.einsum("bnk,bhk->bnh", x.reshape(boards, lines, -1), m).reshape(boards * lines, -1)
+      for x, m in zip(found, self.mixtures, strict=True)
+    ]
+    reach = [r.reshape(boards * lines, -1) for r in by_board]
+    below = self.showdowns.boards[0] // boards  # boards of five cards after each
+    down = jnp.repeat(by_board[1 - player], below, 0).reshape(below * boards * lines, -1)
+    down = self.showdowns(player, [down, down[:0]])[0].reshape(boards, below, lines, -1)
+    folds = [self.folds(i, [reach[1 - i][:0], reach[1 - i]])[1] for i in (0, 1)]
+    pots = [(1 - 2 * i) * fold for i, fold in enumerate(folds)]
+    added = balanced(added, [r * pot for r, pot in zip(reach, pots, strict=True)])
+    values = down.sum(1).reshape(boards * lines, -1) + pots[player] * added[player] * self.scale
+    return values.reshape(boards, lines, -1).swapaxes(0, 1).reshape(boards * lines, -1)

@@ -6,52 +6,58 @@ the seed and their number; examples of one draw are not independent of each othe
 
 import dataclasses
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import check_instance, check_list
+from ps_cfr_spiel.learning.board_features import BoardFeatures
+from ps_cfr_spiel.learning.features import Features, Pair, misshapen, unsound
+from ps_cfr_spiel.learning.state_features import StateFeatures
 
-Ranges = tuple[np.ndarray, np.ndarray]
-ROUNDING = 1e-3  # largest error of the sum of a range
-LARGEST = 1e15  # of values: float32 holds sums of their squares
-HELD_OUT = 20  # one draw in this number is for validation
+FEATURES: dict[str, type[Features]] = {kind.NAME: kind for kind in (StateFeatures, BoardFeatures)}
+POSSIBLE = ("possible0", "possible1")  # of `StateFeatures`, in files
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Examples:
-  """Solved situations of a game, n of them in K public states."""
+  """Solved situations, n of them, with M columns of each player: infostates, or hands of hold'em."""
 
   card: dict[str, Any]  #: game, teacher, seed and so on; shards of one data set have the same
-  public_states: np.ndarray  #: int[K], ascending
-  possible: Ranges  #: for each player bool[K, M], see `places.Slots`
-  place: np.ndarray  #: int32[n], index of each example's public state
-  ranges: Ranges  #: for each player float32[n, M], of sum one
-  values: Ranges  #: for each player float32[n, M], counterfactual, for ranges of sum one
-  draw: np.ndarray  #: int32[n], the number of the draw; examples of one draw are not independent
+  features: Features  #: what a network is to know of their public states
+  #: [n, ...] by name, what `features` take from each example: see `StateFeatures` and `BoardFeatures`.
+  inputs: dict[str, np.ndarray]
+  ranges: Pair  #: for each player float32[n, M], of sum one
+  #: for each player float32[n, M], counterfactual, for ranges of sum one; of boards in pots.
+  values: Pair
+  draw: np.ndarray  #: int[n], the number of the draw; examples of one draw are not independent
 
   def __len__(self) -> int:
-    return len(self.place)
+    return len(self.draw)
 
   def save(self, path: str | os.PathLike) -> None:
-    """Write a shard; OSError if it cannot be written."""
-    header = {**self.card, "count": len(self), "places": len(self.public_states), "slots": self._slots}
-    storage.write(path, "examples", header, self._arrays())
-
-  @property
-  def _slots(self) -> list[int]:
-    return [p.shape[1] for p in self.possible]
+    """Write a shard; OSError if it cannot be written, ValueError for boards, which `solve_batch` writes."""
+    features = self.features
+    if not isinstance(features, StateFeatures):
+      raise ValueError("Examples of boards have the files of solve_batch: give it a folder as output.")
+    assert features.possible is not None
+    header = {"count": len(self), "places": len(features.public_states), "slots": list(self.features.hands)}
+    arrays = {"public_states": features.public_states, **dict(zip(POSSIBLE, features.possible, strict=True))}
+    storage.write(path, "examples", {**self.card, **header}, {**arrays, **self._arrays()})
 
   def _arrays(self) -> dict[str, np.ndarray]:
-    pairs = {"possible": self.possible, "range": self.ranges, "value": self.values}
-    arrays = {f"{name}{i}": pair[i] for name, pair in pairs.items() for i in (0, 1)}
-    return {"public_states": self.public_states, "place": self.place, "draw": self.draw, **arrays}
+    pairs = {"range": self.ranges, "value": self.values}
+    return {
+      **self.inputs,
+      "draw": self.draw,
+      **{f"{name}{i}": pairs[name][i] for name in pairs for i in (0, 1)},
+    }
 
   @classmethod
   def load(cls, *paths: str | os.PathLike) -> "Examples":
-    """Read shards of one data set.
+    """Read shards of one data set of a game; for boards see `load_examples`.
 
     OSError if a file cannot be read; ValueError if it is damaged, of another kind or data set, or holds
     invalid numbers.
@@ -64,34 +70,32 @@ class Examples:
     header = dict(file.header)
     if header["kind"] != "examples" or not {"count", "places", "slots"} <= header.keys():
       raise ValueError(f"{path} holds {file.content}, not those of public states.")
-    found = file.arrays(_expected(header.pop("count"), header.pop("places"), header.pop("slots")))
-    possible, ranges, values = (
-      (found[f"{name}0"], found[f"{name}1"]) for name in ("possible", "range", "value")
-    )
+    count, places, slots = (header.pop(name) for name in ("count", "places", "slots"))
+    states = {"public_states": ((places,), np.dtype(np.int64))}
+    states |= {name: ((places, size), np.dtype(bool)) for name, size in zip(POSSIBLE, slots, strict=True)}
+    unread = StateFeatures(np.zeros(0, int))
+    arrays = file.arrays({**states, **unread.shapes(count), **_shapes(count, slots)})
+    features = StateFeatures(arrays["public_states"], (arrays[POSSIBLE[0]], arrays[POSSIBLE[1]]))
+    inputs = {name: arrays[name] for name in features.shapes(count)}
+    ranges, values = ((arrays[f"{name}0"], arrays[f"{name}1"]) for name in ("range", "value"))
     card = {key: x for key, x in header.items() if key not in (*storage.STAMP, "version")}
-    read = cls(card, found["public_states"], possible, found["place"], ranges, values, found["draw"])
-    if wrong := read.fault():
+    examples = cls(card, features, inputs, ranges, values, arrays["draw"])
+    if wrong := examples.fault():
       raise ValueError(f"{path} is damaged: {wrong}.")
-    return read
+    return examples
 
   def fault(self) -> str | None:
     """The reason why a network cannot learn from these examples, or None."""
-    expected = _expected(len(self), len(self.public_states), self._slots)
-    if wrong := misshapen(self._arrays(), expected) or unsound(self.ranges, self.values):
-      return wrong
-    if (np.diff(self.public_states, prepend=-1) <= 0).any():
-      return "its public states do not ascend"
-    if ((self.place < 0) | (self.place >= len(self.public_states))).any():
-      return "place has indices beyond its public states"
-    for i, (own, possible) in enumerate(zip(self.ranges, self.possible, strict=True)):
-      if own[~possible[self.place]].any():
-        return f"ranges of player {i} include infostates that chance and the opponent exclude"
-    return None
+    count = len(self.ranges[0])
+    expected = {**self.features.shapes(count), **_shapes(count, self.features.hands)}
+    wrong = misshapen(self._arrays(), expected) or unsound(self.ranges, self.values)
+    return wrong or self.features.fault(self)
 
   def rows(self, at: np.ndarray) -> "Examples":
     """Some examples, by number."""
     ranges, values = ((pair[0][at], pair[1][at]) for pair in (self.ranges, self.values))
-    return dataclasses.replace(self, place=self.place[at], draw=self.draw[at], ranges=ranges, values=values)
+    inputs = {name: x[at] for name, x in self.inputs.items()}
+    return dataclasses.replace(self, inputs=inputs, draw=self.draw[at], ranges=ranges, values=values)
 
   @classmethod
   def join(cls, shards: Iterable["Examples"]) -> "Examples":
@@ -99,7 +103,7 @@ class Examples:
     shards = cls._listed("shards", shards)
     first = shards[0]
     for number, shard in enumerate(shards):
-      if shard.card != first.card or not np.array_equal(shard.public_states, first.public_states):
+      if shard.card != first.card or first.features.unlike(shard.features):
         raise ValueError(f"Shard {number} is of another data set: {shard.card}, not {first.card}.")
     return cls._joined(shards)
 
@@ -117,8 +121,8 @@ class Examples:
           raise ValueError(
             f"Data set {number} has another {name}: {part.card[name]}, not {first.card[name]}."
           )
-      if not np.array_equal(part.public_states, first.public_states):
-        raise ValueError(f"Data set {number} is of other public states of {first.card['game']}.")
+      if wrong := first.features.unlike(part.features):
+        raise ValueError(f"Data set {number} is of {first.card['game']}, but its public states {wrong}.")
       consecutive = np.unique(part.draw, return_inverse=True)[1].astype(np.int32)
       numbered.append(dataclasses.replace(part, draw=consecutive + draws))
       draws = int(numbered[-1].draw.max(initial=draws - 1)) + 1
@@ -137,44 +141,16 @@ class Examples:
   def _joined(cls, shards: Sequence["Examples"]) -> "Examples":
     """The rows of all shards, with the other fields of the first."""
     pair = lambda name: tuple(np.concatenate([getattr(s, name)[i] for s in shards]) for i in (0, 1))  # noqa: E731
-    place, draw = (np.concatenate([getattr(s, name) for s in shards]) for name in ("place", "draw"))
+    inputs = {name: np.concatenate([s.inputs[name] for s in shards]) for name in shards[0].inputs}
+    draw = np.concatenate([s.draw for s in shards])
     return dataclasses.replace(
-      shards[0], place=place, draw=draw, ranges=pair("ranges"), values=pair("values")
+      shards[0], inputs=inputs, draw=draw, ranges=pair("ranges"), values=pair("values")
     )
 
 
-def _expected(n: int, k: int, slots: Sequence[int]) -> dict[str, storage.Shape]:
-  """Shapes and dtypes of the arrays of n examples in K public states."""
-  single, whole, flag = (np.dtype(t) for t in (np.float32, np.int32, bool))
-  expected: dict[str, Any] = {"public_states": ((k,), np.dtype(np.int64)), "place": ((n,), whole)}
-  expected["draw"] = ((n,), whole)
+def _shapes(count: int, slots: Sequence[int]) -> dict[str, storage.Shape]:
+  """Shapes and dtypes of the arrays that all examples have, for M of each player."""
+  shapes: dict[str, storage.Shape] = {"draw": ((count,), np.dtype(np.int32))}
   for i in (0, 1):
-    expected[f"possible{i}"] = ((k, slots[i]), flag)
-    expected |= {f"{name}{i}": ((n, slots[i]), single) for name in ("range", "value")}
-  return expected
-
-
-def misshapen(arrays: Mapping[str, np.ndarray], expected: Mapping[str, storage.Shape]) -> str | None:
-  """The first array with a wrong shape, or another kind of numbers (of any width), as text; None without."""
-  for name, (shape, dtype) in expected.items():
-    found = arrays[name]
-    if found.shape != shape or found.dtype.kind != dtype.kind:
-      return f"{name} is {found.dtype}{list(found.shape)}, expected {dtype}{list(shape)}"
-  return None
-
-
-def unsound(ranges: Ranges, *values: Ranges) -> str | None:
-  """The first range [n, M] that is not a distribution, or unsound values [n, M], as text; None without."""
-  for i, own in enumerate(ranges):
-    distribution = (own >= 0).all(1) & (np.abs(own.sum(1) - 1) <= ROUNDING)  # false for nan
-    sound = np.all([(np.abs(pair[i]) <= LARGEST).all(1) for pair in values], 0)
-    laws = {"range is not a distribution": distribution, f"values are not all within {LARGEST:g}": sound}
-    for fault, kept in laws.items():
-      if not kept.all():
-        return f"in example {np.argmin(kept)} player {i}'s {fault}"
-  return None
-
-
-def held_out(examples: Any) -> np.ndarray:
-  """bool[n]: the examples for validation."""
-  return examples.draw % HELD_OUT == 0
+    shapes |= {f"{name}{i}": ((count, slots[i]), np.dtype(np.float32)) for name in ("range", "value")}
+  return shapes

@@ -1,8 +1,9 @@
-"""The common part of learned values: a network with its card, and their file."""
+"""A network as a value function of searches, and its file."""
 
 import dataclasses
 import os
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,8 +11,13 @@ import numpy as np
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import MOST
+from ps_cfr_spiel.batches import Situation, StreetValues
 from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors
-from ps_cfr_spiel.learning.network import ValueNetwork
+from ps_cfr_spiel.learning.examples import FEATURES, Examples
+from ps_cfr_spiel.learning.features import Features
+from ps_cfr_spiel.learning.network import UserNetwork, ValueNetwork
+from ps_cfr_spiel.search import ValueFunction
+from ps_cfr_spiel.subgames import BoundValues, PadTo, Subgames
 
 KIND, SIZES = "values", ("places", "slots", "width", "layers")
 STAMP = (*storage.STAMP, "version", "features")
@@ -19,21 +25,80 @@ NOTHING = np.zeros((0, 3))  # losses before the first step
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class NetworkValues:
-  """A network that was trained on solved situations; subclasses are value functions of searches."""
+class NetworkValues(ValueFunction, StreetValues):
+  """A network that was trained on examples: a `ValueFunction` for `ContinualResolving`.
 
-  FEATURES: ClassVar[str]  # the network's input beside ranges
+  With `BoardFeatures` also the values of the next street for `solve_batch` and `HoldemAgent`.
+  """
 
-  #: a `ValueNetwork`, an `UserNetwork` or `AlphaVectors`, from ranges to values in units of `scale`.
+  features: Features  #: what the network knows of a public state
+  #: a `ValueNetwork`, a `UserNetwork` or `AlphaVectors`, from ranges to values in units of `scale`.
   network: Any
   scale: np.ndarray  #: float32, the size of values
   card: dict[str, Any]  #: their origin: game, teacher, data, seed, errors; saved with them
   losses: np.ndarray  #: float64[n, 3], (step, training loss, validation loss) during training
 
+  def __repr__(self) -> str:
+    return f"{type(self).__name__}({self.features.text(self.card)})"
+
   @classmethod
-  def shapes(cls, places: int) -> dict[str, storage.Shape]:
-    """Shapes and dtypes of the attributes of this kind that a file has, for K places of the network."""
-    raise NotImplementedError
+  def untrained(cls, examples: Examples, seed: int, width: int, layers: int) -> "NetworkValues":
+    """A network with random weights, or what `Features.untrained` has in its place."""
+    scale = examples.features.scale(examples)
+    network = examples.features.untrained(examples, scale, seed, width, layers)
+    return cls(examples.features, network, scale, examples.card, NOTHING)
+
+  @classmethod
+  def of_network(cls, examples: Examples, network: Any) -> "NetworkValues":
+    """A network of the user's own, not trained here; ValueError if it is not as `train` says."""
+    features = examples.features
+    return cls(
+      features, UserNetwork(network, *features.extent), features.scale(examples), examples.card, NOTHING
+    )
+
+  def tensors(self, examples: Examples, rows: np.ndarray) -> Any:
+    """The examples of some rows, in the form for training."""
+    return examples.features.tensors(self.scale, examples, rows)
+
+  def check(self, examples: Examples) -> None:
+    """ValueError unless the examples have the same features, for further training."""
+    mine, others = self.features, examples.features
+    game, other = self.card["game"], examples.card["game"]
+    if type(mine) is not type(others):
+      raise ValueError(f"The values are for {mine.NAME}, the examples of {others.NAME} ({other}).")
+    if not mine.cards and game != other:
+      raise ValueError(f"The values are for {game}, the examples of {other}.")
+    wrong = mine.unlike(others)
+    if wrong is None and self.network.slots != others.extent[1]:
+      wrong = "have other numbers of infostates"
+    if wrong is not None:
+      raise ValueError(f"{self} cannot learn from these examples: they {wrong}.")
+
+  def bind(
+    self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
+  ) -> BoundValues:
+    """As a `search.ValueFunction`; errors as `Features.bind`."""
+    return self.features.bind(self, subgames, public_states, pad_to)
+
+  # --- Streets: see `batches.StreetValues` --------------------------------------------------
+
+  @property
+  def cards(self) -> int:
+    """The number of cards on the boards where these values serve: 5 on rivers; 0 without boards."""
+    return self.features.cards
+
+  @property
+  def beyond(self) -> tuple[Any, np.ndarray]:
+    """The shared part of `street_leaves`: the network and its scale."""
+    return self.network, self.scale
+
+  def street_leaves(self, situations: Sequence[Situation], hands: np.ndarray, ranges: Any, ends: Any) -> Any:
+    return self.features.street_leaves(situations, hands, ranges, ends)
+
+  def worths(self, given: Situation) -> np.ndarray:
+    return self.features.worths(self, given)
+
+  # --- Files -------------------------------------------------------------------------------
 
   def save(self, path: str | os.PathLike) -> None:
     """Save the network with its card; OSError if that fails, ValueError for a network of the user's own."""
@@ -41,25 +106,26 @@ class NetworkValues:
     if not isinstance(network, ValueNetwork | AlphaVectors):
       raise ValueError("A network of your own has no file here: save its arrays, as by numpy.savez.")
     sizes = (len(jax.tree.leaves(network)[0]), list(network.slots), *network.size)
-    header = {**self.card, "features": self.FEATURES, "measured": len(self.losses)}
+    header = {**self.card, "features": self.features.NAME, "measured": len(self.losses)}
     arrays = {
       f"parameter{k}": np.asarray(leaf, np.float32) for k, leaf in enumerate(jax.tree.leaves(network))
     }
-    arrays |= {name: getattr(self, name) for name in (*self.shapes(sizes[0]), "losses")}
+    arrays |= {**self.features.to_arrays(), "scale": self.scale, "losses": self.losses}
     storage.write(path, KIND, header | dict(zip(SIZES, sizes, strict=True)), arrays)
 
   @classmethod
-  def load(cls, path: str | os.PathLike) -> Self:
+  def load(cls, path: str | os.PathLike) -> "NetworkValues":
     """Read a file of `save`.
 
-    OSError if it cannot be read; ValueError if it is damaged, holds something else, or has other features.
+    OSError if it cannot be read; ValueError if it is damaged, holds something else, or has unknown features.
     """
-    if (features := features_of(path)) != cls.FEATURES:
-      raise ValueError(
-        f"{path}: the network has the features {features!r}; these values have {cls.FEATURES!r}."
-      )
     file = storage.read(path)
     header = dict(file.header)
+    if header["kind"] != KIND:
+      raise ValueError(f"{path} holds {file.content}, not learned values.")
+    if (name := header["features"]) not in FEATURES:
+      raise ValueError(f"{path}: the network has the features {name!r}; known are {', '.join(FEATURES)}.")
+    kind = FEATURES[name]
     places, slots, width, layers = (header.pop(name) for name in SIZES)
     if layers > len(file.shapes):  # each has arrays of its own
       raise ValueError(f"{path} is damaged: {layers} layers, but {len(file.shapes)} arrays.")
@@ -71,7 +137,7 @@ class NetworkValues:
     expected: dict[str, Any] = {
       f"parameter{k}": (leaf.shape, np.dtype(np.float32)) for k, leaf in enumerate(leaves)
     }
-    expected |= {**cls.shapes(places), "losses": ((header.pop("measured"), 3), np.dtype(np.float64))}
+    expected |= {**kind.stored(places), "losses": ((header.pop("measured"), 3), np.dtype(np.float64))}
     arrays = file.arrays(expected)
     steps = arrays["losses"][:, 0]
     if (np.diff(steps, prepend=0) < 1).any() or steps.max(initial=0) > MOST or (steps % 1).any():
@@ -80,12 +146,4 @@ class NetworkValues:
       raise ValueError(f"{path} is damaged: its scale is not positive.")
     network = jax.tree.unflatten(structure, [arrays.pop(f"parameter{k}") for k in range(len(leaves))])
     card = {key: x for key, x in header.items() if key not in STAMP}
-    return cls(network=network, card=card, **arrays)
-
-
-def features_of(path: str | os.PathLike) -> str:
-  """The features of the network in a file; errors of `storage.read`, and ValueError for other files."""
-  header = storage.read(path).header
-  if header["kind"] != KIND:
-    raise ValueError(f"{path} holds {header['kind']}, not learned values.")
-  return header["features"]
+    return cls(kind.from_file(card, arrays), network, arrays["scale"], card, arrays["losses"])

@@ -3,7 +3,7 @@
 A street of hold'em ends by folds, or its *ends*: the betting is over and a card comes, or no chips are left.
 An end is worth the stakes times the share of boards to come that a hand wins, as if all checked from there
 on, which is known exactly; and where chips are left, the value of betting on all next boards, by the network
-of `BoardValues`. No next board has a row of its own, so the tree is that of one street's betting.
+of `NetworkValues`. No next board has a row of its own, so the tree is that of one street's betting.
 
 All tables are made from the boards on the device, so that batches suit an accelerator.
 """
@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.learning.board_features import (
+from ps_cfr_spiel.learning.hand_places import (
   at_places,
   balanced,
   of_each,
@@ -59,7 +59,7 @@ class StreetLeaves(SubgameLeaves):
   pot: Array  #: [], chips before the street
   ratio: Array  #: [n, len(RATIOS)], the stacks behind at the ends with chips left
   left: tuple[int, ...] = dataclasses.field(metadata={"static": True})  #: the numbers of these n ends
-  #: network and scale of `BoardValues` of the next street; the same for all boards.
+  #: network and scale of `NetworkValues` of the next street; the same for all boards.
   beyond: tuple[ValueNetwork, Array] | None = None
   settled: Pair | None = None  #: [L, H] for each player: fixed values of betting, in place of the network's
 

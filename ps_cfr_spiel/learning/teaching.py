@@ -14,6 +14,7 @@ from ps_cfr_spiel.learning.alpha_vectors import serve
 from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.places import Drawn, FrontierStates
 from ps_cfr_spiel.learning.ranges import RangeSampler, ReachSampler
+from ps_cfr_spiel.learning.state_features import StateFeatures
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.search import (
   BoundCFR,
@@ -111,7 +112,7 @@ def _solved(
   The device always solves `CHUNK` of them, so it compiles once.
   """
   numbers, drawn = zip(*given, strict=True)
-  shards = []
+  shards, features = [], StateFeatures.of(frontier)
   for g, ((_, slots, place), one) in enumerate(zip(frontier.taught, bound, strict=True)):
     ranges = tuple(np.stack([d[g][i] for d in drawn]).astype(np.float32) for i in (0, 1))
     filled = tuple(np.concatenate([r, r[:1].repeat(CHUNK - len(numbers), 0)]) for r in ranges)
@@ -120,8 +121,7 @@ def _solved(
     values = tuple(np.asarray(v)[: len(numbers)] for v in found)
     flat = lambda pair: tuple(x.reshape(-1, x.shape[-1]) for x in pair)  # noqa: E731
     places, draws = np.tile(place, len(numbers)), np.repeat(np.array(numbers, np.int32), len(place))
-    states = frontier.public_states, frontier.possible
-    shards.append(Examples(card, *states, places, flat(ranges), flat(values), draws))
+    shards.append(Examples(card, features, {"place": places}, flat(ranges), flat(values), draws))
   return Examples.join(shards)
 
 

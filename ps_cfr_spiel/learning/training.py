@@ -20,85 +20,82 @@ from ps_cfr_spiel.arguments import check_instance, check_seconds
 from ps_cfr_spiel.compiler import load_game
 from ps_cfr_spiel.device import Uninterrupted, precision, to_device
 from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors
-from ps_cfr_spiel.learning.board_examples import BoardExamples
-from ps_cfr_spiel.learning.board_values import BoardValues
-from ps_cfr_spiel.learning.examples import HELD_OUT, Examples, held_out
+from ps_cfr_spiel.learning.examples import Examples
+from ps_cfr_spiel.learning.features import HELD_OUT, held_out
 from ps_cfr_spiel.learning.fitting import measure_errors, take_steps
-from ps_cfr_spiel.learning.learned_values import LearnedValues
 from ps_cfr_spiel.learning.network import ValueNetwork
-from ps_cfr_spiel.learning.network_values import NOTHING, features_of
+from ps_cfr_spiel.learning.network_values import NOTHING, NetworkValues
 from ps_cfr_spiel.learning.settings import CHECK, USUAL_TRAINING, TrainingOptions
+from ps_cfr_spiel.learning.state_features import StateFeatures
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.reports import progress_bar
 
 MOST_TEXT = 80  # characters of a difference in messages
-KINDS: dict[type, Any] = {Examples: LearnedValues, BoardExamples: BoardValues}  # from data to learned values
-
-Values = LearnedValues | BoardValues
 
 
 def train(
-  examples: Examples | BoardExamples,
+  examples: Examples,
   options: TrainingOptions = USUAL_TRAINING,
   *,
-  start: Values | None = None,
+  start: NetworkValues | None = None,
   checkpoint: str | os.PathLike | None = None,
   checkpoint_seconds: float = 60.0,
   progress: bool | None = None,
   network: Any = None,
   **changes: Any,
-) -> Any:
+) -> NetworkValues:
   """Train a network; Ctrl-C ends it early and keeps the best so far.
 
   If a player has a single infostate in each public state, the values are `AlphaVectors`, at most `width` in
   each public state, which take no steps.
 
   Args:
-    examples: `Examples` or `BoardExamples`; one draw in 20 is held out for validation.
+    examples: one draw in 20 is held out for validation.
     options: of the method.
     start: values with a network to train further; it sets `width` and `layers`. Of `AlphaVectors` nothing is
       kept.
     checkpoint: file for the best so far, for `resume`; written at once, regularly and at the end.
     checkpoint_seconds: minimum time between two saves.
     progress: show a progress bar with losses; None: on a terminal or in a notebook, after two seconds.
-    network: one of your own in place of `ValueNetwork`, for `Examples`: a pytree of float arrays, called with
-      (place, ranges) as `ValueNetwork` is; values are then made to sum to zero. `width` and `layers` have no
-      effect, and it has no file: no `checkpoint`.
+    network: one of your own in place of `ValueNetwork`, for examples of a game: a pytree of float arrays,
+      called with (place, ranges) as `ValueNetwork` is; values are then made to sum to zero. `width` and
+      `layers` have no effect, and it has no file: no `checkpoint`.
     **changes: of single options, such as `steps=2000`.
 
-  Returns `LearnedValues` for examples, `BoardValues` for rivers. OSError if the checkpoint cannot be written;
+  OSError if the checkpoint cannot be written;
   ValueError for a wrong argument, too few draws, a range or a value that is not sound, a `start` with other
   public states, or more memory than is free.
   """
   _check(examples)
-  kind: Any = KINDS[type(examples)]
   if start is not None:
-    check_instance("start", start, *KINDS.values()).check(examples)
+    check_instance("start", start, NetworkValues).check(examples)
     if network is not None:
       raise ValueError("start and network exclude each other; leave one out.")
     if isinstance(start.network, ValueNetwork):
       changes |= dict(zip(("width", "layers"), start.network.size, strict=True))
-  if network is not None and (not isinstance(examples, Examples) or checkpoint is not None):
-    raise ValueError("network is for Examples and has no checkpoint; leave out network, or the checkpoint.")
+  if network is not None and (not isinstance(examples.features, StateFeatures) or checkpoint is not None):
+    raise ValueError(
+      "network is for examples of a game and has no checkpoint; leave out network, or the checkpoint."
+    )
   settings = dataclasses.replace(check_instance("options", options, TrainingOptions), **changes)
   saving = _Saving(checkpoint, check_seconds("checkpoint_seconds", checkpoint_seconds))
-  if network is not None and isinstance(examples, Examples):
-    begun = LearnedValues.of_network(examples, network)
+  if network is not None:
+    begun = NetworkValues.of_network(examples, network)
   else:
-    settings.check_memory(*kind.extent(examples))
+    settings.check_memory(*examples.features.extent)
     begun = start
     if begun is None or isinstance(begun.network, AlphaVectors):
-      begun = kind.untrained(examples, settings.seed, settings.width, settings.layers)
+      begun = NetworkValues.untrained(examples, settings.seed, settings.width, settings.layers)
   return _fit(examples, dataclasses.replace(begun, losses=NOTHING), settings, saving, progress)
 
 
 def resume(
-  examples: Examples | BoardExamples,
-  values: Values,
+  examples: Examples,
+  values: NetworkValues,
   checkpoint: str | os.PathLike | None = None,
   checkpoint_seconds: float = 60.0,
   progress: bool | None = None,
-) -> Any:
+) -> NetworkValues:
   """Continue training that ended early, from the best network and the last saved step.
 
   Adam's moments begin anew. Nothing is left to do after the last step, or when patience has run out.
@@ -107,7 +104,7 @@ def resume(
   rest is as for `train`. ValueError also if the values were trained on other examples.
   """
   _check(examples)
-  check_instance("values", values, *KINDS.values()).check(examples)
+  check_instance("values", values, NetworkValues).check(examples)
   known = {name: values.card.get(name) for name in examples.card}
   if known != examples.card or values.card.get("learned_from") != len(examples):
     raise ValueError(f"These values were trained on other examples: {known}, not {examples.card}.")
@@ -118,12 +115,12 @@ def resume(
 
 def train_in(
   file: str | os.PathLike | None,
-  examples: Examples | BoardExamples,
+  examples: Examples,
   options: TrainingOptions,
-  start: Values | None = None,
+  start: NetworkValues | None = None,
   checkpoint_seconds: float = 60.0,
   progress: bool | None = None,
-) -> Any:
+) -> NetworkValues:
   """Train as `train`, with the checkpoint in a file, if one is given.
 
   Values that are there are continued if unfinished, and trained anew if there are more examples now. Errors
@@ -135,7 +132,7 @@ def train_in(
     "progress": progress,
   }
   if file is not None and Path(file).exists():
-    begun = load_values(file)
+    begun = NetworkValues.load(file)
     begun.check(examples)
     check_same_call(
       file, dataclasses.asdict(TrainingOptions.from_card(begun.card)), dataclasses.asdict(options)
@@ -153,16 +150,7 @@ def check_same_call(file: str | os.PathLike, given: Mapping[str, Any], wanted: M
       raise ValueError(f"{file} is of another call: its {name}: {first}, not {asked}; choose another folder.")
 
 
-def load_values(path: str | os.PathLike) -> Values:
-  """Read a file of either kind of values; errors as of `NetworkValues.load`."""
-  known = {kind.FEATURES: kind for kind in KINDS.values()}
-  features = features_of(path)
-  if features not in known:
-    raise ValueError(f"{path}: the network has the features {features!r}; known are {', '.join(known)}.")
-  return known[features].load(path)
-
-
-def pretrained(game: pyspiel.Game | str) -> Values:
+def pretrained(game: pyspiel.Game | str) -> NetworkValues:
   """Load the values that come with this package for searches of a game; their `card` says how they were made.
 
   They are for `leduc_poker`, for turns and flops among `holdem_subgame`s with the whole deck, whose next
@@ -182,7 +170,7 @@ def pretrained(game: pyspiel.Game | str) -> Values:
       f"No values for {found} come with ps_cfr_spiel, only for leduc_poker, holdem, and turns and flops of "
       "holdem_subgame with the whole deck; train some."
     )
-  return load_values(path)
+  return NetworkValues.load(path)
 
 
 class _Saving:
@@ -194,7 +182,7 @@ class _Saving:
   def due(self) -> bool:
     return self.path is not None and time.monotonic() - self.last >= self.seconds
 
-  def __call__(self, values: Values) -> None:
+  def __call__(self, values: NetworkValues) -> None:
     if self.path is not None:
       values.save(self.path)
       self.last = time.monotonic()
@@ -262,7 +250,7 @@ def _waited(losses: list[list[float]]) -> int:
 
 def _check(examples: Any) -> None:
   """ValueError unless the examples are sound, and some of them are held out."""
-  if wrong := check_instance("examples", examples, *KINDS).fault():
+  if wrong := check_instance("examples", examples, Examples).fault():
     raise ValueError(f"examples must be sound: {wrong}.")
   held = held_out(examples)
   if held.all() or not held.any():

@@ -9,7 +9,7 @@ import numpy as np
 
 from ps_cfr_spiel import arguments
 from ps_cfr_spiel.batches import RandomSituations
-from ps_cfr_spiel.learning.board_values import lines_of
+from ps_cfr_spiel.learning.board_features import lines_of
 from ps_cfr_spiel.learning.listening import Listener, drawn_marks
 from ps_cfr_spiel.poker import Situation, cards
 from ps_cfr_spiel.reports import progress_bar
@@ -29,7 +29,7 @@ def rivers_met(
   """Collect rivers that searches of random turns of hold'em ask about, with all hands.
 
   Args:
-    values: value function beyond the turn; `BoardValues`, or any other of whole rivers.
+    values: value function beyond the turn; `NetworkValues`, or any other of whole rivers.
     turns: the turns to search; draws on one depend on their seed and its number alone.
     each: number of rivers from a turn.
     most: maximum of a search's iterations; at least 10.
@@ -39,7 +39,7 @@ def rivers_met(
   """
   arguments.check_count("each", each, 1)
   arguments.check_count("most", most, 10)
-  arguments.check_binds("values", values, "BoardValues")
+  arguments.check_binds("values", values, "NetworkValues")
   arguments.check_instance("turns", turns, RandomSituations)
   if turns.cards != cards.BOARD_SIZE - 1:
     raise ValueError(f"turns are {cards.STREETS[turns.cards]}s; give RandomSituations with cards=4.")

@@ -92,7 +92,7 @@ def bands(game: pyspiel.Game, runs: Mapping[str, Runs], what: str = "exploitabil
 
 
 def training_losses(losses: np.ndarray, game: str) -> Figure:
-  """Losses of a network, [n, 3] as in `LearnedValues`, both axes logarithmic; the best is marked."""
+  """Losses of a network, [n, 3] as in `NetworkValues`, both axes logarithmic; the best is marked."""
   figure, (axes,) = figure_with_panels([f"values of {game}"])
   steps, learned, held = losses.T
   axes.loglog(steps, learned, label="training", linewidth=1.5)

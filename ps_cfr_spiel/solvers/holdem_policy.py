@@ -96,7 +96,7 @@ class HoldemPolicy(SearchPolicy):
         them the moves.
       mapping: of foreign bets where the blueprint plays, see `policy.TranslatedPolicy`.
       gadget: of each search that keeps promises, a name in `subgames.GADGETS`.
-      values: value function of turns, such as a `learning.BoardValues`; flops are then searched, too.
+      values: value function of turns, such as `learning.NetworkValues`; flops are then searched, too.
     """
     super().__init__(game, [0, 1])
     if game.get_type().short_name != BLUEPRINTS[0]:

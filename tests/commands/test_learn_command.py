@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from ps_cfr_spiel.commands import program
-from ps_cfr_spiel.learning import BoardValues, LearnedValues
+from ps_cfr_spiel.learning import NetworkValues
 
 QUICK = ["--draws=30", "--steps=200", "--width=16", "--iterations=10"]
 
@@ -23,7 +23,7 @@ def test_learn_and_search_with_it(tmp_path, capsys):
   assert "values.safetensors, losses.png in" in printed.out
   assert printed.err == ""  # bars are for terminals
   assert (folder / "losses.png").stat().st_size > 10_000
-  values = LearnedValues.load(folder / "values.safetensors")
+  values = NetworkValues.load(folder / "values.safetensors")
   assert run(*call, "--json") == 0  # the same call has nothing left to do
   facts = json.loads(capsys.readouterr().out)
   assert facts["finished"] and facts["training"]["width"] == 16
@@ -39,7 +39,7 @@ def test_a_chase_is_learned_without_training(tmp_path, capsys):
   printed = capsys.readouterr().out
   assert "alpha vectors" in printed and "losses.png" not in printed
   assert not (folder / "losses.png").exists() and not len(
-    LearnedValues.load(folder / "values.safetensors").losses
+    NetworkValues.load(folder / "values.safetensors").losses
   )
 
 
@@ -49,7 +49,7 @@ def test_rivers_are_solved_and_learned_from(tmp_path, capsys):
   assert run(*call, f"--output={folder}") == 0
   printed = capsys.readouterr().out
   assert "24 rivers" in printed and "--lookahead=round --values=" in printed
-  values = BoardValues.load(folder / "values.safetensors")
+  values = NetworkValues.load(folder / "values.safetensors")
   assert values.card["learned_from"] == 24
   assert run(*call, f"--output={folder}", "--json") == 0  # the same call has nothing left to do
   assert json.loads(capsys.readouterr().out)["finished"]
@@ -74,7 +74,7 @@ def test_examples_of_a_game_are_learned_from_again(tmp_path, capsys):
   assert run(*again, "--width=8") == 0
   facts = json.loads(capsys.readouterr().out)
   assert facts["game"] == "kuhn_poker()" and facts["training"]["width"] == 8
-  assert facts["learned_from"] == LearnedValues.load(folder / "values.safetensors").card["learned_from"]
+  assert facts["learned_from"] == NetworkValues.load(folder / "values.safetensors").card["learned_from"]
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 from ps_cfr_spiel.batches import RandomSituations
 from ps_cfr_spiel.learning import (
   Examples,
-  LearnedValues,
   LearnOptions,
+  NetworkValues,
   TrainingOptions,
   alternation,
   fitting,
@@ -66,7 +66,7 @@ def test_ctrl_c_keeps_the_best_and_resume_goes_on(monkeypatch, tmp_path):
     file = tmp_path / "values.safetensors"
     found = train(situations(), progress=False, checkpoint=file, checkpoint_seconds=0, **SMALL)
   assert not found.card["finished"] and found.losses[:, 0].tolist() == [200, 400]
-  kept = LearnedValues.load(file)
+  kept = NetworkValues.load(file)
   assert same(kept, found) and found.card.items() <= kept.card.items()
   done = resume(situations(), kept, progress=False)
   assert done.card["finished"] and done.losses[:, 0].tolist() == [200, 400, 600, 800]
@@ -114,20 +114,20 @@ def test_the_checkpoint_is_written_at_once_and_at_the_end(monkeypatch, tmp_path)
   )
   with monkeypatch.context() as patch:
     original, kept = training.take_steps, []
-    looked = lambda *args: kept.append(LearnedValues.load(file)) or original(*args)  # noqa: E731
+    looked = lambda *args: kept.append(NetworkValues.load(file)) or original(*args)  # noqa: E731
     patch.setattr(training, "take_steps", looked)
     done = call(checkpoint=file)  # faster than checkpoint_seconds
   assert [len(values.losses) for values in kept] == [0] * 4  # what it began with
-  again = LearnedValues.load(file)
+  again = NetworkValues.load(file)
   assert same(again, done) and again.card == done.card
   assert same(resume(situations(), kept[0], progress=False), done)
   with monkeypatch.context() as patch:
     interrupt(patch, 2)
     found = call(checkpoint=file)
-  again = LearnedValues.load(file)
+  again = NetworkValues.load(file)
   assert same(again, found) and again.losses[:, 0].tolist() == [200, 400]
   done = resume(situations(), again, file, progress=False)
-  assert same(LearnedValues.load(file), done) and done.card["finished"]
+  assert same(NetworkValues.load(file), done) and done.card["finished"]
 
 
 @pytest.mark.parametrize("name", ["train", "resume"])
@@ -228,7 +228,7 @@ def test_more_draws_are_added_and_all_are_learned_from(tmp_path, monkeypatch):
   whole = generate_examples(game, 25, iterations=10, progress=False)
   kept = Examples.load(tmp_path / "examples-0.safetensors")
   assert solved == [5] and values.card["learned_from"] == len(whole) == len(kept)
-  one, other = (np.lexsort((s.place, s.draw)) for s in (kept, whole))
+  one, other = (np.lexsort((s.inputs["place"], s.draw)) for s in (kept, whole))
   np.testing.assert_array_equal(kept.draw[one], whole.draw[other])
   np.testing.assert_allclose(kept.values[0][one], whole.values[0][other], atol=1e-6)
 
@@ -314,7 +314,7 @@ def test_its_folder_is_made_and_tried_first(tmp_path, monkeypatch):
 )
 def test_trainings_too_large_for_the_machine(monkeypatch, options, message):
   monkeypatch.setattr("ps_cfr_spiel.memory.free_memory", lambda: 16e9)
-  monkeypatch.setattr(LearnedValues, "untrained", None)  # nothing is allocated
+  monkeypatch.setattr(NetworkValues, "untrained", None)  # nothing is allocated
   with pytest.raises(ValueError, match=message):
     train(situations(), **options)
   monkeypatch.setattr(alternation, "solve_draws", None)
@@ -325,12 +325,12 @@ def test_trainings_too_large_for_the_machine(monkeypatch, options, message):
 @pytest.mark.parametrize(
   ("call", "message"),
   [
-    (lambda: train("x"), "examples must be Examples or BoardExamples, got str"),
-    (lambda: train(situations(), start="x"), "start must be LearnedValues or BoardValues, got str"),
+    (lambda: train("x"), "examples must be Examples, got str"),
+    (lambda: train(situations(), start="x"), "start must be NetworkValues, got str"),
     (lambda: train(situations(), start=situations()), "start must be .*, got Examples"),
     (
       lambda: resume(situations(), None),
-      "values must be LearnedValues or BoardValues, got NoneType",
+      "values must be NetworkValues, got NoneType",
     ),
     (lambda: train(situations(), checkpoint_seconds=-1), "checkpoint_seconds must be a number of at least 0"),
     (lambda: train(situations(), width=0), "width must be an integer of at least 1, got 0"),

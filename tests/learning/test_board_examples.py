@@ -13,17 +13,19 @@ from ps_cfr_spiel import ContinualResolving
 from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.learning import (
-  BoardExamples,
-  BoardValues,
-  LearnedValues,
+  BoardFeatures,
+  Examples,
+  NetworkValues,
+  boards_as_examples,
   generate_examples,
-  load_values,
+  load_boards,
   pretrained,
   resume,
   train,
 )
-from ps_cfr_spiel.learning.board_examples import up_to_suits
-from ps_cfr_spiel.learning.board_features import RATIOS, at_places, at_ratios, hand_places
+from ps_cfr_spiel.learning.board_features import CHECKED
+from ps_cfr_spiel.learning.hand_places import RATIOS, at_places, at_ratios, hand_places
+from ps_cfr_spiel.learning.solved_boards import up_to_suits
 from ps_cfr_spiel.poker import Situation, cards, compatible, strengths
 from ps_cfr_spiel.poker.situations import RandomSituations
 from ps_cfr_spiel.search import Levels
@@ -32,12 +34,13 @@ from ps_cfr_spiel.values import CFRValues
 
 RANGES = "ranges=AA KQs 8d7d 6h6c;QQ JTs Ah8h"
 TURN = f"holdem_subgame(board=9s7c5s4h,pot=200,stack=500,bets=1 a,{RANGES})"
-CHECKED = f"holdem_subgame(board=9s7c5s4h,pot=200,stack=300,bets=a/x,{RANGES})"  # nobody bets on rivers
+NO_BETS = f"holdem_subgame(board=9s7c5s4h,pot=200,stack=300,bets=a/x,{RANGES})"  # nobody bets on rivers
 BATCH = ("board", "pot", "stack", "ranges")  # fields of situations
 SMALL = {"steps": 400, "batch": 8, "width": 16, "layers": 1, "progress": False}
 
 EMPTY = (np.zeros((1, 1326), np.float32),) * 2
-NO_RIVERS = BoardExamples({}, np.zeros((0, 5), int), np.zeros(0), EMPTY, EMPTY, EMPTY, np.zeros(0, int))
+NOTHING = {"board": np.zeros((0, 5), int), "ratio": np.zeros(0), **dict(zip(CHECKED, EMPTY, strict=True))}
+NO_RIVERS = Examples({}, BoardFeatures(), NOTHING, EMPTY, EMPTY, np.zeros(0, int))
 
 called = jit(static_argnames="player")(lambda bound, player, ranges: bound(player, ranges))
 
@@ -47,7 +50,7 @@ def rivers(folder):
   """Two dozen solved rivers, through files."""
   drawn = RandomSituations(24, ratios=(0.5,), bets="a", kind="betting")
   solve_batch(drawn, iterations=20, hands="all", strategies=False, chunk=8, output=folder, progress=False)
-  return BoardExamples.load(folder, progress=False)
+  return load_boards(folder, progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -77,19 +80,19 @@ def test_what_checking_down_wins(data):
   """The same sums by a loop over pairs of hands."""
   random = np.random.default_rng(0)
   for n in (0, 13):
-    board = data.board[n].tolist()
+    board = data.inputs["board"][n].tolist()
     live = np.flatnonzero(~np.isin(cards.ALL_HANDS, board).any(1))
     strength = dict(zip(live, strengths(np.array(board), cards.ALL_HANDS[live]), strict=True))
     for player, h in itertools.product((0, 1), random.choice(live, 5, replace=False)):
       others = [g for g in live if not set(cards.ALL_HANDS[g]) & set(cards.ALL_HANDS[h])]
       won = [np.sign(strength[h] - strength[g]) * data.ranges[1 - player][n, g] / 2 for g in others]
-      assert data.checked[player][n, h] == pytest.approx(sum(won), abs=1e-5)
+      assert data.inputs[CHECKED[player]][n, h] == pytest.approx(sum(won), abs=1e-5)
 
 
 def test_rivers_are_as_they_were_drawn_and_solved(data):
   drawn = RandomSituations(24, ratios=(0.5,), bets="a", kind="betting")
   found = solve_batch([drawn[20]], iterations=20, hands="all", progress=False)[0]
-  assert data.board[20].tolist() == list(drawn[20].board) and data.ratio[20] == 0.5
+  assert data.inputs["board"][20].tolist() == list(drawn[20].board) and data.inputs["ratio"][20] == 0.5
   np.testing.assert_allclose(data.values[1][20], found.values[1] / drawn.pot, atol=1e-5)
   np.testing.assert_allclose(data.ranges[0][20], drawn[20].ranges[0], rtol=1e-5)
 
@@ -137,9 +140,9 @@ def test_places_with_cards_to_come():
 @pytest.mark.parametrize("size", [5, 4])
 def test_where_nobody_bets_they_are_exact(size):
   """Without what betting adds they are what solving these rivers, or turns, gives."""
-  subgames, states = rivers_of(CHECKED if size == 5 else CHECKED.replace("4h", ""))
-  of_street = dataclasses.replace(NO_RIVERS, card={"cards": size})
-  bound = dataclasses.replace(BoardValues.untrained(of_street, 0, 8, 1), scale=np.float32(0))
+  subgames, states = rivers_of(NO_BETS if size == 5 else NO_BETS.replace("4h", ""))
+  of_street = dataclasses.replace(NO_RIVERS, features=BoardFeatures(size))
+  bound = dataclasses.replace(NetworkValues.untrained(of_street, 0, 8, 1), scale=np.float32(0))
   bound = bound.bind(subgames, states)
   random = np.random.default_rng(1)
   ranges = tuple(
@@ -161,21 +164,21 @@ def test_turns_are_taught_by_searches(learned, tmp_path):
   stamps = [path.stat().st_mtime_ns for path in tmp_path.iterdir()]
   solve_batch(drawn, iterations=2, **options)
   assert [path.stat().st_mtime_ns for path in tmp_path.iterdir()] == stamps
-  turns = BoardExamples.load(tmp_path, progress=False)
+  turns = load_boards(tmp_path, progress=False)
   for i in (0, 1):
-    np.testing.assert_allclose(turns.values[i], turns.checked[i], atol=1e-5)
+    np.testing.assert_allclose(turns.values[i], turns.inputs[CHECKED[i]], atol=1e-5)
     np.testing.assert_allclose(turns.ranges[i][1], drawn[1].ranges[i], atol=1e-7)
-  board, ranges = turns.board[0].tolist(), turns.ranges[1][0]
+  board, ranges = turns.inputs["board"][0].tolist(), turns.ranges[1][0]
   (live,) = cards.unblocked(tuple(board)).nonzero()
   h, won = live[700], 0.0
   for c in set(cards.WHOLE_DECK).difference(board, cards.ALL_HANDS[h]):
     held = live[~np.isin(cards.ALL_HANDS[live], (c, *cards.ALL_HANDS[h])).any(1)]
     strength = strengths(np.array((*board, c)), cards.ALL_HANDS[[h, *held]])
     won += sum(np.sign(strength[0] - np.array(strength[1:])) * ranges[held]) / 2 / 44
-  assert turns.checked[0][0, h] == pytest.approx(won, abs=1e-5)
+  assert turns.inputs[CHECKED[0]][0, h] == pytest.approx(won, abs=1e-5)
   values = train(dataclasses.replace(turns, draw=np.array([0, 1])), **{**SMALL, "steps": 2, "batch": 2})
-  assert values.cards == 4 and repr(values) == "BoardValues(2 turns)"
-  with pytest.raises(ValueError, match="are of boards of 5 cards; the examples have 4"):
+  assert values.cards == 4 and repr(values) == "NetworkValues(2 turns)"
+  with pytest.raises(ValueError, match="cannot learn from these examples: they have 4 cards, not 5"):
     train(turns, start=learned)
   with pytest.raises(ValueError, match="has other results"):
     solve_batch(drawn, iterations=3, **options)
@@ -208,7 +211,7 @@ def test_a_street_alone_is_worth_what_the_whole_tree_says(learned):
 def test_the_pretrained_values_of_holdem(name, size, count):
   """On new boards they err by half of what betting adds, or less."""
   values = pretrained(name)
-  assert isinstance(values, BoardValues) and values.cards == size and values.card["finished"]
+  assert values.features == BoardFeatures(size) and values.card["finished"]
   if not count:
     return
   beyond = None if size == 5 else pretrained("holdem_subgame(board=9s7c5s4h)")
@@ -216,7 +219,7 @@ def test_the_pretrained_values_of_holdem(name, size, count):
   found = solve_batch(drawn, iterations=60, hands="all", values=beyond, strategies=False, progress=False)
   given = [np.stack([getattr(one, name) for one in drawn]) for name in BATCH]
   checked = None if size == 5 else np.stack([one.checked for one in found])
-  new = BoardExamples.of({}, *given, np.stack([one.values for one in found]), checked)
+  new = boards_as_examples({}, *given, np.stack([one.values for one in found]), checked)
   tensors = values.tensors(new, np.arange(count))
   for wrong, right in zip(tensors.errors(values.network).found, tensors.added, strict=True):
     assert 0 < np.abs(wrong).mean() < np.abs(right).mean() / 2
@@ -228,8 +231,8 @@ def test_the_pretrained_values_of_holdem(name, size, count):
 
 def test_worths_without_betting_by_hand():
   """By all rivers that two hands of the opponent leave to a hand, if betting adds nothing."""
-  of_turns = dataclasses.replace(NO_RIVERS, card={"cards": 4})
-  values = dataclasses.replace(BoardValues.untrained(of_turns, 0, 8, 1), scale=np.float32(1e-9))
+  of_turns = dataclasses.replace(NO_RIVERS, features=BoardFeatures(4))
+  values = dataclasses.replace(NetworkValues.untrained(of_turns, 0, 8, 1), scale=np.float32(1e-9))
   board, hand = cards.parse_board("9s7c5s4h", (4,)), cards.parse_cards("8d6h")
   number = lambda name: int(cards.hand_numbers(np.array([cards.parse_cards(name)]))[0])  # noqa: E731
   odds = {"AsKs": 3.0, "9h9d": 1.0, "8d7d": 9.0}  # the last shares a card with the hand
@@ -287,8 +290,8 @@ def test_hands_that_a_river_blocks_count_for_nothing(learned):
 
 def test_searches_by_them_where_nobody_bets(learned):
   """A search of the turn with exact values beyond is as good as one to the end of the game."""
-  game = pyspiel.load_game(CHECKED)
-  values = BoardValues(learned.network, np.float32(0), learned.card, learned.losses)
+  game = pyspiel.load_game(NO_BETS)
+  values = dataclasses.replace(learned, scale=np.float32(0))
   search = ContinualResolving(game, 300, lookahead="round", value_function=values)
   assert ps_cfr_spiel.exploitability(game, search.tabularise(progress=False)) < 0.002 * 200  # of the pot
 
@@ -296,8 +299,8 @@ def test_searches_by_them_where_nobody_bets(learned):
 def test_they_are_learned_and_kept(data, learned, tmp_path):
   assert learned.losses[-1, 1] < learned.losses[0, 1] and learned.card["learned_from"] == len(data)
   learned.save(tmp_path / "rivers.safetensors")
-  again = load_values(tmp_path / "rivers.safetensors")
-  assert isinstance(again, BoardValues) and again.card == learned.card
+  again = NetworkValues.load(tmp_path / "rivers.safetensors")
+  assert again.features == BoardFeatures() and again.card == learned.card
   subgames, states = rivers_of(TURN)
   ranges = tuple(np.ones((len(states), player.types)) for player in subgames.tree.players)
   for mine, other in zip(*(both(v.bind(subgames, states), ranges) for v in (learned, again)), strict=True):
@@ -307,28 +310,24 @@ def test_they_are_learned_and_kept(data, learned, tmp_path):
 
 def test_bad_input(data, learned, tmp_path):
   with pytest.raises(ValueError, match="there are no situations in it; make some with"):
-    BoardExamples.load(tmp_path)
+    load_boards(tmp_path)
   for name, options in (("ranges", {}), ("few", {"hands": "all"})):
     drawn = RandomSituations(1, bets="a", ratios=(0.5,))
     solve_batch(drawn, iterations=2, strategies=False, output=tmp_path / name, progress=False, **options)
   with pytest.raises(ValueError, match="values of all hands are needed"):
-    BoardExamples.load(tmp_path / "ranges")
+    load_boards(tmp_path / "ranges")
   solve_batch(drawn, iterations=3, strategies=False, output=tmp_path / "more", progress=False, hands="all")
   with pytest.raises(ValueError, match="was solved with other settings than the first"):
-    BoardExamples.load(tmp_path / "few", tmp_path / "more")
+    load_boards(tmp_path / "few", tmp_path / "more")
   with pytest.raises(ValueError, match="too few draws"):
-    train(BoardExamples.load(tmp_path / "few"), **SMALL)
+    train(load_boards(tmp_path / "few"), **SMALL)
   learned.save(tmp_path / "values.safetensors")
-  with pytest.raises(ValueError, match=r"has the features .*; these values have 'public states'"):
-    LearnedValues.load(tmp_path / "values.safetensors")
   with pytest.raises(ValueError, match="holds no solved situations"):
     (tmp_path / "other").mkdir()
     learned.save(tmp_path / "other" / "values.safetensors")
-    BoardExamples.load(tmp_path / "other")
+    load_boards(tmp_path / "other")
   kuhn = generate_examples(pyspiel.load_game("kuhn_poker"), 2, iterations=2, progress=False)
-  with pytest.raises(
-    ValueError, match="These values were trained on boards; the examples are from kuhn_poker"
-  ):
+  with pytest.raises(ValueError, match="are for places and stacks of boards, the examples of public states"):
     train(kuhn, start=learned)
 
 
@@ -346,9 +345,13 @@ def test_bad_input(data, learned, tmp_path):
   ],
 )
 def test_rivers_nobody_can_learn_from(data, name, change, message):
-  pair = getattr(data, name)
+  if name == "checked":
+    changed = {"inputs": {**data.inputs, CHECKED[1]: change(data.inputs[CHECKED[1]])}}
+  else:
+    pair = getattr(data, name)
+    changed = {name: (pair[0], change(pair[1]))}
   with pytest.raises(ValueError, match=message):
-    train(dataclasses.replace(data, **{name: (pair[0], change(pair[1]))}), **SMALL)
+    train(dataclasses.replace(data, **changed), **SMALL)
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ from ps_cfr_spiel.evaluation import evaluate_policy
 from ps_cfr_spiel.learning import (
   AlphaVectors,
   Examples,
-  LearnedValues,
+  NetworkValues,
+  StateFeatures,
   generate_examples,
-  load_values,
   pretrained,
   resume,
   train,
@@ -89,7 +89,8 @@ def test_situations_are_what_the_teacher_says(name):
     slots = Slots.of(cut, group, len(group), most)
     rows = [
       np.flatnonzero(
-        (situations.place == np.searchsorted(situations.public_states, s)) & (situations.draw == 7)
+        (situations.inputs["place"] == np.searchsorted(situations.features.public_states, s))
+        & (situations.draw == 7)
       )
       for s in group
     ]
@@ -115,7 +116,7 @@ def test_draws_depend_on_the_seed_and_their_number():
       for first, n in ((0, 10), (10, 30))
     ]
   )
-  order, other = (np.lexsort((s.place, s.draw)) for s in (whole, again))
+  order, other = (np.lexsort((s.inputs["place"], s.draw)) for s in (whole, again))
   for i in (0, 1):
     np.testing.assert_array_equal(whole.ranges[i][order], again.ranges[i][other])
     np.testing.assert_allclose(whole.values[i][order], again.values[i][other], atol=1e-6)
@@ -126,7 +127,7 @@ def test_a_file_holds_all_of_it(tmp_path):
   values.save(tmp_path / "values.safetensors")
   situations.save(tmp_path / "shard.safetensors")
   again, shard = (
-    LearnedValues.load(tmp_path / "values.safetensors"),
+    NetworkValues.load(tmp_path / "values.safetensors"),
     Examples.load(tmp_path / "shard.safetensors"),
   )
   for a, b in zip(jax.tree.leaves(values.network), jax.tree.leaves(again.network), strict=True):
@@ -145,7 +146,7 @@ def test_it_learns_and_searches_use_it():
 def test_what_was_rounding_can_become_a_value():
   """As where searches teach upwards: at first nothing reaches the upper public states but rounding."""
   situations = solved("liars_dice(dice_sides=2)")
-  last = situations.place == situations.place.max()
+  last = situations.inputs["place"] == situations.inputs["place"].max()
   values = tuple(np.where(last[:, None], 1e-12 * v, v) for v in situations.values)
   settings = {"steps": 200, "batch": 64, "width": 16, "layers": 1, "progress": False}
   before = train(dataclasses.replace(situations, values=values), **settings)
@@ -153,7 +154,7 @@ def test_what_was_rounding_can_become_a_value():
   np.testing.assert_array_max_ulp(before.scale[-1], np.median(before.scale[:-1]), 1)
   assert train(situations, start=before, **settings).card["loss"] < 1
   nothing = dataclasses.replace(situations, values=tuple(0 * v for v in values))
-  assert (LearnedValues.untrained(nothing, 0, 8, 1).scale == 1).all()
+  assert (NetworkValues.untrained(nothing, 0, 8, 1).scale == 1).all()
 
 
 @pytest.mark.parametrize("informed", [0, 1])
@@ -176,9 +177,9 @@ def test_alpha_vectors(tmp_path):
   values = train(situations, progress=False)
   assert isinstance(values.network, AlphaVectors) and values.card["finished"]
   values.save(tmp_path / "values.safetensors")
-  values = load_values(tmp_path / "values.safetensors")
-  found = values.network(jnp.asarray(situations.place), tuple(map(jnp.asarray, situations.ranges)))
-  unit, own = values.scale[situations.place], situations.ranges[1]
+  values = NetworkValues.load(tmp_path / "values.safetensors")
+  found = values.network(jnp.asarray(situations.inputs["place"]), tuple(map(jnp.asarray, situations.ranges)))
+  unit, own = values.scale[situations.inputs["place"]], situations.ranges[1]
   worth, taught = ((own * v).sum(1) for v in (found[1] * unit[:, None], situations.values[1]))
   np.testing.assert_allclose(found[0][:, 0] * unit, -worth, atol=1e-5)
   kept = situations.draw % 20 != 0
@@ -188,7 +189,7 @@ def test_alpha_vectors(tmp_path):
   np.testing.assert_array_equal(exact.ranges[1], own)
   error = worth - true
   assert error.min() > -1e-4 and 0 < np.abs(error[~kept]).mean() < 1e-3
-  network = ValueNetwork(*LearnedValues.extent(situations), 32, 1, jax.random.key(0))
+  network = ValueNetwork(*situations.features.extent, 32, 1, jax.random.key(0))
   smooth = train(situations, steps=400, batch=64, network=network, progress=False)
   exploitable = []
   for function in (CFRValues(200), values, smooth):
@@ -205,10 +206,10 @@ def test_bad_input(tmp_path):
   values.save(path)
   path.write_bytes(path.read_bytes()[:300])
   with pytest.raises(ValueError, match=r"values.safetensors is truncated or not a file of ps_cfr_spiel"):
-    LearnedValues.load(path)
+    NetworkValues.load(path)
   situations.save(path)
   with pytest.raises(ValueError, match="holds examples, not learned values"):
-    LearnedValues.load(path)
+    NetworkValues.load(path)
   other = generate_examples(pyspiel.load_game("kuhn_poker"), 2, seed=1, iterations=50, progress=False)
   other.save(tmp_path / "other.safetensors")
   with pytest.raises(ValueError, match="Shard 1 is of another data set"):
@@ -244,10 +245,15 @@ def with_row(x, row):
 def test_situations_nobody_can_learn_from(name, change, message):
   """The fault is in a player's part, or in what both share."""
   situations = solved("kuhn_poker")
-  given = getattr(situations, name)
+  holder = situations.features if name in ("possible", "public_states") else situations
+  given = situations.inputs[name] if name == "place" else getattr(holder, name)
   wrong = (given[0], change(given[1])) if isinstance(given, tuple) else change(given)
+  if holder is situations:
+    changed = {"inputs": {name: wrong}} if name == "place" else {name: wrong}
+  else:
+    changed = {"features": dataclasses.replace(holder, **{name: wrong})}
   with pytest.raises(ValueError, match=f"examples must be sound: .*{message}"):
-    train(dataclasses.replace(situations, **{name: wrong}), steps=1, progress=False)
+    train(dataclasses.replace(situations, **changed), steps=1, progress=False)
 
 
 @pytest.mark.parametrize(
@@ -316,7 +322,7 @@ class ThroughNetwork:
     )
     scale = np.ones(len(self.frontier.public_states), np.float32)
     card = {"game": subgames.labels.game}
-    return LearnedValues(oracle, scale, card, None, self.frontier.public_states).bind(
+    return NetworkValues(StateFeatures.of(self.frontier), oracle, scale, card, None).bind(
       subgames, public_states, pad_to
     )
 
@@ -355,12 +361,15 @@ def test_another_feature_set(tmp_path):
   file = storage.read(path)
   arrays = file.arrays(file.shapes)
   storage.write(path, "values", {**file.header, "features": "buckets"}, arrays)
-  with pytest.raises(ValueError, match="the network has the features 'buckets'; these values have"):
-    LearnedValues.load(path)
+  with pytest.raises(
+    ValueError,
+    match="the network has the features 'buckets'; known are public states, places and stacks of boards",
+  ):
+    NetworkValues.load(path)
   arrays["scale"][0] = np.nan
   storage.write(path, "values", file.header, arrays)
   with pytest.raises(ValueError, match="scale holds numbers that are not finite"):
-    LearnedValues.load(path)
+    NetworkValues.load(path)
 
 
 @pytest.mark.parametrize(
@@ -388,11 +397,11 @@ def test_files_that_no_training_can_have_written(tmp_path):
   ):
     dataclasses.replace(values, **change).save(path)
     with pytest.raises(ValueError, match=message):
-      LearnedValues.load(path)
+      NetworkValues.load(path)
   values.save(path)
   rewrite(path, {"layers": 2**31 - 1})
   with pytest.raises(ValueError, match=r"is damaged: 2147483647 layers, but \d+ arrays"):
-    LearnedValues.load(path)
+    NetworkValues.load(path)
 
 
 def test_noise_leaves_strategies_distributions():

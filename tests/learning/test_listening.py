@@ -86,7 +86,7 @@ def test_situations_of_searches():
     iterations=10,
     progress=False,
   )
-  assert len(situations) == 3 * 4 * len(situations.public_states)
+  assert len(situations) == 3 * 4 * len(situations.features.public_states)
   assert "SearchSampler(values=CFRValues" in situations.card["ranges"]
   assert sorted(set(situations.draw.tolist())) == [0, 1, 2]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ps_cfr_spiel.learning import LearnedValues, ValueNetwork, generate_examples, train
+from ps_cfr_spiel.learning import NetworkValues, ValueNetwork, generate_examples, train
 from ps_cfr_spiel.learning.network import UserNetwork
 
 
@@ -26,7 +26,7 @@ def own(places, slots):
 
 
 def test_the_packages_network_given_as_ones_own_learns_the_same(situations):
-  network = LearnedValues.untrained(situations, 3, 16, 2).network
+  network = NetworkValues.untrained(situations, 3, 16, 2).network
   ours = train(situations, seed=3, steps=400, batch=50, width=16, layers=2, progress=False)
   theirs = train(situations, seed=3, steps=400, batch=50, network=network, progress=False)
   assert isinstance(theirs.network, UserNetwork) and len(ours.losses) == 2
@@ -34,10 +34,10 @@ def test_the_packages_network_given_as_ones_own_learns_the_same(situations):
 
 
 def test_functions_and_arrays_are_a_network(situations):
-  values = train(situations, steps=600, network=own(*LearnedValues.extent(situations)), progress=False)
+  values = train(situations, steps=600, network=own(*situations.features.extent), progress=False)
   first, *_, last = values.losses[:, 1]
   assert last < first
-  place, ranges = jnp.zeros(2, int), tuple(jnp.eye(m, dtype=jnp.float32)[:2] for m in values.network_slots)
+  place, ranges = jnp.zeros(2, int), tuple(jnp.eye(m, dtype=jnp.float32)[:2] for m in values.network.slots)
   found = values.network(place, ranges)
   total = sum((r * v).sum(1) for r, v in zip(ranges, found, strict=True))
   np.testing.assert_allclose(total, 0, atol=1e-6)  # whatever the functions say
@@ -67,7 +67,7 @@ def test_another_thing_is_refused(situations, network, fault):
 
 
 def test_what_excludes_a_network(situations, tmp_path):
-  network = own(*LearnedValues.extent(situations))
+  network = own(*situations.features.extent)
   with pytest.raises(ValueError, match="start and network exclude each other"):
     train(situations, start=train(situations, steps=1, progress=False), network=network)
   with pytest.raises(ValueError, match="leave out network, or the checkpoint"):

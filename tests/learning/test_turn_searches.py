@@ -5,9 +5,8 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel.batches import RandomSituations, solve_batch
-from ps_cfr_spiel.learning import BoardExamples, BoardValues, rivers_met
-from ps_cfr_spiel.learning.board_examples import BoardExamples as Data
-from ps_cfr_spiel.learning.board_values import lines_of
+from ps_cfr_spiel.learning import BoardFeatures, Examples, NetworkValues, load_boards, rivers_met
+from ps_cfr_spiel.learning.board_features import CHECKED, lines_of
 from ps_cfr_spiel.learning.listening import Listener
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.subgames import Subgames
@@ -24,7 +23,10 @@ def turns(count, seed=0):
 def values():
   """Of a network that has learned nothing."""
   empty = [np.zeros((1, 1326), np.float32)] * 2
-  return BoardValues.untrained(Data({}, None, None, None, empty, empty, None), 0, 8, 1)
+  inputs = dict(zip(CHECKED, empty, strict=True))
+  return NetworkValues.untrained(
+    Examples({}, BoardFeatures(), inputs, empty, empty, np.zeros(1, int)), 0, 8, 1
+  )
 
 
 def test_moves_share_a_range_out():
@@ -69,9 +71,9 @@ def test_rivers_of_turns(values):
 def test_they_are_solved_and_learned_from(values, tmp_path):
   met = rivers_met(values, turns(1), **OPTIONS)
   solve_batch(met, iterations=5, hands="all", strategies=False, output=tmp_path, progress=False)
-  data = BoardExamples.load(tmp_path, progress=False)
+  data = load_boards(tmp_path, progress=False)
   assert len(data) == 6
-  np.testing.assert_allclose(data.ratio, [(r.stack - r.pot / 2) / r.pot for r in met], rtol=1e-6)
+  np.testing.assert_allclose(data.inputs["ratio"], [(r.stack - r.pot / 2) / r.pot for r in met], rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -81,8 +83,8 @@ def test_they_are_solved_and_learned_from(values, tmp_path):
     ({"turns": RandomSituations(1)}, "turns are rivers; give RandomSituations with cards=4"),
     ({"each": 0}, "each must be"),
     ({"most": 9}, "most must be"),
-    ({"values": None}, r"values must have a bind\(\) method, like BoardValues; got None"),
-    ({"values": "x"}, r"values must have a bind\(\) method, like BoardValues; got 'x'"),
+    ({"values": None}, r"values must have a bind\(\) method, like NetworkValues; got None"),
+    ({"values": "x"}, r"values must have a bind\(\) method, like NetworkValues; got 'x'"),
   ],
 )
 def test_bad_input(values, given, words):

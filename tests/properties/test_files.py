@@ -118,16 +118,17 @@ def states_of(game):
 def use_situations(path):
   """Situations can be learned from."""
   found = learning.Examples.load(path)
-  assert ((found.place >= 0) & (found.place < len(found.public_states))).all()
-  for own, values, possible in zip(found.ranges, found.values, found.possible, strict=True):
-    assert (own >= 0).all() and not own[~possible[found.place]].any()
+  states, place = found.features, found.inputs["place"]
+  assert ((place >= 0) & (place < len(states.public_states))).all()
+  for own, values, possible in zip(found.ranges, found.values, states.possible, strict=True):
+    assert (own >= 0).all() and not own[~possible[place]].any()
     np.testing.assert_allclose(own.sum(1), 1, atol=1e-3)
     assert np.isfinite(values).all()
 
 
 def use_values(path):
   """A network answers."""
-  values = learning.load_values(path)
+  values = learning.NetworkValues.load(path)
   assert str(values.card) and np.isfinite(values.losses).all()
 
 

@@ -9,7 +9,8 @@ import ps_cfr_spiel
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.batches import solve_batch
-from ps_cfr_spiel.learning import BoardExamples, BoardValues, pretrained
+from ps_cfr_spiel.learning import BoardFeatures, Examples, NetworkValues, pretrained
+from ps_cfr_spiel.learning.board_features import CHECKED
 from ps_cfr_spiel.poker import Situation, cards
 from ps_cfr_spiel.policy import TranslatedPolicy, for_hands
 from ps_cfr_spiel.solvers.holdem_searches import PublicHand
@@ -40,7 +41,8 @@ def play(game, *moves):
 def no_boards(size):
   """No examples, of boards of a size, for values that know nothing."""
   empty = (np.zeros((1, 1326), np.float32),) * 2
-  return BoardExamples({"cards": size}, np.zeros((0, size)), np.zeros(0), empty, empty, empty, np.zeros(0))
+  inputs = {"board": np.zeros((0, size)), "ratio": np.zeros(0), **dict(zip(CHECKED, empty, strict=True))}
+  return Examples({}, BoardFeatures(size), inputs, empty, empty, np.zeros(0))
 
 
 def uniform():
@@ -141,7 +143,7 @@ def test_the_turn_is_solved():
 def test_flops_are_solved_with_values_of_turns():
   """A decision there is that of `solve_batch` with the ranges of the blueprint; any bet is answered."""
   game = pyspiel.load_game("holdem(stack=1000,bets=fullgame)")
-  values, rivers = (BoardValues.untrained(no_boards(size), 0, 8, 1) for size in (4, 5))
+  values, rivers = (NetworkValues.untrained(no_boards(size), 0, 8, 1) for size in (4, 5))
   agent = ps_cfr_spiel.HoldemPolicy(
     game, Pairs(pyspiel.load_game(SMALL), [0, 1]), "1 a", 3, values=values
   ).bot(1, 0)

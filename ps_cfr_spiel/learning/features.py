@@ -1,0 +1,126 @@
+"""What a network knows of a public state beside both players' ranges, and checks of examples."""
+
+import abc
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ps_cfr_spiel import storage
+from ps_cfr_spiel.batches import Situation
+from ps_cfr_spiel.subgames import BoundValues, PadTo, Subgames
+
+Pair = tuple[np.ndarray, np.ndarray]
+ROUNDING = 1e-3  # largest error of the sum of a range
+LARGEST = 1e15  # of values: float32 holds sums of their squares
+HELD_OUT = 20  # one draw in this number is for validation
+
+
+class Features(abc.ABC):
+  """What a network is given beside ranges: `StateFeatures` of one game, or `BoardFeatures` of hold'em.
+
+  `values` are the `NetworkValues` with these features, `examples` the `Examples`.
+  """
+
+  NAME: ClassVar[str]  #: in files
+  cards: int = 0  #: number of cards on the boards, 0 of public states by number
+
+  @property
+  @abc.abstractmethod
+  def extent(self) -> tuple[int, tuple[int, int]]:
+    """The numbers K of places and M of slots of each player, of a network."""
+
+  @abc.abstractmethod
+  def text(self, card: Mapping[str, Any]) -> str:
+    """What values with this card are of, such as "16 rivers"."""
+
+  # --- Examples ----------------------------------------------------------------------------
+
+  @abc.abstractmethod
+  def shapes(self, count: int) -> dict[str, storage.Shape]:
+    """Shapes and dtypes of `Examples.inputs`, of this number of examples."""
+
+  @property
+  @abc.abstractmethod
+  def hands(self) -> tuple[int, int]:
+    """The numbers of columns of ranges and values of the examples, of each player."""
+
+  @abc.abstractmethod
+  def fault(self, examples: Any) -> str | None:
+    """The reason why a network cannot learn from examples of the right shapes, or None."""
+
+  @abc.abstractmethod
+  def unlike(self, other: "Features") -> str | None:
+    """How other features of this class differ, after "they", or None."""
+
+  # --- Training ----------------------------------------------------------------------------
+
+  @abc.abstractmethod
+  def scale(self, examples: Any) -> np.ndarray:
+    """float32, the size of values."""
+
+  @abc.abstractmethod
+  def untrained(self, examples: Any, scale: np.ndarray, seed: int, width: int, layers: int) -> Any:
+    """A network with random weights."""
+
+  @abc.abstractmethod
+  def tensors(self, scale: np.ndarray, examples: Any, rows: np.ndarray) -> Any:
+    """The examples of some rows on the device, in the form for training."""
+
+  # --- Files -------------------------------------------------------------------------------
+
+  @classmethod
+  @abc.abstractmethod
+  def stored(cls, places: int) -> dict[str, storage.Shape]:
+    """Shapes and dtypes of `scale` and `to_arrays` in a file of values, for K places of the network."""
+
+  @abc.abstractmethod
+  def to_arrays(self) -> dict[str, np.ndarray]:
+    """Its arrays in a file of values."""
+
+  @classmethod
+  @abc.abstractmethod
+  def from_file(cls, card: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+    """From the card and the arrays of a file of values."""
+
+  # --- Searches ----------------------------------------------------------------------------
+
+  @abc.abstractmethod
+  def bind(
+    self, values: Any, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None
+  ) -> BoundValues:
+    """See `search.ValueFunction`."""
+
+  def street_leaves(self, situations: Sequence[Situation], hands: np.ndarray, ranges: Any, ends: Any) -> Any:
+    """See `batches.StreetValues`; ValueError unless they are of boards."""
+    raise ValueError("Values of public states end no street; give values of boards.")
+
+  def worths(self, values: Any, given: Situation) -> np.ndarray:
+    """See `batches.StreetValues`; ValueError unless they are of boards."""
+    raise ValueError("Values of public states are of one game; give values of boards.")
+
+
+def misshapen(arrays: Mapping[str, np.ndarray], expected: Mapping[str, storage.Shape]) -> str | None:
+  """The first array with a wrong shape, or another kind of numbers (of any width), as text; None without."""
+  for name, (shape, dtype) in expected.items():
+    given = arrays[name]
+    if given.shape != shape or given.dtype.kind != dtype.kind:
+      return f"{name} is {given.dtype}{list(given.shape)}, expected {dtype}{list(shape)}"
+  return None
+
+
+def unsound(ranges: Pair, *values: Pair) -> str | None:
+  """The first range [n, M] that is not a distribution, or unsound values [n, M], as text; None without."""
+  for i, range_ in enumerate(ranges):
+    distribution = (range_ >= 0).all(1) & (np.abs(range_.sum(1) - 1) <= ROUNDING)  # false for nan
+    sound = np.all([(np.abs(pair[i]) <= LARGEST).all(1) for pair in values], 0)
+    checks = {"range is not a distribution": distribution, f"values are not all within {LARGEST:g}": sound}
+    for fault, passed in checks.items():
+      if not passed.all():
+        return f"in example {np.argmin(passed)} player {i}'s {fault}"
+  return None
+
+
+def held_out(examples: Any) -> np.ndarray:
+  """bool[n]: the examples for validation."""
+  return examples.draw % HELD_OUT == 0
