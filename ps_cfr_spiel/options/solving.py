@@ -413,8 +413,8 @@ class BatchOptions(Options):
   values: Annotated[
     Any,
     Option(
-      "Value function of the next street, such as `learning.NetworkValues`, for turns or flops: each is solved "
-      "to the end of its betting with all hands, and its exploitability counts deviations there alone.",
+      "Value function of the next street, such as `learning.NetworkValues`, for turns or flops: each is "
+      "solved to the end of its betting with all hands, and its exploitability counts deviations there alone.",
       flag=None,
       saved=False,
     ),
