@@ -414,7 +414,7 @@ class BatchOptions(Options):
     Any,
     Option(
       "Value function of the next street, such as `learning.NetworkValues`, for turns or flops: each is "
-      "solved to the end of its betting with all hands, and its exploitability counts deviations there alone.",
+      "solved to the end of its betting with all hands, and its exploitability counts deviations there.",
       flag=None,
       saved=False,
     ),
