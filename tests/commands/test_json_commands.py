@@ -76,5 +76,5 @@ def test_summary(capsys):
 @pytest.mark.parametrize(("name", "code"), [("kuhn_poker", 0), ("phantom_ttt", 1)])
 def test_check(name, code, capsys):
   found, returned = answer(capsys, "check", name, "--limit=5000")
-  assert returned == code and found["fit"] == (code == 0)
+  assert returned == code and found["solvable"] == (code == 0)
   assert {finding["verdict"] for finding in found["findings"]} <= {"PASS", "FAIL", "NOTE"}
