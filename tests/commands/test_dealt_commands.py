@@ -63,8 +63,8 @@ def test_a_killed_task_changes_nothing(tmp_path):
       second.kill()
       complaint = first.communicate(timeout=500)[1].splitlines()[-1]
       assert complaint.startswith("ps-cfr-spiel: error: Stopped, as another process of this run may have: ")
-      assert "Saved: iteration " in complaint and first.returncode == 2
-      assert complaint.endswith(f"start all again with --resume={file}.")
+      assert "The run up to iteration " in complaint and first.returncode == 2
+      assert complaint.endswith(f" is in {file}; continue with --resume.")
       assert '"value"' not in second.communicate()[0]  # the first one speaks for all
     left = f"--iterations={ITERATIONS - load_solver(file).iteration}"
     resume = [f"--resume={file}", left, "--noplot", "--json"]
