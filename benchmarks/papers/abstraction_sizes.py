@@ -140,7 +140,7 @@ def measured(name: str, method: str, options: argparse.Namespace, known: Any) ->
     return
   game = load(name, options.graph)
   first = None if method == "DO" else begun(method, game)
-  tree = first.tree if first else ps_cfr_spiel.build_tree(game, "sparse", "none", 10**7)
+  tree = first.tree if first else ps_cfr_spiel.build_tree(game, "sparse", public_states="none", limit=10**7)
   infostates = sum(1 for _ in tree.names.infostates())
   for seed in left:
     found = run(with_seed(first, seed), options) if first else run_double_oracle(tree, options)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from absl import flags
 
 import ps_cfr_spiel as ps
-from ps_cfr_spiel.commands.command import Command, Flag
+from ps_cfr_spiel.commands.command import Command, Flag, given_options
 from ps_cfr_spiel.commands.flags import JSON, SPOT, TREE, memory_text, say
 from ps_cfr_spiel.commands.user_input import drawing, load_game, refuse
+from ps_cfr_spiel.options import TreeOptions
 from ps_cfr_spiel.reports import report
 
 # fmt: off
@@ -30,7 +31,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     refuse(values, ("infostates", *([] if values.png else ["depth"])), "is for --tree")
   game = load_game(words, values)
   drawn = drawing(values.png)
-  tree = ps.build_tree(game, values.leaves, values.public_states, values.limit, memory=values.memory)
+  tree = ps.build_tree(game, **given_options(values, TreeOptions))
   lines = ps.views.certificate(game, tree, values.depth, infostates=values.infostates) if values.tree else ""
   if drawn:
     pictures, file = drawn

@@ -1,10 +1,10 @@
 """The compilation of a pyspiel game into a `PublicTree`: the one entry for games."""
 
 import warnings
+from typing import Any
 
 import pyspiel
 
-from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.compiler.described import form_of
 from ps_cfr_spiel.compiler.form_sizes import check_memory
 from ps_cfr_spiel.compiler.forms import PublicStateIndex
@@ -19,7 +19,7 @@ from ps_cfr_spiel.histories import (
   walk,
 )
 from ps_cfr_spiel.memory import TooLarge
-from ps_cfr_spiel.options import LEAVES, LIMIT, SOURCES
+from ps_cfr_spiel.options import TreeOptions
 from ps_cfr_spiel.poker import BayesianForm
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import PublicTree
@@ -27,11 +27,10 @@ from ps_cfr_spiel.tree import PublicTree
 
 def build_tree(
   game: pyspiel.Game,
-  leaves: str = "auto",
-  public_states: str = "closure",
-  limit: int = LIMIT,
+  options: TreeOptions | str | None = None,
+  *,
   progress: bool | None = None,
-  memory: float | None = None,
+  **keywords: Any,
 ) -> PublicTree:
   """Compile a game into a public tree.
 
@@ -44,18 +43,10 @@ def build_tree(
 
   Args:
     game: from `pyspiel.load_game`.
-    leaves: the leaf evaluator. "dense": chance-weighted utility matrices over types; "showdown": card
-      removal instead of matrices, for games with a Bayesian form; "native": the same in C++, on CPUs, where
-      the package was installed with a compiler; "sparse": a number for each pair of sequences, for any
-      game; "auto": the fastest for the game, the device and the installation.
-    public_states: their source. "closure": common knowledge (see `public_states`); "observer": the game's
-      public observer; "none": no public states, for games that have none; the solver does not need them, but
-      subgames, searches and views do.
-    limit: maximum number of histories to enumerate.
+    options: all options, or the leaf evaluator alone.
     progress: show a progress bar while enumerating; None: on a terminal or in a notebook, after two seconds.
-    memory: maximum bytes for histories and tree; None: half of the free memory. After half a
-      second a game that surely exceeds this or `limit` is refused. Trees of forms are refused before they
-      are built; for them None means all free memory.
+    **keywords: options by name; see `TreeOptions`. After half a second of enumeration a game that surely
+      exceeds `limit` or `memory` is refused; trees of forms are refused before they are built.
 
   Returns:
     The tree; its arrays are NumPy's, in float64.
@@ -68,9 +59,9 @@ def build_tree(
   """
   game = sequential(game)
   check_kind(game)
+  options = TreeOptions.of(options, **keywords)
+  leaves, public_states, limit, memory = options.leaves, options.public_states, options.limit, options.memory
   limits = Limits.create(limit, memory)
-  check_option("leaves", leaves, LEAVES)
-  check_option("public_states", public_states, SOURCES)
   form = form_of(game)
   if form is not None:
     if leaves != "sparse" and public_states == "closure":

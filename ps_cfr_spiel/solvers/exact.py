@@ -73,15 +73,15 @@ class TreeSolver(ExactSolver[TreePolicy]):
     """
     self.game, self.dtype = sequential(game), dtype
     warn_if_missing()
-    given = {**options.values(TreeOptions), **fixed, "progress": progress}
+    of_tree = TreeOptions(**{**options.values(TreeOptions), **fixed})
     try:
-      self.tree = build_tree(self.game, **given)
+      self.tree = build_tree(self.game, of_tree, progress=progress)
     except NoPublicStatesError:
       if options.public_states != "closure":
         raise
       self._remark = "without public states: time or the acting player is not common knowledge"
       options = options.changed(public_states="none")
-      self.tree = build_tree(self.game, **{**given, "public_states": "none"})
+      self.tree = build_tree(self.game, of_tree.changed(public_states="none"), progress=progress)
     self.options = options
 
   @abc.abstractmethod

@@ -36,7 +36,7 @@ def load(shape):
 
 def trees_of(game):
   """The game compiled in every way that it allows; always without public states."""
-  found = [build_tree(game, "sparse", "none")]
+  found = [build_tree(game, "sparse", public_states="none")]
   for leaves in ("sparse", "auto", "dense"):
     try:
       found.append(build_tree(game, leaves))
@@ -151,7 +151,7 @@ def test_sets_of_infostates_and_best_responses(shape, name):
 def test_searches_by_sampling_and_plays(shape, target):
   """What is asked about anywhere is answered by a distribution, and by the same one when asked again."""
   game = load(shape)
-  tree = build_tree(game, "sparse", "none")
+  tree = build_tree(game, "sparse", public_states="none")
   try:
     online = ps_cfr_spiel.OnlineOutcomeSampling(game, 20, target=target)
   except ValueError as error:
