@@ -29,6 +29,7 @@ from ps_cfr_spiel.hierarchical.nearest import FoundCards, NearestAbstraction, fo
 from ps_cfr_spiel.mccfr import regret_weight
 from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.poker import card_sets
+from ps_cfr_spiel.tree import Array
 
 AXIS = "clusters"  # of the mesh
 BLOCK = 1024  # iterations between two passes over whole tables, which fold sums
@@ -39,19 +40,19 @@ WORD = 32  # bits in which sets of cards are kept
 class Cards(NamedTuple):
   """The tables of cards that sampling reads; a mask is uint32[words], a bit for each card."""
 
-  hand_masks: Any  #: uint32[H, words]
-  hand_swaps: Any  #: int32[S, H]
+  hand_masks: Array  #: uint32[H, words]
+  hand_swaps: Array  #: int32[S, H]
   #: for each round from the first public cards on uint32[N, words], of the sets that may come.
-  set_masks: tuple[Any, ...]
+  set_masks: tuple[Array, ...]
   #: index, swap: for each of these rounds int32[P, N], as in `Runouts`; rounds whose boards are in no table
   #: (`FoundCards`) have neither these nor the tables below.
-  index: tuple[Any, ...]
-  swap: tuple[Any, ...]
-  board_masks: tuple[Any, ...]  #: uint32[K, words], of all public cards, also of the round before them
-  buckets: tuple[Any, ...]  #: for each round int32[K, H]
-  strength: Any  #: int32[K, H]
+  index: tuple[Array, ...]
+  swap: tuple[Array, ...]
+  board_masks: tuple[Array, ...]  #: uint32[K, words], of all public cards, also of the round before them
+  buckets: tuple[Array, ...]  #: for each round int32[K, H]
+  strength: Array  #: int32[K, H]
   #: [2, H]: how often player 0 has each hand, and the weights of player 1's; None if all come alike.
-  weights: Any = None
+  weights: Array | None = None
 
 
 class DealtTree(NamedTuple):
@@ -59,19 +60,19 @@ class DealtTree(NamedTuple):
 
   trunk: BettingLines  #: the lines before the special round
   cluster_subtree: BettingLines  #: all others, whose roots are lines of the trunk; a cluster plays them
-  leaving: Any  #: int32[S], these lines in the trunk
+  leaving: Array  #: int32[S], these lines in the trunk
   cards: Cards  #: see `Cards`
-  every: Any  #: [], the number of boards that two hands, and earlier public cards, leave possible
+  every: Array  #: [], the number of boards that two hands, and earlier public cards, leave possible
   #: int32[C', P, most], the boards of each cluster after each class of earlier public cards, as sets
   #: of cards, then -1; the last C' - C clusters are empty and fill up the devices.
-  boards: Any
-  found: Any = None  #: the buckets of rounds that are in no table; None if all are
+  boards: Array
+  found: FoundCards | None = None  #: the buckets of rounds that are in no table; None if all are
 
 
 class PartTables(NamedTuple):
   """The tables of one part; those of the clusters lie side by side, cluster after cluster."""
 
-  regrets: Any  #: [A, S], cumulative
+  regrets: Array  #: [A, S], cumulative
   average: averages.Sum  #: [A, S], the sum of strategies
 
 

@@ -21,7 +21,7 @@ from ps_cfr_spiel.hierarchical.lines import CHANCE_LINE, BettingLines, leaving, 
 from ps_cfr_spiel.mccfr import regret_matching
 from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.reports import progress_bar
-from ps_cfr_spiel.tree import Evaluation, NativeLeaves
+from ps_cfr_spiel.tree import Array, Evaluation, NativeLeaves
 
 # The player whose value is computed, and whether that one responds best.
 RUNS = ((0, False), (0, True), (1, True))
@@ -46,33 +46,33 @@ class Round(NamedTuple):
 
   lines: BettingLines  #: they; each begins where one of the round before left
   #: int32[N], the cell of bucket 0 in the tables, those of another strategy of player 1 behind the first's.
-  cell: Any
-  leaving: Any  #: int32[S], the lines behind which public cards come
+  cell: Array
+  leaving: Array  #: int32[S], the lines behind which public cards come
   #: the lines that end with both hands compared, int32[n], and those that end with a fold, int32[m].
-  ends: tuple[Any, Any]
+  ends: tuple[Array, Array]
 
 
 class Board(NamedTuple):
   """A class of runouts, as its lines want it."""
 
-  bucket: Any  #: int32[2, H], in each player's abstraction
-  alive: Any  #: [H], 1 for hands that can be there
+  bucket: Array  #: int32[2, H], in each player's abstraction
+  alive: Array  #: [H], 1 for hands that can be there
   leaves: "NativeLeaves | Products"  #: the values of the ends of lines, before cards that may still come
-  boards: Any  #: [], the number of ways in which they may come, once hands are known
+  boards: Array  #: [], the number of ways in which they may come, once hands are known
 
 
 class Products(NamedTuple):
   """The values of `tree.NativeLeaves`, by products over pairs of hands: also for hands of one card."""
 
-  strength: Any  #: int32[H]
-  alive: Any  #: [H], as in `Board`
-  members: Any  #: [H, D], which cards each hand has
-  together: Any  #: [H, H], 1 for two hands that share no card
+  strength: Array  #: int32[H]
+  alive: Array  #: [H], as in `Board`
+  members: Array  #: [H, D], which cards each hand has
+  together: Array  #: [H, H], 1 for two hands that share no card
   #: showdown_payoff, fold_payoff: [n] and [m], to player 0 if its hand is better, and after a fold.
   showdown_payoff: Any
   fold_payoff: Any
 
-  def __call__(self, player: int, reach: Sequence[Any]) -> list[jax.Array]:
+  def __call__(self, player: int, reach: Sequence[Array]) -> list[jax.Array]:
     """Values [n, H] and [m, H] by the opponent's reach of the same shape."""
     shown, folded = reach
     lead = jnp.sign(self.strength[:, None] - self.strength[None]).astype(self.together.dtype) * self.together

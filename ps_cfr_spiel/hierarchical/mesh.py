@@ -34,7 +34,6 @@ LINE = 8  # numbers of each line in a traversal, beside two for each of its acti
 PLACE = 8  # bytes of each hand or board from which one is drawn
 # How a game and a state lie on the mesh: whole on each device, or cut.
 WHOLE, BOARDS, CELLS = PartitionSpec(), PartitionSpec(AXIS), PartitionSpec(None, AXIS)
-FOUND = ("buckets", "slot", "groups", "centres")
 STATE: Any = SamplingState(WHOLE, WHOLE, DealtTables(trunk=WHOLE, clusters=CELLS))  # pyright: ignore
 
 
@@ -77,15 +76,14 @@ def device_game(game: DealtTree, dtype: str, mesh: Mesh) -> DealtTree:
   placed = jax.tree.map(place, _specs(placed), to_device(placed, dtype))
   if game.found is None:
     return placed
-  spec, own = _specs(game).found, game.found
-  parts = {name: _placed(mesh, getattr(spec, name), getattr(own, name)) for name in FOUND}
-  return placed._replace(found=dataclasses.replace(own, **parts))
+  cards = jax.tree.map(functools.partial(_placed, mesh), _specs(game).found, game.found)
+  return placed._replace(found=cards)
 
 
 def _specs(game: DealtTree) -> Any:
   found: Any = game.found
   if found is not None:
-    found = dataclasses.replace(found, **dict(zip(FOUND, (BOARDS, WHOLE, WHOLE, BOARDS), strict=True)))
+    found = dataclasses.replace(found, buckets=BOARDS, slot=WHOLE, groups=WHOLE, centres=BOARDS)
   every: Any = (WHOLE,) * 5
   return DealtTree(*every, boards=BOARDS, found=found)  # pyright: ignore[reportArgumentType]
 
@@ -152,6 +150,7 @@ def clusters_here(game: DealtTree, state: SamplingState, count: int) -> dict[int
 
 def tables_here(game: DealtTree, count: int) -> dict[int, np.ndarray]:
   """The tables of cards of the clusters, of `count` in all, that this process holds, by cluster: views."""
+  assert game.found is not None
   tables = {}
   for shard in game.found.buckets.addressable_shards:
     first, last, _ = shard.index[0].indices(len(game.boards))
