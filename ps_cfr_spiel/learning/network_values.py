@@ -104,7 +104,7 @@ class NetworkValues(ValueFunction, StreetValues):
     """Save the network with its card; OSError if that fails, ValueError for a network of the user's own."""
     network = self.network
     if not isinstance(network, ValueNetwork | AlphaVectors):
-      raise ValueError("A network of your own has no file here: save its arrays, as by numpy.savez.")
+      raise ValueError("A network of your own has no file here: save its arrays, as by safetensors.")
     sizes = (len(jax.tree.leaves(network)[0]), list(network.slots), *network.size)
     header = {**self.card, "features": self.features.NAME, "measured": len(self.losses)}
     arrays = {

@@ -55,7 +55,7 @@ def write_hands(
 ) -> None:
   """Write hands of a game as a .phhs file; `names` are the agent's and the opponent's.
 
-  It replaces an earlier file when it is complete; FileExistsError where it would replace an archive,
+  It replaces an earlier file when it is complete; FileExistsError where it would replace a file of arrays,
   ModuleNotFoundError without PokerKit.
   """
   check_pokerkit()
