@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from ps_cfr_spiel.arguments import check_count
+from ps_cfr_spiel.arguments import MOST
 from ps_cfr_spiel.options.option import Option, Options
 
 # Names in place of a regret rule, and the classes of `cfr.rules` that they stand for.
@@ -39,7 +39,9 @@ def count_or(*words: str) -> Callable[[str], int | str]:
       return text
     if not text.isdecimal() or int(text) < 1:
       raise ValueError(f"expected {', or '.join(('a number of at least 1', *words))}.")
-    return check_count("it", int(text), 1)
+    if int(text) > MOST:
+      raise ValueError(f"expected a number of at most {MOST}.")
+    return int(text)
 
   return read
 

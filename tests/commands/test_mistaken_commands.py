@@ -8,6 +8,7 @@ from edited_files import packed, unpacked
 
 import ps_cfr_spiel
 from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.options import LIMIT
 from ps_cfr_spiel.rules import RULES
 
 RIVER = "river_subgame(ranges=AA KQs;TT 87s)"
@@ -31,7 +32,7 @@ def spoil(folder, run):
   header, arrays = unpacked((folder / "kuhn.safetensors").read_bytes())
   spoiled = {**arrays, "state1": arrays["state1"] * np.float32(np.nan)}
   (folder / "nan.safetensors").write_bytes(packed(header, spoiled))
-  wide = {**header, "game": "hex(board_size=4)", "limit": 2 * header["limit"]}
+  wide = {**header, "game": "hex(board_size=4)", "options": {**header["options"], "limit": 2 * LIMIT}}
   (folder / "wide.safetensors").write_bytes(packed(wide, arrays))
 
 
@@ -71,7 +72,10 @@ def spoil(folder, run):
     ("solve|--solver=mcts", "value should be one of <ps-cfr|cfr+ira|fpira|fictitious-play|vr-mccfr|"),
     ("solve|kuhn_poker|--solver=outcome-sampling|--skip=3", "--solver=outcome-sampling has no --skip"),
     ("solve|kuhn_poker|--solver=outcome-sampling|--rule=dcfr", "Sampling takes the rules 'rm' and 'rm+'"),
-    ("solve|kuhn_poker|--solver=fictitious-play|--rule=rm", "no --rule; it has no flags of its own"),
+    (
+      "solve|kuhn_poker|--solver=fictitious-play|--rule=rm",
+      "no --rule; it has --public_states, --limit, --memory, --dtype",
+    ),
     ("solve|kuhn_poker|--abstraction=suits", "value should be one of <observation|initial|identity>"),
     ("solve|kuhn_poker|--limit=10", "more than 10 histories"),
     ("resolve|dark_hex(num_rows=2,num_cols=2)", "has no public states"),
@@ -145,7 +149,7 @@ def spoil(folder, run):
     ),
     (
       "solve|leduc_poker|--solver=hierarchical|--buckets=1000000000000000000000000|--output={tmp}/h",
-      "--buckets must be at most 2147483647",
+      "expected a number of at most 2147483647",
     ),
     (
       "solve|leduc_poker|--solver=hierarchical|--buckets=many|--output={tmp}/h",
@@ -156,7 +160,7 @@ def spoil(folder, run):
     ("resolve|kuhn_poker|--public_states=none", "re-solving needs public states"),
     ("resolve|kuhn_poker|--knowledge=1|--lookahead=1", "knowledge is for searches to the end"),
     ("resolve|kuhn_poker|--knowledge=1|--public_states=closure", "--public_states is not for --knowledge"),
-    ("resolve|kuhn_poker|--gadget=safe", "value should be one of <unsafe|cfr-d|max-margin>"),
+    ("resolve|kuhn_poker|--gadget=safe", "value should be one of <unsafe|cfr-d|max-margin|"),
     ("resolve|kuhn_poker|--actions=0,fold", "--actions=0,fold: expected OpenSpiel's numbers of actions"),
     ("resolve|kuhn_poker|--actions=2|--output={tmp}", "actions must be among 0..1 of kuhn_poker()"),
     ("resolve|kuhn_poker|--output={run}", "Cannot write to the folder"),
