@@ -23,7 +23,8 @@ import pyspiel
 from benchmarks.machine import describe, flags
 from benchmarks.papers.resolving_exploitability import draw
 from ps_cfr_spiel.evaluation import evaluate_policy
-from ps_cfr_spiel.learning import LearnOptions, NetworkValues, TrainingOptions, learn
+from ps_cfr_spiel.learning import LearnOptions, NetworkValues, learn
+from ps_cfr_spiel.options import fields_of
 from ps_cfr_spiel.search import CFRValues
 from ps_cfr_spiel.solvers import ContinualResolving
 
@@ -54,9 +55,8 @@ def learned(game: pyspiel.Game, seed: int, options: argparse.Namespace, curves: 
     print(f"{name:28}{facts}{text}", flush=True)
     began, turn = time.process_time(), turn + 1
 
-  training = TrainingOptions(steps=options.steps, width=options.width)
-  wanted = {name: getattr(options, name) for name in ("draws", "turns", "chains", "teacher", "iterations")}
-  return learn(game, LearnOptions(**wanted, seed=seed, training=training), progress=False, callback=tell)
+  wanted = {name: value for name, value in vars(options).items() if name in fields_of(LearnOptions)}
+  return learn(game, LearnOptions(**wanted, seed=seed), progress=False, callback=tell)
 
 
 def main() -> None:

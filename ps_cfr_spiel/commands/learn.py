@@ -12,7 +12,7 @@ import pyspiel
 from absl import flags
 
 import ps_cfr_spiel as ps
-from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag, group
+from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag, given_options, group, option_flags
 from ps_cfr_spiel.commands.flags import (
   JOIN,
   JSON,
@@ -26,6 +26,7 @@ from ps_cfr_spiel.commands.flags import (
   say,
 )
 from ps_cfr_spiel.commands.user_input import given, load_game, load_values, make_folder, pictures_if, refuse
+from ps_cfr_spiel.options import LearnOptions, TrainingOptions
 from ps_cfr_spiel.poker import KINDS, RandomSituations, cards
 from ps_cfr_spiel.reports import Stopwatch
 
@@ -44,21 +45,10 @@ MAKING = ("draws", "turns", "chains", "iterations")  # flags of examples that ar
 
 # fmt: off
 FLAGS = (
-  Flag("draws", 1200,
-    "Draws of ranges, each of which is solved in all public states; with --street, of boards.", least=2),
-  Flag("turns", 0, "Further turns, of learning from the situations of its own searches.", least=0),
-  Flag("chains", 100,
-    "In each turn: searches that go through the game; each gives several situations.", least=1),
-  Flag("iterations", 100, "Iterations for each situation, at most.", least=1),
-  Flag("teacher", "solve",
-    "Solver of a game's situations: solve goes to its end, search looks one decision ahead and takes the "
-    "network's own values beyond (with --turns, some eight of them).", choices=("solve", "search")),
+  *option_flags({"": LearnOptions}),
   Flag("examples", None,
     "Learn from these examples alone, which earlier calls made: files or folders examples-0 and so on in "
     "their --output.", kind=list, value="PATH,..."),
-  Flag("steps", 6000, "Steps of training, in each turn.", least=1),
-  Flag("width", 192, "Width of the network's layers.", least=1),
-  Flag("seed", 0, "Seed of the draws and of the network.", least=0, most=2**32 - 1),
   Flag("output", None,
     "Folder for values.safetensors, and for the examples (default: runs/, the game's name or the street, and "
     "-values). The same call skips the work that is there, and with more --draws adds to it.",
@@ -78,8 +68,6 @@ FLAGS = (
     "the river leave them.", choices=tuple(KINDS)),
   Flag("values", None,
     "With --street=turn or flop: values of the next street, a file of learn, or pretrained.", value="FILE"),
-  Flag("target", None,
-    "Exploitability at which a situation is done: in percent of the pot (0.1%) or in chips.", value="AMOUNT"),
   ),
   *SHARING,
   JOIN,
@@ -145,26 +133,12 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   return 0 if card["finished"] else INTERRUPTED
 
 
-def _options(values: flags.FlagValues, learning: Any, **training: int) -> Any:
-  """The options of `learning.learn`."""
-  return learning.LearnOptions(
-    values.draws,
-    values.turns,
-    values.chains,
-    values.teacher,
-    values.iterations,
-    values.target,
-    values.seed,
-    learning.TrainingOptions(steps=values.steps, width=values.width, **training),
-  )
-
-
 def _from_game(values: flags.FlagValues, words: Sequence[str], learning: Any) -> tuple[Callable, Path]:
   """Learns a game, in turns."""
   refuse(values, OF_BOARDS, "is for --street")
   if values.teacher == "search" and not values.turns:
     raise ValueError("--teacher=search learns from its own values, turn by turn: give --turns=8 or so too.")
-  options, game = _options(values, learning), load_game(words, values)
+  options, game = LearnOptions(**given_options(values, LearnOptions)), load_game(words, values)
   folder = make_folder(values.output or f"runs/{game.get_type().short_name}-values")
   more = {"folder": folder, "progress": progress_of(values), "limit": values.limit}
   return lambda: learning.learn(game, options, **more), folder
@@ -175,7 +149,7 @@ def _from_boards(values: flags.FlagValues, words: Sequence[str], learning: Any) 
   if wrong := [*words, *given(values, ALONE)]:
     raise ValueError(f"--street draws boards of hold'em, in place of a GAME; leave out {' '.join(wrong)}.")
   size, street = STREETS[values.street], f"{values.street}s"
-  options = _options(values, learning, batch=BOARDS_BATCH)
+  options = LearnOptions(**given_options(values, LearnOptions), batch=BOARDS_BATCH)
   pot = 1000 if values.pot is None else _chips(values.pot)
   drawn = RandomSituations(
     values.draws, values.seed, pot, _ratios(values.ratios), values.bets or "fcpa", values.distribution, size
@@ -197,7 +171,7 @@ def _from_examples(values: flags.FlagValues, words: Sequence[str], learning: Any
   name = examples.card["game"].partition("(")[0]
   folder = make_folder(values.output or f"runs/{name}-values")
   batch = {"batch": BOARDS_BATCH} if examples.features.cards else {}
-  options = learning.TrainingOptions(values.seed, steps=values.steps, width=values.width, **batch)
+  options = TrainingOptions(**given_options(values, TrainingOptions), **batch)
   return lambda: learning.train_in(folder / FILE, examples, options, progress=progress), folder
 
 

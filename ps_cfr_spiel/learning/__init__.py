@@ -28,10 +28,10 @@ from ps_cfr_spiel.learning.network import ValueNetwork
 from ps_cfr_spiel.learning.network_values import NetworkValues
 from ps_cfr_spiel.learning.places import FrontierStates
 from ps_cfr_spiel.learning.ranges import ReachSampler
-from ps_cfr_spiel.learning.settings import LearnOptions, TrainingOptions
 from ps_cfr_spiel.learning.solved_boards import boards_as_examples, load_boards
 from ps_cfr_spiel.learning.state_features import BoundNetwork, StateFeatures
 from ps_cfr_spiel.learning.street_leaves import StreetLeaves
 from ps_cfr_spiel.learning.teaching import generate_examples
 from ps_cfr_spiel.learning.training import pretrained, resume, train, train_in
 from ps_cfr_spiel.learning.turn_searches import rivers_met
+from ps_cfr_spiel.options import LearnOptions, TrainingOptions

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.arguments import check_instance, check_seconds
+from ps_cfr_spiel.arguments import check_seconds
 from ps_cfr_spiel.batches import RandomSituations, StreetValues, solve_batch
 from ps_cfr_spiel.device import Uninterrupted, process_count
 from ps_cfr_spiel.learning.examples import Examples
@@ -24,12 +24,13 @@ from ps_cfr_spiel.learning.listening import SearchSampler
 from ps_cfr_spiel.learning.network_values import NetworkValues
 from ps_cfr_spiel.learning.places import FrontierStates
 from ps_cfr_spiel.learning.ranges import ReachSampler
-from ps_cfr_spiel.learning.settings import USUAL_LEARNING, LearnOptions
+from ps_cfr_spiel.learning.settings import check_memory
 from ps_cfr_spiel.learning.solved_boards import load_boards
 from ps_cfr_spiel.learning.state_features import StateFeatures
 from ps_cfr_spiel.learning.teaching import solve_draws, usual_teacher
 from ps_cfr_spiel.learning.training import check_same_call, train_in
 from ps_cfr_spiel.learning.turn_searches import rivers_met
+from ps_cfr_spiel.options import LearnOptions, TrainingOptions
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.search import CFRValues
 from ps_cfr_spiel.storage import make_folder
@@ -40,7 +41,7 @@ REMEMBERED = 4  # turns of data to train on if searches teach: older values came
 
 def learn(
   source: pyspiel.Game | RandomSituations,
-  options: LearnOptions = USUAL_LEARNING,
+  options: LearnOptions | None = None,
   *,
   values: StreetValues | None = None,
   folder: Any = None,
@@ -58,7 +59,7 @@ def learn(
   Args:
     source: a game that `build_tree` takes, with public states; or boards of hold'em's rivers, turns or flops.
       Those have their own number and seed, in place of `draws` and of the seed for the draws.
-    options: of making examples and of training.
+    options: `LearnOptions`; by default as they are. The seed of the network in each turn is `seed` + turn.
     values: of turns and flops, the values of the street after them.
     folder: keeps the examples and values of each turn, created if needed. Existing examples of the same call
       are reused, and more are made if `draws` has grown: then each turn learns anew, from all of them. A
@@ -75,7 +76,8 @@ def learn(
   OSError if the folder cannot be written or read; ValueError for a wrong argument, or a folder with files of
   another call.
   """
-  check_instance("options", options, LearnOptions)
+  options = LearnOptions.of(options)
+  options.changed(seed=options.seed + options.turns)  # refused now rather than after the first turns
   if callback is not None and not callable(callback):
     raise ValueError(f"callback must be a function of the values, got {callback!r}.")
   every = check_seconds("checkpoint_seconds", checkpoint_seconds)
@@ -89,7 +91,7 @@ def learn(
       examples = teacher.examples(turn, learned, place, Path(temporary))
       if examples is None:
         return None
-      training = dataclasses.replace(options.training, seed=options.seed + turn)
+      training = TrainingOptions(**options.values(TrainingOptions)).changed(seed=options.seed + turn)
       file = place and place / f"values-{turn}.safetensors"
       learned = train_in(file, examples, training, learned, every, progress)
       if callback is not None:
@@ -108,7 +110,7 @@ class _States:
     self.options, self.progress = options, progress
     self.subgames = Subgames.of(game, **tree)
     self.frontier = FrontierStates.of(self.subgames)
-    options.training.check_memory(*StateFeatures.of(self.frontier).extent)
+    check_memory(options, *StateFeatures.of(self.frontier).extent)
     self.parts: list[Examples] = []
 
   def examples(self, turn: int, values: Any, place: Path | None, temporary: Path) -> Examples:

@@ -25,8 +25,9 @@ from ps_cfr_spiel.learning.features import HELD_OUT, held_out
 from ps_cfr_spiel.learning.fitting import measure_errors, take_steps
 from ps_cfr_spiel.learning.network import ValueNetwork
 from ps_cfr_spiel.learning.network_values import NOTHING, NetworkValues
-from ps_cfr_spiel.learning.settings import CHECK, USUAL_TRAINING, TrainingOptions
+from ps_cfr_spiel.learning.settings import CHECK, check_memory, options_in
 from ps_cfr_spiel.learning.state_features import StateFeatures
+from ps_cfr_spiel.options import TrainingOptions
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.reports import progress_bar
 
@@ -35,7 +36,7 @@ MOST_TEXT = 80  # characters of a difference in messages
 
 def train(
   examples: Examples,
-  options: TrainingOptions = USUAL_TRAINING,
+  options: TrainingOptions | None = None,
   *,
   start: NetworkValues | None = None,
   checkpoint: str | os.PathLike | None = None,
@@ -51,7 +52,7 @@ def train(
 
   Args:
     examples: one draw in 20 is held out for validation.
-    options: of the method.
+    options: `TrainingOptions`; by default as they are.
     start: values with a network to train further; it sets `width` and `layers`. Of `AlphaVectors` nothing is
       kept.
     checkpoint: file for the best so far, for `resume`; written at once, regularly and at the end.
@@ -77,12 +78,12 @@ def train(
     raise ValueError(
       "network is for examples of a game and has no checkpoint; leave out network, or the checkpoint."
     )
-  settings = dataclasses.replace(check_instance("options", options, TrainingOptions), **changes)
+  settings = TrainingOptions.of(options, **changes)
   saving = _Saving(checkpoint, check_seconds("checkpoint_seconds", checkpoint_seconds))
   if network is not None:
     begun = NetworkValues.of_network(examples, network)
   else:
-    settings.check_memory(*examples.features.extent)
+    check_memory(settings, *examples.features.extent)
     begun = start
     if begun is None or isinstance(begun.network, AlphaVectors):
       begun = NetworkValues.untrained(examples, settings.seed, settings.width, settings.layers)
@@ -108,7 +109,7 @@ def resume(
   known = {name: values.card.get(name) for name in examples.card}
   if known != examples.card or values.card.get("learned_from") != len(examples):
     raise ValueError(f"These values were trained on other examples: {known}, not {examples.card}.")
-  settings = TrainingOptions.from_card(values.card)
+  settings = options_in(values.card)
   saving = _Saving(checkpoint, check_seconds("checkpoint_seconds", checkpoint_seconds))
   return _fit(examples, values, settings, saving, progress)
 
@@ -134,9 +135,7 @@ def train_in(
   if file is not None and Path(file).exists():
     begun = NetworkValues.load(file)
     begun.check(examples)
-    check_same_call(
-      file, dataclasses.asdict(TrainingOptions.from_card(begun.card)), dataclasses.asdict(options)
-    )
+    check_same_call(file, options_in(begun.card).header(), options.header())
     if begun.card["learned_from"] == len(examples):
       return resume(examples, begun, **saving)
   return train(examples, options, start=start, **saving)
@@ -207,8 +206,9 @@ def _fit(examples: Any, start: Any, settings: TrainingOptions, saving: _Saving, 
 
     def result() -> Any:
       found = {name: float(x) for name, x in measure_errors(best, validation)._asdict().items()}
+      method = {name: value for name, value in settings.header().items() if name != "seed"}
       card = {
-        **examples.card, "learned_from": len(examples), "training": settings.method,
+        **examples.card, "learned_from": len(examples), "training": method,
         "training_seed": settings.seed,
         "finished": _last(losses) >= steps or _waited(losses) >= settings.patience, **found,
       }  # fmt: skip

@@ -1,8 +1,8 @@
 """The options of every method, each written once: its default, its check, its help.
 
 May import: base layers. `option` is the mechanism, `solving` has the options of methods on trees and dealt
-cards, `playing` those of methods that learn by play. They need no JAX: the program's flags are made from
-them.
+cards, `playing` those of methods that learn by play, `searching` those of searches, `value_learning` those of
+networks of values. They need no JAX: the program's flags are made from them.
 """
 
 from ps_cfr_spiel.options.option import FLAGS, Field, Option, Options, fields_of
@@ -54,3 +54,4 @@ from ps_cfr_spiel.options.solving import (
   VRMCCFROptions,
   WalkOptions,
 )
+from ps_cfr_spiel.options.value_learning import TEACHERS, LearnOptions, TrainingOptions

@@ -31,8 +31,7 @@ SMALL = {"steps": 800, "batch": 64, "width": 16, "layers": 1, "patience": 50}
 
 def options_of(turns, draws=20, chains=3, **others):
   """Options of few and quick situations."""
-  training = TrainingOptions(**{**SMALL, **others.pop("training", {})})
-  return LearnOptions(draws, turns, chains, iterations=10, training=training, **others)
+  return LearnOptions(draws=draws, turns=turns, chains=chains, iterations=10, **{**SMALL, **others})
 
 
 @functools.cache
@@ -201,7 +200,7 @@ def test_turns_are_kept_and_not_done_again(tmp_path, monkeypatch):
     ({"seed": 1}, r"examples-0.safetensors is of another call: its seed: 0, not 1;"),
     ({"draws": 10}, r"examples-0.safetensors is of another call: its draws: 0 to 19, not 0 to 9"),
     (
-      {"training": {"steps": 7}},
+      {"steps": 7},
       r"values-0.safetensors is of another call: its steps: \d+, not 7;",
     ),
     ({"chains": 2}, r"examples-1.safetensors is of another call: its draws: 0 to 2, not 0 to 1"),
@@ -279,8 +278,8 @@ def test_searches_teach_upwards():
     own = values.tensors(truth, np.arange(len(truth)))
     errors.append(float(fitting.measure_errors(values.network, own).total_error))
 
-  training = TrainingOptions(steps=600, batch=128, width=48, layers=1)
-  options = LearnOptions(60, 2, 12, "search", iterations=60, training=training)
+  network = {"steps": 600, "batch": 128, "width": 48, "layers": 1}
+  options = LearnOptions(draws=60, turns=2, chains=12, teacher="search", iterations=60, **network)
   learn(game, options, progress=False, callback=measure)
   assert len(errors) == 3 and errors[0] > errors[1] > errors[2] and errors[2] < 0.9 * errors[0], errors
 
@@ -319,7 +318,7 @@ def test_trainings_too_large_for_the_machine(monkeypatch, options, message):
     train(situations(), **options)
   monkeypatch.setattr(alternation, "solve_draws", None)
   with pytest.raises(ValueError, match=message):
-    learn(pyspiel.load_game("kuhn_poker"), LearnOptions(training=TrainingOptions(**options)))
+    learn(pyspiel.load_game("kuhn_poker"), LearnOptions(**options))
 
 
 @pytest.mark.parametrize(
@@ -344,8 +343,6 @@ def test_wrong_kinds(call, message):
 @pytest.mark.parametrize(
   ("options", "message"),
   [
-    ({"training": "x"}, "training must be TrainingOptions, got str"),
-    ({"seed": 2**32 - 1, "turns": 1}, r"seed \+ turns must be an integer from 0 to"),
     ({"turns": -1}, "turns must be an integer of at least 0"),
     ({"chains": 0}, "chains must be an integer of at least 1"),
     ({"teacher": "guess"}, "Unknown teacher 'guess'"),
@@ -376,7 +373,8 @@ BOARDS = RandomSituations(2, bets="a", ratios=(0.5,))
   ("source", "more", "message"),
   [
     ("kuhn_poker", {"callback": "x"}, "callback must be a function of the values, got 'x'"),
-    ("kuhn_poker", {"options": "x"}, "options must be LearnOptions, got str"),
+    ("kuhn_poker", {"options": LearnOptions(seed=2**32 - 1, turns=1)}, "seed must be an integer from 0 to"),
+    ("kuhn_poker", {"options": TrainingOptions()}, "Expected LearnOptions, got TrainingOptions"),
     ("kuhn_poker", {"checkpoint_seconds": "x"}, "checkpoint_seconds must be a number"),
     ("kuhn_poker", {"values": 5}, "values, chunk and target are for boards of hold'em"),
     ("kuhn_poker", {"options": LearnOptions(target="1%")}, "values, chunk and target are for boards"),
@@ -401,14 +399,14 @@ def test_bad_input(monkeypatch, source, more, message):
 def test_rivers_are_learned_in_turns_and_extended(tmp_path):
   """Random ones, then those of searches of turns by the network so far; files are used again."""
   drawn = RandomSituations(24, ratios=(0.5,), bets="a;x")
-  training = TrainingOptions(steps=200, batch=8, width=8, layers=1)
-  options = LearnOptions(turns=1, chains=1, iterations=5, training=training)
+  network = {"steps": 200, "batch": 8, "width": 8, "layers": 1}
+  options = LearnOptions(turns=1, chains=1, iterations=5, **network)
   values = learn(drawn, options, folder=tmp_path, progress=False)
   assert values.cards == 5 and values.card["learned_from"] == 24 + 20
   stamps = {path: path.stat().st_mtime_ns for path in tmp_path.glob("examples-*/*")}
   assert same(learn(drawn, options, folder=tmp_path, progress=False), values)
   assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("examples-*/*")} == stamps
-  more = dataclasses.replace(options, turns=0)
+  more = options.changed(turns=0)
   longer = learn(dataclasses.replace(drawn, count=40), more, folder=tmp_path, progress=False)
   whole = learn(dataclasses.replace(drawn, count=40), more, progress=False)
   assert longer.card["learned_from"] == 40 and same(longer, whole)

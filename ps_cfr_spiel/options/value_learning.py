@@ -1,0 +1,72 @@
+"""The options of learning values: of training a network, and of making the examples that it learns from."""
+
+from typing import Annotated, Any
+
+from ps_cfr_spiel.options.option import Option, Options
+
+TEACHERS = ("solve", "search")
+
+
+class TrainingOptions(Options):
+  """Options of training a network on examples."""
+
+  seed: Annotated[
+    int, Option("Seed of the network, and of the examples that are made for it.", least=0, most=2**32 - 1)
+  ] = 0
+  steps: Annotated[
+    int,
+    Option(
+      "Steps of training, in each turn.",
+      "Of Adam; its step falls from `learning_rate` to a hundredth of it along half a cosine.",
+      least=1,
+    ),
+  ] = 6000
+  batch: Annotated[int, Option("Examples for one step.", least=1, flag=None)] = 1000
+  width: Annotated[int, Option("Width of the network's layers.", least=1)] = 192
+  layers: Annotated[int, Option("Residual layers, after the first.", least=1, flag=None)] = 3
+  learning_rate: Annotated[float, Option("The first.", least=0, most=1, flag=None)] = 1e-3
+  patience: Annotated[
+    int,
+    Option(
+      "Evaluations, one every 200 steps, without a fall of the validation loss before the end.",
+      least=1,
+      flag=None,
+    ),
+  ] = 20
+
+
+class LearnOptions(TrainingOptions):
+  """Options of learning: of making examples, and of training on them."""
+
+  draws: Annotated[
+    int,
+    Option(
+      "Draws of ranges, each of which is solved in all public states",
+      "of a game; boards have their own number.",
+      "(with --street: of boards).",
+      least=1,
+    ),
+  ] = 1200
+  turns: Annotated[
+    int, Option("Further turns, of learning from the situations of its own searches.", least=0)
+  ] = 0
+  chains: Annotated[
+    int,
+    Option("In each turn: searches that go through the game; each gives several situations.", least=1),
+  ] = 100
+  teacher: Annotated[
+    str,
+    Option(
+      "Solver of a game's situations: solve goes to its end, search looks one decision ahead and takes the "
+      "network's own values beyond (with turns, some eight of them).",
+      choices=TEACHERS,
+    ),
+  ] = "solve"
+  iterations: Annotated[int, Option("Iterations for each situation, at most.", least=1)] = 100
+  target: Annotated[
+    Any,
+    Option(
+      "Of boards: exploitability at which one is done, in percent of the pot (0.1%) or in chips.",
+      value="AMOUNT",
+    ),
+  ] = None
