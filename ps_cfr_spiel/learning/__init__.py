@@ -3,7 +3,7 @@
 May import: search and lower layers. A network is given `features` of a public state beside ranges:
 `state_features`, numbers of the public states of a game, which `places` lists; or `board_features` of
 hold'em, by `hand_places`. `teaching` solves situations at ranges that `ranges` draws, and `listening` in
-searches (`turn_searches` for rivers); `batches` solves boards (`solved_boards`): these are the `examples`.
+searches; `batches` solves boards (`solved_boards`): these are the `examples`.
 `training` fits a `network` to them (`fitting` is the repeated step), with the options in `settings`, or they
 become `alpha_vectors`; `alternation` repeats all of it. `network_values` serve searches, `street_leaves`
 those of whole streets.
@@ -23,7 +23,7 @@ from ps_cfr_spiel.learning.board_features import BoardFeatures, BoardTensors, Bo
 from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.features import Features
 from ps_cfr_spiel.learning.fitting import Progress, Tensors
-from ps_cfr_spiel.learning.listening import SearchSampler
+from ps_cfr_spiel.learning.listening import SearchSampler, rivers_met
 from ps_cfr_spiel.learning.network import ValueNetwork
 from ps_cfr_spiel.learning.network_values import NetworkValues
 from ps_cfr_spiel.learning.places import FrontierStates
@@ -33,5 +33,4 @@ from ps_cfr_spiel.learning.state_features import BoundNetwork, StateFeatures
 from ps_cfr_spiel.learning.street_leaves import StreetLeaves
 from ps_cfr_spiel.learning.teaching import generate_examples
 from ps_cfr_spiel.learning.training import pretrained, resume, train, train_in
-from ps_cfr_spiel.learning.turn_searches import rivers_met
 from ps_cfr_spiel.options import LearnOptions, TrainingOptions

@@ -5,6 +5,10 @@ the searches that the network itself leads (Ross, Gordon and Bagnell 2011; for p
 al. 2020). A draw is a chain of searches from the start of the game down to all public states of both players,
 with a random number of iterations, strategies perturbed on the way, and current strategies overheard at a few
 of the iterations.
+
+In hold'em random turns are searched with the values so far, and some rivers beyond, with the ranges of the
+questions about them, are solved and learned from: a network of rivers is asked about ranges that depend on
+its betting (`rivers_met`).
 """
 
 import dataclasses
@@ -14,14 +18,20 @@ from typing import Any
 import numpy as np
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import check_binds, check_count
+from ps_cfr_spiel.arguments import check_binds, check_count, check_instance
+from ps_cfr_spiel.batches import RandomSituations
 from ps_cfr_spiel.cfr import SolverState
 from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.learning.board_features import lines_of
 from ps_cfr_spiel.learning.places import Drawn, FrontierStates, Ranges
 from ps_cfr_spiel.learning.ranges import NOISE, RangeSampler, perturbed
+from ps_cfr_spiel.poker import Situation, cards
+from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.search import Lookahead, Searcher, SearchSettings, ValueFunction
-from ps_cfr_spiel.subgames import EchoedRanges, Subgame, with_beyond
+from ps_cfr_spiel.subgames import EchoedRanges, Subgame, Subgames, with_beyond
 from ps_cfr_spiel.tree import PublicTree, sequence_reach
+
+OVERHEARD = 4  # overheard iterations of a search of a turn
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,3 +112,58 @@ def _asked(tree: PublicTree, strategies: Any) -> Any:
   played = zip(tree.players, strategies, strict=True)
   reach = [player.leaf.pull(sequence_reach(player, strategy)) for player, strategy in played]
   return tuple(tree.leaves.recorded(i, tree.leaves(i, reach[1 - i], reach[i]))[0] for i in (0, 1))
+
+
+def rivers_met(
+  values: ValueFunction,
+  turns: RandomSituations,
+  each: int = 20,
+  most: int = 300,
+  progress: bool | None = None,
+) -> list[Situation]:
+  """Collect rivers that searches of random turns of hold'em ask about, with all hands.
+
+  Args:
+    values: value function beyond the turn; `NetworkValues`, or any other of whole rivers.
+    turns: the turns to search; draws on one depend on their seed and its number alone.
+    each: number of rivers from a turn.
+    most: maximum of a search's iterations; at least 10.
+    progress: show a progress bar; None: on a terminal or in a notebook, after two seconds.
+
+  Returns `each` rivers for each turn, turn by turn, for `solve_batch`; ValueError for a wrong argument.
+  """
+  check_count("each", each, 1)
+  check_count("most", most, 10)
+  check_binds("values", values, "NetworkValues")
+  check_instance("turns", turns, RandomSituations)
+  if turns.cards != cards.BOARD_SIZE - 1:
+    raise ValueError(f"turns are {cards.STREETS[turns.cards]}s; give RandomSituations with cards=4.")
+  rivers: list[Situation] = []
+  for number in progress_bar(progress, iterable=range(len(turns)), unit="turn", desc="Searching"):
+    random = np.random.default_rng([turns.seed, number, 1])  # a stream apart from that of the turn
+    searcher = Listener(Subgames.of(turns[number].game()), values, "round")
+    searcher.marks = drawn_marks(random, most, OVERHEARD)
+    searcher.start(number % 2)
+    rivers += _taken(searcher, random, turns.bets, each)
+  return rivers
+
+
+def _taken(searcher: Listener, random: np.random.Generator, bets: str, each: int) -> list[Situation]:
+  """Some of the rivers in a search's questions, with the ranges of a random iteration."""
+  lines = lines_of(searcher.subgames)
+  form, ((states, ranges),) = lines.form, searcher.heard.items()
+  held_by = [cards.hand_numbers(held) for held in form.cards]
+  stack = form.game.get_parameters()["stack"]
+  rivers: list[Situation] = []
+  while len(rivers) < each:
+    row, (line, runout) = (k := int(random.integers(len(states)))), lines.place(states[k])
+    board = (*form.game.board, *lines.runouts[-1][runout].tolist())
+    spent = max(form.game.public_states[line].spent)
+    both = np.zeros((2, len(cards.ALL_HANDS)))
+    heard = ranges[random.integers(OVERHEARD)]
+    for weights, held, weight, asked in zip(both, held_by, form.weights, heard, strict=True):
+      weights[held] = weight * asked[row][: len(held)]
+    both[:, ~cards.unblocked(board)] = 0
+    if both.any(1).all():  # questions include lines that a player never plays; these are worth nothing
+      rivers.append(Situation(board, 2 * spent, stack, bets, both / both.sum(1, keepdims=True)))
+  return rivers

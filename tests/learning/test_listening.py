@@ -38,7 +38,7 @@ def test_it_hears_the_current_ranges(name, player):
   begun = ears.start(player)
   first = dict(ears.heard)
   ears.heard.clear()
-  again = ears.levels[player].passes()[0]
+  again = ears.problems.passes(player)[0]
   ears.resolve(begun, again)
   for k, mark in enumerate(MARKS):
     settings = dataclasses.replace(ears.settings, iterations=mark + 1, skip=mark)
@@ -49,7 +49,7 @@ def test_it_hears_the_current_ranges(name, player):
     ):
       for states, ranges in heard.items():
         cut = subgames.cut(states)
-        expected = plain.promises.ranges(search, cut)
+        expected = plain.problems.promises.ranges(search, cut)
         for i in players:
           public = cut.roots[i].public
           pairs = [normalised(r, public) for r in (ranges[k][i], expected[i])]
