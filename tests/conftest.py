@@ -14,6 +14,11 @@ os.environ.setdefault("XLA_FLAGS", "--xla_cpu_parallel_codegen_split_count=1")
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache/compiled"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.03")
 
+if packages := os.environ.get("CHECKED_SHAPES"):  # see test_shapes_of_arrays
+  import jaxtyping
+
+  jaxtyping.install_import_hook([f"ps_cfr_spiel.{name}" for name in packages.split()], "beartype.beartype")
+
 import durations
 import jax
 import pytest

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Int
 
 from ps_cfr_spiel.tree.leaves import dot, pick
 from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Parts
@@ -51,7 +52,7 @@ class AllInLeaves(LeafEvaluator):
     lead = (self.lead.T if player == 0 else self.lead).astype(own.dtype)
     return dot(reach * other[None], lead) * own[None] * ((1 - 2 * player) * showdown_payoff)[:, None]
 
-  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+  def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
     count = len(self.showdown_payoff)
     all_ins = self._all_ins(player, reach, self.showdown_payoff[jnp.minimum(leaf, count - 1)])
     folds = self.folds.sampled(player, jnp.maximum(leaf - count, 0), reach)
@@ -109,7 +110,7 @@ class BoardLeaves(LeafEvaluator):
       values += [x.reshape(-1, x.shape[2]) for x in on_each_board((evaluator, reach))]
     return values
 
-  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+  def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
     total, start = jnp.zeros(()), 0
     for evaluator, boards, each in zip(self.streets, self.boards, self.leaves, strict=True):
       # A leaf's place: its board, and its number among that board's leaves, through both parts.

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import pyspiel
@@ -54,6 +54,7 @@ class Decision:
   examples: tuple[int, ...] = ()
 
 
+@runtime_checkable
 class Origin(Protocol):
   """The origin of a tree, which finds histories.
 

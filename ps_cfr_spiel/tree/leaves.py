@@ -12,11 +12,12 @@ utility does not depend on the types (folds). Either may be empty. The joint pri
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Int
 
 from ps_cfr_spiel.tree.padding import fill
 from ps_cfr_spiel.tree.prior import deal_weights
@@ -41,18 +42,18 @@ class TwoParts(LeafEvaluator):
   showdown_payoff: Array  #: [L0] chips at stake in each showdown
   fold_payoff: Array  #: [L1] utility to player 0 in each other leaf
 
-  def _with(self, showdown_payoff: Array, fold_payoff: Array) -> Self:
+  def _with(self, showdown_payoff: Array, fold_payoff: Array) -> "TwoParts":
     own: Any = self  # a dataclass
     return dataclasses.replace(own, showdown_payoff=showdown_payoff, fold_payoff=fold_payoff)
 
-  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+  def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
     # Each leaf becomes one of either part, worth something in that from which it comes.
     showdown_payoff = jnp.pad(self.showdown_payoff, (0, len(self.fold_payoff)))[leaf]
     fold_payoff = jnp.pad(self.fold_payoff, (len(self.showdown_payoff), 0))[leaf]
     first, second = self._with(showdown_payoff, fold_payoff)(player, [reach, reach])
     return first + second
 
-  def take(self, leaves: Sequence[np.ndarray]) -> Self:
+  def take(self, leaves: Sequence[np.ndarray]) -> "TwoParts":
     return self._with(pick(self.showdown_payoff, leaves[0]), pick(self.fold_payoff, leaves[1]))
 
 
@@ -113,10 +114,10 @@ class BlockLeaves(LeafEvaluator):
   def payoffs(self) -> tuple[Array, Array]:
     return self.utility.swapaxes(1, 2), -self.utility
 
-  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+  def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
     return type(self)(self.utility[leaf])(player, [reach])[0]
 
-  def take(self, leaves: Sequence[np.ndarray]) -> Self:
+  def take(self, leaves: Sequence[np.ndarray]) -> "BlockLeaves":
     return dataclasses.replace(self, utility=pick(self.utility, leaves[0]))
 
 
@@ -162,10 +163,10 @@ class GeneralSumLeaves(LeafEvaluator):
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     return self.of[player](player, opponent_reach, own_reach)
 
-  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+  def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
     return self.of[player].sampled(player, leaf, reach)
 
-  def take(self, leaves: Sequence[np.ndarray]) -> Self:
+  def take(self, leaves: Sequence[np.ndarray]) -> "GeneralSumLeaves":
     return dataclasses.replace(self, of=tuple(own.take(leaves) for own in self.of))
 
   @property

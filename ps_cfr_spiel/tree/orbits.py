@@ -9,6 +9,7 @@ import dataclasses
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Shaped
 
 Array = jax.typing.ArrayLike
 
@@ -23,7 +24,7 @@ class Orbit:
   swap: Array  #: int32[M], the renaming that makes it
   columns: Array  #: int32[S, H], for each renaming the column of the kept row from which each column comes
 
-  def members(self, rows: jax.Array) -> jax.Array:
+  def members(self, rows: Shaped[jax.Array, "_ H"]) -> Shaped[jax.Array, "_ H"]:
     """The rows of all members, [M, H], from those kept, [m, H]."""
     columns = jnp.asarray(self.columns)[self.swap]
     return jnp.take_along_axis(rows[self.source], columns, axis=1)

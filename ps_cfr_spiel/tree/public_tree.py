@@ -10,7 +10,8 @@ Glossary, used in every file:
   chance            folded into the leaf utilities, so that reaches are the players' alone.
   values            counterfactual and unnormalised, in the game's own utility; player 0 maximises
                     `returns()[0]`, player 1 `returns()[1]`.
-Shapes: H types of a player, A actions of a row, L leaves.
+Shapes: H types of a player, A actions of a row, L leaves. Annotations such as `Float[Array, "L H"]` are
+jaxtyping's, and tests check them (`tests/test_shapes_of_arrays.py`); "_" is any number.
 
 **How it is laid out.** A player's decisions form a forest: from an infostate and an action to
 the infostates where that player acts next. `PlayerTree` stores this forest in *levels* by the number
@@ -28,11 +29,12 @@ the public tree is needed on the device; the rest is kept in `Labels`, on the ho
 import abc
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.native import call, why_unavailable
@@ -42,13 +44,13 @@ from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Labels
 from ps_cfr_spiel.tree.orbits import Orbit
 
 Array: TypeAlias = Any  # a jax.Array on the device, a NumPy array on the host
-Parts = Sequence[Array]  # arrays [n_k, H], one for each block; rows count through all of them
+Parts = Sequence[Shaped[Array, "_ _"]]  # arrays [n_k, H], one for each block; rows count through all of them
 
 
 LONG = 64  # minimum types per row for which calling the native library pays
 
 
-def sum_rows(rows: Array, index: Array, count: int) -> Array:
+def sum_rows(rows: Shaped[Array, "m H"], index: Int[Array, " m"], count: int) -> Shaped[Array, "{count} H"]:
   """Rows [m, H] added up in [count, H]; int32[m] `index` is the row of the sum.
 
   XLA's CPU backend turns the scatter into a loop of tiny kernels, one for each row, unless rows are short.
@@ -81,12 +83,12 @@ class Link:
       raise ValueError(f"Link indices must be 0..{sum(parents) - 1}, got {index.min()}..{index.max()}.")
     return cls(np.asarray(index, np.int32), tuple(parents), tuple(children))
 
-  def pull(self, parents: Parts) -> list[Array]:
+  def pull(self, parents: Sequence[Shaped[Array, "_ H"]]) -> list[Shaped[Array, "_ H"]]:
     """Copy parent rows to their children: parts [n_k, H] to parts [m_k, H]."""
     rows = jnp.concatenate(list(parents))[self.index]
     return jnp.split(rows, np.cumsum(self.children)[:-1])
 
-  def push(self, children: Parts) -> list[Array]:
+  def push(self, children: Sequence[Shaped[Array, "_ H"]]) -> list[Shaped[Array, "_ H"]]:
     """Add child rows up in their parents: parts [m_k, H] to parts [n_k, H]; the transpose of `pull`."""
     rows, index = jnp.concatenate(list(children)), self.index
     if self.orbit is not None:
@@ -165,7 +167,7 @@ class PlayerTree:
       filled[bucket_of[k]] += rows
     return places
 
-  def join(self, blocks: Sequence[Array]) -> list[Array]:
+  def join(self, blocks: Sequence[Shaped[Array, "_ _ H"]]) -> list[Shaped[Array, "_ _ H"]]:
     """The tables of all blocks, [n, rows, H], as one for each bucket: its blocks' rows in order.
 
     On the host NumPy's stay NumPy's.
@@ -176,7 +178,7 @@ class PlayerTree:
       for bucket in self.buckets
     ]
 
-  def split(self, tables: Sequence[Array]) -> list[Array]:
+  def split(self, tables: Sequence[Shaped[Array, "_ _ H"]]) -> list[Shaped[Array, "_ _ H"]]:
     """The tables of all buckets as one for each block; the inverse of `join`."""
     own = zip(self.places, self.block_shapes, strict=True)
     return [tables[bucket][:, row : row + rows] for (bucket, row), (_, rows, _) in own]
@@ -234,7 +236,7 @@ class LeafEvaluator(abc.ABC):
       (Kovařík et al. 2021, Algorithm 3, line 4).
     """
 
-  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+  def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
     """[B, H of the player]: values of single leaves for one player, as `__call__` would value each of them.
 
     `leaf`, int32[B], are numbers of leaves, counted through all parts, where one may occur several times;
@@ -322,6 +324,7 @@ class Boards:
     return np.cumsum([0, *map(len, self.above)])
 
 
+@runtime_checkable
 class Traversal(Protocol):
   """What solvers ask of `streaming.BoardTraversal`, which documents the methods; `leaves` are the tree's."""
 

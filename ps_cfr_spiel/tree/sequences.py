@@ -25,7 +25,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ps_cfr_spiel.tree.labels import Decision
-from ps_cfr_spiel.tree.public_tree import PlayerTree, PublicTree
+from ps_cfr_spiel.tree.public_tree import Array, PlayerTree, PublicTree
 
 Shapes = Sequence[tuple[int, ...]]  # of each block (A, rows, ...)
 
@@ -35,7 +35,7 @@ def sequence_starts(shapes: Shapes, roots: int = 1) -> np.ndarray:
   return roots + np.cumsum([0, *(shape[0] * shape[1] for shape in shapes)])
 
 
-def sequence_numbers(shapes: Shapes, block, row, action, roots: int = 1) -> np.ndarray:
+def sequence_numbers(shapes: Shapes, block, row, action, roots: int = 1) -> Array:
   """The numbers of sequences (block, row in the block, action), integers or arrays that broadcast."""
   rows = np.array([shape[1] for shape in shapes], int)
   return sequence_starts(shapes, roots)[block] + action * rows[block] + row

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -139,7 +139,7 @@ class ShowdownLeaves(TwoParts):
       view.disjoint(folds) * ((1 - 2 * player) * self.fold_payoff)[:, None] * view.scale,
     ]
 
-  def pad_types(self, types: Sequence[int]) -> Self:
+  def pad_types(self, types: Sequence[int]) -> "ShowdownLeaves":
     first, second = (view.padded(types[i], types[1 - i]) for i, view in enumerate(self.views))
     return dataclasses.replace(self, views=(first, second))
 

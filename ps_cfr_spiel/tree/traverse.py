@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Shaped
 
 from ps_cfr_spiel.tree.public_tree import Array, PlayerTree
 from ps_cfr_spiel.tree.sets import Sets
@@ -19,7 +20,7 @@ from ps_cfr_spiel.tree.sets import Sets
 UNROLLED = 200  # most actions that are added one by one
 
 
-def sum_actions(x: Array) -> Array:
+def sum_actions(x: Shaped[Array, "A ..."]) -> Shaped[Array, "1 ..."]:
   """Sum [A, rows, H] over actions, keeping the axis.
 
   Written as A - 1 additions, which XLA's CPU backend fuses into the arithmetic around them; a reduction is a
@@ -30,7 +31,7 @@ def sum_actions(x: Array) -> Array:
   return functools.reduce(operator.add, _actions(x))
 
 
-def max_actions(x: Array) -> Array:
+def max_actions(x: Shaped[Array, "A ..."]) -> Shaped[Array, "1 ..."]:
   """Maximum of [A, rows, H] over actions, keeping the axis; see `sum_actions`."""
   if x.shape[0] > UNROLLED:
     return x.max(0, keepdims=True)
@@ -41,7 +42,7 @@ def _actions(x: Array) -> list[Array]:
   return [x[a : a + 1] for a in range(len(x))]
 
 
-def sequence_reach(tree: PlayerTree, strategy: Sequence[Array]) -> list[Array]:
+def sequence_reach(tree: PlayerTree, strategy: Sequence[Float[Array, "_ _ H"]]) -> list[Float[Array, "_ H"]]:
   """Reach of every sequence: product of the player's probabilities on the way, [A, rows, H] for each block.
 
   Returns parts [roots, H] (the empty sequences, all 1) and [A * rows, H] for each block, as `tree.leaf` pulls
@@ -58,19 +59,19 @@ def sequence_reach(tree: PlayerTree, strategy: Sequence[Array]) -> list[Array]:
   return reach
 
 
-def others_reach(reach: Sequence[Sequence[Array]], player: int) -> list[Array]:
+def others_reach(reach: Sequence[Sequence[Float[Array, "_ _"]]], player: int) -> list[Float[Array, "_ _"]]:
   """The product of the other players' reach of the leaves, in parts; of two players the opponent's."""
   return product_of([parts for i, parts in enumerate(reach) if i != player])
 
 
-def product_of(reach: Sequence[Sequence[Array]]) -> list[Array]:
+def product_of(reach: Sequence[Sequence[Float[Array, "_ _"]]]) -> list[Float[Array, "_ _"]]:
   """The product of several players' reach, part by part."""
   return [functools.reduce(operator.mul, arrays) for arrays in zip(*reach, strict=True)]
 
 
 def sequence_values(
-  tree: PlayerTree, leaf_values: Sequence[Array], backup: Callable[[int, Array], Array]
-) -> tuple[list[Array], Array]:
+  tree: PlayerTree, leaf_values: Sequence[Float[Array, "_ H"]], backup: Callable[[int, Array], Array]
+) -> tuple[list[Float[Array, "_ _ H"]], Float[Array, "roots H"]]:
   """Counterfactual values of every action, [A, rows, H] for each block, and of the roots, [roots, H].
 
   `backup` makes row values [1, rows, H] of a block's number and its action values [A, rows, H]: their mean

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Shaped
 
 from ps_cfr_spiel.native import call, why_unavailable
 from ps_cfr_spiel.tree.leaves import Order, SparseLeaves
@@ -20,7 +21,7 @@ from ps_cfr_spiel.tree.public_tree import Array, Link, Parts, PlayerTree, Public
 from ps_cfr_spiel.tree.sequences import sequence_numbers, sequence_starts
 from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions
 
-Tables = Sequence[Array]  # [A, rows, H] for each bucket
+Tables = Sequence[Shaped[Array, "_ _ _"]]  # [A, rows, H] for each bucket
 
 
 class Members(NamedTuple):
@@ -59,7 +60,7 @@ class Walk:
     members = _members(links, numbers, above, tree.types)
     return cls(tree, (rows, above[-1]), members, not why_unavailable())
 
-  def down(self, strategy: Tables) -> tuple[Array, list[Array]]:
+  def down(self, strategy: Tables) -> tuple[Float[Array, "S H"], list[Float[Array, "_ H"]]]:
     """Reach of every sequence and of every leaf under a strategy, [A, rows, H] for each bucket.
 
     Returns reach including the action itself, of the buckets' tables in a column (`column_of`); the leaves'
@@ -203,7 +204,7 @@ def _members(links: Sequence[Link], numbers: Sequence[Array], above: Sequence[Ar
   return Members(start, parent, swap, jnp.asarray(columns, jnp.int32))
 
 
-def column_of(tables: Tables, types: int) -> Array:
+def column_of(tables: Tables, types: int) -> Shaped[Array, "_ _"]:
   """Tables [A, rows, H] below one another, [sum of A * rows, H]; [0, types] if there are none.
 
   On the host NumPy's stay NumPy's.
@@ -214,7 +215,9 @@ def column_of(tables: Tables, types: int) -> Array:
   return concatenate([table.reshape(-1, table.shape[2]) for table in tables])
 
 
-def tables_of(column: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+def tables_of(
+  column: Shaped[Array, "_ H"], shapes: Sequence[tuple[int, ...]]
+) -> list[Shaped[Array, "_ _ H"]]:
   """The tables [A, rows, H] from a column of any H; the inverse of `column_of`."""
   ends, width = sequence_starts(shapes, roots=0).tolist(), column.shape[1]
   places = zip(ends[:-1], ends[1:], shapes, strict=True)

@@ -13,7 +13,7 @@ from ps_cfr_spiel import build_tree, cfr
 from ps_cfr_spiel.cfr import RM, averages
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.rules import DCFR, VADCFR, HSPCFRPlus
-from ps_cfr_spiel.tree import LeafEvaluator, PublicTree, make_forest
+from ps_cfr_spiel.tree import LeafEvaluator, PublicTree, SparseLeaves, make_forest
 
 REACH = np.random.default_rng(0).random((7, 40)) ** 4  # of iteration t: row t % 7
 
@@ -192,7 +192,7 @@ def test_an_average_strategy_is_the_same_on_the_host_and_on_the_device(actions, 
     average[0, 1, 0], average[0, 1, 1] = np.nan, np.inf
     choices = np.full((4, 2), -1)
     forest, _ = make_forest(choices, np.full(4, actions), [choices], 5)
-    tree, column = PublicTree((forest, forest), None), average.reshape(-1, 5)
+    tree, column = PublicTree((forest, forest), SparseLeaves(np.zeros((1, 1)))), average.reshape(-1, 5)
     player = cfr.PlayerState((average,), averages.Sum(column, np.asarray(-0.25 * column, dtype)), ((),))
     state = cfr.SolverState(np.int32(1), (player, player))
     read = functools.partial(cfr.average_strategy, tree)

@@ -131,7 +131,7 @@ def test_narrow_tables_of_hands_that_never_come_stay_finite():
       assert np.isfinite(np.asarray(x)).all()
 
 
-def test_what_a_sum_rounds_off_stays_in_its_excess():
+def test_what_a_sum_rounds_off_stays_in_its_compensation():
   """Where a block begins, of sums so large that float32 rounds off what came since the last block."""
   rule = cfr.make_rule("dcfr")
   with precision("float32"):

@@ -19,7 +19,7 @@ from ps_cfr_spiel.commands.methods import _locks
 from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.policy import PartialStrategy, find_public_state
 from ps_cfr_spiel.solvers import ps_cfr
-from ps_cfr_spiel.tree import evaluate
+from ps_cfr_spiel.tree import LeafEvaluator, evaluate
 from ps_cfr_spiel.tree.locks import lock_rows
 from ps_cfr_spiel.views import spot
 
@@ -123,8 +123,10 @@ def test_best_responses_keep_to_the_locks():
 
 
 @dataclasses.dataclass(frozen=True)
-class OwnReach:
+class OwnReach(LeafEvaluator):
   """Leaves that are worth the reach of their own player, as a frontier may know it."""
+
+  kind = "own reach"
 
   def __call__(self, player, opponent_reach, own_reach=None):
     return own_reach

@@ -1,0 +1,40 @@
+"""The shapes in annotations (jaxtyping) hold in every call that a choice of tests makes; beartype checks."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax.numpy as jnp
+import pytest
+from jaxtyping import TypeCheckError
+
+from ps_cfr_spiel.tree.public_tree import sum_rows
+
+CHECKED = "tree"  # packages whose annotations are checked
+
+
+@pytest.mark.parametrize(
+  "files",
+  [
+    ["tests/tree"],
+    ["tests/cfr/test_learn.py", "tests/cfr/test_averages.py"],
+    ["tests/subgames/test_subgame.py", "tests/solvers/test_locks.py"],
+  ],
+  ids=["tree", "cfr", "subgames and locks"],
+)
+def test_annotated_shapes(files):
+  """In a process of their own, whose `conftest` has imports checked."""
+  words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
+  words.append("tests/test_shapes_of_arrays.py::test_a_wrong_shape_is_noticed")
+  environment = {**os.environ, "CHECKED_SHAPES": CHECKED}
+  root = Path(__file__).parents[1]
+  run = subprocess.run(words, cwd=root, env=environment, capture_output=True, text=True)
+  assert run.returncode == 0, run.stdout[-3000:]
+
+
+@pytest.mark.skipif("CHECKED_SHAPES" not in os.environ, reason="nothing is checked in this process")
+def test_a_wrong_shape_is_noticed():
+  """Else nothing would be checked."""
+  with pytest.raises(TypeCheckError):
+    sum_rows(jnp.ones((3, 2)), jnp.zeros(2, int), 1)
