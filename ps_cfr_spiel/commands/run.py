@@ -178,7 +178,7 @@ class Run:
 
   @property
   def kept(self) -> str:
-    """What an error that ends the run leaves, as a sentence."""
+    """The state that an error leaves when it ends the run, as a sentence."""
     if self.saved is None:
       return "Nothing was saved."
     return f"The run up to iteration {self.saved:,} is in {self.file}; continue with --resume."

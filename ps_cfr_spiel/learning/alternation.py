@@ -58,7 +58,7 @@ def learn(
   Args:
     source: a game that `build_tree` takes, with public states; or boards of hold'em's rivers, turns or flops.
       Those have their own number and seed, in place of `draws` and of the seed for the draws.
-    options: `LearnOptions`; by default as they are. The seed of the network in each turn is `seed` + turn.
+    options: `LearnOptions`; unchanged by default. The seed of the network in each turn is `seed` + turn.
     values: of turns and flops, the values of the street after them.
     folder: keeps the examples and values of each turn, created if needed. Existing examples of the same call
       are reused, and more are made if `draws` has grown: then each turn learns anew, from all of them. A

@@ -26,7 +26,7 @@ class Examples:
   """Solved situations, n of them, with M columns of each player: infostates, or hands of hold'em."""
 
   card: dict[str, Any]  #: game, teacher, seed and so on; shards of one data set have the same
-  features: Features  #: what a network is to know of their public states
+  features: Features  #: a network's knowledge of their public states
   #: [n, ...] by name, what `features` take from each example: see `StateFeatures` and `BoardFeatures`.
   inputs: dict[str, np.ndarray]
   ranges: Pair  #: for each player float32[n, M], of sum one

@@ -1,4 +1,4 @@
-"""What a network knows of a public state beside both players' ranges, and checks of examples."""
+"""A network's knowledge of a public state beside both players' ranges, and checks of examples."""
 
 import abc
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ HELD_OUT = 20  # one draw in this number is for validation
 
 
 class Features(abc.ABC):
-  """What a network is given beside ranges: `StateFeatures` of one game, or `BoardFeatures` of hold'em.
+  """The input of a network beside ranges: `StateFeatures` of one game, or `BoardFeatures` of hold'em.
 
   `values` are the `NetworkValues` with these features, `examples` the `Examples`.
   """
@@ -32,7 +32,7 @@ class Features(abc.ABC):
 
   @abc.abstractmethod
   def text(self, card: Mapping[str, Any]) -> str:
-    """What values with this card are of, such as "16 rivers"."""
+    """The origin of values with this card, such as "16 rivers"."""
 
   # --- Examples ----------------------------------------------------------------------------
 
@@ -51,7 +51,7 @@ class Features(abc.ABC):
 
   @abc.abstractmethod
   def unlike(self, other: "Features") -> str | None:
-    """How other features of this class differ, after "they", or None."""
+    """The difference of other features of this class, after "they", or None."""
 
   # --- Training ----------------------------------------------------------------------------
 
@@ -81,7 +81,7 @@ class Features(abc.ABC):
   @classmethod
   @abc.abstractmethod
   def from_file(cls, card: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-    """From the card and the arrays of a file of values."""
+    """The features by the card and the arrays of a file of values."""
 
   # --- Searches ----------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ class NetworkValues(ValueFunction, StreetValues):
   With `BoardFeatures` also the values of the next street for `solve_batch` and `HoldemAgent`.
   """
 
-  features: Features  #: what the network knows of a public state
+  features: Features  #: the network's knowledge of a public state
   #: a `ValueNetwork`, a `UserNetwork` or `AlphaVectors`, from ranges to values in units of `scale`.
   network: Any
   scale: np.ndarray  #: float32, the size of values

@@ -29,7 +29,7 @@ class StateFeatures(Features):
   NAME = "public states"
 
   public_states: np.ndarray  #: int[K], ascending; a network serves those that are alike too
-  #: for each player bool[K, M], see `places.Slots`; None of a file of values, whose network knows M.
+  #: for each player bool[K, M], see `places.Slots`; None in a file of values, whose network knows M.
   possible: Pair | None = None
 
   @classmethod

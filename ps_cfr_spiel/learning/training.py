@@ -52,7 +52,7 @@ def train(
 
   Args:
     examples: one draw in 20 is held out for validation.
-    options: `TrainingOptions`; by default as they are.
+    options: `TrainingOptions`; unchanged by default.
     start: values with a network to train further; it sets `width` and `layers`. Of `AlphaVectors` nothing is
       kept.
     checkpoint: file for the best so far, for `resume`; written at once, regularly and at the end.

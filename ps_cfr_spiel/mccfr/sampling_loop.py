@@ -22,7 +22,7 @@ from ps_cfr_spiel.cfr import Rule, averages, make_rule
 from ps_cfr_spiel.device import jit, to_device
 
 PIECE = 2**20  # numbers of a table that are carried over at once
-Sampled = TypeVar("Sampled")  # what is sampled: a pytree, such as a `SamplingTree`
+Sampled = TypeVar("Sampled")  # the source of samples: a pytree, such as a `SamplingTree`
 Tables = TypeVar("Tables")  # of a run: a pytree of arrays
 
 

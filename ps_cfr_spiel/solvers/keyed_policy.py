@@ -1,4 +1,4 @@
-"""Strategies in tables by key, as OpenSpiel policies: a key is what a strategy knows of an infostate."""
+"""Strategies in tables by key, as OpenSpiel policies: a key is the part of an infostate that it knows."""
 
 import abc
 from collections.abc import Mapping, Sequence

@@ -326,7 +326,7 @@ class Boards:
 
 @runtime_checkable
 class Traversal(Protocol):
-  """What solvers ask of `streaming.BoardTraversal`, which documents the methods; `leaves` are the tree's."""
+  """The part of `streaming.BoardTraversal` for solvers, documented there; `leaves` are the tree's."""
 
   def iterate(
     self,
