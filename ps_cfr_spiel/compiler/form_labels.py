@@ -59,7 +59,7 @@ class FormOrigin(Origin):
     """
     ways, sign = self.lines.orders(len(self.lines.boards) - 1), 1 - 2 * player
     return self._by_board(
-      player, range_, at, lambda street, runout: sign * self.lines.lead(street, runout) / ways
+      player, range_, at, lambda street, runout: sign * self.lines.net_wins(street, runout) / ways
     )
 
   @functools.cached_property
@@ -146,8 +146,8 @@ class FormOrigin(Origin):
       return [fold_payoff]
     street = int(self.lines.street[line])
     first, second = (~self.lines.dead[i][street][runout] for i in (0, 1))
-    lead = self.lines.lead(street, runout, int(self.lines.showdown_index[line]))
-    signs = lead[self.lines.disjoint & np.logical_and.outer(first, second)]
+    net_wins = self.lines.net_wins(street, runout, int(self.lines.showdown_index[line]))
+    signs = net_wins[self.lines.disjoint & np.logical_and.outer(first, second)]
     return np.unique(showdown_payoff * np.sign(signs)).tolist()
 
   def chips_in_pot(self, public_state: int, player: int) -> float:

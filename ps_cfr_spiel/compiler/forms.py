@@ -160,22 +160,22 @@ class PublicStateIndex:
     """int32[B, H0], int32[B, H1] on the boards of the last street; entries of dead types are arbitrary."""
     return self.form.strengths()
 
-  def lead(self, street: int, runout: int, showdown: int = 0) -> np.ndarray:
+  def net_wins(self, street: int, runout: int, showdown: int = 0) -> np.ndarray:
     """int32[H0, H1]: the number of ways for the cards to come that player 0's type wins, less those it loses.
 
     Impossible deals have entries too. A form has several boards or several showdowns, not both.
     """
     each = self.boards[-1] // self.boards[street]
     if (each, showdown) == (self.boards[-1], 0):
-      return self._lead
-    return self._lead_on(range(runout * each, (runout + 1) * each), showdown)
+      return self._net_wins
+    return self._net_wins_on(range(runout * each, (runout + 1) * each), showdown)
 
   @functools.cached_property
-  def _lead(self) -> np.ndarray:
-    """`lead` on all boards, which takes seconds on a flop."""
-    return self._lead_on(range(self.boards[-1]), 0)
+  def _net_wins(self) -> np.ndarray:
+    """`net_wins` on all boards, which takes seconds on a flop."""
+    return self._net_wins_on(range(self.boards[-1]), 0)
 
-  def _lead_on(self, boards: range, showdown: int) -> np.ndarray:
+  def _net_wins_on(self, boards: range, showdown: int) -> np.ndarray:
     kind = np.int16 if len(boards) < 2**15 else np.int32  # small ones are quick
     total = np.zeros(self.disjoint.shape, kind)
     wins, losses = (np.empty(total.shape, bool) for _ in range(2))

@@ -171,8 +171,8 @@ def make_leaves(
       showdown_payoff = showdowns.utility if last else np.zeros(0)
       inner = evaluator.create(types, showdown_payoff, folds.utility, total * lines.orders(s))
       if not last and len(showdowns.line):
-        lead = (lines.lead(s, b) * lines.disjoint).astype(np.int16 if ways < 2**15 else np.int32)
-        inner = AllInLeaves(lead, shares, showdowns.utility, inner)
+        net_wins = (lines.net_wins(s, b) * lines.disjoint).astype(np.int16 if ways < 2**15 else np.int32)
+        inner = AllInLeaves(net_wins, shares, showdowns.utility, inner)
       boards.append(inner)
     streets_leaves.append(boards)
   return BoardLeaves.create(

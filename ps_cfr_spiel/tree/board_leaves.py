@@ -37,7 +37,7 @@ class AllInLeaves(LeafEvaluator):
   native: ClassVar[bool] = True  #: as `NativeLeaves`, if `folds` is
   #: integers [H0, H1], the number of ways for the cards to come that player 0's type wins, less those it
   #: loses; 0 for types that are not dealt together. A flop has fifty such matrices.
-  lead: Array
+  net_wins: Array
   #: [H0], [H1], whose products are the probabilities of two types and of one way.
   weights: tuple[Array, Array]
   showdown_payoff: Array  #: [L0] chips at stake in each all-in
@@ -49,8 +49,8 @@ class AllInLeaves(LeafEvaluator):
 
   def _all_ins(self, player: int, reach: Array, showdown_payoff: Array) -> Array:
     own, other = self.weights[player], self.weights[1 - player]
-    lead = (self.lead.T if player == 0 else self.lead).astype(own.dtype)
-    return dot(reach * other[None], lead) * own[None] * ((1 - 2 * player) * showdown_payoff)[:, None]
+    net_wins = (self.net_wins.T if player == 0 else self.net_wins).astype(own.dtype)
+    return dot(reach * other[None], net_wins) * own[None] * ((1 - 2 * player) * showdown_payoff)[:, None]
 
   def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
     count = len(self.showdown_payoff)

@@ -143,7 +143,7 @@ def test_the_equity_of_a_flop_is_pio_solvers():
   game = pyspiel.load_game("holdem_subgame", {"board": "QsJh2h", "pot": 180, "stack": 1000, "ranges": PRESET})
   lines = PublicStateIndex.of(game.bayesian_form())
   prior = deal_weights(lines.form)
-  ahead = (prior * lines.lead(0, 0)).sum() / (prior.sum() * lines.orders(2))  # wins less losses
+  ahead = (prior * lines.net_wins(0, 0)).sum() / (prior.sum() * lines.orders(2))  # wins less losses
   assert (1 + ahead) / 2 == pytest.approx(0.55347, abs=1e-5)
 
 

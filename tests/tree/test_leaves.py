@@ -82,7 +82,7 @@ def test_all_ins_for_other_stakes_one_by_one(player):
   one = dataclasses.replace(one, showdown_payoff=1.0 + np.arange(len(one.showdown_payoff)))
   rng = np.random.default_rng(player)
   counts = [len(one.showdown_payoff), len(one.folds.fold_payoff)]
-  reach = [rng.random((n, one.lead.shape[1 - player])) for n in counts]
+  reach = [rng.random((n, one.net_wins.shape[1 - player])) for n in counts]
   with precision("float64"):
     values = np.concatenate(one(player, reach))
     single = one.sampled(player, np.arange(sum(counts)), np.concatenate(reach))
