@@ -48,7 +48,8 @@ class SimulatedPolicy(KeyedPolicy):
 
   def sums_at(self, state: pyspiel.State) -> tuple[Sequence[int], np.ndarray]:
     first, actions = self.form.locate(state)
-    return actions, self.table[first : first + len(actions)]
+    known = self.table[first : first + len(actions)]  # empty of a key first met now, whose place is behind it
+    return actions, np.pad(known, (0, len(actions) - len(known)))
 
   def cells(self) -> int:
     """The number of moves of keys with a weight."""
