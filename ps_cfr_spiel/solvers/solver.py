@@ -14,6 +14,7 @@ from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count, check_seconds
 from ps_cfr_spiel.device import (
   CHUNK_SECONDS,
+  JaxRuntimeError,
   Pace,
   Uninterrupted,
   advance,
@@ -21,6 +22,7 @@ from ps_cfr_spiel.device import (
   block_until_ready,
   check_finite,
   precision,
+  process_count,
   trim_heap,
 )
 from ps_cfr_spiel.options import LIMIT, TreeOptions, fields_of
@@ -197,6 +199,10 @@ class Solver(Resumable, Generic[Policy]):
           with saving:
             save()
           saved_at = self.clock()
+    except (JaxRuntimeError, ValueError):
+      if process_count() > 1:
+        save = None  # a process is lost: tables in place are gone, and no save is complete without it
+      raise
     finally:
       with Uninterrupted():  # by an impatient second Ctrl-C
         bar.close()
