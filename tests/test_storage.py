@@ -196,7 +196,7 @@ def test_numbers_that_are_no_probabilities(solver, tmp_path, number):
   with pytest.raises(ValueError, match=r"policy\.safetensors is damaged: .*player1_block0"):
     ps_cfr_spiel.load_policy(policy)
   paths = [str(path) for path, _ in jax.tree_util.tree_flatten_with_path(solver._kept())[0]]
-  for field in ("strategy", "average", *(["excess", "rule"] if number > 0 or number != number else [])):
+  for field in ("strategy", "average", *(["compensation", "rule"] if number > 0 or number != number else [])):
     solver.save(run)
     name = f"state{next(i for i, path in enumerate(paths) if field in path)}"
     rewrite(run, arrays={name: spoil_run})
