@@ -171,7 +171,7 @@ def check_output(command, kind, out, run, folder):
   policy = load_policy(run)
   game = policy.game
   if command == "check":
-    assert facts["fit"] == (kind not in BY_PLAY)
+    assert facts["solvable"] == (kind not in BY_PLAY)
   elif command == "summary" and walked:
     seen = set()
     count = decisions(game.new_initial_state(), seen)
