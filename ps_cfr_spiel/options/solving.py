@@ -51,8 +51,8 @@ def count_or(*words: str) -> Callable[[str], int | str]:
 Rule = Annotated[
   Any,
   Option(
-    "Regret rule. nrm+ is this project's own and needs the fewest iterations in poker; the others are "
-    "published. cfr is rm, cfr+ is rm+. Sampling takes rm and rm+, and dealt cards lcfr too.",
+    "Regret rule. nrm+ is this project's own; the others of this list are published. cfr is rm, cfr+ is "
+    "rm+. Sampling takes rm and rm+, and dealt cards lcfr too.",
     "Or an instance of a rule; see `make_rule`.",
     choices=(*RULES, *ALIASES),
     group=METHOD,
