@@ -170,7 +170,7 @@ t "" 8 "" { 0 0 }
 def test_table_1(bound, worth, sets):
   """Against e and f in turn the heuristic alone never splits and wins 2.75; with the bound they part: 5."""
   solver = CFRPlusIRASolver(
-    TABLE_1, bound, heuristic=2, dtype="float64", public_states="none", tolerance=0.01
+    TABLE_1, bound=bound, heuristic=2, dtype="float64", public_states="none", tolerance=0.01
   )
   setting, run, won = solver._setting, on_host(solver._state), []
   payoff = np.array([[[0, 10], [1, 0]], [[0, 1], [10, 0]]])  # infostate, action, what player 2 plays
