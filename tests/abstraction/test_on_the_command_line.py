@@ -23,7 +23,7 @@ def test_solved_and_resumed(flags, kind, option, value, tmp_path):
   more = [f"--resume={tmp_path / 'run.safetensors'}", "--iterations=2", "--quiet", "--noplot"]
   assert program.run(["solve", *more]) == 0
   solver = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
-  assert (type(solver).__name__, solver.iteration, getattr(solver, option)) == (kind, 5, value)
+  assert (type(solver).__name__, solver.iteration, getattr(solver.options, option)) == (kind, 5, value)
 
 
 def test_the_sets_are_told(tmp_path, capsys):
