@@ -80,7 +80,7 @@ def test_a_run_in_parts_and_from_its_file_has_the_same_bits(tmp_path):
   parts.run(17)
   parts.save(tmp_path / "run.safetensors")
   again = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
-  assert isinstance(again, PSCFRSolver) and again.bits == 16
+  assert isinstance(again, PSCFRSolver) and again.options.bits == 16
   again.run(33)
   for x, y in zip(arrays(whole), arrays(again), strict=True):
     np.testing.assert_array_equal(x, y)
