@@ -28,7 +28,7 @@ NOTHING = np.zeros((0, 3))  # losses before the first step
 class NetworkValues(ValueFunction, StreetValues):
   """A network that was trained on examples: a `ValueFunction` for `ContinualResolving`.
 
-  With `BoardFeatures` also the values of the next street for `solve_batch` and `HoldemAgent`.
+  With `BoardFeatures` also the values of the next street for `solve_batch` and `HoldemPolicy`.
   """
 
   features: Features  #: the network's knowledge of a public state
