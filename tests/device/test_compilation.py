@@ -108,7 +108,8 @@ def test_the_barrier_is_still_needed():
 def test_loop_and_leaves(game, leaves):
   if leaves == "native" and why_unavailable():
     pytest.skip(why_unavailable())
-  tree = to_device(build_tree(load(game), leaves, "none" if leaves == "sparse" else "closure"), "float64")
+  source = "none" if leaves == "sparse" else "closure"
+  tree = to_device(build_tree(load(game), leaves=leaves, public_states=source), "float64")
   if leaves == "sparse":  # the loop is the same for all
     check(functools.partial(solve, rule=cfr.NRMPlus()), tree, cfr.init(tree, cfr.NRMPlus(), "float64"))
   rng = np.random.default_rng(0)
