@@ -268,7 +268,7 @@ class BoundBoards:
   weights: tuple[Array, Array]  #: for each player [B, H], of the hands that the board leaves
 
   def __call__(self, player: int, ranges: Ranges) -> Array:
-    """As `subgames.BoundValues`, of rows line by line."""
+    """The values that `subgames.BoundValues` asks for; rows are lines, one after the other."""
     boards, lines = len(self.weights[0]), len(self.ratio)
     by_board = [r.reshape(lines, boards, -1).swapaxes(0, 1) for r in ranges]  # [B, n, H]
     at = []

@@ -77,7 +77,7 @@ class NetworkValues(ValueFunction, StreetValues):
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
   ) -> BoundValues:
-    """As a `search.ValueFunction`; errors as `Features.bind`."""
+    """Bind as a `search.ValueFunction` does; errors as of `Features.bind`."""
     return self.features.bind(self, subgames, public_states, pad_to)
 
   # --- Streets: see `batches.StreetValues` --------------------------------------------------

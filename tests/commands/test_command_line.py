@@ -330,7 +330,7 @@ def test_choices_are_the_names_of_tables():
 
 @pytest.mark.parametrize("method", methods.METHODS)
 def test_each_method_has_the_flags_of_its_options_and_no_others(method, capsys):
-  """Of every field of its class, and the program refuses all others by name."""
+  """Each field of the class is a flag, and the program refuses all other flags by name."""
   own = {field.flag for field in options.fields_of(methods.METHODS[method]).values()} - {None}
   foreign = {flag.name: flag for flag in methods.METHOD_FLAGS if flag.name not in own | {"solver", "join"}}
   for flag in foreign.values():

@@ -1,4 +1,4 @@
-"""Abstractions of dealt cards in files of their own and of runs: what is saved is read; where a hand is."""
+"""Abstractions of dealt cards in files of their own and of runs: saving, reading, looking up hands."""
 
 import pyspiel
 import pytest

@@ -291,7 +291,7 @@ def test_its_folder_is_made_and_tried_first(tmp_path, monkeypatch):
     "examples-0.safetensors",
     "values-0.safetensors",
   }
-  monkeypatch.setattr(alternation, "solve_draws", None)  # nobody solves
+  monkeypatch.setattr(alternation, "solve_draws", None)  # solving would fail
   (tmp_path / "file").touch()
   with pytest.raises(OSError, match="file"):
     learn(game, options_of(0), folder=tmp_path / "file", progress=False)
@@ -390,7 +390,7 @@ BOARDS = RandomSituations(2, bets="a", ratios=(0.5,))
   ],
 )
 def test_bad_input(monkeypatch, source, more, message):
-  monkeypatch.setattr(alternation, "solve_draws", None)  # nobody solves
+  monkeypatch.setattr(alternation, "solve_draws", None)  # solving would fail
   monkeypatch.setattr(alternation, "solve_batch", None)
   with pytest.raises(ValueError, match=message):
     learn(pyspiel.load_game(source) if isinstance(source, str) else source, **more)

@@ -34,7 +34,7 @@ from ps_cfr_spiel.values import CFRValues
 
 RANGES = "ranges=AA KQs 8d7d 6h6c;QQ JTs Ah8h"
 TURN = f"holdem_subgame(board=9s7c5s4h,pot=200,stack=500,bets=1 a,{RANGES})"
-NO_BETS = f"holdem_subgame(board=9s7c5s4h,pot=200,stack=300,bets=a/x,{RANGES})"  # nobody bets on rivers
+NO_BETS = f"holdem_subgame(board=9s7c5s4h,pot=200,stack=300,bets=a/x,{RANGES})"  # no bets on rivers
 BATCH = ("board", "pot", "stack", "ranges")  # fields of situations
 SMALL = {"steps": 400, "batch": 8, "width": 16, "layers": 1, "progress": False}
 
