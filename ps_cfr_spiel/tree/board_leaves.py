@@ -48,9 +48,9 @@ class AllInLeaves(LeafEvaluator):
     return [self._all_ins(player, all_ins, self.showdown_payoff), self.folds(player, [all_ins[:0], folds])[1]]
 
   def _all_ins(self, player: int, reach: Array, showdown_payoff: Array) -> Array:
-    own, other = self.weights[player], self.weights[1 - player]
-    net_wins = (self.net_wins.T if player == 0 else self.net_wins).astype(own.dtype)
-    return dot(reach * other[None], net_wins) * own[None] * ((1 - 2 * player) * showdown_payoff)[:, None]
+    weights, other = self.weights[player], self.weights[1 - player]
+    net_wins = (self.net_wins.T if player == 0 else self.net_wins).astype(weights.dtype)
+    return dot(reach * other[None], net_wins) * weights[None] * ((1 - 2 * player) * showdown_payoff)[:, None]
 
   def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
     count = len(self.showdown_payoff)
@@ -119,11 +119,11 @@ class BoardLeaves(LeafEvaluator):
         jnp.where(folds < 0, ends // max(each[0], 1), folds // max(each[1], 1)),
         jnp.where(folds < 0, ends % max(each[0], 1), each[0] + folds % max(each[1], 1)),
       )
-      here = (ends >= 0) & (folds < boards * each[1])
-      board, number = jnp.where(here, board, 0), jnp.where(here, number, 0)
+      live = (ends >= 0) & (folds < boards * each[1])
+      board, number = jnp.where(live, board, 0), jnp.where(live, number, 0)
       tables = jax.tree.map(lambda table, board=board: table[board], evaluator)
       one = jax.vmap(lambda tables, leaf, reach: tables.sampled(player, leaf[None], reach[None])[0])
-      total = total + jnp.where(here[:, None], one(tables, number, reach), 0)
+      total = total + jnp.where(live[:, None], one(tables, number, reach), 0)
       start += boards * sum(each)
     return total
 
@@ -134,19 +134,19 @@ class BoardLeaves(LeafEvaluator):
     return dataclasses.replace(self, streets=streets, boards=tuple(map(len, boards)))
 
   def take(self, leaves: Sequence[np.ndarray]) -> "BoardLeaves":
-    found, counts = [], []
+    taken, counts = [], []
     for street, (evaluator, each) in enumerate(zip(self.streets, self.leaves, strict=True)):
       parts = leaves[2 * street : 2 * street + 2]
       # The board of each row, from any of its leaves; any board will do for a row without leaves.
       board = np.max([np.max(p // max(n, 1), 1, initial=0) for p, n in zip(parts, each, strict=True)], 0)
       local = [np.where(p < 0, -1, p % max(n, 1)) for p, n in zip(parts, each, strict=True)]
-      found.append([
+      taken.append([
         jax.tree.map(lambda table, b=b: table[b], evaluator).take([p[row : row + 1] for p in local])
         for row, b in enumerate(board.tolist())
       ])  # fmt: skip
       counts.append((parts[0].shape[1], parts[1].shape[1]))
-    streets = tuple(jax.tree.map(_stacked, *evaluators) for evaluators in found)
-    return dataclasses.replace(self, streets=streets, boards=tuple(map(len, found)), leaves=tuple(counts))
+    streets = tuple(jax.tree.map(_stacked, *evaluators) for evaluators in taken)
+    return dataclasses.replace(self, streets=streets, boards=tuple(map(len, taken)), leaves=tuple(counts))
 
 
 class Places(NamedTuple):

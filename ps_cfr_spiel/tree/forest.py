@@ -91,14 +91,14 @@ def make_forest(
   # rows keep the first one, `start`.
   levels, above, start = [], [roots], 0
   for d in sorted({d for d, _ in blocks}):
-    here = [number[key] for key in blocks if key[0] == d]
-    index = np.full(sum(sizes[here]), start)
-    for k, offset in zip(here, np.cumsum(sizes[here]) - sizes[here], strict=True):
+    of_depth = [number[key] for key in blocks if key[0] == d]
+    index = np.full(sum(sizes[of_depth]), start)
+    for k, offset in zip(of_depth, np.cumsum(sizes[of_depth]) - sizes[of_depth], strict=True):
       members = np.flatnonzero(block == k)
       index[offset + place[members]] = sequences(parents[members])
-    link = Link.create(index - start, above, sizes[here].tolist())
+    link = Link.create(index - start, above, sizes[of_depth].tolist())
     levels.append(Level(link, tuple(a for e, a in blocks if e == d)))
-    above, start = lengths[here].tolist(), int(starts[here[0]])
+    above, start = lengths[of_depth].tolist(), int(starts[of_depth[0]])
   # Leaves hang on sequences of any level.
   leaf = Link.create(
     np.concatenate([sequences(part) for part in leaves]),

@@ -43,8 +43,8 @@ class TwoParts(LeafEvaluator):
   fold_payoff: Array  #: [L1] utility to player 0 in each other leaf
 
   def _with(self, showdown_payoff: Array, fold_payoff: Array) -> "TwoParts":
-    own: Any = self  # a dataclass
-    return dataclasses.replace(own, showdown_payoff=showdown_payoff, fold_payoff=fold_payoff)
+    leaves: Any = self  # a dataclass
+    return dataclasses.replace(leaves, showdown_payoff=showdown_payoff, fold_payoff=fold_payoff)
 
   def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
     # Each leaf becomes one of either part, worth something in that from which it comes.
@@ -167,7 +167,7 @@ class GeneralSumLeaves(LeafEvaluator):
     return self.of[player].sampled(player, leaf, reach)
 
   def take(self, leaves: Sequence[np.ndarray]) -> "GeneralSumLeaves":
-    return dataclasses.replace(self, of=tuple(own.take(leaves) for own in self.of))
+    return dataclasses.replace(self, of=tuple(leaves_of_player.take(leaves) for leaves_of_player in self.of))
 
   @property
   def zero_sum(self) -> bool:

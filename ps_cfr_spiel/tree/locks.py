@@ -69,16 +69,16 @@ class LockedLeaves(LeafEvaluator):
 
   def pad_types(self, types: Sequence[int]) -> "LockedLeaves | None":
     inner = self.inner.pad_types(types)
-    first, second = ([fill(x, n) for x in own] for own, n in zip(self.through, types, strict=True))
+    first, second = ([fill(x, n) for x in through] for through, n in zip(self.through, types, strict=True))
     return None if inner is None else dataclasses.replace(self, inner=inner, through=(first, second))
 
   def on_boards(self, boards: Sequence[np.ndarray]) -> "LockedLeaves":
     """The same; the inner evaluator must be on boards, and each leaf must have one copy."""
     inner = self.inner
     assert isinstance(inner, BoardLeaves)
-    counts = [(here, count) for here, both in zip(boards, inner.leaves, strict=True) for count in both]
-    kept = [(here[:, None] * count + np.arange(count)).ravel() for here, count in counts]
-    first, second = ([x[k] for x, k in zip(own, kept, strict=True)] for own in self.through)
+    counts = [(states, count) for states, both in zip(boards, inner.leaves, strict=True) for count in both]
+    kept = [(states[:, None] * count + np.arange(count)).ravel() for states, count in counts]
+    first, second = ([x[k] for x, k in zip(through, kept, strict=True)] for through in self.through)
     return dataclasses.replace(self, inner=inner.on_boards(boards), through=(first, second))
 
 
@@ -114,16 +114,16 @@ def _free(
   given: Tables,
 ) -> list[np.ndarray]:
   """A player's tables of the game's tree as those of the tree without locks."""
-  shapes, found = all_shapes[player], []
-  for own in groups[player]:
-    few = [(a, len(source), *more) for (a, _, *more), (source, _) in zip(shapes, own.rows, strict=True)]
-    found.append(take_rows(few, own.rows, [table[..., own.columns] for table in given]))
-  if len(found) == 1:
-    return found[0]
+  shapes, tables_of_groups = all_shapes[player], []
+  for group in groups[player]:
+    few = [(a, len(source), *more) for (a, _, *more), (source, _) in zip(shapes, group.rows, strict=True)]
+    tables_of_groups.append(take_rows(few, group.rows, [table[..., group.columns] for table in given]))
+  if len(tables_of_groups) == 1:
+    return tables_of_groups[0]
   blocks = [np.full(shape, 1 / shape[0]) for shape in shapes]
-  for own, parts in zip(groups[player], found, strict=True):
-    for block, members, part in zip(blocks, own.members, parts, strict=True):
-      block[:, members[:, None], own.columns] = part
+  for group, parts in zip(groups[player], tables_of_groups, strict=True):
+    for block, members, part in zip(blocks, group.members, parts, strict=True):
+      block[:, members[:, None], group.columns] = part
   return blocks
 
 
@@ -131,16 +131,18 @@ def _with_locked(
   groups: Sequence[Sequence[_Group]], tables: Sequence[Tables], player: int, blocks: Tables
 ) -> list[np.ndarray]:
   """The inverse of `_free`; `tables` are the locked strategies of each player."""
-  found = []
-  for own in groups[player]:
-    parts = [b[:, members][..., own.columns] for b, members in zip(blocks, own.members, strict=True)]
-    found.append(put_rows(own.rows, parts, [table[..., own.columns] for table in tables[player]]))
-  if len(found) == 1:
-    return found[0]
-  whole = [np.empty(table.shape, found[0][k].dtype) for k, table in enumerate(tables[player])]
-  for own, parts in zip(groups[player], found, strict=True):
+  blocks_of_groups = []
+  for group in groups[player]:
+    parts = [b[:, members][..., group.columns] for b, members in zip(blocks, group.members, strict=True)]
+    blocks_of_groups.append(
+      put_rows(group.rows, parts, [table[..., group.columns] for table in tables[player]])
+    )
+  if len(blocks_of_groups) == 1:
+    return blocks_of_groups[0]
+  whole = [np.empty(table.shape, blocks_of_groups[0][k].dtype) for k, table in enumerate(tables[player])]
+  for group, parts in zip(groups[player], blocks_of_groups, strict=True):
     for table, part in zip(whole, parts, strict=True):
-      table[..., own.columns] = part
+      table[..., group.columns] = part
   return whole
 
 
@@ -151,30 +153,30 @@ def _without(tree: PublicTree, player: int, rows: Mapping[int, np.ndarray]):
   `LockedLeaves.through`.
   """
   forest, decisions = tree.players[player], list(tree.names.decisions)
-  own = [n for n, d in enumerate(decisions) if d.player == player]
-  place = np.array([(decisions[n].block, decisions[n].row) for n in own], int).reshape(-1, 2)
-  actions = np.array([len(decisions[n].legal_actions) for n in own], int)
-  locked = {k: rows[n] for k, n in enumerate(own) if n in rows}
-  held = {k: _held(strategy, decisions[own[k]]) for k, strategy in locked.items()}
-  skipped, group = _groups(held, len(own), forest.types)
+  of_player = [n for n, d in enumerate(decisions) if d.player == player]
+  place = np.array([(decisions[n].block, decisions[n].row) for n in of_player], int).reshape(-1, 2)
+  actions = np.array([len(decisions[n].legal_actions) for n in of_player], int)
+  locked = {k: rows[n] for k, n in enumerate(of_player) if n in rows}
+  held = {k: _held(strategy, decisions[of_player[k]]) for k, strategy in locked.items()}
+  skipped, group = _groups(held, len(of_player), forest.types)
 
   # Each group's choice, as row * most + action with a new row's number, or -1, in place of each sequence.
   ends = np.cumsum([rows for _, rows, _ in forest.block_shapes])
   over = np.split(np.concatenate([np.zeros(0, int), *forest.above()]), ends[:-1])
   above = np.array([over[k][row] for k, row in place], int)
-  starts, sequences = sequence_starts(forest.block_shapes, forest.roots), decision_sequences(tree)[own]
+  starts, sequences = sequence_starts(forest.block_shapes, forest.roots), decision_sequences(tree)[of_player]
   most, count = sequences.shape[1], 0
   choice, copies = np.full((len(skipped), starts[-1]), -1), []
   blocks = np.repeat(np.arange(len(forest.levels)), [len(level.actions) for level in forest.levels])
   for level in range(len(forest.levels)):
-    here = np.flatnonzero(blocks[place[:, 0]] == level)
-    before, skips = choice[:, above[here]], skipped[:, here]
+    rows_of_level = np.flatnonzero(blocks[place[:, 0]] == level)
+    before, skips = choice[:, above[rows_of_level]], skipped[:, rows_of_level]
     row, parent, number = _distinct(before, ~skips)
-    for a in range(actions[here].max(initial=0)):
-      some = actions[here] > a
+    for a in range(actions[rows_of_level].max(initial=0)):
+      some = actions[rows_of_level] > a
       after = np.where(skips, before, (count + number) * most + a)
-      choice[:, sequences[here[some], a]] = after[:, some]
-    copies.append((here[row], parent, _members(number, ~skips, len(row))))
+      choice[:, sequences[rows_of_level[some], a]] = after[:, some]
+    copies.append((rows_of_level[row], parent, _members(number, ~skips, len(row))))
     count += len(row)
   nothing = np.zeros(0, int), np.zeros(0, int), np.zeros((0, len(skipped)), bool)
   source, parent, users = (np.concatenate(parts) for parts in zip(nothing, *copies, strict=True))
@@ -247,15 +249,15 @@ def _distinct(codes: np.ndarray, counted: np.ndarray) -> tuple[np.ndarray, np.nd
   """
   base, number = codes.max(initial=-1) + 2, np.zeros(codes.shape, int)
   keys = np.arange(codes.shape[1]) * base + codes + 1
-  found, number[counted] = np.unique(keys[counted], return_inverse=True)
-  return found // base, found % base - 1, number
+  pairs, number[counted] = np.unique(keys[counted], return_inverse=True)
+  return pairs // base, pairs % base - 1, number
 
 
 def _members(number: np.ndarray, counted: np.ndarray, count: int) -> np.ndarray:
   """bool[m, G]: which groups have each of the `count` numbers, int[G, n], where they count."""
   members = np.zeros((count, len(number)), bool)
-  for g, (own, mask) in enumerate(zip(number, counted, strict=True)):
-    members[own[mask], g] = True
+  for g, (numbers_of_group, mask) in enumerate(zip(number, counted, strict=True)):
+    members[numbers_of_group[mask], g] = True
   return members
 
 

@@ -180,8 +180,8 @@ class PlayerTree:
 
   def split(self, tables: Sequence[Shaped[Array, "_ _ H"]]) -> list[Shaped[Array, "_ _ H"]]:
     """The tables of all buckets as one for each block; the inverse of `join`."""
-    own = zip(self.places, self.block_shapes, strict=True)
-    return [tables[bucket][:, row : row + rows] for (bucket, row), (_, rows, _) in own]
+    block_places = zip(self.places, self.block_shapes, strict=True)
+    return [tables[bucket][:, row : row + rows] for (bucket, row), (_, rows, _) in block_places]
 
 
 class LeafEvaluator(abc.ABC):

@@ -60,11 +60,11 @@ def decision_sequences(tree: PublicTree) -> np.ndarray:
 def _numbers(tree: PublicTree, decisions: Sequence[Decision]) -> np.ndarray:
   numbers = np.zeros((len(decisions), max((len(d.legal_actions) for d in decisions), default=1)), int)
   for player, forest in enumerate(tree.players):
-    own = [n for n, d in enumerate(decisions) if d.player == player]
-    block = np.array([decisions[n].block for n in own], int)[:, None]
-    row = np.array([decisions[n].row for n in own], int)[:, None]
-    if own:
-      numbers[own] = sequence_numbers(forest.block_shapes, block, row, np.arange(numbers.shape[1]))
+    members = [n for n, d in enumerate(decisions) if d.player == player]
+    block = np.array([decisions[n].block for n in members], int)[:, None]
+    row = np.array([decisions[n].row for n in members], int)[:, None]
+    if members:
+      numbers[members] = sequence_numbers(forest.block_shapes, block, row, np.arange(numbers.shape[1]))
   return numbers
 
 

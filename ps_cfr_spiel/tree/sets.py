@@ -46,7 +46,11 @@ class Sets:
 
   def of_variant(self, game: PublicTree, variant: Variant, player: int) -> "Sets":
     """One player's sets in a variant of the game's tree; columns of sets without members there stay idle."""
-    own, seen, columns = game.players[player], variant.tree.players[player], {a: k for a, k, _ in self.shapes}
+    player_tree, seen, columns = (
+      game.players[player],
+      variant.tree.players[player],
+      {a: k for a, k, _ in self.shapes},
+    )
     cells = [np.broadcast_to(x, (a, *x.shape)) for x, (a, _, _) in zip(self.cells, self.shapes, strict=True)]
-    there = [x[0] for x in seen.join(variant.there(player, own.split(cells)))]
+    there = [x[0] for x in seen.join(variant.there(player, player_tree.split(cells)))]
     return Sets.create(seen, there, [columns[a] for a, _, _ in seen.bucket_shapes])

@@ -40,24 +40,24 @@ class _View:
   @classmethod
   def create(cls, form, player: int, total: float) -> "_View":
     """Tables for `player`; `total` is Z, the sum of w0 w1 over compatible pairs."""
-    own, opponent = (player, 1 - player)
-    has = [_incidence(form, i) for i in (own, opponent)]
+    opponent = 1 - player
+    has = [_incidence(form, i) for i in (player, opponent)]
     by_card = [_hands_by_card(h) for h in has]
-    strength = [form.strength[own], form.strength[opponent]]
+    strength = [form.strength[player], form.strength[opponent]]
     padded = [np.append(s, 0)[hands] for s, hands in zip(strength, by_card, strict=True)]
     real = by_card[1] < len(strength[1])
     sign = np.sign(padded[0][:, :, None] - padded[1][:, None, :]) * real[:, None, :]
     levels, rank = np.unique(strength[0], return_inverse=True)
-    same = same_hand(form.cards[own], form.cards[opponent])
+    same = same_hand(form.cards[player], form.cards[opponent])
     identical = len(same) == len(strength[1]) and (same == np.arange(len(same))).all()
     return cls(
-      scale=form.weights[own][None] / total,
+      scale=form.weights[player][None] / total,
       weight=form.weights[opponent][None],
       compare=np.sign(levels[None, :] - strength[1][:, None]).astype(float),
       rank=rank.astype(np.int32),
       opponent_by_card=by_card[1],
       sign=sign.astype(float),
-      own_at=_positions(form, own, by_card[0]),
+      own_at=_positions(form, player, by_card[0]),
       opponent_has=has[1],
       own_has=has[0],
       same=None if identical else same,
@@ -187,17 +187,17 @@ def _positions(form, player: int, by_card: np.ndarray) -> np.ndarray:
   return (card * by_card.shape[1] + slot)[order].reshape(-1, 2).T.astype(np.int32)
 
 
-def same_hand(own: np.ndarray, opponent: np.ndarray) -> np.ndarray:
+def same_hand(hands: np.ndarray, opponent: np.ndarray) -> np.ndarray:
   """int32[..., H]: index of the same hand [..., H, 2] among the opponent's [..., G, 2], G if absent."""
   codes = []
-  for cards in (own, opponent):
+  for cards in (hands, opponent):
     first, second = np.moveaxis(cards.astype(np.int64), -1, 0)
     codes.append(np.minimum(first, second) << 16 | np.maximum(first, second))
   order = np.argsort(codes[1], -1)
   place = search_rows(np.take_along_axis(codes[1], order, -1), codes[0], "left")
-  hands = opponent.shape[-2]
-  found = np.take_along_axis(order, np.minimum(place, hands - 1), -1)
-  return np.where(np.take_along_axis(codes[1], found, -1) == codes[0], found, hands).astype(np.int32)
+  absent = opponent.shape[-2]
+  index = np.take_along_axis(order, np.minimum(place, absent - 1), -1)
+  return np.where(np.take_along_axis(codes[1], index, -1) == codes[0], index, absent).astype(np.int32)
 
 
 def search_rows(ascending: np.ndarray, values: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:

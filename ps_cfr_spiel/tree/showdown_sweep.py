@@ -32,7 +32,7 @@ class _View:
   opponent: Array  #: int16[3, G]: hand, its two cards
   #: int16[6, H]: hand, its two cards, the number of opponent hands that are weaker, of those not stronger,
   #: the opponent's index of the same hand (G if it has none).
-  own: Array
+  hands: Array
 
   @classmethod
   def pair(cls, form, total: float) -> tuple["_View", "_View"]:
@@ -47,29 +47,29 @@ class _View:
       held = np.take_along_axis(cards.swapaxes(-1, -2), place, -1)
       hands.append(np.concatenate([place, held], -2, dtype=np.int16, casting="unsafe"))
 
-    def view(own: int, other: int) -> "_View":
-      counts = [search_rows(strength[other], strength[own], side) for side in ("left", "right")]
-      same = np.take_along_axis(same_hand(form.cards[own], form.cards[other]), order[own], -1)
+    def view(player: int, other: int) -> "_View":
+      counts = [search_rows(strength[other], strength[player], side) for side in ("left", "right")]
+      same = np.take_along_axis(same_hand(form.cards[player], form.cards[other]), order[player], -1)
       more = [x[..., None, :] for x in (*counts, same)]
       return cls(
-        scale=form.weights[own] / total,
+        scale=form.weights[player] / total,
         weight=form.weights[other],
         opponent=hands[other],
-        own=np.concatenate([hands[own], *more], -2, dtype=np.int16, casting="unsafe"),
+        hands=np.concatenate([hands[player], *more], -2, dtype=np.int16, casting="unsafe"),
       )
 
     return view(0, 1), view(1, 0)
 
   def padded(self, hands: int, opponents: int) -> "_View":
     """The view with dead hands: behind all others, of the first card, with weight and scale 0."""
-    had_hands, had_opponents = self.own.shape[1], self.opponent.shape[1]
-    opponent, own = fill(self.opponent, opponents), fill(self.own, hands)
+    had_hands, had_opponents = self.hands.shape[1], self.opponent.shape[1]
+    opponent, table = fill(self.opponent, opponents), fill(self.hands, hands)
     opponent[0, had_opponents:] = np.arange(had_opponents, opponents)
-    own[0, had_hands:] = np.arange(had_hands, hands)
-    own[3:5, had_hands:] = had_opponents  # only the order matters, since dead hands weigh nothing
-    own[5] = np.where(own[5] == had_opponents, opponents, own[5])  # "no such hand" has a new number
-    own[5, had_hands:] = opponents
-    return _View(fill(self.scale, hands), fill(self.weight, opponents), opponent, own)
+    table[0, had_hands:] = np.arange(had_hands, hands)
+    table[3:5, had_hands:] = had_opponents  # only the order matters, since dead hands weigh nothing
+    table[5] = np.where(table[5] == had_opponents, opponents, table[5])  # "no such hand" has a new number
+    table[5, had_hands:] = opponents
+    return _View(fill(self.scale, hands), fill(self.weight, opponents), opponent, table)
 
 
 @jax.tree_util.register_dataclass
@@ -115,6 +115,6 @@ class NativeLeaves(ShowdownLeaves):
       view.scale,
     )
     dtype = jnp.result_type(*floats)
-    values = [jax.ShapeDtypeStruct((len(reach), view.own.shape[1]), dtype) for reach in opponent_reach]
-    given = *(jnp.asarray(x, dtype) for x in floats), view.opponent, view.own
+    values = [jax.ShapeDtypeStruct((len(reach), view.hands.shape[1]), dtype) for reach in opponent_reach]
+    given = *(jnp.asarray(x, dtype) for x in floats), view.opponent, view.hands
     return call("Showdowns", dtype, given, values, "expand_dims")

@@ -59,9 +59,11 @@ def best_response_values(
 
   Returns [A, rows, H] for each block of `player`, and the values of the roots, [roots, H].
   """
-  opponents = [own for i, own in enumerate(tree.players) if i != player]
+  opponents = [player_tree for i, player_tree in enumerate(tree.players) if i != player]
   passes = zip(opponents, opponent_strategies, strict=True)
-  leaf_reach = product_of([own.leaf.pull(sequence_reach(own, strategy)) for own, strategy in passes])
+  leaf_reach = product_of(
+    [player_tree.leaf.pull(sequence_reach(player_tree, strategy)) for player_tree, strategy in passes]
+  )
   values = tree.leaves(player, leaf_reach)
   return sequence_values(tree.players[player], values, lambda _, q: max_actions(q))
 
@@ -73,7 +75,7 @@ def evaluation(tree: PublicTree, strategies: Sequence[Sequence[Array]]) -> Evalu
   """
   walks = [Walk.of(player) for player in tree.players]
   tables = [player.join(s) for player, s in zip(tree.players, strategies, strict=True)]
-  reach = [walk.down(own)[1] for walk, own in zip(walks, tables, strict=True)]
+  reach = [walk.down(tables_of_player)[1] for walk, tables_of_player in zip(walks, tables, strict=True)]
   against = [others_reach(reach, i) for i in range(len(walks))]
   best = tuple(walk.up(None, tree.leaves(i, against[i]))[1].sum() for i, walk in enumerate(walks))
 
@@ -83,8 +85,8 @@ def evaluation(tree: PublicTree, strategies: Sequence[Sequence[Array]]) -> Evalu
   if tree.leaves.zero_sum:
     return Evaluation.zero_sum(value(0), best[0], best[1])
   first, *others = map(value, range(len(walks)))
-  found = Evaluation(first, best, first, tuple(others))
-  return found._replace(exploitability=sum(found.gains[1:], found.gains[0]) / len(walks))
+  result = Evaluation(first, best, first, tuple(others))
+  return result._replace(exploitability=sum(result.gains[1:], result.gains[0]) / len(walks))
 
 
 evaluate = jit()(evaluation)
@@ -97,7 +99,7 @@ def action_values(
 
   Returns those of all actions, [A, rows, H] for each block, of the roots, [roots, H], and of the leaves.
   """
-  at_leaves = [own.leaf.pull(parts) for own, parts in zip(tree.players, reach, strict=True)]
+  at_leaves = [player_tree.leaf.pull(parts) for player_tree, parts in zip(tree.players, reach, strict=True)]
   leaf_values = tree.leaves(player, others_reach(at_leaves, player), at_leaves[player])
   values, roots = sequence_values(
     tree.players[player], leaf_values, lambda k, q: sum_actions(strategy[k] * q)

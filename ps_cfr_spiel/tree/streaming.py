@@ -66,7 +66,7 @@ class BoardTraversal:
     inner = [*map(_folds, leaves.streets)]
     if not all(isinstance(street, NativeLeaves) for street in inner):
       return None
-    if not all(own.is_native for own in (leaves, *leaves.streets, *inner)):
+    if not all(evaluator.is_native for evaluator in (leaves, *leaves.streets, *inner)):
       return None
     units, unit = _units(boards)
     ends = _Ends.of(leaves, boards, unit)
@@ -77,7 +77,7 @@ class BoardTraversal:
     folds = np.searchsorted(ends.unit + ends.fold / 2, np.arange(len(units) + 1) + 0.5)
     known = np.concatenate([units, [[0, 0]]])
     table = np.stack([*known.T, *lines, shown, np.append(folds[:-1], shown[-1])], 1)
-    cards = 1 + max(int(view.own[:, 1:3].max()) for street in inner for view in street.views)
+    cards = 1 + max(int(view.hands[:, 1:3].max()) for street in inner for view in street.views)
     cards = -(-cards // CARDS) * CARDS
     return cls(
       table.astype(np.int32),
@@ -112,13 +112,13 @@ class BoardTraversal:
     changed = {len(given) + k: k for k in range(len(results))}
     sizes = {"first": first, "each": each, "pair": pair, "rule": rule, "alternating": alternating}
     sizes |= self._sizes(leaves)
-    found = call("Boards", numbers.dtype, (*given, *results), results, "sequential", sizes, changed)
-    return found[:first], found[first:]
+    arrays = call("Boards", numbers.dtype, (*given, *results), results, "sequential", sizes, changed)
+    return arrays[:first], arrays[first:]
 
   def worth(self, leaves: Any, averages: Sequence[Any]) -> Array:
     """[3]: the worth of each player's best response to the averages, and their value to player 0."""
     dtype, pair = averages[0].dtype, averages[0][0] is not None
-    given = *self._arrays(leaves), *(x for own in averages for x in own if x is not None)
+    given = *self._arrays(leaves), *(x for average in averages for x in average if x is not None)
     worth = [jax.ShapeDtypeStruct((1, 3), dtype)]
     return call("BoardsWorth", dtype, given, worth, "sequential", {"pair": pair, **self._sizes(leaves)})[0][0]
 
@@ -133,13 +133,13 @@ class BoardTraversal:
 
   def _arrays(self, leaves: Any) -> list[Array]:
     """The game as the library's calls take it."""
-    found = [self.boards]
+    arrays = [self.boards]
     for i, layout in enumerate(self.layouts):
-      found += [*layout]
+      arrays += [*layout]
       for street in leaves.streets:
         view = _folds(street).views[i]
-        found += [view.weight, view.scale, view.opponent, view.own]
-    return found
+        arrays += [view.weight, view.scale, view.opponent, view.hands]
+    return arrays
 
   def _sizes(self, leaves: Any) -> dict[str, int]:
     sizes = {"streets": len(leaves.streets), "cards": self.cards}
@@ -157,7 +157,7 @@ def streamed(tree: PublicTree) -> PublicTree:
   """The tree with its `BoardTraversal`, if it has one; without cards to come it gets one board, a trunk."""
   if isinstance(tree.leaves, NativeLeaves) and tree.leaves.is_native:
     shown, folds = tree.players[0].leaf.children
-    rows = [tuple(np.zeros(n, int) for _, n, _ in own.block_shapes) for own in tree.players]
+    rows = [tuple(np.zeros(n, int) for _, n, _ in player_tree.block_shapes) for player_tree in tree.players]
     alone = Boards((np.zeros(1, int),), tuple(rows), np.array([0, 1]), np.zeros(1, int))
     leaves = BoardLeaves.create([[tree.leaves]], [(shown, folds)])
     tree = dataclasses.replace(tree, leaves=leaves, boards=alone)
@@ -198,35 +198,35 @@ class _Ends(NamedTuple):
   def of(cls, leaves: BoardLeaves, boards: Boards, unit: np.ndarray) -> "_Ends":
     """All passes and leaves of a tree; `unit` of each board."""
     starts, last, first = boards.starts, len(leaves.boards) - 1, 0
-    passes, above, found = [], [], []
+    passes, above, ends = [], [], []
     open_, stakes = np.zeros((1, 0), int), np.zeros(0)  # the passes of each board, and their stakes
     nothing = np.zeros(0, int)
     for s, (street, count, (shown, folds)) in enumerate(
       zip(leaves.streets, leaves.boards, leaves.leaves, strict=True)
     ):
-      here = np.arange(count)
+      numbers = np.arange(count)
       # All-ins of earlier streets, and then those, or the showdowns, of this one.
       coming = open_[boards.above[s]] if s else open_
-      own = first + np.arange(count * shown).reshape(count, shown)
-      leaf = np.concatenate([np.full(coming.shape, -1), own], 1)
-      up = np.concatenate([coming, np.full(own.shape, -1)], 1)
+      leaves_of_boards = first + np.arange(count * shown).reshape(count, shown)
+      leaf = np.concatenate([np.full(coming.shape, -1), leaves_of_boards], 1)
+      up = np.concatenate([coming, np.full(leaves_of_boards.shape, -1)], 1)
       showdown_payoff = np.asarray(street.showdown_payoff)[0][:shown] if shown else np.zeros(0)
       stakes = np.concatenate([stakes, showdown_payoff])
       if s < last:
-        board = np.broadcast_to(starts[s] + here[:, None], leaf.shape)
+        board = np.broadcast_to(starts[s] + numbers[:, None], leaf.shape)
         open_ = len(np.concatenate([nothing, *above])) + np.arange(leaf.size).reshape(leaf.shape)
         passes.append(np.stack([unit[board.ravel()], leaf.ravel(), board.ravel()], 1))
         above.append(up.ravel())
       else:
-        found.append((leaf, up, np.broadcast_to(stakes, leaf.shape), here, s, False))
+        ends.append((leaf, up, np.broadcast_to(stakes, leaf.shape), numbers, s, False))
       first += count * shown
       fold_payoff = np.asarray(_folds(street).fold_payoff)[:, :folds]
       leaf = first + np.arange(count * folds).reshape(count, folds)
-      found.append((leaf, np.full(leaf.shape, -1), fold_payoff, here, s, True))
+      ends.append((leaf, np.full(leaf.shape, -1), fold_payoff, numbers, s, True))
       first += count * folds
     columns = [[], [], [], [], []]
-    for leaf, up, pays, here, s, fold in found:
-      board = np.broadcast_to(starts[s] + here[:, None], leaf.shape)
+    for leaf, up, pays, numbers, s, fold in ends:
+      board = np.broadcast_to(starts[s] + numbers[:, None], leaf.shape)
       for column, x in zip(columns, (board, np.full(leaf.shape, fold), leaf, up, pays), strict=True):
         column.append(np.ravel(x))
     board, fold, leaf, up, pays = map(np.concatenate, columns)
@@ -268,7 +268,7 @@ def _layout(
     sequences.append((address[row : row + rows] + np.arange(a)[:, None]).ravel())
     row += rows
   sequence = np.concatenate(sequences)
-  own = np.concatenate([np.zeros(0, int), *player.above()])
+  sequences_above = np.concatenate([np.zeros(0, int), *player.above()])
   passing = np.where(
     ends.above >= 0, address[count + ends.above], sequence[player.leaf.index[ends.passes[:, 1]]]
   )
@@ -276,7 +276,9 @@ def _layout(
   places = np.array(player.places, int).reshape(-1, 2)
   lines = np.concatenate(
     [
-      np.stack([places[of_block, 0], places[of_block, 1] + in_block, sequence[own], address[:count]], 1),
+      np.stack(
+        [places[of_block, 0], places[of_block, 1] + in_block, sequence[sequences_above], address[:count]], 1
+      ),
       np.stack([np.full(passes, -1), np.zeros(passes, int), passing, address[count:]], 1),
     ]
   )

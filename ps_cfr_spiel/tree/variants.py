@@ -60,8 +60,8 @@ def take_rows(shapes: Sequence[tuple[int, ...]], rows: Rows, tables: Tables) -> 
   for (actions, count, *_), (source, action) in zip(shapes, rows, strict=True):
     block = np.full((actions, count, tables[0].shape[2]), 1 / actions)
     for k in np.unique(source[:, 0]):
-      here = np.flatnonzero(source[:, 0] == k)
-      block[:, here] = tables[k][action[:, here], source[here, 1]]
+      rows_of_table = np.flatnonzero(source[:, 0] == k)
+      block[:, rows_of_table] = tables[k][action[:, rows_of_table], source[rows_of_table, 1]]
     blocks.append(block)
   return blocks
 
@@ -71,12 +71,12 @@ def put_rows(rows: Rows, blocks: Tables, tables: Tables) -> list[np.ndarray]:
 
   Arguments as in `take_rows`. Tables without such rows are not copied.
   """
-  found = list(tables)
+  result = list(tables)
   for block, (source, action) in zip(blocks, rows, strict=True):
     for k in np.unique(source[:, 0]):
-      here = np.flatnonzero(source[:, 0] == k)
-      if found[k] is tables[k]:
-        found[k] = tables[k].copy()
-      found[k][:, source[here, 1]] = 0
-      found[k][action[:, here], source[here, 1]] = block[:, here]
-  return found
+      rows_of_table = np.flatnonzero(source[:, 0] == k)
+      if result[k] is tables[k]:
+        result[k] = tables[k].copy()
+      result[k][:, source[rows_of_table, 1]] = 0
+      result[k][action[:, rows_of_table], source[rows_of_table, 1]] = block[:, rows_of_table]
+  return result

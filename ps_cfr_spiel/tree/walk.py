@@ -55,7 +55,7 @@ class Walk:
     """The walk over a player's decisions, for jitted functions."""
     number, links = jnp.asarray(_numbers(tree)), [*(level.link for level in tree.levels), tree.leaf]
     numbers = [number[start:] for start in (*tree.link_starts, 0)]
-    above = [own[link.index] for own, link in zip(numbers, links, strict=True)]
+    above = [sequence_numbers[link.index] for sequence_numbers, link in zip(numbers, links, strict=True)]
     rows = jnp.concatenate([jnp.zeros(0, jnp.int32), *above[:-1]])
     members = _members(links, numbers, above, tree.types)
     return cls(tree, (rows, above[-1]), members, not why_unavailable())
@@ -132,14 +132,14 @@ MANY = 2**18  # leaves from which on threads share them
 
 def ordered(tree: PublicTree) -> PublicTree:
   """The tree with an `Order` of its leaves for both players, where the library iterates and they are many."""
-  leaves, alone = tree.leaves, all(own.leaf.orbit is None for own in tree.players)
+  leaves, alone = tree.leaves, all(player_tree.leaf.orbit is None for player_tree in tree.players)
   if type(leaves) is not SparseLeaves or len(leaves.utility) < MANY or why_unavailable() or not alone:
     return tree
   from scipy.sparse import coo_array  # imported here: large games alone need it
 
   utility = leaves.utility[:, 0]
-  above = [_numbers(own)[own.leaf.index] for own in tree.players]
-  counts = [sequence_starts(own.bucket_shapes, own.roots)[-1] for own in tree.players]
+  above = [_numbers(player_tree)[player_tree.leaf.index] for player_tree in tree.players]
+  counts = [sequence_starts(player_tree.bucket_shapes, player_tree.roots)[-1] for player_tree in tree.players]
 
   def order(player: int) -> Order:
     payoff = utility if player == 0 else -utility
@@ -179,8 +179,8 @@ def iterate_natively(
   sizes = {"first": first, "rule": rule, "alternating": alternating}
   for i, walk in enumerate(walks):
     sizes |= {f"roots{i}": walk.tree.roots, f"buckets{i}": len(walk.tree.buckets)}
-  found = call("Iterate", numbers.dtype, (*given, *results), results, "expand_dims", sizes, changed)
-  return found[:first], found[first:]
+  arrays = call("Iterate", numbers.dtype, (*given, *results), results, "expand_dims", sizes, changed)
+  return arrays[:first], arrays[first:]
 
 
 def _members(links: Sequence[Link], numbers: Sequence[Array], above: Sequence[Array], types: int) -> Members:
@@ -190,11 +190,15 @@ def _members(links: Sequence[Link], numbers: Sequence[Array], above: Sequence[Ar
     return Members(nothing, nothing, nothing, jnp.zeros((0, types), jnp.int32))
   parts, begin = [(jnp.zeros(1, jnp.int32), nothing, nothing)], 0
   columns: Array = jnp.zeros((1, types), jnp.int32)
-  for link, number, own in zip(links, numbers, above, strict=True):
+  for link, number, sequences_above in zip(links, numbers, above, strict=True):
     if link.orbit is None:
-      ends, parent, swap = jnp.arange(1, len(own) + 1), own, jnp.zeros_like(own)
+      ends, parent, swap = (
+        jnp.arange(1, len(sequences_above) + 1),
+        sequences_above,
+        jnp.zeros_like(sequences_above),
+      )
     else:
-      ends = jnp.searchsorted(jnp.asarray(link.orbit.source), jnp.arange(len(own)), side="right")
+      ends = jnp.searchsorted(jnp.asarray(link.orbit.source), jnp.arange(len(sequences_above)), side="right")
       parent, swap = number[link.orbit.parent], link.orbit.swap
       columns = link.orbit.columns
     ends, parent, swap = (jnp.asarray(x, jnp.int32) for x in (begin + ends, parent, swap))
