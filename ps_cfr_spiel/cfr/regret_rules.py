@@ -1,7 +1,7 @@
 """All regret rules by name, the default among them.
 
-The contract is `Rule`'s docstring. To add a rule, write a class here; `options.RULES` lists the ones that the
-command line offers by name.
+The contract is `Rule`'s docstring. A new rule is a class here and a line of `options.RULES`: solvers, files,
+the command line and `ps_cfr_spiel.rules` then have it too.
 """
 
 import dataclasses
@@ -11,27 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel import options
-from ps_cfr_spiel.cfr.discounted import (
-  DCFR,
-  HSDCFR,
-  LCFR,
-  RM,
-  HSPCFRPlus,
-  PCFRPlus,
-  PDCFRPlus,
-  RMPlus,
-  SAPCFRPlus,
-)
+from ps_cfr_spiel.cfr.discounted import *  # noqa: F403
 from ps_cfr_spiel.cfr.rule import Rule, check_numbers, normalise, positive_part
 from ps_cfr_spiel.cfr.sixteen_bits import power, power_above, ratios, shares, signed, unsigned
 from ps_cfr_spiel.tree import Array, sum_actions
-
-# fmt: off
-__all__ = [  # ps_cfr_spiel.rules offers the same
-  "DCFR", "HSDCFR", "LCFR", "RM", "RULES", "VADCFR", "APCFRPlus", "HSPCFRPlus", "NRMPlus", "PCFRPlus",
-  "PDCFRPlus", "RMPlus", "Rule", "SAPCFRPlus", "make_rule",
-]
-# fmt: on
 
 
 @dataclasses.dataclass(frozen=True)
@@ -250,7 +233,9 @@ class NRMPlus(Rule):
     return normalise(weights), (z / size, jnp.concatenate(numbers))
 
 
-RULES: dict[str, type[Rule]] = {name: globals()[kind] for name, kind in options.RULES.items()}
+RULES: dict[str, type[Rule]] = options.objects(options.RULES)
+__all__ = ["RULES", "Rule", "make_rule"]  # ps_cfr_spiel.rules offers the same
+__all__ += [kind.__name__ for kind in RULES.values()]
 TOGETHER = {"fade": 1.0, "phi": 0.95, "ahead": 0.95, "tau": 15.0}  # of NRM+ if both are updated at once
 
 

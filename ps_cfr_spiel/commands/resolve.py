@@ -21,14 +21,14 @@ from ps_cfr_spiel.commands.flags import (
   values_of,
 )
 from ps_cfr_spiel.commands.user_input import load_game, load_values, make_folder, refuse
-from ps_cfr_spiel.options import ContinualResolvingOptions
+from ps_cfr_spiel.options import PRESETS, ContinualResolvingOptions, preset
 from ps_cfr_spiel.reports import Stopwatch, report
 
 # fmt: off
 FLAGS = (
   Flag("preset", None,
     "Published settings of searches, such as DeepStack's; other flags change them.",
-    choices=("deepstack-flop", "deepstack-turn", "deepstack-river")),
+    choices=tuple(PRESETS)),
   *option_flags({"": ContinualResolvingOptions}),
   Flag("value_iterations", None,
     "With --lookahead: iterations of the value function beyond it (default: 20).", kind=int, least=1),
@@ -97,7 +97,7 @@ def _searches(values: flags.FlagValues, game: pyspiel.Game) -> ps.ContinualResol
 def _settings(values: flags.FlagValues) -> dict[str, Any]:
   """The options of --preset, and those that flags change."""
   named = given_options(values, ContinualResolvingOptions)
-  return named if values.preset is None else ps.solvers.preset(values.preset, **named)
+  return named if values.preset is None else preset(values.preset, **named)
 
 
 def _value_function(values: flags.FlagValues, game: pyspiel.Game) -> ps.search.ValueFunction | None:

@@ -1,10 +1,21 @@
 """The options of every method, each written once: its default, its check, its help.
 
-May import: base layers. `option` is the mechanism, `solving` has the options of methods on trees and dealt
-cards, `playing` those of methods that learn by play, `searching` those of searches, `value_learning` those of
-networks of values. They need no JAX: the program's flags are made from them.
+May import: base layers. `option` is the mechanism, `names` lists the objects that options choose among,
+`solving` has the options of methods on trees and dealt cards, `playing` those of methods that learn by play,
+`searching` those of searches, `value_learning` those of networks of values. They need no JAX: the program's
+flags are made from them.
 """
 
+from ps_cfr_spiel.options.names import (
+  ALIASES,
+  DEEPSTACK_BETS,
+  GADGETS,
+  PRESETS,
+  ROUND,
+  RULES,
+  objects,
+  preset,
+)
 from ps_cfr_spiel.options.option import FLAGS, Field, Option, Options, fields_of
 from ps_cfr_spiel.options.playing import (
   ESTIMATES,
@@ -15,8 +26,6 @@ from ps_cfr_spiel.options.playing import (
   SimulatedMCCFROptions,
 )
 from ps_cfr_spiel.options.searching import (
-  GADGETS,
-  ROUND,
   TARGETS,
   ContinualResolvingOptions,
   OnlineOutcomeSamplingOptions,
@@ -25,7 +34,6 @@ from ps_cfr_spiel.options.searching import (
 )
 from ps_cfr_spiel.options.solving import (
   ABSTRACTIONS,
-  ALIASES,
   BASELINES,
   BITS,
   DTYPES,
@@ -35,7 +43,6 @@ from ps_cfr_spiel.options.solving import (
   LOSSLESS,
   METHOD,
   ORDERS,
-  RULES,
   SOURCES,
   TRAJECTORIES,
   AnySamplerOptions,

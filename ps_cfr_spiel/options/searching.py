@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 from ps_cfr_spiel.options import playing
+from ps_cfr_spiel.options.names import GADGETS, ROUND
 from ps_cfr_spiel.options.option import Option, Options
 from ps_cfr_spiel.options.solving import (
   METHOD,
@@ -17,8 +18,6 @@ from ps_cfr_spiel.options.solving import (
 )
 
 TARGETS = ("infostate", "public")
-GADGETS = ("unsafe", "cfr-d", "max-margin", "refined-cfr-d", "refined-max-margin")
-ROUND = "round"
 
 
 def _numbers(text: str) -> list[int]:
@@ -42,7 +41,7 @@ class SearchOptions(Options):
       "max-margin it hurts the opponent as much as possible, and refined ones answer well also where "
       "promises are slack; unsafe has none, for comparison.",
       "Or a function like these; see `subgames.gadgets`.",
-      choices=GADGETS,
+      choices=tuple(GADGETS),
       group=METHOD,
     ),
   ] = "cfr-d"

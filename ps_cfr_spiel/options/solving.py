@@ -5,15 +5,9 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from ps_cfr_spiel.arguments import MOST
+from ps_cfr_spiel.options.names import ALIASES, RULES
 from ps_cfr_spiel.options.option import Option, Options
 
-# Names in place of a regret rule, and the classes of `cfr.rules` that they stand for.
-RULES = {
-  "rm": "RM", "rm+": "RMPlus", "dcfr": "DCFR", "lcfr": "LCFR", "pcfr+": "PCFRPlus", "pdcfr+": "PDCFRPlus",
-  "apcfr+": "APCFRPlus", "sapcfr+": "SAPCFRPlus", "hs-dcfr": "HSDCFR", "hs-pcfr+": "HSPCFRPlus",
-  "vad-cfr": "VADCFR", "nrm+": "NRMPlus",
-}  # fmt: skip
-ALIASES = {"cfr": "rm", "cfr+": "rm+"}  # by the name of the algorithm, as papers and OpenSpiel have it
 LEAVES = ("auto", "dense", "showdown", "native", "sparse")
 SOURCES = ("closure", "observer", "none")
 DTYPES = ("float32", "float64")

@@ -5,8 +5,7 @@ May import: hierarchical, search, abstraction, simulated, policy, mccfr and lowe
 `splitting` that of solvers that split an abstraction; `ps_cfr`, `sampling`, `cfr_ira_solver`,
 `fictitious_play_solvers`, `simulated`, `simulated_mccfr` and `hierarchical` are solvers;
 `continual_resolving`, `online_outcome_sampling` and `holdem_policy`, by `holdem_searches`, are policies that
-search, and `particle_bot` a bot that does; `keyed_policy` and `hierarchical_policy` are strategies in tables;
-`presets` are published settings.
+search, and `particle_bot` a bot that does; `keyed_policy` and `hierarchical_policy` are strategies in tables.
 """
 
 from ps_cfr_spiel.solvers.cfr_ira_solver import CFRPlusIRASolver
@@ -19,7 +18,6 @@ from ps_cfr_spiel.solvers.holdem_policy import HoldemPolicy
 from ps_cfr_spiel.solvers.keyed_policy import KeyedPolicy, SimulatedPolicy
 from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling, OnlineOutcomeSamplingBot
 from ps_cfr_spiel.solvers.particle_bot import ParticleBot
-from ps_cfr_spiel.solvers.presets import DEEPSTACK_BETS, PRESETS, preset
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver, memory_to_solve
 from ps_cfr_spiel.solvers.run_files import kind_in, solver_of
 from ps_cfr_spiel.solvers.sampling import (

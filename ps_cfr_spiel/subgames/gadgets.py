@@ -32,6 +32,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ps_cfr_spiel import options
 from ps_cfr_spiel.subgames.ranged_leaves import (
   BoundValues,
   FrontierLeaves,
@@ -154,13 +155,10 @@ def max_margin(subgame, player, ranges, promises, frontier=None, refine=False) -
 
 TREMBLE = 0.02  # the sum of a refined gadget's trembles at a public state
 
-GADGETS: dict[str, Gadget] = {
-  "unsafe": unsafe,
-  "cfr-d": cfr_d,
-  "max-margin": max_margin,
-  "refined-cfr-d": functools.partial(cfr_d, refine=True),
-  "refined-max-margin": functools.partial(max_margin, refine=True),
-}
+refined_cfr_d: Gadget = functools.partial(cfr_d, refine=True)
+refined_max_margin: Gadget = functools.partial(max_margin, refine=True)
+
+GADGETS: dict[str, Gadget] = options.objects(options.GADGETS)
 
 
 def _leaves(subgame: Subgame, frontier: BoundValues | None) -> LeafEvaluator:

@@ -330,7 +330,7 @@ BY_FORMULA = {  # what makes strategies of regrets, and the weight of an iterati
 SCHEDULED = (HSDCFR, HSPCFRPlus, VADCFR)
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", BY_FORMULA)
 def test_rules_by_their_formulas(name, monkeypatch):
   """Every rule equals its source's formulas, on regrets of all sizes, before and after the planned end."""
   for module in (regret_rules, rule_module, discounted):

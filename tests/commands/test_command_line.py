@@ -315,19 +315,6 @@ def test_every_option_has_one_description(table):
   assert {*described} == {flag.name for flag in option_flags(table)}
 
 
-def test_choices_are_the_names_of_tables():
-  """Names written out, so that help needs no JAX, are those of the tables with their objects."""
-  ps = ps_cfr_spiel
-  assert {kind.__name__ for kind in ps.cfr.RULES.values()} == set(options.RULES.values())
-  tables = {
-    "gadget": ps.subgames.GADGETS,
-    "preset": ps.solvers.PRESETS,
-  }
-  every = [flag for each in command_line.COMMANDS.values() for flag in each.own if flag.choices]
-  for name, known in tables.items():
-    assert {flag.choices for flag in every if flag.name == name} == {tuple(known)}
-
-
 @pytest.mark.parametrize("method", methods.METHODS)
 def test_each_method_has_the_flags_of_its_options_and_no_others(method, capsys):
   """Each field of the class is a flag, and the program refuses all other flags by name."""

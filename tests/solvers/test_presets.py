@@ -7,7 +7,7 @@ import pytest
 from ps_cfr_spiel import ContinualResolving, cfr
 from ps_cfr_spiel.cfr import RMPlus
 from ps_cfr_spiel.commands import program
-from ps_cfr_spiel.solvers import DEEPSTACK_BETS, PRESETS, preset
+from ps_cfr_spiel.options import DEEPSTACK_BETS, PRESETS, preset
 from ps_cfr_spiel.values import CFRValues
 
 TABLE = {"flop": (1000, 500, "round"), "turn": (1000, 500, None), "river": (2000, 1000, None)}  # 21.1

@@ -1,0 +1,63 @@
+"""Names of objects that an option chooses among, and published settings of searches.
+
+Help and completion need the names, and must not import JAX; so an object is written as its place,
+"module:attribute". `cfr.RULES` and `subgames.GADGETS` are `objects` of these tables: a new regret rule or
+gadget is its class or function, and a line here.
+
+DeepStack's settings (Moravčík et al. 2017; Schmid 2021, Tables 21.1 and 21.2): the regrets of CFR+, updated
+at once for both players, with uniform averages over the second half of the iterations. A flop is searched
+until the turn, with values of a network beyond; a turn and a river are searched to the end. (The thesis's
+text has other numbers for the river than its table; these are the table's.) Bets are part of a game here:
+`DEEPSTACK_BETS` are its actions, the sizes of first, second and later bets.
+"""
+
+import pkgutil
+from collections.abc import Mapping
+from typing import Any
+
+from ps_cfr_spiel.arguments import check_option
+
+DISCOUNTED, RULE_FILE = "ps_cfr_spiel.cfr.discounted", "ps_cfr_spiel.cfr.regret_rules"
+RULES = {
+  "rm": f"{DISCOUNTED}:RM",
+  "rm+": f"{DISCOUNTED}:RMPlus",
+  "dcfr": f"{DISCOUNTED}:DCFR",
+  "lcfr": f"{DISCOUNTED}:LCFR",
+  "pcfr+": f"{DISCOUNTED}:PCFRPlus",
+  "pdcfr+": f"{DISCOUNTED}:PDCFRPlus",
+  "apcfr+": f"{RULE_FILE}:APCFRPlus",
+  "sapcfr+": f"{DISCOUNTED}:SAPCFRPlus",
+  "hs-dcfr": f"{DISCOUNTED}:HSDCFR",
+  "hs-pcfr+": f"{DISCOUNTED}:HSPCFRPlus",
+  "vad-cfr": f"{RULE_FILE}:VADCFR",
+  "nrm+": f"{RULE_FILE}:NRMPlus",
+}
+ALIASES = {"cfr": "rm", "cfr+": "rm+"}  # by the name of the algorithm, as papers and OpenSpiel have it
+
+GADGET_FILE = "ps_cfr_spiel.subgames.gadgets"
+GADGETS = {
+  "unsafe": f"{GADGET_FILE}:unsafe",
+  "cfr-d": f"{GADGET_FILE}:cfr_d",
+  "max-margin": f"{GADGET_FILE}:max_margin",
+  "refined-cfr-d": f"{GADGET_FILE}:refined_cfr_d",
+  "refined-max-margin": f"{GADGET_FILE}:refined_max_margin",
+}
+
+ROUND = "round"  # the lookahead until the next public chance event
+_HYBRID: dict[str, Any] = {"rule": {"name": "rm+", "gamma": 0}, "alternating": False, "gadget": "cfr-d"}
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+  "deepstack-flop": {**_HYBRID, "iterations": 1000, "skip": 500, "lookahead": ROUND},
+  "deepstack-turn": {**_HYBRID, "iterations": 1000, "skip": 500},
+  "deepstack-river": {**_HYBRID, "iterations": 2000, "skip": 1000},
+}
+DEEPSTACK_BETS = {"flop": "0.5 1 a;1 a", "turn": "0.5 1 a;1 a", "river": "0.5 1 2 a;0.5 1 2 a;1 a"}
+
+
+def objects(places: Mapping[str, str]) -> dict[str, Any]:
+  """The objects at these places, by name; their modules are imported."""
+  return {name: pkgutil.resolve_name(place) for name, place in places.items()}
+
+
+def preset(name: str, **changes: Any) -> dict[str, Any]:
+  """Options of `ContinualResolving`: a preset's, with changes; ValueError for an unknown preset."""
+  return {**PRESETS[check_option("preset", name, PRESETS)], **changes}
