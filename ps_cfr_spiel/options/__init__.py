@@ -1,9 +1,9 @@
 """The options of every method, each written once: its default, its check, its help.
 
 May import: base layers. `option` is the mechanism, `names` lists the objects that options choose among,
-`solving` has the options of methods on trees and dealt cards, `playing` those of methods that learn by play,
-`searching` those of searches, `value_learning` those of networks of values. They need no JAX: the program's
-flags are made from them.
+`shared` has options of several methods, `solving` those of methods on trees and dealt cards, `playing` those
+of methods that learn by play, `searching` those of searches, `value_learning` those of networks of values.
+They need no JAX: the program's flags are made from them.
 """
 
 from ps_cfr_spiel.options.names import (
@@ -32,7 +32,7 @@ from ps_cfr_spiel.options.searching import (
   SearchOptions,
   SearchResponseOptions,
 )
-from ps_cfr_spiel.options.solving import (
+from ps_cfr_spiel.options.shared import (
   ABSTRACTIONS,
   BASELINES,
   BITS,
@@ -45,6 +45,10 @@ from ps_cfr_spiel.options.solving import (
   ORDERS,
   SOURCES,
   TRAJECTORIES,
+  TreeOptions,
+  WalkOptions,
+)
+from ps_cfr_spiel.options.solving import (
   AnySamplerOptions,
   BatchOptions,
   CFRPlusIRAOptions,
@@ -57,8 +61,6 @@ from ps_cfr_spiel.options.solving import (
   PSCFROptions,
   Refinement,
   SamplingOptions,
-  TreeOptions,
   VRMCCFROptions,
-  WalkOptions,
 )
 from ps_cfr_spiel.options.value_learning import TEACHERS, LearnOptions, TrainingOptions

@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from ps_cfr_spiel.options.option import Option, Options
-from ps_cfr_spiel.options.solving import MOST_SEED
+from ps_cfr_spiel.options.shared import MOST_SEED
 
 ESTIMATES = ("learned", "corrected")
 UPDATES = ("auto", "together", "at_once")

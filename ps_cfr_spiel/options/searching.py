@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from ps_cfr_spiel.options import playing
 from ps_cfr_spiel.options.names import GADGETS, ROUND
 from ps_cfr_spiel.options.option import Option, Options
-from ps_cfr_spiel.options.solving import (
+from ps_cfr_spiel.options.shared import (
   METHOD,
   Alternating,
   DType,
