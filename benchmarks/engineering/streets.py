@@ -20,7 +20,7 @@ import pyspiel
 
 from benchmarks.machine import anchor, describe, flags, peer_lines
 from ps_cfr_spiel import PSCFRSolver, cfr
-from ps_cfr_spiel.compiler import memory_needs
+from ps_cfr_spiel.compiler import TreeUse, memory_needs
 from ps_cfr_spiel.views import pot_of
 
 WIDE = "22+ A2s+ K8s+ Q9s+ J9s+ T9s 98s ATo+ KTo+"
@@ -68,7 +68,8 @@ def main() -> None:
   rows = [sum(n for _, n, _ in player.block_shapes) for player in solver._tree.players]
   streams, folded = solver._tree.stream is not None, not options.abstraction
   tables = cfr.num_tables(solver.rule, solver.dtype, solver.options.bits, compensated=not streams)
-  needs = memory_needs(game.bayesian_form(), tables, 4, folded, bool(options.lock), options.leaves, streams)
+  use = TreeUse(tables, 4, folded, bool(options.lock), options.leaves, streams)
+  needs = memory_needs(game.bayesian_form(), use)
   print(f"{hands} hands, {rows} rows on the device; estimate {sum(needs.values()) / 2**20:,.0f} MB")
   started = time.perf_counter()
   solver.compile()

@@ -5,6 +5,7 @@ from .check_report import Verdict as Verdict
 from .described import form_of as form_of
 from .form_labels import FormLabels as FormLabels
 from .form_labels import FormOrigin as FormOrigin
+from .form_sizes import TreeUse as TreeUse
 from .form_sizes import check_memory as check_memory
 from .form_sizes import is_streamed as is_streamed
 from .form_sizes import memory_needs as memory_needs

@@ -6,7 +6,7 @@ from typing import Any
 import pyspiel
 
 from ps_cfr_spiel.compiler.described import form_of
-from ps_cfr_spiel.compiler.form_sizes import check_memory
+from ps_cfr_spiel.compiler.form_sizes import TreeUse, check_memory
 from ps_cfr_spiel.compiler.forms import PublicStateIndex
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compiler.from_histories import build_general, with_recall
@@ -65,7 +65,7 @@ def build_tree(
   form = form_of(game)
   if form is not None:
     if leaves != "sparse" and public_states == "closure":
-      check_memory(game, memory, leaves=leaves)
+      check_memory(game, memory, TreeUse(leaves=leaves))
       with waiting("Building the tree", progress):
         return build_bayesian(str(game), form, leaves)
     _check_size(game, form, limit, "leaves='sparse'" if leaves == "sparse" else f"{public_states=}")

@@ -40,6 +40,11 @@ def form_of(game: pyspiel.Game) -> BayesianForm | None:
         f"{type(game).__name__}.bayesian_form() must return an object of a class that derives from "
         f"ps_cfr_spiel.poker.BayesianForm, got {form!r}."
       )
+    if missing := form.missing():
+      raise TypeError(
+        f"{type(game).__name__}.bayesian_form() lacks {', '.join(missing)}; a form has all of "
+        f"{', '.join(form.NEEDED)}. Set them as ps_cfr_spiel.poker.BayesianForm describes them."
+      )
     return form
   form = describe(game)
   return form if form is not None and form.histories > WALKED else None

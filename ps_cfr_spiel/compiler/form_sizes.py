@@ -4,6 +4,8 @@ With public cards the tables grow with the boards, and a flop with deep stacks f
 them, many bet sizes and all hands can be too much as well.
 """
 
+import dataclasses
+
 import numpy as np
 import pyspiel
 
@@ -18,29 +20,35 @@ from ps_cfr_spiel.poker import BayesianForm
 from ps_cfr_spiel.tree import TERMINAL
 
 
-def check_memory(
-  game: pyspiel.Game,
-  memory: float | None = None,
-  tables: float = 0,
-  itemsize: int = 4,
-  folded: bool = True,
-  locked: bool = False,
-  leaves: str = "auto",
-  streamed: bool = False,
-) -> int | None:
+@dataclasses.dataclass(frozen=True)
+class TreeUse:
+  """What a form's tree is built for, as far as its memory depends on that."""
+
+  tables: float = 0  #: numbers that a solver keeps for each infostate and action; 0 for the tree alone
+  itemsize: int = 4  #: bytes of a number on the device
+  #: whether a solver folds suits where it may; with an abstraction, with locks that distinguish suits, and in
+  #: searches it does not.
+  folded: bool = True
+  locked: bool = False  #: whether some infostates are locked
+  leaves: str = "auto"  #: the leaf evaluator, as of `build_tree`
+  streamed: bool = False  #: whether a solver goes board by board (`is_streamed`)
+
+
+ALONE = TreeUse()  # the tree without a solver
+
+
+def check_memory(game: pyspiel.Game, memory: float | None = None, use: TreeUse = ALONE) -> int | None:
   """Refuse a game whose tree and solver tables would not fit into memory; games without a form pass.
 
-  `memory` is the maximum bytes; None: all free memory. (JAX knows how much a GPU has.) The others are
-  arguments of `memory_needs`. Returns the estimated bytes, None without a form. ValueError if more is needed,
-  or `memory` is not a number or too small.
+  `memory` is the maximum bytes; None: all free memory. (JAX knows how much a GPU has.) Returns the estimated
+  bytes, None without a form. ValueError if more is needed, or `memory` is not a number or too small.
   """
   form = form_of(game)
   if form is None:
     allowed_memory(memory)
     return None
   _check_size(game, form, memory)
-  needs = memory_needs(form, tables, itemsize, folded, locked, leaves, streamed)
-  return check_needs(str(game), needs, memory, form.advice)
+  return check_needs(str(game), memory_needs(form, use), memory, form.advice)
 
 
 def _check_size(game: pyspiel.Game, form: BayesianForm, memory: float | None) -> None:
@@ -62,27 +70,11 @@ def is_streamed(game: pyspiel.Game, leaves: str = "auto", memory: float | None =
   return len(lines.boards) > 1 and leaves_of(lines, leaves) == "native"
 
 
-def memory_needs(
-  form: BayesianForm,
-  tables: float = 0,
-  itemsize: int = 4,
-  folded: bool = True,
-  locked: bool = False,
-  leaves: str = "auto",
-  streamed: bool = False,
-) -> dict[str, int]:
-  """Estimated bytes, by their purpose.
-
-  Args:
-    tables: numbers that a solver keeps for each infostate and action; 0 for the tree alone.
-    itemsize: bytes of a number on the device.
-    folded: whether a solver folds suits where it may; with an abstraction, with locks that distinguish suits,
-      and in searches it does not.
-    streamed: whether a solver goes board by board (`is_streamed`).
-  """
-  native = (folded or locked) and not why_unavailable()
-  counts = _counts(form, bool(tables) and folded, leaves, itemsize)
-  return estimates.tree_needs(counts, tables, itemsize, locked, streamed, native)
+def memory_needs(form: BayesianForm, use: TreeUse = ALONE) -> dict[str, int]:
+  """Estimated bytes, by their purpose."""
+  native = (use.folded or use.locked) and not why_unavailable()
+  counts = _counts(form, bool(use.tables) and use.folded, use.leaves, use.itemsize)
+  return estimates.tree_needs(counts, use.tables, use.itemsize, use.locked, use.streamed, native)
 
 
 def values_needs(form: BayesianForm, leaves: str = "auto") -> dict[str, int]:

@@ -17,7 +17,7 @@ from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.compiler.check_report import UNCHECKED, Finding, Report, Verdict
 from ps_cfr_spiel.compiler.described import form_of
 from ps_cfr_spiel.compiler.form_check import form_fault
-from ps_cfr_spiel.compiler.form_sizes import check_memory, memory_needs
+from ps_cfr_spiel.compiler.form_sizes import TreeUse, check_memory, memory_needs
 from ps_cfr_spiel.compiler.forms import PublicStateIndex
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices, remarks, with_recall
@@ -179,7 +179,7 @@ def _compile_form(
       return None
     check_memory(game, memory)
     if form.size and form.histories > limit:
-      needs = memory_needs(form, cfr.num_tables(cfr.make_rule("nrm+"), "float32"))
+      needs = memory_needs(form, TreeUse(cfr.num_tables(cfr.make_rule("nrm+"), "float32")))
       return (
         f"about {readable_count(form.histories)} histories and {form.size:,} public states, built without "
         f"histories in {readable_seconds(SECONDS * form.size)}, "

@@ -1,7 +1,7 @@
 """The description that a Bayesian game gives of itself: its tree is compiled without enumeration."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,12 @@ class BayesianForm:
   cards with equal probability for all types, the next one of `live - 1`, and so on; a type that holds a card
   of the runout is dead. Such a form has `street`, `runouts`, `live`, `strengths`, `infostate` and `find`.
   """
+
+  #: the fields that every form has; `strengths` and `infostate`, overridden, stand for the last two.
+  NEEDED: ClassVar[tuple[str, ...]] = (
+    *("parent", "action", "player", "fold_payoff", "showdown_payoff", "types", "weights", "cards"),
+    *("strength", "infostates"),
+  )
 
   parent: np.ndarray  #: int32[N], parent of each public state, -1 at the root; parents before children
   action: np.ndarray  #: int32[N], OpenSpiel action that leads here from the parent
@@ -66,6 +72,13 @@ class BayesianForm:
     "To use less memory: bits=16, narrower ranges, fewer bet sizes (above all on later streets and for "
     "raises; streets follow '/', raises ';'), a smaller stack or, before the river, one more board card"
   )
+
+  def missing(self) -> list[str]:
+    """The names in `NEEDED` that the form has neither as a field nor as a property; none is computed."""
+    bodies = [vars(self), *(vars(kind) for kind in type(self).__mro__ if kind is not BayesianForm)]
+    given = {name for body in bodies for name in body}
+    instead = {"strength": "strengths", "infostates": "infostate"}
+    return [name for name in self.NEEDED if not given & {name, instead.get(name, name)}]
 
   def strengths(self) -> tuple[np.ndarray, np.ndarray]:
     """int32[B, H0], int32[B, H1] on the boards of the last street; entries of dead types are arbitrary.

@@ -14,7 +14,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_player, is_integer
 from ps_cfr_spiel.cfr import make_rule, num_tables, rule_header
-from ps_cfr_spiel.compiler import check_memory
+from ps_cfr_spiel.compiler import TreeUse, check_memory
 from ps_cfr_spiel.device import Uninterrupted
 from ps_cfr_spiel.histories import sequential
 from ps_cfr_spiel.options import ContinualResolvingOptions, SearchOptions
@@ -63,7 +63,7 @@ class ContinualResolving(SearchPolicy):
     self.settings = SearchSettings(**{**options.values(SearchOptions), **made})
     limit, memory, blueprint = options.limit, options.memory, options.blueprint
     kept = num_tables(self.settings.rule, self.settings.dtype)
-    check_memory(game, memory, kept, np.dtype(self.settings.dtype).itemsize, folded=False)
+    check_memory(game, memory, TreeUse(kept, np.dtype(self.settings.dtype).itemsize, folded=False))
     if self.settings.knowledge is None:
       subgames = Subgames.of(game, public_states=options.public_states, limit=limit, memory=memory)
     else:

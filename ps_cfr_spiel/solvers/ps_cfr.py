@@ -13,7 +13,7 @@ import pyspiel
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, abstract_tree, as_sets, bind
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
-from ps_cfr_spiel.compiler import check_memory, fold_suits, form_of, is_streamed, memory_needs
+from ps_cfr_spiel.compiler import TreeUse, check_memory, fold_suits, form_of, is_streamed, memory_needs
 from ps_cfr_spiel.device import precision, to_device, trim_heap
 from ps_cfr_spiel.options import PSCFROptions
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, locks_text, read_locks, types_header
@@ -217,7 +217,8 @@ def _estimate(
   """
   tables = copies * cfr.num_tables(rule, options.dtype, options.bits, compensated=not streamed)
   itemsize = np.dtype(options.dtype).itemsize
-  return check_memory(game, options.memory, tables, itemsize, folded, locked, options.leaves, streamed)
+  use = TreeUse(tables, itemsize, folded, locked, options.leaves, streamed)
+  return check_memory(game, options.memory, use)
 
 
 def memory_to_solve(game: pyspiel.Game, bits: int = 32, leaves: str = "auto") -> int | None:
@@ -227,7 +228,7 @@ def memory_to_solve(game: pyspiel.Game, bits: int = 32, leaves: str = "auto") ->
     return None
   streams = is_streamed(game, leaves)
   tables = cfr.num_tables(make_rule("nrm+"), "float32", bits, not streams)
-  return sum(memory_needs(form, tables, 4, leaves=leaves, streamed=streams).values())
+  return sum(memory_needs(form, TreeUse(tables, leaves=leaves, streamed=streams)).values())
 
 
 def sets_of(tree: PublicTree, abstraction: Abstraction | None, variant: Variant) -> cfr.Abstraction:

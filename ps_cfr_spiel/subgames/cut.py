@@ -11,7 +11,7 @@ from ps_cfr_spiel.arguments import check_list, is_integer
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.subgames.alike import find_alike
 from ps_cfr_spiel.subgames.assemble import PlayerCut, assemble
-from ps_cfr_spiel.subgames.nodes import RootInfostates, find_nodes
+from ps_cfr_spiel.subgames.nodes import RootInfostates, SubgameNodes, find_nodes
 from ps_cfr_spiel.subgames.shapes import PadTo, Scope, Shape, least_shape, own_depths
 from ps_cfr_spiel.subgames.subgame import Subgame
 from ps_cfr_spiel.tree import PublicTree, decision_sequences
@@ -26,16 +26,27 @@ class Subgames:
     return cls(build_tree(game, memory=memory, **options), game, options)
 
   def __init__(
-    self, tree: PublicTree, game: pyspiel.Game | None = None, options: Mapping[str, Any] | None = None
+    self,
+    tree: PublicTree,
+    game: pyspiel.Game | None = None,
+    options: Mapping[str, Any] | None = None,
+    nodes: SubgameNodes | None = None,
   ):
-    """Find the nodes of the tree in time linear in their number; arguments and errors as of `find_nodes`."""
+    """Find the nodes of the tree in time linear in their number; arguments and errors as of `find_nodes`.
+
+    `options` are of `build_tree`; `nodes`, if given, are the tree's.
+    """
     #: tree, nodes: see `find_nodes`; on the host.
-    self.tree, self.nodes = find_nodes(tree, game)
+    self.tree, self.nodes = find_nodes(tree, game) if nodes is None else (tree, nodes)
     #: of `build_tree`, which give this tree on any machine.
     self.options = dict(options or {}) | ({} if self.tree is tree else {"leaves": "sparse"})
     self.labels = self.tree.names
     self._sequences = decision_sequences(self.tree)
-    self._depths = own_depths(self.nodes)
+
+  @functools.cached_property
+  def _depths(self) -> tuple[np.ndarray, np.ndarray]:
+    """int[N] for each player: see `own_depths`."""
+    return own_depths(self.nodes)
 
   @functools.cached_property
   def alike(self) -> np.ndarray:

@@ -12,6 +12,7 @@ probabilities, and the one public state holds the first histories of each of the
 
 import copy
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ps_cfr_spiel.subgames.cut import Subgames
 from ps_cfr_spiel.subgames.nodes import SubgameNodes, history_nodes
 from ps_cfr_spiel.subgames.shapes import PadTo
 from ps_cfr_spiel.subgames.subgame import Subgame
-from ps_cfr_spiel.tree import CHANCE, PublicState, PublicTree, check_zero_sum, decision_sequences
+from ps_cfr_spiel.tree import CHANCE, PublicState, PublicTree, check_zero_sum
 
 NEVER = 1e-30  # reach that counts as none, as in `search.promises`
 
@@ -31,16 +32,14 @@ NEVER = 1e-30  # reach that counts as none, as in `search.promises`
 class KnownSubgames(Subgames):
   """A compiled game from which subgames are cut by a player's knowledge."""
 
-  def __init__(self, tree: PublicTree, knowledge: int, options: Any = None):
+  def __init__(self, tree: PublicTree, knowledge: int, options: Mapping[str, Any] | None = None):
     """See the class; the tree has a row for each infostate (`leaves="sparse"`)."""
     check_zero_sum(tree, "subgames and searches")
-    self.tree, self.labels = tree, tree.names
-    self.knowledge = knowledge  #: k
-    self._sequences, self.options = decision_sequences(tree), dict(options or {})
     source = walked_source(tree.names)
     assert source is not None
     nodes = history_nodes(tree.names, source)
-    self.nodes, self._source = nodes, source
+    super().__init__(tree, options=options, nodes=nodes)
+    self.knowledge, self._source = knowledge, source  #: k
     # Without the time: players need not know it.
     first, second = (number_rows(source.histories.infostate[i], *nodes.last[i].T) for i in (0, 1))
     self._known = first, second

@@ -102,7 +102,7 @@ class DenseLeaves(TwoParts):
 class BlockLeaves(LeafEvaluator):
   """A matrix of chance-weighted utilities for each leaf: Bayesian games with few types."""
 
-  kind: ClassVar[str] = "dense"
+  kind: ClassVar[str] = "blocks"
   utility: Array  #: [L, H0, H1], sum of chance probability x utility to player 0
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:

@@ -20,7 +20,7 @@ from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.mccfr.sampling_trees import build_sampling_tree
 from ps_cfr_spiel.memory import TooLarge
-from ps_cfr_spiel.poker import dealt_form
+from ps_cfr_spiel.poker import BayesianForm, dealt_form
 from ps_cfr_spiel.policy import find_public_state, line_to
 from ps_cfr_spiel.tree import TERMINAL, evaluate
 
@@ -314,3 +314,26 @@ def test_a_form_that_derives_from_no_form_is_refused():
     TypeError, match=r"Own\.bayesian_form\(\) must return .*poker\.BayesianForm, got <object"
   ):
     build_tree(kind(game.get_parameters()))
+
+
+def test_a_form_without_a_field_is_refused():
+  """Not by the AttributeError of whatever reads the field first, and no field is computed for it."""
+
+  class Form(BayesianForm):
+    parent = action = player = types = weights = strength = ()
+
+    def infostate(self, line, runout, type_index):
+      return ""
+
+    @property
+    def cards(self):
+      raise AssertionError("read")
+
+  class Game:
+    def bayesian_form(self):
+      return Form()
+
+  with pytest.raises(
+    TypeError, match=r"Game\.bayesian_form\(\) lacks fold_payoff, showdown_payoff; .*weights"
+  ):
+    described.form_of(Game())

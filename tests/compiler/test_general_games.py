@@ -105,7 +105,7 @@ def test_all_forms_give_the_same_iterates(name):
   """Bayesian structure is found and used; without it, and without public states, nothing changes."""
   game = pyspiel.load_game(WITHOUT_TIES[name])
   found = PSCFRSolver(game, dtype="float64")
-  assert found.tree.leaves.kind == "dense"
+  assert found.tree.leaves.kind == "blocks"
   others = [
     PSCFRSolver(game, dtype="float64", leaves="sparse"),
     PSCFRSolver(game, dtype="float64", public_states="none"),
@@ -265,7 +265,7 @@ def test_a_river_is_refused_before_it_is_walked(options, monkeypatch):
 
 def test_summary_names_the_sizes():
   summary = build_tree(pyspiel.load_game("leduc_poker")).summary()
-  for part in ("9,457", "186 decisions", "936 (468 and 468)", "93 x 6", "'dense'"):
+  for part in ("9,457", "186 decisions", "936 (468 and 468)", "93 x 6", "'blocks'"):
     assert part in summary
 
 

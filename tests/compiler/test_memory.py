@@ -14,7 +14,7 @@ from pathlib import Path
 import jax.numpy as jnp
 import pyspiel
 from ps_cfr_spiel import PSCFRSolver, cfr
-from ps_cfr_spiel.compiler import memory_needs
+from ps_cfr_spiel.compiler import TreeUse, memory_needs
 
 def peak():
   lines = Path("/proc/self/status").read_text().splitlines()
@@ -28,7 +28,7 @@ solver.run(10, progress=False)
 solver.exploitability()
 streams = solver._tree.stream is not None
 tables = cfr.num_tables(solver.rule, solver.dtype, compensated=not streams)
-needs = memory_needs(game.bayesian_form(), tables, 4, True, locks is not None, streamed=streams)
+needs = memory_needs(game.bayesian_form(), TreeUse(tables, locked=locks is not None, streamed=streams))
 print(sum(needs.values()), peak() - bare)
 """
 # What a look at the strategies takes, and the values of actions, for which the solver is given up.

@@ -18,7 +18,7 @@ from ps_cfr_spiel import (
   cfr,
   memory,
 )
-from ps_cfr_spiel.compiler import PublicStateIndex, check_memory, memory_needs
+from ps_cfr_spiel.compiler import PublicStateIndex, TreeUse, check_memory, memory_needs
 from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.poker import cards, strengths
@@ -311,7 +311,7 @@ def test_a_river_of_many_bet_sizes_is_refused_too():
   numbers = sum(
     len(form.types[state.player]) * len(state.children) for state in river.public_states if state.player >= 0
   )
-  needs = memory_needs(form, 1, 4)
+  needs = memory_needs(form, TreeUse(1))
   assert needs["for strategies, averages and regrets"] == 4 * numbers
   with pytest.raises(
     ValueError, match=r"needs about .* MB of memory .*, and 10 MB are allowed. To use less memory"
@@ -343,7 +343,7 @@ def test_the_estimate_counts_every_number():
   kept = sum(array.nbytes for array in jax.tree.leaves(solver._state.players))
   numbers = sum(a * rows * types for player in solver.tree.players for a, rows, types in player.block_shapes)
   assert kept == 4 * numbers * cfr.num_tables(solver.rule, "float32")
-  needs = memory_needs(game.bayesian_form(), cfr.num_tables(solver.rule, "float32"), 4)
+  needs = memory_needs(game.bayesian_form(), TreeUse(cfr.num_tables(solver.rule, "float32")))
   assert needs["for strategies, averages and regrets"] == kept
 
 
@@ -353,7 +353,7 @@ def test_the_estimate_counts_the_tables_of_leaves(kind, board):
   """They are there twice in float64 while boards are stacked, and once on the device in float32."""
   game = pyspiel.load_game(f"holdem_subgame(board={board},stack=300,ranges=22+ A2s+;22+ KQo)")
   made = sum(np.asarray(array).nbytes for array in jax.tree.leaves(build_tree(game, leaves=kind).leaves))
-  needs = memory_needs(game.bayesian_form(), 0, 4, leaves=kind)
+  needs = memory_needs(game.bayesian_form(), TreeUse(leaves=kind))
   assert 2 * made <= needs["for the leaves"] <= (8 if board.endswith("3c") else 3) * made
 
 

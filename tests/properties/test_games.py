@@ -77,7 +77,7 @@ def test_all_leaf_forms_are_worth_the_same(shape, seed):
   results = []
   for tree in trees_of(game):
     policy = TreePolicy(game, tree.names, random_strategies(tree, seed))
-    options = {"leaves": tree.leaves.kind if tree.leaves.kind in ("sparse", "dense") else "auto"}
+    options = {"leaves": {"sparse": "sparse", "blocks": "dense"}.get(tree.leaves.kind, "auto")}
     options["public_states"] = "closure" if tree.names.public_states else "none"
     results.append(ps_cfr_spiel.evaluate_policy(game, policy, **options))
   scale = scale_of(tree)

@@ -342,7 +342,7 @@ def test_types_are_split_without_another_walk():
     np.testing.assert_array_equal(one.leaf.index, other.leaf.index)
 
 
-@pytest.mark.parametrize("fault, kind", [(None, "dense"), ("knows more", "sparse")])
+@pytest.mark.parametrize("fault, kind", [(None, "blocks"), ("knows more", "sparse")])
 def test_a_game_is_walked_and_its_nodes_are_found_once(fault, kind, monkeypatch):
   from ps_cfr_spiel.compiler import build
   from ps_cfr_spiel.subgames import nodes
