@@ -253,9 +253,9 @@ def replacing(path: str | os.PathLike, mode: str = "w", **options: Any) -> Itera
     if mode == "w":
       check_no_arrays(path)
     _sweep(target)
-    own = target.with_name(f"{target.name}{secrets.token_hex(4)}.part")
-    handle = os.open(own, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-    temporary = own
+    temporary_path = target.with_name(f"{target.name}{secrets.token_hex(4)}.part")
+    handle = os.open(temporary_path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+    temporary = temporary_path
     with os.fdopen(handle, mode, **options) as file:
       yield file
       file.flush()
@@ -286,8 +286,8 @@ def _sweep(path: Path) -> None:
   """Delete the leftovers of killed writers of the same file."""
   with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
     for entry in entries:
-      own = re.fullmatch(re.escape(path.name) + r"[0-9a-f]{8}\.part", entry.name)
-      if own and time.time() - entry.stat(follow_symlinks=False).st_mtime > STALE_SECONDS:
+      match = re.fullmatch(re.escape(path.name) + r"[0-9a-f]{8}\.part", entry.name)
+      if match and time.time() - entry.stat(follow_symlinks=False).st_mtime > STALE_SECONDS:
         os.unlink(entry.path)
 
 

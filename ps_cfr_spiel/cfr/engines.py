@@ -62,7 +62,7 @@ def _every_infostate(case: Case) -> str:
 
 
 def _no_record(case: Case) -> str:
-  return "values of leaves are recorded" if any(own.recorded for own in case.players) else ""
+  return "values of leaves are recorded" if any(player.recorded for player in case.players) else ""
 
 
 def _payoffs(case: Case) -> str:
@@ -71,7 +71,7 @@ def _payoffs(case: Case) -> str:
 
 
 def _full_tables(case: Case) -> str:
-  return "the tables are compressed" if any(own.is_compressed for own in case.players) else ""
+  return "the tables are compressed" if any(player.is_compressed for player in case.players) else ""
 
 
 def _boards(case: Case) -> str:
@@ -79,7 +79,7 @@ def _boards(case: Case) -> str:
 
 
 def _sixteen_bits(case: Case) -> str:
-  narrow = any(table.dtype == jnp.int16 for own in case.players for table in jax.tree.leaves(own.rule))
+  narrow = any(table.dtype == jnp.int16 for player in case.players for table in jax.tree.leaves(player.rule))
   return "" if narrow else "the tables have 32 bits"
 
 
@@ -149,7 +149,7 @@ def _iterations(
   """Whole iterations on the payoff matrices of the leaves."""
   dtype, leaves = players[0].average.dtype, tree.leaves
   rows = jax.vmap(lambda t: _numbers(step._replace(t=t), dtype))(_block(step))
-  players = tuple(own.carried_over(step) for own in players)
+  players = tuple(player.carried_over(step) for player in players)
   payoffs = [jnp.asarray(x, dtype) for x in leaves.payoffs() or ()]
   tables, number = tuple(map(_tables, players)), step.rule.native
   after = iterate_natively(walks, payoffs, leaves.orders, tables, count, number, rows, alternating)
@@ -168,12 +168,12 @@ def _boards_in_turn(
     return jnp.concatenate([carried, _numbers(step._replace(t=t), dtype)])
 
   rows = jax.vmap(numbers)(_block(step))
-  tables = tuple(_tables(own, whole=True) for own in players)
+  tables = tuple(_tables(player, whole=True) for player in players)
   pair = players[0].average.average is not None
   state = players[0].rule[0] if players[0].rule else players[1].rule[0]
   each = 1 + len(jax.tree.leaves(state))
   after = tree.stream.iterate(tree.leaves, tables, pair, each, count, step.rule.native, rows, alternating)
-  return tuple(_with_tables(own, new, whole=True) for own, new in zip(players, after, strict=True))
+  return tuple(_with_tables(player, new, whole=True) for player, new in zip(players, after, strict=True))
 
 
 def _block(step: Step) -> Array:

@@ -49,11 +49,11 @@ class Response(NamedTuple):
 def init(tree: PublicTree, dtype: str) -> PlayState:
   """The state in which each player has played the first actions once."""
   sums = []
-  for own in tree.players:
-    first = [np.zeros(shape, dtype) for shape in own.block_shapes]
+  for player_tree in tree.players:
+    first = [np.zeros(shape, dtype) for shape in player_tree.block_shapes]
     for x in first:
       x[0] = 1
-    reach = _reach(own, to_device(first, dtype))[1:]
+    reach = _reach(player_tree, to_device(first, dtype))[1:]
     sums.append(tuple(np.asarray(r).reshape(x.shape) for r, x in zip(reach, first, strict=True)))
   return to_device(PlayState(np.zeros((), np.int32), (sums[0], sums[1])), dtype)
 
@@ -72,10 +72,10 @@ def average_of(sums: Sequence[Array]) -> Blocks:
   return tuple(shown)
 
 
-def row_reach(own: PlayerTree, strategy: Sequence[Array]) -> list[Array]:
+def row_reach(player_tree: PlayerTree, strategy: Sequence[Array]) -> list[Array]:
   """A player's own reach of the infostates, [1, rows, 1] for each block."""
-  reach = sequence_reach(own, strategy)[1:]
-  return [sum_actions(r.reshape(shape)) for r, shape in zip(reach, own.block_shapes, strict=True)]
+  reach = sequence_reach(player_tree, strategy)[1:]
+  return [sum_actions(r.reshape(shape)) for r, shape in zip(reach, player_tree.block_shapes, strict=True)]
 
 
 def respond(tree: PublicTree, player: int, opponent: Sequence[Array], tolerance: Array) -> Response:
@@ -83,7 +83,7 @@ def respond(tree: PublicTree, player: int, opponent: Sequence[Array], tolerance:
 
   Values that differ by `tolerance` count as equal, so that rounding decides nothing.
   """
-  own, other = tree.players[player], tree.players[1 - player]
+  player_tree, other = tree.players[player], tree.players[1 - player]
   values, _ = best_response_values(tree, player, opponent)
   choice = []
   for q in values:
@@ -91,8 +91,8 @@ def respond(tree: PublicTree, player: int, opponent: Sequence[Array], tolerance:
     first = good & (jnp.cumsum(good, axis=0) == 1)
     choice.append(first.astype(q.dtype))
   comes = [(r > 0).astype(r.dtype) for r in other.leaf.pull(sequence_reach(other, opponent))]
-  paths, _ = sequence_values(own, comes, lambda _, q: max_actions(q))
-  reach = row_reach(own, choice)
+  paths, _ = sequence_values(player_tree, comes, lambda _, q: max_actions(q))
+  reach = row_reach(player_tree, choice)
   acts = [(r > 0) & (max_actions(n) > 0) for r, n in zip(reach, paths, strict=True)]
   return Response(choice, acts, reach)
 

@@ -101,10 +101,10 @@ def _learn(
 
 def _collapsed(game: _Game, player: int, column: Array) -> Array:
   """A column of all infostates, added up in the player's sets, if there are any."""
-  own, sets = game.walks[player].tree, game.sets[player]
+  player_tree, sets = game.walks[player].tree, game.sets[player]
   if sets is None:
     return column
-  return column_of(collapse(sets, tables_of(column, own.bucket_shapes)), own.types)
+  return column_of(collapse(sets, tables_of(column, player_tree.bucket_shapes)), player_tree.types)
 
 
 def _turn(

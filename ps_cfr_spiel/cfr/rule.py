@@ -129,14 +129,14 @@ def normalise(weights: Array) -> Array:
 
   NaN propagates, so that a diverged run is detected. NumPy's arrays stay NumPy's.
   """
-  here: Any = np if isinstance(weights, np.ndarray) else jnp
-  if here is jnp:
+  library: Any = np if isinstance(weights, np.ndarray) else jnp
+  if library is jnp:
     # Else XLA's CPU backend computes the weights anew for each action that it adds up.
     weights = jax.lax.optimization_barrier(weights)
   total = sum_actions(weights)
   nothing = total < np.finfo(total.dtype).tiny
-  scale = 1 / here.where(nothing, 1, total)
-  return here.where(nothing, 1 / weights.shape[0], weights * scale)
+  scale = 1 / library.where(nothing, 1, total)
+  return library.where(nothing, 1 / weights.shape[0], weights * scale)
 
 
 def positive_part(x: Array) -> Array:

@@ -56,7 +56,7 @@ class PlayerState(NamedTuple):
 
   def compressed(self, rule: Rule, bits: int) -> "PlayerState":
     """The player with tables in the form of 16 or 32 bits."""
-    return self._changed(lambda strategy, own: rule.compress(strategy, own, bits))
+    return self._changed(lambda strategy, tables: rule.compress(strategy, tables, bits))
 
   def decompressed(self, rule: Rule) -> "PlayerState":
     """The inverse of `compressed`; a state that is not compressed is unchanged."""
@@ -101,8 +101,8 @@ def init(
   of_player, compressed = sets_of_players(tree, sets), is_kept_compressed(rule, dtype, bits, compensated)
 
   def player_state(i, player):
-    own = of_player[i]
-    shapes = player.bucket_shapes if own is None else own.shapes
+    sets_of_player = of_player[i]
+    shapes = player.bucket_shapes if sets_of_player is None else sets_of_player.shapes
     column = sum(a * n for a, n, _ in shapes), shapes[0][2] if shapes else player.types
     leaves = [np.zeros((n, player.types), dtype) for n in player.leaf.children]
     record = jax.eval_shape(functools.partial(tree.leaves.recorded, i), leaves)
@@ -121,8 +121,8 @@ def init(
     )
     one = one.compressed(rule, bits) if compressed else one
     buckets = [
-      jax.tree.map(lambda x, shape=shape: _filled(x, (len(x), *shape[1:])), own)
-      for *own, shape in zip(one.strategy, one.rule, shapes, strict=True)
+      jax.tree.map(lambda x, shape=shape: _filled(x, (len(x), *shape[1:])), tables)
+      for *tables, shape in zip(one.strategy, one.rule, shapes, strict=True)
     ]
     strategy, rules = zip(*buckets, strict=True) if buckets else ((), ())
     return one._replace(strategy=tuple(strategy), rule=tuple(rules))
@@ -182,8 +182,8 @@ def average_strategy(tree: PublicTree, state: SolverState, sets: Abstraction = W
   """
   players, sets = _at_hand((state.players, sets))
 
-  def average(forest: PlayerTree, of: Any, own: PlayerState) -> Blocks:  # its sums are gone afterwards
-    sums = tables_of(own.average.total, [x.shape for x in own.strategy])
+  def average(forest: PlayerTree, of: Any, player: PlayerState) -> Blocks:  # its sums are gone afterwards
+    sums = tables_of(player.average.total, [x.shape for x in player.strategy])
     return tuple(map(normalise, forest.split(expand(of, sums))))
 
   with np.errstate(all="ignore"):  # NaN propagates, so that a diverged run is detected
@@ -194,21 +194,21 @@ def current_strategy(
   tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE, rule: Any = None
 ) -> list[Blocks]:
   """The players' current strategies; see `average_strategy`. Compressed tables need the rule."""
-  tables, sets = _at_hand(([own.decompressed(rule).strategy for own in state.players], sets))
+  tables, sets = _at_hand(([player.decompressed(rule).strategy for player in state.players], sets))
   return in_blocks(tree, tables, sets)
 
 
 def in_blocks(tree: PublicTree, tables: Sequence[Sequence[Array]], sets: Abstraction = WHOLE) -> list[Blocks]:
   """The players' tables of buckets, or of sets, as those of all infostates, [A, rows, H] for each block."""
   players = zip(tree.players, sets_of_players(tree, sets), tables, strict=True)
-  return [tuple(forest.split(expand(of, own))) for forest, of, own in players]
+  return [tuple(forest.split(expand(of, tables_of_player))) for forest, of, tables_of_player in players]
 
 
 def evaluate_average(tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE) -> Evaluation:
   """Value, best responses and exploitability of the average strategies; board by board where possible."""
   if tree.stream is None or sets is not WHOLE:
     return evaluate(tree, average_strategy(tree, state, sets))
-  first, second, value = _worth(tree, [own.average for own in state.players])
+  first, second, value = _worth(tree, [player.average for player in state.players])
   return Evaluation.zero_sum(value, first, second)
 
 

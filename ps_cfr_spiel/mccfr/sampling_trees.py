@@ -194,7 +194,7 @@ def build_public_sampling_tree(tree: PublicTree) -> SamplingTree:
   stack = [(0, (0, 0), -1, 1.0)]  # (state or -1 for a leaf, last sequences, parent, chance)
   while stack:
     state, last, parent, chance = stack.pop()
-    here = len(rows)
+    row_number = len(rows)
     if state < 0:
       used.append(leaves.get(last, -1))
       rows.append((parent, TERMINAL, 0, chance, used[-1]))
@@ -215,7 +215,7 @@ def build_public_sampling_tree(tree: PublicTree) -> SamplingTree:
         moves.append((reached[0] if len(reached) == 1 else -1, after))
       rows.append((parent, player, cells[row], chance, 0))
     share = 1 / len(moves) if player < 0 else 1.0
-    stack += [(child, after, here, share) for child, after in reversed(moves)]
+    stack += [(child, after, row_number, share) for child, after in reversed(moves)]
   if sorted(used) != list(range(len(leaves))):
     raise wrong
   parent, kind, cell, chance, leaf = (np.array(column) for column in zip(*rows, strict=True))

@@ -59,24 +59,24 @@ class Levels:
     return of_player(0), of_player(1)
 
   @property
-  def own(self) -> np.ndarray:
+  def acting(self) -> np.ndarray:
     """bool[P], whether the player acts."""
     return self.mover == self.player
 
   def states(self, level: int) -> tuple[int, ...]:
     """The public states in which the player makes the decision number `level`."""
-    return tuple(np.flatnonzero(self.own & (self.level == level)).tolist())
+    return tuple(np.flatnonzero(self.acting & (self.level == level)).tolist())
 
   def count(self) -> int:
     """The largest number of decisions of the player on one path."""
-    return int(self.level[self.own].max(initial=-1)) + 1
+    return int(self.level[self.acting].max(initial=-1)) + 1
 
   def passes(self) -> list[tuple[int, ...]]:
     """The public states of later searches, in groups that do not overlap and whose searches end alike."""
-    found: dict[tuple[int, float, float], list[int]] = {}
-    for s in np.flatnonzero(self.own & self.decided).tolist():
-      found.setdefault((int(self.level[s]), self.horizon(s), self.horizon_before(s)), []).append(s)
-    return [tuple(found[key]) for key in sorted(found)]
+    groups: dict[tuple[int, float, float], list[int]] = {}
+    for s in np.flatnonzero(self.acting & self.decided).tolist():
+      groups.setdefault((int(self.level[s]), self.horizon(s), self.horizon_before(s)), []).append(s)
+    return [tuple(groups[key]) for key in sorted(groups)]
 
   def kind(self, public_state: int) -> tuple[int, int, int]:
     """Player, level and cards: searches from public states of one kind are padded alike."""
@@ -84,10 +84,10 @@ class Levels:
 
   def kinds(self) -> dict[tuple[int, int, int], list[int]]:
     """The player's public states of each kind."""
-    found: dict[tuple[int, int, int], list[int]] = {}
-    for s in np.flatnonzero(self.own).tolist():
-      found.setdefault(self.kind(s), []).append(s)
-    return found
+    states_of: dict[tuple[int, int, int], list[int]] = {}
+    for s in np.flatnonzero(self.acting).tolist():
+      states_of.setdefault(self.kind(s), []).append(s)
+    return states_of
 
   def horizon(self, public_state: int) -> float:
     """The number of stops above the end of the lookahead of a search from a public state."""
@@ -102,9 +102,9 @@ class Levels:
 
   def beyond_stop(self) -> np.ndarray:
     """int[n], the public states from which the player searches again below the end of the search before."""
-    own = np.flatnonzero(self.own & self.decided)
-    before = np.array([self.horizon_before(s) for s in own.tolist()])
-    return own[self.stops_above[own] > before]
+    later = np.flatnonzero(self.acting & self.decided)
+    before = np.array([self.horizon_before(s) for s in later.tolist()])
+    return later[self.stops_above[later] > before]
 
   def frontier(self, horizon: float) -> tuple[int, ...]:
     """The public states where a lookahead to a horizon ends; empty if it goes to the end of the game."""
@@ -113,8 +113,8 @@ class Levels:
 
 def by_row(tree: PublicTree, player: int, numbers: np.ndarray) -> list[np.ndarray]:
   """Numbers of public states, int[P], as numbers of a player's rows: int[rows] for each block."""
-  found = [np.zeros(rows, int) for _, rows, _ in tree.players[player].block_shapes]
+  row_numbers = [np.zeros(rows, int) for _, rows, _ in tree.players[player].block_shapes]
   for d in tree.names.decisions:
     if d.player == player:
-      found[d.block][d.row] = numbers[d.public_state]
-  return found
+      row_numbers[d.block][d.row] = numbers[d.public_state]
+  return row_numbers

@@ -73,9 +73,9 @@ class Promises:
       range_ = reach_of(self._players[i], search.tables[i], self.dtype)[infostates.sequence]
       range_[len(infostates.public) :] = 0  # padding
       for s in np.unique(infostates.public):
-        here = np.flatnonzero(infostates.public == s)
-        if range_[here].max() < NEVER:
-          range_[here] = 1.0
+        rows = np.flatnonzero(infostates.public == s)
+        if range_[rows].max() < NEVER:
+          range_[rows] = 1.0
       ranges.append(range_)
     return ranges[0], ranges[1]
 
@@ -179,11 +179,11 @@ def find_ends(labels: Labels, levels: tuple[Levels, Levels]) -> dict[int, int]:
   ValueError if more than one move lies between, or a move may lead to several public states, so that the
   value at the end bounds nothing.
   """
-  found = {s: int(own.last_stop[s]) for own in levels for s in own.beyond_stop().tolist()}
+  ends = {s: int(of_player.last_stop[s]) for of_player in levels for s in of_player.beyond_stop().tolist()}
   below: dict[int, list[int]] = {
-    end: [labels.public_states[s].action for s in labels.children[end]] for end in set(found.values())
+    end: [labels.public_states[s].action for s in labels.children[end]] for end in set(ends.values())
   }
-  for s, end in found.items():
+  for s, end in ends.items():
     state = labels.public_states[s]
     unclear = state.action < 0 or below[end].count(state.action) > 1
     if state.parent != end or (unclear and len(below[end]) > 1):
@@ -191,4 +191,4 @@ def find_ends(labels: Labels, levels: tuple[Levels, Levels]) -> dict[int, int]:
         f"lookahead={levels[0].lookahead!r}: in {labels.game} a search would begin in public state {s} and "
         f"the one before end in {end}. Only one move, to one public state, may lie between; give a number."
       )
-  return found
+  return ends

@@ -135,7 +135,9 @@ class SolvedValues(ValueFunction):
 
   def __post_init__(self):
     try:
-      blocks = [np.asarray(block, float) for own in self.strategies for block in own]
+      blocks = [
+        np.asarray(block, float) for blocks_of_player in self.strategies for block in blocks_of_player
+      ]
     except (TypeError, ValueError) as error:
       raise ValueError(
         "strategies must be arrays [A, rows, H] for each player and block, like TreePolicy.strategies, got "

@@ -306,9 +306,9 @@ def _row_of_every_type(forest: PlayerTree) -> PlayerTree:
   return PlayerTree(levels, split(forest.leaf), types=1)
 
 
-def _pair(player: int, own: Any, other: Any) -> tuple[Any, Any]:
-  """(own, other), in the order of the players."""
-  return (own, other) if player == 0 else (other, own)
+def _pair(player: int, value: Any, other_value: Any) -> tuple[Any, Any]:
+  """(value, other_value), in the order of the players."""
+  return (value, other_value) if player == 0 else (other_value, value)
 
 
 def _check_range(subgame: Subgame, player: int, range_: Any) -> np.ndarray:

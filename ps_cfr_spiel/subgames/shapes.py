@@ -45,7 +45,7 @@ class Shape(NamedTuple):
     roots, frontier = ((up(a), up(b)) for a, b in (self.roots, self.frontier))
     return Shape((first, second), leaves, roots, frontier)
 
-  def pad_to(self, own: "Shape") -> "Shape":
+  def pad_to(self, shape: "Shape") -> "Shape":
     """The same shape, for any subgame: a `PadTo`."""
     return self
 
@@ -72,10 +72,10 @@ class Scope(NamedTuple):
 def own_depths(nodes: SubgameNodes) -> tuple[np.ndarray, np.ndarray]:
   """int[N] for each player: the number of own decisions above each node."""
   depths = (np.zeros(len(nodes.parent), int), np.zeros(len(nodes.parent), int))
-  for here in nodes.layers[1:]:
-    above = nodes.parent[here]
+  for layer in nodes.layers[1:]:
+    above = nodes.parent[layer]
     for player, depth in enumerate(depths):
-      depth[here] = depth[above] + (nodes.player[above] == player)
+      depth[layer] = depth[above] + (nodes.player[above] == player)
   return depths
 
 
@@ -101,9 +101,9 @@ def least_shape(
   )
 
 
-def _distinct(nodes: SubgameNodes, player: int, here: np.ndarray) -> np.ndarray:
+def _distinct(nodes: SubgameNodes, player: int, some: np.ndarray) -> np.ndarray:
   """One of some nodes for each infostate of a player there."""
-  return here[np.unique(nodes.knowledge[player][here], return_index=True)[1]]
+  return some[np.unique(nodes.knowledge[player][some], return_index=True)[1]]
 
 
 def _rows(nodes: SubgameNodes, scope: Scope, actions, depth, player: int) -> dict[tuple[int, int], int]:
@@ -139,12 +139,12 @@ def _leaves(nodes: SubgameNodes, scope: Scope, depths, sequences) -> tuple[tuple
 def leaf_sizes(places: Places, leaves: np.ndarray, group: np.ndarray) -> tuple[tuple[int, int], ...]:
   """`Shape.leaves` that hold some leaves, int[n], of each group, int[n]."""
   part, board = places.part[leaves], places.board[leaves]
-  street, own = places.street[part], group * (board.max(initial=0) + 1) + board  # a group's own board
+  street, board_of_group = places.street[part], group * (board.max(initial=0) + 1) + board
   sizes = []
   for k, s in enumerate(places.street.tolist()):
     # Both parts of a street have the same boards.
-    _, first = np.unique(own[street == s], return_index=True)
+    _, first = np.unique(board_of_group[street == s], return_index=True)
     boards = np.bincount(group[street == s][first], minlength=1).max()
-    each = np.unique(own[part == k], return_counts=True)[1].max(initial=0)
+    each = np.unique(board_of_group[part == k], return_counts=True)[1].max(initial=0)
     sizes.append((max(int(boards), 1), int(each)))
   return tuple(sizes)
