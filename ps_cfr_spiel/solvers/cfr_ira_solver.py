@@ -65,7 +65,7 @@ class CFRPlusIRASolver(SplittingSolver):
     return read(self._tree, self._state.tables, self._sets(self._parts()))
 
   def _obstacle(self):
-    infostates = [set(np.flatnonzero(own.sets >= 0).tolist()) for own in self._parts()]
+    infostates = [set(np.flatnonzero(part.sets >= 0).tolist()) for part in self._parts()]
     for player, slot in np.asarray(self._state.tracked).tolist():
       if (player, slot) != (-1, -1) and not (player in (0, 1) and slot in infostates[player]):
         return f"it watches slot {slot} of player {player}, which is no infostate"

@@ -109,8 +109,8 @@ class ContinualResolving(SearchPolicy):
       raise ValueError("A blueprint is for searches to the end of the game; leave lookahead out.")
     check_policy_of(self.game, blueprint)
     first, second = (
-      [np.where(block.sum(0) > 0, block, 1 / len(block)) for block in own]
-      for own in strategies_of(self.tree, self.game, blueprint)
+      [np.where(block.sum(0) > 0, block, 1 / len(block)) for block in blocks]
+      for blocks in strategies_of(self.tree, self.game, blueprint)
     )
     return first, second
 
@@ -169,7 +169,7 @@ class ContinualResolving(SearchPolicy):
     """
     passes = [self._problems.passes(player) for player in (0, 1)]
     tables = []
-    total = sum(len(own) + 1 for own in passes)
+    total = sum(len(passes_of_player) + 1 for passes_of_player in passes)
     with progress_bar(progress, total=total, unit=" passes", desc="Re-solving") as bar:
       for player in (0, 1):
         search = self.start(player, progress)
@@ -187,8 +187,10 @@ class ContinualResolving(SearchPolicy):
     return TreePolicy(self.game, self.labels, tables, self._header())
 
   def _header(self) -> dict[str, Any]:
-    own = getattr(self.settings.gadget, "__name__", repr(self.settings.gadget))
-    gadget = next((name for name, function in GADGETS.items() if function is self.settings.gadget), own)
+    representation = getattr(self.settings.gadget, "__name__", repr(self.settings.gadget))
+    gadget = next(
+      (name for name, function in GADGETS.items() if function is self.settings.gadget), representation
+    )
     values = None if self.settings.lookahead is None else repr(self.settings.value_function)
     actions = None if self.settings.actions is None else sorted(self.settings.actions)
     rule = rule_header(self.settings.rule)

@@ -125,8 +125,10 @@ class TreeSolver(ExactSolver[TreePolicy]):
 
   def _policy(self, average):
     with precision(self.dtype):
-      own = [[*self._of_game(player, blocks)] for player, blocks in enumerate(self._strategies(average))]
+      strategies = [
+        [*self._of_game(player, blocks)] for player, blocks in enumerate(self._strategies(average))
+      ]
     policy = TreePolicy(self.game, self.tree.names, (), self._policy_info(average))
-    policy.strategies = normalised(own)
+    policy.strategies = normalised(strategies)
     policy.tree = self.tree  # or its values would build it again
     return policy

@@ -104,9 +104,9 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     return report(lines)
 
   def _evaluate(self, progress):
-    own = hierarchical.Strategy(self.abstraction, self._tables(average=True, copied=False))
+    strategy = hierarchical.Strategy(self.abstraction, self._tables(average=True, copied=False))
     boards = np.flatnonzero(np.isin(self.abstraction.clusters, list(self._here())))
-    return hierarchical.evaluate_strategies(self._dealt, (own, own), self.dtype, progress, boards)
+    return hierarchical.evaluate_strategies(self._dealt, (strategy, strategy), self.dtype, progress, boards)
 
   def _here(self) -> dict[int, hierarchical.PartTables]:
     """The tables of this process's clusters: views of the run's own."""
@@ -118,11 +118,11 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     def sums(part: hierarchical.PartTables) -> np.ndarray:
       return np.asarray(part.average.total if average else part.regrets)
 
-    own: dict[int, Any] = self._here()
+    parts: dict[int, Any] = self._here()
     if copied:  # views would keep the run's tables alive
-      own = {cluster: np.array(sums(part)) for cluster, part in own.items()}
+      parts = {cluster: np.array(sums(part)) for cluster, part in parts.items()}
 
-    read = functools.partial(_held, own) if copied else lambda cluster: sums(_held(own, cluster))
+    read = functools.partial(_held, parts) if copied else lambda cluster: sums(_held(parts, cluster))
     subtree = self._tree.cluster_subtree
     shape = (self.abstraction.count, subtree.actions, subtree.cells)
     return hierarchical.StrategyTables(sums(self._state.tables.trunk), hierarchical.ByCluster(shape, read))
@@ -137,8 +137,8 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     self._mesh, state, cells = hierarchical.all_devices(), self._state, self._tree.cluster_subtree.cells
 
     def part(cluster: int) -> hierarchical.PartTables:
-      own = slice(cluster * cells, (cluster + 1) * cells)
-      return jax.tree.map(lambda x: x[:, own], state.tables.clusters)
+      columns = slice(cluster * cells, (cluster + 1) * cells)
+      return jax.tree.map(lambda x: x[:, columns], state.tables.clusters)
 
     with device.precision(self.dtype):
       self._tree = hierarchical.device_game(self._tree, self.dtype, self._mesh)
@@ -156,9 +156,9 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
   def _policy_in(cls, file, options):
     """The average policy of a run's file, whose clusters are opened when they are asked for."""
     saved, game = cls._saved_options(file), game_of(file)
-    dtype, own = saved.dtype, saved.abstraction
-    dealt = hierarchical.DealtGame.of(game, own.special)
-    abstraction = own.on(dealt)
+    dtype, of_abstraction = saved.dtype, saved.abstraction
+    dealt = hierarchical.DealtGame.of(game, of_abstraction.special)
+    abstraction = of_abstraction.on(dealt)
     of_trunk, subtree = hierarchical.trunk_and_subtree(dealt, abstraction.sizes)
     shape = (subtree.actions, subtree.cells)
     part = _shards(file, shape, dtype)
@@ -215,11 +215,11 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     return {"abstraction": hierarchical.from_file(file)}
 
 
-def _held(own: dict[int, Any], cluster: int) -> Any:
+def _held(parts: dict[int, Any], cluster: int) -> Any:
   """A cluster's tables; ValueError if another process has them."""
-  if cluster not in own:
+  if cluster not in parts:
     raise ValueError(f"Another process holds cluster {cluster}: save the run, and load_policy its file.")
-  return own[cluster]
+  return parts[cluster]
 
 
 def _pruning(regret: Any, rule: Rule) -> float | None:
@@ -228,12 +228,12 @@ def _pruning(regret: Any, rule: Rule) -> float | None:
     return None
   if rule.floor > -math.inf:
     raise ValueError(f"pruning={regret!r}: regrets of {rule} are never negative; choose rule='rm' or 'lcfr'.")
-  found = check_number("pruning", regret, -math.inf, 0)
-  if not -math.inf < found < 0:
+  threshold = check_number("pruning", regret, -math.inf, 0)
+  if not -math.inf < threshold < 0:
     raise ValueError(f"pruning={regret!r}: give a negative regret, such as -300 stacks.")
   if reason := why_unavailable():
     raise ValueError(f"pruning={regret!r}: the native library alone prunes, and it is missing: {reason}.")
-  return found
+  return threshold
 
 
 def _shards(file: storage.Stored, shape: tuple[int, int], dtype: str) -> Any:

@@ -137,11 +137,11 @@ class HoldemPolicy(SearchPolicy):
     player = state.current_player() if player_id is None else player_id
     check_turn(state, player)
     if (last := self._last(state)) is None:
-      found = self.blueprint.action_probabilities(state, player)
+      probabilities = self.blueprint.action_probabilities(state, player)
     else:
       h = int(cards.hand_numbers(np.array(sorted(state.hole(player), reverse=True))))
-      found = {action: float(chances[h]) for action, chances in self._searched(state, *last).items()}
-    return {action: chance for action, chance in found.items() if chance}
+      probabilities = {action: float(chances[h]) for action, chances in self._searched(state, *last).items()}
+    return {action: chance for action, chance in probabilities.items() if chance}
 
   def for_hands_at(self, state: Any) -> dict[int, np.ndarray]:
     """See `policy.for_hands`."""
@@ -203,8 +203,8 @@ class HoldemPolicy(SearchPolicy):
       action = self._betting.action(before, chips)
       assert action is not None
       chances = odds.get(action, np.zeros(NUM_HANDS))
-      own = weights[before.player] * (chances if exact else _trembling(chances, len(odds)))
-      weights[before.player] = own if own.max() > NEVER else weights[before.player]
+      reweighted = weights[before.player] * (chances if exact else _trembling(chances, len(odds)))
+      weights[before.player] = reweighted if reweighted.max() > NEVER else weights[before.player]
       state.apply_action(action)
     return weights
 
@@ -227,10 +227,10 @@ class HoldemPolicy(SearchPolicy):
     for search, line, n in [
       (*place, n) for place, n in zip(searches, chips, strict=True) if place is not None
     ]:
-      here, after = search.game.public_states[line], search.after(line, n)
-      if here.player == player and after is not None:
+      public, after = search.game.public_states[line], search.after(line, n)
+      if public.player == player and after is not None:
         row = search.row(line)
-        played = row[list(here.children.values()).index(after)]
+        played = row[list(public.children.values()).index(after)]
         moved = np.zeros(NUM_HANDS)
         held = search.hands(player)
         safe = self._safe and hand.street > FLOP
@@ -242,13 +242,13 @@ class HoldemPolicy(SearchPolicy):
     """The moves that the player's search finds at a line, for all hands."""
     public = search.game.public_states[line]
     hands = search.hands(public.player)
-    found: dict[int, np.ndarray] = {}
+    probabilities: dict[int, np.ndarray] = {}
     for (action, child), chances in zip(public.children.items(), search.row(line), strict=True):
       if action not in (betting.FOLD, betting.CALL):
         chips = search.game.public_states[child].spent[public.player]
         action = self._betting.nearest_bet(state.public_state, chips)
-      found.setdefault(action, np.zeros(NUM_HANDS))[hands] += chances
-    return found
+      probabilities.setdefault(action, np.zeros(NUM_HANDS))[hands] += chances
+    return probabilities
 
   def _searches_on_path(self, hand: PublicHand, player: int) -> list[tuple[Search, int] | None]:
     """A player's search at each place on the street so far, the first and the last included, and its line.
@@ -322,7 +322,7 @@ class HoldemPolicy(SearchPolicy):
   def _resolved(self, hand: PublicHand, player: int, last: tuple[Search, int] | None) -> Search:
     """The search from the first decision of a river, or from a bet on that the last search lacks."""
     start, chips = hand.on_street(self._rules, hand.street)
-    own, bets = hand, self._bets
+    from_hand, bets = hand, self._bets
     if not chips:
       reached = (
         self._searches_on_path(hand.until(start, hand.street - 1), player)[-1] if last is None else last
@@ -332,14 +332,14 @@ class HoldemPolicy(SearchPolicy):
     else:
       assert last is not None
       before, line = last
-      own = hand.until(start + len(chips) - 1, hand.street)
+      from_hand = hand.until(start + len(chips) - 1, hand.street)
       bets = add_sizes(bets, hand.street - self._first, hand.sizes(self._rules, hand.street))
     game = self._subgame(hand, bets)
     search = Search(game, build_tree(game), chips)
     subgame, opponent = search.subgames.cut([search.place(search.root)]), 1 - player
     ranges = np.ones((2, NUM_HANDS))  # the opponent's may not count, and then is not searched for
     for i in (0, 1) if not self._safe or before.believes else (player,):
-      ranges[i] = self._range(own, i)
+      ranges[i] = self._range(from_hand, i)
     worths = before.promised(line, hand.board, opponent, ranges) if self._safe else None
     ranges[opponent] = 1 if self._safe else ranges[opponent]
     first, second = ((r / r.max())[search.hands(i)][None] for i, r in enumerate(ranges))

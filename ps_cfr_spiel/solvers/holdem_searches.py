@@ -34,24 +34,24 @@ class PublicHand(NamedTuple):
   @classmethod
   def of(cls, state: Any) -> "PublicHand":
     """That of a state of `holdem`."""
-    here = state.public_state
+    public = state.public_state
     board = [card for street in state.board_by_street() for card in street]
-    return cls(tuple(board), here.invested, here.street)
+    return cls(tuple(board), public.invested, public.street)
 
   def moves(self, rules: betting.Betting, before: int) -> list[tuple[betting.BettingState, int]]:
     """The moves before some street: the state, and the mover's chips afterwards."""
-    found, here = [], rules.root
+    moves, state = [], rules.root
     for chips in self.chips:
-      while here is not None and here.player == betting.CHANCE:
-        here = rules.after(here, betting.ANY_CARD)
-      assert here is not None
-      if here.street >= before:
+      while state is not None and state.player == betting.CHANCE:
+        state = rules.after(state, betting.ANY_CARD)
+      assert state is not None
+      if state.street >= before:
         break
-      found.append((here, chips))
-      action = rules.action(here, chips)
+      moves.append((state, chips))
+      action = rules.action(state, chips)
       assert action is not None
-      here = rules.after(here, action)
-    return found
+      state = rules.after(state, action)
+    return moves
 
   def on_street(self, rules: betting.Betting, street: int) -> tuple[int, tuple[int, ...]]:
     """The number of moves before a street, and the chips of the moves on it."""
@@ -60,11 +60,11 @@ class PublicHand(NamedTuple):
 
   def sizes(self, rules: betting.Betting, street: int) -> list[tuple[int, Fraction]]:
     """The bets made on a street: how many came before each on it, and its size in pots."""
-    made = [(here, n) for here, n in self.moves(rules, street + 1) if here.street == street]
+    made = [(state, n) for state, n in self.moves(rules, street + 1) if state.street == street]
     return [
-      (here.num_bets, Fraction(n - max(here.spent), 2 * max(here.spent)))
-      for here, n in made
-      if n > max(here.spent)
+      (state.num_bets, Fraction(n - max(state.spent), 2 * max(state.spent)))
+      for state, n in made
+      if n > max(state.spent)
     ]
 
   def until(self, moves: int, street: int) -> "PublicHand":
@@ -99,8 +99,10 @@ class Search:
     self.root = root  #: its line where the search begins
     #: for each player [A, rows, H] for each block, of the whole subgame.
     self.tables = [
-      [np.full(shape, 1 / shape[0]) for shape in own.block_shapes] if tables is None else list(tables[i])
-      for i, own in enumerate(tree.players)
+      [np.full(shape, 1 / shape[0]) for shape in player_tree.block_shapes]
+      if tables is None
+      else list(tables[i])
+      for i, player_tree in enumerate(tree.players)
     ]
 
   @functools.cached_property
@@ -115,9 +117,9 @@ class Search:
   def after(self, line: int, chips: int) -> int | None:
     """The line after a move that leaves its player with these chips in the pot; None without such a move."""
     states = self.game.public_states
-    here = states[line]
-    found = (child for child in here.children.values() if states[child].spent[here.player] == chips)
-    return next(found, None) if here.player >= 0 else None
+    node = states[line]
+    children = (child for child in node.children.values() if states[child].spent[node.player] == chips)
+    return next(children, None) if node.player >= 0 else None
 
   def line_of(self, chips: Sequence[int]) -> int | None:
     """The line of moves that leave their players with these chips in the pot; None without such moves."""
@@ -165,9 +167,9 @@ class Search:
     tree = unsafe(subgame, other, (range_, whole) if player else (whole, range_)).tree
     values = best_responses(tree, subgame.there(other, self.tables[other]), player, DTYPE)[0]
     weight = subgame.prior.weight(player, range_)[0]
-    found = np.zeros(NUM_HANDS)
-    found[self.hands(player)] = np.where(weight > 0, values / np.where(weight > 0, weight, 1), 0)
-    return found
+    worths = np.zeros(NUM_HANDS)
+    worths[self.hands(player)] = np.where(weight > 0, values / np.where(weight > 0, weight, 1), 0)
+    return worths
 
 
 class StreetSearch(Search):
@@ -208,13 +210,13 @@ class BlueprintSearch(Search):
 
   def line_of(self, chips: Sequence[int]) -> int | None:
     rules: betting.Betting = self.game.betting
-    here, line, form = rules.root, 0, self.lines.form
+    state, line, form = rules.root, 0, self.lines.form
     for n in chips:
-      while here is not None and here.player == betting.CHANCE:
-        here, (line,) = rules.after(here, betting.ANY_CARD), self.lines.below[line]
-      action = None if here is None or here.player < 0 else rules.action(here, n)
+      while state is not None and state.player == betting.CHANCE:
+        state, (line,) = rules.after(state, betting.ANY_CARD), self.lines.below[line]
+      action = None if state is None or state.player < 0 else rules.action(state, n)
       after = [child for child in self.lines.below[line] if form.action[child] == action]
-      if here is None or action is None or not after:
+      if state is None or action is None or not after:
         return None
-      here, (line,) = rules.after(here, action), after
+      state, (line,) = rules.after(state, action), after
     return line

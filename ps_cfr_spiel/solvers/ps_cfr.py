@@ -158,8 +158,10 @@ class PSCFRSolver(TreeSolver):
 
   def _better(self) -> tuple[Evaluation, Any]:
     """The evaluation and the strategies of the average, or of the last ones where these are closer."""
-    found = cfr.average_strategy(self._tree, self._state, self._sets), self._last()
-    return min(((evaluate(self._tree, x), x) for x in found), key=lambda pair: float(pair[0].exploitability))
+    candidates = cfr.average_strategy(self._tree, self._state, self._sets), self._last()
+    return min(
+      ((evaluate(self._tree, x), x) for x in candidates), key=lambda pair: float(pair[0].exploitability)
+    )
 
   def _of_game(self, player, tables):
     return self._variant.back(player, [np.asarray(table) for table in tables])
@@ -193,12 +195,12 @@ class PSCFRSolver(TreeSolver):
 
 def _actions(tree: PublicTree) -> int:
   """The number of actions of all infostates, those of dead types included; at least 1."""
-  return max(1, sum(math.prod(shape) for own in tree.players for shape in own.block_shapes))
+  return max(1, sum(math.prod(shape) for player_tree in tree.players for shape in player_tree.block_shapes))
 
 
 def _table_bytes(tree: PublicTree, rule: Rule, dtype: str) -> float:
   """Bytes of a run's tables of 32 bits or more, with one array of averages."""
-  numbers = sum(a * n * h for own in tree.players for a, n, h in own.bucket_shapes)
+  numbers = sum(a * n * h for player_tree in tree.players for a, n, h in player_tree.bucket_shapes)
   return (cfr.num_tables(rule, dtype) - 1) * np.dtype(dtype).itemsize * numbers
 
 

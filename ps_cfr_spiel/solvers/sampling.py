@@ -143,10 +143,10 @@ def _variance(tree, tables, *, sampler):
 def set_of_each(tree: PublicTree, abstraction: Abstraction) -> np.ndarray:
   """int[infostates]: the set of each infostate, in the order of a sampling tree and without gaps."""
   numbers, first = [np.zeros(0, int)], 0
-  for own, parts in zip(tree.players, bind(tree, abstraction), strict=True):
-    sets, tables = as_sets(own, parts), []
+  for player_tree, parts in zip(tree.players, bind(tree, abstraction), strict=True):
+    sets, tables = as_sets(player_tree, parts), []
     for cells, (_, columns, _) in zip(sets.cells, sets.shapes, strict=True):
       tables.append(first + cells[None])
       first += columns
-    numbers += [block.ravel() for block in own.split(tables)]
+    numbers += [block.ravel() for block in player_tree.split(tables)]
   return np.unique(np.concatenate(numbers), return_inverse=True)[1]

@@ -65,12 +65,12 @@ class SplittingSolver(TreeSolver):
   def _template(self, file):
     arrays, structure = file.arrays(file.shapes), jax.tree.structure(self._state)
     try:
-      found = jax.tree.unflatten(structure, [arrays[f"state{i}"] for i in range(structure.num_leaves)]).parts
-      parts = bind(self.tree, unbind(self.tree, found, self._start.key))
+      saved = jax.tree.unflatten(structure, [arrays[f"state{i}"] for i in range(structure.num_leaves)]).parts
+      parts = bind(self.tree, unbind(self.tree, saved, self._start.key))
     except (KeyError, IndexError, ValueError) as error:
       raise ValueError(f"{file.path} is damaged: it has no sets of this game: {error}") from error
     # The tables and columns of sets follow from their members.
-    if not all(map(np.array_equal, jax.tree.leaves(parts), jax.tree.leaves(found))):
+    if not all(map(np.array_equal, jax.tree.leaves(parts), jax.tree.leaves(saved))):
       raise ValueError(f"{file.path} is damaged: its sets are not where they must be.")
     with precision(self.dtype):
       return self._begin_on(parts)
