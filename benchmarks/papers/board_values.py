@@ -149,7 +149,7 @@ def off_by(values: NetworkValues, rivers: Examples, rows: np.ndarray) -> str:
   found = []
   for k in range(0, len(rows), 64):
     part = values.tensors(rivers, rows[k : k + 64]).errors(values.network)
-    found.append([np.asarray(x) * values.scale for x in part.found])
+    found.append([np.asarray(x) * values.scale for x in part.differences])
   wrong = [np.concatenate([part[i] for part in found]) for i in (0, 1)]
   return shares(wrong, [r[rows] for r in rivers.ranges], rivers.inputs["board"][rows])
 

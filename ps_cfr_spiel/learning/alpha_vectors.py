@@ -40,8 +40,8 @@ class AlphaVectors(eqx.Module):
   @property
   def slots(self) -> tuple[int, int]:
     """M of each player."""
-    own = self.vectors.shape[2]
-    return (1, own) if self.informed else (own, 1)
+    slots = self.vectors.shape[2]
+    return (1, slots) if self.informed else (slots, 1)
 
   @property
   def size(self) -> tuple[int, int]:
@@ -50,11 +50,11 @@ class AlphaVectors(eqx.Module):
 
   def __call__(self, place: Array, ranges: tuple[Array, Array]) -> tuple[Array, Array]:
     """Values of both players, [n, M] each, in public states int[n] for ranges [n, M] of sum one."""
-    vectors, own = self.vectors[place], ranges[self.informed]
-    worth = jnp.einsum("npm,nm->np", vectors, own)
-    found = jnp.take_along_axis(vectors, worth.argmin(1)[:, None, None], 1)[:, 0]
+    vectors, range_ = self.vectors[place], ranges[self.informed]
+    worth = jnp.einsum("npm,nm->np", vectors, range_)
+    values = jnp.take_along_axis(vectors, worth.argmin(1)[:, None, None], 1)[:, 0]
     other = -worth.min(1, keepdims=True)
-    return (other, found) if self.informed else (found, other)
+    return (other, values) if self.informed else (values, other)
 
 
 def from_examples(examples: Any, scale: np.ndarray, seed: int, count: int) -> AlphaVectors:

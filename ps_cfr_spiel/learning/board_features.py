@@ -135,7 +135,7 @@ class BoardFeatures(Features):
     nothing = np.zeros((1, len(cards.ALL_HANDS)))
     ratio, known = np.array([given.stack / given.pot - 0.5]), (ranges[:1], ranges[1:])
     one = self._tensors(values.scale, board, ratio, known, (nothing, nothing))
-    betting = one.errors(values.network).found  # over values of 0
+    betting = one.errors(values.network).differences  # over values of 0
     wins = np.concatenate([np.asarray(x, float) for x in betting]) * values.scale
     with precision("float32"):
       lead = np.asarray(lead_on(board[0], cards.ALL_HANDS[live]), float)
@@ -168,9 +168,9 @@ class BoardFeatures(Features):
     """See `search.ValueFunction`; ValueError but for all next cards after some lines of betting."""
     lines, game = lines_of(subgames, self.cards - 1), subgames.labels.game
     form, boards, count = lines.form, lines.boards[1], len(public_states)
-    found = [lines.place(s) for s in public_states]
-    line = [at for at, runout in found if runout == 0]
-    whole = [(at, runout) for at in line for runout in range(boards)] == found
+    places = [lines.place(s) for s in public_states]
+    line = [at for at, runout in places if runout == 0]
+    whole = [(at, runout) for at in line for runout in range(boards)] == places
     if not whole or any(form.player[form.parent[at]] != CHANCE for at in line):
       raise ValueError(
         f"{game}: values of {cards.STREETS[self.cards]}s are for searches that end with the "
@@ -181,7 +181,7 @@ class BoardFeatures(Features):
     spent = np.array([max(form.game.public_states[at].spent) for at in line] + [0] * (rows - len(line)))
     behind = form.game.get_parameters()["stack"] - spent
     place = hand_places(np.array([(*form.game.board, *card) for card in lines.runouts[1].tolist()]))
-    own = [cards.hand_numbers(held) for held in form.cards]
+    hand_numbers = [cards.hand_numbers(held) for held in form.cards]
     leaves: Any = subgames.tree.leaves
 
     def paid(street: int, showdown_payoff: np.ndarray, fold_payoff: np.ndarray) -> BoardLeaves:
@@ -194,8 +194,8 @@ class BoardFeatures(Features):
       evaluator = dataclasses.replace(evaluator, showdown_payoff=stakes, fold_payoff=constants)
       return BoardLeaves((evaluator,), (count,), ((len(showdown_payoff), len(fold_payoff)),), leaves.batched)
 
-    mixtures = [np.asarray(at_places(place[:, numbers])) for numbers in own]
-    weights = [w * (place[:, numbers, 0] >= 0) for w, numbers in zip(form.weights, own, strict=True)]
+    mixtures = [np.asarray(at_places(place[:, numbers])) for numbers in hand_numbers]
+    weights = [w * (place[:, numbers, 0] >= 0) for w, numbers in zip(form.weights, hand_numbers, strict=True)]
     return BoundBoards(
       values.network,
       values.scale,
@@ -273,12 +273,14 @@ class BoundBoards:
     by_board = [r.reshape(lines, boards, -1).swapaxes(0, 1) for r in ranges]  # [B, n, H]
     at = []
     for r, weight, mixture in zip(by_board, self.weights, self.mixtures, strict=True):
-      own = normalised((r * weight[:, None]).reshape(boards * lines, -1), jnp.repeat(weight > 0, lines, 0))[0]
-      at.append(jnp.einsum("bnh,bhk->bnk", own.reshape(r.shape), mixture).reshape(boards * lines, -1))
-    found = self.network(jnp.tile(self.ratio, (boards, 1)), (at[0], at[1]))
+      sums = normalised((r * weight[:, None]).reshape(boards * lines, -1), jnp.repeat(weight > 0, lines, 0))[
+        0
+      ]
+      at.append(jnp.einsum("bnh,bhk->bnk", sums.reshape(r.shape), mixture).reshape(boards * lines, -1))
+    outputs = self.network(jnp.tile(self.ratio, (boards, 1)), (at[0], at[1]))
     added = [
       jnp.einsum("bnk,bhk->bnh", x.reshape(boards, lines, -1), m).reshape(boards * lines, -1)
-      for x, m in zip(found, self.mixtures, strict=True)
+      for x, m in zip(outputs, self.mixtures, strict=True)
     ]
     reach = [r.reshape(boards * lines, -1) for r in by_board]
     below = self.showdowns.boards[0] // boards  # boards of five cards after each

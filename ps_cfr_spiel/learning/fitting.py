@@ -23,7 +23,7 @@ class Progress(NamedTuple):
 class Errors(NamedTuple):
   """The errors of values [n, M] of both players, with weights."""
 
-  found: tuple[Array, Array]  #: error of each value, in units of their size; 0 where the weight is 0
+  differences: tuple[Array, Array]  #: error of each value, in units of their size; 0 where the weight is 0
   values: tuple[Array, Array]  #: the right values, in the same units
   weights: tuple[Array, Array]  #: 1 or 0
   ranges: tuple[Array, Array]  #: of sum one
@@ -44,15 +44,17 @@ class Tensors(NamedTuple):
 
   def errors(self, network: ValueNetwork) -> Errors:
     """The errors of a network."""
-    found = network(self.place, self.ranges)
+    outputs = network(self.place, self.ranges)
     weights = tuple(p[self.place].astype(jnp.float32) for p in self.possible)
-    off = tuple((f - v) * w for f, v, w in zip(found, self.values, weights, strict=True))
+    off = tuple((f - v) * w for f, v, w in zip(outputs, self.values, weights, strict=True))
     return Errors(off, self.values, weights, self.ranges)  # pyright: ignore
 
 
 def _loss(network: ValueNetwork, data: Any) -> Array:
   errors = data.errors(network)
-  return sum(optax.losses.huber_loss(e).sum() for e in errors.found) / sum(w.sum() for w in errors.weights)
+  return sum(optax.losses.huber_loss(e).sum() for e in errors.differences) / sum(
+    w.sum() for w in errors.weights
+  )
 
 
 @eqx.filter_jit
@@ -72,10 +74,10 @@ def take_steps(network: ValueNetwork, state: Any, data: Any, rows: Array, optimi
 @eqx.filter_jit
 def measure_errors(network: ValueNetwork, data: Any) -> Progress:
   """The errors of a network on some examples."""
-  found, values, weights, ranges = data.errors(network)
+  differences, values, weights, ranges = data.errors(network)
   count = sum(w.sum() for w in weights)
   size = sum(jnp.abs(v * w).sum() for v, w in zip(values, weights, strict=True)) / count
-  total = (ranges[0] * found[0]).sum(1)
-  absolute = sum(jnp.abs(e).sum() for e in found) / count
+  total = (ranges[0] * differences[0]).sum(1)
+  absolute = sum(jnp.abs(e).sum() for e in differences) / count
   totals = jnp.abs((ranges[0] * values[0]).sum(1)).mean()
   return Progress(_loss(network, data), absolute / size, jnp.abs(total).mean() / totals)  # pyright: ignore

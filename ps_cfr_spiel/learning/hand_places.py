@@ -80,7 +80,7 @@ def river_places(boards: Array, hands: Array) -> Array:
   strength = jnp.where(alive, strengths(boards, hands, jnp), jnp.iinfo(jnp.int32).max)  # blocked ones last
   ascending = jnp.sort(strength, 1)
   left, right = (
-    jax.vmap(lambda one, own, side=side: jnp.searchsorted(one, own, side))(ascending, strength)
+    jax.vmap(lambda one, values, side=side: jnp.searchsorted(one, values, side))(ascending, strength)
     for side in ("left", "right")
   )
   most = 2 * (math.comb(len(cards.WHOLE_DECK) - cards.BOARD_SIZE, cards.HAND_SIZE) - 1)
@@ -96,8 +96,8 @@ def quantiles(place: Array, size: int) -> Array:
   at = np.arange(QUANTILES + 1) / QUANTILES * left
   below = np.minimum(at.astype(int), left - 1)
   total = total[below] + (at - below).astype(np.float32)[:, None] * place[len(place) - left + below]
-  found = jnp.clip(jnp.diff(total, axis=0) * QUANTILES / left, 0, 1)
-  return jnp.where(place[-1:] < 0, -1, found).T
+  means = jnp.clip(jnp.diff(total, axis=0) * QUANTILES / left, 0, 1)
+  return jnp.where(place[-1:] < 0, -1, means).T
 
 
 def mixture(x: Array, fixed: Array) -> Array:
@@ -115,11 +115,11 @@ def at_places(place: Array) -> Array:
 
   K is PLACES if Q is 1. Otherwise the first half are of all places, the second of their mean.
   """
-  found = mixture(place, jnp.linspace(0, 1, PLACES)).mean(-2)
+  weights = mixture(place, jnp.linspace(0, 1, PLACES)).mean(-2)
   if place.shape[-1] == 1:
-    return found
+    return weights
   mean = mixture(jnp.mean(jnp.asarray(place), -1), jnp.linspace(0, 1, PLACES))
-  return jnp.concatenate([found, mean], -1) / 2
+  return jnp.concatenate([weights, mean], -1) / 2
 
 
 def at_ratios(ratio: Sequence[float] | np.ndarray) -> Array:

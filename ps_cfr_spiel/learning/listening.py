@@ -90,7 +90,7 @@ class Listener(Searcher):
     self.heard: dict[tuple[int, ...], list[Ranges]] = {}
 
   def run(self, subgame: Subgame, tree: PublicTree) -> SolverState:
-    state, found = self.first(tree), []
+    state, asked_ranges = self.first(tree), []
     frontier = tuple(subgame.frontier_states)
     asked = dataclasses.replace(tree, leaves=with_beyond(tree.leaves, EchoedRanges())) if frontier else tree
     done = 0
@@ -100,9 +100,9 @@ class Listener(Searcher):
         with precision("float32"):
           strategies = to_device(tuple(cfr.current_strategy(tree, state)), "float32")
           first, second = (np.asarray(x, float) for x in _asked(asked, strategies))
-        found.append((first, second))
+        asked_ranges.append((first, second))
     if frontier:
-      self.heard[frontier] = found
+      self.heard[frontier] = asked_ranges
     return state
 
 

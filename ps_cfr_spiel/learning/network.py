@@ -91,10 +91,10 @@ class UserNetwork(eqx.Module):
     single = lambda *shape: jax.ShapeDtypeStruct(shape, jnp.float32)  # noqa: E731
     shape = tuple(single(3, m) for m in self.slots)
     try:
-      found = jax.eval_shape(self._call, jax.ShapeDtypeStruct((3,), jnp.int32), shape)
+      outputs = jax.eval_shape(self._call, jax.ShapeDtypeStruct((3,), jnp.int32), shape)
     except Exception as error:  # any error of the network's own code
       return f"called with n = 3 it raises {type(error).__name__}: {error}"
-    shapes = [getattr(x, "shape", None) for x in found] if isinstance(found, tuple | list) else found
+    shapes = [getattr(x, "shape", None) for x in outputs] if isinstance(outputs, tuple | list) else outputs
     wanted = [x.shape for x in shape]
     return "" if shapes == wanted else f"with n = 3 it returns {shapes}, not {wanted}"
 

@@ -55,8 +55,8 @@ class Slots:
       rows = [np.flatnonzero(infostates.public == s) for s in public_states]
       size = max((len(r) for r in rows), default=0) * types if most is None else most[player]
       index = np.full((count, size), len(weight) - 1, np.int32)
-      for k, own in enumerate(rows):
-        slots = (own[:, None] * types + np.arange(types)).ravel()
+      for k, rows_of_state in enumerate(rows):
+        slots = (rows_of_state[:, None] * types + np.arange(types)).ravel()
         if len(slots) > size:
           raise ValueError(f"Public state {public_states[k]} has {len(slots)} infostates, more than {size}.")
         index[k, : len(slots)] = slots
@@ -98,8 +98,8 @@ class FrontierStates:
       )
     cuts = [subgames.cut(group) for group in groups]
     pairs = list(zip(cuts, groups, strict=True))
-    own = [Slots.of(cut, group, len(group)) for cut, group in pairs]
-    most = tuple(max(slots.index[i].shape[1] for slots in own) for i in (0, 1))
+    slots_of_groups = [Slots.of(cut, group, len(group)) for cut, group in pairs]
+    most = tuple(max(slots.index[i].shape[1] for slots in slots_of_groups) for i in (0, 1))
     slots = [Slots.of(cut, group, len(group), most) for cut, group in pairs]
     every = np.concatenate(groups)
     kind = subgames.alike[every]
@@ -111,14 +111,14 @@ class FrontierStates:
       first = [s for s in group if s in states]
       if not first:
         continue
-      found = Taught(
+      one = Taught(
         first,
         Slots.of(subgames.cut(first), first, len(first), most),
         np.searchsorted(states, first).astype(np.int32),
       )
-      taught.append(found)
+      taught.append(one)
       for i in (0, 1):
-        possible[i][found.place] = found.slots.possible[i]
+        possible[i][one.place] = one.slots.possible[i]
     return cls(subgames, groups, cuts, slots, states, alike, taught, possible)
 
   @property
@@ -130,19 +130,19 @@ class FrontierStates:
 
   def one_of_each(self, drawn: Drawn, random: np.random.Generator) -> Drawn:
     """Ranges for `taught` from those for all groups: from a public state of those that are alike."""
-    rows = np.array([random.choice(own) for own in self.alike])
+    rows = np.array([random.choice(numbers) for numbers in self.alike])
     first, second = (np.concatenate([pair[i] for pair in drawn])[rows] for i in (0, 1))
-    return [(first[own.place], second[own.place]) for own in self.taught]
+    return [(first[one.place], second[one.place]) for one in self.taught]
 
   def ranges(self, group: int, given: Ranges) -> Ranges:
     """Ranges of sum one over the slots of a group, [k, M], from ranges [R, H] at its cut.
 
     A range of zeros becomes an even one.
     """
-    slots, found = self.slots[group], []
+    slots, both = self.slots[group], []
     for i in (0, 1):
-      found.append(even_if_zero(np.append(given[i].ravel(), 0.0)[slots.index[i]], slots.possible[i]))
-    return found[0], found[1]
+      both.append(even_if_zero(np.append(given[i].ravel(), 0.0)[slots.index[i]], slots.possible[i]))
+    return both[0], both[1]
 
 
 def even_if_zero(range_: np.ndarray, possible: np.ndarray) -> np.ndarray:

@@ -59,9 +59,9 @@ class _ReachSampler:
     for cut, slots in zip(self.frontier.cuts, self.frontier.slots, strict=True):
       pair = []
       for i in (0, 1):
-        possible, own = slots.possible[i], reach[i]
-        if own is not None:
-          there = np.append(own[cut.roots[i].sequence].ravel(), 0.0)[slots.index[i]]
+        possible, reach_of_player = slots.possible[i], reach[i]
+        if reach_of_player is not None:
+          there = np.append(reach_of_player[cut.roots[i].sequence].ravel(), 0.0)[slots.index[i]]
         else:
           power = random.choice([0.5, 1.0, 2.0, 4.0], (len(possible), 1))
           there = random.random(possible.shape) ** power * (random.random(possible.shape) > 0.15)
@@ -72,7 +72,7 @@ class _ReachSampler:
   @functools.cached_property
   def profiles(self) -> list[list[list[np.ndarray]]]:
     """Strategies of the whole game for each player, from early and late iterations of CFR."""
-    rule, found = NRMPlus(), [[], []]
+    rule, strategies_of = NRMPlus(), [[], []]
     with precision("float32"):
       tree = to_device(self.frontier.subgames.tree, "float32")
       state, done = cfr.init(tree, rule, "float32"), 0
@@ -81,8 +81,8 @@ class _ReachSampler:
         done = mark
         for strategies in (cfr.current_strategy(tree, state), cfr.average_strategy(tree, state)):
           for i, blocks in enumerate(strategies):
-            found[i].append([np.asarray(block) for block in blocks])
-    return found
+            strategies_of[i].append([np.asarray(block) for block in blocks])
+    return strategies_of
 
   def _reach(self, player: int, random: np.random.Generator) -> np.ndarray:
     """[sequences, H]: the reach of a strategy of CFR, mixed with a random one."""

@@ -117,8 +117,8 @@ def _solved(
     ranges = tuple(np.stack([d[g][i] for d in drawn]).astype(np.float32) for i in (0, 1))
     filled = tuple(np.concatenate([r, r[:1].repeat(CHUNK - len(numbers), 0)]) for r in ranges)
     with precision("float32"):
-      found = _taught(*to_device((one, filled, slots.index), "float32"))
-    values = tuple(np.asarray(v)[: len(numbers)] for v in found)
+      taught = _taught(*to_device((one, filled, slots.index), "float32"))
+    values = tuple(np.asarray(v)[: len(numbers)] for v in taught)
     flat = lambda pair: tuple(x.reshape(-1, x.shape[-1]) for x in pair)  # noqa: E731
     places, draws = np.tile(place, len(numbers)), np.repeat(np.array(numbers, np.int32), len(place))
     shards.append(Examples(card, features, {"place": places}, flat(ranges), flat(values), draws))

@@ -156,17 +156,17 @@ def pretrained(game: pyspiel.Game | str) -> NetworkValues:
   boards they value, and for the flops of `holdem`. Those of Leduc are made by
   benchmarks/papers/learned_values.py, the others by benchmarks/papers/board_values.py. ValueError for others.
   """
-  found = load_game(game) if isinstance(game, str) else game
-  check_instance("game", found, pyspiel.Game)
-  name = found.get_type().short_name
-  stem = name if str(found) == str(load_game("leduc_poker")) else ""
-  if name.startswith("holdem") and getattr(found, "deck", ()) == cards.WHOLE_DECK:
-    size = len(getattr(found, "board", ())) or min(cards.STREETS)
+  loaded = load_game(game) if isinstance(game, str) else game
+  check_instance("game", loaded, pyspiel.Game)
+  name = loaded.get_type().short_name
+  stem = name if str(loaded) == str(load_game("leduc_poker")) else ""
+  if name.startswith("holdem") and getattr(loaded, "deck", ()) == cards.WHOLE_DECK:
+    size = len(getattr(loaded, "board", ())) or min(cards.STREETS)
     stem = f"holdem_{cards.STREETS[size + 1]}s" if size < cards.BOARD_SIZE else ""
   path = Path(__file__).parent / "pretrained" / f"{stem}.safetensors"
   if not path.exists():
     raise ValueError(
-      f"No values for {found} come with ps_cfr_spiel, only for leduc_poker, holdem, and turns and flops of "
+      f"No values for {loaded} come with ps_cfr_spiel, only for leduc_poker, holdem, and turns and flops of "
       "holdem_subgame with the whole deck; train some."
     )
   return NetworkValues.load(path)
@@ -202,15 +202,15 @@ def _fit(examples: Any, start: Any, settings: TrainingOptions, saving: _Saving, 
       lambda x: jnp.full_like(x, begun) if jnp.issubdtype(x.dtype, jnp.integer) else x,
       optimiser.init(eqx.filter(network, eqx.is_array)),
     )
-    best, least = network, min((found for _, _, found in losses), default=np.inf)
+    best, least = network, min((loss for _, _, loss in losses), default=np.inf)
 
     def result() -> Any:
-      found = {name: float(x) for name, x in measure_errors(best, validation)._asdict().items()}
+      errors = {name: float(x) for name, x in measure_errors(best, validation)._asdict().items()}
       method = {name: value for name, value in settings.header().items() if name != "seed"}
       card = {
         **examples.card, "learned_from": len(examples), "training": method,
         "training_seed": settings.seed,
-        "finished": _last(losses) >= steps or _waited(losses) >= settings.patience, **found,
+        "finished": _last(losses) >= steps or _waited(losses) >= settings.patience, **errors,
       }  # fmt: skip
       measured = np.array(losses).reshape(-1, 3)
       return dataclasses.replace(start, network=jax.tree.map(np.asarray, best), card=card, losses=measured)
@@ -223,19 +223,19 @@ def _fit(examples: Any, start: Any, settings: TrainingOptions, saving: _Saving, 
           break
         rows = random.integers(count, size=(min(CHECK, steps - done), settings.batch))
         network, state, loss = take_steps(network, state, learned, rows, optimiser)
-        found = measure_errors(network, validation)
+        errors = measure_errors(network, validation)
         with Uninterrupted():
-          losses.append([done + len(rows), float(loss), float(found.loss)])
-          if found.loss < least:
-            best, least = network, float(found.loss)
+          losses.append([done + len(rows), float(loss), float(errors.loss)])
+          if errors.loss < least:
+            best, least = network, float(errors.loss)
         bar.update(len(rows))
-        bar.set_postfix_str(f"loss {loss:.5f}, validation {found.loss:.5f}")
+        bar.set_postfix_str(f"loss {loss:.5f}, validation {errors.loss:.5f}")
         if saving.due():
           saving(result())
     with Uninterrupted():  # by an impatient second Ctrl-C
-      found = result()
-      saving(found)
-    return found
+      values = result()
+      saving(values)
+    return values
 
 
 def _last(losses: list[list[float]]) -> int:
@@ -244,8 +244,8 @@ def _last(losses: list[list[float]]) -> int:
 
 def _waited(losses: list[list[float]]) -> int:
   """The number of evaluations since the validation loss was lowest."""
-  found = [x for _, _, x in losses]
-  return len(found) - 1 - int(np.argmin(found)) if found else 0
+  validation = [x for _, _, x in losses]
+  return len(validation) - 1 - int(np.argmin(validation)) if validation else 0
 
 
 def _check(examples: Any) -> None:
