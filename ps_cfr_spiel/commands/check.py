@@ -40,6 +40,6 @@ COMMAND = Command(
   "fails, or NOTE; then the size of the public tree. The exit code is 0 if the game can be solved, else 1. "
   "GAME is written as for solve; a game of your own comes with --module.",
   examples=("check leduc_poker", "check my_game --module=my_game.py"),
-  own=FLAGS,
+  options=FLAGS,
   run=_run,
 )

@@ -172,7 +172,7 @@ class Command:
   summary: str  #: its purpose, in a few words
   text: str  #: all else to know
   examples: tuple[str, ...]  #: words to type after the program's name
-  own: tuple[Flag, ...]  #: its flags, in the order of the help, but for those of every command
+  options: tuple[Flag, ...]  #: its flags, in the order of the help, but for those of every command
   #: runs it with the parsed flags and the other words; its exit code, 0 if None.
   run: Callable[[flags.FlagValues, Sequence[str]], int | None]
   computes: bool = True  #: whether it always needs JAX
@@ -180,7 +180,7 @@ class Command:
   @property
   def listed(self) -> tuple[Flag, ...]:
     """All its flags, groups together, in the order of their first flags."""
-    every = (*self.own, MODULE)
+    every = (*self.options, MODULE)
     headings = list(dict.fromkeys(flag.group for flag in every))
     return tuple(sorted(every, key=lambda flag: headings.index(flag.group)))
 

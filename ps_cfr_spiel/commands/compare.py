@@ -85,9 +85,9 @@ def _rule(name: str) -> str:
 
 def _maker(name: str) -> Any:
   """From a game to the solver of a name."""
-  found = {known.lower(): make for known, make in _solvers().items()}.get(name.strip().lower())
-  if found is not None:
-    return found
+  maker = {known.lower(): make for known, make in _solvers().items()}.get(name.strip().lower())
+  if maker is not None:
+    return maker
   rule = name.strip().lower()
   if rule not in ps.cfr.RULES:
     known = ", ".join([*ps.cfr.RULES, *_solvers()])
@@ -109,6 +109,6 @@ COMMAND = Command(
     "compare leduc_poker --seeds=3 --csv=leduc.csv",
     "compare --solvers=nrm+,pcfr+,dcfr --board='Ks 7d 2c 5h 9s' --ranges='AA, KQs; TT+, AQ'",
   ),
-  own=FLAGS,
+  options=FLAGS,
   run=_run,
 )

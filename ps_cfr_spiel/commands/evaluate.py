@@ -53,25 +53,25 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     ]
   for number, path in enumerate(words):
     policy = load_opponent(path, values.limit)
-    policy, found, within, local = _measured(policy, path, values, actions)
-    value, best, exploitability, other = found
+    policy, evaluation, within, local = _measured(policy, path, values, actions)
+    value, best, exploitability, other = evaluation
     mean = "the best responses" if other is None else "all players' gains by best responses"
     game, made = policy.game, {"file": path, "game": str(policy.game), **made_by(policy)}
     worths = [ps.views.without_rounding(float(worth), game) for worth in best]
     lines = {
       **made,
       "game": describe(str(game)),
-      **ps.views.value_lines(values_of(found), game),
+      **ps.views.value_lines(values_of(evaluation), game),
       "best responses": ", ".join(f"{worth:.6g} for player {i}" for i, worth in enumerate(worths)),
       "exploitability": f"{ps.views.with_unit(float(exploitability), game)} ({mean}' mean)",
-      **general_sum_lines(found),
+      **general_sum_lines(evaluation),
     }
     facts = {
       **made,
       "value": float(value),
       "best_responses": [float(worth) for worth in best],
       **exploitability_facts(float(exploitability), game),
-      **general_sum_facts(found),
+      **general_sum_facts(evaluation),
     }
     if within is not None:
       lines["exploitability"] += ", in the whole game"
@@ -116,6 +116,6 @@ COMMAND = Command(
     "evaluate runs/river_subgame/run.safetensors --post_processing=purify",
     "evaluate runs/leduc_poker/run.safetensors --lbr --lbr_actions='0,1'",
   ),
-  own=FLAGS,
+  options=FLAGS,
   run=_run,
 )

@@ -119,22 +119,22 @@ def exploitability_facts(exploitability: float, game: pyspiel.Game) -> dict[str,
   return {"exploitability": exploitability, "unit": ps.views.unit_of(game), **share}
 
 
-def general_sum_facts(found: ps.tree.Evaluation) -> dict[str, Any]:
+def general_sum_facts(evaluation: ps.tree.Evaluation) -> dict[str, Any]:
   """For --json in a general-sum game: values to the other players, gains by best responses, and their sum."""
-  if found.others is None:
+  if evaluation.others is None:
     return {}
-  gains = [float(gain) for gain in found.gains]
-  return {"others": [float(value) for value in found.others], "gains": gains, "nash_conv": sum(gains)}
+  gains = [float(gain) for gain in evaluation.gains]
+  return {"others": [float(value) for value in evaluation.others], "gains": gains, "nash_conv": sum(gains)}
 
 
-def values_of(found: ps.tree.Evaluation) -> list[float]:
+def values_of(evaluation: ps.tree.Evaluation) -> list[float]:
   """The values to all players; in a zero-sum game of two to player 0 alone."""
-  return [float(value) for value in (found.value, *(found.others or ()))]
+  return [float(value) for value in (evaluation.value, *(evaluation.others or ()))]
 
 
-def general_sum_lines(found: ps.tree.Evaluation) -> dict[str, str]:
+def general_sum_lines(evaluation: ps.tree.Evaluation) -> dict[str, str]:
   """NashConv and its parts for people, where the exploitability alone does not show them."""
-  facts = general_sum_facts(found)
+  facts = general_sum_facts(evaluation)
   if not facts:
     return {}
   gains = ", ".join(f"player {i} {gain:.4g}" for i, gain in enumerate(facts["gains"]))

@@ -225,6 +225,6 @@ COMMAND = Command(
     "learn --street=turn --draws=6000 --iterations=60 --values=runs/rivers-values/values.safetensors",
     "learn --street=river --output=data --join=0/2@localhost:4321",
   ),
-  own=FLAGS,
+  options=FLAGS,
   run=_run,
 )

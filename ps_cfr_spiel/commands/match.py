@@ -166,9 +166,9 @@ def _here(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], pl
   poker = game.get_type().short_name == POKER
   hands = [ps.protocols.hand_of(game, record) for record in records] if poker else []
   agent = policy if method == "aivat" or not poker else None
-  found = ps.evaluation.evaluate_match(game, records, agent, method=method)
-  chips = found if method == "chips" else ps.evaluation.evaluate_match(game, records, method="chips")
-  return *_report(game, words[0], chips, found, failure), hands
+  estimate = ps.evaluation.evaluate_match(game, records, agent, method=method)
+  chips = estimate if method == "chips" else ps.evaluation.evaluate_match(game, records, method="chips")
+  return *_report(game, words[0], chips, estimate, failure), hands
 
 
 def _usual_method(game: pyspiel.Game, policy: Any) -> str:
@@ -211,8 +211,8 @@ def _elsewhere(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str
     hands, failure = _until_the_end(values, played, None)
   if not hands:
     raise ValueError(f"{words[1]} dealt no hand.")
-  found = ps.protocols.result(hands)
-  return *_report(game, words[0], found, found, failure), hands
+  estimate = ps.protocols.result(hands)
+  return *_report(game, words[0], estimate, estimate, failure), hands
 
 
 def _until_the_end(
@@ -243,13 +243,13 @@ def _until_the_end(
 
 
 def _report(
-  game: pyspiel.Game, name: str, chips: Any, found: Any, failure: str | None
+  game: pyspiel.Game, name: str, chips: Any, estimate: Any, failure: str | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-  """The result for people and for programs; `found` is the better estimate."""
+  """The result for people and for programs; `estimate` is the more exact one."""
   big = game.betting.start[0] if game.get_type().short_name == POKER else None  # pyright: ignore
   facts: dict[str, Any] = {"hands": chips.score.games, **({"failed": failure} if failure else {})}
   lines: dict[str, Any] = {name: chips.score}
-  for key, result in {"chips": chips, found.method: found}.items():
+  for key, result in {"chips": chips, estimate.method: estimate}.items():
     error = None if math.isnan(result.standard_error) else result.standard_error  # of one deal
     facts[key] = {"mean": result.mean, "standard_error": error}
     lines[key] = result.interval("a hand")
@@ -284,6 +284,6 @@ COMMAND = Command(
     "match runs/holdem/run.safetensors acpc:localhost:18791",
     "match runs/holdem/run.safetensors slumbot --hands=100",
   ),
-  own=FLAGS,
+  options=FLAGS,
   run=_run,
 )

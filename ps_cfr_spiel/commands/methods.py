@@ -58,10 +58,10 @@ METHOD_FLAGS = (SOLVER, *option_flags(METHODS), JOIN)
 def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.ExactSolver:
   """The solver that a command line describes."""
   game, kind = load_game(words, values), METHODS[values.solver]
-  solver, own = ps.solvers.solver_of(kind), flags_of(kind)
-  own += ["join"] if solver.shared else []
-  if wrong := given(values, sorted({flag.name for flag in METHOD_FLAGS[1:]} - {*own})):
-    raise ValueError(f"--solver={values.solver} has no {', '.join(wrong)}; it has --{', --'.join(own)}.")
+  solver, names = ps.solvers.solver_of(kind), flags_of(kind)
+  names += ["join"] if solver.shared else []
+  if wrong := given(values, sorted({flag.name for flag in METHOD_FLAGS[1:]} - {*names})):
+    raise ValueError(f"--solver={values.solver} has no {', '.join(wrong)}; it has --{', --'.join(names)}.")
   options = given_options(values, kind)
   if kind is PSCFROptions and "rule" in options:
     options["rule"] = ps.cfr.make_rule(options["rule"], values.iterations, values.alternating)

@@ -171,8 +171,8 @@ class Table:
   def _do(self, path: str, asked: Any) -> None:
     if not isinstance(asked, dict):
       raise ValueError("A request is a JSON object.")
-    here = {"number": self._number, "moves": self._shown["moves"]}
-    if asked | here != asked:
+    current = {"number": self._number, "moves": self._shown["moves"]}
+    if asked | current != asked:
       raise ValueError("The game went on in another window; this is how it stands.")
     if path == "/move":
       self._move(asked)
@@ -325,6 +325,6 @@ COMMAND = Command(
     "play river_subgame --opponent=runs/river_subgame/run.safetensors",
     "play kuhn_poker --browser",
   ),
-  own=FLAGS,
+  options=FLAGS,
   run=_run,
 )

@@ -67,9 +67,9 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     contextlib.suppress(KeyboardInterrupt),
   ):
     for board, weight in boards[len(done) :]:
-      found, moves = _solve(values, board, weight, given)
+      columns, moves = _solve(values, board, weight, given)
       told = same | {"moves": moves}
-      row = {"board": cards.card_names(board), "weight": weight, **found}
+      row = {"board": cards.card_names(board), "weight": weight, **columns}
       _append(file, row | {name: told[name] for name in GIVEN})
       bar.update()
   rows = _read(file, same)
@@ -100,7 +100,7 @@ def _boards(values: flags.FlagValues, words: Sequence[str], ranges: str) -> list
     raise ValueError(f"report {words[0]} needs --board with {size} cards, after which the next one comes.")
   else:
     board = cards.parse_board(values.board, (size,))
-  return [(found, float(weight)) for found, weight in next_boards(board, more, ranges)]
+  return [(one, float(weight)) for one, weight in next_boards(board, more, ranges)]
 
 
 def _solve(
@@ -185,25 +185,25 @@ def _read(file: Path, same: Mapping[str, str]) -> list[dict[str, str]]:
 
 def _tell(values: flags.FlagValues, file: Path, rows: Sequence[Mapping[str, str]], seconds: float) -> None:
   boards = [row["board"] for row in rows]
-  found = [
+  numbers = [
     {name: float(text or "nan") for name, text in row.items() if name not in ("board", *GIVEN)}
     for row in rows
   ]
   about = ", ".join(f"{name} {rows[0][name]}" for name in GIVEN if rows[0][name])
   if values.html:
     with replacing(values.html, encoding="utf-8") as page:
-      page.write(ps.views.boards_page(boards, found, about))
-  worst = max(row["percent_of_pot"] for row in found)
+      page.write(ps.views.boards_page(boards, numbers, about))
+  worst = max(row["percent_of_pot"] for row in numbers)
   facts = {
     "boards": len(rows),
     "table": str(file),
     **({"page": values.html} if values.html else {}),
-    "average": ps.views.average_row(found),
+    "average": ps.views.average_row(numbers),
     "largest_exploitability_percent_of_pot": worst,
     "seconds": seconds,
   }
   if not values.json:
-    print(f"{ps.views.boards_text(boards, found)}\n")
+    print(f"{ps.views.boards_text(boards, numbers)}\n")
   lines = {
     "boards": f"{len(rows):,}",
     "line": rows[0]["moves"] or "the start",
@@ -228,6 +228,6 @@ COMMAND = Command(
     "report flops --ranges='77+, AT+; 22+, A2s+' --bets='33%; a' --pot=6 --stack=20 --target=1%",
     "report boards.csv --csv=report.csv",
   ),
-  own=FLAGS,
+  options=FLAGS,
   run=_run,
 )

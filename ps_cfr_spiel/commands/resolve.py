@@ -120,6 +120,6 @@ COMMAND = Command(
     "resolve 'holdem_subgame(stack=300,ranges=AA KQs 76s;TT+ AQ)' --iterations=200",
     "resolve 'river_subgame(bets=0.5 1 2 a)' --actions=0,1,3,5",
   ),
-  own=FLAGS,
+  options=FLAGS,
   run=_run,
 )

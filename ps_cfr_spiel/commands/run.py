@@ -43,8 +43,8 @@ class Run:
   @property
   def abstraction(self) -> ps.abstraction.Abstraction | None:
     """The present sets of infostates that play alike, or None."""
-    found = getattr(self.solver, "abstraction", None)
-    return found if isinstance(found, ps.abstraction.Abstraction) else None
+    abstraction = getattr(self.solver, "abstraction", None)
+    return abstraction if isinstance(abstraction, ps.abstraction.Abstraction) else None
 
   @property
   def seconds(self) -> float:
@@ -73,9 +73,11 @@ class Run:
     if self.points and self.points[-1].iteration == self.solver.iteration:
       return
     with self.measuring:
-      found, seconds = self.solver.evaluation(), self.earlier_seconds + self.seconds
+      evaluation, seconds = self.solver.evaluation(), self.earlier_seconds + self.seconds
     self.points.append(
-      ps.evaluation.Point(self.solver.iteration, seconds, float(found.exploitability), float(found.value))
+      ps.evaluation.Point(
+        self.solver.iteration, seconds, float(evaluation.exploitability), float(evaluation.value)
+      )
     )
 
   def iterate(self, iterations: int) -> None:
@@ -152,11 +154,11 @@ class Run:
     """The result for people."""
     game, values = self.solver.game, {}
     if self.solver.evaluable:
-      last, found = self.points[-1], self.solver.evaluation()
+      last, evaluation = self.points[-1], self.solver.evaluation()
       values = {
-        **ps.views.value_lines(values_of(found), game),
+        **ps.views.value_lines(values_of(evaluation), game),
         "exploitability": ps.views.with_unit(last.exploitability, game),
-        **general_sum_lines(found),
+        **general_sum_lines(evaluation),
       }
     return {
       **self.locked,

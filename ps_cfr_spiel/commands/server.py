@@ -68,10 +68,10 @@ def serve(answer: Answer, port: int) -> int:
       if not self.is_ours():
         return self.send_error(403)
       with one_by_one:
-        found = answer(self.path, sent)
-      if found is None:
+        reply = answer(self.path, sent)
+      if reply is None:
         return self.send_error(404)
-      status, kind, text = found
+      status, kind, text = reply
       content = text.encode()
       self.send_response(status)
       self.send_header("Content-Type", f"{kind}; charset=utf-8")

@@ -116,8 +116,8 @@ def _page(values: flags.FlagValues, policy: ps.TreePolicy, source: str) -> int |
 
 def _export(values: flags.FlagValues, policy: ps.TreePolicy) -> None:
   """Write or print the rows of the strategy."""
-  here = _place(values, policy) if values.at or values.history else None
-  wanted = None if here is None else [here.public_state]
+  spot = _place(values, policy) if values.at or values.history else None
+  wanted = None if spot is None else [spot.public_state]
   facts = {"game": policy.labels.game, **made_by(policy)}
   if values.csv:
     count = policy.to_csv(values.csv, wanted)
@@ -158,32 +158,32 @@ def _draw(pictures: ModuleType, file: Path, policy: ps.TreePolicy, values: flags
 def _spot_text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
   if not values.history and (spots := ps.views.chance_moves(policy, values.at)):
     return ps.views.charts.moves_text(spots, {move: _worth(values, policy, at) for move, at in spots.items()})
-  here = _place(values, policy)
-  action = None if values.action is None else here.find_action(values.action)
+  spot = _place(values, policy)
+  action = None if values.action is None else spot.find_action(values.action)
   types = (
-    list(range(len(here.types))) if values.hand is None else ps.views.charts.find_types(here, values.hand)
+    list(range(len(spot.types))) if values.hand is None else ps.views.charts.find_types(spot, values.hand)
   )
-  worth = _worth(values, policy, here)
-  from_now = ps.views.worth_at(policy, here).since(here.spent[here.player])
+  worth = _worth(values, policy, spot)
+  from_now = ps.views.worth_at(policy, spot).since(spot.spent[spot.player])
   heading = [
-    ps.views.charts.heading_text(here),
-    *([ps.views.charts.range_text(here, from_now)] if ps.views.charts.has_hands(here) else []),
+    ps.views.charts.heading_text(spot),
+    *([ps.views.charts.range_text(spot, from_now)] if ps.views.charts.has_hands(spot) else []),
   ]
   if values.classes:
-    below = ps.views.charts.classes_text(here, worth)
-  elif values.hand is None and ps.views.charts.has_hands(here):
-    below = f"{ps.views.charts.chart_text(here, action)}\n\n{ps.views.charts.legend_text(here, action)}"
+    below = ps.views.charts.classes_text(spot, worth)
+  elif values.hand is None and ps.views.charts.has_hands(spot):
+    below = f"{ps.views.charts.chart_text(spot, action)}\n\n{ps.views.charts.legend_text(spot, action)}"
   else:
-    below = ps.views.charts.types_text(here, types[: values.rows], worth)
+    below = ps.views.charts.types_text(spot, types[: values.rows], worth)
     if len(types) > values.rows:
       below += f"\n... and {len(types) - values.rows:,} more; raise the number of --rows."
-  return "\n".join([*heading, ps.views.charts.actions_text(here), "", below])
+  return "\n".join([*heading, ps.views.charts.actions_text(spot), "", below])
 
 
-def _worth(values: flags.FlagValues, policy: ps.TreePolicy, here: ps.views.Spot) -> ps.views.SpotWorth:
+def _worth(values: flags.FlagValues, policy: ps.TreePolicy, spot: ps.views.Spot) -> ps.views.SpotWorth:
   """The values at a spot, counted as --ev says."""
-  worth = ps.views.worth_at(policy, here)
-  return worth if values.ev == "start" else worth.since(here.spent[here.player])
+  worth = ps.views.worth_at(policy, spot)
+  return worth if values.ev == "start" else worth.since(spot.spent[spot.player])
 
 
 def _belief_text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
@@ -256,7 +256,7 @@ COMMAND = Command(
     "show runs/holdem_subgame/run.safetensors --at='check, check' --png=rivers.png",
     "show runs/glasses/run.safetensors --at='1/9, 4, 1/7' --png=beliefs.png",
   ),
-  own=FLAGS,
+  options=FLAGS,
   run=_run,
   computes=False,
 )

@@ -165,6 +165,6 @@ COMMAND = Command(
     "solve --target=0.01% --output=exact",
     "solve --resume=exact/run.safetensors --iterations=1000",
   ),
-  own=FLAGS,
+  options=FLAGS,
   run=_run,
 )

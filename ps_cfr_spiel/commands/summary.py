@@ -62,6 +62,6 @@ COMMAND = Command(
     "summary kuhn_poker --tree --infostates",
     "summary leduc_poker --depth=5 --png=tree.png",
   ),
-  own=FLAGS,
+  options=FLAGS,
   run=_run,
 )

@@ -125,8 +125,8 @@ def _new(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Simulated
 
 def _refuse_foreign(values: flags.FlagValues, *others: str, why: str = "") -> None:
   """ValueError if a flag is given that the method does not have."""
-  own = {*flags_of(METHODS[values.method]), *_OWN[values.method]}
-  if foreign := given(values, (name for name in (*_FIXED[1:], *others) if name not in own)):
+  names = {*flags_of(METHODS[values.method]), *_OWN[values.method]}
+  if foreign := given(values, (name for name in (*_FIXED[1:], *others) if name not in names)):
     raise ValueError(f"--method={values.method} has no {', '.join(foreign)}{why}.")
 
 
@@ -144,8 +144,8 @@ def _search(values: flags.FlagValues, words: Sequence[str]) -> None:
     game, policy, games=values.games, **given_options(values, SearchResponseOptions)
   )
   won, games = result.score.wins / result.score.games, result.score.games
-  found = {"game": str(game), "agent": values.against, "games": games, "won": won, "value": result.mean}
-  say(values, {**found, "standard_error": result.standard_error}, {"the search": result})
+  facts = {"game": str(game), "agent": values.against, "games": games, "won": won, "value": result.mean}
+  say(values, {**facts, "standard_error": result.standard_error}, {"the search": result})
 
 
 def _load(path: str) -> ps.solvers.SimulatedSolver:
@@ -254,6 +254,6 @@ COMMAND = Command(
     "train --resume=agent/run.safetensors --iterations=5000",
     "play cheat --opponent=agent/run.safetensors",
   ),
-  own=FLAGS,
+  options=FLAGS,
   run=_run,
 )
