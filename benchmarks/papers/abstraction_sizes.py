@@ -51,7 +51,7 @@ def begun(method: str, game: pyspiel.Game) -> Any:
   """A solver of the paper's experiments by its name there, before its first iteration."""
   common = {"public_states": "none", "limit": 10**7}
   if method == "CFR+":
-    solver: Any = ps_cfr_spiel.PSCFRSolver(game, "rm+", skip=100, **common)
+    solver: Any = ps_cfr_spiel.PSCFRSolver(game, "rm+", averaging_delay=100, **common)
   elif method in ("FPIRA", "FP"):
     kind = FPIRASolver if method == "FPIRA" else ps_cfr_spiel.FictitiousPlaySolver
     solver = kind(game, **common)

@@ -69,9 +69,11 @@ class Solving:
     """After each number of iterations, rising: the `values`, [2, 2 x 1081], in the order of `VALUES`."""
     tree = to_device(tree, "float32")
     state = cfr.init(tree, self.rule, "float32")
-    skip = int(self.skipped * counts[0])
+    averaging_delay = int(self.skipped * counts[0])
     for before, count in zip([0, *counts], counts, strict=False):
-      state = cfr.run(tree, state, count - before, skip, rule=self.rule, alternating=self.alternating)
+      state = cfr.run(
+        tree, state, count - before, averaging_delay, rule=self.rule, alternating=self.alternating
+      )
       averages = cfr.average_strategy(tree, state)
       both = [np.asarray(values(tree, averages, player=player), float) for player in (0, 1)]
       yield np.concatenate(both, axis=1)

@@ -77,11 +77,11 @@ def subgame(game: pyspiel.Game, width: int) -> Subgame:
   return Subgames(dataclasses.replace(tree, leaves=leaves)).cut([0])
 
 
-def solve(tree: PublicTree, iterations: int, rule, alternating: bool = True, skip: int = 0):
+def solve(tree: PublicTree, iterations: int, rule, alternating: bool = True, averaging_delay: int = 0):
   """Average strategies of both players, [A, rows, H] for each block, on the device, in float32."""
   tree = to_device(tree, "float32")
   state = cfr.init(tree, rule, "float32")
-  state = cfr.run(tree, state, iterations, skip, rule=rule, alternating=alternating)
+  state = cfr.run(tree, state, iterations, averaging_delay, rule=rule, alternating=alternating)
   return cfr.average_strategy(tree, state)
 
 

@@ -52,7 +52,7 @@ class Setting:
   device: PublicTree  #: the same on the device
   refinement: Refinement
   dtype: str
-  skip: int
+  averaging_delay: int
   seed: int
   #: for each player float64[slots], the range of utilities below each infostate.
   spread: tuple[np.ndarray, np.ndarray]
@@ -119,7 +119,9 @@ def take_turn(setting: Setting, state: IRAState, sets: tuple[Sets, Sets], player
     pairs = np.concatenate([np.stack([np.full(len(slots), i), slots], 1) for i, slots in enumerate(chosen)])
     tracked[:], summed[:] = -1, 0
     tracked[: len(pairs)] = pairs
-  players, regrets = _turn(setting.device, state.tables, setting.skip, sets, player=player, rule=RULE)
+  players, regrets = _turn(
+    setting.device, state.tables, setting.averaging_delay, sets, player=player, rule=RULE
+  )
   regrets = [np.asarray(x) for x in regrets]
   mine = tracked[:, 0] == player
   watched = entries(regrets, tracked[mine, 1], 0.0)

@@ -72,7 +72,7 @@ def solve_spots(
   start: SolverState,
   spots: Spots,
   beyond: Any,
-  skip: Array | int,
+  averaging_delay: Array | int,
   every: Array | int,
   *,
   rule: Rule,
@@ -87,16 +87,18 @@ def solve_spots(
   Returns BatchResult, iterations int32[N], and average strategies, [N, A, rows, H] for each player and block.
   """
 
-  def of_device(players, start, beyond, skip, every, spots):
-    one = functools.partial(_solve, players, start, beyond, skip, every, rule=rule, alternating=alternating)
+  def of_device(players, start, beyond, averaging_delay, every, spots):
+    one = functools.partial(
+      _solve, players, start, beyond, averaging_delay, every, rule=rule, alternating=alternating
+    )
     return ORDERS[order](one, spots)
 
   whole, cut = PartitionSpec(), PartitionSpec(AXIS)
   share = jax.shard_map(of_device, mesh=mesh, in_specs=(*[whole] * 5, cut), out_specs=cut, check_vma=False)
-  return share(players, start, beyond, skip, every, spots)
+  return share(players, start, beyond, averaging_delay, every, spots)
 
 
-def _solve(players, start, beyond, skip, every, spot, *, rule, alternating):
+def _solve(players, start, beyond, averaging_delay, every, spot, *, rule, alternating):
   leaves = spot.leaves if beyond is None else dataclasses.replace(spot.leaves, beyond=beyond)
   tree = PublicTree(players, leaves)
 
@@ -107,7 +109,7 @@ def _solve(players, start, beyond, skip, every, spot, *, rule, alternating):
   def advance(carry):
     state, _ = carry
     steps = jnp.minimum(every, spot.iterations - state.iteration)
-    state = cfr.iterate(tree, state, steps, skip, rule=rule, alternating=alternating)
+    state = cfr.iterate(tree, state, steps, averaging_delay, rule=rule, alternating=alternating)
     return state, _evaluate(tree, spot.weights, cfr.average_strategy(tree, state))
 
   shapes = jax.eval_shape(_evaluate, tree, spot.weights, cfr.average_strategy(tree, start))

@@ -46,16 +46,16 @@ class Step(NamedTuple):
   """An iteration: its number t, the last one that the average leaves out, and the rule."""
 
   t: Array  #: int32[]
-  skip: Array | int
+  averaging_delay: Array | int
   rule: Rule
 
   def share(self, dtype) -> Array:
-    """The weight of the iteration in the average; 0 up to `skip` (Schmid 2021, Section 21.1)."""
+    """The weight of the iteration in the average; 0 up to `averaging_delay` (Schmid 2021, Section 21.1)."""
     return self.counts(dtype) * weight(self.t, self.rule.gamma, dtype)
 
   def counts(self, dtype) -> Array:
-    """The same without t ** gamma: 0 up to `skip`, else 1 or by the rule's schedule."""
-    return (self.t > self.skip).astype(dtype) * self.rule.schedule(self.t, dtype)
+    """The same without t ** gamma: 0 up to `averaging_delay`, else 1 or by the rule's schedule."""
+    return (self.t > self.averaging_delay).astype(dtype) * self.rule.schedule(self.t, dtype)
 
 
 def weight(t: Array, gamma: float, dtype) -> Array:

@@ -126,7 +126,7 @@ def iterate(
   tree: PublicTree,
   state: SolverState,
   iterations: Array | int,
-  skip: Array | int = 0,
+  averaging_delay: Array | int = 0,
   sets: Abstraction = WHOLE,
   *,
   rule: Rule,
@@ -134,8 +134,9 @@ def iterate(
 ) -> SolverState:
   """The state after further iterations of CFR, inside a trace; `run` is the same, jitted.
 
-  A run in two calls equals a run in one, bit by bit. The average leaves out iterations 1..`skip`. With
-  `alternating` updates a player answers the new strategies of those before; otherwise all answer old ones.
+  A run in two calls equals a run in one, bit by bit. The average leaves out iterations 1 to
+  `averaging_delay`. With `alternating` updates a player answers the new strategies of those before; otherwise
+  all answer old ones.
   """
   game, end = _Game.of(tree, sets), state.iteration + iterations
   engine = choose(tree, rule, state.players, sets).engine
@@ -144,7 +145,9 @@ def iterate(
 
   def iteration(t, carry):
     players, reach = carry
-    step = Step(jnp.asarray(t, jnp.int32), skip, rule)  # with `jax.disable_jit` the loop counts in Python
+    step = Step(
+      jnp.asarray(t, jnp.int32), averaging_delay, rule
+    )  # with `jax.disable_jit` the loop counts in Python
     for turn in turns:  # all in a turn answer the same reach
       after = {i: _turn(game, engine, i, players[i], reach, step) for i in turn}
       players = tuple(after[i] if i in turn else player for i, player in enumerate(players))
@@ -153,7 +156,7 @@ def iterate(
 
   def block(carry):  # of iterations between which averages are not carried over
     done, players, reach = carry
-    step = Step(done + 1, skip, rule)
+    step = Step(done + 1, averaging_delay, rule)
     last = jnp.minimum(averages.last_of_block(step.t), end)
     if engine.iterations is not None:
       return last, engine.iterations(tree, game.walks, players, step, last - done, alternating), reach
@@ -177,7 +180,7 @@ run_in_place = jit(static_argnames=("rule", "alternating"), donate_argnames=("st
 def take_turn(
   tree: PublicTree,
   state: SolverState,
-  skip: Array | int,
+  averaging_delay: Array | int,
   sets: Abstraction = WHOLE,
   *,
   player: int,
@@ -189,7 +192,11 @@ def take_turn(
   are those of `iterate`. Returns both players afterwards, and the regrets of the turn, [A, rows, H] for each
   bucket.
   """
-  game, step, players = _Game.of(tree, sets), Step(state.iteration + 1, skip, rule), list(state.players)
+  game, step, players = (
+    _Game.of(tree, sets),
+    Step(state.iteration + 1, averaging_delay, rule),
+    list(state.players),
+  )
   reach = tuple(_reach(game, i, x, rule) for i, x in enumerate(players))
   before, leaf_values = players[player], _leaf_values(game, player, reach)
   wide = before.decompressed(rule).carried_over(step)

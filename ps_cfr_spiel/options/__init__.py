@@ -35,6 +35,7 @@ from ps_cfr_spiel.options.searching import (
 from ps_cfr_spiel.options.shared import (
   ABSTRACTIONS,
   BASELINES,
+  BEST,
   BITS,
   DTYPES,
   HANDS,

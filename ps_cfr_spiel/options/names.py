@@ -46,9 +46,9 @@ GADGETS = {
 ROUND = "round"  # the lookahead until the next public chance event
 _HYBRID: dict[str, Any] = {"rule": {"name": "rm+", "gamma": 0}, "alternating": False, "gadget": "cfr-d"}
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-  "deepstack-flop": {**_HYBRID, "iterations": 1000, "skip": 500, "lookahead": ROUND},
-  "deepstack-turn": {**_HYBRID, "iterations": 1000, "skip": 500},
-  "deepstack-river": {**_HYBRID, "iterations": 2000, "skip": 1000},
+  "deepstack-flop": {**_HYBRID, "iterations": 1000, "averaging_delay": 500, "lookahead": ROUND},
+  "deepstack-turn": {**_HYBRID, "iterations": 1000, "averaging_delay": 500},
+  "deepstack-river": {**_HYBRID, "iterations": 2000, "averaging_delay": 1000},
 }
 DEEPSTACK_BETS = {"flop": "0.5 1 a;1 a", "turn": "0.5 1 a;1 a", "river": "0.5 1 2 a;0.5 1 2 a;1 a"}
 

@@ -8,11 +8,11 @@ from ps_cfr_spiel.options.option import Option, Options
 from ps_cfr_spiel.options.shared import (
   METHOD,
   Alternating,
+  AveragingDelay,
   DType,
   Exploration,
   Rule,
   Seed,
-  Skip,
   WalkOptions,
   count_or,
 )
@@ -68,7 +68,7 @@ class SearchOptions(Options):
     ),
   ] = None
   alternating: Alternating = True
-  skip: Skip = 0
+  averaging_delay: AveragingDelay = 0
   dtype: DType = "float32"
   knowledge: Annotated[
     int | None,
@@ -92,8 +92,10 @@ class SearchOptions(Options):
 
   def __post_init__(self):
     super().__post_init__()
-    if self.skip >= self.iterations:
-      raise ValueError(f"skip must be less than iterations={self.iterations}, got {self.skip}.")
+    if self.averaging_delay >= self.iterations:
+      raise ValueError(
+        f"averaging_delay must be less than iterations={self.iterations}, got {self.averaging_delay}."
+      )
     if self.knowledge is not None and (self.lookahead is not None or self.actions is not None):
       raise ValueError(
         "knowledge is for searches to the end with all actions; leave lookahead and actions out."

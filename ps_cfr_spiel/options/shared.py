@@ -12,6 +12,7 @@ LEAVES = ("auto", "dense", "showdown", "native", "sparse")
 SOURCES = ("closure", "observer", "none")
 DTYPES = ("float32", "float64")
 BITS = (16, 32)
+STRATEGIES = AVERAGE, BEST = "average", "best"
 ABSTRACTIONS = ("observation", "initial", "identity")
 BASELINES = ("learned", "zero", "oracle")
 TRAJECTORIES = ("histories", "public")
@@ -52,7 +53,9 @@ Rule = Annotated[
 ]
 DType = Annotated[str, Option("Precision of the arithmetic.", choices=DTYPES, group=METHOD)]
 Alternating = Annotated[bool, Option("Update the players in turn rather than both at once.", group=METHOD)]
-Skip = Annotated[int, Option("First iterations to leave out of the average strategy.", least=0, group=METHOD)]
+AveragingDelay = Annotated[
+  int, Option("First iterations to leave out of the average strategy.", least=0, group=METHOD)
+]
 Seed = Annotated[int, Option("Seed of the random numbers.", least=0, most=MOST_SEED, group=METHOD)]
 Abstracted = Annotated[
   Any,

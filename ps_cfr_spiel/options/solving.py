@@ -13,15 +13,16 @@ from ps_cfr_spiel.options.shared import (
   ORDERS,
   SAMPLING,
   SPLITTING,
+  STRATEGIES,
   Abstracted,
   Alternating,
+  AveragingDelay,
   Batch,
   DType,
   Exploration,
   Leaves,
   Rule,
   Seed,
-  Skip,
   Trajectories,
   TreeOptions,
   WalkOptions,
@@ -35,15 +36,16 @@ class PSCFROptions(TreeOptions):
   main = "rule"
   rule: Rule = "nrm+"
   alternating: Alternating = True
-  skip: Skip = 0
-  better: Annotated[
-    bool,
+  averaging_delay: AveragingDelay = 0
+  strategy: Annotated[
+    str,
     Option(
-      "Take the last strategies for the average where they are less exploitable.",
+      "Strategy that a run has found: average, or best, the last one where that is less exploitable.",
       "Reading or evaluating strategies then evaluates both.",
+      choices=STRATEGIES,
       group=METHOD,
     ),
-  ] = False
+  ] = STRATEGIES[0]
   dtype: DType = "float32"
   bits: Annotated[
     int,
@@ -123,7 +125,7 @@ class CFRPlusIRAOptions(Refinement, TreeOptions):
   main = ""
   abstraction: Abstracted = "initial"
   seed: Seed = 0
-  skip: Skip = 100
+  averaging_delay: AveragingDelay = 100
   dtype: DType = "float32"
 
 
@@ -264,7 +266,7 @@ class BatchOptions(Options):
   every: Annotated[
     int, Option("Iterations between two evaluations, if there is a target.", least=1, flag=None)
   ] = 25
-  skip: Skip = 0
+  averaging_delay: AveragingDelay = 0
   alternating: Alternating = True
   dtype: DType = "float32"
   leaves: Leaves = "auto"

@@ -46,7 +46,13 @@ class CFRPlusIRASolver(SplittingSolver):
     with precision(self.dtype):
       self._tree = to_device(self.tree, self.dtype)
       self._setting = cfr_ira.Setting(
-        self.tree, self._tree, options, self.dtype, options.skip, options.seed, cfr_ira.spreads(self.tree)
+        self.tree,
+        self._tree,
+        options,
+        self.dtype,
+        options.averaging_delay,
+        options.seed,
+        cfr_ira.spreads(self.tree),
       )
       self._state = self._begin_on(bind(self.tree, self._start))
 

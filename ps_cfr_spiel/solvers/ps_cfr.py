@@ -15,7 +15,7 @@ from ps_cfr_spiel.abstraction import Abstraction, abstract_tree, as_sets, bind
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
 from ps_cfr_spiel.compiler import TreeUse, check_memory, fold_suits, form_of, is_streamed, memory_needs
 from ps_cfr_spiel.device import precision, to_device, trim_heap
-from ps_cfr_spiel.options import PSCFROptions
+from ps_cfr_spiel.options import BEST, PSCFROptions
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, locks_text, read_locks, types_header
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers.exact import TreeSolver
@@ -124,8 +124,8 @@ class PSCFRSolver(TreeSolver):
     order = "alternating" if options.alternating else "simultaneous"
     locked = "" if self.locks is None else f", {len(self.locks.public_states)} public states locked"
     kept = "" if options.bits == 32 else f", kept in {options.bits} bits"
-    better = ", the better of average and last strategies" if options.better else ""
-    return f"{self.name}{parameters}, {order} updates, {self.dtype}{kept}{locked}{better}"
+    best = ", the better of average and last strategies" if options.strategy == BEST else ""
+    return f"{self.name}{parameters}, {order} updates, {self.dtype}{kept}{locked}{best}"
 
   def _template(self, file):
     """Also of a run with tables in place, whose averages are one array; it goes on so without the library."""
@@ -141,22 +141,22 @@ class PSCFRSolver(TreeSolver):
   def _step(self, state, iterations):
     run = cfr.run_in_place if self._in_place else cfr.run
     method = {"rule": self.rule, "alternating": self.options.alternating}
-    return run(self._tree, state, iterations, self.options.skip, self._sets, **method)
+    return run(self._tree, state, iterations, self.options.averaging_delay, self._sets, **method)
 
   def _evaluated(self):
-    if self.options.better:
-      return self._better()[0]
+    if self.options.strategy == BEST:
+      return self._best()[0]
     return cfr.evaluate_average(self._tree, self._state, self._sets)
 
   def _strategies(self, average):
-    if average and self.options.better:
-      return self._better()[1]
+    if average and self.options.strategy == BEST:
+      return self._best()[1]
     return cfr.average_strategy(self._tree, self._state, self._sets) if average else self._last()
 
   def _last(self) -> Any:
     return cfr.current_strategy(self._tree, self._state, self._sets, self.rule)
 
-  def _better(self) -> tuple[Evaluation, Any]:
+  def _best(self) -> tuple[Evaluation, Any]:
     """The evaluation and the strategies of the average, or of the last ones where these are closer."""
     candidates = cfr.average_strategy(self._tree, self._state, self._sets), self._last()
     return min(

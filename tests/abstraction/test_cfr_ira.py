@@ -43,7 +43,7 @@ def test_laws(kind, seed):
   if kind == "fpira":
     solver = FPIRASolver(game)
   else:
-    solver = CFRPlusIRASolver(game, bound=3, heuristic=4, seed=seed, skip=0, dtype="float64")
+    solver = CFRPlusIRASolver(game, bound=3, heuristic=4, seed=seed, averaging_delay=0, dtype="float64")
   labels, paths = solver.tree.names, own_paths(game)
   order = [sorted(n for d, _, n in labels.infostates() if d.player == i) for i in (0, 1)]
   actions = {(d.player, n): len(d.legal_actions) for d, _, n in labels.infostates()}
@@ -122,7 +122,7 @@ def test_external_regret_is_bounded_by_regrets_of_the_whole_game(game, options):
 
   Regrets are those of the strategies that were played, from values of the whole game.
   """
-  solver = CFRPlusIRASolver(game, **options, dtype="float64", skip=0, public_states="none")
+  solver = CFRPlusIRASolver(game, **options, dtype="float64", averaging_delay=0, public_states="none")
   tree, setting, run = solver._tree, solver._setting, on_host(solver._state)
   before = solver.abstraction.count
   with ps_cfr_spiel.runtime.precision("float64"):
@@ -191,8 +191,8 @@ def test_table_1(bound, worth, sets):
 
 
 def test_without_samples_it_is_cfr_plus_on_the_first_abstraction():
-  plain = ps_cfr_spiel.PSCFRSolver(KUHN, "rm+", abstraction="initial", dtype="float64", skip=5)
-  same = CFRPlusIRASolver(KUHN, bound=0, heuristic=0, dtype="float64", skip=5)
+  plain = ps_cfr_spiel.PSCFRSolver(KUHN, "rm+", abstraction="initial", dtype="float64", averaging_delay=5)
+  same = CFRPlusIRASolver(KUHN, bound=0, heuristic=0, dtype="float64", averaging_delay=5)
   for solver in (plain, same):
     solver.run(20)
   assert same.abstraction.count == 3
@@ -231,7 +231,7 @@ def test_seeds_differ():
 
 
 def test_a_relative_tolerance_solves_kuhn():
-  solver = CFRPlusIRASolver(KUHN, skip=50, relative=True)
+  solver = CFRPlusIRASolver(KUHN, averaging_delay=50, relative=True)
   solver.run(400)
   assert solver.exploitability() < 0.01
   assert 3 < solver.abstraction.count <= 12
@@ -251,7 +251,7 @@ def test_the_tolerance_falls_with_the_root_of_time(monkeypatch):
 
 def test_what_a_split_clears():
   """Tables of new sets begin anew; those of the others stay."""
-  solver = CFRPlusIRASolver(KUHN, bound=0, heuristic=0, skip=0, dtype="float64")
+  solver = CFRPlusIRASolver(KUHN, bound=0, heuristic=0, averaging_delay=0, dtype="float64")
   solver.run(3)
   before = jax.tree.map(np.asarray, solver._state.players[1])
   parts = jax.tree.map(np.asarray, solver._state.parts[1])

@@ -11,7 +11,7 @@ from ps_cfr_spiel.commands import program
 @pytest.mark.parametrize(
   ("flags", "kind", "option", "value"),
   [
-    (["--solver=cfr+ira", "--heuristic=20", "--seed=4"], "CFRPlusIRASolver", "skip", 100),
+    (["--solver=cfr+ira", "--heuristic=20", "--seed=4"], "CFRPlusIRASolver", "averaging_delay", 100),
     (["--solver=fpira", "--abstraction=initial"], "FPIRASolver", "dtype", "float64"),
     (["--solver=fictitious-play"], "FictitiousPlaySolver", "dtype", "float64"),
     (["--abstraction=observation", "--rule=rm+"], "PSCFRSolver", "dtype", "float32"),

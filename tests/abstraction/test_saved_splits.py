@@ -10,7 +10,7 @@ from ps_cfr_spiel.abstractions import CFRPlusIRASolver, FPIRASolver
 
 KUHN = pyspiel.load_game("kuhn_poker")
 SOLVERS = {
-  "cfr+ira": lambda: CFRPlusIRASolver(KUHN, seed=3, skip=0, dtype="float64"),
+  "cfr+ira": lambda: CFRPlusIRASolver(KUHN, seed=3, averaging_delay=0, dtype="float64"),
   "fpira": lambda: FPIRASolver(KUHN),
 }
 

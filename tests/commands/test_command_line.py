@@ -363,11 +363,18 @@ def test_a_target_out_of_reach_is_admitted(tmp_path, capsys):
 
 
 def test_options_reach_the_solver(tmp_path, capsys):
-  options = ["--rule=dcfr", "--noalternating", "--skip=2", "--dtype=float64", "--leaves=sparse", "--noplot"]
+  options = [
+    "--rule=dcfr",
+    "--noalternating",
+    "--averaging_delay=2",
+    "--dtype=float64",
+    "--leaves=sparse",
+    "--noplot",
+  ]
   assert command_line.run(["solve", "kuhn_poker", *options, "--iterations=4", f"--output={tmp_path}"]) == 0
   solver = ps_cfr_spiel.PSCFRSolver.load(tmp_path / "run.safetensors")
   assert solver.rule == ps_cfr_spiel.rules.DCFR()
-  assert (solver.options.alternating, solver.options.skip, solver.dtype) == (False, 2, "float64")
+  assert (solver.options.alternating, solver.options.averaging_delay, solver.dtype) == (False, 2, "float64")
   assert solver.tree.leaves.kind == "sparse"
   assert "DCFR" in capsys.readouterr().out
 

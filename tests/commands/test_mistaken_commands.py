@@ -68,9 +68,12 @@ def spoil(folder, run):
     ),
     ("solve|--iterations=many", "--iterations=many"),
     ("solve|--itertions=3", "Did you mean: iterations"),
-    ("solve|--skip=-1", "-1 is not a non-negative integer"),
+    ("solve|--averaging_delay=-1", "-1 is not a non-negative integer"),
     ("solve|--solver=mcts", "value should be one of <ps-cfr|cfr+ira|fpira|fictitious-play|vr-mccfr|"),
-    ("solve|kuhn_poker|--solver=outcome-sampling|--skip=3", "--solver=outcome-sampling has no --skip"),
+    (
+      "solve|kuhn_poker|--solver=outcome-sampling|--averaging_delay=3",
+      "--solver=outcome-sampling has no --averaging_delay",
+    ),
     ("solve|kuhn_poker|--solver=outcome-sampling|--rule=dcfr", "Sampling takes the rules 'rm' and 'rm+'"),
     (
       "solve|kuhn_poker|--solver=fictitious-play|--rule=rm",

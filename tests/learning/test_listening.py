@@ -41,7 +41,7 @@ def test_it_hears_the_current_ranges(name, player):
   again = ears.problems.passes(player)[0]
   ears.resolve(begun, again)
   for k, mark in enumerate(MARKS):
-    settings = dataclasses.replace(ears.settings, iterations=mark + 1, skip=mark)
+    settings = dataclasses.replace(ears.settings, iterations=mark + 1, averaging_delay=mark)
     plain = Searcher(subgames, settings)
     for heard, search, players in (
       (first, plain.start(player), (0, 1)),

@@ -106,7 +106,7 @@ def averages(rule, **options):
 def test_one_method_of_a_derived_rule(kind, monkeypatch):
   monkeypatch.setitem(RULES, "own", kind)
   same = {
-    Late: lambda: averages(RMPlus(), skip=5),
+    Late: lambda: averages(RMPlus(), averaging_delay=5),
     Distrustful: lambda: 0.5,
     Unbounded: lambda: averages(RM(gamma=1.0)),
     First: lambda: averages("own") > 0.5,

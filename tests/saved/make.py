@@ -19,7 +19,7 @@ def solvers(game):
   sampling = {"seed": 3, "batch": 1}
   return {
     "ps_cfr": ps.PSCFRSolver(game),
-    "ps_cfr_dcfr": ps.PSCFRSolver(game, "dcfr", alternating=False, dtype="float64", skip=2),
+    "ps_cfr_dcfr": ps.PSCFRSolver(game, "dcfr", alternating=False, dtype="float64", averaging_delay=2),
     "vr_mccfr": ps.VRMCCFRSolver(game, **sampling),
     "outcome": ps.OutcomeSamplingSolver(game, **sampling),
     "external": ps.ExternalSamplingSolver(game, **sampling),

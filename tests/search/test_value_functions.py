@@ -141,9 +141,9 @@ def test_solved_values_of_an_equilibrium_are_its_own():
 
 
 @pytest.mark.parametrize(
-  "name, rule, skip", [("kuhn_poker", RM(), 0), ("kuhn_poker", LCFR(), 1), (CHASE, RM(), 0)]
+  "name, rule, averaging_delay", [("kuhn_poker", RM(), 0), ("kuhn_poker", LCFR(), 1), (CHASE, RM(), 0)]
 )
-def test_a_search_averages_the_values_at_its_frontier(name, rule, skip):
+def test_a_search_averages_the_values_at_its_frontier(name, rule, averaging_delay):
   """What `cfr.run` keeps is the mean of what is found at each iteration, weighted as strategies."""
   _, subgames, _, tables, _ = load(name)
   frontier = levels(subgames, 0)[1]
@@ -155,9 +155,9 @@ def test_a_search_averages_the_values_at_its_frontier(name, rule, skip):
     state, found = cfr.init(tree, rule, "float64"), []
     for _ in range(4):
       found.append([np.asarray(v) for v in _at_the_frontier(tree, cfr.current_strategy(tree, state))])
-      state = cfr.run(tree, state, 1, skip, rule=rule, alternating=False)
+      state = cfr.run(tree, state, 1, averaging_delay, rule=rule, alternating=False)
     for i in (0, 1):
-      weights = [t**rule.gamma if t > skip else 0 for t in range(1, 5)]
+      weights = [t**rule.gamma if t > averaging_delay else 0 for t in range(1, 5)]
       expected = np.average([f[i] for f in found], 0, weights)
       (average,) = cfr.average_record(state.players[i])
       np.testing.assert_allclose(average, expected, rtol=0, atol=1e-12)

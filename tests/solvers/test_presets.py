@@ -15,12 +15,16 @@ TABLE = {"flop": (1000, 500, "round"), "turn": (1000, 500, None), "river": (2000
 
 @pytest.mark.parametrize("street", TABLE)
 def test_deepstack(street):
-  iterations, skip, lookahead = TABLE[street]
+  iterations, averaging_delay, lookahead = TABLE[street]
   values = None if lookahead is None else CFRValues(1)
   found = ContinualResolving(
     pyspiel.load_game("kuhn_poker"), **preset(f"deepstack-{street}"), value_function=values
   ).settings
-  assert (found.iterations, found.skip, found.lookahead) == (iterations, skip, lookahead)
+  assert (found.iterations, found.averaging_delay, found.lookahead) == (
+    iterations,
+    averaging_delay,
+    lookahead,
+  )
   assert (found.alternating, found.rule) == (False, RMPlus(gamma=0))
   assert preset(f"deepstack-{street}", iterations=5)["iterations"] == 5
   assert PRESETS[f"deepstack-{street}"]["iterations"] == iterations  # changes are of a copy
@@ -29,7 +33,9 @@ def test_deepstack(street):
 def test_the_hybrid_averages_the_second_half_evenly():
   """CFR+'s strategies, step by step, and their plain mean over the iterations that are not skipped."""
   search = ContinualResolving(
-    pyspiel.load_game("kuhn_poker"), **preset("deepstack-river", iterations=6, skip=3), dtype="float64"
+    pyspiel.load_game("kuhn_poker"),
+    **preset("deepstack-river", iterations=6, averaging_delay=3),
+    dtype="float64",
   )
   tables, tree, rule = search.start(0).tables, search.tree, search.settings.rule
   state, strategies = cfr.init(tree, rule, "float64"), []

@@ -160,7 +160,9 @@ def test_a_gadget_returns_a_gadget_tree():
 
 def test_numpy_integers(tmp_path):
   """They are as good as Python's, also when the policy is saved."""
-  made = ContinualResolving(load("kuhn_poker"), np.int64(5), lookahead=np.int32(1), skip=np.int8(1))
+  made = ContinualResolving(
+    load("kuhn_poker"), np.int64(5), lookahead=np.int32(1), averaging_delay=np.int8(1)
+  )
   made.tabularise().save(tmp_path / "policy.safetensors")
   assert made.description.startswith("re-solving, 5 iterations")
 

@@ -143,7 +143,7 @@ def same(a, b):
 
 def test_parts_equal_the_whole_and_survive_a_file(tmp_path):
   game = pyspiel.load_game(TINY)
-  whole, parts = PSCFRSolver(game, skip=7), PSCFRSolver(game, skip=7)
+  whole, parts = PSCFRSolver(game, averaging_delay=7), PSCFRSolver(game, averaging_delay=7)
   whole.run(50)
   parts.run(20)
   parts.evaluate_and_update_policy()
@@ -151,13 +151,13 @@ def test_parts_equal_the_whole_and_survive_a_file(tmp_path):
   resumed = PSCFRSolver.load(tmp_path / "run.safetensors")
   resumed.run(29)
   assert same(whole, resumed)
-  assert resumed.rule == whole.rule and resumed.options.skip == 7
+  assert resumed.rule == whole.rule and resumed.options.averaging_delay == 7
   assert resumed.exploitability() == whole.exploitability()
 
 
 def test_skip_leaves_out_the_first_iterations():
   game = pyspiel.load_game(TINY)
-  solver = PSCFRSolver(game, RM(), dtype="float64", skip=3)
+  solver = PSCFRSolver(game, RM(), dtype="float64", averaging_delay=3)
   late = []
   for t in range(5):
     if t >= 3:
@@ -204,7 +204,7 @@ def test_ctrl_c_keeps_what_was_reached(tmp_path):
     ({"rule": "nrn"}, "Unknown rule 'nrn'"),
     ({"dtype": "float16"}, "Unknown dtype 'float16'; choose one of 'float32', 'float64'"),
     ({"leaves": "fast"}, "Unknown leaves 'fast'"),
-    ({"skip": -1}, "skip must be an integer of at least 0, got -1"),
+    ({"averaging_delay": -1}, "averaging_delay must be an integer of at least 0, got -1"),
     ({"alternating": "yes"}, "alternating must be True or False, got 'yes'"),
   ],
 )
@@ -272,7 +272,7 @@ def test_a_game_without_public_states_is_solved_at_once(tmp_path):
 def test_the_better_of_average_and_last_strategies(rule, last, tmp_path):
   """By OpenSpiel's own evaluation; a file keeps the choice."""
   game = pyspiel.load_game("kuhn_poker")
-  solver, plain = (PSCFRSolver(game, rule, dtype="float64", better=better) for better in (True, False))
+  solver, plain = (PSCFRSolver(game, rule, dtype="float64", strategy=name) for name in ("best", "average"))
   solver.run(20)
   plain.run(20)
   found = [
