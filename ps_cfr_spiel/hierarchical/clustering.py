@@ -138,17 +138,19 @@ def make_abstraction(
     return DealtAbstraction.of(game, clusters, tables)
   tables += [table.copy() for table in game.classes[game.special :]]
   assert equities is not None
-  own = [clusters_of(game, clusters, number) for number in range(game.special, game.rounds)]
+  cluster_of_board = [clusters_of(game, clusters, number) for number in range(game.special, game.rounds)]
   hands = [classes.max(1) + 1 for classes in game.classes[game.special :]]  # of each board
-  rows = [float(np.bincount(where, sizes).max()) for where, sizes in zip(own, hands, strict=True)]
+  rows = [
+    float(np.bincount(where, sizes).max()) for where, sizes in zip(cluster_of_board, hands, strict=True)
+  ]
   _check_memory(game, rows, int(buckets), aware)
   every = np.arange(int(clusters.max()) + 1)
   with progress_bar(progress, total=int(assigned_here(every).sum()), unit="cluster", desc="Buckets") as bar:
     for cluster in every[assigned_here(every)].tolist():
-      members = [np.flatnonzero(numbers == cluster) for numbers in own]
+      members = [np.flatnonzero(numbers == cluster) for numbers in cluster_of_board]
       _fill_buckets(game, equities, members, tables, int(buckets), aware, seed=seed, restarts=restarts)
       bar.update()
-  for table, numbers in zip(tables[game.special :], own, strict=True):
+  for table, numbers in zip(tables[game.special :], cluster_of_board, strict=True):
     all_gather_rows(table, assigned_here(numbers))
   return DealtAbstraction.of(game, clusters, tables)
 
@@ -187,12 +189,12 @@ def _fill_buckets(
       numbers, distance, most = equities(rows), squared, MOST_ROWS
     else:
       numbers, distance, most = _expected(game, number, rows, later), later.distance, SOME
-    found = bucketed(numbers, count, distance, weights=rows.weight, most=most, **options)
-    _spread_labels(game, number, rows, found.label, tables[number])
+    grouping = bucketed(numbers, count, distance, weights=rows.weight, most=most, **options)
+    _spread_labels(game, number, rows, grouping.label, tables[number])
     if number == game.special:
       break
     if aware == POTENTIAL:
-      apart = distance(found.means, found.means)
+      apart = distance(grouping.means, grouping.means)
       apart = np.sqrt(apart) if later is None else apart
       later = Later(
         tables[number], np.eye(len(apart)), functools.partial(greedy_distances, ground=apart, dtype="float32")
@@ -214,14 +216,14 @@ class Later(NamedTuple):
   distance: Distance  #: from one distribution over these places to another
 
 
-def _lossless(game: DealtGame, own: np.ndarray, number: int) -> np.ndarray:
+def _lossless(game: DealtGame, clusters: np.ndarray, number: int) -> np.ndarray:
   """int32[K, H]: a bucket for each class of hands on each class of runouts, in clusters int[K]."""
   classes = game.classes[number]
   sizes = classes.max(1) + 1
   start = np.zeros(len(sizes), int)
-  for cluster in range(int(own.max()) + 1):
-    here = own == cluster
-    start[here] = np.cumsum(sizes[here]) - sizes[here]
+  for cluster in range(int(clusters.max()) + 1):
+    members = clusters == cluster
+    start[members] = np.cumsum(sizes[members]) - sizes[members]
   return np.where(classes >= 0, classes + start[:, None], -1).astype(np.int32)
 
 
@@ -246,31 +248,33 @@ class Equities:
     classes = game.classes[0][0]
     alive = classes >= 0
     mean = np.bincount(classes[alive], total[alive]) / np.bincount(classes[alive])
-    found = bucketed(mean[:, None], GROUPS, weights=rows.weight, seed=seed)
-    return cls(game, found.label[classes])
+    grouping = bucketed(mean[:, None], GROUPS, weights=rows.weight, seed=seed)
+    return cls(game, grouping.label[classes])
 
   def __call__(self, rows: Rows) -> np.ndarray:
     """float64[N, G]."""
     last, game = self.game.rounds - 1, self.game
-    found = []
+    parts = []
     for board in np.unique(rows.board):
       alive = game.classes[last][board] >= 0
-      own = rows.hand[rows.board == board]
-      found.append(cluster_equities(own, game.strength[board], game.hands, alive, self.groups))
-    return np.concatenate(found)
+      hands = rows.hand[rows.board == board]
+      parts.append(cluster_equities(hands, game.strength[board], game.hands, alive, self.groups))
+    return np.concatenate(parts)
 
 
 def _expected(game: DealtGame, number: int, rows: Rows, later: Later) -> np.ndarray:
   """float64[N, D]: the mean, over the cards that come next, of the descriptions of hands by then."""
-  after, found = game.runouts[number + 1], np.zeros((len(rows.hand), later.rows.shape[1]))
+  after, means = game.runouts[number + 1], np.zeros((len(rows.hand), later.rows.shape[1]))
   # The last row is for hands that are dead.
   described = np.concatenate([later.rows, np.zeros_like(later.rows[:1])])
   for board in np.unique(rows.board):
-    here = np.flatnonzero(rows.board == board)
+    members = np.flatnonzero(rows.board == board)
     sets = np.flatnonzero(after.index[board] >= 0)
-    hands = game.hand_swaps[after.swap[board, sets]][:, rows.hand[here]]
-    found[here] = described[later.table[after.index[board, sets][:, None], hands]].sum(0)  # [sets, hands, D]
-  return found / found.sum(1, keepdims=True)
+    hands = game.hand_swaps[after.swap[board, sets]][:, rows.hand[members]]
+    means[members] = described[later.table[after.index[board, sets][:, None], hands]].sum(
+      0
+    )  # [sets, hands, D]
+  return means / means.sum(1, keepdims=True)
 
 
 def board_transitions(

@@ -51,13 +51,13 @@ def run_needs(game: DealtTree, mesh: Mesh, deals: int, dtype: str) -> dict[str, 
   sets = list(game.cards.set_masks)
   sets[trunk.rounds - 1] = game.boards.T
   drawn = (game.cards.hand_masks, *sets)  # one of the first, and so on
-  found = 0 if game.found is None else 2 * clusters * math.prod(game.found.buckets.shape[1:])
+  bucket_numbers = 0 if game.found is None else 2 * clusters * math.prod(game.found.buckets.shape[1:])
   each = number * (lines + clusters * len(subtree.depths)) + PLACE * max(map(len, drawn))
   copies = CUT if why_unavailable() else IN_PLACE
   return {
     "for compiling": COMPILING + MORE_CODE,
     **sampling_needs(TABLES * number * cells, deals * each, copies),
-    "for the buckets of hands": 2 * found,
+    "for the buckets of hands": 2 * bucket_numbers,
   }
 
 
@@ -81,11 +81,11 @@ def device_game(game: DealtTree, dtype: str, mesh: Mesh) -> DealtTree:
 
 
 def _specs(game: DealtTree) -> Any:
-  found: Any = game.found
-  if found is not None:
-    found = dataclasses.replace(found, buckets=BOARDS, slot=WHOLE, groups=WHOLE, centres=BOARDS)
+  untabulated: Any = game.found
+  if untabulated is not None:
+    untabulated = dataclasses.replace(untabulated, buckets=BOARDS, slot=WHOLE, groups=WHOLE, centres=BOARDS)
   every: Any = (WHOLE,) * 5
-  return DealtTree(*every, boards=BOARDS, found=found)  # pyright: ignore[reportArgumentType]
+  return DealtTree(*every, boards=BOARDS, found=untabulated)  # pyright: ignore[reportArgumentType]
 
 
 def _placed(mesh: Mesh, spec: PartitionSpec, host: Any) -> jax.Array:
@@ -107,20 +107,20 @@ def on_mesh(
   trunk = state._replace(tables=state.tables._replace(clusters=None))
   trunk = jax.tree.map(lambda x: _placed(mesh, WHOLE, np.asarray(x)), trunk)
   whole, structure = jax.tree.flatten(state.tables.clusters)
-  cells, cut, found = game.cluster_subtree.cells, NamedSharding(mesh, CELLS), [[] for _ in whole]
+  cells, cut, shards = game.cluster_subtree.cells, NamedSharding(mesh, CELLS), [[] for _ in whole]
   places: Any = cut.addressable_devices_indices_map(whole[0].shape)
-  for device, (_, own) in places.items():
-    first, last, _ = own.indices(whole[0].shape[1])
+  for device, (_, slices) in places.items():
+    first, last, _ = slices.indices(whole[0].shape[1])
     tables = [jnp.zeros((len(x), last - first), x.dtype, device=device) for x in whole]
     for start in range(first, min(last, count * cells), cells):
       if part is None:
         break
       leaves = jax.tree.leaves(part(start // cells))
       tables = [_filled(x, y, start - first) for x, y in zip(tables, leaves, strict=True)]
-    for row, table in zip(found, tables, strict=True):
+    for row, table in zip(shards, tables, strict=True):
       row.append(table)
   clusters = [
-    jax.make_array_from_single_device_arrays(x.shape, cut, row) for x, row in zip(whole, found, strict=True)
+    jax.make_array_from_single_device_arrays(x.shape, cut, row) for x, row in zip(whole, shards, strict=True)
   ]
   return trunk._replace(tables=trunk.tables._replace(clusters=jax.tree.unflatten(structure, clusters)))
 
@@ -138,14 +138,14 @@ def init(game: DealtTree, sampler: ClusterSampling, seed: int, dtype: str, mesh:
 def clusters_here(game: DealtTree, state: SamplingState, count: int) -> dict[int, PartTables]:
   """The tables [A, S] of the clusters that this process holds, of `count` in all: views, not copies."""
   leaves, structure = jax.tree.flatten(state.tables.clusters)
-  cells, found = game.cluster_subtree.cells, {}
+  cells, parts = game.cluster_subtree.cells, {}
   for shards in zip(*(x.addressable_shards for x in leaves), strict=True):
     first, last, _ = shards[0].index[1].indices(leaves[0].shape[1])
     tables = [np.asarray(shard.data) for shard in shards]
     for start in range(first, min(last, count * cells), cells):
       views = [table[:, start - first : start - first + cells] for table in tables]
-      found[start // cells] = jax.tree.unflatten(structure, views)
-  return found
+      parts[start // cells] = jax.tree.unflatten(structure, views)
+  return parts
 
 
 def tables_here(game: DealtTree, count: int) -> dict[int, np.ndarray]:

@@ -43,7 +43,7 @@ def sample_clusters(
     The regrets and the compensation after the traversals, and the values [C', S, B] of the roots to the
     traverser, each times the number of boards that the hands leave in the cluster.
   """
-  dtype, lines, cards, found = regrets.dtype, game.cluster_subtree, game.cards, game.found
+  dtype, lines, cards, untabulated = regrets.dtype, game.cluster_subtree, game.cards, game.found
   no_integer, no_mask = jnp.zeros((0, 0), jnp.int32), jnp.zeros((0, 0), jnp.uint32)
   before, later = game.trunk.rounds - 1, []
   for k, sets in list(enumerate(cards.set_masks))[before:]:
@@ -56,8 +56,8 @@ def sample_clusters(
     later += [sets, *tables, cards.buckets[k + 1] if k + 1 < len(cards.buckets) else no_integer]
   tables = (
     (jnp.zeros((0, 0, 0, 0), jnp.int16), no_integer, no_integer, jnp.zeros((0, 0, 0), jnp.float32))
-    if found is None
-    else (found.buckets, found.slot, found.groups, found.centres.astype(jnp.float32))
+    if untabulated is None
+    else (untabulated.buckets, untabulated.slot, untabulated.groups, untabulated.centres.astype(jnp.float32))
   )
   given = (
     *(lines.actor, lines.round, lines.first, lines.count),
@@ -68,7 +68,7 @@ def sample_clusters(
   )
   place = [next(k for k, x in enumerate(given) if x is table) for table in (regrets, compensation)]
   changed, values = {place[0]: 0, place[1]: 1}, jax.ShapeDtypeStruct((len(keys), *visited.shape), dtype)
-  deck = Deck(0, 1) if found is None else found.deck
+  deck = Deck(0, 1) if untabulated is None else untabulated.deck
   work = len(keys) * visited.shape[1] // EACH
   threads = max(min(cores() // jax.local_device_count(), work), 1)
   sizes = {"threads": threads, "ranks": deck.ranks, "suits": deck.suits, "depths": len(lines.depths)}

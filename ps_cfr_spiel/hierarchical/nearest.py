@@ -84,9 +84,11 @@ class NearestAbstraction(Hierarchy):
     centres = self.centres[len(self.centres) - 1 - left][cluster]
     if left:
       return nearest(histograms(self.deck, self.hole, board, left)[0], centres, squared=False)
-    found = nearest(equities(self.deck, self.hole, np.array([board]), self.groups)[0], centres, squared=True)
+    buckets = nearest(
+      equities(self.deck, self.hole, np.array([board]), self.groups)[0], centres, squared=True
+    )
     dead = np.isin(card_sets(self.deck.size, self.hole), board).any(1)
-    return np.where(dead, np.int16(-1), found)
+    return np.where(dead, np.int16(-1), buckets)
 
   def to_arrays(self) -> dict[str, np.ndarray]:
     tables = {f"centres{number}": table for number, table in enumerate(self.centres)}
@@ -152,24 +154,24 @@ def make_nearest(
   generator, runouts = np.random.default_rng(seed), game.runouts[game.special]
   boards, sets = runouts.cards, game.form.deck.size
   left, rows = len(game.form.public) - 1 - game.special, max(8 * ROWS // len(boards), 64)
-  own = np.empty((len(boards), len(game.hands), BINS - 1), np.float32)
+  by_board = np.empty((len(boards), len(game.hands), BINS - 1), np.float32)
   later = np.empty((len(boards), rows if left == 2 else 0, BINS - 1), np.float32)
   picks = generator.integers(0, len(game.hands) * sets, (len(boards), 64 * rows))
   assigned = assigned_here(np.arange(len(boards)))
   described = _described(game, np.flatnonzero(assigned))
-  for board, found in progress_bar(
+  for board, curves in progress_bar(
     progress, iterable=described, total=int(assigned.sum()), unit="board", desc="Hands"
   ):
-    own[board] = found[0]
+    by_board[board] = curves[0]
     if left == 2:
-      flat = found[1:].reshape(-1, BINS - 1)
+      flat = curves[1:].reshape(-1, BINS - 1)
       chosen = picks[board][np.isfinite(flat[picks[board], 0])]
       later[board] = flat[np.resize(chosen, rows)]
-  for table in (own, later):
+  for table in (by_board, later):
     all_gather_rows(table, assigned)
-  groups = _groups(game, own, seed)
+  groups = _groups(game, by_board, seed)
   if np.ndim(clusters) == 0:
-    clusters = _clustered(game, own, int(clusters), seed, restarts)
+    clusters = _clustered(game, by_board, int(clusters), seed, restarts)
   clusters = check_clusters(game, clusters)
   every = np.arange(int(clusters.max()) + 1)
   assigned, sizes = assigned_here(every), np.zeros((len(every), left + 1), np.int32)
@@ -178,7 +180,7 @@ def make_nearest(
   for cluster in progress_bar(progress, iterable=every, unit="cluster", desc="Buckets"):
     members = np.flatnonzero(clusters == cluster)
     weights = runouts.count[members].astype(float)
-    alive, which = own[members].reshape(-1, BINS - 1), np.repeat(members, len(game.hands))
+    alive, which = by_board[members].reshape(-1, BINS - 1), np.repeat(members, len(game.hands))
     living = np.flatnonzero(np.isfinite(alive[:, 0]))
     described = [_some(alive[living], runouts.count[which[living]].astype(float), generator)]
     if left == 2:
@@ -209,23 +211,23 @@ def _described(game: DealtGame, boards: np.ndarray) -> Iterator[tuple[int, np.nd
       )
 
 
-def _groups(game: DealtGame, own: np.ndarray, seed: int) -> np.ndarray:
+def _groups(game: DealtGame, by_board: np.ndarray, seed: int) -> np.ndarray:
   """int[H]: groups of hands whose mean equity is alike before public cards come."""
   classes, count = game.classes[0][0], game.runouts[game.special].count[:, None]
-  equity, alive = 1 - own.mean(2), np.isfinite(own[:, :, 0])
+  equity, alive = 1 - by_board.mean(2), np.isfinite(by_board[:, :, 0])
   total, times = (np.where(alive, count * x, 0).sum(0) for x in (equity, 1))
   mean = np.bincount(classes, total) / np.bincount(classes, times)
-  found = bucketed(mean[:, None], GROUPS, weights=np.bincount(classes).astype(float), seed=seed)
-  return found.label[classes]
+  grouping = bucketed(mean[:, None], GROUPS, weights=np.bincount(classes).astype(float), seed=seed)
+  return grouping.label[classes]
 
 
-def _clustered(game: DealtGame, own: np.ndarray, count: int, seed: int, restarts: int) -> np.ndarray:
+def _clustered(game: DealtGame, by_board: np.ndarray, count: int, seed: int, restarts: int) -> np.ndarray:
   """Clusters boards by the buckets of a base abstraction into which the hands on them fall."""
   generator = np.random.default_rng(seed)
-  alive = np.argwhere(np.isfinite(own[:, :, 0]))
+  alive = np.argwhere(np.isfinite(by_board[:, :, 0]))
   some = alive[generator.integers(0, len(alive), SAMPLE)]
-  base = bucketed(own[some[:, 0], some[:, 1]], BASE, _city, seed=seed, restarts=1, sweeps=SWEEPS).means
-  labels = nearest(own, base.T, squared=False)
+  base = bucketed(by_board[some[:, 0], some[:, 1]], BASE, _city, seed=seed, restarts=1, sweeps=SWEEPS).means
+  labels = nearest(by_board, base.T, squared=False)
   table = np.stack([np.bincount(row[row >= 0], minlength=len(base)) for row in labels])
   return public_clusters(board_distances(table), count, seed=seed, restarts=restarts)
 
@@ -238,15 +240,15 @@ def _last(
   game: DealtGame, members, weights, groups: np.ndarray | None, generator: np.random.Generator
 ) -> np.ndarray:
   """Equities of hands on boards of the last round, as chance deals them; none without groups."""
-  form, cards, found = game.form, game.runouts[game.special].cards, []
+  form, cards, samples = game.form, game.runouts[game.special].cards, []
   for board in cards[generator.choice(members, RUNOUTS, p=weights / weights.sum())]:
     rest = np.setdiff1d(np.arange(form.deck.size), board)
     whole = [*board.tolist(), *generator.permutation(rest)[: sum(form.public[game.special + 1 :])].tolist()]
     alive = np.flatnonzero(~np.isin(game.hands, whole).any(1))
     chosen = generator.choice(alive, ROWS // RUNOUTS)
     if groups is not None:
-      found.append(equities(form.deck, form.hole, np.array([whole]), groups)[0][chosen])
-  return np.concatenate(found) if found else np.zeros((0, 0))
+      samples.append(equities(form.deck, form.hole, np.array([whole]), groups)[0][chosen])
+  return np.concatenate(samples) if samples else np.zeros((0, 0))
 
 
 def _city(rows: np.ndarray, means: np.ndarray) -> np.ndarray:
@@ -272,11 +274,11 @@ class FoundCards:
 
 def slots(abstraction: NearestAbstraction) -> np.ndarray:
   """int32[K]: the place of each board among those of its cluster."""
-  found = np.zeros(len(abstraction.clusters), np.int32)
+  numbers = np.zeros(len(abstraction.clusters), np.int32)
   for cluster in range(abstraction.count):
     members = np.flatnonzero(abstraction.clusters == cluster)
-    found[members] = np.arange(len(members))
-  return found
+    numbers[members] = np.arange(len(members))
+  return numbers
 
 
 def found_shape(game: DealtGame, abstraction: NearestAbstraction) -> tuple[int, int, int]:
@@ -301,11 +303,11 @@ def tabulated(
   missing = [cluster for cluster in clusters if cluster not in known]
   boards, place = np.flatnonzero(np.isin(abstraction.clusters, missing)), slots(abstraction)
   described = _described(game, boards)
-  for board, found in progress_bar(
+  for board, curves in progress_bar(
     progress, iterable=described, total=len(boards), unit="board", desc="Cards"
   ):
     cluster = int(abstraction.clusters[board])
-    here = table[cluster - clusters.start, place[board]]
+    buckets = table[cluster - clusters.start, place[board]]
     for number, rows in enumerate((slice(0, 1), slice(1, None))[: len(abstraction.centres) - 1]):
-      here[rows] = np.maximum(nearest(found[rows], abstraction.centres[number][cluster], False), 0)
+      buckets[rows] = np.maximum(nearest(curves[rows], abstraction.centres[number][cluster], False), 0)
   return table
