@@ -159,12 +159,12 @@ def make_nearest(
   picks = generator.integers(0, len(game.hands) * sets, (len(boards), 64 * rows))
   assigned = assigned_here(np.arange(len(boards)))
   described = _described(game, np.flatnonzero(assigned))
-  for board, curves in progress_bar(
+  for board, of_board in progress_bar(
     progress, iterable=described, total=int(assigned.sum()), unit="board", desc="Hands"
   ):
-    by_board[board] = curves[0]
+    by_board[board] = of_board[0]
     if left == 2:
-      flat = curves[1:].reshape(-1, BINS - 1)
+      flat = of_board[1:].reshape(-1, BINS - 1)
       chosen = picks[board][np.isfinite(flat[picks[board], 0])]
       later[board] = flat[np.resize(chosen, rows)]
   for table in (by_board, later):
@@ -303,11 +303,11 @@ def tabulated(
   missing = [cluster for cluster in clusters if cluster not in known]
   boards, place = np.flatnonzero(np.isin(abstraction.clusters, missing)), slots(abstraction)
   described = _described(game, boards)
-  for board, curves in progress_bar(
+  for board, of_board in progress_bar(
     progress, iterable=described, total=len(boards), unit="board", desc="Cards"
   ):
     cluster = int(abstraction.clusters[board])
     buckets = table[cluster - clusters.start, place[board]]
     for number, rows in enumerate((slice(0, 1), slice(1, None))[: len(abstraction.centres) - 1]):
-      buckets[rows] = np.maximum(nearest(curves[rows], abstraction.centres[number][cluster], False), 0)
+      buckets[rows] = np.maximum(nearest(of_board[rows], abstraction.centres[number][cluster], False), 0)
   return table
