@@ -73,7 +73,7 @@ class GadgetTree(NamedTuple):
 
 
 class Gadget(Protocol):
-  """The type of this file's gadgets; `GADGETS` names them."""
+  """A function that turns a subgame into a tree to solve; `GADGETS` has those of this file by name."""
 
   def __call__(
     self,

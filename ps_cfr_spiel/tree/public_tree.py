@@ -255,22 +255,22 @@ class LeafEvaluator(abc.ABC):
   def pad_types(self, types: Sequence[int]) -> "LeafEvaluator | None":
     """The evaluator of a tree with these numbers of types, the added ones dead: see `tree.pad_types`.
 
-    It ignores the reach of dead types and gives them the value 0. None, as here: the tree stays unchanged,
-    and every shape of a game is compiled anew.
+    It must ignore the reach of dead types and give them the value 0. None, the default, leaves the tree as it
+    is, so that every number of types is compiled separately.
     """
     return None
 
   def payoffs(self) -> tuple[Array, Array] | None:
     """For each player [L, G, H]: the utility by the opponent's type and its own, times chance's probability.
 
-    The library iterates on these in place of calls. None, as here: it cannot.
+    The library iterates on these in place of calls. None, the default, says that there are none.
     """
     return None
 
   def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
     """The values that a solver averages, in the same way as strategies; none by default.
 
-    They are picked out of the parts that a call has given for this player.
+    `values` are the parts that a call has returned for this player; the result is chosen among them.
     """
     return ()
 
