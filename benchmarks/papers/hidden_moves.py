@@ -129,7 +129,7 @@ def main() -> None:
           "random": matches.player("random", seed),
           "is-mcts": lambda seat, game=game, seed=seed: information_set_search(game, seat, seed + seat),
           "response": lambda seat, game=game, of=blueprint, seed=seed: ParticleBot(
-            game, seat, of, 0, PLAYS, particles=PARTICLES, seed=seed + seat
+            game, seat, of, rollouts=PLAYS, particles=PARTICLES, seed=seed + seat
           ),
           "mcts": lambda seat, game=game, seed=seed: pyspiel.MCTSBot(
             game, evaluator, 2.0, SIMULATIONS, 100, False, seed + seat, False

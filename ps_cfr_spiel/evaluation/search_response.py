@@ -11,7 +11,7 @@ import pyspiel
 
 from ps_cfr_spiel.evaluation import match_play
 from ps_cfr_spiel.evaluation.match_results import MatchResult
-from ps_cfr_spiel.options import SearchResponseOptions
+from ps_cfr_spiel.options import ParticleBotOptions, SearchResponseOptions
 from ps_cfr_spiel.solvers import ParticleBot
 
 
@@ -39,10 +39,10 @@ def search_response(
   if game.num_players() != 2:
     raise ValueError(f"{game} has {game.num_players()} players; a searching response plays games for two.")
   options = SearchResponseOptions.of(options, **keywords)
-  limits = options.rollouts, options.seconds, options.particles
+  limits = options.values(ParticleBotOptions)
 
   def searcher(seat: int) -> pyspiel.Bot:
-    return ParticleBot(game, seat, policy, 0, *limits, tremble=0.0, seed=options.seed)
+    return ParticleBot(game, seat, policy, **limits, tremble=0.0)
 
   agent = match_play.player(policy, options.seed % 2**32)
   return match_play.match(game, searcher, agent, options.games, options.seed)

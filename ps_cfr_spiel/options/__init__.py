@@ -29,6 +29,7 @@ from ps_cfr_spiel.options.searching import (
   TARGETS,
   ContinualResolvingOptions,
   OnlineOutcomeSamplingOptions,
+  ParticleBotOptions,
   SearchOptions,
   SearchResponseOptions,
 )

@@ -153,16 +153,113 @@ class OnlineOutcomeSamplingOptions(WalkOptions):
       raise ValueError("target='public' needs public states; public_states must be 'closure' or 'observer'.")
 
 
+Rollouts = Annotated[
+  int | None,
+  Option(
+    "Plays of a decision of search (default: 4000, or by the time alone; with depth 4000 in any case).",
+    "At least one for each action or end.",
+    least=1,
+  ),
+]
+MoveSeconds = Annotated[
+  float | None,
+  Option(
+    "Time of a decision of search.",
+    "Of its plays, or with depth of its iterations; the rest comes on top.",
+    above=0,
+    flag="move_seconds",
+  ),
+]
+Particles = Annotated[
+  int | None,
+  Option(
+    "Most hidden states that search holds possible (default: 2000, or with depth ten times the histories).",
+    least=1,
+  ),
+]
+
+
 class SearchResponseOptions(Options):
   """Options of a searching opponent, which responds to an agent by plays from particles."""
 
   main = "games"
   games: Annotated[int, Option("Games to play, in alternating seats.", least=1, flag=None)] = 1000
-  rollouts: Annotated[
-    int | None, Option("Plays of a decision of search (default: 4000, or by the time alone).", least=1)
-  ] = None
-  seconds: Annotated[float | None, Option("Time of a decision of search.", above=0, flag="move_seconds")] = (
-    None
-  )
-  particles: Annotated[int, Option("Most hidden states that search holds possible.", least=1)] = 2000
+  rollouts: Rollouts = None
+  seconds: MoveSeconds = None
+  particles: Particles = None
   seed: playing.Seed = 0
+
+
+class ParticleBotOptions(Options):
+  """Options of a bot that searches from sampled histories, the particles that it holds possible."""
+
+  main = "depth"
+  depth: Annotated[
+    int | None,
+    Option(
+      "Moves, of both players, from the decision to the ends of the game that is solved; None: to the end of "
+      "the game; 0: no game is made, actions are tried by plays.",
+      least=0,
+    ),
+  ] = 0
+  rollouts: Rollouts = None
+  seconds: MoveSeconds = None
+  particles: Particles = None
+  tremble: Annotated[
+    float,
+    Option(
+      "Share of uniform play that is mixed into the blueprint of others, with depth of both players before "
+      "the ends, so that no surprise rules out all particles.",
+      least=0,
+      most=1,
+    ),
+  ] = 0.01
+  seed: playing.Seed = 0
+  temperature: Annotated[
+    float,
+    Option(
+      "Without depth, in units of utility: the difference of values for which the ratio of two actions' "
+      "probabilities changes by e; 0 plays the best action alone.",
+      least=0,
+    ),
+  ] = 0.0
+  iterations: Annotated[
+    int | None,
+    Option("With depth, of a decision's search (default: 200, or by the time alone).", least=1),
+  ] = None
+  histories: Annotated[
+    int | None,
+    Option(
+      "With depth, the most that a search begins in: the player's, and at least one more for each infostate "
+      "of the opponent (default: 40).",
+      least=2,
+    ),
+  ] = None
+  values: Annotated[
+    Any,
+    Option(
+      "With depth, the value to player 0 of each of a list of states, where the depth ends; by default the "
+      "mean return of plays by the blueprint."
+    ),
+  ] = None
+  gadget: Annotated[
+    Any,
+    Option(
+      'With depth, as of `ContinualResolving`, by default "max-margin"; "unsafe" makes no promises. With '
+      '"cfr-d" a move that beats the blueprint a little is as good as any better one.',
+      choices=tuple(GADGETS),
+    ),
+  ] = None
+  rule: Annotated[Any, Option("With depth, a regret rule or its name; by default nrm+.")] = None
+
+  def __post_init__(self):
+    super().__post_init__()
+    if self.depth != 0:
+      if self.temperature:
+        raise ValueError(f"temperature={self.temperature:g} is for searches without depth; give depth=0.")
+      if self.values is not None and not callable(self.values):
+        raise ValueError(f"values must be a function of a list of states, got {self.values!r}.")
+      return
+    solving = ("iterations", "histories", "values", "gadget", "rule")
+    if given := [name for name in solving if vars(self)[name] is not None]:
+      raise ValueError(f"{', '.join(given)}: for searches that solve a game; give depth=1 or more too.")

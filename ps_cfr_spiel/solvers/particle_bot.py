@@ -28,17 +28,18 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel.arguments import check_count, check_integer, check_number, check_option, declared
-from ps_cfr_spiel.cfr import Rule, make_rule
+from ps_cfr_spiel.arguments import declared
+from ps_cfr_spiel.cfr import make_rule
 from ps_cfr_spiel.compiler import build_general, with_recall
 from ps_cfr_spiel.histories import Histories, grow
 from ps_cfr_spiel.memory import free_memory
+from ps_cfr_spiel.options import ParticleBotOptions
 from ps_cfr_spiel.policy import check_policy_of, strategies_of
 from ps_cfr_spiel.search import Search, Searcher, SearchSettings
 from ps_cfr_spiel.simulated import HiddenStates, OpenSpielStates, Particles, halving, thinned
 from ps_cfr_spiel.solvers.keyed_policy import SimulatedPolicy
 from ps_cfr_spiel.solvers.solving_bot import SolvingBot
-from ps_cfr_spiel.subgames import GADGETS, Gadget, KnownSubgames, Shape
+from ps_cfr_spiel.subgames import KnownSubgames, Shape
 from ps_cfr_spiel.tree import TERMINAL, PublicTree
 
 ROLLOUTS, PARTICLES, ITERATIONS, HISTORIES = 4000, 2000, 200, 40
@@ -65,18 +66,8 @@ class ParticleBot(SolvingBot):
     game: pyspiel.Game,
     player: int,
     policy: openspiel_policy.Policy | pyspiel.Policy | None = None,
-    depth: int | None = 0,
-    rollouts: int | None = None,
-    seconds: float | None = None,
-    particles: int | None = None,
-    tremble: float = 0.01,
-    seed: int = 0,
-    temperature: float = 0.0,
-    iterations: int | None = None,
-    histories: int | None = None,
-    values: Values | None = None,
-    gadget: str | Gadget | None = None,
-    rule: Rule | str | None = None,
+    options: ParticleBotOptions | int | None = None,
+    **keywords: Any,
   ):
     """Make a bot; nothing is searched yet. ValueError for a wrong argument, or a policy of another game.
 
@@ -84,62 +75,24 @@ class ParticleBot(SolvingBot):
       game: any whose players move one after the other; with depth zero-sum, of two players.
       player: its seat.
       policy: the blueprint of all players, any OpenSpiel policy; uniform by default.
-      depth: moves, of both players, from the decision to the ends of the game that is solved; None: to the
-        end of the game; 0: no game is made.
-      rollouts: plays of a decision; by default 4,000, or with depth 0 by the time alone. At least one from
-        each end.
-      seconds: the time of a decision's rollouts, or with depth of its iterations, above 0; the rest comes on
-        top.
-      particles: the most that the player holds possible, at least 1; by default 2,000, or with depth ten
-        times `histories`.
-      tremble: share of uniform play that is mixed into the blueprint of others, with depth of both players
-        before the ends, so that no surprise rules out all particles; from 0 to 1.
-      seed: of all random numbers.
-      temperature: for depth 0, in units of utility, at least 0: the difference of values for which the ratio
-        of two actions' probabilities changes by e; 0 plays the best action alone.
-      iterations: with depth, of a decision's search; by default 200, or by the time alone.
-      histories: with depth, the most that a search begins in, at least 2: the player's, and at least one more
-        for each infostate of the opponent; by default 40.
-      values: with depth, the value to player 0 of each of a list of states, where the depth ends; by default
-        the mean return of plays by the blueprint.
-      gadget: with depth, as of `ContinualResolving`, by default "max-margin"; "unsafe" makes no promises.
-        With "cfr-d" a move that beats the blueprint a little is as good as any better one.
-      rule: with depth, a regret rule or its name.
+      options: all options, or the depth alone.
+      **keywords: options by name; see `ParticleBotOptions`.
     """
-    self.depth = None if depth is None else check_count("depth", depth, 0)
+    self.options = options = ParticleBotOptions.of(options, **keywords)  #: as given
     policy = openspiel_policy.UniformRandomPolicy(game) if policy is None else policy
     check_policy_of(game, policy)
-    super().__init__(player, check_integer("seed", seed, 0), policy)
+    super().__init__(player, options.seed, policy)
     if not 0 <= player < game.num_players():
       raise ValueError(f"player={player}: {game} has seats 0 to {game.num_players() - 1}.")
-    if seconds is not None and not check_number("seconds", seconds, 0, np.inf) > 0:
-      raise ValueError("seconds must be above 0, got 0; give rollouts= for a limit without a clock.")
-    if rollouts is None and (seconds is None or self.depth != 0):
-      rollouts = ROLLOUTS
-    self.rollouts = None if rollouts is None else check_count("rollouts", rollouts, 1)
-    self.limit = seconds
-    tremble = check_number("tremble", tremble, 0, 1)
-    self.temperature = check_number("temperature", temperature, 0, np.inf)
-    if self.depth == 0:
-      solving = {"iterations": iterations, "histories": histories, "values": values, "gadget": gadget}
-      solving["rule"] = rule
-      if given := [name for name, value in solving.items() if value is not None]:
-        raise ValueError(f"{', '.join(given)}: for searches that solve a game; give depth=1 or more too.")
-      form, most = hidden_states(game, policy, tremble), PARTICLES
+    by_time = options.seconds is not None and options.depth == 0
+    self.rollouts = ROLLOUTS if options.rollouts is None and not by_time else options.rollouts
+    if options.depth == 0:
+      form, most = hidden_states(game, policy, options.tremble), PARTICLES
     else:
-      form = self._prepare(
-        game,
-        policy,
-        tremble,
-        iterations=iterations,
-        histories=histories,
-        values=values,
-        gadget=gadget,
-        rule=rule,
-      )
+      form = self._prepare(game, policy, options)
       most = MORE * self.histories
-    most = most if particles is None else check_count("particles", particles, 1)
-    self.particles = Particles(form, player, most, seed)  #: the hidden states that it holds possible
+    most = most if options.particles is None else options.particles
+    self.particles = Particles(form, player, most, options.seed)  #: the hidden states that it holds possible
     self.blind = 0  #: the number of decisions without a particle, which the policy alone made
     self.sizes: list[int] = []  #: with depth, the number of histories of each search so far
 
@@ -147,39 +100,32 @@ class ParticleBot(SolvingBot):
     self,
     game: pyspiel.Game,
     policy: openspiel_policy.Policy | pyspiel.Policy,
-    tremble: float,
-    *,
-    iterations: int | None,
-    histories: int | None,
-    values: Values | None,
-    gadget: str | Gadget | None,
-    rule: Rule | str | None,
+    options: ParticleBotOptions,
   ) -> OpenSpielStates:
-    """Check and keep the options of searches with depth; the hidden states are histories."""
+    """Prepare searches with depth; the hidden states are histories."""
     kind = game.get_type()
     if game.num_players() != 2 or kind.utility != kind.utility.ZERO_SUM:
       raise ValueError(f"{game}: searches with depth are for zero-sum games of two players; give depth=0.")
-    if self.temperature:
-      raise ValueError(f"temperature={self.temperature:g} is for searches without depth; give depth=0.")
-    if values is not None and not callable(values):
-      raise ValueError(f"values must be a function of a list of states, got {values!r}.")
-    self.histories = HISTORIES if histories is None else check_count("histories", histories, 2)
+    self.histories = HISTORIES if options.histories is None else options.histories
+    iterations = options.iterations
     if iterations is None:
-      iterations = ITERATIONS if self.limit is None else 10**6
-    gadget = GADGET if gadget is None else gadget
-    if not callable(gadget):
-      gadget = GADGETS[check_option("gadget", gadget, GADGETS)]
-    rule = make_rule(rule, iterations)
-    self.settings = SearchSettings(iterations=iterations, rule=rule, gadget=gadget, knowledge=1, keep=False)
-    self.ends: Values = self._played if values is None else values
-    self._states = OpenSpielStates(game, policy, tremble)
+      iterations = ITERATIONS if options.seconds is None else 10**6
+    self.settings = SearchSettings(
+      iterations=iterations,
+      rule=make_rule(options.rule, iterations),
+      gadget=GADGET if options.gadget is None else options.gadget,
+      knowledge=1,
+      keep=False,
+    )
+    self.ends: Values = self._played if options.values is None else options.values
+    self._states = OpenSpielStates(game, policy, options.tremble)
     self._shapes: dict[tuple[int, int], Shape] = {}
     self._answers: dict[Hashable, tuple[dict[int, float], Columns]] = {}
     return self._states
 
   def probabilities(self, state: pyspiel.State) -> dict[int, float]:
     """The strategy of the search, that of the policy where no particle fits."""
-    if self.depth == 0:
+    if self.options.depth == 0:
       return self._decision(state, {})[0]
     answer, results = {}, {}
     for known, decision in self._path(state):
@@ -218,18 +164,18 @@ class ParticleBot(SolvingBot):
         stacklevel=3,
       )
       return self.policy.action_probabilities(state), {}
-    return self._solved(state, results) if self.depth != 0 else (self._tried(state, actions), {})
+    return self._solved(state, results) if self.options.depth != 0 else (self._tried(state, actions), {})
 
   def _tried(self, state: pyspiel.State, actions: list[int]) -> dict[int, float]:
     """The strategy by plays after each action."""
-    if not self.temperature:
+    if not self.options.temperature:
       values, left = self.values(state, actions)
       return {a: float(n == np.argmax(np.where(left, values, -np.inf))) for n, a in enumerate(actions)}
     given = self.policy.action_probabilities(state)
     with np.errstate(divide="ignore"):
-      prior = self.temperature * np.log([given.get(action, 0.0) for action in actions])
+      prior = self.options.temperature * np.log([given.get(action, 0.0) for action in actions])
     worth = self.values(state, actions, prior)[0] + prior
-    weights = np.exp((worth - worth.max()) / self.temperature)
+    weights = np.exp((worth - worth.max()) / self.options.temperature)
     return dict(zip(actions, (weights / weights.sum()).tolist(), strict=True))
 
   def values(
@@ -243,21 +189,21 @@ class ParticleBot(SolvingBot):
       chosen = np.repeat(legal[tried], each)
       return form.rollouts(state, self.player, hidden, chosen, random).reshape(len(tried), each)
 
-    return halving(returns, len(actions), self.rollouts, self.limit, bonus)
+    return halving(returns, len(actions), self.rollouts, self.options.seconds, bonus)
 
   def _solved(self, state: pyspiel.State, results: Columns) -> tuple[dict[int, float], Columns]:
     """`_decision` by a game around it: the average strategy of a search."""
     roots = self.roots(state)
     seen = self._states.seen(state, self.player)
     path = [(at[1], did[1]) for at, did in zip(seen[1:-1:2], seen[2::2], strict=True)]
-    tree = self._tree(*grow(self._states.game, roots, self.player, path, self.depth))
+    tree = self._tree(*grow(self._states.game, roots, self.player, path, self.options.depth))
     subgames, labels = KnownSubgames(tree, 1), tree.names
     players = (self.player,) if self.settings.safe else (0, 1)
     strategies = strategies_of(
       tree, self._states.game, self.policy, [d for d in labels.decisions if d.player in players]
     )
     first, second = ([self._trembling(block) for block in blocks] for blocks in strategies)
-    searcher = Searcher(subgames, self.settings, self._shapes, self.limit)
+    searcher = Searcher(subgames, self.settings, self._shapes, self.options.seconds)
     decision, _ = labels.decision_at(state, self.player)
     place, start = searcher.problems.place(decision), (first, second)[self.player]
     mine = {n: d for n, d in enumerate(labels.decisions) if d.player == self.player}

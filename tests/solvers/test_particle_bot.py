@@ -133,7 +133,7 @@ def test_without_particles_it_says_so_and_plays_the_policy():
 @pytest.mark.parametrize(
   ("options", "message"),
   [
-    ({"seconds": 0}, "seconds must be above 0"),
+    ({"seconds": 0}, "seconds must be a number above 0"),
     ({"seconds": -1}, "seconds must be a number"),
     ({"rollouts": 0}, "rollouts must be an integer of at least 1"),
     ({"particles": 0}, "particles must be an integer of at least 1"),
@@ -218,7 +218,7 @@ def check_searches(name, gadget):
   game, policy, states = load(name)
   compiled = searched(name, gadget, 20)
   bots = [
-    ParticleBot(game, i, policy, None, iterations=20, histories=ALL, gadget=gadget, tremble=0.0)
+    ParticleBot(game, i, policy, depth=None, iterations=20, histories=ALL, gadget=gadget, tremble=0.0)
     for i in (0, 1)
   ]
   several = [state for state in states if len(state.legal_actions()) > 1 and len(state.history()) > 3]
@@ -436,7 +436,7 @@ def test_a_limit_of_time():
     ({"depth": 0, "iterations": 5, "gadget": "cfr-d"}, "iterations, gadget: for searches that solve a game"),
     ({"temperature": 1}, "temperature=1 is for searches without depth; give depth=0"),
     ({"iterations": 0}, "iterations must be an integer of at least 1, got 0"),
-    ({"seconds": 0}, "seconds must be above 0"),
+    ({"seconds": 0}, "seconds must be a number above 0"),
     ({"histories": 1}, "histories must be an integer of at least 2, got 1"),
     ({"gadget": "safe"}, "Unknown gadget 'safe'; choose one of 'unsafe'"),
     ({"tremble": 2}, "tremble must be a number from 0 to 1"),
