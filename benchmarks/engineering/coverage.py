@@ -142,7 +142,7 @@ def check(game: pyspiel.Game, limit: int) -> tuple[Any, str]:
   report = ps_cfr_spiel.check_game(game, limit=limit, progress=False)
   if report.solvable or report.verdict("histories") == "FAIL":
     return report, "closure"
-  return ps_cfr_spiel.check_game(game, "none", limit=limit, progress=False), "none"
+  return ps_cfr_spiel.check_game(game, public_states="none", limit=limit, progress=False), "none"
 
 
 def verdict(report: Any, public_states: str) -> str:

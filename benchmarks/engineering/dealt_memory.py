@@ -21,6 +21,7 @@ from ps_cfr_spiel import hierarchical
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.hierarchical import DealtAbstraction, DealtGame, clustering, dealt_game
 from ps_cfr_spiel.memory import card_needs
+from ps_cfr_spiel.options import DISTRIBUTION, POTENTIAL
 from ps_cfr_spiel.poker.dealt import dealt_form
 
 
@@ -31,7 +32,7 @@ class Row(NamedTuple):
   what: str
   clusters: int = 1
   buckets: int = 0  # none: the hands of a round are alike
-  aware: str = clustering.POTENTIAL
+  aware: str = POTENTIAL
   batch: int = 16
 
 
@@ -48,7 +49,7 @@ ROWS = {
   "flop, 600 x 500 buckets, run": Row("flop", "run", 600, 500),
   "turn, cards": Row("turn", "cards"),
   "turn, 60 x 0 buckets, run": Row("turn", "run", 60),
-  "turn, 20 x 50 buckets": Row("turn", "buckets", 20, 50, clustering.DISTRIBUTION),
+  "turn, 20 x 50 buckets": Row("turn", "buckets", 20, 50, DISTRIBUTION),
 }
 
 
@@ -69,7 +70,9 @@ def measured(row: Row) -> tuple[float, float]:
   classes = dealt.classes
   own = np.arange(len(classes[1])) % row.clusters
   if row.what == "buckets":
-    hierarchical.make_abstraction(dealt, own, row.buckets, restarts=1, progress=False, aware=row.aware)
+    hierarchical.make_abstraction(
+      dealt, clusters=own, buckets=row.buckets, restarts=1, progress=False, aware=row.aware
+    )
     return used(), sum(needs.values()) / 2**20
   numbers = [np.where(table < 0, -1, table % max(row.buckets, 1)) for table in classes[1:]]
   abstraction = DealtAbstraction.of(dealt, own, [classes[0], *numbers])

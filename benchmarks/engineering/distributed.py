@@ -109,7 +109,7 @@ def begin(game: str, first: Path) -> tuple[int, int, int, int]:
 
   name, clusters, buckets, apart = GAMES[game]
   dealt = DealtGame.of(pyspiel.load_game(name))
-  made = make_abstraction(dealt, clusters, buckets, restarts=2, progress=False)
+  made = make_abstraction(dealt, clusters=clusters, buckets=buckets, restarts=2, progress=False)
   spread = [np.where(table < 0, -1, (table + 1) * apart - 1) for table in made.buckets[1:]]
   made = DealtAbstraction.of(dealt, made.clusters, [made.buckets[0], *spread])
   solver = HierarchicalMCCFRSolver(pyspiel.load_game(name), abstraction=made)

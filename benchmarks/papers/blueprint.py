@@ -104,7 +104,9 @@ def train(options: argparse.Namespace) -> None:
     if cards.exists():
       abstraction = load_abstraction(cards, DealtGame.of(game))
     else:
-      abstraction = make_abstraction(DealtGame.of(game), options.clusters, options.buckets, progress=False)
+      abstraction = make_abstraction(
+        DealtGame.of(game), clusters=options.clusters, buckets=options.buckets, progress=False
+      )
       save_abstraction(cards, abstraction)
       print(f"abstraction made in {time.process_time() - start:.0f} s of processors, {memory()}", flush=True)
     solver = HierarchicalMCCFRSolver(game, abstraction=abstraction, rule=options.rule)

@@ -98,7 +98,7 @@ def solve(options: argparse.Namespace) -> None:
     start, clusters = time.process_time(), clusters_of(way, dealt, options.clusters, seed)
     buckets = options.flat if way in FLAT else options.buckets
     boards = min(options.clusters, len(dealt.runouts[dealt.special].cards)) if way == "fair" else 1
-    abstraction = make_abstraction(dealt, clusters, buckets, seed, restarts=2)
+    abstraction = make_abstraction(dealt, clusters=clusters, buckets=buckets, seed=seed, restarts=2)
     took, members = time.process_time() - start, np.bincount(abstraction.clusters)
     solver = ps_cfr_spiel.abstractions.HierarchicalMCCFRSolver(
       game, abstraction=abstraction, batch=options.batch, boards=boards, seed=seed

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from absl import flags
 
 import ps_cfr_spiel as ps
-from ps_cfr_spiel.commands.command import Command
+from ps_cfr_spiel.commands.command import Command, given_options
 from ps_cfr_spiel.commands.flags import JSON, SPOT, WALK, memory_text, say
 from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, load_game
+from ps_cfr_spiel.options import WalkOptions
 from ps_cfr_spiel.reports import report as lines
 
 SOLVABLE, NOT_SOLVABLE = 0, 1  # exit codes
@@ -22,7 +23,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if not words and not any(values[name].present for name in SPOT_FLAGS):
     raise ValueError("check needs a game, such as kuhn_poker, or your own with --module.")
   game = load_game(words, values)
-  report = ps.check_game(game, values.public_states, values.limit, memory=values.memory)
+  report = ps.check_game(game, **given_options(values, WalkOptions))
   if values.json:
     say(values, report.facts())
   else:

@@ -13,7 +13,6 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.compiler.check_report import UNCHECKED, Finding, Report, Verdict
 from ps_cfr_spiel.compiler.described import form_of
 from ps_cfr_spiel.compiler.form_check import form_fault
@@ -41,7 +40,7 @@ from ps_cfr_spiel.histories import (
   walk,
 )
 from ps_cfr_spiel.memory import HISTORY, TooLarge, readable_bytes, readable_count
-from ps_cfr_spiel.options import LIMIT, SOURCES
+from ps_cfr_spiel.options import LIMIT, WalkOptions
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import TERMINAL, PublicTree
 
@@ -50,10 +49,10 @@ T = TypeVar("T")
 
 def check_game(
   game: pyspiel.Game,
-  public_states: str = "closure",
-  limit: int = LIMIT,
+  options: WalkOptions | None = None,
+  *,
   progress: bool | None = None,
-  memory: float | None = None,
+  **keywords: Any,
 ) -> Report:
   """Check whether `build_tree` accepts a game, and report all faults.
 
@@ -61,10 +60,9 @@ def check_game(
 
   Args:
     game: from `pyspiel.load_game`.
-    public_states: as for `build_tree`: "closure", "observer" or "none". Faults of the others become notes.
-    limit: maximum number of histories.
+    options: all options.
     progress: show a progress bar; as for `build_tree`.
-    memory: maximum bytes to use; as for `build_tree`.
+    **keywords: options by name; see `WalkOptions`. Faults of other public states than these become notes.
 
   Returns:
     The report; its `str` has a line for each check.
@@ -73,16 +71,15 @@ def check_game(
     TypeError: `game` is not a game.
     ValueError: an option is not one of the allowed values.
   """
-  game = sequential(game)
-  limits = Limits.create(limit, memory)
-  check_option("public_states", public_states, SOURCES)
+  game, options = sequential(game), WalkOptions.of(options, **keywords)
+  limits, public_states = Limits.create(options.limit, options.memory), options.public_states
   findings = _kind_findings(game)
   if not _holds(findings):
     return Report(
       str(game),
       tuple(findings + _not_checked(HISTORY_CHECKS + LATER_CHECKS, "it cannot be enumerated")),
     )
-  form_tree, form = _compile_form(game, limits, memory, progress)
+  form_tree, form = _compile_form(game, limits, options.memory, progress)
   if form is not None:  # too large to enumerate, or not compilable
     broken = form.verdict == Verdict.FAIL
     why = "it cannot be enumerated" if broken else "it is compiled from its form, not enumerated"

@@ -21,7 +21,7 @@ from ps_cfr_spiel.hierarchical.cluster_sampling import (
   PartTables,
   dealt_tree,
 )
-from ps_cfr_spiel.hierarchical.clustering import AWARE, CLUSTERS, POTENTIAL, make_abstraction
+from ps_cfr_spiel.hierarchical.clustering import CLUSTERS, make_abstraction
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame, check_special
 from ps_cfr_spiel.hierarchical.dealt_hands import DEAD, hand_strengths
 from ps_cfr_spiel.hierarchical.evaluation import Strategy, StrategyTables, evaluate_strategies

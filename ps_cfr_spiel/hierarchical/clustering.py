@@ -7,7 +7,7 @@ round up, the hands of each cluster are described by numbers and put into bucket
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from ps_cfr_spiel.abstraction import (
   public_clusters,
   squared,
 )
-from ps_cfr_spiel.arguments import check_count, check_integer, check_option
+from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.device import all_gather_rows, assigned_here
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.dealt_hands import BINS
@@ -30,13 +30,12 @@ from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, Hierarchy, che
 from ps_cfr_spiel.hierarchical.nearest import GROUPS, make_nearest
 from ps_cfr_spiel.hierarchical.sizes import measure
 from ps_cfr_spiel.memory import board_needs, bucket_needs, check_needs
-from ps_cfr_spiel.options import LOSSLESS
+from ps_cfr_spiel.options import DISTRIBUTION, LOSSLESS, POTENTIAL, MakeAbstractionOptions
 from ps_cfr_spiel.reports import progress_bar, waiting
 
 CLUSTERS = 60  # after Brown et al. 2015
 BASE = 200  # buckets of the abstraction by which boards are compared
 SAMPLED_BOARDS, SAMPLE = 500, 10_000  # boards, and hands on them, from which these buckets are made
-POTENTIAL, DISTRIBUTION = AWARE = ("potential", "distribution")
 SOME = 2_000  # hands from which buckets of earlier rounds are made: earth mover's distances are slow
 
 
@@ -72,12 +71,10 @@ def _spread_labels(game: DealtGame, number: int, rows: Rows, label: np.ndarray, 
 
 def make_abstraction(
   game: DealtGame,
-  clusters: int | np.ndarray | None = None,
-  buckets: int | str = 50,
-  seed: int = 0,
-  restarts: int = 5,
+  options: MakeAbstractionOptions | int | np.ndarray | None = None,
+  *,
   progress: bool | None = None,
-  aware: str | None = None,
+  **keywords: Any,
 ) -> Hierarchy:
   """Clusters boards and puts hands into buckets (Brown et al. 2015, Algorithm 1).
 
@@ -85,26 +82,19 @@ def make_abstraction(
 
   Args:
     game: the game.
-    clusters: their number, or the cluster of each class of boards of the special round; by default 60, or all
-      boards if they are fewer.
-    buckets: the number for each cluster and round, or "lossless": classes of hands up to suits.
-    seed: of the random numbers.
-    restarts: of each clustering.
+    options: all options, or the clusters alone.
     progress: as in `reports.progress_bar`.
-    aware: the description of hands before the last round, always under an earth mover's distance:
-      "potential", how likely they are to come into each bucket of the next round (Ganzfried and Sandholm
-      2014), or "distribution", a histogram of the shares that they beat at the end. By default "potential",
-      and "distribution", the only one there, in a game whose boards are not all in tables.
+    **keywords: options by name; see `MakeAbstractionOptions`.
 
   Raises:
-    ValueError: an argument is not one of the allowed, or clusters or buckets need more memory than is free.
+    ValueError: an option is not one of the allowed, or clusters or buckets need more memory than is free.
   """
-  aware = check_option(
-    "aware", (POTENTIAL if game.in_tables else DISTRIBUTION) if aware is None else aware, AWARE
-  )
+  options = MakeAbstractionOptions.of(options, **keywords)
+  clusters, buckets, seed, restarts = options.clusters, options.buckets, options.seed, options.restarts
+  aware = options.aware or (POTENTIAL if game.in_tables else DISTRIBUTION)
   if buckets != LOSSLESS:
     check_count("buckets", buckets, 1)
-  seed, boards = check_integer("seed", seed, 0), len(game.runouts[game.special].cards)
+  boards = len(game.runouts[game.special].cards)
   clusters = min(CLUSTERS, boards) if clusters is None else clusters
   counted = np.ndim(clusters) == 0
   if counted:

@@ -169,11 +169,11 @@ int sampled_by(const T* shares, int32_t count, Random& random) {
   return last;
 }
 
-// Tables by cell; see `simulated.KeyTables`. The sum of policies is `average` - `excess` (`cfr.averages`). The
+// Tables by cell; see `simulated.KeyTables`. The sum of policies is `average` - `compensation` (`cfr.averages`). The
 // opponent plays by `fixed`, if that is there.
 template <typename T>
 struct Tables {
-  T *regrets, *excess, *values, *visits, *skipped;
+  T *regrets, *compensation, *values, *visits, *skipped;
   const T *average, *fixed;
 };
 
@@ -222,7 +222,7 @@ struct Traversal {
   // The shares in the average.
   void averaged(const Key& key, T* shares) const {
     for (int32_t a = 0; a < key.count; ++a) {
-      shares[a] = tables.average[key.first + a] - tables.excess[key.first + a];
+      shares[a] = tables.average[key.first + a] - tables.compensation[key.first + a];
     }
     policy(shares, key.count, shares);
   }
@@ -234,8 +234,8 @@ struct Traversal {
     stack.resize(base + key.count);
     policy(tables.regrets + key.first, key.count, &stack[base]);
     if (counts) {
-      T* const excess = tables.excess + key.first;
-      for (int32_t a = 0; a < key.count; ++a) excess[a] -= (options.weight + debt) * stack[base + a];
+      T* const compensation = tables.compensation + key.first;
+      for (int32_t a = 0; a < key.count; ++a) compensation[a] -= (options.weight + debt) * stack[base + a];
       if (debt > 0) averaged(key, &stack[base]);
     }
     const int move = sample(&stack[base], key.count);
@@ -336,7 +336,7 @@ struct Traversal {
       const T counts = !own ? weight : tables.fixed ? reach : T(0);
       for (int32_t a = 0; a < key.count; ++a) {
         if (own) regrets[a] = std::max(regrets[a] + weight * (values[a] - mean), options.floor);
-        if (counts > 0) tables.excess[key.first + a] -= options.weight * counts * shares[a];
+        if (counts > 0) tables.compensation[key.first + a] -= options.weight * counts * shares[a];
       }
       values[move] = learned;
       if (corrected) value = own ? mean : -mean;
@@ -374,7 +374,7 @@ struct Traversal {
 };
 
 template <ffi::DataType type>
-ffi::Error traversals(ffi::Buffer<type> regrets, ffi::Buffer<type> excess, ffi::Buffer<type> values,
+ffi::Error traversals(ffi::Buffer<type> regrets, ffi::Buffer<type> compensation, ffi::Buffer<type> values,
                       ffi::Buffer<type> visits, ffi::Buffer<type> skipped, ffi::Buffer<type> average,
                       ffi::Buffer<type> fixed,
                       ffi::Buffer<ffi::S32> discards, ffi::Buffer<ffi::S32> count, ffi::Buffer<ffi::S32> at,
@@ -398,7 +398,7 @@ ffi::Error traversals(ffi::Buffer<type> regrets, ffi::Buffer<type> excess, ffi::
                     turned.typed_data(),   answers.typed_data(), pairs.typed_data(),
                     cards.typed_data(),    claims.typed_data(),  pairs.dimensions()[1],
                     memory != 0};
-  const std::array from{&regrets, &excess, &values, &visits, &skipped};
+  const std::array from{&regrets, &compensation, &values, &visits, &skipped};
   const std::array to{&new_regrets, &new_excess, &new_values, &new_visits, &new_skipped};
   for (size_t k = 0; k < from.size(); ++k) {
     const T* data = from[k]->typed_data();

@@ -172,8 +172,9 @@ class Dealer {
 template <typename T>
 class Walker {
  public:
-  Walker(const Game<T>& game, T* regrets, T* excess, T* values)
-      : game_(game), dealer_(game.cards), regrets_(regrets), excess_(excess), values_(values), step_(game.clusters * game.cells),
+  Walker(const Game<T>& game, T* regrets, T* compensation, T* values)
+      : game_(game), dealer_(game.cards), regrets_(regrets), compensation_(compensation), values_(values),
+        step_(game.clusters * game.cells),
         uniforms_(nullptr, game.cards.later.size() + game.depths + 1, game.deals),
         policies_((game.depths + 1) * game.actions), moves_((game.depths + 1) * game.actions) {}
 
@@ -264,7 +265,7 @@ class Walker {
     if (game_.floor > -std::numeric_limits<T>::infinity()) {
       each(gains_, [&](int64_t place, T) { regrets_[place] = above(regrets_[place], game_.floor); });
     }
-    each(shares_, [&](int64_t place, T share) { excess_[place] += share * each_share; });
+    each(shares_, [&](int64_t place, T share) { compensation_[place] += share * each_share; });
     for (Notes* notes : {&gains_, &shares_}) {
       notes->cell.clear();
       notes->count.clear();
@@ -274,7 +275,7 @@ class Walker {
 
   const Game<T>& game_;
   Dealer<T> dealer_;
-  T *regrets_, *excess_, *values_;
+  T *regrets_, *compensation_, *values_;
   const int64_t step_;
   Uniforms<T> uniforms_;
   std::vector<T> policies_, moves_;  // by depth
@@ -285,7 +286,7 @@ class Walker {
   bool prunes_ = false;
 };
 
-// Given: the arrays of native_clusters.py. Returned: the regrets and the excess of the average, changed, and the values
+// Given: the arrays of native_clusters.py. Returned, changed: the regrets and the compensation of the average, and the values
 // [C', S, B] of the roots, times the boards that were possible.
 template <ffi::DataType type>
 ffi::Error sample_clusters(ffi::RemainingArgs given, ffi::RemainingRets returned, int64_t threads, int64_t ranks,

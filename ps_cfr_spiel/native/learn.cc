@@ -14,7 +14,7 @@ template <typename T>
 struct Tables {
   T* const* arrays;
   int64_t each;  // 1 and the rule's one or two
-  T* excess;
+  T* compensation;
   const T* reach;
   T share;  // of this iteration in the average
 };
@@ -33,9 +33,9 @@ struct Learn {
                      own[1] + here, tables.each > 2 ? own[2] + here : nullptr};
     mean(c.actions, count, c.strategy, next, c.value, next, sum);
     const T* reach = tables.reach + column;
-    T* excess = tables.excess + column;
+    T* compensation = tables.compensation + column;
     for (int64_t a = 0; a < c.actions; ++a) {
-      for (int64_t h = 0; h < count; ++h) excess[a * next + h] -= tables.share * reach[a * next + h];
+      for (int64_t h = 0; h < count; ++h) compensation[a * next + h] -= tables.share * reach[a * next + h];
     }
     T total[STRIP];
     rule(c, total);
@@ -103,7 +103,7 @@ void learn_large(const Walk<T>& walk, const Tables<T>& tables, int64_t rule, con
   }
 }
 
-// Given: the numbers; the strategy's and the rule's tables and the excess, all of which come back changed; the
+// Given: the numbers; the strategy's and the rule's tables and the compensation, all of which come back changed; the
 // reach, and the leaves' parts.
 template <ffi::DataType type>
 void walk_learn(Call<type>& call) {

@@ -111,10 +111,11 @@ struct Increments {
 template <typename T>
 class Sampler {
  public:
-  Sampler(Tree<T> tree, const Options<T>& options, const uint32_t* key, T* regrets, T* excess, T* learned,
+  Sampler(Tree<T> tree, const Options<T>& options, const uint32_t* key, T* regrets, T* compensation, T* learned,
           int64_t entries)
       : tree_(tree), options_(options), uniforms_(key, tree.depth + (tree.first_type ? 2 : 0), options.batch),
-        regrets_(regrets), excess_(excess), learned_(learned), gains_(tree.cells, tree.actions), lessons_(entries, 1),
+        regrets_(regrets), compensation_(compensation), learned_(learned),
+        gains_(tree.cells, tree.actions), lessons_(entries, 1),
         policies_((tree.depth + 1) * tree.actions), moves_((tree.depth + 1) * tree.actions) {
     steps_.reserve(tree.depth);
   }
@@ -145,7 +146,7 @@ class Sampler {
   }
 
   void average(int64_t cell, int64_t count, const T* p, T weight) {
-    for (int64_t a = 0; a < count; ++a) excess_[a * tree_.cells + cell] += share_ * weight * p[a];
+    for (int64_t a = 0; a < count; ++a) compensation_[a * tree_.cells + cell] += share_ * weight * p[a];
   }
 
   // External sampling: the value of a history to the traverser (external.py).
@@ -245,7 +246,7 @@ class Sampler {
   Tree<T> tree_;
   const Options<T> options_;
   Uniforms<T> uniforms_;
-  T *regrets_, *excess_, *learned_;
+  T *regrets_, *compensation_, *learned_;
   Increments<T> gains_, lessons_;
   std::vector<T> policies_, moves_;  // by depth
   std::vector<Step> steps_;

@@ -40,7 +40,7 @@ struct Seat {
   std::vector<View<T>> streets;  // of the first board; others follow
   void* const* tables;           // of each bucket `each`, the strategy first
   int64_t each;
-  T *average, *excess;           // no average: the excess alone
+  T *average, *compensation;     // no average: the compensation alone
 
   View<T> view(const Unit& unit) const {
     View<T> v = streets[unit.street];
@@ -221,9 +221,10 @@ struct Averages {
     T total[STRIP];
     for (int64_t h = 0; h < at.count; ++h) total[h] = 0;
     for (int64_t a = 0; a < at.actions; ++a) {
-      const T *excess = seat.excess + at.column + a * at.next, *average = seat.average + at.column + a * at.next;
+      const T* compensation = seat.compensation + at.column + a * at.next;
+      const T* average = seat.average + at.column + a * at.next;
       for (int64_t h = 0; h < at.count; ++h) {
-        const T x = seat.average ? average[h] - excess[h] : -excess[h];
+        const T x = seat.average ? average[h] - compensation[h] : -compensation[h];
         to[a * STRIP + h] = x;
         total[h] += x;
       }
@@ -262,7 +263,7 @@ struct Strategies {
 // What a closing row is worth, in `sum`: after it has learned, by the numbers of an iteration.
 template <typename T, typename Rule>
 struct Learning {
-  bool folds;  // whether the excess goes into the average first, both times `scale`: `averages.carry_over`
+  bool carries;  // whether the compensation goes into the average first, both times `scale`: `cfr.averages`
   T scale, share;
   const Rule& rule;
 
@@ -273,21 +274,21 @@ struct Learning {
     kept.open(c, at, memory, sum);
     for (int64_t a = 0; a < at.actions; ++a) {
       const T* own = reach + a * seat.width;
-      T* excess = seat.excess + at.column + a * at.next;
-      if (folds && seat.average) fold(seat.average + at.column + a * at.next, excess, at.count);
-      else if (folds) for (int64_t h = 0; h < at.count; ++h) excess[h] *= scale;
-      for (int64_t h = 0; h < at.count; ++h) excess[h] -= share * own[h];
+      T* compensation = seat.compensation + at.column + a * at.next;
+      if (carries && seat.average) carry_over(seat.average + at.column + a * at.next, compensation, at.count);
+      else if (carries) for (int64_t h = 0; h < at.count; ++h) compensation[h] *= scale;
+      for (int64_t h = 0; h < at.count; ++h) compensation[h] -= share * own[h];
     }
     T total[STRIP];
     rule(c, total);
     kept.close(c, at, total);
   }
-  INLINE void fold(T* average, T* excess, int64_t count) const {
+  INLINE void carry_over(T* average, T* compensation, int64_t count) const {
     for (int64_t h = 0; h < count; ++h) {
-      const T total = average[h] - excess[h], other = average[h] - total;
-      const T lost = (average[h] - (total + other)) - (excess[h] - other);
+      const T total = average[h] - compensation[h], other = average[h] - total;
+      const T lost = (average[h] - (total + other)) - (compensation[h] - other);
       average[h] = total * scale;
-      excess[h] = -lost * scale;
+      compensation[h] = -lost * scale;
     }
   }
 };
@@ -437,9 +438,9 @@ INLINE void close(const Game<T, Kept>& game, const Unit* unit, const Stack<T>& s
       push(own, stack, i, k, r.above, values);
       continue;
     }
-    if (const Row* next = own.rows + k - 1; own.excess && k > unit->rows[i] && next->table >= 0) {
+    if (const Row* next = own.rows + k - 1; own.compensation && k > unit->rows[i] && next->table >= 0) {
       const Place at = place(*next, own.buckets[next->table], width, 0);
-      for (int64_t a = 0; a < at.actions; ++a) fetch(own.excess + at.column + a * at.next);
+      for (int64_t a = 0; a < at.actions; ++a) fetch(own.compensation + at.column + a * at.next);
     }
     for (int64_t cell = 0; cell < width; cell += STRIP) {
       const Place at = place(r, own.buckets[r.table], width, cell);
@@ -475,7 +476,7 @@ INLINE void walk(const Game<T, Kept>& game, const Unit* unit, const Unit* end, c
 template <typename T>
 struct Turn {
   int64_t rule;
-  const T* numbers;  // folds, scale, share; the rule's
+  const T* numbers;  // carries, scale, share; the rule's
 };
 
 template <typename T, typename Kept>
@@ -620,7 +621,7 @@ struct Board {
     count = all.dimensions()[0] - 1;
     for (int i : {0, 1}) {
       Seat<T>& own = seats[i];
-      own.excess = nullptr;
+      own.compensation = nullptr;
       own.trunk = trunk[i];
       own.stack = stack[i];
       auto buckets = given.buffer();
@@ -677,7 +678,7 @@ ffi::Error stream(ffi::RemainingArgs arrays, ffi::RemainingRets returned, int64_
       board.tables[i].push_back(to);
     }
     Seat<T>& own = board.seats[i];
-    own.excess = static_cast<T*>(board.tables[i].back());
+    own.compensation = static_cast<T*>(board.tables[i].back());
     own.average = pair ? static_cast<T*>(board.tables[i][board.tables[i].size() - 2]) : nullptr;
     own.tables = board.tables[i].data();
     own.each = each;
@@ -708,7 +709,7 @@ ffi::Error worth(ffi::RemainingArgs arrays, ffi::ResultBuffer<type> found, int64
   Board<T> board(given, {trunk0, trunk1}, {stack0, stack1}, streets, cards);
   for (Seat<T>& own : board.seats) {
     own.average = pair ? given.of<T>() : nullptr;
-    own.excess = given.of<T>();
+    own.compensation = given.of<T>();
   }
   const Seat<T>* seats = board.seats;
   Streaming<T> walk(board.units, board.count, seats);

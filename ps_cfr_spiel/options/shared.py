@@ -17,6 +17,7 @@ ABSTRACTIONS = ("observation", "initial", "identity")
 BASELINES = ("learned", "zero", "oracle")
 TRAJECTORIES = ("histories", "public")
 LOSSLESS = "lossless"
+AWARE = POTENTIAL, DISTRIBUTION = "potential", "distribution"
 HANDS = ("all", "ranges")
 ORDERS = ("map", "vmap")
 LIMIT = 200_000_000  # histories: beyond any memory here, so that memory and patience decide

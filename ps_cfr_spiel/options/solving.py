@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from ps_cfr_spiel.options.option import Option, Options
 from ps_cfr_spiel.options.shared import (
+  AWARE,
   BASELINES,
   BITS,
   DEALT,
@@ -191,8 +192,8 @@ class ExternalSamplingOptions(SamplingOptions):
   """Options of external sampling."""
 
 
-class DealtAbstractionOptions(Options):
-  """Options of the clusters of boards, and of the buckets of hands, of a game of dealt cards."""
+class ClusteringOptions(Options):
+  """Options of clusters of boards, and of buckets of hands."""
 
   main = "clusters"
   clusters: Annotated[
@@ -206,15 +207,6 @@ class DealtAbstractionOptions(Options):
       saved=False,
     ),
   ] = None
-  special: Annotated[
-    int,
-    Option(
-      "Round whose boards are clustered: 1 after the first public cards, 2 after the next.",
-      least=1,
-      group=DEALT,
-      saved=False,
-    ),
-  ] = 1
   buckets: Annotated[
     int | str,
     Option(
@@ -226,6 +218,37 @@ class DealtAbstractionOptions(Options):
       saved=False,
     ),
   ] = 50
+
+
+class MakeAbstractionOptions(ClusteringOptions):
+  """Options of `make_abstraction`."""
+
+  seed: Seed = 0
+  restarts: Annotated[int, Option("Restarts of each clustering.", least=1)] = 5
+  aware: Annotated[
+    str | None,
+    Option(
+      "Description of hands before the last round, always under an earth mover's distance: potential, how "
+      "likely they are to come into each bucket of the next round (Ganzfried and Sandholm 2014), or "
+      "distribution, a histogram of the shares that they beat at the end. By default potential, and "
+      "distribution, the only one there, in a game whose boards are not all in tables.",
+      choices=AWARE,
+    ),
+  ] = None
+
+
+class DealtAbstractionOptions(ClusteringOptions):
+  """Options of the abstraction of a game of dealt cards."""
+
+  special: Annotated[
+    int,
+    Option(
+      "Round whose boards are clustered: 1 after the first public cards, 2 after the next.",
+      least=1,
+      group=DEALT,
+      saved=False,
+    ),
+  ] = 1
 
 
 class HierarchicalMCCFROptions(DealtAbstractionOptions):

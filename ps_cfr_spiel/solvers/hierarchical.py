@@ -16,7 +16,7 @@ from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.mccfr import SamplingState
 from ps_cfr_spiel.memory import check_needs
 from ps_cfr_spiel.native import why_unavailable
-from ps_cfr_spiel.options import HierarchicalMCCFROptions
+from ps_cfr_spiel.options import HierarchicalMCCFROptions, MakeAbstractionOptions
 from ps_cfr_spiel.policy import game_of
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers.exact import ExactSolver
@@ -73,9 +73,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
       game, options.special if abstraction is None else abstraction.special
     )
     if abstraction is None:
-      self.abstraction = hierarchical.make_abstraction(
-        self._dealt, options.clusters, options.buckets, options.seed
-      )
+      self.abstraction = hierarchical.make_abstraction(self._dealt, **options.values(MakeAbstractionOptions))
     else:
       self.abstraction = abstraction.on(self._dealt)
     self._mesh, least = hierarchical.all_devices(), -math.inf if options.pruning is None else options.pruning

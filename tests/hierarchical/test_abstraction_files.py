@@ -42,7 +42,7 @@ def test_sizes_of_leduc(dealt):
 
 @pytest.mark.parametrize("of_run", [False, True])
 def test_what_is_saved_is_read(of_run, dealt, run, tmp_path):
-  made = make_abstraction(dealt, 2, "lossless")
+  made = make_abstraction(dealt, clusters=2, buckets="lossless")
   save_abstraction(tmp_path / "abstraction.safetensors", made)
   found = load_abstraction(run if of_run else tmp_path / "abstraction.safetensors", dealt)
   assert found.count == 2 and (found.clusters == made.clusters).all()
@@ -70,7 +70,7 @@ def test_a_file_knows_its_special_round(tmp_path, capsys):
   """A cluster of boards of two cards, none after the first card."""
   game, file = poker(3, 2, 1, "0 1 1", raises=1), tmp_path / "abstraction.safetensors"
   later = DealtGame.of(pyspiel.load_game(game), 2)
-  made = make_abstraction(later, 2, 2)
+  made = make_abstraction(later, clusters=2, buckets=2)
   assert "boards up to names of suits, after the cards of round 2" in made.facts()["clusters"]
   save_abstraction(file, made)
   for board, cluster in ((["3c"], {-1}), (["3c", "4d"], {0, 1})):

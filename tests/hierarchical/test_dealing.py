@@ -169,7 +169,9 @@ def exact_increments(game, policy, traverser, key_of=pyspiel.State.information_s
 def test_hands_are_dealt_as_chance_deals_them(name):
   """Pairs without a card in common, as often as their weights say."""
   _, dealt = compiled(name)
-  parts = dealt_tree(dealt, make_abstraction(dealt, np.zeros(len(dealt.runouts[1].cards), int), "lossless"))
+  parts = dealt_tree(
+    dealt, make_abstraction(dealt, clusters=np.zeros(len(dealt.runouts[1].cards), int), buckets="lossless")
+  )
   draws, hands = 100_000, len(dealt.hands)
   first, second = np.asarray(jax.jit(_deal, static_argnums=2)(parts.cards, jax.random.key(3), draws))
   apart = np.array([[not set(x) & set(y) for y in dealt.hands.tolist()] for x in dealt.hands.tolist()])
@@ -239,7 +241,7 @@ def enumerated(dealt, abstraction, tables, traverser, draws):
 def expected_and_found(clusters, traverser, draws=1):
   """For each cell that is played: its cluster, what it should be given, what it was given."""
   game, dealt = compiled(LEDUC)
-  abstraction = make_abstraction(dealt, np.array(clusters), "lossless")
+  abstraction = make_abstraction(dealt, clusters=np.array(clusters), buckets="lossless")
   parts, generator = dealt_tree(dealt, abstraction), np.random.default_rng(traverser)
   tables = StrategyTables(
     halves(parts.trunk, (), generator), halves(parts.cluster_subtree, (abstraction.count,), generator)
@@ -272,7 +274,7 @@ def test_expected_increments_are_the_counterfactual_regrets(clusters, draws, tra
 def test_expected_increments_over_three_rounds(special, clusters, traverser):
   """No card comes twice: every deal and all public cards, against an opponent with pure policies."""
   game, dealt = compiled(poker(2, 2, 1, "0 1 1", raises=1), special)
-  abstraction = make_abstraction(dealt, np.array(clusters), "lossless")
+  abstraction = make_abstraction(dealt, clusters=np.array(clusters), buckets="lossless")
   parts = dealt_tree(dealt, abstraction)
   hands = np.array(list(itertools.permutations(range(4), 2)))
   grid = np.array(list(itertools.product(range(len(hands)), (0.25, 0.75), (0.25, 0.75))))
@@ -338,7 +340,7 @@ def test_board_by_board_values_are_the_walked_trees(name, special, makings):
   game, dealt = compiled(name, special)
   policies, strategies = [], []
   for seed, (clusters, buckets) in enumerate(makings):
-    abstraction = make_abstraction(dealt, clusters, buckets, restarts=2)
+    abstraction = make_abstraction(dealt, clusters=clusters, buckets=buckets, restarts=2)
     strategies.append(Strategy(abstraction, random_tables(dealt, abstraction, seed)))
     policies.append(HierarchicalPolicy(game, dealt, *strategies[-1], {}))
   values = []
@@ -354,7 +356,7 @@ def test_board_by_board_values_are_the_walked_trees(name, special, makings):
 @pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
 def test_values_do_not_depend_on_the_native_library(monkeypatch):
   _, dealt = compiled(TWO_CARDS)
-  abstraction = make_abstraction(dealt, 2, 3, restarts=2)
+  abstraction = make_abstraction(dealt, clusters=2, buckets=3, restarts=2)
   own = Strategy(abstraction, random_tables(dealt, abstraction, 1))
   found = []
   for reason in ("", "it was not built"):
@@ -395,7 +397,7 @@ def worth(game, policy, player, hole, best):
 def test_board_by_board_values_over_three_rounds(special):
   """The strings of `universal_poker` forget in which order public cards came, so this one is not compiled."""
   game, dealt = compiled(THREE, special)
-  abstraction = make_abstraction(dealt, 2, 2, restarts=2)
+  abstraction = make_abstraction(dealt, clusters=2, buckets=2, restarts=2)
   tables = random_tables(dealt, abstraction, 3)
   own = Strategy(abstraction, tables)
   found = evaluate_strategies(dealt, (own, own), "float64")
@@ -446,7 +448,7 @@ def test_opponents_hands_are_described_by_all_boards(monkeypatch):
 @pytest.mark.parametrize(("name", "special"), [(LEDUC, 1), (THREE, 1), (THREE, 2), (TWO_CARDS, 1)])
 def test_lossless_buckets_are_the_classes_and_clusters_share_none(name, special):
   _, dealt = compiled(name, special)
-  abstraction = make_abstraction(dealt, 2, "lossless")
+  abstraction = make_abstraction(dealt, clusters=2, buckets="lossless")
   for number in range(1, dealt.rounds):
     table, classes = abstraction.buckets[number], dealt.classes[number]
     own = np.arange(len(table)) if number == special else dealt.runouts[number].parent
@@ -460,7 +462,7 @@ def test_lossless_buckets_are_the_classes_and_clusters_share_none(name, special)
 
 def test_buckets_are_as_many_as_asked_for_and_repeat():
   _, dealt = compiled(TWO_CARDS)
-  found = [make_abstraction(dealt, 3, 4, seed=5, restarts=2) for _ in range(2)]
+  found = [make_abstraction(dealt, clusters=3, buckets=4, seed=5, restarts=2) for _ in range(2)]
   assert found[0].count == 3 and found[0].sizes[1] == 4
   for one, two in zip(found[0].buckets, found[1].buckets, strict=True):
     np.testing.assert_array_equal(one, two)
@@ -470,7 +472,7 @@ def test_buckets_are_as_many_as_asked_for_and_repeat():
 def test_hands_share_a_bucket_before_the_last_round_if_they_are_alike(aware):
   """With as many buckets as there are kinds of hands: by card after card, and hand against hand."""
   _, dealt = compiled(THREE)
-  made, deck, alike = make_abstraction(dealt, 1, 60, aware=aware), range(6), {}
+  made, deck, alike = make_abstraction(dealt, clusters=1, buckets=60, aware=aware), range(6), {}
   for board, hand in itertools.permutations(deck, 2):
     after = []
     for card in set(deck) - {board, hand}:
@@ -487,7 +489,7 @@ def test_hands_share_a_bucket_before_the_last_round_if_they_are_alike(aware):
 
 def test_wrong_abstractions_are_refused():
   _, dealt = compiled(SMALL)
-  good = make_abstraction(dealt, 2, "lossless")
+  good = make_abstraction(dealt, clusters=2, buckets="lossless")
   with pytest.raises(ValueError, match="a number for each of 3 boards"):
     DealtAbstraction.of(dealt, np.array([0, 2, 0]), good.buckets)
   with pytest.raises(ValueError, match="expected a table for each of 2 rounds, got 1"):
@@ -508,16 +510,16 @@ def test_wrong_abstractions_are_refused():
     DealtAbstraction.of(dealt, good.clusters, [good.buckets[0] + 0.5, good.buckets[1]])
   for clusters in ("x", 2.5, float("nan"), [1], [[0, 0, 1]], [0, 0, 10**9], [0.0, 1.0, 1.0], True):
     with pytest.raises(ValueError, match=r"^clusters"):
-      make_abstraction(dealt, clusters, "lossless")
+      make_abstraction(dealt, clusters=clusters, buckets="lossless")
   for seed in (None, -1, 2.5, "x"):
     with pytest.raises(ValueError, match="seed must be an integer from 0"):
-      make_abstraction(dealt, 2, "lossless", seed)
+      make_abstraction(dealt, clusters=2, buckets="lossless", seed=seed)
   with pytest.raises(ValueError, match="clusters=4: there are only 3 boards"):
     make_abstraction(dealt, 4)
   with pytest.raises(ValueError, match="buckets must be an integer of at least 1"):
-    make_abstraction(dealt, 2, "all")
+    make_abstraction(dealt, clusters=2, buckets="all")
   with pytest.raises(ValueError, match="Unknown aware 'of all'; choose one of 'potential', 'distribution'"):
-    make_abstraction(dealt, 2, 3, aware="of all")
+    make_abstraction(dealt, clusters=2, buckets=3, aware="of all")
 
 
 @pytest.mark.parametrize(
@@ -541,7 +543,7 @@ def test_sizes_are_counted_without_making_anything():
   assert sizes.infostates == 936 and sizes.boards.tolist() == [1, 6] and sizes.classes.tolist() == [1, 3]
   assert len(list(build_tree(game).names.infostates())) == 936
   assert sizes.bytes == 8 * openspiel_policy.TabularPolicy(game).legal_actions_mask.sum()
-  abstraction = make_abstraction(dealt, 2, 3)
+  abstraction = make_abstraction(dealt, clusters=2, buckets=3)
   cells = dealt_tree(dealt, abstraction)
   assert sizes.abstract_infostates(2, 3) == cells.trunk.cells + 2 * cells.cluster_subtree.cells
   large = measure(dealt_form(pyspiel.load_game(poker(13, 4, 2, "0 3", raises=3).replace("20 20", "100 100"))))

@@ -81,7 +81,7 @@ def random_regrets(tree, generator, floor=-np.inf):
 def test_the_library_samples_as_the_reference(name, special, rule, boards, dtype):
   """Across the fold before iteration 8, from any tables, empty clusters beside the others."""
   dealt = DealtGame.of(pyspiel.load_game(name), special)
-  abstraction = make_abstraction(dealt, 2, 4, restarts=1)
+  abstraction = make_abstraction(dealt, clusters=2, buckets=4, restarts=1)
   mesh, found = hierarchical.all_devices(), []
   with precision(dtype):
     tree = hierarchical.dealt_tree(dealt, abstraction, 3)
@@ -199,7 +199,7 @@ def exact_increments(dealt, abstraction, tables, traverser):
 def test_increments_are_exact_on_average(untabulated, traverser):
   """The mean of many traversals under one profile, within 6 standard errors."""
   dealt = untabulated(FOUND)
-  abstraction = make_abstraction(dealt, np.array([0, 1, 0]), 2)
+  abstraction = make_abstraction(dealt, clusters=np.array([0, 1, 0]), buckets=2)
   assert isinstance(abstraction, NearestAbstraction) and abstraction.sizes[1:] == (2, 2, 2)
   batch, means = 10_000, []
   with precision("float64"):
@@ -232,7 +232,10 @@ def test_increments_are_exact_on_average(untabulated, traverser):
 def test_no_action_is_left_out_where_all_have_very_negative_regret(untabulated):
   """They are all played then, uniformly: with pruning and without it everything is the same."""
   dealt = untabulated(FOUND)
-  abstraction, mesh = make_abstraction(dealt, np.array([0, 0, 0]), 2), hierarchical.all_devices()
+  abstraction, mesh = (
+    make_abstraction(dealt, clusters=np.array([0, 0, 0]), buckets=2),
+    hierarchical.all_devices(),
+  )
   with precision("float64"):
     tree = hierarchical.dealt_tree(dealt, abstraction)
     game, found = hierarchical.device_game(tree, "float64", mesh), []
@@ -251,7 +254,10 @@ def test_no_action_is_left_out_where_all_have_very_negative_regret(untabulated):
 def test_actions_that_end_the_game_are_never_left_out(untabulated):
   """A fold that looks very bad costs nothing, so it learns the same with pruning and without it."""
   dealt = untabulated(FOUND)
-  abstraction, mesh = make_abstraction(dealt, np.array([0, 0, 0]), 2), hierarchical.all_devices()
+  abstraction, mesh = (
+    make_abstraction(dealt, clusters=np.array([0, 0, 0]), buckets=2),
+    hierarchical.all_devices(),
+  )
   with precision("float64"):
     tree = hierarchical.dealt_tree(dealt, abstraction)
     game, subtree = hierarchical.device_game(tree, "float64", mesh), tree.cluster_subtree
@@ -271,7 +277,10 @@ def test_actions_that_end_the_game_are_never_left_out(untabulated):
 def test_actions_of_very_negative_regret_are_left_out(untabulated):
   """In some 95% of the turns; other actions there learn the same as without pruning."""
   dealt = untabulated(FOUND)
-  abstraction, mesh = make_abstraction(dealt, np.array([0, 0, 0]), 2), hierarchical.all_devices()
+  abstraction, mesh = (
+    make_abstraction(dealt, clusters=np.array([0, 0, 0]), buckets=2),
+    hierarchical.all_devices(),
+  )
   with precision("float64"):
     tree = hierarchical.dealt_tree(dealt, abstraction)
     game, subtree = hierarchical.device_game(tree, "float64", mesh), tree.cluster_subtree
@@ -301,7 +310,7 @@ def test_actions_of_very_negative_regret_are_left_out(untabulated):
 def test_a_policy_plays_what_the_sampler_learns(untabulated, size):
   """Buckets in the sampler's tables are those that are found for a state, suits renamed or not."""
   dealt, generator = untabulated(poker(*size, raises=1)), np.random.default_rng(0)
-  abstraction = make_abstraction(dealt, 3, 5, restarts=1)
+  abstraction = make_abstraction(dealt, clusters=3, buckets=5, restarts=1)
   found = hierarchical.dealt_tree(dealt, abstraction).found
   table, runouts, deck = found.buckets[0:3], dealt.runouts[1], dealt.form.deck
   assert abstraction.on(dealt).find([(0, 1)]) == (-1, int(dealt.classes[0][0][1]))

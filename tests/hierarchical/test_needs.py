@@ -59,12 +59,14 @@ def test_buckets_are_refused_where_their_hands_would_not_fit(free, aware):
   dealt = DealtGame.of(holdem(5, 4, "0 3 1"))
   assert len(dealt.strength) == len(dealt.classes[-1])
   clusters = np.arange(len(dealt.classes[1])) % 2
-  taken = peak(lambda: make_abstraction(dealt, clusters, 10, restarts=1, progress=False, aware=aware))
+  taken = peak(
+    lambda: make_abstraction(dealt, clusters=clusters, buckets=10, restarts=1, progress=False, aware=aware)
+  )
   free(8 * taken)
-  make_abstraction(dealt, clusters, 10, restarts=1, progress=False, aware=aware)
+  make_abstraction(dealt, clusters=clusters, buckets=10, restarts=1, progress=False, aware=aware)
   free(taken)
   with pytest.raises(TooLarge, match="More clusters or fewer buckets take less"):
-    make_abstraction(dealt, clusters, 10, restarts=1, progress=False, aware=aware)
+    make_abstraction(dealt, clusters=clusters, buckets=10, restarts=1, progress=False, aware=aware)
 
 
 def test_whole_holdem_is_dealt_without_tables(free):
@@ -106,7 +108,7 @@ def test_boards_are_refused_where_their_distances_would_not_fit(free):
   dealt = DealtGame.of(holdem(ranks, 4, "0 5"))
   for buckets in (50, "lossless"):
     with pytest.raises(TooLarge, match=rf"for the distances of {fixed // 24:,} boards"):
-      make_abstraction(dealt, 60, buckets)
+      make_abstraction(dealt, clusters=60, buckets=buckets)
   assert "classes" not in vars(dealt)  # nobody has looked at hands
 
 
@@ -114,7 +116,7 @@ def test_buckets_of_all_boards_are_refused_before_boards_are_compared(free):
   dealt = DealtGame.of(holdem(13, 4, "0 3"))
   free(1e8)
   with pytest.raises(TooLarge, match="for the hands of one cluster"):
-    make_abstraction(dealt, 1, 50)
+    make_abstraction(dealt, clusters=1, buckets=50)
   assert "classes" not in vars(dealt)  # nobody has looked at hands
 
 

@@ -17,7 +17,7 @@ GAME = (
 @pytest.fixture(scope="module")
 def made():
   dealt = DealtGame.of(pyspiel.load_game(GAME))
-  return dealt, make_abstraction(dealt, 4, 5, restarts=1)
+  return dealt, make_abstraction(dealt, clusters=4, buckets=5, restarts=1)
 
 
 def test_every_board_is_in_the_row_of_its_cluster(made):

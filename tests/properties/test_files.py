@@ -184,7 +184,7 @@ def made(kind) -> Kind:
       (chunk,) = (Path(folder) / "batch").iterdir()
       return Kind(chunk.read_bytes(), use_batch)
     if kind == "abstraction":
-      save_abstraction(path, make_abstraction(dealt(), 2, 2))
+      save_abstraction(path, make_abstraction(dealt(), clusters=2, buckets=2))
       return Kind(path.read_bytes(), use_abstraction)
     situations = learning.generate_examples(pyspiel.load_game(KUHN), 4, iterations=5, progress=False)
     if kind == "situations":

@@ -41,7 +41,7 @@ process, port, folder, *games = sys.argv[1:]
 ps_cfr_spiel.runtime.join_processes(f"localhost:{port}", 2, int(process))
 for number, name in enumerate(games):
   dealt_game.MOST_CLASSES = 200_000 if number == 0 else 0
-  made = make_abstraction(DealtGame.of(pyspiel.load_game(name)), 3, 4, restarts=1)
+  made = make_abstraction(DealtGame.of(pyspiel.load_game(name)), clusters=3, buckets=4, restarts=1)
   np.savez(f"{folder}/{process}.{number}.npz", **made.to_arrays())
 assert len(filled) == 2 - int(process)
 """
@@ -115,7 +115,9 @@ def test_two_processes_build_an_abstraction_together(tmp_path, monkeypatch):
   assert [process.wait(300) for process in started] == [0, 0]
   for number, name in enumerate(games):
     monkeypatch.setattr(dealt_game, "MOST_CLASSES", 200_000 if number == 0 else 0)
-    alone = make_abstraction(DealtGame.of(pyspiel.load_game(name)), 3, 4, restarts=1).to_arrays()
+    alone = make_abstraction(
+      DealtGame.of(pyspiel.load_game(name)), clusters=3, buckets=4, restarts=1
+    ).to_arrays()
     assert ("groups" in alone) == (number == 1)
     for process in "01":
       with np.load(tmp_path / f"{process}.{number}.npz") as found:
