@@ -2,7 +2,7 @@
 
 It calls nothing of Python, so that one serves all versions of it ("abi3"). A library built with old headers
 of XLA runs under a newer one, not the other way round, so those come with pyproject.toml's oldest jaxlib.
-histories.cc is not part of it: histories/native_walker.py compiles that on the user's machine.
+histories.cc is not part of it: histories/native_enumeration.py compiles that on the user's machine.
 """
 
 import os

@@ -24,7 +24,7 @@ GAMES = {
   "glasses": "glasses",
 }
 ITERATIONS = 30
-WALKED = ("kuhn", "leduc")  # small enough for every method
+ENUMERATED = ("kuhn", "leduc")  # small enough for every method
 
 
 def digest(policy: ps_cfr_spiel.TreePolicy) -> str:
@@ -85,7 +85,7 @@ def runs(name: str) -> Iterator[tuple[str, Callable[[pyspiel.Game], str]]]:
         lambda g: ps_cfr_spiel.ContinualResolving(g, ITERATIONS, gadget=k), game
       ),
     )
-  if name in WALKED:
+  if name in ENUMERATED:
     yield (
       "ContinualResolving lookahead 1",
       lambda game: searched(

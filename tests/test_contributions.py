@@ -115,7 +115,7 @@ def test_iterates_are_those_of_our_rules(solvers, name, game, iterations):
 
 
 def test_glasses_is_the_same_game(glasses):
-  theirs, ours = (histories.walk(game) for game in (glasses, pyspiel.load_game("glasses")))
+  theirs, ours = (histories.enumerate_histories(game) for game in (glasses, pyspiel.load_game("glasses")))
   for name in ("parent", "action", "player", "chance", "utility", "legal"):
     np.testing.assert_array_equal(getattr(theirs, name), getattr(ours, name), name)
   assert theirs.legal_sets == ours.legal_sets

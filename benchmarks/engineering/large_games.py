@@ -3,9 +3,9 @@
   python -m benchmarks.engineering.large_games
   python -m benchmarks.engineering.large_games --games "goofspiel 7" --ways threads --seconds=1200
 
-A row for each game and way of walking, in a process of its own. "walk" and "set-up" (of the solver) are
-seconds of processor, which a busy machine lengthens less than wall time; bytes are the most memory of the
-process for each history. An iteration is one of CFR+, in time of processor and of the wall. Games with a form
+A row for each game and way to enumerate it, in a process of its own. "enumeration" and "set-up" (of the
+solver) are seconds of processor, which a busy machine lengthens less than wall time; bytes are the most
+memory of the process for each history. An iteration is one of CFR+, in time of processor and of the wall. Games with a form
 (liar's dice with two dice each, royal hold'em) are not enumerated. With --seconds a solver with the default
 rule then runs until NashConv is below --target, and prints it whenever the time has doubled. With --peers
 OpenSpiel's C++ CFR+ and LiteEFG, if it is installed, follow in the same minutes, each for at most --patience
@@ -76,22 +76,22 @@ def measure(name: str, way: str, threads: int, seconds: float, target: float) ->
     return peer(name, way)
   from ps_cfr_spiel import PSCFRSolver
   from ps_cfr_spiel.compiler import build
-  from ps_cfr_spiel.histories.native_walker import compile_library
+  from ps_cfr_spiel.histories.native_enumeration import compile_library
 
   if way == "Python":
     os.environ["PS_CFR_SPIEL_CACHE"] = "off"
   elif reason := compile_library():
     raise RuntimeError(reason)
-  found: dict[str, Any] = {"walk": 0.0, "wall": 0.0}
-  walk = build.walk
+  found: dict[str, Any] = {"enumeration": 0.0, "wall": 0.0}
+  enumerate_histories = build.enumerate_histories
 
-  def timed_walk(*given):
+  def timed_enumeration(*given):
     start, wall = processor(), time.perf_counter()
-    walked = walk(*given, threads=threads if way == "threads" else 1)
-    found.update(walk=processor() - start, wall=time.perf_counter() - wall)
-    return walked
+    histories = enumerate_histories(*given, threads=threads if way == "threads" else 1)
+    found.update(enumeration=processor() - start, wall=time.perf_counter() - wall)
+    return histories
 
-  build.walk = timed_walk
+  build.enumerate_histories = timed_enumeration
   game, peak, start, wall = pyspiel.load_game(GAMES[name]), PeakMemory(), processor(), time.perf_counter()
   options = {"limit": 10**9, "progress": False}
   solver = PSCFRSolver(game, "cfr+", **options)
@@ -159,13 +159,13 @@ def main() -> None:
     print(json.dumps(measure(values.one[0], values.one[1], *limits)))
     return
   print(describe())
-  heads = ("walk", "its wall", "set-up", "its wall", "us each", "bytes", "iteration", "its wall")
+  heads = ("enumeration", "its wall", "set-up", "its wall", "us each", "bytes", "iteration", "its wall")
   print(f"\n{'':34}" + "".join(f"{head:>12}" for head in heads))
   given = [f"--{name}={getattr(values, name)}" for name in ("threads", "seconds", "target")]
   for name in values.games:
     for way in values.ways:
       row = in_process(__spec__.name, *given, "--one", name, way)
-      times = (row[key] for key in ("walk", "wall", "setup", "setup_wall"))
+      times = (row[key] for key in ("enumeration", "wall", "setup", "setup_wall"))
       each, size = 1e6 * row["setup"] / row["histories"], row["megabytes"] * 2**20 / row["histories"]
       print(
         f"{name if way == values.ways[0] else '':25}{way:9}" + "".join(f"{x:10.2f} s" for x in times)

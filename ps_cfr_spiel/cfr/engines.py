@@ -23,8 +23,8 @@ from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.tree import (
   Array,
   Parts,
+  PlayerPasses,
   PublicTree,
-  Walk,
   iterate_natively,
   ordered,
   streamed,
@@ -89,12 +89,14 @@ class Engine(NamedTuple):
   name: str
   needs: tuple[Callable[[Case], str], ...]  #: each gives the reason why a case lacks it, or ""
   tested: str  #: the test of its results, and the reference that they are compared with
-  #: a player after a turn, in place of `loop`'s rule: of the walk, the state, the player's own reach in a
+  #: a player after a turn, in place of `loop`'s rule: of the passes, the state, the player's own reach in a
   #: column, the values of the leaves, and the step.
-  turn: Callable[[Walk, PlayerState, Array, Parts, Step], PlayerState] | None = None
+  turn: Callable[[PlayerPasses, PlayerState, Array, Parts, Step], PlayerState] | None = None
   #: the players after iterations from a step on, in place of `loop`'s; the count, int32[], is at most
   #: `averages.LENGTH`, and the last argument whether updates alternate.
-  iterations: Callable[[PublicTree, tuple[Walk, ...], Players, Step, Array, bool], Players] | None = None
+  iterations: Callable[[PublicTree, tuple[PlayerPasses, ...], Players, Step, Array, bool], Players] | None = (
+    None
+  )
 
 
 class Choice(NamedTuple):
@@ -135,16 +137,23 @@ def equip(tree: PublicTree, rule: Rule, bits: int = 32) -> PublicTree:
 # The native engines. -------------------------------------------------------------------------------
 
 
-def _turn(walk: Walk, state: PlayerState, own_reach: Array, leaf_values: Parts, step: Step) -> PlayerState:
+def _turn(
+  passes: PlayerPasses, state: PlayerState, own_reach: Array, leaf_values: Parts, step: Step
+) -> PlayerState:
   """Values up, regrets, the rule and the average, in one pass of the library."""
   dtype = state.average.dtype
   number, numbers = step.rule.native, step.rule.native_numbers(step.t, dtype)
-  tables = walk.learn(_tables(state), own_reach, leaf_values, step.share(dtype), number, numbers)
+  tables = passes.learn(_tables(state), own_reach, leaf_values, step.share(dtype), number, numbers)
   return _with_tables(state, tables)
 
 
 def _iterations(
-  tree: PublicTree, walks: tuple[Walk, ...], players: Players, step: Step, count: Array, alternating: bool
+  tree: PublicTree,
+  passes: tuple[PlayerPasses, ...],
+  players: Players,
+  step: Step,
+  count: Array,
+  alternating: bool,
 ) -> Players:
   """Whole iterations on the payoff matrices of the leaves."""
   dtype, leaves = players[0].average.dtype, tree.leaves
@@ -152,12 +161,17 @@ def _iterations(
   players = tuple(player.carried_over(step) for player in players)
   payoffs = [jnp.asarray(x, dtype) for x in leaves.payoffs() or ()]
   tables, number = tuple(map(_tables, players)), step.rule.native
-  after = iterate_natively(walks, payoffs, leaves.orders, tables, count, number, rows, alternating)
+  after = iterate_natively(passes, payoffs, leaves.orders, tables, count, number, rows, alternating)
   return tuple(map(_with_tables, players, after))
 
 
 def _boards_in_turn(
-  tree: PublicTree, walks: tuple[Walk, ...], players: Players, step: Step, count: Array, alternating: bool
+  tree: PublicTree,
+  passes: tuple[PlayerPasses, ...],
+  players: Players,
+  step: Step,
+  count: Array,
+  alternating: bool,
 ) -> Players:
   """Whole iterations, one board after the other; the library carries the averages over itself."""
   assert tree.stream is not None

@@ -25,9 +25,9 @@ from ps_cfr_spiel.cfr.state import WHOLE, Abstraction, PlayerState, SolverState,
 from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.tree import (
   Array,
+  PlayerPasses,
   PublicTree,
   Sets,
-  Walk,
   collapse,
   column_of,
   expand,
@@ -36,24 +36,26 @@ from ps_cfr_spiel.tree import (
   tables_of,
 )
 
-Reach = tuple[Array, list[Array]]  # of a player's sequences, as a column, and of the leaves; see `Walk.down`
+Reach = tuple[
+  Array, list[Array]
+]  # of a player's sequences, as a column, and of the leaves; see `PlayerPasses.down`
 
 
 class _Game(NamedTuple):
-  """A tree as the loop visits it: each player's walk, and sets, if any."""
+  """A tree as the loop visits it: each player's passes, and sets, if any."""
 
   tree: PublicTree
-  walks: tuple[Walk, ...]
+  passes: tuple[PlayerPasses, ...]
   sets: tuple[Sets | None, ...]
 
   @classmethod
   def of(cls, tree: PublicTree, sets: Abstraction) -> "_Game":
-    return cls(tree, tuple(map(Walk.of, tree.players)), sets_of_players(tree, sets))
+    return cls(tree, tuple(map(PlayerPasses.of, tree.players)), sets_of_players(tree, sets))
 
 
 def _reach(game: _Game, player: int, state: PlayerState, rule: Rule) -> Reach:
   """The player's own reach, by the current strategy."""
-  return game.walks[player].down(expand(game.sets[player], state.decompressed(rule).strategy))
+  return game.passes[player].down(expand(game.sets[player], state.decompressed(rule).strategy))
 
 
 def _leaf_values(game: _Game, player: int, reach: tuple[Reach, ...]) -> list[Array]:
@@ -65,7 +67,7 @@ def _leaf_values(game: _Game, player: int, reach: tuple[Reach, ...]) -> list[Arr
 def _regrets(game: _Game, player: int, state: PlayerState, leaf_values: list[Array]) -> list[Array]:
   """Instantaneous counterfactual regrets, [A, rows, H] for each bucket: q(a) - sum_b sigma(b) q(b)."""
   strategy = expand(game.sets[player], state.strategy)
-  values, _ = game.walks[player].up(strategy, leaf_values)
+  values, _ = game.passes[player].up(strategy, leaf_values)
   return [q - sum_actions(p * q) for p, q in zip(strategy, values, strict=True)]
 
 
@@ -101,7 +103,7 @@ def _learn(
 
 def _collapsed(game: _Game, player: int, column: Array) -> Array:
   """A column of all infostates, added up in the player's sets, if there are any."""
-  player_tree, sets = game.walks[player].tree, game.sets[player]
+  player_tree, sets = game.passes[player].tree, game.sets[player]
   if sets is None:
     return column
   return column_of(collapse(sets, tables_of(column, player_tree.bucket_shapes)), player_tree.types)
@@ -114,7 +116,7 @@ def _turn(
   wide = state.decompressed(step.rule)
   own_reach, leaf_values = reach[player][0], _leaf_values(game, player, reach)
   if engine.turn is not None:
-    after = engine.turn(game.walks[player], wide, own_reach, leaf_values, step)
+    after = engine.turn(game.passes[player], wide, own_reach, leaf_values, step)
   else:
     record = game.tree.leaves.recorded(player, leaf_values)
     regrets = _regrets(game, player, wide, leaf_values)
@@ -159,7 +161,7 @@ def iterate(
     step = Step(done + 1, averaging_delay, rule)
     last = jnp.minimum(averages.last_of_block(step.t), end)
     if engine.iterations is not None:
-      return last, engine.iterations(tree, game.walks, players, step, last - done, alternating), reach
+      return last, engine.iterations(tree, game.passes, players, step, last - done, alternating), reach
     players = tuple(player.carried_over(step) for player in players)
     return last, *jax.lax.fori_loop(step.t, last + 1, iteration, (players, reach))
 

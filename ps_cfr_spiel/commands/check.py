@@ -8,22 +8,22 @@ from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Command, given_options
-from ps_cfr_spiel.commands.flags import JSON, SPOT, WALK, memory_text, say
+from ps_cfr_spiel.commands.flags import ENUMERATION, JSON, SPOT, memory_text, say
 from ps_cfr_spiel.commands.user_input import SPOT_FLAGS, load_game
-from ps_cfr_spiel.options import WalkOptions
+from ps_cfr_spiel.options import EnumerationOptions
 from ps_cfr_spiel.reports import report as lines
 
 SOLVABLE, NOT_SOLVABLE = 0, 1  # exit codes
 
 
-FLAGS = (*WALK, *SPOT, JSON)
+FLAGS = (*ENUMERATION, *SPOT, JSON)
 
 
 def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if not words and not any(values[name].present for name in SPOT_FLAGS):
     raise ValueError("check needs a game, such as kuhn_poker, or your own with --module.")
   game = load_game(words, values)
-  report = ps.check_game(game, **given_options(values, WalkOptions))
+  report = ps.check_game(game, **given_options(values, EnumerationOptions))
   if values.json:
     say(values, report.facts())
   else:

@@ -20,7 +20,7 @@ from ps_cfr_spiel.commands.flags import (
   values_of,
 )
 from ps_cfr_spiel.commands.show import made_by
-from ps_cfr_spiel.commands.user_input import load_opponent, walked
+from ps_cfr_spiel.commands.user_input import load_opponent, with_tree
 from ps_cfr_spiel.poker import describe
 
 # fmt: off
@@ -92,7 +92,7 @@ def _measured(policy: Any, path: str, values: flags.FlagValues, actions: str | l
   if isinstance(policy, ps.solvers.HierarchicalPolicy) and not values.lbr:
     policy = policy.rounded(values.post_processing) if values.post_processing else policy
     return policy, policy.evaluation(), None, None
-  policy = walked(policy, path)
+  policy = with_tree(policy, path)
   if values.post_processing:
     policy = ps.policy.post_process(policy.game, policy, values.post_processing)
   local = None

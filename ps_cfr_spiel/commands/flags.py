@@ -15,13 +15,13 @@ from absl import flags
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Flag, flag_of, group, option_flags
 from ps_cfr_spiel.memory import RUNTIME, readable_bytes
-from ps_cfr_spiel.options import FLAGS, PSCFROptions, TreeOptions, WalkOptions
+from ps_cfr_spiel.options import FLAGS, EnumerationOptions, PSCFROptions, TreeOptions
 from ps_cfr_spiel.reports import report
 
 AUTO = "auto"
 
-MOST_HISTORIES = dataclasses.replace(flag_of(WalkOptions, "limit"), group=FLAGS)
-WALK, TREE = option_flags({"": WalkOptions}), option_flags({"": TreeOptions})
+MOST_HISTORIES = dataclasses.replace(flag_of(EnumerationOptions, "limit"), group=FLAGS)
+ENUMERATION, TREE = option_flags({"": EnumerationOptions}), option_flags({"": TreeOptions})
 RULE, BITS, DTYPE = (
   dataclasses.replace(flag_of(PSCFROptions, name), group=FLAGS) for name in ("rule", "bits", "dtype")
 )

@@ -18,6 +18,7 @@ from ps_cfr_spiel.options import (
   METHOD,
   CFRPlusIRAOptions,
   DealtAbstractionOptions,
+  EnumerationOptions,
   ExternalSamplingOptions,
   FictitiousPlayOptions,
   FPIRAOptions,
@@ -26,7 +27,6 @@ from ps_cfr_spiel.options import (
   OutcomeSamplingOptions,
   PSCFROptions,
   VRMCCFROptions,
-  WalkOptions,
 )
 
 # An action and its probability; the commas within an amount, as in "bet 1,200:0.7", separate none.
@@ -74,7 +74,7 @@ def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exa
       f"--abstraction={values.abstraction}: value should be one of <{'|'.join(ABSTRACTIONS)}>; "
       "a file is for --solver=hierarchical."
     )
-  progress = {"progress": progress_of(values)} if issubclass(kind, WalkOptions) else {}
+  progress = {"progress": progress_of(values)} if issubclass(kind, EnumerationOptions) else {}
   return solver(game, kind.of(**options), **progress)
 
 

@@ -75,10 +75,10 @@ def load_module(name: str) -> None:
 
 def load_saved_policy(path: str, limit: int) -> ps.TreePolicy:
   """The policy with a public tree in a file, whose game may have at most `limit` histories to enumerate."""
-  return ps.policy.kept_beside(path) or walked(load_opponent(path, limit), path)
+  return ps.policy.kept_beside(path) or with_tree(load_opponent(path, limit), path)
 
 
-def walked(policy: Any, path: str) -> ps.TreePolicy:
+def with_tree(policy: Any, path: str) -> ps.TreePolicy:
   """The policy, if its game is compiled to a public tree."""
   if not isinstance(policy, ps.TreePolicy):
     raise ValueError(

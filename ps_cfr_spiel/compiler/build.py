@@ -13,10 +13,10 @@ from ps_cfr_spiel.compiler.from_histories import build_general, with_recall
 from ps_cfr_spiel.histories import (
   Limits,
   check_kind,
+  enumerate_histories,
   public_observer,
   public_partition,
   sequential,
-  walk,
 )
 from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.options import TreeOptions
@@ -70,7 +70,9 @@ def build_tree(
         return build_bayesian(str(game), form, leaves)
     _check_size(game, form, limit, "leaves='sparse'" if leaves == "sparse" else f"{public_states=}")
   observe = public_observer(game) if public_states == "observer" else None
-  histories, choices, fault = with_recall(game, walk(game, limits, progress, observe), limits.memory)
+  histories, choices, fault = with_recall(
+    game, enumerate_histories(game, limits, progress, observe), limits.memory
+  )
   if fault:
     raise ValueError(f"{game}: {fault} Only games of perfect recall can be compiled.")
   kind = game.get_type()

@@ -9,13 +9,14 @@ from ps_cfr_spiel.tree import PublicTree, evaluate
 TOLERANCE = 1e-6  # of values in float64, relative to the largest
 
 
-def form_fault(form: PublicTree, walked: PublicTree) -> str | None:
+def form_fault(form: PublicTree, enumerated: PublicTree) -> str | None:
   """The difference of a form's tree from that found by enumeration; None if infostates and values are equal.
 
   Values are those of a random strategy profile and of best responses to it; every leaf contributes.
   """
   actions = [
-    {(d.player, name): d.legal_actions for d, _, name in tree.names.infostates()} for tree in (form, walked)
+    {(d.player, name): d.legal_actions for d, _, name in tree.names.infostates()}
+    for tree in (form, enumerated)
   ]
   places = ("in the form", "in the game")
   for k, j in ((0, 1), (1, 0)):
@@ -25,7 +26,7 @@ def form_fault(form: PublicTree, walked: PublicTree) -> str | None:
         return f"player {key[0]}'s infostate {key[1]!r} has actions {legal} {places[k]}, {other} {places[j]}"
   generator = np.random.default_rng(0)
   profile = {key: generator.dirichlet(np.ones(len(legal))) for key, legal in sorted(actions[0].items())}
-  values = [_values(tree, profile) for tree in (form, walked)]
+  values = [_values(tree, profile) for tree in (form, enumerated)]
   if not np.allclose(*values, rtol=TOLERANCE, atol=TOLERANCE * np.abs(values).max()):
     texts = [", ".join(f"{v:.9g}" for v in value) for value in values]
     return f"value and best responses of a random profile are {texts[0]} by the form, {texts[1]} by the game"

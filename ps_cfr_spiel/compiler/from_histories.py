@@ -17,12 +17,13 @@ import pyspiel
 
 from ps_cfr_spiel.histories import (
   Histories,
+  HistoryOrigin,
   PublicPartition,
-  Walked,
   acting,
   actions_fault,
   choice_rows,
   first_members,
+  history_origin,
   is_constant,
   last_choices,
   number_rows,
@@ -33,7 +34,6 @@ from ps_cfr_spiel.histories import (
   remembered,
   scale_fault,
   sequential,
-  walked_source,
 )
 from ps_cfr_spiel.memory import check_needs
 from ps_cfr_spiel.tree import (
@@ -144,7 +144,7 @@ def build_general(
 def one_row_per_infostate(game: pyspiel.Game, tree: PublicTree) -> PublicTree:
   """The tree of `build_tree(game, leaves="sparse")`, made from the histories of another tree."""
   labels = tree.names
-  source = walked_source(labels)
+  source = history_origin(labels)
   if source is None or source.public is None:
     raise ValueError(
       f"{game}: this tree was not built by enumerating histories; build it with public states."
@@ -267,14 +267,14 @@ def _assemble(
   leaves = evaluator(histories.utility)
   if histories.others is not None:
     leaves = GeneralSumLeaves((leaves, *(evaluator(-utility) for utility in histories.others)))
-  labels = WalkedLabels.create(
+  labels = HistoriesLabels.create(
     histories,
     partition,
     rows,
     game=str(game),
     types=tuple(_type_names(histories, layout, player) for player in histories.players),
     histories=len(histories.parent),
-    source=Walked(histories, None if partition is None else partition.of, layout.type),
+    source=HistoryOrigin(histories, None if partition is None else partition.of, layout.type),
     infostate=remembered if histories.remembers else information_state_string,
     remarks=remarks(game, histories),
   )
@@ -333,7 +333,7 @@ def _rows(histories: Histories, partition, player: int, layout: Layout, legal, p
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class WalkedLabels(Labels):
+class HistoriesLabels(Labels):
   """The labels of an enumerated game: those of large games are made on request."""
 
   acting: np.ndarray  #: int[P], the acting player of each public state
@@ -341,12 +341,12 @@ class WalkedLabels(Labels):
 
   @classmethod
   def create(
-    cls, walked: Histories, partition: PublicPartition | None, of_player: list[_Rows], **labels
-  ) -> "WalkedLabels":
+    cls, enumerated: Histories, partition: PublicPartition | None, of_player: list[_Rows], **labels
+  ) -> "HistoriesLabels":
     """The labels with these rows of each player; `labels`: further fields of `Labels`."""
     starts = np.cumsum([0, *(len(rows.legal) for rows in of_player)])
-    decision = functools.partial(_decision, walked.names, of_player, starts)
-    states = () if partition is None else _public_states(walked, partition, of_player)
+    decision = functools.partial(_decision, enumerated.names, of_player, starts)
+    states = () if partition is None else _public_states(enumerated, partition, of_player)
     return cls(
       public_states=_held(states),
       decisions=_held(LazySequence(int(starts[-1]), decision)),

@@ -27,6 +27,7 @@ from ps_cfr_spiel.histories import (
   Limits,
   PublicPartition,
   actions_fault,
+  enumerate_histories,
   foretell,
   names_fault,
   public_observer,
@@ -37,10 +38,9 @@ from ps_cfr_spiel.histories import (
   sequential,
   strings_of,
   timing_fault,
-  walk,
 )
 from ps_cfr_spiel.memory import HISTORY, TooLarge, readable_bytes, readable_count
-from ps_cfr_spiel.options import LIMIT, WalkOptions
+from ps_cfr_spiel.options import LIMIT, EnumerationOptions
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import TERMINAL, PublicTree
 
@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 def check_game(
   game: pyspiel.Game,
-  options: WalkOptions | None = None,
+  options: EnumerationOptions | None = None,
   *,
   progress: bool | None = None,
   **keywords: Any,
@@ -62,7 +62,8 @@ def check_game(
     game: from `pyspiel.load_game`.
     options: all options.
     progress: show a progress bar; as for `build_tree`.
-    **keywords: options by name; see `WalkOptions`. Faults of other public states than these become notes.
+    **keywords: options by name; see `EnumerationOptions`. Faults of other public states than these become
+      notes.
 
   Returns:
     The report; its `str` has a line for each check.
@@ -71,7 +72,7 @@ def check_game(
     TypeError: `game` is not a game.
     ValueError: an option is not one of the allowed values.
   """
-  game, options = sequential(game), WalkOptions.of(options, **keywords)
+  game, options = sequential(game), EnumerationOptions.of(options, **keywords)
   limits, public_states = Limits.create(options.limit, options.memory), options.public_states
   findings = _kind_findings(game)
   if not _holds(findings):
@@ -93,9 +94,9 @@ def check_game(
     findings += [large, *_not_checked(HISTORY_CHECKS[1:] + LATER_CHECKS, why)]
     return Report(str(game), tuple(findings))
   observer = _Observer.of(game)
-  histories, walked = _walk_findings(game, limits, progress, observer)
-  findings += walked
-  if histories is None or not _holds(walked):
+  histories, of_states = _enumeration_findings(game, limits, progress, observer)
+  findings += of_states
+  if histories is None or not _holds(of_states):
     return Report(str(game), tuple(findings + _not_checked(LATER_CHECKS, "a check above fails")))
   later, tree = _later_findings(game, histories, limits.memory, public_states, observer, form_tree)
   return Report(str(game), tuple(findings + later), tree.summary() if tree else "")
@@ -107,7 +108,7 @@ CHECKED = 2_000_000  # histories; larger games are enumerated here if the user g
 CHECKED_SECONDS = 120  # of enumeration, likewise
 SECONDS = 2e-6  # of building, for a public state of a described game
 FORM = "bayesian_form()"
-STATE_CHECKS = {  # check by its name in `walk`: its name here, and the text where it passes
+STATE_CHECKS = {  # check by its name in `enumerate_histories`: its name here, and the text where it passes
   "mover": ("movers", "at every state a player or chance moves, or the game is over"),
   "legal actions": ("legal actions", "every decision has some, in ascending order"),
   "chance": ("chance", "the probabilities of every chance node sum to one"),
@@ -239,7 +240,7 @@ def _large(game: pyspiel.Game, limits: Limits) -> Finding | None:
   return Finding("histories", Verdict.NOTE, text)
 
 
-def _walk_findings(
+def _enumeration_findings(
   game: pyspiel.Game, limits: Limits, progress: bool | None, observer: _Observer
 ) -> tuple[Histories | None, list[Finding]]:
   """The histories, None if they are not available, and the faults of single states."""
@@ -252,7 +253,7 @@ def _walk_findings(
 
   histories, text = None, ""
   try:
-    histories = walk(game, limits, progress, observer, on_fault)
+    histories = enumerate_histories(game, limits, progress, observer, on_fault)
     count, longest = len(histories.parent), histories.depth.max()
     text = f"{count:,}, at most {longest:,} moves long; the limit is {limits.histories:,}"
   except TooLarge as error:

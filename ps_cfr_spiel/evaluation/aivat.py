@@ -21,7 +21,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.histories import Histories, walked_source
+from ps_cfr_spiel.histories import Histories, history_origin
 from ps_cfr_spiel.policy import choice_probabilities, reaches
 from ps_cfr_spiel.tree import (
   CHANCE,
@@ -145,7 +145,7 @@ class Mivat:
 
   def __init__(self, tree: PublicTree, strategies: Strategies, agent: int):
     """Values of all histories when both go on by the strategies; ValueError if they were not enumerated."""
-    source = walked_source(tree.names)
+    source = history_origin(tree.names)
     if source is None:
       raise ValueError(
         f"method='mivat' needs values of single histories, and {tree.names.game} was compiled without "

@@ -1,3 +1,5 @@
+from .enumeration import enumerate_histories as enumerate_histories
+from .enumeration import foretell as foretell
 from .game_checks import KIND_CHECKS as KIND_CHECKS
 from .game_checks import START_AT as START_AT
 from .game_checks import check_is_game as check_is_game
@@ -7,11 +9,11 @@ from .game_checks import check_start as check_start
 from .game_checks import scale_fault as scale_fault
 from .grown import grow as grow
 from .histories import Histories as Histories
-from .histories import Walked as Walked
+from .histories import HistoryOrigin as HistoryOrigin
 from .histories import choice_rows as choice_rows
+from .histories import history_origin as history_origin
 from .histories import last_choices as last_choices
 from .histories import layers as layers
-from .histories import walked_source as walked_source
 from .history_checks import acting as acting
 from .history_checks import actions_fault as actions_fault
 from .history_checks import names_fault as names_fault
@@ -35,5 +37,3 @@ from .public_states import augmented_infostates as augmented_infostates
 from .public_states import components as components
 from .public_states import public_observer as public_observer
 from .public_states import public_partition as public_partition
-from .walker import foretell as foretell
-from .walker import walk as walk

@@ -62,7 +62,7 @@ class Histories:
 
 
 @dataclasses.dataclass(frozen=True)
-class Walked(Origin):
+class HistoryOrigin(Origin):
   """The origin of a tree that was made by enumeration."""
 
   remark: ClassVar[str] = ""
@@ -125,9 +125,9 @@ def others_or_none(histories: Histories) -> tuple[np.ndarray, ...] | None:
   return others if general else None
 
 
-def walked_source(labels: Labels) -> Walked | None:
+def history_origin(labels: Labels) -> HistoryOrigin | None:
   """The histories of a tree's game; None if the tree was made from a Bayesian form."""
-  return labels.source if isinstance(labels.source, Walked) else None
+  return labels.source if isinstance(labels.source, HistoryOrigin) else None
 
 
 def path_to(parent: np.ndarray, action: np.ndarray, history: int) -> list[int]:

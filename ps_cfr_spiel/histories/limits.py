@@ -26,7 +26,7 @@ class Stopped(Exception):  # noqa: N818
   """An enumeration ends for a reason outside the game."""
 
 
-class LongWalk(Stopped):
+class LongEnumeration(Stopped):
   """An enumeration takes longer than its `Watch` allows; another may be faster. `size`: an estimate."""
 
   def __init__(self, size: SizeEstimate | None = None):
@@ -60,7 +60,7 @@ class Limits:
     return cls(limit, allowed_memory(memory, SHARE))
 
 
-class WalkProgress(Protocol):
+class EnumerationProgress(Protocol):
   """The progress of an enumeration, as a watch needs it."""
 
   def key_bytes(self) -> int:
@@ -90,8 +90,8 @@ class Watch:
   ):
     """Start its clock.
 
-    An enumeration with more than `longest` seconds left ends in LongWalk. `size` is an estimate made before.
-    An enumeration that stays `in_python` ends in TooLarge, too, if it would take longer than
+    An enumeration with more than `longest` seconds left ends in LongEnumeration. `size` is an estimate made
+    before. An enumeration that stays `in_python` ends in TooLarge, too, if it would take longer than
     `PATIENCE_SECONDS`.
     """
     self.game, self.limits, self.longest, self.every = game, limits, longest, EVERY
@@ -103,11 +103,11 @@ class Watch:
     )
     self._announce(0)
 
-  def look(self, count: int, walk: WalkProgress) -> int:
+  def look(self, count: int, enumeration: EnumerationProgress) -> int:
     """Look again after `count` histories; returns the count for the next look, or raises TooLarge."""
-    taken = count * HISTORY + walk.key_bytes()
+    taken = count * HISTORY + enumeration.key_bytes()
     if count and not self.bar.disable:
-      share = walk.share()
+      share = enumeration.share()
       self.bar.total = round(count / share) if share > 1e-9 else None
       self.bar.set_postfix_str(readable_bytes(taken), refresh=False)
       self.bar.update(count - self.bar.n)
@@ -121,8 +121,8 @@ class Watch:
       if over or likely or self.size.exceeds:
         raise TooLarge(self._refusal(self.size, count, taken, most))
       self._announce(count)
-    if self.size is not None and self._left(count, walk) > self.longest:
-      raise LongWalk(self.size)
+    if self.size is not None and self._left(count, enumeration) > self.longest:
+      raise LongEnumeration(self.size)
     return min(count + self.every, self.limits.histories)
 
   def _announce(self, count: int) -> None:
@@ -134,12 +134,12 @@ class Watch:
         expected += f", {readable_seconds(seconds)}"
       self.bar.set_description(f"Enumerating {expected}", refresh=False)
 
-  def _left(self, count: int, walk: WalkProgress) -> float:
+  def _left(self, count: int, enumeration: EnumerationProgress) -> float:
     """Seconds that remain: by the estimate at first, later by the enumerated share of the game too."""
     assert self.size is not None
     elapsed, expected = time.perf_counter() - self.start, self.size.count
     if count and elapsed > self.longest:
-      expected = max(expected, count / max(walk.share(), 1 / self.most))
+      expected = max(expected, count / max(enumeration.share(), 1 / self.most))
     return elapsed * (expected / max(count, 1) - 1)
 
   def _refusal(self, size: SizeEstimate, count: int, taken: float, most: float) -> str:

@@ -14,7 +14,7 @@ import pyspiel
 
 from ps_cfr_spiel.histories import game_checks
 from ps_cfr_spiel.histories.histories import Histories
-from ps_cfr_spiel.histories.limits import Stopped, WalkProgress, Watch
+from ps_cfr_spiel.histories.limits import EnumerationProgress, Stopped, Watch
 from ps_cfr_spiel.histories.player_information import strings_of
 from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
@@ -39,7 +39,7 @@ class _Numbers(dict):
     return number
 
 
-class Recorder(WalkProgress):
+class Recorder(EnumerationProgress):
   """The growing columns of `Histories`, and the checks that each state must pass."""
 
   def __init__(
@@ -48,7 +48,7 @@ class Recorder(WalkProgress):
     observe: Callable[[pyspiel.State], str] | None = None,
     on_fault: OnFault | None = None,
   ):
-    """Has no history yet; `observe` and `on_fault` are those of `walker.walk`."""
+    """Has no history yet; `observe` and `on_fault` are those of `enumerate_histories`."""
     self.game, self.observe = game, observe
     self.on_fault = on_fault or functools.partial(_refuse, game)
     self.infostates = strings_of(game) == "information_state_string"
@@ -66,7 +66,7 @@ class Recorder(WalkProgress):
     self.choices = array("i")  # in each set of legal actions
     self.pruned = False
 
-  def walk(self, watch: Watch) -> Histories:
+  def run(self, watch: Watch) -> Histories:
     """Visit all histories."""
     state, waiting, stop = self.game.new_initial_state(), [], 0
     above, move, rank, depth, chance = -1, -1, 0, 0, 1.0

@@ -8,7 +8,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compiler import FormOrigin, PublicStateIndex
-from ps_cfr_spiel.histories import Histories, walked_source
+from ps_cfr_spiel.histories import Histories, history_origin
 from ps_cfr_spiel.mccfr.sampling_tree import (
   CHANCE_NODE,
   TERMINAL_NODE,
@@ -44,9 +44,9 @@ class HistoryNodes(NamedTuple):
 
 def build_sampling_tree(game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
   """Build the tree of a compiled game's histories, with NumPy arrays in float64."""
-  source = walked_source(tree.names)
+  source = history_origin(tree.names)
   if source is not None:
-    return sort_nodes(tree, _walked(tree, source.histories))[0]
+    return sort_nodes(tree, _of_histories(tree, source.histories))[0]
   assert isinstance(tree.names.source, FormOrigin)
   lines = tree.names.source.lines
   if any(after - before > 1 for before, after in itertools.pairwise(lines.came)):
@@ -112,7 +112,7 @@ def _legal(tree: PublicTree) -> np.ndarray:
   return np.concatenate(counts or [np.ones(1, np.int32)])  # a cell that no node has, where no player decides
 
 
-def _walked(tree: PublicTree, histories: Histories) -> HistoryNodes:
+def _of_histories(tree: PublicTree, histories: Histories) -> HistoryNodes:
   cells: list[dict[str, int]] = [{} for _ in tree.players]
   for decision, first in zip(tree.names.decisions, first_cells(tree), strict=True):
     cells[decision.player].update(

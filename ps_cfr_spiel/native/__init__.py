@@ -2,7 +2,7 @@
 
 May import: base layers. `kernels` names each kernel and its reference in Python, `library` loads the
 extension and calls it; `native.h` is the common part of the sources. `histories.cc` alone is no part of the
-extension: it needs the headers of OpenSpiel's wheel, so `histories/native_walker.py` compiles it on the
+extension: it needs the headers of OpenSpiel's wheel, so `histories/native_enumeration.py` compiles it on the
 user's machine.
 """
 

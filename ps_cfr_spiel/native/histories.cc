@@ -1,13 +1,13 @@
-// The walk of walker.py in C++, for games that OpenSpiel loads by their string: same columns, same checks.
+// The enumeration of enumeration.py in C++, for games that OpenSpiel loads by their string: same columns, same checks.
 //
-// A walk is a *crown*, and below each history of some length that is not over a *piece*, so that several threads
+// A enumeration is a *crown*, and below each history of some length that is not over a *piece*, so that several threads
 // share it; without that length the crown is all. Every thread has a game of its own. Strings are numbered on the
 // way by a hash of 96 bits (two of 10^8 strings agree with a probability of 10^-13), and their text is kept for
 // infostates in which the player acts, and for others while there is room. Numbers are those of one thread: joined
 // columns are numbered again in the order of the histories.
 //
-// A failed check or an error of the game ends the walk; the caller repeats that history in Python, which has the
-// words for it. native_walker.py compiles this file against the headers in OpenSpiel's wheel, and calls it.
+// A failed check or an error of the game ends the enumeration; the caller repeats that history in Python, which has the
+// words for it. native_enumeration.py compiles this file against the headers in OpenSpiel's wheel, and calls it.
 
 #include <algorithm>
 #include <atomic>
@@ -195,9 +195,9 @@ struct Start {
   size_t before;  // histories of the crown that come before the piece
 };
 
-struct Walk;
+struct Enumeration;
 
-// The histories that begin with a start, and the walk through them.
+// The histories that begin with a start, and the enumeration through them.
 struct Piece {
   enum { PARENT, ACTION, RANK, DEPTH, PLAYER, LEGAL, KNOWLEDGE };  // then those of further players
   Start start;
@@ -213,12 +213,12 @@ struct Piece {
   int32_t above = -1, move, rank, depth;
   double chance;
 
-  Piece(const Walk& walk, Start&& from);
-  int32_t visit(Walk& walk, std::vector<Action>& actions, std::vector<double>& odds);
-  Status more(Walk& walk, int64_t stop);
+  Piece(const Enumeration& enumeration, Start&& from);
+  int32_t visit(Enumeration& enumeration, std::vector<Action>& actions, std::vector<double>& odds);
+  Status more(Enumeration& enumeration, int64_t stop);
   size_t size() const { return integers[PARENT].size; }
 
-  // The share of its histories that were visited, as in walker.py.
+  // The share of its histories that were visited, as in enumeration.py.
   double visited() const {
     double share = 0;
     int32_t here = static_cast<int32_t>(size()) - 1;
@@ -242,7 +242,7 @@ struct Piece {
   }
 };
 
-struct Walk {
+struct Enumeration {
   std::string name;
   std::vector<std::shared_ptr<const open_spiel::Game>> games;  // one for each thread
   int32_t players, split = ENDLESS;
@@ -254,7 +254,7 @@ struct Walk {
   std::vector<std::vector<Action>> sets;        // joined
   std::vector<std::vector<int32_t>> renumbered;  // of each player's names, as joined
 
-  Walk(const char* name, int infostates, int sums_to_zero, int threads)
+  Enumeration(const char* name, int infostates, int sums_to_zero, int threads)
       : name(name), infostates(infostates), sums_to_zero(sums_to_zero) {
     for (int k = 0; k < threads; k++) games.push_back(open_spiel::LoadGame(this->name));
     players = games[0]->NumPlayers();
@@ -284,32 +284,32 @@ struct Walk {
   }
 };
 
-Piece::Piece(const Walk& walk, Start&& from) : start(std::move(from)) {
-  const auto& game = *walk.games[0];
+Piece::Piece(const Enumeration& enumeration, Start&& from) : start(std::move(from)) {
+  const auto& game = *enumeration.games[0];
   const int most = std::max(game.NumDistinctActions(), game.MaxChanceOutcomes());
   const int few = most < 127 ? 1 : most < 32767 ? 2 : 4;
   for (int width : {4, few, few, 2, 1, 4}) integers.emplace_back(width);
-  for (int32_t i = 0; i < walk.players; i++) integers.emplace_back(4);
+  for (int32_t i = 0; i < enumeration.players; i++) integers.emplace_back(4);
   numbers.emplace_back(false);
-  for (int32_t i = 0; i < (walk.zero_sum ? 1 : walk.players); i++) numbers.emplace_back(true);
+  for (int32_t i = 0; i < (enumeration.zero_sum ? 1 : enumeration.players); i++) numbers.emplace_back(true);
   move = start.path.empty() ? -1 : static_cast<int32_t>(start.path.back());
   rank = start.rank, chance = start.chance, depth = static_cast<int32_t>(start.path.size());
 }
 
 // The children of the state, in `actions`, and their probabilities at a chance node.
-int32_t Piece::visit(Walk& walk, std::vector<Action>& actions, std::vector<double>& odds) {
+int32_t Piece::visit(Enumeration& enumeration, std::vector<Action>& actions, std::vector<double>& odds) {
   const open_spiel::Player acting = state->CurrentPlayer();
-  for (int32_t i = 0; i < walk.players; i++) {
-    const std::string known = walk.infostates ? state->InformationStateString(i) : state->ObservationString(i);
-    integers[KNOWLEDGE + i].push(walk.names[i].number(known, acting == i));
+  for (int32_t i = 0; i < enumeration.players; i++) {
+    const std::string known = enumeration.infostates ? state->InformationStateString(i) : state->ObservationString(i);
+    integers[KNOWLEDGE + i].push(enumeration.names[i].number(known, acting == i));
   }
   std::vector<double> returns;
   if (acting == open_spiel::kTerminalPlayerId) {
     returns = state->Returns();
     double total = 0;
     for (double value : returns) total += value;
-    if (static_cast<int32_t>(returns.size()) != walk.players || !std::isfinite(total) ||
-        (walk.sums_to_zero && std::abs(total) > RETURNS_TOLERANCE * std::max(1.0, std::abs(returns[0]))))
+    if (static_cast<int32_t>(returns.size()) != enumeration.players || !std::isfinite(total) ||
+        (enumeration.sums_to_zero && std::abs(total) > RETURNS_TOLERANCE * std::max(1.0, std::abs(returns[0]))))
       throw Fault();
   } else if (acting == open_spiel::kChancePlayerId) {
     open_spiel::ActionsAndProbs outcomes = state->ChanceOutcomes();
@@ -326,7 +326,7 @@ int32_t Piece::visit(Walk& walk, std::vector<Action>& actions, std::vector<doubl
     }
     if (!(std::abs(total - 1) <= CHANCE_TOLERANCE)) throw Fault();
     pruned |= actions.size() < outcomes.size();
-  } else if (acting >= 0 && acting < walk.players) {
+  } else if (acting >= 0 && acting < enumeration.players) {
     actions = state->LegalActions();
     if (actions.empty()) throw Fault();
     for (size_t k = 1; k < actions.size(); k++)
@@ -344,17 +344,17 @@ int32_t Piece::visit(Walk& walk, std::vector<Action>& actions, std::vector<doubl
 }
 
 // Visits histories until there are `stop` of them.
-Status Piece::more(Walk& walk, int64_t stop) {
-  const bool is_crown = this == walk.crown.get();
+Status Piece::more(Enumeration& enumeration, int64_t stop) {
+  const bool is_crown = this == enumeration.crown.get();
   while (static_cast<int64_t>(size()) < stop) {
     std::vector<Action> actions;
     std::vector<double> odds;
-    if (is_crown && depth == walk.split && !state->IsTerminal()) {
+    if (is_crown && depth == enumeration.split && !state->IsTerminal()) {
       double part = 1;
       for (const Waiting& last : waiting) part /= last.actions.size();
-      walk.pieces.push_back(std::make_unique<Piece>(walk, Start{path(), rank, chance, part, above, size()}));
+      enumeration.pieces.push_back(std::make_unique<Piece>(enumeration, Start{path(), rank, chance, part, above, size()}));
     } else {
-      const int32_t here = visit(walk, actions, odds);
+      const int32_t here = visit(enumeration, actions, odds);
       if (!actions.empty())
         waiting.push_back({std::move(state), here, depth + 1, chance, std::move(actions), std::move(odds), 0});
     }
@@ -379,53 +379,53 @@ Status Piece::more(Walk& walk, int64_t stop) {
 
 extern "C" {
 
-// A walk of all histories. Pieces begin below those of length `split`, if it is not negative.
-void* walk_begin(const char* game, int infostates, int sums_to_zero, int threads, int32_t split) {
+// A enumeration of all histories. Pieces begin below those of length `split`, if it is not negative.
+void* enumeration_begin(const char* game, int infostates, int sums_to_zero, int threads, int32_t split) {
   try {
-    auto walk = std::make_unique<Walk>(game, infostates, sums_to_zero, threads);
-    if (split >= 0) walk->split = split;
-    walk->crown = std::make_unique<Piece>(*walk, Start{{}, 0, 1, 1, -1, 0});
-    walk->begin(*walk->crown, 0);
-    return walk.release();
+    auto enumeration = std::make_unique<Enumeration>(game, infostates, sums_to_zero, threads);
+    if (split >= 0) enumeration->split = split;
+    enumeration->crown = std::make_unique<Piece>(*enumeration, Start{{}, 0, 1, 1, -1, 0});
+    enumeration->begin(*enumeration->crown, 0);
+    return enumeration.release();
   } catch (...) {
     return nullptr;
   }
 }
 
 // Visits up to `count` further histories of a piece, the crown if it is negative.
-int walk_more(Walk* walk, int64_t k, int thread, int64_t count) {
-  Piece& piece = walk->piece(k);
+int enumeration_more(Enumeration* enumeration, int64_t k, int thread, int64_t count) {
+  Piece& piece = enumeration->piece(k);
   Status status = FAULT;
   const size_t before = piece.size();
   try {
-    if (!piece.state && !before) walk->begin(piece, thread);
-    status = piece.more(*walk, before + count);
+    if (!piece.state && !before) enumeration->begin(piece, thread);
+    status = piece.more(*enumeration, before + count);
     piece.share = status == DONE ? 1 : piece.visited();
   } catch (const std::bad_alloc&) {
     status = NO_MEMORY;
   } catch (...) {
   }
-  walk->count += piece.size() - before;
+  enumeration->count += piece.size() - before;
   return status;
 }
 
-void walk_end(Walk* walk) { delete walk; }
+void enumeration_end(Enumeration* enumeration) { delete enumeration; }
 
-int64_t walk_count(const Walk* walk) { return walk->count; }
-int64_t walk_pieces(const Walk* walk) { return walk->pieces.size(); }
+int64_t enumeration_count(const Enumeration* enumeration) { return enumeration->count; }
+int64_t enumeration_pieces(const Enumeration* enumeration) { return enumeration->pieces.size(); }
 
 // Bytes of the tables of names and of their texts.
-int64_t walk_bytes(const Walk* walk) {
+int64_t enumeration_bytes(const Enumeration* enumeration) {
   int64_t bytes = 0;
-  for (const Names& names : walk->names) bytes += names.bytes;
+  for (const Names& names : enumeration->names) bytes += names.bytes;
   return bytes;
 }
 
 // The share of the histories that were visited; the crown, once it is done, counts as nothing.
-double walk_share(const Walk* walk) {
-  if (walk->pieces.empty()) return walk->crown->share;
+double enumeration_share(const Enumeration* enumeration) {
+  if (enumeration->pieces.empty()) return enumeration->crown->share;
   double share = 0, all = 0;
-  for (const auto& piece : walk->pieces) {
+  for (const auto& piece : enumeration->pieces) {
     share += piece->start.share * piece->share;
     all += piece->start.share;
   }
@@ -433,24 +433,24 @@ double walk_share(const Walk* walk) {
 }
 
 // The length of the path to a piece's next history, and the path if asked for.
-int64_t walk_path(Walk* walk, int64_t k, int64_t* to) {
-  const std::vector<Action> path = walk->piece(k).path();
+int64_t enumeration_path(Enumeration* enumeration, int64_t k, int64_t* to) {
+  const std::vector<Action> path = enumeration->piece(k).path();
   if (to) std::copy(path.begin(), path.end(), to);
   return path.size();
 }
 
-int walk_pruned(Walk* walk) {
-  bool pruned = walk->crown->pruned;
-  for (const auto& piece : walk->pieces) pruned |= piece->pruned;
+int enumeration_pruned(Enumeration* enumeration) {
+  bool pruned = enumeration->crown->pruned;
+  for (const auto& piece : enumeration->pieces) pruned |= piece->pruned;
   return pruned;
 }
 
 // Bytes of an integer of a column, and of a number: 0 if all numbers are the first.
-int walk_width(const Walk* walk, int column) { return walk->crown->integers[column].width; }
-int walk_number_width(Walk* walk, int column, double* first) {
+int enumeration_width(const Enumeration* enumeration, int column) { return enumeration->crown->integers[column].width; }
+int enumeration_number_width(Enumeration* enumeration, int column, double* first) {
   int width = 0;
-  *first = walk->crown->size() ? walk->crown->numbers[column][0] : walk->pieces[0]->numbers[column][0];
-  walk->in_order([&](const Piece& piece, size_t from, size_t to, size_t) {
+  *first = enumeration->crown->size() ? enumeration->crown->numbers[column][0] : enumeration->pieces[0]->numbers[column][0];
+  enumeration->in_order([&](const Piece& piece, size_t from, size_t to, size_t) {
     const Numbers& own = piece.numbers[column];
     if (from == to) return;
     width = std::max(width, own.varied || own.first == *first ? own.width() : own.narrow ? 4 : 8);
@@ -461,22 +461,22 @@ int walk_number_width(Walk* walk, int column, double* first) {
 }
 
 // Copies a column of all pieces to the caller, as the histories come, and frees it.
-void walk_integers(Walk* walk, int column, void* to) {
+void enumeration_integers(Enumeration* enumeration, int column, void* to) {
   std::vector<int32_t> places;  // of the crown's histories
-  if (column == Piece::PARENT) places.resize(walk->crown->size());
+  if (column == Piece::PARENT) places.resize(enumeration->crown->size());
   std::map<std::vector<Action>, int32_t> sets;
   std::map<const Piece*, std::vector<int32_t>> numbers;  // of the sets of a piece among those of all
   std::vector<int32_t>* renumbered = nullptr;
   int32_t named = 0;
   if (column >= Piece::KNOWLEDGE) {
     const int player = column - Piece::KNOWLEDGE;
-    renumbered = &walk->renumbered[player];
-    renumbered->assign(walk->names[player].count, -1);
+    renumbered = &enumeration->renumbered[player];
+    renumbered->assign(enumeration->names[player].count, -1);
   }
   int32_t* out = static_cast<int32_t*>(to);
-  walk->in_order([&](Piece& piece, size_t from, size_t last, size_t place) {
+  enumeration->in_order([&](Piece& piece, size_t from, size_t last, size_t place) {
     const Column& own = piece.integers[column];
-    const bool is_crown = &piece == walk->crown.get();
+    const bool is_crown = &piece == enumeration->crown.get();
     if (column == Piece::PARENT) {
       for (size_t k = from; k < last; k++) {
         const int64_t parent = own[k];
@@ -490,8 +490,8 @@ void walk_integers(Walk* walk, int column, void* to) {
       for (size_t k = from; k < last; k++) {
         int32_t& number = known[own[k]];
         if (number < 0) {
-          auto [at, is_new] = sets.try_emplace(*piece.legal[own[k]], static_cast<int32_t>(walk->sets.size()));
-          if (is_new) walk->sets.push_back(at->first);
+          auto [at, is_new] = sets.try_emplace(*piece.legal[own[k]], static_cast<int32_t>(enumeration->sets.size()));
+          if (is_new) enumeration->sets.push_back(at->first);
           number = at->second;
         }
         out[place + k - from] = number;
@@ -508,34 +508,34 @@ void walk_integers(Walk* walk, int column, void* to) {
     }
     if (!is_crown) piece.integers[column].free();
   });
-  walk->crown->integers[column].free();
+  enumeration->crown->integers[column].free();
 }
 
-void walk_numbers(Walk* walk, int column, int width, void* to) {
-  walk->in_order([&](Piece& piece, size_t from, size_t last, size_t place) {
+void enumeration_numbers(Enumeration* enumeration, int column, int width, void* to) {
+  enumeration->in_order([&](Piece& piece, size_t from, size_t last, size_t place) {
     Numbers& own = piece.numbers[column];
     for (size_t k = from; k < last; k++) {
       if (width == 4) static_cast<float*>(to)[place + k - from] = static_cast<float>(own[k]);
       else static_cast<double*>(to)[place + k - from] = own[k];
     }
-    if (&piece != walk->crown.get()) own.column.free();
+    if (&piece != enumeration->crown.get()) own.column.free();
   });
-  walk->crown->numbers[column].column.free();
+  enumeration->crown->numbers[column].column.free();
 }
 
 // Of a player's names, once the column is joined: their number, that of those with a text, and the bytes of text.
-void walk_named(const Walk* walk, int player, int64_t* sizes) {
-  sizes[0] = walk->names[player].count, sizes[1] = sizes[2] = 0;
-  for (const auto& stripe : walk->names[player].stripes) sizes[1] += stripe.kept.size(), sizes[2] += stripe.text.size();
+void enumeration_named(const Enumeration* enumeration, int player, int64_t* sizes) {
+  sizes[0] = enumeration->names[player].count, sizes[1] = sizes[2] = 0;
+  for (const auto& stripe : enumeration->names[player].stripes) sizes[1] += stripe.kept.size(), sizes[2] += stripe.text.size();
 }
 
 // Where the text of each name begins and ends, [names, 2], and all text; it is freed.
-void walk_names(Walk* walk, int player, int64_t* places, char* text) {
+void enumeration_names(Enumeration* enumeration, int player, int64_t* places, char* text) {
   int64_t before = 0;
-  for (auto& stripe : walk->names[player].stripes) {
+  for (auto& stripe : enumeration->names[player].stripes) {
     std::copy(stripe.text.begin(), stripe.text.end(), text + before);
     for (size_t k = 0; k < stripe.kept.size(); k++) {
-      int64_t* place = places + 2 * walk->renumbered[player][stripe.kept[k]];
+      int64_t* place = places + 2 * enumeration->renumbered[player][stripe.kept[k]];
       place[0] = before + (k ? stripe.ends[k - 1] : 0), place[1] = before + stripe.ends[k];
     }
     before += stripe.text.size();
@@ -545,9 +545,9 @@ void walk_names(Walk* walk, int player, int64_t* places, char* text) {
 }
 
 // The number of sets of legal actions, the size of one of them, and its actions.
-int64_t walk_sets(const Walk* walk) { return walk->sets.size(); }
-int64_t walk_legal(const Walk* walk, int64_t number, const int64_t** actions) {
-  *actions = walk->sets[number].data();
-  return static_cast<int64_t>(walk->sets[number].size());
+int64_t enumeration_sets(const Enumeration* enumeration) { return enumeration->sets.size(); }
+int64_t enumeration_legal(const Enumeration* enumeration, int64_t number, const int64_t** actions) {
+  *actions = enumeration->sets[number].data();
+  return static_cast<int64_t>(enumeration->sets[number].size());
 }
 }

@@ -58,14 +58,14 @@ KERNELS = {
       "reach of all sequences and leaves under a strategy",
       "nothing",
       "ps_cfr_spiel.tree.traverse:sequence_reach",
-      "tests/tree/test_walk.py::test_row_by_row",
+      "tests/tree/test_player_passes.py::test_row_by_row",
     ),
     Kernel(
       "WalkUp",
       "values of all sequences under a strategy or a best response",
       "nothing",
       "ps_cfr_spiel.tree.traverse:sequence_values",
-      "tests/tree/test_walk.py::test_row_by_row",
+      "tests/tree/test_player_passes.py::test_row_by_row",
     ),
     # A turn: values up, regrets, the rule, the sum of the average.
     Kernel(

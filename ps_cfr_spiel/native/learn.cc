@@ -1,4 +1,4 @@
-// A player's turn in one pass, a custom call of XLA; walk.py says what goes in and out: values up, and while a row's
+// A player's turn in one pass, a custom call of XLA; player_passes.py says what goes in and out: values up, and while a row's
 // are in the cache its regrets, the rule, the next strategy, and the sum of the average.
 //
 // XLA goes through memory several times for this: values, regrets, each step of a rule. The rules are in

@@ -35,7 +35,7 @@ struct Seat {
   int64_t width, trunk, stack, count, actions;  // of the addresses the trunk's, and all; rows; most actions
   const Bucket* buckets;
   const Row* rows;
-  const int32_t *leaves, *start, *parent, *swap, *columns;  // the last four as in `walk.Members`
+  const int32_t *leaves, *start, *parent, *swap, *columns;  // the last four as in `player_passes.Members`
   const T* utility;
   std::vector<View<T>> streets;  // of the first board; others follow
   void* const* tables;           // of each bucket `each`, the strategy first

@@ -1,4 +1,4 @@
-// A player's decisions as one walk, a custom call of XLA; walk.py says what goes in and out. At the end of the
+// A player's decisions as one walk, a custom call of XLA; player_passes.py says what goes in and out. At the end of the
 // file another, sums of long rows, for public_tree.py.
 //
 // XLA makes some kernels of each level and number of actions; here each pass is two loops over rows. Rows come

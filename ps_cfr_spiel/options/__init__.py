@@ -49,8 +49,8 @@ from ps_cfr_spiel.options.shared import (
   POTENTIAL,
   SOURCES,
   TRAJECTORIES,
+  EnumerationOptions,
   TreeOptions,
-  WalkOptions,
 )
 from ps_cfr_spiel.options.solving import (
   AnySamplerOptions,

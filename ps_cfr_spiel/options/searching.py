@@ -10,10 +10,10 @@ from ps_cfr_spiel.options.shared import (
   Alternating,
   AveragingDelay,
   DType,
+  EnumerationOptions,
   Exploration,
   Rule,
   Seed,
-  WalkOptions,
   count_or,
 )
 
@@ -104,7 +104,7 @@ class SearchOptions(Options):
       raise ValueError("keep=False is for searches by knowledge; give knowledge=1 or more too.")
 
 
-class ContinualResolvingOptions(WalkOptions, SearchOptions):
+class ContinualResolvingOptions(EnumerationOptions, SearchOptions):
   """Options of continual re-solving."""
 
   blueprint: Annotated[
@@ -112,7 +112,7 @@ class ContinualResolvingOptions(WalkOptions, SearchOptions):
   ] = None
 
 
-class OnlineOutcomeSamplingOptions(WalkOptions):
+class OnlineOutcomeSamplingOptions(EnumerationOptions):
   """Options of online outcome sampling."""
 
   main = "iterations"

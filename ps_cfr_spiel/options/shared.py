@@ -106,7 +106,7 @@ Trajectories = Annotated[
 ]
 
 
-class WalkOptions(Options):
+class EnumerationOptions(Options):
   """Options by which a game's histories are enumerated."""
 
   public_states: Annotated[
@@ -143,7 +143,7 @@ class WalkOptions(Options):
   ] = None
 
 
-class TreeOptions(WalkOptions):
+class TreeOptions(EnumerationOptions):
   """Options of `build_tree`."""
 
   main = "leaves"

@@ -20,13 +20,13 @@ from ps_cfr_spiel.options.shared import (
   AveragingDelay,
   Batch,
   DType,
+  EnumerationOptions,
   Exploration,
   Leaves,
   Rule,
   Seed,
   Trajectories,
   TreeOptions,
-  WalkOptions,
   count_or,
 )
 
@@ -130,7 +130,7 @@ class CFRPlusIRAOptions(Refinement, TreeOptions):
   dtype: DType = "float32"
 
 
-class FictitiousPlayOptions(WalkOptions):
+class FictitiousPlayOptions(EnumerationOptions):
   """Options of fictitious play."""
 
   dtype: DType = "float64"

@@ -1,8 +1,8 @@
 """A policy kept with the values of its actions, to look at a solution without JAX, its tree, or all of it.
 
 `keep` writes the file beside a run, and `kept_beside` opens it: tables stay on disk, and each look reads its
-own rows. Only games that describe themselves have such files, because their labels need no walk. Large tables
-are in float32.
+own rows. Only games that describe themselves have such files, because their labels need no enumeration. Large
+tables are in float32.
 """
 
 import os
@@ -24,7 +24,7 @@ ADVICE = "Looks at the run compute them"
 
 
 def may_keep(game: pyspiel.Game, labels: Labels, memory: float | None = None) -> bool:
-  """True if a policy of a game can be kept: its labels need no walk.
+  """True if a policy of a game can be kept: its labels need no enumeration.
 
   TooLarge if that takes more memory than `memory` bytes; None: than is free.
   """

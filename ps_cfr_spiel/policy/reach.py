@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ps_cfr_spiel.compiler import FormOrigin
-from ps_cfr_spiel.histories import Histories, Walked, layers
+from ps_cfr_spiel.histories import Histories, HistoryOrigin, layers
 from ps_cfr_spiel.tree import Decision, Labels
 
 Strategies = Sequence[Sequence[np.ndarray]]  # for each player [A, rows, H] for each block
@@ -56,7 +56,7 @@ def reaches(labels: Labels, strategies: Strategies) -> list[Reach]:
   source = labels.source
   if isinstance(source, FormOrigin):
     return _by_deals(labels, source, strategies)
-  assert isinstance(source, Walked)
+  assert isinstance(source, HistoryOrigin)
   return _by_histories(labels, source, strategies)
 
 
@@ -134,7 +134,7 @@ def choice_probabilities(labels: Labels, histories: Histories, strategies: Strat
   return probability
 
 
-def _by_histories(labels: Labels, source: Walked, strategies: Strategies) -> list[Reach]:
+def _by_histories(labels: Labels, source: HistoryOrigin, strategies: Strategies) -> list[Reach]:
   """The reach in an enumerated game: down its histories, then summed over those of each infostate."""
   histories, probability = source.histories, choice_probabilities(labels, source.histories, strategies)
   choices = np.ones((len(histories.players), len(histories.parent)))

@@ -13,7 +13,7 @@ from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import check_finite, precision
 from ps_cfr_spiel.histories import NoPublicStatesError, sequential
 from ps_cfr_spiel.native import warn_if_missing
-from ps_cfr_spiel.options import TreeOptions, WalkOptions
+from ps_cfr_spiel.options import EnumerationOptions, TreeOptions
 from ps_cfr_spiel.policy import TreePolicy, normalised
 from ps_cfr_spiel.reports import report, waiting
 from ps_cfr_spiel.solvers.solver import Policy, Solver
@@ -65,7 +65,7 @@ class TreeSolver(ExactSolver[TreePolicy]):
   _remark: str = ""  # on the tree
 
   def _build(
-    self, game: pyspiel.Game, options: WalkOptions, dtype: str, progress: bool | None, **fixed: Any
+    self, game: pyspiel.Game, options: EnumerationOptions, dtype: str, progress: bool | None, **fixed: Any
   ) -> None:
     """Set `game`, `options`, `dtype` and `tree`, which `fixed` options of `build_tree` concern too.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ps_cfr_spiel.compiler import FormOrigin
 from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.histories import walked_source
+from ps_cfr_spiel.histories import history_origin
 from ps_cfr_spiel.subgames.nodes import SubgameNodes
 from ps_cfr_spiel.tree import PublicTree
 
@@ -56,11 +56,11 @@ def _allowed(tree: PublicTree, count: int) -> list[np.ndarray]:
     first, second = (np.ones((count, player.types)) for player in tree.players)
     every = range(count)
     return [source.weight(0, second, every) > 0, source.weight(1, first, every) > 0]
-  walked, tables = walked_source(tree.names), []
-  assert walked is not None and walked.public is not None
-  for player, types in zip(tree.players, walked.types, strict=True):
+  source, tables = history_origin(tree.names), []
+  assert source is not None and source.public is not None
+  for player, types in zip(tree.players, source.types, strict=True):
     table = np.zeros((count, player.types), bool)
-    table[walked.public, types] = True
+    table[source.public, types] = True
     tables.append(table)
   return tables
 

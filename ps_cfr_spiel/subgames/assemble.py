@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.histories import walked_source
+from ps_cfr_spiel.histories import history_origin
 from ps_cfr_spiel.subgames.nodes import RootInfostates, SubgameNodes
 from ps_cfr_spiel.subgames.priors import find_prior
 from ps_cfr_spiel.subgames.shapes import PadTo, Shape, leaf_sizes
@@ -115,7 +115,7 @@ def _leaves(game: PublicTree, nodes: SubgameNodes, cuts: tuple[PlayerCut, Player
   if not nodes.histories:
     number = nodes.places.number[ends]
     return np.arange(len(ends)), lambda slots: game.leaves.take([_in_slots(number, s, -1) for s in slots])
-  source = walked_source(game.names)
+  source = history_origin(game.names)
   assert source is not None
   # Histories with the same last choices of both players, or roots without any, are one leaf, worth
   # their sum.

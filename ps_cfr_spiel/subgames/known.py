@@ -19,7 +19,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compiler import build_tree
-from ps_cfr_spiel.histories import components, first_members, number_rows, walked_source
+from ps_cfr_spiel.histories import components, first_members, history_origin, number_rows
 from ps_cfr_spiel.subgames.cut import Subgames
 from ps_cfr_spiel.subgames.nodes import SubgameNodes, history_nodes
 from ps_cfr_spiel.subgames.shapes import PadTo
@@ -35,7 +35,7 @@ class KnownSubgames(Subgames):
   def __init__(self, tree: PublicTree, knowledge: int, options: Mapping[str, Any] | None = None):
     """See the class; the tree has a row for each infostate (`leaves="sparse"`)."""
     check_zero_sum(tree, "subgames and searches")
-    source = walked_source(tree.names)
+    source = history_origin(tree.names)
     assert source is not None
     nodes = history_nodes(tree.names, source)
     super().__init__(tree, options=options, nodes=nodes)

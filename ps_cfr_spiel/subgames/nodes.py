@@ -14,15 +14,15 @@ import pyspiel
 
 from ps_cfr_spiel.compiler import one_row_per_infostate
 from ps_cfr_spiel.histories import (
-  Walked,
+  HistoryOrigin,
   augmented_infostates,
   choice_rows,
   components,
+  history_origin,
   last_choices,
   layers,
   number_rows,
   one_to_one,
-  walked_source,
 )
 from ps_cfr_spiel.tree import (
   TERMINAL,
@@ -85,7 +85,7 @@ def find_nodes(tree: PublicTree, game: pyspiel.Game | None = None) -> tuple[Publ
 
 def types_fault(tree: PublicTree) -> str | None:
   """Players know nothing at decisions but their type and the public state; otherwise the remedy."""
-  source = walked_source(tree.names)
+  source = history_origin(tree.names)
   if source is None or _is_split(tree):
     return None
   histories, public, types = source.histories, source.public, source.types
@@ -109,13 +109,13 @@ def _is_split(tree: PublicTree) -> bool:
 def _nodes(tree: PublicTree) -> SubgameNodes:
   check_zero_sum(tree, "subgames and searches")
   labels = tree.names
-  source = walked_source(labels)
+  source = history_origin(labels)
   if source is not None and _is_split(tree):
     return history_nodes(labels, source)
   return _public(tree, labels)
 
 
-def history_nodes(labels: Labels, source: Walked) -> SubgameNodes:
+def history_nodes(labels: Labels, source: HistoryOrigin) -> SubgameNodes:
   """The nodes of a tree whose nodes are histories, with or without public states."""
   histories, public = source.histories, source.public
   decision = np.full(len(histories.parent), -1)
@@ -186,7 +186,7 @@ def _public(tree: PublicTree, labels: Labels) -> SubgameNodes:
   )
 
 
-def _knowledge(source: Walked, player: int, last: np.ndarray) -> np.ndarray:
+def _knowledge(source: HistoryOrigin, player: int, last: np.ndarray) -> np.ndarray:
   """int[N]: the number of the player's infostate, acting or not, which includes their choices.
 
   Infostates form a tree: a player who cannot distinguish two histories could not distinguish their

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from ps_cfr_spiel.compiler import FormOrigin
-from ps_cfr_spiel.histories import Walked
+from ps_cfr_spiel.histories import HistoryOrigin
 from ps_cfr_spiel.subgames.nodes import RootInfostates, SubgameNodes
 from ps_cfr_spiel.tree import PublicTree
 
 
 @dataclasses.dataclass(frozen=True)
-class WalkedPrior:
+class HistoriesPrior:
   """The histories at the roots, n of them."""
 
   root: tuple[np.ndarray, np.ndarray]  #: for each player int[n], the root of each history
@@ -42,17 +42,17 @@ class DealsPrior:
 
   @property
   def largest_utility(self) -> float:
-    """The same as in `WalkedPrior`."""
+    """The same as in `HistoriesPrior`."""
     return self.deals.largest_utility
 
   def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
-    """See `WalkedPrior`."""
+    """See `HistoriesPrior`."""
     public = self.public[player]
     weight = self.deals.weight(player, range_[: len(public)], public.tolist())
     return np.pad(weight, [(0, len(range_) - len(public)), (0, 0)])
 
 
-Prior = WalkedPrior | DealsPrior
+Prior = HistoriesPrior | DealsPrior
 
 
 def find_prior(tree: PublicTree, nodes: SubgameNodes, roots: Sequence[RootInfostates]) -> Prior:
@@ -61,13 +61,13 @@ def find_prior(tree: PublicTree, nodes: SubgameNodes, roots: Sequence[RootInfost
   source = tree.names.source
   if isinstance(source, FormOrigin):
     return DealsPrior(source, (roots[0].public, roots[1].public))
-  assert isinstance(source, Walked) and source.public is not None
+  assert isinstance(source, HistoryOrigin) and source.public is not None
   chosen = np.flatnonzero(np.isin(source.public, roots[0].public))
   known = [chosen if nodes.histories else source.public[chosen]] * 2
   first, second = (
     s.find(nodes.knowledge[i][node]) for i, (s, node) in enumerate(zip(roots, known, strict=True))
   )
-  return WalkedPrior(
+  return HistoriesPrior(
     (first, second),
     (source.types[0][chosen], source.types[1][chosen]),
     source.histories.chance[chosen],

@@ -2,9 +2,9 @@
 
 May import: device and base layers. `public_tree` has the glossary and the data; `labels` the names of its
 parts; `forest` packs decisions into arrays; `leaves` and `showdown` evaluate the ends, and a new leaf
-evaluator is their neighbour; every solver runs `traverse`, `walk` and `strategy_values`; `sets` is an
-abstraction; `padding`, `locks` and `compiler.suit_isomorphism` make the `variants` of a tree that solvers run
-on.
+evaluator is their neighbour; every solver runs `traverse`, `player_passes` and `strategy_values`; `sets` is
+an abstraction; `padding`, `locks` and `compiler.suit_isomorphism` make the `variants` of a tree that solvers
+run on.
 """
 
 import lazy_loader

@@ -26,6 +26,11 @@ from .locks import lock_rows as lock_rows
 from .orbits import Orbit as Orbit
 from .padding import pad_types as pad_types
 from .padding import padded_size as padded_size
+from .player_passes import PlayerPasses as PlayerPasses
+from .player_passes import column_of as column_of
+from .player_passes import iterate_natively as iterate_natively
+from .player_passes import ordered as ordered
+from .player_passes import tables_of as tables_of
 from .prior import deal_weights as deal_weights
 from .prior import shares_card as shares_card
 from .public_tree import Array as Array
@@ -68,8 +73,3 @@ from .traverse import sum_actions as sum_actions
 from .variants import Variant as Variant
 from .variants import put_rows as put_rows
 from .variants import take_rows as take_rows
-from .walk import Walk as Walk
-from .walk import column_of as column_of
-from .walk import iterate_natively as iterate_natively
-from .walk import ordered as ordered
-from .walk import tables_of as tables_of

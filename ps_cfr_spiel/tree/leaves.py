@@ -138,7 +138,7 @@ class SparseLeaves(BlockLeaves):
   """A number for each pair of last choices, any game: `utility` is [L, 1]."""
 
   kind: ClassVar[str] = "sparse"
-  orders: tuple[Order | None, Order | None] = (None, None)  #: of many leaves, see `walk.ordered`
+  orders: tuple[Order | None, Order | None] = (None, None)  #: of many leaves, see `player_passes.ordered`
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
     (reach,) = opponent_reach

@@ -360,7 +360,7 @@ class PublicTree:
     leaves: the leaf evaluator that joins them.
     labels: host-side names; dropped, as `boards` is, when the tree enters a jitted function.
     boards: with public cards to come, the boards.
-    stream: the walk of the native library over all boards (`streaming`), in trees that a solver runs on.
+    stream: the native library's traversal of all boards (`streaming`), in trees that a solver runs on.
   """
 
   players: tuple[PlayerTree, ...]

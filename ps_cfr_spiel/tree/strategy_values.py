@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ps_cfr_spiel.device import jit
+from ps_cfr_spiel.tree.player_passes import PlayerPasses
 from ps_cfr_spiel.tree.public_tree import Array, PublicTree
 from ps_cfr_spiel.tree.traverse import (
   max_actions,
@@ -13,7 +14,6 @@ from ps_cfr_spiel.tree.traverse import (
   sequence_values,
   sum_actions,
 )
-from ps_cfr_spiel.tree.walk import Walk
 
 
 def gain_of(difference: Any) -> Any:
@@ -73,20 +73,22 @@ def evaluation(tree: PublicTree, strategies: Sequence[Sequence[Array]]) -> Evalu
 
   For use in jitted functions; `evaluate` is this, jitted.
   """
-  walks = [Walk.of(player) for player in tree.players]
+  both_passes = [PlayerPasses.of(player) for player in tree.players]
   tables = [player.join(s) for player, s in zip(tree.players, strategies, strict=True)]
-  reach = [walk.down(tables_of_player)[1] for walk, tables_of_player in zip(walks, tables, strict=True)]
-  against = [others_reach(reach, i) for i in range(len(walks))]
-  best = tuple(walk.up(None, tree.leaves(i, against[i]))[1].sum() for i, walk in enumerate(walks))
+  reach = [
+    passes.down(tables_of_player)[1] for passes, tables_of_player in zip(both_passes, tables, strict=True)
+  ]
+  against = [others_reach(reach, i) for i in range(len(both_passes))]
+  best = tuple(passes.up(None, tree.leaves(i, against[i]))[1].sum() for i, passes in enumerate(both_passes))
 
   def value(i: int) -> Array:
-    return walks[i].up(tables[i], tree.leaves(i, against[i], reach[i]))[1].sum()
+    return both_passes[i].up(tables[i], tree.leaves(i, against[i], reach[i]))[1].sum()
 
   if tree.leaves.zero_sum:
     return Evaluation.zero_sum(value(0), best[0], best[1])
-  first, *others = map(value, range(len(walks)))
+  first, *others = map(value, range(len(both_passes)))
   result = Evaluation(first, best, first, tuple(others))
-  return result._replace(exploitability=sum(result.gains[1:], result.gains[0]) / len(walks))
+  return result._replace(exploitability=sum(result.gains[1:], result.gains[0]) / len(both_passes))
 
 
 evaluate = jit()(evaluation)

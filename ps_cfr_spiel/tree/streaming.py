@@ -35,7 +35,7 @@ class PlayerLayout(NamedTuple):
   rows: Array
   leaves: Array  #: int32[L], the address of each leaf's sequence
   utility: Array  #: [L], the payoff of a showdown or of a fold
-  #: start, parent, swap, columns: as in `walk.Members`, with addresses for sequences.
+  #: start, parent, swap, columns: as in `player_passes.Members`, with addresses for sequences.
   start: Array
   parent: Array
   swap: Array
@@ -45,7 +45,7 @@ class PlayerLayout(NamedTuple):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class BoardTraversal:
-  """The walk over all boards of a tree; the tree's own leaves have the evaluators' tables."""
+  """The traversal of all boards of a tree; the tree's own leaves have the evaluators' tables."""
 
   #: int32[U + 1, 6], for each board, in an order where those below it follow it, its street, its number
   #: there, and its first rows of both players, showdown and fold; the last line ends them.
@@ -59,7 +59,7 @@ class BoardTraversal:
 
   @classmethod
   def of(cls, tree: PublicTree) -> "BoardTraversal | None":
-    """The walk over a tree on the host; None if its leaves are not on boards and native."""
+    """The traversal of a tree on the host; None if its leaves are not on boards and native."""
     boards, leaves = tree.boards, tree.leaves
     if boards is None or not isinstance(leaves, BoardLeaves):
       return None
@@ -98,7 +98,7 @@ class BoardTraversal:
     numbers: Array,
     alternating: bool,
   ) -> tuple[list[Array], list[Array]]:
-    """Iterations of both players; arguments that are not described here are those of `walk.iterate_natively`.
+    """Iterations of both players; arguments that are not described here are those of `iterate_natively`.
 
     Args:
       tables: of each player for each bucket the strategy and the rule's arrays, `each` in all, then the

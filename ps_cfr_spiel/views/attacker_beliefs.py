@@ -27,7 +27,7 @@ def beliefs(policy: TreePolicy) -> dict[int, Belief]:
   nodes = len(game.pursuit.ways)
   tables: dict[int, np.ndarray] = defaultdict(lambda: np.zeros((2, 2, nodes)))  # by policy, uniformly
 
-  def walk(state: Any, weights: np.ndarray) -> None:
+  def visit(state: Any, weights: np.ndarray) -> None:
     if state.is_terminal():
       return
     player = state.current_player()
@@ -37,10 +37,10 @@ def beliefs(policy: TreePolicy) -> dict[int, Belief]:
     table_at[:, 1, list(set(state.units))] += weights[:, None]
     moves = policy.at(player, name)
     for action, probability in moves.items():
-      walk(state.child(action), weights * (probability, 1 / len(moves)))
+      visit(state.child(action), weights * (probability, 1 / len(moves)))
 
   with waiting("Beliefs"):
-    walk(game.new_initial_state(), np.ones(2))
+    visit(game.new_initial_state(), np.ones(2))
   result = {}
   for number, table in tables.items():
     attacker, units = table[0] if table[0].any() else table[1]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.histories import walked_source
+from ps_cfr_spiel.histories import history_origin
 from ps_cfr_spiel.notation import Moves, read_move
 from ps_cfr_spiel.poker import board_of, cards, made_hands
 from ps_cfr_spiel.policy import (
@@ -264,7 +264,7 @@ def _next_player(labels: Labels, number: int, action: int) -> int:
 
 def _type_names(labels: Labels, cells: Sequence[tuple[Decision, int]]) -> tuple[str, ...]:
   """Short names of the player's types: hands, or the differences of the infostates' strings."""
-  if walked_source(labels) is None:
+  if history_origin(labels) is None:
     return tuple(labels.types[decision.player][h] for decision, h in cells)
   return distinct([" ".join(str(decision.infostates[h]).split()) for decision, h in cells])
 

@@ -143,7 +143,7 @@ def test_threads_share_a_large_game(types, dtype, alternating, monkeypatch, on_c
 
   The number of threads changes no bit.
   """
-  monkeypatch.setattr(tree.walk, "MANY", 50_000)
+  monkeypatch.setattr(tree.player_passes, "MANY", 50_000)
   generator = np.random.default_rng(1)
   made = tree.ordered(large(20_000, 50_000, types, generator))
   if types == 1:

@@ -181,9 +181,9 @@ def test_solvers_on_the_form_do_what_they_do_on_the_walk(monkeypatch):
     solver = PSCFRSolver(game, "rm+", dtype="float64")
     solver.run(100)
     found.append((solver, solver.average_policy().to_tabular()))
-  (by_form, first), (by_walk, second) = found
-  assert by_form.tree.leaves.kind == "boards" != by_walk.tree.leaves.kind
-  assert by_form.exploitability() == pytest.approx(by_walk.exploitability(), abs=1e-9)
+  (by_form, first), (by_enumeration, second) = found
+  assert by_form.tree.leaves.kind == "boards" != by_enumeration.tree.leaves.kind
+  assert by_form.exploitability() == pytest.approx(by_enumeration.exploitability(), abs=1e-9)
   for name, place in first.state_lookup.items():
     row = second.action_probability_array[second.state_lookup[name]]
     np.testing.assert_allclose(first.action_probability_array[place], row, atol=1e-6)

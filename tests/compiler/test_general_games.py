@@ -12,8 +12,8 @@ import ps_cfr_spiel
 from ps_cfr_spiel import PSCFRSolver, build_tree
 from ps_cfr_spiel.compiler.from_histories import own_choices
 from ps_cfr_spiel.histories import last_choices
+from ps_cfr_spiel.histories.enumeration import enumerate_histories
 from ps_cfr_spiel.histories.public_states import public_partition
-from ps_cfr_spiel.histories.walker import walk
 from ps_cfr_spiel.rules import RM, RMPlus
 
 BATTLESHIP = (
@@ -44,7 +44,6 @@ GAMES = {
   "python_liars_poker": "python_liars_poker(players=2,hand_length=1,num_digits=2)",
   "tiny_hidden_moves": "coordinated_mp",
 }
-
 
 # In these games some regrets are exactly zero, and come out as 1e-17 or 0 by the order of summation; regret
 # matching then plays a pure strategy or a uniform one. OpenSpiel's wrapper breaks such ties.
@@ -202,11 +201,11 @@ def test_closure_is_common_knowledge(name):
 
 
 def test_invalid_public_states_are_named():
-  kuhn = walk(pyspiel.load_game("kuhn_poker"))
+  kuhn = enumerate_histories(pyspiel.load_game("kuhn_poker"))
   leaky = dataclasses.replace(kuhn, public=kuhn.infostate[0])  # an observer that shows player 0's card
   with pytest.raises(ValueError, match="kuhn: its public observer shows more than player 1 knows"):
     public_partition("kuhn", leaky, own_choices(leaky)[0], "observer")
-  forgetful = walk(pyspiel.load_game("liars_dice_ir(dice_sides=3)"))
+  forgetful = enumerate_histories(pyspiel.load_game("liars_dice_ir(dice_sides=3)"))
   choices = [last_choices(forgetful, player) for player in (0, 1)]
   with pytest.raises(ValueError, match="time is not common knowledge"):
     public_partition("liars_dice_ir", forgetful, choices, "closure")
@@ -248,10 +247,10 @@ def test_what_cannot_be_compiled_is_named(game, options, message):
 
 @pytest.mark.parametrize("options", [{"public_states": "observer"}, {"leaves": "sparse"}])
 def test_a_river_is_refused_before_it_is_walked(options, monkeypatch):
-  def walk(*_):
+  def enumerate_histories(*_):
     raise AssertionError("walked")
 
-  monkeypatch.setattr("ps_cfr_spiel.compiler.build.walk", walk)
+  monkeypatch.setattr("ps_cfr_spiel.compiler.build.enumerate_histories", enumerate_histories)
   river = pyspiel.load_game("river_subgame")
   (option, value), *_ = options.items()
   with pytest.raises(

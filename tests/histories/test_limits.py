@@ -15,10 +15,10 @@ from random_games import random_game
 from ps_cfr_spiel import PSCFRSolver, build_tree, check_game, reports
 from ps_cfr_spiel.compiler.from_histories import build_general, own_choices
 from ps_cfr_spiel.histories import limits, size_estimate
+from ps_cfr_spiel.histories.enumeration import enumerate_histories
 from ps_cfr_spiel.histories.public_states import public_partition
 from ps_cfr_spiel.histories.recorder import Recorder
 from ps_cfr_spiel.histories.size_estimate import STAKE, estimate_size, probe
-from ps_cfr_spiel.histories.walker import walk
 from ps_cfr_spiel.memory import HISTORY, TooLarge, free_memory
 
 
@@ -110,7 +110,7 @@ def test_the_bar_tells_the_size_once_it_is_estimated(monkeypatch):
   with limits.Watch(game, limits.Limits.create(), True) as watch:
     assert watch.bar.desc == "Enumerating"
     monkeypatch.setattr(limits, "PATIENCE", 0)
-    Recorder(game).walk(watch)
+    Recorder(game).run(watch)
     assert watch.bar.desc.startswith("Enumerating about")
 
 
@@ -121,7 +121,7 @@ def test_patience_is_a_limit_of_walks_in_python(monkeypatch):
 
   def look(limit, in_python):
     recorder = Recorder(game)
-    recorder.walk(limits.Watch(game, limits.Limits.create(), False))
+    recorder.run(limits.Watch(game, limits.Limits.create(), False))
     with limits.Watch(game, limits.Limits.create(limit), False, in_python=in_python) as watch:
       watch.start -= 1
       watch.look(1, recorder)
@@ -139,7 +139,7 @@ def test_an_estimate_a_little_above_the_limit_decides_where_the_walk_is_long(sec
   """9,457 histories of which 9,000 are allowed, at a pace at which these take so long."""
   game = pyspiel.load_game("leduc_poker")
   recorder = Recorder(game)
-  recorder.walk(limits.Watch(game, limits.Limits.create(), False))
+  recorder.run(limits.Watch(game, limits.Limits.create(), False))
   size = estimate_size(game, 9000)
   assert size.count > 9000 and not size.exceeds
   with limits.Watch(game, limits.Limits.create(9000), False) as watch:
@@ -159,7 +159,7 @@ def test_memory_is_a_limit():
       use(game, memory=1e6)
   assert "needs more than 1 MB" in str(check_game(game, memory=1e6))
   assert build_tree(game, memory=1e7).labels.histories == 9457
-  histories = walk(game)
+  histories = enumerate_histories(game)
   choices = own_choices(histories)[0]
   found = public_partition("leduc", histories, choices, "closure")
   with pytest.raises(ValueError, match=r"'dense' needs .* for the utilities of .* leaves with 6 x 6 types"):
@@ -213,7 +213,7 @@ def test_the_share_grows_from_nothing_to_all(monkeypatch):
     return count + 1
 
   monkeypatch.setattr(limits.Watch, "look", look)
-  walk(pyspiel.load_game("leduc_poker"))
+  enumerate_histories(pyspiel.load_game("leduc_poker"))
   assert shares == sorted(shares)
   assert shares[0] == 0 and 0.999 < shares[-1] < 1
 

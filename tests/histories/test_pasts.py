@@ -2,8 +2,8 @@
 
 import pyspiel
 
+from ps_cfr_spiel.histories.enumeration import enumerate_histories
 from ps_cfr_spiel.histories.player_information import remember, remembered
-from ps_cfr_spiel.histories.walker import walk
 
 
 def past_of(game, path, player):
@@ -27,7 +27,7 @@ def past_of(game, path, player):
 def test_pasts_hold_own_actions_that_change_nothing_that_is_seen():
   """In phantom Go stones of the other player may make a move one in vain; its player remembers it."""
   game, unnoticed = pyspiel.load_game("phantom_go(board_size=2,max_game_length=4)"), 0
-  histories = remember(str(game), walk(game), memory=1e9)
+  histories = remember(str(game), enumerate_histories(game), memory=1e9)
   for h in range(len(histories.parent)):
     path = histories.path(h)
     state = game.new_initial_state()

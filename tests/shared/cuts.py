@@ -10,7 +10,7 @@ from reference_subgames import Game, tables_of
 
 from ps_cfr_spiel import build_tree, cfr
 from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.histories import Walked
+from ps_cfr_spiel.histories import HistoryOrigin
 from ps_cfr_spiel.rules import RMPlus
 from ps_cfr_spiel.subgames import Shape, Subgames, unsafe
 from ps_cfr_spiel.subgames.ranged_leaves import GadgetLeaves
@@ -76,9 +76,9 @@ def root_histories(subgames, player, roots):
   labels, types = subgames.labels, subgames.tree.players[player].types
   rows, source = [], labels.source
   for node, s in zip(roots.node.tolist(), roots.public.tolist(), strict=True):
-    if isinstance(source, Walked) and subgames.nodes.histories:
+    if isinstance(source, HistoryOrigin) and subgames.nodes.histories:
       rows.append([tuple(source.histories.path(node))])
-    elif isinstance(source, Walked):
+    elif isinstance(source, HistoryOrigin):
       members = np.flatnonzero(source.public == s)
       of = source.types[player][members]
       rows.append([

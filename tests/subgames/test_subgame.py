@@ -347,8 +347,10 @@ def test_a_game_is_walked_and_its_nodes_are_found_once(fault, kind, monkeypatch)
   from ps_cfr_spiel.compiler import build
   from ps_cfr_spiel.subgames import nodes
 
-  walk, find, calls = build.walk, nodes._nodes, []
-  monkeypatch.setattr(build, "walk", lambda *given: calls.append("walk") or walk(*given))
+  enumerate_histories, find, calls = build.enumerate_histories, nodes._nodes, []
+  monkeypatch.setattr(
+    build, "enumerate_histories", lambda *given: calls.append("walk") or enumerate_histories(*given)
+  )
   monkeypatch.setattr(nodes, "_nodes", lambda tree: calls.append("nodes") or find(tree))
   monkeypatch.setattr(nodes, "types_fault", lambda tree: calls.append("types") or fault)
   subgames = Subgames.of(pyspiel.load_game("kuhn_poker"), limit=100)

@@ -29,7 +29,7 @@ import pyspiel
 from ps_cfr_spiel.device import cache_folder, trim_heap
 from ps_cfr_spiel.histories import game_checks, player_information
 from ps_cfr_spiel.histories.histories import Histories, path_to
-from ps_cfr_spiel.histories.limits import FaultAtError, Limits, WalkProgress, Watch
+from ps_cfr_spiel.histories.limits import EnumerationProgress, FaultAtError, Limits, Watch
 from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.native import FOLDER
 from ps_cfr_spiel.reports import quiet_stderr, waiting
@@ -55,7 +55,7 @@ def library_path() -> Path | None:
     return None
   key = hashlib.sha256(SOURCE.read_bytes())
   key.update(f"{WHEEL} {WHEEL.stat().st_size} {WHEEL.stat().st_mtime_ns}".encode())
-  return folder / f"walker-{key.hexdigest()[:16]}.so"
+  return folder / f"enumeration-{key.hexdigest()[:16]}.so"
 
 
 @functools.cache
@@ -89,8 +89,8 @@ def compile_library(progress: bool | None = None) -> str:
       ]
       command += [str(SOURCE), str(WHEEL), "-o", str(made), "-Wl,--unresolved-symbols=ignore-all"]
       _run(command, COMPILE_SECONDS)
-      trial = f"import sys; sys.path[:] = {sys.path}; from ps_cfr_spiel.histories import native_walker"
-      _run([sys.executable, "-c", f"{trial}; native_walker.try_out({str(made)!r})"], TRIAL_SECONDS)
+      trial = f"import sys; sys.path[:] = {sys.path}; from ps_cfr_spiel.histories import native_enumeration"
+      _run([sys.executable, "-c", f"{trial}; native_enumeration.try_out({str(made)!r})"], TRIAL_SECONDS)
       made.replace(path)
   except (OSError, ValueError, subprocess.SubprocessError) as error:
     last = (getattr(error, "stderr", None) or str(error)).strip().splitlines()[-1:]
@@ -111,9 +111,16 @@ def _load(path: Path) -> Any:
   """The library; None if it does not load."""
   try:
     library = ctypes.CDLL(str(path))
-    library.walk_begin.restype = ctypes.c_void_p
-    library.walk_share.restype = ctypes.c_double
-    for name in ("walk_count", "walk_pieces", "walk_bytes", "walk_path", "walk_sets", "walk_legal"):
+    library.enumeration_begin.restype = ctypes.c_void_p
+    library.enumeration_share.restype = ctypes.c_double
+    for name in (
+      "enumeration_count",
+      "enumeration_pieces",
+      "enumeration_bytes",
+      "enumeration_path",
+      "enumeration_sets",
+      "enumeration_legal",
+    ):
       getattr(library, name).restype = ctypes.c_int64
   except (OSError, AttributeError):
     return None
@@ -150,7 +157,7 @@ def try_out(path: str) -> None:
   """Enumerate a small game with a new library, and see that each history is that of Python's state."""
   for name in ("kuhn_poker", "first_sealed_auction(max_value=2)"):
     game = player_information.sequential(pyspiel.load_game(name))
-    with NativeWalk(game, library=Path(path)) as native:
+    with NativeEnumeration(game, library=Path(path)) as native:
       histories = native.run(Watch(game, Limits.create(), False))
     for h in range(len(histories.parent)):
       state = game.new_initial_state()
@@ -192,7 +199,7 @@ class StoredNames(LazySequence[str]):
     return operator.methodcaller(player_information.strings_of(self._game), self._player)(state)
 
 
-class NativeWalk(WalkProgress):
+class NativeEnumeration(EnumerationProgress):
   """An enumeration through all histories of a game."""
 
   def __init__(self, game: pyspiel.Game, threads: int = 1, library: Path | None = None):
@@ -203,21 +210,21 @@ class NativeWalk(WalkProgress):
     self.players = game.num_players()
     self.utilities = 1 if zero_sum and self.players == 2 else self.players
     self._kind = (player_information.strings_of(game) == "information_state_string", zero_sum)
-    self.walker = self._begin(-1)
+    self.handle = self._begin(-1)
 
   def _begin(self, split: int) -> ctypes.c_void_p:
     """Start before the first history, with pieces below histories of length `split` if it is not -1."""
     given = (*self._kind, self.threads, split)
-    walker = ctypes.c_void_p(self.library.walk_begin(str(self.game).encode(), *given))
-    if not walker:
+    handle = ctypes.c_void_p(self.library.enumeration_begin(str(self.game).encode(), *given))
+    if not handle:
       raise FaultAtError([])
-    return walker
+    return handle
 
-  def __enter__(self) -> "NativeWalk":
+  def __enter__(self) -> "NativeEnumeration":
     return self
 
   def __exit__(self, *_: object) -> None:
-    self.library.walk_end(self.walker)
+    self.library.enumeration_end(self.handle)
 
   def run(self, watch: Watch) -> Histories:
     """Go on to the end.
@@ -227,7 +234,7 @@ class NativeWalk(WalkProgress):
     """
     watch.every = EVERY
     if self.threads > 1 and self._split():
-      self._walk_pieces(watch)
+      self._enumerate_pieces(watch)
     else:
       status = MORE
       while status == MORE:
@@ -239,29 +246,29 @@ class NativeWalk(WalkProgress):
   def _split(self) -> bool:
     """Enumerate the crown of the least length with enough pieces; False, at the start, if no length has."""
     for length in range(1, LONGEST):
-      self.library.walk_end(self.walker)
-      self.walker = ctypes.c_void_p()
-      self.walker = self._begin(length)
+      self.library.enumeration_end(self.handle)
+      self.handle = ctypes.c_void_p()
+      self.handle = self._begin(length)
       status = self._more(CROWN, 0, MOST)
-      pieces = self.library.walk_pieces(self.walker)
+      pieces = self.library.enumeration_pieces(self.handle)
       if status not in (DONE, FAULT) or not pieces:
         break
       if status == FAULT or pieces >= ENOUGH * self.threads:
         self._crown = status
         return True
-    self.library.walk_end(self.walker)
-    self.walker = ctypes.c_void_p()
-    self.walker = self._begin(-1)
+    self.library.enumeration_end(self.handle)
+    self.handle = ctypes.c_void_p()
+    self.handle = self._begin(-1)
     return False
 
-  def _walk_pieces(self, watch: Watch) -> None:
+  def _enumerate_pieces(self, watch: Watch) -> None:
     """Enumerate all pieces. After a fault only those before it go on: a fault of theirs would come first."""
-    pieces, free = self.library.walk_pieces(self.walker), queue.SimpleQueue()
+    pieces, free = self.library.enumeration_pieces(self.handle), queue.SimpleQueue()
     for thread in range(self.threads):
       free.put(thread)
     stop, faults = threading.Event(), {} if self._crown == DONE else {pieces: (self._crown, CROWN)}
 
-    def walk(piece: int) -> None:
+    def run(piece: int) -> None:
       thread, status = free.get(), MORE
       try:
         while status == MORE and not stop.is_set() and piece < min(faults, default=pieces):
@@ -273,7 +280,7 @@ class NativeWalk(WalkProgress):
 
     with concurrent.futures.ThreadPoolExecutor(self.threads) as pool:
       try:
-        left = {pool.submit(walk, piece) for piece in range(pieces)}
+        left = {pool.submit(run, piece) for piece in range(pieces)}
         while left:
           # At the limit an enumeration that is not over will be beyond it soon; one that is over is not.
           watch.look(min(self._count(), watch.limits.histories - 1), self)
@@ -290,7 +297,7 @@ class NativeWalk(WalkProgress):
 
   def _more(self, piece: int, thread: int, count: int) -> int:
     """Visit up to `count` further histories of a piece; returns the `Status`."""
-    return self.library.walk_more(self.walker, ctypes.c_int64(piece), thread, ctypes.c_int64(count))
+    return self.library.enumeration_more(self.handle, ctypes.c_int64(piece), thread, ctypes.c_int64(count))
 
   def _refuse(self, status: int, piece: int) -> None:
     """Raise the error of a piece that ended with this status, if it is one."""
@@ -301,55 +308,55 @@ class NativeWalk(WalkProgress):
       )
     if status != DONE:
       index = ctypes.c_int64(piece)
-      path = (ctypes.c_int64 * self.library.walk_path(self.walker, index, None))()
-      self.library.walk_path(self.walker, index, path)
+      path = (ctypes.c_int64 * self.library.enumeration_path(self.handle, index, None))()
+      self.library.enumeration_path(self.handle, index, path)
       raise FaultAtError(list(path))
 
   def _count(self) -> int:
-    return self.library.walk_count(self.walker)
+    return self.library.enumeration_count(self.handle)
 
   def key_bytes(self) -> int:
-    return self.library.walk_bytes(self.walker)
+    return self.library.enumeration_bytes(self.handle)
 
   def share(self) -> float:
-    return self.library.walk_share(self.walker)
+    return self.library.enumeration_share(self.handle)
 
   def _integers(self, column: int) -> np.ndarray:
     joined = column in (0, 5) or column >= COLUMNS  # others are copied as they are
-    width = 4 if joined else self.library.walk_width(self.walker, column)
+    width = 4 if joined else self.library.enumeration_width(self.handle, column)
     values = np.empty(self._count(), f"i{width}")
-    self.library.walk_integers(self.walker, column, ctypes.c_void_p(values.ctypes.data))
+    self.library.enumeration_integers(self.handle, column, ctypes.c_void_p(values.ctypes.data))
     return values
 
   def _numbers(self, column: int) -> np.ndarray:
     first = ctypes.c_double()
-    width = self.library.walk_number_width(self.walker, column, ctypes.byref(first))
+    width = self.library.enumeration_number_width(self.handle, column, ctypes.byref(first))
     if not width:
       return np.broadcast_to(np.float64(first.value), self._count())
     values = np.empty(self._count(), f"f{width}")
-    self.library.walk_numbers(self.walker, column, width, ctypes.c_void_p(values.ctypes.data))
+    self.library.enumeration_numbers(self.handle, column, width, ctypes.c_void_p(values.ctypes.data))
     return values
 
   def _legal(self, number: int) -> tuple[int, ...]:
     actions = ctypes.POINTER(ctypes.c_int64)()
-    size = self.library.walk_legal(self.walker, ctypes.c_int64(number), ctypes.byref(actions))
+    size = self.library.enumeration_legal(self.handle, ctypes.c_int64(number), ctypes.byref(actions))
     return tuple(actions[:size])
 
   def _text(self, player: int) -> tuple[np.ndarray, bytearray]:
     """Begin and end of a player's names in the text of all, int64[names, 2], -1 without; and the text."""
     sizes = (ctypes.c_int64 * 3)()
-    self.library.walk_named(self.walker, player, sizes)
+    self.library.enumeration_named(self.handle, player, sizes)
     count, _, size = sizes
     places, text = np.full((count, 2), -1, np.int64), bytearray(size)
     given = ctypes.c_void_p(places.ctypes.data), (ctypes.c_char * size).from_buffer(text)
-    self.library.walk_names(self.walker, player, *given)
+    self.library.enumeration_names(self.handle, player, *given)
     return places, text
 
   def _histories(self) -> Histories:
     integers = [self._integers(column) for column in range(COLUMNS + self.players)]
     numbers = [self._numbers(column) for column in range(1 + self.utilities)]
     texts = [self._text(player) for player in range(self.players)]
-    sets = [self._legal(number) for number in range(self.library.walk_sets(self.walker))]
+    sets = [self._legal(number) for number in range(self.library.enumeration_sets(self.handle))]
     trim_heap()  # names were many small pieces
     names = [
       StoredNames(self.game, player, (*integers[:2], integers[COLUMNS + player]), *text)
@@ -364,6 +371,6 @@ class NativeWalk(WalkProgress):
       legal=integers[5],
       legal_sets=sets,
       public=None,
-      pruned=bool(self.library.walk_pruned(self.walker)),
+      pruned=bool(self.library.enumeration_pruned(self.handle)),
       others=tuple(numbers[2:]),
     )

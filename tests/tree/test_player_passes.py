@@ -1,4 +1,4 @@
-"""Walks equal a walk row by row in plain Python: random forests, with the library and without, in batches."""
+"""Passes equal those row by row in plain Python: random forests, with the library and without, in batches."""
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +8,7 @@ from test_native_leaves import MISSING, needs_library
 
 from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.native import library
-from ps_cfr_spiel.tree import Walk, make_forest, tables_of
+from ps_cfr_spiel.tree import PlayerPasses, make_forest, tables_of
 
 TOLERANCE = {"float32": 1e-5, "float64": 1e-13}
 
@@ -70,10 +70,10 @@ def close(found, expected, dtype):
 
 def passes(case, tree, strategy, values):
   """Both passes of a case with other data: reach of blocks and leaves, values of blocks and roots, twice."""
-  walk, joined = Walk.of(tree), tree.join(strategy)
-  reach, leaves = walk.down(joined)
-  mean, mean_roots = walk.up(joined, values)
-  best, best_roots = walk.up(None, values)
+  passes, joined = PlayerPasses.of(tree), tree.join(strategy)
+  reach, leaves = passes.down(joined)
+  mean, mean_roots = passes.up(joined, values)
+  best, best_roots = passes.up(None, values)
   reach = tree.split(tables_of(reach, tree.bucket_shapes))
   return reach, leaves, tree.split(mean), mean_roots, tree.split(best), best_roots
 

@@ -1,7 +1,7 @@
-"""The two passes of `traverse` for a loop's tables: one walk over all rows of a player, down or up.
+"""The two passes of `traverse` for a loop's tables: one passes over all rows of a player, down or up.
 
 In a loop tables come in buckets, [A, rows, H] for each number of actions (`PlayerTree.join`). In C++
-(`walk.cc`) a pass is one call for all levels and numbers of actions; and so is a whole turn
+(`passes.cc`) a pass is one call for all levels and numbers of actions; and so is a whole turn
 (`learn.cc`): values up, the regret rule, and the average. Without the library a pass is `traverse`'s, a few
 kernels for each block, and those of a deep game take seconds to compile.
 """
@@ -38,8 +38,8 @@ class Members(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Walk:
-  """A player's decisions as the native library walks them; made where a loop begins, with `of`.
+class PlayerPasses:
+  """A player's decisions as the native library both_passes them; made where a loop begins, with `of`.
 
   Sequences are numbered as in `sequences`, with buckets for blocks, so that a bucket's table is a slice.
   """
@@ -51,8 +51,8 @@ class Walk:
   native: bool  #: whether the library is used
 
   @classmethod
-  def of(cls, tree: PlayerTree) -> "Walk":
-    """The walk over a player's decisions, for jitted functions."""
+  def of(cls, tree: PlayerTree) -> "PlayerPasses":
+    """The passes over a player's decisions, for jitted functions."""
     number, links = jnp.asarray(_numbers(tree)), [*(level.link for level in tree.levels), tree.leaf]
     numbers = [number[start:] for start in (*tree.link_starts, 0)]
     above = [sequence_numbers[link.index] for sequence_numbers, link in zip(numbers, links, strict=True)]
@@ -109,7 +109,7 @@ class Walk:
   def _call(
     self, name: str, dtype, given: Sequence[Array], returned: Sequence[Any], tables: int = 0, rule: int = 0
   ) -> list[Array]:
-    """One of the library's walks: all sequences' [S, H], and the other arrays that it returns."""
+    """One of the library's both_passes: all sequences' [S, H], and the other arrays that it returns."""
     count = sequence_starts(self.tree.bucket_shapes, self.tree.roots)[-1]
     results = [jax.ShapeDtypeStruct((int(count), self.tree.types), dtype), *returned]
     forest, sizes = self._forest(), {"roots": self.tree.roots, "tables": tables, "rule": rule}
@@ -117,7 +117,7 @@ class Walk:
     return call(name, dtype, (*forest, *given), results, "expand_dims", sizes, changed)
 
   def _forest(self) -> tuple[Any, ...]:
-    """The player's decisions as all walks of the library take them."""
+    """The player's decisions as all both_passes of the library take them."""
     return _blocks(self.tree), jnp.concatenate(self.above), *self.members
 
   def _with_order(self, order: Order | None) -> tuple[Any, ...]:
@@ -153,7 +153,7 @@ def ordered(tree: PublicTree) -> PublicTree:
 
 
 def iterate_natively(
-  walks: Sequence[Walk],
+  both_passes: Sequence[PlayerPasses],
   payoffs: Sequence[Array],
   orders: Sequence[Order | None],
   tables: Sequence[Sequence[Array]],
@@ -168,17 +168,17 @@ def iterate_natively(
     payoffs: for each player [L, G, H], the utility of each leaf by the opponent's type and the own one, times
       the probability of chance.
     orders: of each player the order in which payoffs come, None for that of the tree.
-    tables: of each player, as `Walk.learn` takes them.
+    tables: of each player, as `PlayerPasses.learn` takes them.
     count: int32[], number of iterations, at most N.
     numbers: [N, 1 + K], for each iteration its weight in the average and the rule's numbers.
   """
   first, results = len(tables[0]), (*tables[0], *tables[1])
-  forests = (walk._with_order(order) for walk, order in zip(walks, orders, strict=True))
+  forests = (passes._with_order(order) for passes, order in zip(both_passes, orders, strict=True))
   given = *(x for forest in forests for x in forest), count, numbers, *payoffs
   changed = {len(given) + k: k for k in range(len(results))}
   sizes = {"first": first, "rule": rule, "alternating": alternating}
-  for i, walk in enumerate(walks):
-    sizes |= {f"roots{i}": walk.tree.roots, f"buckets{i}": len(walk.tree.buckets)}
+  for i, passes in enumerate(both_passes):
+    sizes |= {f"roots{i}": passes.tree.roots, f"buckets{i}": len(passes.tree.buckets)}
   arrays = call("Iterate", numbers.dtype, (*given, *results), results, "expand_dims", sizes, changed)
   return arrays[:first], arrays[first:]
 
@@ -229,7 +229,7 @@ def tables_of(
 
 
 def _blocks(tree: PlayerTree) -> np.ndarray:
-  """int32[blocks, 6]: the library's description of each block, see `Block` in `walk.cc`."""
+  """int32[blocks, 6]: the library's description of each block, see `Block` in `passes.cc`."""
   tables = tree.bucket_shapes
   starts = sequence_starts(tables, tree.roots).tolist()
   blocks = [

@@ -14,8 +14,13 @@ import pyspiel
 
 from ps_cfr_spiel.device import cores
 from ps_cfr_spiel.histories.histories import Histories, others_or_none
-from ps_cfr_spiel.histories.limits import FaultAtError, Limits, LongWalk, Watch
-from ps_cfr_spiel.histories.native_walker import NativeWalk, compile_library, is_known, why_unavailable
+from ps_cfr_spiel.histories.limits import FaultAtError, Limits, LongEnumeration, Watch
+from ps_cfr_spiel.histories.native_enumeration import (
+  NativeEnumeration,
+  compile_library,
+  is_known,
+  why_unavailable,
+)
 from ps_cfr_spiel.histories.recorder import OnFault, Recorder
 from ps_cfr_spiel.histories.size_estimate import SizeEstimate, estimate_size
 from ps_cfr_spiel.memory import TooLarge
@@ -25,7 +30,7 @@ IN_CPP = 3  # times as fast as in Python, about
 LONG = 10  # seconds left of an enumeration that are worth a compilation
 
 
-def walk(
+def enumerate_histories(
   game: pyspiel.Game,
   limits: Limits | None = None,
   progress: bool | None = None,
@@ -36,7 +41,7 @@ def walk(
   """Enumerate a sequential game, and check every state by `game_checks`.
 
   A game that OpenSpiel's C++ knows by its string is enumerated in C++ once that is compiled, which the first
-  long enumeration does (see `native_walker`); `observe` and `on_fault` need Python.
+  long enumeration does (see `native_enumeration`); `observe` and `on_fault` need Python.
 
   Args:
     observe: state -> public observation; kept as `Histories.public`.
@@ -54,14 +59,14 @@ def walk(
   faster = wanted > 1 or (known and threads is None and bool(why_unavailable(game)))
   try:
     if threads is not None and wanted > 1:
-      raise LongWalk()
+      raise LongEnumeration()
     longest = LONG if faster and threads is None else math.inf
     with Watch(game, limits, progress, longest, in_python=not faster) as watch:
-      histories = walk_watched(game, watch, observe, on_fault)
-  except LongWalk as long:
+      histories = enumerate_watched(game, watch, observe, on_fault)
+  except LongEnumeration as long:
     compile_library(progress)
     with Watch(game, limits, progress, size=long.size) as watch:
-      histories = walk_watched(game, watch, threads=wanted)
+      histories = enumerate_watched(game, watch, threads=wanted)
   return dataclasses.replace(histories, others=others_or_none(histories))
 
 
@@ -69,25 +74,25 @@ def foretell(game: pyspiel.Game, most: int) -> tuple[SizeEstimate, float]:
   """An estimate of the histories of a game, tested against `most`, and the seconds that free cores need."""
   size, start, count = estimate_size(game, most), time.process_time(), 0
   with contextlib.suppress(TooLarge):
-    count = len(walk_watched(game, Watch(game, Limits(SOME, math.inf), False, size=size)).parent)
+    count = len(enumerate_watched(game, Watch(game, Limits(SOME, math.inf), False, size=size)).parent)
   pace = (count or SOME) / (time.process_time() - start)
   if is_known(game):
     pace *= cores() * (IN_CPP if why_unavailable(game) else 1)
   return size, size.count / pace
 
 
-def walk_watched(
+def enumerate_watched(
   game: pyspiel.Game,
   watch: Watch,
   observe: Callable[[pyspiel.State], str] | None = None,
   on_fault: OnFault | None = None,
   threads: int = 1,
 ) -> Histories:
-  """All histories, in C++ if possible. Raises as `walk` does."""
+  """All histories, in C++ if possible. Raises as `enumerate_histories` does."""
   if observe is None and on_fault is None and not why_unavailable(game):
     try:
-      with NativeWalk(game, threads) as native:
+      with NativeEnumeration(game, threads) as native:
         return native.run(watch)
     except FaultAtError as error:
       Recorder(game).repeat(error.path)
-  return Recorder(game, observe, on_fault).walk(watch)
+  return Recorder(game, observe, on_fault).run(watch)

@@ -12,9 +12,9 @@ from columns import assert_same_histories
 from random_games import random_game
 
 from ps_cfr_spiel import build_tree
-from ps_cfr_spiel.histories import native_walker, walker
-from ps_cfr_spiel.histories.limits import FaultAtError, Limits, LongWalk, Watch
-from ps_cfr_spiel.histories.native_walker import CROWN, NativeWalk, is_known, why_unavailable
+from ps_cfr_spiel.histories import enumeration, native_enumeration
+from ps_cfr_spiel.histories.limits import FaultAtError, Limits, LongEnumeration, Watch
+from ps_cfr_spiel.histories.native_enumeration import CROWN, NativeEnumeration, is_known, why_unavailable
 from ps_cfr_spiel.histories.player_information import sequential
 from ps_cfr_spiel.histories.recorder import Recorder
 from ps_cfr_spiel.memory import TooLarge
@@ -32,13 +32,13 @@ def _compiled(tmp_path_factory):
   """A library of this session's own, compiled from the source as it is."""
   with pytest.MonkeyPatch.context() as patch:
     patch.setenv("PS_CFR_SPIEL_CACHE", str(tmp_path_factory.getbasetemp() / "walk"))
-    native_walker.compile_library.cache_clear()
-    reason = native_walker.compile_library(False)
+    native_enumeration.compile_library.cache_clear()
+    reason = native_enumeration.compile_library(False)
     if "no C++ compiler" in reason:
       pytest.skip(reason)
     assert not reason
     yield
-    native_walker.compile_library.cache_clear()
+    native_enumeration.compile_library.cache_clear()
 
 
 def watch(game, most=MOST):
@@ -46,7 +46,7 @@ def watch(game, most=MOST):
 
 
 def in_python(game):
-  return Recorder(game).walk(watch(game))
+  return Recorder(game).run(watch(game))
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -57,7 +57,7 @@ def test_columns_are_those_of_python(name, tmp_path):
   if not is_known(game):
     assert not type(given).__module__.startswith("pyspiel") or name in STRINGLESS
     pytest.skip("a game in Python, or one that its own string does not load")
-  with NativeWalk(game) as native:
+  with NativeEnumeration(game) as native:
     assert_same_histories(native.run(watch(game)), in_python(game))
 
 
@@ -74,8 +74,8 @@ def test_columns_are_those_of_python(name, tmp_path):
 def test_columns_with_other_parameters(name):
   game = sequential(pyspiel.load_game(name))
   most = 300_000
-  with NativeWalk(game) as native:
-    assert_same_histories(native.run(watch(game, most)), Recorder(game).walk(watch(game, most)))
+  with NativeEnumeration(game) as native:
+    assert_same_histories(native.run(watch(game, most)), Recorder(game).run(watch(game, most)))
 
 
 def test_outcomes_of_probability_zero_are_left_out(tmp_path):
@@ -85,7 +85,7 @@ def test_outcomes_of_probability_zero_are_left_out(tmp_path):
     lines += [f't "" {2 * n + k} "" {{ {a} {-a} }}' for k, a in ((1, 1), (2, -1))]
   (tmp_path / "game.efg").write_text("\n".join(lines))
   game = pyspiel.load_game(f"efg_game(filename={tmp_path / 'game.efg'})")
-  with NativeWalk(game) as native:
+  with NativeEnumeration(game) as native:
     histories = native.run(watch(game))
   assert histories.pruned and len(histories.parent) == 7
   assert_same_histories(histories, in_python(game))
@@ -99,16 +99,16 @@ def test_the_share_of_a_walk_is_that_of_the_ends_behind_it():
   for h, above in enumerate(whole.parent[1:].tolist(), start=1):
     share[h] = share[above] / children[above]
   behind = np.cumsum(np.where(children == 0, share, 0))
-  with NativeWalk(game) as native:
+  with NativeEnumeration(game) as native:
     for count in (1, 5, 40, 1000, 7000):
       native._more(CROWN, 0, count)
       assert native.share() == pytest.approx(
         behind[native._count() - 2] if native._count() > 1 else 0, abs=1e-12
       )
-  with NativeWalk(game, threads=2) as native:
+  with NativeEnumeration(game, threads=2) as native:
     assert native._split()
     starts = np.flatnonzero(whole.depth == 3)
-    assert native.library.walk_pieces(native.walker) == len(starts)
+    assert native.library.enumeration_pieces(native.handle) == len(starts)
     for piece in (0, 3, 7):
       native._more(piece, 0, 50)
     assert native.share() == pytest.approx(
@@ -123,19 +123,19 @@ def test_the_share_of_a_walk_is_that_of_the_ends_behind_it():
 )
 def test_threads_walk_as_one(name, threads, monkeypatch):
   """To the last bit, with chance, ends of different lengths, general sums, and pieces of one history."""
-  monkeypatch.setattr(native_walker, "ENOUGH", 1 if name == "kuhn_poker" else 4)
+  monkeypatch.setattr(native_enumeration, "ENOUGH", 1 if name == "kuhn_poker" else 4)
   game = sequential(pyspiel.load_game(name))
-  with NativeWalk(game, threads=threads) as native:
+  with NativeEnumeration(game, threads=threads) as native:
     shared = native.run(watch(game))
-    assert native.library.walk_pieces(native.walker) >= threads and native.share() == 1
+    assert native.library.enumeration_pieces(native.handle) >= threads and native.share() == 1
   assert_same_histories(shared, in_python(game))
 
 
 def test_threads_keep_to_the_limit():
   game = pyspiel.load_game("leduc_poker")
-  with NativeWalk(game, threads=2) as native, pytest.raises(TooLarge, match="more than 9,456"):
+  with NativeEnumeration(game, threads=2) as native, pytest.raises(TooLarge, match="more than 9,456"):
     native.run(watch(game, 9456))
-  with NativeWalk(game, threads=2) as native:
+  with NativeEnumeration(game, threads=2) as native:
     assert len(native.run(watch(game, 9457)).parent) == 9457
 
 
@@ -146,7 +146,7 @@ def test_an_interrupt_ends_the_threads(monkeypatch):
     def look(self, *_):
       raise KeyboardInterrupt
 
-  with NativeWalk(game, threads=2) as native, pytest.raises(KeyboardInterrupt):
+  with NativeEnumeration(game, threads=2) as native, pytest.raises(KeyboardInterrupt):
     native.run(Interrupted(game, Limits.create(), False))
   assert native.threads == 2
 
@@ -155,7 +155,7 @@ def test_the_first_fault_is_told_whichever_thread_finds_one(monkeypatch):
   """The soccer game faults below each of its first histories; its first fault is that of one thread."""
   game, found = pyspiel.load_game("markov_soccer(horizon=2)"), []
   for threads in (1, 2, 4):
-    with NativeWalk(game, threads=threads) as native, pytest.raises(FaultAtError) as caught:
+    with NativeEnumeration(game, threads=threads) as native, pytest.raises(FaultAtError) as caught:
       native.run(watch(game))
     found.append(caught.value.path)
   assert found[0] == found[1] == found[2]
@@ -163,7 +163,7 @@ def test_the_first_fault_is_told_whichever_thread_finds_one(monkeypatch):
 
 def test_names_that_are_not_kept_are_read_from_states():
   game = pyspiel.load_game("leduc_poker")
-  with NativeWalk(game) as native:
+  with NativeEnumeration(game) as native:
     histories = native.run(watch(game))
   for names in histories.names:
     some = list(range(0, len(names), 97))
@@ -176,10 +176,10 @@ def test_names_that_are_not_kept_are_read_from_states():
 def test_a_fault_has_the_words_of_python(name):
   """Players who move at the same time: a fault of a sequential game, in the first one after a chance node."""
   game = pyspiel.load_game(name)
-  with pytest.raises(FaultAtError), NativeWalk(game) as native:
+  with pytest.raises(FaultAtError), NativeEnumeration(game) as native:
     native.run(watch(game))
   said = []
-  for run in (in_python, lambda game: walker.walk_watched(game, watch(game))):
+  for run in (in_python, lambda game: enumeration.enumerate_watched(game, watch(game))):
     with pytest.raises(ValueError, match=r"current_player\(\) is -2") as caught:
       run(game)
     said.append((str(caught.value), caught.value.__notes__))
@@ -201,54 +201,56 @@ def test_games_that_only_python_has_are_not_known():
 
 def test_limits_hold():
   game = pyspiel.load_game("leduc_poker")
-  with pytest.raises(TooLarge, match="more than 9,000 histories"), NativeWalk(game) as native:
+  with pytest.raises(TooLarge, match="more than 9,000 histories"), NativeEnumeration(game) as native:
     native.run(watch(game, 9000))
-  with NativeWalk(game) as native:
+  with NativeEnumeration(game) as native:
     assert len(native.run(watch(game, 9457)).parent) == 9457
 
 
 def test_a_long_walk_begins_again_where_it_is_faster(monkeypatch, tmp_path):
   """Python is left when much remains, the library compiled once, and the tree is the same."""
   game, made = pyspiel.load_game("leduc_poker"), []
-  monkeypatch.setattr(walker, "compile_library", lambda *_: made.append(why_unavailable(game)))
-  monkeypatch.setattr(walker, "LONG", -1)
+  monkeypatch.setattr(enumeration, "compile_library", lambda *_: made.append(why_unavailable(game)))
+  monkeypatch.setattr(enumeration, "LONG", -1)
   monkeypatch.setattr("ps_cfr_spiel.histories.limits.PATIENCE", 0)
   monkeypatch.setenv("PS_CFR_SPIEL_CACHE", str(tmp_path))  # nothing is compiled here
-  assert_same_histories(walker.walk(game), dataclasses.replace(in_python(game), others=None))
+  assert_same_histories(
+    enumeration.enumerate_histories(game), dataclasses.replace(in_python(game), others=None)
+  )
   assert len(made) == 1 and "not compiled" in made[0]
-  with pytest.raises(LongWalk):
-    walker.walk_watched(game, Watch(game, Limits.create(), False, -1))
+  with pytest.raises(LongEnumeration):
+    enumeration.enumerate_watched(game, Watch(game, Limits.create(), False, -1))
 
 
 def test_without_a_compiler_python_walks(monkeypatch, tmp_path):
   monkeypatch.setenv("PS_CFR_SPIEL_CACHE", str(tmp_path))
-  native_walker.compile_library.cache_clear()
+  native_enumeration.compile_library.cache_clear()
   monkeypatch.setenv("CXX", "no-such-compiler")
-  assert "no C++ compiler" in native_walker.compile_library()
-  native_walker.compile_library.cache_clear()
+  assert "no C++ compiler" in native_enumeration.compile_library()
+  native_enumeration.compile_library.cache_clear()
   monkeypatch.setenv("CXX", "false")
-  assert "cannot be compiled" in native_walker.compile_library()
-  native_walker.compile_library.cache_clear()
+  assert "cannot be compiled" in native_enumeration.compile_library()
+  native_enumeration.compile_library.cache_clear()
   monkeypatch.setenv("PS_CFR_SPIEL_CACHE", "off")
-  assert "off" in native_walker.compile_library()
+  assert "off" in native_enumeration.compile_library()
   assert build_tree(pyspiel.load_game("leduc_poker")).labels.histories == 9457
 
 
 def test_a_library_that_does_not_fit_is_not_kept(monkeypatch, tmp_path):
   """The trial in a process of its own sees a wrong value, and a crash."""
-  source = native_walker.SOURCE.read_text()
+  source = native_enumeration.SOURCE.read_text()
   for old, new, said in (
     (
       "returns = state->Returns();",
       "for (double v : state->Returns()) returns.push_back(2 * v);",
       "does not fit",
     ),
-    ("status = piece.more(*walk, before + count);", "std::abort();", "SIGABRT"),
+    ("status = piece.more(*enumeration, before + count);", "std::abort();", "SIGABRT"),
   ):
     assert old in source
     (tmp_path / "histories.cc").write_text(source.replace(old, new))
-    monkeypatch.setattr(native_walker, "SOURCE", tmp_path / "histories.cc")
+    monkeypatch.setattr(native_enumeration, "SOURCE", tmp_path / "histories.cc")
     monkeypatch.setenv("PS_CFR_SPIEL_CACHE", str(tmp_path))
-    native_walker.compile_library.cache_clear()
-    assert said in native_walker.compile_library()
+    native_enumeration.compile_library.cache_clear()
+    assert said in native_enumeration.compile_library()
     assert not list(tmp_path.glob("*.so"))
