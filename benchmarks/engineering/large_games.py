@@ -5,7 +5,8 @@
 
 A row for each game and way to enumerate it, in a process of its own. "enumeration" and "set-up" (of the
 solver) are seconds of processor, which a busy machine lengthens less than wall time; bytes are the most
-memory of the process for each history. An iteration is one of CFR+, in time of processor and of the wall. Games with a form
+memory of the process for each history. An iteration is one of CFR+, in time of processor and of the wall.
+Games with a form
 (liar's dice with two dice each, royal hold'em) are not enumerated. With --seconds a solver with the default
 rule then runs until NashConv is below --target, and prints it whenever the time has doubled. With --peers
 OpenSpiel's C++ CFR+ and LiteEFG, if it is installed, follow in the same minutes, each for at most --patience
