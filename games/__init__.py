@@ -1,9 +1,10 @@
 """The games of this package, a folder for each family; importing it registers them with `pyspiel.load_game`.
 
 May import: base layers, `native` and `poker` included. Packages meet games through pyspiel, `bayesian_form()`
-and `simulated_form()`; their other needs are public names of a family.
+and `simulated_form()`; people meet them by `ForPeople`, the same for a user's own game.
 """
 
 from . import cheat, poker, pursuit
+from .base import BotMaker, ForPeople, Map, Position
 
-__all__ = ["cheat", "poker", "pursuit"]
+__all__ = ["BotMaker", "ForPeople", "Map", "Position", "cheat", "poker", "pursuit"]

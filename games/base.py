@@ -1,14 +1,18 @@
-"""Common parts of the games here, as OpenSpiel asks for them: descriptions, games, states and observers."""
+"""Common parts of the games here, as OpenSpiel asks for them: descriptions, games, states and observers.
+
+`ForPeople` has what a game may add for those who look at it or play it.
+"""
 
 import math
-from collections.abc import Collection, Iterable
-from typing import Any, ClassVar
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyspiel
 
 CHANCE, TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
 Piece = tuple[str, tuple[int, ...]]  # of an observation: its name and shape
+BotMaker = Callable[[int, np.random.RandomState], pyspiel.Bot]  # of a seat, and a source of chance
 _MANY = 20  # legal actions that a message lists
 
 
@@ -36,7 +40,45 @@ def game_type(
   )
 
 
-class Game(pyspiel.Game):
+class Map(NamedTuple):
+  """Nodes and edges on which the pieces of a game stand."""
+
+  ways: tuple[tuple[int, ...], ...]  #: for each node, those that an edge leads to
+  sought: str  #: the name of the piece that is often out of sight
+  others: str  #: the name of all other pieces
+  goal: int | None = None  #: a node to mark
+
+
+class Position(NamedTuple):
+  """The pieces on a map after some history, all of them, whoever sees them."""
+
+  sought: int  #: the node of the piece that is often out of sight
+  others: tuple[int, ...]  #: the nodes of the others; several may share one
+  heading: str  #: the time and the next move, as far as they are public
+  in_sight: tuple[tuple[int, int], ...] = ()  #: pairs of nodes whose pieces see each other
+
+
+class ForPeople:
+  """What a game may add for people who look at a strategy or play; all of it has a default.
+
+  The games here have it, and a game of your own that derives from this class too, beside `pyspiel.Game`. It
+  changes nothing for solvers. Games on a map need a public observer (`make_py_observer`): beliefs about the
+  pieces are those of an observer who sees what is public, and knows the strategies.
+  """
+
+  #: The game's own bots by name, which `play` and `match` offer; the strongest last.
+  bots: ClassVar[Mapping[str, BotMaker]] = {}
+
+  def map(self) -> Map | None:
+    """The map that `show`, pages and pictures draw positions on; None, the default, in a game without."""
+    return None
+
+  def position(self, state: Any) -> Position:
+    """The pieces on the map after a history; asked in a game with a map alone."""
+    raise NotImplementedError(f"{type(self).__name__} has a map(), so it needs a position(state) too.")
+
+
+class Game(pyspiel.Game, ForPeople):
   """A game. It holds every table, because OpenSpiel deep-copies the contents of a state.
 
   Made of its parameters, it raises ValueError for those that the docstring of its module does not allow.

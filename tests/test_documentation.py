@@ -194,7 +194,7 @@ def test_the_python_interface_is_documented_whole():
   described = set(re.findall(r"ps_cfr_spiel\.([\w.]+)", page))
   names = {name for name in ps_cfr_spiel.__all__ if not inspect.ismodule(getattr(ps_cfr_spiel, name))}
   assert names - {"__version__"} <= described
-  helpers = {"action_colors", "dress", "evader_belief", "figure_with_panels"}
+  helpers = {"action_colors", "dress", "figure_with_panels"}
   assert {f"pictures.{name}" for name in pictures.__all__ if name not in helpers} <= described
 
 

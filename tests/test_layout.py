@@ -345,6 +345,33 @@ def test_installed_packages_are_all_subpackages_and_families():
   assert listed == {"ps_cfr_spiel", "ps_cfr_spiel.games"} | packages | families | data
 
 
+OF_ONE_GAME = {"cheat", "glasses", "graph_pursuit", "pursuit"}
+
+
+def names_a_game(source):
+  """Lines outside the games that compare with the name of one, or import it."""
+  for node in ast.walk(source):
+    if isinstance(node, ast.Constant) and node.value in OF_ONE_GAME:
+      yield node.lineno
+    if (
+      isinstance(node, ast.ImportFrom)
+      and {*str(node.module).split("."), *(a.name for a in node.names)} & OF_ONE_GAME
+    ):
+      yield node.lineno
+
+
+def test_packages_name_no_game_of_their_own(sources):
+  """They ask every game in one way (`games.ForPeople`, `simulated_form`); poker alone is a part of them."""
+  named = {
+    (module, line)
+    for module, source in sources.items()
+    if package_of(module) not in ("games", None)
+    for line in names_a_game(source)
+  }
+  assert not named
+  assert [*names_a_game(ast.parse('from ps_cfr_spiel.games import cheat\nname == "glasses"'))] == [1, 2]
+
+
 REPEATED_NAMES = 4  # names that several modules have; may only fall
 VAGUE_NAMES = {"found": 13, "own": 25, "here": 7}  # their definitions; may only fall
 

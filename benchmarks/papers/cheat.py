@@ -33,7 +33,7 @@ import time
 import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
-from ps_cfr_spiel.games.cheat.behaviour import Behaviour, count
+from ps_cfr_spiel.games.cheat.behaviour import RATES, Behaviour, count
 from ps_cfr_spiel.games.cheat.keys import KEYS
 
 import ps_cfr_spiel
@@ -42,7 +42,6 @@ from ps_cfr_spiel import SimulatedExternalSolver, SimulatedMCCFRSolver, matches
 from ps_cfr_spiel.evaluation import evaluate_match
 from ps_cfr_spiel.evaluation.match_results import wilson
 from ps_cfr_spiel.options import PRUNINGS
-from ps_cfr_spiel.views import behaviour_text
 
 MARKS = 4
 RIVALS = ("naive", "heuristic")
@@ -98,7 +97,7 @@ def run(solver, seconds: float) -> float:
 
 
 def wins(game, policy, rival, games: int) -> tuple[int, int]:
-  score = matches.match(game, matches.player(policy), matches.player(rival, 1), games).score
+  score = matches.match(game, matches.player(policy), matches.player(rival, 1, game), games).score
   return score.wins, score.games
 
 
@@ -229,10 +228,10 @@ def search(options: argparse.Namespace) -> dict:
       show(f"{OPPONENT}, temperature {temperature:g}", searcher(0.0, 0.0), own)
       show(f"temperature {temperature:g} against no search", own, plain)
       for rival in options.rivals:
-        show(f"temperature {temperature:g} against {rival}", own, matches.player(rival, 1))
+        show(f"temperature {temperature:g} against {rival}", own, matches.player(rival, 1, game))
     show(f"{OPPONENT}, no search", searcher(0.0, 0.0), plain)
     for rival in options.rivals:
-      show(f"no search against {rival}", plain, matches.player(rival, 1))
+      show(f"no search against {rival}", plain, matches.player(rival, 1, game))
   return found
 
 
@@ -242,14 +241,14 @@ def agent(options: argparse.Namespace) -> dict:
   game = policy.game
   print(f"{policy.info['solver']} after {policy.info['iteration']:,} iterations")
   for rival in RIVALS:
-    games = matches.play_games(game, matches.player(policy), matches.player(rival, 1), options.games)
+    games = matches.play_games(game, matches.player(policy), matches.player(rival, 1, game), options.games)
     print(f"against the {rival} player: {evaluate_match(game, games).score}", flush=True)
     for seat in (0, 1):
       own = [record for record in games if record.seat == seat]
       print(f"  in seat {seat}: {evaluate_match(game, own).score}", flush=True)
   records = matches.play_games(game, matches.player(policy), matches.player(policy, 1), SHOWN)
   behaviour = count(game, ((seat, record.actions) for record in records for seat in (0, 1)))
-  print(f"\nthe agent against itself, {SHOWN:,} games\n{behaviour_text(behaviour)}")
+  print(f"\nthe agent against itself, {SHOWN:,} games\n{behaviour}")
   return behaviour._asdict()
 
 
@@ -306,10 +305,10 @@ def draw_behaviour(found: dict, path: str) -> None:
   """Lies and challenges in bars."""
   import numpy as np
 
-  from ps_cfr_spiel.pictures import cheat_behaviour
+  from ps_cfr_spiel.pictures import bars
 
   behaviour = Behaviour(**{name: np.array(counts) for name, counts in found.items()})
-  cheat_behaviour(behaviour, f"The agent against itself, {SHOWN:,} games").savefig(path)
+  bars(behaviour.panels(), RATES, f"The agent against itself, {SHOWN:,} games").savefig(path)
 
 
 DRAW = {"curves": draw_curves, "agent": draw_behaviour, "search": draw_searches}

@@ -90,12 +90,12 @@ def draw(runs: dict[str, list[list[float]]], path: str) -> None:
 
 def draw_position(game: pyspiel.Game, solver: PSCFRSolver, path: str) -> None:
   """Where the evader may be, and the stones, after three moves."""
-  from ps_cfr_spiel.pictures import glasses_position
+  from ps_cfr_spiel.pictures import position
 
   state = game.new_initial_state()
   for move in ("Stones to 1/9", "Evader to 4", "Stones to 1/7"):
     state.apply_action(state.string_to_action(move))
-  glasses_position(state, solver.average_policy()).savefig(path)
+  position(state, solver.average_policy()).savefig(path)
 
 
 def main() -> None:

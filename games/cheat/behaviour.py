@@ -11,6 +11,9 @@ import pyspiel
 
 from . import cheat_rules
 
+#: names of the rates.
+RATES = ("discards that are lies", "claims challenged", "challenges that are right")
+
 
 class Behaviour(NamedTuple):
   """Counts int[D, R] by the number of cards claimed, 1 to D, and the rank."""
@@ -30,6 +33,26 @@ class Behaviour(NamedTuple):
     laid, lies, heard, called, right = (counts.sum(axis) for counts in self)
     with np.errstate(invalid="ignore"):
       return np.stack([lies / laid, called / heard, right / called])
+
+  def panels(self) -> list[tuple[str, list[str], np.ndarray]]:
+    """For `pictures.bars`: the rates by cards claimed and by rank, with the names of axes and columns."""
+    claims, ranks = self.laid.shape
+    return [
+      ("cards claimed", [str(number) for number in range(1, claims + 1)], self.rates(1)),
+      ("rank", list(cheat_rules.RANKS[:ranks]), self.rates(0)),
+    ]
+
+  def __str__(self) -> str:
+    """A table of the rates, a line for each number of cards claimed and each rank."""
+    lines = [f"{'claim':<10}{'discards':>10}{'lies':>8}{'heard':>10}{'challenged':>12}{'rightly':>9}"]
+    for axis, (_, names, rates) in zip((1, 0), self.panels(), strict=True):
+      for name, laid, heard, shares in zip(
+        names, self.laid.sum(axis), self.heard.sum(axis), rates.T, strict=True
+      ):
+        claim = f"rank {name}" if axis == 0 else f"{name} card{'s' * (name != '1')}"
+        lies, called, right = (" -" if share != share else f"{100 * share:.1f}%" for share in shares)
+        lines.append(f"{claim:<10}{laid:>10,}{lies:>8}{heard:>10,}{called:>12}{right:>9}")
+    return "\n".join(lines)
 
 
 def count(game: pyspiel.Game, played: Iterable[tuple[int, Sequence[int]]]) -> Behaviour:

@@ -30,11 +30,12 @@ Parameters (`ValueError` for any other value):
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import base
 from ..base import CHANCE, TERMINAL
 from . import cheat_rules
+from .bots import HeuristicBot, NaiveBot
 from .cheat_rules import NOBODY
 from .turns_observer import CheatObserver, line
 
@@ -60,6 +61,7 @@ class CheatGame(base.Game):
   """
 
   game_type = base.game_type("cheat", "Cheat", _DEFAULTS, players=4)
+  bots: ClassVar = {"naive": NaiveBot, "heuristic": lambda player, _: HeuristicBot(player)}
 
   def __init__(self, params: dict[str, Any] | None = None):
     params = {**_DEFAULTS, **(params or {})}

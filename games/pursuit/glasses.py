@@ -92,6 +92,13 @@ class GlassesGame(base.Game):
         positions |= {(*stones[:i], after, *stones[i + 1 :]) for after in neighbours[node]}
     return tuple(sorted(graphs.number_of(position, nodes) for position in positions))
 
+  def map(self) -> base.Map:
+    return base.Map(self.chase.neighbours, "evader", "stones")
+
+  def position(self, state: "GlassesState") -> base.Position:
+    heading = f"After {state.moves} of {self.max_moves} moves: {_TURNS[state.turn]}"
+    return base.Position(state.evader, state.stones, heading)
+
   def escapes(self, evader: int, stones: tuple[int, ...]) -> list[int]:
     """The nodes that the evader can move to, ascending."""
     return [node for node in self.chase.neighbours[evader] if node not in stones]

@@ -66,6 +66,14 @@ class GraphPursuitGame(base.Game):
     """The nodes of the units that a defender's action leads to."""
     return graphs.digits(action, len(self.pursuit.ways), len(self.pursuit.units))
 
+  def map(self) -> base.Map:
+    return base.Map(self.pursuit.ways, "attacker", "units", self.pursuit.goal)
+
+  def position(self, state: "GraphPursuitState") -> base.Position:
+    heading = f"After {state.turns} of {self.pursuit.turns} turns: {_TURNS[state.turn]}"
+    seen = self.contact(state.attacker, state.units)[1:]
+    return base.Position(state.attacker, state.units, heading, tuple((state.attacker, unit) for unit in seen))
+
   def contact(self, attacker: int, units: tuple[int, ...]) -> tuple[int, ...]:
     """The sight of both sides: the attacker's node and those of the units near it, in order, or ()."""
     near = [node for node in units if self.pursuit.distance[attacker][node] <= self.pursuit.sight]

@@ -131,7 +131,7 @@ def _game(values: flags.FlagValues, players: Sequence[str | Remote]) -> pyspiel.
 def _player(values: flags.FlagValues, game: pyspiel.Game, who: str, seed: int) -> tuple[Any, Any]:
   """A player of this process, and its policy if that is known."""
   rng = np.random.RandomState(seed)
-  if who in (*ps.evaluation.BOTS, SEARCH):
+  if who in (*ps.evaluation.BOTS, *ps.evaluation.bots_for(game), SEARCH):
     known = {"random": openspiel_policy.UniformRandomPolicy(game)}
     known |= {habit: ps.evaluation.Habit(habit) for habit in ps.evaluation.HABITS}
     return make_opponent(game, who, rng, values.limit), known.get(who)

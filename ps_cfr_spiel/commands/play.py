@@ -34,7 +34,6 @@ from ps_cfr_spiel.notation import read_move
 
 SEARCH = "search"
 TRANSLATED = {("holdem", "holdem"), ("universal_poker", "holdem")}  # games of a policy and of its play
-ONLY_IN_CHEAT = ("naive", "heuristic")
 TEMPERATURE = 0.03  # of the search of an agent of train
 DEPTH = 2  # of the search in games that cannot be compiled
 MOST_SECONDS = 1e6  # of a decision
@@ -51,12 +50,13 @@ MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a tur
 # fmt: off
 FLAGS = (
   Flag("opponent", None,
-    "Player of the other seats: random, in cheat also naive or heuristic, in poker also always_call, fold or "
-    "all_in, search (continual re-solving; in a game too large or without public states a search by "
-    "knowledge), a file of solve, resolve or train, such as runs/glasses/run.safetensors, or agent:FILE, "
-    "which in holdem searches from the turn on, with a blueprint from a file, or with agent:FILE,pretrained "
-    "from the flop on, by values of turns (default: search in a game that it is ready for within seconds, "
-    "else the run that train has saved, else heuristic in cheat, else random).",
+    "Player of the other seats: random, a bot of the game (in cheat naive or heuristic), in poker "
+    "always_call, fold or all_in, search (continual re-solving; in a game too large or without public states "
+    "a search by knowledge), a file of solve, resolve or train, such as runs/glasses/run.safetensors, or "
+    "agent:FILE, which in holdem searches from the turn on, with a blueprint from a file, or with "
+    "agent:FILE,pretrained from the flop on, by values of turns (default: search in a game that it is ready "
+    "for within seconds, else the run that train has saved, else the game's last bot, in cheat heuristic, "
+    "else random).",
     value="NAME|FILE"),
   Flag("move_seconds", 1.0,
     "Time of a decision in which an agent of train searches on top of its strategy, whose probabilities it "
@@ -89,12 +89,12 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     raise ValueError(f"--opponent is empty; name {PLAYERS}, or a file of solve, resolve or train.")
   name = values.opponent or default_opponent(game)
   opponent = make_opponent(game, name, rng, values.limit, values.move_seconds)
-  by_name = name in (*ps.evaluation.BOTS, SEARCH) or name.startswith(AGENT)
+  by_name = name in (*ps.evaluation.bots_for(game), SEARCH) or name.startswith(AGENT)
   policy = None if by_name else load_opponent(name, values.limit)
   searches = isinstance(policy, ps.solvers.SimulatedPolicy) and values.move_seconds > 0
   how = f", which searches for {values.move_seconds:g} s a decision" if searches else ""
-  many = game.get_type().short_name == "cheat" and game.num_players() > 2
-  few = "; agents of train play cheat for two alone" if many else ""
+  many = ps.evaluation.own_bots(game) and game.num_players() > 2
+  few = "; agents of train are for two players" if many else ""
   print(f"Opponent: {name}{how}; --opponent= chooses another{few}.")
   worth = functools.partial(_without_luck, policy, values.limit)
   if values.browser:
@@ -222,8 +222,8 @@ def _parsed(sent: bytes) -> Any:
 
 def default_opponent(game: pyspiel.Game) -> str:
   """The strongest opponent that is ready within seconds."""
-  if game.get_type().short_name == "cheat":
-    return _trained(game) or "heuristic"
+  if bots := ps.evaluation.own_bots(game):
+    return _trained(game) or [*bots][-1]
   try:
     tree = ps.build_tree(game, limit=SOON)
     ps.tree.check_zero_sum(tree, "searches")
@@ -251,18 +251,19 @@ def make_opponent(
   limit: int = MOST_HISTORIES.default,
   seconds: float = 0,
 ) -> Callable[[int], pyspiel.Bot]:
-  """A function that makes a bot for a seat, by its name in `BOTS`, `SEARCH`, or the file of its policy.
+  """A function that makes a bot for a seat, by its name in `bots_for`, `SEARCH`, or the file of its policy.
 
   A search or a file may enumerate at most `limit` histories; an agent of train searches for `seconds` a
   decision. ValueError for a bot or policy of another game.
   """
+  bots = ps.evaluation.bots_for(game)
+  if name in bots:
+    return lambda seat: bots[name](seat, rng)
   if name in ps.evaluation.BOTS:
-    games = ps.evaluation.GAMES_OF_BOTS.get(name)
-    if games and game.get_type().short_name not in games:
-      raise ValueError(
-        f"The {name} bot plays {', '.join(games)} only, not {game}; choose random or a saved policy."
-      )
-    return lambda seat: ps.evaluation.BOTS[name](seat, rng)
+    games = ", ".join(ps.evaluation.POKER)
+    raise ValueError(
+      f"The {name} bot plays {games} only, not {game}; choose {', '.join(bots)} or a saved policy."
+    )
   if name == SEARCH:
     try:
       resolving = ps.ContinualResolving(game, limit=limit)

@@ -24,8 +24,9 @@ TEXT = ("player", "rows", "hand", "action", "png", "classes", "ev")
 FLAGS = (
   Flag("at", "",
     "Place in the game: the public moves so far, such as 'check, bet 200', 'x b200' for short, or "
-    "OpenSpiel's numbers such as '1 2'; or a public state of summary --tree, such as '#12'. In glasses, "
-    "'Stones to 1/9, Evader to 4', '1/9, 4' for short. The default is the start of the game.", value="MOVES"),
+    "OpenSpiel's numbers such as '1 2'; or a public state of summary --tree, such as '#12'. On a map all "
+    "moves, hidden ones too: in glasses 'Stones to 1/9, Evader to 4', '1/9, 4' for short. The default is the "
+    "start of the game.", value="MOVES"),
   Flag("history", None,
     "Place in the game, by a whole history instead: all moves from the start, those of chance and hidden "
     "ones included, such as '0 1 pass' in kuhn_poker.", value="MOVES"),
@@ -46,7 +47,7 @@ FLAGS = (
     value="FILE"),
   Flag("html", None,
     "Page for the browser that needs no network: click through the public tree, with charts of strategy, "
-    "values and ranges in poker, maps of beliefs in glasses, tables elsewhere.", value="FILE"),
+    "values and ranges in poker, maps of beliefs in games that have one, tables elsewhere.", value="FILE"),
   Flag("serve", False,
     "Show this page from this machine instead: streets are loaded when they are clicked, so that turns and "
     "flops are whole. Ctrl-C ends it."),
@@ -133,20 +134,20 @@ def _place(values: flags.FlagValues, policy: ps.TreePolicy) -> ps.views.Spot:
 
 def _text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
   placed = values.at or values.history
-  if policy.game.get_type().short_name == "glasses" and (values.at or values.png) and "#" not in values.at:
-    return _belief_text(values, policy)
+  if ps.views.map_of(policy.game) and (values.at or values.png) and "#" not in values.at:
+    return ps.views.belief_text(ps.policy.play_moves(policy.game, values.at)[0], policy)
   if placed or ps.views.charts.deals_hands(policy):
     return _spot_text(values, policy)
   if values.png or values.action:
     raise ValueError(
-      f"--action and --png are for charts of hands, and --png for glasses; not for {policy.labels.game}."
+      f"--action and --png are for charts of hands, --png for games with a map; not for {policy.labels.game}."
     )
   return ps.views.charts.infostates_text(policy, values.player, values.hand or "", values.rows)
 
 
 def _draw(pictures: ModuleType, file: Path, policy: ps.TreePolicy, values: flags.FlagValues) -> None:
-  if policy.game.get_type().short_name == "glasses":
-    figure = pictures.glasses_position(ps.policy.play_moves(policy.game, values.at)[0], policy)
+  if ps.views.map_of(policy.game):
+    figure = pictures.position(ps.policy.play_moves(policy.game, values.at)[0], policy)
   elif ps.views.chance_moves(policy, values.at):
     figure = pictures.card_chart(policy, values.at)
   else:
@@ -186,22 +187,6 @@ def _worth(values: flags.FlagValues, policy: ps.TreePolicy, spot: ps.views.Spot)
   return worth if values.ev == "start" else worth.since(spot.spent[spot.player])
 
 
-def _belief_text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
-  state = ps.policy.play_moves(policy.game, values.at)[0]
-  belief = ps.views.evader_beliefs.evader_belief(state, policy)
-  lines = [
-    state.observation_string(ps.views.evader_beliefs.CHASER),
-    "",
-    "Where the chaser thinks the evader is:",
-  ]
-  lines += [f"  node {node:<3} {100 * share:6.2f}%" for node, share in belief.items()]
-  if not state.is_terminal():
-    lines += ["", f"What player {state.current_player()} does:"]
-    probabilities = sorted(policy.action_probabilities(state).items(), key=lambda item: -item[1])
-    lines += [f"  {state.action_to_string(a):16} {100 * p:6.2f}%" for a, p in probabilities]
-  return "\n".join(lines)
-
-
 def made_by(policy: ps.TreePolicy | ps.solvers.HierarchicalPolicy) -> dict[str, str]:
   """The origin of a policy and its locks, for every header."""
   locked = ""
@@ -236,8 +221,8 @@ COMMAND = Command(
   summary="Look at a saved strategy",
   text="FILE is the run.safetensors of a solved game, or a policy saved from Python. For a poker game, it "
   "shows the hands of the player who acts as a chart, and --at follows the betting and the public cards "
-  "(where one comes next, a table of all that may come); for glasses, where the chaser "
-  "thinks the evader is after the moves of --at; for other games, a table, which --at narrows to one public "
+  "(where one comes next, a table of all that may come); for games on a map, such as glasses, where the "
+  "pieces may be after the moves of --at; for other games, a table, which --at narrows to one public "
   "state and completes by what actions are worth. --html writes a page to click through all of it.",
   examples=(
     "show runs/river_subgame/run.safetensors",

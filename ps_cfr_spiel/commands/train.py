@@ -21,7 +21,6 @@ from ps_cfr_spiel.commands.command import (
   option_flags,
 )
 from ps_cfr_spiel.commands.flags import JSON, QUIET, next_command, say
-from ps_cfr_spiel.commands.play import ONLY_IN_CHEAT
 from ps_cfr_spiel.commands.user_input import given, load_game, refuse_fixed, results_folder
 from ps_cfr_spiel.options import (
   Options,
@@ -158,7 +157,7 @@ def _load(path: str) -> ps.solvers.SimulatedSolver:
 def _opponents(solver: ps.solvers.SimulatedSolver) -> dict[str, str | ps.solvers.SimulatedPolicy]:
   if (agent := solver.against) is not None:
     return {"agent": agent}
-  names = ONLY_IN_CHEAT if solver.game.get_type().short_name == "cheat" else ("random",)
+  names = ps.evaluation.own_bots(solver.game) or ("random",)
   return {name: name for name in names}
 
 
@@ -199,7 +198,10 @@ def _scores(
   policy = solver.average_policy()
   return {
     name: ps.evaluation.match_play.match(
-      solver.game, ps.evaluation.match_play.player(policy), ps.evaluation.match_play.player(who, 1), games
+      solver.game,
+      ps.evaluation.match_play.player(policy),
+      ps.evaluation.match_play.player(who, 1, solver.game),
+      games,
     ).score
     for name, who in opponents.items()
   }

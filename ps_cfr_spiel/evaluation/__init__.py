@@ -12,7 +12,16 @@ from ps_cfr_spiel.evaluation.local_best_response import (
   LocalBestResponseBot,
   local_best_response,
 )
-from ps_cfr_spiel.evaluation.match_play import BOTS, GAMES_OF_BOTS, HABITS, Habit, Player, each_game
+from ps_cfr_spiel.evaluation.match_play import (
+  BOTS,
+  HABITS,
+  POKER,
+  Habit,
+  Player,
+  bots_for,
+  each_game,
+  own_bots,
+)
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, Score, evaluate_match
 from ps_cfr_spiel.evaluation.points import (
   Point,

@@ -6,6 +6,8 @@ import textwrap
 
 import pyspiel
 
+from ps_cfr_spiel.games import ForPeople
+
 WIDTH = 100
 RULES = {  # of OpenSpiel's games, which carry no text
   "kuhn_poker": "Three cards, 0 to 2. Both players put one chip in and get a card. Pass or Bet one chip; a "
@@ -42,15 +44,16 @@ def rules_of(game: pyspiel.Game) -> str:
 
 
 def map_of(game: pyspiel.Game) -> str:
-  """For a chase on a graph, a line for each node with its neighbours, and the players' starts; else ""."""
-  name, said = game.get_type().short_name, []
-  if name == "glasses":
-    ways = game.chase.neighbours  # pyright: ignore[reportAttributeAccessIssue]
-  elif name == "graph_pursuit":
-    pursuit = game.pursuit  # pyright: ignore[reportAttributeAccessIssue]
-    units, ways = "/".join(map(str, pursuit.units)), pursuit.ways
-    said = [f"The goal is {pursuit.goal}; the attacker starts on {pursuit.attacker}, the units on {units}."]
-  else:
+  """For a game with a map, a line for each node with its neighbours, the goal and the start; else ""."""
+  state = game.new_initial_state()
+  if not isinstance(game, ForPeople) or (place := game.map()) is None:
     return ""
-  lines = [f"  {node}: {' '.join(map(str, near))}" for node, near in enumerate(ways)]
-  return "\n" + "\n".join(["The map, each node with its neighbours:", *lines, *said])
+  start = game.position(state)
+  others = "/".join(map(str, start.others))
+  goal = "" if place.goal is None else f"the goal is {place.goal}, "
+  heading = (
+    f"The map, each node with its neighbours; {goal}the {place.sought} starts on {start.sought}, the "
+    f"{place.others} on {others}:"
+  )
+  lines = [f"  {node}: {' '.join(map(str, near))}" for node, near in enumerate(place.ways)]
+  return "\n" + "\n".join([heading, *lines])

@@ -13,7 +13,7 @@ from open_spiel.python.bots.uniform_random import UniformRandomBot
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.evaluation import table_play
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, evaluate_match
-from ps_cfr_spiel.games import cheat
+from ps_cfr_spiel.games import BotMaker, ForPeople
 from ps_cfr_spiel.poker import betting, cards
 from ps_cfr_spiel.policy import bet_sizes
 from ps_cfr_spiel.reports import progress_bar
@@ -62,12 +62,13 @@ class Habit(openspiel_policy.Policy):
     return {action: np.full(len(cards.ALL_HANDS), chance) for action, chance in self(state).items()}
 
 
-def player(who: str | openspiel_policy.Policy, seed: int = 0) -> Player:
-  """A player of matches, by a name in `BOTS`, or one that plays a policy."""
+def player(who: str | openspiel_policy.Policy, seed: int = 0, game: pyspiel.Game | None = None) -> Player:
+  """A player of matches, by a name in `BOTS` or of a bot that the `game` has, or one that plays a policy."""
   rng = np.random.RandomState(seed)
   if not isinstance(who, str):
     return lambda seat: PolicyBot(seat, rng, who)
-  make = BOTS[check_option("bot", who, BOTS)]
+  bots = BOTS if game is None else bots_for(game)
+  make = bots[check_option("bot", who, bots)]
   return lambda seat: make(seat, rng)
 
 
@@ -186,18 +187,23 @@ def play(
   return table_play.play(game, seat, opponent, read, to, np.random.RandomState(seed))
 
 
-def _habit_bot(habit: str) -> Callable[[int, np.random.RandomState], pyspiel.Bot]:
+def _habit_bot(habit: str) -> BotMaker:
   return lambda player, rng: PolicyBot(player, rng, Habit(habit))
 
 
-BOTS: Mapping[str, Callable[[int, np.random.RandomState], pyspiel.Bot]] = {
+#: Bots of any game, and of poker.
+BOTS: Mapping[str, BotMaker] = {
   "random": UniformRandomBot,
-  "naive": cheat.NaiveBot,
-  "heuristic": lambda player, _: cheat.HeuristicBot(player),
   **{habit: _habit_bot(habit) for habit in HABITS},
 }
-# The games of the bots that do not play all.
-GAMES_OF_BOTS: Mapping[str, Sequence[str]] = {
-  **dict.fromkeys(("naive", "heuristic"), ("cheat",)),
-  **dict.fromkeys(HABITS, POKER),
-}
+
+
+def own_bots(game: pyspiel.Game) -> Mapping[str, BotMaker]:
+  """The bots that a game has itself, the strongest last; see `games.ForPeople`."""
+  return game.bots if isinstance(game, ForPeople) else {}
+
+
+def bots_for(game: pyspiel.Game) -> Mapping[str, BotMaker]:
+  """All bots by name that play a game."""
+  poker = game.get_type().short_name in POKER
+  return {name: make for name, make in BOTS.items() if poker or name not in HABITS} | {**own_bots(game)}

@@ -20,17 +20,18 @@ import numpy as np
 
 from ps_cfr_spiel.notation import is_hand
 from ps_cfr_spiel.poker import CLASSES, board_of, describe
-from ps_cfr_spiel.policy import TreePolicy, action_name, lines_states, state_after
+from ps_cfr_spiel.policy import TreePolicy, action_name, lines_states
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
 from ps_cfr_spiel.version import __version__
-from ps_cfr_spiel.views import attacker_beliefs, evader_beliefs
+from ps_cfr_spiel.views.position_view import beliefs, edges, layout, map_of
 from ps_cfr_spiel.views.public_state_view import has_spots, spot_of, worth_at
 from ps_cfr_spiel.views.units import pot_of, seat_of, unit_of
 
 MOST_NUMBERS = 6_000_000  # of float32: a page of some 32 MB, more than most browsers open with ease
 MOST_STATES = 50_000
 STREET_STATES = 2_000  # that a click loads at most
+APART = 75  # pixels between neighbours on a map
 
 
 def explore_page(
@@ -84,9 +85,8 @@ def _part(policy: TreePolicy, shown: Sequence[int]) -> dict[str, Any]:
   nodes = [_node(policy, number) | _spot(policy, number, shared, made) for number in states]
   below = (_node(policy, number) for number in sorted(beside))
   nodes += (node | ({} if node["player"] == TERMINAL else {"missing": True}) for node in below)
-  graph = MAPS[name](policy, nodes) if (name := policy.game.get_type().short_name) in MAPS else None
   classes = [[[CLASSES.index(name) for name in names] for names in hands] for hands in made]
-  return {"types": list(shared), "made": classes, "nodes": nodes, "map": graph}
+  return {"types": list(shared), "made": classes, "nodes": nodes, "map": _map(policy, nodes)}
 
 
 def page_data(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None = None) -> dict[str, Any]:
@@ -171,48 +171,25 @@ def _spot(
   }
 
 
-# --- Maps ---------------------------------------------------------------------------------------
-# Each adds `belief` to the public states, the probability of the hidden player on each node, and `pieces`,
-# that of the others: [[node, probability], ...].
+# --- The map ------------------------------------------------------------------------------------
 
 
-def _glasses_map(policy: TreePolicy, nodes: list[dict[str, Any]]) -> dict[str, Any]:
-  """The graph of Glasses; adds the stones, and the evader's possible nodes."""
-  chase = policy.game.chase  # pyright: ignore[reportAttributeAccessIssue]
-  for node in nodes:
-    state: Any = state_after(policy.game, policy.labels.source.history(node["number"]))
-    node["pieces"] = [[stone, 1] for stone in sorted(set(state.stones))]
-    if node["player"] >= 0:
-      belief = evader_beliefs.evader_belief(state, policy)
-      node["belief"] = [round(belief.get(place, 0.0), 6) for place in range(len(chase.neighbours))]
-  said = "Orange: how likely the evader is there, by its strategy; blue: stones."
-  return _graph(chase.neighbours, evader_beliefs.layout(chase.neighbours), 60, said)
+def _map(policy: TreePolicy, nodes: list[dict[str, Any]]) -> dict[str, Any] | None:
+  """The map of a game that has one; adds `belief` and `pieces` to the public states.
 
-
-def _pursuit_map(policy: TreePolicy, nodes: list[dict[str, Any]]) -> dict[str, Any]:
-  """The graph of a pursuit with its goal; adds the attacker's and the units' possible nodes."""
-  place = policy.game.pursuit  # pyright: ignore[reportAttributeAccessIssue]
-  believed = attacker_beliefs.beliefs(policy)
-  for node in nodes:
-    if belief := believed.get(node["number"]):
-      node["belief"] = belief.attacker.round(6).tolist()
-      node["pieces"] = [[k, round(p, 6)] for k, p in enumerate(belief.units.tolist()) if p]
-  said = (
-    "The probabilities of the attacker, orange, and a unit, blue, by both strategies and all that both "
-    "players see. Green: the goal."
-  )
-  return _graph(place.ways, attacker_beliefs.pursuit_layout(place.ways), 90, said) | {"goal": place.goal}
-
-
-MAPS = {"glasses": _glasses_map, "graph_pursuit": _pursuit_map}
-
-
-def _graph(ways: tuple[tuple[int, ...], ...], places: np.ndarray, apart: int, said: str) -> dict[str, Any]:
-  """A graph for the page: places of its nodes, `apart` pixels between neighbours, and its edges.
-
-  An edge is [from, to, whether it is one-way]; `said` is the legend.
+  `belief` has the probability of the sought piece on each node, `pieces` that of the others: [[node,
+  probability], ...].
   """
-  placed = [[round(x, 3) if math.isfinite(x) else 0 for x in place] for place in places.tolist()]
-  pairs = ((a, b, a not in ways[b]) for a, near in enumerate(ways) for b in near)
-  edges = [[a, b, one_way] for a, b, one_way in pairs if a < b or one_way]
-  return {"places": placed, "edges": edges, "apart": apart, "said": said}
+  place = map_of(policy.game)
+  if place is None:
+    return None
+  believed = beliefs(policy, [node["number"] for node in nodes])
+  for node in nodes:
+    belief = believed[node["number"]]
+    node["belief"] = belief.sought.round(6).tolist()
+    node["pieces"] = [[k, round(p, 6)] for k, p in enumerate(belief.others.tolist()) if p]
+  said = f"Orange: the {place.sought}; blue: {place.others}; by all strategies and what is public."
+  placed = [[round(x, 3) if math.isfinite(x) else 0 for x in at] for at in layout(place.ways).tolist()]
+  drawn = {"places": placed, "edges": edges(place.ways), "apart": APART}
+  goal = {} if place.goal is None else {"goal": place.goal}
+  return {**drawn, **goal, "said": said if place.goal is None else f"{said} Green: the goal."}

@@ -3,11 +3,10 @@
 import numpy as np
 import pyspiel
 from game_checks import random_histories
-from ps_cfr_spiel.games.cheat.behaviour import count
+from ps_cfr_spiel.games.cheat.behaviour import RATES, count
 from ps_cfr_spiel.games.cheat.cheat_rules import CHALLENGE
 
 from ps_cfr_spiel import pictures
-from ps_cfr_spiel.views import behaviour_text
 
 SMALL = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4,first_player=0)"
 
@@ -32,7 +31,7 @@ def test_a_game_by_hand():
   np.testing.assert_array_equal(lies, [np.nan, 1, np.nan])
   np.testing.assert_array_equal(called, [1, np.nan, 1])
   np.testing.assert_array_equal(right, [0, np.nan, 1])
-  text = behaviour_text(second).splitlines()
+  text = str(second).splitlines()
   assert text[1].split() == ["1", "card", "1", "100.0%", "2", "100.0%", "50.0%"]
   assert text[2].split() == ["2", "cards", "0", "-", "0", "-", "-"]
 
@@ -58,7 +57,7 @@ def test_the_liar_takes_the_pile():
 
 def test_the_picture_has_a_bar_for_every_rate():
   game, actions = played_by_hand()
-  figure = pictures.cheat_behaviour(count(game, [(1, actions)]), "a title")
+  figure = pictures.bars(count(game, [(1, actions)]).panels(), RATES, "a title")
   claims, ranks = figure.axes
   assert [len(axes.patches) for axes in (claims, ranks)] == [3 * 2, 3 * 3]
   assert [bar.get_height() for bar in claims.patches] == [100, 0, 100, 0, 50, 0]

@@ -209,7 +209,7 @@ def test_a_dealer_that_hangs_up_leaves_its_hands(capsys):
       "elsewhere play holdem alone, not kuhn",
     ),
     (["random", "random", "--game=kuhn_poker", "--phh=x.phhs"], "--phh is for holdem, not for kuhn_poker"),
-    (["naive", "random"], "The naive bot plays cheat only"),
+    (["naive", "random"], "no such file or player: naive; players are random"),
     (["always_call", "random", "--game=kuhn_poker"], "always_call bot plays holdem, holdem_subgame"),
     (["random", "nowhere.safetensors"], "nowhere.safetensors: No such file"),
     (["random", "acpc:localhost:1"], "refused"),

@@ -112,7 +112,7 @@ def test_the_map_of_a_chase_lists_every_edge():
   """That of a pursuit, too, and who starts where."""
   _, text = converse("graph_pursuit(preset=alleys)", 0, ["?", "quit"], first_bot)
   assert text.count("  0: 1 2\n  1: 2 3\n  2: 1 4\n") == 2
-  assert text.count("The goal is 5; the attacker starts on 0, the units on 6/8.") == 2
+  assert text.count("neighbours; the goal is 5, the attacker starts on 0, the units on 6/8:") == 2
   _, text = converse("glasses", 0, ["?", "quit"], first_bot)
   graph = pyspiel.load_game("glasses").chase.neighbours
   for node, near in enumerate(graph):
@@ -361,7 +361,7 @@ def test_a_search_as_opponent_in_games_of_hidden_moves(name):
 
 @pytest.mark.parametrize("name", ["naive", "heuristic"])
 def test_bots_of_cheat_play_nothing_else(name):
-  with pytest.raises(ValueError, match=f"The {name} bot plays cheat only, not kuhn_poker"):
+  with pytest.raises(ValueError, match=f"no such file or player: {name}"):
     play.make_opponent(pyspiel.load_game("kuhn_poker"), name, np.random.RandomState(0))
 
 
@@ -386,6 +386,7 @@ def test_players_in_messages_are_all_that_there_are():
   words = re.findall(r"[a-z_]+(?=:FILE|\b)", play.PLAYERS)
   assert {*words} - {"in", "or", "poker", "cheat", "holdem"} == {
     *ps_cfr_spiel.matches.BOTS,
+    *pyspiel.load_game("cheat").bots,
     "search",
     "agent",
   }
@@ -419,7 +420,7 @@ def test_the_command(monkeypatch, capsys):
     (["no_such_game"], "no_such_game"),
     (["glasses(turns=0)"], "turns=0"),
     (["glasses", "cheat"], "Expected one game"),
-    (["glasses", "--opponent=naive"], "plays cheat only"),
+    (["glasses", "--opponent=naive"], "no such file or player: naive; players are random, search, in poker"),
   ],
 )
 def test_mistakes(monkeypatch, capsys, words, message):
@@ -469,7 +470,7 @@ def test_a_trained_agent_searches_by_default(tmp_path, monkeypatch, capsys):
   _, text = run(monkeypatch, capsys, [name, "--move_seconds=0.01"], ["q"])
   assert "Opponent: runs/cheat/run.safetensors, which searches for 0.01 s a decision;" in text
   _, text = run(monkeypatch, capsys, ["cheat(players=3)"], ["q"])
-  assert "Opponent: heuristic; --opponent= chooses another; agents of train play cheat for two alone." in text
+  assert "Opponent: heuristic; --opponent= chooses another; agents of train are for two players." in text
 
 
 def test_an_agent_of_holdem(capsys, monkeypatch, tmp_path):

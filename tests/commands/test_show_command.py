@@ -2,13 +2,14 @@ import csv
 import json
 from types import SimpleNamespace
 
+import numpy as np
 import pyspiel
 import pytest
 from chases import play
 
 import ps_cfr_spiel
 from ps_cfr_spiel.commands import program, show
-from ps_cfr_spiel.views import evader_beliefs, spot
+from ps_cfr_spiel.views import belief_at, spot
 
 
 @pytest.fixture(scope="module")
@@ -25,10 +26,10 @@ def test_beliefs_in_glasses_are_printed_and_drawn(saved, tmp_path, capsys):
   png = tmp_path / "beliefs.png"
   assert program.run(["show", path, "--at=Stones to 1/9, 4, 1/7", f"--png={png}"]) == 0
   out = capsys.readouterr().out
-  belief = evader_beliefs.evader_belief(play("glasses", (1, 9), 4, (1, 7)), policy)
-  for node, share in belief.items():
-    assert f"  node {node:<3} {100 * share:6.2f}%\n" in out
-  assert "After" not in out and "3 of 5 moves | evader to move" in out
+  belief = belief_at(play("glasses", (1, 9), 4, (1, 7)), policy)
+  for node in np.flatnonzero(belief.sought):
+    assert f"  node {node:<3} {100 * belief.sought[node]:6.2f}%\n" in out
+  assert out.count("100.00%") == 2 and "After 3 of 5 moves: evader to move" in out
   assert "What player 1 does:" in out
   assert png.read_bytes().startswith(b"\x89PNG")
 

@@ -35,7 +35,7 @@ def test_players_change_seats(cheat):
   seats = []
 
   def watched(seat):
-    bot = matches.player("naive")(seat)
+    bot = matches.player("naive", 0, cheat)(seat)
 
     class Watched(NaiveBot):
       def step(self, state):
@@ -44,7 +44,7 @@ def test_players_change_seats(cheat):
 
     return Watched(seat, np.random.RandomState(0))
 
-  matches.match(cheat, watched, matches.player("heuristic"), 2)
+  matches.match(cheat, watched, matches.player("heuristic", 0, cheat), 2)
   assert set(seats) == {0, 1}
   assert seats == sorted(seats)  # first all of one game, then all of the other
 
@@ -73,10 +73,14 @@ def test_among_three_the_first_player_has_each_seat_in_turn(mirrored):
 
 
 def test_a_match_is_from_the_first_players_view(cheat):
-  ours = matches.match(cheat, matches.player("heuristic"), matches.player("random", 1), 200, 5).score
+  ours = matches.match(
+    cheat, matches.player("heuristic", 0, cheat), matches.player("random", 1), 200, 5
+  ).score
   assert ours.games == 200
   assert ours.wins > 2 * ours.losses
-  theirs = matches.match(cheat, matches.player("random", 1), matches.player("heuristic"), 200, 5).score
+  theirs = matches.match(
+    cheat, matches.player("random", 1), matches.player("heuristic", 0, cheat), 200, 5
+  ).score
   assert theirs.losses > 2 * theirs.wins
 
 
@@ -86,7 +90,7 @@ def test_a_solved_policy_loses_to_nobody(cheat):
   assert solver.exploitability() < 0.01
   agent = matches.player(solver.average_policy(), 3)
   for name in ("naive", "heuristic"):
-    records = matches.play_games(cheat, agent, matches.player(name, 4), 600, 7)
+    records = matches.play_games(cheat, agent, matches.player(name, 4, cheat), 600, 7)
     chips = evaluate_match(cheat, records)
     score = chips.score
     assert score.wins - score.losses > -60, score  # 3.5 standard deviations around zero are 0.14 a game
@@ -96,7 +100,7 @@ def test_a_solved_policy_loses_to_nobody(cheat):
 
 
 def test_players_by_name():
-  assert isinstance(matches.player("heuristic")(1), HeuristicBot)
+  assert isinstance(matches.player("heuristic", game=pyspiel.load_game(CHEAT))(1), HeuristicBot)
   with pytest.raises(ValueError, match="Unknown bot 'deep blue'; choose one of 'random'"):
     matches.player("deep blue")
 
@@ -115,7 +119,7 @@ def test_a_policy_whose_only_move_is_action_0():
 
 def test_a_match_needs_games(cheat):
   with pytest.raises(ValueError, match="games must be at least 1, got 0"):
-    matches.match(cheat, matches.player("naive"), matches.player("naive"), 0)
+    matches.match(cheat, matches.player("random"), matches.player("random"), 0)
 
 
 def test_given_moves_are_shown_and_made():

@@ -1,12 +1,6 @@
 import itertools
 
-import pyspiel
-import pytest
 from benchmark_scripts import script
-from matplotlib.patches import Circle, FancyArrowPatch
-
-from ps_cfr_spiel.pictures import pursuit_position
-from ps_cfr_spiel.pictures.pursuit_pictures import ATTACKER
 
 abstraction_sizes = script("benchmarks.papers.abstraction_pictures").abstraction_sizes
 
@@ -40,24 +34,3 @@ def test_numbers_of_an_axis_keep_apart():
     ]
     assert len(boxes) >= 3
     assert all(one.x1 < other.x0 for one, other in itertools.pairwise(boxes))
-
-
-def test_a_position_of_a_pursuit(tmp_path):
-  """Rings for all units, lines to those in sight, a head on every one-way edge."""
-  state = pyspiel.load_game("graph_pursuit(preset=alleys)").new_initial_state()
-  for move in ("Attacker to 2", "Units to 7/3"):
-    state.apply_action(state.string_to_action(move))
-  figure = pursuit_position(state)
-  (axes,) = figure.axes
-  rings = [patch for patch in axes.patches if isinstance(patch, Circle) and not patch.get_fill()]
-  nodes = [patch for patch in axes.patches if isinstance(patch, Circle) and patch.get_fill()]
-  assert [ring.center for ring in rings] == [nodes[n].center for n in (2, 7, 3)]
-  arrows = [patch for patch in axes.patches if isinstance(patch, FancyArrowPatch)]
-  assert len(arrows) == 14
-  (line,) = axes.lines
-  assert line.get_color() == ATTACKER
-  assert (line.get_xdata()[1], line.get_ydata()[1]) == nodes[3].center
-  assert "After 1 of 3 turns: attacker to move" in [text.get_text() for text in figure.texts]
-  figure.savefig(tmp_path / "position.png")
-  with pytest.raises(ValueError, match="Expected a state of graph_pursuit, got one of kuhn_poker"):
-    pursuit_position(pyspiel.load_game("kuhn_poker").new_initial_state())

@@ -23,9 +23,9 @@ from ps_cfr_spiel.commands import program
 from ps_cfr_spiel.commands.server import answers, serve
 from ps_cfr_spiel.policy import play_moves
 from ps_cfr_spiel.views import (
-  attacker_beliefs,
+  belief_at,
+  beliefs,
   charts,
-  evader_belief,
   explore_page,
   explore_script,
   explorer_page,
@@ -376,10 +376,10 @@ def test_glasses_has_a_map_with_beliefs(tmp_path):
   policy = random_policy("glasses")
   seen = click(policy, [("#moves button", "Stones to 1/9"), ("#moves button", "...")], tmp_path)
   state, _ = play_moves(policy.game, "1/9, 4")
-  belief = evader_belief(state, policy)
+  belief = belief_at(state, policy).sought
   assert seen[1]["pieces"] == [1, 9]
   shown = [float(text[:-1]) for text in seen[1]["map"] if text.endswith("%")]
-  np.testing.assert_allclose(shown, [100 * p for p in belief.values()], atol=0.051)
+  np.testing.assert_allclose(shown, 100 * belief[belief > 0], atol=0.051)
   probabilities = list(policy.action_probabilities(state).values())
   found = {
     name: p for name, p in zip(seen[1]["moves"], numbers(seen[1]["moves"]), strict=True) if "end" not in name
@@ -403,15 +403,13 @@ def test_beliefs_in_a_pursuit_are_those_of_all_its_histories():
   together = {}
 
   def walk(state, weight):
-    if state.is_terminal():
-      return
     together.setdefault(str(sights(state)), []).append((state.attacker, state.units, weight))
-    for action, probability in policy.action_probabilities(state).items():
+    for action, probability in ({} if state.is_terminal() else policy.action_probabilities(state)).items():
       walk(state.child(action), weight * probability)
 
   walk(policy.game.new_initial_state(), 1)
-  found = attacker_beliefs.beliefs(policy)
-  assert len(found) == len(together) > 10
+  found = beliefs(policy)
+  assert len(found) >= len(together) > 10
   for number, belief in found.items():
     state = policy.game.new_initial_state()
     for action in policy.labels.source.history(number):
@@ -421,17 +419,18 @@ def test_beliefs_in_a_pursuit_are_those_of_all_its_histories():
     for node in range(len(policy.game.pursuit.ways)):
       attacker = sum(weight for where, _, weight in alike if where == node)
       unit = sum(weight for _, where, weight in alike if node in where)
-      assert belief.attacker[node] == pytest.approx(attacker / total)
-      assert belief.units[node] == pytest.approx(unit / total)
+      assert belief.sought[node] == pytest.approx(attacker / total)
+      assert belief.others[node] == pytest.approx(unit / total)
 
 
 @needs_browser
 def test_a_pursuit_has_a_map_with_beliefs(tmp_path):
   policy = random_policy(PURSUIT)
   (seen,) = click(policy, [("#moves button", "...")], tmp_path, 390)
-  belief = attacker_beliefs.beliefs(policy)[int(seen["hash"][1:])]
-  assert seen["pieces"] == np.flatnonzero(belief.units).tolist()
-  shares = sorted(100 * p for p in (*belief.attacker, *belief.units[belief.units < 1]) if p)
+  number = int(seen["hash"][1:])
+  belief = beliefs(policy, [number])[number]
+  assert seen["pieces"] == np.flatnonzero(belief.others).tolist()
+  shares = sorted(100 * p for p in (*belief.sought, *belief.others[belief.others < 1]) if p)
   shown = sorted(float(text[:-1]) for text in seen["map"] if text.endswith("%"))
   np.testing.assert_allclose(shown, shares, atol=0.051)
   assert not seen["wide"]
