@@ -1,6 +1,7 @@
 import gc
 import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 
@@ -132,3 +133,11 @@ def on_cores():
   cores = os.sched_getaffinity(0)
   yield lambda count: os.sched_setaffinity(0, sorted(cores)[:count])
   os.sched_setaffinity(0, cores)
+
+
+@pytest.fixture
+def ctrl_c():
+  """Ctrl-C raises KeyboardInterrupt, even in a shell's background job, which would ignore it."""
+  before = signal.signal(signal.SIGINT, signal.default_int_handler)
+  yield
+  signal.signal(signal.SIGINT, before)

@@ -10,6 +10,7 @@ from ps_cfr_spiel import mccfr, simulated
 from ps_cfr_spiel.arguments import MOST, declared
 from ps_cfr_spiel.cfr import RM, Rule
 from ps_cfr_spiel.device import bytes_of, precision, to_device
+from ps_cfr_spiel.histories import check_is_game
 from ps_cfr_spiel.mccfr import Sampler
 from ps_cfr_spiel.memory import check_needs, sampling_needs
 from ps_cfr_spiel.options import SimulatedExternalOptions, SimulatedMCCFROptions
@@ -190,7 +191,8 @@ class SimulatedExternalSolver(SimulatedSolver):
 
 
 def simulated_form(game: pyspiel.Game, key: str | None = None) -> SimulatedGame:
-  """The game on arrays, with a key of its own or its default; ValueError for a game without that form."""
+  """The game on arrays, with a key of its own or its default; ValueError for a game without it, TypeError for no game."""
+  check_is_game(game)
   form = declared(game, "simulated_form")
   if form is None:
     raise ValueError(

@@ -7,7 +7,6 @@ import jax
 import numpy as np
 import pyspiel
 import pytest
-from open_spiel.python.algorithms import exploitability
 from random_games import random_game
 
 import ps_cfr_spiel
@@ -199,22 +198,12 @@ def test_without_samples_it_is_cfr_plus_on_the_first_abstraction():
   assert same.exploitability() == plain.exploitability()
 
 
-def test_it_solves_the_whole_game(tmp_path):
-  """What no fixed coarse abstraction can; the same seed gives the same run, in one part or two."""
-  whole, halves = (CFRPlusIRASolver(KUHN, seed=3) for _ in range(2))
+def test_its_last_abstraction_solves_the_whole_game():
+  """No fixed coarse abstraction can."""
+  whole = CFRPlusIRASolver(KUHN, seed=3)
   whole.run(400)
-  halves.run(150)
-  halves.save(tmp_path / "run.safetensors")
-  halves = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
-  halves.run(250)
-  assert halves.exploitability() == whole.exploitability() < 0.002
-  policy = whole.average_policy()
-  assert exploitability.exploitability(KUHN, policy.to_tabular()) == pytest.approx(
-    whole.exploitability(), abs=1e-6
-  )
-  for one, other in zip(halves.abstraction.sets, whole.abstraction.sets, strict=True):
-    np.testing.assert_array_equal(one, other)
-  assert halves.name == "CFR+IRA B10H90"
+  assert whole.exploitability() < 0.002
+  assert whole.name == "CFR+IRA B10H90"
   assert "split in 400 iterations" in whole.abstraction.key
   again = ps_cfr_spiel.PSCFRSolver(KUHN, abstraction=whole.abstraction)
   again.run(500)
@@ -265,19 +254,3 @@ def test_what_a_split_clears():
       old, found = (getattr(own, field)[0] for own in (before, after))
     np.testing.assert_array_equal(found[:, 1], old[:, 1])
     np.testing.assert_array_equal(found[:, new, 0], [0.5, 0.5] if field == "strategy" else [0, 0])
-
-
-@pytest.mark.parametrize(
-  ("options", "message"),
-  [
-    ({"bound": -1}, "bound must be an integer of at least 0, got -1"),
-    ({"heuristic": 1.5}, "heuristic must be an integer of at least 0, got 1.5"),
-    ({"seed": -1}, "seed must be an integer from 0"),
-    ({"tolerance": -1}, "tolerance must be a number from 0"),
-    ({"relative": 1}, "relative must be True or False, got 1"),
-    ({"abstraction": "suits"}, "Unknown key 'suits'"),
-  ],
-)
-def test_wrong_input(options, message):
-  with pytest.raises(ValueError, match=message):
-    CFRPlusIRASolver(KUHN, **options)

@@ -1,6 +1,5 @@
 """FPIRA against fictitious play in the whole game, and the paper's examples."""
 
-import numpy as np
 import pyspiel
 import pytest
 from benchmark_scripts import script
@@ -181,16 +180,6 @@ def test_sets_of_the_paper(game, iterations, sets):
   assert solver.exploitability() < 0.02
 
 
-def test_fictitious_play_solves():
-  """Kuhn's value is -1/18; OpenSpiel measures the policy as the solver does."""
-  solver = ps_cfr_spiel.FictitiousPlaySolver(KUHN)
-  solver.run(3000)
-  measured = exploitability.exploitability(KUHN, solver.average_policy().to_tabular())
-  assert solver.exploitability() == pytest.approx(measured, abs=1e-12)
-  assert measured < 0.01
-  assert solver.value() == pytest.approx(-1 / 18, abs=0.01)
-
-
 def test_a_first_round_by_hand():
   """Kuhn, first actions are passes: player 0's best response bets all hands; half its average bets then.
 
@@ -201,20 +190,6 @@ def test_a_first_round_by_hand():
   policy = solver.average_policy()
   assert all(policy.at(0, card)[1] == pytest.approx(0.5) for card in "01")
   assert policy.at(1, "2b") == {0: pytest.approx(0.5), 1: pytest.approx(0.5)}  # the best card calls
-
-
-@pytest.mark.parametrize("kind", ["FPIRASolver", "FictitiousPlaySolver"])
-def test_saved_and_resumed(kind, tmp_path):
-  whole, halves = (getattr(ps_cfr_spiel.solvers, kind)(KUHN) for _ in range(2))
-  whole.run(12)
-  halves.run(5)
-  halves.save(tmp_path / "run.safetensors")
-  halves = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
-  halves.run(7)
-  assert halves.exploitability() == whole.exploitability()
-  if kind == "FPIRASolver":
-    for one, other in zip(halves.abstraction.sets, whole.abstraction.sets, strict=True):
-      np.testing.assert_array_equal(one, other)
 
 
 # The peer

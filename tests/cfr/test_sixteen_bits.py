@@ -74,22 +74,6 @@ def test_a_long_run_does_not_rise(game):
   assert solver.exploitability() < max(early, 1e-5)
 
 
-def test_a_run_in_parts_and_from_its_file_has_the_same_bits(tmp_path):
-  whole, parts = run_of(TURN), run_of(TURN)
-  whole.run(50)
-  parts.run(17)
-  parts.save(tmp_path / "run.safetensors")
-  again = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
-  assert isinstance(again, PSCFRSolver) and again.options.bits == 16
-  again.run(33)
-  for x, y in zip(arrays(whole), arrays(again), strict=True):
-    np.testing.assert_array_equal(x, y)
-  assert whole.exploitability() == again.exploitability()
-  assert again.is_saved_in(tmp_path / "run.safetensors")
-  with pytest.raises(ValueError, match="bits"):
-    PSCFRSolver(again.game).is_saved_in(tmp_path / "run.safetensors")
-
-
 @pytest.mark.parametrize("options", [{"abstraction": "observation"}, {"locks": {"": {"Check": 1}}}])
 def test_abstractions_and_locks_are_kept_in_16_bits_too(options):
   narrow = run_of("leduc_poker" if "abstraction" in options else RIVER, **options)

@@ -455,22 +455,6 @@ def test_a_traversal_that_is_too_long_is_given_up(game, tmp_path):
   np.testing.assert_array_equal(again.average_policy().table, solver.average_policy().table)
 
 
-@pytest.mark.parametrize(
-  ("options", "message"),
-  [
-    ({"depth": 0}, "depth must be an integer of at least 1, got 0"),
-    ({"updates": "late"}, "Unknown updates 'late'; choose one of 'auto', 'together', 'at_once'"),
-    ({"pruning": "all"}, "Unknown pruning 'all'; choose one of 'none', 'regret', 'best_response'"),
-    ({"decay": -1}, "decay must be a number from 0 to 1"),
-    ({"most_nodes": 0}, "most_nodes must be an integer of at least 1"),
-    ({"batch": 10**9}, "2,000 GB for the samples of a batch"),
-  ],
-)
-def test_wrong_options(game, options, message):
-  with pytest.raises(ValueError, match=message):
-    ps_cfr_spiel.SimulatedExternalSolver(game, **options)
-
-
 def test_without_the_library(game, monkeypatch):
   monkeypatch.setattr(cheat_simulation, "why_unavailable", lambda: "it was not built")
   with pytest.raises(ValueError, match="cannot be traversed here: it was not built"):

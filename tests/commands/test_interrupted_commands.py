@@ -10,9 +10,8 @@ import subprocess
 import sys
 import time
 
-import jax
-import numpy as np
 import pytest
+from interrupts import assert_same, pressing
 
 from ps_cfr_spiel import evaluation, load_solver, solvers, storage
 from ps_cfr_spiel.commands import program
@@ -31,35 +30,12 @@ PATIENCE = 300  # seconds
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
+pytestmark = pytest.mark.usefixtures("ctrl_c")
+
+
 @pytest.fixture(autouse=True)
-def ctrl_c(monkeypatch):
+def tables_in_place(monkeypatch):
   monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.IN_PLACE", 0)
-  before = signal.signal(signal.SIGINT, signal.default_int_handler)
-  yield
-  signal.signal(signal.SIGINT, before)
-
-
-def assert_same(ours, theirs):
-  assert ours.iteration == theirs.iteration
-  for mine, other in zip(jax.tree.leaves(ours._state), jax.tree.leaves(theirs._state), strict=True):
-    np.testing.assert_array_equal(mine, other)
-
-
-def pressing(function, after=False, times=1):
-  """The same function, with Ctrl-C before or after its call number `times`."""
-  left = times
-
-  def pressed(*args, **options):
-    nonlocal left
-    left -= 1
-    if left == 0 and not after:
-      signal.raise_signal(signal.SIGINT)
-    result = function(*args, **options)
-    if left == 0 and after:
-      signal.raise_signal(signal.SIGINT)
-    return result
-
-  return pressed
 
 
 MOMENTS = {  # an owner, a name, whether Ctrl-C comes after the call, and in which

@@ -21,7 +21,7 @@ from trajectories import (
   random_table,
 )
 
-from ps_cfr_spiel import load_policy, mccfr
+from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.cfr import RM, RMPlus, averages
 from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.evaluation import sampling_runs
@@ -357,25 +357,6 @@ def test_learned_baseline_has_less_variance_than_none(trajectories):
   assert 0 < 2 * learned < none.variance()
 
 
-BATCH = 16
-SOLVERS = {
-  "VR-MCCFR": (VRMCCFRSolver, {}),
-  "VR-MCCFR+": (VRMCCFRSolver, {"rule": "rm+"}),
-  "VR-MCCFR, public moves": (VRMCCFRSolver, {"trajectories": "public"}),
-  "outcome sampling": (OutcomeSamplingSolver, {}),
-  "external sampling": (ExternalSamplingSolver, {}),
-}
-
-
-@pytest.mark.parametrize("kind, options", SOLVERS.values(), ids=SOLVERS)
-def test_solvers_converge(kind, options):
-  solver = kind(pyspiel.load_game("kuhn_poker"), batch=BATCH, seed=3, **options)
-  start = solver.exploitability()
-  solver.run(3000)
-  assert 0 < solver.exploitability() < 0.03 < 0.1 * start
-  assert abs(solver.value() - -1 / 18) < 0.03
-
-
 @pytest.mark.parametrize(
   "kind, name",
   [
@@ -408,29 +389,6 @@ def test_river_without_walking(options):
 
 def arrays(solver):
   return [np.asarray(x) for x in jax.tree.leaves(solver._state)]
-
-
-@pytest.mark.parametrize("kind, options", SOLVERS.values(), ids=SOLVERS)
-def test_parts_equal_the_whole_and_survive_a_file(kind, options, tmp_path):
-  """Across the ends of blocks of random numbers, of which there are several."""
-  game = pyspiel.load_game("kuhn_poker")
-  options = {"batch": BATCH, "seed": 11, **options}
-  whole, parts = kind(game, **options), kind(game, **options)
-  length = whole.sampler.block(whole.sampling_tree, whole.options.batch)
-  whole.run(3 * length + 5)
-  parts.run(length + 3)
-  parts.evaluate_and_update_policy()
-  parts.save(tmp_path / "run.safetensors")
-  resumed = kind.load(tmp_path / "run.safetensors")
-  resumed.run(2 * length + 1)
-  for a, b in zip(arrays(whole), arrays(resumed), strict=True):
-    np.testing.assert_array_equal(a, b)
-  assert resumed._header() == whole._header()
-  assert resumed.exploitability() == whole.exploitability()
-  whole.save(tmp_path / "whole.safetensors")
-  same = load_policy(tmp_path / "whole.safetensors").strategies[0]
-  for a, b in zip(whole.average_policy().strategies[0], same, strict=True):
-    np.testing.assert_array_equal(a, b)
 
 
 def test_seeds_make_the_difference():
@@ -509,28 +467,6 @@ def test_large_batches_stay_finite(rule, iterations):
   assert all(np.isfinite(x).all() for x in arrays(solver))
   assert np.abs(solver._state.tables.learned).max() < 100
   assert 0 < solver.exploitability() < 0.02
-
-
-@pytest.mark.parametrize(
-  "options, message",
-  [
-    ({"baseline": "best"}, "Unknown baseline 'best'; choose one of 'learned', 'zero', 'oracle'"),
-    ({"trajectories": "all"}, "Unknown trajectories 'all'; choose one of 'histories', 'public'"),
-    ({"exploration": 0}, "exploration must be a number above 0 and at most 1, got 0"),
-    ({"exploration": float("nan")}, "exploration must be .* got nan"),
-    ({"decay": 1.5}, "decay must be a number from 0 to 1, got 1.5"),
-    ({"batch": 0}, "batch must be an integer of at least 1, got 0"),
-    ({"seed": -1}, "seed must be an integer from 0 to .* got -1"),
-    ({"seed": 2**32}, "seed must be an integer"),
-    ({"rule": 1}, "Expected a rule such as"),
-    ({"rule": "dcfr"}, r"Sampling takes the rules 'rm' and 'rm\+' .*, got 'dcfr'"),
-    ({"chance_baseline": "no"}, "chance_baseline must be True or False, got 'no'"),
-    ({"dtype": "float16"}, "Unknown dtype 'float16'"),
-  ],
-)
-def test_bad_options(options, message):
-  with pytest.raises(ValueError, match=message):
-    VRMCCFRSolver(pyspiel.load_game("kuhn_poker"), **options)
 
 
 def test_public_moves_need_a_bayesian_game():

@@ -77,19 +77,6 @@ def test_deals_and_moves_come_as_often_as_they_should():
     assert found == pytest.approx(share, abs=5 * np.sqrt(share * (1 - share) / batch))
 
 
-def test_a_run_in_parts_through_a_file_is_the_run(kuhn, tmp_path):
-  """To the last bit, keys included."""
-  first = ps_cfr_spiel.SimulatedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, cells=24)
-  first.run(50)
-  first.save(tmp_path / "run.safetensors")
-  second = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
-  second.run(100)
-  np.testing.assert_array_equal(second.average_policy().table, kuhn.average_policy().table)
-  state = kuhn.game.new_initial_state().child(0).child(1)
-  loaded = ps_cfr_spiel.load_policy(tmp_path / "run.safetensors")
-  assert loaded.action_probabilities(state) == first.average_policy().action_probabilities(state)
-
-
 def test_a_best_response_to_an_agent(kuhn, tmp_path):
   """In Kuhn poker, to play that is far from optimal: as good as OpenSpiel's; also through a file."""
   weak = ps_cfr_spiel.SimulatedMCCFRSolver(kuhn.game, "corrected", batch=2, cells=24, seed=3)

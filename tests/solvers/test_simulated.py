@@ -10,7 +10,7 @@ from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms import expected_game_score, exploitability
 
 import ps_cfr_spiel
-from ps_cfr_spiel import SimulatedExternalSolver, SimulatedMCCFRSolver, load_policy, load_solver, memory
+from ps_cfr_spiel import SimulatedExternalSolver, SimulatedMCCFRSolver, memory
 from ps_cfr_spiel.cfr import RMPlus
 from ps_cfr_spiel.evaluation.match_play import match, player
 
@@ -28,21 +28,6 @@ def test_counts(trained):
   assert (trained.iteration, trained.plays) == (300, 300 * 2 * 64)
   assert 2 * trained.plays <= trained.nodes <= 8 * trained.plays
   assert 0 < trained.average_policy().cells() <= trained.game.simulated_form().cells
-
-
-def test_a_run_in_parts_through_a_file_is_the_run(trained, tmp_path):
-  """To the last bit."""
-  first = SimulatedMCCFRSolver(trained.game, batch=64, seed=1)
-  first.run(100)
-  first.save(tmp_path / "run.safetensors")
-  second = load_solver(tmp_path / "run.safetensors")
-  assert isinstance(second, SimulatedMCCFRSolver)
-  second.run(200)
-  for average in ("average_policy", "current_policy"):
-    np.testing.assert_array_equal(getattr(second, average)().table, getattr(trained, average)().table)
-  assert second.nodes == trained.nodes
-  loaded = load_policy(tmp_path / "run.safetensors")
-  np.testing.assert_array_equal(loaded.table, first.average_policy().table)
 
 
 @pytest.mark.parametrize("updates", ["together", "auto"])
@@ -172,28 +157,6 @@ def test_exploitability_falls(estimate, updates):
   solver = SimulatedMCCFRSolver(game, estimate, batch=64, updates=updates)
   solver.run(400)
   assert exploitability.exploitability(game, solver.average_policy()) < uniform / 4
-
-
-@pytest.mark.parametrize(
-  ("options", "message"),
-  [
-    ({"estimate": "exact"}, "Unknown estimate 'exact'; choose one of 'learned', 'corrected'"),
-    ({"exploration": 0}, "exploration must be a number above 0"),
-    ({"decay": 2}, "decay must be a number from 0 to 1, got 2"),
-    ({"decay": 0}, "decay=0 learns no values; estimate='learned' needs a decay above 0"),
-    ({"most_weight": 0.5}, "most_weight must be a number from 1 to 1e.30, got 0.5"),
-    ({"most_weight": 10**400}, r"most_weight must be a number from 1 to 1e\+30"),
-    ({"batch": 0}, "batch must be an integer of at least 1"),
-    ({"batch": 2**31}, "batch must be at most 2147483647"),
-    ({"updates": "late"}, "Unknown updates 'late'; choose one of 'auto', 'together', 'at_once'"),
-    ({"rule": RMPlus(gamma=4.0).gamma}, "Expected a rule such as"),
-    ({"rule": "lcfr"}, "Sampling takes the rules 'rm' and 'rm.'"),
-    ({"decay_power": -0.5}, "decay_power must be a number from 0 to 1, got -0.5"),
-  ],
-)
-def test_wrong_options(options, message):
-  with pytest.raises(ValueError, match=message):
-    SimulatedMCCFRSolver(pyspiel.load_game(SMALL), **options)
 
 
 def test_games_that_cannot_be_played():

@@ -9,6 +9,7 @@ import threading
 import numpy as np
 import pyspiel
 import pytest
+from interrupts import assert_same
 from open_spiel.python.algorithms import cfr as openspiel_cfr
 from open_spiel.python.algorithms import exploitability as openspiel_exploitability
 from reference import policy_table, sequence_form_value
@@ -134,27 +135,6 @@ def test_float32_keeps_late_iterations():
   assert solver.exploitability() < 1e-6
 
 
-def same(a, b):
-  """Bit by bit the same state."""
-  states = [np.concatenate([np.ravel(x) for x in s.current_policy().strategies[0]]) for s in (a, b)]
-  averages = [np.concatenate([np.ravel(x) for x in s.average_policy().strategies[1]]) for s in (a, b)]
-  return a.iteration == b.iteration and (states[0] == states[1]).all() and (averages[0] == averages[1]).all()
-
-
-def test_parts_equal_the_whole_and_survive_a_file(tmp_path):
-  game = pyspiel.load_game(TINY)
-  whole, parts = PSCFRSolver(game, averaging_delay=7), PSCFRSolver(game, averaging_delay=7)
-  whole.run(50)
-  parts.run(20)
-  parts.evaluate_and_update_policy()
-  parts.save(tmp_path / "run.safetensors")
-  resumed = PSCFRSolver.load(tmp_path / "run.safetensors")
-  resumed.run(29)
-  assert same(whole, resumed)
-  assert resumed.rule == whole.rule and resumed.options.averaging_delay == 7
-  assert resumed.exploitability() == whole.exploitability()
-
-
 def test_skip_leaves_out_the_first_iterations():
   game = pyspiel.load_game(TINY)
   solver = PSCFRSolver(game, RM(), dtype="float64", averaging_delay=3)
@@ -169,23 +149,6 @@ def test_skip_leaves_out_the_first_iterations():
   np.testing.assert_allclose(average, np.mean(rows, 0), atol=1e-12)  # at the root the reach is 1
 
 
-def test_callback_sees_the_schedule_and_can_stop():
-  solver = PSCFRSolver(pyspiel.load_game(TINY))
-  seen = []
-  solver.run(25, every=10, callback=lambda s: seen.append(s.iteration))
-  assert seen == [10, 20, 25]
-  solver.run(100, every=10, callback=lambda s: s.iteration >= 45)
-  assert solver.iteration == 45
-
-
-@pytest.fixture
-def ctrl_c():
-  """Ctrl-C raises KeyboardInterrupt, even in a shell's background job, which would ignore it."""
-  before = signal.signal(signal.SIGINT, signal.default_int_handler)
-  yield
-  signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_keeps_what_was_reached(tmp_path):
   solver = PSCFRSolver(pyspiel.load_game(TINY))
@@ -195,34 +158,7 @@ def test_ctrl_c_keeps_what_was_reached(tmp_path):
   with pytest.raises(KeyboardInterrupt):
     solver.run(10**9, checkpoint=tmp_path / "run.safetensors")
   assert 1 < solver.iteration < 10**9
-  assert same(solver, PSCFRSolver.load(tmp_path / "run.safetensors"))
-
-
-@pytest.mark.parametrize(
-  "options, message",
-  [
-    ({"rule": "nrn"}, "Unknown rule 'nrn'"),
-    ({"dtype": "float16"}, "Unknown dtype 'float16'; choose one of 'float32', 'float64'"),
-    ({"leaves": "fast"}, "Unknown leaves 'fast'"),
-    ({"averaging_delay": -1}, "averaging_delay must be an integer of at least 0, got -1"),
-    ({"alternating": "yes"}, "alternating must be True or False, got 'yes'"),
-  ],
-)
-def test_bad_options(options, message):
-  with pytest.raises(ValueError, match=message):
-    PSCFRSolver(pyspiel.load_game(TINY), **options)
-
-
-def test_bad_counts():
-  solver = PSCFRSolver(pyspiel.load_game(TINY))
-  with pytest.raises(ValueError, match="iterations must be an integer of at least 0, got -5"):
-    solver.run(-5)
-  with pytest.raises(ValueError, match="iterations must be an integer"):
-    solver.run(1.5)
-  with pytest.raises(ValueError, match="every must be an integer of at least 1, got 0"):
-    solver.run(5, every=0)
-  solver.run(0)
-  assert solver.iteration == 0
+  assert_same(solver, PSCFRSolver.load(tmp_path / "run.safetensors"))
 
 
 def test_policy_table_is_complete(reduced):
