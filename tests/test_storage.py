@@ -1,9 +1,8 @@
-"""Files: round trips, damage, and disks that refuse."""
+"""Files: headers, claims and numbers that cannot be, and what is written whole or not at all."""
 
 import errno
 import json
 import os
-import resource
 import stat
 import time
 import tracemalloc
@@ -12,7 +11,7 @@ import jax
 import numpy as np
 import pyspiel
 import pytest
-from edited_files import DELETED, packed, rewrite
+from edited_files import packed, rewrite
 from safetensors.numpy import load_file, save_file
 
 import ps_cfr_spiel
@@ -48,85 +47,11 @@ def test_a_run_is_also_a_policy(solver, tmp_path):
   assert ps_cfr_spiel.exploitability(loaded.game, loaded) == pytest.approx(solver.exploitability(), rel=1e-4)
 
 
-@pytest.mark.parametrize("keep", [0, 10, 300, -20])
-def test_truncated_file(solver, tmp_path, keep):
-  path = tmp_path / "run.safetensors"
-  solver.save(path)
-  path.write_bytes(path.read_bytes()[:keep])
-  with pytest.raises(ValueError, match=r"run\.safetensors"):
-    PSCFRSolver.load(path)
-
-
-def test_a_message_does_not_quote_a_whole_file(solver, tmp_path):
-  path = tmp_path / "run.safetensors"
-  for name in ("format_version", "kind"):
-    solver.save(path)
-    rewrite(path, header={name: "2" * 5000})
-    with pytest.raises(ValueError, match=r"run\.safetensors .*222") as error:
-      PSCFRSolver.load(path)
-    assert len(str(error.value)) < len(str(path)) + 300
-
-
-def test_foreign_files(solver, tmp_path):
-  save_file({"x": np.ones(3)}, tmp_path / "other.safetensors")
-  np.save(tmp_path / "array.npy", np.ones(3))
-  (tmp_path / "text.safetensors").write_text("hello")
-  for name in ("other.safetensors", "array.npy", "text.safetensors"):
-    with pytest.raises(ValueError, match=name):
-      ps_cfr_spiel.load_policy(tmp_path / name)
-  solver.average_policy().save(tmp_path / "policy.safetensors")
-  with pytest.raises(ValueError, match="holds a policy, not a PSCFRSolver"):
-    PSCFRSolver.load(tmp_path / "policy.safetensors")
-  with pytest.raises(FileNotFoundError):
-    PSCFRSolver.load(tmp_path / "missing.safetensors")
-
-
 def test_arrays_of_another_game_are_refused(solver, tmp_path):
   solver.save(tmp_path / "run.safetensors")
   rewrite(tmp_path / "run.safetensors", header={"game": "river_subgame(ranges=AA KK;QQ)"})
   with pytest.raises(ValueError, match="do not fit its game and options"):
     PSCFRSolver.load(tmp_path / "run.safetensors")
-
-
-@pytest.mark.parametrize("version", [1, 99])
-def test_another_format_is_refused(solver, tmp_path, monkeypatch, version):
-  monkeypatch.setattr(storage, "FORMAT_VERSION", version)
-  solver.save(tmp_path / "run.safetensors")
-  monkeypatch.undo()
-  with pytest.raises(ValueError, match=f"format version {version}; this version reads 4"):
-    PSCFRSolver.load(tmp_path / "run.safetensors")
-
-
-def test_full_disk_leaves_the_earlier_file(solver, tmp_path, monkeypatch):
-  path = tmp_path / "run.safetensors"
-  solver.save(path)
-  before = path.read_bytes()
-
-  def full(*_args, **_kwargs):
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-  monkeypatch.setattr(os, "fsync", full)
-  with pytest.raises(OSError, match="No space left"):
-    solver.save(path)
-  assert path.read_bytes() == before
-  assert os.listdir(tmp_path) == ["run.safetensors"]
-
-
-def test_write_that_fails_midway(solver, tmp_path):
-  """A real one: the process may not write files of more than 2,000 bytes."""
-  path = tmp_path / "run.safetensors"
-  solver.save(path)
-  before = path.read_bytes()
-  assert len(before) > 2000
-  soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-  resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
-  try:
-    with pytest.raises(OSError, match="File too large"):
-      solver.save(path)
-  finally:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-  assert path.read_bytes() == before
-  assert os.listdir(tmp_path) == ["run.safetensors"]
 
 
 def test_unwritable_path(solver, tmp_path):
@@ -139,11 +64,6 @@ def test_unwritable_path(solver, tmp_path):
 @pytest.mark.parametrize(
   "field, value, what",
   [
-    ("format_version", "two", "format_version is 'two'"),
-    ("format_version", None, "format_version is None"),
-    ("format_version", [], r"format_version is \[\]"),
-    ("kind", DELETED, "header has no kind"),
-    ("kind", ["solver"], "must be 'run', 'policy', 'abstraction', 'examples' or 'values'"),
     ("solver", ["PSCFRSolver"], "solver in its header must be a solver's name"),
     ("solver", "", "solver in its header must be a solver's name"),
     ("width", 0, "width in its header must be an integer of at least 1"),
@@ -262,19 +182,6 @@ def test_a_large_array_where_a_small_one_belongs_is_not_read(solver, tmp_path):
     assert tracemalloc.get_traced_memory()[1] < 5e6
   finally:
     tracemalloc.stop()
-
-
-def test_a_changed_number_is_noticed(solver, tmp_path):
-  """One bit in any array, which leaves a number that a run could have."""
-  path = tmp_path / "run.safetensors"
-  solver.save(path)
-  content = path.read_bytes()
-  for place in (-1, -1000):
-    changed = bytearray(content)
-    changed[place] ^= 1
-    path.write_bytes(changed)
-    with pytest.raises(ValueError, match=r"run\.safetensors is damaged: its arrays differ from those"):
-      PSCFRSolver.load(path)
 
 
 def test_the_library_reads_what_is_written(tmp_path):
@@ -432,12 +339,6 @@ def test_new_files_obey_the_mode_mask_that_is_set(tmp_path):
   finally:
     os.umask(before)
   assert stat.S_IMODE((tmp_path / "x.csv").stat().st_mode) == 0o640
-
-
-def test_a_file_of_another_kind_is_no_policy(tmp_path):
-  ps_cfr_spiel.batches.solve_batch(["kuhn_poker"], iterations=1, output=tmp_path, progress=False)
-  with pytest.raises(ValueError, match=r"000000\.safetensors holds examples, not a policy or a run"):
-    ps_cfr_spiel.load_policy(tmp_path / "000000.safetensors")
 
 
 @pytest.mark.parametrize("row", ["1,-1,0.5,0", "1,1,-5,0", "1,nan,0.5,0", "1,1,inf,0", "-1,1,0.5,0"])

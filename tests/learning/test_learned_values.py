@@ -122,20 +122,6 @@ def test_draws_depend_on_the_seed_and_their_number():
     np.testing.assert_allclose(whole.values[i][order], again.values[i][other], atol=1e-6)
 
 
-def test_a_file_holds_all_of_it(tmp_path):
-  values, situations = learned("kuhn_poker"), solved("kuhn_poker")
-  values.save(tmp_path / "values.safetensors")
-  situations.save(tmp_path / "shard.safetensors")
-  again, shard = (
-    NetworkValues.load(tmp_path / "values.safetensors"),
-    Examples.load(tmp_path / "shard.safetensors"),
-  )
-  for a, b in zip(jax.tree.leaves(values.network), jax.tree.leaves(again.network), strict=True):
-    np.testing.assert_array_equal(a, b)
-  assert again.card == values.card and shard.card == situations.card
-  np.testing.assert_array_equal(shard.values[1], situations.values[1])
-
-
 def test_it_learns_and_searches_use_it():
   values, game = learned("kuhn_poker"), pyspiel.load_game("kuhn_poker")
   assert values.losses[-1, 2] < values.losses[0, 2] and values.card["error"] < 0.5
@@ -202,14 +188,8 @@ def test_bad_input(tmp_path):
   values, situations = learned("kuhn_poker"), solved("kuhn_poker")
   with pytest.raises(ValueError, match=r"These values are for kuhn_poker.*, not for"):
     ContinualResolving(pyspiel.load_game(CHASE), 1, lookahead=1, value_function=values).start(0)
-  path = tmp_path / "values.safetensors"
-  values.save(path)
-  path.write_bytes(path.read_bytes()[:300])
-  with pytest.raises(ValueError, match=r"values.safetensors is truncated or not a file of ps_cfr_spiel"):
-    NetworkValues.load(path)
+  path = tmp_path / "situations.safetensors"
   situations.save(path)
-  with pytest.raises(ValueError, match="holds examples, not learned values"):
-    NetworkValues.load(path)
   other = generate_examples(pyspiel.load_game("kuhn_poker"), 2, seed=1, iterations=50, progress=False)
   other.save(tmp_path / "other.safetensors")
   with pytest.raises(ValueError, match="Shard 1 is of another data set"):

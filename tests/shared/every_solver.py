@@ -68,7 +68,9 @@ CLUSTERS_LATER = {"clusters": 3, "buckets": "lossless", "batch": 4, "special": 2
 ROWS = {
   "PS-CFR": Row(solvers.PSCFRSolver, KUHN, {}, 1000, 1e-3),
   "PS-CFR, other options": Row(solvers.PSCFRSolver, KUHN, DCFR, 1000, 0.02),
-  "PS-CFR, better of two": Row(solvers.PSCFRSolver, KUHN, {"rule": "hs-pcfr+", "strategy": "best"}, 200, 0.01),
+  "PS-CFR, better of two": Row(
+    solvers.PSCFRSolver, KUHN, {"rule": "hs-pcfr+", "strategy": "best"}, 200, 0.01
+  ),
   "PS-CFR in sets": Row(solvers.PSCFRSolver, LEDUC, {"abstraction": "identity", "rule": "rm"}),
   "PS-CFR on a river": Row(solvers.PSCFRSolver, RIVER, {"averaging_delay": 7}, 1000, 0.01),
   "PS-CFR with locks": Row(solvers.PSCFRSolver, LOCKED, {"locks": {"check": {"check": 1}}}),
