@@ -191,7 +191,7 @@ class SimulatedExternalSolver(SimulatedSolver):
 
 
 def simulated_form(game: pyspiel.Game, key: str | None = None) -> SimulatedGame:
-  """The game on arrays, with a key of its own or its default; ValueError for a game without it, TypeError for no game."""
+  """The game on arrays, with a key of its own or its default; ValueError for a game without that form."""
   check_is_game(game)
   form = declared(game, "simulated_form")
   if form is None:
