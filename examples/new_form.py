@@ -5,7 +5,7 @@ import pyspiel
 from new_game import HalfStreet
 from pyspiel import GameType as Kind
 
-from ps_cfr_spiel.poker import BayesianForm
+from ps_cfr_spiel.poker import BayesianForm, Betting
 
 TYPE = Kind(
   "half_street_by_form", "Half-street poker", Kind.Dynamics.SEQUENTIAL, Kind.ChanceMode.EXPLICIT_STOCHASTIC,
@@ -19,11 +19,13 @@ OVER = int(pyspiel.PlayerId.TERMINAL)
 class Form(BayesianForm):
   """The public states start, check, bet, bet and fold, bet and call; see `poker.BayesianForm`."""
 
-  parent = np.array([-1, 0, 0, 2, 2])
-  action = np.array([-1, 0, 1, 0, 1])
-  player = np.array([0, OVER, 1, OVER, OVER])
-  fold_payoff = np.array([0.0, 0.0, 0.0, 1.0, 0.0])  # to player 0, whatever the cards
-  showdown_payoff = np.array([0.0, 1.0, 0.0, 0.0, 2.0])  # to the player with the stronger card
+  betting = Betting.create(
+    parent=[-1, 0, 0, 2, 2],
+    action=[-1, 0, 1, 0, 1],
+    player=[0, OVER, 1, OVER, OVER],
+    fold_payoff=[0, 0, 0, 1, 0],  # to player 0, whatever the cards
+    showdown_payoff=[0, 1, 0, 0, 2],
+  )  # to the player with the stronger card
   types = (("0", "1", "2"),) * 2
   weights = (np.ones(3),) * 2
   cards = tuple(np.stack([CARDS, CARDS + own], 1) for own in (10, 20))  # the second is a dummy of this player

@@ -118,7 +118,7 @@ def on_turn(tree, place) -> tuple[int, ...]:
   """The public cards of a public state, up to the turn."""
   lines = tree.names.source.lines
   line, runout = lines.place(place)
-  return tuple(lines.runouts[lines.street[line]][runout][:4].tolist())
+  return tuple(lines.runouts[lines.betting.street[line]][runout][:4].tolist())
 
 
 def exact(options) -> None:

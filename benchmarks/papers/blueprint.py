@@ -70,7 +70,7 @@ def speed(options: argparse.Namespace) -> None:
   for stack in STACKS:
     game = pyspiel.load_game(NO_LIMIT.format(2, 5, "0 3", stack, stack))
     solver = HierarchicalMCCFRSolver(game, clusters=4, buckets=20)
-    lines, found = len(DealtGame.of(game).form.parent), []
+    lines, found = len(DealtGame.of(game).form.betting), []
     for kind in (ByJax, ClusterSampling):
       solver._sampler = kind(solver.abstraction.count)
       found.append(seconds_of(solver, options.seconds))
@@ -138,13 +138,14 @@ def looks_in(folder: Path) -> list[tuple[float, Path]]:
 
 def calling(form, hands: int) -> Callable:
   """A player who always calls."""
-  moves = [form.action[form.parent == line] for line in range(len(form.parent))]
+  betting = form.betting
+  moves = [np.array(betting.legal_actions(line)) for line in range(len(betting))]
   return lambda line, board: np.repeat((moves[line] == 1).astype(float)[:, None], hands, 1)
 
 
 def uniform(form, hands: int) -> Callable:
   """A player who plays all actions equally often."""
-  count = np.bincount(form.parent[1:])
+  count = form.betting.moves
   return lambda line, board: np.full((count[line], hands), 1 / count[line])
 
 

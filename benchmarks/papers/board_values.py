@@ -229,7 +229,7 @@ def _locked(game: Any, street: Any, search: Search, player: int, iterations: int
   own = np.searchsorted(search.hands(player), cards.hand_numbers(game.ranges[player].cards))
   states, rows = [], []
   for line, state in enumerate(game.public_states):
-    if state.player == player and lines.street[line] == 0:
+    if state.player == player and lines.betting.street[line] == 0:
       states.append(int(lines.starts[line]))
       rows.append(search.row(numbers[state.invested])[:, own].ravel())
   solver = PSCFRSolver(game, locks=PartialStrategy(tuple(states), np.concatenate(rows)))

@@ -67,13 +67,13 @@ class HoldemGame(base.Game):
     bets = (
       len(cards.BOARD_SIZES) if text.strip() == _FULL else betting.parse_bets(text, len(cards.BOARD_SIZES))
     )
-    self.betting = betting.Betting(bets, stack, self.unit, blinds, 0, _BUTTON, least=blinds[0])
+    self.rules = betting.BettingRules(bets, stack, self.unit, blinds, 0, _BUTTON, least=blinds[0])
     self.deck = cards.parse_deck(params["deck"])
     super().__init__(
       params,
       actions=stack + 1 if isinstance(bets, int) else betting.num_actions(bets),
       outcomes=len(self.deck),
-      length=self.betting.most_moves(),
+      length=self.rules.most_moves(),
       most=stack,
     )
     self.header = f"stack {stack} blinds {blinds[0]}/{blinds[1]}"
@@ -88,7 +88,7 @@ class HoldemGame(base.Game):
     The equity is that of `_BOARDS` boards drawn with the seed 0, or of all boards with one card to come. A
     guess of the value of hands alone is 0.
     """
-    public, rules = state.public_state, self.betting
+    public, rules = state.public_state, self.rules
     live = state.live_cards()
     if len(state.cards) < _HOLE:
       return dict.fromkeys(map(self.deck.index, live), 0.0)
@@ -155,7 +155,7 @@ class HoldemState(PokerState):
   def __init__(self, game: HoldemGame):
     super().__init__(game)
     self.cards: cards.Board = ()  #: those dealt so far, in order: of player 0, of player 1, of the board
-    self.public_state = game.betting.root
+    self.public_state = game.rules.root
 
   def hole(self, player: int) -> list[int]:
     """The cards dealt to `player` so far."""
@@ -193,10 +193,10 @@ class HoldemState(PokerState):
   def bet_sizes(self) -> dict[int, float]:
     """See `HoldemSubgameState.bet_sizes`."""
     public = self.public_state
-    return betting.sizes_in_pots(self.get_game().betting.moves(public), max(public.spent))
+    return betting.sizes_in_pots(self.get_game().rules.moves(public), max(public.spent))
 
   def _legal_actions(self, player: int) -> list[int]:
-    return list(self.get_game().betting.moves(self.public_state))
+    return list(self.get_game().rules.moves(self.public_state))
 
   def chance_outcomes(self) -> list[tuple[int, float]]:
     live = self.live_cards()
@@ -207,13 +207,13 @@ class HoldemState(PokerState):
     """Deal a card or bets; raises ValueError if illegal, which OpenSpiel does not check."""
     game, public = self.get_game(), self.public_state
     if self.current_player() >= 0:
-      after = game.betting.after(public, action)
+      after = game.rules.after(public, action)
     else:
       if not (0 <= action < len(game.deck) and game.deck[action] not in self.cards):
         self.check_legal(action)  # which raises
       self.cards += (game.deck[action],)
       whole = public.player == betting.CHANCE and len(self.runout) == cards.BOARD_SIZES[public.street + 1]
-      after = game.betting.after(public, betting.ANY_CARD) if whole else public
+      after = game.rules.after(public, betting.ANY_CARD) if whole else public
     if after is None:
       self.check_legal(action)  # which raises
     else:
@@ -223,7 +223,7 @@ class HoldemState(PokerState):
     game = self.get_game()
     if player == CHANCE:
       return f"Deal {cards.card_names([game.deck[action]])}"
-    after = game.betting.after(self.public_state, action)
+    after = game.rules.after(self.public_state, action)
     return after.label if after is not None else f"Illegal {action}"
 
 

@@ -40,7 +40,7 @@ from typing import Any
 import numpy as np
 
 from ps_cfr_spiel.notation import size_text
-from ps_cfr_spiel.poker import betting, cards, for_game_string, strengths
+from ps_cfr_spiel.poker import Betting, betting, cards, for_game_string, strengths
 
 from .. import base
 from ..base import CHANCE, join
@@ -95,7 +95,7 @@ class HoldemSubgameGame(base.Game):
       most=most,
     )
     self.unit = params["unit"]
-    self._rules = betting.Betting(bets, params["stack"], self.unit, (0, 0), 0)
+    self._rules = betting.BettingRules(bets, params["stack"], self.unit, (0, 0), 0)
     pot, stack = (betting.amount_text(params[name], params["unit"]) for name in ("pot", "stack"))
     #: the beginning of every public string.
     self.header = f"{cards.card_names(board)} pot {pot} stack {stack}"
@@ -160,21 +160,15 @@ class HoldemSubgameGame(base.Game):
     """The game as arrays, without visiting its histories."""
     states, (first, second) = self.public_states, self.ranges
     lines: dict[str, Any] = {
-      "parent": np.array([state.parent for state in states], np.int32),
-      "action": np.array([state.action for state in states], np.int32),
-      "player": np.array([state.player for state in states], np.int32),
-      "fold_payoff": np.array([state.fold_payoff for state in states]),
-      "showdown_payoff": np.array([state.showdown_payoff for state in states]),
+      "betting": Betting.of_states(states, self.unit),
       "types": (first.names, second.names),
       "weights": (first.weights, second.weights),
       "cards": (first.cards, second.cards),
-      "spent": np.array([state.spent for state in states]) / self.unit,
       "remarks": {"left out": text} if (text := self.left_out()) else {},
     }
     if self.cards_to_come:
       return StreetsForm(
         **lines,
-        street=np.array([state.street for state in states], np.int32),
         runouts=tuple(
           np.array(list(self.runouts(count)), np.int32) for count in range(self.cards_to_come + 1)
         ),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ps_cfr_spiel.poker import BayesianForm, cards
+from ps_cfr_spiel.poker import BayesianForm, Betting, cards
 
 
 class Names(Sequence[str]):
@@ -32,17 +32,12 @@ class Names(Sequence[str]):
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class _Subgame(BayesianForm):
-  """The lines of betting, N of them, and H0 and H1 hands; `spent` is in units since the hand began."""
+  """The lines of betting, paid in units since the hand began, and H0 and H1 hands."""
 
-  parent: np.ndarray
-  action: np.ndarray
-  player: np.ndarray
-  fold_payoff: np.ndarray
-  showdown_payoff: np.ndarray
+  betting: Betting
   types: tuple[tuple[str, ...], tuple[str, ...]]
   weights: tuple[np.ndarray, np.ndarray]
   cards: tuple[np.ndarray, np.ndarray]
-  spent: np.ndarray
   remarks: Mapping[str, str]
 
 
@@ -58,7 +53,6 @@ class RiverForm(_Subgame):
 class StreetsForm(_Subgame):
   """A hold'em subgame with cards to come; `game` has names and strengths."""
 
-  street: np.ndarray
   runouts: tuple[np.ndarray, ...]
   live: int
   swaps: np.ndarray
@@ -77,7 +71,7 @@ class StreetsForm(_Subgame):
 
   def infostate(self, line: int, runout: tuple[int, ...], type_index: int) -> str:
     """The information state string of the acting player."""
-    player = int(self.player[line])
+    player = int(self.betting.player[line])
     return self.game.infostate_string(player, self.types[player][type_index], self.game.line(line, runout))
 
   def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
@@ -92,7 +86,7 @@ class StreetsForm(_Subgame):
       runout = "".join(itertools.islice(streets, 1, None, 2))
       line = self.game.line_numbers[template]
       location = line, cards.parse_cards(runout), self.types[player].index(private.partition(" ")[2])
-      if self.player[line] == player and self.infostate(*location) == infostate:
+      if self.betting.player[line] == player and self.infostate(*location) == infostate:
         return location
     except (KeyError, IndexError, ValueError):
       pass

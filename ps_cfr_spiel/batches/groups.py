@@ -1,12 +1,11 @@
 """Groups of situations with the same decisions, ready to be stacked: any compiled games, and streets in bulk.
 
 A compiled game brings its own public tree. Rivers are not compiled one by one: their hands are ranked and
-their tables made for all of them at once, and only the first with a betting tree is built. Turns and flops
-have the decisions of rivers too: they end with the street, and a value function has the rest.
+their tables made for all of them at once; the decisions follow from the betting alone. Turns and flops have
+the decisions of rivers too: they end with the street, and a value function has the rest.
 """
 
 import dataclasses
-import functools
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
@@ -16,14 +15,13 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_option
-from ps_cfr_spiel.compiler import FEW_PAIRS, build_tree
+from ps_cfr_spiel.compiler import FEW_PAIRS, LineIndex, build_tree, make_decisions, street_ends
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.options import HANDS
-from ps_cfr_spiel.poker import Situation, betting_tree, cards, compatible, strengths
+from ps_cfr_spiel.poker import Betting, Situation, cards, compatible, strengths
 from ps_cfr_spiel.subgames import RangedLeaves
 from ps_cfr_spiel.tree import (
-  TERMINAL,
   BoardTypes,
   DenseLeaves,
   LeafEvaluator,
@@ -160,17 +158,16 @@ def _streets(
   check_option("leaves", leaves, LEAVES if items else (leaves,))
   alike: dict[Any, list[_Street]] = defaultdict(list)
   for k, street in items:
-    states = betting_tree(street.pot, street.stack, street.bets)
-    lines = tuple((s.parent, s.action, s.player) for s in states)
+    lines = street.betting
+    columns = tuple(column.tobytes() for column in (lines.parent, lines.action, lines.player))
     live = np.flatnonzero(cards.unblocked(street.board))
     first, second = (live, live) if hands == HANDS[0] else (weights.nonzero()[0] for weights in street.ranges)
     if values is None:
       kind: Any = padded_size(len(first)), padded_size(len(second))
     else:  # chips are left at the same ends
-      kind = tuple(
-        s.showdown_payoff < street.stack for s in states if s.player == TERMINAL and s.showdown_payoff
-      )
-    alike[lines, kind].append(_Street(k, street, (first, second)))
+      ((showdowns, _),) = street_ends(lines)
+      kind = tuple((showdowns.utility < street.stack).tolist())
+    alike[columns, kind].append(_Street(k, street, (first, second)))
   if values is not None:
     return [_stack_streets(same, values, dtype, room) for same in alike.values()]
   return [_stack_rivers(same, leaves, types, dtype, room) for (_, types), same in alike.items()]
@@ -180,15 +177,14 @@ def _stack_streets(streets: Sequence[_Street], values: StreetValues, dtype: str,
   """A group of turns or flops with the same lines of betting, and chips left at the same ends."""
   numbers = np.array([street.hands[0] for street in streets])
   ranges, weights = zip(*(_ranges(streets, (numbers, numbers), i) for i in (0, 1)), strict=True)
-  ends = [_ends(street.situation) for street in streets]
-  showdown_payoff, fold_payoff = (np.array(x) for x in zip(*ends, strict=True))
+  showdown_payoff, fold_payoff = _payoffs(streets)
   given = [street.situation for street in streets]
   with precision(dtype):
     evaluator = _filled(values.street_leaves(given, numbers, ranges, (showdown_payoff, fold_payoff)), room)
   types = numbers.shape[1], numbers.shape[1]
   return Group(
     [street.place for street in streets],
-    _decisions(given[0], types),
+    _decisions(given[0].betting, types),
     evaluator,
     (_filled(weights[0], room), _filled(weights[1], room)),
     (numbers, numbers),
@@ -215,8 +211,7 @@ def _stack_rivers(
     (np.where(dead[0], 0.0, 1.0), np.where(dead[1], 0.0, 1.0)), (hands[0], hands[1]), (ranks[0], ranks[1])
   )
   ranges, weights = zip(*(_ranges(rivers, numbers, i) for i in (0, 1)), strict=True)
-  ends = [_ends(river.situation) for river in rivers]
-  showdown_payoff, fold_payoff = (np.array(x) for x in zip(*ends, strict=True))
+  showdown_payoff, fold_payoff = _payoffs(rivers)
   form, showdown_payoff, fold_payoff, ranges, weights = _filled(
     (form, showdown_payoff, fold_payoff, ranges, weights), room
   )
@@ -237,7 +232,7 @@ def _stack_rivers(
       evaluator = to_device(dataclasses.replace(native, views=views), dtype)
   return Group(
     [river.place for river in rivers],
-    _decisions(rivers[0].situation, types),
+    _decisions(rivers[0].situation.betting, types),
     evaluator,
     weights,
     (numbers[0], numbers[1]),
@@ -257,25 +252,16 @@ def _ranges(rivers, numbers, player: int) -> tuple[np.ndarray, np.ndarray]:
   return weights, weights / possible
 
 
-def _ends(river: Situation) -> tuple[list[float], list[float]]:
-  """The stakes of the showdowns, and the values of the folds, in the order of `from_form`."""
-  ends = [s for s in betting_tree(river.pot, river.stack, river.bets) if s.player == TERMINAL]
-  return [s.showdown_payoff for s in ends if s.showdown_payoff], [
-    s.fold_payoff for s in ends if not s.showdown_payoff
-  ]
+def _payoffs(streets: Sequence[_Street]) -> tuple[np.ndarray, np.ndarray]:
+  """The stakes of the showdowns, and the values of the folds, [N, L] each, in the order of the leaves."""
+  ends = [street_ends(street.situation.betting)[0] for street in streets]
+  showdowns, folds = zip(*ends, strict=True)
+  return np.array([end.utility for end in showdowns]), np.array([end.utility for end in folds])
 
 
-@functools.lru_cache(maxsize=64)
-def _lines(pot: int, stack: int, bets: str) -> PublicTree:
-  """The decisions of any river with these bets."""
-  parameters = {"pot": pot, "stack": stack, "bets": bets, "ranges": "AA;KK"}
-  return build_tree(pyspiel.load_game("river_subgame", parameters), "dense")
-
-
-def _decisions(river: Situation, types: tuple[int, int]) -> Players:
-  """Each player's decisions, with these numbers of types."""
-  first, second = _lines(river.pot, river.stack, river.bets).players
-  return dataclasses.replace(first, types=types[0]), dataclasses.replace(second, types=types[1])
+def _decisions(betting: Betting, types: tuple[int, int]) -> Players:
+  """Each player's decisions on a street, with these numbers of types."""
+  return make_decisions(LineIndex(betting, (1,)), street_ends(betting), types)[0]
 
 
 @jax.jit

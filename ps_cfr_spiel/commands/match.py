@@ -192,7 +192,7 @@ def _response(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str]
     raise ValueError(f"{words[0]} names no actions; write lbr for all, or lbr:ACTIONS, such as lbr:c/fcpa.")
   options = {"hands": values.hands, "seed": values.seed, "progress": progress_of(values)}
   response = ps.evaluation.local_best_response(game, policy, actions or None, **options)
-  unit = 1000 / game.betting.start[0]  # pyright: ignore
+  unit = 1000 / game.rules.start[0]  # pyright: ignore
   mean, error = unit * response.mean, unit * response.error
   facts = {"hands": values.hands, "mbb": mean, "mbb_standard_error": error}
   return {words[0]: f"{mean:,.0f} ± {1.96 * error:,.0f} mbb a hand (95% interval)"}, facts
@@ -246,7 +246,7 @@ def _report(
   game: pyspiel.Game, name: str, chips: Any, estimate: Any, failure: str | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
   """The result for people and for programs; `estimate` is the more exact one."""
-  big = game.betting.start[0] if game.get_type().short_name == POKER else None  # pyright: ignore
+  big = game.rules.start[0] if game.get_type().short_name == POKER else None  # pyright: ignore
   facts: dict[str, Any] = {"hands": chips.score.games, **({"failed": failure} if failure else {})}
   lines: dict[str, Any] = {name: chips.score}
   for key, result in {"chips": chips, estimate.method: estimate}.items():

@@ -11,8 +11,11 @@ from .form_sizes import is_streamed as is_streamed
 from .form_sizes import memory_needs as memory_needs
 from .form_sizes import values_needs as values_needs
 from .forms import EXACT as EXACT
+from .forms import LineIndex as LineIndex
 from .forms import PublicStateIndex as PublicStateIndex
 from .from_form import FEW_PAIRS as FEW_PAIRS
+from .from_form import make_decisions as make_decisions
+from .from_form import street_ends as street_ends
 from .from_histories import build_general as build_general
 from .from_histories import one_row_per_infostate as one_row_per_infostate
 from .from_histories import with_recall as with_recall

@@ -17,7 +17,7 @@ import pyspiel
 
 from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.histories import past_remark, remembered
-from ps_cfr_spiel.poker import BayesianForm, DealtForm, card_sets, cards_of, dealt_form, is_by_name
+from ps_cfr_spiel.poker import BayesianForm, Betting, DealtForm, card_sets, cards_of, dealt_form, is_by_name
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, LazySequence, information_state_string
 
 WALKED = 500_000  # histories; up to this number, a second or two, a described game is enumerated
@@ -107,18 +107,18 @@ class LiarsDiceForm(BayesianForm):
     return last
 
   @functools.cached_property
-  def parent(self) -> np.ndarray:
+  def betting(self) -> Betting:  # pyright: ignore[reportIncompatibleVariableOverride]
     number, last = np.arange(1, self.decisions), self._last[1:].astype(np.int64)
-    return np.concatenate([[-1], number - (1 << last), number]).astype(np.int32)
-
-  @functools.cached_property
-  def action(self) -> np.ndarray:
-    # The call is the action after all bids.
-    return np.append(self._last, np.full(self.decisions - 1, self.bids, np.int32))
-
-  @functools.cached_property
-  def player(self) -> np.ndarray:
-    return np.append(self._turn, np.full(self.decisions - 1, TERMINAL, np.int32))
+    ends, none = self.decisions - 1, np.zeros(self.decisions)
+    return Betting.create(
+      parent=np.concatenate([[-1], number - (1 << last), number]),
+      action=np.append(self._last, np.full(ends, self.bids)),  # the call is the action after all bids
+      player=np.append(self._turn, np.full(ends, TERMINAL)),
+      fold_payoff=np.zeros(self.size),
+      # Player 0 wins by a true bid of their own, and player 1 by one of theirs.
+      showdown_payoff=np.append(none, 2.0 * self._turn[1:] - 1),
+      showdown_index=np.append(none, self._last[1:]),
+    )
 
   @functools.cached_property
   def _turn(self) -> np.ndarray:
@@ -126,19 +126,6 @@ class LiarsDiceForm(BayesianForm):
     for bid in range(self.bids):
       turn[1 << bid : 2 << bid] = 1 - turn[: 1 << bid]
     return turn
-
-  @functools.cached_property
-  def fold_payoff(self) -> np.ndarray:
-    return np.zeros(self.size)
-
-  @functools.cached_property
-  def showdown_payoff(self) -> np.ndarray:
-    # Player 0 wins by a true bid of their own, and player 1 by one of theirs.
-    return np.append(np.zeros(self.decisions), 2.0 * self._turn[1:] - 1)
-
-  @functools.cached_property
-  def showdown_index(self) -> np.ndarray:
-    return np.append(np.zeros(self.decisions, np.int32), self._last[1:])
 
   @functools.cached_property
   def infostates(self) -> Sequence[Sequence[str]]:
@@ -180,21 +167,15 @@ class DealtCardsForm(BayesianForm):
 
   advice = "Use fewer cards, rounds or raises"
 
-  street: np.ndarray
   deals: tuple[list[list[int]], list[list[int]]]
   named: Callable[[Any, int], str]
 
   def __init__(self, game: pyspiel.Game, dealt: DealtForm):
     self._game, self._dealt, deck = game, dealt, dealt.deck.size
-    self.parent, self.action, self.player = dealt.parent, dealt.action, dealt.player
-    self.fold_payoff, self.showdown_payoff, self.street = (
-      dealt.fold_payoff,
-      dealt.showdown_payoff,
-      dealt.round,
-    )
+    self.betting = dealt.betting
     hands = card_sets(deck, dealt.hole)
     self.live = deck - 2 * dealt.hole
-    of_street = np.bincount(self.street, minlength=len(dealt.public)).tolist()
+    of_street = np.bincount(self.betting.street, minlength=len(dealt.public)).tolist()
     pairs = len(hands) * math.comb(deck - dealt.hole, dealt.hole)
     self.size = sum(n * boards for n, boards in zip(of_street, _boards(deck, dealt.public), strict=True))
     orders = [math.perm(self.live, came) for came in np.cumsum(dealt.public).tolist()]  # card by card
@@ -223,14 +204,15 @@ class DealtCardsForm(BayesianForm):
     return both, both
 
   def infostate(self, line: int, runout: Sequence[int], type_index: int) -> str:
-    player, hands = int(self.player[line]), self.deals[0]
+    betting, hands = self.betting, self.deals[0]
+    player = int(betting.player[line])
     hand_dealt, taken = hands[type_index], {*hands[type_index], *runout}
     other = next(hand for hand in hands if taken.isdisjoint(hand))
     state, moves, cards = self._game.new_initial_state(), [], list(runout)
-    while self.parent[line] >= 0:
-      above = int(self.parent[line])
-      dealt = self._dealt.public[self.street[line]] if self.player[above] == CHANCE else 0
-      moves += [cards.pop() for _ in range(dealt)] or [int(self.action[line])]
+    while betting.parent[line] >= 0:
+      above = int(betting.parent[line])
+      dealt = self._dealt.public[betting.street[line]] if betting.player[above] == CHANCE else 0
+      moves += [cards.pop() for _ in range(dealt)] or [int(betting.action[line])]
       line = above
     for action in [*(hand_dealt + other if player == 0 else other + hand_dealt), *moves[::-1]]:
       state.apply_action(int(action))
@@ -239,14 +221,14 @@ class DealtCardsForm(BayesianForm):
   @functools.cached_property
   def _keys(self) -> tuple[Mapping[tuple[int, str], int], Mapping[str, int], Mapping[str, int]]:
     """The lines by player and the last string without cards, and the types and cards by their texts."""
-    lines = {}
-    for line in np.flatnonzero(self.player >= 0).tolist():
-      cards = [c for c in range(self._dealt.deck.size) if c not in self.deals[0][0]][: self.street[line]]
+    lines, betting = {}, self.betting
+    for line in np.flatnonzero(betting.player >= 0).tolist():
+      cards = [c for c in range(self._dealt.deck.size) if c not in self.deals[0][0]][: betting.street[line]]
       name = self.infostate(line, cards, 0)
-      lines[int(self.player[line]), CARDS.sub("", name.split("\n")[-1])] = line
-    first = int(np.flatnonzero(self.player >= 0)[0])
+      lines[int(betting.player[line]), CARDS.sub("", name.split("\n")[-1])] = line
+    first = int(np.flatnonzero(betting.player >= 0)[0])
     private = {_shown(self.infostate(first, (), h), PRIVATE)[0]: h for h in range(len(self.types[0]))}
-    then = next(int(line) for line in np.flatnonzero((self.player >= 0) & (self.street == 1)))
+    then = next(int(line) for line in np.flatnonzero((betting.player >= 0) & (betting.street == 1)))
     public = {}
     for card in range(self._dealt.deck.size):
       h = next(h for h, hand in enumerate(self.deals[0]) if card not in hand)
@@ -264,7 +246,7 @@ class DealtCardsForm(BayesianForm):
           new = new.replace(name, "", 1)
         runout.append(public[new])
     h = private[_shown(infostate, PRIVATE)[0]]
-    if len(runout) != self.street[line] or {*runout} & {*self.deals[0][h]}:
+    if len(runout) != self.betting.street[line] or {*runout} & {*self.deals[0][h]}:
       raise ValueError("a hand with a card of the board")
     if self.infostate(line, runout, h) != infostate:
       raise ValueError("another string")
@@ -282,11 +264,11 @@ class HoldemForm(DealtCardsForm):
   @functools.cached_property
   def _lines(self) -> Mapping[tuple[int, tuple[str, ...]], int]:
     """The lines by player and the moves on each street."""
-    lines = {}
-    for line in np.flatnonzero(self.player >= 0).tolist():
-      cards = self.runouts[self.street[line]][0].tolist()
+    lines, betting = {}, self.betting
+    for line in np.flatnonzero(betting.player >= 0).tolist():
+      cards = self.runouts[betting.street[line]][0].tolist()
       h = next(h for h, hand in enumerate(self.deals[0]) if {*hand}.isdisjoint(cards))
-      lines[int(self.player[line]), tuple(self.infostate(line, cards, h).split(" | ")[2::2])] = line
+      lines[int(betting.player[line]), tuple(self.infostate(line, cards, h).split(" | ")[2::2])] = line
     return lines
 
   def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
@@ -319,7 +301,7 @@ def _dealt_cards(game: pyspiel.Game) -> DealtCardsForm | None:
     dealt = dealt_form(game)
   except ValueError:
     return None
-  return None if (dealt.fold_payoff * dealt.showdown_payoff).any() else DealtCardsForm(game, dealt)
+  return None if dealt.betting.mixed else DealtCardsForm(game, dealt)
 
 
 def _holdem(game: pyspiel.Game) -> HoldemForm | None:

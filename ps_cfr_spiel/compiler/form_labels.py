@@ -31,13 +31,12 @@ class FormOrigin(Origin):
   @property
   def largest_utility(self) -> float:
     """The largest utility of the game, in absolute terms."""
-    form = self.lines.form
-    return float(max(np.abs(form.showdown_payoff).max(initial=0), np.abs(form.fold_payoff).max(initial=0)))
+    return self.lines.betting.largest_payoff
 
   @property
   def foretells(self) -> bool:
     """Whether all lines await the same showdown, as `ahead` demands."""
-    return self.lines.showdowns == 1
+    return self.lines.betting.showdowns == 1
 
   @property
   def pruned(self) -> bool:
@@ -76,7 +75,7 @@ class FormOrigin(Origin):
     places = [lines.place(state) for state in at] or [(0, 0)] * len(range_)
     boards: dict[tuple[int, int], list[int]] = {}
     for row, (line, runout) in enumerate(places):
-      boards.setdefault((int(lines.street[line]), runout), []).append(row)
+      boards.setdefault((int(lines.betting.street[line]), runout), []).append(row)
     weights = np.zeros((len(range_), self._prior.shape[player]))
     for (street, runout), rows in boards.items():
       alive, other = (~lines.dead[i][street][runout] for i in (player, 1 - player))
@@ -92,7 +91,7 @@ class FormOrigin(Origin):
   def history(self, public_state: int) -> list[int]:
     """Actions to some history of a public state; ValueError if no deal leads there."""
     line, runout = self.lines.place(public_state)
-    alive = np.flatnonzero(self.lines.alive[0][self.lines.street[line]][runout])
+    alive = np.flatnonzero(self.lines.alive[0][self.lines.betting.street[line]][runout])
     if not len(alive):
       raise ValueError(f"No two hands of the ranges leave the cards of public state {public_state} to come.")
     return self._types(0, int(alive[0]), line, runout) + self._moves(line, runout)
@@ -100,7 +99,7 @@ class FormOrigin(Origin):
   def _types(self, player: int, type_index: int, line: int, runout: int) -> list[int]:
     """The type of each player, with `type_index` for this player."""
     disjoint = self.lines.disjoint if player == 0 else self.lines.disjoint.T
-    dead = self.lines.dead[1 - player][self.lines.street[line]][runout]
+    dead = self.lines.dead[1 - player][self.lines.betting.street[line]][runout]
     types = [type_index, int((disjoint[type_index] & ~dead).argmax())]
     types = types if player == 0 else types[::-1]
     deals = self.lines.form.deals
@@ -108,51 +107,49 @@ class FormOrigin(Origin):
 
   def public_cards(self, public_state: int) -> list[int]:
     line, runout = self.lines.place(public_state)
-    street, above = self.lines.street[line], self.lines.form.parent[line]
-    before = self.lines.came[self.lines.street[above]] if above >= 0 else 0
+    street, above = self.lines.betting.street[line], self.lines.betting.parent[line]
+    before = self.lines.came[self.lines.betting.street[above]] if above >= 0 else 0
     cards = self.lines.runouts[street][runout, before:].tolist()
     return cards if len(cards) > 1 else []
 
   def _moves(self, line: int, runout: int) -> list[int]:
     """Actions and cards after the deal, in order."""
-    form, moves = self.lines.form, []
-    cards = self.lines.runouts[self.lines.street[line]][runout].tolist()
-    while form.parent[line] >= 0:
-      above = form.parent[line]
-      left = self.lines.came[self.lines.street[above]] if form.player[above] == CHANCE else len(cards)
-      moves += cards[left:][::-1] if form.player[above] == CHANCE else [int(form.action[line])]
+    betting, moves = self.lines.betting, []
+    cards = self.lines.runouts[self.lines.betting.street[line]][runout].tolist()
+    while betting.parent[line] >= 0:
+      above = betting.parent[line]
+      left = self.lines.came[betting.street[above]] if betting.player[above] == CHANCE else len(cards)
+      moves += cards[left:][::-1] if betting.player[above] == CHANCE else [int(betting.action[line])]
       line, cards = above, cards[:left]
     return moves[::-1]
 
   def count(self, public_state: int) -> int:
     line, runout = self.lines.place(public_state)
-    first, second = (~self.lines.dead[i][self.lines.street[line]][runout] for i in (0, 1))
+    first, second = (~self.lines.dead[i][self.lines.betting.street[line]][runout] for i in (0, 1))
     return int(self.lines.disjoint[np.ix_(first, second)].sum())
 
   def possible_infostates(self, public_state: int) -> tuple[list[str], list[str]]:
     """The types: everything but the deal is public, so a type is all private knowledge."""
     line, runout = self.lines.place(public_state)
-    street, types = self.lines.street[line], self.lines.form.types
+    street, types = self.lines.betting.street[line], self.lines.form.types
     alive = [np.flatnonzero(self.lines.alive[i][street][runout]) for i in (0, 1)]
     return [types[0][h] for h in alive[0]], [types[1][h] for h in alive[1]]
 
   def payoffs(self, public_state: int) -> list[float]:
     line, runout = self.lines.place(public_state)
-    fold_payoff, showdown_payoff = (
-      float(self.lines.form.fold_payoff[line]),
-      float(self.lines.form.showdown_payoff[line]),
-    )
+    betting = self.lines.betting
+    fold_payoff, showdown_payoff = float(betting.fold_payoff[line]), float(betting.showdown_payoff[line])
     if not showdown_payoff:
       return [fold_payoff]
-    street = int(self.lines.street[line])
+    street = int(self.lines.betting.street[line])
     first, second = (~self.lines.dead[i][street][runout] for i in (0, 1))
-    net_wins = self.lines.net_wins(street, runout, int(self.lines.showdown_index[line]))
+    net_wins = self.lines.net_wins(street, runout, int(betting.showdown_index[line]))
     signs = net_wins[self.lines.disjoint & np.logical_and.outer(first, second)]
     return np.unique(showdown_payoff * np.sign(signs)).tolist()
 
   def chips_in_pot(self, public_state: int, player: int) -> float:
-    spent = self.lines.form.spent
-    return 0.0 if spent is None else float(spent[self.lines.place(public_state)[0], player])
+    paid = self.lines.betting.paid
+    return 0.0 if paid is None else float(paid[self.lines.place(public_state)[0], player])
 
   def utility_ranges(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
     """One bound for all types, weighted by the chance of type and board."""
@@ -176,7 +173,7 @@ class FormLabels(Labels):
   def create(cls, name: str, lines: PublicStateIndex, places: Sequence[np.ndarray]) -> "FormLabels":
     """The labels of a form."""
     form, sizes = lines.form, lines.sizes
-    acting = np.concatenate([np.flatnonzero(form.player == i) for i in (0, 1)])
+    acting = np.concatenate([np.flatnonzero(lines.betting.player == i) for i in (0, 1)])
     rows = np.append(0, np.cumsum(sizes[acting]))  # the first decision of each line in which a player acts
     first = np.zeros(len(sizes), int)
     first[acting] = rows[:-1]
@@ -204,11 +201,11 @@ class FormLabels(Labels):
     return LazySequence(len(self.public_states), functools.partial(_below, self._lines))
 
   def num_public_states(self, players: Sequence[int]) -> int:
-    return int(self._lines.sizes[np.isin(self._lines.form.player, players)].sum())
+    return int(self._lines.sizes[np.isin(self._lines.betting.player, players)].sum())
 
   def num_infostates(self, player: int) -> int:
     lines = self._lines
-    counts = np.bincount(lines.street[lines.form.player == player]).tolist()
+    counts = np.bincount(lines.betting.street[lines.betting.player == player]).tolist()
     return sum(n * int(lines.alive[player][street].sum()) for street, n in enumerate(counts))
 
   def find(self, player: int, infostate: str) -> tuple[Decision, int]:
@@ -217,7 +214,7 @@ class FormLabels(Labels):
       if (place := lines.form.find(player, infostate)) is None:
         return super().find(player, infostate)
       line, runout, h = place
-      street = int(lines.street[line])
+      street = int(lines.betting.street[line])
       number = self._numbers[street][runout]
       if not lines.alive[player][street][number, h]:
         raise ValueError("a hand with a card of the board")
@@ -233,13 +230,13 @@ class FormLabels(Labels):
 
 def _public_state(lines: PublicStateIndex, first: np.ndarray, number: int) -> PublicState:
   """A public state; `first` is the number of the first decision of each line in which a player acts."""
-  form, (line, runout) = lines.form, lines.place(number)
-  above, player = int(form.parent[line]), int(form.player[line])
+  betting, (line, runout) = lines.betting, lines.place(number)
+  above, player = int(betting.parent[line]), int(betting.player[line])
   decisions = (int(first[line]) + runout,) if player >= 0 else ()
   if above < 0:
     return PublicState(-1, -1, player, decisions)
-  street, before = int(lines.street[line]), int(lines.street[above])
-  action = int(form.action[line])
+  street, before = int(betting.street[line]), int(betting.street[above])
+  action = int(betting.action[line])
   if street > before:  # several cards are no single action
     single = lines.came[street] - lines.came[before] == 1
     action = int(lines.runouts[street][runout, -1]) if single else -1
@@ -253,17 +250,17 @@ def _decision(
   """A decision; `acting` are the lines in which a player acts, `rows` where the decisions of each begin."""
   k = int(np.searchsorted(rows, number, side="right")) - 1
   line, runout = int(acting[k]), number - int(rows[k])
-  legal = tuple(int(lines.form.action[child]) for child in lines.below[line])
+  legal = tuple(lines.betting.legal_actions(line))
   block, row = place[number].tolist()
   state = int(lines.starts[line]) + runout
-  return Decision(int(lines.form.player[line]), state, block, row, legal, _infostates(lines, line, runout))
+  return Decision(int(lines.betting.player[line]), state, block, row, legal, _infostates(lines, line, runout))
 
 
 def _below(lines: PublicStateIndex, number: int) -> list[int]:
   """The public states that follow one."""
   line, runout = lines.place(number)
   states = []
-  for child in lines.below[line]:
+  for child in lines.betting.children(line):
     each = lines.sizes[child] // lines.sizes[line]  # cards that may come, or 1
     start = int(lines.starts[child]) + runout * each
     states += range(start, start + each)
@@ -275,7 +272,7 @@ def _infostates(lines: PublicStateIndex, line: int, runout: int) -> Sequence[str
   form = lines.form
   if len(lines.runouts) == 1:
     return form.infostates[line]
-  street, player = int(lines.street[line]), int(form.player[line])
+  street, player = int(lines.betting.street[line]), int(lines.betting.player[line])
   alive, cards = lines.alive[player][street][runout], tuple(lines.runouts[street][runout].tolist())
   return LazySequence(len(form.types[player]), functools.partial(_infostate, form, line, cards, alive))
 

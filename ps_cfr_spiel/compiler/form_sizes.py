@@ -17,7 +17,6 @@ from ps_cfr_spiel.compiler.suit_isomorphism import orbit_maps
 from ps_cfr_spiel.memory import HOST, TreeCounts, allowed_memory, check_needs
 from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.poker import BayesianForm
-from ps_cfr_spiel.tree import TERMINAL
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,12 +87,12 @@ def _counts(form: BayesianForm, folded: bool, leaves: str, itemsize: int) -> Tre
   # A solver has rows and leaves for one board of each orbit (`suit_isomorphism`).
   orbits = orbit_maps(lines) if folded else None
   rows = [int(stand.kept.sum()) for stand in orbits] if orbits else lines.boards
-  sizes, actions = np.array(rows)[lines.street], _numbers(lines, lines.sizes)
-  ends = np.flatnonzero(form.player == TERMINAL)
-  acting = lines.last_acting(ends)
+  sizes, actions = np.array(rows)[lines.betting.street], _numbers(lines, lines.sizes)
+  ends = lines.betting.ends
+  acting = lines.betting.last_acting(ends)
   types = len(form.types[0]) + len(form.types[1])
   # All-ins before the last card have a matrix for each board.
-  streets = set(lines.street[acting[acting != ends]].tolist())
+  streets = set(lines.betting.street[acting[acting != ends]].tolist())
   return TreeCounts(
     actions=actions,
     solved=_numbers(lines, sizes),
@@ -108,9 +107,8 @@ def _counts(form: BayesianForm, folded: bool, leaves: str, itemsize: int) -> Tre
 
 def _numbers(lines: PublicStateIndex, sizes: np.ndarray) -> int:
   """The number of actions of all infostates; `sizes` counts the boards of each line."""
-  form = lines.form
-  each = [np.flatnonzero(form.player == i) for i in (0, 1)]
-  return sum(int(sizes[acting] @ lines.moves[acting]) * len(form.types[i]) for i, acting in enumerate(each))
+  each, moves = [np.flatnonzero(lines.betting.player == i) for i in (0, 1)], lines.betting.moves
+  return sum(int(sizes[acting] @ moves[acting]) * len(lines.form.types[i]) for i, acting in enumerate(each))
 
 
 def _leaf_tables(lines: PublicStateIndex, kind: str, itemsize: int) -> int:

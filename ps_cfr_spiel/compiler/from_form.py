@@ -12,12 +12,11 @@ import jax
 import numpy as np
 
 from ps_cfr_spiel.compiler.form_labels import FormLabels
-from ps_cfr_spiel.compiler.forms import PublicStateIndex
+from ps_cfr_spiel.compiler.forms import LineIndex, PublicStateIndex
 from ps_cfr_spiel.histories import scale_fault
 from ps_cfr_spiel.native import why_unavailable
-from ps_cfr_spiel.poker import BayesianForm
+from ps_cfr_spiel.poker import BayesianForm, Betting
 from ps_cfr_spiel.tree import (
-  TERMINAL,
   AllInLeaves,
   BoardLeaves,
   Boards,
@@ -49,30 +48,43 @@ class StreetEnds(NamedTuple):
 
 def build_bayesian(name: str, form: BayesianForm, leaves: str = "auto") -> PublicTree:
   """Compile a form; see `build_tree`."""
-  ends = np.flatnonzero(form.player == TERMINAL)
-  if (form.fold_payoff[ends] * form.showdown_payoff[ends]).any():
+  betting = form.betting
+  if betting.mixed:
     raise ValueError(f"{name}: a terminal has a fold_payoff or a showdown_payoff, not both.")
   pairs = len(form.types[0]) * len(form.types[1])  # each has a probability of about 1 / pairs
-  fault = scale_fault(float(np.abs([form.fold_payoff, form.showdown_payoff]).max(initial=0)) / pairs)
+  fault = scale_fault(betting.largest_payoff / pairs)
   if fault:
     raise ValueError(f"{name}: {fault}")
   lines = PublicStateIndex.of(form)
-  streets = _ends(lines, ends)
-  parts = [part.line for street in streets for part in street]
-  forests, places = [], []
-  for player in (0, 1):
-    rows = np.flatnonzero(form.player == player)
-    choices = _choices(lines, player, rows)
-    forest, place = make_forest(
-      choices(rows),
-      np.repeat(lines.moves[rows], lines.sizes[rows]),
-      [_by_board(choices(part), len(part)) for part in parts],
-      len(form.types[player]),
-    )
-    forests.append(forest)
-    places.append(place)
+  streets = street_ends(betting)
+  first, second = map(len, form.types)
+  forests, places = make_decisions(lines, streets, (first, second))
   evaluator, labels = make_leaves(lines, leaves, streets), FormLabels.create(name, lines, places)
-  return PublicTree((forests[0], forests[1]), evaluator, labels, _boards(lines, forests, places))
+  return PublicTree(forests, evaluator, labels, _boards(lines, forests, places))
+
+
+def make_decisions(
+  lines: LineIndex, streets: Sequence[tuple[StreetEnds, StreetEnds]], types: tuple[int, int]
+) -> tuple[tuple[PlayerTree, PlayerTree], tuple[np.ndarray, np.ndarray]]:
+  """Each player's decisions, and int[rows, 2], the (block, row) of each row, line by line.
+
+  `streets` are of `street_ends`, `types` the numbers of types. The leaves are the ends of each street, the
+  showdowns first, board by board.
+  """
+  parts = [part.line for street in streets for part in street]
+
+  def of_player(player: int) -> tuple[PlayerTree, np.ndarray]:
+    rows = np.flatnonzero(lines.betting.player == player)
+    choices = _choices(lines, player, rows)
+    return make_forest(
+      choices(rows),
+      np.repeat(lines.betting.moves[rows], lines.sizes[rows]),
+      [_by_board(choices(part), len(part)) for part in parts],
+      types[player],
+    )
+
+  (first, first_places), (second, second_places) = of_player(0), of_player(1)
+  return (first, second), (first_places, second_places)
 
 
 def _boards(
@@ -87,53 +99,46 @@ def _boards(
   starts = np.cumsum([0, *lines.boards])
   rows = []
   for player, (forest, place) in enumerate(zip(forests, places, strict=True)):
-    line, runout = lines.places(np.flatnonzero(lines.form.player == player))
+    line, runout = lines.places(np.flatnonzero(lines.betting.player == player))
     boards_of_rows = tuple(np.zeros(count, int) for _, count, _ in forest.block_shapes)
     for block, board in enumerate(boards_of_rows):
       inside = place[:, 0] == block
-      board[place[inside, 1]] = (starts[lines.street[line]] + runout)[inside]
+      board[place[inside, 1]] = (starts[lines.betting.street[line]] + runout)[inside]
     rows.append(boards_of_rows)
   return Boards(tuple(above), tuple(rows), np.arange(starts[-1] + 1), np.zeros(starts[-1], int))
 
 
-def _ends(lines: PublicStateIndex, ends: np.ndarray) -> list[tuple[StreetEnds, StreetEnds]]:
+def street_ends(betting: Betting) -> list[tuple[StreetEnds, StreetEnds]]:
   """The showdowns (or all-ins with cards to come) and folds of each street, or of each kind of showdown."""
-  form = lines.form
+  ends = betting.ends
   # A showdown after an all-in belongs to the street of the all-in.
-  acting = lines.last_acting(ends)
-  street, played = lines.street[acting] + lines.showdown_index[ends], form.showdown_payoff[ends] != 0
+  acting = betting.last_acting(ends)
+  street = betting.street[acting] + betting.showdown_index[ends]
+  played = betting.showdown_payoff[ends] != 0
 
   def part(chosen: np.ndarray, utility: np.ndarray) -> StreetEnds:
     return StreetEnds(acting[chosen], utility[ends[chosen]])
 
+  won, folded = betting.showdown_payoff, betting.fold_payoff
   return [
-    (part((street == s) & played, form.showdown_payoff), part((street == s) & ~played, form.fold_payoff))
-    for s in range(max(len(lines.boards), lines.showdowns))
+    (part((street == s) & played, won), part((street == s) & ~played, folded))
+    for s in range(max(betting.streets, betting.showdowns))
   ]
 
 
-def _choices(lines: PublicStateIndex, player: int, rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+def _choices(lines: LineIndex, player: int, rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
   """The player's last choice before lines, for each of their runouts: int[n, 2] for `make_forest`.
 
   Rows are numbered line by line; `rows` are the lines in which the player acts.
   """
-  form = lines.form
-  number = np.cumsum(form.player == player) - 1
-  last = np.full((len(form.parent), 2), -1)  # (index in `rows`, number of the action)
-  line = node = np.arange(len(form.parent))
-  while len(line):  # all lines climb at once, until their player's own choice or the root
-    above = form.parent[node]
-    acts = (above >= 0) & (form.player[above] == player)
-    last[line[acts]] = np.stack([number[above[acts]], lines.rank[node[acts]]], 1)
-    on = (above >= 0) & ~acts
-    line, node = line[on], above[on]
+  last, street = lines.betting.last_choices(player), lines.betting.street
   start = np.append(0, np.cumsum(lines.sizes[rows]))
 
   def choices(at: np.ndarray) -> np.ndarray:
     line, runout = lines.places(at)
     k, action = last[line].T
     before = np.append(rows, 0)[k]  # any line for those without a choice
-    row = start[k] + lines.above(runout, lines.street[line], lines.street[before])
+    row = start[k] + lines.above(runout, street[line], street[before])
     return np.where(k[:, None] < 0, -1, np.stack([row, action], 1))
 
   return choices
@@ -153,7 +158,7 @@ def make_leaves(
   if len(streets) == 1:
     ((showdowns, folds),) = streets
     return evaluator.create(form, showdowns.utility, folds.utility)
-  if lines.showdowns > 1:
+  if lines.betting.showdowns > 1:
     types = [BoardTypes(form.weights, form.cards, (a, b)) for a, b in zip(*lines.strength, strict=True)]
     made = [[evaluator.create(t, a.utility, b.utility)] for t, (a, b) in zip(types, streets, strict=True)]
     return BoardLeaves.create(made, [(len(first.line), len(second.line)) for first, second in streets])

@@ -139,7 +139,7 @@ def _symmetries(
     nothing = [np.full(shape, np.nan) for shape in over.tree.players[player].block_shapes]
     tables, permuted = over.back(player, nothing), columns(lines, player, swaps)
     start = 0
-    for street in lines.street[lines.form.player == player].tolist():
+    for street in lines.betting.street[lines.betting.player == player].tolist():
       block, rows = places[player][start : start + lines.boards[street]].T  # of one line on all boards
       start += lines.boards[street]
       locked = tables[block[0]][:, rows]
@@ -163,7 +163,7 @@ def _rows(
   over: Variant,
 ) -> tuple[OrbitMap, ...]:
   """The orbits of a variant's rows, for each block; `places` is int[R, 2], (block, row) in `tree`."""
-  streets = lines.street[lines.form.player == player].tolist()
+  streets = lines.betting.street[lines.betting.player == player].tolist()
   starts = np.cumsum([0, *(lines.boards[street] for street in streets)])
   empty = [np.zeros(0, int)]
   row = np.concatenate(empty + [start + boards[s].row for start, s in zip(starts, streets, strict=False)])

@@ -123,15 +123,12 @@ class _Lines:
     self.game, self.form, self._answers = game, game.form, answers
     self.hands, self.deck, self.public = game.hands, game.form.deck.size, sum(game.form.public)
     self.strengths = game.strengths
-    self._children: list[dict[int, int]] = [{} for _ in self.form.parent]
-    for line, parent in enumerate(self.form.parent.tolist()):
-      if parent >= 0:
-        self._children[parent][int(self.form.action[line])] = line
-    self._down = self.form.showdown_payoff.copy()
-    self._closed = self.form.player < 0
-    for line in reversed(range(len(self.form.parent))):
-      if after := self._children[line]:
-        self._down[line] = self._down[after[betting.CALL if self.form.player[line] >= 0 else -1]]
+    self._lines = lines = game.form.betting
+    self._down = lines.showdown_payoff.copy()
+    self._closed = lines.player < 0
+    for line in reversed(range(len(lines))):
+      if after := dict(self.moves(line)):
+        self._down[line] = self._down[after[betting.CALL if lines.player[line] >= 0 else -1]]
         self._closed[line] &= self._closed[list(after.values())].all()
 
   def start(self, dealt: np.ndarray) -> Place:
@@ -139,23 +136,23 @@ class _Lines:
     return 0
 
   def actor(self, place: Place) -> int:
-    return int(self.form.player[place])
+    return int(self._lines.player[place])
 
   def shown(self, place: Place) -> int:
-    return sum(self.form.public[: self.form.round[place] + 1])
+    return sum(self.form.public[: self._lines.street[place] + 1])
 
   def moves(self, place: Place) -> list[tuple[int, Place]]:
-    return list(self._children[place].items())
+    return list(zip(self._lines.legal_actions(place), self._lines.children(place), strict=True))
 
   def after(self, place: Place, action: int) -> Place:
-    return self._children[place][action]
+    return dict(self.moves(place))[action]
 
   def answers(self, place: Place, board: tuple[int, ...]) -> Mapping[int, np.ndarray]:
-    return dict(zip(self._children[place], self._answers(place, board), strict=True))
+    return dict(zip(self._lines.legal_actions(place), self._answers(place, board), strict=True))
 
   def folded(self, place: Place) -> float | None:
-    ends = not self._children[place] and self.form.showdown_payoff[place] == 0
-    return float(self.form.fold_payoff[place]) if ends else None
+    ends = not self._lines.moves[place] and self._lines.showdown_payoff[place] == 0
+    return float(self._lines.fold_payoff[place]) if ends else None
 
   def down(self, place: Place) -> float:
     return float(self._down[place])
@@ -176,7 +173,7 @@ class _Holdem:
     texts = ["x" if text in ("c", "fc") else ALL_SIZES if text == "56bets" else text for text in streets]
     bets = betting.parse_bets(" / ".join(texts), len(cards.BOARD_SIZES))
     self._folds = [text != "c" for text in streets]
-    self._game, self._policy, self._sizes = game, policy, game.betting._replace(bets=bets)
+    self._game, self._policy, self._sizes = game, policy, game.rules._replace(bets=bets)
 
   def start(self, dealt: np.ndarray) -> Place:
     self._board = dealt[2 * cards.HAND_SIZE :].tolist()
@@ -192,7 +189,7 @@ class _Holdem:
     return len(place.runout)
 
   def moves(self, place: Place) -> list[tuple[int, Place]]:
-    rules, public, actions = self._game.betting, place.public_state, dict[int, None]()
+    rules, public, actions = self._game.rules, place.public_state, dict[int, None]()
     for action, chips in self._sizes.moves(public).items():
       if action > betting.CALL:
         actions[rules.nearest_bet(public, chips)] = None
@@ -222,9 +219,7 @@ class _Holdem:
     return float(max(place.public_state.spent))
 
   def closed(self, place: Place) -> bool:
-    return place.current_player() < 0 and (
-      place.is_terminal() or self.down(place) == self._game.betting.stack
-    )
+    return place.current_player() < 0 and (place.is_terminal() or self.down(place) == self._game.rules.stack)
 
   def strengths(self, boards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     ranks = hand_strengths(Deck(len(cards.RANKS), len(cards.SUITS)), cards.HAND_SIZE, boards)

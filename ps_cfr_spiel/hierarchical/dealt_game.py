@@ -206,7 +206,7 @@ class DealtGame:
   @functools.cached_property
   def _after(self) -> dict[tuple[int, int], int]:
     """(line, action) -> line; the action is -1 where cards come."""
-    pairs = zip(self.form.parent.tolist(), self.form.action.tolist(), strict=True)
+    pairs = zip(self.form.betting.parent.tolist(), self.form.betting.action.tolist(), strict=True)
     return {pair: line for line, pair in enumerate(pairs)}
 
   def _line(self, state: Any) -> int:

@@ -208,16 +208,18 @@ def _different(strategies: tuple[Strategy, Strategy]) -> list[Strategy]:
 
 def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Round]:
   """The lines of each round, by the cells of the trunk and of the clusters."""
-  form, first = game.form, strategies[0]
+  betting, first = game.form.betting, strategies[0]
   cells = [line_cells(game, own.abstraction.sizes) for own in strategies]
-  before = np.where(form.round < game.special, first.tables.trunk.shape[-1], first.tables.clusters.shape[-1])
+  before = np.where(
+    betting.street < game.special, first.tables.trunk.shape[-1], first.tables.clusters.shape[-1]
+  )
   before = before * (len(_different(strategies)) - 1)
-  cell = np.where(form.player == 1, before + cells[1][:, 0], cells[0][:, 0]).astype(np.int32)
+  cell = np.where(betting.player == 1, before + cells[1][:, 0], cells[0][:, 0]).astype(np.int32)
   follows = np.zeros(len(cell), np.int32)  # the line after each line behind which cards come
-  follows[form.parent[1:]] = np.arange(1, len(cell))
+  follows[betting.parent[1:]] = np.arange(1, len(cell))
   roots, found = np.zeros(1, np.int32), []
   for number in range(game.rounds):
-    lines = make_lines(form, roots, range(number, number + 1), first.abstraction.sizes)
+    lines = make_lines(betting, roots, range(number, number + 1), first.abstraction.sizes)
     out, ends = (
       leaving(lines),
       [np.flatnonzero(x).astype(np.int32) for x in (lines.showdown_payoff, lines.fold_payoff)],

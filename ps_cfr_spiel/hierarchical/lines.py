@@ -15,6 +15,7 @@ import numpy as np
 
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.mccfr import Updates, at, join, nothing, regret_matching, row_sum
+from ps_cfr_spiel.poker import Betting
 from ps_cfr_spiel.tree import Array
 
 CHANCE_LINE, END_LINE = 2, 3  # beside the players 0 and 1
@@ -38,7 +39,7 @@ class BettingLines:
   #: int32[N], the distance of the cells of two buckets: the lines of its round. So the cells of a hand are
   #: next to each other, above all those of lines that are close to each other.
   stride: Array
-  #: fold_payoff, showdown_payoff: [N], as in `DealtForm`.
+  #: fold_payoff, showdown_payoff: [N], as in `poker.Betting`.
   fold_payoff: Array
   showdown_payoff: Array
   #: (start, stop) of each depth.
@@ -49,19 +50,15 @@ class BettingLines:
 
 
 def make_lines(
-  form, roots: Sequence[int] | np.ndarray, rounds: range, buckets: Sequence[int]
+  betting: Betting, roots: Sequence[int] | np.ndarray, rounds: range, buckets: Sequence[int]
 ) -> BettingLines:
-  """The lines of some rounds of a form from `roots` on, on the host; `buckets` has the number in each."""
-  below: list[list[int]] = [[] for _ in form.parent]
-  for line, parent in enumerate(form.parent.tolist()):
-    if parent >= 0:
-      below[parent].append(line)
+  """The lines of some rounds from `roots` on, on the host; `buckets` has the number in each."""
   source, parent, move, first, count, depths = [], [], [], [], [], []
   level = [(root, -1, 0) for root in roots]
   while level:
     start, stop, after = len(source), len(source) + len(level), []
     for line, above, number in level:
-      children = [child for child in below[line] if form.round[child] in rounds]
+      children = [child for child in betting.children(line) if betting.street[child] in rounds]
       first.append(stop + len(after))
       count.append(len(children))
       after += [(child, len(source), k) for k, child in enumerate(children)]
@@ -71,17 +68,17 @@ def make_lines(
     depths.append((start, stop))
     level = after
   order = np.array(source)
-  player = form.player[order]
-  actor = np.where(player >= 0, player, np.where(np.isin(order, form.parent), CHANCE_LINE, END_LINE))
+  player, street = betting.player[order], betting.street[order]
+  actor = np.where(player >= 0, player, np.where(betting.moves[order] > 0, CHANCE_LINE, END_LINE))
   cell, stride, cells = np.zeros(len(order), int), np.zeros(len(order), int), 0
   for number in rounds:
-    here = np.flatnonzero((actor < CHANCE_LINE) & (form.round[order] == number))
+    here = np.flatnonzero((actor < CHANCE_LINE) & (street == number))
     cell[here[np.argsort(order[here])]] = cells + np.arange(len(here))
     stride[here] = len(here)
     cells += len(here) * buckets[number]
-  whole = [order, actor, form.round[order] - form.round[order[0]], parent, move, first, count, cell, stride]
+  whole = [order, actor, street - street[0], parent, move, first, count, cell, stride]
   columns = [np.asarray(column, np.int32) for column in whole]
-  payoffs = [form.fold_payoff[order], form.showdown_payoff[order]]
+  payoffs = [betting.fold_payoff[order], betting.showdown_payoff[order]]
   return BettingLines(
     *columns, *payoffs, depths=tuple(depths), cells=cells, actions=max(count), rounds=len(rounds)
   )
@@ -98,13 +95,14 @@ def trunk_and_subtree(game: DealtGame, sizes: tuple[int, ...]) -> tuple[BettingL
   The roots of the subtree are the lines that leave the trunk; `sizes` are the buckets of each round in a
   cluster.
   """
-  trunk = make_lines(game.form, [0], range(game.special), sizes)
-  return trunk, make_lines(game.form, trunk.source[leaving(trunk)], range(game.special, game.rounds), sizes)
+  trunk = make_lines(game.form.betting, [0], range(game.special), sizes)
+  roots, rounds = trunk.source[leaving(trunk)], range(game.special, game.rounds)
+  return trunk, make_lines(game.form.betting, roots, rounds, sizes)
 
 
 def line_cells(game: DealtGame, sizes: tuple[int, ...]) -> np.ndarray:
   """int32[N, 2]: `cell` and `stride` of each line of the form in its part; 0 where no player acts."""
-  found = np.zeros((len(game.form.parent), 2), np.int32)
+  found = np.zeros((len(game.form.betting), 2), np.int32)
   for lines in reversed(trunk_and_subtree(game, sizes)):  # lines that leave the trunk are of both parts
     found[lines.source] = np.stack([lines.cell, lines.stride], 1)
   return found

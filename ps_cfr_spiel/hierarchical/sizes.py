@@ -50,9 +50,10 @@ class Sizes(NamedTuple):
 def measure(form: DealtForm) -> Sizes:
   """The sizes of a game."""
   deck, rounds = form.deck, range(len(form.public))
-  acts = form.player >= 0
-  lines = np.bincount(form.round[acts], minlength=len(rounds))
-  moves = np.bincount(form.round[form.parent[1:]][acts[form.parent[1:]]], minlength=len(rounds))
+  betting = form.betting
+  acts = betting.player >= 0
+  lines = np.bincount(betting.street[acts], minlength=len(rounds))
+  moves = np.bincount(betting.street[acts], betting.moves[acts], minlength=len(rounds)).astype(int)
   boards, hands, classes, hand_classes = [], [], [], []
   for number in rounds:
     cards = form.public[1 : number + 1]
@@ -65,6 +66,5 @@ def measure(form: DealtForm) -> Sizes:
   if form.board:
     of_hands = [classes_of_hands(deck, form.hole, after) for after in form.runouts(len(rounds))]
     classes, hand_classes = [len(x) for x in of_hands], [int((x.max(1) + 1).sum()) for x in of_hands]
-  most = int(np.bincount(form.parent[1:]).max())
   counts = [np.array(column) for column in (boards, classes, hands, hand_classes)]
-  return Sizes(lines, *counts, actions=moves, most=most)
+  return Sizes(lines, *counts, actions=moves, most=int(betting.moves.max()))

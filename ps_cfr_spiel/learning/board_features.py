@@ -167,11 +167,12 @@ class BoardFeatures(Features):
   ) -> "BoundBoards":
     """See `search.ValueFunction`; ValueError but for all next cards after some lines of betting."""
     lines, game = lines_of(subgames, self.cards - 1), subgames.labels.game
-    form, boards, count = lines.form, lines.boards[1], len(public_states)
+    form, betting = lines.form, lines.betting
+    boards, count = lines.boards[1], len(public_states)
     places = [lines.place(s) for s in public_states]
     line = [at for at, runout in places if runout == 0]
     whole = [(at, runout) for at in line for runout in range(boards)] == places
-    if not whole or any(form.player[form.parent[at]] != CHANCE for at in line):
+    if not whole or any(betting.player[betting.parent[at]] != CHANCE for at in line):
       raise ValueError(
         f"{game}: values of {cards.STREETS[self.cards]}s are for searches that end with the "
         f"{cards.STREETS[self.cards - 1]}; set lookahead='round'."

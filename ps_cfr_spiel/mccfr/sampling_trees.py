@@ -131,12 +131,13 @@ def _of_histories(tree: PublicTree, histories: Histories) -> HistoryNodes:
 
 
 def _public_states(tree: PublicTree, lines: PublicStateIndex) -> HistoryNodes:
-  form, size = lines.form, int(lines.starts[-1])
+  betting, size = lines.betting, int(lines.starts[-1])
   cell = np.zeros(size, int)
   cell[[decision.public_state for decision in tree.names.decisions]] = first_cells(tree)
-  kind, utility, street = (np.repeat(x, lines.sizes) for x in (form.player, form.fold_payoff, lines.street))
+  columns = betting.player, betting.fold_payoff, betting.street
+  kind, utility, street = (np.repeat(column, lines.sizes) for column in columns)
   # Each card that no player holds comes with the same probability: of `live` the first, then of one less.
-  chance = np.where(_cards(lines) >= 0, 1 / np.maximum(lines.live - street + 1, 1), 1.0)
+  chance = np.where(_cards(lines) >= 0, 1 / np.maximum(lines.form.live - street + 1, 1), 1.0)
   return HistoryNodes(lines.parents, kind, cell, chance, utility)
 
 
@@ -146,8 +147,8 @@ def _deal(lines: PublicStateIndex, order: np.ndarray) -> Deal:
   first, second = np.cumsum(prior.sum(1)), np.cumsum(prior, 1)
   last = len(lines.boards) - 1
   number = np.arange(lines.starts[-1]) - np.repeat(lines.starts[:-1], lines.sizes)
-  runout = np.where(np.repeat(lines.street, lines.sizes) == last, number, 0)
-  runout += np.repeat(lines.showdown_index, lines.sizes)  # one of both is 0
+  runout = np.where(np.repeat(lines.betting.street, lines.sizes) == last, number, 0)
+  runout += np.repeat(lines.betting.showdown_index, lines.sizes)  # one of both is 0
   public: dict[str, Any] = {
     "came": _cards(lines)[order],
     "held": tuple(cards.astype(np.int32) for cards in form.cards),
@@ -156,7 +157,7 @@ def _deal(lines: PublicStateIndex, order: np.ndarray) -> Deal:
     "first": first / first[-1],
     "second": (second / second[:, -1:]).ravel(),
     "strength": tuple(strength.astype(np.int32) for strength in lines.strength),
-    "showdown_payoff": np.repeat(form.showdown_payoff, lines.sizes)[order],
+    "showdown_payoff": np.repeat(lines.betting.showdown_payoff, lines.sizes)[order],
     "runout": runout[order].astype(np.int32),
   }
   return Deal(**arrays, cards=PublicCards(**public) if last else None)
@@ -164,10 +165,10 @@ def _deal(lines: PublicStateIndex, order: np.ndarray) -> Deal:
 
 def _cards(lines: PublicStateIndex) -> np.ndarray:
   """int32[P]: the card that leads to each public state, -1 after other moves."""
-  form, columns = lines.form, []
-  for line, above in enumerate(form.parent.tolist()):
-    comes = above >= 0 and form.player[above] == CHANCE
-    runouts = lines.runouts[lines.street[line]]
+  betting, columns = lines.betting, []
+  for line, above in enumerate(betting.parent.tolist()):
+    comes = above >= 0 and betting.player[above] == CHANCE
+    runouts = lines.runouts[betting.street[line]]
     columns.append(runouts[:, -1] if comes else np.full(len(runouts), -1))
   return np.concatenate(columns).astype(np.int32)
 

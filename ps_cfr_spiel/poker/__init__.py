@@ -10,6 +10,7 @@ what users describe.
 from ps_cfr_spiel.poker import betting as betting
 from ps_cfr_spiel.poker import cards as cards
 from ps_cfr_spiel.poker.bayesian_form import BayesianForm as BayesianForm
+from ps_cfr_spiel.poker.betting_lines import Betting
 from ps_cfr_spiel.poker.board_lists import deals_on, next_boards
 from ps_cfr_spiel.poker.cards import RANKS
 from ps_cfr_spiel.poker.dealt import DealtForm, cards_of, dealt_cards, dealt_form, is_by_name
@@ -20,7 +21,6 @@ from ps_cfr_spiel.poker.situations import (
   KINDS,
   RandomSituations,
   Situation,
-  betting_tree,
   check_streets,
   compatible,
   from_words,
@@ -28,6 +28,7 @@ from ps_cfr_spiel.poker.situations import (
   of_game,
   range_text,
   situation,
+  street_betting,
 )
 from ps_cfr_spiel.poker.spots import (
   HOLDEM,

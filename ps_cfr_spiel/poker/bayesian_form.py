@@ -5,53 +5,39 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ps_cfr_spiel.poker.betting_lines import Betting
+
 
 class BayesianForm:
   """A game like poker: chance deals types once, then all moves are public.
 
   A game's method `bayesian_form()` returns an object of a class that derives from this one. It has the fields
-  `parent`, `action`, `player`, `fold_payoff`, `showdown_payoff`, `types`, `weights`, `cards`, `strength` and
-  `infostates`, and others where the game needs them. Shapes: N public states, H0 and H1 types.
+  `betting`, `types`, `weights`, `cards`, `strength` and `infostates`, and others where the game needs them.
+  Shapes: N lines of betting, which are the public states; H0 and H1 types.
 
-  Several showdowns of different strengths have a `showdown_index`.
-
-  **With public cards to come** a public state is a *line* of betting and the cards so far. The betting does
-  not depend on the cards, so there are N lines, whose `player` is `CHANCE` (-1) where cards come, with one
-  line after it; and on each street (the number of deals so far) there is a list of *runouts*, the cards since
-  the root in order, those of a deal ascending. A deal is mostly a single card: the first is one of `live`
-  cards with equal probability for all types, the next one of `live - 1`, and so on; a type that holds a card
-  of the runout is dead. Such a form has `street`, `runouts`, `live`, `strengths`, `infostate` and `find`.
+  **With public cards to come** a public state is a line of betting and the cards so far. On each street
+  of `betting` there is a list of *runouts*, the cards since the root in order, those of a deal ascending. A
+  deal is mostly a single card: the first is one of `live` cards with equal probability for all types, the
+  next one of `live - 1`, and so on; a type that holds a card of the runout is dead. Such a form has
+  `runouts`, `live`, `strengths`, `infostate` and `find`.
   """
 
   #: the fields that every form has; `strengths` and `infostate`, overridden, stand for the last two.
-  NEEDED: ClassVar[tuple[str, ...]] = (
-    *("parent", "action", "player", "fold_payoff", "showdown_payoff", "types", "weights", "cards"),
-    *("strength", "infostates"),
-  )
+  NEEDED: ClassVar[tuple[str, ...]] = ("betting", "types", "weights", "cards", "strength", "infostates")
 
-  parent: np.ndarray  #: int32[N], parent of each public state, -1 at the root; parents before children
-  action: np.ndarray  #: int32[N], OpenSpiel action that leads here from the parent
-  player: np.ndarray  #: int32[N], the acting player: 0, 1 or `TERMINAL` (-4)
-  #: fold_payoff, showdown_payoff: float64[N], at terminals, of which one is 0; the utility to player 0 is
-  #: fold_payoff + showdown_payoff * sign(strength 0 - strength 1).
-  fold_payoff: np.ndarray
-  showdown_payoff: np.ndarray
+  betting: Betting  #: the lines; each end has a fold_payoff or a showdown_payoff, not both
   #: names of each player's types, lengths H0 and H1. Chance deals player 0's first.
   types: tuple[tuple[str, ...], tuple[str, ...]]
   #: float64[H0], float64[H1]; prior(h, g) is proportional to w0[h] w1[g] if h and g share no card.
   weights: tuple[np.ndarray, np.ndarray]
   cards: tuple[np.ndarray, np.ndarray]  #: int32[H0, 2], int32[H1, 2]
-  #: int32[H0], int32[H1]; larger wins. With `showdown_index`: int32[K, H0], int32[K, H1].
+  #: int32[H0], int32[H1]; larger wins. With K showdowns of different strengths: int32[K, H0], int32[K, H1].
   strength: tuple[np.ndarray, np.ndarray]
   #: for each public state the acting player's information state strings by type; () at terminals.
   infostates: Sequence[Sequence[str]]
 
-  #: int32[N]: which of K showdowns each terminal is, where types differ in strength from one to the other;
-  #: None: all are alike.
-  showdown_index: np.ndarray | None = None
   #: for each player and type chance's actions that deal it; None: the type's index.
   deals: tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]] | None = None
-  street: np.ndarray | None = None  #: int32[N]; None: no public cards come
   #: for each street int32[B, cards so far]; those that continue a runout are adjacent, in the order of the
   #: shorter ones, and their number is the same for each.
   runouts: tuple[np.ndarray, ...] = (np.zeros((1, 0), int),)
@@ -59,7 +45,6 @@ class BayesianForm:
   #: int32[S, C]: renamings of the C cards (entry c is the new name of card c) that leave ranges and strengths
   #: unchanged; the first is the identity. None: suits are not folded.
   swaps: np.ndarray | None = None
-  spent: np.ndarray | None = None  #: float64[N, 2]: what each player has put into the pot; None: 0
   #: the name of a player's infostate at a state of OpenSpiel; None: its information state string.
   named: Callable[[Any, int], str] | None = None
   remarks: Mapping[str, str] | None = None  #: further lines of the tree's summary, by name

@@ -100,7 +100,7 @@ def num_moves(line: str) -> int:
   return sum(word not in ("|", "{}") for word in line.split())
 
 
-class Betting(NamedTuple):
+class BettingRules(NamedTuple):
   """No-limit betting from a root on, a street or several with public cards between them.
 
   On every street but perhaps the first player 0 acts first. A player who faces a bet folds, calls or raises;
@@ -291,7 +291,7 @@ class Betting(NamedTuple):
 
 
 def betting_states(pot: int, stack: int, bets: Sequence[Numbered], unit: int = 1) -> tuple[BettingState, ...]:
-  """All lines of betting (`Betting`) from a pot on, depth first, children by ascending action.
+  """All lines of betting (`BettingRules`) from a pot on, depth first, children by ascending action.
 
   Half of `pot`, in chips, is from each player. ValueError if `unit` is less than 1, `pot` is not positive and
   even, `stack` is less than half of it, or there are more than `MAX_PUBLIC_STATES` public states.
@@ -306,7 +306,7 @@ def betting_states(pot: int, stack: int, bets: Sequence[Numbered], unit: int = 1
       "player began the hand with, those in the pot included"
     )
   ante = pot // 2
-  rules = Betting(bets, stack, unit, (ante, ante), ante)
+  rules = BettingRules(bets, stack, unit, (ante, ante), ante)
   states: list[BettingState] = []
   pending = [rules.root]
   while pending:
@@ -324,7 +324,7 @@ def betting_states(pot: int, stack: int, bets: Sequence[Numbered], unit: int = 1
   return tuple(states)
 
 
-def left_out(states: Sequence[BettingState], rules: Betting) -> list[Size]:
+def left_out(states: Sequence[BettingState], rules: BettingRules) -> list[Size]:
   """The sizes that come to a legal bet nowhere among some public states, ascending."""
   if isinstance(rules.bets, int):
     return []

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.poker.betting_lines import Betting
 from ps_cfr_spiel.poker.cards import STREETS, SUITS, parse_deck
 from ps_cfr_spiel.poker.ranking import strengths
 from ps_cfr_spiel.poker.suits import (
@@ -34,21 +35,13 @@ TRIES = 1000
 class DealtForm(NamedTuple):
   """Hands are dealt, then there are rounds of betting, before each of which but the first public cards come.
 
-  Cards come from one deck, each set of them with equal probability, but for `board` and `weights`. The
-  utility to player 0 at the end of a line is fold_payoff + showdown_payoff * sign(strength 0 - strength 1).
+  Cards come from one deck, each set of them with equal probability, but for `board` and `weights`.
   """
 
   deck: Deck  #: the cards; see `dealt_cards`
   hole: int  #: the number of cards of a hand; player 0's is dealt first
   public: tuple[int, ...]  #: the number of public cards before each round; 0 before the first
-  parent: np.ndarray  #: int32[N], the line before, -1 at the root; N lines, parents first
-  action: np.ndarray  #: int32[N], OpenSpiel's action that leads here, -1 after cards and at the root
-  #: int32[N], 0 or 1 to act, `CHANCE` where public cards come, after which one line follows, or `TERMINAL`.
-  player: np.ndarray
-  round: np.ndarray  #: int32[N]
-  #: fold_payoff, showdown_payoff: float64[N], 0 before the end.
-  fold_payoff: np.ndarray
-  showdown_payoff: np.ndarray
+  betting: Betting
   board: tuple[int, ...] = ()  #: public cards that are there from the start
   #: float64[2, H]: pairs of hands without a common card come in proportion to the product of their weights;
   #: None if all are equal. Hands that hold a card of the board have none.
@@ -116,8 +109,9 @@ def dealt_form(game: pyspiel.Game) -> DealtForm:
   same, lost = _walk(game, [*loser, *winner, *board], hole, public)
   if not np.array_equal(lines, same) or not np.isin(won, (lost, -lost)).all():
     raise ValueError(f"{game}: its betting or what showdowns pay depends on more than the better hand.")
-  parent, action, player, number = lines.T.astype(np.int32)
-  return DealtForm(deck, hole, public, parent, action, player, number, (won + lost) / 2, (won - lost) / 2)
+  parent, action, player, street = lines.T
+  betting = Betting.create(parent, action, player, (won + lost) / 2, (won - lost) / 2, street)
+  return DealtForm(deck, hole, public, betting)
 
 
 def _check_by_name(game: pyspiel.Game) -> None:
@@ -179,8 +173,8 @@ def _subgame(game: Any) -> DealtForm:
   for row, cards, given in zip(weights, form.cards, form.weights, strict=True):
     row[set_numbers(_numbered(np.asarray(cards), deck))] = given
   return DealtForm(
-    *(deck, HOLES[-1], (0, *[1] * game.cards_to_come), form.parent, form.action, form.player, form.street),
-    *(form.fold_payoff, form.showdown_payoff, tuple(_numbered(np.array(game.board), deck).tolist()), weights),
+    *(deck, HOLES[-1], (0, *[1] * game.cards_to_come), form.betting),
+    *(tuple(_numbered(np.array(game.board), deck).tolist()), weights),
   )
 
 
@@ -201,7 +195,7 @@ def _a_winner(deck: Deck, hole: int, size: int) -> tuple[list[int], list[int], l
 def _walk(
   game: pyspiel.Game, cards: list[int], hole: int, public: tuple[int, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
-  """All lines with these cards: int[N, 4] (parent, action, player, round), and player 0's returns."""
+  """All lines with these cards: int[N, 4] (parent, action, player, street), and player 0's returns."""
   root = game.new_initial_state()
   for card in cards[: PLAYERS * hole]:
     root.apply_action(card)

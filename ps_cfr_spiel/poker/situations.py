@@ -16,6 +16,7 @@ import pyspiel
 
 from ps_cfr_spiel.notation import MAX_WEIGHT, MIN_WEIGHT, Measure, hands_text, parse_sizes
 from ps_cfr_spiel.poker import betting, cards
+from ps_cfr_spiel.poker.betting_lines import Betting
 from ps_cfr_spiel.poker.ranking import strengths
 
 MOST = 2**31 - 1  # chips, for OpenSpiel's whole numbers have 32 bits; and rivers
@@ -43,6 +44,11 @@ class Situation(NamedTuple):
   stack: int
   bets: str
   ranges: np.ndarray
+
+  @property
+  def betting(self) -> Betting:
+    """The lines of betting of its street; errors as of `street_betting`."""
+    return street_betting(self.pot, self.stack, self.bets)
 
   def game(self) -> pyspiel.Game:
     """The same as an OpenSpiel game; ValueError if a range's weights differ by more than 10^18."""
@@ -95,7 +101,7 @@ def situation(
   dealt = cards.parse_board(
     board if isinstance(board, str) else cards.card_names(_card_list(board, sizes)), sizes
   )
-  betting_tree(pot, stack, bets)  # raises for chips and bets that it does not allow
+  street_betting(pot, stack, bets)  # raises for chips and bets that it does not allow
   check_streets(bets, len(dealt))
   weights = cards.range_weights(ranges, dealt) if isinstance(ranges, str) else _weights(ranges, dealt)
   return Situation(dealt, int(pot), int(stack), bets, weights)
@@ -165,19 +171,19 @@ def check_streets(bets: str, count: int) -> None:
     raise ValueError(f"bets={bets!r}: 'e' counts the streets of a game, and here it has one; write {left}e")
 
 
-def betting_tree(pot: int, stack: int, bets: str) -> tuple[betting.BettingState, ...]:
-  """The lines of betting on a river.
+def street_betting(pot: int, stack: int, bets: str) -> Betting:
+  """The lines of betting on a river, or on another street that is solved alone.
 
   ValueError if `river_subgame` does not allow it, or there are more than `MOST` chips.
   """
   if not isinstance(bets, str):
     raise ValueError(f"bets={bets!r}: must be a text such as 'fcpa' or '0.5 1 a'")
-  return _betting_tree(whole("pot", pot), whole("stack", stack), bets)
+  return _street_betting(whole("pot", pot), whole("stack", stack), bets)
 
 
 @functools.lru_cache(maxsize=4096)
-def _betting_tree(pot: int, stack: int, bets: str) -> tuple[betting.BettingState, ...]:
-  return betting.betting_states(pot, stack, betting.parse_bets(bets))
+def _street_betting(pot: int, stack: int, bets: str) -> Betting:
+  return Betting.of_states(betting.betting_states(pot, stack, betting.parse_bets(bets)))
 
 
 def even(rng: np.random.Generator, order: np.ndarray, _: cards.Board) -> np.ndarray:
@@ -311,7 +317,7 @@ class RandomSituations(Sequence):
     for name, value in read.items():
       object.__setattr__(self, name, value)
     for ratio in np.hstack(self.ratios).tolist():
-      betting_tree(self.pot, self.stack(ratio), self.bets)
+      street_betting(self.pot, self.stack(ratio), self.bets)
       if self.stack(ratio) == self.pot // 2:
         raise ValueError(f"ratios: {ratio} of pot={self.pot} is less than a chip; give a larger ratio or pot")
     check_streets(self.bets, self.cards)

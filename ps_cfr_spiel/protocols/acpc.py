@@ -33,7 +33,7 @@ class MatchState(NamedTuple):
   number: int  #: of the hand in its match
   hand: Hand  #: as the player with its seat sees it
 
-  def text(self, rules: betting.Betting) -> str:
+  def text(self, rules: betting.BettingRules) -> str:
     """The line, without its end."""
     hand, bets, streets = self.hand, "", [""]
     for move in moves(rules, hand.chips):
@@ -45,7 +45,7 @@ class MatchState(NamedTuple):
     return f"MATCHSTATE:{hand.seat}:{self.number}:{bets}:{'|'.join(hand.holes)}{'/'.join(streets)}"
 
   @classmethod
-  def parse(cls, line: str, rules: betting.Betting) -> "MatchState":
+  def parse(cls, line: str, rules: betting.BettingRules) -> "MatchState":
     """The content of a line; ValueError for any other text."""
     match = LINE.match(line)
     if not match:
@@ -58,7 +58,7 @@ class MatchState(NamedTuple):
     return cls(int(number), Hand(int(seat), _chips(bets, rules), (first, second), "".join(board)))
 
 
-def _chips(bets: str, rules: betting.Betting) -> tuple[int, ...]:
+def _chips(bets: str, rules: betting.BettingRules) -> tuple[int, ...]:
   """`Hand.chips` of a text such as "r300c/cr900f"; ValueError where the rules do not allow it."""
   if "".join(tokens := TOKEN.findall(bets)) != bets:
     raise ValueError(f"{shown(bets)}: betting is written with f, c, r and a number of chips, and /.")
@@ -244,4 +244,4 @@ def read_answer(state: Any, text: str) -> int:
   if text[0] != "r":
     legal = state.legal_actions()
     return betting.FOLD if text == "f" and betting.FOLD in legal else betting.CALL
-  return state.get_game().betting.nearest_bet(state.public_state, int(text[1:]))
+  return state.get_game().rules.nearest_bet(state.public_state, int(text[1:]))

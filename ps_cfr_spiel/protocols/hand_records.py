@@ -50,15 +50,15 @@ class Move(NamedTuple):
     return self.after.street - self.before.street
 
 
-def rules_of(game: pyspiel.Game) -> betting.Betting:
+def rules_of(game: pyspiel.Game) -> betting.BettingRules:
   """The betting of a game with bets of any size; ValueError for another game than `holdem`."""
   if game.get_type().short_name != NAME:
     raise ValueError(f"Hands are exchanged in {NAME} alone, got {game}; choose such as {NAME}(stack=20000).")
-  rules: betting.Betting = game.betting  # pyright: ignore[reportAttributeAccessIssue]
+  rules: betting.BettingRules = game.rules  # pyright: ignore[reportAttributeAccessIssue]
   return rules._replace(bets=rules.streets)
 
 
-def moves(rules: betting.Betting, chips: Sequence[int]) -> Iterator[Move]:
+def moves(rules: betting.BettingRules, chips: Sequence[int]) -> Iterator[Move]:
   """The moves of a hand; ValueError for one that the rules do not allow."""
   state = rules.root
   for n in chips:
@@ -71,7 +71,7 @@ def moves(rules: betting.Betting, chips: Sequence[int]) -> Iterator[Move]:
     state = after
 
 
-def passed(rules: betting.Betting, state: betting.BettingState) -> betting.BettingState:
+def passed(rules: betting.BettingRules, state: betting.BettingState) -> betting.BettingState:
   """The state after the public cards that come before the next move."""
   while state.player == betting.CHANCE:
     after = rules.after(state, betting.ANY_CARD)
@@ -126,7 +126,7 @@ def state_of(game: pyspiel.Game, hand: Hand) -> Any:
 def action_by_chips(state: Any, chips: int) -> int:
   """The game's action that leaves its player with these chips in the pot, or ValueError."""
   game = state.get_game()
-  action = game.betting.action(state.public_state, chips)
+  action = game.rules.action(state.public_state, chips)
   if action is None:
     sizes = game.get_parameters()["bets"]
     raise ValueError(f"{chips} chips are no legal move at {state}; the sizes of the game are bets={sizes}.")
@@ -136,7 +136,7 @@ def action_by_chips(state: Any, chips: int) -> int:
 def chips_after(state: Any, action: int) -> int:
   """The chips that the player to act has in the pot after an action."""
   public = state.public_state
-  return state.get_game().betting.after(public, action).spent[public.player]
+  return state.get_game().rules.after(public, action).spent[public.player]
 
 
 def tell(bot: pyspiel.Bot, game: pyspiel.Game, hand: Hand, told: int) -> int:

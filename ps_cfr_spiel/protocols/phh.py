@@ -217,7 +217,7 @@ def _hand(game: pyspiel.Game, table: dict[str, Any], unit: int, agent: str) -> H
   return hand._replace(won=wins[0]) if len(wins) == 1 else hand
 
 
-def _played(rules: betting.Betting, state: "State", unit: int) -> Hand:
+def _played(rules: betting.BettingRules, state: "State", unit: int) -> Hand:
   """The moves and cards of PokerKit's state, seen from seat 0, without a result."""
   from pokerkit import (
     BoardDealing,

@@ -116,7 +116,7 @@ def _wrong(name: str, value: object, expected: str) -> ValueError:
   return ValueError(f"The server's answer has {name} {shown(value)}; expected {expected}.")
 
 
-def _chips(text: str, rules: betting.Betting) -> tuple[int, ...]:
+def _chips(text: str, rules: betting.BettingRules) -> tuple[int, ...]:
   """`Hand.chips` of a text such as "b200c/kk/b300f"; ValueError where the rules do not allow it."""
   if "".join(tokens := TOKEN.findall(text)) != text:
     raise ValueError(f"{shown(text)}: actions are written with k, c, f, b and a number of chips, and /.")

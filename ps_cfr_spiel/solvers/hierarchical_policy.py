@@ -46,7 +46,7 @@ class HierarchicalPolicy(KeyedPolicy):
   def for_hands(self, line: int, board: Sequence[int]) -> np.ndarray:
     """float64[A, H]: the policy of all hands at once; of those that hold a card of the board anything.
 
-    `line` is one of `poker.DealtForm` at which a player acts; `board` has the public cards in the order of
+    `line` is one of `poker.Betting` at which a player acts; `board` has the public cards in the order of
     their rounds, numbered as there.
     """
     dealt, abstraction = self._dealt, self.abstraction
@@ -56,7 +56,7 @@ class HierarchicalPolicy(KeyedPolicy):
     special = ways[dealt.special][0] if len(ways) > dealt.special else None
     cluster, bucket = abstraction.of_hands(special, place, len(ways) - 1)
     table = self.tables.trunk if cluster < 0 else self.tables.clusters[cluster]
-    count = int((dealt.form.parent == line).sum())
+    count = int(dealt.form.betting.moves[line])
     return normalised(table[:count, first + stride * np.maximum(bucket, 0).astype(int)[hands]])
 
   def for_hands_at(self, state: pyspiel.State) -> dict[int, np.ndarray]:
@@ -85,9 +85,9 @@ class HierarchicalPolicy(KeyedPolicy):
 
     def of(trunk: bool, table: np.ndarray) -> np.ndarray:
       """The tables of one part, rounded."""
-      form, sizes, table = self._dealt.form, self.abstraction.sizes, np.array(table)
+      betting, sizes, table = self._dealt.form.betting, self.abstraction.sizes, np.array(table)
       for line, state in enumerate(states):
-        player, number = int(form.player[line]), int(form.round[line])
+        player, number = int(betting.player[line]), int(betting.street[line])
         first, stride = self._cells[line].tolist()
         if player < 0 or (number < self._dealt.special) != trunk:
           continue
@@ -116,8 +116,8 @@ class HierarchicalPolicy(KeyedPolicy):
 
   def _states(self) -> list[pyspiel.State]:
     """A state at each line, with the first cards that can be dealt."""
-    form, states = self._dealt.form, []
-    for parent, action in zip(form.parent.tolist(), form.action.tolist(), strict=True):
+    betting, states = self._dealt.form.betting, []
+    for parent, action in zip(betting.parent.tolist(), betting.action.tolist(), strict=True):
       state = self.game.new_initial_state() if parent < 0 else states[parent].clone()
       if action >= 0:
         state.apply_action(action)

@@ -52,6 +52,7 @@ from ps_cfr_spiel.solvers.holdem_searches import (
   PublicHand,
   Search,
   StreetSearch,
+  SubgameSearch,
 )
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
 from ps_cfr_spiel.solvers.solving_bot import SearchPolicy
@@ -123,7 +124,7 @@ class HoldemPolicy(SearchPolicy):
     self._limit = None if limit is None else check_seconds("limit", limit)
     self._gadget = GADGETS[check_option("gadget", gadget, GADGETS)]
     self._safe, self._rule = self._gadget is not unsafe, cfr.make_rule(None)
-    rules: betting.Betting = game.betting  # pyright: ignore[reportAttributeAccessIssue]
+    rules: betting.BettingRules = game.rules  # pyright: ignore[reportAttributeAccessIssue]
     self._betting, self._rules = rules, rules._replace(bets=rules.streets)  # as given, with bets of any size
     self._known = Recent(KEPT)
     same = [theirs.get_parameters().get(name) == game.get_parameters()[name] for name in ("stack", "blinds")]
@@ -227,10 +228,10 @@ class HoldemPolicy(SearchPolicy):
     for search, line, n in [
       (*place, n) for place, n in zip(searches, chips, strict=True) if place is not None
     ]:
-      public, after = search.game.public_states[line], search.after(line, n)
-      if public.player == player and after is not None:
+      after = search.after(line, n)
+      if search.betting.player[line] == player and after is not None:
         row = search.row(line)
-        played = row[list(public.children.values()).index(after)]
+        played = row[search.betting.rank[after]]
         moved = np.zeros(NUM_HANDS)
         held = search.hands(player)
         safe = self._safe and hand.street > FLOP
@@ -240,13 +241,14 @@ class HoldemPolicy(SearchPolicy):
 
   def _searched(self, state: Any, search: Search, line: int) -> dict[int, np.ndarray]:
     """The moves that the player's search finds at a line, for all hands."""
-    public = search.game.public_states[line]
-    hands = search.hands(public.player)
+    lines = search.betting
+    player = int(lines.player[line])
+    hands = search.hands(player)
     probabilities: dict[int, np.ndarray] = {}
-    for (action, child), chances in zip(public.children.items(), search.row(line), strict=True):
+    for child, chances in zip(lines.children(line), search.row(line), strict=True):
+      action = int(lines.action[child])
       if action not in (betting.FOLD, betting.CALL):
-        chips = search.game.public_states[child].spent[public.player]
-        action = self._betting.nearest_bet(state.public_state, chips)
+        action = self._betting.nearest_bet(state.public_state, search.spent(child, player))
       probabilities.setdefault(action, np.zeros(NUM_HANDS))[hands] += chances
     return probabilities
 
@@ -300,9 +302,7 @@ class HoldemPolicy(SearchPolicy):
     given = Situation(hand.board, 2 * spent, self._rules.stack, bets, ranges)
     options = {"iterations": self._iterations, "values": self._values, "chunk": 1, "progress": False}
     (solution,) = solve_batch([given], **options)
-    lines = {"pot": given.pot, "stack": given.stack, "bets": bets, "ranges": "AA;KK"}  # any: for its betting
-    game: Any = pyspiel.load_game("river_subgame", lines)
-    return StreetSearch(game, build_tree(game), chips, solution, given, self._values)
+    return StreetSearch(chips, solution, given, self._values)
 
   def _both(self, hand: PublicHand) -> np.ndarray:
     """float64[2, 1326]: both players' ranges at the start of a street."""
@@ -317,7 +317,7 @@ class HoldemPolicy(SearchPolicy):
     """The search from the first decision of a turn."""
     solver = PSCFRSolver(self._subgame(hand, self._bets, ";".join(map(range_text, self._possible(hand)))))
     run_for(solver.run, self._iterations, self._limit, FIRST)
-    return Search(solver.game, solver.tree, (), solver.average_policy().strategies)
+    return SubgameSearch(solver.game, solver.tree, (), solver.average_policy().strategies)
 
   def _resolved(self, hand: PublicHand, player: int, last: tuple[Search, int] | None) -> Search:
     """The search from the first decision of a river, or from a bet on that the last search lacks."""
@@ -335,7 +335,7 @@ class HoldemPolicy(SearchPolicy):
       from_hand = hand.until(start + len(chips) - 1, hand.street)
       bets = add_sizes(bets, hand.street - self._first, hand.sizes(self._rules, hand.street))
     game = self._subgame(hand, bets)
-    search = Search(game, build_tree(game), chips)
+    search = SubgameSearch(game, build_tree(game), chips)
     subgame, opponent = search.subgames.cut([search.place(search.root)]), 1 - player
     ranges = np.ones((2, NUM_HANDS))  # the opponent's may not count, and then is not searched for
     for i in (0, 1) if not self._safe or before.believes else (player,):

@@ -5,6 +5,7 @@ hands, which the next search promises. A blueprint of a compiled game is a searc
 tree lacks are written into the text of its sizes.
 """
 
+import abc
 import functools
 from collections.abc import Sequence
 from fractions import Fraction
@@ -13,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ps_cfr_spiel.batches import Solution, StreetValues
-from ps_cfr_spiel.compiler import FormOrigin, PublicStateIndex
-from ps_cfr_spiel.poker import Situation, betting, cards
+from ps_cfr_spiel.compiler import FormOrigin, LineIndex, PublicStateIndex, make_decisions, street_ends
+from ps_cfr_spiel.poker import Betting, Situation, betting, cards
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.search import best_responses
 from ps_cfr_spiel.subgames import Subgames, unsafe
@@ -38,7 +39,7 @@ class PublicHand(NamedTuple):
     board = [card for street in state.board_by_street() for card in street]
     return cls(tuple(board), public.invested, public.street)
 
-  def moves(self, rules: betting.Betting, before: int) -> list[tuple[betting.BettingState, int]]:
+  def moves(self, rules: betting.BettingRules, before: int) -> list[tuple[betting.BettingState, int]]:
     """The moves before some street: the state, and the mover's chips afterwards."""
     moves, state = [], rules.root
     for chips in self.chips:
@@ -53,12 +54,12 @@ class PublicHand(NamedTuple):
       state = rules.after(state, action)
     return moves
 
-  def on_street(self, rules: betting.Betting, street: int) -> tuple[int, tuple[int, ...]]:
+  def on_street(self, rules: betting.BettingRules, street: int) -> tuple[int, tuple[int, ...]]:
     """The number of moves before a street, and the chips of the moves on it."""
     start, end = (len(self.moves(rules, s)) for s in (street, street + 1))
     return start, self.chips[start:end]
 
-  def sizes(self, rules: betting.Betting, street: int) -> list[tuple[int, Fraction]]:
+  def sizes(self, rules: betting.BettingRules, street: int) -> list[tuple[int, Fraction]]:
     """The bets made on a street: how many came before each on it, and its size in pots."""
     made = [(state, n) for state, n in self.moves(rules, street + 1) if state.street == street]
     return [
@@ -74,52 +75,44 @@ class PublicHand(NamedTuple):
     )
 
 
-class Search:
-  """A solved rest of a hand, from some line of its subgame on: the strategies."""
+class Search(abc.ABC):
+  """A solved rest of a hand, from some line of its betting on: the strategies."""
 
   believes = False  #: whether both players' ranges count in `promised`, or the other player's alone
 
-  def __init__(
-    self,
-    game: Any,
-    tree: PublicTree,
-    moves: Sequence[int] = (),
-    tables: Sequence[Sequence[Any]] | None = None,
-    held: Sequence[np.ndarray] | None = None,
-  ):
-    """Uniform strategies by default.
-
-    The search begins after `moves`, as in `line_of`; `held` are each player's hands, if not those of the
-    game's ranges.
-    """
-    self._held = held
-    self.game, self.tree = game, tree  #: the subgame
+  def __init__(self, betting: Betting, tables: Sequence[Sequence[Any]], moves: Sequence[int] = ()):
+    """The search begins after `moves`, as in `line_of`; `betting` counts chips."""
+    self.betting = betting
+    self.tables = [list(own) for own in tables]  #: for each player [A, rows, H] for each block
     root = self.line_of(moves)
     assert root is not None
-    self.root = root  #: its line where the search begins
-    #: for each player [A, rows, H] for each block, of the whole subgame.
-    self.tables = [
-      [np.full(shape, 1 / shape[0]) for shape in player_tree.block_shapes]
-      if tables is None
-      else list(tables[i])
-      for i, player_tree in enumerate(tree.players)
-    ]
+    self.root = root  #: the line where the search begins
 
-  @functools.cached_property
-  def subgames(self) -> Subgames:
-    """The tree, for cutting."""
-    return Subgames(self.tree, self.game)
-
+  @abc.abstractmethod
   def hands(self, player: int) -> np.ndarray:
     """int[H]: a player's hands, as numbers in `cards.ALL_HANDS`."""
-    return cards.hand_numbers(self.game.ranges[player].cards) if self._held is None else self._held[player]
+
+  @abc.abstractmethod
+  def row(self, line: int) -> np.ndarray:
+    """float64[A, H]: the strategy of the player to act, on the first street of the search."""
+
+  @abc.abstractmethod
+  def promised(self, line: int, board: cards.Board, player: int, ranges: np.ndarray) -> np.ndarray:
+    """float64[1326]: the worths of a player's hands after a line, and the board's cards that the game lacks.
+
+    `ranges` are float64[2, 1326], see `believes`.
+    """
+
+  def spent(self, line: int, player: int) -> int:
+    """The chips that a player has in the pot at a line."""
+    assert self.betting.paid is not None
+    return int(self.betting.paid[line, player])
 
   def after(self, line: int, chips: int) -> int | None:
     """The line after a move that leaves its player with these chips in the pot; None without such a move."""
-    states = self.game.public_states
-    node = states[line]
-    children = (child for child in node.children.values() if states[child].spent[node.player] == chips)
-    return next(children, None) if node.player >= 0 else None
+    player = int(self.betting.player[line])
+    lines = (child for child in self.betting.children(line) if self.spent(child, player) == chips)
+    return next(lines, None) if player >= 0 else None
 
   def line_of(self, chips: Sequence[int]) -> int | None:
     """The line of moves that leave their players with these chips in the pot; None without such moves."""
@@ -128,9 +121,33 @@ class Search:
       line = None if line is None else self.after(line, n)
     return line
 
+
+class SubgameSearch(Search):
+  """A search whose game is compiled; its promises are values of best responses."""
+
+  def __init__(
+    self,
+    game: Any,
+    tree: PublicTree,
+    moves: Sequence[int] = (),
+    tables: Sequence[Sequence[Any]] | None = None,
+  ):
+    """Uniform strategies by default."""
+    self.game, self.tree = game, tree  #: the subgame
+    uniform = [[np.full(shape, 1 / shape[0]) for shape in own.block_shapes] for own in tree.players]
+    super().__init__(self.lines.betting, uniform if tables is None else tables, moves)
+
+  @functools.cached_property
+  def subgames(self) -> Subgames:
+    """The tree, for cutting."""
+    return Subgames(self.tree, self.game)
+
+  def hands(self, player: int) -> np.ndarray:
+    return cards.hand_numbers(self.game.ranges[player].cards)
+
   @property
   def lines(self) -> PublicStateIndex:
-    """The lines of the game's form."""
+    """The public states of the game's form."""
     source = self.tree.names.source
     assert isinstance(source, FormOrigin)
     return source.lines
@@ -142,18 +159,13 @@ class Search:
     return int(lines.starts[line]) + known.tolist().index(list(runout))
 
   def row(self, line: int) -> np.ndarray:
-    """float64[A, H]: the strategy of the player to act, on the first street of the subgame."""
     labels = self.tree.names
     decision = labels.decisions[labels.public_states[self.place(line)].decisions[0]]
     return self.tables[decision.player][decision.block][:, decision.row]
 
   def promised(self, line: int, board: cards.Board, player: int, ranges: np.ndarray) -> np.ndarray:
-    """float64[1326]: the worths of a player's hands after a line, and the board's cards that the game lacks.
-
-    They are of a best response, see `worths`; `ranges` are float64[2, 1326], see `believes`.
-    """
     came = board[len(getattr(self.game, "board", ())) :]
-    place = self.place(self.lines.below[line][0] if came else line, came)
+    place = self.place(self.betting.children(line)[0] if came else line, came)
     return self.worths(place, player, ranges[1 - player])
 
   def worths(self, place: int, player: int, others: np.ndarray) -> np.ndarray:
@@ -177,45 +189,54 @@ class StreetSearch(Search):
 
   believes = True
 
-  def __init__(
-    self,
-    game: Any,
-    tree: PublicTree,
-    moves: Sequence[int],
-    solution: Solution,
-    given: Situation,
-    values: StreetValues,
-  ):
-    """The solution of a situation by `batches.solve_batch`; `game`, a river, has its betting."""
-    assert solution.strategies is not None
-    super().__init__(game, tree, moves, solution.strategies, solution.hands)
-    self._given, self._values = given, values
+  def __init__(self, moves: Sequence[int], solution: Solution, given: Situation, values: StreetValues):
+    """The solution of a situation by `batches.solve_batch`."""
+    assert solution.strategies is not None and solution.hands is not None
+    super().__init__(given.betting, solution.strategies, moves)
+    self._given, self._hands, self._values = given, solution.hands, values
+    _, self._places = make_decisions(LineIndex(self.betting, (1,)), street_ends(self.betting), (1, 1))
+
+  def hands(self, player: int) -> np.ndarray:
+    return self._hands[player]
+
+  def row(self, line: int) -> np.ndarray:
+    player = int(self.betting.player[line])
+    block, row = self._places[player][np.count_nonzero(self.betting.player[:line] == player)].tolist()
+    return self.tables[player][block][:, row]
 
   def promised(self, line: int, board: cards.Board, player: int, ranges: np.ndarray) -> np.ndarray:
-    spent = self.game.public_states[line].spent[player]
-    return self._values.worths(self._given._replace(board=board, pot=2 * spent, ranges=ranges))[player]
+    pot = 2 * self.spent(line, player)
+    return self._values.worths(self._given._replace(board=board, pot=pot, ranges=ranges))[player]
 
 
-class BlueprintSearch(Search):
+class BlueprintSearch(SubgameSearch):
   """A blueprint of a small deck, as a search of the whole game."""
 
   def __init__(self, blueprint: TreePolicy):
     """Compile its game, unless the policy's solver has."""
     super().__init__(blueprint.game, blueprint.tree, (), blueprint.strategies)
+
+  @functools.cached_property
+  def _hands(self) -> np.ndarray:
+    """int[H]: the hands of either player, as numbers in `cards.ALL_HANDS`."""
     hands = np.array(self.game.deck)[self.lines.form.cards[0]]
-    self._held = [cards.hand_numbers(np.sort(hands, 1)[:, ::-1])] * 2
+    return cards.hand_numbers(np.sort(hands, 1)[:, ::-1])
+
+  def hands(self, player: int) -> np.ndarray:
+    del player
+    return self._hands
 
   def place(self, line: int, runout: cards.Board = ()) -> int:
     return super().place(line, tuple(map(self.game.deck.index, runout)))
 
   def line_of(self, chips: Sequence[int]) -> int | None:
-    rules: betting.Betting = self.game.betting
-    state, line, form = rules.root, 0, self.lines.form
+    rules: betting.BettingRules = self.game.rules
+    state, line, tree = rules.root, 0, self.betting
     for n in chips:
       while state is not None and state.player == betting.CHANCE:
-        state, (line,) = rules.after(state, betting.ANY_CARD), self.lines.below[line]
+        state, (line,) = rules.after(state, betting.ANY_CARD), tree.children(line)
       action = None if state is None or state.player < 0 else rules.action(state, n)
-      after = [child for child in self.lines.below[line] if form.action[child] == action]
+      after = [child for child in tree.children(line) if tree.action[child] == action]
       if state is None or action is None or not after:
         return None
       state, (line,) = rules.after(state, action), after

@@ -15,6 +15,7 @@ from ps_cfr_spiel import build_tree, check_game
 from ps_cfr_spiel.commands import program
 from ps_cfr_spiel.compiler import game_check
 from ps_cfr_spiel.histories.size_estimate import SizeEstimate
+from ps_cfr_spiel.poker import Betting
 
 PROGRAM = str(Path(sys.executable).with_name("ps-cfr-spiel"))
 RIVER = "river_subgame(ranges=AA KQs;TT 87s)"
@@ -166,15 +167,17 @@ def test_the_public_observer_passes():
 def test_a_form_that_is_not_the_game_fails(field):
   game = pyspiel.load_game(RIVER)
   form = game.bayesian_form()
+  betting = form.betting
   changed = {
-    "showdown_payoff": lambda f: 1.01 * f.showdown_payoff,
-    "fold_payoff": lambda f: -f.fold_payoff,
-    "action": lambda f: f.action + 1,
+    "showdown_payoff": lambda _: dataclasses.replace(betting, showdown_payoff=1.01 * betting.showdown_payoff),
+    "fold_payoff": lambda _: dataclasses.replace(betting, fold_payoff=-betting.fold_payoff),
+    "action": lambda _: dataclasses.replace(betting, action=betting.action + 1),
     "infostates": lambda f: ((*("x" + s for s in f.infostates[0]),), *f.infostates[1:]),
     "weights": lambda f: (f.weights[0] ** 0 * [1.0, *f.weights[0][1:] * 2], f.weights[1]),
-    "parent": lambda f: f.parent[:-1],
+    "parent": lambda _: dataclasses.replace(betting, parent=betting.parent[:-1]),
   }[field](form)
-  game.bayesian_form = lambda: dataclasses.replace(form, **{field: changed})
+  changed = {"betting" if isinstance(changed, Betting) else field: changed}
+  game.bayesian_form = lambda: dataclasses.replace(form, **changed)
   report = check_game(game)
   assert broken(report) == ["bayesian_form()"]
 

@@ -320,7 +320,7 @@ def test_a_form_without_a_field_is_refused():
   """Not by the AttributeError of whatever reads the field first, and no field is computed for it."""
 
   class Form(BayesianForm):
-    parent = action = player = types = weights = strength = ()
+    types = strength = ()
 
     def infostate(self, line, runout, type_index):
       return ""
@@ -334,6 +334,6 @@ def test_a_form_without_a_field_is_refused():
       return Form()
 
   with pytest.raises(
-    TypeError, match=r"Game\.bayesian_form\(\) lacks fold_payoff, showdown_payoff; .*weights"
+    TypeError, match=r"Game\.bayesian_form\(\) lacks betting, weights; .*types"
   ):
     described.form_of(Game())

@@ -284,7 +284,7 @@ def test_other_evaluators_need_the_walk():
 
 def test_a_form_whose_ends_pay_both_ways_is_refused():
   form = pyspiel.load_game(GAMES["turn"]).bayesian_form()
-  form.fold_payoff[:] = 1
+  form.betting.fold_payoff[:] = 1
   with pytest.raises(ValueError, match="a fold_payoff or a showdown_payoff, not both"):
     build_bayesian("faulty", form)
 

@@ -13,10 +13,10 @@ GAME = "leduc_poker"
 
 def blind(game, weights):
   """A policy that sees no card: [A, H] by the line, from weights of fold, call and raise."""
-  form, hands = DealtGame.of(game).form, len(DealtGame.of(game).hands)
+  betting, hands = DealtGame.of(game).form.betting, len(DealtGame.of(game).hands)
 
   def answers(line, board):
-    own = np.array([weights[action] for action in form.action[form.parent == line]], float)
+    own = np.array([weights[action] for action in betting.legal_actions(line)], float)
     return np.repeat(own[:, None] / own.sum(), hands, 1)
 
   return answers
@@ -34,25 +34,25 @@ class ByLines(Policy):
 
   def __init__(self, game, answers):
     super().__init__(game, [0, 1])
-    self._form, self._answers = DealtGame.of(game).form, answers
+    self._betting, self._answers = DealtGame.of(game).form.betting, answers
 
   def action_probabilities(self, state, player_id=None):
     line, dealt, held = 0, [], state.history()[state.current_player()]
     for move in state.full_history()[2:]:
       action = -1 if move.player < 0 else move.action
       dealt += [move.action] if move.player < 0 else []
-      (line,) = np.flatnonzero((self._form.parent == line) & (self._form.action == action))
-    actions = self._form.action[self._form.parent == line].tolist()
+      (line,) = np.flatnonzero((self._betting.parent == line) & (self._betting.action == action))
+    actions = self._betting.legal_actions(line)
     return dict(zip(actions, self._answers(int(line), tuple(dealt))[:, held], strict=True))
 
 
 def near_the_exact_response(deals, error):
   """Of a policy that depends on all that its player sees."""
   game = pyspiel.load_game(GAME)
-  form = DealtGame.of(game).form
+  betting = DealtGame.of(game).form.betting
 
   def answers(line, board):
-    odds = np.random.default_rng([line, *board]).random(((form.parent == line).sum(), 6))
+    odds = np.random.default_rng([line, *board]).random((betting.moves[line], 6))
     return odds / odds.sum(0)
 
   found = local_best_response(game, answers, hands=deals)

@@ -96,7 +96,9 @@ def random_tables(dealt, abstraction, seed):
 def test_payoffs_are_openspiels_on_random_playouts(name):
   game, dealt = compiled(name)
   form, generator = dealt.form, np.random.default_rng(0)
-  after = {pair: k for k, pair in enumerate(zip(form.parent.tolist(), form.action.tolist(), strict=True))}
+  betting = form.betting
+  moves = zip(betting.parent.tolist(), betting.action.tolist(), strict=True)
+  after = {pair: k for k, pair in enumerate(moves)}
   for _ in range(60):
     state, line = game.new_initial_state(), 0
     while not state.is_terminal():
@@ -106,19 +108,19 @@ def test_payoffs_are_openspiels_on_random_playouts(name):
       action = int(generator.choice(state.legal_actions()))
       while (line, -1) in after:
         line = after[line, -1]
-      assert form.player[line] == state.current_player()
+      assert betting.player[line] == state.current_player()
       line = after[line, action]
       state.apply_action(action)
     while (line, -1) in after:
       line = after[line, -1]
     cards = dealt_cards(state, form.deck)
     pairs = [cards[: form.hole], cards[form.hole : 2 * form.hole]]
-    won = form.fold_payoff[line]
-    if form.showdown_payoff[line]:
+    won = betting.fold_payoff[line]
+    if betting.showdown_payoff[line]:
       first, second = form.strengths(np.array([[*form.board, *cards[2 * form.hole :]]]))[0][
         set_numbers(np.array(pairs))
       ]
-      won += form.showdown_payoff[line] * np.sign(int(first) - int(second))
+      won += betting.showdown_payoff[line] * np.sign(int(first) - int(second))
     assert state.returns()[0] == pytest.approx(won)
 
 

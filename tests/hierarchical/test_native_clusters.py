@@ -153,7 +153,8 @@ def test_nearest_centres():
 def exact_increments(dealt, abstraction, tables, traverser):
   """[A, C S] regrets, and strategies of the other player, in clusters: all deals, in plain Python."""
   form, cells = dealt.form, hierarchical.line_cells(dealt, abstraction.sizes)
-  below = [np.flatnonzero(form.parent == line).tolist() for line in range(len(form.parent))]
+  betting = form.betting
+  below = [np.flatnonzero(betting.parent == line).tolist() for line in range(len(betting))]
   shape, size = (
     (tables.clusters.shape[1], tables.clusters.shape[0] * tables.clusters.shape[2]),
     tables.clusters.shape[2],
@@ -170,9 +171,10 @@ def exact_increments(dealt, abstraction, tables, traverser):
     )
 
     def value(line, reach, places=places, first=first, second=second):
-      player, number = form.player[line], form.round[line]
+      player, number = betting.player[line], betting.street[line]
       if not below[line]:
-        won = form.fold_payoff[line] + form.showdown_payoff[line] * np.sign(int(first) - int(second))
+        sign = np.sign(int(first) - int(second))
+        won = betting.fold_payoff[line] + betting.showdown_payoff[line] * sign
         return won if traverser == 0 else -won
       if player < 0:
         return value(below[line][0], reach)

@@ -233,10 +233,10 @@ def test_longest_lines(game_string, moves):
     if state.player == betting.TERMINAL:
       return 0
     if key not in known:
-      known[key] = (state.player >= 0) + max(map(longest, game.betting.successors(state)))
+      known[key] = (state.player >= 0) + max(map(longest, game.rules.successors(state)))
     return known[key]
 
-  assert longest(game.betting.root) == moves <= game.max_game_length() <= moves + 1
+  assert longest(game.rules.root) == moves <= game.max_game_length() <= moves + 1
 
 
 def test_guesses_of_values():

@@ -132,13 +132,16 @@ def test_sizes_may_differ_between_streets():
 def test_sizes(board, stack, rows):
   """The counts were made independently, from universal_poker's own trees."""
   form = pyspiel.load_game("holdem_subgame", {"board": board, "stack": stack}).bayesian_form()
-  assert sum(len(form.runouts[street]) for street in form.street[form.player >= 0]) == rows
+  betting = form.betting
+  assert sum(len(form.runouts[street]) for street in betting.street[betting.player >= 0]) == rows
 
 
 def test_with_five_cards_it_is_river_subgame():
   settings = "board=9s7c5s4h3c,stack=900,bets=0.5 1 a;a,ranges=AK QQ:0.5;TT+"
   ours, river = (pyspiel.load_game(f"{name}({settings})") for name in ("holdem_subgame", "river_subgame"))
-  np.testing.assert_equal(vars(ours.bayesian_form()), vars(river.bayesian_form()))
+  first, second = (vars(game.bayesian_form()) for game in (ours, river))
+  np.testing.assert_equal(vars(first.pop("betting")), vars(second.pop("betting")))
+  np.testing.assert_equal(first, second)
   for game in (ours, river):
     assert (game.num_distinct_actions(), game.max_utility(), game.max_game_length()) == (5, 900, 4)
     assert game.information_state_tensor_shape() == river.information_state_tensor_shape()
@@ -196,17 +199,17 @@ def test_tensors():
 
 def test_every_name_is_found_again():
   form = pyspiel.load_game(ENUMERATED["holdem_subgame"]["a small deck from the flop"]).bayesian_form()
-  names = set()
-  for line in np.flatnonzero(form.player >= 0).tolist():
-    player = int(form.player[line])
-    for runout in map(tuple, form.runouts[form.street[line]].tolist()):
+  betting, names = form.betting, set()
+  for line in np.flatnonzero(betting.player >= 0).tolist():
+    player = int(betting.player[line])
+    for runout in map(tuple, form.runouts[betting.street[line]].tolist()):
       for h in range(len(form.types[player])):
         name = form.infostate(line, runout, h)
         assert form.find(player, name) == (line, runout, h)
         names.add(name)
         with pytest.raises(ValueError, match="No information state of player"):
           form.find(1 - player, name)
-  assert len(names) == 2 * sum(len(form.runouts[street]) for street in form.street[form.player >= 0])
+  assert len(names) == 2 * sum(len(form.runouts[s]) for s in betting.street[betting.player >= 0])
 
 
 @pytest.mark.parametrize(

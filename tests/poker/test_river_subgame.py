@@ -327,10 +327,10 @@ def test_fcpa_is_short_for_pot_and_all_in():
 def test_the_default_has_the_papers_sizes():
   game = pyspiel.load_game("river_subgame")
   form = game.bayesian_form()
-  players = form.player.tolist()
+  players = form.betting.player.tolist()
   assert (len(players), players.count(0), players.count(1)) == (57, 10, 10)
-  assert (form.showdown_payoff > 0).sum() == 19
-  assert (form.fold_payoff != 0).sum() == 18
+  assert (form.betting.showdown_payoff > 0).sum() == 19
+  assert (form.betting.fold_payoff != 0).sum() == 18
   strings = set(itertools.chain(*form.infostates))
   assert len(strings) == sum(map(len, form.infostates)) == 21_620
   assert game.disjoint.sum() == 1_070_190
@@ -361,7 +361,9 @@ def test_bayesian_form_is_the_game(game_string):
   """Follows every history and looks up in the form what OpenSpiel says about it."""
   game = pyspiel.load_game(game_string)
   form = game.bayesian_form()
-  child = {(p, a): n for n, (p, a) in enumerate(zip(form.parent.tolist(), form.action.tolist(), strict=True))}
+  betting = form.betting
+  moves = zip(betting.parent.tolist(), betting.action.tolist(), strict=True)
+  child = {move: line for line, move in enumerate(moves)}
   prior = np.outer(*form.weights) * [
     [not set(h) & set(g) for g in form.cards[1].tolist()] for h in form.cards[0].tolist()
   ]
@@ -378,18 +380,18 @@ def test_bayesian_form_is_the_game(game_string):
       node = child[node, action]
     visited.add(node)
     player = state.current_player()
-    assert form.player[node] == player
+    assert betting.player[node] == player
     assert state.legal_actions() == [a for (parent, a) in child if parent == node]
     if state.is_terminal():
       sign = np.sign(form.strength[0][first] - form.strength[1][second])
-      assert state.returns()[0] == form.fold_payoff[node] + form.showdown_payoff[node] * sign
+      assert state.returns()[0] == betting.fold_payoff[node] + betting.showdown_payoff[node] * sign
       assert form.infostates[node] == ()
     else:
       string = form.infostates[node][(first, second)[player]]
       assert string == state.information_state_string(player)
       strings.add(string)
-      assert form.fold_payoff[node] == form.showdown_payoff[node] == 0
-  assert visited == set(range(len(form.parent)))
+      assert betting.fold_payoff[node] == betting.showdown_payoff[node] == 0
+  assert visited == set(range(len(betting)))
   assert strings == set(itertools.chain(*form.infostates))
   reached = np.zeros_like(prior)
   reached[tuple(zip(*deals, strict=True))] = list(deals.values())
@@ -398,12 +400,11 @@ def test_bayesian_form_is_the_game(game_string):
 
 def test_bayesian_form_shapes():
   form = pyspiel.load_game(WEIGHTED_RIVER).bayesian_form()
-  nodes, types = len(form.parent), [len(names) for names in form.types]
-  assert form.parent.dtype == form.action.dtype == form.player.dtype == np.int32
-  assert form.fold_payoff.dtype == form.showdown_payoff.dtype == np.float64
-  assert (
-    form.fold_payoff.shape == form.showdown_payoff.shape == form.player.shape == form.action.shape == (nodes,)
-  )
+  nodes, types, betting = len(form.betting), [len(names) for names in form.types], form.betting
+  integers = betting.parent, betting.action, betting.player, betting.street
+  assert {(column.dtype, column.shape) for column in integers} == {(np.dtype(np.int32), (nodes,))}
+  payoffs = betting.fold_payoff, betting.showdown_payoff
+  assert {(column.dtype, column.shape) for column in payoffs} == {(np.dtype(np.float64), (nodes,))}
   for player, size in enumerate(types):
     assert form.weights[player].shape == form.strength[player].shape == (size,)
     assert form.cards[player].shape == (size, 2)
@@ -416,16 +417,16 @@ def test_bayesian_form_shapes():
 @each(games=["river_subgame"])
 def test_public_states_are_in_preorder_by_ascending_action(game_string):
   form = pyspiel.load_game(game_string).bayesian_form()
-  children = {n: [] for n in range(len(form.parent))}
-  for node, parent in enumerate(form.parent[1:].tolist(), start=1):
+  children = {n: [] for n in range(len(form.betting.parent))}
+  for node, parent in enumerate(form.betting.parent[1:].tolist(), start=1):
     children[parent].append(node)
 
   def preorder(node):
-    ascending = sorted(children[node], key=lambda n: form.action[n])
+    ascending = sorted(children[node], key=lambda n: form.betting.action[n])
     return [node, *itertools.chain(*map(preorder, ascending))]
 
-  assert form.parent[0] == form.action[0] == -1
-  assert preorder(0) == list(range(len(form.parent)))
+  assert form.betting.parent[0] == form.betting.action[0] == -1
+  assert preorder(0) == list(range(len(form.betting.parent)))
 
 
 def test_first_deal_allows_for_what_the_second_can_be():

@@ -144,7 +144,7 @@ def test_a_size_is_a_share_of_the_pot_after_calling(name, seed):
       read = moves.ids[read_move(f"{share:.0%}", moves)]
     except ValueError:
       continue
-    chips = state.get_game().betting.moves(here)[read] - called
+    chips = state.get_game().rules.moves(here)[read] - called
     assert abs(chips - 2 * called * share) <= max(1, 0.05 * 2 * called * share)
 
 

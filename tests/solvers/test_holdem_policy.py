@@ -211,7 +211,7 @@ def test_promises_are_kept(line):
     range_ = policy.ranges(state)[1]
     if len(line) > 1:
       before = policy._searches_on_path(PublicHand.of(play(game, *TURN, *line[:-1])), 1)[-1]
-      place = before[0].place(before[0].game.public_states[before[1]].children[-1], cards.parse_cards("3c"))
+      place = before[0].place(before[0].betting.children(before[1])[0], cards.parse_cards("3c"))
     else:
       before, place = (turn, root), turn.place(root)
     after, line_there = policy._searches_on_path(PublicHand.of(state), 1)[-1]
@@ -296,7 +296,7 @@ def test_searches_of_a_blueprint_that_is_compiled(solved):
   here, found = [], {}
   for decision in labels.decisions:
     line, runout = lines.place(decision.public_state)
-    if tuple(lines.runouts[lines.street[line]][runout][:4].tolist()) == board:
+    if tuple(lines.runouts[lines.betting.street[line]][runout][:4].tolist()) == board:
       here.append(decision)
   for gadget in ("unsafe", "cfr-d"):
     tables = [[np.array(block) for block in own] for own in blueprint.strategies]
