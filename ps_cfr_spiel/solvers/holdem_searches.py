@@ -83,7 +83,7 @@ class Search(abc.ABC):
   def __init__(self, betting: Betting, tables: Sequence[Sequence[Any]], moves: Sequence[int] = ()):
     """The search begins after `moves`, as in `line_of`; `betting` counts chips."""
     self.betting = betting
-    self.tables = [list(own) for own in tables]  #: for each player [A, rows, H] for each block
+    self.tables = [list(blocks) for blocks in tables]  #: for each player [A, rows, H] for each block
     root = self.line_of(moves)
     assert root is not None
     self.root = root  #: the line where the search begins
@@ -134,7 +134,7 @@ class SubgameSearch(Search):
   ):
     """Uniform strategies by default."""
     self.game, self.tree = game, tree  #: the subgame
-    uniform = [[np.full(shape, 1 / shape[0]) for shape in own.block_shapes] for own in tree.players]
+    uniform = [[np.full(shape, 1 / shape[0]) for shape in player.block_shapes] for player in tree.players]
     super().__init__(self.lines.betting, uniform if tables is None else tables, moves)
 
   @functools.cached_property

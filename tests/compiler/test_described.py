@@ -333,7 +333,5 @@ def test_a_form_without_a_field_is_refused():
     def bayesian_form(self):
       return Form()
 
-  with pytest.raises(
-    TypeError, match=r"Game\.bayesian_form\(\) lacks betting, weights; .*types"
-  ):
+  with pytest.raises(TypeError, match=r"Game\.bayesian_form\(\) lacks betting, weights; .*types"):
     described.form_of(Game())
