@@ -67,7 +67,7 @@ class Setting:
     return first, second
 
 
-def spreads(tree: PublicTree) -> tuple[np.ndarray, np.ndarray]:
+def utility_ranges(tree: PublicTree) -> tuple[np.ndarray, np.ndarray]:
   """For each player float64[slots]: the range of utilities that may follow each infostate."""
   tables = [[np.zeros(shape[1:]) for shape in player.block_shapes] for player in tree.players]
   for decision, spread in zip(

@@ -43,7 +43,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     names = [*(names or ()), *(ps.cfr.RULES if values.rules == ["all"] else map(_rule, values.rules))]
   solvers = None if names is None else {name: _maker(name) for name in names}
   if solvers == {}:
-    raise ValueError(f"--solvers names none; choose among {', '.join([*ps.cfr.RULES, *_solvers()])}.")
+    raise ValueError(f"--solvers names no solver; choose among {', '.join([*ps.cfr.RULES, *_solvers()])}.")
   runs = ps.evaluation.comparison.compare(
     game, values.seconds, solvers, progress=False if values.json else None, seeds=values.seeds
   )

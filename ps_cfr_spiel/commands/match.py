@@ -78,7 +78,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   players = [remote(word) or word for word in words]
   game = _game(values, players)
   if any(isinstance(player, Remote) for player in players) and game.get_type().short_name != POKER:
-    raise ValueError(f"Programs elsewhere play {POKER} alone, not {game}.")
+    raise ValueError(f"acpc and slumbot play {POKER}, not {game}; leave out --game.")
   file = writable("phh", values.phh, "match.phhs") if values.phh else None
   if file and game.get_type().short_name != POKER:
     raise ValueError(f"--phh is for {POKER}, not for {game}.")
@@ -185,7 +185,7 @@ def _response(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str]
   policy = None if there else _player(values, game, words[1], values.seed)[1]
   if policy is None or game.get_type().short_name != POKER:
     raise ValueError(
-      f"{words[0]} responds in {POKER} to a player whose probabilities are known, not {words[1]}."
+      f"{words[0]} plays {POKER} against a player with known probabilities, not {words[1]}; name a file."
     )
   _, colon, actions = words[0].partition(":")
   if colon and not actions.strip():
@@ -210,7 +210,7 @@ def _elsewhere(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str
     played = ps.protocols.join(server.host, server.port, player, game)
     hands, failure = _until_the_end(values, played, None)
   if not hands:
-    raise ValueError(f"{words[1]} dealt no hand.")
+    raise ValueError(f"{words[1]} dealt no hand; check its address.")
   estimate = ps.protocols.result(hands)
   return *_report(game, words[0], estimate, estimate, failure), hands
 

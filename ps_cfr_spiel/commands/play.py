@@ -173,7 +173,7 @@ class Table:
       raise ValueError("A request is a JSON object.")
     current = {"number": self._number, "moves": self._shown["moves"]}
     if asked | current != asked:
-      raise ValueError("The game went on in another window; this is how it stands.")
+      raise ValueError("The game has continued in another window; this is its present state.")
     if path == "/move":
       self._move(asked)
     elif not self._counted:
@@ -186,7 +186,7 @@ class Table:
   def _move(self, asked: dict[str, Any]) -> None:
     """Make the person's move, an action or a text as in the terminal."""
     if self._sitting is None or self._counted:
-      raise ValueError("No game is under way; deal one.")
+      raise ValueError("No game is running; deal one.")
     state, action = self._sitting.state, asked.get("action")
     if state.current_player() != self._sitting.human:
       raise ValueError("It is the opponent's turn; reload the page to ask it again.")

@@ -68,9 +68,9 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   ):
     for board, weight in boards[len(done) :]:
       columns, moves = _solve(values, board, weight, given)
-      told = same | {"moves": moves}
+      settings = same | {"moves": moves}
       row = {"board": cards.card_names(board), "weight": weight, **columns}
-      _append(file, row | {name: told[name] for name in GIVEN})
+      _append(file, row | {name: settings[name] for name in GIVEN})
       bar.update()
   rows = _read(file, same)
   if len(rows) < len(boards):
@@ -85,7 +85,7 @@ def _boards(values: flags.FlagValues, words: Sequence[str], ranges: str) -> list
   if words[0] not in STREETS:
     refuse(values, ("board",), f"is not for the boards of {words[0]}")
     if not Path(words[0]).exists():
-      raise ValueError(f"{words[0]} is no file; report takes {', '.join(STREETS)} or a file with boards.")
+      raise ValueError(f"no such file: {words[0]}; report takes {', '.join(STREETS)} or a file with boards.")
     boards = ps.batches.read_boards(Path(words[0]))
     if bad := next((board for board, _ in boards if not deals_on(board, ranges)), None):
       raise ValueError(

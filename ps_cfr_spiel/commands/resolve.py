@@ -51,7 +51,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if values.value_iterations is not None and not ahead:
     raise ValueError("--value_iterations is for --lookahead; without it searches go to the end.")
   if values["values"].present and (not ahead or values.value_iterations is not None):
-    raise ValueError("--values is for --lookahead, and not beside --value_iterations.")
+    raise ValueError("--values is for --lookahead, without --value_iterations.")
   if values.public_states == "none" and values.knowledge is None:
     raise ValueError("--public_states=none: re-solving needs public states; choose --knowledge=1.")
   if values.knowledge is not None and values.public_states != "none":

@@ -179,7 +179,7 @@ class Run:
       ps.evaluation.write_points(self.folder / POINTS, self.points)
 
   @property
-  def kept(self) -> str:
+  def saved_state(self) -> str:
     """The state that an error leaves when it ends the run, as a sentence."""
     if self.saved is None:
       return "Nothing was saved."

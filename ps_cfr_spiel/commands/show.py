@@ -69,7 +69,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if len(words) != 1:
     raise ValueError(f"show needs one file, such as runs/river_subgame/run.safetensors; got {len(words)}.")
   if values.at and values.history:
-    raise ValueError("--at and --history both say where to look; give one of them.")
+    raise ValueError("--at and --history both name a place in the game; give one of them.")
   for name in ("csv", "save", "html"):
     keep_apart(name, values[name].value, words[0])
   page = values.html or values.serve
@@ -78,7 +78,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if page:
     refuse(values, ("at", "history", "csv", "save", "json"), "is not for a page")
   if values.serve:
-    refuse(values, ("html",), "writes a file, --serve none")
+    refuse(values, ("html",), "writes a file, and --serve does not")
   else:
     refuse(values, ("port",), "belongs to --serve")
   if values.html:

@@ -138,7 +138,7 @@ def _resumed(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exact
 def _iterate(run: Run, iterations: int) -> bool:
   """Compiles, iterates and saves the run, also where an error ends it; whether it was interrupted."""
   try:
-    with ps.device.lost_processes(lambda: run.kept):
+    with ps.device.lost_processes(lambda: run.saved_state):
       with run.building:  # so that later times are those of the work alone
         run.solver.compile(False if run.quiet else None)
       run.say(f"Built and compiled in {run.building.seconds:.1f} s.", "", run.table_head())
@@ -147,7 +147,7 @@ def _iterate(run: Run, iterations: int) -> bool:
   except KeyboardInterrupt:
     return True
   except FloatingPointError as error:
-    raise ValueError(f"{error} {run.kept}") from error
+    raise ValueError(f"{error} {run.saved_state}") from error
 
 
 COMMAND = Command(

@@ -7,7 +7,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.evaluation.how_to_play import map_of, rules_of
-from ps_cfr_spiel.evaluation.telling import now, seen, told
+from ps_cfr_spiel.evaluation.player_views import present_view, revealed_view, whole_view
 from ps_cfr_spiel.notation import MAX_LISTED, Moves, bets_text, grouped, read_move
 from ps_cfr_spiel.policy import legal_moves, move_name
 
@@ -80,17 +80,17 @@ class Sitting:
     else:
       action = bot.step(self.state)
     self.thoughts.append(
-      Thought(len(self.state.history()), player, seen(self.state, player), chances, action)
+      Thought(len(self.state.history()), player, whole_view(self.state, player), chances, action)
     )
     return action
 
   def views(self) -> tuple[str, str]:
     """The person's view since the start, and the present one; "" if that only repeats the past."""
-    return seen(self.state, self.human), now(self.state, self.human)
+    return whole_view(self.state, self.human), present_view(self.state, self.human)
 
   def revealed(self) -> list[str]:
     """The other players' views, and all moves, for the end."""
-    others = [told(self.state, seat) for seat in self.bots]
+    others = [revealed_view(self.state, seat) for seat in self.bots]
     return [*others, f"All moves: {_moves_text(self.state)}"]
 
   def result(self) -> str:
@@ -128,13 +128,13 @@ def play(
 
 def _show(state: pyspiel.State, player: int, shown: str, output: TextIO) -> str:
   """Print the player's present view and its news since `shown`; return the whole view."""
-  known = seen(state, player)
+  known = whole_view(state, player)
   if shown and known.startswith(shown):
     news = known[len(shown) :].lstrip(" ;|,")
     print(f"\nSince then: {news}" if news else "", file=output)
   else:
     print(f"\nSo far: {known}", file=output)
-  if present := now(state, player):
+  if present := present_view(state, player):
     print(f"Now:    {present}", file=output)
   return known
 

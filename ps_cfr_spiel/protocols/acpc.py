@@ -135,7 +135,7 @@ def join(host: str, port: int, player: Player, game: pyspiel.Game) -> Iterator[H
   except OSError as error:
     raise type(error)(f"{host}:{port} cannot be reached ({error}); does a server run there?") from error
   lines = _Lines(connection, f"{host}:{port}")
-  number, told = None, 0
+  number, informed = None, 0
   over = True  # no hand is under way
   with contextlib.closing(lines):
     lines.send(VERSION)
@@ -145,8 +145,8 @@ def join(host: str, port: int, player: Player, game: pyspiel.Game) -> Iterator[H
       state = hand_records.state_of(game, hand)
       if number != match.number:
         bot.restart_at(game.new_initial_state())
-        number, told = match.number, 0
-      told = hand_records.tell(bot, game, hand, told)
+        number, informed = match.number, 0
+      informed = hand_records.inform(bot, game, hand, informed)
       over = state.is_terminal()
       if over:
         yield hand._replace(won=hand_records.won_by_cards(game, hand))

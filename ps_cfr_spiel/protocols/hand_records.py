@@ -139,10 +139,10 @@ def chips_after(state: Any, action: int) -> int:
   return state.get_game().rules.after(public, action).spent[public.player]
 
 
-def tell(bot: pyspiel.Bot, game: pyspiel.Game, hand: Hand, told: int) -> int:
-  """Informs a bot in the hand's seat of the opponent's moves from number `told` on; returns that of all."""
+def inform(bot: pyspiel.Bot, game: pyspiel.Game, hand: Hand, informed: int) -> int:
+  """Inform a bot in the hand's seat of the moves after the first `informed`; return the number of all."""
   for number, move in enumerate(moves(rules_of(game), hand.chips)):
-    if number >= told and move.before.player != hand.seat:
+    if number >= informed and move.before.player != hand.seat:
       board = hand.board[: 2 * cards.BOARD_SIZES[move.before.street]]
       before = state_of(game, hand._replace(chips=hand.chips[:number], board=board))
       bot.inform_action(before, move.before.player, action_by_chips(before, move.chips))

@@ -21,12 +21,12 @@ from ps_cfr_spiel.poker import betting, cards
 from ps_cfr_spiel.protocols.hand_records import (
   Hand,
   chips_after,
+  inform,
   moves,
   possible_wins,
   rules_of,
   shown,
   state_of,
-  tell,
 )
 
 SLUMBOT = "https://slumbot.com"
@@ -53,7 +53,7 @@ def play_slumbot(player: Player, game: pyspiel.Game, hands: int, url: str = SLUM
   for _ in range(hands):
     reply = _post(url, "new_hand", {"token": token} if token else {})
     before: Hand | None = None  # with our move
-    told = 0
+    informed = 0
     while True:
       token = reply.get("token") or token
       hand = read_reply(reply, game)
@@ -67,7 +67,7 @@ def play_slumbot(player: Player, game: pyspiel.Game, hands: int, url: str = SLUM
       bot, state = bots[hand.seat], state_of(game, hand)
       if before is None:
         bot.restart_at(game.new_initial_state())
-      told = tell(bot, game, hand, told)
+      informed = inform(bot, game, hand, informed)
       if state.current_player() != hand.seat:
         raise ValueError(f"It is not our turn after the server's answer {shown(reply)}.")
       action = bot.step(state)

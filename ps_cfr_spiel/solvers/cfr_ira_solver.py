@@ -52,7 +52,7 @@ class CFRPlusIRASolver(SplittingSolver):
         self.dtype,
         options.averaging_delay,
         options.seed,
-        cfr_ira.spreads(self.tree),
+        cfr_ira.utility_ranges(self.tree),
       )
       self._state = self._begin_on(bind(self.tree, self._start))
 

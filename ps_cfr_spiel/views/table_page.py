@@ -49,8 +49,8 @@ def table_data(sitting: table_play.Sitting) -> dict[str, Any]:
     "thoughts": [],
   }
   if over:
-    told = {"result": sitting.result(), "revealed": sitting.revealed()}
-    return data | told | {"thoughts": _thoughts(sitting)}
+    ending = {"result": sitting.result(), "revealed": sitting.revealed()}
+    return data | ending | {"thoughts": _thoughts(sitting)}
   if state.current_player() != seat:  # a bot failed, and its moves may show its cards
     return data
   sized, legal = _sizes(state), state.legal_actions()

@@ -79,10 +79,10 @@ def check_survivors(solver):
       assert summed.max() / (turn - since) <= low
 
 
-def test_spreads():
+def test_utility_ranges():
   """Kuhn: the lowest card wins 1 at most and may lose 2, the middle one may win or lose 2, and so on."""
   tree = ps_cfr_spiel.build_tree(KUHN)
-  found = cfr_ira.spreads(tree)
+  found = cfr_ira.utility_ranges(tree)
   assert found[0].tolist() == [3, 4, 3, 1, 4, 3]  # 0, 1, 2, and after a pass and a bet
   assert sorted(found[1].tolist()) == [1, 1, 3, 3, 4, 4]
 

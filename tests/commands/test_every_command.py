@@ -45,7 +45,7 @@ NO_TREE = r"strategies for .* have no public tree; use them in play, and those o
 TWO, SUM = "has 3 players; .* are for two. The command solve", "is of general sum; .* The command solve"
 PLAYED = r"cannot be played here: it has no .*\. PSCFRSolver \(solve\) takes any"
 ONCE = "no player decides more than once; .* the command resolve .* needs no values"
-BOARDS = "is no file; report takes flops, turns, rivers or a file with boards"
+BOARDS = "no such file: .*; report takes flops, turns, rivers or a file with boards"
 NO_SPOT = r"Unknown command line flag '(board|pot)'; .* help \w+ lists those that it has"
 REFUSED = {  # (command, kind): why, and what is allowed instead
   **{

@@ -68,7 +68,7 @@ def test_a_local_best_response(capsys):
   assert program.run(["match", "lbr:", "always_call"]) == 2
   assert "lbr: names no actions; write lbr for all, or lbr:ACTIONS" in capsys.readouterr().err
   assert program.run(["match", "lbr", "search"]) == 2
-  assert "lbr responds in holdem to a player whose probabilities are known" in capsys.readouterr().err
+  assert "lbr plays holdem against a player with known probabilities" in capsys.readouterr().err
 
 
 def test_policies_of_files(capsys, tmp_path):
@@ -206,7 +206,7 @@ def test_a_dealer_that_hangs_up_leaves_its_hands(capsys):
     (["random", "acpc:localhost:1", "--method=mivat"], "--method is for matches dealt here"),
     (
       ["random", "acpc:localhost:1", "--game=kuhn_poker"],
-      "elsewhere play holdem alone, not kuhn",
+      "acpc and slumbot play holdem, not kuhn",
     ),
     (["random", "random", "--game=kuhn_poker", "--phh=x.phhs"], "--phh is for holdem, not for kuhn_poker"),
     (["naive", "random"], "no such file or player: naive; players are random"),

@@ -10,7 +10,7 @@ from ps_cfr_spiel.games.poker import PokerState
 
 import ps_cfr_spiel
 from ps_cfr_spiel.commands import play, program
-from ps_cfr_spiel.evaluation import table_play, telling
+from ps_cfr_spiel.evaluation import player_views, table_play
 from ps_cfr_spiel.evaluation.how_to_play import rules_of
 from ps_cfr_spiel.poker import cards
 
@@ -190,11 +190,11 @@ def test_long_lists_are_cut_and_shown_on_demand():
 
 def test_openspiels_strings_are_made_readable():
   leduc = "[Observer: 0][Private: 2][Round 1][Player: 0][Pot: 2][Money: 99 99][Round1: ][Public: -10000]"
-  assert telling.readable(leduc) == "Private: 2, Round 1, Pot: 2, Money: 99 99"
-  assert telling.readable("1pb") == "1pb"  # Kuhn poker's card and moves
-  assert telling.readable("..x\n...\n0,2 ") == "\n  ..x\n  ...\n  0,2"
+  assert player_views.readable(leduc) == "Private: 2, Round 1, Pot: 2, Money: 99 99"
+  assert player_views.readable("1pb") == "1pb"  # Kuhn poker's card and moves
+  assert player_views.readable("..x\n...\n0,2 ") == "\n  ..x\n  ...\n  0,2"
   goofspiel = "Current player: -4\nPoints: 0 0 \nHand: 3\nTerminal?: 1\n\nWin sequence: \n"
-  assert telling.readable(goofspiel) == "\n  Points: 0 0\n  Hand: 3"
+  assert player_views.readable(goofspiel) == "\n  Points: 0 0\n  Hand: 3"
 
 
 @pytest.mark.parametrize("game_string", ["kuhn_poker", "leduc_poker"])
@@ -203,7 +203,7 @@ def test_readable_strings_tell_apart_what_the_games_do(game_string):
   for player in (0, 1):
     names = {s.information_state_string(player) for s, _ in all_histories(pyspiel.load_game(game_string))}
     played = [name for name in names if "[Player: -" not in name]  # nobody is shown a deal under way
-    assert len({telling.readable(name) for name in played}) == len(set(played))
+    assert len({player_views.readable(name) for name in played}) == len(set(played))
 
 
 def test_a_hand_of_leduc():
@@ -250,13 +250,13 @@ def test_only_own_information_is_shown(game_string):
       patch.setattr(table_play, "_show", show)
       end = table_play.play(game, seat, play.make_opponent(game, "random", rng), person.readline, output, rng)
     text = output.getvalue()
-    allowed = {telling.now(state, seat) for state in seen}
+    allowed = {player_views.present_view(state, seat) for state in seen}
     if not isinstance(end, PokerState):  # of which test_a_hand_of_holdem_in_words tells more
       assert allowed == {state.observation_string(seat) for state in seen}
-      assert telling.seen(end, seat) == end.information_state_string(seat)
+      assert player_views.whole_view(end, seat) == end.information_state_string(seat)
     assert set(re.findall(r"^Now: +(.*)$", text, re.MULTILINE)) == allowed
     story = "".join(re.findall(r"^(?:So far|Since then): (.*)$", text, re.MULTILINE))
-    assert re.sub(r"[ ;|,]", "", story) == re.sub(r"[ ;|,]", "", telling.seen(end, seat))
+    assert re.sub(r"[ ;|,]", "", story) == re.sub(r"[ ;|,]", "", player_views.whole_view(end, seat))
     others = [
       line
       for line in text.splitlines()
@@ -269,7 +269,7 @@ def test_only_own_information_is_shown(game_string):
     }
     *hidden, moves = [line for line in others[1:-1] if line]
     others = [other for other in range(game.num_players()) if other != seat]
-    assert hidden == [telling.told(end, other) for other in others]
+    assert hidden == [player_views.told(end, other) for other in others]
     assert text.index(hidden[0]) > text.rindex("Now:")
     assert moves == f"All moves: {', '.join(names_of(end))}"
 

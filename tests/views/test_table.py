@@ -118,7 +118,7 @@ def test_hands_are_dealt_played_and_counted():
 def test_mistakes_leave_the_game_as_it_is():
   table = table_of(HOLDEM, seats=[0])
   browser, other = Browser(table), Browser(table)
-  assert browser.send("/move", action=1)["error"] == "No game is under way; deal one."
+  assert browser.send("/move", action=1)["error"] == "No game is running; deal one."
   before = browser.send("/deal")
   assert "not over" in browser.send("/deal")["error"]
   for action in (0, 150, -1, 99999, "a", [], 1.5, None):

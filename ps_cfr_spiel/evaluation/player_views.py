@@ -17,7 +17,7 @@ UNSET = "-10000"  # of a card that is not dealt yet, in OpenSpiel's poker games
 FOR_PROGRAMS = ("Observer", "Player", "Current player", "Terminal?")
 
 
-def seen(state: pyspiel.State, player: int) -> str:
+def whole_view(state: pyspiel.State, player: int) -> str:
   """The player's view since the start."""
   if isinstance(state, poker.PokerState):
     return _hand_so_far(state, player)
@@ -25,18 +25,18 @@ def seen(state: pyspiel.State, player: int) -> str:
   return text if writes_for_people(state.get_game()) else readable(text)
 
 
-def now(state: pyspiel.State, player: int) -> str:
+def present_view(state: pyspiel.State, player: int) -> str:
   """The player's present view; "" if it only repeats the past."""
   if isinstance(state, poker.PokerState):
     return _hand_now(state, player)
   return state.observation_string(player) if writes_for_people(state.get_game()) else ""
 
 
-def told(state: pyspiel.State, player: int) -> str:
+def revealed_view(state: pyspiel.State, player: int) -> str:
   """A player's knowledge, shown to the others at the end."""
   if isinstance(state, poker.PokerState):
     return f"Player {player} held {_held(state, player)}."
-  return f"Player {player} saw: {seen(state, player)}"
+  return f"Player {player} saw: {whole_view(state, player)}"
 
 
 def _hand_so_far(state: poker.PokerState, player: int) -> str:
