@@ -117,9 +117,7 @@ def drawing(text: str | None) -> tuple[ModuleType, Path] | None:
   path = path if path.suffix or path.is_dir() else path.with_suffix(".png")
   writable("png", path, "picture.png")
   if path.suffix.lower() not in PICTURES:
-    raise ValueError(
-      f"--png={text}: expected a name that ends in one of {', '.join(PICTURES)}, not {path.suffix}."
-    )
+    raise ValueError(f"--png={text}: pictures end in one of {', '.join(PICTURES)}, not in {path.suffix}.")
   return importlib.import_module("ps_cfr_spiel.pictures"), path
 
 
