@@ -269,7 +269,7 @@ def test_only_own_information_is_shown(game_string):
     }
     *hidden, moves = [line for line in others[1:-1] if line]
     others = [other for other in range(game.num_players()) if other != seat]
-    assert hidden == [player_views.told(end, other) for other in others]
+    assert hidden == [player_views.revealed_view(end, other) for other in others]
     assert text.index(hidden[0]) > text.rindex("Now:")
     assert moves == f"All moves: {', '.join(names_of(end))}"
 
