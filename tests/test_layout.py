@@ -175,7 +175,7 @@ def test_imports_run_one_way(sources):
     ("ps_cfr_spiel.cfr.loop", "from ps_cfr_spiel.cfr import Rule", "import by file"),
     ("ps_cfr_spiel.views.charts", "from ps_cfr_spiel.matches import Played", "no such package"),
     ("ps_cfr_spiel.cfr.loop", "from ps_cfr_spiel.cfr.regret_rules import _x", "a private name"),
-    ("ps_cfr_spiel.views.cheat_rates", "from ps_cfr_spiel.games.cheat import Rules", "past games's __init__"),
+    ("ps_cfr_spiel.views.table_page", "from ps_cfr_spiel.games.cheat import Rules", "past games's __init__"),
     ("ps_cfr_spiel.solvers.ps_cfr", "from ps_cfr_spiel.games import cheat", "games is not below solvers"),
     (
       "ps_cfr_spiel.games.cheat.cheat_rules",
