@@ -29,6 +29,7 @@ from ps_cfr_spiel.cfr.state import (
   average_strategy,
   current_strategy,
   evaluate_average,
+  evaluate_current,
   in_blocks,
   init,
   num_tables,

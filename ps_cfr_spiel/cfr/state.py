@@ -28,6 +28,7 @@ from ps_cfr_spiel.tree import (
   PlayerTree,
   PublicTree,
   Sets,
+  column_of,
   evaluate,
   expand,
   tables_of,
@@ -208,7 +209,22 @@ def evaluate_average(tree: PublicTree, state: SolverState, sets: Abstraction = W
   """Value, best responses and exploitability of the average strategies; board by board where possible."""
   if tree.stream is None or sets is not WHOLE:
     return evaluate(tree, average_strategy(tree, state, sets))
-  first, second, value = _worth(tree, [player.average for player in state.players])
+  return _board_by_board(tree, [player.average for player in state.players])
+
+
+def evaluate_current(
+  tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE, rule: Any = None
+) -> Evaluation:
+  """The same of the current strategies; compressed tables need the rule."""
+  if tree.stream is None or sets is not WHOLE:
+    return evaluate(tree, current_strategy(tree, state, sets, rule))
+  players = zip(state.players, tree.players, strict=True)
+  columns = [column_of(player.decompressed(rule).strategy, forest.types) for player, forest in players]
+  return _board_by_board(tree, [Sum(None, -column) for column in columns])  # each sum is of one strategy
+
+
+def _board_by_board(tree: PublicTree, sums: Sequence[Sum]) -> Evaluation:
+  first, second, value = _worth(tree, sums)
   return Evaluation.zero_sum(value, first, second)
 
 

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from ps_cfr_spiel.poker import BayesianForm, Betting
-from ps_cfr_spiel.tree import shares_card
+from ps_cfr_spiel.tree import deal_weights, shares_card
 
 EXACT = 12_000_000  # actions of infostates with strategies and values in float64; those of more in float32
 
@@ -101,6 +101,11 @@ class PublicStateIndex(LineIndex):
   def disjoint(self) -> np.ndarray:
     """bool[H0, H1]: whether chance can deal the two types together."""
     return ~shares_card(*self.form.cards)
+
+  @functools.cached_property
+  def total(self) -> float:
+    """The sum of the weights of all deals of two types."""
+    return float(deal_weights(self.form).sum())
 
   @functools.cached_property
   def alive(self) -> tuple[tuple[np.ndarray, ...], ...]:

@@ -5,8 +5,9 @@ A Bayesian game (Kovařík et al. 2021, Definition 2) has a method `bayesian_for
 of the deal at the root.
 """
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import numpy as np
@@ -22,12 +23,14 @@ from ps_cfr_spiel.tree import (
   Boards,
   BoardTypes,
   DenseLeaves,
+  LeafEvaluator,
   NativeLeaves,
   PlayerTree,
   PublicTree,
   ShowdownLeaves,
-  deal_weights,
+  is_batched,
   make_forest,
+  stacked,
 )
 
 FormLeaves = DenseLeaves | ShowdownLeaves | NativeLeaves
@@ -36,6 +39,7 @@ LEAVES: dict[str, type[FormLeaves]] = {
   "showdown": ShowdownLeaves,
   "native": NativeLeaves,
 }
+CHUNK = 64  # boards of which tables are made at once, so that those on the way stay in the cache
 FEW_PAIRS = 400  # of types, up to which matrices are the fastest evaluator (benchmarks/engineering/leaves.py)
 
 
@@ -151,7 +155,7 @@ def _by_board(choices: np.ndarray, lines: int) -> np.ndarray:
 
 def make_leaves(
   lines: PublicStateIndex, kind: str, streets: Sequence[tuple[StreetEnds, StreetEnds]]
-) -> FormLeaves | BoardLeaves:
+) -> LeafEvaluator:
   """The leaf evaluator of this kind; see `leaves_of`."""
   form = lines.form
   evaluator = LEAVES[leaves_of(lines, kind)]
@@ -162,27 +166,117 @@ def make_leaves(
     types = [BoardTypes(form.weights, form.cards, (a, b)) for a, b in zip(*lines.strength, strict=True)]
     made = [[evaluator.create(t, a.utility, b.utility)] for t, (a, b) in zip(types, streets, strict=True)]
     return BoardLeaves.create(made, [(len(first.line), len(second.line)) for first, second in streets])
-  total, ways = float(deal_weights(form).sum()), lines.orders(len(streets) - 1)
-  shares = form.weights[0] / total, form.weights[1] / ways
-  streets_leaves = []
-  for s, (showdowns, folds) in enumerate(streets):
-    weights = [w * ~lines.dead[i][s] for i, w in enumerate(form.weights)]
+  return LazyBoardLeaves(lines, evaluator, streets, [np.arange(count) for count in lines.boards])
+
+
+class LazyBoardLeaves(BoardLeaves):
+  """The leaves of a form with public cards, on the host: their tables are made when they are read.
+
+  A solver that folds suits makes those of the boards that it keeps, and a report of the tree's size none.
+  JAX takes them for `BoardLeaves`.
+  """
+
+  native: ClassVar[bool] = True
+
+  def __init__(
+    self,
+    lines: PublicStateIndex,
+    evaluator: type[FormLeaves],
+    ends: Sequence[tuple[StreetEnds, StreetEnds]],
+    numbers: Sequence[np.ndarray],
+  ):
+    """Make it of the ends of each street, on the boards with these numbers there, int[B]."""
+    counts = tuple(map(len, numbers))
+    leaves = tuple((len(showdowns.line), len(folds.line)) for showdowns, folds in ends)
+    vars(self).update(boards=counts, leaves=leaves, batched=is_batched(evaluator.kind, counts))
+    self.lines, self.evaluator, self.ends, self.numbers = lines, evaluator, ends, numbers
+
+  @functools.cached_property
+  def streets(self) -> tuple[LeafEvaluator, ...]:
+    """See `BoardLeaves`."""
+    return tuple(map(self._on_street, range(len(self.numbers))))
+
+  def on_boards(self, boards: Sequence[np.ndarray]) -> "LazyBoardLeaves":
+    """See `BoardLeaves`."""
+    numbers = [number[kept] for number, kept in zip(self.numbers, boards, strict=True)]
+    return LazyBoardLeaves(self.lines, self.evaluator, self.ends, numbers)
+
+  def _on_street(self, street: int) -> LeafEvaluator:
+    """The evaluator of a street; its arrays have an axis in front, the boards."""
+    lines, numbers, (showdowns, folds) = self.lines, self.numbers[street], self.ends[street]
+    form, total, last = lines.form, lines.total, street == len(self.numbers) - 1
     # Strengths exist on the last street only; above it the evaluator gets the folds alone.
-    last = s == len(streets) - 1
-    ranks = lines.strength if last else tuple(np.zeros_like(w, np.int32) for w in weights)
-    boards = []
-    for b in range(lines.boards[s]):
-      types = BoardTypes((weights[0][b], weights[1][b]), form.cards, (ranks[0][b], ranks[1][b]))
-      showdown_payoff = showdowns.utility if last else np.zeros(0)
-      inner = evaluator.create(types, showdown_payoff, folds.utility, total * lines.orders(s))
-      if not last and len(showdowns.line):
-        net_wins = (lines.net_wins(s, b) * lines.disjoint).astype(np.int16 if ways < 2**15 else np.int32)
-        inner = AllInLeaves(net_wins, shares, showdowns.utility, inner)
-      boards.append(inner)
-    streets_leaves.append(boards)
-  return BoardLeaves.create(
-    streets_leaves, [(len(first.line), len(second.line)) for first, second in streets]
-  )
+    showdown_payoff = showdowns.utility if last else np.zeros(0)
+
+    def on_boards(number: np.ndarray | int) -> LeafEvaluator:
+      first, second = (w * ~lines.dead[i][street][number] for i, w in enumerate(form.weights))
+      nothing = (np.zeros_like(first, np.int32), np.zeros_like(second, np.int32))
+      strength = tuple(each[number] for each in lines.strength) if last else nothing
+      types, front = BoardTypes((first, second), form.cards, strength), np.shape(number)
+      shown, folded = (np.broadcast_to(x, (*front, len(x))) for x in (showdown_payoff, folds.utility))
+      return self.evaluator.create(types, shown, folded, total * lines.orders(street))
+
+    if self.evaluator.kind == "native":
+      parts = [on_boards(numbers[start : start + CHUNK]) for start in range(0, len(numbers), CHUNK)]
+      inner = jax.tree.map(lambda *tables: np.concatenate(tables), *parts)
+    else:
+      inner = stacked([on_boards(number) for number in numbers.tolist()])
+    if last or not len(showdowns.line):
+      return inner
+    ways = lines.orders(len(self.numbers) - 1)
+    shares = form.weights[0] / total, form.weights[1] / ways
+    first, second, payoff = (np.tile(x, (len(numbers), 1)) for x in (*shares, showdowns.utility))
+    return _LazyAllInLeaves(lines, street, numbers, (first, second), payoff, inner)
+
+
+class _LazyAllInLeaves(AllInLeaves):
+  """The leaves of a street above the last one, whose matrices are made when they are read.
+
+  Where the native library goes board by board nobody reads them, and those of a flop take seconds.
+  """
+
+  native: ClassVar[bool] = True
+
+  def __init__(
+    self,
+    lines: PublicStateIndex,
+    street: int,
+    numbers: np.ndarray,
+    weights: tuple[np.ndarray, np.ndarray],
+    showdown_payoff: np.ndarray,
+    folds: LeafEvaluator,
+  ):
+    """Make it of the boards of a street with some numbers, int[B]; the others as in `AllInLeaves`."""
+    vars(self).update(weights=weights, showdown_payoff=showdown_payoff, folds=folds)
+    self.lines, self.street, self.numbers = lines, street, numbers
+
+  @functools.cached_property
+  def net_wins(self) -> np.ndarray:
+    """See `AllInLeaves`."""
+    lines = self.lines
+    dtype = np.int16 if lines.orders(len(lines.boards) - 1) < 2**15 else np.int32
+    boards = [lines.net_wins(self.street, number) * lines.disjoint for number in self.numbers.tolist()]
+    return np.stack(boards, dtype=dtype, casting="unsafe")
+
+
+def _of_boards(leaves: BoardLeaves) -> tuple[tuple[Any], tuple[Any, ...]]:
+  return (leaves.streets,), (leaves.boards, leaves.leaves, leaves.batched)
+
+
+def _of_all_ins(leaves: AllInLeaves) -> tuple[tuple[Any, ...], None]:
+  return (leaves.net_wins, leaves.weights, leaves.showdown_payoff, leaves.folds), None
+
+
+def _boards_made(sizes: tuple[Any, ...], streets: tuple[Any]) -> BoardLeaves:
+  return BoardLeaves(*streets, *sizes)
+
+
+def _all_ins_made(_: None, tables: tuple[Any, ...]) -> AllInLeaves:
+  return AllInLeaves(*tables)
+
+
+jax.tree_util.register_pytree_node(LazyBoardLeaves, _of_boards, _boards_made)
+jax.tree_util.register_pytree_node(_LazyAllInLeaves, _of_all_ins, _all_ins_made)
 
 
 def leaves_of(lines: PublicStateIndex, kind: str) -> str:

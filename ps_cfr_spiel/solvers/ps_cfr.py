@@ -23,7 +23,6 @@ from ps_cfr_spiel.tree import (
   Evaluation,
   PublicTree,
   Variant,
-  evaluate,
   lock_rows,
   pad_types,
 )
@@ -158,10 +157,10 @@ class PSCFRSolver(TreeSolver):
 
   def _best(self) -> tuple[Evaluation, Any]:
     """The evaluation and the strategies of the average, or of the last ones where these are closer."""
-    candidates = cfr.average_strategy(self._tree, self._state, self._sets), self._last()
-    return min(
-      ((evaluate(self._tree, x), x) for x in candidates), key=lambda pair: float(pair[0].exploitability)
-    )
+    of = self._tree, self._state, self._sets
+    average = cfr.evaluate_average(*of), cfr.average_strategy(*of)
+    last = cfr.evaluate_current(*of, self.rule), self._last()
+    return min(average, last, key=lambda pair: float(pair[0].exploitability))
 
   def _of_game(self, player, tables):
     return self._variant.back(player, [np.asarray(table) for table in tables])

@@ -2,7 +2,9 @@ from .board_leaves import AllInLeaves as AllInLeaves
 from .board_leaves import BoardLeaves as BoardLeaves
 from .board_leaves import BoardTypes as BoardTypes
 from .board_leaves import Places as Places
+from .board_leaves import is_batched as is_batched
 from .board_leaves import leaf_places as leaf_places
+from .board_leaves import stacked as stacked
 from .forest import block_sizes as block_sizes
 from .forest import make_forest as make_forest
 from .forest import row_depths as row_depths

@@ -90,10 +90,8 @@ class BoardLeaves(LeafEvaluator):
     cls, streets: Sequence[Sequence[LeafEvaluator]], leaves: Sequence[tuple[int, int]]
   ) -> "BoardLeaves":
     """Make it from an evaluator for each board of each street; the other arguments as in the class."""
-    stacked = tuple(jax.tree.map(_stacked, *boards) for boards in streets)
-    native = streets[-1][0].kind == "native"  # it takes the boards of one call one by one anyway
-    batched = native or jax.default_backend() != "cpu" or max(map(len, streets)) == 1
-    return cls(stacked, tuple(map(len, streets)), tuple(leaves), batched)
+    boards = tuple(map(len, streets))
+    return cls(tuple(map(stacked, streets)), boards, tuple(leaves), is_batched(streets[-1][0].kind, boards))
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
 
@@ -145,8 +143,7 @@ class BoardLeaves(LeafEvaluator):
         for row, b in enumerate(board.tolist())
       ])  # fmt: skip
       counts.append((parts[0].shape[1], parts[1].shape[1]))
-    streets = tuple(jax.tree.map(_stacked, *evaluators) for evaluators in taken)
-    return dataclasses.replace(self, streets=streets, boards=tuple(map(len, taken)), leaves=tuple(counts))
+    return BoardLeaves(tuple(map(stacked, taken)), tuple(map(len, taken)), tuple(counts), self.batched)
 
 
 class Places(NamedTuple):
@@ -166,6 +163,17 @@ def leaf_places(leaves: LeafEvaluator, parts: Sequence[int]) -> Places:
     return Places(part, number, np.zeros(len(part), int), np.zeros(len(parts), int))
   each = np.maximum(np.array(leaves.leaves).ravel(), 1)
   return Places(part, number, number // each[part], np.arange(len(parts)) // 2)
+
+
+def is_batched(kind: str, boards: Sequence[int]) -> bool:
+  """Whether evaluators of a kind take all boards of a street in one call; `boards` are those of each."""
+  # The native one takes the boards of one call one by one anyway.
+  return kind == "native" or jax.default_backend() != "cpu" or max(boards) == 1
+
+
+def stacked(boards: Sequence[LeafEvaluator]) -> Any:
+  """The evaluators of some boards as one, all of whose arrays have an axis in front, the boards."""
+  return jax.tree.map(_stacked, *boards)
 
 
 def _stacked(*arrays: np.ndarray) -> np.ndarray:

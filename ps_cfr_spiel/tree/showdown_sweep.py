@@ -43,13 +43,12 @@ class _View:
     numbered = [np.searchsorted(distinct, cards) for cards in form.cards]
     hands = []  # int16[..., 3, H]: the hands in order, and the numbers of their cards
     for cards, places in zip(numbered, order, strict=True):
-      place = places[..., None, :]
-      held = np.take_along_axis(cards.swapaxes(-1, -2), place, -1)
-      hands.append(np.concatenate([place, held], -2, dtype=np.int16, casting="unsafe"))
+      held = [_in_order(cards[..., k], places)[..., None, :] for k in range(cards.shape[-1])]
+      hands.append(np.concatenate([places[..., None, :], *held], -2, dtype=np.int16, casting="unsafe"))
 
     def view(player: int, other: int) -> "_View":
       counts = [search_rows(strength[other], strength[player], side) for side in ("left", "right")]
-      same = np.take_along_axis(same_hand(form.cards[player], form.cards[other]), order[player], -1)
+      same = _in_order(same_hand(form.cards[player], form.cards[other]), order[player])
       more = [x[..., None, :] for x in (*counts, same)]
       return cls(
         scale=form.weights[player] / total,
@@ -72,6 +71,11 @@ class _View:
     return _View(fill(self.scale, hands), fill(self.weight, opponents), opponent, table)
 
 
+def _in_order(numbers: np.ndarray, order: np.ndarray) -> np.ndarray:
+  """Numbers of hands, [..., H] or the same [H] for all, in an order of them, int[..., H]."""
+  return np.take_along_axis(np.broadcast_to(numbers, order.shape), order, -1)
+
+
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class NativeLeaves(ShowdownLeaves):
@@ -89,7 +93,8 @@ class NativeLeaves(ShowdownLeaves):
   ) -> "NativeLeaves":
     """Make it from the types of a form and the utilities of its leaves; see `DenseLeaves.create`.
 
-    If `total` is given, all arrays may have the same axes in front: an evaluator for each of many boards.
+    If `total` is given, all arrays may have the same axes in front: an evaluator for each of many boards. The
+    cards may also be the same for all, [H, 2].
     ValueError where there is no native evaluator.
     """
     if reason := why_unavailable():

@@ -154,14 +154,21 @@ def _folds(street: LeafEvaluator) -> Any:
 
 
 def streamed(tree: PublicTree) -> PublicTree:
-  """The tree with its `BoardTraversal`, if it has one; without cards to come it gets one board, a trunk."""
+  """The tree with its `BoardTraversal`, if it has one; without cards to come it gets one board, a trunk.
+
+  Its leaves are then those that the traversal reads, without the matrices of all-ins.
+  """
   if isinstance(tree.leaves, NativeLeaves) and tree.leaves.is_native:
     shown, folds = tree.players[0].leaf.children
     rows = [tuple(np.zeros(n, int) for _, n, _ in player_tree.block_shapes) for player_tree in tree.players]
     alone = Boards((np.zeros(1, int),), tuple(rows), np.array([0, 1]), np.zeros(1, int))
     leaves = BoardLeaves.create([[tree.leaves]], [(shown, folds)])
     tree = dataclasses.replace(tree, leaves=leaves, boards=alone)
-  return dataclasses.replace(tree, stream=BoardTraversal.of(tree))
+  stream, leaves = BoardTraversal.of(tree), tree.leaves
+  if stream is None or not isinstance(leaves, BoardLeaves):
+    return tree
+  leaves = BoardLeaves(tuple(map(_folds, leaves.streets)), leaves.boards, leaves.leaves, leaves.batched)
+  return dataclasses.replace(tree, leaves=leaves, stream=stream)
 
 
 def _units(boards: Boards) -> tuple[np.ndarray, np.ndarray]:
