@@ -48,6 +48,7 @@ from .observer import NUM_PLAYERS, HoldemSubgameObserver, PokerState
 from .subgame_forms import Names, RiverForm, StreetsForm
 
 _BOARD_SIZES = (3, 4, 5)
+RANKED = 16  # boards on which hands are ranked at once, so that the numbers stay in the cache
 DEFAULTS = {
   "board": "9s7c5s4h",
   "pot": 200,
@@ -119,16 +120,25 @@ class HoldemSubgameGame(base.Game):
     """The next `count` public cards, in every order in which they may come, ascending."""
     return itertools.permutations([card for card in self.deck if card not in self.board], count)
 
-  def strength(self, runout: cards.Board) -> tuple[np.ndarray, np.ndarray]:
-    """int32[H0], int32[H1]: the larger wins; meaningless for hands that hold a card of the runout."""
-    board = np.array(self.board + runout)
-    first, second = (strengths(board, hands.cards) for hands in self.ranges)
-    return first, second
+  def strengths(self, runouts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """int32[K, H0], int32[K, H1] after the cards int[K, n]: the larger wins; meaningless for dead hands."""
+    boards = np.concatenate([np.tile(np.array(self.board), (len(runouts), 1)), runouts], 1)
+    numbers = [cards.hand_numbers(hands.cards) for hands in self.ranges]
+    held, place = np.unique(np.concatenate(numbers), return_inverse=True)
+    ranks = np.concatenate(
+      [strengths(boards[k : k + RANKED], cards.ALL_HANDS[held]) for k in range(0, len(boards), RANKED)]
+    )
+    first, second = np.split(place, [len(numbers[0])])
+    return ranks[:, first], ranks[:, second]
+
+  def _strength(self, runout: cards.Board) -> tuple[np.ndarray, np.ndarray]:
+    first, second = self.strengths(np.array([runout], int))
+    return first[0], second[0]
 
   def _hands_differ(self, runout: cards.Board) -> bool:
     """True if one of two hands may beat the other after these cards."""
     alive = [~np.isin(hands.cards, runout).any(axis=1) for hands in self.ranges]
-    first, second = self.strength(runout)
+    first, second = self._strength(runout)
     return bool((self.disjoint & np.logical_and.outer(*alive) & (first[:, None] != second)).any())
 
   def line(self, node: int, runout: cards.Board) -> str:
@@ -178,7 +188,7 @@ class HoldemSubgameGame(base.Game):
       )
     return RiverForm(
       **lines,
-      strength=self.strength(()),
+      strength=self._strength(()),
       infostates=tuple(self._names(state) if state.player >= 0 else () for state in states),
     )
 

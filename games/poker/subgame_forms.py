@@ -60,14 +60,10 @@ class StreetsForm(_Subgame):
 
   def strengths(self) -> tuple[np.ndarray, np.ndarray]:
     """int32[B, H0] and int32[B, H1] for the last street's runouts; any value for dead types."""
-    by_cards: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
-    last = self.runouts[-1].tolist()
-    for runout in last:
-      if (key := tuple(sorted(runout))) not in by_cards:  # the order of the cards does not matter
-        by_cards[key] = self.game.strength(key)
-    both = [by_cards[tuple(sorted(runout))] for runout in last]
-    first, second = (np.stack(strengths) for strengths in zip(*both, strict=True))
-    return first, second
+    # The order of the cards does not matter.
+    cards, place = np.unique(np.sort(self.runouts[-1], 1), axis=0, return_inverse=True)
+    first, second = self.game.strengths(cards)
+    return first[place.ravel()], second[place.ravel()]
 
   def infostate(self, line: int, runout: tuple[int, ...], type_index: int) -> str:
     """The information state string of the acting player."""

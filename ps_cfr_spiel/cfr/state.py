@@ -120,7 +120,7 @@ def init(
       rule=rules,
       recorded=tuple(zeros(shape) for shape in (*(x.shape for x in record), ())) if record else (),
     )
-    one = one.compressed(rule, bits) if compressed else one
+    one = _compressed(one, rule=rule, bits=bits) if compressed else one
     buckets = [
       jax.tree.map(lambda x, shape=shape: _filled(x, (len(x), *shape[1:])), tables)
       for *tables, shape in zip(one.strategy, one.rule, shapes, strict=True)
@@ -130,6 +130,10 @@ def init(
 
   players = tuple(player_state(i, player) for i, player in enumerate(tree.players))
   return SolverState(to_device(np.zeros((), np.int32), dtype), players)
+
+
+# Jitted, because each of its operations alone would be code to compile.
+_compressed = jit(static_argnames=("rule", "bits"))(PlayerState.compressed)
 
 
 def _filled(values: Array, shape: tuple[int, ...]) -> jax.Array:

@@ -10,6 +10,7 @@ import numpy as np
 from ps_cfr_spiel.poker import BayesianForm, Betting
 from ps_cfr_spiel.tree import deal_weights, shares_card
 
+MANY = np.iinfo(np.int16).max  # types of both players, up to which their ranks have 16 bits
 EXACT = 12_000_000  # actions of infostates with strategies and values in float64; those of more in float32
 
 
@@ -92,9 +93,9 @@ class PublicStateIndex(LineIndex):
     return tuple(tuple(self._dead(cards, runouts) for runouts in self.runouts) for cards in self.form.cards)
 
   def _dead(self, cards: np.ndarray, runouts: np.ndarray) -> np.ndarray:
-    dead = np.zeros((len(runouts), len(cards)), bool)
+    holds, dead = _holds(cards, int(runouts.max(initial=0))), np.zeros((len(runouts), len(cards)), bool)
     for card in runouts.T:
-      dead |= (cards[None, :, :] == card[:, None, None]).any(2)
+      dead |= holds[card]
     return dead
 
   @functools.cached_property
@@ -110,12 +111,19 @@ class PublicStateIndex(LineIndex):
   @functools.cached_property
   def alive(self) -> tuple[tuple[np.ndarray, ...], ...]:
     """bool[B, H] for each player and street: whether the type is possible, beside some opponent's."""
-    pairs = self.disjoint.astype(np.float32)
-    streets = range(len(self.runouts))
-    return tuple(
-      tuple(~self.dead[i][s] & (~self.dead[1 - i][s] @ towards > 0) for s in streets)
-      for i, towards in enumerate((pairs.T, pairs))
-    )
+    most = max(int(cards.max(initial=0)) for cards in self.form.cards)
+    holds = [_holds(cards, most).astype(np.float32) for cards in self.form.cards]
+    both = np.nonzero(holds[0].T @ holds[1] > 1)  # the pairs of types that share two cards
+
+    def alive(player: int, street: int) -> np.ndarray:
+      """The types beside which the opponent has more types than those that share a card."""
+      dead, others = self.dead[player][street], ~self.dead[1 - player][street]
+      with_card = others.astype(np.float32) @ holds[1 - player].T
+      blocked = with_card @ holds[player]
+      np.subtract.at(blocked.T, both[player], others.T[both[1 - player]])  # they were counted with both
+      return ~dead & (others.sum(1, keepdims=True) > blocked)
+
+    return tuple(tuple(alive(player, s) for s in range(len(self.runouts))) for player in (0, 1))
 
   @functools.cached_property
   def strength(self) -> tuple[np.ndarray, np.ndarray]:
@@ -138,14 +146,33 @@ class PublicStateIndex(LineIndex):
     return self._net_wins_on(range(self.boards[-1]), 0)
 
   def _net_wins_on(self, boards: range, showdown: int) -> np.ndarray:
-    kind = np.int16 if len(boards) < 2**15 else np.int32  # small ones are quick
-    total = np.zeros(self.disjoint.shape, kind)
-    wins, losses = (np.empty(total.shape, bool) for _ in range(2))
-    least, most = np.iinfo(np.int32).min, np.iinfo(np.int32).max
+    alike: dict[bytes, list[int]] = {}  # boards that differ in the order of their cards alone
     for board in boards:
-      first, second = (strength[board + showdown] for strength in self.strength)
-      dead, gone = (self.dead[i][-1][board] for i in (0, 1))  # types that neither win nor lose
+      tables = *(x[board + showdown] for x in self.strength), *(dead[-1][board] for dead in self.dead)
+      alike.setdefault(b"".join(x.tobytes() for x in tables), []).append(board)
+    total, shape = np.zeros(self.disjoint.shape, np.int32), self.disjoint.shape
+    small, added = np.zeros(shape, np.int8), 0  # a sum of few boards: single bytes are quick
+    wins, losses = np.empty((2, *shape), bool)
+    for same in alike.values():
+      first, second = (strength[same[0] + showdown] for strength in self.strength)
+      ranks = np.unique(np.concatenate([first, second]), return_inverse=True)[1].astype(np.int32)
+      ranks = ranks.astype(np.int16) if len(ranks) < MANY else ranks
+      first, second = np.split(ranks, [shape[0]])
+      dead, gone = (self.dead[i][-1][same[0]] for i in (0, 1))  # types that neither win nor lose
+      least, most = -1, len(ranks)
       np.greater(np.where(dead, least, first)[:, None], np.where(gone, most, second), out=wins)
       np.less(np.where(dead, most, first)[:, None], np.where(gone, least, second), out=losses)
-      total += np.subtract(wins.view(np.int8), losses.view(np.int8), out=wins.view(np.int8))
-    return total.astype(np.int32)
+      sign = np.subtract(wins.view(np.int8), losses.view(np.int8), out=wins.view(np.int8))
+      for _ in same:
+        small, added = np.add(small, sign, out=small), added + 1
+        if added == np.iinfo(np.int8).max:
+          total, added = total + small, 0
+          small[:] = 0
+    return total + small
+
+
+def _holds(cards: np.ndarray, most: int) -> np.ndarray:
+  """bool[C, H]: whether a type, int[H, 2], holds a card, of those up to the largest of all and `most`."""
+  holds = np.zeros((max(most, int(cards.max(initial=0))) + 1, len(cards)), bool)
+  holds[cards.T, np.arange(len(cards))] = True
+  return holds

@@ -201,6 +201,10 @@ class LazyBoardLeaves(BoardLeaves):
     numbers = [number[kept] for number, kept in zip(self.numbers, boards, strict=True)]
     return LazyBoardLeaves(self.lines, self.evaluator, self.ends, numbers)
 
+  def take(self, leaves: Sequence[np.ndarray]) -> BoardLeaves:
+    """See `BoardLeaves`."""
+    return BoardLeaves(self.streets, self.boards, self.leaves, self.batched).take(leaves)
+
   def _on_street(self, street: int) -> LeafEvaluator:
     """The evaluator of a street; its arrays have an axis in front, the boards."""
     lines, numbers, (showdowns, folds) = self.lines, self.numbers[street], self.ends[street]

@@ -143,7 +143,8 @@ class BoardLeaves(LeafEvaluator):
         for row, b in enumerate(board.tolist())
       ])  # fmt: skip
       counts.append((parts[0].shape[1], parts[1].shape[1]))
-    return BoardLeaves(tuple(map(stacked, taken)), tuple(map(len, taken)), tuple(counts), self.batched)
+    streets = tuple(map(stacked, taken))
+    return dataclasses.replace(self, streets=streets, boards=tuple(map(len, taken)), leaves=tuple(counts))
 
 
 class Places(NamedTuple):

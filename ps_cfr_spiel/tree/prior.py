@@ -10,4 +10,8 @@ def deal_weights(form) -> np.ndarray:
 
 def shares_card(cards0: np.ndarray, cards1: np.ndarray) -> np.ndarray:
   """bool[H0, H1]: do the hands [H0, 2] and [H1, 2] have a card in common?"""
-  return (cards0[:, None, :, None] == cards1[None, :, None, :]).any((2, 3))
+  shares = np.zeros((len(cards0), len(cards1)), bool)
+  for first in cards0.T:
+    for second in cards1.T:
+      shares |= first[:, None] == second
+  return shares

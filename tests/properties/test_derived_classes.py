@@ -151,10 +151,11 @@ class _Nothing:
 
 def with_leaves(made, **methods):
   """The tree with an evaluator derived from its own."""
-  kind = type(made.leaves)
+  leaves = jax.tree.map(lambda table: table, made.leaves)  # those of a form are read, and not lazy any more
+  kind = type(leaves)
   derived = dataclasses.dataclass(frozen=True)(type("Derived", (*methods.values(), kind), {}))
   jax.tree_util.register_dataclass(derived)
-  fields = {field.name: getattr(made.leaves, field.name) for field in dataclasses.fields(kind)}
+  fields = {field.name: getattr(leaves, field.name) for field in dataclasses.fields(kind)}
   return dataclasses.replace(made, leaves=derived(**fields))
 
 
