@@ -113,14 +113,17 @@ class PublicStateIndex(LineIndex):
     """bool[B, H] for each player and street: whether the type is possible, beside some opponent's."""
     most = max(int(cards.max(initial=0)) for cards in self.form.cards)
     holds = [_holds(cards, most).astype(np.float32) for cards in self.form.cards]
-    both = np.nonzero(holds[0].T @ holds[1] > 1)  # the pairs of types that share two cards
+    both = np.argwhere(holds[0].T @ holds[1] > 1)  # the pairs of types that share two cards
 
     def alive(player: int, street: int) -> np.ndarray:
       """The types beside which the opponent has more types than those that share a card."""
       dead, others = self.dead[player][street], ~self.dead[1 - player][street]
       with_card = others.astype(np.float32) @ holds[1 - player].T
       blocked = with_card @ holds[player]
-      np.subtract.at(blocked.T, both[player], others.T[both[1 - player]])  # they were counted with both
+      pairs = both[np.argsort(both[:, player], kind="stable")]
+      types, first = np.unique(pairs[:, player], return_index=True)
+      if len(types):  # such pairs were counted twice
+        blocked[:, types] -= np.add.reduceat(others[:, pairs[:, 1 - player]], first, 1, np.float32)
       return ~dead & (others.sum(1, keepdims=True) > blocked)
 
     return tuple(tuple(alive(player, s) for s in range(len(self.runouts))) for player in (0, 1))

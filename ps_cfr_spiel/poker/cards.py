@@ -64,18 +64,16 @@ def suit_swaps(deck: Board, board: Board, ranges: Iterable[Range]) -> np.ndarray
   It leaves the cards of the board among themselves, and all weights of both ranges. The first renames none.
   """
   suits, ranges, swaps = len({card % len(SUITS) for card in deck}), list(ranges), []
-  weights = [dict(zip(map(frozenset, r.cards.tolist()), r.weights.tolist(), strict=True)) for r in ranges]
+  weights = np.zeros((len(ranges), len(ALL_HANDS)))
+  for row, hands in zip(weights, ranges, strict=True):
+    row[hand_numbers(hands.cards)] = hands.weights
   for order in itertools.permutations(range(suits)):
     names = np.array([*order, *range(suits, len(SUITS))])
     swap = (len(SUITS) * np.arange(len(RANKS))[:, None] + names).ravel()
     if set(swap[list(board)].tolist()) != set(board):
       continue
-    images = [map(frozenset, swap[hands.cards].tolist()) for hands in ranges]
-    if all(
-      weight.get(hand) == weight[hand_before]
-      for weight, swapped in zip(weights, images, strict=True)
-      for hand_before, hand in zip(weight, swapped, strict=True)
-    ):
+    images = hand_numbers(-np.sort(-swap[ALL_HANDS], 1))
+    if (weights[:, images] == weights).all():
       swaps.append(swap)
   return np.array(swaps, np.int32)
 
