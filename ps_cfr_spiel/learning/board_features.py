@@ -191,8 +191,8 @@ class BoardFeatures(Features):
         lines.boards[street],
         getattr(leaves.streets[street], "folds", leaves.streets[street]),
       )
-      stakes, constants = (np.tile(x.astype(float), (count, 1)) for x in (showdown_payoff, fold_payoff))
-      evaluator = dataclasses.replace(evaluator, showdown_payoff=stakes, fold_payoff=constants)
+      showdowns, folds = (np.tile(x.astype(float), (count, 1)) for x in (showdown_payoff, fold_payoff))
+      evaluator = dataclasses.replace(evaluator, showdown_payoff=showdowns, fold_payoff=folds)
       return BoardLeaves((evaluator,), (count,), ((len(showdown_payoff), len(fold_payoff)),), leaves.batched)
 
     mixtures = [np.asarray(at_places(place[:, numbers])) for numbers in hand_numbers]

@@ -1,7 +1,7 @@
-// The enumeration of enumeration.py in C++, for games that OpenSpiel loads by their string: same columns, same checks.
+// enumeration.py in C++, for games that OpenSpiel loads by their string: same columns, same checks.
 //
-// A enumeration is a *crown*, and below each history of some length that is not over a *piece*, so that several threads
-// share it; without that length the crown is all. Every thread has a game of its own. Strings are numbered on the
+// An enumeration is a *crown*, and below each history of some length that is not over a *piece*, so that several
+// threads share it; without that length the crown is all. Every thread has a game of its own. Strings are numbered on the
 // way by a hash of 96 bits (two of 10^8 strings agree with a probability of 10^-13), and their text is kept for
 // infostates in which the player acts, and for others while there is room. Numbers are those of one thread: joined
 // columns are numbered again in the order of the histories.
@@ -352,7 +352,8 @@ Status Piece::more(Enumeration& enumeration, int64_t stop) {
     if (is_crown && depth == enumeration.split && !state->IsTerminal()) {
       double part = 1;
       for (const Waiting& last : waiting) part /= last.actions.size();
-      enumeration.pieces.push_back(std::make_unique<Piece>(enumeration, Start{path(), rank, chance, part, above, size()}));
+      Start below{path(), rank, chance, part, above, size()};
+      enumeration.pieces.push_back(std::make_unique<Piece>(enumeration, std::move(below)));
     } else {
       const int32_t here = visit(enumeration, actions, odds);
       if (!actions.empty())
@@ -379,7 +380,7 @@ Status Piece::more(Enumeration& enumeration, int64_t stop) {
 
 extern "C" {
 
-// A enumeration of all histories. Pieces begin below those of length `split`, if it is not negative.
+// An enumeration of all histories. Pieces begin below those of length `split`, if it is not negative.
 void* enumeration_begin(const char* game, int infostates, int sums_to_zero, int threads, int32_t split) {
   try {
     auto enumeration = std::make_unique<Enumeration>(game, infostates, sums_to_zero, threads);
@@ -449,7 +450,8 @@ int enumeration_pruned(Enumeration* enumeration) {
 int enumeration_width(const Enumeration* enumeration, int column) { return enumeration->crown->integers[column].width; }
 int enumeration_number_width(Enumeration* enumeration, int column, double* first) {
   int width = 0;
-  *first = enumeration->crown->size() ? enumeration->crown->numbers[column][0] : enumeration->pieces[0]->numbers[column][0];
+  const Piece& piece = enumeration->crown->size() ? *enumeration->crown : *enumeration->pieces[0];
+  *first = piece.numbers[column][0];
   enumeration->in_order([&](const Piece& piece, size_t from, size_t to, size_t) {
     const Numbers& own = piece.numbers[column];
     if (from == to) return;
@@ -526,7 +528,9 @@ void enumeration_numbers(Enumeration* enumeration, int column, int width, void* 
 // Of a player's names, once the column is joined: their number, that of those with a text, and the bytes of text.
 void enumeration_named(const Enumeration* enumeration, int player, int64_t* sizes) {
   sizes[0] = enumeration->names[player].count, sizes[1] = sizes[2] = 0;
-  for (const auto& stripe : enumeration->names[player].stripes) sizes[1] += stripe.kept.size(), sizes[2] += stripe.text.size();
+  for (const auto& stripe : enumeration->names[player].stripes) {
+    sizes[1] += stripe.kept.size(), sizes[2] += stripe.text.size();
+  }
 }
 
 // Where the text of each name begins and ends, [names, 2], and all text; it is freed.

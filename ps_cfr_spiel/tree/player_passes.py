@@ -1,7 +1,7 @@
-"""The two passes of `traverse` for a loop's tables: one passes over all rows of a player, down or up.
+"""The two passes of `traverse` for a loop's tables: one call for all rows of a player, down or up.
 
 In a loop tables come in buckets, [A, rows, H] for each number of actions (`PlayerTree.join`). In C++
-(`passes.cc`) a pass is one call for all levels and numbers of actions; and so is a whole turn
+(`walk.cc`) a pass is one call for all levels and numbers of actions; and so is a whole turn
 (`learn.cc`): values up, the regret rule, and the average. Without the library a pass is `traverse`'s, a few
 kernels for each block, and those of a deep game take seconds to compile.
 """
@@ -39,7 +39,7 @@ class Members(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class PlayerPasses:
-  """A player's decisions as the native library both_passes them; made where a loop begins, with `of`.
+  """A player's decisions as the native library visits them; made where a loop begins, with `of`.
 
   Sequences are numbered as in `sequences`, with buckets for blocks, so that a bucket's table is a slice.
   """
@@ -109,7 +109,7 @@ class PlayerPasses:
   def _call(
     self, name: str, dtype, given: Sequence[Array], returned: Sequence[Any], tables: int = 0, rule: int = 0
   ) -> list[Array]:
-    """One of the library's both_passes: all sequences' [S, H], and the other arrays that it returns."""
+    """One of the library's passes: all sequences' [S, H], and the other arrays that it returns."""
     count = sequence_starts(self.tree.bucket_shapes, self.tree.roots)[-1]
     results = [jax.ShapeDtypeStruct((int(count), self.tree.types), dtype), *returned]
     forest, sizes = self._forest(), {"roots": self.tree.roots, "tables": tables, "rule": rule}
@@ -117,7 +117,7 @@ class PlayerPasses:
     return call(name, dtype, (*forest, *given), results, "expand_dims", sizes, changed)
 
   def _forest(self) -> tuple[Any, ...]:
-    """The player's decisions as all both_passes of the library take them."""
+    """The player's decisions as all passes of the library take them."""
     return _blocks(self.tree), jnp.concatenate(self.above), *self.members
 
   def _with_order(self, order: Order | None) -> tuple[Any, ...]:

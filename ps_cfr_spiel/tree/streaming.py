@@ -206,7 +206,7 @@ class _Ends(NamedTuple):
     """All passes and leaves of a tree; `unit` of each board."""
     starts, last, first = boards.starts, len(leaves.boards) - 1, 0
     passes, above, ends = [], [], []
-    open_, stakes = np.zeros((1, 0), int), np.zeros(0)  # the passes of each board, and their stakes
+    open_, payoffs = np.zeros((1, 0), int), np.zeros(0)  # the passes of each board, and their payoffs
     nothing = np.zeros(0, int)
     for s, (street, count, (shown, folds)) in enumerate(
       zip(leaves.streets, leaves.boards, leaves.leaves, strict=True)
@@ -218,14 +218,14 @@ class _Ends(NamedTuple):
       leaf = np.concatenate([np.full(coming.shape, -1), leaves_of_boards], 1)
       up = np.concatenate([coming, np.full(leaves_of_boards.shape, -1)], 1)
       showdown_payoff = np.asarray(street.showdown_payoff)[0][:shown] if shown else np.zeros(0)
-      stakes = np.concatenate([stakes, showdown_payoff])
+      payoffs = np.concatenate([payoffs, showdown_payoff])
       if s < last:
         board = np.broadcast_to(starts[s] + numbers[:, None], leaf.shape)
         open_ = len(np.concatenate([nothing, *above])) + np.arange(leaf.size).reshape(leaf.shape)
         passes.append(np.stack([unit[board.ravel()], leaf.ravel(), board.ravel()], 1))
         above.append(up.ravel())
       else:
-        ends.append((leaf, up, np.broadcast_to(stakes, leaf.shape), numbers, s, False))
+        ends.append((leaf, up, np.broadcast_to(payoffs, leaf.shape), numbers, s, False))
       first += count * shown
       fold_payoff = np.asarray(_folds(street).fold_payoff)[:, :folds]
       leaf = first + np.arange(count * folds).reshape(count, folds)
