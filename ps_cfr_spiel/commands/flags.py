@@ -15,31 +15,17 @@ from absl import flags
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.commands.command import Flag, flag_of, group, option_flags
 from ps_cfr_spiel.memory import RUNTIME, readable_bytes
-from ps_cfr_spiel.options import FLAGS, EnumerationOptions, PSCFROptions, TreeOptions
+from ps_cfr_spiel.options import FLAGS, EnumerationOptions, PSCFROptions, SpotOptions, TreeOptions
 from ps_cfr_spiel.reports import report
 
 AUTO = "auto"
 
 MOST_HISTORIES = dataclasses.replace(flag_of(EnumerationOptions, "limit"), group=FLAGS)
-ENUMERATION, TREE = option_flags({"": EnumerationOptions}), option_flags({"": TreeOptions})
+ENUMERATION, TREE, SPOT = (option_flags({"": kind}) for kind in (EnumerationOptions, TreeOptions, SpotOptions))
 RULE, BITS, DTYPE = (
   dataclasses.replace(flag_of(PSCFROptions, name), group=FLAGS) for name in ("rule", "bits", "dtype")
 )
 # fmt: off
-SPOT = group("Hold'em instead of GAME",
-  Flag("board", None,
-    "A river's five cards, such as 'Ks 7d 2c 5h 9s', a turn's four or a flop's "
-    "three.", value="CARDS"),
-  Flag("ranges", None, "Both ranges, such as 'AA, KQs, A5s-A2s:50%; TT+, AQ'.",
-    value="RANGES"),
-  Flag("bets", None,
-    "Bet sizes, such as '33%, 1/2, pot, a' (of the pot, and all-in), 2.5x (a raise to 2.5 times the bet), "
-    "40c (chips) or e (geometric); ';' separates those of the first, second and later bets, '|' those of "
-    "player 0 and player 1, '/' those of streets.", value="SIZES"),
-  Flag("pot", None, "The pot, in chips or big blinds, such as 5.5 (default: 200).",
-    value="CHIPS"),
-  Flag("stack", None, "The stack behind, of each player (default: 19900).", value="CHIPS"),
-)
 SHARING = group("Many situations",
   Flag("cores", None, "Cores of a CPU to use (default: all).", kind=int, least=1),
   Flag("chunk", None,

@@ -150,9 +150,9 @@ def _from_boards(values: flags.FlagValues, words: Sequence[str], learning: Any) 
     raise ValueError(f"--street draws boards of hold'em, in place of a GAME; leave out {' '.join(wrong)}.")
   size, street = STREETS[values.street], f"{values.street}s"
   options = LearnOptions(**given_options(values, LearnOptions), batch=BOARDS_BATCH)
-  pot = 1000 if values.pot is None else _chips(values.pot)
+  pot = _chips(values.pot) if values["pot"].present else 1000
   drawn = RandomSituations(
-    values.draws, values.seed, pot, _ratios(values.ratios), values.bets or "fcpa", values.distribution, size
+    values.draws, values.seed, pot, _ratios(values.ratios), values.bets, values.distribution, size
   )
   if (size < cards.BOARD_SIZE) != (values["values"].value is not None):
     raise ValueError("--values belongs to --street=turn and --street=flop, which need it.")

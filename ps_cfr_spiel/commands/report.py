@@ -15,26 +15,27 @@ from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.arguments import check_target
-from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag
+from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag, flag_of, flags_of
 from ps_cfr_spiel.commands.flags import BITS, JSON, QUIET, SPOT, progress_of, say
 from ps_cfr_spiel.commands.user_input import keep_apart, make_folder, refuse, writable
 from ps_cfr_spiel.memory import check_needs
+from ps_cfr_spiel.options import BatchOptions, SpotOptions
 from ps_cfr_spiel.poker import cards, deals_on, holdem, next_boards, plain
 from ps_cfr_spiel.reports import Stopwatch, progress_bar
 from ps_cfr_spiel.storage import replacing
 
 STREETS = {"flops": (0, 3), "turns": (3, 1), "rivers": (4, 1)}  # cards of --board, and those that come
-USUAL = {"pot": "200", "stack": "19900", "bets": "fcpa", "ranges": "uniform"}
+SPOT_NAMES = [name for name in flags_of(SpotOptions) if name != "board"]
 ADVICE = "Narrower ranges and fewer bet sizes need less"
-GIVEN = (*USUAL, "line", "moves", "method")  # columns with the same text in all rows; the line also in full
+# Columns with the same text in all rows; the line also in full.
+GIVEN = (*SPOT_NAMES, "line", "moves", "method")
 
 # fmt: off
 FLAGS = (
   Flag("at", "", "Line whose strategy and EVs are reported, as in show --at (default: the start).",
     value="MOVES"),
-  Flag("iterations", 500, "Iterations of each board, at most.", least=1),
-  Flag("target", None, "Exploitability at which a board is done: in percent of the pot (0.5%) or in chips.",
-    value="AMOUNT"),
+  flag_of(BatchOptions, "iterations"),
+  flag_of(BatchOptions, "target"),
   BITS,
   Flag("csv", None,
     "File of the report, which gets each row once it is solved (default: runs/report.csv). The same "
@@ -48,7 +49,7 @@ FLAGS = (
 
 
 def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
-  given: dict[str, Any] = plain({name: values[name].value or text for name, text in USUAL.items()})
+  given: dict[str, Any] = plain({name: values[name].value for name in SPOT_NAMES})
   boards = _boards(values, words, given["ranges"])
   file = Path(values.csv) if values.csv else make_folder("runs") / "report.csv"
   for name, path in (("csv", file), ("html", values.html)):

@@ -18,6 +18,8 @@ from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
+from ps_cfr_spiel.commands.command import flags_of, given_options
+from ps_cfr_spiel.options import SpotOptions
 from ps_cfr_spiel.poker import holdem, river
 
 DEFAULT_GAME = "river_subgame"
@@ -26,7 +28,7 @@ PRETRAINED = "pretrained"  # in place of a file of values: those of this package
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp", ".tif", ".eps")
 
 
-SPOT_FLAGS = ("board", "pot", "stack", "bets", "ranges")
+SPOT_FLAGS = flags_of(SpotOptions)
 
 
 def load_values(file: str, game: pyspiel.Game) -> Any:
@@ -43,8 +45,7 @@ def load_game(words: Sequence[str], values: flags.FlagValues | None = None) -> p
   """
   if len(words) > 1:
     raise ValueError(f"Expected one game, got {' and '.join(map(repr, words))}; put a game in quotes.")
-  spot: dict[str, Any] = {n: values[n].value for n in SPOT_FLAGS if values and values[n].present}
-  if spot:
+  if values is not None and (spot := given_options(values, SpotOptions)):
     if words:
       raise ValueError(f"--{', --'.join(spot)}: these describe a spot, so leave out {words[0]!r}.")
     if "ranges" in spot:

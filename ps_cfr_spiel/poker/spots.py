@@ -15,6 +15,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.notation import MIN_WEIGHT, parse_cards, parse_hands, parse_sizes, sizes_text
+from ps_cfr_spiel.options import SpotOptions
 from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.poker.betting import amount_text
 from ps_cfr_spiel.poker.situations import MOST, range_text, whole
@@ -24,55 +25,33 @@ _WHOLE = "13x4"
 HOLDEM = ("river_subgame", "holdem_subgame")  # the games that spots are
 DEAL = "Deal "  # before a public card, in the name of its move
 MOST_DIGITS = 4  # after the point, of a pot or a stack
-Amount = int | float | str | Decimal
 
 
-def river(
-  board: str = "9s7c5s4h3c",
-  pot: Amount = 200,
-  stack: Amount = 19900,
-  bets: str | Iterable[str] = "fcpa",
-  ranges: str | tuple[str, str] = "uniform",
-) -> pyspiel.Game:
+def river(options: SpotOptions | str | None = None, **keywords: Any) -> pyspiel.Game:
   """The `river_subgame` of a spot, written as poker players do.
 
   Args:
-    board: five cards, "Ks7d2c5h9s", "Ks, 7d, 2c, 5h, 9s" or "K♠7♦2♣5♥9♠".
-    pot: in the pot, in chips, big blinds or money, with decimals, such as 5.5.
-    stack: behind, for each player; a game's own string counts half of the pot too. Bets are rounded to the
-      last decimal of both, or of half of the pot; "6.00" makes them finer than 6.
-    bets: sizes, "50%, 100%, a" or "1/2, pot, allin" (`notation.bet_sizes` has them all), with ";" between
-      those of the first, the second and all later bets, or such a text for each of these. In one text "|"
-      separates the sizes of player 0 (out of position) from those of player 1, "50%, a; a | 33%".
-    ranges: those of player 0 (out of position) and of player 1, each such as "AA, KQs, A5s-A2s:0.5"
-      (`notation.hand_ranges`); "" means all hands.
+    options: all options, or the board alone.
+    **keywords: options by name; see `SpotOptions`.
 
   Returns:
     The game; its string has blanks in place of commas. A warning names sizes that fit nowhere in it.
 
   Raises:
-    ValueError: a parameter is not understood, there are not two ranges, or a list of bets has "|" or "/".
+    ValueError: an option is not understood, there are not two ranges, or a list of bets has "|" or "/".
   """
-  return _load("river_subgame", board, pot, stack, bets, ranges)
+  return _load("river_subgame", "9s7c5s4h3c", SpotOptions.of(options, **keywords))
 
 
-def holdem(
-  board: str = "9s7c5s4h",
-  pot: Amount = 200,
-  stack: Amount = 19900,
-  bets: str | Iterable[str] = "fcpa",
-  ranges: str | tuple[str, str] = "uniform",
-) -> pyspiel.Game:
+def holdem(options: SpotOptions | str | None = None, **keywords: Any) -> pyspiel.Game:
   """The `holdem_subgame` of a spot, from a flop or a turn on; of five cards the `river_subgame`.
 
-  Args:
-    board: three, four or five cards.
-    pot, stack, ranges: as of `river`, with its result and errors.
-    bets: as of `river`; "/" separates the sizes of one street from those of the next, and the last ones count
-      for all later streets, "33%, 75% / 66%, a".
+  Arguments, result and errors as of `river`.
   """
+  options = SpotOptions.of(options, **keywords)
+  board = options.board
   is_river = isinstance(board, str) and len(parse_cards(board, "board")) == cards.BOARD_SIZE
-  return _load("river_subgame" if is_river else "holdem_subgame", board, pot, stack, bets, ranges)
+  return _load("river_subgame" if is_river else "holdem_subgame", "9s7c5s4h", options)
 
 
 def libratus(
@@ -115,12 +94,13 @@ def libratus(
   ranges[:, cards.hand_numbers(-np.sort(-hands))] = weights
   ranges[:, ~cards.unblocked(cards.parse_cards(board))] = 0
   ranges[ranges < MIN_WEIGHT * ranges.max(1, keepdims=True)] = 0
-  return holdem(board, pot, 20000 - pot // 2, bets, (range_text(ranges[0]), range_text(ranges[1])))
+  both = range_text(ranges[0]), range_text(ranges[1])
+  return holdem(board, pot=pot, stack=20000 - pot // 2, bets=bets, ranges=both)
 
 
-def _load(
-  name: str, board: str, pot: Amount, stack: Amount, bets: str | Iterable[str], ranges: str | tuple[str, str]
-) -> pyspiel.Game:
+def _load(name: str, usual_board: str, options: SpotOptions) -> pyspiel.Game:
+  board, bets, ranges = options.board, options.bets, options.ranges
+  board = usual_board if board is None else board
   if not isinstance(board, str):
     raise ValueError(f"board={board!r}: must be a text such as 'Ks7d2c5h9s'.")
   sizes, both = _texts("bets", bets), _texts("ranges", ranges)
@@ -129,7 +109,7 @@ def _load(
   if not isinstance(ranges, str) and len(both) != 2:
     raise ValueError(f"ranges={ranges!r}: expected two, of player 0 and of player 1, got {len(both)}.")
   texts = {"board": board, "bets": "; ".join(sizes), "ranges": ";".join(side.strip() for side in both)}
-  parameters = {**plain(texts), **_chips(pot, stack)}
+  parameters = {**plain(texts), **_chips(options.pot, options.stack)}
   try:
     game: Any = pyspiel.load_game(name, parameters)
   except pyspiel.SpielError as error:

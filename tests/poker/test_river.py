@@ -14,7 +14,9 @@ from ps_cfr_spiel.poker import cards, describe
 
 
 def test_commas_and_percents():
-  game = ps_cfr_spiel.river("Kh, Kd, 8c,4s, 2h", 100, 450, "50%, 133.5 %, a", ("AA, KQs,76s:0.5", "TT+, AQs"))
+  game = ps_cfr_spiel.river(
+    "Kh, Kd, 8c,4s, 2h", pot=100, stack=450, bets="50%, 133.5 %, a", ranges=("AA, KQs,76s:0.5", "TT+, AQs")
+  )
   expected = pyspiel.load_game(
     "river_subgame(board=Kh Kd 8c 4s 2h,pot=100,stack=500,bets=50% 133.5 % a,ranges=AA KQs 76s:0.5;TT+ AQs)"
   )
@@ -57,7 +59,7 @@ def test_defaults_are_the_games():
   ],
 )
 def test_the_board_says_which_street_it_is(board, bets, expected, capsys):
-  game = ps_cfr_spiel.holdem(board, 100, 450, bets, ("AA, KQs", "TT+"))
+  game = ps_cfr_spiel.holdem(board, pot=100, stack=450, bets=bets, ranges=("AA, KQs", "TT+"))
   assert str(game) == str(pyspiel.load_game(f"{expected},pot=100,stack=500,ranges=AA KQs;TT+)"))
   words = [f"--board={board}", "--pot=100", "--stack=450", f"--bets={bets}", "--ranges=AA, KQs;TT+"]
   assert program.run(["summary", *words, "--json"]) == 0
@@ -234,7 +236,7 @@ def test_a_game_in_the_words_that_it_was_typed_in(capsys):
   game = ps_cfr_spiel.river(**words, ranges=("77, AKs:50%, [25]QQ[/25]", "KsQs, TT+, KK:0"))
   text = "river Ks7d2c5h9s, pot 5.5, behind 97.5, bets (33%, 1/3, a; x | 2.5x), ranges of 6 and 24 combos"
   assert describe(str(game)) == text  # 3 + 3 / 2 + 6 / 4 beside the board; KsQs is on it
-  turn = ps_cfr_spiel.holdem("Ks7d2c5h", 20, 90, "pot / 2e", ("AsAd:3 QdQh:6", ""))
+  turn = ps_cfr_spiel.holdem("Ks7d2c5h", pot=20, stack=90, bets="pot / 2e", ranges=("AsAd:3 QdQh:6", ""))
   text = (
     "turn Ks7d2c5h, pot 20, behind 90, bets (100% / 2e), ranges of 1.5 and 1,124 combos"  # no AQ of theirs
   )
