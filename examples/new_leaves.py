@@ -8,9 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel import TreePolicy, build_tree, cfr, exploitability
-from ps_cfr_spiel.rules import RMPlus
-from ps_cfr_spiel.runtime import to_device
+import ps_cfr_spiel
 from ps_cfr_spiel.tree import LeafEvaluator
 
 
@@ -40,15 +38,15 @@ class LowRankLeaves(LeafEvaluator):
 
 def solve(game, rank, iterations=1000):
   """The average policy of CFR+ on utilities of this rank."""
-  tree = build_tree(game, leaves="dense")
+  tree = ps_cfr_spiel.build_tree(game, leaves="dense")
   u, s, v = np.linalg.svd(tree.leaves.utility, full_matrices=False)
   leaves = LowRankLeaves(u[..., :rank] * s[:, None, :rank], v[:, :rank])
-  device = to_device(dataclasses.replace(tree, leaves=leaves), "float32")
-  state = cfr.run(device, cfr.init(device, RMPlus(), "float32"), iterations, rule=RMPlus())
-  return TreePolicy(game, tree.labels, cfr.average_strategy(device, state))
+  solver = ps_cfr_spiel.PSCFRSolver(game, "rm+", tree=dataclasses.replace(tree, leaves=leaves))
+  solver.run(iterations)
+  return solver.average_policy()
 
 
 if __name__ == "__main__":
   leduc = pyspiel.load_game("leduc_poker")
   for rank in (2, 4, 6):
-    print(f"rank {rank}: exploitability {exploitability(leduc, solve(leduc, rank)):.4f}")
+    print(f"rank {rank}: exploitability {ps_cfr_spiel.exploitability(leduc, solve(leduc, rank)):.4f}")

@@ -117,6 +117,32 @@ def test_the_leaf_evaluator_has_a_summary():
   assert "evaluator 'low rank'" in low_rank(build_tree(pyspiel.load_game("kuhn_poker"))).summary()
 
 
+def test_a_solver_takes_a_tree(tmp_path):
+  """A built one gives the same bits; one with other leaves is solved, saved, and loaded with itself alone."""
+  game = pyspiel.load_game("kuhn_poker")
+  tree, path = build_tree(game), tmp_path / "run.safetensors"
+  plain, same = PSCFRSolver(game, "rm+"), PSCFRSolver(game, "rm+", tree=tree)
+  halved = dataclasses.replace(tree.leaves, utility=tree.leaves.utility / 2)  # of all payoffs
+  other = PSCFRSolver(game, "rm+", tree=dataclasses.replace(tree, leaves=halved))
+  for solver in (plain, same, other):
+    solver.run(100)
+  assert same.exploitability() == plain.exploitability()
+  assert other.value() == pytest.approx(plain.value() / 2, abs=1e-6)
+  other.save(path)
+  loaded = PSCFRSolver.load(path, tree=dataclasses.replace(tree, leaves=halved))
+  assert loaded.value() == other.value()
+  for given in ({}, {"tree": tree}):
+    with pytest.raises(ValueError, match=r"is a run on another tree, blocks .*; load it with that as tree="):
+      PSCFRSolver.load(path, **given)
+  plain.save(path)
+  with pytest.raises(ValueError, match="on the tree that build_tree makes; load it without tree="):
+    PSCFRSolver.load(path, tree=tree)
+  with pytest.raises(ValueError, match=r"tree is of kuhn_poker\(\), not of leduc_poker\(\)"):
+    PSCFRSolver(pyspiel.load_game("leduc_poker"), tree=tree)
+  with pytest.raises(ValueError, match="leaves: only for a tree that is built"):
+    PSCFRSolver(game, tree=tree, leaves="dense")
+
+
 def test_the_leaf_evaluator_is_sampled():
   """Along public lines, the updates that a block evaluator gives; values of leaves that occur twice, too."""
   from ps_cfr_spiel.mccfr import PublicSampling, ZeroBaseline, build_public_sampling_tree

@@ -21,7 +21,9 @@ from ps_cfr_spiel.reports import report
 AUTO = "auto"
 
 MOST_HISTORIES = dataclasses.replace(flag_of(EnumerationOptions, "limit"), group=FLAGS)
-ENUMERATION, TREE, SPOT = (option_flags({"": kind}) for kind in (EnumerationOptions, TreeOptions, SpotOptions))
+ENUMERATION, TREE, SPOT = (
+  option_flags({"": kind}) for kind in (EnumerationOptions, TreeOptions, SpotOptions)
+)
 RULE, BITS, DTYPE = (
   dataclasses.replace(flag_of(PSCFROptions, name), group=FLAGS) for name in ("rule", "bits", "dtype")
 )

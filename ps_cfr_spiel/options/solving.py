@@ -60,6 +60,16 @@ class PSCFROptions(TreeOptions):
     ),
   ] = 32
   abstraction: Abstracted = None
+  tree: Annotated[
+    Any,
+    Option(
+      "The game's public tree, on the host, if it is not to be built: that of `build_tree`, or one with a "
+      "leaf evaluator of your own, `dataclasses.replace(tree, leaves=mine)`. Values are then the "
+      "evaluator's. A file of the run holds no tree: `load(path, tree=tree)`.",
+      flag=None,
+      saved=False,
+    ),
+  ] = None
   locks: Annotated[
     Any,
     Option(
@@ -78,6 +88,13 @@ class PSCFROptions(TreeOptions):
       saved=False,
     ),
   ] = None
+
+  def __post_init__(self):
+    super().__post_init__()
+    usual = vars(TreeOptions())
+    given = [name for name, value in self.values(TreeOptions).items() if value != usual[name]]
+    if self.tree is not None and given:
+      raise ValueError(f"{', '.join(given)}: only for a tree that is built; leave this out, or tree=.")
 
 
 class Refinement(Options):
@@ -282,7 +299,7 @@ class BatchOptions(Options):
   target: Annotated[
     Any,
     Option(
-      "Exploitability at which a situation is done: in the game's utility or, as 0.1%, of the pot.",
+      "Exploitability at which a situation is done: in chips or, as 0.1%, in percent of the pot.",
       value="AMOUNT",
     ),
   ] = None

@@ -65,14 +65,25 @@ class TreeSolver(ExactSolver[TreePolicy]):
   _remark: str = ""  # on the tree
 
   def _build(
-    self, game: pyspiel.Game, options: EnumerationOptions, dtype: str, progress: bool | None, **fixed: Any
+    self,
+    game: pyspiel.Game,
+    options: EnumerationOptions,
+    dtype: str,
+    progress: bool | None,
+    tree: PublicTree | None = None,
+    **fixed: Any,
   ) -> None:
     """Set `game`, `options`, `dtype` and `tree`, which `fixed` options of `build_tree` concern too.
 
-    A game without public states is solved without them.
+    A game without public states is solved without them. ValueError if a given tree is another game's.
     """
     self.game, self.dtype = sequential(game), dtype
     warn_if_missing()
+    if tree is not None:
+      if tree.names.game != str(self.game):
+        raise ValueError(f"tree is of {tree.names.game}, not of {self.game}; give that of build_tree(game).")
+      self.tree, self.options = tree, options
+      return
     of_tree = TreeOptions(**{**options.values(TreeOptions), **fixed})
     try:
       self.tree = build_tree(self.game, of_tree, progress=progress)

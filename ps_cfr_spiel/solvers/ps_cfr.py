@@ -60,11 +60,12 @@ class PSCFRSolver(TreeSolver):
     cfr.check_bits(options.bits, self.rule, options.dtype)
     abstraction, locks = options.abstraction, options.locks
     plain = abstraction is None and locks is None  # each infostate plays for itself, and is free to
-    streams = plain and self.rule.has_native_form and is_streamed(game, options.leaves, options.memory)
+    native = self.rule.has_native_form and (options.tree is None or options.tree.leaves.is_native)
+    streams = plain and native and is_streamed(game, options.leaves, options.memory)
     estimate = partial(_estimate, game, self.rule, options)
     #: estimated bytes of a run, beside those of Python and JAX; None for a game that is enumerated.
     self.estimated_bytes = estimate(abstraction is None, locks is not None, streams)
-    self._build(game, options, options.dtype, progress)
+    self._build(game, options, options.dtype, progress, options.tree)
     if abstraction is not None:
       self._start = abstract_tree(self.tree, self.game, abstraction)
     if locks is not None and not isinstance(locks, PartialStrategy):
@@ -176,12 +177,23 @@ class PSCFRSolver(TreeSolver):
     return "\n".join([super().summary(), report({"engine": str(self.engine), **locked})])
 
   def _header(self):
+    header = super()._header()
+    if self.options.tree is not None:
+      header["tree"] = f"{self.tree.leaves.kind} {_digest(*jax.tree.leaves(self.tree))}"
     if self.locks is None:
-      return super()._header()
-    to = hashlib.sha256(self.locks.probabilities.tobytes()).hexdigest()[:16]
+      return header
     held = types_header(self.locks.rows(self.tree))
     states = list(self.locks.public_states)
-    return {**super()._header(), "locks": states, "locked_types": held, "locked_to": to}
+    to = _digest(self.locks.probabilities)
+    return {**header, "locks": states, "locked_types": held, "locked_to": to}
+
+  def _restore(self, file):
+    if (saved := file.header.get("tree")) != self._header().get("tree"):
+      which = "the tree that build_tree makes" if saved is None else f"another tree, {saved}"
+      raise ValueError(
+        f"{file.path} is a run on {which}; load it {'without' if saved is None else 'with that as'} tree=."
+      )
+    super()._restore(file)
 
   def _arrays(self):
     return {**super()._arrays(), **({} if self.locks is None else {"locks": self.locks.probabilities})}
@@ -190,6 +202,11 @@ class PSCFRSolver(TreeSolver):
   def _from_arrays(cls, file):
     locks = {"locks": locks_from_file(file)} if "locks" in file.header else {}
     return {**super()._from_arrays(file), **locks}
+
+
+def _digest(*arrays: Any) -> str:
+  """A short hash of the bytes of some arrays."""
+  return hashlib.sha256(b"".join(np.asarray(array).tobytes() for array in arrays)).hexdigest()[:16]
 
 
 def _actions(tree: PublicTree) -> int:
