@@ -9,7 +9,7 @@ from jax.errors import JaxRuntimeError
 from ps_cfr_spiel.device.code_cache import cache_folder, keep_compiled_code
 from ps_cfr_spiel.device.compilation import jit, trim_heap
 from ps_cfr_spiel.device.cores import cores, use_cores
-from ps_cfr_spiel.device.driver import CHUNK_SECONDS, Pace, advance, run_for
+from ps_cfr_spiel.device.driver import CHUNK_SECONDS, Pace, advance, run_for, run_to
 from ps_cfr_spiel.device.dtype import bytes_of, check_dtype, check_finite, precision, to_device
 from ps_cfr_spiel.device.interrupts import Uninterrupted, block_until_ready
 from ps_cfr_spiel.device.processes import (

@@ -5,7 +5,7 @@ Between two calls a caller shows progress, measures, saves, and stops; a signal 
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from ps_cfr_spiel.reports import Stopwatch
 
@@ -73,3 +73,11 @@ def run_for(step: Callable[[int], object], iterations: int, seconds: float | Non
     return
   for _ in advance(step, 0, iterations, Pace(chunk=first), seconds=seconds):
     pass
+
+
+def run_to(step: Callable[[int], object], marks: Sequence[int]) -> Iterator[int]:
+  """Take iterations up to each of `marks`, ascending, and yield it: in one call each, unless that is slow."""
+  pace = Pace(chunk=marks[-1])
+  for done in advance(step, 0, marks[-1], pace, lambda done: next(mark for mark in marks if mark > done)):
+    if done in marks:
+      yield done

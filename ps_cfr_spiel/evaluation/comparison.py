@@ -14,10 +14,11 @@ import jax
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.arguments import check_count
+from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count
 from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.device import Pace, advance
 from ps_cfr_spiel.evaluation.exploitability import evaluate_policy
-from ps_cfr_spiel.evaluation.points import ROUND, Point, next_measurement
+from ps_cfr_spiel.evaluation.points import ROUND, Point, is_round, next_measurement
 from ps_cfr_spiel.histories import sequential
 from ps_cfr_spiel.reports import Stopwatch, progress_bar
 from ps_cfr_spiel.solvers import ContinualResolving, ExactSolver, ExternalSamplingSolver, PSCFRSolver, Solver
@@ -66,18 +67,36 @@ def measure(make: Callable[[pyspiel.Game], Any], game: pyspiel.Game, tree: Publi
     if isinstance(solver, Solver):
       solver.compile()
   waits = isinstance(solver, Solver) and jax.default_backend() != "cpu"  # the processor, for the accelerator
-  points, done, spent = [], 0, 0.0
-  clock, processor = Stopwatch(), Stopwatch(time.process_time)
-  pace = 0.0  # iterations a second at best: one slow measurement must not make the next ones small
-  while spent < seconds and clock.seconds < MOST_WAITS * seconds:
-    steps = max(min(next_measurement(done, ROUND) - done, int((seconds - spent) * pace)), 1)
-    with clock, processor:
-      _advance(solver, steps)
-    took = clock.last if waits else min(clock.last, processor.last)
-    done, spent, pace = done + steps, spent + took, max(pace, steps / took)
-    evaluation = evaluate_policy(game, solver.average_policy(), tree=tree, progress=False)
-    points.append(_point(done, spent, evaluation))
+  pace, waiting = Pace(time.perf_counter if waits else _busy_clock(), chunk=MOST_ITERATIONS), Stopwatch()
+  points: list[Point] = []
+
+  def step(iterations: int) -> None:
+    with waiting:
+      _advance(solver, iterations)
+
+  for done in advance(step, 0, MOST_ITERATIONS, pace, lambda done: next_measurement(done, ROUND), seconds):
+    over = pace.seconds >= seconds or waiting.seconds >= MOST_WAITS * seconds
+    if over or is_round(done):
+      evaluation = evaluate_policy(game, solver.average_policy(), tree=tree, progress=False)
+      points.append(_point(done, pace.seconds, evaluation))
+    if over:
+      break
   return Run(setup.seconds, tuple(points))
+
+
+def _busy_clock() -> Callable[[], float]:
+  """A clock of the time in seconds in which this process works: between two readings, by the clock or the
+  processor, whichever went on less.
+  """
+  total, before = 0.0, (time.perf_counter(), time.process_time())
+
+  def clock() -> float:
+    nonlocal total, before
+    now = time.perf_counter(), time.process_time()
+    total, before = total + min(now[0] - before[0], now[1] - before[1]), now
+    return total
+
+  return clock
 
 
 def curve(solver: ExactSolver, iterations: int) -> tuple[Point, ...]:

@@ -10,7 +10,7 @@ import pyspiel
 
 from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.arguments import MOST, check_count, check_flag, check_integer, check_list
-from ps_cfr_spiel.device import check_finite, jit, precision, to_device
+from ps_cfr_spiel.device import check_finite, jit, precision, run_to, to_device
 from ps_cfr_spiel.evaluation.points import ROUND, measurements
 from ps_cfr_spiel.mccfr import check_variance, variance
 from ps_cfr_spiel.reports import waiting
@@ -75,8 +75,12 @@ def sampling_runs(
     states = [mccfr.init(tree, one.sampler, seed, one.dtype) for seed in seeds]
     state = jax.tree.map(lambda *x: jax.numpy.stack(x), *states)._replace(iteration=states[0].iteration)
     exploitability, variances = [], []
-    for mark in marks:
-      state = _run_all(tree, state, mark - state.iteration, **method)
+
+    def step(iterations: int) -> None:
+      nonlocal state
+      state = jax.block_until_ready(_run_all(tree, state, iterations, **method))
+
+    for mark in run_to(step, marks):
       exploitability.append(_exploitability_all(public_tree, tree, state))
       check_finite(f"Runs of {one.name} by iteration {mark:,}", exploitability[-1], one.dtype)
       if with_variance:

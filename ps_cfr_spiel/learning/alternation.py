@@ -52,6 +52,8 @@ def learn(
 ) -> NetworkValues | None:
   """Make examples and learn from them; in further turns those at the ranges of the network's own searches.
 
+  A turn has no pace of its own: it is made of other loops, those of `solve_batch` or searches and `training`.
+
   Ctrl-C in training ends the call and keeps the best network of this turn; while situations are solved it is
   a KeyboardInterrupt, after those that are done are saved. The same call goes on from the files.
 

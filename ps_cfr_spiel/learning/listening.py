@@ -15,13 +15,14 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_binds, check_count, check_instance
 from ps_cfr_spiel.batches import RandomSituations
 from ps_cfr_spiel.cfr import SolverState
-from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.device import jit, precision, run_to, to_device
 from ps_cfr_spiel.learning.board_features import lines_of
 from ps_cfr_spiel.learning.places import Drawn, FrontierStates, Ranges
 from ps_cfr_spiel.learning.ranges import NOISE, RangeSampler, perturbed
@@ -93,9 +94,12 @@ class Listener(Searcher):
     state, asked_ranges = self.first(tree), []
     frontier = tuple(subgame.frontier_states)
     asked = dataclasses.replace(tree, leaves=with_beyond(tree.leaves, EchoedRanges())) if frontier else tree
-    done = 0
-    for mark in self.marks:
-      state, done = self.iterate(tree, state, mark - done), mark
+
+    def step(iterations: int) -> None:
+      nonlocal state
+      state = jax.block_until_ready(self.iterate(tree, state, iterations))
+
+    for _ in run_to(step, self.marks):
       if frontier:
         with precision("float32"):
           strategies = to_device(tuple(cfr.current_strategy(tree, state)), "float32")

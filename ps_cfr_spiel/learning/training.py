@@ -188,7 +188,11 @@ class _Saving:
 
 
 def _fit(examples: Any, start: Any, settings: TrainingOptions, saving: _Saving, progress: bool | None) -> Any:
-  """Train from the last step among the losses of `start`."""
+  """Train from the last step among the losses of `start`.
+
+  A call of the device takes `CHECK` steps: it is compiled for their number, so `device.advance`, which
+  changes it by the time, would compile again and again.
+  """
   held = held_out(examples)
   losses, count = start.losses.tolist(), int((~held).sum())
   begun = _last(losses)

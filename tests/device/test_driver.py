@@ -2,7 +2,7 @@
 
 import pytest
 
-from ps_cfr_spiel.device import CHUNK_SECONDS, Pace, advance, run_for
+from ps_cfr_spiel.device import CHUNK_SECONDS, Pace, advance, driver, run_for, run_to
 
 
 class Work:
@@ -54,3 +54,13 @@ def test_a_first_call_is_always_made():
   run_for(calls.append, 100, None, 16)
   run_for(calls.append, 7, 0.0, 16)
   assert calls == [16, 100, 7]
+
+
+def test_marks_are_met_in_a_call_each_unless_it_is_slow(monkeypatch):
+  work = Work(0.01)
+  monkeypatch.setattr(driver, "Pace", lambda chunk: Pace(work.clock, chunk))
+  assert list(run_to(work.step, [1, 4, 20, 200])) == [1, 4, 20, 200]
+  assert work.calls[:3] == [1, 3, 16] and sum(work.calls) == 200
+  work = Work(0.2, first=5.0)  # slow ones in between, the first of them compiles
+  assert list(run_to(work.step, [50, 60])) == [50, 60]
+  assert work.calls[0] == 50 and max(work.calls[1:]) == 4 and sum(work.calls) == 60

@@ -1,6 +1,6 @@
 import itertools
 import re
-import time
+import types
 
 import pyspiel
 import pytest
@@ -165,8 +165,10 @@ class Clocks:
   def __init__(self, monkeypatch, pause):
     self.clock = self.processor = 0.0
     self.pause, self.due = pause, 0.0  # seconds at each measurement, and those before the next iteration
-    by_kind = {None: lambda: self.clock, time.process_time: lambda: self.processor}
-    monkeypatch.setattr(comparison, "Stopwatch", lambda kind=None: Stopwatch(by_kind[kind]))
+    clock, processor = lambda: self.clock, lambda: self.processor
+    monkeypatch.setattr(comparison, "Stopwatch", lambda: Stopwatch(clock))
+    clocks = types.SimpleNamespace(perf_counter=clock, process_time=processor)
+    monkeypatch.setattr(comparison, "time", clocks)
 
   def solver(self, game):
     clocks = self
