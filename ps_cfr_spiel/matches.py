@@ -9,11 +9,27 @@ from ps_cfr_spiel.evaluation import (
   evaluate_match,
   local_best_response,
 )
-from ps_cfr_spiel.evaluation.match_play import BOTS, Habit, Player, PolicyBot, match, play, play_games, player
+from ps_cfr_spiel.evaluation.match_play import (
+  BOTS,
+  HABITS,
+  POKER,
+  Habit,
+  Player,
+  PolicyBot,
+  bots_for,
+  each_game,
+  match,
+  own_bots,
+  play,
+  play_games,
+  player,
+)
 from ps_cfr_spiel.solvers import ParticleBot
 
 __all__ = [
   "BOTS",
+  "HABITS",
+  "POKER",
   "Habit",
   "LocalBestResponse",
   "LocalBestResponseBot",
@@ -23,9 +39,12 @@ __all__ = [
   "Player",
   "PolicyBot",
   "Score",
+  "bots_for",
+  "each_game",
   "evaluate_match",
   "local_best_response",
   "match",
+  "own_bots",
   "play",
   "play_games",
   "player",

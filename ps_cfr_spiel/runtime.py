@@ -1,12 +1,29 @@
 """The set-up of JAX for a process: cores, several processes, precision, compiled code that is kept."""
 
 from ps_cfr_spiel.device import (
+  JaxRuntimeError,
+  ask_to_stop,
   cache_folder,
+  is_first_process,
   join_processes,
   keep_compiled_code,
+  lost_processes,
   precision,
+  process_count,
   to_device,
   use_cores,
 )
 
-__all__ = ["cache_folder", "join_processes", "keep_compiled_code", "precision", "to_device", "use_cores"]
+__all__ = [
+  "JaxRuntimeError",
+  "ask_to_stop",
+  "cache_folder",
+  "is_first_process",
+  "join_processes",
+  "keep_compiled_code",
+  "lost_processes",
+  "precision",
+  "process_count",
+  "to_device",
+  "use_cores",
+]

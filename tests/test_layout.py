@@ -59,6 +59,7 @@ IMPORTERS = {
   "optax": "learning",
   "safetensors": "storage",
 }  # libraries that one package alone imports
+APPS = ("commands", "pictures", "protocols", "views")  # on top of the public API
 PUBLIC = {"_replace", "_fields", "_asdict", "os._exit"}  # public in spite of their names
 MOST_FILES = 23  # of a package, `__init__` not counted; a command has a file of its own
 
@@ -130,7 +131,10 @@ def faults(sources):
         if origin.count(".") < 2 and f"{origin}.{name}" not in sources:
           broken.append(f"{line}: inside a package import by file")
         continue
-      if target not in LAYER:
+      if target in SUBMODULES and package in APPS:
+        if name not in getattr(ps_cfr_spiel, target).__all__:
+          broken.append(f"{line}: not in the public {target}")
+      elif target not in LAYER:
         broken.append(f"{line}: no such package")
       elif package == "games" and LAYER[target] >= len(BASE_LAYERS):
         broken.append(f"{line}: games use base layers alone")
@@ -173,7 +177,8 @@ def test_imports_run_one_way(sources):
     ("ps_cfr_spiel.cfr.loop", "from ps_cfr_spiel.tree.leaves import pick", "past tree's __init__"),
     ("ps_cfr_spiel.cfr.loop", "from ps_cfr_spiel.tree import pick", "not in tree's __init__"),
     ("ps_cfr_spiel.cfr.loop", "from ps_cfr_spiel.cfr import Rule", "import by file"),
-    ("ps_cfr_spiel.views.charts", "from ps_cfr_spiel.matches import Played", "no such package"),
+    ("ps_cfr_spiel.policy.rows", "from ps_cfr_spiel.matches import Played", "no such package"),
+    ("ps_cfr_spiel.views.charts", "from ps_cfr_spiel.matches import cut", "not in the public matches"),
     ("ps_cfr_spiel.cfr.loop", "from ps_cfr_spiel.cfr.regret_rules import _x", "a private name"),
     ("ps_cfr_spiel.views.table_page", "from ps_cfr_spiel.games.cheat import Rules", "past games's __init__"),
     ("ps_cfr_spiel.solvers.ps_cfr", "from ps_cfr_spiel.games import cheat", "games is not below solvers"),
@@ -343,6 +348,40 @@ def test_installed_packages_are_all_subpackages_and_families():
   families = {f"ps_cfr_spiel.games.{p.parent.name}" for p in GAMES.glob("*/__init__.py")}
   data = {"ps_cfr_spiel.learning.pretrained"}  # setuptools warns of folders of data that are not listed
   assert listed == {"ps_cfr_spiel", "ps_cfr_spiel.games"} | packages | families | data
+
+
+INTERNAL_NAMES = 50  # that the program, charts, pages and protocols still use; may only fall
+
+
+def internal_names(sources):
+  """{(package, name)} that the program, charts, pages and protocols take from elsewhere than the public API.
+
+  That is the top level, the public submodules, the base layers, and what games and their users share.
+  """
+  base = {name for layer in BASE_LAYERS for name in layer}
+  free = {*APPS, *base, *SUBMODULES, "batches", "games", None}
+  submodules = (ps_cfr_spiel, *(getattr(ps_cfr_spiel, name) for name in SUBMODULES))
+  shown = {name for submodule in submodules for name in submodule.__all__}
+  packages = {name for name in sources if any(other.startswith(f"{name}.") for other in sources)}
+  used = set()
+  for module, source in sources.items():
+    if package_of(module) not in APPS:
+      continue
+    for origin, name in imports(module, source, module in packages):
+      package = name if origin == "ps_cfr_spiel" else package_of(origin)
+      if origin.split(".")[0] == "ps_cfr_spiel" and package not in free and (name or origin) not in shown:
+        used.add((package, name))
+  return used
+
+
+def test_the_program_uses_the_public_interface(sources):
+  """So that all it does can be done by a user of the public API; names that are internal become fewer."""
+  used = internal_names(sources)
+  assert len(used) <= INTERNAL_NAMES, sorted(used)
+  extra = {
+    "ps_cfr_spiel.commands.x": ast.parse("ps.policy.kept_rows, ps.matches.player, ps.batches.situation")
+  }
+  assert internal_names(extra) == {("policy", "kept_rows")}
 
 
 OF_ONE_GAME = {"cheat", "glasses", "graph_pursuit", "pursuit"}

@@ -40,10 +40,10 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   table = writable("csv", values.csv, "runs.csv") if values.csv else None
   names = None if values.solvers is None else list(values.solvers)
   if values.rules is not None:
-    names = [*(names or ()), *(ps.cfr.RULES if values.rules == ["all"] else map(_rule, values.rules))]
+    names = [*(names or ()), *(ps.rules.RULES if values.rules == ["all"] else map(_rule, values.rules))]
   solvers = None if names is None else {name: _maker(name) for name in names}
   if solvers == {}:
-    raise ValueError(f"--solvers names no solver; choose among {', '.join([*ps.cfr.RULES, *_solvers()])}.")
+    raise ValueError(f"--solvers names no solver; choose among {', '.join([*ps.rules.RULES, *_solvers()])}.")
   runs = ps.evaluation.comparison.compare(
     game, values.seconds, solvers, progress=False if values.json else None, seeds=values.seeds
   )
@@ -78,8 +78,8 @@ def _solvers() -> dict[str, Any]:
 
 def _rule(name: str) -> str:
   """The name of a rule, checked."""
-  if name.strip().lower() not in ps.cfr.RULES:
-    raise ValueError(f"--rules: unknown rule {name!r}; choose among {', '.join(ps.cfr.RULES)}, or all.")
+  if name.strip().lower() not in ps.rules.RULES:
+    raise ValueError(f"--rules: unknown rule {name!r}; choose among {', '.join(ps.rules.RULES)}, or all.")
   return name.strip().lower()
 
 
@@ -89,8 +89,8 @@ def _maker(name: str) -> Any:
   if maker is not None:
     return maker
   rule = name.strip().lower()
-  if rule not in ps.cfr.RULES:
-    known = ", ".join([*ps.cfr.RULES, *_solvers()])
+  if rule not in ps.rules.RULES:
+    known = ", ".join([*ps.rules.RULES, *_solvers()])
     raise ValueError(f"--solvers: unknown solver {name!r}; choose among {known}.")
   return lambda game: ps.PSCFRSolver(game, rule)
 

@@ -94,10 +94,10 @@ def _measured(policy: Any, path: str, values: flags.FlagValues, actions: str | l
     return policy, policy.evaluation(), None, None
   policy = with_tree(policy, path)
   if values.post_processing:
-    policy = ps.policy.post_process(policy.game, policy, values.post_processing)
+    policy = ps.abstractions.post_process(policy.game, policy, values.post_processing)
   local = None
   if values.lbr:
-    local = ps.evaluation.local_best_response(policy.game, policy, actions, **policy.tree_options)
+    local = ps.matches.local_best_response(policy.game, policy, actions, **policy.tree_options)
   within = None
   if policy.locked and not values.post_processing:
     within = ps.evaluate_policy(policy.game, policy, tree=policy.tree, locked=True).exploitability

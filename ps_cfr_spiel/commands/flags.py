@@ -54,9 +54,9 @@ def join_others(place: str | None) -> None:
   if place is None:
     return
   if place == AUTO:
-    ps.device.join_processes()
+    ps.runtime.join_processes()
   elif match := re.fullmatch(r"(\d+)/(\d+)@(.*)", place):
-    ps.device.join_processes(match[3], int(match[2]), int(match[1]))
+    ps.runtime.join_processes(match[3], int(match[2]), int(match[1]))
   else:
     raise ValueError(f"--join={place}: expected auto, or K/N@HOST:PORT, such as 0/2@localhost:4321.")
 

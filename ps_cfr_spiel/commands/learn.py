@@ -80,7 +80,7 @@ FLAGS = (
 
 def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if values.street is not None:
-    ps.device.use_cores(values.cores)  # values start JAX
+    ps.runtime.use_cores(values.cores)  # values start JAX
     join_others(values.join)
   from ps_cfr_spiel import learning  # needs the extra
 
@@ -93,13 +93,13 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     teach, folder = _from_game(values, words, learning)
   stopwatch = Stopwatch()
   try:
-    with stopwatch, ps.device.lost_processes(lambda: f"Start all again: {folder} has the rest."):
+    with stopwatch, ps.runtime.lost_processes(lambda: f"Start all again: {folder} has the rest."):
       learned = teach()
   except KeyboardInterrupt:
     print(f"\nInterrupted; the same call continues with the files in {folder}.", file=sys.stderr)
     return INTERRUPTED
   if learned is None:  # processes share the work
-    if ps.device.is_first_process():
+    if ps.runtime.is_first_process():
       facts = {"draws": values.draws, "examples": str(folder), "seconds": stopwatch.seconds}
       say(values, facts, {**facts, "to learn from them": "the same call without --join"})
     return None

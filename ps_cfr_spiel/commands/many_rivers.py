@@ -24,7 +24,7 @@ def solve_list(values: flags.FlagValues, words: Sequence[str]) -> None:
   foreign = given(values, (name for name in values if name not in (*flags_of(BatchOptions), *OTHERS)))
   if what := ", ".join([*map(repr, words), *foreign]):
     raise ValueError(f"--situations: the file names the rivers, which ps-cfr solves; leave out {what}.")
-  ps.device.use_cores(values.cores)
+  ps.runtime.use_cores(values.cores)
   path = Path(values.situations)
   situations, ranges = ps.batches.read_list(path)
   folder = make_folder(values.output or f"runs/{path.stem}")

@@ -123,7 +123,7 @@ def _game(values: flags.FlagValues, players: Sequence[str | Remote]) -> pyspiel.
     return ps.histories.sequential(load_game([values.game]))
   if not any(isinstance(player, Remote) for player in players):
     for player in players:
-      if player not in (*ps.evaluation.BOTS, SEARCH) and str(player).split(":")[0] != LBR:
+      if player not in (*ps.matches.BOTS, SEARCH) and str(player).split(":")[0] != LBR:
         return blueprint_of(str(player), values.limit).game
   return load_game([DEFAULT_GAME])
 
@@ -131,9 +131,9 @@ def _game(values: flags.FlagValues, players: Sequence[str | Remote]) -> pyspiel.
 def _player(values: flags.FlagValues, game: pyspiel.Game, who: str, seed: int) -> tuple[Any, Any]:
   """A player of this process, and its policy if that is known."""
   rng = np.random.RandomState(seed)
-  if who in (*ps.evaluation.BOTS, *ps.evaluation.bots_for(game), SEARCH):
+  if who in (*ps.matches.BOTS, *ps.matches.bots_for(game), SEARCH):
     known = {"random": openspiel_policy.UniformRandomPolicy(game)}
-    known |= {habit: ps.evaluation.Habit(habit) for habit in ps.evaluation.HABITS}
+    known |= {habit: ps.matches.Habit(habit) for habit in ps.matches.HABITS}
     return make_opponent(game, who, rng, values.limit), known.get(who)
   if who.startswith(AGENT):
     make = make_opponent(game, who, rng, values.limit)
@@ -141,7 +141,7 @@ def _player(values: flags.FlagValues, game: pyspiel.Game, who: str, seed: int) -
   if values.move_seconds > 0:
     return make_opponent(game, who, rng, values.limit, values.move_seconds), None
   policy = policy_for(game, who, values.limit)
-  return lambda seat: ps.evaluation.match_play.PolicyBot(seat, rng, policy), policy
+  return lambda seat: ps.matches.PolicyBot(seat, rng, policy), policy
 
 
 def _here(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], players: Sequence[Any]) -> Any:
@@ -161,20 +161,20 @@ def _here(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], pl
     method = values.method or _usual_method(game, policy)
     if method == "aivat" and policy is None:
       raise ValueError(f"--method=aivat needs the probabilities of {words[0]}; choose chips or mivat.")
-    played = ps.evaluation.each_game(game, seats[0], seats[1], values.hands, values.seed, values.mirrored)
+    played = ps.matches.each_game(game, seats[0], seats[1], values.hands, values.seed, values.mirrored)
     records, failure = _until_the_end(values, played, values.hands)
   poker = game.get_type().short_name == POKER
   hands = [ps.protocols.hand_of(game, record) for record in records] if poker else []
   agent = policy if method == "aivat" or not poker else None
-  estimate = ps.evaluation.evaluate_match(game, records, agent, method=method)
-  chips = estimate if method == "chips" else ps.evaluation.evaluate_match(game, records, method="chips")
+  estimate = ps.matches.evaluate_match(game, records, agent, method=method)
+  chips = estimate if method == "chips" else ps.matches.evaluate_match(game, records, method="chips")
   return *_report(game, words[0], chips, estimate, failure), hands
 
 
 def _usual_method(game: pyspiel.Game, policy: Any) -> str:
   if game.get_type().short_name != POKER:
     return "chips"
-  again = policy is None or isinstance(policy, ps.solvers.HoldemPolicy)  # whose searches would be repeated
+  again = policy is None or isinstance(policy, ps.HoldemPolicy)  # whose searches would be repeated
   return "mivat" if again else "aivat"
 
 
@@ -191,7 +191,7 @@ def _response(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str]
   if colon and not actions.strip():
     raise ValueError(f"{words[0]} names no actions; write lbr for all, or lbr:ACTIONS, such as lbr:c/fcpa.")
   options = {"hands": values.hands, "seed": values.seed, "progress": progress_of(values)}
-  response = ps.evaluation.local_best_response(game, policy, actions or None, **options)
+  response = ps.matches.local_best_response(game, policy, actions or None, **options)
   unit = 1000 / game.rules.start[0]  # pyright: ignore
   mean, error = unit * response.mean, unit * response.error
   facts = {"hands": values.hands, "mbb": mean, "mbb_standard_error": error}

@@ -64,7 +64,7 @@ def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exa
     raise ValueError(f"--solver={values.solver} has no {', '.join(wrong)}; it has --{', --'.join(names)}.")
   options = given_options(values, kind)
   if kind is PSCFROptions and "rule" in options:
-    options["rule"] = ps.cfr.make_rule(options["rule"], values.iterations, values.alternating)
+    options["rule"] = ps.rules.make_rule(options["rule"], values.iterations, values.alternating)
   if "locks" in options:
     options["locks"] = _locks(options["locks"], values.limit)
   if kind is HierarchicalMCCFROptions and "abstraction" in options:
@@ -78,11 +78,11 @@ def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exa
   return solver(game, kind.of(**options), **progress)
 
 
-def _cards(values: flags.FlagValues, game: pyspiel.Game) -> ps.hierarchical.Hierarchy:
+def _cards(values: flags.FlagValues, game: pyspiel.Game) -> ps.abstractions.Hierarchy:
   """The abstraction of a dealt game's cards in a file."""
   refuse(values, flags_of(DealtAbstractionOptions), f"is in --abstraction={values.abstraction} already")
-  dealt = ps.hierarchical.DealtGame.of(game, ps.hierarchical.special_in(values.abstraction, str(game)))
-  return ps.hierarchical.load_abstraction(values.abstraction, dealt)
+  dealt = ps.abstractions.DealtGame.of(game, ps.hierarchical.special_in(values.abstraction, str(game)))
+  return ps.abstractions.load_abstraction(values.abstraction, dealt)
 
 
 def _locks(words: Sequence[str], limit: int) -> dict[str, Any]:

@@ -89,11 +89,11 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     raise ValueError(f"--opponent is empty; name {PLAYERS}, or a file of solve, resolve or train.")
   name = values.opponent or default_opponent(game)
   opponent = make_opponent(game, name, rng, values.limit, values.move_seconds)
-  by_name = name in (*ps.evaluation.bots_for(game), SEARCH) or name.startswith(AGENT)
+  by_name = name in (*ps.matches.bots_for(game), SEARCH) or name.startswith(AGENT)
   policy = None if by_name else load_opponent(name, values.limit)
   searches = isinstance(policy, ps.solvers.SimulatedPolicy) and values.move_seconds > 0
   how = f", which searches for {values.move_seconds:g} s a decision" if searches else ""
-  many = ps.evaluation.own_bots(game) and game.num_players() > 2
+  many = ps.matches.own_bots(game) and game.num_players() > 2
   few = "; agents of train are for two players" if many else ""
   print(f"Opponent: {name}{how}; --opponent= chooses another{few}.")
   worth = functools.partial(_without_luck, policy, values.limit)
@@ -120,8 +120,8 @@ def _without_luck(policy: Any, limit: int, state: pyspiel.State, seat: int) -> s
     return None
   if str(policy.game) != str(game):  # it plays by translation
     return None
-  record = ps.evaluation.Played(1 - seat, tuple(state.history()))
-  theirs = ps.evaluation.evaluate_match(game, [record], policy, limit=limit).mean
+  record = ps.matches.Played(1 - seat, tuple(state.history()))
+  theirs = ps.matches.evaluate_match(game, [record], policy, limit=limit).mean
   return f"Luck-adjusted (AIVAT): {ps.views.without_rounding(-theirs, game):.4g}"
 
 
@@ -222,7 +222,7 @@ def _parsed(sent: bytes) -> Any:
 
 def default_opponent(game: pyspiel.Game) -> str:
   """The strongest opponent that is ready within seconds."""
-  if bots := ps.evaluation.own_bots(game):
+  if bots := ps.matches.own_bots(game):
     return _trained(game) or [*bots][-1]
   try:
     tree = ps.build_tree(game, limit=SOON)
@@ -256,11 +256,11 @@ def make_opponent(
   A search or a file may enumerate at most `limit` histories; an agent of train searches for `seconds` a
   decision. ValueError for a bot or policy of another game.
   """
-  bots = ps.evaluation.bots_for(game)
+  bots = ps.matches.bots_for(game)
   if name in bots:
     return lambda seat: bots[name](seat, rng)
-  if name in ps.evaluation.BOTS:
-    games = ", ".join(ps.evaluation.POKER)
+  if name in ps.matches.BOTS:
+    games = ", ".join(ps.matches.POKER)
     raise ValueError(
       f"The {name} bot plays {games} only, not {game}; choose {', '.join(bots)} or a saved policy."
     )
@@ -268,15 +268,15 @@ def make_opponent(
     try:
       resolving = ps.ContinualResolving(game, limit=limit)
     except (TooLarge, ps.histories.NoPublicStatesError):
-      return lambda seat: ps.solvers.ParticleBot(game, seat, depth=DEPTH, seed=int(rng.randint(2**31)))
+      return lambda seat: ps.matches.ParticleBot(game, seat, depth=DEPTH, seed=int(rng.randint(2**31)))
     return lambda seat: resolving.bot(seat, int(rng.randint(2**31)))
   if name.startswith(AGENT):
     return agent_on(game, name, int(rng.randint(2**31)), limit)
   policy = policy_for(game, name, limit)
   if seconds > 0 and isinstance(policy, ps.solvers.SimulatedPolicy):
     options: dict[str, Any] = {"seconds": seconds, "temperature": TEMPERATURE}
-    return lambda seat: ps.solvers.ParticleBot(game, seat, policy, seed=int(rng.randint(2**31)), **options)
-  return lambda seat: ps.evaluation.match_play.PolicyBot(seat, rng, policy)
+    return lambda seat: ps.matches.ParticleBot(game, seat, policy, seed=int(rng.randint(2**31)), **options)
+  return lambda seat: ps.matches.PolicyBot(seat, rng, policy)
 
 
 def saved_player(word: str, limit: int) -> Any:
@@ -308,7 +308,7 @@ def policy_for(game: pyspiel.Game, path: str, limit: int) -> Any:
     return policy
   if (policy.game.get_type().short_name, game.get_type().short_name) not in TRANSLATED:
     raise ValueError(f"{path} holds a policy for {policy.game}, not for {game}.")
-  return ps.policy.TranslatedPolicy(game, policy)
+  return ps.abstractions.TranslatedPolicy(game, policy)
 
 
 COMMAND = Command(

@@ -134,12 +134,12 @@ def run(words: Sequence[str], begin: Callable[[], Any] = lambda: None) -> int:
     message = "There is not enough memory for this game."
   except OSError as error:
     message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-  except ps.device.JaxRuntimeError as error:
+  except ps.runtime.JaxRuntimeError as error:
     if "RESOURCE_EXHAUSTED" in str(error):
       return _refused("There is not enough memory for this.")
     if "Disallowed" in str(error) and "transfer" in str(error):
       return _refused("JAX_TRANSFER_GUARD forbids copies between host and device; unset it.")
-    if ps.device.process_count() == 1:
+    if ps.runtime.process_count() == 1:
       raise
     message = str(error)
   return _refused(message)
@@ -166,14 +166,14 @@ def _run_and_leave(words: Sequence[str]) -> int:
 
   def interrupt(number: int, _: FrameType | None) -> None:
     arrived.append(number)
-    if not ps.device.ask_to_stop():
+    if not ps.runtime.ask_to_stop():
       raise KeyboardInterrupt
 
   for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
     if signal.getsignal(number) is usual:  # else a parent has the signal ignored
       signal.signal(number, interrupt)
-  code = run(words, lambda: ps.device.keep_compiled_code())
-  alone = "jax" not in sys.modules or ps.device.process_count() == 1
+  code = run(words, lambda: ps.runtime.keep_compiled_code())
+  alone = "jax" not in sys.modules or ps.runtime.process_count() == 1
   interrupted = code == INTERRUPTED
   if interrupted and arrived:
     code = TERMINATED if arrived[0] == signal.SIGTERM else INTERRUPTED

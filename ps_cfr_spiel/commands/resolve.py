@@ -100,11 +100,11 @@ def _settings(values: flags.FlagValues) -> dict[str, Any]:
   return named if values.preset is None else preset(values.preset, **named)
 
 
-def _value_function(values: flags.FlagValues, game: pyspiel.Game) -> ps.search.ValueFunction | None:
+def _value_function(values: flags.FlagValues, game: pyspiel.Game) -> ps.values.ValueFunction | None:
   if values["values"].present:
     return load_values(str(values["values"].value), game)
   ahead = _settings(values).get("lookahead")
-  return None if ahead is None else ps.search.CFRValues(values.value_iterations or 20)
+  return None if ahead is None else ps.values.CFRValues(values.value_iterations or 20)
 
 
 COMMAND = Command(

@@ -41,10 +41,10 @@ class Run:
     return self.folder / RUN
 
   @property
-  def abstraction(self) -> ps.abstraction.Abstraction | None:
+  def abstraction(self) -> ps.abstractions.Abstraction | None:
     """The present sets of infostates that play alike, or None."""
     abstraction = getattr(self.solver, "abstraction", None)
-    return abstraction if isinstance(abstraction, ps.abstraction.Abstraction) else None
+    return abstraction if isinstance(abstraction, ps.abstractions.Abstraction) else None
 
   @property
   def seconds(self) -> float:
@@ -175,7 +175,7 @@ class Run:
     """Save the run and its measurements, so that both can be continued; all processes must call it."""
     self.solver.save(self.file)
     self.saved = self.solver.iteration
-    if ps.device.is_first_process():
+    if ps.runtime.is_first_process():
       ps.evaluation.write_points(self.folder / POINTS, self.points)
 
   @property
@@ -188,7 +188,7 @@ class Run:
   def policy_to_keep(self, memory: float | None) -> ps.TreePolicy | None:
     """The average policy, for later looks at the run, if its values fit into `memory` bytes; else None."""
     solver = self.solver
-    if not isinstance(solver, ps.solvers.TreeSolver) or not ps.device.is_first_process():
+    if not isinstance(solver, ps.solvers.TreeSolver) or not ps.runtime.is_first_process():
       return None
     try:
       kept = ps.policy.may_keep(solver.game, solver.tree.names, memory)
@@ -200,7 +200,7 @@ class Run:
   def draw(self, pictures: ModuleType | None) -> list[str]:
     """Draw the pictures; return the names of all files of results."""
     files = [RUN, POINTS]
-    if pictures is None or not ps.device.is_first_process():
+    if pictures is None or not ps.runtime.is_first_process():
       return files
     policy, name, game = self.solver.average_policy(), self.solver.name, self.solver.game
     figures = {CURVE: pictures.exploitability_curve(game, {name: self.points})} if self.points else {}

@@ -74,7 +74,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     run.measure()
     run.checkpoint()
   files = run.draw(pictures)
-  if not ps.device.is_first_process():
+  if not ps.runtime.is_first_process():
     return INTERRUPTED if interrupted else 0
   run.say("")
   lines = run.result(files)
@@ -109,7 +109,7 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
   """The run that the command line describes, whose mistakes are all refused here."""
   with Stopwatch() as building:
     solver = _resumed(values, words) if values.resume is not None else new_solver(values, words)
-  if ps.device.process_count() > 1 and not solver.shared:
+  if ps.runtime.process_count() > 1 and not solver.shared:
     raise ValueError(f"{values.resume} is a run of {solver.name}, which processes cannot share.")
   solver.end_of(values.iterations)
   check_seconds("--checkpoint_seconds", values.checkpoint_seconds)
@@ -119,13 +119,13 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
   points = []
   if values.resume is not None:
     points = ps.evaluation.read_points(Path(values.resume).with_name(POINTS), solver.iteration)
-  quiet = values.quiet or values.json or not ps.device.is_first_process()
+  quiet = values.quiet or values.json or not ps.runtime.is_first_process()
   folder = user_input.results_folder(values, solver, RUN)
   return Run(solver, points, folder, target, values.checkpoint_seconds, quiet, building)
 
 
 def _resumed(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.ExactSolver:
-  solver = ps.solvers.kind_in(storage.read(values.resume), ps.solvers.Solver)
+  solver = ps.solvers.kind_in(storage.read(values.resume), ps.Solver)
   if not issubclass(solver, ps.solvers.ExactSolver):
     raise ValueError(f"{values.resume} is a run of the command train; resume it there.")
   free = {flag.name for flag in option_flags({"": solver.options_type}) if not flag.result}
@@ -138,7 +138,7 @@ def _resumed(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exact
 def _iterate(run: Run, iterations: int) -> bool:
   """Compiles, iterates and saves the run, also where an error ends it; whether it was interrupted."""
   try:
-    with ps.device.lost_processes(lambda: run.saved_state):
+    with ps.runtime.lost_processes(lambda: run.saved_state):
       with run.building:  # so that later times are those of the work alone
         run.solver.compile(False if run.quiet else None)
       run.say(f"Built and compiled in {run.building.seconds:.1f} s.", "", run.table_head())

@@ -157,7 +157,7 @@ def _load(path: str) -> ps.solvers.SimulatedSolver:
 def _opponents(solver: ps.solvers.SimulatedSolver) -> dict[str, str | ps.solvers.SimulatedPolicy]:
   if (agent := solver.against) is not None:
     return {"agent": agent}
-  names = ps.evaluation.own_bots(solver.game) or ("random",)
+  names = ps.matches.own_bots(solver.game) or ("random",)
   return {name: name for name in names}
 
 
@@ -168,7 +168,7 @@ def _learn(
   folder: Path,
   rows: list[dict[str, Any]],
   opponents: Mapping[str, str | ps.solvers.SimulatedPolicy],
-) -> dict[str, ps.evaluation.Score]:
+) -> dict[str, ps.matches.Score]:
   """Run to the end and add rows to the table, after matches on the way; the last matches."""
   quiet, every = values.quiet or values.json, values.every or max(values.iterations // 10, 1)
   before, scores = float(rows[-1]["seconds"]) if rows else 0.0, {}
@@ -193,14 +193,14 @@ def _learn(
 
 def _scores(
   solver: ps.solvers.SimulatedSolver, opponents: Mapping[str, str | ps.solvers.SimulatedPolicy], games: int
-) -> dict[str, ps.evaluation.Score]:
+) -> dict[str, ps.matches.Score]:
   """Matches of the average policy, seats alternating, by opponent."""
   policy = solver.average_policy()
   return {
-    name: ps.evaluation.match_play.match(
+    name: ps.matches.match(
       solver.game,
-      ps.evaluation.match_play.player(policy),
-      ps.evaluation.match_play.player(who, 1, solver.game),
+      ps.matches.player(policy),
+      ps.matches.player(who, 1, solver.game),
       games,
     ).score
     for name, who in opponents.items()
@@ -208,7 +208,7 @@ def _scores(
 
 
 def _row(
-  solver: ps.solvers.SimulatedSolver, seconds: float, scores: dict[str, ps.evaluation.Score]
+  solver: ps.solvers.SimulatedSolver, seconds: float, scores: dict[str, ps.matches.Score]
 ) -> dict[str, Any]:
   """A row of the table; the last columns are shares of games won."""
   return {
@@ -223,7 +223,7 @@ def _row(
   }
 
 
-def _line(row: dict[str, Any], scores: Iterable[ps.evaluation.Score]) -> str:
+def _line(row: dict[str, Any], scores: Iterable[ps.matches.Score]) -> str:
   """A row as a line; shares of games won have their 95% interval."""
   shares = ((100 * score.wins / score.games, *score.interval) for score in scores)
   won = "".join(f"{f'{share:.1f}% ({100 * low:.0f}-{100 * high:.0f}%)':>20}" for share, low, high in shares)

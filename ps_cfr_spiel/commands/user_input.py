@@ -95,7 +95,7 @@ def load_opponent(
   """The policy in a file of any kind that the package saves."""
   if (folder := Path(path)).is_dir():
     raise ValueError(f"{folder} is a folder; name a file in it, such as {folder / 'run.safetensors'}.")
-  ps.device.keep_compiled_code()
+  ps.runtime.keep_compiled_code()
   with ps.compiler.quiet_stderr():
     return ps.load_policy(path, limit)
 
@@ -206,7 +206,7 @@ def _hold(folder: Path) -> bool:
   """Lock a folder until this process ends or holds another one; False if another process has it."""
   while _held:
     os.close(_held.pop())
-  if ps.device.process_count() > 1:
+  if ps.runtime.process_count() > 1:
     return True  # they share it
   _held.append(os.open(folder, os.O_RDONLY))
   try:

@@ -143,7 +143,7 @@ class Tires(matches.PolicyBot):
 def test_hands_before_a_failure_are_kept(capsys, monkeypatch, tmp_path):
   """A bot fails in the fourth hand; the first three hands are evaluated and written."""
   file = tmp_path / "hands.phhs"
-  monkeypatch.setitem(match.ps.evaluation.BOTS, "all_in", lambda seat, rng: Tires(8 if seat else 6))
+  monkeypatch.setitem(match.ps.matches.BOTS, "all_in", lambda seat, rng: Tires(8 if seat else 6))
   words = ["match", "always_call", "all_in", "--hands=9", "--nomirrored", f"--phh={file}"]
   assert program.run([*words, "--json"]) == 1
   out, error = capsys.readouterr()
@@ -152,7 +152,7 @@ def test_hands_before_a_failure_are_kept(capsys, monkeypatch, tmp_path):
   assert found["chips"]["mean"] == pytest.approx(sum(hand.won for _, hand in hands) / 3)
   assert found["failed"] == "RuntimeError: out of coffee"
   assert error.strip() == "Failed after 3 hands: RuntimeError: out of coffee"
-  monkeypatch.setitem(match.ps.evaluation.BOTS, "all_in", lambda seat, rng: Tires(0))
+  monkeypatch.setitem(match.ps.matches.BOTS, "all_in", lambda seat, rng: Tires(0))
   with pytest.raises(RuntimeError, match="coffee"):
     program.run(words)
 
