@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ps_cfr_spiel.arguments import is_number
-from ps_cfr_spiel.poker import CHUNK, DealtForm
+from ps_cfr_spiel.poker import CHUNK, Deal
 
 RUNTIME = 300e6  # bytes of Python, NumPy and JAX before any game
 HOST = 8  # bytes of a number on the host
@@ -177,12 +177,12 @@ PAIR = 13  # bytes of each pair of boards while they are compared and clustered
 ROWS = 5  # copies of the numbers that describe hands while they are put into buckets
 
 
-def card_needs(form: DealtForm, scored: int) -> dict[str, int]:
-  """Estimated bytes of a form's classes of boards and hands, and of an abstraction of them, by purpose.
+def card_needs(deal: Deal, scored: int) -> dict[str, int]:
+  """Estimated bytes of a deal's classes of boards and hands, and of an abstraction of them, by purpose.
 
   `scored` is the number of boards on which hands are ranked at once.
   """
-  deck, hands, classes = form.deck, math.comb(form.deck.size, form.hole), form.most_classes()
+  deck, hands, classes = deal.deck, math.comb(deal.deck.size, deal.hole), deal.most_classes()
   renamed = math.factorial(deck.suits)
 
   def naming(below: int, size: int) -> int:
@@ -191,9 +191,9 @@ def card_needs(form: DealtForm, scored: int) -> dict[str, int]:
 
   boards = [
     naming(below, size) + INDEX * below * math.comb(deck.size, size)
-    for below, size in zip(classes, form.public[1:], strict=False)
+    for below, size in zip(classes, deal.public[1:], strict=False)
   ]
-  ranked = max(naming(max(classes), form.hole), SCORE * hands * min(classes[-1], scored))
+  ranked = max(naming(max(classes), deal.hole), SCORE * hands * min(classes[-1], scored))
   return {
     f"for {classes[-1]:,} classes of boards": max(boards),
     f"for {hands:,} hands on them": ranked + 4 * TABLES * hands * sum(classes),

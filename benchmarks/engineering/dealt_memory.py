@@ -22,7 +22,7 @@ from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.hierarchical import DealtAbstraction, DealtGame, clustering, dealt_game
 from ps_cfr_spiel.memory import card_needs
 from ps_cfr_spiel.options import DISTRIBUTION, POTENTIAL
-from ps_cfr_spiel.poker.dealt import dealt_form
+from ps_cfr_spiel.poker.dealt import read_card_game
 
 
 class Row(NamedTuple):
@@ -57,7 +57,7 @@ def measured(row: Row) -> tuple[float, float]:
   """Most MB in use, and the estimate."""
   jnp.ones((2, 2)) @ jnp.ones((2, 2))
   game = pyspiel.load_game(GAMES[row.game])
-  needs = card_needs(dealt_form(game), dealt_game.SCORED)
+  needs = card_needs(read_card_game(game).deal, dealt_game.SCORED)
   check = clustering.check_needs
 
   def noted(name, asked, *rest):

@@ -140,7 +140,7 @@ def main() -> None:
       sizes = " x ".join(str(len(types)) for types in form.types)
       with precision(dtype):
         made = loops(loaded, dtype)
-        leaves = int((form.player == pyspiel.PlayerId.TERMINAL).sum())
+        leaves = int((form.betting.player == pyspiel.PlayerId.TERMINAL).sum())
         shown = f"{sizes:12}{leaves:6,} leaves: {name.split(', ', 1)[1]}"
         print(row(shown, microseconds(made, options.repeats)), flush=True)
   for rule in ("rm+", "nrm+"):

@@ -35,6 +35,7 @@ from ps_cfr_spiel.hierarchical import (
   make_abstraction,
   save_abstraction,
 )
+from ps_cfr_spiel.poker import Betting
 
 NO_LIMIT = (
   "universal_poker(betting=nolimit,bettingAbstraction=fcpa,numPlayers=2,numRounds={},blind=100 50,"
@@ -70,7 +71,7 @@ def speed(options: argparse.Namespace) -> None:
   for stack in STACKS:
     game = pyspiel.load_game(NO_LIMIT.format(2, 5, "0 3", stack, stack))
     solver = HierarchicalMCCFRSolver(game, clusters=4, buckets=20)
-    lines, found = len(DealtGame.of(game).form.betting), []
+    lines, found = len(DealtGame.of(game).betting), []
     for kind in (ByJax, ClusterSampling):
       solver._sampler = kind(solver.abstraction.count)
       found.append(seconds_of(solver, options.seconds))
@@ -136,27 +137,26 @@ def looks_in(folder: Path) -> list[tuple[float, Path]]:
   return sorted((float(path.stem[5:]), path) for path in folder.glob("look-*.safetensors"))
 
 
-def calling(form, hands: int) -> Callable:
+def calling(betting: Betting, hands: int) -> Callable:
   """A player who always calls."""
-  betting = form.betting
   moves = [np.array(betting.legal_actions(line)) for line in range(len(betting))]
   return lambda line, board: np.repeat((moves[line] == 1).astype(float)[:, None], hands, 1)
 
 
-def uniform(form, hands: int) -> Callable:
+def uniform(betting: Betting, hands: int) -> Callable:
   """A player who plays all actions equally often."""
-  count = form.betting.moves
+  count = betting.moves
   return lambda line, board: np.full((count[line], hands), 1 / count[line])
 
 
 def respond(options: argparse.Namespace) -> None:
   game, kept = holdem(options.rounds, options.stack), options.folder / FOUND
   dealt = DealtGame.of(game)
-  form, hands = dealt.form, len(dealt.hands)
+  betting, hands = dealt.betting, len(dealt.deal.hands)
   found = json.loads(kept.read_text()) if kept.exists() else {}
   players: dict[str, Callable[[], Callable]] = {
-    "always call": lambda: calling(form, hands),
-    "uniform": lambda: uniform(form, hands),
+    "always call": lambda: calling(betting, hands),
+    "uniform": lambda: uniform(betting, hands),
   }
   players |= {
     path.stem[5:]: lambda path=path: ps_cfr_spiel.load_policy(path).for_hands

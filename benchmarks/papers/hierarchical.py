@@ -60,7 +60,7 @@ def clusters_of(way: str, dealt: DealtGame, count: int, seed: int) -> int | np.n
     return np.random.default_rng(seed).permutation(even)
   if way == "ranks":
     found = np.empty(len(boards), int)
-    found[np.argsort((boards // dealt.form.deck.suits).sum(1), kind="stable")] = even
+    found[np.argsort((boards // dealt.deal.deck.suits).sum(1), kind="stable")] = even
     return found
   return 1 if way in FLAT else count
 
@@ -88,7 +88,7 @@ def run(solver, seconds: float, looks: int, uniform: float) -> list[tuple[float,
 def solve(options: argparse.Namespace) -> None:
   game = pyspiel.load_game(GAMES[options.game])
   dealt = DealtGame.of(game)
-  sizes = measure(dealt.form)
+  sizes = measure(dealt)
   up_to_suits, gigabytes = sizes.infostate_classes, sizes.bytes / 1e9
   print(f"{sizes.infostates:,} infostates, {up_to_suits:,} up to suits, {gigabytes:.3g} GB of tables")
   options.folder.mkdir(parents=True, exist_ok=True)

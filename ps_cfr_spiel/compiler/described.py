@@ -17,7 +17,15 @@ import pyspiel
 
 from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.histories import past_remark, remembered
-from ps_cfr_spiel.poker import BayesianForm, Betting, DealtForm, card_sets, cards_of, dealt_form, is_by_name
+from ps_cfr_spiel.poker import (
+  BayesianForm,
+  Betting,
+  CardGame,
+  card_sets,
+  cards_of,
+  is_by_name,
+  read_card_game,
+)
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, LazySequence, information_state_string
 
 WALKED = 500_000  # histories; up to this number, a second or two, a described game is enumerated
@@ -156,7 +164,7 @@ class LiarsDiceForm(BayesianForm):
 class DealtCardsForm(BayesianForm):
   """Poker of two whose hands are dealt first, with public cards before each later round.
 
-  Betting does not depend on the cards (`poker.DealtForm`), and a showdown is won by the better hand. Strings
+  Betting does not depend on the cards (`poker.CardGame`), and a showdown is won by the better hand. Strings
   of infostates are the game's own, of states that are dealt and played on request; after two public cards
   they forget the order of these, and infostates are the players' pasts, as in an enumeration.
 
@@ -170,37 +178,37 @@ class DealtCardsForm(BayesianForm):
   deals: tuple[list[list[int]], list[list[int]]]
   named: Callable[[Any, int], str]
 
-  def __init__(self, game: pyspiel.Game, dealt: DealtForm):
-    self._game, self._dealt, deck = game, dealt, dealt.deck.size
-    self.betting = dealt.betting
-    hands = card_sets(deck, dealt.hole)
-    self.live = deck - 2 * dealt.hole
-    of_street = np.bincount(self.betting.street, minlength=len(dealt.public)).tolist()
-    pairs = len(hands) * math.comb(deck - dealt.hole, dealt.hole)
-    self.size = sum(n * boards for n, boards in zip(of_street, _boards(deck, dealt.public), strict=True))
-    orders = [math.perm(self.live, came) for came in np.cumsum(dealt.public).tolist()]  # card by card
+  def __init__(self, game: pyspiel.Game, card_game: CardGame):
+    self._game, self._deal, deck = game, card_game.deal, card_game.deal.deck.size
+    self.betting, deal = card_game.betting, card_game.deal
+    hands = card_sets(deck, deal.hole)
+    self.live = deck - 2 * deal.hole
+    of_street = np.bincount(self.betting.street, minlength=len(deal.public)).tolist()
+    pairs = len(hands) * math.comb(deck - deal.hole, deal.hole)
+    self.size = sum(n * boards for n, boards in zip(of_street, _boards(deck, deal.public), strict=True))
+    orders = [math.perm(self.live, came) for came in np.cumsum(deal.public).tolist()]  # card by card
     self.histories = 1 + pairs * sum(n * ways for n, ways in zip(of_street, orders, strict=True))
-    types, weights = tuple(dealt.deck.names(hand) for hand in hands), np.ones(len(hands))
+    types, weights = tuple(deal.deck.names(hand) for hand in hands), np.ones(len(hands))
     self.types, self.weights, self.deals = (types, types), (weights, weights), (hands.tolist(),) * 2
-    dummies = (np.full((len(hands), 2 - dealt.hole), deck + player) for player in (0, 1))
+    dummies = (np.full((len(hands), 2 - deal.hole), deck + player) for player in (0, 1))
     first, second = (np.concatenate([hands, dummy], 1).astype(np.int32) for dummy in dummies)
     self.cards = (first, second)
-    forgets = len(dealt.public) > SHOWN
+    forgets = len(deal.public) > SHOWN
     self.named = remembered if forgets else information_state_string
     self.remarks = {"infostates": past_remark(game)} if forgets else {}
 
   @functools.cached_property
   def runouts(self) -> tuple[np.ndarray, ...]:
     dealt = [np.zeros((1, 0), np.int32)]
-    for count in self._dealt.public[1:]:
-      sets = card_sets(self._dealt.deck.size, count)
+    for count in self._deal.public[1:]:
+      sets = card_sets(self._deal.deck.size, count)
       free = ~(dealt[-1][:, None, :, None] == sets[None, :, None, :]).any((2, 3))
       before, new = np.nonzero(free)
       dealt.append(np.concatenate([dealt[-1][before], sets[new]], 1))
     return tuple(dealt)
 
   def strengths(self) -> tuple[np.ndarray, np.ndarray]:
-    both = self._dealt.strengths(self.runouts[-1])
+    both = self._deal.strengths(self.runouts[-1])
     return both, both
 
   def infostate(self, line: int, runout: Sequence[int], type_index: int) -> str:
@@ -211,7 +219,7 @@ class DealtCardsForm(BayesianForm):
     state, moves, cards = self._game.new_initial_state(), [], list(runout)
     while betting.parent[line] >= 0:
       above = int(betting.parent[line])
-      dealt = self._dealt.public[betting.street[line]] if betting.player[above] == CHANCE else 0
+      dealt = self._deal.public[betting.street[line]] if betting.player[above] == CHANCE else 0
       moves += [cards.pop() for _ in range(dealt)] or [int(betting.action[line])]
       line = above
     for action in [*(hand_dealt + other if player == 0 else other + hand_dealt), *moves[::-1]]:
@@ -223,14 +231,14 @@ class DealtCardsForm(BayesianForm):
     """The lines by player and the last string without cards, and the types and cards by their texts."""
     lines, betting = {}, self.betting
     for line in np.flatnonzero(betting.player >= 0).tolist():
-      cards = [c for c in range(self._dealt.deck.size) if c not in self.deals[0][0]][: betting.street[line]]
+      cards = [c for c in range(self._deal.deck.size) if c not in self.deals[0][0]][: betting.street[line]]
       name = self.infostate(line, cards, 0)
       lines[int(betting.player[line]), CARDS.sub("", name.split("\n")[-1])] = line
     first = int(np.flatnonzero(betting.player >= 0)[0])
     private = {_shown(self.infostate(first, (), h), PRIVATE)[0]: h for h in range(len(self.types[0]))}
     then = next(int(line) for line in np.flatnonzero((betting.player >= 0) & (betting.street == 1)))
     public = {}
-    for card in range(self._dealt.deck.size):
+    for card in range(self._deal.deck.size):
       h = next(h for h, hand in enumerate(self.deals[0]) if card not in hand)
       public[_shown(self.infostate(then, (card,), h), PUBLIC)[-1]] = card
     return lines, private, public
@@ -256,9 +264,9 @@ class DealtCardsForm(BayesianForm):
 class HoldemForm(DealtCardsForm):
   """The whole of hold'em in a small deck; infostates have the game's own names."""
 
-  def __init__(self, game: pyspiel.Game, dealt: DealtForm):
-    super().__init__(game, dealt)
-    types = tuple(dealt.deck.names(hand[::-1]) for hand in self.deals[0])
+  def __init__(self, game: pyspiel.Game, card_game: CardGame):
+    super().__init__(game, card_game)
+    types = tuple(self._deal.deck.names(hand[::-1]) for hand in self.deals[0])
     self.types, self.named, self.remarks = (types, types), information_state_string, {}
 
   @functools.cached_property
@@ -274,7 +282,7 @@ class HoldemForm(DealtCardsForm):
   def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
     """See `BayesianForm`."""
     private, *public = infostate.split(" | ")
-    line, runout = self._lines[player, tuple(public[1::2])], self._dealt.deck.find("".join(public[2::2]))
+    line, runout = self._lines[player, tuple(public[1::2])], self._deal.deck.find("".join(public[2::2]))
     h = self.types[player].index(private.partition(" ")[2])
     if {*runout} & {*self.deals[0][h]} or self.infostate(line, runout, h) != infostate:
       raise ValueError("another string")
@@ -298,10 +306,10 @@ def _dealt_cards(game: pyspiel.Game) -> DealtCardsForm | None:
     _, _, public = cards_of(game)
     if public[0] or not public[1:] or {*public[1:]} != {1}:
       return None
-    dealt = dealt_form(game)
+    card_game = read_card_game(game)
   except ValueError:
     return None
-  return None if dealt.betting.mixed else DealtCardsForm(game, dealt)
+  return None if card_game.betting.mixed else DealtCardsForm(game, card_game)
 
 
 def _holdem(game: pyspiel.Game) -> HoldemForm | None:
@@ -309,7 +317,7 @@ def _holdem(game: pyspiel.Game) -> HoldemForm | None:
   try:
     deck, _, public = cards_of(game)
     fits = _boards(deck.size, public)[-1] <= BOARDS
-    return HoldemForm(game, dealt_form(game)) if fits else None
+    return HoldemForm(game, read_card_game(game)) if fits else None
   except ValueError:
     return None
 

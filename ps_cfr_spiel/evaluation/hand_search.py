@@ -61,7 +61,7 @@ def sampled_wins(
   if actions is not None and not isinstance(actions, str):
     raise ValueError(f"actions in sampled hands are bets of each street, such as 'c/fcpa', got {actions!r}.")
   table: _Table = _Lines(DealtGame.of(game), policy) if not by_states else _Holdem(game, policy, actions)
-  if isinstance(table, _Lines) and table.form.weights is not None:
+  if isinstance(table, _Lines) and not table.deal.all_alike:
     raise ValueError(f"{game} deals hands of ranges; expected a game that deals all hands alike.")
   generator = np.random.default_rng(check_integer("seed", seed, 0))
   bar = progress_bar(progress, iterable=range(check_count("hands", hands, 2)), unit="hand", desc="Responding")
@@ -120,10 +120,10 @@ class _Lines:
   """A game of dealt cards; see `_Table`."""
 
   def __init__(self, game: DealtGame, answers: Answers):
-    self.game, self.form, self._answers = game, game.form, answers
-    self.hands, self.deck, self.public = game.hands, game.form.deck.size, sum(game.form.public)
+    self.deal, self._answers = game.deal, answers
+    self.hands, self.deck, self.public = self.deal.hands, self.deal.deck.size, sum(self.deal.public)
     self.strengths = game.strengths
-    self._lines = lines = game.form.betting
+    self._lines = lines = game.betting
     self._down = lines.showdown_payoff.copy()
     self._closed = lines.player < 0
     for line in reversed(range(len(lines))):
@@ -139,7 +139,7 @@ class _Lines:
     return int(self._lines.player[place])
 
   def shown(self, place: Place) -> int:
-    return sum(self.form.public[: self._lines.street[place] + 1])
+    return sum(self.deal.public[: self._lines.street[place] + 1])
 
   def moves(self, place: Place) -> list[tuple[int, Place]]:
     return list(zip(self._lines.legal_actions(place), self._lines.children(place), strict=True))

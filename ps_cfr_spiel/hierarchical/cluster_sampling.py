@@ -97,22 +97,22 @@ def dealt_tree(
   game: DealtGame, abstraction: Hierarchy, devices: int = 1, progress: bool | None = None
 ) -> DealtTree:
   """The game on the host, with a number of clusters that `devices` divides."""
-  form = game.form
+  deal = game.deal
   trunk, subtree = trunk_and_subtree(game, abstraction.sizes)
-  deck, later, known = form.deck.size, range(1, game.rounds), range(1, len(game.runouts))
+  deck, later, known = deal.deck.size, range(1, game.rounds), range(1, len(game.runouts))
   in_tables = isinstance(abstraction, DealtAbstraction)
   cards = Cards(
-    hand_masks=_masks(game.hands, deck),
-    hand_swaps=game.hand_swaps,
-    set_masks=tuple(_masks(card_sets(deck, form.public[number]), deck) for number in later),
+    hand_masks=_masks(deal.hands, deck),
+    hand_swaps=deal.hand_swaps,
+    set_masks=tuple(_masks(card_sets(deck, deal.public[number]), deck) for number in later),
     index=tuple(game.runouts[number].index for number in known),
     swap=tuple(game.runouts[number].swap for number in known),
     board_masks=tuple(_masks(after.cards, deck) for after in game.runouts),
     buckets=tuple(np.maximum(x, 0) for x in (abstraction.buckets if in_tables else game.classes[:1])),
     strength=game.strength if in_tables else None,
-    weights=None if form.weights is None else _drawn(game),
+    weights=None if deal.all_alike else _drawn(game),
   )
-  every, boards = np.asarray(float(game.boards_left(game.special))), _boards_of(game, abstraction, devices)
+  every, boards = np.asarray(float(deal.boards_left(game.special))), _boards_of(game, abstraction, devices)
   found = None
   if isinstance(abstraction, NearestAbstraction):
     found = _found(game, abstraction, len(boards), progress)
@@ -130,7 +130,7 @@ def _found(game: DealtGame, abstraction: NearestAbstraction, count: int, progres
 
   buckets: Any = ByCluster((count, *found_shape(game, abstraction)), read)
   slot = slots(abstraction)
-  return FoundCards(buckets, slot, abstraction.groups, centres, game.form.deck)
+  return FoundCards(buckets, slot, abstraction.groups, centres, game.deal.deck)
 
 
 def _boards_of(game: DealtGame, abstraction: Hierarchy, devices: int) -> np.ndarray:
@@ -146,8 +146,8 @@ def _boards_of(game: DealtGame, abstraction: Hierarchy, devices: int) -> np.ndar
 
 def _drawn(game: DealtGame) -> np.ndarray:
   """float64[2, H]: see `Cards.weights`."""
-  first, second = game.weights
-  return np.stack([first * (game.together @ second), second])
+  first, second = game.deal.weights
+  return np.stack([first * (game.deal.together @ second), second])
 
 
 def _masks(sets: np.ndarray, deck: int) -> np.ndarray:

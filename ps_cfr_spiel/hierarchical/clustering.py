@@ -109,7 +109,7 @@ def make_abstraction(
       )
     return make_nearest(game, clusters, int(buckets), seed, restarts, progress)
   if counted and buckets != LOSSLESS:  # the largest cluster has no fewer hands than the mean
-    every = measure(game.form).hand_classes[game.special :]
+    every = measure(game).hand_classes[game.special :]
     _check_memory(game, (every / int(clusters)).tolist(), int(buckets), aware)
   with waiting("Comparing hands", progress):
     equities = Equities.of(game, seed) if counted or buckets != LOSSLESS else None
@@ -153,7 +153,7 @@ def _check_memory(game: DealtGame, rows: Sequence[float], count: int, aware: str
   columns, sums = [GROUPS], [0]  # the last round first
   for number in reversed(range(game.special + 1, game.rounds)):  # see `_expected` for the round before
     columns.append(int(min(count, rows[number - game.special])) if aware == POTENTIAL else BINS)
-    sums.append(game.runouts[number].index.shape[1] * len(game.hands))
+    sums.append(game.runouts[number].index.shape[1] * len(game.deal.hands))
   histograms = BINS * rows[-1] if aware == DISTRIBUTION and len(rows) > 1 else 0
   needs = bucket_needs(rows[::-1], columns, sums, histograms)
   check_needs(game.name, needs, None, "More clusters or fewer buckets take less")
@@ -228,7 +228,7 @@ class Equities:
   @classmethod
   def of(cls, game: DealtGame, seed: int) -> "Equities":
     """Clusters the opponent's hands by the mean share of hands on the board that they beat."""
-    runouts, total = game.runouts[-1], np.zeros(len(game.hands))
+    runouts, total = game.runouts[-1], np.zeros(len(game.deal.hands))
     for count, strength, classes in zip(runouts.count, game.strength, game.classes[-1], strict=True):
       alive = classes >= 0
       among = np.sort(strength[alive])
@@ -248,7 +248,7 @@ class Equities:
     for board in np.unique(rows.board):
       alive = game.classes[last][board] >= 0
       hands = rows.hand[rows.board == board]
-      parts.append(cluster_equities(hands, game.strength[board], game.hands, alive, self.groups))
+      parts.append(cluster_equities(hands, game.strength[board], game.deal.hands, alive, self.groups))
     return np.concatenate(parts)
 
 
@@ -260,7 +260,7 @@ def _expected(game: DealtGame, number: int, rows: Rows, later: Later) -> np.ndar
   for board in np.unique(rows.board):
     members = np.flatnonzero(rows.board == board)
     sets = np.flatnonzero(after.index[board] >= 0)
-    hands = game.hand_swaps[after.swap[board, sets]][:, rows.hand[members]]
+    hands = game.deal.hand_swaps[after.swap[board, sets]][:, rows.hand[members]]
     means[members] = described[later.table[after.index[board, sets][:, None], hands]].sum(
       0
     )  # [sets, hands, D]

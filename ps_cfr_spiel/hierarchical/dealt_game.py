@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,13 +13,12 @@ from ps_cfr_spiel.hierarchical.dealt_hands import BINS, DEAD, equities, hand_str
 from ps_cfr_spiel.memory import card_needs, check_needs
 from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.poker import (
-  DealtForm,
+  CardGame,
+  Deal,
   Runouts,
-  card_sets,
   dealt_cards,
-  dealt_form,
   hand_classes,
-  renamed_sets,
+  read_card_game,
   renamings,
   set_numbers,
 )
@@ -29,20 +27,19 @@ MOST_CLASSES = 200_000  # of runouts, up to which all of them are in tables: hol
 SCORED = 512  # boards on which hands are ranked at once
 
 
-def check_special(special: int, form: DealtForm) -> int:
+def check_special(special: int, deal: Deal) -> int:
   """The same, checked: a round before which public cards come; ValueError for another one."""
-  last = len(form.public) - 1
+  last = deal.streets - 1
   if check_count("special", special, 1) > last:
     raise ValueError(f"special={special}: public cards come before rounds 1 to {last}; give one of these.")
   return special
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class DealtGame:
-  """A game of dealt cards; lines and cards are numbered as in its form."""
+class DealtGame(CardGame):
+  """A game of dealt cards with tables of its boards, one street of which is clustered."""
 
   name: str  #: `str(game)`
-  form: DealtForm  #: its rules as arrays
   #: for each round the classes of public cards that have come; in a game with more than `MOST_CLASSES` of
   #: them, such as hold'em to the river, up to the special round alone. There hands are ranked when they are
   #: dealt (`dealt_hands`).
@@ -51,14 +48,15 @@ class DealtGame:
 
   @classmethod
   def of(cls, game: pyspiel.Game, special: int = 1) -> "DealtGame":
-    """From a game that `poker.dealt_form` takes.
+    """From a game that `poker.read_card_game` takes.
 
     ValueError for another game, one with too many cards, or a special round that it does not have.
     """
-    form = dealt_form(game)
-    check_special(special, form)
-    later = form.public[2:]
-    if form.most_classes()[-1] > MOST_CLASSES and not form.board and set(later) == {1} and len(later) <= 2:
+    card_game = read_card_game(game)
+    betting, deal = card_game.betting, card_game.deal
+    check_special(special, deal)
+    later = deal.public[2:]
+    if deal.most_classes()[-1] > MOST_CLASSES and not deal.board and set(later) == {1} and len(later) <= 2:
       if reason := why_unavailable():
         raise ValueError(
           f"{game} has too many boards for tables, and the native library is missing: {reason}."
@@ -67,9 +65,9 @@ class DealtGame:
         raise ValueError(
           f"special={special}: {game} has too many boards for tables; cluster those of round 1, the default."
         )
-      return cls(str(game), form, form.runouts(2))
-    check_needs(str(game), card_needs(form, SCORED), None, "Fewer public cards, ranks or suits take less")
-    return cls(str(game), form, form.runouts(len(form.public)), special)
+      return cls(betting, deal, str(game), deal.runouts(2))
+    check_needs(str(game), card_needs(deal, SCORED), None, "Fewer public cards, ranks or suits take less")
+    return cls(betting, deal, str(game), deal.runouts(deal.streets), special)
 
   @property
   def in_tables(self) -> bool:
@@ -79,56 +77,25 @@ class DealtGame:
   @property
   def rounds(self) -> int:
     """Rounds of betting."""
-    return len(self.form.public)
-
-  @functools.cached_property
-  def hands(self) -> np.ndarray:
-    """int32[H, n]: all hands."""
-    return card_sets(self.form.deck.size, self.form.hole)
-
-  @functools.cached_property
-  def together(self) -> np.ndarray:
-    """bool[H, H]: can two hands be dealt together?"""
-    member = self.members
-    return member @ member.T == 0
-
-  @functools.cached_property
-  def members(self) -> np.ndarray:
-    """float32[H, D]: which cards each hand has."""
-    return (self.hands[:, :, None] == np.arange(self.form.deck.size)).any(1).astype(np.float32)
-
-  @functools.cached_property
-  def weights(self) -> np.ndarray:
-    """float64[2, H]: see `DealtForm`; ones where all hands come alike."""
-    return np.ones((2, len(self.hands))) if self.form.weights is None else self.form.weights
-
-  @functools.cached_property
-  def hand_swaps(self) -> np.ndarray:
-    """int32[S, H]: the hand that each hand becomes, for each renaming of the suits."""
-    return renamed_sets(self.form.deck, self.form.hole)
+    return self.deal.streets
 
   @functools.cached_property
   def strength(self) -> np.ndarray:
     """int32[K, H]: of all hands on the classes of the last round; undefined for dead hands."""
     boards = self.runouts[-1].cards
     return np.concatenate(
-      [self.form.strengths(boards[k : k + SCORED]) for k in range(0, len(boards), SCORED)]
+      [self.deal.strengths(boards[k : k + SCORED]) for k in range(0, len(boards), SCORED)]
     )
 
   @functools.cached_property
   def classes(self) -> tuple[np.ndarray, ...]:
     """For each round int32[K, H], the classes of hands on those of runouts; see `suits.hand_classes`."""
-    return tuple(hand_classes(self.form.deck, self.form.hole, after) for after in self.runouts)
+    return tuple(hand_classes(self.deal.deck, self.deal.hole, after) for after in self.runouts)
 
   def strengths(self, boards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """int32[K, H], the strengths of all hands with all public cards int[K, m]; bool[K, H], living hands."""
-    found = hand_strengths(self.form.deck, self.form.hole, boards)
+    found = hand_strengths(self.deal.deck, self.deal.hole, boards)
     return found, found != DEAD
-
-  def boards_left(self, number: int) -> int:
-    """The number of sets of public cards that may come before a round, given both hands and earlier cards."""
-    gone = 2 * self.form.hole + len(self.form.board) + sum(self.form.public[:number])
-    return math.comb(self.form.deck.size - gone, self.form.public[number])
 
   def shares_beaten(self, number: int, board: Any) -> np.ndarray:
     """float64[H]: the share of hands that each hand beats on a class of runouts, averaged over later cards.
@@ -143,11 +110,11 @@ class DealtGame:
       lead = np.sign(self.strength[board][:, None] - self.strength[board][alive])
       return np.where(alive, (1 + lead.mean(1)) / 2, 0)
     after = self.runouts[number + 1]
-    total, times = np.zeros(len(self.hands)), np.zeros(len(self.hands))
+    total, times = np.zeros(len(self.deal.hands)), np.zeros(len(self.deal.hands))
     for child in np.unique(after.index[board][after.index[board] >= 0]):
       beaten, lives = self.shares_beaten(number + 1, int(child)), self.classes[number + 1][child] >= 0
       for came in np.flatnonzero(after.index[board] == child):
-        hands = self.hand_swaps[after.swap[board, came]]  # by the child's names of suits
+        hands = self.deal.hand_swaps[after.swap[board, came]]  # by the child's names of suits
         total += np.where(lives[hands], beaten[hands], 0)
         times += lives[hands]
     return np.divide(total, times, out=np.zeros_like(total), where=alive & (times > 0))
@@ -156,24 +123,24 @@ class DealtGame:
     """`shares_beaten` without tables; ValueError before the special round."""
     if number < self.special:
       raise ValueError(f"{self.name} has too many boards to go through all of them; give public cards.")
-    form, cards = self.form, self.runouts[1].cards[board].tolist() if number == 1 else list(board)
-    if left := sum(form.public) - len(cards):
-      shares = 1 - (histograms(form.deck, form.hole, cards, left)[0].sum(1) + 0.5) / BINS
+    deal, cards = self.deal, self.runouts[1].cards[board].tolist() if number == 1 else list(board)
+    if left := sum(deal.public) - len(cards):
+      shares = 1 - (histograms(deal.deck, deal.hole, cards, left)[0].sum(1) + 0.5) / BINS
     else:
-      shares = equities(form.deck, form.hole, np.array([cards]), np.zeros(len(self.hands), int))[0, :, 0]
-    return np.where(np.isin(self.hands, cards).any(1), 0, shares)
+      shares = equities(deal.deck, deal.hole, np.array([cards]), np.zeros(len(self.deal.hands), int))[0, :, 0]
+    return np.where(np.isin(self.deal.hands, cards).any(1), 0, shares)
 
   def place(self, state: Any) -> tuple[int, list[tuple[Any, int]]]:
     """The line of a state's player to move, and the cards as in `seen`."""
-    hole, player = self.form.hole, state.current_player()
-    cards = dealt_cards(state, self.form.deck)
+    hole, player = self.deal.hole, state.current_player()
+    cards = dealt_cards(state, self.deal.deck)
     line, board = self.public_place(state)
     return line, self.seen(cards[player * hole : (player + 1) * hole], board)
 
   def public_place(self, state: Any) -> tuple[int, list[int]]:
     """The line of a state's player to move, and the public cards in the order in which they came."""
-    cards = dealt_cards(state, self.form.deck)
-    return self._line(state), cards[2 * self.form.hole :]
+    cards = dealt_cards(state, self.deal.deck)
+    return self._line(state), cards[2 * self.deal.hole :]
 
   def seen(self, hand: Sequence[int], board: Sequence[int]) -> list[tuple[Any, int]]:
     """For each round so far the class of runouts and the number of the hand there, suits renamed.
@@ -181,17 +148,17 @@ class DealtGame:
     Where boards are not tabulated, the public cards themselves, with suits named as on the special round.
     `board` has the public cards in the order of their rounds; ValueError for a number of cards of no round.
     """
-    if len(hand) != self.form.hole:
-      raise ValueError(f"Expected a hand of {self.form.hole}, got {len(hand)} cards.")
+    if len(hand) != self.deal.hole:
+      raise ValueError(f"Expected a hand of {self.deal.hole}, got {len(hand)} cards.")
     return [(place, int(set_numbers(swap[list(hand)]))) for place, swap in self.renamed(board)]
 
   def renamed(self, board: Sequence[int]) -> list[tuple[Any, np.ndarray]]:
     """For each round so far the place as in `seen`, and int[D], each card's name there; errors as there."""
-    form, swaps = self.form, renamings(self.form.deck)
-    ends = np.cumsum(form.public).tolist()
+    deal, swaps = self.deal, renamings(self.deal.deck)
+    ends = np.cumsum(deal.public).tolist()
     if len(board) not in ends:
       raise ValueError(f"Expected {', '.join(map(str, ends))} public cards, got {len(board)}.")
-    place, swap = 0, np.arange(form.deck.size)
+    place, swap = 0, np.arange(deal.deck.size)
     found: list[tuple[Any, np.ndarray]] = [(0, swap)]
     for number in range(1, ends.index(len(board)) + 1):
       if number >= len(self.runouts):
@@ -206,7 +173,7 @@ class DealtGame:
   @functools.cached_property
   def _after(self) -> dict[tuple[int, int], int]:
     """(line, action) -> line; the action is -1 where cards come."""
-    pairs = zip(self.form.betting.parent.tolist(), self.form.betting.action.tolist(), strict=True)
+    pairs = zip(self.betting.parent.tolist(), self.betting.action.tolist(), strict=True)
     return {pair: line for line, pair in enumerate(pairs)}
 
   def _line(self, state: Any) -> int:

@@ -118,11 +118,11 @@ def evaluate_strategies(
   boards = boards[np.argsort(strategies[0].abstraction.clusters[boards], kind="stable")]
   with precision(dtype), progress_bar(progress, total=len(boards), unit="board", desc="Evaluating") as bar:
     walk = _Walk(game, strategies, dtype, boards, bar)
-    found = walk.values(0, 0, game.weights[:, None].astype(dtype)).astype(np.float64)
-  found = (found * game.weights[[player for player, _ in RUNS], None]).sum((1, 2))
-  left = [game.boards_left(number) for number in range(1, game.rounds)]
+    found = walk.values(0, 0, game.deal.weights[:, None].astype(dtype)).astype(np.float64)
+  found = (found * game.deal.weights[[player for player, _ in RUNS], None]).sum((1, 2))
+  left = [game.deal.boards_left(number) for number in range(1, game.rounds)]
   value, first, second = (
-    found / (game.weights[0] @ game.together @ game.weights[1] * math.prod(left))
+    found / (game.deal.weights[0] @ game.deal.together @ game.deal.weights[1] * math.prod(left))
   ).tolist()
   return Evaluation.zero_sum(value, first, second)
 
@@ -135,8 +135,8 @@ class _Walk:
     rounds = _rounds(game, strategies)
     self.payoffs = [(r.lines.showdown_payoff[r.ends[0]], r.lines.fold_payoff[r.ends[1]]) for r in rounds]
     self.rounds = to_device(rounds, dtype)
-    self.members, self.together = to_device((game.members, game.together.astype(float)), dtype)
-    self.native = game.form.hole == 2 and not why_unavailable()
+    self.members, self.together = to_device((game.deal.members, game.deal.together.astype(float)), dtype)
+    self.native = game.deal.hole == 2 and not why_unavailable()
 
   def values(self, number: int, board: int, reach: np.ndarray) -> np.ndarray:
     """[runs, roots, H]: counterfactual values on a class of runouts, summed over all cards still to come.
@@ -146,7 +146,7 @@ class _Walk:
     game = self.game
     here, place = self.rounds[number], self._board(number, board)
     policy, arrived = _down(here, self._table(self._clusters(number, board)), place, reach)
-    beyond = np.zeros((len(RUNS), len(here.leaving), len(game.hands)), self.dtype)
+    beyond = np.zeros((len(RUNS), len(here.leaving), len(game.deal.hands)), self.dtype)
     if number + 1 < game.rounds:
       after, onward = game.runouts[number + 1], np.asarray(arrived[:, here.leaving])
       boards = self.boards if number + 1 == game.special else np.arange(len(after.cards))
@@ -163,7 +163,7 @@ class _Walk:
   def _board(self, number: int, board: int) -> Board:
     game = self.game
     last = number == game.rounds - 1
-    left = [game.boards_left(later) for later in range(number + 1, game.rounds)]
+    left = [game.deal.boards_left(later) for later in range(number + 1, game.rounds)]
     alive = (game.classes[number][board] >= 0).astype(self.dtype)
     tables: Any = [own.abstraction for own in self.strategies]  # `DealtAbstraction`s, of a game in tables
     bucket = [np.maximum(own.buckets[number][board], 0) for own in tables]
@@ -174,7 +174,7 @@ class _Walk:
     """The evaluator of a board on which hands are as strong as this."""
     showdown_payoff, fold_payoff = (x.astype(self.dtype) for x in self.payoffs[number])
     if self.native and len(showdown_payoff):
-      pairs = {"strength": strength, "cards": self.game.hands, "weights": alive}
+      pairs = {"strength": strength, "cards": self.game.deal.hands, "weights": alive}
       form = SimpleNamespace(**{name: (of_both, of_both) for name, of_both in pairs.items()})
       return NativeLeaves.create(form, showdown_payoff, fold_payoff, total=1.0)
     return Products(strength, alive, self.members, self.together, showdown_payoff, fold_payoff)
@@ -208,7 +208,7 @@ def _different(strategies: tuple[Strategy, Strategy]) -> list[Strategy]:
 
 def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Round]:
   """The lines of each round, by the cells of the trunk and of the clusters."""
-  betting, first = game.form.betting, strategies[0]
+  betting, first = game.betting, strategies[0]
   cells = [line_cells(game, own.abstraction.sizes) for own in strategies]
   before = np.where(
     betting.street < game.special, first.tables.trunk.shape[-1], first.tables.clusters.shape[-1]

@@ -95,14 +95,14 @@ def trunk_and_subtree(game: DealtGame, sizes: tuple[int, ...]) -> tuple[BettingL
   The roots of the subtree are the lines that leave the trunk; `sizes` are the buckets of each round in a
   cluster.
   """
-  trunk = make_lines(game.form.betting, [0], range(game.special), sizes)
+  trunk = make_lines(game.betting, [0], range(game.special), sizes)
   roots, rounds = trunk.source[leaving(trunk)], range(game.special, game.rounds)
-  return trunk, make_lines(game.form.betting, roots, rounds, sizes)
+  return trunk, make_lines(game.betting, roots, rounds, sizes)
 
 
 def line_cells(game: DealtGame, sizes: tuple[int, ...]) -> np.ndarray:
   """int32[N, 2]: `cell` and `stride` of each line of the form in its part; 0 where no player acts."""
-  found = np.zeros((len(game.form.betting), 2), np.int32)
+  found = np.zeros((len(game.betting), 2), np.int32)
   for lines in reversed(trunk_and_subtree(game, sizes)):  # lines that leave the trunk are of both parts
     found[lines.source] = np.stack([lines.cell, lines.stride], 1)
   return found

@@ -44,7 +44,7 @@ class NearestAbstraction(Hierarchy):
   Attributes:
     groups: int32[H], the group of each hand as the opponent's.
     centres: for each round from the special one on float32[C, D, B].
-    deck, hole, public: as in `DealtForm`.
+    deck, hole, public: as in `poker.Deal`.
     first: int32[H], the bucket of each hand before the special round.
     boards: int32[K, n], the cards of each class of boards of the special round.
     kept: a folder with tables of `tabulated`, which are then read, or None.
@@ -118,12 +118,13 @@ class NearestAbstraction(Hierarchy):
     kept: Path | None = None,
   ) -> "NearestAbstraction":
     """An abstraction of a game whose boards are not all in tables, checked; ValueError if it does not fit."""
-    clusters, form = check_clusters(game, clusters), game.form
+    clusters, deal = check_clusters(game, clusters), game.deal
     if game.in_tables or len(centres) != game.rounds - game.special:
       raise ValueError(f"{game.name}: expected centres of hands for each round from the special one on.")
     groups = np.asarray(groups)
-    if groups.shape != (len(game.hands),) or not np.issubdtype(groups.dtype, np.integer) or groups.min() < 0:
-      raise ValueError(f"groups: expected a number for each of {len(game.hands):,} hands.")
+    hands = len(deal.hands)
+    if groups.shape != (hands,) or not np.issubdtype(groups.dtype, np.integer) or groups.min() < 0:
+      raise ValueError(f"groups: expected a number for each of {hands:,} hands.")
     tables = tuple(np.asarray(table, np.float32) for table in centres)
     for number, table in enumerate(tables):
       last = number == len(tables) - 1
@@ -134,7 +135,7 @@ class NearestAbstraction(Hierarchy):
           f"{table.shape}."
         )
     return cls(
-      *(game.name, clusters, groups.astype(np.int32), tables, form.deck, form.hole, form.public),
+      *(game.name, clusters, groups.astype(np.int32), tables, deal.deck, deal.hole, deal.public),
       *(game.classes[0][0], game.runouts[game.special].cards, kept),
     )
 
@@ -152,11 +153,11 @@ def make_nearest(
   Boards are compared by the histograms of the hands on them (Brown et al. 2015, Algorithm 2).
   """
   generator, runouts = np.random.default_rng(seed), game.runouts[game.special]
-  boards, sets = runouts.cards, game.form.deck.size
-  left, rows = len(game.form.public) - 1 - game.special, max(8 * ROWS // len(boards), 64)
-  by_board = np.empty((len(boards), len(game.hands), BINS - 1), np.float32)
+  boards, sets = runouts.cards, game.deal.deck.size
+  left, rows = len(game.deal.public) - 1 - game.special, max(8 * ROWS // len(boards), 64)
+  by_board = np.empty((len(boards), len(game.deal.hands), BINS - 1), np.float32)
   later = np.empty((len(boards), rows if left == 2 else 0, BINS - 1), np.float32)
-  picks = generator.integers(0, len(game.hands) * sets, (len(boards), 64 * rows))
+  picks = generator.integers(0, len(game.deal.hands) * sets, (len(boards), 64 * rows))
   assigned = assigned_here(np.arange(len(boards)))
   described = _described(game, np.flatnonzero(assigned))
   for board, of_board in progress_bar(
@@ -180,7 +181,7 @@ def make_nearest(
   for cluster in progress_bar(progress, iterable=every, unit="cluster", desc="Buckets"):
     members = np.flatnonzero(clusters == cluster)
     weights = runouts.count[members].astype(float)
-    alive, which = by_board[members].reshape(-1, BINS - 1), np.repeat(members, len(game.hands))
+    alive, which = by_board[members].reshape(-1, BINS - 1), np.repeat(members, len(game.deal.hands))
     living = np.flatnonzero(np.isfinite(alive[:, 0]))
     described = [_some(alive[living], runouts.count[which[living]].astype(float), generator)]
     if left == 2:
@@ -201,13 +202,13 @@ def make_nearest(
 
 def _described(game: DealtGame, boards: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
   """Boards of the special round, and the histograms on each, by all cores."""
-  form, cards = game.form, game.runouts[game.special].cards
-  left = len(form.public) - 1 - game.special
+  deal, cards = game.deal, game.runouts[game.special].cards
+  left = len(deal.public) - 1 - game.special
   with ThreadPoolExecutor(cores()) as pool:
     for start in range(0, len(boards), KEPT):  # the histograms of few boards are held at once
       some = boards[start : start + KEPT].tolist()
       yield from zip(
-        some, pool.map(lambda k: histograms(form.deck, form.hole, cards[k], left), some), strict=True
+        some, pool.map(lambda k: histograms(deal.deck, deal.hole, cards[k], left), some), strict=True
       )
 
 
@@ -240,14 +241,14 @@ def _last(
   game: DealtGame, members, weights, groups: np.ndarray | None, generator: np.random.Generator
 ) -> np.ndarray:
   """Equities of hands on boards of the last round, as chance deals them; none without groups."""
-  form, cards, samples = game.form, game.runouts[game.special].cards, []
+  deal, cards, samples = game.deal, game.runouts[game.special].cards, []
   for board in cards[generator.choice(members, RUNOUTS, p=weights / weights.sum())]:
-    rest = np.setdiff1d(np.arange(form.deck.size), board)
-    whole = [*board.tolist(), *generator.permutation(rest)[: sum(form.public[game.special + 1 :])].tolist()]
-    alive = np.flatnonzero(~np.isin(game.hands, whole).any(1))
+    rest = np.setdiff1d(np.arange(deal.deck.size), board)
+    whole = [*board.tolist(), *generator.permutation(rest)[: sum(deal.public[game.special + 1 :])].tolist()]
+    alive = np.flatnonzero(~np.isin(game.deal.hands, whole).any(1))
     chosen = generator.choice(alive, ROWS // RUNOUTS)
     if groups is not None:
-      samples.append(equities(form.deck, form.hole, np.array([whole]), groups)[0][chosen])
+      samples.append(equities(deal.deck, deal.hole, np.array([whole]), groups)[0][chosen])
   return np.concatenate(samples) if samples else np.zeros((0, 0))
 
 
@@ -284,7 +285,7 @@ def slots(abstraction: NearestAbstraction) -> np.ndarray:
 def found_shape(game: DealtGame, abstraction: NearestAbstraction) -> tuple[int, int, int]:
   """(F, 1 + D, H), of a cluster's table."""
   most = int(np.bincount(abstraction.clusters).max())
-  return most, 1 + game.form.deck.size * (game.rounds - 1 - game.special == 2), len(game.hands)
+  return most, 1 + game.deal.deck.size * (game.rounds - 1 - game.special == 2), len(game.deal.hands)
 
 
 def tabulated(

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.poker import DealtForm, count_classes
+from ps_cfr_spiel.poker import CardGame, count_classes
 from ps_cfr_spiel.poker import hand_classes as classes_of_hands
 
 TABLES, BYTES = 2, 4  # regrets and averages, in float32
@@ -47,24 +47,24 @@ class Sizes(NamedTuple):
     return TABLES * BYTES * self.most * self.abstract_infostates(clusters, buckets, special)
 
 
-def measure(form: DealtForm) -> Sizes:
+def measure(game: CardGame) -> Sizes:
   """The sizes of a game."""
-  deck, rounds = form.deck, range(len(form.public))
-  betting = form.betting
+  betting, deal = game.betting, game.deal
+  deck, rounds = deal.deck, range(deal.streets)
   acts = betting.player >= 0
   lines = np.bincount(betting.street[acts], minlength=len(rounds))
   moves = np.bincount(betting.street[acts], betting.moves[acts], minlength=len(rounds)).astype(int)
   boards, hands, classes, hand_classes = [], [], [], []
   for number in rounds:
-    cards = form.public[1 : number + 1]
-    left = [deck.size - len(form.board) - sum(cards[:k]) for k in range(len(cards) + 1)]
+    cards = deal.public[1 : number + 1]
+    left = [deck.size - len(deal.board) - sum(cards[:k]) for k in range(len(cards) + 1)]
     boards.append(math.prod(math.comb(n, size) for n, size in zip(left, cards, strict=False)))
-    hands.append(boards[-1] * math.comb(left[-1], form.hole))
-    if not form.board:
+    hands.append(boards[-1] * math.comb(left[-1], deal.hole))
+    if not deal.board:
       classes.append(count_classes(deck, cards))
-      hand_classes.append(count_classes(deck, (form.hole, *cards)))
-  if form.board:
-    of_hands = [classes_of_hands(deck, form.hole, after) for after in form.runouts(len(rounds))]
+      hand_classes.append(count_classes(deck, (deal.hole, *cards)))
+  if deal.board:
+    of_hands = [classes_of_hands(deck, deal.hole, after) for after in deal.runouts(len(rounds))]
     classes, hand_classes = [len(x) for x in of_hands], [int((x.max(1) + 1).sum()) for x in of_hands]
   counts = [np.array(column) for column in (boards, classes, hands, hand_classes)]
   return Sizes(lines, *counts, actions=moves, most=int(betting.moves.max()))

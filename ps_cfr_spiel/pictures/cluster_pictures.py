@@ -20,7 +20,7 @@ def cluster_chart(game: DealtGame, abstraction: Hierarchy) -> Figure:
 
   A board is shown by the ranks of its cards; the colour is the number of suits.
   """
-  boards, deck = game.runouts[game.special].cards, game.form.deck
+  boards, deck = game.runouts[game.special].cards, game.deal.deck
   suits = np.array([len(set(cards.tolist())) for cards in boards % deck.suits])
   ranks = np.sort(boards // deck.suits, 1)[:, ::-1]
   members = [np.flatnonzero(abstraction.clusters == k) for k in range(abstraction.count)]
@@ -48,8 +48,8 @@ def bucket_chart(game: DealtGame, abstraction: Hierarchy, board: Sequence[int]) 
   Boxes of one bucket have one colour; it is redder if its hands beat more hands on average over the cards to
   come. The board has its cards in the order of their rounds; ValueError if no betting follows.
   """
-  deck, hands, taken = game.form.deck, game.hands, list(board)
-  alive = ~np.isin(hands, [*game.form.board, *taken]).any(1)
+  deck, hands, taken = game.deal.deck, game.deal.hands, list(board)
+  alive = ~np.isin(hands, [*game.deal.board, *taken]).any(1)
   seen = [game.seen(hand.tolist(), taken) for hand in hands[alive]]
   buckets = np.array([abstraction.find(places)[1] for places in seen])
   number, place = len(seen[0]) - 1, seen[0][-1][0]

@@ -12,8 +12,9 @@ from ps_cfr_spiel.poker import cards as cards
 from ps_cfr_spiel.poker.bayesian_form import BayesianForm as BayesianForm
 from ps_cfr_spiel.poker.betting_lines import Betting
 from ps_cfr_spiel.poker.board_lists import deals_on, next_boards
+from ps_cfr_spiel.poker.card_game import CardGame, Deal
 from ps_cfr_spiel.poker.cards import RANKS
-from ps_cfr_spiel.poker.dealt import DealtForm, cards_of, dealt_cards, dealt_form, is_by_name
+from ps_cfr_spiel.poker.dealt import cards_of, dealt_cards, is_by_name, read_card_game
 from ps_cfr_spiel.poker.made_hands import CLASSES, made_hands, named_hands
 from ps_cfr_spiel.poker.ranking import strengths
 from ps_cfr_spiel.poker.situations import (

@@ -4,70 +4,23 @@ Their histories are never enumerated: the betting is traversed twice with fixed 
 of each line of betting, and the cards give the winner of a showdown.
 """
 
-import math
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.poker.betting_lines import Betting
+from ps_cfr_spiel.poker.card_game import CardGame, Deal
 from ps_cfr_spiel.poker.cards import STREETS, SUITS, parse_deck
 from ps_cfr_spiel.poker.ranking import strengths
-from ps_cfr_spiel.poker.suits import (
-  Deck,
-  Runouts,
-  card_sets,
-  count_classes,
-  renamed_sets,
-  renamings,
-  runouts,
-  set_numbers,
-)
+from ps_cfr_spiel.poker.suits import Deck, card_sets, set_numbers
 
 PLAYERS = 2
 MAX_LINES = 2_000_000
 HOLES = (1, 2)  # cards of a hand
 SUBGAME = "holdem_subgame"
 TRIES = 1000
-
-
-class DealtForm(NamedTuple):
-  """Hands are dealt, then there are rounds of betting, before each of which but the first public cards come.
-
-  Cards come from one deck, each set of them with equal probability, but for `board` and `weights`.
-  """
-
-  deck: Deck  #: the cards; see `dealt_cards`
-  hole: int  #: the number of cards of a hand; player 0's is dealt first
-  public: tuple[int, ...]  #: the number of public cards before each round; 0 before the first
-  betting: Betting
-  board: tuple[int, ...] = ()  #: public cards that are there from the start
-  #: float64[2, H]: pairs of hands without a common card come in proportion to the product of their weights;
-  #: None if all are equal. Hands that hold a card of the board have none.
-  weights: np.ndarray | None = None
-
-  def runouts(self, rounds: int) -> tuple[Runouts, ...]:
-    """The classes of public cards of the first rounds, joined by names of suits that change no weight."""
-    stay = None
-    if self.weights is not None:
-      images, boards = renamed_sets(self.deck, self.hole), renamings(self.deck)[:, list(self.board)]
-      stay = (self.weights[:, images] == self.weights[:, None]).all((0, 2))
-      stay &= set_numbers(boards) == set_numbers(np.array(self.board))
-    return runouts(self.deck, self.public[1:rounds], self.board, stay)
-
-  def most_classes(self) -> list[int]:
-    """The number of classes of public cards of each round; after a board, where suits may differ, at most."""
-    if not self.board:
-      return [count_classes(self.deck, self.public[1 : number + 1]) for number in range(len(self.public))]
-    left = self.deck.size - len(self.board) - np.cumsum([0, *self.public[:-1]])
-    return np.cumprod(
-      [math.comb(n, size) for n, size in zip(left.tolist(), self.public, strict=True)]
-    ).tolist()
-
-  def strengths(self, boards: np.ndarray) -> np.ndarray:
-    """int32[K, H]: the strength of all hands with all public cards, int[K, m]; the larger wins."""
-    return strengths(self.deck.whole(boards), self.deck.whole(card_sets(self.deck.size, self.hole)))
 
 
 def is_by_name(game: pyspiel.Game) -> bool:
@@ -84,8 +37,8 @@ def is_by_name(game: pyspiel.Game) -> bool:
     return False
 
 
-def dealt_form(game: pyspiel.Game) -> DealtForm:
-  """The form of `universal_poker` for two, `holdem`, `holdem_subgame`, or `leduc_poker`.
+def read_card_game(game: pyspiel.Game) -> CardGame:
+  """The cards and the betting of `universal_poker` for two, `holdem`, `holdem_subgame`, or `leduc_poker`.
 
   ValueError for another game, or one without public cards.
   """
@@ -111,7 +64,7 @@ def dealt_form(game: pyspiel.Game) -> DealtForm:
     raise ValueError(f"{game}: its betting or what showdowns pay depends on more than the better hand.")
   parent, action, player, street = lines.T
   betting = Betting.create(parent, action, player, (won + lost) / 2, (won - lost) / 2, street)
-  return DealtForm(deck, hole, public, betting)
+  return CardGame(betting, Deal.create(deck, hole, public))
 
 
 def _check_by_name(game: pyspiel.Game) -> None:
@@ -163,8 +116,8 @@ def _numbered(cards: np.ndarray, deck: Deck) -> np.ndarray:
   return deck.suits * (cards // len(SUITS)) + cards % len(SUITS)
 
 
-def _subgame(game: Any) -> DealtForm:
-  """The form of `holdem_subgame`, from its own."""
+def _subgame(game: Any) -> CardGame:
+  """`holdem_subgame`, from its form."""
   whole, form = np.array(parse_deck(game.get_parameters()["deck"])), game.bayesian_form()
   if not game.cards_to_come:
     raise ValueError(f"{game}: its board is full; expected public cards to come.")
@@ -172,10 +125,8 @@ def _subgame(game: Any) -> DealtForm:
   weights = np.zeros((PLAYERS, len(card_sets(deck.size, HOLES[-1]))))
   for row, cards, given in zip(weights, form.cards, form.weights, strict=True):
     row[set_numbers(_numbered(np.asarray(cards), deck))] = given
-  return DealtForm(
-    *(deck, HOLES[-1], (0, *[1] * game.cards_to_come), form.betting),
-    *(tuple(_numbered(np.array(game.board), deck).tolist()), weights),
-  )
+  public, board = (0, *[1] * game.cards_to_come), tuple(_numbered(np.array(game.board), deck).tolist())
+  return CardGame(form.betting, Deal.create(deck, HOLES[-1], public, board, weights))
 
 
 def _a_winner(deck: Deck, hole: int, size: int) -> tuple[list[int], list[int], list[int]]:

@@ -91,7 +91,7 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     return self._dealt.in_tables
 
   def summary(self):
-    sizes = hierarchical.measure(self._dealt.form)
+    sizes = hierarchical.measure(self._dealt)
     whole = device.bytes_of(self._state.tables)
     lines = {
       "game": self.game,

@@ -52,17 +52,17 @@ class HierarchicalPolicy(KeyedPolicy):
     dealt, abstraction = self._dealt, self.abstraction
     ways, (first, stride) = dealt.renamed(board), self._cells[line].tolist()
     place, swap = ways[-1]
-    hands = set_numbers(swap[dealt.hands])
+    hands = set_numbers(swap[dealt.deal.hands])
     special = ways[dealt.special][0] if len(ways) > dealt.special else None
     cluster, bucket = abstraction.of_hands(special, place, len(ways) - 1)
     table = self.tables.trunk if cluster < 0 else self.tables.clusters[cluster]
-    count = int(dealt.form.betting.moves[line])
+    count = int(dealt.betting.moves[line])
     return normalised(table[:count, first + stride * np.maximum(bucket, 0).astype(int)[hands]])
 
   def for_hands_at(self, state: pyspiel.State) -> dict[int, np.ndarray]:
     """See `policy.for_hands`."""
     line, board = self._dealt.public_place(state)
-    held = cards.hand_numbers(self._dealt.form.deck.whole(self._dealt.hands)[:, ::-1])
+    held = cards.hand_numbers(self._dealt.deal.deck.whole(self._dealt.deal.hands)[:, ::-1])
     chances = np.zeros((len(state.legal_actions()), len(cards.ALL_HANDS)))
     chances[:, held] = self.for_hands(line, board)
     return dict(zip(state.legal_actions(), chances, strict=True))
@@ -85,7 +85,7 @@ class HierarchicalPolicy(KeyedPolicy):
 
     def of(trunk: bool, table: np.ndarray) -> np.ndarray:
       """The tables of one part, rounded."""
-      betting, sizes, table = self._dealt.form.betting, self.abstraction.sizes, np.array(table)
+      betting, sizes, table = self._dealt.betting, self.abstraction.sizes, np.array(table)
       for line, state in enumerate(states):
         player, number = int(betting.player[line]), int(betting.street[line])
         first, stride = self._cells[line].tolist()
@@ -116,7 +116,7 @@ class HierarchicalPolicy(KeyedPolicy):
 
   def _states(self) -> list[pyspiel.State]:
     """A state at each line, with the first cards that can be dealt."""
-    betting, states = self._dealt.form.betting, []
+    betting, states = self._dealt.betting, []
     for parent, action in zip(betting.parent.tolist(), betting.action.tolist(), strict=True):
       state = self.game.new_initial_state() if parent < 0 else states[parent].clone()
       if action >= 0:

@@ -20,7 +20,7 @@ from ps_cfr_spiel.compiler.from_form import build_bayesian
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.mccfr.sampling_trees import build_sampling_tree
 from ps_cfr_spiel.memory import TooLarge
-from ps_cfr_spiel.poker import BayesianForm, dealt_form
+from ps_cfr_spiel.poker import BayesianForm, read_card_game
 from ps_cfr_spiel.policy import find_public_state, line_to
 from ps_cfr_spiel.tree import TERMINAL, evaluate
 
@@ -103,7 +103,7 @@ def test_cards_that_come_together():
   """A flop of two cards: the same values, and each pair of cards is one public state."""
   given = POKER["all-ins"].replace("numBoardCards=0 1", "numBoardCards=0 2")
   game = pyspiel.load_game(given)
-  form, walked = described.DealtCardsForm(game, dealt_form(game)), build_tree(game, leaves="sparse")
+  form, walked = described.DealtCardsForm(game, read_card_game(game)), build_tree(game, leaves="sparse")
   tree = build_bayesian(given, form)
   assert form_fault(tree, walked) is None
   np.testing.assert_allclose(values(tree, 1), values(walked, 1), rtol=0, atol=1e-12 * game.max_utility())
@@ -280,7 +280,7 @@ def test_weights_of_hands_are_not_left_out():
   weighted = pyspiel.load_game(f"universal_poker({given},handReaches={'1 0.5 ' * 1326})")
   assert described.describe(weighted) is None
   with pytest.raises(ValueError, match="expected universal_poker for two without boardCards or handReaches"):
-    dealt_form(weighted)
+    read_card_game(weighted)
 
 
 def test_a_small_deck_of_holdem():

@@ -13,7 +13,7 @@ GAME = "leduc_poker"
 
 def blind(game, weights):
   """A policy that sees no card: [A, H] by the line, from weights of fold, call and raise."""
-  betting, hands = DealtGame.of(game).form.betting, len(DealtGame.of(game).hands)
+  betting, hands = DealtGame.of(game).betting, len(DealtGame.of(game).deal.hands)
 
   def answers(line, board):
     own = np.array([weights[action] for action in betting.legal_actions(line)], float)
@@ -34,7 +34,7 @@ class ByLines(Policy):
 
   def __init__(self, game, answers):
     super().__init__(game, [0, 1])
-    self._betting, self._answers = DealtGame.of(game).form.betting, answers
+    self._betting, self._answers = DealtGame.of(game).betting, answers
 
   def action_probabilities(self, state, player_id=None):
     line, dealt, held = 0, [], state.history()[state.current_player()]
@@ -49,7 +49,7 @@ class ByLines(Policy):
 def near_the_exact_response(deals, error):
   """Of a policy that depends on all that its player sees."""
   game = pyspiel.load_game(GAME)
-  betting = DealtGame.of(game).form.betting
+  betting = DealtGame.of(game).betting
 
   def answers(line, board):
     odds = np.random.default_rng([line, *board]).random((betting.moves[line], 6))

@@ -35,7 +35,7 @@ def run(tmp_path_factory):
 
 def test_sizes_of_leduc(dealt):
   """936 infostates by OpenSpiel; 468 up to names of suits; 6 boards, 3 up to names of suits."""
-  sizes = measure(dealt.form)
+  sizes = measure(dealt)
   assert (sizes.infostates, sizes.infostate_classes) == (936, 468)
   assert (sizes.boards[1], sizes.classes[1]) == (6, 3)
 
@@ -54,7 +54,7 @@ def test_a_hand_is_found(dealt, run):
   """The same hand under other names of suits is in the same bucket; a pair is not with a single card."""
   found, places = load_abstraction(run, dealt), []
   for hand, board in (("2c", "3d"), ("2d", "3c"), ("3d", "3c")):
-    hand, board = dealt.form.deck.find(hand), dealt.form.deck.find(board)
+    hand, board = dealt.deal.deck.find(hand), dealt.deal.deck.find(board)
     places.append(found.find(dealt.seen(hand, board)))
   assert places[0] == places[1] and places[0][0] == places[2][0] and places[0] != places[2]
 
@@ -74,7 +74,7 @@ def test_a_file_knows_its_special_round(tmp_path, capsys):
   assert "boards up to names of suits, after the cards of round 2" in made.facts()["clusters"]
   save_abstraction(file, made)
   for board, cluster in ((["3c"], {-1}), (["3c", "4d"], {0, 1})):
-    hand, shown = later.form.deck.find("2c"), later.form.deck.find("".join(board))
+    hand, shown = later.deal.deck.find("2c"), later.deal.deck.find("".join(board))
     assert load_abstraction(file, later).find(later.seen(hand, shown))[0] in cluster
   solve = [f"--abstraction={file}", "--solver=hierarchical", "--iterations=2", "--noplot", "--quiet"]
   assert program.run(["solve", game, *solve, f"--output={tmp_path}"]) == 0

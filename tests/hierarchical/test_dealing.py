@@ -31,7 +31,7 @@ from ps_cfr_spiel.hierarchical import (
 from ps_cfr_spiel.hierarchical.cluster_sampling import Numbers, PartTables, _deal, traverse
 from ps_cfr_spiel.mccfr import Turn
 from ps_cfr_spiel.native import why_unavailable
-from ps_cfr_spiel.poker.dealt import dealt_cards, dealt_form
+from ps_cfr_spiel.poker.dealt import dealt_cards, read_card_game
 from ps_cfr_spiel.poker.suits import set_numbers
 from ps_cfr_spiel.solvers import HierarchicalPolicy
 
@@ -95,8 +95,8 @@ def random_tables(dealt, abstraction, seed):
 )
 def test_payoffs_are_openspiels_on_random_playouts(name):
   game, dealt = compiled(name)
-  form, generator = dealt.form, np.random.default_rng(0)
-  betting = form.betting
+  deal, generator = dealt.deal, np.random.default_rng(0)
+  betting = dealt.betting
   moves = zip(betting.parent.tolist(), betting.action.tolist(), strict=True)
   after = {pair: k for k, pair in enumerate(moves)}
   for _ in range(60):
@@ -113,11 +113,11 @@ def test_payoffs_are_openspiels_on_random_playouts(name):
       state.apply_action(action)
     while (line, -1) in after:
       line = after[line, -1]
-    cards = dealt_cards(state, form.deck)
-    pairs = [cards[: form.hole], cards[form.hole : 2 * form.hole]]
+    cards = dealt_cards(state, deal.deck)
+    pairs = [cards[: deal.hole], cards[deal.hole : 2 * deal.hole]]
     won = betting.fold_payoff[line]
     if betting.showdown_payoff[line]:
-      first, second = form.strengths(np.array([[*form.board, *cards[2 * form.hole :]]]))[0][
+      first, second = deal.strengths(np.array([[*deal.board, *cards[2 * deal.hole :]]]))[0][
         set_numbers(np.array(pairs))
       ]
       won += betting.showdown_payoff[line] * np.sign(int(first) - int(second))
@@ -174,11 +174,13 @@ def test_hands_are_dealt_as_chance_deals_them(name):
   parts = dealt_tree(
     dealt, make_abstraction(dealt, clusters=np.zeros(len(dealt.runouts[1].cards), int), buckets="lossless")
   )
-  draws, hands = 100_000, len(dealt.hands)
+  draws, hands = 100_000, len(dealt.deal.hands)
   first, second = np.asarray(jax.jit(_deal, static_argnums=2)(parts.cards, jax.random.key(3), draws))
-  apart = np.array([[not set(x) & set(y) for y in dealt.hands.tolist()] for x in dealt.hands.tolist()])
+  apart = np.array(
+    [[not set(x) & set(y) for y in dealt.deal.hands.tolist()] for x in dealt.deal.hands.tolist()]
+  )
   count = np.bincount(first * hands + second, minlength=hands**2).reshape(hands, hands)
-  likely = apart * np.multiply.outer(*dealt.weights)
+  likely = apart * np.multiply.outer(*dealt.deal.weights)
   assert not count[likely == 0].any()
   expected = (draws * likely / likely.sum())[likely > 0]
   assert (np.abs(count[likely > 0] - expected) < 5 * expected**0.5).all()
@@ -434,12 +436,12 @@ def test_opponents_hands_are_described_by_all_boards(monkeypatch):
     clustering, "bucketed", lambda rows, *rest, **k: found.append(rows) or bucketed(rows, *rest, **k)
   )
   clustering.Equities.of(dealt, 0)
-  deck, expected = range(dealt.form.deck.size), {}
+  deck, expected = range(dealt.deal.deck.size), {}
   for hand in itertools.combinations(deck, 2):
     shares = []
     for board in itertools.combinations(set(deck) - {*hand}, 2):
       here = np.array([(a, b) for a, b in itertools.combinations(deck, 2) if not {a, b} & {*board}])
-      strength = dealt.form.strengths(np.array([board]))[0]
+      strength = dealt.deal.strengths(np.array([board]))[0]
       lead = strength[set_numbers(np.array([hand]))] - strength[set_numbers(here)]
       shares.append(np.mean(np.sign(lead) + 1) / 2)
     expected.setdefault(dealt.classes[0][0][set_numbers(np.array([hand]))[0]], []).append(np.sum(shares))
@@ -541,13 +543,15 @@ def test_other_games_are_refused(name, words):
 def test_sizes_are_counted_without_making_anything():
   """Leduc's are those of its walk, flop hold'em's were counted independently when it was planned."""
   game, dealt = compiled(LEDUC)
-  sizes = measure(dealt.form)
+  sizes = measure(dealt)
   assert sizes.infostates == 936 and sizes.boards.tolist() == [1, 6] and sizes.classes.tolist() == [1, 3]
   assert len(list(build_tree(game).names.infostates())) == 936
   assert sizes.bytes == 8 * openspiel_policy.TabularPolicy(game).legal_actions_mask.sum()
   abstraction = make_abstraction(dealt, clusters=2, buckets=3)
   cells = dealt_tree(dealt, abstraction)
   assert sizes.abstract_infostates(2, 3) == cells.trunk.cells + 2 * cells.cluster_subtree.cells
-  large = measure(dealt_form(pyspiel.load_game(poker(13, 4, 2, "0 3", raises=3).replace("20 20", "100 100"))))
+  large = measure(
+    read_card_game(pyspiel.load_game(poker(13, 4, 2, "0 3", raises=3).replace("20 20", "100 100")))
+  )
   assert (large.infostates, large.abstract_infostates(60, 50)) == (1_455_428_208, 169_352)
   assert large.lines.tolist() == [8, 56] and large.classes.tolist() == [1, 1_755]

@@ -152,22 +152,22 @@ def test_nearest_centres():
 
 def exact_increments(dealt, abstraction, tables, traverser):
   """[A, C S] regrets, and strategies of the other player, in clusters: all deals, in plain Python."""
-  form, cells = dealt.form, hierarchical.line_cells(dealt, abstraction.sizes)
-  betting = form.betting
+  deal, cells = dealt.deal, hierarchical.line_cells(dealt, abstraction.sizes)
+  betting = dealt.betting
   below = [np.flatnonzero(betting.parent == line).tolist() for line in range(len(betting))]
   shape, size = (
     (tables.clusters.shape[1], tables.clusters.shape[0] * tables.clusters.shape[2]),
     tables.clusters.shape[2],
   )
   regrets, shares = np.zeros(shape), np.zeros(shape)
-  deals = list(itertools.permutations(range(form.deck.size), 2 * form.hole + sum(form.public)))
+  deals = list(itertools.permutations(range(deal.deck.size), 2 * deal.hole + sum(deal.public)))
   for cards in deals:
     held, board = (cards[:1], cards[1:2]), cards[2:]
     places = [
-      [abstraction.find(dealt.seen(hand, board[:n])) for n in range(len(form.public))] for hand in held
+      [abstraction.find(dealt.seen(hand, board[:n])) for n in range(len(deal.public))] for hand in held
     ]
     first, second = strengths(
-      form.deck.whole(np.array(board)), form.deck.whole(np.array([[held[0][0]], [held[1][0]]]))
+      deal.deck.whole(np.array(board)), deal.deck.whole(np.array([[held[0][0]], [held[1][0]]]))
     )
 
     def value(line, reach, places=places, first=first, second=second):
@@ -314,13 +314,13 @@ def test_a_policy_plays_what_the_sampler_learns(untabulated, size):
   dealt, generator = untabulated(poker(*size, raises=1)), np.random.default_rng(0)
   abstraction = make_abstraction(dealt, clusters=3, buckets=5, restarts=1)
   found = hierarchical.dealt_tree(dealt, abstraction).found
-  table, runouts, deck = found.buckets[0:3], dealt.runouts[1], dealt.form.deck
+  table, runouts, deck = found.buckets[0:3], dealt.runouts[1], dealt.deal.deck
   assert abstraction.on(dealt).find([(0, 1)]) == (-1, int(dealt.classes[0][0][1]))
   for _ in range(200):
     cards = generator.permutation(deck.size)
     hand, board = (
-      cards[: dealt.form.hole].tolist(),
-      cards[dealt.form.hole :][: sum(dealt.form.public) - 1].tolist(),
+      cards[: dealt.deal.hole].tolist(),
+      cards[dealt.deal.hole :][: sum(dealt.deal.public) - 1].tolist(),
     )
     swaps = renamings(deck)
     seen = dealt.seen(hand, board)
@@ -345,7 +345,7 @@ def test_hold_em_to_the_river_is_answered():
   dealt = DealtGame.of(game)
   clusters = np.arange(len(dealt.runouts[1].cards)) % 60
   centres = [generator.random((60, size, 500)) for size in (19, 19, 8)]
-  abstraction = NearestAbstraction.of(dealt, clusters, np.arange(len(dealt.hands)) % 8, centres)
+  abstraction = NearestAbstraction.of(dealt, clusters, np.arange(len(dealt.deal.hands)) % 8, centres)
   trunk, subtree = hierarchical.trunk_and_subtree(dealt, abstraction.sizes)
   assert 60 * subtree.cells + trunk.cells == 40_203_380
   tables = StrategyTables(

@@ -36,7 +36,7 @@ def test_every_board_is_in_the_row_of_its_cluster(made):
 
 def test_hands_of_a_bucket_have_one_colour(made):
   dealt, abstraction = made
-  board = dealt.form.deck.find("6c2d")
+  board = dealt.deal.deck.find("6c2d")
   [axes] = bucket_chart(dealt, abstraction, board).axes
   colors = {}
   for boxes in axes.collections:
@@ -45,7 +45,7 @@ def test_hands_of_a_bucket_have_one_colour(made):
       x, y = np.floor(path.vertices.min(0)).astype(int)
       colors[x, y] = tuple(face)  # what is drawn later covers what was drawn before
   found, shares = {}, {}
-  for hand in dealt.hands:
+  for hand in dealt.deal.hands:
     assert colors[tuple(hand)] == colors[tuple(hand[::-1])]
     if not set(hand.tolist()) & set(board):
       seen = dealt.seen(hand.tolist(), list(board))
@@ -54,8 +54,8 @@ def test_hands_of_a_bucket_have_one_colour(made):
   assert len(found) > 1 and all(len(colors) == 1 for colors in found.values())
   assert len(set.union(*found.values())) == len(found)
   strongest = max(shares, key=shares.get)
-  ranked = dealt.form.strengths(np.array([board]))[0]
-  alive = [hand for hand in dealt.hands if not set(hand.tolist()) & set(board)]
+  ranked = dealt.deal.strengths(np.array([board]))[0]
+  alive = [hand for hand in dealt.deal.hands if not set(hand.tolist()) & set(board)]
   assert ranked[set_numbers(np.array(strongest))] == max(ranked[set_numbers(hand)] for hand in alive)
 
 
@@ -68,8 +68,10 @@ def test_shares_beaten_are_those_of_a_plain_count(made):
     for board in boards:
       if board & set(hand):
         continue
-      strength = dealt.form.strengths(np.array([sorted(board)]))[0]
+      strength = dealt.deal.strengths(np.array([sorted(board)]))[0]
       own = strength[set_numbers(np.array(hand))]
-      others = [int(strength[k]) for k, other in enumerate(dealt.hands) if not board & set(other.tolist())]
+      others = [
+        int(strength[k]) for k, other in enumerate(dealt.deal.hands) if not board & set(other.tolist())
+      ]
       shares.append(np.mean([(np.sign(int(own) - other) + 1) / 2 for other in others]))
     assert dealt.shares_beaten(0, 0)[set_numbers(np.array(hand))] == pytest.approx(np.mean(shares))

@@ -12,7 +12,7 @@ from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.observation import make_observation
 
 from ps_cfr_spiel.abstractions import TranslatedPolicy
-from ps_cfr_spiel.poker import betting, cards, dealt_form, strengths
+from ps_cfr_spiel.poker import betting, cards, read_card_game, strengths
 
 
 def universal_poker(stack, blinds="100 50", sizes="fcpa", ranks=13, suits=4):
@@ -105,11 +105,12 @@ def test_every_line_of_betting_is_universal_pokers():
 
 def test_as_dealt_cards_it_is_universal_poker():
   """A blueprint of dealt cards takes either game."""
-  ours, theirs = (dealt_form(game) for game in (pyspiel.load_game("holdem(stack=700)"), universal_poker(700)))
-  assert (ours.deck, ours.hole, ours.public) == (theirs.deck, theirs.hole, theirs.public)
+  games = pyspiel.load_game("holdem(stack=700)"), universal_poker(700)
+  ours, theirs = map(read_card_game, games)
+  np.testing.assert_equal(vars(ours.deal), vars(theirs.deal))
   np.testing.assert_equal(vars(ours.betting), vars(theirs.betting))
   with pytest.raises(ValueError, match=r"expected universal_poker .* holdem with sizes of bets"):
-    dealt_form(pyspiel.load_game("holdem(bets=fullgame)"))
+    read_card_game(pyspiel.load_game("holdem(bets=fullgame)"))
 
 
 def test_a_policy_of_universal_poker_plays_it():
