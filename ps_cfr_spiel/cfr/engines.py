@@ -79,8 +79,10 @@ def _boards(case: Case) -> str:
 
 
 def _sixteen_bits(case: Case) -> str:
-  narrow = any(table.dtype == jnp.int16 for player in case.players for table in jax.tree.leaves(player.rule))
-  return "" if narrow else "the tables have 32 bits"
+  compressed = any(
+    table.dtype == jnp.int16 for player in case.players for table in jax.tree.leaves(player.rule)
+  )
+  return "" if compressed else "the tables have 32 bits"
 
 
 class Engine(NamedTuple):

@@ -77,8 +77,8 @@ def next_command(values: flags.FlagValues, *words: object) -> str:
 def memory_text(game: pyspiel.Game, needs: int, less: int | None = None) -> str:
   """The estimated bytes of a run, and `less` of one with --bits=16, and the parts that they include."""
   readable, form = readable_bytes, ps.compiler.form_of(game)
-  about, narrow = readable(needs), readable(needs if less is None else less)
-  text = f"about {about}" + (f", or {narrow} with --bits=16" if narrow != about else "")
+  about, compressed = readable(needs), readable(needs if less is None else less)
+  text = f"about {about}" + (f", or {compressed} with --bits=16" if compressed != about else "")
   if form is not None and (whole := readable(sum(ps.compiler.values_needs(form).values()))) != about:
     text += f", and {whole} for the values of all actions afterwards (--novalues leaves them out)"
   return f"{text}; Python and JAX take some {readable(RUNTIME)} more"

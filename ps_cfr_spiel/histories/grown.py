@@ -23,7 +23,7 @@ def grow(
   game: pyspiel.Game,
   roots: Mapping[Path, float],
   player: int,
-  way: Sequence[tuple[str, int]],
+  past: Sequence[tuple[str, int]],
   depth: int | None = None,
   limit: int = LIMIT,
 ) -> tuple[Histories, list[int], list[pyspiel.State]]:
@@ -32,8 +32,8 @@ def grow(
   Args:
     roots: the given histories; chance's probabilities below each are multiplied by its weight. A history
       below another one counts with that other's weight.
-    way: the infostates and actions so far of `player`. Moves count towards the depth where the player has
-      left this way or is at its end.
+    past: the infostates and actions so far of `player`. Moves count towards the depth where the player has
+      departed from this past, or has played all of it.
     depth: moves of players, of all of them, after which a history ends; None: when the game ends.
 
   Returns the histories; the numbers of those that end before the game; and their states. TooLarge if there
@@ -57,14 +57,14 @@ def grow(
       states.append(state)
       continue
     acting = state.current_player()
-    if inside and left and done == len(way) and acting >= 0:
+    if inside and left and done == len(past) and acting >= 0:
       left -= 1
-    known = see(state) if acting == player and done < len(way) else None
+    known = see(state) if acting == player and done < len(past) else None
     for number in reversed(range(len(actions))):
       below = (*path, actions[number])
       if inside or below in kept:
         share = chance * odds[number] if odds else chance
-        after = done if known is None else done + 1 if (known, actions[number]) == way[done] else len(way)
+        after = done if known is None else done + 1 if (known, actions[number]) == past[done] else len(past)
         waiting.append((state.child(actions[number]), below, history, number, share, after, left, inside))
   histories = recorder.histories()
   return dataclasses.replace(histories, others=others_or_none(histories)), ends, states

@@ -207,12 +207,14 @@ class TranslatedPolicy(openspiel_policy.Policy):
     return self._mixed(state, state.current_player(), self._ask_for_hands)
 
   def _mixed(self, state: pyspiel.State, player: int, ask: Ask) -> dict[int, Any]:
-    ways, mixed = self.translations(state, player, ask), dict[int, Any]()
-    total = sum(way.likely * way.reach for way in ways)
-    for way in ways:
-      for _, chosen, played in self._moves(state, player, way.state, ask):
+    readings, mixed = self.translations(state, player, ask), dict[int, Any]()
+    total = sum(reading.likely * reading.reach for reading in readings)
+    for reading in readings:
+      for _, chosen, played in self._moves(state, player, reading.state, ask):
         for action, probability in played.items():
-          mixed[action] = mixed.get(action, 0.0) + way.likely * way.reach / total * chosen * probability
+          mixed[action] = (
+            mixed.get(action, 0.0) + reading.likely * reading.reach / total * chosen * probability
+          )
     return mixed
 
   def _ask(self, smaller: pyspiel.State, player: int) -> dict[int, float]:
@@ -232,41 +234,47 @@ class TranslatedPolicy(openspiel_policy.Policy):
     strategy, by default for the player's hand.
     """
     position = self.game.new_initial_state()
-    ways = [TranslatedHistory(self.smaller.new_initial_state(), 1.0, 1.0)]
+    readings = [TranslatedHistory(self.smaller.new_initial_state(), 1.0, 1.0)]
     for action in state.history():
       mover = position.current_player()
       if mover < 0:
-        ways = [way._replace(state=self._dealt(way.state, position, action)) for way in ways]
+        readings = [
+          reading._replace(state=self._dealt(reading.state, position, action)) for reading in readings
+        ]
       else:
         asked = ask or self._ask
-        new_ways = (
-          [new for way in ways for new in self._own(position, action, way, asked)] if mover == player else []
+        next_readings = (
+          [new for reading in readings for new in self._own(position, action, reading, asked)]
+          if mover == player
+          else []
         )
-        never = np.equal(sum(way.reach for way in new_ways), 0)
+        never = np.equal(sum(reading.reach for reading in next_readings), 0)
         if np.any(never):
-          new_ways += [
-            w._replace(reach=w.reach * never) for way in ways for w in self._opponents(position, action, way)
+          next_readings += [
+            w._replace(reach=w.reach * never)
+            for reading in readings
+            for w in self._opponents(position, action, reading)
           ]
-        ways = new_ways
+        readings = next_readings
       position.apply_action(action)
-    return ways
+    return readings
 
   def _own(
-    self, state: pyspiel.State, action: int, way: TranslatedHistory, ask: Ask
+    self, state: pyspiel.State, action: int, reading: TranslatedHistory, ask: Ask
   ) -> Iterator[TranslatedHistory]:
-    for chosen, probability, played in self._moves(state, state.current_player(), way.state, ask):
+    for chosen, probability, played in self._moves(state, state.current_player(), reading.state, ask):
       if np.any(made := probability * played.get(action, 0.0)):
-        after = way.state if chosen is None else way.state.child(chosen)
-        yield TranslatedHistory(after, way.likely, way.reach * made)
+        after = reading.state if chosen is None else reading.state.child(chosen)
+        yield TranslatedHistory(after, reading.likely, reading.reach * made)
 
   def _opponents(
-    self, state: pyspiel.State, action: int, way: TranslatedHistory
+    self, state: pyspiel.State, action: int, reading: TranslatedHistory
   ) -> Iterator[TranslatedHistory]:
-    if way.state.current_player() != state.current_player():
-      yield way
+    if reading.state.current_player() != state.current_player():
+      yield reading
       return
-    for translated, probability in self._translated(state, action, way.state).items():
-      yield TranslatedHistory(way.state.child(translated), way.likely * probability, way.reach)
+    for translated, probability in self._translated(state, action, reading.state).items():
+      yield TranslatedHistory(reading.state.child(translated), reading.likely * probability, reading.reach)
 
   def _moves(
     self, state: pyspiel.State, player: int, smaller: pyspiel.State, ask: Ask | None = None

@@ -56,11 +56,11 @@ class KnownSubgames(Subgames):
     return cls(build_tree(game, memory=memory, **options), knowledge, options)
 
   def above(self, decision: int) -> list[int]:
-    """The numbers of the decisions of the same player on the way to a decision, and that decision last."""
-    way, last = [decision], self.nodes.last[self.labels.decisions[decision].player]
-    while (before := int(last[self._first[way[-1]], 0])) >= 0:
-      way.append(before)
-    return way[::-1]
+    """The numbers of the decisions of the same player on the path to a decision, and that decision last."""
+    path, last = [decision], self.nodes.last[self.labels.decisions[decision].player]
+    while (before := int(last[self._first[path[-1]], 0])) >= 0:
+      path.append(before)
+    return path[::-1]
 
   def whole(self) -> Subgame:
     """The game from its start, as a subgame."""

@@ -15,7 +15,7 @@ import numpy as np
 from ps_cfr_spiel.tree.public_tree import PublicTree
 
 Tables = Sequence[np.ndarray]  # of one player [A, rows, n] for each block; n is H in a strategy
-Way = Callable[[int, Tables], list[np.ndarray]]
+Conversion = Callable[[int, Tables], list[np.ndarray]]
 Rows = Sequence[tuple[np.ndarray, np.ndarray]]  # see `take_rows`
 
 
@@ -27,9 +27,9 @@ class Variant(NamedTuple):
 
   tree: PublicTree  #: the variant, without labels
   #: (player, tables of the game's tree) -> tables of the variant's.
-  there: Way
+  there: Conversion
   #: (player, tables of the variant's tree) -> tables of the game's; the inverse, where the variant has rows.
-  back: Way
+  back: Conversion
 
   @classmethod
   def of(cls, tree: PublicTree) -> "Variant":
@@ -46,7 +46,7 @@ def _unchanged(player: int, tables: Tables) -> list[np.ndarray]:
   return list(tables)
 
 
-def _in_turn(first: Way, second: Way, player: int, tables: Tables) -> list[np.ndarray]:
+def _in_turn(first: Conversion, second: Conversion, player: int, tables: Tables) -> list[np.ndarray]:
   return second(player, first(player, tables))
 
 
