@@ -32,7 +32,6 @@ the pot each. When they do not add up to its `potSize`, it pays folds by `potSiz
 the blinds, so it cannot serve as a reference for subgames in general.
 """
 
-import functools
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -45,7 +44,7 @@ from ps_cfr_spiel.poker import Betting, betting, cards, for_game_string, strengt
 from .. import base
 from ..base import CHANCE, join
 from .observer import NUM_PLAYERS, HoldemSubgameObserver, PokerState
-from .subgame_forms import Names, RiverForm, StreetsForm
+from .subgame_forms import SubgameForm
 
 _BOARD_SIZES = (3, 4, 5)
 RANKED = 16  # boards on which hands are ranked at once, so that the numbers stay in the cache
@@ -149,14 +148,6 @@ class HoldemSubgameGame(base.Game):
     """Written as "p0 AsKd | 9s7c5s4h pot 200 stack 20000 | x x | 2c | b200"."""
     return join(f"p{player} {hand}", self.header, line)
 
-  def _names(self, state: betting.BettingState) -> Names:
-    """The acting player's information state strings, a hand each."""
-    hands = self.ranges[state.player].names
-    return Names(len(hands), functools.partial(self._name, state.player, state.line))
-
-  def _name(self, player: int, line: str, hand: int) -> str:
-    return self.infostate_string(player, self.ranges[player].names[hand], line)
-
   def left_out(self) -> str:
     """The bet sizes that fit nowhere in the betting tree, in words; "" if all do, or no chips are behind."""
     root = self.public_states[0]
@@ -166,30 +157,19 @@ class HoldemSubgameGame(base.Game):
     words = f"no bet of {' or '.join(map(size_text, sizes))} fits, with {behind:.3g} pots behind"
     return f"{words}{', so neither player can bet' * none}" if sizes else ""
 
-  def bayesian_form(self) -> RiverForm | StreetsForm:
+  def bayesian_form(self) -> SubgameForm:
     """The game as arrays, without visiting its histories."""
-    states, (first, second) = self.public_states, self.ranges
-    lines: dict[str, Any] = {
-      "betting": Betting.of_states(states, self.unit),
-      "types": (first.names, second.names),
-      "weights": (first.weights, second.weights),
-      "cards": (first.cards, second.cards),
-      "remarks": {"left out": text} if (text := self.left_out()) else {},
-    }
-    if self.cards_to_come:
-      return StreetsForm(
-        **lines,
-        runouts=tuple(
-          np.array(list(self.runouts(count)), np.int32) for count in range(self.cards_to_come + 1)
-        ),
-        live=len(self.deck) - len(self.board) - NUM_PLAYERS * cards.HAND_SIZE,
-        swaps=cards.suit_swaps(self.deck, self.board, self.ranges),
-        game=self,
-      )
-    return RiverForm(
-      **lines,
-      strength=self._strength(()),
-      infostates=tuple(self._names(state) if state.player >= 0 else () for state in states),
+    first, second = self.ranges
+    return SubgameForm(
+      betting=Betting.of_states(self.public_states, self.unit),
+      types=(first.names, second.names),
+      weights=(first.weights, second.weights),
+      cards=(first.cards, second.cards),
+      runouts=tuple(np.array(list(self.runouts(count)), np.int32) for count in range(self.cards_to_come + 1)),
+      live=len(self.deck) - len(self.board) - NUM_PLAYERS * cards.HAND_SIZE,
+      swaps=cards.suit_swaps(self.deck, self.board, self.ranges) if self.cards_to_come else None,
+      remarks={"left out": text} if (text := self.left_out()) else {},
+      game=self,
     )
 
 

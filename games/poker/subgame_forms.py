@@ -1,6 +1,7 @@
 """The subgames of hold'em as plain data for a solver, with names made on demand."""
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -31,32 +32,35 @@ class Names(Sequence[str]):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class _Subgame(BayesianForm):
-  """The lines of betting, paid in units since the hand began, and H0 and H1 hands."""
+class SubgameForm(BayesianForm):
+  """A hold'em subgame: its lines, paid in units since the hand began, and H0 and H1 hands.
+
+  `game` has names and strengths. With a whole board there is one, empty, runout.
+  """
 
   betting: Betting
   types: tuple[tuple[str, ...], tuple[str, ...]]
   weights: tuple[np.ndarray, np.ndarray]
   cards: tuple[np.ndarray, np.ndarray]
-  remarks: Mapping[str, str]
-
-
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class RiverForm(_Subgame):
-  """A hold'em subgame with a full board."""
-
-  strength: tuple[np.ndarray, np.ndarray]
-  infostates: tuple[Sequence[str], ...]
-
-
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class StreetsForm(_Subgame):
-  """A hold'em subgame with cards to come; `game` has names and strengths."""
-
   runouts: tuple[np.ndarray, ...]
   live: int
-  swaps: np.ndarray
+  swaps: np.ndarray | None
+  remarks: Mapping[str, str]
   game: Any
+
+  @functools.cached_property
+  def strength(self) -> tuple[np.ndarray, np.ndarray]:
+    """int32[H0] and int32[H1], on a whole board."""
+    first, second = self.game.strengths(self.runouts[0])
+    return first[0], second[0]
+
+  @functools.cached_property
+  def infostates(self) -> Sequence[Sequence[str]]:
+    """The acting player's information state strings on a whole board."""
+    return tuple(
+      Names(len(self.types[player]), functools.partial(self.infostate, line, ())) if player >= 0 else ()
+      for line, player in enumerate(self.betting.player.tolist())
+    )
 
   def strengths(self) -> tuple[np.ndarray, np.ndarray]:
     """int32[B, H0] and int32[B, H1] for the last street's runouts; any value for dead types."""

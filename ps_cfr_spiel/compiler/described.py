@@ -115,7 +115,7 @@ class LiarsDiceForm(BayesianForm):
     return last
 
   @functools.cached_property
-  def betting(self) -> Betting:  # pyright: ignore[reportIncompatibleVariableOverride]
+  def betting(self) -> Betting:
     number, last = np.arange(1, self.decisions), self._last[1:].astype(np.int64)
     ends, none = self.decisions - 1, np.zeros(self.decisions)
     return Betting.create(
