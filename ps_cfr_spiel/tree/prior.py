@@ -13,5 +13,5 @@ def shares_card(cards0: np.ndarray, cards1: np.ndarray) -> np.ndarray:
   shares = np.zeros((len(cards0), len(cards1)), bool)
   for first in cards0.T:
     for second in cards1.T:
-      shares |= first[:, None] == second
+      shares = shares | (first[:, None] == second[None])  # the cards may be traced by JAX
   return shares
