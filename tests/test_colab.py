@@ -36,8 +36,10 @@ SHORTER = {  # long runs of cells in the tests, and repeated ones: what a cell d
     "draws=300": "draws=20",
     "steps=1500": "steps=50",
     "(10, 30, 100, 300, 1000)": "(3, 10)",
+    '  "10 iterations of CFR": ps_cfr_spiel.values.CFRValues(10),\n': "",
   },
   "re_solving": {
+    '"glasses"': '"glasses(turns=2)"',
     "iterations=100": "iterations=10",
     "(10, 30, 100, 300)": "(3, 10)",
     '("cfr-d", "max-margin", "unsafe")': '("cfr-d",)',
@@ -46,6 +48,7 @@ SHORTER = {  # long runs of cells in the tests, and repeated ones: what a cell d
   },
   "turn": {"run(100,": "run(10,", "stack=1000)": "stack=600,ranges=22+ A2s+;22+ A2s+)"},
   "variance_reduction": {
+    '"leduc_poker"': '"kuhn_poker"',
     "range(8)": "range(2)",
     '  "MCCFR": {"baseline": "zero"},\n': "",
     '  "MCCFR+": {"baseline": "zero", "rule": "rm+"},\n  "VR-MCCFR": {"baseline": "learned"},\n': "",

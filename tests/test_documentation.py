@@ -19,6 +19,7 @@ import tokenize
 from pathlib import Path
 from typing import NamedTuple
 
+import durations
 import pytest
 
 import ps_cfr_spiel
@@ -31,7 +32,6 @@ if not PAGES:
   pytest.skip("the documentation is not part of the wheel", allow_module_level=True)
 TEXTS = (*PAGES, *REPOSITORY.glob("[BC]*.md"))
 NOTES = [REPOSITORY / name for name in ("BUILD_NOTES.md", "CONTRIBUTING.md", "tests/defects.md")]
-SECONDS = 600  # for a page
 SHELL, PYTHON = ("sh", "bash", "shell", "console"), ("python", "py")
 FENCE = re.compile(r"^(?P<indent> *)(?P<fence>```+)(?P<language>[^`\n]*)$")
 NOT_RUN = re.compile(r"^<!--\s*not run:\s*(?P<reason>\S.*?)\s*-->$")
@@ -122,29 +122,75 @@ def script(page, found):
   return "\n".join(lines)
 
 
-def run_page(page, folder):
+# Runs programs, each in its own folder and in a copy of a process that has imported what most of them do.
+SERVER = """
+import os, runpy, signal, sys, traceback
+import equinox, matplotlib.pyplot, optax
+import ps_cfr_spiel, ps_cfr_spiel.commands.program
+from ps_cfr_spiel import ContinualResolving, PSCFRSolver, learning, matches, pictures, values
+
+for folder in sys.stdin:
+  copy = os.fork()
+  if copy == 0:
+    signal.alarm(600)
+    os.chdir(folder.strip())
+    for number, name in ((0, os.devnull), (1, "out"), (2, "err")):
+      os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
+    sys.argv, sys.path[0] = ["page.py"], os.getcwd()
+    code = 1
+    try:
+      runpy.run_path("page.py", run_name="__main__")
+      code = 0
+    except SystemExit as end:
+      code = 0 if end.code is None else 1
+      print(end.code or "", file=sys.stderr)
+    except BaseException:
+      traceback.print_exc()
+    sys.stdout.flush(), sys.stderr.flush()
+    os._exit(code)
+  _, status, used = os.wait4(copy, 0)
+  print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def server():
+  """A function that runs the program `page.py` of a folder."""
+  words = [sys.executable, "-W", "ignore:os.fork:RuntimeWarning", "-c", SERVER]
+  pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+  with subprocess.Popen(words, env=environment(), **pipes) as process:
+
+    def run(folder):
+      process.stdin.write(f"{folder}\n")
+      process.stdin.flush()
+      code, seconds = process.stdout.readline().split()
+      durations.elsewhere += float(seconds)
+      out, err = ((folder / name).read_text() for name in ("out", "err"))
+      return subprocess.CompletedProcess([str(folder)], int(code), out, err)
+
+    yield run
+    process.stdin.close()
+
+
+def environment():
+  """Variables by which a program finds this Python and opens no window."""
+  return {
+    **os.environ,
+    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    "MPLBACKEND": "Agg",
+    "JAX_PLATFORMS": "cpu",
+  }
+
+
+def run_page(page, folder, server):
   """Runs a page in a folder that has copies of the repository's folders beside it."""
   for name in ("examples", "benchmarks", "docs", "colab", "games"):
     if (REPOSITORY / name).is_dir():
       shutil.copytree(
         REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("_build", "__pycache__")
       )
-  environment = {
-    **os.environ,
-    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-    "MPLBACKEND": "Agg",
-    "JAX_PLATFORMS": "cpu",
-  }
-  program = folder / "page.py"
-  program.write_text(script(page, blocks(page.read_text())))
-  return subprocess.run(
-    [sys.executable, str(program)],
-    cwd=folder,
-    env=environment,
-    capture_output=True,
-    text=True,
-    timeout=SECONDS,
-  )
+  (folder / "page.py").write_text(script(page, blocks(page.read_text())))
+  return server(folder)
 
 
 def has_something_to_run(page):
@@ -152,8 +198,8 @@ def has_something_to_run(page):
 
 
 @pytest.mark.parametrize("page", [*filter(has_something_to_run, PAGES)], ids=lambda page: page.name)
-def test_all_that_a_page_shows_runs(page, tmp_path):
-  result = run_page(page, tmp_path)
+def test_all_that_a_page_shows_runs(page, tmp_path, server):
+  result = run_page(page, tmp_path, server)
   assert result.returncode == 0, f"{result.stdout[-3000:]}\n{result.stderr[-3000:]}"
   assert "Traceback" not in result.stderr
 
@@ -296,14 +342,14 @@ not a command
 """
 
 
-def test_blocks_are_found_and_run_in_order(tmp_path):
+def test_blocks_are_found_and_run_in_order(tmp_path, server):
   found = blocks(PAGE)
   assert [b.language for b in found] == ["sh", "sh", "python", "python", "console", "text"]
   assert [b.reason for b in found] == ["needs a network", *[None] * 5]
   assert commands(found[1]).split() == ["true", "one", "two"]
   assert found[3].text == "assert number == 3"
   (tmp_path / "page.md").write_text(PAGE)
-  result = run_page(tmp_path / "page.md", tmp_path)
+  result = run_page(tmp_path / "page.md", tmp_path, server)
   assert result.returncode == 0, result
   assert (tmp_path / "two.txt").read_text() == "2\n"
   assert "curl" not in result.stdout
@@ -319,9 +365,9 @@ def test_blocks_are_found_and_run_in_order(tmp_path):
     ("```python\n1 +\n```", "SyntaxError"),
   ],
 )
-def test_what_fails_is_noticed(block, message, tmp_path):
+def test_what_fails_is_noticed(block, message, tmp_path, server):
   (tmp_path / "page.md").write_text(block)
-  result = run_page(tmp_path / "page.md", tmp_path)
+  result = run_page(tmp_path / "page.md", tmp_path, server)
   assert result.returncode != 0
   assert message in result.stderr
   assert "page.md:2" in result.stdout

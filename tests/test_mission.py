@@ -107,7 +107,7 @@ def test_abstractions_of_infostates():
   game = pyspiel.load_game(P111)
   value = sequence_form_value(game)
   for solver in (abstractions.FPIRASolver(game), abstractions.CFRPlusIRASolver(game)):
-    solver.run(1000)
+    solver.run(600)
     assert solver.exploitability() < 0.05
     assert solver.value() == pytest.approx(value, abs=0.05)
     assert solver.abstraction.count < solver.abstraction.infostates

@@ -14,19 +14,19 @@ from ps_cfr_spiel.tree.public_tree import sum_rows
 CHECKED = "tree"  # packages whose annotations are checked
 
 
-@pytest.mark.parametrize(
-  "files",
-  [
-    ["tests/tree"],
-    ["tests/cfr/test_learn.py", "tests/cfr/test_averages.py"],
-    ["tests/subgames/test_subgame.py", "tests/solvers/test_locks.py"],
-  ],
-  ids=["tree", "cfr", "subgames and locks"],
+FILES = (
+  "tree",
+  "cfr/test_learn.py",
+  "cfr/test_averages.py",
+  "subgames/test_subgame.py",
+  "solvers/test_locks.py",
 )
-def test_annotated_shapes(files):
+
+
+def test_annotated_shapes():
   """In a process of their own, whose `conftest` has imports checked."""
-  words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
-  words.append("tests/test_shapes_of_arrays.py::test_a_wrong_shape_is_noticed")
+  words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+  words += [f"tests/{name}" for name in (*FILES, "test_shapes_of_arrays.py::test_a_wrong_shape_is_noticed")]
   environment = {**os.environ, "CHECKED_SHAPES": CHECKED}
   root = Path(__file__).parents[1]
   run = subprocess.run(words, cwd=root, env=environment, capture_output=True, text=True)

@@ -280,19 +280,31 @@ def test_wrong_arguments():
   assert "iterations must be" in message(game, uniform(), iterations=0)
 
 
+@pytest.fixture(scope="module")
+def blueprints():
+  """A run of a small game; by iterations, its average policy and how exploitable that is."""
+  solver = ps_cfr_spiel.PSCFRSolver(
+    pyspiel.load_game("holdem(deck=5x2,stack=20,blinds=2/1,bets=x/x/1;x/1;x)")
+  )
+  found = {}
+  for iterations in (3, 97):
+    solver.run(iterations)
+    found[solver.iteration] = solver.average_policy(), solver.exploitability()
+  return solver, found
+
+
 @pytest.mark.parametrize("solved", [3, 100])
-def test_searches_of_a_blueprint_that_is_compiled(solved):
+def test_searches_of_a_blueprint_that_is_compiled(solved, blueprints):
   """In a whole small game, exactly, where the agent plays on a board of the turn.
 
   With promises from the turn's first decision on it is no worse than any blueprint; believing the range
   improves a poor blueprint and spoils a good one.
   """
-  game = pyspiel.load_game("holdem(deck=5x2,stack=20,blinds=2/1,bets=x/x/1;x/1;x)")
-  solver = ps_cfr_spiel.PSCFRSolver(game)
-  solver.run(solved)
-  blueprint, labels = solver.average_policy(), solver.tree.names
+  solver, policies = blueprints
+  game, labels = solver.game, solver.tree.names
+  blueprint, before = policies[solved]
   lines = labels.source.lines
-  board, before = tuple(lines.runouts[2][400].tolist()), solver.exploitability()
+  board = tuple(lines.runouts[2][400].tolist())
   here, found = [], {}
   for decision in labels.decisions:
     line, runout = lines.place(decision.public_state)
