@@ -232,7 +232,7 @@ def _play(table: _Table, seat: int, generator: np.random.Generator) -> float:
   dealt = generator.permutation(table.deck)[: 2 * hole + table.public].astype(int)
   search = _Search(table, seat, generator.permutation(len(table.hands))[:TOGETHER], generator)
   place, whole, board = table.start(dealt), dealt[2 * hole :].tolist(), ()
-  reach, weights = np.ones(len(table.hands)), np.full(len(search.own), 1 / len(search.own))
+  reach, weights = np.ones(len(table.hands)), np.full(len(search.own_hands), 1 / len(search.own_hands))
   search.look(board)
   total = weights @ search.worth(place, reach)
   while not table.closed(place):
@@ -270,18 +270,18 @@ def _apart(table: _Table, held: np.ndarray | Sequence[int]) -> np.ndarray:
 class _Search:
   """The searcher's view of one deal, for K own hands at once; `reach` is the opponent's, float64[H]."""
 
-  def __init__(self, table: _Table, seat: int, own: np.ndarray, generator: np.random.Generator):
-    self._table, self._seat, self.own, self._generator = table, seat, own, generator
-    self._apart = np.array([_apart(table, table.hands[hand]) for hand in own])
+  def __init__(self, table: _Table, seat: int, own_hands: np.ndarray, generator: np.random.Generator):
+    self._table, self._seat, self.own_hands, self._generator = table, seat, own_hands, generator
+    self._apart = np.array([_apart(table, table.hands[hand]) for hand in own_hands])
 
   def look(self, board: tuple[int, ...]) -> None:
     """New public cards: float64[K, H], how often each hand wins against each, less how often it loses.
 
-    The lead by which hands are credited does not know the draws by which they are played, or the best of
+    The net wins by which hands are credited do not know the draws by which they are played, or the best of
     several actions would seem better than it is.
     """
-    self._lead, drawn = self._leads(board)
-    self._credit = self._leads(board)[0] if drawn else self._lead
+    self._net_wins, drawn = self._net_wins_on(board)
+    self._credit = self._net_wins_on(board)[0] if drawn else self._net_wins
 
   def share(self, left: np.ndarray, reach: np.ndarray) -> np.ndarray:
     """float64[K]: the probability of a move that leaves some reach."""
@@ -292,10 +292,10 @@ class _Search:
     table = self._table
     size, left = table.hands.shape[1], table.deck - len(board)
     free = _apart(table, [card])
-    return free[self.own] * self.share(reach * free, reach) * left / (left - 2 * size)
+    return free[self.own_hands] * self.share(reach * free, reach) * left / (left - 2 * size)
 
   def worth(self, place: Place, reach: np.ndarray) -> np.ndarray:
-    """float64[K]: the mean win if both check and call from a place on, by the lead for credits."""
+    """float64[K]: the mean win if both check and call from a place on, by the net wins for credits."""
     return self._worth(place, reach, self._credit)
 
   def best(self, place: Place, board: tuple[int, ...], reach: np.ndarray) -> list[tuple[Place, np.ndarray]]:
@@ -307,20 +307,20 @@ class _Search:
       kept, worth = reach, 0.0
       if betting.FOLD in answers and table.folded(end := table.after(after, betting.FOLD)) is not None:
         kept = reach * (1 - answers[betting.FOLD])
-        worth = (1 - self.share(kept, reach)) * self._worth(end, reach, self._lead)
+        worth = (1 - self.share(kept, reach)) * self._worth(end, reach, self._net_wins)
       places.append(after)
-      worths.append(worth + self.share(kept, reach) * self._worth(after, kept, self._lead))
+      worths.append(worth + self.share(kept, reach) * self._worth(after, kept, self._net_wins))
     best = np.argmax(worths, 0)
     return [(after, (best == k).astype(float)) for k, after in enumerate(places)]
 
-  def _worth(self, place: Place, reach: np.ndarray, lead: np.ndarray) -> np.ndarray:
+  def _worth(self, place: Place, reach: np.ndarray, net_wins: np.ndarray) -> np.ndarray:
     folded = self._table.folded(place)
     if folded is not None:
-      return np.full(len(self.own), folded * (1 - 2 * self._seat))
-    return self._table.down(place) * _over(lead @ reach, self._apart @ reach)
+      return np.full(len(self.own_hands), folded * (1 - 2 * self._seat))
+    return self._table.down(place) * _over(net_wins @ reach, self._apart @ reach)
 
-  def _leads(self, board: tuple[int, ...]) -> tuple[np.ndarray, bool]:
-    """The lead over all cards that may come, or over some that are drawn, and whether they are."""
+  def _net_wins_on(self, board: tuple[int, ...]) -> tuple[np.ndarray, bool]:
+    """The net wins over all cards that may come, or over some that are drawn, and whether they are."""
     table = self._table
     rest = np.setdiff1d(np.arange(table.deck), board)
     left = table.public - len(board)
@@ -334,10 +334,10 @@ class _Search:
     strengths = np.where(alive, strengths, np.nan)  # neither larger nor smaller than any
     ahead = np.zeros(self._apart.shape, np.int32)
     for strength in strengths:
-      ahead += strength[self.own, None] > strength
-      ahead -= strength[self.own, None] < strength
+      ahead += strength[self.own_hands, None] > strength
+      ahead -= strength[self.own_hands, None] < strength
     alive = alive.astype(np.float32)
-    return self._apart * ahead / np.maximum(alive[:, self.own].T @ alive, 1), drawn
+    return self._apart * ahead / np.maximum(alive[:, self.own_hands].T @ alive, 1), drawn
 
 
 def _over(some: np.ndarray, whole: np.ndarray) -> np.ndarray:

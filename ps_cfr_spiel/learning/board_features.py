@@ -21,7 +21,7 @@ from ps_cfr_spiel.learning.features import Features, Pair, unsound
 from ps_cfr_spiel.learning.fitting import Errors
 from ps_cfr_spiel.learning.hand_places import PLACES, RATIOS, at_places, at_ratios, balanced, hand_places
 from ps_cfr_spiel.learning.network import ValueNetwork, normalised
-from ps_cfr_spiel.learning.street_leaves import StreetLeaves, lead_on, street_tables
+from ps_cfr_spiel.learning.street_leaves import StreetLeaves, net_wins_on, street_tables
 from ps_cfr_spiel.poker import Situation, cards, compatible
 from ps_cfr_spiel.subgames import PadTo, Ranges, Subgames
 from ps_cfr_spiel.tree import CHANCE, Array, BoardLeaves
@@ -138,8 +138,8 @@ class BoardFeatures(Features):
     betting = one.errors(values.network).differences  # over values of 0
     wins = np.concatenate([np.asarray(x, float) for x in betting]) * values.scale
     with precision("float32"):
-      lead = np.asarray(lead_on(board[0], cards.ALL_HANDS[live]), float)
-    wins[:, live] += ranges[::-1, live] @ lead.T / 2
+      net_wins = np.asarray(net_wins_on(board[0], cards.ALL_HANDS[live]), float)
+    wins[:, live] += ranges[::-1, live] @ net_wins.T / 2
     beside = np.array([compatible(other) for other in ranges[::-1]])
     return given.pot * np.divide(wins, beside, out=np.zeros_like(wins), where=beside > 0)
 

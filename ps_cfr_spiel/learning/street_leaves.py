@@ -48,7 +48,7 @@ class StreetLeaves(SubgameLeaves):
   ranges: Pair  #: of each player [H]
   #: [H, H]: the share of the boards to come that the first hand wins, less that it loses; 0 for hands that
   #: share a card.
-  lead: Array
+  net_wins: Array
   holds: Array  #: [H, 52], 1 for the cards of each hand
   pair: Array  #: int[B, 52], the hand of each next card and another; H without such a hand
   after: Array  #: int[B], the next cards
@@ -69,18 +69,18 @@ class StreetLeaves(SubgameLeaves):
       betting = self.settled[player]
     else:
       assert own_reach is not None, "best responses need settled values"
-      own = own_reach[0] * self.ranges[player][None]
-      betting = self.betting((own, ends) if player == 0 else (ends, own))[player]
-    sure = dot(ends, self.lead.T) * self.showdown_payoff[:, None]
+      reach = own_reach[0] * self.ranges[player][None]
+      betting = self.betting((reach, ends) if player == 0 else (ends, reach))[player]
+    sure = dot(ends, self.net_wins.T) * self.showdown_payoff[:, None]
     return [sure + betting, self._others(folds) * ((1 - 2 * player) * self.fold_payoff)[:, None]]
 
   def settle(self, reach: Sequence[Parts]) -> "StreetLeaves":
-    own = [parts[0] * range_[None] for parts, range_ in zip(reach, self.ranges, strict=True)]
-    return dataclasses.replace(self, settled=self.betting((own[0], own[1])))
+    reached = [parts[0] * range_[None] for parts, range_ in zip(reach, self.ranges, strict=True)]
+    return dataclasses.replace(self, settled=self.betting((reached[0], reached[1])))
 
   def checked(self) -> Pair:
     """The values if both players check from there on."""
-    first, second = (dot(self.ranges[1 - i][None], self.lead.T)[0] * self.pot / 2 for i in (0, 1))
+    first, second = (dot(self.ranges[1 - i][None], self.net_wins.T)[0] * self.pot / 2 for i in (0, 1))
     return first, second
 
   def betting(self, reach: Pair) -> Pair:
@@ -99,11 +99,11 @@ class StreetLeaves(SubgameLeaves):
     even = self.mixtures.sum(2) / self.alive.sum(1)[:, None]
     shares = jnp.where(total > 0, shares / jnp.where(total > 0, total, 1), even[None])
     first, second = shares.reshape(2, each * boards, -1)
-    found = jnp.concatenate(network(jnp.repeat(self.ratio, boards, 0), (first, second)))
-    found = found.reshape(2 * each, boards, -1).swapaxes(0, 1)  # by board, as the mixtures are
-    added = jnp.split(jnp.matmul(found, self.mixtures).swapaxes(0, 1), 2)
+    outputs = jnp.concatenate(network(jnp.repeat(self.ratio, boards, 0), (first, second)))
+    outputs = outputs.reshape(2 * each, boards, -1).swapaxes(0, 1)  # by board, as the mixtures are
+    added = jnp.split(jnp.matmul(outputs, self.mixtures).swapaxes(0, 1), 2)
     pots = [self._others_after(other) for other in both[::-1]]
-    added = balanced(added, [own[:, None] * pot for own, pot in zip(both, pots, strict=True)])
+    added = balanced(added, [reach[:, None] * pot for reach, pot in zip(both, pots, strict=True)])
     unseen = len(cards.WHOLE_DECK) - 2 * cards.HAND_SIZE - (len(cards.WHOLE_DECK) - boards)
     chips = (2 * self.showdown_payoff[at] * scale / unseen)[:, None]
     first, second = (nothing.at[at].set((pot * x).sum(1) * chips) for pot, x in zip(pots, added, strict=True))
@@ -124,14 +124,14 @@ class StreetLeaves(SubgameLeaves):
 
 @jax.jit
 def street_tables(boards: Array, hands: Array) -> dict[str, Array]:
-  """`StreetLeaves.lead` to `mixtures` of boards [N, C] with hands [N, H, 2], each with N in front."""
+  """`StreetLeaves.net_wins` to `mixtures` of boards [N, C] with hands [N, H, 2], each with N in front."""
   return of_each(lambda one: _tables_of(*one), (boards, hands))
 
 
 @jax.jit
-def lead_on(board: Array, hands: Array) -> Array:
-  """`StreetLeaves.lead` on a board [C]; the compiler leaves the other tables out."""
-  return _tables_of(board, hands)["lead"]
+def net_wins_on(board: Array, hands: Array) -> Array:
+  """`StreetLeaves.net_wins` on a board [C]; the compiler leaves the other tables out."""
+  return _tables_of(board, hands)["net_wins"]
 
 
 def _tables_of(board: Array, hands: Array) -> dict[str, Array]:
@@ -141,15 +141,15 @@ def _tables_of(board: Array, hands: Array) -> dict[str, Array]:
   ranked = ranked.reshape(-1, UNROLLED, count)
 
   def add(run: Array, total: Array) -> Array:
-    for own, other in zip(ranked[run][:, :, None], ranked[run][:, None], strict=True):
-      total = total + (own > other) - (own < other)
+    for hand, other in zip(ranked[run][:, :, None], ranked[run][:, None], strict=True):
+      total = total + (hand > other) - (hand < other)
     return total
 
-  lead = jax.lax.fori_loop(0, len(ranked), add, jnp.zeros((count, count), jnp.int32))
+  net_wins = jax.lax.fori_loop(0, len(ranked), add, jnp.zeros((count, count), jnp.int32))
   holds = (hands[:, :, None] == jnp.arange(deck)[None, None]).any(1).astype(place.dtype)
   apart = dot(holds, holds.T) == 0
   unseen = deck - size - 2 * cards.HAND_SIZE
-  lead = lead * apart / math.comb(unseen, cards.BOARD_SIZE - size)
+  net_wins = net_wins * apart / math.comb(unseen, cards.BOARD_SIZE - size)
   after = rest_of_deck(board)
   number = jnp.full((deck, deck), count).at[hands[:, 0], hands[:, 1]].set(jnp.arange(count))
   number = jnp.minimum(number, number.T)
@@ -161,6 +161,6 @@ def _tables_of(board: Array, hands: Array) -> dict[str, Array]:
     place = jax.lax.map(lambda runs: quantiles(place[runs], size + 1), jnp.array(pairs))
   alive = (place[:, :, 0] >= 0).astype(place.dtype)
   return {
-    "lead": lead, "holds": holds, "pair": number[after], "after": after, "alive": alive,
+    "net_wins": net_wins, "holds": holds, "pair": number[after], "after": after, "alive": alive,
     "mixtures": at_places(place).swapaxes(1, 2),
   }  # fmt: skip
