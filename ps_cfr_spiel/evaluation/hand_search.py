@@ -145,7 +145,7 @@ class _Lines:
     return list(zip(self._lines.legal_actions(place), self._lines.children(place), strict=True))
 
   def after(self, place: Place, action: int) -> Place:
-    return dict(self.moves(place))[action]
+    return self._lines.child(place, action)
 
   def answers(self, place: Place, board: tuple[int, ...]) -> Mapping[int, np.ndarray]:
     return dict(zip(self._lines.legal_actions(place), self._answers(place, board), strict=True))

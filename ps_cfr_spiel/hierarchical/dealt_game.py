@@ -22,6 +22,7 @@ from ps_cfr_spiel.poker import (
   renamings,
   set_numbers,
 )
+from ps_cfr_spiel.tree import CHANCE
 
 MOST_CLASSES = 200_000  # of runouts, up to which all of them are in tables: hold'em has 63,193 to the turn
 SCORED = 512  # boards on which hands are ranked at once
@@ -170,17 +171,11 @@ class DealtGame(CardGame):
       found.append((place, swap))
     return found
 
-  @functools.cached_property
-  def _after(self) -> dict[tuple[int, int], int]:
-    """(line, action) -> line; the action is -1 where cards come."""
-    pairs = zip(self.betting.parent.tolist(), self.betting.action.tolist(), strict=True)
-    return {pair: line for line, pair in enumerate(pairs)}
-
   def _line(self, state: Any) -> int:
-    line = 0
+    line, betting = 0, self.betting
     for move in state.full_history():
       if move.player >= 0:
-        line = self._after[line, move.action]
-        while (line, -1) in self._after:  # the cards that come are in the history too
-          line = self._after[line, -1]
+        line = betting.child(line, move.action)
+        while betting.player[line] == CHANCE:  # the cards that come are in the history too
+          line = betting.child(line, -1)
     return line

@@ -112,6 +112,14 @@ class Betting:
     start = self._first[line]
     return self.action[self._ordered[start : start + self.moves[line]]].tolist()
 
+  def child(self, line: int, action: int) -> int:
+    """The line after an action, -1 where public cards come; ValueError for an action that is not legal."""
+    actions = self.legal_actions(line)
+    if action not in actions:
+      legal = ", ".join(map(str, actions)) or "none"
+      raise ValueError(f"action {action} is not legal at line {line}; legal are {legal}")
+    return self.children(line)[actions.index(action)]
+
   @functools.cached_property
   def ends(self) -> np.ndarray:
     """int[n]: the lines at which the game is over."""

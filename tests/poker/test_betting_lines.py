@@ -1,0 +1,69 @@
+"""Columns of lines of betting, against the states that they are made of and OpenSpiel's own."""
+
+import numpy as np
+import pyspiel
+import pytest
+
+from ps_cfr_spiel.poker import Betting, betting, read_card_game
+
+GAMES = {
+  "a river": "river_subgame(bets=0.5 1 a;a)",
+  "all-ins before two cards": "holdem_subgame(board=9s7c5s,stack=300,bets=1 a,ranges=AA;KK)",
+  "no chips behind": "holdem_subgame(board=9s7c5s4h,stack=100,ranges=AA;KK)",
+}
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_lines_are_those_of_the_states(name):
+  game = pyspiel.load_game(GAMES[name])
+  states = game.public_states
+  lines = Betting.of_states(states, 100)
+  assert len(lines) == len(states)
+  assert lines.streets == 1 + game.cards_to_come
+  for line, state in enumerate(states):
+    assert lines.children(line) == list(state.children.values())
+    assert lines.legal_actions(line) == list(state.children)
+    assert lines.moves[line] == len(state.children)
+    assert (lines.paid[line] * 100).tolist() == list(state.spent)
+    for rank, (action, child) in enumerate(state.children.items()):
+      assert lines.rank[child] == rank
+      assert lines.child(line, action) == child
+  assert lines.ends.tolist() == [n for n, state in enumerate(states) if state.player == betting.TERMINAL]
+  assert lines.largest_payoff == max(abs(s.fold_payoff) + s.showdown_payoff for s in states)
+  assert not lines.mixed
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_last_choices_and_last_actions_are_found_by_going_back(name):
+  states = pyspiel.load_game(GAMES[name]).public_states
+  lines = Betting.of_states(states)
+  for player in (0, 1):
+    acting = [n for n, state in enumerate(states) if state.player == player]
+    for line, choice in enumerate(lines.last_choices(player).tolist()):
+      below, expected = line, [-1, -1]
+      while expected == [-1, -1] and states[below].parent >= 0:
+        above = states[below].parent
+        if above in acting:
+          expected = [acting.index(above), list(states[above].children.values()).index(below)]
+        below = above
+      assert choice == expected
+  for line, last in zip(lines.ends.tolist(), lines.last_acting(lines.ends).tolist(), strict=True):
+    while states[line].action == betting.ANY_CARD:
+      line = states[line].parent
+    assert last == line
+
+
+def test_an_action_that_is_not_legal_leads_to_no_line():
+  lines = read_card_game(pyspiel.load_game("leduc_poker")).betting
+  state = pyspiel.load_game("leduc_poker").new_initial_state()
+  for card in (0, 1):
+    state.apply_action(card)
+  assert lines.legal_actions(0) == state.legal_actions()
+  with pytest.raises(ValueError, match=r"action 0 is not legal at line 0; legal are 1, 2"):
+    lines.child(0, 0)
+
+
+def test_without_streets_no_card_comes_and_all_showdowns_are_alike():
+  lines = Betting.create([-1, 0, 0], [-1, 0, 1], [0, -4, -4], [0, -1, 0], [0, 0, 1])
+  assert (lines.streets, lines.showdowns, lines.paid) == (1, 1, None)
+  assert lines.fold_payoff.dtype == np.float64 and lines.parent.dtype == np.int32
