@@ -95,7 +95,7 @@ def _sizes(state: Any) -> dict[str, int] | None:
   """
   if not isinstance(state, poker.PokerState):
     return None
-  rules, public = getattr(state.get_game(), "betting", None), state.public_state
+  rules, public = getattr(state.get_game(), "rules", None), state.public_state
   if rules is None or not isinstance(rules.bets, int):
     return None
   bets = [action for action in state.legal_actions() if action > betting.CALL]
