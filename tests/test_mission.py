@@ -133,7 +133,7 @@ def test_agent_of_holdem():
   def agent(seat):
     return ps_cfr_spiel.HoldemPolicy(game, blueprint, bets="a", iterations=2).bot(seat, 0)
 
-  records = matches.play_games(game, agent, matches.player("always_call"), 6, 1)
+  records = matches.play_games(game, agent, matches.player("always_call"), 6, seed=1)
   assert [record.seat for record in records] == 3 * [0, 1]
   for record in records:  # OpenSpiel refuses an illegal action
     state = game.new_initial_state()

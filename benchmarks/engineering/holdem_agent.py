@@ -195,7 +195,7 @@ def main() -> None:
         agents.append(Timed(seat, options.seed, policy))
         return agents[-1]
 
-      records = matches.play_games(game, make, player(bot, options.seed), options.hands, options.seed)
+      records = matches.play_games(game, make, player(bot, options.seed), options.hands, seed=options.seed)
       found = matches.evaluate_match(game, records, method="mivat")
       streets = np.concatenate([agent.streets for agent in agents])
       seconds = np.concatenate([agent.seconds for agent in agents])

@@ -34,7 +34,7 @@ def main() -> None:
     for seed in range(options.seeds):
       for mirrored in (False, True):
         made = [matches.player(players[name], 2 * seed + n) for n, name in enumerate((first, second))]
-        records = matches.play_games(game, *made, options.hands, seed, mirrored=mirrored)
+        records = matches.play_games(game, *made, options.hands, seed=seed, mirrored=mirrored)
         found = [
           matches.evaluate_match(game, records, players[first], method=method).standard_error
           for method in methods

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 from absl import flags
 
 import ps_cfr_spiel as ps
-from ps_cfr_spiel.arguments import check_number
-from ps_cfr_spiel.commands.command import Command, Flag
+from ps_cfr_spiel.commands.command import Command, Flag, flag_of
 from ps_cfr_spiel.commands.flags import JSON, SPOT, say
 from ps_cfr_spiel.commands.user_input import drawing, load_game, writable
+from ps_cfr_spiel.options import ComparisonOptions
 from ps_cfr_spiel.reports import report
 
 # fmt: off
 FLAGS = (
-  Flag("solvers", None,
-    "Names with commas: regret rules such as rm+ and nrm+, or solvers such as 'OpenSpiel CFR+' and 'external "
-    "sampling' (default: CFR, CFR+, NRM+ and external sampling, and OpenSpiel's own).", kind=list,
-    value="NAME,..."),
+  dataclasses.replace(flag_of(ComparisonOptions, "solvers"), kind=list),
   Flag("rules", None, "Regret rules to compare, with commas, or all.", kind=list, value="NAME,...|all"),
-  Flag("seconds", 1.0, "Seconds of iterations of each solver, without compilation.", least=0.001),
-  Flag("seeds", 1,
-    "Runs of each solver; the table has means with 95% intervals. Solvers that draw get seeds from 0.",
-    least=1),
+  flag_of(ComparisonOptions, "seconds"),
+  flag_of(ComparisonOptions, "seeds"),
   Flag("csv", None, "Table to write: a row for each measurement.", value="FILE"),
   Flag("png", None, "Picture to draw: exploitability by iterations and by seconds.", value="FILE"),
   *SPOT,
@@ -34,7 +30,7 @@ FLAGS = (
 
 
 def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
-  check_number("--seconds", values.seconds, 0.001, 1e6)
+  options = ComparisonOptions(seconds=values.seconds, seeds=values.seeds)
   game = load_game(words, values)
   drawn = drawing(values.png)
   table = writable("csv", values.csv, "runs.csv") if values.csv else None
@@ -45,7 +41,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if solvers == {}:
     raise ValueError(f"--solvers names no solver; choose among {', '.join([*ps.rules.RULES, *_solvers()])}.")
   runs = ps.evaluation.comparison.compare(
-    game, values.seconds, solvers, progress=False if values.json else None, seeds=values.seeds
+    game, options, solvers=solvers, progress=False if values.json else None
   )
   failed = {name: run.failed for name, run in runs.items() if run.failed}
   if len(failed) == len(runs):

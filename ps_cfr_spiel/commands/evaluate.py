@@ -8,7 +8,7 @@ from typing import Any
 from absl import flags
 
 import ps_cfr_spiel as ps
-from ps_cfr_spiel.commands.command import Command, Flag
+from ps_cfr_spiel.commands.command import Command, Flag, flag_of
 from ps_cfr_spiel.commands.flags import (
   JSON,
   MOST_HISTORIES,
@@ -21,6 +21,7 @@ from ps_cfr_spiel.commands.flags import (
 )
 from ps_cfr_spiel.commands.show import made_by
 from ps_cfr_spiel.commands.user_input import load_opponent, with_tree
+from ps_cfr_spiel.options import LocalResponseOptions
 from ps_cfr_spiel.poker import describe
 
 # fmt: off
@@ -28,10 +29,7 @@ FLAGS = (
   Flag("lbr", False,
     "Measure a local best response too: the gain of a search of one decision that values all later ones by "
     "checking and calling in poker, and by random play in other games."),
-  Flag("lbr_actions", None,
-    "With --lbr: its actions, in poker fc for folds and calls, c for calls alone, with / between rounds; or "
-    "OpenSpiel's numbers, such as 0,1, with ; between rounds; the last round counts for all later ones "
-    "(default: all).", value="ACTIONS"),
+  flag_of(LocalResponseOptions, "lbr_actions"),
   JSON,
   MOST_HISTORIES,
   Flag("post_processing", "",

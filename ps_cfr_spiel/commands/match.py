@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import math
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,7 @@ from open_spiel.python import policy as openspiel_policy
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag
+from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag, flag_of
 from ps_cfr_spiel.commands.flags import JSON, MOST_HISTORIES, QUIET, progress_of, say
 from ps_cfr_spiel.commands.play import (
   AGENT,
@@ -27,6 +28,7 @@ from ps_cfr_spiel.commands.play import (
   policy_for,
 )
 from ps_cfr_spiel.commands.user_input import given, in_words, load_game, refuse, writable
+from ps_cfr_spiel.options import MatchOptions
 from ps_cfr_spiel.poker import describe
 from ps_cfr_spiel.reports import progress_bar
 
@@ -38,17 +40,17 @@ POKER = "holdem"
 
 # fmt: off
 FLAGS = (
-  Flag("hands", 1000, "Hands (games) to play; an ACPC server decides the number itself.", least=1),
+  flag_of(MatchOptions, "hands"),
   Flag("game", None,
     f"The game (default: that of the first file, or {DEFAULT_GAME}). In holdem a policy for other bets, also "
     "one for universal_poker, plays by translation."),
-  Flag("mirrored", True, "Deal hands alike until A has had each seat once."),
+  dataclasses.replace(flag_of(MatchOptions, "mirrored"), default=True),
   Flag("method", None,
     "Estimate of the result: chips; mivat, less the luck of the cards; aivat, less that of A's choices too "
     "(default: chips; in holdem aivat, or mivat where A's probabilities are unknown).",
     choices=("chips", "mivat", "aivat")),
   Flag("phh", None, "File for the hands of holdem, in the PHH format (.phhs).", value="FILE"),
-  Flag("seed", 0, "Seed of chance and of the bots.", least=0, most=2**32 - 2),
+  flag_of(MatchOptions, "seed"),
   Flag("move_seconds", 0.0,
     "Time of a decision in which an agent of train searches on top of its strategy; 0: no search.", least=0,
     most=MOST_SECONDS),
@@ -161,7 +163,8 @@ def _here(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], pl
     method = values.method or _usual_method(game, policy)
     if method == "aivat" and policy is None:
       raise ValueError(f"--method=aivat needs the probabilities of {words[0]}; choose chips or mivat.")
-    played = ps.matches.each_game(game, seats[0], seats[1], values.hands, values.seed, values.mirrored)
+    options = MatchOptions(games=values.hands, seed=values.seed, mirrored=values.mirrored)
+    played = ps.matches.each_game(game, seats[0], seats[1], options)
     records, failure = _until_the_end(values, played, values.hands)
   poker = game.get_type().short_name == POKER
   hands = [ps.protocols.hand_of(game, record) for record in records] if poker else []

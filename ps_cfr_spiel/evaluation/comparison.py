@@ -14,12 +14,13 @@ import jax
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count
+from ps_cfr_spiel.arguments import MOST_ITERATIONS
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.device import Pace, advance
 from ps_cfr_spiel.evaluation.exploitability import evaluate_policy
 from ps_cfr_spiel.evaluation.points import ROUND, Point, is_round, next_measurement
 from ps_cfr_spiel.histories import sequential
+from ps_cfr_spiel.options import ComparisonOptions
 from ps_cfr_spiel.reports import Stopwatch, progress_bar
 from ps_cfr_spiel.solvers import ContinualResolving, ExactSolver, ExternalSamplingSolver, PSCFRSolver, Solver
 from ps_cfr_spiel.tree import Evaluation, PublicTree
@@ -147,10 +148,10 @@ def _advance(solver: Any, steps: int) -> None:
 
 def compare(
   game: pyspiel.Game,
-  seconds: float = 1.0,
-  solvers: Mapping[str, Callable[..., Any]] | None = None,
+  options: ComparisonOptions | float | None = None,
+  *,
   progress: bool | None = None,
-  seeds: int = 1,
+  **keywords: Any,
 ) -> dict[str, Run]:
   """Run several solvers on a game, one after the other; ValueError for a wrong argument or game.
 
@@ -158,15 +159,12 @@ def compare(
 
   Args:
     game: from `pyspiel.load_game`, small enough to enumerate.
-    seconds: for the iterations of each run.
-    solvers: makers by name, functions of the game; `OURS` and `THEIRS` by default. A maker with a parameter
-      `seed` gets the number of the run.
+    options: all options, or the seconds alone.
     progress: show a progress bar, a step for each run; None: after two seconds.
-    seeds: runs of each solver. Solvers that draw differ in all numbers, the others in seconds alone.
+    **keywords: options by name; see `ComparisonOptions`.
   """
-  if not seconds > 0:
-    raise ValueError(f"seconds must be positive, got {seconds!r}.")
-  seeds = check_count("seeds", seeds, 1)
+  options = ComparisonOptions.of(options, **keywords)
+  seconds, seeds, solvers = options.seconds, options.seeds, options.solvers
   game = sequential(game)
   tree = build_tree(game)
   if solvers is None:

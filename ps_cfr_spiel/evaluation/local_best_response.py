@@ -15,6 +15,7 @@ import pyspiel
 from ps_cfr_spiel.arguments import check_player
 from ps_cfr_spiel.evaluation.hand_search import sampled_wins
 from ps_cfr_spiel.evaluation.local_search import Actions, LocalSearch
+from ps_cfr_spiel.options import LocalResponseOptions
 from ps_cfr_spiel.policy import TreePolicy, strategies_of
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers import SolvingBot
@@ -39,13 +40,10 @@ class LocalBestResponse(NamedTuple):
 def local_best_response(
   game: pyspiel.Game,
   policy: Any,
-  actions: Actions = None,
-  depth: int | None = 1,
-  rollout: Any = None,
-  hands: int | None = None,
-  seed: int = 0,
+  options: LocalResponseOptions | Actions = None,
+  *,
   progress: bool | None = None,
-  **options: Any,
+  **keywords: Any,
 ) -> LocalBestResponse:
   """The value of a local best response to a policy, from both seats: exact, or in sampled hands.
 
@@ -54,35 +52,26 @@ def local_best_response(
       deck, or for a policy by lines `universal_poker` with public cards or `leduc_poker`.
     policy: any OpenSpiel policy of both players; with `hands` also one by lines, a `HierarchicalPolicy` or a
       function like its `for_hands`.
-    actions: those of the searcher, by default all, in sampled hands of `holdem` fold, call, bet the
-      pot and all-in. As text, in poker: "c" for checks and calls, "fc" for folds too, and in sampled hands
-      bets as in `holdem` and "56bets", 0.1 to 5.5 pots and all-in; "/" separates rounds, of which the last
-      counts for all later ones. Or, not in sampled hands, OpenSpiel actions: one collection, or a sequence
-      with one for each round (None for all). A round begins where chance moves after players have.
-    depth: own decisions that a search looks at; None for all, which makes it a best response with these
-      actions.
-    rollout: how both players go on beyond. "call": both check or call, and the last answer of the opponent
-      that is looked at counts as a fold or a call, as in the paper. "uniform": at random. Or any policy of
-      both players. By default "call" where the game's moves have these names, else "uniform". Sampled hands
-      have depth 1 and the rollout "call" alone.
-    hands: to sample, at least 2, each a deal with many hands of the searcher; None for the exact value.
-    seed: of the sampled hands.
+    options: all options, or the actions alone.
     progress: of the sampled hands, show a bar; None: on a terminal or in a notebook, after two seconds.
-    **options: of `build_tree`, for the exact value.
+    **keywords: options by name, see `LocalResponseOptions`; for the exact value also those of `build_tree`.
 
   ValueError for a wrong argument, or a game without public states; TypeError if `policy` or `rollout` is not
   a policy.
   """
+  given = LocalResponseOptions.of(options, **LocalResponseOptions.picked(keywords))
+  of_tree = {name: value for name, value in keywords.items() if name not in vars(given)}
+  actions, depth, rollout, hands = given.actions, given.depth, given.rollout, given.hands
   if hands is not None:
-    if depth != 1 or rollout not in (None, "call") or options:
-      other = ", ".join(["depth", "rollout", *options])
+    if depth != 1 or rollout not in (None, "call") or of_tree:
+      other = ", ".join(["depth", "rollout", *of_tree])
       raise ValueError(f"hands={hands!r} samples searches of depth 1 that then call; leave {other} out.")
-    wins = sampled_wins(game, policy, actions, hands, seed, progress)
+    wins = sampled_wins(game, policy, actions, hands, given.seed, progress)
     values = float(wins[::2].mean()), float(wins[1::2].mean())
     return LocalBestResponse(
       values, float(wins.mean()), float(wins.std(ddof=1) / len(wins) ** 0.5), None, wins
     )
-  search = LocalSearch.of(game, actions, depth, rollout, **options)
+  search = LocalSearch.of(game, actions, depth, rollout, **of_tree)
   strategies = strategies_of(search.tree, game, policy)
   with waiting("Searching responses"):
     tables = [search.response(player, strategies[1 - player]) for player in (0, 1)]

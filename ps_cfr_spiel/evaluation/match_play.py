@@ -14,6 +14,7 @@ from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.evaluation import table_play
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, evaluate_match
 from ps_cfr_spiel.games import BotMaker, ForPeople
+from ps_cfr_spiel.options import MatchOptions
 from ps_cfr_spiel.poker import betting, cards
 from ps_cfr_spiel.policy import bet_sizes
 from ps_cfr_spiel.reports import progress_bar
@@ -76,9 +77,8 @@ def play_games(
   game: pyspiel.Game,
   first: Player,
   second: Player,
-  games: int = 1000,
-  seed: int = 0,
-  mirrored: bool = False,
+  options: MatchOptions | int | None = None,
+  **keywords: Any,
 ) -> list[Played]:
   """Play and record games, in which the first player has each seat in turn, and the second all others.
 
@@ -86,28 +86,24 @@ def play_games(
     game: any sequential one.
     first: the agent of the records, a function of the seat; see `player`.
     second: the other player, of whom there are several where more than two play.
-    games: their number, at least 1, else ValueError.
-    seed: of chance.
-    mirrored: deal games alike until the first player has had each seat once, so that both have the same luck.
+    options: all options, or the number of games alone.
+    **keywords: options by name; see `MatchOptions`, with its errors.
   """
-  if games < 1:
-    raise ValueError(f"games must be at least 1, got {games!r}.")
-  played = each_game(game, first, second, games, seed, mirrored)
-  return list(progress_bar(None, iterable=played, total=games, desc="Playing", unit=" games"))
+  options = MatchOptions.of(options, **keywords)
+  played = each_game(game, first, second, options)
+  return list(progress_bar(None, iterable=played, total=options.games, desc="Playing", unit=" games"))
 
 
-def each_game(
-  game: pyspiel.Game, first: Player, second: Player, games: int, seed: int = 0, mirrored: bool = False
-) -> Iterator[Played]:
+def each_game(game: pyspiel.Game, first: Player, second: Player, options: MatchOptions) -> Iterator[Played]:
   """The games of `play_games`, one after the other."""
   seats = range(game.num_players())
   tables = [
     [first(seat) if seat == seat_of_first else second(seat) for seat in seats] for seat_of_first in seats
   ]
-  for number in range(games):
+  for number in range(options.games):
     round_, seat_of_first = divmod(number, len(seats))
-    deal = round_ if mirrored else number
-    state = _play_one(game, tables[seat_of_first], np.random.default_rng([seed, deal]))
+    deal = round_ if options.mirrored else number
+    state = _play_one(game, tables[seat_of_first], np.random.default_rng([options.seed, deal]))
     yield Played(seat_of_first, tuple(state.history()), deal)
 
 
@@ -134,21 +130,20 @@ def match(
   game: pyspiel.Game,
   first: Player,
   second: Player,
-  games: int = 1000,
-  seed: int = 0,
-  mirrored: bool = False,
+  options: MatchOptions | int | None = None,
   agent: Any = None,
-  **evaluation: Any,
+  **keywords: Any,
 ) -> MatchResult:
   """Play games and evaluate them for the first player.
 
   Args:
-    game, first, second, games, seed, mirrored: as of `play_games`.
+    game, first, second, options: as of `play_games`.
     agent: the policy of the first player, to take luck out of the result.
-    **evaluation: as of `evaluate_match`.
+    **keywords: options by name, see `MatchOptions`; and arguments of `evaluate_match`.
   """
-  records = play_games(game, first, second, games, seed, mirrored)
-  return evaluate_match(game, records, agent, **evaluation)
+  played = MatchOptions.of(options, **MatchOptions.picked(keywords))
+  evaluation = {name: value for name, value in keywords.items() if name not in vars(played)}
+  return evaluate_match(game, play_games(game, first, second, played), agent, **evaluation)
 
 
 def play(

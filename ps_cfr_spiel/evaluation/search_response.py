@@ -45,4 +45,4 @@ def search_response(
     return ParticleBot(game, seat, policy, **limits, tremble=0.0)
 
   agent = match_play.player(policy, options.seed % 2**32)
-  return match_play.match(game, searcher, agent, options.games, options.seed)
+  return match_play.match(game, searcher, agent, options.games, seed=options.seed)

@@ -2,10 +2,12 @@
 
 May import: base layers. `option` is the mechanism, `names` lists the objects that options choose among,
 `shared` has options of several methods, `solving` those of methods on trees and dealt cards, `playing` those
-of methods that learn by play, `searching` those of searches, `spot` those of a spot of hold'em,
-`value_learning` those of networks of values. They need no JAX: the program's flags are made from them.
+of methods that learn by play, `searching` those of searches, `evaluating` those of measures of strength,
+`spot` those of a spot of hold'em, `value_learning` those of networks of values. They need no JAX: the
+program's flags are made from them.
 """
 
+from ps_cfr_spiel.options.evaluating import ComparisonOptions, LocalResponseOptions, MatchOptions
 from ps_cfr_spiel.options.names import (
   ALIASES,
   DEEPSTACK_BETS,

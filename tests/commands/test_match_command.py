@@ -28,7 +28,9 @@ def test_a_match_and_its_hands(capsys, tmp_path):
   hands = read_hands(file, "always_call")
   won = [hand.won for _, hand in hands]
   game = pyspiel.load_game(FULL)
-  records = matches.play_games(game, matches.player("always_call", 3), matches.player("all_in", 4), 12, 3)
+  records = matches.play_games(
+    game, matches.player("always_call", 3), matches.player("all_in", 4), 12, seed=3
+  )
   assert won == evaluate_match(game, records).values.tolist()
   assert found["game"] == str(game) == str(hands[0][0])
   assert (found["hands"], found["chips"]["mean"], found["chips"]["mbb"]) == (
@@ -115,7 +117,7 @@ def test_a_server_elsewhere(capsys):
   records = []
 
   def deal():
-    records.extend(matches.play_games(game, matches.player("always_call"), seat.player, 5, 2))
+    records.extend(matches.play_games(game, matches.player("always_call"), seat.player, 5, seed=2))
     seat.close()
 
   dealer = threading.Thread(target=deal)
@@ -183,7 +185,7 @@ def test_a_dealer_that_hangs_up_leaves_its_hands(capsys):
   def deal(seat, hands):
     with contextlib.suppress(RuntimeError):
       tired = lambda seat: Tires(2 * hands if seat else hands)  # noqa: E731
-      matches.play_games(pyspiel.load_game(FULL), tired, seat.player, 5, 2)
+      matches.play_games(pyspiel.load_game(FULL), tired, seat.player, 5, seed=2)
     seat.close()
 
   for hands, code in ((1, 1), (0, 2)):

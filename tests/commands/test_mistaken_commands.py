@@ -135,7 +135,7 @@ def spoil(folder, run):
     ("solve|kuhn_poker|--memory=nan", "--memory=nan: must be a number of at least 1"),
     ("summary|kuhn_poker|--depth=2", "--depth is for --tree"),
     ("summary|kuhn_poker|--infostates", "--infostates is for --tree"),
-    ("compare|kuhn_poker|--seconds=inf", "--seconds must be a number from 0.001 to 1e+06, got inf"),
+    ("compare|kuhn_poker|--seconds=inf", "seconds must be a number above 0 and at most 1e+06, got inf"),
     ("compare|kuhn_poker|--solvers=", "--solvers names no solver; choose among"),
     (
       "train|kuhn_poker|--checkpoint_seconds=nan|--output={tmp}/t",

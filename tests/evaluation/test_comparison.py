@@ -25,7 +25,7 @@ def kuhn():
 
 @pytest.fixture(scope="module")
 def runs(kuhn):
-  return comparison.compare(kuhn, 0.1, FEW)
+  return comparison.compare(kuhn, 0.1, solvers=FEW)
 
 
 def test_every_solver_runs_for_its_time(runs):
@@ -88,7 +88,7 @@ def test_seeds_are_runs_of_their_own(kuhn):
     "CFR": comparison.THEIRS["OpenSpiel CFR"],
     "MCCFR": comparison.THEIRS["OpenSpiel external sampling"],
   }
-  runs = comparison.compare(kuhn, 0.02, solvers, progress=False, seeds=3)
+  runs = comparison.compare(kuhn, 0.02, solvers=solvers, progress=False, seeds=3)
   for name, run in runs.items():
     first = [points[0].exploitability for points in run.by_seed]  # on a busy machine there may be no more
     assert len(first) == 3 and (len(set(first)) == 1) == (name == "CFR")
@@ -97,7 +97,7 @@ def test_seeds_are_runs_of_their_own(kuhn):
     alone.run_iteration()
     assert points[0].exploitability == pytest.approx(pyspiel.exploitability(kuhn, alone.average_policy()))
   with pytest.raises(ValueError, match="seeds must be"):
-    comparison.compare(kuhn, 0.1, solvers, seeds=0)
+    comparison.compare(kuhn, 0.1, solvers=solvers, seeds=0)
 
 
 def test_the_table_has_intervals_of_several_seeds():
@@ -219,7 +219,7 @@ def test_a_solver_that_fails_leaves_the_others_their_rows(kuhn):
     raise ValueError(f"{game} is too large.")
 
   solvers = {"at once": fails_at_once, **FEW, "later": lambda game: Fails()}
-  runs = comparison.compare(kuhn, 0.01, solvers, progress=False, seeds=2)
+  runs = comparison.compare(kuhn, 0.01, solvers=solvers, progress=False, seeds=2)
   assert list(runs) == list(solvers)
   failed = {name: run.failed for name, run in runs.items() if run.failed}
   assert failed == {"at once": "kuhn_poker() is too large.", "later": "KeyError: 'no such\\ninfostate'"}
@@ -233,5 +233,5 @@ def test_a_solver_that_fails_leaves_the_others_their_rows(kuhn):
 
 @pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
 def test_the_time_must_be_positive(kuhn, seconds):
-  with pytest.raises(ValueError, match="seconds must be positive"):
+  with pytest.raises(ValueError, match="seconds must be a number above 0"):
     comparison.compare(kuhn, seconds)

@@ -217,7 +217,7 @@ def test_guesses_along_a_game_are_unbiased(name, seat):
 def test_hold_em_is_not_compiled():
   """The game's own guesses: an all-in keeps its equity, and after a river nothing is left to guess."""
   game = pyspiel.load_game("holdem(stack=1000)")
-  records = matches.play_games(game, matches.player("all_in"), matches.player("always_call", 1), 30, 2)
+  records = matches.play_games(game, matches.player("all_in"), matches.player("always_call", 1), 30, seed=2)
   chips, less = (evaluate_match(game, records, method=method) for method in ("chips", "mivat"))
   assert less.standard_error < 0.6 * chips.standard_error
   aivat_ = evaluate_match(game, records, matches.Habit("all_in"))
@@ -252,12 +252,16 @@ def test_rivers_by_sampling():
 def test_mirrored_games_share_their_deals():
   game, _ = load(LEDUC)
   policy = drawn(LEDUC, 1)
-  games = matches.play_games(game, matches.player(policy, 1), matches.player(policy, 2), 20, 4, mirrored=True)
+  games = matches.play_games(
+    game, matches.player(policy, 1), matches.player(policy, 2), 20, seed=4, mirrored=True
+  )
   assert [g.deal for g in games] == [n // 2 for n in range(20)]
   assert [g.seat for g in games] == [n % 2 for n in range(20)]
   assert all(a.actions[:2] == b.actions[:2] for a, b in zip(games[::2], games[1::2], strict=True))
   assert len({g.actions[:2] for g in games}) > 4
-  again = matches.play_games(game, matches.player(policy, 1), matches.player(policy, 2), 20, 4, mirrored=True)
+  again = matches.play_games(
+    game, matches.player(policy, 1), matches.player(policy, 2), 20, seed=4, mirrored=True
+  )
   assert again == games
 
 

@@ -74,12 +74,12 @@ def test_among_three_the_first_player_has_each_seat_in_turn(mirrored):
 
 def test_a_match_is_from_the_first_players_view(cheat):
   ours = matches.match(
-    cheat, matches.player("heuristic", 0, cheat), matches.player("random", 1), 200, 5
+    cheat, matches.player("heuristic", 0, cheat), matches.player("random", 1), 200, seed=5
   ).score
   assert ours.games == 200
   assert ours.wins > 2 * ours.losses
   theirs = matches.match(
-    cheat, matches.player("random", 1), matches.player("heuristic", 0, cheat), 200, 5
+    cheat, matches.player("random", 1), matches.player("heuristic", 0, cheat), 200, seed=5
   ).score
   assert theirs.losses > 2 * theirs.wins
 
@@ -90,7 +90,7 @@ def test_a_solved_policy_loses_to_nobody(cheat):
   assert solver.exploitability() < 0.01
   agent = matches.player(solver.average_policy(), 3)
   for name in ("naive", "heuristic"):
-    records = matches.play_games(cheat, agent, matches.player(name, 4, cheat), 600, 7)
+    records = matches.play_games(cheat, agent, matches.player(name, 4, cheat), 600, seed=7)
     chips = evaluate_match(cheat, records)
     score = chips.score
     assert score.wins - score.losses > -60, score  # 3.5 standard deviations around zero are 0.14 a game
@@ -118,7 +118,7 @@ def test_a_policy_whose_only_move_is_action_0():
 
 
 def test_a_match_needs_games(cheat):
-  with pytest.raises(ValueError, match="games must be at least 1, got 0"):
+  with pytest.raises(ValueError, match="games must be an integer of at least 1, got 0"):
     matches.match(cheat, matches.player("random"), matches.player("random"), 0)
 
 

@@ -46,7 +46,7 @@ class RandomKinds(pyspiel.Bot):
 
 def random_hands(game, count, seed):
   first, second = RandomKinds(seed), RandomKinds(seed + 1)
-  records = matches.play_games(game, lambda _: first, lambda _: second, count, seed)
+  records = matches.play_games(game, lambda _: first, lambda _: second, count, seed=seed)
   return records, [hand_of(game, record) for record in records]
 
 
@@ -182,7 +182,7 @@ def test_a_match_over_sockets_is_the_match_at_the_table(game):
   client = threading.Thread(target=lambda: found.extend(join("localhost", seat.port, lambda _: theirs, game)))
   client.start()
   ours = RandomKinds(seed)
-  records = matches.play_games(game, lambda _: ours, seat.player, count, seed)
+  records = matches.play_games(game, lambda _: ours, seat.player, count, seed=seed)
   seat.close()
   client.join()
   same, dealt = random_hands(game, count, seed)
@@ -211,7 +211,7 @@ def test_a_dealer_for_two_foreign_bots(game):
   ]
   for client in clients:
     client.start()
-  records = matches.play_games(game, seats[0].player, seats[1].player, 10, 9, mirrored=True)
+  records = matches.play_games(game, seats[0].player, seats[1].player, 10, seed=9, mirrored=True)
   for seat in seats:
     seat.close()
   for client in clients:

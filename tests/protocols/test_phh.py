@@ -28,7 +28,7 @@ from ps_cfr_spiel.protocols.hand_records import possible_wins
 )
 def test_pokerkit_plays_what_is_written(game_string, tmp_path):
   game, path = pyspiel.load_game(game_string), tmp_path / "match.phhs"
-  records = matches.play_games(game, matches.player("random"), matches.player("random", 1), 30, 3)
+  records = matches.play_games(game, matches.player("random"), matches.player("random", 1), 30, seed=3)
   hands = [hand_of(game, record) for record in records]
   write_hands(path, game, hands, ("ours", "theirs"))
   with open(path, "rb") as file:

@@ -256,7 +256,7 @@ def test_it_never_does_anything_illegal(stack, bets):
     return made[-1]
 
   def records(bot="random"):
-    return matches.play_games(game, agent, matches.player(bot), 6, 1)
+    return matches.play_games(game, agent, matches.player(bot), 6, seed=1)
 
   assert records() == records()  # by its seed
   assert len(made) == 4
