@@ -12,7 +12,7 @@ import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import check_seconds, check_target
 from ps_cfr_spiel.commands import user_input
-from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag, given_options, option_flags
+from ps_cfr_spiel.commands.command import INTERRUPTED, Command, Flag, flag_of, given_options, option_flags
 from ps_cfr_spiel.commands.flags import (
   JOIN,
   JSON,
@@ -27,14 +27,13 @@ from ps_cfr_spiel.commands.flags import (
 from ps_cfr_spiel.commands.many_rivers import solve_list
 from ps_cfr_spiel.commands.methods import METHOD_FLAGS, new_solver
 from ps_cfr_spiel.commands.run import POINTS, RUN, Run
+from ps_cfr_spiel.options import BatchOptions, RunOptions
 from ps_cfr_spiel.reports import Stopwatch, report
 
 # fmt: off
 FLAGS = (
-  Flag("iterations", 500, "Iterations to run; with --resume, further iterations.", least=0),
-  Flag("target", None,
-    "Exploitability at which to stop: in percent of the pot (0.1%) or, without the %, in the game's own unit "
-    "(0.2).", value="AMOUNT"),
+  flag_of(RunOptions, "iterations"),
+  flag_of(BatchOptions, "target"),
   Flag("output", None,
     "Folder for the results, made if needed; an earlier run there must be of the same game and options, and "
     "is replaced (default: runs/ and the game's name, with a number where another or a longer run is; with "
@@ -45,7 +44,7 @@ FLAGS = (
   Flag("plot", None, "Draw the pictures (default: if matplotlib is installed).", kind=bool),
   QUIET,
   Flag("resume", None, "Run to continue, a run.safetensors, with its game and its settings.", value="FILE"),
-  Flag("checkpoint_seconds", 60.0, "Seconds between two saves of the run.", least=0),
+  flag_of(RunOptions, "checkpoint_seconds"),
   *METHOD_FLAGS,
   *SPOT,
   Flag("situations", None,

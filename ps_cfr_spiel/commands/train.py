@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from ps_cfr_spiel.commands.command import (
   INTERRUPTED,
   Command,
   Flag,
+  flag_of,
   flags_of,
   given_options,
   option_flags,
@@ -24,6 +26,7 @@ from ps_cfr_spiel.commands.flags import JSON, QUIET, next_command, say
 from ps_cfr_spiel.commands.user_input import given, load_game, refuse_fixed, results_folder
 from ps_cfr_spiel.options import (
   Options,
+  RunOptions,
   SearchResponseOptions,
   SimulatedExternalOptions,
   SimulatedMCCFROptions,
@@ -37,7 +40,7 @@ METHODS: dict[str, type[Options]] = {
   "external": SimulatedExternalOptions,
   SEARCH: SearchResponseOptions,
 }
-_OWN = {"plays": ("gamma", "start"), "external": ("start",), SEARCH: ("against",)}  # their flags besides
+_OWN = {"plays": ("start",), "external": ("start",), SEARCH: ("against",)}  # their flags besides
 
 _WRITTEN = {  # columns of the printed table: width and format
   "iteration": (10, ","), "games": (14, ","), "nodes": (17, ","), "cells": (12, ","), "value": (8, ".3f"),
@@ -47,14 +50,14 @@ _WRITTEN = {  # columns of the printed table: width and format
 
 # fmt: off
 FLAGS = (
-  Flag("iterations", 1000, "Iterations to run; with --resume, further iterations.", least=1),
+  dataclasses.replace(flag_of(RunOptions, "iterations"), default=1000, least=1),
   Flag("every", None,
     "Iterations between two rows of the table (default: a tenth of the run).", kind=int, least=1),
   Flag("games", 200, "Games in a match against each opponent, for a row of the table.", least=1),
   Flag("output", None,
     "Folder for the results, made if needed; as for solve.", value="FOLDER"),
   Flag("resume", None, "Run to continue, a run.safetensors, with its settings.", value="FILE"),
-  Flag("checkpoint_seconds", 60.0, "Seconds between two saves of the run.", least=0),
+  flag_of(RunOptions, "checkpoint_seconds"),
   QUIET,
   Flag("method", "plays",
     "plays learns from plays in which both sides follow their policies; external, the paper's method, "
@@ -62,14 +65,13 @@ FLAGS = (
     "--games against the agent of --against, with its strategy, a memory and rollouts.",
     choices=tuple(METHODS)),
   *option_flags(METHODS),
-  Flag("gamma", 4.0, "Power of the average: iteration t of plays counts t**gamma."),
   Flag("start", None,
     "Run of a smaller cheat (fewer cards, a shorter horizon), or of the same, perhaps with a key that "
     "forgets more, to begin with; its values last with --decay=0.01 --decay_power=0.", value="FILE"),
   JSON,
 )
 # fmt: on
-_FIXED = ("method", "gamma", "start", *(flag.name for flag in option_flags(METHODS)))  # on resuming
+_FIXED = ("method", "start", *(flag.name for flag in option_flags(METHODS)))  # on resuming
 
 
 def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
@@ -114,8 +116,6 @@ def _new(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Simulated
   options = given_options(values, kind)
   if "against" in options:
     options["against"] = _load(options["against"]).average_policy()
-  if kind is SimulatedMCCFROptions:
-    options["rule"] = ps.cfr.RMPlus(gamma=values.gamma)
   solver = ps.solvers.solver_of(kind)(game, kind.of(**options))
   if values.start is not None:
     solver.start_from(_load(values.start))

@@ -68,6 +68,7 @@ from ps_cfr_spiel.options.solving import (
   OutcomeSamplingOptions,
   PSCFROptions,
   Refinement,
+  RunOptions,
   SamplingOptions,
   VRMCCFROptions,
 )

@@ -40,6 +40,14 @@ Decay = Annotated[
 ]
 
 
+def _rule_of_power(text: str) -> dict[str, Any]:
+  """The rule rm+ with a power of the average, written as text; ValueError if that is no number."""
+  try:
+    return {"name": "rm+", "gamma": float(text)}
+  except ValueError:
+    raise ValueError("expected a number of at least 0.") from None
+
+
 class SimulatedMCCFROptions(Options):
   """Options of Monte Carlo CFR on plays."""
 
@@ -106,10 +114,12 @@ class SimulatedMCCFROptions(Options):
   rule: Annotated[
     Any,
     Option(
-      "Regret rule rm or rm+, by default rm+ with gamma 4: at 1 the average is linear; the larger, the "
-      "sooner the strategies of a run's beginning are forgotten.",
-      "Or `RM` or `RMPlus` with any gamma.",
-      flag=None,
+      "Power of the average: iteration t of plays counts t**gamma (default: 4). At 1 the average is linear; "
+      "the larger, the sooner the strategies of a run's beginning are forgotten.",
+      "The regret rule is rm+ with this gamma; or give `RM` or `RMPlus` with any gamma.",
+      value="N",
+      flag="gamma",
+      read=_rule_of_power,
     ),
   ] = None
 

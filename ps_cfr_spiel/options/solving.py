@@ -31,6 +31,21 @@ from ps_cfr_spiel.options.shared import (
 )
 
 
+class RunOptions(Options):
+  """Options of a run of a solver."""
+
+  main = "iterations"
+  iterations: Annotated[int, Option("Iterations to run; with --resume, further iterations.", least=0)] = 500
+  checkpoint_seconds: Annotated[
+    float,
+    Option(
+      "Seconds between two saves of the run.",
+      "At least; slow saves wait until they take at most 5% of the time.",
+      least=0,
+    ),
+  ] = 60.0
+
+
 class PSCFROptions(TreeOptions):
   """Options of public-state CFR."""
 
@@ -299,7 +314,8 @@ class BatchOptions(Options):
   target: Annotated[
     Any,
     Option(
-      "Exploitability at which a situation is done: in chips or, as 0.1%, in percent of the pot.",
+      "Exploitability at which to stop: in percent of the pot (0.1%) or, without the %, in the game's own "
+      "unit (0.2).",
       value="AMOUNT",
     ),
   ] = None

@@ -11,7 +11,7 @@ import jax
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count, check_seconds
+from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count
 from ps_cfr_spiel.device import (
   CHUNK_SECONDS,
   JaxRuntimeError,
@@ -25,7 +25,7 @@ from ps_cfr_spiel.device import (
   process_count,
   trim_heap,
 )
-from ps_cfr_spiel.options import LIMIT, TreeOptions, fields_of
+from ps_cfr_spiel.options import LIMIT, RunOptions, TreeOptions, fields_of
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.reports import Stopwatch, progress_bar, waiting
 from ps_cfr_spiel.solvers.run_files import Resumable, kind_in
@@ -124,13 +124,13 @@ class Solver(Resumable, Generic[Policy]):
 
   def run(
     self,
-    iterations: int,
+    options: RunOptions | int | None = None,
     *,
     progress: bool | None = None,
     every: int | Callable[[int], int] | None = None,
     callback: Callable[[Any], object] | None = None,
     checkpoint: str | os.PathLike | Callable[[], object] | None = None,
-    checkpoint_seconds: float = 60.0,
+    **keywords: Any,
   ) -> None:
     """Run further iterations in one jitted loop; in parts or at once, the result is the same.
 
@@ -143,14 +143,14 @@ class Solver(Resumable, Generic[Policy]):
     interrupts all (`device.ask_to_stop`).
 
     Args:
-      iterations: number of further iterations.
+      options: all options, or the number of further iterations alone.
       progress: None shows a bar after two seconds on a terminal, and clears it while the callback runs.
       every: iterations between two calls of `callback`, or a function of an iteration that gives the next
         one after which to call it; 1/20 of the run by default. It is called at the end too.
       callback: called with the solver; if it returns True, the run ends there.
       checkpoint: file to save to, at once, regularly and at the end; or a function that saves, which is
         called regularly and at the end.
-      checkpoint_seconds: least time between two saves; slow ones wait until they take at most 5% of it.
+      **keywords: options by name; see `RunOptions`.
 
     Raises:
       FloatingPointError: numbers leave the range of the solver's dtype. The solver and the checkpoint keep
@@ -159,8 +159,9 @@ class Solver(Resumable, Generic[Policy]):
       ValueError: an argument is not one of the allowed, or the run gets longer than can be counted.
       OSError: the checkpoint cannot be written.
     """
+    options = RunOptions.of(options, **keywords)
+    iterations = options.iterations
     start, target = self.iteration, self.end_of(iterations)
-    check_seconds("checkpoint_seconds", checkpoint_seconds)
     if callback is not None and not callable(callback):
       raise ValueError(f"callback must be a function of the solver, got {callback!r}.")
     marks = _marks(start, max(iterations // 20, 1) if every is None else every)
@@ -180,7 +181,9 @@ class Solver(Resumable, Generic[Policy]):
     try:
       for done in advance(self._advance, start, target, self.pace, marks if callback else None):
         now, stop = self.clock(), done in (next_mark, target)
-        due = save is not None and now - saved_at >= max(checkpoint_seconds, saving.last / SAVING_SHARE)
+        due = save is not None and now - saved_at >= max(
+          options.checkpoint_seconds, saving.last / SAVING_SHARE
+        )
         # With large tables every part takes longer than LOOK_SECONDS, so that no third state is held.
         if stop or due or now - looked >= LOOK_SECONDS:
           sound, looked = self._checked(sound), now
