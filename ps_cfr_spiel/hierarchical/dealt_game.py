@@ -95,8 +95,8 @@ class DealtGame(CardGame):
 
   def strengths(self, boards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """int32[K, H], the strengths of all hands with all public cards int[K, m]; bool[K, H], living hands."""
-    found = hand_strengths(self.deal.deck, self.deal.hole, boards)
-    return found, found != DEAD
+    strength = hand_strengths(self.deal.deck, self.deal.hole, boards)
+    return strength, strength != DEAD
 
   def shares_beaten(self, number: int, board: Any) -> np.ndarray:
     """float64[H]: the share of hands that each hand beats on a class of runouts, averaged over later cards.
@@ -160,16 +160,16 @@ class DealtGame(CardGame):
     if len(board) not in ends:
       raise ValueError(f"Expected {', '.join(map(str, ends))} public cards, got {len(board)}.")
     place, swap = 0, np.arange(deal.deck.size)
-    found: list[tuple[Any, np.ndarray]] = [(0, swap)]
+    places: list[tuple[Any, np.ndarray]] = [(0, swap)]
     for number in range(1, ends.index(len(board)) + 1):
       if number >= len(self.runouts):
-        found.append((tuple(swap[list(board[: ends[number]])].tolist()), swap))
+        places.append((tuple(swap[list(board[: ends[number]])].tolist()), swap))
         continue
       after, some = self.runouts[number], list(board[ends[number - 1] : ends[number]])
       which = int(set_numbers(swap[some]))
       swap, place = swaps[after.swap[place, which]][swap], int(after.index[place, which])
-      found.append((place, swap))
-    return found
+      places.append((place, swap))
+    return places
 
   def _line(self, state: Any) -> int:
     line, betting = 0, self.betting

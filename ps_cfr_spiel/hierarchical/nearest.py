@@ -196,8 +196,8 @@ def make_nearest(
       centres[number][cluster] = means[np.minimum(np.arange(buckets), len(means) - 1)]
   for table in (sizes, *centres):
     all_gather_rows(table, assigned)
-  found = [x[:, :most].swapaxes(1, 2) for x, most in zip(centres, sizes.max(0).tolist(), strict=True)]
-  return NearestAbstraction.of(game, clusters, groups, [np.ascontiguousarray(x) for x in found])
+  trimmed = [x[:, :most].swapaxes(1, 2) for x, most in zip(centres, sizes.max(0).tolist(), strict=True)]
+  return NearestAbstraction.of(game, clusters, groups, [np.ascontiguousarray(x) for x in trimmed])
 
 
 def _described(game: DealtGame, boards: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
