@@ -134,13 +134,14 @@ def tree_needs(
     native: whether the native library makes the passes, with no code for sets or gadgets.
   """
   kept = counts.solved * itemsize * tables
-  if streamed:  # tables change in place, and reach and values are those of one board
+  if (
+    streamed
+  ):  # tables change in place, reach and values are those of one board, and all-ins need no matrices
     reading = READING * counts.actions * counts.number
     return {
       "for strategies, averages and regrets": int(PAIRS * max(kept, min(2 * kept, WHOLE))),
       "for compiling and iterating": int(max(STREAMING + ROW * counts.lines, reading)),
       "for the leaves": counts.leaves,
-      "for all-ins before the last card": counts.pairs * LEAD,
     }
   # An iteration has tables that go in and others that come out; the values of all leaves are added by orbit.
   running = kept + (PASSES * counts.solved + UNFOLDED * counts.members) * itemsize

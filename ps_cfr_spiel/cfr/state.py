@@ -148,6 +148,7 @@ def sets_of_players(tree: PublicTree, sets: Abstraction) -> tuple[Sets | None, .
   return (None,) * len(tree.players) if sets is None else sets
 
 
+@functools.cache
 def num_tables(rule: Rule, dtype: str, bits: int = 32, compensated: bool = True) -> float:
   """The numbers that a run keeps for each action of an infostate, on average over 2, 3 and 4 actions.
 

@@ -5,6 +5,7 @@ them, many bet sizes and all hands can be too much as well.
 """
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import pyspiel
@@ -100,7 +101,7 @@ def _counts(form: BayesianForm, folded: bool, leaves: str, itemsize: int) -> Tre
     values=int(sizes[acting].sum()) * types,
     members=int(lines.sizes[acting].sum()) * types // 2 if orbits else 0,
     pairs=sum(lines.boards[street] for street in streets) * len(form.types[0]) * len(form.types[1]),
-    leaves=_leaf_tables(lines, leaves_of(lines, leaves), itemsize),
+    leaves=_leaf_tables(lines, rows, leaves_of(lines, leaves), itemsize),
     number=HOST if actions <= EXACT else HOST // 2,
   )
 
@@ -111,9 +112,9 @@ def _numbers(lines: PublicStateIndex, sizes: np.ndarray) -> int:
   return sum(int(sizes[acting] @ moves[acting]) * len(lines.form.types[i]) for i, acting in enumerate(each))
 
 
-def _leaf_tables(lines: PublicStateIndex, kind: str, itemsize: int) -> int:
-  """Bytes of an evaluator of this kind for all boards, on the host and on the device."""
-  boards, (first, second) = sum(lines.boards), map(len, lines.form.types)
+def _leaf_tables(lines: PublicStateIndex, rows: Sequence[int], kind: str, itemsize: int) -> int:
+  """Bytes of an evaluator of this kind for boards, as many of each street, on the host and on the device."""
+  boards, (first, second) = sum(rows), map(len, lines.form.types)
   if kind not in ("dense", "showdown"):
     # Of each hand, `tree.NativeLeaves`: nine numbers in 16 bits, a scale and a weight; twice
     # while boards are stacked.
@@ -126,5 +127,5 @@ def _leaf_tables(lines: PublicStateIndex, kind: str, itemsize: int) -> int:
     widths = [int(np.bincount(one).max()) for one in cards]
     levels = [max(len(np.unique(board)) for board in strength) for strength in lines.strength]
     of_each = 2 * distinct * (widths[0] * widths[1] + first + second)
-    numbers = boards * of_each + lines.boards[-1] * (second * levels[0] + first * levels[1])
+    numbers = boards * of_each + rows[-1] * (second * levels[0] + first * levels[1])
   return numbers * (2 * HOST + itemsize)  # the host holds them twice while boards are stacked

@@ -10,6 +10,7 @@ import numpy as np
 from ps_cfr_spiel.poker import BayesianForm, Betting
 from ps_cfr_spiel.tree import deal_weights, shares_card
 
+CHUNK = 64  # boards of which tables are made at once, so that those on the way stay in the cache
 MANY = np.iinfo(np.int16).max  # types of both players, up to which their ranks have 16 bits
 EXACT = 12_000_000  # actions of infostates with strategies and values in float64; those of more in float32
 
@@ -112,19 +113,22 @@ class PublicStateIndex(LineIndex):
   def alive(self) -> tuple[tuple[np.ndarray, ...], ...]:
     """bool[B, H] for each player and street: whether the type is possible, beside some opponent's."""
     most = max(int(cards.max(initial=0)) for cards in self.form.cards)
-    holds = [_holds(cards, most).astype(np.float32) for cards in self.form.cards]
-    both = np.argwhere(holds[0].T @ holds[1] > 1)  # the pairs of types that share two cards
+    holds = [np.nonzero(_holds(cards, most)) for cards in self.form.cards]  # cards, and types that hold them
+    first, second = (np.sort(cards, 1) for cards in self.form.cards)
+    both = np.nonzero((first[:, None] == second).all(2) & (second[:, 0] < second[:, 1]))
 
     def alive(player: int, street: int) -> np.ndarray:
       """The types beside which the opponent has more types than those that share a card."""
-      dead, others = self.dead[player][street], ~self.dead[1 - player][street]
-      with_card = others.astype(np.float32) @ holds[1 - player].T
-      blocked = with_card @ holds[player]
-      pairs = both[np.argsort(both[:, player], kind="stable")]
-      types, first = np.unique(pairs[:, player], return_index=True)
-      if len(types):  # such pairs were counted twice
-        blocked[:, types] -= np.add.reduceat(others[:, pairs[:, 1 - player]], first, 1, np.float32)
-      return ~dead & (others.sum(1, keepdims=True) > blocked)
+      (card, held), (others_card, others_held) = holds[player], holds[1 - player]
+      possible = ~self.dead[player][street]
+      for start in range(0, len(possible), CHUNK):
+        chunk = slice(start, start + CHUNK)
+        others = ~self.dead[1 - player][street][chunk]
+        with_card = _sums(others[:, others_held], others_card, most + 1)
+        blocked = _sums(with_card[:, card], held, possible.shape[1])
+        twice = _sums(others[:, both[1 - player]], both[player], possible.shape[1])  # with two equal cards
+        possible[chunk] &= others.sum(1, keepdims=True) > blocked - twice
+      return possible
 
     return tuple(tuple(alive(player, s) for s in range(len(self.runouts))) for player in (0, 1))
 
@@ -179,3 +183,12 @@ def _holds(cards: np.ndarray, most: int) -> np.ndarray:
   holds = np.zeros((max(most, int(cards.max(initial=0))) + 1, len(cards)), bool)
   holds[cards.T, np.arange(len(cards))] = True
   return holds
+
+
+def _sums(columns: np.ndarray, number: np.ndarray, count: int) -> np.ndarray:
+  """int32[B, count]: the sums of the columns, [B, n], of each number, int[n]."""
+  sums, order = np.zeros((len(columns), count), np.int32), np.argsort(number, kind="stable")
+  numbers, first = np.unique(number[order], return_index=True)
+  if len(numbers):
+    sums[:, numbers] = np.add.reduceat(columns[:, order], first, 1, np.int32)
+  return sums

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from ps_cfr_spiel.compiler.form_labels import FormLabels
-from ps_cfr_spiel.compiler.forms import LineIndex, PublicStateIndex
+from ps_cfr_spiel.compiler.forms import CHUNK, LineIndex, PublicStateIndex
 from ps_cfr_spiel.histories import scale_fault
 from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.poker import BayesianForm, Betting
@@ -39,7 +39,6 @@ LEAVES: dict[str, type[FormLeaves]] = {
   "showdown": ShowdownLeaves,
   "native": NativeLeaves,
 }
-CHUNK = 64  # boards of which tables are made at once, so that those on the way stay in the cache
 FEW_PAIRS = 400  # of types, up to which matrices are the fastest evaluator (benchmarks/engineering/leaves.py)
 
 
