@@ -9,7 +9,7 @@ import pytest
 
 from ps_cfr_spiel import PSCFRSolver, cfr, load_solver, tree
 from ps_cfr_spiel.cfr import averages, sixteen_bits
-from ps_cfr_spiel.compiler import build_tree, fold_suits
+from ps_cfr_spiel.compiler import PublicStateIndex, build_tree, fold_suits
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.policy import worth
@@ -161,6 +161,27 @@ def test_many_iterations_are_those_of_all_boards_at_once():
     found = [cfr.run(made, start, 40, 3, rule=rule, alternating=False) for made in (streamed, plain)]
     for ours, theirs in apart(*found):
       np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max(initial=0))
+
+
+def test_nobody_reads_the_matrices_of_all_ins(monkeypatch):
+  """From the set-up to the values of a policy: those of a flop with all hands take seconds and memory."""
+  monkeypatch.setattr(PublicStateIndex, "net_wins", None)
+  solver = PSCFRSolver(pyspiel.load_game(FLOP), leaves="native")
+  solver.run(2, progress=False)
+  assert solver.exploitability() > 0 and solver.average_policy().worths
+
+
+@pytest.mark.parametrize("name", ["river", "folded flop"])
+def test_current_strategies_are_worth_what_they_are_on_all_boards_at_once(name):
+  plain, streamed = both(*GAMES[name])
+  rule = cfr.RMPlus()
+  with precision("float64"):
+    plain, streamed = to_device((plain, streamed), "float64")
+    state = cfr.run(plain, cfr.init(plain, rule, "float64"), 3, rule=rule)  # suits that are alike play alike
+    found = [cfr.evaluate_current(made, state, rule=rule) for made in (streamed, plain)]
+  assert found[0].exploitability > 0
+  for ours, theirs in apart(*found):
+    np.testing.assert_allclose(ours, theirs, rtol=1e-10)
 
 
 def test_any_number_of_threads_finds_the_same_bits(on_cores):

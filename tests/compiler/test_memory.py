@@ -41,13 +41,13 @@ print(max(sum(needs.values()), sum(values_needs(game.bayesian_form()).values()))
 """
 # And which share of the estimate is surely taken. Of few hands compiling takes most, and not always as much
 # (52 MB of the first were seen with jax 0.7.2, and 81 to 120 MB with 0.12); of all hands the tables:
-# 77 MB of the 115 to 153 MB that a turn with all hands takes.
+# 77 MB of the 85 MB that a turn with all hands takes.
 GAMES = {
   "few hands": (["holdem_subgame(stack=1000,ranges=AA;KK)"], 1 / 5),
   "folded suits": (["holdem_subgame(board=9s7s5s4s,stack=1000,ranges=AA;KK)"], 1 / 5),
   "a lock": (["holdem_subgame(stack=1000,ranges=22+ A2s+;22+ A2s+)", "locked"], 1 / 4),
   "a lock, folded": (["holdem_subgame(board=9s7s5s4s,stack=1000,ranges=22+ A2s+;22+ A2s+)", "locked"], 1 / 4),
-  "all hands": (["holdem_subgame(stack=1000)"], 1 / 2),
+  "all hands": (["holdem_subgame(stack=1000)"], 2 / 5),
 }
 
 

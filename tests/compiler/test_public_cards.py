@@ -129,6 +129,50 @@ def test_who_only_checks_gets_the_equity():
   np.testing.assert_allclose(equity, by_hand[1] / by_hand[0], rtol=1e-12)
 
 
+SMALL = {  # forms with public cards, and one without
+  "flop": "holdem_subgame(board=2c3c4d,pot=4,stack=8,deck=5x3,bets=1 a)",
+  "ranges": "holdem_subgame(board=2c3c4c,pot=4,stack=8,deck=4x4,ranges=55 5c4d:0.5 4h4d;5d5h 3d3h)",
+  "river": "river_subgame(pot=10,stack=20,bets=a,ranges=AA KK QJs;QQ AKs T9s)",
+}
+
+
+@pytest.mark.parametrize("name", ["flop", "ranges"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_tables_of_some_boards_are_those_of_all(name, kind):
+  leaves = build_tree(pyspiel.load_game(SMALL[name]), leaves=kind).leaves
+  generator = np.random.default_rng(0)
+  some = [np.flatnonzero(generator.random(count) < 0.4) for count in leaves.boards]
+  some[0] = np.zeros(1, int)
+  every = jax.tree.leaves(leaves.streets)
+  streets = [np.full(len(jax.tree.leaves(x)), s) for s, x in enumerate(leaves.streets)]
+  found = jax.tree.leaves(leaves.on_boards(some))
+  for ours, whole, street in zip(found, every, np.concatenate(streets), strict=True):
+    assert ours.dtype == whole.dtype
+    np.testing.assert_array_equal(ours, whole[some[street]])
+
+
+@pytest.mark.parametrize("game_string", SMALL.values(), ids=SMALL)
+def test_types_live_beside_one_of_the_opponent_and_win_by_strength(game_string):
+  """Card by card: who can be dealt at all, and the runouts that each hand wins, less those that it loses."""
+  form = pyspiel.load_game(game_string).bayesian_form()
+  lines, strengths = PublicStateIndex.of(form), form.strengths()
+  hands = [[{*hand} for hand in cards.tolist()] for cards in form.cards]
+  for street, runouts in enumerate(lines.runouts):
+    for board, runout in enumerate(runouts.tolist()):
+      free = [[hand for hand in own if hand.isdisjoint(runout)] for own in hands]
+      for i in (0, 1):
+        lives = [hand in free[i] and any(hand.isdisjoint(x) for x in free[1 - i]) for hand in hands[i]]
+        np.testing.assert_array_equal(lines.alive[i][street][board], lives)
+  for street, board in enumerate(count - 1 for count in lines.boards):  # the last board of each street
+    runout, won = lines.runouts[street][board].tolist(), np.zeros(lines.disjoint.shape, int)
+    for number, last in enumerate(lines.runouts[-1].tolist()):
+      if last[: len(runout)] == runout:
+        alive = [[hand.isdisjoint(last) for hand in own] for own in hands]
+        first, second = (ranks[number].astype(int) for ranks in strengths)
+        won += np.logical_and.outer(*alive) * np.sign(first[:, None] - second)
+    np.testing.assert_array_equal(lines.net_wins(street, board), won)
+
+
 # The ranges of postflop-solver's test `solve_pio_preset_normal`.
 PRESET = (
   "88+ A8s+ A5s-A2s:0.5 AJo+ ATo:0.75 K9s+ KQo KJo:0.75 KTo:0.25 Q9s+ QJo:0.5 J8s+ JTo:0.25 T8s+ T7s:0.45 "
