@@ -8,6 +8,7 @@ from . import evaluation as evaluation
 from . import games as games
 from . import hierarchical as hierarchical
 from . import histories as histories
+from . import keyed as keyed
 from . import matches as matches
 from . import options as options
 from . import poker as poker
@@ -16,7 +17,6 @@ from . import protocols as protocols
 from . import rules as rules
 from . import runtime as runtime
 from . import search as search
-from . import simulated as simulated
 from . import solvers as solvers
 from . import subgames as subgames
 from . import tree as tree
@@ -34,11 +34,11 @@ from .solvers import ContinualResolving as ContinualResolving
 from .solvers import ExternalSamplingSolver as ExternalSamplingSolver
 from .solvers import FictitiousPlaySolver as FictitiousPlaySolver
 from .solvers import HoldemPolicy as HoldemPolicy
+from .solvers import KeyedExternalSolver as KeyedExternalSolver
+from .solvers import KeyedMCCFRSolver as KeyedMCCFRSolver
 from .solvers import OnlineOutcomeSampling as OnlineOutcomeSampling
 from .solvers import OutcomeSamplingSolver as OutcomeSamplingSolver
 from .solvers import PSCFRSolver as PSCFRSolver
-from .solvers import SimulatedExternalSolver as SimulatedExternalSolver
-from .solvers import SimulatedMCCFRSolver as SimulatedMCCFRSolver
 from .solvers import Solver as Solver
 from .solvers import VRMCCFRSolver as VRMCCFRSolver
 from .solvers import load_policy as load_policy

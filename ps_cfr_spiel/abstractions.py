@@ -6,10 +6,13 @@ from ps_cfr_spiel.hierarchical import (
   DealtGame,
   Hierarchy,
   NearestAbstraction,
+  exact_values,
   load_abstraction,
   make_abstraction,
   measure,
+  rounded,
   save_abstraction,
+  value_against,
 )
 from ps_cfr_spiel.policy import PostProcessing, TranslatedPolicy, post_process
 from ps_cfr_spiel.solvers import CFRPlusIRASolver, FPIRASolver, HierarchicalMCCFRSolver
@@ -29,9 +32,12 @@ __all__ = [
   "TranslatedPolicy",
   "abstract",
   "abstraction_loss",
+  "exact_values",
   "load_abstraction",
   "make_abstraction",
   "measure",
   "post_process",
+  "rounded",
   "save_abstraction",
+  "value_against",
 ]

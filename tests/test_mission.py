@@ -96,7 +96,7 @@ def test_chases():
 def test_cheat_is_learned(pruning):
   """Yi and Kaneko: external sampling solves a small deck with and without pruning, by OpenSpiel's measure."""
   game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=4)")
-  solver = ps_cfr_spiel.SimulatedExternalSolver(game, pruning, batch=20, seed=1)
+  solver = ps_cfr_spiel.KeyedExternalSolver(game, pruning, batch=20, seed=1)
   solver.run(300)
   assert openspiel_exploitability.exploitability(game, solver.average_policy()) < 0.001  # uniform play: 0.65
   assert (solver.skipped > 0) == (pruning != "none")

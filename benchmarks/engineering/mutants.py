@@ -46,7 +46,7 @@ PACKAGES = {  # folder, and the tests that are meant for it, those first that fi
   "abstraction": ("ps_cfr_spiel/abstraction", ["abstraction"]),
   "histories": ("ps_cfr_spiel/histories", ["histories", "compiler"]),
   "policy": ("ps_cfr_spiel/policy", ["policy", "solvers/test_solver.py"]),
-  "simulated": ("ps_cfr_spiel/simulated", ["simulated", "solvers/test_simulated.py"]),
+  "keyed": ("ps_cfr_spiel/keyed", ["keyed", "solvers/test_keyed_mccfr.py"]),
   "batches": ("ps_cfr_spiel/batches", ["batches"]),
   "learning": ("ps_cfr_spiel/learning", ["learning"]),
   "hierarchical": ("ps_cfr_spiel/hierarchical", ["hierarchical", "solvers/test_hierarchical.py",

@@ -159,7 +159,7 @@ def respond(options: argparse.Namespace) -> None:
     "uniform": lambda: uniform(betting, hands),
   }
   players |= {
-    path.stem[5:]: lambda path=path: ps_cfr_spiel.load_policy(path).for_hands
+    path.stem[5:]: lambda path=path: ps_cfr_spiel.hierarchical.by_lines(ps_cfr_spiel.load_policy(path))
     for _, path in looks_in(options.folder)
   }
   for name, answers in players.items():

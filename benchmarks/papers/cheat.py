@@ -38,7 +38,7 @@ from ps_cfr_spiel.games.cheat.keys import KEYS
 
 import ps_cfr_spiel
 from benchmarks.machine import flags, keep, kept, picture
-from ps_cfr_spiel import SimulatedExternalSolver, SimulatedMCCFRSolver, matches
+from ps_cfr_spiel import KeyedExternalSolver, KeyedMCCFRSolver, matches
 from ps_cfr_spiel.evaluation import evaluate_match
 from ps_cfr_spiel.evaluation.match_results import wilson
 from ps_cfr_spiel.options import PRUNINGS
@@ -58,8 +58,8 @@ def curves(options: argparse.Namespace) -> dict:
   game, found = pyspiel.load_game("cheat"), {}
   for name in options.methods:
     print(f"\n{label(name)}", flush=True)
-    external = functools.partial(SimulatedExternalSolver, game, name, depth=options.depth)
-    solver = SimulatedMCCFRSolver(game) if name == PLAYS else external()
+    external = functools.partial(KeyedExternalSolver, game, name, depth=options.depth)
+    solver = KeyedMCCFRSolver(game) if name == PLAYS else external()
     found[name] = learn(solver, game, options.seconds, options.games)
   return found
 
@@ -111,7 +111,7 @@ def pruning(options: argparse.Namespace) -> None:
   game = pyspiel.load_game(options.game or "cheat")
   for name in (method for method in options.methods if method != PLAYS):
     print(f"\n{game}, {label(name)}")
-    solver = SimulatedExternalSolver(game, name, depth=options.depth)
+    solver = KeyedExternalSolver(game, name, depth=options.depth)
     solver.compile(progress=False)
     used, mark, before = 0.0, 1, (0, 0, 0.0)
     while used < options.seconds:
@@ -135,7 +135,7 @@ def exact(name: str, seeds: int) -> None:
   for method in PRUNINGS:
     found = np.zeros((seeds, len(ROUNDS), 2))
     for seed in range(seeds):
-      solver = SimulatedExternalSolver(game, method, batch=20, seed=seed)
+      solver = KeyedExternalSolver(game, method, batch=20, seed=seed)
       for k, mark in enumerate(ROUNDS):
         solver.run(mark - solver.iteration, progress=False)
         found[seed, k] = ps_cfr_spiel.exploitability(game, solver.average_policy()), solver.nodes
@@ -157,7 +157,7 @@ def keys(options: argparse.Namespace) -> None:
   for key in KEYS:
     found = np.zeros((seeds, len(ROUNDS)))
     for seed in range(seeds):
-      solver = SimulatedMCCFRSolver(game, key=key, batch=256, seed=seed)
+      solver = KeyedMCCFRSolver(game, key=key, batch=256, seed=seed)
       for k, mark in enumerate(ROUNDS):
         solver.run(mark - solver.iteration, progress=False)
         found[seed, k] = loss(solver.average_policy())

@@ -34,6 +34,7 @@ import pyspiel
 
 import ps_cfr_spiel
 from benchmarks.machine import describe, flags
+from ps_cfr_spiel.abstractions import exact_values, rounded, value_against
 from ps_cfr_spiel.hierarchical import DealtGame, make_abstraction, measure
 
 LIMIT = (
@@ -134,9 +135,9 @@ def play(options: argparse.Namespace) -> None:
     for seed in options.seeds:
       paths = [options.folder / f"{way}.{seed}.safetensors" for way in options.ways]
       first, *others = (ps_cfr_spiel.load_policy(path) for path in paths if path.exists())
-      policy = first if how == "none" else first.rounded(how)
-      won = [1000 * policy.value_against(other) / BLIND for other in others]
-      rows.append((np.mean(won), min(won), 1000 * policy.evaluation().exploitability / BLIND))
+      policy = first if how == "none" else rounded(first, how)
+      won = [1000 * value_against(policy, other) / BLIND for other in others]
+      rows.append((np.mean(won), min(won), 1000 * exact_values(policy).exploitability / BLIND))
     found = zip(np.mean(rows, 0), np.ptp(rows, 0), strict=True)
     print(f"{how:>16}" + "".join(f"{mean:10.1f} ({apart:5.1f})" for mean, apart in found), flush=True)
 

@@ -40,7 +40,7 @@ from .cheat_rules import NOBODY
 from .turns_observer import CheatObserver, line
 
 if TYPE_CHECKING:
-  from .cheat_simulation import SimulatedCheat
+  from .keyed_cheat import KeyedCheat
 
 _DEFAULTS = {
   "players": 2,
@@ -86,11 +86,11 @@ class CheatGame(base.Game):
     """The number of chance's moves, all at the start; OpenSpiel's default is that of decisions."""
     return self.setup_moves
 
-  def simulated_form(self, key: str = "observation") -> SimulatedCheat:
-    """The game as arrays that are played, with one of `keys.KEYS`; ValueError if they cannot be counted."""
-    from .cheat_simulation import SimulatedCheat  # it needs JAX, which takes long to import
+  def keyed_form(self, key: str = "observation") -> KeyedCheat:
+    """The game with keys of a kind, one of `keys.KEYS`; ValueError if they cannot be counted."""
+    from .keyed_cheat import KeyedCheat  # it needs JAX, which takes long to import
 
-    return SimulatedCheat(self.rules, key)
+    return KeyedCheat(self, key)
 
   def cards(self, action: int) -> tuple[int, ...]:
     """The ranks of the cards that a discard lays down."""

@@ -75,7 +75,6 @@ class Keys(NamedTuple):
   #: the other player's number of cards.
   pairs: Any
   cells: int  #: the number of cells
-  most: int  #: most moves of a key
   suits: int  #: of the deck
   memory: bool  #: whether certain cards are part of keys
 
@@ -159,7 +158,6 @@ def index(rules: Rules, key: str = OBSERVATION) -> Keys:
     answers=(discards.sum() + answers.cumsum() - answers).astype(np.int32),
     pairs=np.pad(pairs[:, :-1], ((0, 0), (1, 0))).astype(np.int32),
     cells=cells,
-    most=int(count.max(initial=ANSWERS)),
     suits=rules.suits,
     memory=memory,
   )

@@ -14,6 +14,18 @@ from .cheat_rules import Rules
 from .keys import Keys
 
 
+def deal(rules: Rules, key: jax.Array, batch: int) -> tuple[jax.Array, jax.Array]:
+  """Deal B games for two by a JAX key, as chance does: int32[2, R, B] hands, int32[B] first discarders."""
+  deck, cards = jax.random.split(key), rules.players * rules.hand_size
+  order = jnp.argsort(jax.random.uniform(deck[0], (rules.ranks * rules.suits, batch)), axis=0)
+  dealt = (order[:cards] % rules.ranks).reshape(rules.players, rules.hand_size, batch)
+  ranks = jnp.arange(rules.ranks)[None, None, :, None]
+  hands = (dealt[:, :, None] == ranks).sum(1, dtype=jnp.int32)
+  if rules.first_player == cheat_rules.RANDOM_FIRST:
+    return hands, jax.random.randint(deck[1], (batch,), 0, rules.players, jnp.int32)
+  return hands, jnp.full(batch, rules.first_player, jnp.int32)
+
+
 def traverse(
   rules: Rules,
   keys: Keys,
@@ -30,7 +42,7 @@ def traverse(
 ) -> tuple[tuple[jax.Array, ...], jax.Array, jax.Array]:
   """Traverse B games one after the other; pure JAX.
 
-  Arguments and results are those of `TraversedGame.traverse`, but for the games and the random numbers:
+  Arguments and results are those of `KeyedGame.traverse`, but for the games and the random numbers:
   `hands`, int32[2, R, B], are dealt, `first`, int32[B], are the first discarders, `seed` is uint32[2]. For
   plays the last two of `tables` are [0]. `options` are the handler's attributes except the rules.
   """

@@ -87,9 +87,10 @@ def _measured(policy: Any, path: str, values: flags.FlagValues, actions: str | l
   """The policy, rounded if asked for; its evaluation; its exploitability within the locks with which it was
   solved, and the local best response to it, or None.
   """
-  if isinstance(policy, ps.solvers.HierarchicalPolicy) and not values.lbr:
-    policy = policy.rounded(values.post_processing) if values.post_processing else policy
-    return policy, policy.evaluation(), None, None
+  if ps.hierarchical.has_clusters(policy) and not values.lbr:
+    how = values.post_processing
+    policy = ps.hierarchical.rounded(policy, how) if how else policy
+    return policy, ps.hierarchical.exact_values(policy), None, None
   policy = with_tree(policy, path)
   if values.post_processing:
     policy = ps.abstractions.post_process(policy.game, policy, values.post_processing)

@@ -91,7 +91,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   opponent = make_opponent(game, name, rng, values.limit, values.move_seconds)
   by_name = name in (*ps.matches.bots_for(game), SEARCH) or name.startswith(AGENT)
   policy = None if by_name else load_opponent(name, values.limit)
-  searches = isinstance(policy, ps.solvers.SimulatedPolicy) and values.move_seconds > 0
+  searches = is_agent(policy) and values.move_seconds > 0
   how = f", which searches for {values.move_seconds:g} s a decision" if searches else ""
   many = ps.matches.own_bots(game) and game.num_players() > 2
   few = "; agents of train are for two players" if many else ""
@@ -240,7 +240,7 @@ def _trained(game: pyspiel.Game) -> str | None:
     header = storage.read(path).header
   except (OSError, ValueError):
     return None
-  ours = header["game"] == str(game) and str(header.get("solver", "")).startswith("Simulated")
+  ours = header["game"] == str(game) and str(header.get("solver", "")).startswith("Keyed")
   return str(path) if ours else None
 
 
@@ -273,10 +273,15 @@ def make_opponent(
   if name.startswith(AGENT):
     return agent_on(game, name, int(rng.randint(2**31)), limit)
   policy = policy_for(game, name, limit)
-  if seconds > 0 and isinstance(policy, ps.solvers.SimulatedPolicy):
+  if seconds > 0 and is_agent(policy):
     options: dict[str, Any] = {"seconds": seconds, "temperature": TEMPERATURE}
     return lambda seat: ps.matches.ParticleBot(game, seat, policy, seed=int(rng.randint(2**31)), **options)
   return lambda seat: ps.matches.PolicyBot(seat, rng, policy)
+
+
+def is_agent(policy: Any) -> bool:
+  """Whether a policy is one of train, and can search."""
+  return isinstance(policy, ps.keyed.KeyedPolicy) and not ps.hierarchical.has_clusters(policy)
 
 
 def saved_player(word: str, limit: int) -> Any:

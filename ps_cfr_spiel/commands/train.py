@@ -25,19 +25,19 @@ from ps_cfr_spiel.commands.command import (
 from ps_cfr_spiel.commands.flags import JSON, QUIET, next_command, say
 from ps_cfr_spiel.commands.user_input import given, load_game, refuse_fixed, results_folder
 from ps_cfr_spiel.options import (
+  KeyedExternalOptions,
+  KeyedMCCFROptions,
   Options,
   RunOptions,
   SearchResponseOptions,
-  SimulatedExternalOptions,
-  SimulatedMCCFROptions,
 )
 from ps_cfr_spiel.reports import report
 
 RUN, MARKS = "run.safetensors", "training.csv"
 SEARCH = "search"
 METHODS: dict[str, type[Options]] = {
-  "plays": SimulatedMCCFROptions,
-  "external": SimulatedExternalOptions,
+  "plays": KeyedMCCFROptions,
+  "external": KeyedExternalOptions,
   SEARCH: SearchResponseOptions,
 }
 _OWN = {"plays": ("start",), "external": ("start",), SEARCH: ("against",)}  # their flags besides
@@ -108,7 +108,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   say(values, {"game": str(solver.game), **rows[-1], "saved": str(folder / RUN)}, lines)
 
 
-def _new(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.SimulatedSolver:
+def _new(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.KeyedSolver:
   if not words:
     raise ValueError("train needs a game, such as cheat or 'liars_dice(numdice=2)'.")
   game, kind = load_game(words), METHODS[values.method]
@@ -147,14 +147,14 @@ def _search(values: flags.FlagValues, words: Sequence[str]) -> None:
   say(values, {**facts, "standard_error": result.standard_error}, {"the search": result})
 
 
-def _load(path: str) -> ps.solvers.SimulatedSolver:
+def _load(path: str) -> ps.solvers.KeyedSolver:
   solver = ps.load_solver(path)
-  if not isinstance(solver, ps.solvers.SimulatedSolver):
+  if not isinstance(solver, ps.solvers.KeyedSolver):
     raise ValueError(f"{path} is not a run of the command train.")
   return solver
 
 
-def _opponents(solver: ps.solvers.SimulatedSolver) -> dict[str, str | ps.solvers.SimulatedPolicy]:
+def _opponents(solver: ps.solvers.KeyedSolver) -> dict[str, str | ps.keyed.KeyedPolicy]:
   if (agent := solver.against) is not None:
     return {"agent": agent}
   names = ps.matches.own_bots(solver.game) or ("random",)
@@ -162,12 +162,12 @@ def _opponents(solver: ps.solvers.SimulatedSolver) -> dict[str, str | ps.solvers
 
 
 def _learn(
-  solver: ps.solvers.SimulatedSolver,
+  solver: ps.solvers.KeyedSolver,
   values: flags.FlagValues,
   end: int,
   folder: Path,
   rows: list[dict[str, Any]],
-  opponents: Mapping[str, str | ps.solvers.SimulatedPolicy],
+  opponents: Mapping[str, str | ps.keyed.KeyedPolicy],
 ) -> dict[str, ps.matches.Score]:
   """Run to the end and add rows to the table, after matches on the way; the last matches."""
   quiet, every = values.quiet or values.json, values.every or max(values.iterations // 10, 1)
@@ -192,7 +192,7 @@ def _learn(
 
 
 def _scores(
-  solver: ps.solvers.SimulatedSolver, opponents: Mapping[str, str | ps.solvers.SimulatedPolicy], games: int
+  solver: ps.solvers.KeyedSolver, opponents: Mapping[str, str | ps.keyed.KeyedPolicy], games: int
 ) -> dict[str, ps.matches.Score]:
   """Matches of the average policy, seats alternating, by opponent."""
   policy = solver.average_policy()
@@ -208,7 +208,7 @@ def _scores(
 
 
 def _row(
-  solver: ps.solvers.SimulatedSolver, seconds: float, scores: dict[str, ps.matches.Score]
+  solver: ps.solvers.KeyedSolver, seconds: float, scores: dict[str, ps.matches.Score]
 ) -> dict[str, Any]:
   """A row of the table; the last columns are shares of games won."""
   return {
@@ -216,7 +216,7 @@ def _row(
     "games": solver.plays,
     "nodes": solver.nodes,
     "skipped": solver.skipped,
-    "cells": solver.average_policy().cells(),
+    "cells": solver.cells,
     "value": round(solver.game_value, 6),
     "seconds": round(seconds, 3),
     **{f"won_{name}": score.wins / score.games for name, score in scores.items()},

@@ -89,9 +89,7 @@ def with_tree(policy: Any, path: str) -> ps.TreePolicy:
   return policy
 
 
-def load_opponent(
-  path: str, limit: int
-) -> ps.TreePolicy | ps.solvers.SimulatedPolicy | ps.solvers.HierarchicalPolicy:
+def load_opponent(path: str, limit: int) -> ps.TreePolicy | ps.keyed.KeyedPolicy:
   """The policy in a file of any kind that the package saves."""
   if (folder := Path(path)).is_dir():
     raise ValueError(f"{folder} is a folder; name a file in it, such as {folder / 'run.safetensors'}.")

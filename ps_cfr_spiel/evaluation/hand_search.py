@@ -23,12 +23,11 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_count, check_integer
 from ps_cfr_spiel.evaluation.local_search import Actions
-from ps_cfr_spiel.hierarchical import DEAD, DealtGame, hand_strengths
+from ps_cfr_spiel.hierarchical import DEAD, DealtGame, by_lines, hand_strengths, has_clusters
 from ps_cfr_spiel.notation import split_streets
 from ps_cfr_spiel.poker import Deck, betting, card_sets, cards
 from ps_cfr_spiel.policy import for_hands
 from ps_cfr_spiel.reports import progress_bar
-from ps_cfr_spiel.solvers import HierarchicalPolicy
 from ps_cfr_spiel.tree import CHANCE
 
 # Ways in which cards may come, all of which are looked at; of more than these some are drawn.
@@ -37,7 +36,7 @@ TOGETHER = 32  # hands of the searcher in a deal that share the answers of the o
 FCPA = "fcpa"  # fold, call, pot, all-in
 ALL_SIZES = " ".join(f"{k / 10}" for k in range(1, 56)) + " a"  # of "56bets"
 
-# From a line and a board to [A, H], as `HierarchicalPolicy.for_hands`.
+# From a line and a board to [A, H], as of `hierarchical.by_lines`.
 Answers = Callable[[int, tuple[int, ...]], np.ndarray]
 Place = Any  # in the betting: a line, or a state of `holdem`
 
@@ -54,7 +53,7 @@ def sampled_wins(
 
   Arguments as of `local_best_response`.
   """
-  policy = policy.for_hands if isinstance(policy, HierarchicalPolicy) else policy
+  policy = by_lines(policy) if has_clusters(policy) else policy
   by_states = isinstance(policy, openspiel_policy.Policy)
   if not by_states and actions is not None:
     raise ValueError(f"actions={actions!r} needs an OpenSpiel policy of holdem; others are met with all.")

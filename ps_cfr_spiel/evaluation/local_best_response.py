@@ -50,8 +50,8 @@ def local_best_response(
   Args:
     game: any that `build_tree` takes, with public states; with `hands` a poker for two: `holdem` with a whole
       deck, or for a policy by lines `universal_poker` with public cards or `leduc_poker`.
-    policy: any OpenSpiel policy of both players; with `hands` also one by lines, a `HierarchicalPolicy` or a
-      function like its `for_hands`.
+    policy: any OpenSpiel policy of both players; with `hands` also one by lines, of
+      `HierarchicalMCCFRSolver`, or a function such as `hierarchical.by_lines` makes of it.
     options: all options, or the actions alone.
     progress: of the sampled hands, show a bar; None: on a terminal or in a notebook, after two seconds.
     **keywords: options by name, see `LocalResponseOptions`; for the exact value also those of `build_tree`.

@@ -1,9 +1,11 @@
 """Games of cards too large to enumerate: dealt, in public clusters that share only values.
 
-May import: abstraction, mccfr and lower layers. `dealt_game` joins lines of betting and classes of cards;
+May import: abstraction, keyed, mccfr and lower layers. `dealt_game` joins lines of betting and classes of
+cards;
 `hierarchy` is the abstraction and `clustering` makes it; `lines` is external sampling over lines,
 `cluster_sampling` the sampler for the Monte Carlo loop, Algorithm 4 over clusters, and `mesh` runs it on all
 devices; `shards` keeps clusters in files; `evaluation` computes the value of a strategy in the whole game,
+`clustered_game` has the keys of policies,
 `sizes` the size of that game, and `memory` estimates its memory.
 """
 
@@ -20,6 +22,14 @@ from ps_cfr_spiel.hierarchical.cluster_sampling import (
   DealtTree,
   PartTables,
   dealt_tree,
+)
+from ps_cfr_spiel.hierarchical.clustered_game import (
+  ClusteredGame,
+  by_lines,
+  exact_values,
+  has_clusters,
+  rounded,
+  value_against,
 )
 from ps_cfr_spiel.hierarchical.clustering import CLUSTERS, make_abstraction
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame, check_special

@@ -5,6 +5,7 @@ values on one of them are those on another with the hands renamed: so the sum ov
 the classes, each times its number of boards, averaged over the hands that suits do not separate.
 """
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -17,7 +18,14 @@ import numpy as np
 from ps_cfr_spiel.device import jit, precision, sum_over_processes, to_device
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, Hierarchy
-from ps_cfr_spiel.hierarchical.lines import CHANCE_LINE, BettingLines, leaving, line_cells, make_lines
+from ps_cfr_spiel.hierarchical.lines import (
+  CHANCE_LINE,
+  BettingLines,
+  leaving,
+  line_cells,
+  make_lines,
+  trunk_and_subtree,
+)
 from ps_cfr_spiel.mccfr import regret_matching
 from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.reports import progress_bar
@@ -27,11 +35,20 @@ from ps_cfr_spiel.tree import Array, Evaluation, NativeLeaves
 RUNS = ((0, False), (0, True), (1, True))
 
 
-class StrategyTables(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class StrategyTables:
   """Strategies of both players, as sums that need not be normalised; negative ones count as 0."""
 
   trunk: np.ndarray  #: [A, S] of the lines before the special round
   clusters: np.ndarray | ByCluster  #: [C, A, S] of each cluster
+
+  def __getitem__(self, cells: np.ndarray) -> np.ndarray:
+    """The sums of some cells, all of the trunk or of one cluster, as `ClusteredGame` numbers them."""
+    first, (_, actions, columns) = int(cells.flat[0]) - self.trunk.size, self.clusters.shape
+    if first < 0:
+      return self.trunk[np.divmod(cells, self.trunk.shape[1])]
+    cluster = first // (actions * columns)
+    return self.clusters[cluster][np.divmod(cells - self.trunk.size - cluster * actions * columns, columns)]
 
 
 class Strategy(NamedTuple):
@@ -209,7 +226,7 @@ def _different(strategies: tuple[Strategy, Strategy]) -> list[Strategy]:
 def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Round]:
   """The lines of each round, by the cells of the trunk and of the clusters."""
   betting, first = game.betting, strategies[0]
-  cells = [line_cells(game, own.abstraction.sizes) for own in strategies]
+  cells = [line_cells(game, trunk_and_subtree(game, own.abstraction.sizes)) for own in strategies]
   before = np.where(
     betting.street < game.special, first.tables.trunk.shape[-1], first.tables.clusters.shape[-1]
   )

@@ -100,10 +100,13 @@ def trunk_and_subtree(game: DealtGame, sizes: tuple[int, ...]) -> tuple[BettingL
   return trunk, make_lines(game.betting, roots, rounds, sizes)
 
 
-def line_cells(game: DealtGame, sizes: tuple[int, ...]) -> np.ndarray:
-  """int32[N, 2]: `cell` and `stride` of each line of the form in its part; 0 where no player acts."""
+def line_cells(game: DealtGame, parts: tuple[BettingLines, BettingLines]) -> np.ndarray:
+  """int32[N, 2]: `cell` and `stride` of each line of the form in its part; 0 where no player acts.
+
+  `parts` are those of `trunk_and_subtree`.
+  """
   found = np.zeros((len(game.betting), 2), np.int32)
-  for lines in reversed(trunk_and_subtree(game, sizes)):  # lines that leave the trunk are of both parts
+  for lines in reversed(parts):  # lines that leave the trunk are of both parts
     found[lines.source] = np.stack([lines.cell, lines.stride], 1)
   return found
 

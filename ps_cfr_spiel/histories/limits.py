@@ -166,7 +166,7 @@ class Watch:
     if count >= PACED and not size.cut:
       about += f", {readable_seconds(expected / count * (time.perf_counter() - self.start))} of enumeration"
     change = (
-      "Choose smaller parameters of the game, or a solver that needs none: SimulatedMCCFRSolver (train), in "
+      "Choose smaller parameters of the game, or a solver that needs none: KeyedMCCFRSolver (train), in "
       "poker HierarchicalMCCFRSolver (solve --solver=hierarchical)"
     )
     if expected < HOPELESS * self.most:

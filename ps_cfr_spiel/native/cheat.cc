@@ -37,8 +37,7 @@ struct Rules {
   int32_t ranks, base, last, cards, turns;  // last: the code of a card of the last rank
 };
 
-// A game as `arrays.Games`, with the certain cards of `keys.Known`; cards are codes in which the current rank comes
-// first.
+// A game with the certain cards of `keys.Known`; cards are codes in which the current rank comes first.
 struct Game {
   std::array<int32_t, 2> hand, size;
   std::array<int32_t, 2> certain, mine;  // by player: `Known.hands` and `Known.laid`
@@ -169,7 +168,7 @@ int sampled_by(const T* shares, int32_t count, Random& random) {
   return last;
 }
 
-// Tables by cell; see `simulated.KeyTables`. The sum of policies is `average` - `compensation` (`cfr.averages`). The
+// Tables by cell; see `keyed.KeyTables`. The sum of policies is `average` - `compensation` (`cfr.averages`). The
 // opponent plays by `fixed`, if that is there.
 template <typename T>
 struct Tables {
@@ -185,7 +184,7 @@ struct Lesson {
 
 template <typename T>
 struct Options {
-  int64_t sampling, pruning, estimate, depth, decisions;  // as in `simulated.Traversals`
+  int64_t sampling, pruning, estimate, depth, decisions;  // as in `keyed.Traversals`
   T weight, exploration, decay, most_weight, floor;       // of this iteration; as in its samplers; least regret
 };
 
@@ -294,8 +293,8 @@ struct Traversal {
     return tables.regrets[cell] + options.weight * (lessons[cell].regret + 2 * kBest) <= 0;
   }
 
-  // One play in which the traverser explores; on the way back values and regrets are learned (`simulated.Learned`,
-  // or `simulated.Corrected`), at once. The average is of the opponent's policies, of the traverser's if that is
+  // One play in which the traverser explores; on the way back values and regrets are learned at once, as in
+  // `keyed.plays`. The average is of the opponent's policies, of the traverser's if that is
   // fixed.
   T play(Game game) {
     T weight = 1, reach = 1;

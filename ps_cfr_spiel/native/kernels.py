@@ -131,7 +131,7 @@ KERNELS = {
       "plays of Cheat by one strategy from given cards",
       "Cheat for two",
       "ps_cfr_spiel.games.cheat.cheat:CheatGame",
-      "tests/simulated/test_particles.py::test_rollouts_of_cheat_are_those_of_its_states",
+      "tests/keyed/test_particles.py::test_rollouts_of_cheat_are_those_of_its_states",
       custom_call=False,
     ),
     # Hands on boards that are in no table.

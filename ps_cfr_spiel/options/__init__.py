@@ -24,8 +24,8 @@ from ps_cfr_spiel.options.playing import (
   KEYS,
   PRUNINGS,
   UPDATES,
-  SimulatedExternalOptions,
-  SimulatedMCCFROptions,
+  KeyedExternalOptions,
+  KeyedMCCFROptions,
 )
 from ps_cfr_spiel.options.searching import (
   TARGETS,

@@ -6,26 +6,17 @@ from ps_cfr_spiel.options.option import Option, Options
 from ps_cfr_spiel.options.shared import MOST_SEED
 
 ESTIMATES = ("learned", "corrected")
-UPDATES = ("auto", "together", "at_once")
+UPDATES = ("at_once", "together")
 PRUNINGS = ("none", "regret", "best_response")
 KEYS = ("infostate", "observation")
 
 Seed = Annotated[int, Option("Seed of the random numbers.", least=0, most=MOST_SEED)]
 DType = Annotated[str, Option("Precision of the arithmetic.", choices=("float32", "float64"), flag=None)]
-Updates = Annotated[
-  str,
-  Option(
-    "Time of learning: from the plays of a batch together, or natively at_once after each play; auto is "
-    "at_once where the game has native code. External sampling: after a traversal (together), or after every "
-    "decision (at_once, auto), so that moves may be skipped where a traversal comes to a key again.",
-    choices=UPDATES,
-  ),
-]
 Batch = Annotated[
   int | None,
   Option(
     "Games, or traversals, under one strategy for a side; an iteration has twice that number (default: 4096, "
-    "or 256 for games that are played through OpenSpiel's states).",
+    "or 256 for plays of OpenSpiel's states).",
     least=1,
   ),
 ]
@@ -48,7 +39,7 @@ def _rule_of_power(text: str) -> dict[str, Any]:
     raise ValueError("expected a number of at least 0.") from None
 
 
-class SimulatedMCCFROptions(Options):
+class KeyedMCCFROptions(Options):
   """Options of Monte Carlo CFR on plays."""
 
   main = "estimate"
@@ -80,7 +71,6 @@ class SimulatedMCCFROptions(Options):
   batch: Batch = None
   seed: Seed = 0
   dtype: DType = "float32"
-  updates: Updates = "auto"
   key: Annotated[
     Any,
     Option(
@@ -129,7 +119,7 @@ class SimulatedMCCFROptions(Options):
       raise ValueError("decay=0 learns no values; estimate='learned' needs a decay above 0.")
 
 
-class SimulatedExternalOptions(Options):
+class KeyedExternalOptions(Options):
   """Options of external sampling on traversals of plays."""
 
   main = "pruning"
@@ -141,7 +131,14 @@ class SimulatedExternalOptions(Options):
   batch: Batch = 1
   seed: Seed = 0
   dtype: DType = "float32"
-  updates: Updates = "auto"
+  updates: Annotated[
+    str,
+    Option(
+      "Time of learning of external sampling: at_once after every decision, so that moves may be skipped "
+      "where a traversal comes to a key again, or together after a traversal.",
+      choices=UPDATES,
+    ),
+  ] = "at_once"
   depth: Annotated[
     int | None,
     Option(

@@ -95,10 +95,11 @@ def for_hands(policy: openspiel_policy.Policy, state: pyspiel.State) -> Mapping[
 
   The state is one of `holdem`, or of another hold'em with a whole deck; the cards in both hands do not
   matter, and hands with a card of the board, or outside the deck, have any probabilities. A policy whose own
-  class has a method `for_hands_at` answers at once.
+  class has a method `for_hands_at` answers at once, unless that returns None.
   """
-  if (at_once := declared(policy, "for_hands_at")) is not None:
-    return at_once(state)
+  at_once = declared(policy, "for_hands_at")
+  if at_once is not None and (answer := at_once(state)) is not None:
+    return answer
   legal, by_action = state.legal_actions(), dict[int, np.ndarray]()
   if type(policy) is openspiel_policy.UniformRandomPolicy:
     return dict.fromkeys(legal, np.full(len(cards.ALL_HANDS), 1 / len(legal)))

@@ -1,11 +1,11 @@
 """Classes in OpenSpiel's shape, thin and with state: solvers, policies that search, bots.
 
-May import: hierarchical, search, abstraction, simulated, policy, mccfr and lower layers. `solver` and
+May import: hierarchical, search, abstraction, keyed, policy, mccfr and lower layers. `solver` and
 `run_files` are the base class of all solvers; `exact` that of solvers that are evaluated exactly,
 `splitting` that of solvers that split an abstraction; `ps_cfr`, `sampling`, `cfr_ira_solver`,
-`fictitious_play_solvers`, `simulated`, `simulated_mccfr` and `hierarchical` are solvers;
+`fictitious_play_solvers`, `keyed_solver`, `keyed_mccfr` and `hierarchical` are solvers;
 `continual_resolving`, `online_outcome_sampling` and `holdem_policy`, by `holdem_searches`, are policies that
-search, and `particle_bot` a bot that does; `keyed_policy` and `hierarchical_policy` are strategies in tables.
+search, and `particle_bot` a bot that does.
 """
 
 from ps_cfr_spiel.solvers.cfr_ira_solver import CFRPlusIRASolver
@@ -13,9 +13,9 @@ from ps_cfr_spiel.solvers.continual_resolving import ContinualResolving
 from ps_cfr_spiel.solvers.exact import ExactSolver, TreeSolver
 from ps_cfr_spiel.solvers.fictitious_play_solvers import FictitiousPlaySolver, FPIRASolver
 from ps_cfr_spiel.solvers.hierarchical import HierarchicalMCCFRSolver
-from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
 from ps_cfr_spiel.solvers.holdem_policy import HoldemPolicy
-from ps_cfr_spiel.solvers.keyed_policy import KeyedPolicy, SimulatedPolicy
+from ps_cfr_spiel.solvers.keyed_mccfr import KeyedMCCFRSolver
+from ps_cfr_spiel.solvers.keyed_solver import KeyedExternalSolver, KeyedSolver, LimitReachedError
 from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling, OnlineOutcomeSamplingBot
 from ps_cfr_spiel.solvers.particle_bot import ParticleBot
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver, memory_to_solve
@@ -26,11 +26,5 @@ from ps_cfr_spiel.solvers.sampling import (
   SamplingSolver,
   VRMCCFRSolver,
 )
-from ps_cfr_spiel.solvers.simulated import (
-  LimitReachedError,
-  SimulatedExternalSolver,
-  SimulatedSolver,
-)
-from ps_cfr_spiel.solvers.simulated_mccfr import SimulatedMCCFRSolver
 from ps_cfr_spiel.solvers.solver import Solver, load_policy, load_solver
 from ps_cfr_spiel.solvers.solving_bot import SolvingBot

@@ -13,6 +13,7 @@ from ps_cfr_spiel import device, hierarchical, mccfr, storage
 from ps_cfr_spiel.arguments import check_number
 from ps_cfr_spiel.cfr import Rule
 from ps_cfr_spiel.histories import check_is_game
+from ps_cfr_spiel.keyed import KeyedPolicy
 from ps_cfr_spiel.mccfr import SamplingState
 from ps_cfr_spiel.memory import check_needs
 from ps_cfr_spiel.native import why_unavailable
@@ -20,14 +21,13 @@ from ps_cfr_spiel.options import HierarchicalMCCFROptions, MakeAbstractionOption
 from ps_cfr_spiel.policy import game_of
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers.exact import ExactSolver
-from ps_cfr_spiel.solvers.hierarchical_policy import HierarchicalPolicy
 
 OPEN = 8  # clusters of a policy in a file that are kept in memory
 TRUNK = ("state3", "state4")  # in files: the sum of strategies of the trunk, see `_kept`
 ADVICE = "Fewer clusters or buckets, fewer bets, a smaller batch or fewer boards at a time take less"
 
 
-class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
+class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
   """Modified external sampling in public clusters (Brown, Ganzfried and Sandholm 2015): `hierarchical.run`.
 
   All of JAX's devices share the clusters, those of all joined processes (`join_processes`) that run the same
@@ -148,7 +148,8 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
 
   def _policy(self, average):
     tables = self._tables(average, copied=True)
-    return HierarchicalPolicy(self.game, self._dealt, self.abstraction, tables, self._policy_info(average))
+    form = hierarchical.ClusteredGame(self.game, self._dealt, self.abstraction)
+    return KeyedPolicy(form, tables, self._policy_info(average))
 
   @classmethod
   def _policy_in(cls, file, options):
@@ -156,22 +157,18 @@ class HierarchicalMCCFRSolver(ExactSolver[HierarchicalPolicy]):
     saved, game = cls._saved_options(file), game_of(file)
     dtype, of_abstraction = saved.dtype, saved.abstraction
     dealt = hierarchical.DealtGame.of(game, of_abstraction.special)
-    abstraction = of_abstraction.on(dealt)
-    of_trunk, subtree = hierarchical.trunk_and_subtree(dealt, abstraction.sizes)
-    shape = (subtree.actions, subtree.cells)
-    part = _shards(file, shape, dtype)
+    form = hierarchical.ClusteredGame(game, dealt, of_abstraction.on(dealt))
+    part = _shards(file, form.cluster, dtype)
 
     @functools.lru_cache(maxsize=OPEN)
     def read(cluster: int) -> np.ndarray:
       return np.asarray(part(cluster).average.total)
 
-    shapes = {name: ((of_trunk.actions, of_trunk.cells), np.dtype(dtype)) for name in TRUNK}
+    shapes = {name: (form.trunk, np.dtype(dtype)) for name in TRUNK}
     average, compensation = (file.arrays({**file.shapes, **shapes})[name] for name in TRUNK)
-    tables = hierarchical.StrategyTables(
-      average - compensation, hierarchical.ByCluster((abstraction.count, *shape), read)
-    )
-    info = {**file.header, "policy": "average"}
-    return HierarchicalPolicy(game, dealt, abstraction, tables, info)
+    clusters = hierarchical.ByCluster((form.abstraction.count, *form.cluster), read)
+    tables = hierarchical.StrategyTables(average - compensation, clusters)
+    return KeyedPolicy(form, tables, {**file.header, "policy": "average"})
 
   def _checked(self, sound):
     # Values of lines meet in the trunk, which all processes have, so a number that is not finite shows there.

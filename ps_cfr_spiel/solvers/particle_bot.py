@@ -28,16 +28,15 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cfr import make_rule
 from ps_cfr_spiel.compiler import build_general, with_recall
 from ps_cfr_spiel.histories import Histories, grow
+from ps_cfr_spiel.keyed import KeyedPolicy, OpenSpielStates, Particles, halving, thinned
+from ps_cfr_spiel.keyed_game import HiddenStates
 from ps_cfr_spiel.memory import free_memory
 from ps_cfr_spiel.options import ParticleBotOptions
 from ps_cfr_spiel.policy import check_policy_of, strategies_of
 from ps_cfr_spiel.search import Search, Searcher, SearchSettings
-from ps_cfr_spiel.simulated import HiddenStates, OpenSpielStates, Particles, halving, thinned
-from ps_cfr_spiel.solvers.keyed_policy import SimulatedPolicy
 from ps_cfr_spiel.solvers.solving_bot import SolvingBot
 from ps_cfr_spiel.subgames import KnownSubgames, Shape
 from ps_cfr_spiel.tree import TERMINAL, PublicTree
@@ -280,8 +279,7 @@ def hidden_states(
   game: pyspiel.Game, policy: openspiel_policy.Policy | pyspiel.Policy, tremble: float
 ) -> HiddenStates:
   """The hidden states of a game under a policy: its own arrays where it has them, else OpenSpiel's states."""
-  if isinstance(policy, SimulatedPolicy) and declared(policy.form, "hidden_states") is not None:
-    form: Any = policy.form
-    if not form.why_unavailable():
-      return form.hidden_states(policy.table, tremble)
-  return OpenSpielStates(game, policy, tremble)
+  states = None
+  if isinstance(policy, KeyedPolicy) and isinstance(policy.table, np.ndarray):
+    states = policy.form.hidden_states(policy.table, tremble)
+  return OpenSpielStates(game, policy, tremble) if states is None else states

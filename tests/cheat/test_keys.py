@@ -1,17 +1,14 @@
-"""The keys of Cheat: no two share a cell, none is missing, and the arrays find what the Python game finds."""
+"""The keys of Cheat: no two share a cell, and none is missing."""
 
 import itertools
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pyspiel
 import pytest
 from game_checks import all_histories, random_histories
 from ps_cfr_spiel.games.cheat import keys
 from ps_cfr_spiel.games.cheat.bots import Memory
-from ps_cfr_spiel.games.cheat.cheat_simulation import SimulatedCheat
-from test_arrays import begun, dealt
+from ps_cfr_spiel.games.cheat.keyed_cheat import KeyedCheat
 
 import ps_cfr_spiel  # noqa: F401  (registers the games)
 
@@ -55,9 +52,9 @@ def check_cells(states, played):
   for state in states:
     if state.current_player() < 0:
       continue
-    first, actions = played.locate(state)
+    cells, actions = played.locate(state)
     assert sorted(actions) == state.legal_actions()
-    for cell, action in enumerate(actions, first):
+    for cell, action in zip(range(cells.start, cells.stop), actions, strict=True):
       assert 0 <= cell < played.cells
       memory = certain(state) if played.keys.memory else ()
       what = key_of(state), memory, turned_action(state, action)
@@ -70,16 +67,14 @@ def check_cells(states, played):
 @pytest.mark.parametrize("game_string", GAMES)
 def test_cells_are_those_of_keys_and_moves(game_string, key):
   game = pyspiel.load_game(game_string)
-  meaning = check_cells(
-    (state for state, _ in random_histories(game, 40, seed=3)), SimulatedCheat(game.rules, key)
-  )
+  meaning = check_cells((state for state, _ in random_histories(game, 40, seed=3)), KeyedCheat(game, key))
   assert len({memory for _, memory, _ in meaning.values()}) > (2 if key == keys.MEMORY else 0)
 
 
 def test_every_cell_is_reached():
   """Of a small game, with a horizon that lets cards go everywhere."""
   game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=5)")
-  played = SimulatedCheat(game.rules)
+  played = KeyedCheat(game)
   meaning = check_cells((state for state, _ in all_histories(game)), played)
   assert len(meaning) == played.cells
 
@@ -104,9 +99,8 @@ def test_the_number_of_cells_of_the_papers_game():
           new[s, d] += pairs[s - held, d - laid]
     pairs = new
   discards = sum(int(pairs[s, 1:].sum()) * (12 - s) for s in sizes)
-  played = SimulatedCheat(pyspiel.load_game("cheat").rules)
+  played = KeyedCheat(pyspiel.load_game("cheat"))
   assert played.cells == discards + 2 * answer_keys
-  assert played.widths == (192, 2)
   assert played.cells == 2_979_543
 
 
@@ -120,15 +114,15 @@ def test_the_number_of_cells_of_the_papers_game():
 def test_keys_that_two_games_share(names):
   """All that random play meets in both: hand, the other's cards and the claim; and the moves there."""
   games = [pyspiel.load_game(name) for name in names]
-  forms, met = [game.simulated_form() for game in games], []
+  forms, met = [game.keyed_form() for game in games], []
   for game, played in zip(games, forms, strict=True):
     keys_met = {}
     for state, _ in random_histories(game, 150, seed=4):
       if state.current_player() >= 0:
         turned, other, _, claim = key_of(state)
-        first, actions = played.locate(state)
+        cells, actions = played.locate(state)
         moves = [turned_action(state, action) for action in actions]
-        keys_met[turned + (0,) * (4 - len(turned)), other, claim] = first, moves
+        keys_met[turned + (0,) * (4 - len(turned)), other, claim] = cells.start, moves
     met.append(keys_met)
   mine, theirs, moves = (column.tolist() for column in forms[0].shared(forms[1]))
   pairs = {first: (second, count) for first, second, count in zip(mine, theirs, moves, strict=True)}
@@ -151,42 +145,20 @@ def test_keys_that_two_games_share(names):
 def test_keys_that_remember_share_those_that_do_not():
   """Every move that random play meets has the place of the same move without memory; of one kind, its own."""
   game = pyspiel.load_game("cheat(ranks=4,suits=3,hand_size=4)")
-  forms = [game.simulated_form(key) for key in keys.KEYS]
+  forms = [game.keyed_form(key) for key in keys.KEYS]
   for source in forms:
     mine, theirs, moves = forms[1].shared(source)
     assert len(set(mine)) == len(mine) and moves.sum() == forms[1].cells
     pairs = dict(zip(mine.tolist(), theirs.tolist(), strict=True))
     for state, _ in random_histories(game, 40, seed=5):
       if state.current_player() >= 0:
-        assert pairs[forms[1].locate(state)[0]] == source.locate(state)[0]
-
-
-@pytest.mark.parametrize("game_string", GAMES)
-def test_arrays_find_the_same_cells_and_make_the_same_moves(game_string):
-  game, rng = pyspiel.load_game(game_string), np.random.default_rng(2)
-  played = SimulatedCheat(game.rules)
-  states = dealt(game, 30, rng)
-  games = begun(game, states)
-  decision, step = jax.jit(SimulatedCheat.decision), jax.jit(SimulatedCheat.step)
-  actor, utility = jax.jit(SimulatedCheat.actor), jax.jit(SimulatedCheat.utility)
-  while not all(state.is_terminal() for state in states):
-    assert actor(played, games).tolist() == [state.current_player() for state in states]
-    first, count = map(np.asarray, decision(played, games))
-    moves = np.zeros(len(states), np.int32)
-    for b, state in enumerate(states):
-      if not state.is_terminal():
-        cell, actions = played.locate(state)
-        assert (first[b], count[b]) == (cell, len(actions))
-        moves[b] = rng.integers(len(actions))
-        state.apply_action(actions[moves[b]])
-    games = step(played, games, jnp.asarray(moves))
-  assert utility(played, games).tolist() == [state.returns()[0] for state in states]
+        assert pairs[forms[1].locate(state)[0].start] == source.locate(state)[0].start
 
 
 def test_games_that_cannot_be_counted():
   with pytest.raises(ValueError, match="players=3: keys are counted for two players only"):
     keys.index(pyspiel.load_game("cheat(players=3)").rules)
   with pytest.raises(ValueError, match=r"Unknown key \[\]; choose one of 'observation', 'memory'"):
-    SimulatedCheat(pyspiel.load_game("cheat").rules, [])  # of a damaged file
+    KeyedCheat(pyspiel.load_game("cheat"), [])  # of a damaged file
   with pytest.raises(ValueError, match="ranks=13, suits=4: 1,220,703,125 hands and 2,379 discards"):
     keys.index(pyspiel.load_game("cheat(ranks=13)").rules)

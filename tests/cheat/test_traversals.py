@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import jax
@@ -11,33 +12,26 @@ import pyspiel
 import pytest
 from game_checks import all_histories
 from open_spiel.python.algorithms import exploitability
-from ps_cfr_spiel.games.cheat import cheat_simulation, native_traversals
+from ps_cfr_spiel.games.cheat import keyed_cheat, native_traversals
 from ps_cfr_spiel.games.cheat.keys import KEYS
-from test_arrays import dealt
 
 import ps_cfr_spiel
 from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.cfr import RM, RMPlus, averages
 from ps_cfr_spiel.cfr.averages import Sum
 from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.keyed import KeyTables, Matchup, NativePlays, StatePlays, Tally, Traversals
+from ps_cfr_spiel.keyed.plays import Learning
+from ps_cfr_spiel.keyed_game import KeyedGame
 from ps_cfr_spiel.mccfr import Turn
 from ps_cfr_spiel.native import why_unavailable
-from ps_cfr_spiel.options import PRUNINGS
-from ps_cfr_spiel.simulated import (
-  Corrected,
-  KeyTables,
-  Learned,
-  NativePlays,
-  Simulation,
-  Tally,
-  Traversals,
-)
+from ps_cfr_spiel.options import ESTIMATES, PRUNINGS
 from ps_cfr_spiel.solvers import LimitReachedError
 
 TINY = "cheat(ranks=2,suits=2,hand_size=2,max_turns=3)"
 GAMMA = 2.0
 WEIGHT, DECAY, EXPLORATION, MOST_WEIGHT = 1.5**GAMMA, 0.25, 1e-9, 4.0  # of iteration 3
-PLAYS = NativePlays(Learned(MOST_WEIGHT), EXPLORATION, DECAY)
+PLAYS = NativePlays("learned", EXPLORATION, DECAY, most_weight=MOST_WEIGHT)
 
 
 class Tables(NamedTuple):
@@ -60,7 +54,7 @@ def game():
 
 @pytest.fixture(scope="module")
 def played(game):
-  return game.simulated_form()
+  return game.keyed_form()
 
 
 @pytest.fixture(scope="module")
@@ -77,12 +71,32 @@ def deals(game):
 @pytest.fixture(scope="module")
 def firsts(game, played):
   """The first cells of all keys."""
-  return sorted({played.locate(state)[0] for state, _ in all_histories(game) if state.current_player() >= 0})
+  return sorted(
+    {located(played, state)[0] for state, _ in all_histories(game) if state.current_player() >= 0}
+  )
+
+
+def located(played, state):
+  """The first cell of a state, and the actions of the cells from there on."""
+  cells, actions = played.locate(state)
+  return cells.start, actions
+
+
+def dealt(game, count, rng):
+  """States after the deal."""
+  states = []
+  for _ in range(count):
+    state = game.new_initial_state()
+    while state.is_chance_node():
+      actions, chances = zip(*state.chance_outcomes(), strict=True)
+      state.apply_action(int(rng.choice(actions, p=chances)))
+    states.append(state)
+  return states
 
 
 def some_tables(played, seed, pure=()):
   """Tables as a run might leave them; the first move is all that is played at the keys `pure`."""
-  rng, size = np.random.default_rng(seed), played.cells + max(played.widths) - 1
+  rng, size = np.random.default_rng(seed), played.cells
   regrets = rng.normal(size=size)
   if pure:
     regrets = -20 * np.abs(regrets)
@@ -91,13 +105,15 @@ def some_tables(played, seed, pure=()):
   return Tables(regrets, rng.random(size), rng.normal(size=size) / 3, rng.integers(0, 4, size) * 1.0, skipped)
 
 
-class Dealt(NamedTuple):
+class Dealt(KeyedGame):
   """The form of a game with a deal that is given, and a seed."""
 
-  played: Any
-  hands: Any
-  first: Any
-  seed: Any
+  def __init__(self, played, hands, first, seed):
+    self.played, self.hands, self.first, self.seed = played, hands, first, seed
+    self.cells = played.cells
+
+  def locate(self, state):
+    return self.played.locate(state)
 
   def traverse(self, tables, average, fixed, traverser, weight, decay, key, batch, options):
     rules, keys, deal = self.played.rules, self.played.keys, (self.hands, self.first)
@@ -116,7 +132,7 @@ def key_tables(tables, dtype="float64"):
 @functools.partial(jax.jit, static_argnames="sampler")
 def turn(played, tables, fixed, hands, first, traverser, seed, sampler):
   """A turn of the iteration in which weights are `WEIGHT`."""
-  game = Simulation(Dealt(played, hands, first, seed), fixed)
+  game = Matchup(Dealt(played, hands, first, seed), fixed)
   now = Turn(traverser, jnp.int32(3), None)
   return sampler.turn(game, tables, now, RMPlus(gamma=GAMMA), 1)
 
@@ -157,7 +173,7 @@ class Written:
     if state.is_terminal():
       return state.returns()[self.traverser]
     self.nodes += 1
-    first, actions = self.played.locate(state)
+    first, actions = located(self.played, state)
     cells = range(first, first + len(actions))
     policy = self.shares(self.old.regrets[first : first + len(actions)])
     if left == 0:
@@ -234,7 +250,7 @@ def test_plays_are_what_is_written_down(played, deals, firsts, traverser):
     found, got, counts = traversed(played, tables, state, traverser, PLAYS)
     path, new = [], Tables(*(table.copy() for table in tables))
     while not state.is_terminal():
-      first, actions = played.locate(state)
+      first, actions = located(played, state)
       path.append((state.current_player(), first, len(actions)))
       state = state.child(actions[0])  # the pure policies' move
     assert (got, counts[1]) == (state.returns()[traverser], len(path))
@@ -250,6 +266,42 @@ def test_plays_are_what_is_written_down(played, deals, firsts, traverser):
       np.testing.assert_allclose(getattr(found, name), table, atol=1e-6, err_msg=name)
 
 
+class Continued(KeyedGame):
+  """A form whose plays begin at a state."""
+
+  def __init__(self, form, state):
+    self.form, self.game = form, SimpleNamespace(new_initial_state=state.clone)
+
+  def locate(self, state):
+    return self.form.locate(state)
+
+
+@pytest.mark.parametrize("against", ["itself", "fixed"])
+@pytest.mark.parametrize("traverser", [0, 1])
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_the_library_plays_as_the_reference(played, deals, firsts, estimate, traverser, against):
+  """On every deal, where all policies are pure and the traverser does not explore."""
+  options = estimate, EXPLORATION, DECAY, 0.0, MOST_WEIGHT
+  for seed, state in enumerate(deals):
+    tables, fixed = some_tables(played, seed, firsts), None
+    if against == "fixed":
+      fixed = np.zeros(played.cells)
+      fixed[[last - 1 for last in (*firsts[1:], played.cells)]] = 2.0
+    library, value, counts = traversed(played, tables, state, traverser, NativePlays(*options), fixed=fixed)
+    regrets, minus_average, values = tables.regrets.copy(), -tables.average, tables.values.copy()
+    views = [None if x is None else memoryview(x) for x in (regrets, minus_average, values, fixed)]
+    result, nodes = StatePlays(*options).play(
+      Continued(played, state),
+      Learning(*views, WEIGHT, DECAY, 0.0),
+      traverser,
+      lambda shares: int(np.argmax(shares)),
+    )
+    assert (result, nodes) == (value, counts[1])
+    for name, table in (("regrets", regrets), ("values", values), ("average", -minus_average)):
+      np.testing.assert_allclose(getattr(library, name), table, atol=1e-6, err_msg=name)
+    assert (values != tables.values).any() and (regrets != tables.regrets).any()
+
+
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize(
   ("game_string", "games"), [("cheat(ranks=4,suits=3,hand_size=4,max_discard=2)", 12), ("cheat", 4)]
@@ -257,13 +309,13 @@ def test_plays_are_what_is_written_down(played, deals, firsts, traverser):
 def test_plays_of_larger_decks_are_the_python_games(game_string, games, key):
   """Where policies are pure along a random line of the Python game, the play is that line."""
   game, rng, ends = pyspiel.load_game(game_string), np.random.default_rng(8), []
-  played = game.simulated_form(key)
+  played = game.keyed_form(key)
   for number, state in enumerate(dealt(game, games, rng)):
     start, chosen, line = state.clone(), {}, []
-    regrets, average, skipped, visits = np.zeros((4, played.cells + max(played.widths) - 1))
+    regrets, average, skipped, visits = np.zeros((4, played.cells))
     values = np.zeros_like(regrets)
     while not state.is_terminal():
-      first, actions = played.locate(state)
+      first, actions = located(played, state)
       move = chosen.setdefault(first, int(rng.integers(len(actions))))
       regrets[first + move] = 1.0
       line.append((state.current_player(), first + move))
@@ -284,14 +336,14 @@ def test_plays_of_larger_decks_are_the_python_games(game_string, games, key):
 def test_plays_against_a_fixed_opponent_are_what_is_written_down(played, deals, firsts, traverser):
   """The opponent's move is the last one, and nothing is learned of it; the average is the traverser's."""
   for seed, state in enumerate(deals):
-    tables, fixed = some_tables(played, seed, firsts), np.zeros(played.cells + max(played.widths) - 1)
+    tables, fixed = some_tables(played, seed, firsts), np.zeros(played.cells)
     for first, last in zip(firsts, [*firsts[1:], played.cells], strict=True):
       fixed[first : last - 1] = -1.0
       fixed[last - 1] = 2.0
     found, got, counts = traversed(played, tables, state, traverser, PLAYS, fixed=fixed)
     path, nodes, new = [], 0, Tables(*(table.copy() for table in tables))
     while not state.is_terminal():
-      first, actions = played.locate(state)
+      first, actions = located(played, state)
       own = state.current_player() == traverser
       nodes += 1
       if own:
@@ -309,7 +361,7 @@ def test_plays_against_a_fixed_opponent_are_what_is_written_down(played, deals, 
 
 def test_weights_are_cut_at_the_greatest(played, deals, firsts):
   """A key that a play passes once learns in proportion to its weight, up to the greatest."""
-  size, values = played.cells + max(played.widths) - 1, np.random.default_rng(0).normal(size=played.cells)
+  size, values = played.cells, np.random.default_rng(0).normal(size=played.cells)
   alone = np.concatenate(
     [own - own.mean() for own in np.split(values, firsts[1:])]
   )  # all moves are as likely
@@ -318,7 +370,12 @@ def test_weights_are_cut_at_the_greatest(played, deals, firsts):
   weights = []
   for seed, state in itertools.product(range(4), deals):
     plain, cut, whole = (
-      (traversed(played, tables, state, 0, NativePlays(Learned(most), 0.5, 0.0), seed)[0].regrets - 1000)
+      (
+        traversed(played, tables, state, 0, NativePlays("learned", 0.5, 0.0, most_weight=most), seed)[
+          0
+        ].regrets
+        - 1000
+      )
       for most in (1.0, 3.0, 1e30)
     )
     once = np.flatnonzero((alone != 0) & (np.abs(plain[: played.cells] - alone) < 1e-9))
@@ -331,13 +388,13 @@ def test_powers_of_the_iteration(played):
   """Iteration 6 with a squared weight and a decay over its root is iteration 1 with those numbers."""
   tables = some_tables(played, 1)._replace(visits=np.zeros(0), skipped=np.zeros(0))
   samplers = (
-    (6, RMPlus(gamma=2.0), NativePlays(Learned(MOST_WEIGHT), 0.3, 0.5, decay_power=0.5)),
-    (1, RMPlus(gamma=2.0), NativePlays(Learned(MOST_WEIGHT), 0.3, 0.5 / 6**0.5)),
+    (6, RMPlus(gamma=2.0), NativePlays("learned", 0.3, 0.5, 0.5, MOST_WEIGHT)),
+    (1, RMPlus(gamma=2.0), NativePlays("learned", 0.3, 0.5 / 6**0.5, most_weight=MOST_WEIGHT)),
   )
   with precision("float64"):
     first, second = (
       sampler.turn(
-        Simulation(played), key_tables(tables), Turn(jnp.int32(0), jnp.int32(t), jax.random.key(2)), rule, 8
+        Matchup(played), key_tables(tables), Turn(jnp.int32(0), jnp.int32(t), jax.random.key(2)), rule, 8
       )
       for t, rule, sampler in samplers
     )
@@ -352,7 +409,7 @@ def test_linear_weights_in_units_of_a_power_of_two(played, monkeypatch):
   """To the last bit what plain weights give, regrets and skipped visits included: halving is exact."""
 
   def tables():
-    sampler, game = Traversals("best_response", DECAY, 10**6, decisions=1), Simulation(played)
+    sampler, game = Traversals("best_response", DECAY, 10**6, decisions=1), Matchup(played)
     run = functools.partial(mccfr.iterate, sampler=sampler, rule=RM(gamma=1.0), batch=3)
     return jax.jit(run)(game, mccfr.init(game, sampler, 0, "float32"), 70).tables
 
@@ -369,8 +426,8 @@ def test_linear_weights_in_units_of_a_power_of_two(played, monkeypatch):
 @pytest.mark.parametrize("traverser", [0, 1])
 def test_corrected_plays_are_unbiased(played, deals, traverser):
   """Whatever has been learned, the means over many plays are the exact regrets and averages, cell by cell."""
-  draws, zeros = 4000, np.zeros(played.cells + max(played.widths) - 1)
-  sampler = NativePlays(Corrected(), 0.3, 0.0)
+  draws, zeros = 4000, np.zeros(played.cells)
+  sampler = NativePlays("corrected", 0.3, 0.0)
   seeds = np.stack([np.arange(draws), np.full(draws, 7)], 1).astype(np.uint32)
 
   @jax.jit
@@ -389,7 +446,7 @@ def test_corrected_plays_are_unbiased(played, deals, traverser):
     def value(state, reach, regrets=tables.regrets, truth=truth):
       if state.is_terminal():
         return state.returns()[traverser]
-      first, actions = played.locate(state)
+      first, actions = located(played, state)
       cells, own = slice(first, first + len(actions)), state.current_player() == traverser
       policy = regrets[cells] / regrets[cells].sum()
       reaches = np.full(len(actions), reach) if own else reach * policy
@@ -420,7 +477,7 @@ def test_the_opponents_moves_come_as_often_as_they_should(played, deals):
   def value(state):
     if state.is_terminal():
       return state.returns()[0]
-    first, actions = played.locate(state)
+    first, actions = located(played, state)
     policy = written.shares(tables.regrets[first : first + len(actions)])
     return policy @ [value(state.child(action)) for action in actions]
 
@@ -436,7 +493,7 @@ def test_pruning_loses_nothing():
   game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=4)")
   nodes = {}
   for pruning, seed in itertools.product(PRUNINGS, (1, 2)):
-    solver = ps_cfr_spiel.SimulatedExternalSolver(game, pruning, batch=20, seed=seed)
+    solver = ps_cfr_spiel.KeyedExternalSolver(game, pruning, batch=20, seed=seed)
     solver.run(300)
     nodes[pruning, seed] = solver.nodes
     measure = exploitability.exploitability if seed == 1 else ps_cfr_spiel.exploitability
@@ -448,7 +505,7 @@ def test_pruning_loses_nothing():
 
 def test_a_traversal_that_is_too_long_is_given_up(game, tmp_path):
   """With a clear end; the run is as it was before, on file too."""
-  solver = ps_cfr_spiel.SimulatedExternalSolver(game, most_nodes=20)
+  solver = ps_cfr_spiel.KeyedExternalSolver(game, most_nodes=20)
   with pytest.raises(LimitReachedError, match="met 20 decisions and was given up at iteration"):
     solver.run(50, checkpoint=tmp_path / "run.safetensors")
   again = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
@@ -456,9 +513,10 @@ def test_a_traversal_that_is_too_long_is_given_up(game, tmp_path):
 
 
 def test_without_the_library(game, monkeypatch):
-  monkeypatch.setattr(cheat_simulation, "why_unavailable", lambda: "it was not built")
+  """Plays go through the states, over the same keys; external sampling is refused."""
+  monkeypatch.setattr(keyed_cheat, "why_unavailable", lambda: "it was not built")
   with pytest.raises(ValueError, match="cannot be traversed here: it was not built"):
-    ps_cfr_spiel.SimulatedExternalSolver(game)
-  assert ps_cfr_spiel.SimulatedMCCFRSolver(game).options.updates == "together"
-  with pytest.raises(ValueError, match="cannot be traversed here: it was not built"):
-    ps_cfr_spiel.SimulatedMCCFRSolver(game, updates="at_once")
+    ps_cfr_spiel.KeyedExternalSolver(game)
+  solver = ps_cfr_spiel.KeyedMCCFRSolver(game, key="memory", batch=20)
+  solver.run(5)
+  assert isinstance(solver._sampler, StatePlays) and solver.cells > 20

@@ -80,7 +80,7 @@ def test_policies_of_files(capsys, tmp_path):
   solver.save(tmp_path / "kuhn.safetensors")
   kuhn = facts(capsys, str(tmp_path / "kuhn.safetensors"), "random", "--hands=40", "--method=aivat")
   assert kuhn["game"] == "kuhn_poker()" and set(kuhn) >= {"chips", "aivat"} and "mbb" not in kuhn["chips"]
-  trained = ps_cfr_spiel.SimulatedMCCFRSolver(pyspiel.load_game("holdem(stack=400)"), batch=8)
+  trained = ps_cfr_spiel.KeyedMCCFRSolver(pyspiel.load_game("holdem(stack=400)"), batch=8)
   trained.run(1)
   trained.save(tmp_path / "holdem.safetensors")
   file = str(tmp_path / "holdem.safetensors")

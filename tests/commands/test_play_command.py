@@ -475,7 +475,7 @@ def test_a_trained_agent_searches_by_default(tmp_path, monkeypatch, capsys):
 
 def test_an_agent_of_holdem(capsys, monkeypatch, tmp_path):
   """It plays by a file's blueprint to the turn and searches there."""
-  blueprint = ps_cfr_spiel.SimulatedMCCFRSolver(pyspiel.load_game("holdem(stack=200,bets=x)"), batch=8)
+  blueprint = ps_cfr_spiel.KeyedMCCFRSolver(pyspiel.load_game("holdem(stack=200,bets=x)"), batch=8)
   blueprint.run(1)
   blueprint.save(tmp_path / "holdem.safetensors")
   monkeypatch.setattr(sys, "stdin", io.StringIO("1\n" * 9))

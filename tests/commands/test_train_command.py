@@ -8,7 +8,7 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ps_cfr_spiel import SimulatedMCCFRSolver, load_solver
+from ps_cfr_spiel import KeyedMCCFRSolver, load_solver
 from ps_cfr_spiel.commands import program
 from ps_cfr_spiel.native import why_unavailable
 
@@ -47,7 +47,7 @@ def test_any_other_game(tmp_path, capsys):
 def test_the_papers_own_method(tmp_path, capsys):
   words = [SMALL, "--method=external", "--iterations=2", "--every=1", "--games=5", f"--output={tmp_path}"]
   assert program.run(["train", *words, "--pruning=regret"]) == 0
-  assert "SimulatedExternal(pruning=regret" in capsys.readouterr().out
+  assert "KeyedExternal(pruning=regret" in capsys.readouterr().out
   few = f"--output={tmp_path / 'few'}"
   assert program.run(["train", *words, "--most_nodes=5", few]) == program.USER_ERROR
   assert "met 5 decisions and was given up" in capsys.readouterr().err
@@ -67,7 +67,7 @@ def test_a_resumed_run_is_the_run(trained, tmp_path, capsys):
 
 def test_interrupted(tmp_path, capsys, monkeypatch):
   """Ctrl-C in the third iteration: the second is in the file, from which the run goes on."""
-  advance = SimulatedMCCFRSolver._advance
+  advance = KeyedMCCFRSolver._advance
 
   def interrupted(solver, iterations):
     if solver.iteration == 2:
@@ -76,7 +76,7 @@ def test_interrupted(tmp_path, capsys, monkeypatch):
 
   words = [SMALL, "--iterations=4", "--every=1", f"--output={tmp_path}", *QUICK]
   with monkeypatch.context() as patch:
-    patch.setattr(SimulatedMCCFRSolver, "_advance", interrupted)
+    patch.setattr(KeyedMCCFRSolver, "_advance", interrupted)
     assert program.run(["train", *words]) == 130
   assert "Interrupted; iteration 2 is saved" in capsys.readouterr().err
   assert load_solver(tmp_path / "run.safetensors").iteration == 2
@@ -110,7 +110,7 @@ def test_a_start_from_a_smaller_game(trained, tmp_path):
     words = [game, "--iterations=1", f"--output={tmp_path}", *QUICK, "--quiet", *more]
     assert program.run(["train", *words]) == 0
     tables.append(load_solver(tmp_path / "run.safetensors").average_policy().table)
-  solver = SimulatedMCCFRSolver(pyspiel.load_game(game), batch=16)
+  solver = KeyedMCCFRSolver(pyspiel.load_game(game), batch=16)
   solver.start_from(load_solver(start))
   solver.run(1)
   np.testing.assert_array_equal(tables[1], solver.average_policy().table)

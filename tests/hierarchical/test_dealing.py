@@ -15,6 +15,7 @@ from ps_cfr_spiel import build_tree, evaluate_policy
 from ps_cfr_spiel.cfr import RM, averages
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.hierarchical import (
+  ClusteredGame,
   DealtAbstraction,
   DealtGame,
   DealtTables,
@@ -24,16 +25,19 @@ from ps_cfr_spiel.hierarchical import (
   dealt_tree,
   evaluate_strategies,
   evaluation,
+  exact_values,
   line_cells,
   make_abstraction,
   measure,
+  trunk_and_subtree,
+  value_against,
 )
 from ps_cfr_spiel.hierarchical.cluster_sampling import Numbers, PartTables, _deal, traverse
+from ps_cfr_spiel.keyed import KeyedPolicy
 from ps_cfr_spiel.mccfr import Turn
 from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.poker.dealt import dealt_cards, read_card_game
 from ps_cfr_spiel.poker.suits import set_numbers
-from ps_cfr_spiel.solvers import HierarchicalPolicy
 
 LEDUC = "leduc_poker"
 
@@ -131,7 +135,7 @@ def cell_of(dealt, abstraction, state):
   """(cluster or -1, cell) of a state."""
   line, seen = dealt.place(state)
   cluster, bucket = abstraction.find(seen)
-  first, stride = line_cells(dealt, abstraction.sizes)[line]
+  first, stride = line_cells(dealt, trunk_and_subtree(dealt, abstraction.sizes))[line]
   return cluster, first + stride * bucket
 
 
@@ -250,7 +254,7 @@ def expected_and_found(clusters, traverser, draws=1):
   tables = StrategyTables(
     halves(parts.trunk, (), generator), halves(parts.cluster_subtree, (abstraction.count,), generator)
   )
-  exact = exact_increments(game, HierarchicalPolicy(game, dealt, abstraction, tables, {}), traverser)
+  exact = exact_increments(game, KeyedPolicy(ClusteredGame(game, dealt, abstraction), tables, {}), traverser)
   results = enumerated(dealt, abstraction, tables, traverser, draws)
   sums = {}  # a cell has all infostates that differ in names of suits alone
   for state, increments in exact.values():
@@ -303,7 +307,7 @@ def test_expected_increments_over_three_rounds(special, clusters, traverser):
     )
     tables = StrategyTables(head_table, child_table)
     found = after_a_turn(parts, tables, dealt_hands, trunk, clusters, traverser)
-    policy = HierarchicalPolicy(game, dealt, abstraction, tables, {})
+    policy = KeyedPolicy(ClusteredGame(game, dealt, abstraction), tables, {})
     exact = exact_increments(game, policy, traverser, functools.partial(cell_of, dealt, abstraction))
     for (cluster, cell), (state, increments) in exact.items():
       table = found[min(cluster, 0) + 1][0 if state.current_player() == traverser else 1]
@@ -346,15 +350,17 @@ def test_board_by_board_values_are_the_walked_trees(name, special, makings):
   for seed, (clusters, buckets) in enumerate(makings):
     abstraction = make_abstraction(dealt, clusters=clusters, buckets=buckets, restarts=2)
     strategies.append(Strategy(abstraction, random_tables(dealt, abstraction, seed)))
-    policies.append(HierarchicalPolicy(game, dealt, *strategies[-1], {}))
+    policies.append(
+      KeyedPolicy(ClusteredGame(game, dealt, strategies[-1].abstraction), strategies[-1].tables, {})
+    )
   values = []
   for seats in ((0, 1), (1, 0)):
     found = evaluate_strategies(dealt, tuple(strategies[seat] for seat in seats), "float64")
     walked = evaluate_policy(game, Seats(game, [policies[seat] for seat in seats]))
     np.testing.assert_allclose(jax.tree.leaves(found), jax.tree.leaves(walked), atol=1e-9)
     values.append(walked.value)
-  assert policies[0].value_against(policies[1]) == pytest.approx((values[0] - values[1]) / 2)
-  assert policies[1].evaluation().value == pytest.approx(evaluate_policy(game, policies[1]).value)
+  assert value_against(*policies) == pytest.approx((values[0] - values[1]) / 2)
+  assert exact_values(policies[1]).value == pytest.approx(evaluate_policy(game, policies[1]).value)
 
 
 @pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
@@ -405,7 +411,7 @@ def test_board_by_board_values_over_three_rounds(special):
   tables = random_tables(dealt, abstraction, 3)
   own = Strategy(abstraction, tables)
   found = evaluate_strategies(dealt, (own, own), "float64")
-  policy = HierarchicalPolicy(game, dealt, abstraction, tables, {})
+  policy = KeyedPolicy(ClusteredGame(game, dealt, abstraction), tables, {})
   assert found.value == pytest.approx(worth(game, policy, 0, 1, best=False))
   for player in (0, 1):
     assert found.best_response[player] == pytest.approx(worth(game, policy, player, 1, best=True))

@@ -26,10 +26,10 @@ from ps_cfr_spiel.hierarchical import (
 )
 from ps_cfr_spiel.hierarchical.cluster_sampling import Numbers, _deal, traverse
 from ps_cfr_spiel.hierarchical.lines import END_LINE
+from ps_cfr_spiel.keyed import KeyedPolicy
 from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.poker import card_sets, renamings, set_numbers, strengths
 from ps_cfr_spiel.poker.suits import Deck
-from ps_cfr_spiel.solvers import HierarchicalPolicy
 
 pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
 NO_LIMIT = poker(3, 2, 1, "0 1 1", bets="nolimit").replace("stack=20 20", "stack=8 8,bettingAbstraction=fcpa")
@@ -152,7 +152,8 @@ def test_nearest_centres():
 
 def exact_increments(dealt, abstraction, tables, traverser):
   """[A, C S] regrets, and strategies of the other player, in clusters: all deals, in plain Python."""
-  deal, cells = dealt.deal, hierarchical.line_cells(dealt, abstraction.sizes)
+  parts = hierarchical.trunk_and_subtree(dealt, abstraction.sizes)
+  deal, cells = dealt.deal, hierarchical.line_cells(dealt, parts)
   betting = dealt.betting
   below = [np.flatnonzero(betting.parent == line).tolist() for line in range(len(betting))]
   shape, size = (
@@ -351,7 +352,7 @@ def test_hold_em_to_the_river_is_answered():
   tables = StrategyTables(
     np.zeros((trunk.actions, trunk.cells)), generator.random((60, subtree.actions, subtree.cells))
   )
-  policy = HierarchicalPolicy(game, dealt, abstraction, tables, {})
+  policy = KeyedPolicy(hierarchical.ClusteredGame(game, dealt, abstraction), tables, {})
   state, rounds = game.new_initial_state(), set()
   while not state.is_terminal():
     if state.is_chance_node():
@@ -359,11 +360,11 @@ def test_hold_em_to_the_river_is_answered():
       continue
     shares = policy.action_probabilities(state)
     assert sum(shares.values()) == pytest.approx(1) and set(shares) == set(state.legal_actions())
-    rounds.add(policy.bucket(state)[0])
+    rounds.add(policy.form.bucket(state)[0])
     state.apply_action(1)
   assert len(rounds) == 2  # none, and the cluster of the board
   with pytest.raises(ValueError, match="too many boards to evaluate a strategy exactly"):
-    policy.evaluation()
+    hierarchical.exact_values(policy)
 
 
 def test_a_run_without_tables_of_boards(untabulated, tmp_path):
@@ -389,7 +390,9 @@ def test_a_run_without_tables_of_boards(untabulated, tmp_path):
   assert shares == average.action_probabilities(state)
   line, _ = resumed._dealt.place(state)
   number = int(set_numbers(np.array([5, 7])))
-  np.testing.assert_allclose(policy.for_hands(line, (8, 9, 10))[:, number], list(shares.values()))
+  np.testing.assert_allclose(
+    hierarchical.by_lines(policy)(line, (8, 9, 10))[:, number], list(shares.values())
+  )
   with pytest.raises(ValueError, match="give a number of buckets"):
     HierarchicalMCCFRSolver(game, clusters=2, buckets="lossless")
   with pytest.raises(ValueError, match="too many boards to evaluate a strategy exactly"):

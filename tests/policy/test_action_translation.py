@@ -8,6 +8,7 @@ from open_spiel.python.bots.policy import PolicyBot
 from random_policies import random_policy
 
 import ps_cfr_spiel
+from ps_cfr_spiel import abstractions
 from ps_cfr_spiel.policy import MAPPINGS, TranslatedPolicy, bet_sizes, translate
 from ps_cfr_spiel.policy.action_translation import pseudo_harmonic
 
@@ -79,7 +80,7 @@ def test_a_dealt_blueprint_rounded_and_translated_plays_the_full_game():
   )
   solver.run(20)
   full = pyspiel.load_game(NO_LIMIT.format("fullgame"))
-  policy = TranslatedPolicy(full, solver.average_policy().rounded("purify"))
+  policy = TranslatedPolicy(full, abstractions.rounded(solver.average_policy(), "purify"))
   bot = PolicyBot(0, np.random.RandomState(0), policy)
   for hand in range(20):
     state, draw = full.new_initial_state(), np.random.RandomState(hand)

@@ -29,12 +29,12 @@ from ps_cfr_spiel.compiler import form_of
 from ps_cfr_spiel.compiler.described import describe
 from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.evaluation.match_play import Habit
+from ps_cfr_spiel.keyed import OpenSpielKeys
 from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.poker import Situation, cards_of
 from ps_cfr_spiel.policy import for_hands, post_process
 from ps_cfr_spiel.rules import LCFR, RM, RULES, NRMPlus, RMPlus
-from ps_cfr_spiel.simulated import HostGame
-from ps_cfr_spiel.solvers import HierarchicalMCCFRSolver, SimulatedExternalSolver, SimulatedMCCFRSolver
+from ps_cfr_spiel.solvers import HierarchicalMCCFRSolver, KeyedExternalSolver, KeyedMCCFRSolver
 
 KUHN = pyspiel.load_game("kuhn_poker")
 UNIFORM = 11 / 24  # the exploitability of uniform play in Kuhn poker
@@ -126,7 +126,7 @@ def test_sixteen_bits_are_declared():
 
 
 @pytest.mark.parametrize("kind", [RM, RMPlus, LCFR])
-@pytest.mark.parametrize("solver", [ExternalSamplingSolver, SimulatedMCCFRSolver, HierarchicalMCCFRSolver])
+@pytest.mark.parametrize("solver", [ExternalSamplingSolver, KeyedMCCFRSolver, HierarchicalMCCFRSolver])
 def test_samplers_refuse_derived_rules(solver, kind):
   """They add regrets up themselves, and never call `update`."""
   game = pyspiel.load_game("leduc_poker") if solver is HierarchicalMCCFRSolver else KUHN
@@ -232,11 +232,11 @@ def test_a_derived_game_that_is_described_by_name():
     cards_of(doubled(game))
 
 
-def test_a_derived_game_with_a_simulated_form():
+def test_a_derived_game_with_a_keyed_form():
   own = doubled(pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=4)"))
-  with pytest.raises(ValueError, match="no simulated_form"):
-    SimulatedExternalSolver(own)
-  assert isinstance(SimulatedMCCFRSolver(own)._host, HostGame)
+  with pytest.raises(ValueError, match="no keyed_form"):
+    KeyedExternalSolver(own)
+  assert isinstance(KeyedMCCFRSolver(own)._form, OpenSpielKeys)
 
 
 class Passive(TreePolicy):

@@ -157,7 +157,7 @@ def test_searches_by_sampling_and_plays(shape, target):
   except ValueError as error:
     assert "has no public states" in str(error)
     return
-  played = ps_cfr_spiel.SimulatedMCCFRSolver(game, batch=2)
+  played = ps_cfr_spiel.KeyedMCCFRSolver(game, batch=2)
   played.run(5)
   for decision, h, _ in itertools.islice(tree.names.infostates(), 3):
     state = make_state(tree.names, game, decision, h)

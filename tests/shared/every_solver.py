@@ -89,10 +89,9 @@ ROWS = {
   "VR-MCCFR on public moves": Row(solvers.VRMCCFRSolver, KUHN, PUBLIC, 3000, 0.065),
   "VR-MCCFR in sets": Row(solvers.VRMCCFRSolver, LEDUC, {"abstraction": "observation", "seed": 5}),
   "a sampler of one's own": Row(solvers.SamplingSolver, KUHN, HALF, given=("sampler",)),
-  "played": Row(solvers.SimulatedMCCFRSolver, KUHN, CORRECTED),
-  "played in JAX": Row(solvers.SimulatedMCCFRSolver, CHEAT, {"batch": 64, "updates": "together"}, 400, 0.25),
-  "played in C++": Row(solvers.SimulatedMCCFRSolver, CHEAT, {"batch": 64}, 400, 0.25),
-  "traversed in C++": Row(solvers.SimulatedExternalSolver, CHEAT, {"batch": 20}, 300, 0.002),
+  "played": Row(solvers.KeyedMCCFRSolver, KUHN, CORRECTED),
+  "played in C++": Row(solvers.KeyedMCCFRSolver, CHEAT, {"batch": 64}, 400, 0.25),
+  "traversed in C++": Row(solvers.KeyedExternalSolver, CHEAT, {"batch": 20}, 300, 0.002),
   "hierarchical": Row(solvers.HierarchicalMCCFRSolver, LEDUC, CLUSTERS, 3000, 0.1),
   "hierarchical, of a later round": Row(solvers.HierarchicalMCCFRSolver, LATER, CLUSTERS_LATER),
 }

@@ -180,7 +180,7 @@ def test_exploitability_falls_and_is_openspiels(name):
 NOT_ANY_GAME = {
   "SamplingSolver",
   "HierarchicalMCCFRSolver",
-  "SimulatedExternalSolver",
+  "KeyedExternalSolver",
 }  # or no sampler of its own
 
 
@@ -225,7 +225,6 @@ SAMPLED = [
 PLAYED = [
   ({"decay": 2}, "decay must be a number from 0 to 1, got 2"),
   ({"batch": 2**31}, "batch must be at most 2147483647"),
-  ({"updates": "late"}, "Unknown updates 'late'; choose one of 'auto', 'together', 'at_once'"),
 ]
 MISTAKES = {
   "PS-CFR": [
@@ -276,6 +275,7 @@ MISTAKES = {
   ],
   "traversed in C++": [
     *PLAYED,
+    ({"updates": "late"}, "Unknown updates 'late'; choose one of 'at_once', 'together'"),
     ({"depth": 0}, "depth must be an integer of at least 1, got 0"),
     ({"pruning": "all"}, "Unknown pruning 'all'; choose one of 'none', 'regret', 'best_response'"),
     ({"decay": -1}, "decay must be a number from 0 to 1"),

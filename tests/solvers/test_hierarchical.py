@@ -11,7 +11,13 @@ from dealt_games import poker
 from edited_files import DELETED, rewrite
 
 from ps_cfr_spiel import evaluate_policy, load_policy, load_solver
-from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver, post_process
+from ps_cfr_spiel.abstractions import (
+  HierarchicalMCCFRSolver,
+  exact_values,
+  post_process,
+  rounded,
+  value_against,
+)
 from ps_cfr_spiel.hierarchical import DealtGame, dealt_game, make_abstraction
 
 GAME = "leduc_poker"
@@ -125,7 +131,7 @@ def test_policies_are_of_the_whole_game(ten, tmp_path):
   for action in (0, 3, 1, 1, 4):
     state.apply_action(action)
   assert policy.action_probabilities(state) == ten.average_policy().action_probabilities(state)
-  assert policy.bucket(state)[0] == 1  # the board is a king
+  assert policy.form.bucket(state)[0] == 1  # the board is a king
   with pytest.raises(ValueError, match="the state is of another game"):
     policy.action_probabilities(pyspiel.load_game("kuhn_poker").new_initial_state().child(0).child(1))
 
@@ -134,22 +140,22 @@ def test_policies_are_of_the_whole_game(ten, tmp_path):
 def test_rounded_tables_are_rounded_play(ten, how):
   """A table at once, or the rows of the whole game one by one."""
   policy = ten.average_policy()
-  tables, rows = policy.rounded(how), post_process(ten.game, policy, how)
+  tables, rows = rounded(policy, how), post_process(ten.game, policy, how)
   of_tables, of_rows = (jax.tree.leaves(evaluate_policy(ten.game, x)) for x in (tables, rows))
   np.testing.assert_allclose(of_tables, of_rows, atol=1e-6)
-  assert tables.evaluation().exploitability != pytest.approx(ten.exploitability())
+  assert exact_values(tables).exploitability != pytest.approx(ten.exploitability())
   assert tables.info["policy"] == "rounded average"
 
 
 def test_a_policy_wins_what_another_loses(ten):
   policy, other = ten.average_policy(), ten.current_policy()
-  assert policy.value_against(other) == pytest.approx(-other.value_against(policy), abs=1e-6)
-  assert policy.value_against(policy) == pytest.approx(0, abs=1e-6)
+  assert value_against(policy, other) == pytest.approx(-value_against(other, policy), abs=1e-6)
+  assert value_against(policy, policy) == pytest.approx(0, abs=1e-6)
   small = HierarchicalMCCFRSolver(
     pyspiel.load_game("leduc_poker(suit_isomorphism=False)"), clusters=1, buckets="lossless"
   )
   with pytest.raises(ValueError, match="the other one is for"):
-    policy.value_against(small.average_policy())
+    value_against(policy, small.average_policy())
 
 
 def test_boards_of_a_later_round_are_clustered(tmp_path):
@@ -166,7 +172,7 @@ def test_boards_of_a_later_round_are_clustered(tmp_path):
   for action in (0, 3, 1, 1, 4, 1, 1, 2):
     state.apply_action(action)
     if not state.is_chance_node():
-      clusters.append(policy.bucket(state)[0])
+      clusters.append(policy.form.bucket(state)[0])
   assert clusters == [-1] * 4 + [int(solver.abstraction.clusters[solver._dealt.seen([0], [4, 2])[2][0]])]
   with pytest.raises(ValueError, match="special=3: public cards come before rounds 1 to 2; give one"):
     HierarchicalMCCFRSolver(game, 3, special=3)

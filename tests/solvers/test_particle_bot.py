@@ -15,12 +15,12 @@ from open_spiel.python.algorithms import expected_game_score
 from open_spiel.python.algorithms.exploitability import exploitability
 
 import ps_cfr_spiel
-from ps_cfr_spiel import SimulatedMCCFRSolver, matches
+from ps_cfr_spiel import KeyedMCCFRSolver, matches
 from ps_cfr_spiel.histories import grow
+from ps_cfr_spiel.keyed import OpenSpielStates, Particles
 from ps_cfr_spiel.matches import ParticleBot
 from ps_cfr_spiel.policy import strategies_of
 from ps_cfr_spiel.search import Search, Searcher, SearchSettings
-from ps_cfr_spiel.simulated import OpenSpielStates, Particles
 from ps_cfr_spiel.subgames import KnownSubgames
 
 CHEAT = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4)"
@@ -33,7 +33,7 @@ def bot_of(game, policy, **options):
 
 def test_on_top_of_a_policy_it_wins():
   game = pyspiel.load_game(CHEAT)
-  solver = SimulatedMCCFRSolver(game, batch=64, seed=1)
+  solver = KeyedMCCFRSolver(game, batch=64, seed=1)
   solver.run(3)
   policy = solver.average_policy()
   result = matches.match(game, bot_of(game, policy, rollouts=200), matches.player(policy, 1), 300)
@@ -103,7 +103,7 @@ def test_the_strategy_is_the_policy_times_exponentials_of_values():
 def test_the_searching_response_is_near_the_best(key):
   """Never above the mean of both seats' best responses, by OpenSpiel, but for the noise of the games."""
   game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=3)")
-  solver = SimulatedMCCFRSolver(game, batch=16, seed=1, key=key)
+  solver = KeyedMCCFRSolver(game, batch=16, seed=1, key=key)
   solver.run(1)
   policy = solver.average_policy()
   best = exploitability(game, policy)

@@ -9,7 +9,7 @@ import pytest
 
 from ps_cfr_spiel import ExternalSamplingSolver, PSCFRSolver, build_tree, check_game
 from ps_cfr_spiel.histories import check_start
-from ps_cfr_spiel.solvers import LimitReachedError, SimulatedMCCFRSolver
+from ps_cfr_spiel.solvers import KeyedMCCFRSolver, LimitReachedError
 
 SIMULTANEOUS = pyspiel.GameType.Dynamics.SIMULTANEOUS
 ILLEGAL = "start_at(game=kuhn_poker(),history=0;0)"
@@ -24,7 +24,7 @@ t "" 4 "" { 2 -2 }
 """
 
 
-TAKERS = [build_tree, check_game, PSCFRSolver, ExternalSamplingSolver, SimulatedMCCFRSolver]
+TAKERS = [build_tree, check_game, PSCFRSolver, ExternalSamplingSolver, KeyedMCCFRSolver]
 
 
 @pytest.mark.parametrize("take", TAKERS)
@@ -105,6 +105,6 @@ def test_a_simultaneous_game_in_python_without_an_observer():
   missing = r"has no make_py_observer\(\), by which OpenSpiel reads"
   with pytest.raises(ValueError, match=missing):
     build_tree(pyspiel.load_game("unobserved"))
-  sampled = SimulatedMCCFRSolver(pyspiel.convert_to_turn_based(pyspiel.load_game("unobserved")))
+  sampled = KeyedMCCFRSolver(pyspiel.convert_to_turn_based(pyspiel.load_game("unobserved")))
   with pytest.raises(LimitReachedError, match=missing):
     sampled.run(1)

@@ -1,8 +1,8 @@
-"""Traversals and plays of a game by its own native code, one after the other.
+"""Traversals of a keyed game by its own native code, one after the other.
 
 External sampling (Lanctot et al. 2009, Section 3.2) with the pruning of Brown and Sandholm (2015, 2017; Yi
 and Kaneko, Section 2.4), in sampled form: billions of decisions one after the other do not suit arrays, so
-the game traverses itself (`TraversedGame`).
+the game traverses itself (`KeyedGame.traverse`).
 
 The opponent's moves are sampled, so moves that the opponent never plays are not visited: partial pruning is
 part of the method. A move that is not played and has a negative regret may be skipped. Each skipped visit
@@ -17,81 +17,22 @@ counterfactual best response). The reach in condition 13 is that of the sampling
 
 import dataclasses
 import math
-from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
 
 from ps_cfr_spiel.arguments import MOST
 from ps_cfr_spiel.cfr import Rule, averages
+from ps_cfr_spiel.keyed.key_tables import KeyTables, Matchup
 from ps_cfr_spiel.mccfr import Sampler, Turn
 from ps_cfr_spiel.options import PRUNINGS
-from ps_cfr_spiel.simulated.estimates import Corrected, Learned
-from ps_cfr_spiel.simulated.samplers import KeyTables, Simulation
-from ps_cfr_spiel.simulated.simulated_game import SimulatedGame
-from ps_cfr_spiel.simulated.trajectories import Trajectories
 
-
-class TraversedGame(SimulatedGame, Protocol):
-  """A simulated game that traverses itself."""
-
-  def why_unavailable(self) -> str:
-    """Why it cannot do so here, "" if it can."""
-    ...
-
-  def traverse(
-    self,
-    tables: tuple[jax.Array, ...],
-    average: jax.Array,
-    fixed: jax.Array | None,
-    traverser: jax.Array,
-    weight: jax.Array,
-    decay: jax.Array,
-    key: jax.Array,
-    batch: int,
-    options: dict[str, float],
-  ) -> tuple[tuple[jax.Array, ...], jax.Array, jax.Array]:
-    """Traverses `batch` games one after the other, learning after each; pure JAX.
-
-    The `tables`, regrets, the average's compensation (see `averages`), learned values, visits and skipped
-    moves, as in `KeyTables`, are brought up to date; `average`, [S], is the average itself, `fixed` as in
-    `Simulation`, for plays alone. `weight`, [], is that of this iteration in sums, `decay`, [], that of the
-    newest value in a running mean.
-
-    Returns the tables; [B] values to the traverser; int32[5]: decisions met and moves skipped, in millions
-    and the rest each, and whether a traversal was given up.
-    """
-    ...
-
-
-ESTIMATES = (Learned, Corrected)  # as native code numbers them
-PLAYS = {"sampling": 1, "pruning": 0, "decisions": MOST, "depth": MOST, "most_nodes": MOST}
-EXTERNAL = {"sampling": 0, "estimate": 0, "exploration": 1.0, "most_weight": 1.0, "floor": -math.inf}
+# Options of native code that external sampling does not have.
+NO_PLAYS = {"sampling": 0, "estimate": 0, "exploration": 1.0, "most_weight": 1.0, "floor": -math.inf}
 
 
 @dataclasses.dataclass(frozen=True)
-class NativePlays(Trajectories):
-  """`Trajectories` in the game's native code: tables are updated after each play.
-
-  The estimate is `Learned` or `Corrected`. A key that comes twice in a play learns from its second visit
-  before its first is valued.
-  """
-
-  def turn(self, game: Simulation, tables: KeyTables, turn: Turn, rule: Rule, batch: int) -> KeyTables:
-    """Policies change from one play to the next, also within a turn."""
-    assert isinstance(self.estimate, Learned | Corrected)
-    options = {
-      "estimate": ESTIMATES.index(type(self.estimate)),
-      "exploration": float(self.exploration),
-      "most_weight": float(self.estimate.most_weight),
-      "floor": float(rule.floor),
-    }
-    decay = self.decay_at(turn.iteration, tables.regrets.dtype)
-    return _traverse(game, tables, turn, rule, decay, batch, {**PLAYS, **options})
-
-
-@dataclasses.dataclass(frozen=True)
-class Traversals(Sampler[Simulation, KeyTables]):
+class Traversals(Sampler[Matchup, KeyTables]):
   """External sampling: all moves of the traverser, one of the opponent's.
 
   Regrets, and skipped visits, are weighted as the average is (linear CFR, if the rule's gamma is 1).
@@ -108,13 +49,13 @@ class Traversals(Sampler[Simulation, KeyTables]):
   #: nothing comes only once.)
   decisions: int = MOST
 
-  def init(self, game: Simulation, dtype: str) -> KeyTables:
+  def init(self, game: Matchup, dtype: str) -> KeyTables:
     return KeyTables.empty(game.game, dtype, counted=True)
 
   def scaled(self, tables: KeyTables, scale: jax.Array | float) -> KeyTables:
     return tables._replace(regrets=tables.regrets * scale, skipped=tables.skipped * scale)
 
-  def turn(self, game: Simulation, tables: KeyTables, turn: Turn, rule: Rule, batch: int) -> KeyTables:
+  def turn(self, game: Matchup, tables: KeyTables, turn: Turn, rule: Rule, batch: int) -> KeyTables:
     """Policies change from one traversal to the next, also within a turn."""
     options = {
       "most_nodes": self.most_nodes,
@@ -123,11 +64,11 @@ class Traversals(Sampler[Simulation, KeyTables]):
       "pruning": PRUNINGS.index(self.pruning),
     }
     decay = jnp.asarray(self.decay, tables.regrets.dtype)
-    return _traverse(game, tables, turn, rule, decay, batch, {**EXTERNAL, **options})
+    return traverse(game, tables, turn, rule, decay, batch, {**NO_PLAYS, **options})
 
 
-def _traverse(
-  game: Simulation,
+def traverse(
+  game: Matchup,
   tables: KeyTables,
   turn: Turn,
   rule: Rule,
@@ -136,10 +77,9 @@ def _traverse(
   options: dict[str, float],
 ) -> KeyTables:
   """The tables after a turn of native code."""
-  rules: Any = game.game  # a `TraversedGame`
   weight = averages.weight(turn.iteration, rule.gamma, tables.regrets.dtype)
   learning = tables.regrets, tables.average.compensation, tables.learned, tables.visits, tables.skipped
-  (regrets, compensation, learned, visits, skipped), values, counts = rules.traverse(
+  (regrets, compensation, learned, visits, skipped), values, counts = game.game.traverse(
     learning, tables.average.average, game.fixed, turn.traverser, weight, decay, turn.random, batch, options
   )
   average = tables.average._replace(compensation=compensation)

@@ -2,13 +2,15 @@
 
 A player knows everything but the cards of the other hand and of the pile. A strategy over the keys of `keys`
 forgets the past, or remembers what both know (`keys.Known`), so states with the same cards are one, and there
-are few: at most 875 hands after the paper's deal. `simulated.HiddenStates` is the contract.
+are few: at most 875 hands after the paper's deal.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyspiel
+
+from ps_cfr_spiel.keyed_game import HiddenStates, Thin
 
 from . import cheat_rules, native_traversals
 from .cheat_rules import Rules
@@ -40,11 +42,11 @@ class Seen(NamedTuple):
   known: Certain = Certain()  #: certain cards, see `Certain`
 
 
-class CheatHands:
+class CheatHands(HiddenStates):
   """The other hand and the pile, and plays by a strategy."""
 
   def __init__(self, rules: Rules, keys: Keys, table: np.ndarray, tremble: float = 0.0):
-    """`table` has a weight for every cell, see `SimulatedPolicy`; `tremble` as in `OpenSpielStates`.
+    """`table` has a weight for every cell, see `KeyedGame`; `tremble` as in `OpenSpielStates`.
 
     ValueError for a table of other keys.
     """
@@ -119,7 +121,9 @@ class CheatHands:
     hidden[:, OTHER] = codes
     return hidden, ways
 
-  def step(self, hidden, weights, player: int, seen: Seen, thin: Any) -> tuple[np.ndarray, np.ndarray]:
+  def step(
+    self, hidden: np.ndarray, weights: np.ndarray, player: int, seen: Seen, thin: Thin
+  ) -> tuple[np.ndarray, np.ndarray]:
     """The states after a move; equal ones are joined."""
     hidden = hidden.copy()
     if not seen.answers:
@@ -174,7 +178,9 @@ class CheatHands:
     """Codes with the next rank first."""
     return codes // self._base + codes % self._base * self._last
 
-  def rollouts(self, state: Any, player: int, hidden: np.ndarray, actions: np.ndarray, random: Any):
+  def rollouts(
+    self, state: Any, player: int, hidden: np.ndarray, actions: np.ndarray, random: np.random.Generator
+  ) -> np.ndarray:
     """See `HiddenStates`; native code plays."""
     _, certain = self._watched(state, player)
     now = player, state.discarder, state.turn, bool(state.discard), self._code(state, player), *certain

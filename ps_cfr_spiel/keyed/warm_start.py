@@ -6,7 +6,7 @@ Yi and Kaneko, Section 4: the tables of a smaller game spare a large game's firs
 import numpy as np
 
 from ps_cfr_spiel.cfr import averages
-from ps_cfr_spiel.simulated.samplers import KeyTables
+from ps_cfr_spiel.keyed.key_tables import KeyTables
 
 LEARNED = ("regrets", "learned", "visits", "skipped")
 

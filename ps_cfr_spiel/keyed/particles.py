@@ -4,47 +4,18 @@ A particle is a state that fits everything the player has seen; its weight is th
 chance and the other players' policy lead there. Every step expands all particles by all moves that fit, so
 weights are exact up to `most` particles. Beyond, the set is thinned without bias: large weights stay, small
 ones survive with a common weight (Fearnhead and Clifford 2003, Section 3.3). `HiddenStates` is the contract
-of a game; `states` fulfils it for any game of OpenSpiel.
+of a game; `hidden_states` fulfils it for any game of OpenSpiel.
 """
 
 import functools
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyspiel
 
-Weighted = tuple[np.ndarray, np.ndarray]  # hidden states [n, ...] and their weights float64[n]
-Thin = Callable[[np.ndarray, np.ndarray], Weighted]
+from ps_cfr_spiel.keyed_game import HiddenStates, Weighted
+
 AGAIN = 10  # times the number of particles, when all are gone
-
-
-class HiddenStates(Protocol):
-  """The functions of a game on states that a player cannot distinguish."""
-
-  def seen(self, state: pyspiel.State, player: int) -> list[Any]:
-    """The observations of the player up to one of their decisions, in order; they compare by `==`."""
-    ...
-
-  def begin(self, seen: Any) -> Weighted:
-    """The hidden states after the first observation."""
-    ...
-
-  def step(self, hidden: np.ndarray, weights: np.ndarray, player: int, seen: Any, thin: Thin) -> Weighted:
-    """The hidden states after a further observation of the player: successors that fit it.
-
-    A step of several moves may `thin` in between.
-    """
-    ...
-
-  def rollouts(
-    self, state: pyspiel.State, player: int, hidden: np.ndarray, actions: np.ndarray, random: Any
-  ) -> np.ndarray:
-    """Returns [B] to the player of plays by the policy from hidden states [B, ...] after actions int[B].
-
-    `state` is a state that the player cannot distinguish from them, and `random` a NumPy generator.
-    """
-    ...
 
 
 class Particles:

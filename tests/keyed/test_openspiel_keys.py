@@ -1,6 +1,5 @@
-"""Any OpenSpiel game, played through its states: as the walked one, within its tables, and through files."""
+"""Any OpenSpiel game by its strings: learned, within its tables, and through files."""
 
-import jax
 import numpy as np
 import pyspiel
 import pytest
@@ -9,13 +8,13 @@ from open_spiel.python.algorithms import expected_game_score, exploitability
 
 import ps_cfr_spiel
 from ps_cfr_spiel.evaluation.match_play import match, player
-from ps_cfr_spiel.simulated import HostGame
+from ps_cfr_spiel.keyed import OpenSpielKeys
 from ps_cfr_spiel.solvers import LimitReachedError
 
 
 @pytest.fixture(scope="module")
 def kuhn():
-  solver = ps_cfr_spiel.SimulatedMCCFRSolver(
+  solver = ps_cfr_spiel.KeyedMCCFRSolver(
     pyspiel.load_game("kuhn_poker"), "corrected", exploration=0.4, cells=24
   )
   solver.run(150)
@@ -28,61 +27,24 @@ def test_a_walked_game_has_its_walked_figures(kuhn):
   assert exploitability.exploitability(kuhn.game, policy) < 0.03
   value = expected_game_score.policy_value(kuhn.game.new_initial_state(), [policy] * 2)[0]
   assert value == pytest.approx(-1 / 18, abs=0.01)
-  assert policy.cells() <= 24
+  assert kuhn.cells <= 24
   assert not hasattr(kuhn, "evaluation")
 
 
 def test_without_decay_it_is_outcome_sampling(kuhn):
   """Nothing is learned that could correct the estimates, and the strategy gets better all the same."""
-  solver = ps_cfr_spiel.SimulatedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, decay=0, cells=24)
+  solver = ps_cfr_spiel.KeyedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, decay=0, cells=24)
   solver.run(40)
   assert not np.any(solver._state.tables.learned)
   assert exploitability.exploitability(kuhn.game, solver.average_policy()) < 0.1  # uniform play: 0.46
 
 
-def test_deals_and_moves_come_as_often_as_they_should():
-  """Uniform play of Kuhn poker: every end as often as its probability, by utility."""
-  game = pyspiel.load_game("kuhn_poker")
-  host = HostGame(game)
-  batch = 4000
-
-  @jax.jit
-  def play(key):
-    state = host.deal(key, batch)
-    for number in range(host.longest):
-      uniform = jax.random.uniform(jax.random.fold_in(key, number), (2, batch))
-      _, count = host.decision(state)
-      move = jax.numpy.minimum((uniform[1] * count).astype(int), count - 1)
-      chance = host.chance(state, uniform[0])
-      state = host.step(state, jax.numpy.where(host.actor(state) == pyspiel.PlayerId.CHANCE, chance, move))
-    return state
-
-  ends = play(jax.random.key(0))
-  assert set(np.asarray(ends.actor).tolist()) == {int(pyspiel.PlayerId.TERMINAL)}
-  expected: dict[float, float] = {}
-
-  def walk(state, probability):
-    if state.is_terminal():
-      expected[state.player_return(0)] = expected.get(state.player_return(0), 0) + probability
-    elif state.is_chance_node():
-      for action, share in state.chance_outcomes():
-        walk(state.child(action), probability * share)
-    else:
-      for action in state.legal_actions():
-        walk(state.child(action), probability / len(state.legal_actions()))
-
-  walk(game.new_initial_state(), 1.0)
-  for utility, share in expected.items():
-    found = (np.asarray(ends.utility) == utility).mean()
-    assert found == pytest.approx(share, abs=5 * np.sqrt(share * (1 - share) / batch))
-
-
 def test_a_best_response_to_an_agent(kuhn, tmp_path):
   """In Kuhn poker, to play that is far from optimal: as good as OpenSpiel's; also through a file."""
-  weak = ps_cfr_spiel.SimulatedMCCFRSolver(kuhn.game, "corrected", batch=2, cells=24, seed=3)
+  weak = ps_cfr_spiel.KeyedMCCFRSolver(kuhn.game, "corrected", batch=2, cells=24, seed=3)
   weak.run(2)
   agent = weak.average_policy()
-  solver = ps_cfr_spiel.SimulatedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, cells=30, against=agent)
+  solver = ps_cfr_spiel.KeyedMCCFRSolver(kuhn.game, "corrected", exploration=0.4, cells=30, against=agent)
   solver.run(100)
   solver.save(tmp_path / "run.safetensors")
   again = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
@@ -102,34 +64,28 @@ def test_a_best_response_to_an_agent(kuhn, tmp_path):
 
 def test_full_tables_end_a_run_and_nothing_is_lost(tmp_path):
   game = pyspiel.load_game("leduc_poker")
-  solver = ps_cfr_spiel.SimulatedMCCFRSolver(game, batch=4, cells=700)
+  solver = ps_cfr_spiel.KeyedMCCFRSolver(game, batch=4, cells=700)
   with pytest.raises(LimitReachedError, match=r"The tables are full: \d+ keys have \d+ of 700 cells"):
     solver.run(2000, checkpoint=tmp_path / "run.safetensors")
   assert 0 < solver.iteration < 2000
   again = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
   assert again.iteration == solver.iteration
-  assert again.average_policy().cells() == solver.average_policy().cells() > 0
+  assert again.cells == solver.cells > 0
 
 
 def test_full_tables_are_told_though_plays_follow():
   """A chunk goes on after them, over keys that have cells; the next run begins anew."""
-  solver = ps_cfr_spiel.SimulatedMCCFRSolver(pyspiel.load_game("kuhn_poker"), batch=4, cells=23)
+  solver = ps_cfr_spiel.KeyedMCCFRSolver(pyspiel.load_game("kuhn_poker"), batch=4, cells=23)
   with pytest.raises(LimitReachedError, match="The tables are full: 11 keys have 22 of 23 cells"):
     solver._advance(500)
   with pytest.raises(LimitReachedError, match="The tables are full: 11 keys"):
     solver._advance(500)
-  roomy = ps_cfr_spiel.SimulatedMCCFRSolver(pyspiel.load_game("kuhn_poker"), batch=4, cells=24)
-  roomy._advance(500)
-  host = roomy._host
-  host.error = OverflowError("full")
-  plays = host.deal(jax.random.key(0), 2)
-  assert bool(host.full(plays)) and str(host.error) == "full"
 
 
 def test_a_game_that_cannot_be_walked_is_learned():
   """Within its tables; and it gets better against a random player."""
   game = pyspiel.load_game("liars_dice(numdice=2)")
-  solver = ps_cfr_spiel.SimulatedMCCFRSolver(game, cells=300_000)
+  solver = ps_cfr_spiel.KeyedMCCFRSolver(game, cells=300_000)
   solver.run(40)
   score = match(game, player(solver.average_policy()), player("random"), 300).score
   assert score.wins > 1.3 * score.losses
@@ -143,30 +99,28 @@ def test_a_game_that_cannot_be_walked_is_learned():
     ("kuhn_poker", {"key": "hand"}, "Unknown key 'hand'; choose one of 'infostate', 'observation'"),
     ("kuhn_poker", {"key": 7}, "Unknown key 7"),
     ("kuhn_poker", {"cells": 0}, "cells must be an integer of at least 1, got 0"),
-    ("kuhn_poker", {"updates": "at_once"}, "its simulated form has no native code for that"),
     ("cheat", {"cells": 10}, "counts its own cells; leave out cells=10"),
     ("cheat", {"key": "infostate"}, "Unknown key 'infostate'; choose one of 'observation', 'memory'"),
-    ("cheat", {"key": "memory", "updates": "together"}, "has the key 'memory' in native code alone"),
   ],
 )
 def test_wrong_input(name, options, message):
   with pytest.raises(ValueError, match=message):
-    ps_cfr_spiel.SimulatedMCCFRSolver(pyspiel.load_game(name), **options)
+    ps_cfr_spiel.KeyedMCCFRSolver(pyspiel.load_game(name), **options)
 
 
 def test_simultaneous_moves_come_one_after_the_other():
   """Solvers play the game in turns; its own states have no player to move."""
   game = pyspiel.load_game("matrix_rps")
   with pytest.raises(ValueError, match="no players who move one after the other"):
-    HostGame(game)
-  solver = ps_cfr_spiel.SimulatedMCCFRSolver(game, batch=1)
+    OpenSpielKeys(game)
+  solver = ps_cfr_spiel.KeyedMCCFRSolver(game, batch=1)
   assert solver.game.get_type().dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
 
 
 def test_moves_that_are_forced():
   """In dark hex a player may have one field left, whose action is 0."""
   game = pyspiel.load_game("dark_hex(board_size=2)")
-  solver = ps_cfr_spiel.SimulatedMCCFRSolver(game, batch=32, cells=2000)
+  solver = ps_cfr_spiel.KeyedMCCFRSolver(game, batch=32, cells=2000)
   solver.run(20)
   score = match(game, player(solver.average_policy()), player("random"), 60).score
   assert score.wins > score.losses
@@ -174,23 +128,31 @@ def test_moves_that_are_forced():
 
 def test_keys_that_both_players_share():
   """In Kuhn poker with strings that say nothing."""
-  host = HostGame(pyspiel.load_game("kuhn_poker"))
-  host._string = lambda state: "the same"
-  state = host.deal(jax.random.key(0), 1)
-  for move in (0, 0, 0):
-    state = host.step(state, jax.numpy.full(1, move))
-  assert bool(host.full(state)) and "both players have the infostate 'the same'" in str(host.error)
+  form = OpenSpielKeys(pyspiel.load_game("kuhn_poker"))
+  form._string = lambda state: "the same"
+  state = form.game.new_initial_state().child(0).child(1)
+  form.visit(state)
+  with pytest.raises(ValueError, match="both players have the infostate 'the same'"):
+    form.visit(state.child(0))
 
 
 def test_keys_with_other_moves():
   """In Leduc poker with strings that say only whose they are: a raise makes three moves of two."""
-  host = HostGame(pyspiel.load_game("leduc_poker"), "observation")
-  host._string = lambda state: f"player {state.current_player()}"
-  state = host.deal(jax.random.key(0), 1)
-  for move in (0, 0, 0, 1):
-    state = host.step(state, jax.numpy.full(1, move))
-  assert bool(host.full(state))
-  assert "2 moves and 3 moves are legal at the same observation 'player 0'" in str(host.error)
+  form = OpenSpielKeys(pyspiel.load_game("leduc_poker"), "observation")
+  form._string = lambda state: f"player {state.current_player()}"
+  state = form.game.new_initial_state().child(0).child(1)
+  form.visit(state)
+  with pytest.raises(ValueError, match="2 moves and 3 moves are legal at the same observation 'player 0'"):
+    form.visit(state.child(1).child(2))
+
+
+def test_a_key_that_was_not_met_has_no_cells():
+  """To look at it gives it none."""
+  form = OpenSpielKeys(pyspiel.load_game("kuhn_poker"), cells=24)
+  state = form.game.new_initial_state().child(0).child(1)
+  assert form.locate(state) == (slice(0, 0), [0, 1])
+  assert form.visit(state) == form.locate(state) == (slice(0, 2), [0, 1])
+  assert form.visit(state.child(0)) == (slice(2, 4), [0, 1])
 
 
 def test_a_file_whose_keys_are_gone(kuhn, tmp_path):

@@ -8,9 +8,9 @@ import pyspiel
 import pytest
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel import SimulatedMCCFRSolver
-from ps_cfr_spiel.simulated import OpenSpielStates, Particles, halving
-from ps_cfr_spiel.simulated.particles import thinned
+from ps_cfr_spiel import KeyedMCCFRSolver
+from ps_cfr_spiel.keyed import OpenSpielStates, Particles, halving
+from ps_cfr_spiel.keyed.particles import thinned
 
 CHEAT = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4)"
 MANY = 1_000_000
@@ -69,7 +69,7 @@ def test_states_of_any_game_have_the_posterior(name, player):
 
 @pytest.fixture(scope="module", params=["observation", "memory"])
 def trained(request):
-  solver = SimulatedMCCFRSolver(pyspiel.load_game(CHEAT), batch=64, seed=1, key=request.param)
+  solver = KeyedMCCFRSolver(pyspiel.load_game(CHEAT), batch=64, seed=1, key=request.param)
   solver.run(20)
   return solver.average_policy()
 
@@ -106,7 +106,7 @@ def test_hands_of_cheat_have_the_posterior(trained, player):
 def a_larger_cheat():
   """The form of a game of Cheat under random weights, and a state with a claim to answer."""
   game = pyspiel.load_game("cheat(ranks=4,suits=3,hand_size=4,max_turns=6)")
-  form: Any = game.simulated_form()
+  form: Any = game.keyed_form()
   table, state = np.random.default_rng(0).random(form.cells), game.new_initial_state()
   for action in (0, 0, 1, 1, 2, 2, 3, 3, 0):  # both are dealt one card of each rank but one
     state.apply_action(action)

@@ -1,22 +1,21 @@
-"""The common part of samplers of simulated games: their game, their tables, and a record of the run."""
+"""The common part of samplers of keyed games: the game, the tables, and a record of the run."""
 
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.cfr import averages
+from ps_cfr_spiel.keyed_game import KeyedGame
 from ps_cfr_spiel.mccfr import Turn
-from ps_cfr_spiel.simulated.simulated_game import SimulatedGame
+from ps_cfr_spiel.tree import Array
 
 MILLION = 1_000_000
 
 
-class Simulation(NamedTuple):
-  """A simulated game, and the opponent if that does not learn."""
+class Matchup(NamedTuple):
+  """A keyed game, and the opponent if that one does not learn."""
 
-  game: SimulatedGame  #: on the device
+  game: KeyedGame
   #: [S], weights of moves by which the opponent plays in every turn, or None. Samplers do not update it; the
   #: average then converges to a best response of the traverser.
   fixed: Any = None
@@ -26,10 +25,10 @@ class Tally(NamedTuple):
   """A record of all turns so far."""
 
   #: [], the mean result of plays or traversals for player 0, or for the traverser of a fixed opponent.
-  value: jax.Array
-  nodes: jax.Array  #: int32[2], the number of decisions met: the millions, and the rest
-  skipped: jax.Array  #: int32[2], the number of pruned moves, likewise
-  stopped: jax.Array  #: bool[], whether a limit was reached, so that the tables are of no use
+  value: Array
+  nodes: Array  #: int32[2], the number of decisions met: the millions, and the rest
+  skipped: Array  #: int32[2], the number of pruned moves, likewise
+  stopped: Array  #: bool[], whether a limit was reached, so that the tables are of no use
 
   @classmethod
   def empty(cls, dtype: str) -> "Tally":
@@ -40,14 +39,14 @@ class Tally(NamedTuple):
   def add(
     self,
     turn: Turn,
-    simulation: Simulation,
-    value: jax.Array,
-    nodes: jax.Array,
-    skipped: jax.Array,
-    stopped: jax.Array,
+    matchup: Matchup,
+    value: Array,
+    nodes: Array,
+    skipped: Array,
+    stopped: Array,
   ) -> "Tally":
     """The record after a turn, whose mean result for the traverser is `value`; the rest as in the class."""
-    to_learner = value if simulation.fixed is not None else jnp.where(turn.traverser == 0, value, -value)
+    to_learner = value if matchup.fixed is not None else (1 - 2 * turn.traverser) * value
     turns = 2 * turn.iteration.astype(self.value.dtype) - 1 + turn.traverser
     return Tally(
       self.value + (to_learner.astype(self.value.dtype) - self.value) / turns,
@@ -60,29 +59,24 @@ class Tally(NamedTuple):
 class KeyTables(NamedTuple):
   """The tables of a run, [S] each."""
 
-  regrets: jax.Array  #: cumulative; with pruning at least the true ones
+  regrets: Array  #: cumulative; with pruning at least the true ones
   average: averages.Sum  #: the sum of policies
-  learned: jax.Array  #: the learned values of moves, running means, to their players
-  visits: jax.Array  #: how often a move was valued; [0] where the sampler does not count
+  learned: Array  #: the learned values of moves, running means, to their players
+  visits: Array  #: how often a move was valued; [0] where the sampler does not count
   #: how often a move was skipped since it was last valued, iteration t with the average's weight; [0]
   #: likewise.
-  skipped: jax.Array
+  skipped: Array
   tally: Tally  #: the record of the run
 
   @classmethod
-  def empty(cls, game: SimulatedGame, dtype: str, counted: bool) -> "KeyTables":
+  def empty(cls, game: KeyedGame, dtype: str, counted: bool) -> "KeyTables":
     """The tables before the first turn, on the host; `counted` says whether visits are counted."""
-    zeros: Any = np.zeros(table_size(game), dtype)
+    zeros: Any = np.zeros(game.cells, dtype)
     counts = zeros if counted else zeros[:0]
     return cls(zeros, averages.Sum(zeros, zeros), zeros, counts, counts, Tally.empty(dtype))
 
 
-def add_counts(first: jax.Array, second: jax.Array) -> jax.Array:
+def add_counts(first: Array, second: Array) -> Array:
   """The sum of two numbers, int32[2] each: the millions, and the rest."""
-  millions, rest = first + second
-  return jnp.stack([millions + rest // MILLION, rest % MILLION])
-
-
-def table_size(game: SimulatedGame) -> int:
-  """The length of tables: the game's cells, and enough more for the last window."""
-  return game.cells + max(game.widths) - 1
+  total = first + second
+  return total + total[1] // MILLION * np.array([1, -MILLION], np.int32)

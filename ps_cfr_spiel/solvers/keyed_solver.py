@@ -6,66 +6,64 @@ import jax
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel import mccfr, simulated
+from ps_cfr_spiel import keyed, mccfr
 from ps_cfr_spiel.arguments import MOST, declared
 from ps_cfr_spiel.cfr import RM, Rule
 from ps_cfr_spiel.device import bytes_of, precision, to_device
 from ps_cfr_spiel.histories import check_is_game
+from ps_cfr_spiel.keyed import KeyedPolicy, KeyTables, Matchup
+from ps_cfr_spiel.keyed_game import KeyedGame
 from ps_cfr_spiel.mccfr import Sampler
 from ps_cfr_spiel.memory import check_needs, sampling_needs
-from ps_cfr_spiel.options import SimulatedExternalOptions, SimulatedMCCFROptions
+from ps_cfr_spiel.options import KeyedExternalOptions, KeyedMCCFROptions
 from ps_cfr_spiel.reports import report
-from ps_cfr_spiel.simulated import HostGame, KeyTables, SimulatedGame, Simulation, Trajectories
-from ps_cfr_spiel.solvers.keyed_policy import SimulatedPolicy
 from ps_cfr_spiel.solvers.solver import Solver
 
 ADVICE = "Fewer cells (or smaller parameters of a game that has its own) and a smaller batch need less"
-STATE, STEP = 2_000, 12  # bytes of a play's state, roughly; numbers kept of each of its moves
-SAVED_KEYS = ("digests", "players", "counts")  # arrays in files: the keys of a game on the host
-FIXED = "against"  # likewise, the weights of a fixed opponent's moves
+DEAL = 2_000  # bytes of a game that is dealt, roughly
+FIXED = "against"  # an array in files: the weights of a fixed opponent's moves
 
 
 class LimitReachedError(RuntimeError):
   """The run reached a limit; its state is unchanged."""
 
 
-class SimulatedSolver(Solver[SimulatedPolicy]):
-  """A solver of a simulated game.
+class KeyedSolver(Solver[KeyedPolicy]):
+  """A solver of a keyed game.
 
   Exact evaluation is not available; matches measure the strength of the policies (`evaluation.match_play`).
   """
 
   rule: Rule
   _sampler: Sampler
-  _host: SimulatedGame
+  _form: KeyedGame
   _fixed: np.ndarray | None = None
 
   def _begin(
     self,
     game: pyspiel.Game,
-    host: SimulatedGame,
+    form: KeyedGame,
     sampler: Sampler,
-    options: SimulatedMCCFROptions | SimulatedExternalOptions,
+    options: KeyedMCCFROptions | KeyedExternalOptions,
   ) -> None:
     """Make the tables; set every attribute but `rule` and, if the opponent is fixed, `_fixed`.
 
     `options` must have a batch.
     """
-    self.game, self._host, self._sampler = game, host, sampler
+    self.game, self._form, self._sampler = game, form, sampler
     self.options, self.dtype = options, options.dtype
     self._check_memory()
     with precision(self.dtype):
-      self._simulation = to_device(Simulation(host, self._fixed), self.dtype)
-      self._state = mccfr.init(Simulation(host), sampler, options.seed, self.dtype)
+      self._matchup = to_device(Matchup(form, self._fixed), self.dtype)
+      self._state = mccfr.init(Matchup(form), sampler, options.seed, self.dtype)
 
   def _check_memory(self) -> None:
-    """TooLarge, a ValueError, if the tables or the plays of a batch need more memory than is free."""
-    game, host = self.game, self._host
-    tables = bytes_of(self._sampler.init(Simulation(host), self.dtype))
-    moves = host.longest if type(self._sampler) is Trajectories else 0  # others only deal a batch at once
-    plays = self.options.batch * (STATE + STEP * np.dtype(self.dtype).itemsize * moves)
-    needs = sampling_needs(tables, plays)
-    what = f"{self.name} on {game} with {host.cells:,} cells and batch={self.options.batch:,}"
+    """TooLarge, a ValueError, if the tables or the deals of a batch need more memory than is free."""
+    game, form, batch = self.game, self._form, self.options.batch
+    tables = bytes_of(self._sampler.init(Matchup(form), self.dtype))
+    at_once = 0 if isinstance(self._sampler, keyed.StatePlays) else batch  # native code deals a batch at once
+    needs = sampling_needs(tables, DEAL * at_once)
+    what = f"{self.name} on {game} with {form.cells:,} cells and batch={batch:,}"
     check_needs(what, needs, None, ADVICE)
 
   @property
@@ -89,15 +87,20 @@ class SimulatedSolver(Solver[SimulatedPolicy]):
     return float(self._tally.value)
 
   @property
-  def _tally(self) -> simulated.Tally:
+  def cells(self) -> int:
+    """The number of moves that the average policy has a weight of."""
+    return int(np.count_nonzero(np.asarray(self._state.tables.average.total) > 0))
+
+  @property
+  def _tally(self) -> keyed.Tally:
     return self._state.tables.tally
 
   @property
-  def against(self) -> SimulatedPolicy | None:
+  def against(self) -> KeyedPolicy | None:
     """The agent that plays the other side, or None if that side learns too."""
-    return None if self._fixed is None else SimulatedPolicy(self.game, self._host, self._fixed, {})
+    return None if self._fixed is None else KeyedPolicy(self._form, self._fixed, {})
 
-  def start_from(self, earlier: "SimulatedSolver") -> None:
+  def start_from(self, earlier: "KeyedSolver") -> None:
     """Take over, before the first iteration, the tables of a smaller game's run at the keys of this game.
 
     The average policy counts as one visit in the first iteration, the other tables as they are. So the bounds
@@ -108,17 +111,16 @@ class SimulatedSolver(Solver[SimulatedPolicy]):
       raise ValueError(
         f"start_from: this run has done {self.iteration:,} iterations; only a new one can start."
       )
-    if not isinstance(earlier, SimulatedSolver):
-      raise ValueError(f"start_from: expected a solver of a simulated game, got {type(earlier).__name__}.")
-    host: Any = self._host
-    if not (hasattr(host, "shared") and type(earlier._host) is type(host)):
+    if not isinstance(earlier, KeyedSolver):
+      raise ValueError(f"start_from: expected a solver of a keyed game, got {type(earlier).__name__}.")
+    if (shared := self._form.shared(earlier._form)) is None:
       raise ValueError(
         f"start_from: {self.game} shares no keys with {earlier.game}; one game of cheat does with another."
       )
     if not isinstance(earlier, type(self)):
       raise ValueError(f"start_from: {earlier.description} has not learned as {self.description} does.")
     theirs: KeyTables = earlier._sampler.scaled(earlier._state.tables, earlier._unit)
-    tables = simulated.warm_started(theirs, self._state.tables, *host.shared(earlier._host))
+    tables = keyed.warm_started(theirs, self._state.tables, *shared)
     with precision(self.dtype):
       self._state = self._state._replace(tables=to_device(tables, self.dtype))
 
@@ -129,91 +131,83 @@ class SimulatedSolver(Solver[SimulatedPolicy]):
 
   def summary(self):
     tables = sum(x.nbytes for x in jax.tree.leaves(self._state.tables))
-    cells = f"{self._host.cells:,} moves of keys"
+    cells = f"{self._form.cells:,} moves of keys"
     return report({"game": self.game, "cells": cells, "tables": f"{tables / 1e6:,.3g} MB"})
 
   def _step(self, state, iterations):
-    options = {"sampler": self._sampler, "rule": self.rule, "batch": self.options.batch}
-    later = mccfr.run(self._simulation, state, iterations, **options)
+    method = {"sampler": self._sampler, "rule": self.rule, "batch": self.options.batch}
+    try:
+      later = keyed.run(self._matchup, state, iterations, **method)
+    except (OverflowError, ValueError) as error:  # of a key that was met
+      raise LimitReachedError(str(error)) from error
     if bool(later.tables.tally.stopped):
       raise LimitReachedError(self._limit())
     return later
 
   def _arrays(self):
     fixed = {} if self._fixed is None else {FIXED: self._fixed}
-    if not isinstance(self._host, HostGame):
-      return fixed
-    return {**fixed, **dict(zip(SAVED_KEYS, self._host.table.arrays(), strict=True))}
+    return {**fixed, **self._form.arrays()}
 
   def _obstacle(self):
     return "its run had stopped at a limit; no run is saved there" if self._tally.stopped else None
 
   def _limit(self) -> str:
-    """The message of a limit that was reached: the limit, and how to go on."""
-    raise NotImplementedError
+    """The message of a traversal that was given up, and how to go on."""
+    return f"A traversal of {self.game} was given up at iteration {self.iteration + 1:,}."
 
   def _policy(self, average):
     tables = self._state.tables
-    own = np.array(tables.average.total if average else tables.regrets)
-    return SimulatedPolicy(self.game, self._host, own, self._policy_info(average))
+    sums = np.maximum(tables.average.total if average else tables.regrets, 0)
+    return KeyedPolicy(self._form, sums, self._policy_info(average))
 
 
-class SimulatedExternalSolver(SimulatedSolver):
-  """External sampling, with linear weights, of a game that is not enumerated; see `simulated.Traversals`."""
+class KeyedExternalSolver(KeyedSolver):
+  """External sampling, with linear weights, of a game that is not enumerated; see `keyed.Traversals`."""
 
-  options_type = SimulatedExternalOptions
-  options: SimulatedExternalOptions
+  options_type = KeyedExternalOptions
+  options: KeyedExternalOptions
 
-  def __init__(
-    self, game: pyspiel.Game, options: SimulatedExternalOptions | str | None = None, **keywords: Any
-  ):
+  def __init__(self, game: pyspiel.Game, options: KeyedExternalOptions | str | None = None, **keywords: Any):
     """Make the tables; nothing is compiled yet. ValueError for a wrong option or game.
 
     Args:
-      game: one with a method `simulated_form`.
+      game: one with a method `keyed_form`, and native code.
       options: all options, or the pruning alone.
-      **keywords: options by name; see `SimulatedExternalOptions`.
+      **keywords: options by name; see `KeyedExternalOptions`.
     """
-    options = SimulatedExternalOptions.of(options, **keywords)
-    host = simulated_form(game)
-    check_traversed(game, host)
-    options = options.changed(updates="together" if options.updates == "together" else "at_once")
+    options = KeyedExternalOptions.of(options, **keywords)
+    form = keyed_form(game)
+    if reason := form.why_not_native():
+      raise ValueError(f"{game} cannot be traversed here: {reason}.")
     self.rule = RM(gamma=1.0)
     limits = options.most_nodes, options.depth or MOST, 1 if options.updates == "at_once" else MOST
-    self._begin(game, host, simulated.Traversals(options.pruning, options.decay, *limits), options)
+    self._begin(game, form, keyed.Traversals(options.pruning, options.decay, *limits), options)
 
   def _limit(self):
     return (
       f"A traversal of {self.game} met {self.options.most_nodes:,} decisions and was given up at iteration "
       f"{self.iteration + 1:,}. A depth, or a shorter game (in cheat: fewer max_turns), is traversed sooner; "
-      "SimulatedMCCFRSolver plays games of any length, and most_nodes raises the limit."
+      "KeyedMCCFRSolver plays games of any length, and most_nodes raises the limit."
     )
 
 
-def simulated_form(game: pyspiel.Game, key: str | None = None) -> SimulatedGame:
-  """The game on arrays, with a key of its own or its default; ValueError for a game without that form."""
+def keyed_form(game: pyspiel.Game, key: str | None = None) -> KeyedGame:
+  """The game with its keys, of a kind of its own or the default; ValueError for a game without that form."""
   check_is_game(game)
-  form = declared(game, "simulated_form")
-  if form is None:
+  make = declared(game, "keyed_form")
+  if make is None:
     raise ValueError(
-      f"{game} has no simulated_form() in its own class, rules that can be traversed; cheat for two has one."
+      f"{game} has no keyed_form() in its own class, rules that can be traversed; cheat for two has one."
     )
-  return form() if key is None else form(key)
-
-
-def obstacle_of(host: Any) -> str:
-  """Why a simulated form cannot traverse itself, "" if it can."""
-  native = declared(host, "traverse") is not None
-  return host.why_unavailable() if native else "its simulated form has no native code for that"
-
-
-def check_traversed(game: pyspiel.Game, host: SimulatedGame) -> None:
-  """ValueError if a game cannot traverse itself."""
-  if reason := obstacle_of(host):
-    raise ValueError(f"{game} cannot be traversed here: {reason}.")
+  form = make() if key is None else make(key)
+  if not isinstance(form, KeyedGame):
+    raise TypeError(
+      f"{type(game).__name__}.keyed_form() must return a ps_cfr_spiel.keyed_game.KeyedGame, got {form!r}."
+    )
+  return form
 
 
 def _counted(number: Any) -> int:
   """A number from its millions and its rest."""
   millions, rest = np.asarray(number).tolist()
-  return simulated.MILLION * millions + rest
+  return keyed.MILLION * millions + rest

@@ -15,7 +15,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.histories import check_is_game, strings_of
-from ps_cfr_spiel.simulated.particles import HiddenStates, Thin, Weighted
+from ps_cfr_spiel.keyed_game import HiddenStates, Thin, Weighted
 
 MOST_KNOWN = 1_000_000  # infostates whose strategies are kept
 Strategy = tuple[Sequence[int], Sequence[float], list[tuple[int, float]]]

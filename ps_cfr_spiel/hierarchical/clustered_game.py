@@ -1,0 +1,165 @@
+"""A game of dealt cards with an abstraction, as a keyed game; values and rounding of policies by its keys."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TypeGuard
+
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
+from ps_cfr_spiel.hierarchical.evaluation import Strategy, StrategyTables, evaluate_strategies
+from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, Hierarchy
+from ps_cfr_spiel.hierarchical.lines import line_cells, trunk_and_subtree
+from ps_cfr_spiel.keyed import KeyedPolicy, normalised
+from ps_cfr_spiel.keyed_game import KeyedGame
+from ps_cfr_spiel.poker import cards, set_numbers
+from ps_cfr_spiel.policy import PostProcessing, parse_post_processing
+from ps_cfr_spiel.tree import Evaluation
+
+
+class ClusteredGame(KeyedGame):
+  """A key is a line of betting, a public cluster, and a bucket of the hand.
+
+  Cells are numbered through the tables [A, S] of the trunk and then of each cluster, row by row; a
+  `StrategyTables` is indexed by them.
+  """
+
+  key = "bucket"
+
+  def __init__(self, game: pyspiel.Game, dealt: DealtGame, abstraction: Hierarchy):
+    """`dealt` is the form of `game`."""
+    self.game = game
+    #: dealt, abstraction: the game's form, and the abstraction of it.
+    self.dealt, self.abstraction = dealt, abstraction
+    trunk, subtree = parts = trunk_and_subtree(dealt, abstraction.sizes)
+    self.line_cells = line_cells(dealt, parts)  #: int32[N, 2]
+    #: [A, S] of the tables of the trunk, and of each cluster.
+    self.trunk, self.cluster = (trunk.actions, trunk.cells), (subtree.actions, subtree.cells)
+    self.cells = trunk.actions * trunk.cells + abstraction.count * subtree.actions * subtree.cells
+
+  def locate(self, state: pyspiel.State) -> tuple[np.ndarray, list[int]]:
+    (line, seen), actions = self.dealt.place(state), state.legal_actions()
+    cluster, bucket = self.abstraction.find(seen)
+    return self._numbers(line, cluster, np.array(bucket), len(actions)), actions
+
+  def bucket(self, state: pyspiel.State) -> tuple[int, int]:
+    """The public cluster, -1 before the special round, and the bucket of a state's player to move."""
+    return self.abstraction.find(self.dealt.place(state)[1])
+
+  def locate_hands(self, line: int, board: Sequence[int]) -> np.ndarray:
+    """int64[A, H]: the cells of all hands; of those that hold a card of the board any.
+
+    `line` is one of `poker.Betting` at which a player acts; `board` has the public cards in the order of
+    their rounds, numbered as there.
+    """
+    dealt, ways = self.dealt, self.dealt.renamed(board)
+    place, swap = ways[-1]
+    special = ways[dealt.special][0] if len(ways) > dealt.special else None
+    cluster, bucket = self.abstraction.of_hands(special, place, len(ways) - 1)
+    buckets = np.maximum(bucket, 0).astype(int)[set_numbers(swap[dealt.deal.hands])]
+    return self._numbers(line, cluster, buckets, int(dealt.betting.moves[line]))
+
+  def hands_at(self, state: pyspiel.State) -> tuple[np.ndarray, np.ndarray]:
+    line, board = self.dealt.public_place(state)
+    held = cards.hand_numbers(self.dealt.deal.deck.whole(self.dealt.deal.hands)[:, ::-1])
+    return self.locate_hands(line, board), held
+
+  def _numbers(self, line: int, cluster: int, buckets: np.ndarray, count: int) -> np.ndarray:
+    """int64[A, ...]: the cells of A = `count` actions in buckets int[...]."""
+    first, stride = self.line_cells[line].tolist()
+    (_, columns), begin = self.trunk, 0
+    if cluster >= 0:
+      begin, columns = (
+        self.trunk[0] * self.trunk[1] + cluster * self.cluster[0] * self.cluster[1],
+        self.cluster[1],
+      )
+    row = begin + columns * np.arange(count).reshape(-1, *(1,) * buckets.ndim)
+    return row + first + stride * buckets
+
+
+def has_clusters(policy: object) -> TypeGuard[KeyedPolicy]:
+  """Whether a policy is one of a `ClusteredGame`, which the functions below take."""
+  return isinstance(policy, KeyedPolicy) and isinstance(policy.form, ClusteredGame)
+
+
+def by_lines(policy: KeyedPolicy) -> Callable[[int, Sequence[int]], np.ndarray]:
+  """The policy of all hands, float64[A, H], as a function of a line and a board; see `locate_hands`.
+
+  ValueError for a policy without clusters.
+  """
+  form, _ = _of_clusters(policy)
+  return lambda line, board: policy.shares(form.locate_hands(line, board))
+
+
+def exact_values(policy: KeyedPolicy, progress: bool | None = None) -> Evaluation:
+  """The exact evaluation of a policy in the whole game; see `evaluate_strategies`.
+
+  ValueError for a policy without clusters.
+  """
+  return _evaluated((policy, policy), progress)
+
+
+def value_against(policy: KeyedPolicy, other: KeyedPolicy, progress: bool | None = None) -> float:
+  """The exact mean win against another policy, in both seats; ValueError for a policy of another game."""
+  if str(other.game) != str(policy.game):
+    raise ValueError(f"This policy is for {policy.game}; the other one is for {other.game}.")
+  first, second = (_evaluated(seats, progress).value for seats in ((policy, other), (other, policy)))
+  return (first - second) / 2
+
+
+def rounded(policy: KeyedPolicy, how: PostProcessing | str) -> KeyedPolicy:
+  """The same policy, rounded before it is played; see `policy.post_process`."""
+  how = parse_post_processing(how) if isinstance(how, str) else how
+  form, tables = _of_clusters(policy)
+  dealt, states, clusters = form.dealt, _states(form), tables.clusters
+
+  def of(trunk: bool, table: np.ndarray) -> np.ndarray:
+    """The tables of one part, rounded."""
+    betting, sizes, table = dealt.betting, form.abstraction.sizes, np.array(table)
+    for line, state in enumerate(states):
+      player, number = int(betting.player[line]), int(betting.street[line])
+      first, stride = form.line_cells[line].tolist()
+      if player < 0 or (number < dealt.special) != trunk:
+        continue
+      place = slice(len(state.legal_actions())), slice(first, first + stride * sizes[number], stride)
+      table[place] = how.at(state, player, normalised(table[place]))
+    return table
+
+  @functools.lru_cache(maxsize=1)
+  def read(cluster: int) -> np.ndarray:
+    return of(False, clusters[cluster])
+
+  info = {**policy.info, "policy": f"rounded {policy.info.get('policy', 'average')}"}
+  return KeyedPolicy(form, StrategyTables(of(True, tables.trunk), ByCluster(clusters.shape, read)), info)
+
+
+def _evaluated(seats: tuple[KeyedPolicy, KeyedPolicy], progress: bool | None) -> Evaluation:
+  parts = [_of_clusters(policy) for policy in seats]
+  first, second = (Strategy(form.abstraction, tables) for form, tables in parts)
+  second = first if seats[0] is seats[1] else second
+  (form, tables), _ = parts
+  return evaluate_strategies(form.dealt, (first, second), str(tables.trunk.dtype), progress)
+
+
+def _of_clusters(policy: KeyedPolicy) -> tuple[ClusteredGame, StrategyTables]:
+  """The game and the tables of a policy; ValueError if it has no clusters."""
+  form, tables = policy.form, policy.table
+  if not isinstance(form, ClusteredGame) or not isinstance(tables, StrategyTables):
+    raise ValueError(
+      f"Expected a policy of HierarchicalMCCFRSolver, got one of {policy.game} by {form.key}s."
+    )
+  return form, tables
+
+
+def _states(form: ClusteredGame) -> list[pyspiel.State]:
+  """A state at each line, with the first cards that can be dealt."""
+  betting, states = form.dealt.betting, []
+  for parent, action in zip(betting.parent.tolist(), betting.action.tolist(), strict=True):
+    state = form.game.new_initial_state() if parent < 0 else states[parent].clone()
+    if action >= 0:
+      state.apply_action(action)
+    while state.is_chance_node():
+      state.apply_action(state.legal_actions()[0])
+    states.append(state)
+  return states
