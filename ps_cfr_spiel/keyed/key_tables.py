@@ -47,9 +47,10 @@ class Tally(NamedTuple):
   ) -> "Tally":
     """The record after a turn, whose mean result for the traverser is `value`; the rest as in the class."""
     to_learner = value if matchup.fixed is not None else (1 - 2 * turn.traverser) * value
-    turns = 2 * turn.iteration.astype(self.value.dtype) - 1 + turn.traverser
+    dtype = self.value.dtype
+    turns = 2 * turn.iteration.astype(dtype) - 1 + turn.traverser.astype(dtype)  # NumPy would promote
     return Tally(
-      self.value + (to_learner.astype(self.value.dtype) - self.value) / turns,
+      self.value + (to_learner.astype(dtype) - self.value) / turns,
       add_counts(self.nodes, nodes),
       add_counts(self.skipped, skipped),
       self.stopped | stopped,
