@@ -1,10 +1,11 @@
-"""Checks of arguments."""
+"""Checks of arguments, and the type of JSON values."""
 
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+JSON: TypeAlias = Any  # what json writes and reads: None, bool, int, float, str, and lists and dicts of these
 MOST = 2**31 - 1  # of int32
 MOST_ITERATIONS = 2_000_000_000  # of a run; other counts of it stay below MOST
 

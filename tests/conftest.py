@@ -16,9 +16,9 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1]
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.03")
 
 if packages := os.environ.get("CHECKED_SHAPES"):  # see test_shapes_of_arrays
-  import jaxtyping
+  import shape_checks
 
-  jaxtyping.install_import_hook([f"ps_cfr_spiel.{name}" for name in packages.split()], "beartype.beartype")
+  shape_checks.install(packages.split())
 
 import durations
 import jax

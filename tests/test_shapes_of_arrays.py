@@ -6,14 +6,15 @@ import sys
 from pathlib import Path
 
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from jaxtyping import TypeCheckError
 
-from ps_cfr_spiel.tree.public_tree import sum_rows
+from ps_cfr_spiel.cfr import SolverState
+from ps_cfr_spiel.tree import Link
+from ps_cfr_spiel.tree.arrays import sum_rows
 
-CHECKED = "tree"  # packages whose annotations are checked
-
-
+CHECKED = "tree cfr"  # packages whose annotations are checked
 FILES = (
   "tree",
   "cfr/test_learn.py",
@@ -24,7 +25,7 @@ FILES = (
 
 
 def test_annotated_shapes():
-  """In a process of their own, whose `conftest` has imports checked."""
+  """In a process of their own, whose `conftest` has all calls and fields checked (`shape_checks`)."""
   words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
   words += [f"tests/{name}" for name in (*FILES, "test_shapes_of_arrays.py::test_a_wrong_shape_is_noticed")]
   environment = {**os.environ, "CHECKED_SHAPES": CHECKED}
@@ -38,3 +39,7 @@ def test_a_wrong_shape_is_noticed():
   """Else nothing would be checked."""
   with pytest.raises(TypeCheckError):
     sum_rows(jnp.ones((3, 2)), jnp.zeros(2, int), 1)
+  with pytest.raises(TypeCheckError):
+    Link(np.zeros((2, 2), np.int32), (1,), (2,))
+  with pytest.raises(TypeCheckError):
+    SolverState(np.zeros(2, np.int32), ())

@@ -23,7 +23,7 @@ from benchmarks.papers import river_situations as rivers
 from ps_cfr_spiel.cfr import Rule, make_rule
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.subgames import GADGETS, Subgame
-from ps_cfr_spiel.tree import DenseLeaves, PublicTree, ShowdownLeaves
+from ps_cfr_spiel.tree import DenseLeaves, NativeLeaves, PublicTree, ShowdownLeaves
 
 POTS = (400, 2000, 8000)  # chips, 100 to the big blind
 STACK = 20_000
@@ -71,7 +71,7 @@ def blueprint(situation: rivers.Situation, game: pyspiel.Game, river: Subgame, s
   bucket[np.argsort(situation.strength, kind="stable")] = np.arange(hands) * setting.buckets // hands
   first, second = (range_.T * np.eye(setting.buckets)[bucket] for range_ in situation.ranges)
   dense, inner = build_tree(game, leaves="dense").leaves, river.tree.leaves
-  assert isinstance(dense, DenseLeaves) and isinstance(inner, ShowdownLeaves)
+  assert isinstance(dense, DenseLeaves) and isinstance(inner, ShowdownLeaves | NativeLeaves)
   showdown, prior = (first.T @ matrix @ second for matrix in (dense.showdown, dense.prior))
   leaves = DenseLeaves(showdown / prior.sum(), prior / prior.sum(), inner.showdown_payoff, inner.fold_payoff)
   one, other = (dataclasses.replace(p, types=setting.buckets) for p in river.tree.players)

@@ -17,7 +17,7 @@ from ps_cfr_spiel.poker.ranking import strengths
 from ps_cfr_spiel.poker.situations import KINDS as KINDS
 from ps_cfr_spiel.poker.situations import RandomSituations
 from ps_cfr_spiel.subgames import Ranges, Subgame, Subgames
-from ps_cfr_spiel.tree import PublicTree, ShowdownLeaves, best_response_values
+from ps_cfr_spiel.tree import NativeLeaves, PublicTree, ShowdownLeaves, best_response_values
 
 best_response = jit(static_argnames="player")(
   lambda tree, strategy, player: best_response_values(tree, player, strategy)[1]
@@ -68,7 +68,7 @@ def subgame(game: pyspiel.Game, width: int) -> Subgame:
     width: of `levels`, so that all rivers with the same betting have arrays of the same shapes.
   """
   tree = build_tree(game, leaves="showdown")
-  assert isinstance(tree.leaves, ShowdownLeaves)
+  assert isinstance(tree.leaves, ShowdownLeaves | NativeLeaves)
   first, second = (
     dataclasses.replace(view, compare=np.pad(view.compare, ((0, 0), (0, width - view.compare.shape[1]))))
     for view in tree.leaves.views

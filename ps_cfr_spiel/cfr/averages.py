@@ -12,10 +12,13 @@ each of which would round. At every power of two a block begins, and from `LENGT
 Carlo CFR, whose iterations touch few entries, has longer blocks (`mccfr.sampling_loop`).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.typing import DTypeLike
+from jaxtyping import Bool, Float, Int
 
 from ps_cfr_spiel.cfr.rule import Rule
 from ps_cfr_spiel.tree import Array
@@ -28,16 +31,16 @@ class Sum(NamedTuple):
 
   #: average, compensation: of one shape. Without `average` the sum is `-compensation` alone, in half of the
   #: memory and for runs of up to some 1e5 iterations: an iteration's share of it falls as gamma / t.
-  average: Array
-  compensation: Array
+  average: Float[Array, "..."] | None
+  compensation: Float[Array, "..."]
 
   @property
-  def dtype(self) -> Any:
+  def dtype(self) -> np.dtype:
     """The dtype of the numbers in the sum."""
     return self.compensation.dtype
 
   @property
-  def total(self) -> Array:
+  def total(self) -> Float[Array, "..."]:
     """The sum itself, up to a factor common to the whole array."""
     return -self.compensation if self.average is None else self.average - self.compensation
 
@@ -45,56 +48,56 @@ class Sum(NamedTuple):
 class Step(NamedTuple):
   """An iteration: its number t, the last one that the average leaves out, and the rule."""
 
-  t: Array  #: int32[]
-  averaging_delay: Array | int
+  t: Int[Array, ""]  #: int32[]
+  averaging_delay: Int[Array, ""] | int
   rule: Rule
 
-  def share(self, dtype) -> Array:
+  def share(self, dtype: DTypeLike) -> Float[Array, ""]:
     """The weight of the iteration in the average; 0 up to `averaging_delay` (Schmid 2021, Section 21.1)."""
     return self.counts(dtype) * weight(self.t, self.rule.gamma, dtype)
 
-  def counts(self, dtype) -> Array:
+  def counts(self, dtype: DTypeLike) -> Float[Array, ""]:
     """The same without t ** gamma: 0 up to `averaging_delay`, else 1 or by the rule's schedule."""
     return (self.t > self.averaging_delay).astype(dtype) * self.rule.schedule(self.t, dtype)
 
 
-def weight(t: Array, gamma: float, dtype) -> Array:
-  """The weight of iteration t, int32[], from 1 to 2 ** gamma."""
+def weight(t: Int[Array, "..."], gamma: float, dtype: DTypeLike) -> Float[Array, "..."]:
+  """The weight of iteration t from 1 to 2 ** gamma."""
   return (t.astype(dtype) / _power(t).astype(dtype)) ** gamma
 
 
-def last_of_block(t: Array) -> Array:
-  """The last iteration, int32[], of the block that iteration t is in."""
+def last_of_block(t: Int[Array, "..."]) -> Int[jax.Array, "..."]:
+  """The last iteration of the block that iteration t is in."""
   return jnp.where(t < LENGTH, before_doubling(t), t - t % LENGTH + LENGTH - 1)
 
 
-def before_doubling(t: Array) -> Array:
-  """The last iteration, int32[], before t's power of two doubles."""
+def before_doubling(t: Int[Array, "..."]) -> Int[jax.Array, "..."]:
+  """The last iteration before t's power of two doubles."""
   return _power(t) - 1 + _power(t)
 
 
-def carry_over(sums: Sum, t: Array, gamma: float) -> Sum:
-  """The pair to which iteration t, int32[], is added: carried over if a block begins there."""
+def carry_over(sums: Sum, t: Int[Array, "..."], gamma: float) -> Sum:
+  """The pair to which iteration t is added: carried over if a block begins there."""
   return carry_over_where(begins(t), sums, scale(t, gamma))
 
 
-def begins(t: Array) -> Array:
+def begins(t: Int[Array, "..."]) -> Bool[Array, "..."]:
   """Whether a block begins with iteration t, int32[]."""
   return doubles(t) | (t % LENGTH == 0)
 
 
-def doubles(t: Array) -> Array:
-  """Whether iteration t, int32[], is a power of two."""
+def doubles(t: Int[Array, "..."]) -> Bool[Array, "..."]:
+  """Whether iteration t is a power of two."""
   return _power(t) == t
 
 
-def scale(t: Array, gamma: float) -> Array:
-  """The factor of all that was summed before iteration t, int32[]: 2 ** -gamma at powers of two, else 1."""
+def scale(t: Int[Array, "..."], gamma: float) -> Float[jax.Array, "..."]:
+  """The factor of all that was summed before iteration t: 2 ** -gamma at powers of two, else 1."""
   return jnp.where(doubles(t), 2.0**-gamma, 1.0)
 
 
-def carry_over_where(begins: Array, sums: Sum, scale: Array | float) -> Sum:
-  """The pair, scaled and with `compensation` brought into `average`, if bool[] `begins`; else unchanged."""
+def carry_over_where(begins: Bool[Array, "..."], sums: Sum, scale: Float[Array, "..."] | float) -> Sum:
+  """The pair, scaled and with `compensation` brought into `average`, if `begins`; else unchanged."""
   (average, compensation), total = sums, sums.total
   if average is None:
     return Sum(None, jnp.where(begins, compensation * scale, compensation))
@@ -104,6 +107,6 @@ def carry_over_where(begins: Array, sums: Sum, scale: Array | float) -> Sum:
   return Sum(jnp.where(begins, total * scale, average), jnp.where(begins, -lost * scale, compensation))
 
 
-def _power(t: Array) -> Array:
-  """The greatest power of two that is not above t, int32[], which is at least 1."""
+def _power(t: Int[Array, "..."]) -> Int[jax.Array, "..."]:
+  """The greatest power of two that is not above t, which is at least 1."""
   return jnp.left_shift(jnp.int32(1), 31 - jax.lax.clz(t))

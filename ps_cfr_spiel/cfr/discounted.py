@@ -3,12 +3,15 @@
 import abc
 import dataclasses
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
+from jaxtyping import Float, Int
 
-from ps_cfr_spiel.cfr.rule import Rule, check_numbers, normalise, positive_part
+from ps_cfr_spiel.cfr.rule import Rule, Scalar, check_numbers, normalise, positive_part
 from ps_cfr_spiel.tree import Array
 
 FORMULA = 0  # the number of the formula of `Discounted` in `learn.cc`
@@ -29,8 +32,8 @@ class Discounted(Rule):
     return np.zeros(shape, dtype)
 
   @abc.abstractmethod
-  def numbers(self, t: Array, dtype: Any) -> tuple[Any, ...]:
-    """alpha, beta, lowest, ahead and phi in iteration t: numbers, or arrays [] of `dtype`."""
+  def numbers(self, t: Int[Array, ""], dtype: DTypeLike) -> tuple[Scalar, ...]:
+    """alpha, beta, lowest, ahead and phi in iteration t, arrays of `dtype`."""
 
   def update(self, state, strategy, regret, t):
     """One step; see the class."""
@@ -75,7 +78,7 @@ class RMPlus(RM):
     return 1.0, 1.0, 0.0, 1.0, 0.0
 
 
-def _discount(t: Array, exponent: float, dtype: Any) -> Array:
+def _discount(t: Int[Array, ""], exponent: Scalar, dtype: DTypeLike) -> Float[jax.Array, ""]:
   """u^e / (u^e + 1) with u = t - 1, the weight of the regrets from before iteration t.
 
   Written as 1 / (1 + u^-e), which is right at e = +-inf and at u = 0 (where R is 0 anyway).
@@ -183,10 +186,10 @@ class _Scheduled(Discounted):
   def __post_init__(self):
     check_numbers(self, n=(1, 1e9), gamma=(0, 100))
 
-  def progress(self, t: Array, dtype: Any) -> Array:
+  def progress(self, t: Int[Array, ""], dtype: DTypeLike) -> Float[jax.Array, ""]:
     return jnp.minimum((t - 1).astype(dtype) / self.n, 1)
 
-  def schedule(self, t: Array, dtype: Any) -> Array:
+  def schedule(self, t: Int[Array, ""], dtype: DTypeLike) -> Float[jax.Array, ""]:
     time = t.astype(dtype)
     s = jnp.minimum(time, self.n)
     logarithm = s - jnp.log(2 * math.pi * s) / 2 - 1 / (12 * s) + 1 / (360 * s**3)

@@ -9,11 +9,13 @@ where XLA computes the rule between the library's passes down and up the tree.
 run, what engines of whole iterations read.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
+from jaxtyping import Float, Int
 
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step
@@ -93,12 +95,12 @@ class Engine(NamedTuple):
   tested: str  #: the test of its results, and the reference that they are compared with
   #: a player after a turn, in place of `loop`'s rule: of the passes, the state, the player's own reach in a
   #: column, the values of the leaves, and the step.
-  turn: Callable[[PlayerPasses, PlayerState, Array, Parts, Step], PlayerState] | None = None
+  turn: Callable[[PlayerPasses, PlayerState, Float[Array, "S H"], Parts, Step], PlayerState] | None = None
   #: the players after iterations from a step on, in place of `loop`'s; the count, int32[], is at most
   #: `averages.LENGTH`, and the last argument whether updates alternate.
-  iterations: Callable[[PublicTree, tuple[PlayerPasses, ...], Players, Step, Array, bool], Players] | None = (
-    None
-  )
+  iterations: (
+    Callable[[PublicTree, tuple[PlayerPasses, ...], Players, Step, Int[Array, ""], bool], Players] | None
+  ) = None
 
 
 class Choice(NamedTuple):
@@ -140,7 +142,7 @@ def equip(tree: PublicTree, rule: Rule, bits: int = 32) -> PublicTree:
 
 
 def _turn(
-  passes: PlayerPasses, state: PlayerState, own_reach: Array, leaf_values: Parts, step: Step
+  passes: PlayerPasses, state: PlayerState, own_reach: Float[Array, "S H"], leaf_values: Parts, step: Step
 ) -> PlayerState:
   """Values up, regrets, the rule and the average, in one pass of the library."""
   dtype = state.average.dtype
@@ -154,7 +156,7 @@ def _iterations(
   passes: tuple[PlayerPasses, ...],
   players: Players,
   step: Step,
-  count: Array,
+  count: Int[Array, ""],
   alternating: bool,
 ) -> Players:
   """Whole iterations on the payoff matrices of the leaves."""
@@ -172,14 +174,14 @@ def _boards_in_turn(
   passes: tuple[PlayerPasses, ...],
   players: Players,
   step: Step,
-  count: Array,
+  count: Int[Array, ""],
   alternating: bool,
 ) -> Players:
   """Whole iterations, one board after the other; the library carries the averages over itself."""
   assert tree.stream is not None
   dtype, gamma = players[0].average.dtype, step.rule.gamma
 
-  def numbers(t: Array) -> Array:
+  def numbers(t: Int[Array, ""]) -> Float[Array, " K"]:
     carried = jnp.stack([averages.begins(t).astype(dtype), averages.scale(t, gamma).astype(dtype)])
     return jnp.concatenate([carried, _numbers(step._replace(t=t), dtype)])
 
@@ -192,12 +194,12 @@ def _boards_in_turn(
   return tuple(_with_tables(player, new, whole=True) for player, new in zip(players, after, strict=True))
 
 
-def _block(step: Step) -> Array:
-  """int32[N]: the iterations of a block, the most possible."""
+def _block(step: Step) -> Int[Array, " N"]:
+  """The iterations of a block, the most possible."""
   return step.t + jnp.arange(averages.LENGTH, dtype=jnp.int32)
 
 
-def _numbers(step: Step, dtype: Any) -> Array:
+def _numbers(step: Step, dtype: DTypeLike) -> Float[Array, " K"]:
   """[1 + K]: an iteration's weight in the average, and the rule's numbers."""
   return jnp.append(step.share(dtype), step.rule.native_numbers(step.t, dtype))
 
@@ -215,7 +217,7 @@ def _tables(state: PlayerState, whole: bool = False) -> list[Array]:
   return jax.tree.leaves(_changed(state, whole))
 
 
-def _with_tables(state: PlayerState, tables: list[Array], whole: bool = False) -> PlayerState:
+def _with_tables(state: PlayerState, tables: Sequence[Array], whole: bool = False) -> PlayerState:
   buckets, average = jax.tree.unflatten(jax.tree.structure(_changed(state, whole)), tables)
   strategy, rules = zip(*buckets, strict=True) if buckets else ((), ())
   return PlayerState(strategy, average if whole else state.average._replace(compensation=average), rules)

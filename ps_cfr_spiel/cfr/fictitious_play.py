@@ -15,6 +15,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Bool, Float, Int
 
 from ps_cfr_spiel.cfr.state import Blocks
 from ps_cfr_spiel.device import jit, to_device
@@ -33,7 +34,7 @@ from ps_cfr_spiel.tree import (
 class PlayState(NamedTuple):
   """The state of fictitious play."""
 
-  iteration: Array  #: int32[], rounds of both players done
+  iteration: Int[Array, ""]  #: rounds of both players done
   #: for each player and block [A, rows, 1], the sum of the reaches of all strategies so far.
   sums: tuple[Blocks, Blocks]
 
@@ -41,9 +42,9 @@ class PlayState(NamedTuple):
 class Response(NamedTuple):
   """A best response; an array for each block."""
 
-  choice: list[Array]  #: [A, rows, 1], 1 for the action chosen and 0 for the others
-  acts: list[Array]  #: bool[1, rows, 1], where it prescribes a move
-  reach: list[Array]  #: [1, rows, 1], the player's own reach of the infostates
+  choice: list[Float[Array, "_A _rows 1"]]  #: 1 for the action chosen and 0 for the others
+  acts: list[Bool[Array, "1 _rows 1"]]  #: where it prescribes a move
+  reach: list[Float[Array, "1 _rows 1"]]  #: the player's own reach of the infostates
 
 
 def init(tree: PublicTree, dtype: str) -> PlayState:
@@ -62,7 +63,7 @@ _reach = jit()(sequence_reach)
 
 
 @jax.jit  # plain: for a player without infostates no argument shows that this is inside a trace
-def average_of(sums: Sequence[Array]) -> Blocks:
+def average_of(sums: Sequence[Float[Array, "_A _rows 1"]]) -> Blocks:
   """The average strategy from sums of reaches, for each block; the first action if all are 0."""
   shown = []
   for x in sums:
@@ -72,14 +73,21 @@ def average_of(sums: Sequence[Array]) -> Blocks:
   return tuple(shown)
 
 
-def row_reach(player_tree: PlayerTree, strategy: Sequence[Array]) -> list[Array]:
-  """A player's own reach of the infostates, [1, rows, 1] for each block."""
+def row_reach(
+  player_tree: PlayerTree, strategy: Sequence[Float[Array, "_A _rows 1"]]
+) -> list[Float[Array, "1 _rows 1"]]:
+  """A player's own reach of the infostates, for each block."""
   reach = sequence_reach(player_tree, strategy)[1:]
   return [sum_actions(r.reshape(shape)) for r, shape in zip(reach, player_tree.block_shapes, strict=True)]
 
 
-def respond(tree: PublicTree, player: int, opponent: Sequence[Array], tolerance: Array) -> Response:
-  """A best response to a strategy, [A, rows, 1] for each block; of equally good actions the first.
+def respond(
+  tree: PublicTree,
+  player: int,
+  opponent: Sequence[Float[Array, "_A _rows 1"]],
+  tolerance: Float[Array, ""] | float,
+) -> Response:
+  """A best response to a strategy, given for each block; of equally good actions the first.
 
   Values that differ by `tolerance` count as equal, so that rounding decides nothing.
   """
@@ -97,12 +105,14 @@ def respond(tree: PublicTree, player: int, opponent: Sequence[Array], tolerance:
   return Response(choice, acts, reach)
 
 
-def played(best: Response, average: Sequence[Array]) -> list[Array]:
-  """A whole strategy, [A, rows, 1] for each block: a best response, and the average where that acts not."""
+def played(best: Response, average: Sequence[Float[Array, "_A _rows 1"]]) -> list[Float[Array, "_A _rows 1"]]:
+  """A whole strategy, for each block: a best response, and the average where that acts not."""
   return [jnp.where(a, c, b) for a, c, b in zip(best.acts, best.choice, average, strict=True)]
 
 
-def iterate(tree: PublicTree, state: PlayState, iterations: Array | int, tolerance: Array) -> PlayState:
+def iterate(
+  tree: PublicTree, state: PlayState, iterations: Int[Array, ""] | int, tolerance: Float[Array, ""] | float
+) -> PlayState:
   """Further rounds, player 1 answering player 0's newest average; `run` is the same, jitted."""
 
   def iteration(_, carry):

@@ -12,10 +12,12 @@ by XLA; the native `engines` take over a turn, or whole iterations, where they a
 turn expands the strategy to all infostates, and adds the regrets up in the sets.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Float, Int
 
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step
@@ -25,6 +27,7 @@ from ps_cfr_spiel.cfr.state import WHOLE, Abstraction, PlayerState, SolverState,
 from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.tree import (
   Array,
+  Parts,
   PlayerPasses,
   PublicTree,
   Sets,
@@ -37,7 +40,7 @@ from ps_cfr_spiel.tree import (
 )
 
 Reach = tuple[
-  Array, list[Array]
+  Float[Array, "_S _H"], Sequence[Float[Array, "_L H"]]
 ]  # of a player's sequences, as a column, and of the leaves; see `PlayerPasses.down`
 
 
@@ -58,14 +61,16 @@ def _reach(game: _Game, player: int, state: PlayerState, rule: Rule) -> Reach:
   return game.passes[player].down(expand(game.sets[player], state.decompressed(rule).strategy))
 
 
-def _leaf_values(game: _Game, player: int, reach: tuple[Reach, ...]) -> list[Array]:
+def _leaf_values(game: _Game, player: int, reach: tuple[Reach, ...]) -> Parts:
   """The values of the leaves to a player, by the reach of all players."""
   at_leaves = [leaves for _, leaves in reach]
   return game.tree.leaves(player, others_reach(at_leaves, player), at_leaves[player])
 
 
-def _regrets(game: _Game, player: int, state: PlayerState, leaf_values: list[Array]) -> list[Array]:
-  """Instantaneous counterfactual regrets, [A, rows, H] for each bucket: q(a) - sum_b sigma(b) q(b)."""
+def _regrets(
+  game: _Game, player: int, state: PlayerState, leaf_values: Parts
+) -> list[Float[Array, "_A _rows H"]]:
+  """Instantaneous counterfactual regrets for each bucket: q(a) - sum_b sigma(b) q(b)."""
   strategy = expand(game.sets[player], state.strategy)
   values, _ = game.passes[player].up(strategy, leaf_values)
   return [q - sum_actions(p * q) for p, q in zip(strategy, values, strict=True)]
@@ -75,9 +80,9 @@ def _learn(
   game: _Game,
   player: int,
   state: PlayerState,
-  own_reach: Array,
-  regrets: list[Array],
-  record: tuple[Array, ...],
+  own_reach: Float[Array, "S H"],
+  regrets: Sequence[Float[Array, "_A _rows H"]],
+  record: tuple[Float[Array, "..."], ...],
   step: Step,
 ) -> PlayerState:
   """The player after a turn: the rule's next strategy, and averages with this iteration's share.
@@ -101,7 +106,7 @@ def _learn(
   return PlayerState(tuple(strategy), average._replace(compensation=compensation), tuple(rules), recorded)
 
 
-def _collapsed(game: _Game, player: int, column: Array) -> Array:
+def _collapsed(game: _Game, player: int, column: Float[Array, "_S _H"]) -> Float[Array, "_K _H"]:
   """A column of all infostates, added up in the player's sets, if there are any."""
   player_tree, sets = game.passes[player].tree, game.sets[player]
   if sets is None:
@@ -127,8 +132,8 @@ def _turn(
 def iterate(
   tree: PublicTree,
   state: SolverState,
-  iterations: Array | int,
-  averaging_delay: Array | int = 0,
+  iterations: Int[Array, ""] | int,
+  averaging_delay: Int[Array, ""] | int = 0,
   sets: Abstraction = WHOLE,
   *,
   rule: Rule,
@@ -182,17 +187,16 @@ run_in_place = jit(static_argnames=("rule", "alternating"), donate_argnames=("st
 def take_turn(
   tree: PublicTree,
   state: SolverState,
-  averaging_delay: Array | int,
+  averaging_delay: Int[Array, ""] | int,
   sets: Abstraction = WHOLE,
   *,
   player: int,
   rule: Rule,
-) -> tuple[tuple[PlayerState, ...], list[Array]]:
+) -> tuple[tuple[PlayerState, ...], list[Float[Array, "_A _rows H"]]]:
   """One player's turn of the next iteration, for callers that need the regrets of every infostate.
 
   Player 0's turn and then player 1's are an iteration with alternating updates; the caller counts. Arguments
-  are those of `iterate`. Returns both players afterwards, and the regrets of the turn, [A, rows, H] for each
-  bucket.
+  are those of `iterate`. Returns both players afterwards, and the regrets of the turn, for each bucket.
   """
   game, step, players = (
     _Game.of(tree, sets),

@@ -5,14 +5,17 @@ the command line and `ps_cfr_spiel.rules` then have it too.
 """
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
+from jaxtyping import Float, Int
 
 from ps_cfr_spiel import options
+from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cfr.discounted import *  # noqa: F403
-from ps_cfr_spiel.cfr.rule import Rule, check_numbers, normalise, positive_part
+from ps_cfr_spiel.cfr.rule import Rule, Scalar, check_numbers, normalise, positive_part
 from ps_cfr_spiel.cfr.sixteen_bits import power, power_above, ratios, shares, signed, unsigned
 from ps_cfr_spiel.tree import Array, sum_actions
 
@@ -70,7 +73,7 @@ class VADCFR(Rule):
     return (total, e), normalise((weights / jnp.where(largest > 0, largest, 1)) ** 1.5)
 
 
-def _length(x: Array) -> Array:
+def _length(x: Float[Array, "A rows H"]) -> Float[Array, "1 rows H"]:
   """Euclidean norm over actions, [1, rows, H]; no square leaves float32's range."""
   largest = jnp.abs(x).max(0, keepdims=True)
   return largest * jnp.sqrt(sum_actions((x / jnp.where(largest > 0, largest, 1)) ** 2))
@@ -173,7 +176,7 @@ class NRMPlus(Rule):
     numbers = np.array([0, 1, 1], dtype)[:, None, None]
     return np.full(shape, 1 / shape[0], dtype), np.broadcast_to(numbers, (3, rows, types)).copy()
 
-  def numbers(self, t: Array, dtype: Any) -> tuple[Any, ...]:
+  def numbers(self, t: Int[Array, ""], dtype: DTypeLike) -> tuple[Scalar, ...]:
     """The most that n fades, the fading of negative regrets, s(t), constants; as `learn.cc` takes them."""
     time = t.astype(dtype)
     kept, steps = 1 - 1 / time, self.kappa * jnp.minimum(time, jnp.sqrt(self.tau * time))
@@ -239,7 +242,7 @@ __all__ += [kind.__name__ for kind in RULES.values()]
 TOGETHER = {"fade": 1.0, "phi": 0.95, "ahead": 0.95, "tau": 15.0}  # of NRM+ if both are updated at once
 
 
-def make_rule(rule: Any, iterations: int | None = None, alternating: bool = True) -> Rule:
+def make_rule(rule: object, iterations: int | None = None, alternating: bool = True) -> Rule:
   """The rule that a solver's argument names.
 
   Args:
@@ -265,7 +268,7 @@ def make_rule(rule: Any, iterations: int | None = None, alternating: bool = True
     fields = [*kind.defaults()]
     if not set(parameters) <= set(fields):
       raise ValueError(f"Rule {name!r} has the parameters {fields}, got {sorted(parameters)}.")
-    planned: dict[str, Any] = {"n": iterations} if iterations and "n" in fields else {}
+    planned: dict[str, float] = {"n": iterations} if iterations and "n" in fields else {}
     if kind is NRMPlus and not (alternating or parameters):
       planned = TOGETHER
     return kind(**{**planned, **parameters})
@@ -284,7 +287,7 @@ def _by_name(name: str) -> type[Rule] | None:
   return {**classes, **aliases, **RULES}.get(name.lower())
 
 
-def rule_header(rule: Rule) -> dict[str, Any]:
+def rule_header(rule: Rule) -> dict[str, JSON]:
   """Name and parameters of a rule as JSON values; `make_rule` reads them back if `RULES` has the rule.
 
   The name is the class's, and with its module where that alone is another rule's.

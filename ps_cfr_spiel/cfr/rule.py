@@ -3,16 +3,21 @@
 import abc
 import dataclasses
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
+from jaxtyping import Float, Int, Shaped
 
-from ps_cfr_spiel.arguments import check_number, declared
+from ps_cfr_spiel.arguments import JSON, check_number, declared
 from ps_cfr_spiel.tree import Array, sum_actions
 
 BlockShape = tuple[int, int, int]
+RuleState: TypeAlias = Any  # of one rule: a pytree of arrays [n, rows, H]
+Scalar: TypeAlias = Float[Array, ""] | float
+Table: TypeAlias = Float[Array, "A rows H"]
 
 
 class Rule(abc.ABC):
@@ -37,6 +42,8 @@ class Rule(abc.ABC):
     not lose late iterations.
   """
 
+  __dataclass_fields__: ClassVar[dict[str, dataclasses.Field]]  # of every rule, a dataclass
+
   gamma: float  #: iteration t enters the average strategy with weight t ** gamma
 
   #: the number of the formula in `learn.cc` that computes all of `init`, `update` and `numbers`, of a rule
@@ -48,7 +55,7 @@ class Rule(abc.ABC):
   power: ClassVar[int] = 0  #: with `floor`: regrets of iteration t count t ** power, 0 or 1
 
   @abc.abstractmethod
-  def init(self, shape: BlockShape, dtype: Any) -> Any:
+  def init(self, shape: BlockShape, dtype: DTypeLike) -> RuleState:
     """The state before the first iteration: any pytree of NumPy arrays [n, rows, H].
 
     `shape` is (A, rows, H); every (row, type) is a decision of its own. The loop puts rows together and takes
@@ -56,56 +63,60 @@ class Rule(abc.ABC):
     """
 
   @abc.abstractmethod
-  def update(self, state: Any, strategy: Array, regret: Array, t: Array) -> tuple[Any, Array]:
+  def update(
+    self, state: RuleState, strategy: Table, regret: Table, t: Int[Array, ""]
+  ) -> tuple[RuleState, Table]:
     """One iteration, in pure JAX with static shapes; nothing may depend on the values of `state` or `t`.
 
     It is given all rows with the same number of actions at once, and treats each (row, type) on its own.
 
     Args:
       state: of `init` or of the last update.
-      strategy: [A, rows, H], the sigma that the rule returned last, uniform at first.
-      regret: [A, rows, H], the instantaneous counterfactual regret q(a) - sum_b sigma(b) q(b).
-      t: int32[], the iteration: 1, 2, ...
+      strategy: the sigma that the rule returned last, uniform at first.
+      regret: the instantaneous counterfactual regret q(a) - sum_b sigma(b) q(b).
+      t: the iteration: 1, 2, ...
 
     Returns:
-      The new state, and the next strategy [A, rows, H]: not negative, summing to one over A. `normalise`
+      The new state, and the next strategy: not negative, summing to one over A. `normalise`
       makes it sum to one, and uniform where all is zero.
     """
 
-  def schedule(self, t: Array, dtype: Any) -> Array | float:
-    """A further factor of the weight of iteration t, []; 1 by default.
+  def schedule(self, t: Int[Array, ""], dtype: DTypeLike) -> Scalar:
+    """A further factor of the weight of iteration t; 1 by default.
 
     It may depend on the planned length of the run, a field of the rule, and is 0 in iterations that the
     average leaves out. It must not grow with t as a power does: that is gamma's.
     """
     return 1.0
 
-  def trust(self, regret: Array, t: Array) -> Array | None:
-    """A further factor for each infostate, [1, rows, H], from the arguments of `update`; None, as here: 1."""
+  def trust(self, regret: Table, t: Int[Array, ""]) -> Float[Array, "1 rows H"] | None:
+    """A further factor for each infostate, from the arguments of `update`; None, as here: 1."""
     return None
 
-  def numbers(self, t: Array, dtype: Any) -> tuple[Any, ...]:
-    """The numbers of iteration t that the formula `native` reads: K numbers, or arrays [] of `dtype`."""
+  def numbers(self, t: Int[Array, ""], dtype: DTypeLike) -> tuple[Scalar, ...]:
+    """The numbers of iteration t that the formula `native` reads: K of them, arrays of `dtype`."""
     raise NotImplementedError(f"{type(self).__name__} has no native form.")
 
-  def compress(self, strategy: Array, state: Any, bits: int) -> tuple[Array, Any]:
+  def compress(
+    self, strategy: Table, state: RuleState, bits: int
+  ) -> tuple[Int[Array, "A rows H"], RuleState]:
     """Strategy and state, for a bucket, in the form in which tables of 16 or 32 bits are kept.
 
     The strategy's place has 8 bits; see `sixteen_bits`.
     """
     raise NotImplementedError(f"{type(self).__name__} has no compressed tables.")
 
-  def decompress(self, strategy: Array, state: Any) -> tuple[Array, Any]:
+  def decompress(self, strategy: Int[Array, "A rows H"], state: RuleState) -> tuple[Table, RuleState]:
     """The inverse of `compress`, in float32."""
     raise NotImplementedError(f"{type(self).__name__} has no compressed tables.")
 
   @classmethod
-  def defaults(cls) -> dict[str, Any]:
+  def defaults(cls) -> dict[str, JSON]:
     """The parameters of the class, a dataclass, with their defaults."""
-    return {field.name: field.default for field in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
+    return {field.name: field.default for field in dataclasses.fields(cls)}
 
   @property
-  def parameters(self) -> dict[str, Any]:
+  def parameters(self) -> dict[str, JSON]:
     """The rule's parameters by name."""
     return {name: vars(self)[name] for name in self.defaults()}
 
@@ -119,27 +130,28 @@ class Rule(abc.ABC):
     """True if the rule's own class has both `compress` and `decompress`."""
     return declared(self, "compress") is not None and declared(self, "decompress") is not None
 
-  def native_numbers(self, t: Array, dtype: Any) -> Array:
-    """[K]: the `numbers` of iteration t, for a rule with a native form."""
+  def native_numbers(self, t: Int[Array, ""], dtype: DTypeLike) -> Float[jax.Array, " K"]:
+    """The `numbers` of iteration t, for a rule with a native form."""
     return jnp.stack([jnp.asarray(x, dtype) for x in self.numbers(t, dtype)])
 
 
-def normalise(weights: Array) -> Array:
-  """Non-negative weights [A, rows, H] scaled to sum to one over A; uniform where all are zero.
+def normalise(weights: Shaped[Array, "A ..."]) -> Float[Array, "A ..."]:
+  """Non-negative weights scaled to sum to one over A; uniform where all are zero.
 
   NaN propagates, so that a diverged run is detected. NumPy's arrays stay NumPy's.
   """
-  library: Any = np if isinstance(weights, np.ndarray) else jnp
-  if library is jnp:
-    # Else XLA's CPU backend computes the weights anew for each action that it adds up.
+  where = jnp.where
+  if isinstance(weights, np.ndarray):
+    where = np.where
+  else:  # else XLA's CPU backend computes the weights anew for each action that it adds up
     weights = jax.lax.optimization_barrier(weights)
   total = sum_actions(weights)
   nothing = total < np.finfo(total.dtype).tiny
-  scale = 1 / library.where(nothing, 1, total)
-  return library.where(nothing, 1 / weights.shape[0], weights * scale)
+  scale = 1 / where(nothing, 1, total)
+  return where(nothing, 1 / weights.shape[0], weights * scale)
 
 
-def positive_part(x: Array) -> Array:
+def positive_part(x: Shaped[Array, "..."]) -> Shaped[jax.Array, "..."]:
   """max(x, 0)."""
   return jnp.maximum(x, 0)
 

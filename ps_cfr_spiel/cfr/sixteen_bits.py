@@ -9,6 +9,7 @@ the nearest: random rounding was worse in every game tried. In 32 they stay floa
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Int, UInt8
 
 from ps_cfr_spiel.cfr.rule import Rule
 from ps_cfr_spiel.tree import Array
@@ -27,17 +28,17 @@ def check_bits(bits: int, rule: Rule, dtype: str) -> None:
     )
 
 
-def signed(x: Array) -> Array:
+def signed(x: Float[Array, "..."]) -> Int[jax.Array, "..."]:
   """Numbers as multiples of 1 / SIGNED, int16; those beyond -1 and 1 become these."""
   return jnp.round(jnp.clip(x, -1, 1) * SIGNED).astype(jnp.int16)
 
 
-def unsigned(x: Array) -> Array:
+def unsigned(x: Int[Array, "..."]) -> Float[Array, "..."]:
   """The inverse of `signed`, float32."""
   return x.astype("float32") * np.float32(1 / SIGNED)
 
 
-def shares(whole: Array, part: Array) -> Array:
+def shares(whole: Float[Array, "..."], part: Float[Array, "..."]) -> Int[jax.Array, "..."]:
   """Ratios of numbers to larger ones, which are at least 0, in 8 bits, int8; off by an eighth at most.
 
   The difference of both numbers' bits, in eighths of a power of two and at least one, and above it the sign.
@@ -47,25 +48,25 @@ def shares(whole: Array, part: Array) -> Array:
   return jnp.where(less > 127, 0, less - jnp.where(jnp.signbit(part), 128, 0)).astype(jnp.int8)
 
 
-def ratios(code: Array) -> Array:
+def ratios(code: Int[Array, "..."]) -> Float[jax.Array, "..."]:
   """The inverse of `shares`, float32."""
   size = _float(0x3F800000 - ((code.astype(jnp.int32) & 127) << 20))
   return jnp.where(code == 0, 0, jnp.where(code < 0, -size, size))
 
 
-def power_above(x: Array) -> Array:
-  """The exponent of the power of two above numbers of at least 0, as float32 has it, uint8; 0 for zero."""
+def power_above(x: Float[Array, "..."]) -> UInt8[jax.Array, "..."]:
+  """The exponent of the power of two above numbers of at least 0, as float32 has it; 0 for zero."""
   return jnp.where(x < jnp.finfo(x.dtype).tiny, 0, (_bits(x) >> 23) + 1).astype(jnp.uint8)
 
 
-def power(exponent: Array) -> Array:
+def power(exponent: UInt8[Array, "..."]) -> Float[jax.Array, "..."]:
   """The power of two of an exponent as float32 has it; 0 for 0."""
   return _float(exponent.astype(jnp.int32) << 23)
 
 
-def _bits(x: Array) -> Array:
+def _bits(x: Float[Array, "..."]) -> Int[jax.Array, "..."]:
   return jax.lax.bitcast_convert_type(x, jnp.int32)
 
 
-def _float(bits: Array) -> Array:
+def _float(bits: Int[Array, "..."]) -> Float[jax.Array, "..."]:
   return jax.lax.bitcast_convert_type(bits, jnp.float32)

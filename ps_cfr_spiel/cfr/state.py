@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 from jax.core import Tracer
+from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step, Sum
-from ps_cfr_spiel.cfr.rule import Rule, normalise
+from ps_cfr_spiel.cfr.rule import Rule, RuleState, normalise
 from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.tree import (
   Array,
@@ -34,7 +35,7 @@ from ps_cfr_spiel.tree import (
   tables_of,
 )
 
-Blocks = tuple[Array, ...]  # a player's tables, [A, rows, H] for each block
+Blocks = tuple[Shaped[Array, "_A _rows _H"], ...]  # a player's tables, one for each block
 Abstraction = tuple[Sets, Sets] | None  # each player's sets; None: every infostate for itself
 WHOLE: Abstraction = None
 
@@ -42,13 +43,13 @@ WHOLE: Abstraction = None
 class PlayerState(NamedTuple):
   """The state of one player; S is the number of sequences, the sum of A * rows."""
 
-  #: the current strategy, [A, rows, H] for each bucket; `sixteen_bits` has another form.
-  strategy: tuple[Array, ...]
+  #: the current strategy for each bucket; `sixteen_bits` has another form.
+  strategy: tuple[Shaped[Array, "_A _rows H"], ...]
   average: Sum  #: [S, H], reach-weighted sum of strategies, up to a factor common to the whole array
-  rule: tuple[Any, ...]  #: the rule's own state of each bucket
+  rule: tuple[RuleState, ...]  #: the rule's own state of each bucket
   #: sums of records of the leaf evaluator (`LeafEvaluator.recorded`), weighted as `average` is, and last
-  #: the sum of the weights, []; empty if it records nothing.
-  recorded: tuple[Array, ...] = ()
+  #: the sum of the weights; empty if it records nothing.
+  recorded: tuple[Float[Array, "..."], ...] = ()
 
   @property
   def is_compressed(self) -> bool:
@@ -69,7 +70,7 @@ class PlayerState(NamedTuple):
       return self
     return self.compressed(rule, 16 if before.rule[0][0].dtype == np.int16 else 32)
 
-  def _changed(self, change: Callable[[Array, Any], tuple[Array, Any]]) -> "PlayerState":
+  def _changed(self, change: Callable[[Array, RuleState], tuple[Array, RuleState]]) -> "PlayerState":
     buckets = [change(*bucket) for bucket in zip(self.strategy, self.rule, strict=True)]
     strategy, rules = zip(*buckets, strict=True) if buckets else ((), ())
     return self._replace(strategy=tuple(strategy), rule=tuple(rules))
@@ -82,7 +83,7 @@ class PlayerState(NamedTuple):
 class SolverState(NamedTuple):
   """The state of a run."""
 
-  iteration: Array  #: int32[], iterations done
+  iteration: Int[Array, ""]  #: iterations done
   players: tuple[PlayerState, ...]  #: one `PlayerState` for each player
 
 
@@ -136,7 +137,7 @@ def init(
 _compressed = jit(static_argnames=("rule", "bits"))(PlayerState.compressed)
 
 
-def _filled(values: Array, shape: tuple[int, ...]) -> jax.Array:
+def _filled(values: Shaped[Array, "..."], shape: tuple[int, ...]) -> Shaped[jax.Array, "..."]:
   """An array on the device with the same values everywhere, without a second one on the host."""
   if isinstance(values, jax.Array) and values.shape == shape:
     return values
@@ -156,7 +157,7 @@ def num_tables(rule: Rule, dtype: str, bits: int = 32, compensated: bool = True)
   """
 
   def share(actions: int) -> float:
-    state: Any = np.zeros((actions, 1, 1), dtype), rule.init((actions, 1, 1), dtype)
+    state = np.zeros((actions, 1, 1), dtype), rule.init((actions, 1, 1), dtype)
     if is_kept_compressed(rule, dtype, bits, compensated):
       state = jax.eval_shape(functools.partial(rule.compress, bits=bits), *state)
     sizes = [np.size(x) * x.dtype.itemsize for x in jax.tree.leaves(state)]
@@ -170,7 +171,7 @@ def is_kept_compressed(rule: Rule, dtype: str, bits: int, compensated: bool) -> 
   return bits == 16 or (not compensated and dtype == "float32" and rule.has_compressed_tables)
 
 
-def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> Any:
+def _checked(rule: Rule, shape: tuple[int, int, int], dtype: str) -> RuleState:
   state = rule.init(shape, dtype)
   for array in jax.tree.leaves(state):
     if np.shape(array)[1:] != shape[1:]:
@@ -188,7 +189,9 @@ def average_strategy(tree: PublicTree, state: SolverState, sets: Abstraction = W
   """
   players, sets = _at_hand((state.players, sets))
 
-  def average(forest: PlayerTree, of: Any, player: PlayerState) -> Blocks:  # its sums are gone afterwards
+  def average(
+    forest: PlayerTree, of: Sets | None, player: PlayerState
+  ) -> Blocks:  # its sums are gone afterwards
     sums = tables_of(player.average.total, [x.shape for x in player.strategy])
     return tuple(map(normalise, forest.split(expand(of, sums))))
 
@@ -197,14 +200,17 @@ def average_strategy(tree: PublicTree, state: SolverState, sets: Abstraction = W
 
 
 def current_strategy(
-  tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE, rule: Any = None
+  tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE, rule: Rule | None = None
 ) -> list[Blocks]:
   """The players' current strategies; see `average_strategy`. Compressed tables need the rule."""
-  tables, sets = _at_hand(([player.decompressed(rule).strategy for player in state.players], sets))
+  wide = state.players if rule is None else tuple(own.decompressed(rule) for own in state.players)
+  tables, sets = _at_hand(([own.strategy for own in wide], sets))
   return in_blocks(tree, tables, sets)
 
 
-def in_blocks(tree: PublicTree, tables: Sequence[Sequence[Array]], sets: Abstraction = WHOLE) -> list[Blocks]:
+def in_blocks(
+  tree: PublicTree, tables: Sequence[Sequence[Shaped[Array, "_A _rows _H"]]], sets: Abstraction = WHOLE
+) -> list[Blocks]:
   """The players' tables of buckets, or of sets, as those of all infostates, [A, rows, H] for each block."""
   players = zip(tree.players, sets_of_players(tree, sets), tables, strict=True)
   return [tuple(forest.split(expand(of, tables_of_player))) for forest, of, tables_of_player in players]
@@ -234,12 +240,12 @@ def _board_by_board(tree: PublicTree, sums: Sequence[Sum]) -> Evaluation:
 
 
 @jit()
-def _worth(tree: PublicTree, averages: Sequence[Sum]) -> Array:
+def _worth(tree: PublicTree, averages: Sequence[Sum]) -> Float[Array, "3"]:
   assert tree.stream is not None
   return tree.stream.worth(tree.leaves, averages)
 
 
-def average_record(state: PlayerState) -> list[np.ndarray]:
+def average_record(state: PlayerState) -> list[Float[np.ndarray, "..."]]:
   """The averages of the leaf evaluator's record, as float64 on the host; weighted as the strategy's."""
   if not state.recorded:
     return []

@@ -72,7 +72,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   policy.save(file)
   lines = {
     **ps.views.value_lines(values_of(result), game),
-    "exploitability": ps.views.with_unit(result.exploitability, game),
+    "exploitability": ps.views.with_unit(float(result.exploitability), game),
     "time": f"{stopwatch.seconds:.1f} s for all searches, with compilation",
     "saved": str(file),
     "look at it": next_command(values, "show", file),

@@ -17,6 +17,7 @@ numbers are those of the solver: the weight of infostates, leaf values, and a pa
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 import pyspiel
 
@@ -243,7 +244,7 @@ def _leaf_values(tree: PublicTree, agent: Any, opponent: int) -> Any:
 
 
 @jit(static_argnames="opponent")
-def _push(tree: PublicTree, leaves: Any, rows: Any, opponent: int) -> tuple[list[Array], Array]:
+def _push(tree: PublicTree, leaves: Any, rows: Any, opponent: int) -> tuple[list[jax.Array], jax.Array]:
   """See `Sequences.push`: a pass up the forest in which each row has a value already."""
   return sequence_values(tree.players[opponent], leaves, lambda k, _: rows[k][None])
 

@@ -14,6 +14,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pyspiel
@@ -138,7 +139,7 @@ class LocalSearch:
 @jit(static_argnames="player")
 def _action_values(
   tree: PublicTree, opponent: Any, searched: Any, allowed: Any, rollout: Any, player: int
-) -> list[Array]:
+) -> list[jax.Array]:
   """Counterfactual action values [A, rows, H]: in rows of `searched` the best is played, else the rollout."""
   other = tree.players[1 - player]
   leaf_values = tree.leaves(player, other.leaf.pull(sequence_reach(other, opponent)))

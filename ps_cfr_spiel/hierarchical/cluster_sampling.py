@@ -50,7 +50,7 @@ class Cards(NamedTuple):
   swap: tuple[Array, ...]
   board_masks: tuple[Array, ...]  #: uint32[K, words], of all public cards, also of the round before them
   buckets: tuple[Array, ...]  #: for each round int32[K, H]
-  strength: Array  #: int32[K, H]
+  strength: Array | None  #: int32[K, H]
   #: [2, H]: how often player 0 has each hand, and the weights of player 1's; None if all come alike.
   weights: Array | None = None
 
@@ -237,7 +237,7 @@ def _deal(cards: Cards, key: jax.Array, batch: int) -> jax.Array:
   return jnp.stack([mine, theirs])
 
 
-def _pick_weighed(weights: jax.Array, uniform: jax.Array) -> jax.Array:
+def _pick_weighed(weights: Array, uniform: jax.Array) -> jax.Array:
   """A column of each row of [B, N], or of one row [1, N], as likely as its weight says."""
   sums = jnp.cumsum(weights, -1)
   below = jnp.minimum(uniform, 1 - 1e-6) * sums[..., -1]  # the last sum is never reached
@@ -362,6 +362,7 @@ def _below(game: DealtTree, lines: BettingLines, boards, regrets, dealt, numbers
     game.cards, range(special, special + rounds), dealt[2], dealt[:2], numbers[:rounds], boards
   )
   buckets = [jnp.zeros_like(hands), *buckets]  # no player acts at the roots, in the round before
+  assert game.cards.strength is not None
   first, second = game.cards.strength[board[None], hands]
   lead = jnp.sign(first - second).astype(regrets.dtype)
   ends = sign * (lines.fold_payoff[:, None] + lines.showdown_payoff[:, None] * lead[None])

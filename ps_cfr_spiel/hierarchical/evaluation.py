@@ -8,7 +8,6 @@ the classes, each times its number of boards, averaged over the hands that suits
 import dataclasses
 import math
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import jax
@@ -29,7 +28,7 @@ from ps_cfr_spiel.hierarchical.lines import (
 from ps_cfr_spiel.mccfr import regret_matching
 from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.reports import progress_bar
-from ps_cfr_spiel.tree import Array, Evaluation, NativeLeaves
+from ps_cfr_spiel.tree import Array, BoardTypes, Evaluation, NativeLeaves
 
 # The player whose value is computed, and whether that one responds best.
 RUNS = ((0, False), (0, True), (1, True))
@@ -191,8 +190,7 @@ class _Walk:
     """The evaluator of a board on which hands are as strong as this."""
     showdown_payoff, fold_payoff = (x.astype(self.dtype) for x in self.payoffs[number])
     if self.native and len(showdown_payoff):
-      pairs = {"strength": strength, "cards": self.game.deal.hands, "weights": alive}
-      form = SimpleNamespace(**{name: (of_both, of_both) for name, of_both in pairs.items()})
+      form = BoardTypes((alive, alive), (self.game.deal.hands, self.game.deal.hands), (strength, strength))
       return NativeLeaves.create(form, showdown_payoff, fold_payoff, total=1.0)
     return Products(strength, alive, self.members, self.together, showdown_payoff, fold_payoff)
 

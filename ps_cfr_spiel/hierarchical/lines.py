@@ -50,7 +50,7 @@ class BettingLines:
 
 
 def make_lines(
-  betting: Betting, roots: Sequence[int] | np.ndarray, rounds: range, buckets: Sequence[int]
+  betting: Betting, roots: Sequence[int] | Array, rounds: range, buckets: Sequence[int]
 ) -> BettingLines:
   """The lines of some rounds from `roots` on, on the host; `buckets` has the number in each."""
   source, parent, move, first, count, depths = [], [], [], [], [], []
@@ -115,14 +115,14 @@ class DepthSlice(NamedTuple):
   """The n lines of one depth in B traversals."""
 
   visited: jax.Array  #: bool[n, B], whether a traversal comes there
-  cell: jax.Array  #: int32[n, B]
+  cell: Array  #: int32[n, B]
   policy: jax.Array  #: [A, n, B], of the actor
   sampled: jax.Array  #: int32[n, B], the opponent's action
 
 
 def descend(
   lines: BettingLines,
-  regrets: jax.Array,
+  regrets: Array,
   buckets: jax.Array,
   traverser: jax.Array,
   uniforms: jax.Array,

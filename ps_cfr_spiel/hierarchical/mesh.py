@@ -152,7 +152,9 @@ def tables_here(game: DealtTree, count: int) -> dict[int, np.ndarray]:
   """The tables of cards of the clusters, of `count` in all, that this process holds, by cluster: views."""
   assert game.found is not None
   tables = {}
-  for shard in game.found.buckets.addressable_shards:
+  buckets = game.found.buckets
+  assert isinstance(buckets, jax.Array)
+  for shard in buckets.addressable_shards:
     first, last, _ = shard.index[0].indices(len(game.boards))
     rows = np.asarray(shard.data)
     tables |= {k: rows[k - first] for k in range(first, min(last, count))}

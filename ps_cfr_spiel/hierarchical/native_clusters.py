@@ -14,14 +14,15 @@ import jax.numpy as jnp
 from ps_cfr_spiel.device import cores
 from ps_cfr_spiel.native import call
 from ps_cfr_spiel.poker import Deck
+from ps_cfr_spiel.tree import Array
 
 EACH = 256  # deals for which a thread is worth starting
 
 
 def sample_clusters(
   game: Any,
-  regrets: jax.Array,
-  compensation: jax.Array,
+  regrets: Array,
+  compensation: Array,
   keys: jax.Array,
   dealt: jax.Array,
   visited: jax.Array,

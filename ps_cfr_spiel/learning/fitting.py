@@ -50,7 +50,7 @@ class Tensors(NamedTuple):
     return Errors(off, self.values, weights, self.ranges)  # pyright: ignore
 
 
-def _loss(network: ValueNetwork, data: Any) -> Array:
+def _loss(network: ValueNetwork, data: Any) -> Array | float:
   errors = data.errors(network)
   return sum(optax.losses.huber_loss(e).sum() for e in errors.differences) / sum(
     w.sum() for w in errors.weights

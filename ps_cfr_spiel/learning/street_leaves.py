@@ -63,7 +63,7 @@ class StreetLeaves(SubgameLeaves):
   beyond: tuple[ValueNetwork, Array] | None = None
   settled: Pair | None = None  #: [L, H] for each player: fixed values of betting, in place of the network's
 
-  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
     ends, folds = (reach * self.ranges[1 - player][None] for reach in opponent_reach)
     if self.settled is not None:
       betting = self.settled[player]

@@ -3,6 +3,8 @@
 import jax
 import jax.numpy as jnp
 
+from ps_cfr_spiel.tree import Array
+
 
 def sample_cumulative(
   cumulative: jax.Array, first: jax.Array, count, most: int, uniform: jax.Array
@@ -21,7 +23,7 @@ def sample_cumulative(
   return low
 
 
-def regret_matching(regrets: jax.Array, count: jax.Array, axis: int = 0) -> jax.Array:
+def regret_matching(regrets: Array, count: jax.Array, axis: int = 0) -> jax.Array:
   """Regret matching (Hart and Mas-Colell 2000) over the first `count`, int32[B], actions: the policies.
 
   sigma(a) = max(R_a, 0) / sum_b max(R_b, 0); uniform where no regret is positive. NaN propagates. Regrets are
@@ -34,7 +36,7 @@ def regret_matching(regrets: jax.Array, count: jax.Array, axis: int = 0) -> jax.
   return jnp.where(jnp.expand_dims(nothing, axis), uniform(count, regrets, axis), share)
 
 
-def uniform(count: jax.Array, like: jax.Array, axis: int = 0) -> jax.Array:
+def uniform(count: jax.Array, like: Array, axis: int = 0) -> jax.Array:
   """Uniform play over the first `count`, int32[B], actions, in the layout of `like`, [A, B] or [B, A]."""
   legal = jax.lax.broadcasted_iota(jnp.int32, like.shape, axis) < jnp.expand_dims(count, axis)
   return jnp.where(legal, jnp.expand_dims(1 / jnp.maximum(count, 1).astype(like.dtype), axis), 0)

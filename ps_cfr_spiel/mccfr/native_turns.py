@@ -11,11 +11,12 @@ from ps_cfr_spiel.cfr import Rule
 from ps_cfr_spiel.mccfr.sampling_loop import Turns
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
 from ps_cfr_spiel.native import call
+from ps_cfr_spiel.tree import Array
 
 
 def sample_turns(
   tree: SamplingTree,
-  tables: tuple[jax.Array, jax.Array, jax.Array],
+  tables: tuple[Array, Array, Array],
   turns: Turns,
   rule: Rule,
   batch: int,

@@ -20,6 +20,7 @@ import numpy as np
 from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cfr import Rule, averages, make_rule
 from ps_cfr_spiel.device import jit, to_device
+from ps_cfr_spiel.tree import Array
 
 PIECE = 2**20  # numbers of a table that are carried over at once
 Sampled = TypeVar("Sampled")  # the source of samples: a pytree, such as a `SamplingTree`
@@ -87,7 +88,7 @@ class Sampler(abc.ABC, Generic[Sampled, Tables]):
     """The random numbers of `turns` turns, [turns, ...], from a JAX key; by default a key for each turn."""
     return jax.random.split(key, turns)
 
-  def scaled(self, tables: Tables, scale: jax.Array | float) -> Tables:
+  def scaled(self, tables: Tables, scale: Array | float) -> Tables:
     """The tables with other sums of weights t ** gamma, as regrets may be, multiplied by `scale`."""
     return tables
 
@@ -112,7 +113,7 @@ def check_rule(rule: object, linear: bool = False) -> Rule:
   return made
 
 
-def regret_weight(rule: Rule, t: jax.Array, dtype: jnp.dtype) -> jax.Array | float:
+def regret_weight(rule: Rule, t: Array, dtype: jnp.dtype) -> Array | float:
   """The factor of the regrets of iteration t, int32[]: t for LCFR, else 1."""
   return t.astype(dtype) if rule.power else 1.0
 
@@ -170,7 +171,7 @@ def iterate(
 run = jit(static_argnames=("sampler", "rule", "batch"))(iterate)
 
 
-def _carried_over(tables: Tables, scale: jax.Array | float, once: jax.Array) -> Tables:
+def _carried_over(tables: Tables, scale: Array | float, once: jax.Array) -> Tables:
   """The tables with all sums carried over and scaled, piece by piece, so that little is kept twice.
 
   `once`, int32[], is 1, which XLA does not know.

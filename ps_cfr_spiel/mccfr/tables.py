@@ -19,7 +19,7 @@ from ps_cfr_spiel.mccfr.sampling_loop import Sampler, Turn, Turns, regret_weight
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree
 from ps_cfr_spiel.mccfr.sampling_trees import build_sampling_tree
 from ps_cfr_spiel.native import why_unavailable
-from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.tree import Array, PublicTree
 
 UNIFORMS = 65_536  # random numbers drawn at once
 STEP = 8  # numbers that a trajectory keeps of a step, beside those of the actions
@@ -61,16 +61,18 @@ def join(parts: Sequence[Updates], actions: int, dtype) -> Updates:
 
 
 def add(
-  regrets: jax.Array, average: averages.Sum, updates: Updates, t: jax.Array, rule: Rule, batch: int
+  regrets: Array, average: averages.Sum, updates: Updates, t: Array, rule: Rule, batch: int
 ) -> tuple[jax.Array, averages.Sum]:
   """Regrets and the sum of strategies, [A, S] each, with the increments of `batch` samples in iteration t."""
   weight = averages.weight(t, rule.gamma, regrets.dtype)
   gains = updates.regrets * (regret_weight(rule, t, regrets.dtype) / batch)
-  regrets = regrets.at[:, updates.cells].add(gains)
+  sums = jnp.asarray(regrets).at[:, updates.cells].add(gains)
   if rule.floor > -math.inf:
-    regrets = regrets.at[:, updates.cells].max(rule.floor)
-  compensation = average.compensation.at[:, updates.cells].add(updates.averages * (-weight / batch))
-  return regrets, average._replace(compensation=compensation)
+    sums = sums.at[:, updates.cells].max(rule.floor)
+  compensation = (
+    jnp.asarray(average.compensation).at[:, updates.cells].add(updates.averages * (-weight / batch))
+  )
+  return sums, average._replace(compensation=compensation)
 
 
 class TreeSampler(Sampler[SamplingTree, Tables]):

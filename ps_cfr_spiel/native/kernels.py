@@ -49,7 +49,7 @@ KERNELS = {
       "Rows",
       "sums of rows, by the number of the sum that each goes into",
       "nothing",
-      "ps_cfr_spiel.tree.public_tree:sum_rows",
+      "ps_cfr_spiel.tree.arrays:sum_rows",
       "tests/tree/test_row_sums.py::test_equal_to_a_loop",
     ),
     # A pass over a player's decisions.

@@ -15,6 +15,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.typing import ArrayLike, DTypeLike
 
 from ps_cfr_spiel.native.kernels import KERNELS
 
@@ -43,13 +44,13 @@ def warn_if_missing() -> None:
 
 def call(
   name: str,
-  dtype: Any,
-  given: Sequence[Any],
-  results: Sequence[Any],
+  dtype: DTypeLike,
+  given: Sequence[ArrayLike],
+  results: Sequence[jax.Array | np.ndarray | jax.ShapeDtypeStruct],
   vmap_method: str | None = None,
   numbers: Mapping[str, float] | None = None,
   changed: dict[int, int] | None = None,
-) -> list[Any]:
+) -> list[jax.Array]:
   """Call a kernel in a trace: arrays of the shapes and dtypes of `results`.
 
   Numbers go to the kernel by name, in 64 bits. `changed` has the number among `given` of each array whose

@@ -76,7 +76,7 @@ class CFRValues(ValueFunction):
       levels = Levels.of(subgames.labels, self.lookahead)[subgames.labels.public_states[state].player]
       frontier = levels.frontier(levels.horizon(state))
     subgame = subgames.cut(public_states, frontier, pad_to=pad_to)
-    tree, rule, iterations = subgame.tree, make_rule(self.rule), np.int32(self.iterations)
+    tree, rule, iterations = subgame.tree, make_rule(self.rule), np.asarray(self.iterations, np.int32)
     if subgame.limited:
       types = [p.types for p in tree.players]
       first, second = zip(subgame.shape.frontier, types, strict=True)

@@ -48,11 +48,11 @@ class ExactSolver(Solver[Policy]):
 
   def exploitability(self) -> float:
     """NashConv / 2 of the average policy, exact up to rounding in the solver's dtype."""
-    return self.evaluation().exploitability
+    return float(self.evaluation().exploitability)
 
   def value(self) -> float:
     """Value to player 0 when both follow the average policy."""
-    return self.evaluation().value
+    return float(self.evaluation().value)
 
 
 class TreeSolver(ExactSolver[TreePolicy]):

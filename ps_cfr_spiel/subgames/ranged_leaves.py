@@ -15,6 +15,7 @@ from typing import ClassVar, Protocol
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Int
 
 from ps_cfr_spiel.tree import Array, LeafEvaluator, Parts
 
@@ -39,10 +40,10 @@ class SubgameLeaves(LeafEvaluator):
 
   kind: ClassVar[str] = "subgame"
 
-  def take(self, leaves: Sequence[np.ndarray]) -> LeafEvaluator:
+  def take(self, leaves: Sequence[Int[np.ndarray, "boards _L"]]) -> LeafEvaluator:
     raise TypeError("A subgame cannot be cut from a subgame; cut the game's own tree.")
 
-  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+  def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
     raise TypeError("A subgame's leaves cannot be sampled; sample the game's own tree.")
 
 
@@ -55,7 +56,7 @@ class RangedLeaves(SubgameLeaves):
   ranges: Parts  #: parts [L_k, H], the range at the root of each leaf; [1, H] if there is one root
   player: int = dataclasses.field(metadata={"static": True})  #: the player with the range
 
-  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
     if player != self.player:
       return self.inner(player, self._times_range(opponent_reach), own_reach)
     reach = None if own_reach is None else self._times_range(own_reach)
@@ -78,11 +79,12 @@ class FrontierLeaves(SubgameLeaves):
   #: for each player (F, H), the infostates of the frontier and their types.
   shapes: tuple[tuple[int, int], tuple[int, int]] = dataclasses.field(metadata={"static": True})
 
-  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
     reach = None if own_reach is None else own_reach[-1]
     ranges = (reach, opponent_reach[-1]) if player == 0 else (opponent_reach[-1], reach)
     ends = self.inner(player, opponent_reach[:-1], None if own_reach is None else own_reach[:-1])
-    return [*ends, self._checked(player, self.beyond(player, ranges))]
+    # A best response has no reach of its own; the values of its frontier are fixed, and read none (`settle`).
+    return [*ends, self._checked(player, self.beyond(player, ranges))]  # pyright: ignore[reportArgumentType]
 
   def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
     """The values at the frontier, [F, H]: the player's results of the search there."""
@@ -114,7 +116,7 @@ class GadgetLeaves(SubgameLeaves):
   #: for each player H in the forest: 1 for a chooser with a row for every type.
   columns: tuple[int, int] = dataclasses.field(metadata={"static": True})
 
-  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
     reach = None if own_reach is None else self._inside(player, own_reach)
     values = self.inner(player, self._inside(1 - player, opponent_reach), reach)
     if player != self.chooser:  # only the chooser's terminate actions have a value; the other player gets 0
@@ -152,13 +154,13 @@ class RefinedLeaves(GadgetLeaves):
   roots: Parts  #: parts int[L_k], the root of each leaf
   tremble: Array  #: [roots, H]
 
-  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
     """ValueError for a best response: it would choose before it has a value."""
     if own_reach is None:
       raise ValueError("A refined gadget has no best responses; take those in the gadget without refine.")
     *values, choices = super().__call__(player, opponent_reach, own_reach)
     if player == self.chooser:
-      visits = jnp.zeros_like(self.tremble)
+      visits, choices = jnp.zeros_like(self.tremble), jnp.asarray(choices)
       for v, r, at in zip(values, own_reach[:-1], self.roots, strict=True):
         visits = visits.at[at].add((v * r).reshape(-1, visits.shape[1]))
       visits = visits.reshape(-1, choices.shape[1])

@@ -1,3 +1,6 @@
+from .arrays import Array as Array
+from .arrays import Orbit as Orbit
+from .arrays import Parts as Parts
 from .board_leaves import AllInLeaves as AllInLeaves
 from .board_leaves import BoardLeaves as BoardLeaves
 from .board_leaves import BoardTypes as BoardTypes
@@ -17,6 +20,7 @@ from .labels import Origin as Origin
 from .labels import PublicState as PublicState
 from .labels import children as children
 from .labels import information_state_string as information_state_string
+from .leaf_evaluator import LeafEvaluator as LeafEvaluator
 from .leaves import BlockLeaves as BlockLeaves
 from .leaves import DenseLeaves as DenseLeaves
 from .leaves import GeneralSumLeaves as GeneralSumLeaves
@@ -25,7 +29,6 @@ from .leaves import check_two_players as check_two_players
 from .leaves import check_zero_sum as check_zero_sum
 from .leaves import dot as dot
 from .locks import lock_rows as lock_rows
-from .orbits import Orbit as Orbit
 from .padding import pad_types as pad_types
 from .padding import padded_size as padded_size
 from .player_passes import PlayerPasses as PlayerPasses
@@ -35,12 +38,9 @@ from .player_passes import ordered as ordered
 from .player_passes import tables_of as tables_of
 from .prior import deal_weights as deal_weights
 from .prior import shares_card as shares_card
-from .public_tree import Array as Array
 from .public_tree import Boards as Boards
-from .public_tree import LeafEvaluator as LeafEvaluator
 from .public_tree import Level as Level
 from .public_tree import Link as Link
-from .public_tree import Parts as Parts
 from .public_tree import PlayerTree as PlayerTree
 from .public_tree import PublicTree as PublicTree
 from .public_tree import Traversal as Traversal

@@ -9,23 +9,24 @@ that holds a card of the board is dead there, of weight 0.
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from ps_cfr_spiel.tree.arrays import Array, Parts
+from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator
 from ps_cfr_spiel.tree.leaves import dot, pick
-from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Parts
 
 
 class BoardTypes(NamedTuple):
   """The types on one board, as evaluators of two parts want them of a form."""
 
-  weights: tuple[np.ndarray, np.ndarray]  #: float64[H0], float64[H1], 0 for dead types
-  cards: tuple[np.ndarray, np.ndarray]  #: int32[H0, 2], int32[H1, 2]
-  strength: tuple[np.ndarray, np.ndarray]  #: int32[H0], int32[H1], larger wins
+  weights: tuple[Float[np.ndarray, " H0"], Float[np.ndarray, " H1"]]  #: float64[H1], 0 for dead types
+  cards: tuple[Int[np.ndarray, "H0 2"], Int[np.ndarray, "H1 2"]]  #: int32[H1, 2]
+  strength: tuple[Int[np.ndarray, " H0"], Int[np.ndarray, " H1"]]  #: int32[H1], larger wins
 
 
 @jax.tree_util.register_dataclass
@@ -35,19 +36,21 @@ class AllInLeaves(LeafEvaluator):
 
   kind: ClassVar[str] = "all-in"
   native: ClassVar[bool] = True  #: as `NativeLeaves`, if `folds` is
-  #: integers [H0, H1], the number of ways for the cards to come that player 0's type wins, less those it
+  #: the number of ways for the cards to come that player 0's type wins, less those it
   #: loses; 0 for types that are not dealt together. A flop has fifty such matrices.
-  net_wins: Array
-  #: [H0], [H1], whose products are the probabilities of two types and of one way.
-  weights: tuple[Array, Array]
-  showdown_payoff: Array  #: [L0] chips at stake in each all-in
+  net_wins: Int[Array, "... H0 H1"]
+  #: for each player numbers whose products are the probabilities of two types and of one way.
+  weights: tuple[Float[Array, "... H0"], Float[Array, "... H1"]]
+  showdown_payoff: Float[Array, "... L0"]  #: chips at stake in each all-in
   folds: LeafEvaluator  #: evaluator of two parts, of which the first is empty
 
-  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
     all_ins, folds = opponent_reach
     return [self._all_ins(player, all_ins, self.showdown_payoff), self.folds(player, [all_ins[:0], folds])[1]]
 
-  def _all_ins(self, player: int, reach: Array, showdown_payoff: Array) -> Array:
+  def _all_ins(
+    self, player: int, reach: Float[Array, "L G"], showdown_payoff: Float[Array, " L"]
+  ) -> Float[Array, "L H"]:
     weights, other = self.weights[player], self.weights[1 - player]
     net_wins = (self.net_wins.T if player == 0 else self.net_wins).astype(weights.dtype)
     return dot(reach * other[None], net_wins) * weights[None] * ((1 - 2 * player) * showdown_payoff)[:, None]
@@ -58,7 +61,7 @@ class AllInLeaves(LeafEvaluator):
     folds = self.folds.sampled(player, jnp.maximum(leaf - count, 0), reach)
     return jnp.where(leaf[:, None] < count, all_ins, folds)
 
-  def take(self, leaves: Sequence[np.ndarray]) -> LeafEvaluator:
+  def take(self, leaves: Sequence[Int[np.ndarray, "boards _L"]]) -> LeafEvaluator:
     folds = self.folds.take((leaves[0][:, :0], leaves[1]))
     if not leaves[0].size:
       return folds  # and no matrix
@@ -77,7 +80,7 @@ class BoardLeaves(LeafEvaluator):
   kind: ClassVar[str] = "boards"
   native: ClassVar[bool] = True  #: as `NativeLeaves`, if the evaluators of all boards are
   #: for each street an evaluator of two parts, all of whose arrays have an axis in front, the boards.
-  streets: tuple[Any, ...]
+  streets: tuple[LeafEvaluator, ...]
   #: the number of boards of each street.
   boards: tuple[int, ...] = dataclasses.field(metadata={"static": True})
   #: for each street the numbers of all-ins or showdowns and of folds of one board.
@@ -93,9 +96,9 @@ class BoardLeaves(LeafEvaluator):
     boards = tuple(map(len, streets))
     return cls(tuple(map(stacked, streets)), boards, tuple(leaves), is_batched(streets[-1][0].kind, boards))
 
-  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
 
-    def on_board(board: tuple[Any, Parts]) -> list[Array]:
+    def on_board(board: tuple[LeafEvaluator, Parts]) -> Parts:
       return board[0](player, board[1])
 
     values, on_each_board = (
@@ -125,13 +128,13 @@ class BoardLeaves(LeafEvaluator):
       start += boards * sum(each)
     return total
 
-  def on_boards(self, boards: Sequence[np.ndarray]) -> "BoardLeaves":
+  def on_boards(self, boards: Sequence[Int[np.ndarray, " _boards"]]) -> "BoardLeaves":
     """The leaves of some boards, given by their numbers on each street."""
     pairs = zip(self.streets, boards, strict=True)
     streets = tuple(jax.tree.map(lambda table, kept=kept: table[kept], street) for street, kept in pairs)
     return dataclasses.replace(self, streets=streets, boards=tuple(map(len, boards)))
 
-  def take(self, leaves: Sequence[np.ndarray]) -> "BoardLeaves":
+  def take(self, leaves: Sequence[Int[np.ndarray, "boards _L"]]) -> "BoardLeaves":
     taken, counts = [], []
     for street, (evaluator, each) in enumerate(zip(self.streets, self.leaves, strict=True)):
       parts = leaves[2 * street : 2 * street + 2]
@@ -150,10 +153,10 @@ class BoardLeaves(LeafEvaluator):
 class Places(NamedTuple):
   """The places of L leaves in their evaluator, of K parts."""
 
-  part: np.ndarray  #: int[L]
-  number: np.ndarray  #: int[L], counted within the part
-  board: np.ndarray  #: int[L], among the boards of the street; 0 where there are no boards
-  street: np.ndarray  #: int[K], the street of each part
+  part: Int[np.ndarray, " L"]  #: int[L]
+  number: Int[np.ndarray, " L"]  #: counted within the part
+  board: Int[np.ndarray, " L"]  #: among the boards of the street; 0 where there are no boards
+  street: Int[np.ndarray, " K"]  #: the street of each part
 
 
 def leaf_places(leaves: LeafEvaluator, parts: Sequence[int]) -> Places:
@@ -172,7 +175,7 @@ def is_batched(kind: str, boards: Sequence[int]) -> bool:
   return kind == "native" or jax.default_backend() != "cpu" or max(boards) == 1
 
 
-def stacked(boards: Sequence[LeafEvaluator]) -> Any:
+def stacked(boards: Sequence[LeafEvaluator]) -> LeafEvaluator:
   """The evaluators of some boards as one, all of whose arrays have an axis in front, the boards."""
   return jax.tree.map(_stacked, *boards)
 

@@ -25,6 +25,7 @@ sequence of the level above, which is 1; and `leaf.index` = [3, 5, 4, 6], counte
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from jaxtyping import Int
 
 from ps_cfr_spiel.tree.public_tree import Level, Link, PlayerTree
 from ps_cfr_spiel.tree.sequences import ranks, sequence_numbers, sequence_starts
@@ -34,41 +35,41 @@ Capacity = Mapping[
 ]  # (the player's decisions above, number of actions) -> rows of a block
 
 
-def row_depths(parents: np.ndarray) -> np.ndarray:
-  """int[R]: the player's decisions above each row; `parents` as in `make_forest`."""
+def row_depths(parents: Int[np.ndarray, "R 2"]) -> Int[np.ndarray, " R"]:
+  """The player's decisions above each row; `parents` as in `make_forest`."""
   depth: list[int] = []
   for above in parents[:, 0].tolist():
     depth.append(depth[above] + 1 if above >= 0 else 0)
   return np.array(depth, int)
 
 
-def block_sizes(depth: np.ndarray, actions: np.ndarray) -> dict[tuple[int, int], int]:
+def block_sizes(depth: Int[np.ndarray, " R"], actions: Int[np.ndarray, " R"]) -> dict[tuple[int, int], int]:
   """Rows of each block, by (depth of `row_depths`, number of actions), in order."""
   keys, sizes = np.unique(np.stack([depth, actions]), axis=1, return_counts=True)
   return {(d, a): n for d, a, n in zip(*keys.tolist(), sizes.tolist(), strict=True)}
 
 
 def make_forest(
-  parents: np.ndarray,
-  actions: np.ndarray,
-  leaves: Sequence[np.ndarray],
+  parents: Int[np.ndarray, "R 2"],
+  actions: Int[np.ndarray, " R"],
+  leaves: Sequence[Int[np.ndarray, "_L 2"]],
   types: int,
   roots: int = 1,
   capacity: Capacity | None = None,
-) -> tuple[PlayerTree, np.ndarray]:
+) -> tuple[PlayerTree, Int[np.ndarray, "R 2"]]:
   """Sort one player's decision rows into levels and blocks.
 
   Args:
-    parents: int[R, 2], for each row the player's last choice before it as (row, action number), or
+    parents: for each row the player's last choice before it as (row, action number), or
       (-1, k) for none since root k ((-1, -1) means the first root too); parents before children.
-    actions: int[R], number of actions.
-    leaves: for each part of the leaves int[L_k, 2], the player's last choice, as in `parents`.
+    actions: number of actions.
+    leaves: for each part of the leaves the player's last choice, as in `parents`.
     types: H.
     capacity: rows of each block, not fewer than needed; the others hang idly on the first root, so that
       forests of several sizes have one shape. None: the number needed.
 
   Returns:
-    The forest, and int[R, 2]: (block, row in block) of each row.
+    The forest, and (block, row in block) of each row.
   """
   # Blocks: rows of one depth and number of actions, in this order. A row's place is its number in its block.
   rows, depth = len(actions), row_depths(parents)

@@ -3,10 +3,11 @@
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
+from typing import ClassVar, Generic, Protocol, SupportsIndex, TypeVar, overload, runtime_checkable
 
 import numpy as np
 import pyspiel
+from jaxtyping import Float
 
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 CHANCE = int(pyspiel.PlayerId.CHANCE)
@@ -23,7 +24,13 @@ class LazySequence(Sequence[Item], Generic[Item]):
   def __len__(self) -> int:
     return self._length
 
-  def __getitem__(self, index: Any) -> Any:
+  @overload
+  def __getitem__(self, index: SupportsIndex) -> Item: ...
+
+  @overload
+  def __getitem__(self, index: slice) -> list[Item]: ...
+
+  def __getitem__(self, index: SupportsIndex | slice) -> Item | list[Item]:
     numbers = range(self._length)[index]
     return self._make(numbers) if isinstance(numbers, int) else [self._make(n) for n in numbers]
 
@@ -92,8 +99,8 @@ class Origin(Protocol):
     """The possible utilities of player 0 at a terminal public state, ascending."""
     ...
 
-  def utility_ranges(self, decisions: Sequence[Decision]) -> list[np.ndarray]:
-    """For each decision float64[H]: the largest less the smallest utility that may follow its infostates."""
+  def utility_ranges(self, decisions: Sequence[Decision]) -> list[Float[np.ndarray, " _H"]]:
+    """For each decision the largest less the smallest utility that may follow its infostates."""
     ...
 
   def chips_in_pot(self, public_state: int, player: int) -> float:

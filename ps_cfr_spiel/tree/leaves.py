@@ -12,26 +12,30 @@ utility does not depend on the types (folds). Either may be empty. The joint pri
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 
+from ps_cfr_spiel.tree.arrays import Array, Parts
+from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator, Order
 from ps_cfr_spiel.tree.padding import fill
-from ps_cfr_spiel.tree.prior import deal_weights
-from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Parts, PublicTree
+from ps_cfr_spiel.tree.prior import WeightedTypes, deal_weights
+from ps_cfr_spiel.tree.public_tree import PublicTree
 
 HIGHEST = jax.lax.Precision.HIGHEST  # a GPU may round float32 products to TF32 otherwise
 
 
-def pick(values: np.ndarray, leaves: np.ndarray) -> np.ndarray:
-  """Some leaves' values, [L, ...] to [n, ...], by their n numbers; zeros for leaf -1."""
+def pick(
+  values: Shaped[Array, "L ..."], leaves: Int[np.ndarray, "_boards _n"]
+) -> Shaped[np.ndarray, "_ ..."]:
+  """Some leaves' values by their numbers; zeros for leaf -1."""
   return np.pad(values, [(0, 1), *[(0, 0)] * (values.ndim - 1)])[leaves.ravel()]
 
 
-def dot(a: Array, b: Array) -> Array:
+def dot(a: Shaped[Array, "... m n"], b: Shaped[Array, "... n k"]) -> Shaped[jax.Array, "... m k"]:
   """Matrix product in the full precision of its inputs."""
   return jnp.matmul(a, b, precision=HIGHEST)
 
@@ -39,12 +43,13 @@ def dot(a: Array, b: Array) -> Array:
 class TwoParts(LeafEvaluator):
   """An evaluator of showdowns and folds, a frozen dataclass."""
 
-  showdown_payoff: Array  #: [L0] chips at stake in each showdown
-  fold_payoff: Array  #: [L1] utility to player 0 in each other leaf
+  __dataclass_fields__: ClassVar[dict[str, dataclasses.Field]]  # of the dataclasses that derive from it
 
-  def _with(self, showdown_payoff: Array, fold_payoff: Array) -> "TwoParts":
-    leaves: Any = self  # a dataclass
-    return dataclasses.replace(leaves, showdown_payoff=showdown_payoff, fold_payoff=fold_payoff)
+  showdown_payoff: Float[Array, "... L0"]  #: chips at stake in each showdown
+  fold_payoff: Float[Array, "... L1"]  #: utility to player 0 in each other leaf
+
+  def _with(self, showdown_payoff: Float[Array, " L"], fold_payoff: Float[Array, " _L"]) -> "TwoParts":
+    return dataclasses.replace(self, showdown_payoff=showdown_payoff, fold_payoff=fold_payoff)
 
   def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
     # Each leaf becomes one of either part, worth something in that from which it comes.
@@ -53,7 +58,7 @@ class TwoParts(LeafEvaluator):
     first, second = self._with(showdown_payoff, fold_payoff)(player, [reach, reach])
     return first + second
 
-  def take(self, leaves: Sequence[np.ndarray]) -> "TwoParts":
+  def take(self, leaves: Sequence[Int[np.ndarray, "boards _L"]]) -> "TwoParts":
     return self._with(pick(self.showdown_payoff, leaves[0]), pick(self.fold_payoff, leaves[1]))
 
 
@@ -63,18 +68,22 @@ class DenseLeaves(TwoParts):
   """Chance-weighted utilities as matrices: the paper's PS-CFR, O(H0 H1) for each leaf, for any prior."""
 
   kind: ClassVar[str] = "dense"
-  showdown: Array  #: [H0, H1] prior x sign(strength 0 - strength 1)
-  prior: Array  #: [H0, H1]
-  showdown_payoff: Array
-  fold_payoff: Array
+  showdown: Float[Array, "... H0 H1"]  #: prior x sign(strength 0 - strength 1)
+  prior: Float[Array, "... H0 H1"]  #: by which two types are dealt together
+  showdown_payoff: Float[Array, "... L0"]
+  fold_payoff: Float[Array, "... L1"]
 
   @classmethod
   def create(
-    cls, form, showdown_payoff: np.ndarray, fold_payoff: np.ndarray, total: float | None = None
+    cls,
+    form: WeightedTypes,
+    showdown_payoff: Float[Array, "... L0"],
+    fold_payoff: Float[Array, "... L1"],
+    total: float | None = None,
   ) -> "DenseLeaves":
-    """Make it from the types of a `BayesianForm` (see `compiler.from_form`) and the utilities of its leaves.
+    """Make it from the types of a form (see `compiler.from_form`) and the utilities of its leaves.
 
-    The form's weights, cards and strengths are read. Types of weight 0 are dead: they do not affect others
+    Types of weight 0 are dead: they do not affect others
     and their value is 0. Weights of a deal are divided by `total`, by default Z, their sum, which makes them
     a prior. It works in a jitted function too, on JAX's arrays.
     """
@@ -83,7 +92,7 @@ class DenseLeaves(TwoParts):
     first, second = form.strength[0][:, None], form.strength[1][None, :]
     return cls(prior * (first > second) - prior * (first < second), prior, showdown_payoff, fold_payoff)
 
-  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
     showdown, prior = self.showdown, self.prior
     if player == 0:
       showdown, prior = showdown.T, prior.T
@@ -103,33 +112,22 @@ class BlockLeaves(LeafEvaluator):
   """A matrix of chance-weighted utilities for each leaf: Bayesian games with few types."""
 
   kind: ClassVar[str] = "blocks"
-  utility: Array  #: [L, H0, H1], sum of chance probability x utility to player 0
+  utility: Float[Array, "L H0 H1"]  #: sum of chance probability x utility to player 0
 
-  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
     (reach,) = opponent_reach
     if player == 0:
       return [jnp.einsum("lhg,lg->lh", self.utility, reach, precision=HIGHEST)]
     return [-jnp.einsum("lhg,lh->lg", self.utility, reach, precision=HIGHEST)]
 
-  def payoffs(self) -> tuple[Array, Array]:
+  def payoffs(self) -> tuple[Float[Array, "L _G _H"], Float[Array, "L _G _H"]]:
     return self.utility.swapaxes(1, 2), -self.utility
 
   def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
     return type(self)(self.utility[leaf])(player, [reach])[0]
 
-  def take(self, leaves: Sequence[np.ndarray]) -> "BlockLeaves":
+  def take(self, leaves: Sequence[Int[np.ndarray, "boards _L"]]) -> "BlockLeaves":
     return dataclasses.replace(self, utility=pick(self.utility, leaves[0]))
-
-
-class Order(NamedTuple):
-  """The leaves of a player in a game without types, in the order of the player's sequences.
-
-  So threads can share them out: the payoffs are a sparse matrix, of which a row is a sequence.
-  """
-
-  start: Array  #: int32[S + 1], where the leaves below each sequence begin
-  other: Array  #: int32[L], the opponent's sequence above each leaf
-  payoff: Array  #: [L], to the player
 
 
 @jax.tree_util.register_dataclass
@@ -138,13 +136,14 @@ class SparseLeaves(BlockLeaves):
   """A number for each pair of last choices, any game: `utility` is [L, 1]."""
 
   kind: ClassVar[str] = "sparse"
+  utility: Float[Array, "L 1"]
   orders: tuple[Order | None, Order | None] = (None, None)  #: of many leaves, see `player_passes.ordered`
 
-  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
     (reach,) = opponent_reach
     return [reach * (self.utility if player == 0 else -self.utility)]
 
-  def payoffs(self) -> tuple[Array, Array]:
+  def payoffs(self) -> tuple[Float[Array, "L _G _H"], Float[Array, "L _G _H"]]:
     first, second = self.orders
     if first is not None and second is not None:
       return first.payoff[:, None, None], second.payoff[:, None, None]
@@ -160,13 +159,13 @@ class GeneralSumLeaves(LeafEvaluator):
   #: for each player the evaluator of a zero-sum game, of which it is player 0, or 1 if not the first.
   of: tuple[LeafEvaluator, ...]
 
-  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
     return self.of[player](player, opponent_reach, own_reach)
 
   def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
     return self.of[player].sampled(player, leaf, reach)
 
-  def take(self, leaves: Sequence[np.ndarray]) -> "GeneralSumLeaves":
+  def take(self, leaves: Sequence[Int[np.ndarray, "boards _L"]]) -> "GeneralSumLeaves":
     return dataclasses.replace(self, of=tuple(leaves_of_player.take(leaves) for leaves_of_player in self.of))
 
   @property

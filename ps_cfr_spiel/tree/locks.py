@@ -18,17 +18,20 @@ are. A row that is locked for all types has no copy, and the rows below it have 
 import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import numpy as np
+from jaxtyping import Float, Int
 
+from ps_cfr_spiel.tree.arrays import Array, Parts
 from ps_cfr_spiel.tree.board_leaves import BoardLeaves
 from ps_cfr_spiel.tree.forest import make_forest
 from ps_cfr_spiel.tree.labels import Decision
+from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator
 from ps_cfr_spiel.tree.leaves import check_two_players
 from ps_cfr_spiel.tree.padding import fill
-from ps_cfr_spiel.tree.public_tree import Array, LeafEvaluator, Link, Parts, PublicTree
+from ps_cfr_spiel.tree.public_tree import Link, PublicTree
 from ps_cfr_spiel.tree.sequences import decision_sequences, sequence_starts
 from ps_cfr_spiel.tree.variants import Rows, Tables, Variant, put_rows, take_rows
 
@@ -42,25 +45,25 @@ class LockedLeaves(LeafEvaluator):
 
   kind: ClassVar[str] = "locked"
   inner: LeafEvaluator  #: the evaluator of the game's leaves
-  #: for each player parts [L_k, H], of each copy the product of the probabilities of locked choices on the
+  #: for each player, of each copy the product of the probabilities of locked choices on the
   #: way; 0 for types that come to another copy.
   through: tuple[Parts, Parts]
   copies: tuple[Link | None, Link | None]  #: for each player from copies to leaves; None: each leaf has one
 
-  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
     mine = None if own_reach is None else self._reach(player, own_reach)
     values, copies = self.inner(player, self._reach(1 - player, opponent_reach), mine), self.copies[player]
     return _times(values if copies is None else copies.pull(values), self.through[player])
 
-  def _reach(self, player: int, reach: Parts) -> list[Array]:
+  def _reach(self, player: int, reach: Parts) -> Parts:
     """A player's reach of the game's leaves, from that of the copies."""
-    reach, copies = _times(reach, self.through[player]), self.copies[player]
-    return reach if copies is None else copies.push(reach)
+    through, copies = _times(reach, self.through[player]), self.copies[player]
+    return through if copies is None else copies.push(through)
 
-  def sampled(self, player: int, leaf: Array, reach: Array) -> Array:
+  def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
     raise NotImplementedError(WHOLE)
 
-  def take(self, leaves: Sequence[np.ndarray]) -> LeafEvaluator:
+  def take(self, leaves: Sequence[Int[np.ndarray, "boards _L"]]) -> LeafEvaluator:
     raise NotImplementedError(WHOLE)
 
   @property
@@ -72,7 +75,7 @@ class LockedLeaves(LeafEvaluator):
     first, second = ([fill(x, n) for x in through] for through, n in zip(self.through, types, strict=True))
     return None if inner is None else dataclasses.replace(self, inner=inner, through=(first, second))
 
-  def on_boards(self, boards: Sequence[np.ndarray]) -> "LockedLeaves":
+  def on_boards(self, boards: Sequence[Int[np.ndarray, " _boards"]]) -> "LockedLeaves":
     """The same; the inner evaluator must be on boards, and each leaf must have one copy."""
     inner = self.inner
     assert isinstance(inner, BoardLeaves)
@@ -85,12 +88,13 @@ class LockedLeaves(LeafEvaluator):
 class _Group(NamedTuple):
   """Types that skip the same rows."""
 
-  columns: Any  #: int[n], their columns; all of them where all types are in one group
-  members: list[Any]  #: for each block of the locked tree its rows with these types, int[n] or all
+  columns: np.ndarray | slice  #: their columns; all of them where all types are in one group
+  #: for each block of the locked tree its rows with these types, int[n] or all.
+  members: list[np.ndarray | slice]
   rows: Rows  #: those rows, as `take_rows` wants them
 
 
-def lock_rows(tree: PublicTree, rows: Mapping[int, np.ndarray]) -> Variant:
+def lock_rows(tree: PublicTree, rows: Mapping[int, Float[np.ndarray, "_A _H"]]) -> Variant:
   """The tree without its locked infostates; on the way back these get the locked strategies.
 
   `rows` has the strategies [A, H] of rows with locks, by their numbers in `Labels.decisions`; columns of
@@ -123,6 +127,7 @@ def _free(
   blocks = [np.full(shape, 1 / shape[0]) for shape in shapes]
   for group, parts in zip(groups[player], tables_of_groups, strict=True):
     for block, members, part in zip(blocks, group.members, parts, strict=True):
+      assert isinstance(members, np.ndarray)  # a slice stands in a group that is alone
       block[:, members[:, None], group.columns] = part
   return blocks
 
@@ -146,7 +151,7 @@ def _with_locked(
   return whole
 
 
-def _without(tree: PublicTree, player: int, rows: Mapping[int, np.ndarray]):
+def _without(tree: PublicTree, player: int, rows: Mapping[int, Float[np.ndarray, "_A _H"]]):
   """One player's forest without locked infostates; its groups; two kinds of tables; the leaves' copies.
 
   The tables are the locked strategies, [A, rows, H] for each block of the game's tree, uniform elsewhere; and

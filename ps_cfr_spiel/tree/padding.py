@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+from jaxtyping import Shaped
 
+from ps_cfr_spiel.tree.arrays import Array
 from ps_cfr_spiel.tree.public_tree import PublicTree
-from ps_cfr_spiel.tree.variants import Variant
+from ps_cfr_spiel.tree.variants import Tables, Variant
 
 # Half steps between powers of two, and sizes for all hands of a river (1,081), a turn (1,128) and a flop
 # (1,176), and before any card (1,326).
@@ -45,15 +47,15 @@ def pad_types(tree: PublicTree) -> Variant:
   )
 
 
-def _padded(types: Sequence[int], player: int, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
+def _padded(types: Sequence[int], player: int, tables: Tables) -> list[np.ndarray]:
   return [fill(x, types[player]) for x in tables]
 
 
-def _cut(types: Sequence[int], player: int, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
+def _cut(types: Sequence[int], player: int, tables: Tables) -> list[np.ndarray]:
   return [x[..., : types[player]] for x in tables]
 
 
-def fill(array: np.ndarray, *sizes: int, value: float = 0) -> np.ndarray:
+def fill(array: Shaped[Array, "..."], *sizes: int, value: float = 0) -> Shaped[np.ndarray, "..."]:
   """Fill the array up at the end of its last axes, to these sizes, with one value."""
   ahead = [(0, 0)] * (array.ndim - len(sizes))
   missing = [(0, size - has) for size, has in zip(sizes, array.shape[array.ndim - len(sizes) :], strict=True)]

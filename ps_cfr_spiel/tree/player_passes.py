@@ -8,20 +8,23 @@ kernels for each block, and those of a deep game take seconds to compile.
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Shaped
+from jax.typing import DTypeLike
+from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.native import call, why_unavailable
-from ps_cfr_spiel.tree.leaves import Order, SparseLeaves
-from ps_cfr_spiel.tree.public_tree import Array, Link, Parts, PlayerTree, PublicTree
+from ps_cfr_spiel.tree.arrays import Array, Parts
+from ps_cfr_spiel.tree.leaf_evaluator import Order
+from ps_cfr_spiel.tree.leaves import SparseLeaves
+from ps_cfr_spiel.tree.public_tree import Link, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.sequences import sequence_numbers, sequence_starts
 from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions
 
-Tables = Sequence[Shaped[Array, "_ _ _"]]  # [A, rows, H] for each bucket
+Tables = Sequence[Shaped[Array, "_A _rows _H"]]  # for each bucket
 
 
 class Members(NamedTuple):
@@ -30,11 +33,11 @@ class Members(NamedTuple):
   All four are empty if no row stands for others: each item then counts for the one sequence above it.
   """
 
-  #: int32[R + L + 1], where each item's members begin; rows come in the order of levels and blocks.
-  start: Array
-  parent: Array  #: int32[M], the sequence above each member
-  swap: Array  #: int32[M], the renaming that makes it of the item; 0 changes nothing
-  columns: Array  #: int32[S, H], for each renaming the column of the item from which each column comes
+  #: where each item's members begin; rows come in the order of levels and blocks.
+  start: Int[Array, " _"]
+  parent: Int[Array, " M"]  #: the sequence above each member
+  swap: Int[Array, " M"]  #: the renaming that makes it of the item; 0 changes nothing
+  columns: Int[Array, "swaps H"]  #: for each renaming the column of the item from which each column comes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,8 +48,8 @@ class PlayerPasses:
   """
 
   tree: PlayerTree  #: the player's decisions
-  #: int32[R], int32[L], the sequence above each row and leaf; rows are in the order of levels and blocks.
-  above: tuple[Array, Array]
+  #: the sequence above each row and leaf; rows are in the order of levels and blocks.
+  above: tuple[Int[Array, " R"], Int[Array, " L"]]
   members: Members  #: the same for the way up, where rows may stand for others
   native: bool  #: whether the library is used
 
@@ -60,7 +63,7 @@ class PlayerPasses:
     members = _members(links, numbers, above, tree.types)
     return cls(tree, (rows, above[-1]), members, not why_unavailable())
 
-  def down(self, strategy: Tables) -> tuple[Float[Array, "S H"], list[Float[Array, "_ H"]]]:
+  def down(self, strategy: Tables) -> tuple[Float[Array, "S H"], list[Float[jax.Array, "_L H"]]]:
     """Reach of every sequence and of every leaf under a strategy, [A, rows, H] for each bucket.
 
     Returns reach including the action itself, of the buckets' tables in a column (`column_of`); the leaves'
@@ -76,7 +79,9 @@ class PlayerPasses:
     reach, *leaves = self._call("WalkDown", dtype, strategy, parts)
     return reach[self.tree.roots :], leaves
 
-  def up(self, strategy: Tables | None, leaf_values: Parts) -> tuple[list[Array], Array]:
+  def up(
+    self, strategy: Tables | None, leaf_values: Parts
+  ) -> tuple[list[Float[Array, "_A _rows H"]], Float[Array, "roots H"]]:
     """Counterfactual values of every action, [A, rows, H] for each bucket, and of the roots, [roots, H].
 
     They are those of a strategy, [A, rows, H] for each bucket, or of a best response where it is None.
@@ -94,21 +99,33 @@ class PlayerPasses:
     return tables_of(values[roots:], self.tree.bucket_shapes), values[:roots]
 
   def learn(
-    self, tables: Sequence[Array], reach: Array, leaf_values: Parts, share: Array, rule: int, numbers: Array
-  ) -> list[Array]:
+    self,
+    tables: Sequence[Array],
+    reach: Float[Array, "S H"],
+    leaf_values: Parts,
+    share: Float[Array, ""],
+    rule: int,
+    numbers: Float[Array, " K"],
+  ) -> list[jax.Array]:
     """A turn in one pass of the library: values up, regrets, the rule, by its number, and the sum.
 
     `tables` are for each bucket the strategy [A, rows, H] and the rule's arrays, [A or 1, rows, H], and last
     the average's compensation in a column; they come back in their places if XLA allows. `reach` is the
-    player's own, in a column, `share`, [], the weight of this iteration in the average, `numbers`, [K], the
+    player's own, in a column, `share` the weight of this iteration in the average, `numbers` the
     rule's.
     """
     given = jnp.append(share, numbers), *tables, reach, *leaf_values
     return self._call("Learn", reach.dtype, given, list(tables), len(self.tree.buckets), rule)[1:]
 
   def _call(
-    self, name: str, dtype, given: Sequence[Array], returned: Sequence[Any], tables: int = 0, rule: int = 0
-  ) -> list[Array]:
+    self,
+    name: str,
+    dtype: DTypeLike,
+    given: Sequence[Array],
+    returned: Sequence[Array | jax.ShapeDtypeStruct],
+    tables: int = 0,
+    rule: int = 0,
+  ) -> list[jax.Array]:
     """One of the library's passes: all sequences' [S, H], and the other arrays that it returns."""
     count = sequence_starts(self.tree.bucket_shapes, self.tree.roots)[-1]
     results = [jax.ShapeDtypeStruct((int(count), self.tree.types), dtype), *returned]
@@ -116,11 +133,11 @@ class PlayerPasses:
     changed = {len(forest) + 1 + k: 1 + k for k in range(len(returned))} if name == "Learn" else None
     return call(name, dtype, (*forest, *given), results, "expand_dims", sizes, changed)
 
-  def _forest(self) -> tuple[Any, ...]:
+  def _forest(self) -> tuple[Array, ...]:
     """The player's decisions as all passes of the library take them."""
     return _blocks(self.tree), jnp.concatenate(self.above), *self.members
 
-  def _with_order(self, order: Order | None) -> tuple[Any, ...]:
+  def _with_order(self, order: Order | None) -> tuple[Array, ...]:
     """The same, with the order of the leaves, if they have one of their own."""
     if order is None:
       return *self._forest(), *(jnp.zeros(0, jnp.int32),) * 2
@@ -154,23 +171,23 @@ def ordered(tree: PublicTree) -> PublicTree:
 
 def iterate_natively(
   both_passes: Sequence[PlayerPasses],
-  payoffs: Sequence[Array],
+  payoffs: Sequence[Float[Array, "L _G _H"]],
   orders: Sequence[Order | None],
   tables: Sequence[Sequence[Array]],
-  count: Array,
+  count: Int[Array, ""],
   rule: int,
-  numbers: Array,
+  numbers: Float[Array, "N K"],
   alternating: bool,
-) -> tuple[list[Array], list[Array]]:
+) -> tuple[list[jax.Array], list[jax.Array]]:
   """Each player's tables after iterations in one call of the library: in small games calls take long.
 
   Args:
-    payoffs: for each player [L, G, H], the utility of each leaf by the opponent's type and the own one, times
+    payoffs: for each player the utility of each leaf by the opponent's type and the own one, times
       the probability of chance.
     orders: of each player the order in which payoffs come, None for that of the tree.
     tables: of each player, as `PlayerPasses.learn` takes them.
-    count: int32[], number of iterations, at most N.
-    numbers: [N, 1 + K], for each iteration its weight in the average and the rule's numbers.
+    count: number of iterations, at most N.
+    numbers: for each of N iteration its weight in the average and the rule's numbers.
   """
   first, results = len(tables[0]), (*tables[0], *tables[1])
   forests = (passes._with_order(order) for passes, order in zip(both_passes, orders, strict=True))
@@ -208,8 +225,8 @@ def _members(links: Sequence[Link], numbers: Sequence[Array], above: Sequence[Ar
   return Members(start, parent, swap, jnp.asarray(columns, jnp.int32))
 
 
-def column_of(tables: Tables, types: int) -> Shaped[Array, "_ _"]:
-  """Tables [A, rows, H] below one another, [sum of A * rows, H]; [0, types] if there are none.
+def column_of(tables: Tables, types: int) -> Shaped[Array, "S _H"]:
+  """Tables below one another; [0, types] if there are none.
 
   On the host NumPy's stay NumPy's.
   """
@@ -220,16 +237,16 @@ def column_of(tables: Tables, types: int) -> Shaped[Array, "_ _"]:
 
 
 def tables_of(
-  column: Shaped[Array, "_ H"], shapes: Sequence[tuple[int, ...]]
-) -> list[Shaped[Array, "_ _ H"]]:
+  column: Shaped[Array, "S H"], shapes: Sequence[tuple[int, ...]]
+) -> list[Shaped[Array, "_A _rows H"]]:
   """The tables [A, rows, H] from a column of any H; the inverse of `column_of`."""
   ends, width = sequence_starts(shapes, roots=0).tolist(), column.shape[1]
   places = zip(ends[:-1], ends[1:], shapes, strict=True)
   return [column[i:j].reshape(actions, rows, width) for i, j, (actions, rows, *_) in places]
 
 
-def _blocks(tree: PlayerTree) -> np.ndarray:
-  """int32[blocks, 6]: the library's description of each block, see `Block` in `passes.cc`."""
+def _blocks(tree: PlayerTree) -> Int[np.ndarray, "blocks 6"]:
+  """The library's description of each block, see `Block` in `walk.cc`."""
   tables = tree.bucket_shapes
   starts = sequence_starts(tables, tree.roots).tolist()
   blocks = [
@@ -239,8 +256,8 @@ def _blocks(tree: PlayerTree) -> np.ndarray:
   return np.array(blocks, np.int32).reshape(-1, 6)
 
 
-def _numbers(tree: PlayerTree) -> np.ndarray:
-  """int32[S]: the number, among those of buckets, of each of the player's sequences."""
+def _numbers(tree: PlayerTree) -> Int[np.ndarray, " S"]:
+  """The number, among those of buckets, of each of the player's sequences."""
   tables, numbers = tree.bucket_shapes, [np.arange(tree.roots)]
   for (actions, rows, _), (bucket, row) in zip(tree.block_shapes, tree.places, strict=True):
     action = np.arange(actions)[:, None]

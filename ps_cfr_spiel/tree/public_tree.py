@@ -10,8 +10,20 @@ Glossary, used in every file:
   chance            folded into the leaf utilities, so that reaches are the players' alone.
   values            counterfactual and unnormalised, in the game's own utility; player 0 maximises
                     `returns()[0]`, player 1 `returns()[1]`.
-Shapes: H types of a player, A actions of a row, L leaves. Annotations such as `Float[Array, "L H"]` are
-jaxtyping's, and tests check them (`tests/test_shapes_of_arrays.py`); "_" is any number.
+
+Axes, in annotations such as `Float[Array, "L H"]`, which are jaxtyping's and which tests check
+(`tests/test_shapes_of_arrays.py`):
+  H, G       types of the player, and of the opponent; H0, H1 where it is said which player.
+  A          actions of a row.
+  rows       rows of a block or of a bucket; R those of all blocks of a player.
+  S          sequences of a player, as `sequences` numbers them; cells, slots: see there.
+  L          leaves; roots: the empty sequences of a player.
+  D, P, N    decisions of both players (`Labels.decisions`), public states, nodes of a tree.
+  B          computed side by side: sampled leaves, trajectories of a batch.
+  boards     boards of a street, or of all streets.
+  M          rows that others stand for (`Orbit`).
+  _, _rows   a name that begins with "_" is any number at each use: parts and blocks differ in it.
+A dtype is named where it matters: `Float` numbers have the solver's, indices are int32 on the device.
 
 **How it is laid out.** A player's decisions form a forest: from an infostate and an action to
 the infostates where that player acts next. `PlayerTree` stores this forest in *levels* by the number
@@ -26,39 +38,21 @@ values at the leaves the rest is each player's own business), which is why nothi
 the public tree is needed on the device; the rest is kept in `Labels`, on the host.
 """
 
-import abc
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from ps_cfr_spiel.arguments import declared
-from ps_cfr_spiel.native import call, why_unavailable
+from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.poker import describe
 from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.tree.arrays import Array, Orbit, sum_rows
 from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Labels
-from ps_cfr_spiel.tree.orbits import Orbit
-
-Array: TypeAlias = Any  # a jax.Array on the device, a NumPy array on the host
-Parts = Sequence[Shaped[Array, "_ _"]]  # arrays [n_k, H], one for each block; rows count through all of them
-
-
-LONG = 64  # minimum types per row for which calling the native library pays
-
-
-def sum_rows(rows: Shaped[Array, "m H"], index: Int[Array, " m"], count: int) -> Shaped[Array, "{count} H"]:
-  """Rows [m, H] added up in [count, H]; int32[m] `index` is the row of the sum.
-
-  XLA's CPU backend turns the scatter into a loop of tiny kernels, one for each row, unless rows are short.
-  """
-  if rows.shape[1] < LONG or why_unavailable():
-    return jax.ops.segment_sum(rows, index, count)
-  total = jax.ShapeDtypeStruct((count, rows.shape[1]), rows.dtype)
-  return call("Rows", rows.dtype, (rows, index), [total], "expand_dims")[0]
+from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator
 
 
 @jax.tree_util.register_dataclass
@@ -66,7 +60,7 @@ def sum_rows(rows: Shaped[Array, "m H"], index: Int[Array, " m"], count: int) ->
 class Link:
   """Many-to-one pointers from child rows to parent rows, both cut in parts."""
 
-  index: Array  #: int32[m], for each child row the number of its parent row, counted through all parts
+  index: Int[Array, " m"]  #: for each child row the number of its parent row, counted through all parts
   #: rows in each part of the parent side.
   parents: tuple[int, ...] = dataclasses.field(metadata={"static": True})
   #: rows in each part of the child side; they sum to m.
@@ -75,7 +69,7 @@ class Link:
   orbit: Orbit | None = None
 
   @classmethod
-  def create(cls, index: np.ndarray, parents: Sequence[int], children: Sequence[int]) -> "Link":
+  def create(cls, index: Int[Array, " m"], parents: Sequence[int], children: Sequence[int]) -> "Link":
     """A link over host arrays, checked; see the class for the arguments."""
     if len(index) != sum(children):
       raise ValueError(f"A link needs {sum(children)} indices, one for each child row, got {len(index)}.")
@@ -83,13 +77,13 @@ class Link:
       raise ValueError(f"Link indices must be 0..{sum(parents) - 1}, got {index.min()}..{index.max()}.")
     return cls(np.asarray(index, np.int32), tuple(parents), tuple(children))
 
-  def pull(self, parents: Sequence[Shaped[Array, "_ H"]]) -> list[Shaped[Array, "_ H"]]:
-    """Copy parent rows to their children: parts [n_k, H] to parts [m_k, H]."""
+  def pull(self, parents: Sequence[Shaped[Array, "_rows H"]]) -> list[Shaped[jax.Array, "_rows H"]]:
+    """Copy parent rows to their children."""
     rows = jnp.concatenate(list(parents))[self.index]
     return jnp.split(rows, np.cumsum(self.children)[:-1])
 
-  def push(self, children: Sequence[Shaped[Array, "_ H"]]) -> list[Shaped[Array, "_ H"]]:
-    """Add child rows up in their parents: parts [m_k, H] to parts [n_k, H]; the transpose of `pull`."""
+  def push(self, children: Sequence[Shaped[Array, "_rows H"]]) -> list[Shaped[jax.Array, "_rows H"]]:
+    """Add child rows up in their parents: the transpose of `pull`."""
     rows, index = jnp.concatenate(list(children)), self.index
     if self.orbit is not None:
       rows, index = self.orbit.members(rows), self.orbit.parent
@@ -147,8 +141,8 @@ class PlayerTree:
     sizes = [sum(a * n for a, n in level.shapes) for level in self.levels]
     return np.cumsum([0, self.roots, *sizes]).tolist()[: len(self.levels)]
 
-  def above(self) -> list[Array]:
-    """For each level int[rows]: the number of the sequence above each row, counted as in `sequences`."""
+  def above(self) -> list[Int[Array, " _rows"]]:
+    """For each level the number of the sequence above each row, counted as in `sequences`."""
     return [level.link.index + start for level, start in zip(self.levels, self.link_starts, strict=True)]
 
   @property
@@ -167,8 +161,8 @@ class PlayerTree:
       filled[bucket_of[k]] += rows
     return places
 
-  def join(self, blocks: Sequence[Shaped[Array, "_ _ H"]]) -> list[Shaped[Array, "_ _ H"]]:
-    """The tables of all blocks, [n, rows, H], as one for each bucket: its blocks' rows in order.
+  def join(self, blocks: Sequence[Shaped[Array, "_A _rows H"]]) -> list[Shaped[Array, "_A _rows H"]]:
+    """The tables of all blocks as one for each bucket: its blocks' rows in order.
 
     On the host NumPy's stay NumPy's.
     """
@@ -178,149 +172,28 @@ class PlayerTree:
       for bucket in self.buckets
     ]
 
-  def split(self, tables: Sequence[Shaped[Array, "_ _ H"]]) -> list[Shaped[Array, "_ _ H"]]:
+  def split(self, tables: Sequence[Shaped[Array, "_A _rows H"]]) -> list[Shaped[Array, "_A _rows H"]]:
     """The tables of all buckets as one for each block; the inverse of `join`."""
     block_places = zip(self.places, self.block_shapes, strict=True)
     return [tables[bucket][:, row : row + rows] for (bucket, row), (_, rows, _) in block_places]
-
-
-class LeafEvaluator(abc.ABC):
-  """Counterfactual values of the leaves, the only game-specific step of PS-CFR.
-
-  A frozen dataclass that is a pytree (`jax.tree_util.register_dataclass`). Its fields are NumPy arrays on the
-  host; `device.to_device` brings floating-point ones to the solver's dtype. It has a `kind` and a `__call__`;
-  the other members have defaults:
-
-    `sampled`               single leaves, for sampling along public lines
-    `take`                  some of the leaves, for subgames
-    `pad_types`             the same with more types, so that games of many shapes share compiled code
-    `payoffs`, `orders`     matrices on which the native library iterates (`cfr.engines`)
-    `native`                the native library knows the class
-    `recorded`              values that a solver averages
-    `zero_sum`              whether the players' utilities are each other's loss
-    `on_boards`             the leaves of some boards, for folded suits
-    `settle`, `checked`     values beyond a street, in batches
-
-  The leaves come in *parts*, of the number and sizes in `PlayerTree.leaf.children` (the same for both
-  players). An evaluator that replaces another keeps its parts: one for enumerated games; showdowns and folds
-  for games with a Bayesian form, on each street of those with public cards.
-
-  The solver guarantees: a reach is a product of one player's own probabilities, in [0, 1] and without chance;
-  it is not normalised and may be zero everywhere. (In a subgame it is multiplied by a range, which may have
-  any scale.)
-
-  The evaluator must guarantee: values are linear in the opponent's reach, include chance and the prior over
-  types, and come from one utility function for both players: a leaf's values, each times the reach of its
-  player and summed over types, add up to zero for the two. The proof of convergence needs it.
-  """
-
-  kind: ClassVar[str]  #: its name in reports; `build_tree` knows its own evaluators by this name
-  #: whether the native library may iterate board by board in place of calls (`streaming`); it counts for the
-  #: class alone whose own body declares it, as `payoffs` does (`arguments.declared`).
-  native: ClassVar[bool] = False
-  #: for each player the order in which `payoffs` come; None: that of the tree.
-  orders: tuple[Any, Any] = (None, None)
-
-  @abc.abstractmethod
-  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
-    """The values of all leaves for one player, for CFR and best responses, in jitted code.
-
-    Args:
-      player: 0 or 1, known at trace time.
-      opponent_reach: parts [L_k, H of the opponent].
-      own_reach: parts [L_k, H of the player], which only the frontier of a limited lookahead uses (a value
-        function wants both ranges); None in a best response, which has none.
-
-    Returns:
-      Parts [L_k, H of the player]: sum over opponent types of chance probability x reach x utility
-      (Kovařík et al. 2021, Algorithm 3, line 4).
-    """
-
-  def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
-    """[B, H of the player]: values of single leaves for one player, as `__call__` would value each of them.
-
-    `leaf`, int32[B], are numbers of leaves, counted through all parts, where one may occur several times;
-    `reach` is [B, H of the opponent] there. The player is known at trace time. TypeError by default.
-    """
-    raise TypeError(f"The leaf evaluator {self.kind!r} does not value single leaves (`sampled`).")
-
-  def take(self, leaves: Sequence[np.ndarray]) -> "LeafEvaluator":
-    """The same for some of the leaves, on the host. TypeError by default.
-
-    `leaves` has for each part int[B, n], numbers counted within the part; -1 is a leaf of value 0. B is 1, or
-    with public cards to come the boards that are kept: a row's leaves are on one.
-    """
-    raise TypeError(f"The leaf evaluator {self.kind!r} cannot be cut for a subgame (`take`).")
-
-  def pad_types(self, types: Sequence[int]) -> "LeafEvaluator | None":
-    """The evaluator of a tree with these numbers of types, the added ones dead: see `tree.pad_types`.
-
-    It must ignore the reach of dead types and give them the value 0. None, the default, leaves the tree as it
-    is, so that every number of types is compiled separately.
-    """
-    return None
-
-  def payoffs(self) -> tuple[Array, Array] | None:
-    """For each player [L, G, H]: the utility by the opponent's type and its own, times chance's probability.
-
-    The library iterates on these in place of calls. None, the default, says that there are none.
-    """
-    return None
-
-  def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
-    """The values that a solver averages, in the same way as strategies; none by default.
-
-    `values` are the parts that a call has returned for this player; the result is chosen among them.
-    """
-    return ()
-
-  @property
-  def zero_sum(self) -> bool:
-    """True if one player is paid the other's loss, the default."""
-    return True
-
-  def on_boards(self, boards: Sequence[np.ndarray]) -> "LeafEvaluator | None":
-    """The leaves of some boards, by their numbers on each street; None, as here: no suits are folded."""
-    return None
-
-  def settle(self, reach: Sequence[Parts]) -> "LeafEvaluator":
-    """The same with values beyond the tree fixed at those for the players' reach; by default no values.
-
-    A best response cannot change values beyond, which are not linear in its own reach.
-    """
-    return self
-
-  def checked(self) -> tuple[Array, Array] | None:
-    """For each player [H]: the values of a street's types without bets, for batches; None by default."""
-    return None
-
-  @property
-  def has_payoffs(self) -> bool:
-    """True if the evaluator's own class declares `payoffs`."""
-    return declared(self, "payoffs") is not None
-
-  @property
-  def is_native(self) -> bool:
-    """True if the evaluator's own class declares `native`."""
-    return bool(declared(self, "native"))
 
 
 @dataclasses.dataclass(frozen=True)
 class Boards:
   """The boards of a game with public cards to come, on the host; they are numbered street by street."""
 
-  #: for each street int[B], the number on the street before of the board that each continues; the first
+  #: for each street the number on the street before of the board that each continues; the first
   #: street has one board, and nothing above it.
-  above: tuple[np.ndarray, ...]
-  rows: tuple[tuple[np.ndarray, ...], ...]  #: for each player and block int[rows], the board of each row
-  #: start, swap: int[boards + 1], int[M]: the boards that each stands for below the board above it, itself
+  above: tuple[Int[np.ndarray, " _boards"], ...]
+  rows: tuple[tuple[Int[np.ndarray, " _rows"], ...], ...]  #: for each player and block the board of each row
+  #: start, swap: the boards that each stands for below the board above it, itself
   #: included, as renamings (`Orbit.swap`).
-  start: np.ndarray
-  swap: np.ndarray
+  start: Int[np.ndarray, " _boards"]
+  swap: Int[np.ndarray, " M"]
 
   @property
-  def starts(self) -> np.ndarray:
-    """int[streets + 1]: the first board of each street, and the number of boards."""
+  def starts(self) -> Int[np.ndarray, " _streets"]:
+    """The first board of each street, and the number of boards."""
     return np.cumsum([0, *map(len, self.above)])
 
 
@@ -330,23 +203,29 @@ class Traversal(Protocol):
 
   def iterate(
     self,
-    leaves: Any,
+    leaves: LeafEvaluator,
     tables: Sequence[Sequence[Array]],
     pair: bool,
     each: int,
-    count: Array,
+    count: Int[Array, ""],
     rule: int,
-    numbers: Array,
+    numbers: Float[Array, "N K"],
     alternating: bool,
-  ) -> tuple[list[Array], list[Array]]:
+  ) -> tuple[list[jax.Array], list[jax.Array]]:
     """Iterations of both players."""
     ...
 
-  def worth(self, leaves: Any, averages: Sequence[Any]) -> Array:
-    """[3]: the worth of best responses, and the value."""
+  def worth(
+    self,
+    leaves: LeafEvaluator,
+    averages: Sequence[tuple[Float[Array, "_S _H"] | None, Float[Array, "_S _H"]]],
+  ) -> Float[Array, "3"]:
+    """The worth of best responses, and the value."""
     ...
 
-  def values(self, leaves: Any, columns: Sequence[Array]) -> list[Array]:
+  def values(
+    self, leaves: LeafEvaluator, columns: Sequence[Float[Array, "_S _H"]]
+  ) -> list[Float[jax.Array, "_S _H"]]:
     """Counterfactual values of all actions."""
     ...
 
@@ -376,7 +255,7 @@ class PublicTree:
       raise ValueError("This tree has no labels: they were dropped when it entered a jitted function.")
     return self.labels
 
-  def sizes(self) -> dict[str, Any]:
+  def sizes(self) -> dict[str, JSON]:
     """The tree's size, as numbers; those of the players in lists."""
     labels = self.names
     groups = {"decisions": range(len(self.players)), "chance": (CHANCE,), "terminal": (TERMINAL,)}

@@ -21,36 +21,42 @@ them, or a `PublicTree` with labels, and return NumPy arrays; D is the number of
 """
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
+from jaxtyping import Int, Shaped
 
+from ps_cfr_spiel.tree.arrays import Array
 from ps_cfr_spiel.tree.labels import Decision
-from ps_cfr_spiel.tree.public_tree import Array, PlayerTree, PublicTree
+from ps_cfr_spiel.tree.public_tree import PlayerTree, PublicTree
 
 Shapes = Sequence[tuple[int, ...]]  # of each block (A, rows, ...)
+Integers: TypeAlias = int | np.integer | Int[np.ndarray, "..."]
 
 
-def sequence_starts(shapes: Shapes, roots: int = 1) -> np.ndarray:
-  """int[blocks + 1]: the number of each block's first sequence; the last entry counts all sequences."""
+def sequence_starts(shapes: Shapes, roots: int = 1) -> Int[np.ndarray, " _blocks"]:
+  """The number of each block's first sequence; the last entry counts all sequences."""
   return roots + np.cumsum([0, *(shape[0] * shape[1] for shape in shapes)])
 
 
-def sequence_numbers(shapes: Shapes, block, row, action, roots: int = 1) -> Array:
+def sequence_numbers(
+  shapes: Shapes, block: Integers, row: Integers, action: Integers, roots: int = 1
+) -> Int[np.ndarray, "..."]:
   """The numbers of sequences (block, row in the block, action), integers or arrays that broadcast."""
   rows = np.array([shape[1] for shape in shapes], int)
-  return sequence_starts(shapes, roots)[block] + action * rows[block] + row
+  return np.asarray(sequence_starts(shapes, roots)[block] + action * rows[block] + row)
 
 
-def split_types(numbers: np.ndarray, types: int) -> np.ndarray:
-  """int[m * H]: sequences int[m] once every row of H types has become H rows, type after type.
+def split_types(numbers: Int[Array, " m"], types: int) -> Int[Array, " {numbers.size*types}"]:
+  """Sequences once every row of H types has become H rows, type after type.
 
   A block (A, rows, H) turns into (A, rows * H, 1), and sequence s becomes s * H + type.
   """
   return (numbers[:, None] * types + np.arange(types)).ravel()
 
 
-def decision_sequences(tree: PublicTree) -> np.ndarray:
-  """int[D, A]: the sequences of every decision, each numbered in the forest of its own player.
+def decision_sequences(tree: PublicTree) -> Int[np.ndarray, "D A"]:
+  """The sequences of every decision, each numbered in the forest of its own player.
 
   A is the most actions of any decision; numbers beyond a decision's own actions are meaningless.
   """
@@ -68,8 +74,8 @@ def _numbers(tree: PublicTree, decisions: Sequence[Decision]) -> np.ndarray:
   return numbers
 
 
-def sequence_choices(tree: PublicTree, player: int) -> np.ndarray:
-  """int[S, 2]: the choice (decision, number of the action) that each of a player's sequences ends with.
+def sequence_choices(tree: PublicTree, player: int) -> Int[np.ndarray, "S 2"]:
+  """The choice (decision, number of the action) that each of a player's sequences ends with.
 
   (-1, -1) for the empty sequence. The inverse of `decision_sequences`.
   """
@@ -83,8 +89,8 @@ def sequence_choices(tree: PublicTree, player: int) -> np.ndarray:
   return choices
 
 
-def cell_starts(players: Sequence[Shapes]) -> tuple[np.ndarray, ...]:
-  """For each player int[blocks + 1]: the number of each block's first cell, and the first after them all."""
+def cell_starts(players: Sequence[Shapes]) -> tuple[Int[np.ndarray, " _blocks"], ...]:
+  """For each player the number of each block's first cell, and the first after them all."""
   starts, total = [], 0
   for shapes in players:
     starts.append(total + np.cumsum([0, *(rows * types for _, rows, types in shapes)]))
@@ -98,23 +104,25 @@ def first_cells(tree: PublicTree) -> list[int]:
   return [int(starts[d.player][d.block]) + d.row * tree.players[d.player].types for d in tree.names.decisions]
 
 
-def slot_starts(forest: PlayerTree) -> np.ndarray:
-  """int[blocks + 1]: the number of each block's first slot, and the number of slots."""
+def slot_starts(forest: PlayerTree) -> Int[np.ndarray, " _blocks"]:
+  """The number of each block's first slot, and the number of slots."""
   tables = np.cumsum([0, *(rows * types for _, rows, types in forest.bucket_shapes)])
   starts = [tables[bucket] + row * forest.types for bucket, row in forest.places]
   return np.array([*starts, tables[-1]], int)
 
 
-def slot_tables(forest: PlayerTree, values: np.ndarray) -> list[np.ndarray]:
-  """Values of all slots, [slots], as tables [rows, H] of each bucket."""
+def slot_tables(
+  forest: PlayerTree, values: Shaped[np.ndarray, " slots"]
+) -> list[Shaped[np.ndarray, "_rows H"]]:
+  """Values of all slots as tables of each bucket."""
   shapes = [shape[1:] for shape in forest.bucket_shapes]
   ends = np.cumsum([rows * types for rows, types in shapes])
   parts = np.split(values, ends[:-1]) if shapes else []
   return [x.reshape(shape) for x, shape in zip(parts, shapes, strict=True)]
 
 
-def ranks(groups: np.ndarray) -> np.ndarray:
-  """int[n]: the number of elements before each one that have its group, int[n], not negative.
+def ranks(groups: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+  """The number of elements before each one that have its group, which is not negative.
 
   Gives the row in its block to each row, or the number of an action to each choice of a row.
   """

@@ -13,8 +13,10 @@ from collections.abc import Sequence
 
 import jax
 import numpy as np
+from jaxtyping import Int
 
-from ps_cfr_spiel.tree.public_tree import Array, PlayerTree, PublicTree
+from ps_cfr_spiel.tree.arrays import Array
+from ps_cfr_spiel.tree.public_tree import PlayerTree, PublicTree
 from ps_cfr_spiel.tree.variants import Variant
 
 
@@ -23,15 +25,17 @@ from ps_cfr_spiel.tree.variants import Variant
 class Sets:
   """A player's sets, numbered anew in each bucket (the infostates with one number of actions)."""
 
-  #: for each bucket int32[rows, H], the set of each infostate, 1, 2, ...; 0 for types that cannot be there.
+  #: for each bucket the set of each infostate, 1, 2, ...; 0 for types that cannot be there.
   #: Rows are in the order of `PlayerTree.join`.
-  cells: tuple[Array, ...]
+  cells: tuple[Int[Array, "_rows H"], ...]
   #: (A, K, 1) of each bucket's tables; K has room for set 0, which plays no part, for all sets, and perhaps
   #: for more to come.
   shapes: tuple[tuple[int, int, int], ...] = dataclasses.field(metadata={"static": True})
 
   @classmethod
-  def create(cls, tree: PlayerTree, cells: Sequence[np.ndarray], columns: Sequence[int]) -> "Sets":
+  def create(
+    cls, tree: PlayerTree, cells: Sequence[Int[np.ndarray, "_rows H"]], columns: Sequence[int]
+  ) -> "Sets":
     """Sets over host arrays, checked; `columns` is K of each bucket, see the class for the rest."""
     shapes = tree.bucket_shapes
     if [x.shape for x in cells] != [shape[1:] for shape in shapes]:
@@ -51,6 +55,12 @@ class Sets:
       variant.tree.players[player],
       {a: k for a, k, _ in self.shapes},
     )
-    cells = [np.broadcast_to(x, (a, *x.shape)) for x, (a, _, _) in zip(self.cells, self.shapes, strict=True)]
-    there = [x[0] for x in seen.join(variant.there(player, player_tree.split(cells)))]
+    cells = [
+      np.broadcast_to(np.asarray(x), (a, *x.shape))
+      for x, (a, _, _) in zip(self.cells, self.shapes, strict=True)
+    ]
+    there = [
+      np.asarray(x[0])
+      for x in seen.join(variant.there(player, [np.asarray(x) for x in player_tree.split(cells)]))
+    ]
     return Sets.create(seen, there, [columns[a] for a, _, _ in seen.bucket_shapes])

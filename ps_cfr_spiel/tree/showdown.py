@@ -2,15 +2,17 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Int
 
+from ps_cfr_spiel.tree.arrays import Array, Parts
 from ps_cfr_spiel.tree.leaves import TwoParts, dot
 from ps_cfr_spiel.tree.padding import fill
-from ps_cfr_spiel.tree.public_tree import Array, Parts
+from ps_cfr_spiel.tree.prior import WeightedTypes
 
 CHUNK = 64  # leaves whose intermediate arrays stay in a core's cache (benchmarks/engineering/leaves.py)
 
@@ -24,21 +26,21 @@ class _View:
   a common card, K the number of distinct strengths of the player's hands. "Own" is the player's.
   """
 
-  scale: Array  #: [1, H] own weight over Z
-  weight: Array  #: [1, G] the opponent's weight
-  compare: Array  #: [G, K] sign(own strength number k - opponent strength)
-  rank: Array  #: int[H] column of `compare` for each own hand
-  opponent_by_card: Array  #: int[N, V] opponent hands with each card, padded with G
-  sign: Array  #: [N, W, V] sign(own strength - opponent strength) for hands with a common card
-  own_at: Array  #: int[2, H] place of each own hand among N x W, by its first and its second card
-  #: opponent_has, own_has: [G, N], [H, N] incidence of hands and cards.
-  opponent_has: Array
-  own_has: Array
-  #: int[H] the opponent's index of the same hand, G if it has none; None: the lists are equal.
-  same: Array | None
+  scale: Float[Array, "... 1 H"]  #: own weight over Z
+  weight: Float[Array, "... 1 G"]  #: the opponent's weight
+  compare: Float[Array, "... G K"]  #: sign(own strength number k - opponent strength)
+  rank: Int[Array, "... H"]  #: column of `compare` for each own hand
+  opponent_by_card: Int[Array, "... N V"]  #: opponent hands with each card, padded with G
+  sign: Float[Array, "... N W V"]  #: sign(own strength - opponent strength) for hands with a common card
+  own_at: Int[Array, "... 2 H"]  #: place of each own hand among N x W, by its first and its second card
+  #: opponent_has, own_has: incidence of hands and cards.
+  opponent_has: Float[Array, "... G N"]
+  own_has: Float[Array, "... H N"]
+  #: the opponent's index of the same hand, G if it has none; None: the lists are equal.
+  same: Int[Array, "... H"] | None
 
   @classmethod
-  def create(cls, form, player: int, total: float) -> "_View":
+  def create(cls, form: WeightedTypes, player: int, total: float) -> "_View":
     """Tables for `player`; `total` is Z, the sum of w0 w1 over compatible pairs."""
     opponent = 1 - player
     has = [_incidence(form, i) for i in (player, opponent)]
@@ -84,8 +86,8 @@ class _View:
       same=fill(np.where(same == had_opponents, opponents, same).astype(np.int32), hands, value=opponents),
     )
 
-  def showdown(self, reach: Array) -> Array:
-    """Sum over disjoint opponent hands of reach x sign(own - opponent strength): [L, G] to [L, H].
+  def showdown(self, reach: Float[Array, "L G"]) -> Float[Array, "L H"]:
+    """Sum over disjoint opponent hands of reach x sign(own - opponent strength).
 
     All hands, less for each own card the hands with that card. The hand itself is taken off twice,
     but ties with itself: its sign is 0.
@@ -100,8 +102,8 @@ class _View:
     blocked = dot(self.sign, grouped).reshape(self.sign.shape[0] * self.sign.shape[1], leaves)
     return everyone - (blocked[self.own_at[0]] + blocked[self.own_at[1]]).T
 
-  def disjoint(self, reach: Array) -> Array:
-    """Sum of reach over the opponent's disjoint hands: [L, G] to [L, H], by inclusion and exclusion."""
+  def disjoint(self, reach: Float[Array, "L G"]) -> Float[Array, "L H"]:
+    """Sum of reach over the opponent's disjoint hands, by inclusion and exclusion."""
     by_card = dot(reach, self.opponent_has)
     everyone = by_card.sum(1, keepdims=True) / 2
     twice = reach if self.same is None else jnp.pad(reach, ((0, 0), (0, 1)))[:, self.same]
@@ -119,19 +121,23 @@ class ShowdownLeaves(TwoParts):
   """
 
   kind: ClassVar[str] = "showdown"
-  views: tuple[Any, Any]  #: tables of the two players
-  showdown_payoff: Array
-  fold_payoff: Array
+  views: tuple[_View, _View]  #: tables of the two players
+  showdown_payoff: Float[Array, "... L0"]
+  fold_payoff: Float[Array, "... L1"]
 
   @classmethod
   def create(
-    cls, form, showdown_payoff: np.ndarray, fold_payoff: np.ndarray, total: float | None = None
+    cls,
+    form: WeightedTypes,
+    showdown_payoff: Float[Array, "... L0"],
+    fold_payoff: Float[Array, "... L1"],
+    total: float | None = None,
   ) -> "ShowdownLeaves":
     """Make it from the types of a form and the utilities of its leaves; see `DenseLeaves.create`."""
     total = compatible_weight(form) if total is None else total
     return cls((_View.create(form, 0, total), _View.create(form, 1, total)), showdown_payoff, fold_payoff)
 
-  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
     view = self.views[player]
     showdowns, folds = (reach * view.weight for reach in opponent_reach)
     return [
@@ -144,8 +150,8 @@ class ShowdownLeaves(TwoParts):
     return dataclasses.replace(self, views=(first, second))
 
 
-def _in_chunks(function: Callable[[Array], Array], rows: Array) -> Array:
-  """A function of rows [L, G] to rows [L, H], on at most `CHUNK` of them at a time, in chunks alike."""
+def _in_chunks(function: Callable[[Array], Array], rows: Float[Array, "L G"]) -> Float[Array, "L H"]:
+  """A function of rows to rows, on at most `CHUNK` of them at a time, in chunks alike."""
   count = -(-len(rows) // CHUNK)
   if count <= 1:
     return function(rows)
@@ -154,7 +160,7 @@ def _in_chunks(function: Callable[[Array], Array], rows: Array) -> Array:
   return jax.lax.map(function, parts).reshape(count * size, -1)[: len(rows)]
 
 
-def compatible_weight(form) -> float:
+def compatible_weight(form: WeightedTypes) -> float:
   """Z, the sum of w0[h] w1[g] over hands that share no card, by inclusion and exclusion."""
   by_card = [form.weights[i] @ _incidence(form, i) for i in (0, 1)]
   same = same_hand(form.cards[0], form.cards[1])
@@ -162,14 +168,14 @@ def compatible_weight(form) -> float:
   return form.weights[0].sum() * form.weights[1].sum() - by_card[0] @ by_card[1] + both
 
 
-def _incidence(form, player: int) -> np.ndarray:
-  """[H, N]: 1 where the hand has the card."""
+def _incidence(form: WeightedTypes, player: int) -> Float[np.ndarray, "H N"]:
+  """1 where the hand has the card."""
   cards = np.unique(np.concatenate([form.cards[0].ravel(), form.cards[1].ravel()]))
   return (form.cards[player][:, :, None] == cards).any(1).astype(float)
 
 
-def _hands_by_card(has: np.ndarray) -> np.ndarray:
-  """int32[N, W]: the hands with each card, padded with H."""
+def _hands_by_card(has: Float[np.ndarray, "H N"]) -> Int[np.ndarray, "N W"]:
+  """The hands with each card, padded with H."""
   hands, cards = has.shape
   width = max(int(has.sum(0).max()), 1)
   table = np.full((cards, width), hands, np.int32)
@@ -179,19 +185,19 @@ def _hands_by_card(has: np.ndarray) -> np.ndarray:
   return table
 
 
-def _positions(form, player: int, by_card: np.ndarray) -> np.ndarray:
-  """int32[2, H]: the place of each hand in the flattened `by_card`, by its first and by its second card."""
+def _positions(form: WeightedTypes, player: int, by_card: Int[np.ndarray, "N W"]) -> Int[np.ndarray, "2 H"]:
+  """The place of each hand in the flattened `by_card`, by its first and by its second card."""
   card, slot = np.nonzero(by_card < len(form.strength[player]))
   hand = by_card[card, slot]
   order = np.argsort(hand, kind="stable")  # two entries a hand, the lower card first
   return (card * by_card.shape[1] + slot)[order].reshape(-1, 2).T.astype(np.int32)
 
 
-def same_hand(hands: np.ndarray, opponent: np.ndarray) -> np.ndarray:
-  """int32[..., H]: index of the same hand [..., H, 2] among the opponent's [..., G, 2], G if absent."""
+def same_hand(hands: Int[Array, "... H 2"], opponent: Int[Array, "... G 2"]) -> Int[np.ndarray, "... H"]:
+  """Index of the same hand among the opponent's, G if absent."""
   codes = []
   for cards in (hands, opponent):
-    first, second = np.moveaxis(cards.astype(np.int64), -1, 0)
+    first, second = np.moveaxis(np.asarray(cards, np.int64), -1, 0)
     codes.append(np.minimum(first, second) << 16 | np.maximum(first, second))
   order = np.argsort(codes[1], -1)
   place = search_rows(np.take_along_axis(codes[1], order, -1), codes[0], "left")
@@ -200,8 +206,10 @@ def same_hand(hands: np.ndarray, opponent: np.ndarray) -> np.ndarray:
   return np.where(np.take_along_axis(codes[1], index, -1) == codes[0], index, absent).astype(np.int32)
 
 
-def search_rows(ascending: np.ndarray, values: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
-  """`np.searchsorted` of integers in each row: int[..., G] and int[..., H] to int[..., H]."""
+def search_rows(
+  ascending: Int[np.ndarray, "... G"], values: Int[np.ndarray, "... H"], side: Literal["left", "right"]
+) -> Int[np.ndarray, "... H"]:
+  """`np.searchsorted` of integers in each row."""
   keys = [x.reshape(-1, x.shape[-1]).astype(np.int64) for x in (ascending, values)]
   least = min(x.min(initial=0) for x in keys)
   span = max(x.max(initial=0) for x in keys) - least + 1

@@ -4,16 +4,20 @@ If the library is missing, `ShowdownLeaves` replaces it.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Int
 
 from ps_cfr_spiel.native import call, why_unavailable
+from ps_cfr_spiel.tree.arrays import Array, Parts
+from ps_cfr_spiel.tree.leaves import TwoParts
 from ps_cfr_spiel.tree.padding import fill
-from ps_cfr_spiel.tree.public_tree import Array, Parts
-from ps_cfr_spiel.tree.showdown import ShowdownLeaves, compatible_weight, same_hand, search_rows
+from ps_cfr_spiel.tree.prior import WeightedTypes
+from ps_cfr_spiel.tree.showdown import compatible_weight, same_hand, search_rows
 
 MOST = 2**15 - 2  # types of a player, whose numbers have 16 bits
 
@@ -27,15 +31,15 @@ class _View:
   boards; where they are of length 1, all share it.
   """
 
-  scale: Array  #: [H] own weight over Z
-  weight: Array  #: [G] the opponent's weight
-  opponent: Array  #: int16[3, G]: hand, its two cards
-  #: int16[6, H]: hand, its two cards, the number of opponent hands that are weaker, of those not stronger,
+  scale: Float[Array, "... H"]  #: own weight over Z
+  weight: Float[Array, "... G"]  #: the opponent's weight
+  opponent: Int[Array, "... 3 G"]  #: : hand, its two cards
+  #: int16: hand, its two cards, the number of opponent hands that are weaker, of those not stronger,
   #: the opponent's index of the same hand (G if it has none).
-  hands: Array
+  hands: Int[Array, "... 6 H"]
 
   @classmethod
-  def pair(cls, form, total: float) -> tuple["_View", "_View"]:
+  def pair(cls, form: WeightedTypes, total: float) -> tuple["_View", "_View"]:
     """Tables for both players; `total` is Z, the sum of w0 w1 over compatible pairs."""
     order = [np.argsort(strength, axis=-1, kind="stable") for strength in form.strength]
     strength = [np.take_along_axis(s, o, -1) for s, o in zip(form.strength, order, strict=True)]
@@ -78,7 +82,7 @@ def _in_order(numbers: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class NativeLeaves(ShowdownLeaves):
+class NativeLeaves(TwoParts):
   """Card games where the stronger hand wins, by a sweep over sorted hands: O(H0 + H1) for each leaf.
 
   Kovařík et al. 2021, Theorem 4 and Appendix B; Johanson et al. 2011. The tables take 30 kB for 1,081 hands.
@@ -86,10 +90,17 @@ class NativeLeaves(ShowdownLeaves):
 
   kind: ClassVar[str] = "native"
   native: ClassVar[bool] = True  #: see `LeafEvaluator`
+  views: tuple[_View, _View]  #: tables of the two players
+  showdown_payoff: Float[Array, "... L0"]
+  fold_payoff: Float[Array, "... L1"]
 
   @classmethod
   def create(
-    cls, form, showdown_payoff: np.ndarray, fold_payoff: np.ndarray, total: float | None = None
+    cls,
+    form: WeightedTypes,
+    showdown_payoff: Float[Array, "... L0"],
+    fold_payoff: Float[Array, "... L1"],
+    total: float | None = None,
   ) -> "NativeLeaves":
     """Make it from the types of a form and the utilities of its leaves; see `DenseLeaves.create`.
 
@@ -110,7 +121,7 @@ class NativeLeaves(ShowdownLeaves):
     total = compatible_weight(form) if total is None else total
     return cls(_View.pair(form, total), showdown_payoff, fold_payoff)
 
-  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> list[Array]:
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
     view = self.views[player]
     floats = (
       *opponent_reach,
@@ -123,3 +134,7 @@ class NativeLeaves(ShowdownLeaves):
     values = [jax.ShapeDtypeStruct((len(reach), view.hands.shape[1]), dtype) for reach in opponent_reach]
     given = *(jnp.asarray(x, dtype) for x in floats), view.opponent, view.hands
     return call("Showdowns", dtype, given, values, "expand_dims")
+
+  def pad_types(self, types: Sequence[int]) -> "NativeLeaves":
+    first, second = (view.padded(types[i], types[1 - i]) for i, view in enumerate(self.views))
+    return dataclasses.replace(self, views=(first, second))

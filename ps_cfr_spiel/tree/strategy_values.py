@@ -1,11 +1,15 @@
 """Values of strategies and of best responses, by the two passes of `traverse`."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias, overload
+
+import jax
+from jaxtyping import Float
 
 from ps_cfr_spiel.device import jit
+from ps_cfr_spiel.tree.arrays import Array
 from ps_cfr_spiel.tree.player_passes import PlayerPasses
-from ps_cfr_spiel.tree.public_tree import Array, PublicTree
+from ps_cfr_spiel.tree.public_tree import PublicTree
 from ps_cfr_spiel.tree.traverse import (
   max_actions,
   others_reach,
@@ -15,8 +19,18 @@ from ps_cfr_spiel.tree.traverse import (
   sum_actions,
 )
 
+Scalar: TypeAlias = Float[Array, ""] | float
 
-def gain_of(difference: Any) -> Any:
+
+@overload
+def gain_of(difference: float) -> float: ...
+
+
+@overload
+def gain_of(difference: Array) -> Array: ...
+
+
+def gain_of(difference: Array | float) -> Array | float:
   """The gain of a best response, or exploitability: never below 0, where rounding alone can put it.
 
   NaN stays, so that a diverged run is detected. Of a float or an array.
@@ -25,39 +39,39 @@ def gain_of(difference: Any) -> Any:
 
 
 class Evaluation(NamedTuple):
-  """The values of a strategy profile, in the game's own utility.
+  """The values of a strategy profile, in the game's own utility: arrays in a trace, floats outside.
 
   Attributes:
-    value: [] to player 0 when all follow the profile.
-    best_response: [] to each player for a best response against the others' strategies.
-    exploitability: [] mean of the players' gains by best responses, NashConv / players as OpenSpiel reports
+    value: to player 0 when all follow the profile.
+    best_response: to each player for a best response against the others' strategies.
+    exploitability: mean of the players' gains by best responses, NashConv / players as OpenSpiel reports
       it; in a zero-sum game of two the mean of the two best responses.
-    others: [] to each further player; None in a zero-sum game of two, where it is -value.
+    others: to each further player; None in a zero-sum game of two, where it is -value.
   """
 
-  value: Array
-  best_response: tuple[Array, ...]
-  exploitability: Array
-  others: tuple[Array, ...] | None = None
+  value: Scalar
+  best_response: tuple[Scalar, ...]
+  exploitability: Scalar
+  others: tuple[Scalar, ...] | None = None
 
   @property
-  def gains(self) -> tuple[Array, ...]:
+  def gains(self) -> tuple[Scalar, ...]:
     """Each player's gain by a best response, at least 0; they sum up to NashConv."""
     values = self.value, *((-self.value,) if self.others is None else self.others)
     return tuple(gain_of(best - value) for best, value in zip(self.best_response, values, strict=True))
 
   @classmethod
-  def zero_sum(cls, value: Array, first: Array, second: Array) -> "Evaluation":
+  def zero_sum(cls, value: Scalar, first: Scalar, second: Scalar) -> "Evaluation":
     """Make it of a zero-sum game from player 0's value and both players' best responses."""
     return cls(value, (first, second), gain_of((first + second) / 2))
 
 
 def best_response_values(
-  tree: PublicTree, player: int, *opponent_strategies: Sequence[Array]
-) -> tuple[list[Array], Array]:
+  tree: PublicTree, player: int, *opponent_strategies: Sequence[Float[Array, "_A _rows _G"]]
+) -> tuple[list[Float[jax.Array, "_A _rows H"]], Float[jax.Array, "roots H"]]:
   """Counterfactual action values of a best response to the opponents' strategies, in their order.
 
-  Returns [A, rows, H] for each block of `player`, and the values of the roots, [roots, H].
+  Returns those of each block of `player`, and the values of the roots.
   """
   opponents = [player_tree for i, player_tree in enumerate(tree.players) if i != player]
   passes = zip(opponents, opponent_strategies, strict=True)
@@ -68,8 +82,8 @@ def best_response_values(
   return sequence_values(tree.players[player], values, lambda _, q: max_actions(q))
 
 
-def evaluation(tree: PublicTree, strategies: Sequence[Sequence[Array]]) -> Evaluation:
-  """Value, best responses and exploitability of a profile, [A, rows, H] for each player and block.
+def evaluation(tree: PublicTree, strategies: Sequence[Sequence[Float[Array, "_A _rows _H"]]]) -> Evaluation:
+  """Value, best responses and exploitability of a profile, a strategy for each player and block.
 
   For use in jitted functions; `evaluate` is this, jitted.
   """
@@ -95,11 +109,14 @@ evaluate = jit()(evaluation)
 
 
 def action_values(
-  tree: PublicTree, player: int, strategy: Sequence[Array], reach: Sequence[Sequence[Array]]
-) -> tuple[list[Array], Array, list[Array]]:
-  """Counterfactual values of a player's strategy, [A, rows, H] for each block, against all `sequence_reach`.
+  tree: PublicTree,
+  player: int,
+  strategy: Sequence[Float[Array, "_A _rows H"]],
+  reach: Sequence[Sequence[Float[Array, "_S _H"]]],
+) -> tuple[list[Float[jax.Array, "_A _rows H"]], Float[jax.Array, "roots H"], Sequence[Float[Array, "_L H"]]]:
+  """Counterfactual values of a player's strategy, given for each block, against all `sequence_reach`.
 
-  Returns those of all actions, [A, rows, H] for each block, of the roots, [roots, H], and of the leaves.
+  Returns those of all actions, for each block, of the roots, and of the leaves.
   """
   at_leaves = [player_tree.leaf.pull(parts) for player_tree, parts in zip(tree.players, reach, strict=True)]
   leaf_values = tree.leaves(player, others_reach(at_leaves, player), at_leaves[player])

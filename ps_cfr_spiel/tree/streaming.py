@@ -13,14 +13,17 @@ a *pass*, leads there on each street between, so that renamed suits are added up
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
+from jaxtyping import Float, Int
 
 from ps_cfr_spiel.native import call
+from ps_cfr_spiel.tree.arrays import Array
 from ps_cfr_spiel.tree.board_leaves import AllInLeaves, BoardLeaves
-from ps_cfr_spiel.tree.public_tree import Array, Boards, LeafEvaluator, PlayerTree, PublicTree
+from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator
+from ps_cfr_spiel.tree.public_tree import Boards, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.sequences import sequence_starts
 from ps_cfr_spiel.tree.showdown_sweep import NativeLeaves
 
@@ -30,15 +33,15 @@ CARDS = 64  # more than a deck has
 class PlayerLayout(NamedTuple):
   """A player's rows and leaves, in the order of boards; items are all rows, and then all leaves."""
 
-  buckets: Array  #: int32[K, 3], of each bucket the actions, the rows, and its first sequence in a column
-  #: int32[R, 4], table (-1: a pass), row in it, address of the sequence above, of the first action.
-  rows: Array
-  leaves: Array  #: int32[L], the address of each leaf's sequence
-  utility: Array  #: [L], the payoff of a showdown or of a fold
+  buckets: Int[Array, "K 3"]  #: of each bucket the actions, the rows, and its first sequence in a column
+  #: table (-1: a pass), row in it, address of the sequence above, of the first action.
+  rows: Int[Array, "R 4"]
+  leaves: Int[Array, " L"]  #: the address of each leaf's sequence
+  utility: Float[Array, " L"]  #: the payoff of a showdown or of a fold
   #: start, parent, swap, columns: as in `player_passes.Members`, with addresses for sequences.
-  start: Array
-  parent: Array
-  swap: Array
+  start: Int[Array, " _"]
+  parent: Int[Array, " M"]
+  swap: Int[Array, " M"]
   columns: Array
 
 
@@ -47,9 +50,9 @@ class PlayerLayout(NamedTuple):
 class BoardTraversal:
   """The traversal of all boards of a tree; the tree's own leaves have the evaluators' tables."""
 
-  #: int32[U + 1, 6], for each board, in an order where those below it follow it, its street, its number
+  #: for each board, in an order where those below it follow it, its street, its number
   #: there, and its first rows of both players, showdown and fold; the last line ends them.
-  boards: Array
+  boards: Int[Array, "_ 6"]
   layouts: tuple[PlayerLayout, PlayerLayout]  #: of the players
   #: trunk, stack: the addresses of each player's trunk, and of the whole stack.
   trunk: tuple[int, int] = dataclasses.field(metadata={"static": True})
@@ -64,7 +67,8 @@ class BoardTraversal:
     if boards is None or not isinstance(leaves, BoardLeaves):
       return None
     inner = [*map(_folds, leaves.streets)]
-    if not all(isinstance(street, NativeLeaves) for street in inner):
+    views = [view for street in inner if isinstance(street, NativeLeaves) for view in street.views]
+    if len(views) < 2 * len(inner):
       return None
     if not all(evaluator.is_native for evaluator in (leaves, *leaves.streets, *inner)):
       return None
@@ -77,7 +81,7 @@ class BoardTraversal:
     folds = np.searchsorted(ends.unit + ends.fold / 2, np.arange(len(units) + 1) + 0.5)
     known = np.concatenate([units, [[0, 0]]])
     table = np.stack([*known.T, *lines, shown, np.append(folds[:-1], shown[-1])], 1)
-    cards = 1 + max(int(view.hands[:, 1:3].max()) for street in inner for view in street.views)
+    cards = 1 + max(int(view.hands[:, 1:3].max()) for view in views)
     cards = -(-cards // CARDS) * CARDS
     return cls(
       table.astype(np.int32),
@@ -89,22 +93,22 @@ class BoardTraversal:
 
   def iterate(
     self,
-    leaves: Any,
+    leaves: LeafEvaluator,
     tables: Sequence[Sequence[Array]],
     pair: bool,
     each: int,
-    count: Array,
+    count: Int[Array, ""],
     rule: int,
-    numbers: Array,
+    numbers: Float[Array, "N K"],
     alternating: bool,
-  ) -> tuple[list[Array], list[Array]]:
+  ) -> tuple[list[jax.Array], list[jax.Array]]:
     """Iterations of both players; arguments that are not described here are those of `iterate_natively`.
 
     Args:
       tables: of each player for each bucket the strategy and the rule's arrays, `each` in all, then the
         average, if there is a `pair`, and its compensation, in columns (`averages.Sum`); possibly as
         `sixteen_bits` keeps them.
-      numbers: [N, 3 + K], for each iteration whether averages are carried over, their factor, its weight in
+      numbers: for each iteration whether averages are carried over, their factor, its weight in
         the average, and the rule's numbers.
     """
     first, results = len(tables[0]), (*tables[0], *tables[1])
@@ -115,15 +119,21 @@ class BoardTraversal:
     arrays = call("Boards", numbers.dtype, (*given, *results), results, "sequential", sizes, changed)
     return arrays[:first], arrays[first:]
 
-  def worth(self, leaves: Any, averages: Sequence[Any]) -> Array:
-    """[3]: the worth of each player's best response to the averages, and their value to player 0."""
-    dtype, pair = averages[0].dtype, averages[0][0] is not None
+  def worth(
+    self,
+    leaves: LeafEvaluator,
+    averages: Sequence[tuple[Float[Array, "_S _H"] | None, Float[Array, "_S _H"]]],
+  ) -> Float[Array, "3"]:
+    """The worth of each player's best response to the averages, and their value to player 0."""
+    dtype, pair = averages[0][1].dtype, averages[0][0] is not None
     given = *self._arrays(leaves), *(x for average in averages for x in average if x is not None)
     worth = [jax.ShapeDtypeStruct((1, 3), dtype)]
     return call("BoardsWorth", dtype, given, worth, "sequential", {"pair": pair, **self._sizes(leaves)})[0][0]
 
-  def values(self, leaves: Any, columns: Sequence[Array]) -> list[Array]:
-    """Counterfactual values of all actions, [S, H] of each player, and then the same by best responses.
+  def values(
+    self, leaves: LeafEvaluator, columns: Sequence[Float[Array, "_S _H"]]
+  ) -> list[Float[jax.Array, "_S _H"]]:
+    """Counterfactual values of all actions of each player, and then the same by best responses.
 
     They are computed in float64. `columns` has of each player strategies up to a factor in each infostate, in
     a column (`column_of`).
@@ -131,26 +141,39 @@ class BoardTraversal:
     given = *self._arrays(leaves), *columns
     return call("BoardsValues", columns[0].dtype, given, [*columns] * 2, "sequential", self._sizes(leaves))
 
-  def _arrays(self, leaves: Any) -> list[Array]:
+  def _arrays(self, leaves: LeafEvaluator) -> list[Array]:
     """The game as the library's calls take it."""
     arrays = [self.boards]
     for i, layout in enumerate(self.layouts):
       arrays += [*layout]
-      for street in leaves.streets:
-        view = _folds(street).views[i]
+      for street in _streets(leaves):
+        view = _native_folds(street).views[i]
         arrays += [view.weight, view.scale, view.opponent, view.hands]
     return arrays
 
-  def _sizes(self, leaves: Any) -> dict[str, int]:
-    sizes = {"streets": len(leaves.streets), "cards": self.cards}
+  def _sizes(self, leaves: LeafEvaluator) -> dict[str, int]:
+    sizes = {"streets": len(_streets(leaves)), "cards": self.cards}
     for i in (0, 1):
       sizes |= {f"trunk{i}": self.trunk[i], f"stack{i}": self.stack[i]}
     return sizes
 
 
-def _folds(street: LeafEvaluator) -> Any:
-  """The evaluator of the folds of a street, `NativeLeaves` in trees with a traversal."""
+def _folds(street: LeafEvaluator) -> LeafEvaluator:
+  """The evaluator of the folds of a street."""
   return street.folds if isinstance(street, AllInLeaves) else street
+
+
+def _streets(leaves: LeafEvaluator) -> tuple[LeafEvaluator, ...]:
+  """The evaluators of the streets in a tree with a traversal."""
+  assert isinstance(leaves, BoardLeaves)
+  return leaves.streets
+
+
+def _native_folds(street: LeafEvaluator) -> NativeLeaves:
+  """The same in a tree with a traversal."""
+  folds = _folds(street)
+  assert isinstance(folds, NativeLeaves)
+  return folds
 
 
 def streamed(tree: PublicTree) -> PublicTree:
@@ -171,8 +194,8 @@ def streamed(tree: PublicTree) -> PublicTree:
   return dataclasses.replace(tree, leaves=leaves, stream=stream)
 
 
-def _units(boards: Boards) -> tuple[np.ndarray, np.ndarray]:
-  """For each unit (street, number of the board), int[U, 2]; and the unit of each board, int[U]."""
+def _units(boards: Boards) -> tuple[Int[np.ndarray, "U 2"], Int[np.ndarray, " U"]]:
+  """For each unit (street, number of the board), and the unit of each board."""
   starts, below = boards.starts, [[] for _ in range(boards.starts[-1])]
   for street, above in enumerate(boards.above[1:], start=1):
     for b, up in enumerate(above.tolist()):
@@ -211,6 +234,7 @@ class _Ends(NamedTuple):
     for s, (street, count, (shown, folds)) in enumerate(
       zip(leaves.streets, leaves.boards, leaves.leaves, strict=True)
     ):
+      assert isinstance(street, AllInLeaves | NativeLeaves)
       numbers = np.arange(count)
       # All-ins of earlier streets, and then those, or the showdowns, of this one.
       coming = open_[boards.above[s]] if s else open_
@@ -227,7 +251,7 @@ class _Ends(NamedTuple):
       else:
         ends.append((leaf, up, np.broadcast_to(payoffs, leaf.shape), numbers, s, False))
       first += count * shown
-      fold_payoff = np.asarray(_folds(street).fold_payoff)[:, :folds]
+      fold_payoff = np.asarray(_native_folds(street).fold_payoff)[:, :folds]
       leaf = first + np.arange(count * folds).reshape(count, folds)
       ends.append((leaf, np.full(leaf.shape, -1), fold_payoff, numbers, s, True))
       first += count * folds

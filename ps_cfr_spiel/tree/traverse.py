@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from ps_cfr_spiel.tree.public_tree import Array, PlayerTree
+from ps_cfr_spiel.tree.arrays import Array
+from ps_cfr_spiel.tree.public_tree import PlayerTree
 from ps_cfr_spiel.tree.sets import Sets
 
 UNROLLED = 200  # most actions that are added one by one
@@ -38,11 +39,13 @@ def max_actions(x: Shaped[Array, "A ..."]) -> Shaped[Array, "1 ..."]:
   return functools.reduce(jnp.maximum, _actions(x))
 
 
-def _actions(x: Array) -> list[Array]:
+def _actions(x: Shaped[Array, "A ..."]) -> list[Shaped[Array, "1 ..."]]:
   return [x[a : a + 1] for a in range(len(x))]
 
 
-def sequence_reach(tree: PlayerTree, strategy: Sequence[Float[Array, "_ _ H"]]) -> list[Float[Array, "_ H"]]:
+def sequence_reach(
+  tree: PlayerTree, strategy: Sequence[Float[Array, "_A _rows H"]]
+) -> list[Float[jax.Array, "_S H"]]:
   """Reach of every sequence: product of the player's probabilities on the way, [A, rows, H] for each block.
 
   Returns parts [roots, H] (the empty sequences, all 1) and [A * rows, H] for each block, as `tree.leaf` pulls
@@ -59,19 +62,21 @@ def sequence_reach(tree: PlayerTree, strategy: Sequence[Float[Array, "_ _ H"]]) 
   return reach
 
 
-def others_reach(reach: Sequence[Sequence[Float[Array, "_ _"]]], player: int) -> list[Float[Array, "_ _"]]:
+def others_reach(
+  reach: Sequence[Sequence[Float[Array, "_L _H"]]], player: int
+) -> Sequence[Float[Array, "_L _H"]]:
   """The product of the other players' reach of the leaves, in parts; of two players the opponent's."""
   return product_of([parts for i, parts in enumerate(reach) if i != player])
 
 
-def product_of(reach: Sequence[Sequence[Float[Array, "_ _"]]]) -> list[Float[Array, "_ _"]]:
+def product_of(reach: Sequence[Sequence[Float[Array, "_L _H"]]]) -> Sequence[Float[Array, "_L _H"]]:
   """The product of several players' reach, part by part."""
   return [functools.reduce(operator.mul, arrays) for arrays in zip(*reach, strict=True)]
 
 
 def sequence_values(
-  tree: PlayerTree, leaf_values: Sequence[Float[Array, "_ H"]], backup: Callable[[int, Array], Array]
-) -> tuple[list[Float[Array, "_ _ H"]], Float[Array, "roots H"]]:
+  tree: PlayerTree, leaf_values: Sequence[Float[Array, "_L H"]], backup: Callable[[int, Array], Array]
+) -> tuple[list[Float[jax.Array, "_A _rows H"]], Float[jax.Array, "roots H"]]:
   """Counterfactual values of every action, [A, rows, H] for each block, and of the roots, [roots, H].
 
   `backup` makes row values [1, rows, H] of a block's number and its action values [A, rows, H]: their mean
@@ -97,7 +102,9 @@ def sequence_values(
   return values, root
 
 
-def expand(sets: Sets | None, tables: Sequence[Array]) -> list[Array]:
+def expand(
+  sets: Sets | None, tables: Sequence[Shaped[Array, "_A _K _H"]]
+) -> list[Shaped[Array, "_A _rows _H"]]:
   """Copy tables of sets to the members, [A, K, 1] for each bucket to [A, rows, H].
 
   Returned unchanged if `sets` is None. On the host NumPy's stay NumPy's.
@@ -108,7 +115,9 @@ def expand(sets: Sets | None, tables: Sequence[Array]) -> list[Array]:
   return [take(x[:, :, 0], cells, axis=1) for x, cells in zip(tables, sets.cells, strict=True)]
 
 
-def collapse(sets: Sets | None, tables: Sequence[Array]) -> list[Array]:
+def collapse(
+  sets: Sets | None, tables: Sequence[Shaped[Array, "_n _rows _H"]]
+) -> list[Shaped[Array, "_n _K _H"]]:
   """Add members up in their sets, [n, rows, H] for each bucket to [n, K, 1]: the transpose of `expand`."""
   if sets is None:
     return list(tables)

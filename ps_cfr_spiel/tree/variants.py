@@ -11,12 +11,13 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Int, Shaped
 
 from ps_cfr_spiel.tree.public_tree import PublicTree
 
-Tables = Sequence[np.ndarray]  # of one player [A, rows, n] for each block; n is H in a strategy
+Tables = Sequence[Shaped[np.ndarray, "_A _rows _n"]]  # of one player for each block; n is H in a strategy
 Conversion = Callable[[int, Tables], list[np.ndarray]]
-Rows = Sequence[tuple[np.ndarray, np.ndarray]]  # see `take_rows`
+Rows = Sequence[tuple[Int[np.ndarray, "_n 2"], Int[np.ndarray, "_A _n"]]]  # see `take_rows`
 
 
 class Variant(NamedTuple):

@@ -165,7 +165,7 @@ def test_blocks():
   ends = np.unique(last).tolist()
   assert ends == [1, 3, 7, *range(15, 209, 16)]
   assert (t <= last).all()
-  assert int(averages.last_of_block(np.int32(2_000_000_000))) == 2_000_000_015
+  assert int(averages.last_of_block(np.asarray(2_000_000_000, np.int32))) == 2_000_000_015
   average, _ = averages.carry_over(averages.Sum(np.zeros(len(t)), -np.ones(len(t))), t, 0.0)
   assert t[np.asarray(average) > 0].tolist() == [1, *(end + 1 for end in ends[:-1])]
 
@@ -194,7 +194,7 @@ def test_an_average_strategy_is_the_same_on_the_host_and_on_the_device(actions, 
     forest, _ = make_forest(choices, np.full(4, actions), [choices], 5)
     tree, column = PublicTree((forest, forest), SparseLeaves(np.zeros((1, 1)))), average.reshape(-1, 5)
     player = cfr.PlayerState((average,), averages.Sum(column, np.asarray(-0.25 * column, dtype)), ((),))
-    state = cfr.SolverState(np.int32(1), (player, player))
+    state = cfr.SolverState(np.asarray(1, np.int32), (player, player))
     read = functools.partial(cfr.average_strategy, tree)
     (host,), (device,) = read(state)[0], jax.jit(read)(state)[0]
   assert (

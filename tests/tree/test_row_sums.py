@@ -8,7 +8,8 @@ from test_native_leaves import MISSING, needs_library
 
 from ps_cfr_spiel.device import precision
 from ps_cfr_spiel.native import library
-from ps_cfr_spiel.tree.public_tree import LONG, Link, sum_rows
+from ps_cfr_spiel.tree.arrays import LONG, sum_rows
+from ps_cfr_spiel.tree.public_tree import Link
 
 
 def some_rows(dtype, width, rows=23, sums=9, batch=()):

@@ -1,0 +1,49 @@
+"""Arrays of rows, sums of rows, and rows that stand for others, which renamings of the types make of them.
+
+With suits that are alike, on the board and in both ranges, the rivers 2d and 2h are one river with other
+names for the hands. All public states that renamings make of one another are an *orbit*. One row is kept for
+it; the numbers of another member are those of the kept row, in other columns.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Int, Shaped
+
+from ps_cfr_spiel.native import call, why_unavailable
+
+Array: TypeAlias = jax.Array | np.ndarray  # on the device, and on the host
+Parts = Sequence[Shaped[Array, "_rows _H"]]  # one for each block; rows count through all of them
+
+LONG = 64  # minimum types per row for which calling the native library pays
+
+
+def sum_rows(rows: Shaped[Array, "m H"], index: Int[Array, " m"], count: int) -> Shaped[Array, "{count} H"]:
+  """Rows added up; `index` has the row of the sum for each.
+
+  XLA's CPU backend turns the scatter into a loop of tiny kernels, one for each row, unless rows are short.
+  """
+  if rows.shape[1] < LONG or why_unavailable():
+    return jax.ops.segment_sum(rows, index, count)
+  total = jax.ShapeDtypeStruct((count, rows.shape[1]), rows.dtype)
+  return call("Rows", rows.dtype, (rows, index), [total], "expand_dims")[0]
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Orbit:
+  """The child rows of a link, M of them, that the rows kept stand for; those that are kept are among them."""
+
+  source: Int[Array, " M"]  #: ascending, the kept row that each is made from
+  parent: Int[Array, " M"]  #: the parent row of each, counted through all parts
+  swap: Int[Array, " M"]  #: the renaming that makes it
+  columns: Int[Array, "swaps H"]  #: for each renaming the column of the kept row from which each column comes
+
+  def members(self, rows: Shaped[Array, "_rows H"]) -> Shaped[Array, "_rows H"]:
+    """The rows of all M members from those kept."""
+    columns = jnp.asarray(self.columns)[self.swap]
+    return jnp.take_along_axis(rows[self.source], columns, axis=1)

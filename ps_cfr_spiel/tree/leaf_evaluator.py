@@ -1,0 +1,143 @@
+"""The contract of leaf evaluators: reach of the leaves in, their counterfactual values out."""
+
+import abc
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ps_cfr_spiel.arguments import declared
+from ps_cfr_spiel.tree.arrays import Array, Parts
+
+
+class Order(NamedTuple):
+  """The leaves of a player in a game without types, in the order of the player's sequences.
+
+  So threads can share them out: the payoffs are a sparse matrix, of which a row is a sequence.
+  """
+
+  start: Int[Array, " _"]  #: where the leaves below each sequence begin
+  other: Int[Array, " L"]  #: the opponent's sequence above each leaf
+  payoff: Float[Array, " L"]  #: to the player
+
+
+class LeafEvaluator(abc.ABC):
+  """Counterfactual values of the leaves, the only game-specific step of PS-CFR.
+
+  A frozen dataclass that is a pytree (`jax.tree_util.register_dataclass`). Its fields are NumPy arrays on the
+  host; `device.to_device` brings floating-point ones to the solver's dtype. It has a `kind` and a `__call__`;
+  the other members have defaults:
+
+    `sampled`               single leaves, for sampling along public lines
+    `take`                  some of the leaves, for subgames
+    `pad_types`             the same with more types, so that games of many shapes share compiled code
+    `payoffs`, `orders`     matrices on which the native library iterates (`cfr.engines`)
+    `native`                the native library knows the class
+    `recorded`              values that a solver averages
+    `zero_sum`              whether the players' utilities are each other's loss
+    `on_boards`             the leaves of some boards, for folded suits
+    `settle`, `checked`     values beyond a street, in batches
+
+  The leaves come in *parts*, of the number and sizes in `PlayerTree.leaf.children` (the same for both
+  players). An evaluator that replaces another keeps its parts: one for enumerated games; showdowns and folds
+  for games with a Bayesian form, on each street of those with public cards.
+
+  The solver guarantees: a reach is a product of one player's own probabilities, in [0, 1] and without chance;
+  it is not normalised and may be zero everywhere. (In a subgame it is multiplied by a range, which may have
+  any scale.)
+
+  The evaluator must guarantee: values are linear in the opponent's reach, include chance and the prior over
+  types, and come from one utility function for both players: a leaf's values, each times the reach of its
+  player and summed over types, add up to zero for the two. The proof of convergence needs it.
+  """
+
+  kind: ClassVar[str]  #: its name in reports; `build_tree` knows its own evaluators by this name
+  #: whether the native library may iterate board by board in place of calls (`streaming`); it counts for the
+  #: class alone whose own body declares it, as `payoffs` does (`arguments.declared`).
+  native: ClassVar[bool] = False
+  #: for each player the order in which `payoffs` come; None: that of the tree.
+  orders: tuple[Order | None, Order | None] = (None, None)
+
+  @abc.abstractmethod
+  def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
+    """The values of all leaves for one player, for CFR and best responses, in jitted code.
+
+    Args:
+      player: 0 or 1, known at trace time.
+      opponent_reach: of the L leaves of each part, and the opponent's types.
+      own_reach: the same of the player, which only the frontier of a limited lookahead uses (a value
+        function wants both ranges); None in a best response, which has none.
+
+    Returns:
+      Of each part [L, H]: sum over opponent types of chance probability x reach x utility
+      (Kovařík et al. 2021, Algorithm 3, line 4).
+    """
+
+  def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
+    """Values of single leaves for one player, as `__call__` would value each of them.
+
+    `leaf` has numbers of leaves, counted through all parts, where one may occur several times; `reach` is the
+    opponent's there. The player is known at trace time. TypeError by default.
+    """
+    raise TypeError(f"The leaf evaluator {self.kind!r} does not value single leaves (`sampled`).")
+
+  def take(self, leaves: Sequence[Int[np.ndarray, "boards _L"]]) -> "LeafEvaluator":
+    """The same for some of the leaves, on the host. TypeError by default.
+
+    `leaves` has for each part numbers counted within the part; -1 is a leaf of value 0. `boards` is 1, or
+    with public cards to come the boards that are kept: a row's leaves are on one.
+    """
+    raise TypeError(f"The leaf evaluator {self.kind!r} cannot be cut for a subgame (`take`).")
+
+  def pad_types(self, types: Sequence[int]) -> "LeafEvaluator | None":
+    """The evaluator of a tree with these numbers of types, the added ones dead: see `tree.pad_types`.
+
+    It must ignore the reach of dead types and give them the value 0. None, the default, leaves the tree as it
+    is, so that every number of types is compiled separately.
+    """
+    return None
+
+  def payoffs(self) -> tuple[Float[Array, "L _G _H"], Float[Array, "L _G _H"]] | None:
+    """For each player the utility by the opponent's type and its own, times chance's probability.
+
+    The library iterates on these in place of calls. None, the default, says that there are none.
+    """
+    return None
+
+  def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
+    """The values that a solver averages, in the same way as strategies; none by default.
+
+    `values` are the parts that a call has returned for this player; the result is chosen among them.
+    """
+    return ()
+
+  @property
+  def zero_sum(self) -> bool:
+    """True if one player is paid the other's loss, the default."""
+    return True
+
+  def on_boards(self, boards: Sequence[Int[np.ndarray, " _boards"]]) -> "LeafEvaluator | None":
+    """The leaves of some boards, by their numbers on each street; None, as here: no suits are folded."""
+    return None
+
+  def settle(self, reach: Sequence[Parts]) -> "LeafEvaluator":
+    """The same with values beyond the tree fixed at those for the players' reach; by default no values.
+
+    A best response cannot change values beyond, which are not linear in its own reach.
+    """
+    return self
+
+  def checked(self) -> tuple[Float[Array, " _H"], Float[Array, " _H"]] | None:
+    """For each player the values of a street's types without bets, for batches; None by default."""
+    return None
+
+  @property
+  def has_payoffs(self) -> bool:
+    """True if the evaluator's own class declares `payoffs`."""
+    return declared(self, "payoffs") is not None
+
+  @property
+  def is_native(self) -> bool:
+    """True if the evaluator's own class declares `native`."""
+    return bool(declared(self, "native"))
