@@ -13,7 +13,7 @@ import time
 import pytest
 from interrupts import assert_same, pressing
 
-from ps_cfr_spiel import evaluation, load_solver, solvers, storage
+from ps_cfr_spiel import evaluation, load_solver, matches, solvers, storage
 from ps_cfr_spiel.commands import program
 from ps_cfr_spiel.commands.run import Run
 
@@ -91,8 +91,8 @@ def test_a_match_has_the_hands_before(monkeypatch, capsys):
     yield from itertools.islice(play(*_), 3)
     signal.raise_signal(signal.SIGINT)
 
-  play = evaluation.each_game
-  monkeypatch.setattr(evaluation, "each_game", played)
+  play = matches.each_game
+  monkeypatch.setattr(matches, "each_game", played)
   assert program.run(["match", "always_call", "fold", "--hands=8", "--game=leduc_poker", "--json"]) == 130
   found = json.loads(capsys.readouterr().out)
   assert (found["hands"], found["failed"]) == (3, "interrupted")
