@@ -106,11 +106,11 @@ class KeyedGame(abc.ABC):
 
   def traverse(
     self,
-    tables: tuple[jax.Array, ...],
-    average: jax.Array,
+    tables: tuple[jax.Array | np.ndarray, ...],
+    average: jax.Array | np.ndarray,
     fixed: jax.Array | None,
     traverser: jax.Array,
-    weight: jax.Array,
+    weight: jax.Array | np.ndarray,
     decay: jax.Array,
     key: jax.Array,
     batch: int,

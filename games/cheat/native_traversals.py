@@ -29,14 +29,14 @@ def deal(rules: Rules, key: jax.Array, batch: int) -> tuple[jax.Array, jax.Array
 def traverse(
   rules: Rules,
   keys: Keys,
-  tables: tuple[jax.Array, ...],
-  average: jax.Array,
+  tables: tuple[jax.Array | np.ndarray, ...],
+  average: jax.Array | np.ndarray,
   fixed: jax.Array | None,
   hands: jax.Array,
   first: jax.Array,
   traverser: jax.Array,
   seed: jax.Array,
-  weight: jax.Array,
+  weight: jax.Array | np.ndarray,
   decay: jax.Array,
   options: dict[str, Any],
 ) -> tuple[tuple[jax.Array, ...], jax.Array, jax.Array]:

@@ -48,7 +48,7 @@ class Sum(NamedTuple):
 class Step(NamedTuple):
   """An iteration: its number t, the last one that the average leaves out, and the rule."""
 
-  t: Int[Array, ""]  #: int32[]
+  t: Int[Array, ""]
   averaging_delay: Int[Array, ""] | int
   rule: Rule
 

@@ -104,7 +104,7 @@ def value_against(policy: KeyedPolicy, other: KeyedPolicy, progress: bool | None
   """The exact mean win against another policy, in both seats; ValueError for a policy of another game."""
   if str(other.game) != str(policy.game):
     raise ValueError(f"This policy is for {policy.game}; the other one is for {other.game}.")
-  first, second = (_evaluated(seats, progress).value for seats in ((policy, other), (other, policy)))
+  first, second = (float(_evaluated(seats, progress).value) for seats in ((policy, other), (other, policy)))
   return (first - second) / 2
 
 

@@ -122,7 +122,7 @@ class StatePlays(Plays):
     """The same tables, changed."""
     dtype, traverser = tables.regrets.dtype, int(turn.traverser)
     learning = Learning(
-      *map(view, (tables.regrets, tables.average.compensation, tables.learned)),
+      *(view(np.asarray(x)) for x in (tables.regrets, tables.average.compensation, tables.learned)),
       fixed=None if game.fixed is None else view(game.fixed),
       weight=float(averages.weight(turn.iteration, rule.gamma, dtype)),
       decay=float(self.decay_at(turn.iteration, dtype)),
@@ -134,7 +134,7 @@ class StatePlays(Plays):
       value, nodes = value + result / batch, nodes + met
     counts, none = np.array(divmod(nodes, MILLION), np.int32), np.zeros(2, np.int32)
     return tables._replace(
-      tally=tables.tally.add(turn, game, np.asarray(value), counts, none, np.bool_(False))
+      tally=tables.tally.add(turn, game, np.asarray(value), counts, none, np.asarray(False))
     )
 
   def play(self, game: KeyedGame, learning: Learning, traverser: int, choose: Choose) -> tuple[float, int]:

@@ -77,10 +77,11 @@ def traverse(
   options: dict[str, float],
 ) -> KeyTables:
   """The tables after a turn of native code."""
-  weight = averages.weight(turn.iteration, rule.gamma, tables.regrets.dtype)
+  weight, sums = averages.weight(turn.iteration, rule.gamma, tables.regrets.dtype), tables.average.average
+  assert sums is not None
   learning = tables.regrets, tables.average.compensation, tables.learned, tables.visits, tables.skipped
   (regrets, compensation, learned, visits, skipped), values, counts = game.game.traverse(
-    learning, tables.average.average, game.fixed, turn.traverser, weight, decay, turn.random, batch, options
+    learning, sums, game.fixed, turn.traverser, weight, decay, turn.random, batch, options
   )
   average = tables.average._replace(compensation=compensation)
   tally = tables.tally.add(turn, game, values.mean(), counts[:2], counts[2:4], counts[4] > 0)

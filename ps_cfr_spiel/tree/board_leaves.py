@@ -22,11 +22,11 @@ from ps_cfr_spiel.tree.leaves import dot, pick
 
 
 class BoardTypes(NamedTuple):
-  """The types on one board, as evaluators of two parts want them of a form."""
+  """The types on one board, or on many (an axis in front), as evaluators of two parts want them of a form."""
 
-  weights: tuple[Float[np.ndarray, " H0"], Float[np.ndarray, " H1"]]  #: float64[H1], 0 for dead types
-  cards: tuple[Int[np.ndarray, "H0 2"], Int[np.ndarray, "H1 2"]]  #: int32[H1, 2]
-  strength: tuple[Int[np.ndarray, " H0"], Int[np.ndarray, " H1"]]  #: int32[H1], larger wins
+  weights: tuple[Float[np.ndarray, "... H0"], Float[np.ndarray, "... H1"]]  #: 0 for dead types
+  cards: tuple[Int[np.ndarray, "H0 2"], Int[np.ndarray, "H1 2"]]
+  strength: tuple[Int[np.ndarray, "... H0"], Int[np.ndarray, "... H1"]]  #: larger wins
 
 
 @jax.tree_util.register_dataclass
