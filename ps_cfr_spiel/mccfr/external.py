@@ -13,12 +13,14 @@ import dataclasses
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Float, Int
 
 from ps_cfr_spiel.mccfr.columns import regret_matching
 from ps_cfr_spiel.mccfr.outcome import chooser, deal_types
 from ps_cfr_spiel.mccfr.passes import move_policy, parents, sum_children, sweep_down, sweep_up
 from ps_cfr_spiel.mccfr.sampling_tree import SamplingTree, Types
 from ps_cfr_spiel.mccfr.tables import TreeSampler, nothing
+from ps_cfr_spiel.tree import Array
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,9 +45,12 @@ class ExternalSampling(TreeSampler):
 
 
 def traverse(
-  tree: SamplingTree, policy: jax.Array, traverser: jax.Array, uniforms: jax.Array
-) -> tuple[jax.Array, jax.Array]:
-  """One traversal under the profile `policy`, [A, S], by numbers [draws]: regrets and averages, [A, S]."""
+  tree: SamplingTree,
+  policy: Float[Array, "A S"],
+  traverser: Int[Array, ""],
+  uniforms: Float[Array, " draws"],
+) -> tuple[Float[jax.Array, "A S"], Float[jax.Array, "A S"]]:
+  """One traversal under the profile `policy`, by uniform numbers: regrets and averages."""
   types = deal_types(tree, uniforms[tree.depth :, None])
   node, (parent, actor) = jnp.arange(len(tree.actor)), parents(tree)
   probability = move_policy(tree, policy, (types[0][0], types[1][0]))
@@ -62,8 +67,10 @@ def traverse(
   return zeros.at[move].add(gains), zeros.at[move].add(averages)
 
 
-def _sampled(tree: SamplingTree, policy: jax.Array, types: Types, uniforms: jax.Array) -> jax.Array:
-  """int32[N]: the node that follows each node if its actor is sampled."""
+def _sampled(
+  tree: SamplingTree, policy: Float[Array, "A S"], types: Types, uniforms: Float[Array, " draws"]
+) -> Int[jax.Array, " N"]:
+  """The node that follows each node if its actor is sampled."""
   children = []
   for d, depth in enumerate(tree.depths):
     # See `columns.roots` for the barrier.

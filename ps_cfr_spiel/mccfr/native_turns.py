@@ -6,6 +6,7 @@ same trajectories, with the same results up to rounding (`tests/mccfr/test_nativ
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Float, Shaped
 
 from ps_cfr_spiel.cfr import Rule
 from ps_cfr_spiel.mccfr.sampling_loop import Turns
@@ -16,15 +17,15 @@ from ps_cfr_spiel.tree import Array
 
 def sample_turns(
   tree: SamplingTree,
-  tables: tuple[Array, Array, Array],
+  tables: tuple[Float[Array, "A S"], Float[Array, "A S"], Float[Array, " entries"]],
   turns: Turns,
   rule: Rule,
   batch: int,
   options: dict[str, float],
-) -> list[jax.Array]:
+) -> list[Float[jax.Array, "..."]]:
   """The tables after some turns of a block; pure JAX.
 
-  `tables` are the regrets and the compensation of the average, [A, S], and the learned baseline. Random
+  `tables` are the regrets and the compensation of the average, and the learned baseline. Random
   numbers are `jax.random.uniform`'s, [turns, draws, B]; `options` are numbers of the sampler and its
   baseline, by name, as `sampled_turns.cc` takes them.
   """
@@ -40,7 +41,7 @@ def sample_turns(
   return call("Turns", tables[0].dtype, (*given, *tables), tables, "sequential", numbers, changed)
 
 
-def _arrays(tree: SamplingTree) -> tuple[jax.Array, ...]:
+def _arrays(tree: SamplingTree) -> tuple[Shaped[Array, "..."], ...]:
   """The tree as the library takes it: empty arrays where it has none."""
   deal, sets = tree.deal, tree.sets
   cards = None if deal is None else deal.cards

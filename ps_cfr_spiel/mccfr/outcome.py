@@ -20,49 +20,51 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Bool, Float, Int
 
 from ps_cfr_spiel.mccfr.baselines import Baseline
-from ps_cfr_spiel.mccfr.columns import at, regret_matching, roots, row_sum, sample_rows, uniform
+from ps_cfr_spiel.mccfr.columns import Empty, at, regret_matching, roots, row_sum, sample_rows, uniform
 from ps_cfr_spiel.mccfr.passes import history_values, move_policy
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, SamplingTree, Types
 from ps_cfr_spiel.mccfr.tables import TreeSampler, Updates, join, nothing
 from ps_cfr_spiel.mccfr.targeting import Focus, bias, mixture_chooser
+from ps_cfr_spiel.tree import Array
 
 
 class HistoryStep(NamedTuple):
   """The nodes of the trajectories at one depth, and their next moves."""
 
-  #: actor, first, count: int32[B], of the node; see `SamplingTree`.
-  actor: jax.Array
-  first: jax.Array
-  count: jax.Array
-  child: jax.Array  #: int32[B], the next node; the same node at the end
-  action: jax.Array  #: int32[B], number of the move
-  #: int32[B], the acting infostate's, undefined where no player acts; empty at depths without decisions.
-  cell: jax.Array
-  policy: jax.Array  #: [A, B], current policy; empty there too
-  #: [B], probability xi with which the move was sampled; 1 where no player acts. Without a focus chance does
-  #: not count, and it is empty where only chance acts.
-  chosen: jax.Array
-  #: [B], 1 / xi_i of the traverser's moves before; with a focus P_-i / P_xi of all moves before.
-  weight: jax.Array
-  #: [B], probability of chance's move over xi, 1 where it is not chance's; None without a focus.
-  luck: jax.Array | None = None
+  #: actor, first, count: of the node; see `SamplingTree`.
+  actor: Int[Array, " B"]
+  first: Int[Array, " B"]
+  count: Int[Array, " B"]
+  child: Int[Array, " B"]  #: the next node; the same node at the end
+  action: Int[Array, " B"] | Empty  #: number of the move
+  #: the acting infostate's, undefined where no player acts; empty at depths without decisions.
+  cell: Int[Array, " B"] | Empty
+  policy: Float[Array, "A B"] | Empty  #: current policy; empty there too
+  #: probability xi with which the move was sampled; 1 where no player acts. Without a focus chance does not
+  #: count, and it is empty where only chance acts.
+  chosen: Float[Array, " B"] | Empty
+  #: 1 / xi_i of the traverser's moves before; with a focus P_-i / P_xi of all moves before.
+  weight: Float[Array, " B"]
+  #: probability of chance's move over xi, 1 where it is not chance's; None without a focus.
+  luck: Float[Array, " B"] | None = None
 
 
 def descend(
   tree: SamplingTree,
-  regrets: jax.Array,
+  regrets: Float[Array, "A S"],
   types: Types,
-  traverser: jax.Array,
+  traverser: Int[Array, ""],
   exploration: float,
-  choose: Callable[[int, jax.Array, jax.Array], jax.Array],
+  choose: Callable[[int, Int[Array, " B"], Float[Array, "A B"]], Int[Array, " B"]],
   focus: Focus | None = None,
-) -> tuple[list[HistoryStep], jax.Array]:
-  """Follows trajectories from the root to the end: the steps, and the last nodes int32[B].
+) -> tuple[list[HistoryStep], Int[Array, " B"]]:
+  """Follows trajectories from the root to the end: the steps, and the last nodes.
 
-  The `traverser`, int32[], explores: xi = exploration / count + (1 - exploration) policy, by `regrets`, [A,
-  S]. `choose` makes the next nodes of (depth, nodes int32[B], xi [A, B]); xi is empty where no player acts.
+  The `traverser` explores: xi = exploration / count + (1 - exploration) policy, by `regrets`.
+  `choose` makes the next nodes of (depth, nodes, xi); xi is empty where no player acts.
   With a focus chance's moves have their xi too.
   """
   node = roots(len(types[0]))
@@ -97,11 +99,11 @@ def descend(
 
 
 def chooser(
-  tree: SamplingTree, types: Types, uniforms: jax.Array
-) -> Callable[[int, jax.Array, jax.Array], jax.Array]:
-  """A chooser for `descend`, which samples from xi and from chance by uniform numbers [depth, B]."""
+  tree: SamplingTree, types: Types, uniforms: Float[Array, "depth B"]
+) -> Callable[[int, Int[Array, " B"], Float[Array, "A B"]], Int[Array, " B"]]:
+  """A chooser for `descend`, which samples from xi and from chance by uniform numbers."""
 
-  def choose(d: int, node: jax.Array, xi: jax.Array) -> jax.Array:
+  def choose(d: int, node: Int[Array, " B"], xi: Float[Array, "_A B"]) -> Int[Array, " B"]:
     depth, uniform = tree.depths[d], uniforms[d]
     actor, child = tree.actor[node], node
     if depth.outcomes:
@@ -116,11 +118,11 @@ def chooser(
 def ascend(
   tree: SamplingTree,
   steps: list[HistoryStep],
-  end: jax.Array,
+  end: Int[Array, " B"],
   types: Types,
-  traverser: jax.Array,
+  traverser: Int[Array, ""],
   baseline: Baseline,
-  known: jax.Array,
+  known: Float[Array, " entries"] | Float[Array, "B N"],
 ) -> Updates:
   """Estimates along trajectories, from the end up (Schmid 2021, eqs. 17.16-17.18).
 
@@ -129,9 +131,8 @@ def ascend(
   and at chance nodes v~(h) = sum_a chance(a) b(a) + luck (v~(hs) - b(s)), luck = chance(s) / xi(h, s) being 1
   without a focus.
 
-  `end`, int32[B], are the last nodes, `known` the baseline's values: the learned table, or those of an
-  oracle, [N] or [B, N]. Returns updates of n = m' B, m' the depths with decisions, for the `traverser`,
-  int32[].
+  `end` are the last nodes, `known` the baseline's values: the learned table, or those of an oracle, [N] or
+  [B, N]. Returns updates of n = m' B, m' the depths with decisions, for the `traverser`.
   """
   values = tree.end_utility(end, types, traverser)
   # The first entry of each trajectory's own values, if an oracle has some for each.
@@ -168,9 +169,14 @@ def ascend(
 
 
 def _chance_mean(
-  tree: SamplingTree, step: HistoryStep, outcomes: int, types: Types, guesses: jax.Array, offset: jax.Array
-) -> jax.Array:
-  """Mean over chance's moves of the baseline, whose entries for the nodes begin at int32[B] `offset`: [B]."""
+  tree: SamplingTree,
+  step: HistoryStep,
+  outcomes: int,
+  types: Types,
+  guesses: Float[Array, " entries"],
+  offset: Int[Array, " B"],
+) -> Float[jax.Array, " B"]:
+  """Mean over chance's moves of the baseline, whose entries for the nodes begin at `offset`."""
   number = jax.lax.broadcasted_iota(jnp.int32, (outcomes, len(offset)), 0)
   child = step.first[None] + jnp.minimum(number, jnp.maximum(step.count - 1, 0)[None])
   weighted = tree.chance_of(child, types) * guesses[offset[None] + child]
@@ -178,9 +184,13 @@ def _chance_mean(
 
 
 def _update(
-  tree: SamplingTree, step: HistoryStep, moves: jax.Array, mean: jax.Array, traverser: jax.Array
+  tree: SamplingTree,
+  step: HistoryStep,
+  moves: Float[Array, "A B"],
+  mean: Float[Array, " B"],
+  traverser: Int[Array, ""],
 ) -> Updates:
-  """The increments of one depth's decisions, from the estimates [A, B] of their moves and their mean [B]."""
+  """The increments of one depth's decisions, from the estimates of their moves and their mean."""
   legal = jax.lax.broadcasted_iota(jnp.int32, moves.shape, 0) < step.count[None]
   weight = jnp.where(step.actor == traverser, tree.sign(traverser) * step.weight, 0)
   other = jnp.where(step.actor == (traverser + 1) % tree.players, step.weight, 0)
@@ -191,7 +201,12 @@ def _update(
   )
 
 
-def _lesson(tree: SamplingTree, entries: jax.Array, targets: jax.Array, visited: jax.Array) -> Updates:
+def _lesson(
+  tree: SamplingTree,
+  entries: Int[Array, " B"],
+  targets: Float[Array, " B"],
+  visited: Bool[Array, " B"],
+) -> Updates:
   """The increments of the learned baseline at one depth."""
   lesson = nothing(tree.actions, targets.dtype)
   return lesson._replace(entries=entries, targets=targets, visits=visited.astype(targets.dtype))
@@ -231,15 +246,15 @@ class OutcomeSampling(TreeSampler):
     return ascend(tree, steps, end, types, traverser, self.baseline, known)
 
 
-def deal_types(tree: SamplingTree, uniforms: jax.Array) -> Types:
-  """Types for trajectories from uniform numbers [2, B]; zeros without a deal."""
+def deal_types(tree: SamplingTree, uniforms: Float[Array, "draws B"]) -> Types:
+  """Types for trajectories from uniform numbers, two each; zeros without a deal."""
   if tree.deal is None:
     zeros = jnp.zeros(uniforms.shape[1], jnp.int32)
     return zeros, zeros
   return tree.deal.sample(uniforms)
 
 
-def oracle_values(tree: SamplingTree, regrets: jax.Array, types: Types) -> jax.Array:
+def oracle_values(tree: SamplingTree, regrets: Float[Array, "A S"], types: Types) -> Float[jax.Array, "*B N"]:
   """Exact values under the current strategies: [N], or [B, N] where types are dealt."""
   policy = regret_matching(regrets, tree.legal)
   if tree.deal is None:

@@ -3,15 +3,21 @@
 Arrays have an entry for each node, [N] or [N, ...]; a move's entry is at the node that it leads to.
 """
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
+from jaxtyping import Float, Int
 
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, SamplingTree, Types
+from ps_cfr_spiel.tree import Array
 
 WIDE = 16  # most children that are added up one after the other; more by a scatter
 
 
-def sum_children(tree: SamplingTree, d: int, below: jax.Array) -> jax.Array:
+def sum_children(
+  tree: SamplingTree, d: int, below: Float[Array, " _n *rest"]
+) -> Float[jax.Array, " _n *rest"]:
   """Sum over the children of each node: [nodes of depth d + 1, ...] to [nodes of depth d, ...]."""
   depth, start = tree.depths[d], tree.depths[d + 1].start
   if depth.width > WIDE:
@@ -26,8 +32,12 @@ def sum_children(tree: SamplingTree, d: int, below: jax.Array) -> jax.Array:
   return total
 
 
-def sweep_up(tree: SamplingTree, step, at_end: jax.Array) -> jax.Array:
-  """[N, ...]: a recursion from the last depth to the first, to each of whose results `at_end` is added.
+def sweep_up(
+  tree: SamplingTree,
+  step: Callable[[int, slice, Array], Array],
+  at_end: Float[Array, " N *rest"],
+) -> Float[jax.Array, " N *rest"]:
+  """A recursion from the last depth to the first, to each of whose results `at_end` is added.
 
   `step` makes results at depth d of d, the slice of the nodes of depth d + 1, and results there.
   """
@@ -40,8 +50,8 @@ def sweep_up(tree: SamplingTree, step, at_end: jax.Array) -> jax.Array:
   return jnp.concatenate(layers[::-1])
 
 
-def sweep_down(tree: SamplingTree, probability: jax.Array) -> jax.Array:
-  """Product of the moves' probabilities on the way to each node: [N, ...] to [N, ...]."""
+def sweep_down(tree: SamplingTree, probability: Float[Array, " N *rest"]) -> Float[jax.Array, " N *rest"]:
+  """Product of the moves' probabilities on the way to each node."""
   layers = [probability[:1]]
   for above, depth in zip(tree.depths, tree.depths[1:], strict=False):
     parent = tree.parent[depth.start : depth.stop] - above.start
@@ -49,14 +59,14 @@ def sweep_down(tree: SamplingTree, probability: jax.Array) -> jax.Array:
   return jnp.concatenate(layers)
 
 
-def parents(tree: SamplingTree) -> tuple[jax.Array, jax.Array]:
-  """int32[N] and int32[N]: each node's parent, the root's 0, and the parent's actor; at the root chance."""
+def parents(tree: SamplingTree) -> tuple[Int[jax.Array, " N"], Int[jax.Array, " N"]]:
+  """Each node's parent, the root's 0, and the parent's actor; at the root chance."""
   parent = jnp.maximum(tree.parent, 0)
   return parent, jnp.where(tree.parent >= 0, tree.actor[parent], CHANCE_NODE)
 
 
-def move_policy(tree: SamplingTree, strategy: jax.Array, types: Types) -> jax.Array:
-  """Probability of the move to each node under a profile [A, S], given the types int32[]: [N]."""
+def move_policy(tree: SamplingTree, strategy: Float[Array, "A S"], types: Types) -> Float[jax.Array, " N"]:
+  """Probability of the move to each node under a profile, given the types int32[]."""
   parent, actor = parents(tree)
   cell = tree.cell_at(parent, types)
   rank = jnp.arange(len(parent)) - tree.first[parent]
@@ -65,7 +75,7 @@ def move_policy(tree: SamplingTree, strategy: jax.Array, types: Types) -> jax.Ar
   return jnp.where(actor < CHANCE_NODE, chosen, chance)
 
 
-def history_values(tree: SamplingTree, policy: jax.Array, types: Types) -> jax.Array:
-  """[N]: the expected utility of every history to player 0; `policy`, [N], is of `move_policy`."""
+def history_values(tree: SamplingTree, policy: Float[Array, " N"], types: Types) -> Float[jax.Array, " N"]:
+  """The expected utility of every history to player 0; `policy` is of `move_policy`."""
   utility = tree.end_utility(jnp.arange(len(tree.actor)), types)
   return sweep_up(tree, lambda d, s, below: sum_children(tree, d, policy[s] * below), utility)

@@ -18,19 +18,23 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Bool, Float, Int, Shaped
 
 from ps_cfr_spiel.mccfr.baselines import Baseline
-from ps_cfr_spiel.mccfr.columns import regret_matching, roots, row_sum
+from ps_cfr_spiel.mccfr.columns import Empty, regret_matching, roots, row_sum
 from ps_cfr_spiel.mccfr.passes import parents, sum_children, sweep_down, sweep_up
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, Ends, SamplingTree
 from ps_cfr_spiel.mccfr.sampling_trees import build_public_sampling_tree
 from ps_cfr_spiel.mccfr.tables import TreeSampler, Updates, join, nothing
+from ps_cfr_spiel.tree import Array
 
 
-def leaf_values(ends: Ends, leaf: jax.Array, traverser: jax.Array, reach: jax.Array) -> jax.Array:
-  """[H, B]: counterfactual values of leaves int32[B] to the traverser, int32[]; zero beyond its types.
+def leaf_values(
+  ends: Ends, leaf: Int[Array, " B"], traverser: Int[Array, ""], reach: Float[Array, "H B"]
+) -> Float[jax.Array, "H B"]:
+  """Counterfactual values of leaves to the traverser; zero beyond its types.
 
-  `reach`, [H, B], is of the opponent's types; H is the larger number of types of the two players.
+  `reach` is of the opponent's types; H is the larger number of types of the two players.
   """
   most = len(reach)
 
@@ -48,19 +52,19 @@ def leaf_values(ends: Ends, leaf: jax.Array, traverser: jax.Array, reach: jax.Ar
 class LineStep(NamedTuple):
   """The nodes of the trajectories at one depth, and their next moves; K is the most moves at this depth."""
 
-  #: actor, first, count, child: int32[B]; see `outcome.HistoryStep`.
-  actor: jax.Array
-  first: jax.Array
-  count: jax.Array
-  child: jax.Array
-  factor: jax.Array  #: [K, H, B], the factor of a move's values: the policy for the traverser's, else 1
-  after: jax.Array  #: [K, B], the opponent's reach after each move, summed over types
-  #: int32[H, B], of the acting player's types; empty at depths without decisions, as are the next two.
-  cells: jax.Array
-  exist: jax.Array  #: bool[H, B], whether the acting player has these types
-  policy: jax.Array  #: [A, H, B], of the acting player
-  reach: jax.Array  #: [H, B], of the opponent's types
-  weight: jax.Array  #: [B], 1 / xi of all moves before
+  #: actor, first, count, child: see `outcome.HistoryStep`.
+  actor: Int[Array, " B"]
+  first: Int[Array, " B"]
+  count: Int[Array, " B"]
+  child: Int[Array, " B"]
+  factor: Float[Array, "K H B"]  #: the factor of a move's values: the policy for the traverser's, else 1
+  after: Float[Array, "K B"]  #: the opponent's reach after each move, summed over types
+  #: of the acting player's types; empty at depths without decisions, as are the next two.
+  cells: Int[Array, "H B"] | Empty
+  exist: Bool[Array, "H B"] | Empty  #: whether the acting player has these types
+  policy: Float[Array, "A H B"] | Empty  #: of the acting player
+  reach: Float[Array, "H B"]  #: of the opponent's types
+  weight: Float[Array, " B"]  #: 1 / xi of all moves before
 
 
 def most_types(tree: SamplingTree) -> int:
@@ -69,7 +73,7 @@ def most_types(tree: SamplingTree) -> int:
   return max(player.types for player in tree.ends.public.players)
 
 
-def spread(x: jax.Array, axis: int, size: int) -> jax.Array:
+def spread(x: Shaped[Array, "..."], axis: int, size: int) -> Shaped[jax.Array, "..."]:
   """Repeats an array along a new axis."""
   shape = list(x.shape)
   shape.insert(axis, size)
@@ -78,15 +82,15 @@ def spread(x: jax.Array, axis: int, size: int) -> jax.Array:
 
 def descend(
   tree: SamplingTree,
-  regrets: jax.Array,
-  traverser: jax.Array,
+  regrets: Float[Array, "A S"],
+  traverser: Int[Array, ""],
   batch: int,
-  choose: Callable[[int, jax.Array], jax.Array],
-) -> tuple[list[LineStep], jax.Array, jax.Array]:
-  """Follows trajectories from the root to the end under the strategies of `regrets`, [A, S].
+  choose: Callable[[int, Int[Array, " B"]], Int[Array, " B"]],
+) -> tuple[list[LineStep], Int[Array, " {batch}"], Float[jax.Array, "H {batch}"]]:
+  """Follows trajectories from the root to the end under the strategies of `regrets`.
 
-  `choose` samples the next nodes of (depth, nodes int32[B]) uniformly. Returns the steps; the last nodes
-  int32[B], and the opponent's reach [H, B] there.
+  `choose` samples the next nodes of (depth, nodes) uniformly. Returns the steps; the last nodes, and the
+  opponent's reach there.
   """
   assert tree.ends is not None
   sizes = jnp.array([player.types for player in tree.ends.public.players])
@@ -123,10 +127,12 @@ def descend(
   return steps, node, reach
 
 
-def uniform_chooser(tree: SamplingTree, uniforms: jax.Array) -> Callable[[int, jax.Array], jax.Array]:
-  """A chooser for `descend`, by uniform numbers [depth, B]."""
+def uniform_chooser(
+  tree: SamplingTree, uniforms: Float[Array, "draws B"]
+) -> Callable[[int, Int[Array, " B"]], Int[jax.Array, " B"]]:
+  """A chooser for `descend`, by uniform numbers, one for each depth."""
 
-  def choose(d: int, node: jax.Array) -> jax.Array:
+  def choose(d: int, node: Int[Array, " B"]) -> Int[jax.Array, " B"]:
     count = tree.count[node]
     number = jnp.minimum((uniforms[d] * count).astype(jnp.int32), count - 1)
     return jnp.where(count > 0, tree.first[node] + number, node)
@@ -137,15 +143,15 @@ def uniform_chooser(tree: SamplingTree, uniforms: jax.Array) -> Callable[[int, j
 def ascend(
   tree: SamplingTree,
   steps: list[LineStep],
-  values: jax.Array,
-  traverser: jax.Array,
+  values: Float[Array, "H B"],
+  traverser: Int[Array, ""],
   baseline: Baseline,
-  known: jax.Array,
+  known: Float[Array, " entries"] | Float[Array, "N H"],
 ) -> Updates:
   """Estimates along trajectories, from the end up; the formula stands at the top of this file.
 
-  `values`, [H, B], are of the last nodes, `known` the baseline's: the learned table, or of an oracle the
-  exact values [N, H].
+  `values` are of the last nodes, `known` the baseline's: the learned table, or of an oracle the exact values
+  [N, H].
   """
   types, (batch,), nodes = most_types(tree), steps[0].actor.shape, len(tree.actor)
   begin = 0 if baseline.oracle else traverser * nodes
@@ -180,8 +186,10 @@ def ascend(
   return join(parts, tree.actions, values.dtype)
 
 
-def _update(step: LineStep, moves: jax.Array, mean: jax.Array, traverser: jax.Array) -> Updates:
-  """The increments of one depth, from the estimates [A, H, B] of its moves and their mean [H, B]."""
+def _update(
+  step: LineStep, moves: Float[Array, "A H B"], mean: Float[Array, "H B"], traverser: Int[Array, ""]
+) -> Updates:
+  """The increments of one depth, from the estimates of its moves and their mean."""
   number = jax.lax.broadcasted_iota(jnp.int32, moves.shape, 0)
   traversers = (step.actor == traverser)[None, None] & step.exist[None] & (number < step.count[None, None])
   other = (step.actor == 1 - traverser)[None, None]
@@ -196,14 +204,14 @@ def _update(step: LineStep, moves: jax.Array, mean: jax.Array, traverser: jax.Ar
 
 
 class Exact(NamedTuple):
-  """Full pass over the public moves, for one traverser; an entry for each node, [N, H]."""
+  """Full pass over the public moves, for one traverser; an entry for each node."""
 
-  factor: jax.Array  #: the factor of the values of the move to the node
-  reach: jax.Array  #: of the opponent's types
-  values: jax.Array  #: counterfactual, of the traverser's types
+  factor: Float[Array, "N H"]  #: the factor of the values of the move to the node
+  reach: Float[Array, "N H"]  #: of the opponent's types
+  values: Float[Array, "N H"]  #: counterfactual, of the traverser's types
 
 
-def exact_values(tree: SamplingTree, regrets: jax.Array, traverser: jax.Array) -> Exact:
+def exact_values(tree: SamplingTree, regrets: Float[Array, "A S"], traverser: Int[Array, ""]) -> Exact:
   """Counterfactual values of all nodes under the current strategies."""
   assert tree.ends is not None
   types, nodes = most_types(tree), len(tree.actor)

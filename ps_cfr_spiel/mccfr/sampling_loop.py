@@ -11,11 +11,13 @@ iterations, in float32 too.
 """
 
 import abc
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
+from jaxtyping import Float, Int, Key, Shaped, UInt32
 
 from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cfr import Rule, averages, make_rule
@@ -30,19 +32,19 @@ Tables = TypeVar("Tables")  # of a run: a pytree of arrays
 class Turn(NamedTuple):
   """One player's turn in an iteration."""
 
-  traverser: jax.Array  #: int32[], the player whose regrets are updated
-  iteration: jax.Array  #: int32[], from 1
-  random: jax.Array  #: its random numbers, drawn by `Sampler.draw`
+  traverser: Int[jax.Array, ""]  #: the player whose regrets are updated
+  iteration: Int[jax.Array, ""]  #: from 1
+  random: Shaped[jax.Array, "..."]  #: its random numbers, drawn by `Sampler.draw`
 
 
 class Turns(NamedTuple):
   """Some turns of a block of iterations."""
 
-  key: jax.Array  #: of the block's random numbers
-  before: jax.Array  #: int32[], iterations before the block
-  #: first, last: int32[], the turns from `first` to `last` - 1, counted within the block.
-  first: jax.Array
-  last: jax.Array
+  key: Key[jax.Array, ""]  #: of the block's random numbers
+  before: Int[jax.Array, ""]  #: iterations before the block
+  #: first, last: the turns from `first` to `last` - 1, counted within the block.
+  first: Int[jax.Array, ""]
+  last: Int[jax.Array, ""]
 
 
 class Sampler(abc.ABC, Generic[Sampled, Tables]):
@@ -69,7 +71,7 @@ class Sampler(abc.ABC, Generic[Sampled, Tables]):
     players = self.players(game)
     draws = self.draw(game, turns.key, players * self.block(game, batch), batch)
 
-    def turn(n: jax.Array, tables: Tables) -> Tables:
+    def turn(n: Int[Array, ""] | int, tables: Tables) -> Tables:
       n = jnp.asarray(n, jnp.int32)  # with `jax.disable_jit` the loop counts in Python
       now = Turn(n % players, turns.before + n // players + 1, draws[n])
       return self.turn(game, tables, now, rule, batch)
@@ -84,11 +86,13 @@ class Sampler(abc.ABC, Generic[Sampled, Tables]):
     """The number of iterations whose random numbers are drawn at once."""
     return averages.LENGTH
 
-  def draw(self, game: Sampled, key: jax.Array, turns: int, batch: int) -> jax.Array:
-    """The random numbers of `turns` turns, [turns, ...], from a JAX key; by default a key for each turn."""
+  def draw(
+    self, game: Sampled, key: Key[jax.Array, ""], turns: int, batch: int
+  ) -> Shaped[jax.Array, "{turns} ..."]:
+    """The random numbers of `turns` turns, from a JAX key; by default a key for each turn."""
     return jax.random.split(key, turns)
 
-  def scaled(self, tables: Tables, scale: Array | float) -> Tables:
+  def scaled(self, tables: Tables, scale: Float[Array, ""] | float) -> Tables:
     """The tables with other sums of weights t ** gamma, as regrets may be, multiplied by `scale`."""
     return tables
 
@@ -96,8 +100,8 @@ class Sampler(abc.ABC, Generic[Sampled, Tables]):
 class SamplingState(NamedTuple, Generic[Tables]):
   """All that a run remembers."""
 
-  iteration: jax.Array  #: int32[], iterations done
-  key: jax.Array  #: uint32[2], of the run's random numbers; it never changes
+  iteration: Int[Array, ""]  #: iterations done
+  key: UInt32[Array, "2"]  #: of the run's random numbers; it never changes
   tables: Tables  #: the sampler's
 
 
@@ -113,16 +117,15 @@ def check_rule(rule: object, linear: bool = False) -> Rule:
   return made
 
 
-def regret_weight(rule: Rule, t: Array, dtype: jnp.dtype) -> Array | float:
-  """The factor of the regrets of iteration t, int32[]: t for LCFR, else 1."""
+def regret_weight(rule: Rule, t: Int[Array, ""], dtype: DTypeLike) -> Float[Array, ""] | float:
+  """The factor of the regrets of iteration t: t for LCFR, else 1."""
   return t.astype(dtype) if rule.power else 1.0
 
 
 def start(game: Sampled, sampler: Sampler[Sampled, Tables], seed: int, dtype: str) -> SamplingState[Tables]:
   """The state before the first iteration, on the host."""
-  key: Any = np.asarray(jax.random.key_data(jax.random.key(seed, impl="threefry2x32")))
-  iteration: Any = np.zeros((), np.int32)
-  return SamplingState(iteration, key, sampler.init(game, dtype))
+  key = np.asarray(jax.random.key_data(jax.random.key(seed, impl="threefry2x32")))
+  return SamplingState(np.zeros((), np.int32), key, sampler.init(game, dtype))
 
 
 def init(game: Sampled, sampler: Sampler[Sampled, Tables], seed: int, dtype: str) -> SamplingState[Tables]:
@@ -133,7 +136,7 @@ def init(game: Sampled, sampler: Sampler[Sampled, Tables], seed: int, dtype: str
 def iterate(
   game: Sampled,
   state: SamplingState[Tables],
-  iterations: jax.Array | int,
+  iterations: Int[Array, ""] | int,
   *,
   sampler: Sampler[Sampled, Tables],
   rule: Rule,
@@ -145,10 +148,10 @@ def iterate(
   """
   length, players = sampler.block(game, batch), sampler.players(game)
   end = state.iteration + iterations
-  key = jax.random.wrap_key_data(state.key, impl="threefry2x32")
+  key = jax.random.wrap_key_data(jnp.asarray(state.key), impl="threefry2x32")
 
   def block(state: SamplingState[Tables]) -> SamplingState[Tables]:
-    done = state.iteration
+    done = jnp.asarray(state.iteration)
     begin = done // length * length
     stop, begins, scale = jnp.minimum(begin + length, end), done == begin, 1.0
     if rule.gamma:
@@ -171,19 +174,19 @@ def iterate(
 run = jit(static_argnames=("sampler", "rule", "batch"))(iterate)
 
 
-def _carried_over(tables: Tables, scale: Array | float, once: jax.Array) -> Tables:
+def _carried_over(tables: Tables, scale: Float[Array, ""] | float, once: Int[Array, ""]) -> Tables:
   """The tables with all sums carried over and scaled, piece by piece, so that little is kept twice.
 
-  `once`, int32[], is 1, which XLA does not know.
+  `once` is 1, which XLA does not know.
   """
 
   def whole(x: averages.Sum) -> averages.Sum:
     return averages.carry_over_where(jnp.bool_(True), x, scale)
 
-  def piece(start: jax.Array | int, size: int, x: averages.Sum) -> averages.Sum:
+  def piece(start: Int[Array, ""] | int, size: int, x: averages.Sum) -> averages.Sum:
     # Both pieces are made before either table changes, by loops of one turn, which XLA does not fuse: it
     # would copy the tables, since each new piece depends on both.
-    def part(y: jax.Array) -> jax.Array:
+    def part(y: Float[Array, " _n"]) -> Float[Array, " size"]:
       return jax.lax.dynamic_slice(y, (start,), (size,))
 
     rows = jax.tree.map(lambda y: jnp.zeros(size, y.dtype), x)
@@ -192,7 +195,7 @@ def _carried_over(tables: Tables, scale: Array | float, once: jax.Array) -> Tabl
       0, once, lambda _, y: jax.tree.map(lambda a, b: jax.lax.dynamic_update_slice(a, b, (start,)), y, one), x
     )
 
-  def carried(x: Any) -> Any:
+  def carried(x: averages.Sum | Array) -> averages.Sum | Array:
     if not isinstance(x, averages.Sum):
       return x
     flat, shape = jax.tree.map(jnp.ravel, x), x.compensation.shape

@@ -14,17 +14,19 @@ set of infostates.
 """
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.mccfr.columns import sample_cumulative
-from ps_cfr_spiel.tree import PublicTree, cell_starts
+from ps_cfr_spiel.tree import Array, PublicTree, cell_starts
 
 CHANCE_NODE, TERMINAL_NODE = 1_000, 1_001  # beside the players 0, 1, ...
-Types = tuple[jax.Array, jax.Array]  # int32[B], each player's type; zeros in trees without a deal
+# Each player's type; zeros in trees without a deal.
+Types: TypeAlias = tuple[Int[Array, "..."], Int[Array, "..."]]
 
 
 class Depth(NamedTuple):
@@ -46,8 +48,8 @@ class Depth(NamedTuple):
 class PublicCards(NamedTuple):
   """The cards that come after the deal."""
 
-  came: jax.Array  #: int32[N], the card that leads to each node; -1 where none does
-  held: Types  #: (int32[H0, 2], int32[H1, 2]), the cards that types hold
+  came: Int[Array, " N"]  #: the card that leads to each node; -1 where none does
+  held: tuple[Int[Array, "H0 2"], Int[Array, "H1 2"]]  #: the cards that types hold
 
 
 @jax.tree_util.register_dataclass
@@ -55,17 +57,18 @@ class PublicCards(NamedTuple):
 class Deal:
   """The types of a Bayesian form: dealt before the first node, and compared at the end."""
 
-  first: jax.Array  #: [H0] cumulative probabilities of player 0's type
-  second: jax.Array  #: [H0 * H1] cumulative probabilities of player 1's type, for each of player 0's
-  #: (int32[R, H0], int32[R, H1]) when all cards are out, in the R ways in which they may come; the larger
-  #: wins the payoff.
-  strength: Types
-  showdown_payoff: jax.Array  #: [N] of each node; 0 before the end
-  runout: jax.Array  #: int32[N], in which of the R ways the cards have come; 0 before the last
+  first: Float[Array, " H0"]  #: cumulative probabilities of player 0's type
+  #: H0 * H1 cumulative probabilities of player 1's type, for each of player 0's.
+  second: Float[Array, " deals"]
+  #: when all cards are out, in each of the ways in which they may come, the runouts; the larger wins the
+  #: payoff.
+  strength: tuple[Int[Array, "runouts H0"], Int[Array, "runouts H1"]]
+  showdown_payoff: Float[Array, " N"]  #: of each node; 0 before the end
+  runout: Int[Array, " N"]  #: the number of the runout that has come; 0 before the last card
   cards: PublicCards | None  #: the public cards; None if all are out
 
-  def sample(self, uniforms: jax.Array) -> Types:
-    """Types from uniform numbers [2, B]."""
+  def sample(self, uniforms: Float[Array, "2 B"]) -> Types:
+    """Types from uniform numbers."""
     h0, h1 = self.strength[0].shape[1], self.strength[1].shape[1]
     start = jnp.zeros(uniforms.shape[1], jnp.int32)
     first = sample_cumulative(self.first, start, h0, h0, uniforms[0])
@@ -79,7 +82,7 @@ class Ends:
   """The values of the ends of a tree of public moves, to vectors of types."""
 
   public: PublicTree  #: the public tree, for its leaf evaluator
-  leaf: jax.Array  #: int32[N], the leaf's number, counted through all parts; 0 before the end
+  leaf: Int[Array, " N"]  #: the leaf's number, counted through all parts; 0 before the end
 
 
 @jax.tree_util.register_dataclass
@@ -87,24 +90,24 @@ class Ends:
 class SamplingTree:
   """A game as N nodes sorted by depth, siblings next to each other."""
 
-  actor: jax.Array  #: int32[N], the player who acts, `CHANCE_NODE` or `TERMINAL_NODE`
-  first: jax.Array  #: int32[N], the first child; 0 at the end
-  count: jax.Array  #: int32[N], number of children
-  parent: jax.Array  #: int32[N], -1 at the root
-  #: int32[N], the infostate of the acting player's type 0, to which the type is added (`cell_at`); 0 where no
-  #: player acts.
-  cell: jax.Array
-  #: [N], probability of the chance move that leads here, for public cards if no player holds the card
+  actor: Int[Array, " N"]  #: the player who acts, `CHANCE_NODE` or `TERMINAL_NODE`
+  first: Int[Array, " N"]  #: the first child; 0 at the end
+  count: Int[Array, " N"]  #: number of children
+  parent: Int[Array, " N"]  #: -1 at the root
+  #: the infostate of the acting player's type 0, to which the type is added (`cell_at`); 0 where no player
+  #: acts.
+  cell: Int[Array, " N"]
+  #: probability of the chance move that leads here, for public cards if no player holds the card
   #: (`chance_of`); 1 after other moves.
-  chance: jax.Array
-  cumulative: jax.Array  #: [N], sum of `chance` over the siblings up to here
-  utility: jax.Array  #: [N] to player 0, or in a general-sum game [players, N] to each; 0 before the end
-  legal: jax.Array  #: int32[S], number of actions of each cell
+  chance: Float[Array, " N"]
+  cumulative: Float[Array, " N"]  #: sum of `chance` over the siblings up to here
+  utility: Float[Array, "*players N"]  #: [N] to player 0, or in a general-sum game to each; 0 before the end
+  legal: Int[Array, " S"]  #: number of actions of each cell
   deal: Deal | None  #: the types, or None where all chance is among the nodes
   ends: Ends | None  #: of a tree of public moves (`public_lines`), else None; `utility` is then unused
-  #: int32[infostates], the cell of each infostate under an abstraction (`abstracted`), else None: the
+  #: the cell of each infostate under an abstraction (`abstracted`), else None: the
   #: infostates are the cells.
-  sets: jax.Array | None
+  sets: Int[Array, " infostates"] | None
   depths: tuple[Depth, ...] = dataclasses.field(metadata={"static": True})  #: depth 0 is the root's
   #: `PlayerTree.block_shapes` of each player.
   shapes: tuple[tuple[tuple[int, int, int], ...], ...] = dataclasses.field(metadata={"static": True})
@@ -129,7 +132,7 @@ class SamplingTree:
     """The depth at which a player first acts."""
     return next((d for d, depth in enumerate(self.depths) if depth.decides), self.depth)
 
-  def blocks(self, table: jax.Array) -> list[list[jax.Array]]:
+  def blocks(self, table: Shaped[Array, "_A S"]) -> list[list[Shaped[jax.Array, "_A _rows _H"]]]:
     """A table [A, S] as [A, rows, H] of infostates for each player and block."""
     table = table if self.sets is None else table[:, self.sets]
     result = []
@@ -140,12 +143,12 @@ class SamplingTree:
         result[-1].append(part.reshape(actions, rows, types))
     return result
 
-  def cell_of(self, infostate: jax.Array) -> jax.Array:
-    """The cell of each infostate, int32[...]."""
+  def cell_of(self, infostate: Int[Array, "*shape"]) -> Int[Array, "*shape"]:
+    """The cell of each infostate."""
     return infostate if self.sets is None else self.sets[infostate]
 
-  def cell_at(self, node: jax.Array, types: Types) -> jax.Array:
-    """The cell of the actor at each node, int32[...], given types that broadcast; anything without one."""
+  def cell_at(self, node: Int[Array, "..."], types: Types) -> Int[Array, "..."]:
+    """The cell of the actor at each node, given types that broadcast; anything without one."""
     infostate = self.cell[node]
     if self.deal is not None:
       infostate = infostate + jnp.where(self.actor[node] == 0, *types)
@@ -156,13 +159,15 @@ class SamplingTree:
     """The number of players."""
     return len(self.shapes)
 
-  def sign(self, traverser: jax.Array) -> jax.Array:
+  def sign(self, traverser: Int[Array, ""]) -> Float[Array, ""]:
     """The factor from `end_utility` to the traverser's utility."""
     factor = 1 - 2 * traverser if self.utility.ndim == 1 else jnp.ones_like(traverser)
     return factor.astype(self.utility.dtype)
 
-  def end_utility(self, node: jax.Array, types: Types, traverser: jax.Array | int = 0) -> jax.Array:
-    """Utility of histories, int32[B] nodes and types to [B]: to player 0, in general sum to the traverser."""
+  def end_utility(
+    self, node: Int[Array, " B"], types: Types, traverser: Int[Array, ""] | int = 0
+  ) -> Float[Array, " B"]:
+    """Utility of histories, given by nodes and types: to player 0, in general sum to the traverser."""
     if self.utility.ndim == 2:
       return self.utility[traverser, node]
     value = self.utility[node]
@@ -172,7 +177,7 @@ class SamplingTree:
     first, second = (strength[runout, h] for strength, h in zip(self.deal.strength, types, strict=True))
     return value + self.deal.showdown_payoff[node] * jnp.sign(first - second)
 
-  def chance_of(self, node: jax.Array, types: Types) -> jax.Array:
+  def chance_of(self, node: Int[Array, "*shape"], types: Types) -> Float[Array, "*shape"]:
     """Probability of the chance move that leads to each node, given the types; 1 after other moves.
 
     Axes of `node` in front of those of the types share them.
@@ -186,8 +191,10 @@ class SamplingTree:
       chance = jnp.where((card == hand).any(-1), 0, chance)
     return chance
 
-  def sample_chance(self, d: int, node: jax.Array, types: Types, uniform: jax.Array) -> jax.Array:
-    """Chance's moves at nodes int32[B] of depth d by uniform numbers [B]: the next nodes, int32[B].
+  def sample_chance(
+    self, d: int, node: Int[Array, " B"], types: Types, uniform: Float[Array, " B"]
+  ) -> Int[Array, " B"]:
+    """Chance's moves at nodes of depth d by uniform numbers: the next nodes.
 
     Where chance does not act, any node.
     """
@@ -202,12 +209,11 @@ class SamplingTree:
     return first + (before <= (uniform * before[-1])[None]).sum(0)
 
 
-def abstracted(tree: SamplingTree, sets: np.ndarray) -> SamplingTree:
+def abstracted(tree: SamplingTree, sets: Int[np.ndarray, " infostates"]) -> SamplingTree:
   """A tree of host arrays whose tables have a cell for each set of infostates.
 
-  `sets`, int[infostates], has the set of each, from 0 without gaps; members have the same number of actions.
+  `sets` has the set of each, from 0 without gaps; members have the same number of actions.
   """
   legal = np.zeros(int(sets.max()) + 1, np.int32)
   legal[sets] = tree.legal
-  arrays: Any = {"sets": sets.astype(np.int32), "legal": legal}
-  return dataclasses.replace(tree, **arrays)
+  return dataclasses.replace(tree, sets=sets.astype(np.int32), legal=legal)

@@ -2,10 +2,11 @@
 
 import dataclasses
 import itertools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyspiel
+from jaxtyping import Float, Int
 
 from ps_cfr_spiel.compiler import FormOrigin, PublicStateIndex
 from ps_cfr_spiel.histories import Histories, history_origin
@@ -35,11 +36,11 @@ class HistoryNodes(NamedTuple):
   Fields as in `SamplingTree`; `kind` is the actor by OpenSpiel's numbers.
   """
 
-  parent: np.ndarray
-  kind: np.ndarray
-  cell: np.ndarray
-  chance: np.ndarray
-  utility: np.ndarray
+  parent: Int[np.ndarray, " N"]
+  kind: Int[np.ndarray, " N"]
+  cell: Int[np.ndarray, " N"]
+  chance: Float[np.ndarray, " N"]
+  utility: Float[np.ndarray, "*players N"]
 
 
 def build_sampling_tree(game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
@@ -55,8 +56,8 @@ def build_sampling_tree(game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
   return dataclasses.replace(sampling_tree, deal=_deal(lines, order))
 
 
-def sort_nodes(tree: PublicTree, nodes: HistoryNodes) -> tuple[SamplingTree, np.ndarray]:
-  """The nodes by depth, without a deal, and int[N], which of the given nodes stands in each place."""
+def sort_nodes(tree: PublicTree, nodes: HistoryNodes) -> tuple[SamplingTree, Int[np.ndarray, " N"]]:
+  """The nodes by depth, without a deal, and which of the given nodes stands in each place."""
   size = len(nodes.parent)
   depth = np.zeros(size, int)
   for node in range(1, size):
@@ -77,19 +78,16 @@ def sort_nodes(tree: PublicTree, nodes: HistoryNodes) -> tuple[SamplingTree, np.
   running = np.cumsum(chance)
   cumulative = running - np.append(0, running)[first[parent]]
   ends = (first + np.maximum(count, 1) - 1)[parent]
-  arrays: dict[str, Any] = {
-    "actor": kind.astype(np.int32),
-    "first": first.astype(np.int32),
-    "count": count.astype(np.int32),
-    "parent": parent.astype(np.int32),
-    "cell": cell.astype(np.int32),
-    "chance": chance,
-    "cumulative": cumulative / cumulative[ends],
-    "utility": utility,
-    "legal": _legal(tree),
-  }
   sampling_tree = SamplingTree(
-    **arrays,
+    actor=kind.astype(np.int32),
+    first=first.astype(np.int32),
+    count=count.astype(np.int32),
+    parent=parent.astype(np.int32),
+    cell=cell.astype(np.int32),
+    chance=chance,
+    cumulative=cumulative / cumulative[ends],
+    utility=utility,
+    legal=_legal(tree),
     deal=None,
     ends=None,
     sets=None,
@@ -99,14 +97,14 @@ def sort_nodes(tree: PublicTree, nodes: HistoryNodes) -> tuple[SamplingTree, np.
   return sampling_tree, order
 
 
-def _depth(start: int, stop: int, kind: np.ndarray, count: np.ndarray) -> Depth:
+def _depth(start: int, stop: int, kind: Int[np.ndarray, " N"], count: Int[np.ndarray, " N"]) -> Depth:
   kinds, counts = kind[start:stop], count[start:stop]
   outcomes = int(counts[kinds == CHANCE_NODE].max(initial=0))
   return Depth(start, stop, tuple(np.unique(kinds).tolist()), outcomes, int(counts.max()))
 
 
-def _legal(tree: PublicTree) -> np.ndarray:
-  """int32[S]: number of actions of each cell."""
+def _legal(tree: PublicTree) -> Int[np.ndarray, " S"]:
+  """Number of actions of each cell."""
   shapes = [shape for player in tree.players for shape in player.block_shapes]
   counts = [np.full(rows * types, a, np.int32) for a, rows, types in shapes]
   return np.concatenate(counts or [np.ones(1, np.int32)])  # a cell that no node has, where no player decides
@@ -141,7 +139,7 @@ def _public_states(tree: PublicTree, lines: PublicStateIndex) -> HistoryNodes:
   return HistoryNodes(lines.parents, kind, cell, chance, utility)
 
 
-def _deal(lines: PublicStateIndex, order: np.ndarray) -> Deal:
+def _deal(lines: PublicStateIndex, order: Int[np.ndarray, " N"]) -> Deal:
   """The types of a form whose public states are taken in some order."""
   form, prior = lines.form, deal_weights(lines.form)
   first, second = np.cumsum(prior.sum(1)), np.cumsum(prior, 1)
@@ -149,22 +147,21 @@ def _deal(lines: PublicStateIndex, order: np.ndarray) -> Deal:
   number = np.arange(lines.starts[-1]) - np.repeat(lines.starts[:-1], lines.sizes)
   runout = np.where(np.repeat(lines.betting.street, lines.sizes) == last, number, 0)
   runout += np.repeat(lines.betting.showdown_index, lines.sizes)  # one of both is 0
-  public: dict[str, Any] = {
-    "came": _cards(lines)[order],
-    "held": tuple(cards.astype(np.int32) for cards in form.cards),
-  }
-  arrays: dict[str, Any] = {
-    "first": first / first[-1],
-    "second": (second / second[:, -1:]).ravel(),
-    "strength": tuple(strength.astype(np.int32) for strength in lines.strength),
-    "showdown_payoff": np.repeat(lines.betting.showdown_payoff, lines.sizes)[order],
-    "runout": runout[order].astype(np.int32),
-  }
-  return Deal(**arrays, cards=PublicCards(**public) if last else None)
+  held, strength = (
+    (one.astype(np.int32), other.astype(np.int32)) for one, other in (form.cards, lines.strength)
+  )
+  return Deal(
+    first=first / first[-1],
+    second=(second / second[:, -1:]).ravel(),
+    strength=strength,
+    showdown_payoff=np.repeat(lines.betting.showdown_payoff, lines.sizes)[order],
+    runout=runout[order].astype(np.int32),
+    cards=PublicCards(_cards(lines)[order], held) if last else None,
+  )
 
 
-def _cards(lines: PublicStateIndex) -> np.ndarray:
-  """int32[P]: the card that leads to each public state, -1 after other moves."""
+def _cards(lines: PublicStateIndex) -> Int[np.ndarray, " P"]:
+  """The card that leads to each public state, -1 after other moves."""
   betting, columns = lines.betting, []
   for line, above in enumerate(betting.parent.tolist()):
     comes = above >= 0 and betting.player[above] == CHANCE
@@ -222,8 +219,7 @@ def build_public_sampling_tree(tree: PublicTree) -> SamplingTree:
   parent, kind, cell, chance, leaf = (np.array(column) for column in zip(*rows, strict=True))
   sampling_tree, order = sort_nodes(tree, HistoryNodes(parent, kind, cell, chance, np.zeros(len(rows))))
   public = dataclasses.replace(tree, labels=None)
-  leaf_numbers: Any = leaf[order].astype(np.int32)
-  return dataclasses.replace(sampling_tree, ends=Ends(public, leaf_numbers))
+  return dataclasses.replace(sampling_tree, ends=Ends(public, leaf[order].astype(np.int32)))
 
 
 def _alive_children(labels: Labels) -> list[list[int]]:

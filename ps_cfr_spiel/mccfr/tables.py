@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pyspiel
+from jax.typing import DTypeLike
+from jaxtyping import Float, Int, Key
 
 from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cfr import Blocks, Rule, averages, normalise
@@ -28,41 +30,45 @@ STEP = 8  # numbers that a trajectory keeps of a step, beside those of the actio
 class Tables(NamedTuple):
   """The tables of a run."""
 
-  regrets: jax.Array  #: [A, S], cumulative
+  regrets: Float[Array, "A S"]  #: cumulative
   average: averages.Sum  #: [A, S], the sum of strategies
-  learned: jax.Array  #: the learned baseline; empty for others
+  learned: Float[Array, " entries"]  #: the learned baseline; empty for others
 
 
 class Updates(NamedTuple):
   """The increments of a batch of trajectories."""
 
-  #: int32[n], cells of the tables; a cell may come several times, and padding entries are zero.
-  cells: jax.Array
-  #: [A, n], sampled counterfactual values of the traverser's actions, less their mean under the current
-  #: policy; added to the cell's regrets.
-  regrets: jax.Array
-  averages: jax.Array  #: [A, n], added to the cell's sum of strategies
-  entries: jax.Array  #: int32[m], entries of the learned baseline
-  targets: jax.Array  #: [m], the value that was sampled there
-  visits: jax.Array  #: [m], 1 if the entry was visited, 0 if not
+  cells: Int[Array, " n"]  #: of the tables; a cell may come several times, and padding entries are zero
+  #: sampled counterfactual values of the traverser's actions, less their mean under the current policy; added
+  #: to the cell's regrets.
+  regrets: Float[Array, "A n"]
+  averages: Float[Array, "A n"]  #: added to the cell's sum of strategies
+  entries: Int[Array, " m"]  #: entries of the learned baseline
+  targets: Float[Array, " m"]  #: the value that was sampled there
+  visits: Float[Array, " m"]  #: 1 if the entry was visited, 0 if not
 
 
-def nothing(actions: int, dtype) -> Updates:
+def nothing(actions: int, dtype: DTypeLike) -> Updates:
   """Updates of n = 0 and m = 0."""
   no_entry, no_number = jnp.zeros(0, jnp.int32), jnp.zeros(0, dtype)
   no_row = jnp.zeros((actions, 0), dtype)
   return Updates(no_entry, no_row, no_row, no_entry, no_number, no_number)
 
 
-def join(parts: Sequence[Updates], actions: int, dtype) -> Updates:
+def join(parts: Sequence[Updates], actions: int, dtype: DTypeLike) -> Updates:
   """Several updates as one; `nothing` for an empty sequence."""
   every = [nothing(actions, dtype), *parts]
   return Updates(*(jnp.concatenate(columns, -1) for columns in zip(*every, strict=True)))
 
 
 def add(
-  regrets: Array, average: averages.Sum, updates: Updates, t: Array, rule: Rule, batch: int
-) -> tuple[jax.Array, averages.Sum]:
+  regrets: Float[Array, "A S"],
+  average: averages.Sum,
+  updates: Updates,
+  t: Int[Array, ""],
+  rule: Rule,
+  batch: int,
+) -> tuple[Float[jax.Array, "A S"], averages.Sum]:
   """Regrets and the sum of strategies, [A, S] each, with the increments of `batch` samples in iteration t."""
   weight = averages.weight(t, rule.gamma, regrets.dtype)
   gains = updates.regrets * (regret_weight(rule, t, regrets.dtype) / batch)
@@ -106,18 +112,18 @@ class TreeSampler(Sampler[SamplingTree, Tables]):
   def __call__(
     self,
     tree: SamplingTree,
-    regrets: jax.Array,
-    learned: jax.Array,
-    traverser: jax.Array,
-    uniforms: jax.Array,
+    regrets: Float[Array, "A S"],
+    learned: Float[Array, " entries"],
+    traverser: Int[Array, ""],
+    uniforms: Float[Array, "draws B"],
   ) -> Updates:
     """Sample B trajectories under one strategy profile; pure JAX.
 
     Args:
-      regrets: [A, S], cumulative; the current strategies follow from them by `columns.regret_matching`.
-      learned: [entries], the table of a learned baseline.
-      traverser: int32[], whose regrets are estimated.
-      uniforms: [draws, B], independent and uniform in [0, 1).
+      regrets: cumulative; the current strategies follow from them by `columns.regret_matching`.
+      learned: the table of a learned baseline.
+      traverser: whose regrets are estimated.
+      uniforms: independent and uniform in [0, 1).
 
     Returns:
       The increments, summed over the batch.
@@ -139,14 +145,15 @@ class TreeSampler(Sampler[SamplingTree, Tables]):
 
   def init(self, game: SamplingTree, dtype: str) -> Tables:
     zeros = np.zeros((game.actions, game.cells), dtype)
-    tables: tuple = zeros, averages.Sum(zeros, zeros), np.zeros(self.entries(game), dtype)
-    return Tables(*tables)
+    return Tables(zeros, averages.Sum(zeros, zeros), np.zeros(self.entries(game), dtype))
 
   def block(self, game: SamplingTree, batch: int) -> int:
     return max(averages.LENGTH, UNIFORMS // (game.players * batch * max(self.draws(game), 1)))
 
-  def draw(self, game: SamplingTree, key: jax.Array, turns: int, batch: int) -> jax.Array:
-    """[turns, draws, B]."""
+  def draw(
+    self, game: SamplingTree, key: Key[jax.Array, ""], turns: int, batch: int
+  ) -> Float[jax.Array, "{turns} draws {batch}"]:
+    """Uniform numbers for `__call__`."""
     return jax.random.uniform(key, (turns, self.draws(game), batch), game.utility.dtype)
 
   def turns(self, game: SamplingTree, tables: Tables, turns: Turns, rule: Rule, batch: int) -> Tables:
@@ -171,7 +178,9 @@ def numbers_of(sampler: TreeSampler) -> dict[str, float] | None:
   return None if native is None else native()
 
 
-def _learn(learned: jax.Array, updates: Updates, decay: float, batch: int) -> jax.Array:
+def _learn(
+  learned: Float[Array, " entries"], updates: Updates, decay: float, batch: int
+) -> Float[Array, " entries"]:
   if not len(learned):
     return learned
   entries = updates.entries
@@ -179,12 +188,12 @@ def _learn(learned: jax.Array, updates: Updates, decay: float, batch: int) -> ja
   if batch > 1:  # a trajectory alone meets no entry twice
     visits = jnp.zeros_like(learned).at[entries].add(updates.visits)
     step /= jnp.maximum(visits[entries], 1)
-  return learned.at[entries].add(step)
+  return jnp.asarray(learned).at[entries].add(step)
 
 
 @jit()
-def strategies(tree: SamplingTree, weights: jax.Array) -> list[Blocks]:
-  """Strategies, [A, rows, H] for each player and block, from regrets or a sum of strategies, [A, S].
+def strategies(tree: SamplingTree, weights: Float[Array, "A S"]) -> list[Blocks]:
+  """Strategies, [A, rows, H] for each player and block, from regrets or a sum of strategies.
 
   They are in proportion to the positive weights; uniform where no weight is positive.
   """

@@ -16,32 +16,34 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Bool, Float, Int
 
 from ps_cfr_spiel.mccfr.columns import sample_rows
 from ps_cfr_spiel.mccfr.passes import sum_children, sweep_down, sweep_up
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE, Depth, SamplingTree
+from ps_cfr_spiel.tree import Array
 
 
 class Focus(NamedTuple):
   """The target of trajectories."""
 
-  #: bool[N], whether a node is a history of the target, or on the way to one. Nodes behind the target do not
-  #: lead there.
-  leads: jax.Array
-  delta: jax.Array  #: [], probability that an iteration is targeted, in [0, 1)
+  #: whether a node is a history of the target, or on the way to one. Nodes behind the target do not lead
+  #: there.
+  leads: Bool[Array, " N"]
+  delta: Float[Array, ""]  #: probability that an iteration is targeted, in [0, 1)
 
 
 class Moves(NamedTuple):
   """The next moves of trajectories at one depth; K is the most moves there, of players or chance."""
 
-  #: [K, B], probabilities of an iteration without a target; zeros where the trajectory has ended.
-  plain: jax.Array
-  aimed: jax.Array  #: [K, B], those of a targeted one
-  mixed: jax.Array  #: [K, B], xi of the mixture
+  #: probabilities of an iteration without a target; zeros where the trajectory has ended.
+  plain: Float[Array, "K B"]
+  aimed: Float[Array, "K B"]  #: those of a targeted one
+  mixed: Float[Array, "K B"]  #: xi of the mixture
 
 
-def aim(tree: SamplingTree, target: jax.Array, delta: jax.Array) -> Focus:
-  """The focus on a set of histories, bool[N], without a deal: types would have to be aimed at too."""
+def aim(tree: SamplingTree, target: Bool[Array, " N"], delta: Float[Array, ""]) -> Focus:
+  """The focus on a set of histories, without a deal: types would have to be aimed at too."""
   assert tree.deal is None
   member = target.astype(delta.dtype)
   through = sweep_up(tree, lambda d, _, below: sum_children(tree, d, below), member)
@@ -51,13 +53,18 @@ def aim(tree: SamplingTree, target: jax.Array, delta: jax.Array) -> Focus:
 
 
 def bias(
-  tree: SamplingTree, focus: Focus, depth: Depth, node: jax.Array, xi: jax.Array, share: jax.Array
+  tree: SamplingTree,
+  focus: Focus,
+  depth: Depth,
+  node: Int[Array, " B"],
+  xi: Float[Array, "A B"],
+  share: Float[Array, " B"],
 ) -> Moves:
-  """Aims the moves at one depth, at nodes int32[B].
+  """Aims the moves at one depth.
 
   A targeted iteration goes on as any other where no move leads to the target (behind it or beside it), and
   where those that lead there are never played: such a trajectory would change nothing, as its weight is 0.
-  `xi`, [A, B], is how the acting player samples without a target, empty where only chance acts; `share`, [B],
+  `xi` is how the acting player samples without a target, empty where only chance acts; `share`
   is that at the top of this file.
   """
   first, count, actor = tree.first[node], tree.count[node], tree.actor[node]
@@ -75,11 +82,11 @@ def bias(
 
 
 def mixture_chooser(
-  tree: SamplingTree, uniforms: jax.Array
-) -> Callable[[int, jax.Array, jax.Array], jax.Array]:
-  """A chooser for `outcome.descend` with a focus, by uniform numbers [depth, B]; for chance's moves too."""
+  tree: SamplingTree, uniforms: Float[Array, "depth B"]
+) -> Callable[[int, Int[Array, " B"], Float[Array, "A B"]], Int[jax.Array, " B"]]:
+  """A chooser for `outcome.descend` with a focus, by uniform numbers; for chance's moves too."""
 
-  def choose(d: int, node: jax.Array, xi: jax.Array) -> jax.Array:
+  def choose(d: int, node: Int[Array, " B"], xi: Float[Array, "_A B"]) -> Int[jax.Array, " B"]:
     child = tree.first[node] + sample_rows(xi, uniforms[d])
     return jnp.where(tree.actor[node] < TERMINAL_NODE, child, node)
 

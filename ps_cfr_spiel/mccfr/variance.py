@@ -8,6 +8,7 @@ the variance of the sampled counterfactual value given h, which an oracle baseli
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Bool, Float, Int
 
 from ps_cfr_spiel.mccfr.baselines import Baseline
 from ps_cfr_spiel.mccfr.columns import regret_matching
@@ -16,18 +17,23 @@ from ps_cfr_spiel.mccfr.passes import history_values, move_policy, parents, sum_
 from ps_cfr_spiel.mccfr.public_lines import PublicSampling, exact_values
 from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, SamplingTree, Types
 from ps_cfr_spiel.mccfr.tables import TreeSampler
+from ps_cfr_spiel.tree import Array
 
 
 def sampled_variance(
-  tree: SamplingTree, factor: jax.Array, xi: jax.Array, values: jax.Array, baseline: jax.Array
-) -> jax.Array:
-  """[N, ...]: variance of bootstrapped values (Schmid 2021, eqs. 17.16-17.17) of nodes that are reached.
+  tree: SamplingTree,
+  factor: Float[Array, " N *rest"],
+  xi: Float[Array, " N"],
+  values: Float[Array, " N *rest"],
+  baseline: Float[Array, " N *rest"],
+) -> Float[jax.Array, " N *rest"]:
+  """Variance of bootstrapped values (Schmid 2021, eqs. 17.16-17.17) of nodes that are reached.
 
   With the estimate at h  v~(h) = sum_a f_a b_a + f_s / xi_s (v~(hs) - b_s)  for the sampled move s,
     Var v~(h) = sum_a xi_a [(f_a / xi_a)^2 Var v~(ha) + (sum_b f_b b_b + f_a / xi_a (v(ha) - b_a) - v(h))^2].
 
-  `factor`, f, is a move's probability under the policy, `xi`, [N], that with which it is sampled, `values`
-  the exact v, and `baseline` b: [N, ...] each.
+  `factor`, f, is a move's probability under the policy, `xi` that with which it is sampled, `values` the
+  exact v, and `baseline` b.
   """
   xi = jnp.expand_dims(xi, tuple(range(1, values.ndim)))
 
@@ -46,10 +52,15 @@ def sampled_variance(
 DEALS = 64  # deals that a variance is averaged over where types are dealt
 
 
-def variance(tree: SamplingTree, sampler: TreeSampler, regrets: jax.Array, learned: jax.Array) -> jax.Array:
-  """The mean variance of counterfactual values under the current strategies and baseline: [].
+def variance(
+  tree: SamplingTree,
+  sampler: TreeSampler,
+  regrets: Float[Array, "A S"],
+  learned: Float[Array, " entries"],
+) -> Float[jax.Array, ""]:
+  """The mean variance of counterfactual values under the current strategies and baseline.
 
-  `regrets` are [A, S]. ValueError if the variance of this sampler is not computed.
+  ValueError if the variance of this sampler is not computed.
   """
   check_variance(sampler)
   if isinstance(sampler, PublicSampling):
@@ -80,20 +91,20 @@ def check_variance(sampler: TreeSampler) -> None:
     )
 
 
-def says(actor: jax.Array, baseline: Baseline) -> jax.Array:
-  """bool[N]: whether the baseline applies where `actor` acts."""
+def says(actor: Int[Array, " N"], baseline: Baseline) -> Bool[jax.Array, " N"]:
+  """Whether the baseline applies where `actor` acts."""
   return jnp.where(actor == CHANCE_NODE, baseline.outcomes, baseline.decisions)
 
 
 def history_variance(
   tree: SamplingTree,
   sampler: OutcomeSampling,
-  regrets: jax.Array,
-  learned: jax.Array,
+  regrets: Float[Array, "A S"],
+  learned: Float[Array, " entries"],
   types: Types,
-  traverser: int | jax.Array,
-) -> tuple[jax.Array, jax.Array]:
-  """[], the mean of `variance` for one deal, int32[] types, and traverser; [N], Var v~(h) of histories."""
+  traverser: Int[Array, ""] | int,
+) -> tuple[Float[jax.Array, ""], Float[jax.Array, " N"]]:
+  """The mean of `variance` for one deal, int32[] types, and traverser; Var v~(h) of histories."""
   parent, actor = parents(tree)
   policy = move_policy(tree, regret_matching(regrets, tree.legal), types)
   values = history_values(tree, policy, types)
@@ -116,7 +127,13 @@ def history_variance(
   return (visited * weight**2 * variances).sum() / visited.sum(), variances
 
 
-def _public_variance(tree, sampler, regrets, learned, traverser: jax.Array) -> jax.Array:
+def _public_variance(
+  tree: SamplingTree,
+  sampler: PublicSampling,
+  regrets: Float[Array, "A S"],
+  learned: Float[Array, " entries"],
+  traverser: Int[Array, ""],
+) -> Float[jax.Array, ""]:
   """The mean variance for one traverser, over all of the types."""
   assert tree.ends is not None
   parent, actor = parents(tree)

@@ -16,10 +16,11 @@ Axes, in annotations such as `Float[Array, "L H"]`, which are jaxtyping's and wh
   H, G       types of the player, and of the opponent; H0, H1 where it is said which player.
   A          actions of a row.
   rows       rows of a block or of a bucket; R those of all blocks of a player.
-  S          sequences of a player, as `sequences` numbers them; cells, slots: see there.
+  S          sequences of a player, as `sequences` numbers them; cells, slots: see there. In a table that is
+             sampled (`mccfr`) the cells of all players; entries: those of a learned baseline.
   L          leaves; roots: the empty sequences of a player.
   D, P, N    decisions of both players (`Labels.decisions`), public states, nodes of a tree.
-  B          computed side by side: sampled leaves, trajectories of a batch.
+  B          computed side by side: sampled leaves, trajectories of a batch; draws: the random numbers of one.
   boards     boards of a street, or of all streets.
   M          rows that others stand for (`Orbit`).
   _, _rows   a name that begins with "_" is any number at each use: parts and blocks differ in it.

@@ -5,6 +5,7 @@ import importlib
 import inspect
 import pkgutil
 import sys
+import typing
 
 import jaxtyping
 from beartype import BeartypeConf, beartype
@@ -14,6 +15,7 @@ NUMBERS = BeartypeConf(is_pep484_tower=True)  # an int is a float, too
 
 def check(function):
   """The function, checked; what JAX makes of a class is not, for a pytree may hold anything then."""
+  function.__annotations__ = {name: _plain(hint) for name, hint in function.__annotations__.items()}
   checked = beartype(function, conf=NUMBERS)
   if function.__name__ not in ("__init__", "__new__"):
     return checked
@@ -30,6 +32,15 @@ def check(function):
   return of_ours
 
 
+def _plain(hint):
+  """The annotation with tuples for generic named tuples, which beartype does not know."""
+  kind = typing.get_origin(hint) or hint
+  if kind is tuple:
+    return tuple[tuple(_plain(part) for part in typing.get_args(hint))] if typing.get_args(hint) else hint
+  generic = inspect.isclass(kind) and issubclass(kind, tuple) and issubclass(kind, typing.Generic)
+  return tuple if generic else hint
+
+
 def install(packages):
   """Check the functions, dataclasses and named tuples of these packages, which are imported."""
   names = [f"ps_cfr_spiel.{package}" for package in packages]
@@ -42,6 +53,8 @@ def install(packages):
 
 
 def _check_tuple(kind):
-  """Of named tuples the hook knows nothing."""
-  if not any(isinstance(x, str) for x in kind.__annotations__.values()):
+  """Of named tuples the hook knows nothing; a generic one may hold other things, such as specs."""
+  if not issubclass(kind, typing.Generic) and not any(
+    isinstance(x, str) for x in kind.__annotations__.values()
+  ):
     kind.__new__ = jaxtyping.jaxtyped(kind.__new__, typechecker=check)
