@@ -40,7 +40,7 @@ from ps_cfr_spiel.tree import (
 )
 
 Reach = tuple[
-  Float[Array, "_S _H"], Sequence[Float[Array, "_L H"]]
+  Float[Array, "_S _H"], Sequence[Float[Array, "_L _H"]]
 ]  # of a player's sequences, as a column, and of the leaves; see `PlayerPasses.down`
 
 

@@ -8,6 +8,7 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Bool, Float, Int
 
 from ps_cfr_spiel.compiler import FormOrigin
 from ps_cfr_spiel.device import precision, to_device
@@ -18,8 +19,8 @@ from ps_cfr_spiel.tree import PublicTree
 MOST_PAYOFFS = 10**7  # numbers in the payoffs of all leaves
 
 
-def find_alike(tree: PublicTree, nodes: SubgameNodes) -> np.ndarray:
-  """int[P]: for each public state the first that is alike, or itself.
+def find_alike(tree: PublicTree, nodes: SubgameNodes) -> Int[np.ndarray, " P"]:
+  """For each public state the first that is alike, or itself.
 
   Alike are public states with the same acting players, moves in the same order, types that chance allows, and
   chance-weighted payoffs in all of their subgame. They are found in Bayesian games with few types; elsewhere
@@ -49,8 +50,8 @@ def find_alike(tree: PublicTree, nodes: SubgameNodes) -> np.ndarray:
   return first[number]
 
 
-def _allowed(tree: PublicTree, count: int) -> list[np.ndarray]:
-  """For each player bool[P, H]: the types that chance allows."""
+def _allowed(tree: PublicTree, count: int) -> list[Bool[np.ndarray, "{count} _H"]]:
+  """For each player the types that chance allows."""
   source = tree.names.source
   if isinstance(source, FormOrigin):
     first, second = (np.ones((count, player.types)) for player in tree.players)
@@ -65,8 +66,8 @@ def _allowed(tree: PublicTree, count: int) -> list[np.ndarray]:
   return tables
 
 
-def _payoffs(tree: PublicTree) -> np.ndarray:
-  """float64[L, H0, H1]: chance-weighted payoffs to player 0."""
+def _payoffs(tree: PublicTree) -> Float[np.ndarray, "L H0 H1"]:
+  """Chance-weighted payoffs to player 0."""
   parts, types = tree.players[0].leaf.children, tree.players[1].types
   with precision("float64"):
     leaves = to_device(tree.leaves, "float64")

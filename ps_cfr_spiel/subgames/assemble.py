@@ -1,17 +1,20 @@
 """The layout of a cut: both players' parts of a subgame as the arrays of a `Subgame`."""
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Int, Shaped
 
 from ps_cfr_spiel.histories import history_origin
 from ps_cfr_spiel.subgames.nodes import RootInfostates, SubgameNodes
 from ps_cfr_spiel.subgames.priors import find_prior
 from ps_cfr_spiel.subgames.shapes import PadTo, Shape, leaf_sizes
-from ps_cfr_spiel.subgames.subgame import Subgame
+from ps_cfr_spiel.subgames.subgame import Sources, Subgame
 from ps_cfr_spiel.tree import (
   Labels,
+  LeafEvaluator,
   Places,
   PlayerTree,
   PublicTree,
@@ -26,15 +29,15 @@ from ps_cfr_spiel.tree import (
 class PlayerCut(NamedTuple):
   """One player's part of a cut: n decisions, E ends, F infostates at the frontier."""
 
-  decisions: np.ndarray  # int[n]
-  actions: list[np.ndarray]  # the numbers of the kept actions of each decision
-  parents: np.ndarray  # int[n, 2] for `make_forest`
-  ends: np.ndarray  # int[E, 2], the last choice before each leaf, likewise
-  end_roots: np.ndarray  # int[E]
+  decisions: Int[np.ndarray, " n"]
+  actions: list[Int[np.ndarray, " _A"]]  # the numbers of the kept actions of each decision
+  parents: Int[np.ndarray, "n 2"]  # for `make_forest`
+  ends: Int[np.ndarray, "E 2"]  # the last choice before each leaf, likewise
+  end_roots: Int[np.ndarray, " E"]
   roots: RootInfostates
   frontier: RootInfostates
-  frontier_choices: np.ndarray  # int[F, 2]
-  frontier_roots: np.ndarray  # int[F]
+  frontier_choices: Int[np.ndarray, "F 2"]
+  frontier_roots: Int[np.ndarray, " F"]
 
 
 def assemble(
@@ -42,12 +45,12 @@ def assemble(
   nodes: SubgameNodes,
   cuts: tuple[PlayerCut, PlayerCut],
   public_states: tuple[int, ...],
-  ends: np.ndarray,
+  ends: Int[np.ndarray, " E"],
   pad_to: PadTo | None,
 ) -> Subgame:
   """Lay out the subgame of two cuts; ValueError if the shape of `pad_to` is too small.
 
-  `public_states` are the roots; `ends`, int[E], the ends inside, as indices in `nodes.ends`.
+  `public_states` are the roots; `ends` the ends inside, as indices in `nodes.ends`.
   """
   # Leaves: one of the ends represents each.
   order, leaves = _leaves(game, nodes, cuts, ends)
@@ -97,7 +100,7 @@ def assemble(
   )
 
 
-def _sources(labels: Labels, cut: PlayerCut, places: np.ndarray, forest: PlayerTree):
+def _sources(labels: Labels, cut: PlayerCut, places: Int[np.ndarray, "n 2"], forest: PlayerTree) -> Sources:
   """`Subgame.rows` of one player."""
   sources = []
   for k, (actions, _, _) in enumerate(forest.block_shapes):
@@ -110,8 +113,10 @@ def _sources(labels: Labels, cut: PlayerCut, places: np.ndarray, forest: PlayerT
   return sources
 
 
-def _leaves(game: PublicTree, nodes: SubgameNodes, cuts: tuple[PlayerCut, PlayerCut], ends: np.ndarray):
-  """int[L]: one of `ends` for each inner leaf; and a function that makes the evaluator from `_slots`."""
+def _leaves(
+  game: PublicTree, nodes: SubgameNodes, cuts: tuple[PlayerCut, PlayerCut], ends: Int[np.ndarray, " E"]
+) -> tuple[Int[np.ndarray, " L"], Callable[[Sequence[Int[np.ndarray, "_boards _n"]]], LeafEvaluator]]:
+  """One of `ends` for each inner leaf; and a function that makes the evaluator from `_slots`."""
   if not nodes.histories:
     number = nodes.places.number[ends]
     return np.arange(len(ends)), lambda slots: game.leaves.take([_in_slots(number, s, -1) for s in slots])
@@ -126,8 +131,10 @@ def _leaves(game: PublicTree, nodes: SubgameNodes, cuts: tuple[PlayerCut, Player
   return first, lambda slots: SparseLeaves(utility).take(slots)
 
 
-def _slots(places: Places, leaves: np.ndarray, shape: Shape) -> list[np.ndarray]:
-  """The leaf, of the game's int[L], in each slot of a subgame, for each part int[boards, n]; -1 for none."""
+def _slots(
+  places: Places, leaves: Int[np.ndarray, " L"], shape: Shape
+) -> list[Int[np.ndarray, "_boards _n"]]:
+  """The leaf, of the game's, in each slot of a subgame, for each part; -1 for none."""
   part, board = places.part[leaves], places.board[leaves]
   slots = []
   for k, (boards, each) in enumerate(shape.leaves):
@@ -140,12 +147,16 @@ def _slots(places: Places, leaves: np.ndarray, shape: Shape) -> list[np.ndarray]
   return slots
 
 
-def _in_slots(rows: np.ndarray, slots: np.ndarray, value: int) -> np.ndarray:
+def _in_slots(
+  rows: Shaped[np.ndarray, "L ..."], slots: Int[np.ndarray, "..."], value: int
+) -> Shaped[np.ndarray, "..."]:
   """The rows in the slots, [L, ...] to [*slots, ...], with `value` in empty slots."""
   return np.concatenate([rows, np.full((1, *rows.shape[1:]), value)])[slots]
 
 
-def _padded(rows: np.ndarray, count: int, value: int) -> np.ndarray:
+def _padded(
+  rows: Shaped[np.ndarray, " _n *rest"], count: int, value: int
+) -> Shaped[np.ndarray, " {count} *rest"]:
   return np.pad(rows, [(0, count - len(rows)), *[(0, 0)] * (rows.ndim - 1)], constant_values=value)
 
 

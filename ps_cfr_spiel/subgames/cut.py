@@ -2,17 +2,17 @@
 
 import functools
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pyspiel
+from jaxtyping import Bool, Int
 
-from ps_cfr_spiel.arguments import check_list, is_integer
+from ps_cfr_spiel.arguments import JSON, check_list, is_integer
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.subgames.alike import find_alike
 from ps_cfr_spiel.subgames.assemble import PlayerCut, assemble
 from ps_cfr_spiel.subgames.nodes import RootInfostates, SubgameNodes, find_nodes
-from ps_cfr_spiel.subgames.shapes import PadTo, Scope, Shape, least_shape, own_depths
+from ps_cfr_spiel.subgames.shapes import Depths, PadTo, Scope, Shape, least_shape, own_depths
 from ps_cfr_spiel.subgames.subgame import Subgame
 from ps_cfr_spiel.tree import PublicTree, decision_sequences
 
@@ -21,7 +21,7 @@ class Subgames:
   """A compiled game from which subgames are cut."""
 
   @classmethod
-  def of(cls, game: pyspiel.Game, memory: float | None = None, **options: Any) -> "Subgames":
+  def of(cls, game: pyspiel.Game, memory: float | None = None, **options: JSON) -> "Subgames":
     """Compile a game, enumerated once, for cutting subgames; `memory` and `options` are of `build_tree`."""
     return cls(build_tree(game, memory=memory, **options), game, options)
 
@@ -29,7 +29,7 @@ class Subgames:
     self,
     tree: PublicTree,
     game: pyspiel.Game | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, JSON] | None = None,
     nodes: SubgameNodes | None = None,
   ):
     """Find the nodes of the tree in time linear in their number; arguments and errors as of `find_nodes`.
@@ -44,13 +44,13 @@ class Subgames:
     self._sequences = decision_sequences(self.tree)
 
   @functools.cached_property
-  def _depths(self) -> tuple[np.ndarray, np.ndarray]:
-    """int[N] for each player: see `own_depths`."""
+  def _depths(self) -> Depths:
+    """See `own_depths`."""
     return own_depths(self.nodes)
 
   @functools.cached_property
-  def alike(self) -> np.ndarray:
-    """int[P]: see `find_alike`."""
+  def alike(self) -> Int[np.ndarray, " P"]:
+    """See `find_alike`."""
     return find_alike(self.tree, self.nodes)
 
   def cut(
@@ -116,8 +116,8 @@ class Subgames:
       below_root[s].append(below)
     return below_root
 
-  def _flags(self, name: str, public_states: Collection[int]) -> np.ndarray:
-    """bool[P + 1] (the last for leaves); ValueError for an invalid public state."""
+  def _flags(self, name: str, public_states: Collection[int]) -> Bool[np.ndarray, " states"]:
+    """Of the public states, and a last one for leaves; ValueError for an invalid public state."""
     count = len(self.labels.public_states)
     flags = np.zeros(count + 1, bool)
     for s in check_list(name, public_states):
@@ -130,8 +130,13 @@ class Subgames:
       flags[s] = True
     return flags
 
-  def _root_of(self, begins: np.ndarray, stops: np.ndarray, actions: Collection[int] | None) -> np.ndarray:
-    """int[N]: the root at or above each node, as a node; -1 outside the subgame."""
+  def _root_of(
+    self,
+    begins: Bool[np.ndarray, " states"],
+    stops: Bool[np.ndarray, " states"],
+    actions: Collection[int] | None,
+  ) -> Int[np.ndarray, " N"]:
+    """The root at or above each node, as a node; -1 outside the subgame."""
     n = self.nodes
     root = np.full(len(n.parent), -1)
     # Downwards: a node has its parent's root, unless it is a root itself or the subgame stops at the parent.
@@ -149,8 +154,10 @@ class Subgames:
       root[layer] = np.where(start, layer, np.where(open_, inherited, -1))
     return root
 
-  def _kept(self, layer: np.ndarray, above: np.ndarray, actions: Collection[int]) -> np.ndarray:
-    """bool: True for nodes reached by chance or by one of the actions."""
+  def _kept(
+    self, layer: Int[np.ndarray, " n"], above: Int[np.ndarray, " n"], actions: Collection[int]
+  ) -> Bool[np.ndarray, " n"]:
+    """True for nodes reached by chance or by one of the actions."""
     n, kept = self.nodes, np.ones(len(layer), bool)
     for player in (0, 1):
       moved = np.flatnonzero(n.player[above] == player)
@@ -159,7 +166,15 @@ class Subgames:
       ]
     return kept
 
-  def _player_cut(self, player: int, begins, root, at_frontier, ends, actions) -> PlayerCut:
+  def _player_cut(
+    self,
+    player: int,
+    begins: Bool[np.ndarray, " N"],
+    root: Int[np.ndarray, " N"],
+    at_frontier: Bool[np.ndarray, " N"],
+    ends: Int[np.ndarray, " E"],
+    actions: Collection[int] | None,
+  ) -> PlayerCut:
     n = self.nodes
     # Rows: the player's decisions inside, each with one node as an example.
     acting = np.flatnonzero((root >= 0) & ~at_frontier & (n.player == player))
@@ -184,7 +199,7 @@ class Subgames:
     for row, numbers in enumerate(kept):
       position[row, numbers] = np.arange(len(numbers))
 
-    def choices(nodes):
+    def choices(nodes: Int[np.ndarray, " m"]) -> tuple[Int[np.ndarray, "m 2"], Int[np.ndarray, " m"]]:
       """The last choice before some nodes in this subgame, for `make_forest`, and their roots."""
       last = n.last[player][nodes]
       row, at = row_of[last[:, 0]], roots.find(n.knowledge[player][root[nodes]])
@@ -194,7 +209,7 @@ class Subgames:
       decisions, kept, choices(example)[0], *choices(n.ends[ends]), roots, frontier, *choices(frontier.node)
     )
 
-  def _infostates_at(self, player: int, nodes: np.ndarray) -> RootInfostates:
+  def _infostates_at(self, player: int, nodes: Int[np.ndarray, " n"]) -> RootInfostates:
     n = self.nodes
     knowledge, first = np.unique(n.knowledge[player][nodes], return_index=True)
     node = nodes[first]

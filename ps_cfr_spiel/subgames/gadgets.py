@@ -28,9 +28,10 @@ count chance and the player's range, in the same units.
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel import options
 from ps_cfr_spiel.subgames.ranged_leaves import (
@@ -45,6 +46,7 @@ from ps_cfr_spiel.subgames.ranged_leaves import (
 )
 from ps_cfr_spiel.subgames.subgame import Subgame
 from ps_cfr_spiel.tree import (
+  Array,
   LeafEvaluator,
   Level,
   Link,
@@ -56,6 +58,8 @@ from ps_cfr_spiel.tree import (
   split_types,
 )
 
+One = TypeVar("One")
+
 
 class GadgetTree(NamedTuple):
   """A tree for `cfr.run`, on the host: a subgame with a gadget's decisions."""
@@ -65,8 +69,10 @@ class GadgetTree(NamedTuple):
   #: keep their order; rows of H types may have become H rows of one type.
   added: tuple[int, int]
 
-  def inside(self, subgame: Subgame, player: int, blocks: Sequence[Any]) -> list[np.ndarray]:
-    """A player's strategy in the subgame, [A, rows, H] for each block, from one in the tree."""
+  def inside(
+    self, subgame: Subgame, player: int, blocks: Sequence[Float[Array, "_A _rows _H"]]
+  ) -> list[Float[np.ndarray, "_A _rows H"]]:
+    """A player's strategy in the subgame, for each block, from one in the tree."""
     shapes = subgame.tree.players[player].block_shapes
     pairs = zip(blocks[self.added[player] :], shapes, strict=True)
     return [np.asarray(block, float).reshape(shape) for block, shape in pairs]
@@ -80,7 +86,7 @@ class Gadget(Protocol):
     subgame: Subgame,
     player: int,
     ranges: Ranges,
-    promises: np.ndarray | None,
+    promises: Float[np.ndarray, "_roots _H"] | None,
     frontier: BoundValues | None = None,
   ) -> GadgetTree:
     """Put a gadget on a subgame.
@@ -171,7 +177,9 @@ def _leaves(subgame: Subgame, frontier: BoundValues | None) -> LeafEvaluator:
   return FrontierLeaves(subgame.tree.leaves, frontier, (first, second))
 
 
-def _own_range(subgame: Subgame, player: int, ranges: Ranges, frontier: BoundValues | None) -> RangedLeaves:
+def _own_range(
+  subgame: Subgame, player: int, ranges: tuple[Array | None, Array | None], frontier: BoundValues | None
+) -> RangedLeaves:
   """The leaves below roots where one player has a range."""
   range_ = _check_range(subgame, player, ranges[player])
   return RangedLeaves(_leaves(subgame, frontier), at_leaves(range_, subgame.leaf_roots[player]), player)
@@ -186,16 +194,16 @@ def _choosing(
   leaves: GadgetLeaves,
   forest: PlayerTree,
   level: Level,
-  follow: np.ndarray,
-  terminate: np.ndarray,
+  follow: Int[np.ndarray, " old_roots"],
+  terminate: Int[np.ndarray, " m"],
 ) -> GadgetTree:
   """Put a level on top of the chooser's decisions.
 
   Sequences are numbered anew: the roots of the new level, its own sequences, then all sequences of the old
   forest but its roots, in their old order.
 
-  `follow`, int[old roots], has the sequence of the new level that leads to each root, `terminate`, int[m],
-  those that have a terminate leaf, both counted from 0; `forest` has the chooser's decisions so far.
+  `follow` has the sequence of the new level that leads to each root, `terminate` those that have a terminate
+  leaf, both counted from 0; `forest` has the chooser's decisions so far.
   """
   (roots,), sizes = level.link.parents, tuple(a * n for a, n in level.shapes)
   old_roots, moved = forest.roots, sequence_starts(level.shapes, roots)[-1] - forest.roots
@@ -225,12 +233,12 @@ def _refined(
   leaves: GadgetLeaves,
   forest: PlayerTree,
   level: Level,
-  choices: np.ndarray,
-  tremble: np.ndarray,
+  choices: Int[np.ndarray, " m"],
+  tremble: Float[np.ndarray, "roots H"],
 ) -> GadgetTree:
   """Put a level's rows beside the chooser's first decisions, with arguments as for `_choosing`.
 
-  `choices`, int[m], are the sequences of the new rows in the order of `leaves.terminate`, counted from 0.
+  `choices` are the sequences of the new rows in the order of `leaves.terminate`, counted from 0.
   """
   roots, sizes = forest.roots, tuple(a * n for a, n in level.shapes)
   levels = list(forest.levels)
@@ -263,26 +271,30 @@ def _with_choices(
   return GadgetTree(tree, _pair(leaves.chooser, added, 0))
 
 
-def _largest(values: np.ndarray, owner: np.ndarray) -> np.ndarray:
-  """The largest of the values [R, H] with the same owner, for each row: [R, 1]."""
+def _largest(
+  values: Float[np.ndarray, "roots H"], owner: Int[np.ndarray, " roots"]
+) -> Float[np.ndarray, "roots 1"]:
+  """The largest of the values with the same owner, for each row."""
   largest = np.full(owner.max() + 1, -np.inf)
   np.maximum.at(largest, owner, values.max(1))
   return largest[owner][:, None]
 
 
-def _owner(subgame: Subgame, chooser: int) -> np.ndarray:
-  """int[R]: the public state of each root of the chooser, numbered from 0; padding goes to the first."""
+def _owner(subgame: Subgame, chooser: int) -> Int[np.ndarray, " roots"]:
+  """The public state of each root of the chooser, numbered from 0; padding goes to the first."""
   owner = np.unique(subgame.roots[chooser].public, return_inverse=True)[1].reshape(-1)
   return np.append(owner, np.zeros(subgame.shape.roots[chooser] - len(owner), int))
 
 
-def _tremble(owner: np.ndarray, weight: np.ndarray) -> np.ndarray:
-  """`TREMBLE`, spread over the infostates of an owner in proportion to their weight, [R, H]."""
+def _tremble(
+  owner: Int[np.ndarray, " roots"], weight: Shaped[np.ndarray, "roots H"]
+) -> Float[np.ndarray, "roots H"]:
+  """`TREMBLE`, spread over the infostates of an owner in proportion to their weight."""
   total = np.bincount(owner, weight.sum(1))
   return TREMBLE * weight / np.where(total > 0, total, 1)[owner][:, None]
 
 
-def _choice_of_root(owner: np.ndarray) -> tuple[Level, np.ndarray]:
+def _choice_of_root(owner: Int[np.ndarray, " n"]) -> tuple[Level, Int[np.ndarray, " n"]]:
   """A level with a row for each owner, its possessions as actions; the sequence of each, counted from 0."""
   count = np.bincount(owner)
   # Owners with the same number of possessions are the rows of a block.
@@ -306,12 +318,12 @@ def _row_of_every_type(forest: PlayerTree) -> PlayerTree:
   return PlayerTree(levels, split(forest.leaf), types=1)
 
 
-def _pair(player: int, value: Any, other_value: Any) -> tuple[Any, Any]:
+def _pair(player: int, value: One, other_value: One) -> tuple[One, One]:
   """(value, other_value), in the order of the players."""
   return (value, other_value) if player == 0 else (other_value, value)
 
 
-def _check_range(subgame: Subgame, player: int, range_: Any) -> np.ndarray:
+def _check_range(subgame: Subgame, player: int, range_: Array | None) -> Float[np.ndarray, "roots H"]:
   """The range as float64; ValueError if it is invalid."""
   range_ = _check_array(subgame, player, range_, "range")
   if (range_ < 0).any() or not range_.any():
@@ -322,7 +334,9 @@ def _check_range(subgame: Subgame, player: int, range_: Any) -> np.ndarray:
   return range_
 
 
-def _check_array(subgame: Subgame, player: int, array: Any, name: str) -> np.ndarray:
+def _check_array(
+  subgame: Subgame, player: int, array: Array | None, name: str
+) -> Float[np.ndarray, "roots H"]:
   """Values at a player's roots as float64; ValueError if they are invalid."""
   shape = (subgame.shape.roots[player], subgame.tree.players[player].types)
   array = np.asarray(array, float) if array is not None else np.zeros(0)

@@ -13,11 +13,12 @@ probabilities, and the one public state holds the first histories of each of the
 import copy
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pyspiel
+from jaxtyping import Bool, Float, Int
 
+from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.compiler import build_tree
 from ps_cfr_spiel.histories import components, first_members, history_origin, number_rows
 from ps_cfr_spiel.subgames.cut import Subgames
@@ -32,7 +33,7 @@ NEVER = 1e-30  # reach that counts as none, as in `search.promises`
 class KnownSubgames(Subgames):
   """A compiled game from which subgames are cut by a player's knowledge."""
 
-  def __init__(self, tree: PublicTree, knowledge: int, options: Mapping[str, Any] | None = None):
+  def __init__(self, tree: PublicTree, knowledge: int, options: Mapping[str, JSON] | None = None):
     """See the class; the tree has a row for each infostate (`leaves="sparse"`)."""
     check_zero_sum(tree, "subgames and searches")
     source = history_origin(tree.names)
@@ -50,7 +51,7 @@ class KnownSubgames(Subgames):
     self.decided = acted[0] | acted[1]  #: bool[D], whether a player has decided before each decision
 
   @classmethod
-  def of(cls, game: pyspiel.Game, knowledge: int, memory: float | None = None, **options: Any):
+  def of(cls, game: pyspiel.Game, knowledge: int, memory: float | None = None, **options: JSON):
     """Compile a game; see `Subgames.of`."""
     options |= {"leaves": "sparse", "public_states": "none"}
     return cls(build_tree(game, memory=memory, **options), knowledge, options)
@@ -68,10 +69,10 @@ class KnownSubgames(Subgames):
     begins, chance = np.arange(len(n.parent)) == 0, self._source.histories.chance
     return self._cut(n, begins, (0 * n.parent, 0 * n.parent), chance, None)
 
-  def at(self, decision: int, reach: np.ndarray, pad_to: PadTo | None = None) -> Subgame | None:
+  def at(self, decision: int, reach: Float[np.ndarray, " S"], pad_to: PadTo | None = None) -> Subgame | None:
     """The subgame of a decision, by its number in `Labels.decisions`; None if its player never comes there.
 
-    `reach`, [S], is that of its player's sequences; `pad_to` as for `Subgames.cut`.
+    `reach` is that of its player's sequences; `pad_to` as for `Subgames.cut`.
     """
     n, player = self.nodes, self.labels.decisions[decision].player
     last = n.last[player]
@@ -92,8 +93,8 @@ class KnownSubgames(Subgames):
     knowledge = (0 * branch, branch) if player == 0 else (branch, 0 * branch)
     return self._cut(nodes, begins, knowledge, self._source.histories.chance * frozen, pad_to)
 
-  def _touched(self, decision: int) -> tuple[np.ndarray, np.ndarray]:
-    """The free decisions, without those below, and bool[N], the histories where the opponent may begin."""
+  def _touched(self, decision: int) -> tuple[Int[np.ndarray, " n"], Bool[np.ndarray, " N"]]:
+    """The free decisions, without those below, and the histories where the opponent may begin."""
     n, player = self.nodes, self.labels.decisions[decision].player
     known, rows = self._known[1 - player], np.array([decision])
     for step in range(self.knowledge):
@@ -104,8 +105,10 @@ class KnownSubgames(Subgames):
       rows = more
     return rows, begins
 
-  def _branches(self, opponent: int, begins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first histories of the opponent's branches, bool[N], and the number of their branch, int[N].
+  def _branches(
+    self, opponent: int, begins: Bool[np.ndarray, " N"]
+  ) -> tuple[Bool[np.ndarray, " N"], Int[np.ndarray, " N"]]:
+    """The first histories of the opponent's branches, and the number of their branch.
 
     A decision of the opponent is in one branch, with all its histories: branches that share one are joined.
     """
@@ -128,8 +131,15 @@ class KnownSubgames(Subgames):
     branch[roots] = components(len(roots), [number[roots]], position, n.decision[theirs[inside]])
     return np.isin(np.arange(len(root)), roots), branch
 
-  def _cut(self, nodes: SubgameNodes, begins: np.ndarray, knowledge, chance, pad_to) -> Subgame:
-    """`cut` from the view in which the first histories, bool[N], are public state 0."""
+  def _cut(
+    self,
+    nodes: SubgameNodes,
+    begins: Bool[np.ndarray, " N"],
+    knowledge: tuple[Int[np.ndarray, " N"], Int[np.ndarray, " N"]],
+    chance: Float[np.ndarray, " N"],
+    pad_to: PadTo | None,
+  ) -> Subgame:
+    """`cut` from the view in which the first histories are public state 0."""
     public = np.where(begins, 0, 1)
     histories = dataclasses.replace(self._source.histories, chance=chance)
     source = dataclasses.replace(self._source, histories=histories, public=public)

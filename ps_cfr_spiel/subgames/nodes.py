@@ -11,6 +11,7 @@ import dataclasses
 
 import numpy as np
 import pyspiel
+from jaxtyping import Int
 
 from ps_cfr_spiel.compiler import one_row_per_infostate
 from ps_cfr_spiel.histories import (
@@ -39,30 +40,31 @@ from ps_cfr_spiel.tree import (
 class SubgameNodes:
   """N nodes, parents before children."""
 
-  parent: np.ndarray  #: int[N], -1 at the root
-  layers: tuple[np.ndarray, ...]  #: the nodes of each depth
-  public: np.ndarray  #: int[N], the public state; P (the number of public states) for a leaf
-  player: np.ndarray  #: int[N], the acting player
-  decision: np.ndarray  #: int[N], the acting player's row, an index into `Labels.decisions`, or -1
-  #: for each player int[N], the number of the infostate, acting or not, of all types.
-  knowledge: tuple[np.ndarray, np.ndarray]
-  #: for each player int[N, 2], their last choice as (decision, number of the action), or (-1, -1).
-  last: tuple[np.ndarray, np.ndarray]
-  ends: np.ndarray  #: int[E], the nodes that are leaves
+  parent: Int[np.ndarray, " N"]  #: -1 at the root
+  layers: tuple[Int[np.ndarray, " _n"], ...]  #: the nodes of each depth
+  public: Int[np.ndarray, " N"]  #: the public state; P (the number of public states) for a leaf
+  player: Int[np.ndarray, " N"]  #: the acting player
+  decision: Int[np.ndarray, " N"]  #: the acting player's row, an index into `Labels.decisions`, or -1
+  #: for each player the number of the infostate, acting or not, of all types.
+  knowledge: tuple[Int[np.ndarray, " N"], Int[np.ndarray, " N"]]
+  #: for each player their last choice as (decision, number of the action), or (-1, -1).
+  last: tuple[Int[np.ndarray, "N 2"], Int[np.ndarray, "N 2"]]
+  ends: Int[np.ndarray, " E"]  #: the nodes that are leaves
   places: Places  #: of these leaves in the tree's evaluator; for histories in one part of their own
   histories: bool  #: whether nodes are histories
 
 
 @dataclasses.dataclass(frozen=True)
 class RootInfostates:
-  """One player's infostates at some public states, in rows of all types: R of them, with padding."""
+  """One player's infostates at some public states, in rows of all types: n of them, and padding."""
 
-  knowledge: np.ndarray  #: int[n], n <= R, the infostates' numbers in `SubgameNodes.knowledge`, ascending
-  node: np.ndarray  #: int[n], a node with this infostate
-  sequence: np.ndarray  #: int[R], the sequence of the whole game's forest that leads there; 0 in the padding
-  public: np.ndarray  #: int[n], the public state
+  knowledge: Int[np.ndarray, " n"]  #: the infostates' numbers in `SubgameNodes.knowledge`, ascending
+  node: Int[np.ndarray, " n"]  #: a node with this infostate
+  #: the sequence of the whole game's forest that leads there; 0 in the padding.
+  sequence: Int[np.ndarray, " roots"]
+  public: Int[np.ndarray, " n"]  #: the public state
 
-  def find(self, knowledge: np.ndarray) -> np.ndarray:
+  def find(self, knowledge: Int[np.ndarray, " m"]) -> Int[np.ndarray, " m"]:
     """The rows of infostates, given by number; all of them must be here."""
     return np.searchsorted(self.knowledge, knowledge)
 
@@ -186,8 +188,8 @@ def _public(tree: PublicTree, labels: Labels) -> SubgameNodes:
   )
 
 
-def _knowledge(source: HistoryOrigin, player: int, last: np.ndarray) -> np.ndarray:
-  """int[N]: the number of the player's infostate, acting or not, which includes their choices.
+def _knowledge(source: HistoryOrigin, player: int, last: Int[np.ndarray, "N 2"]) -> Int[np.ndarray, " N"]:
+  """The number of the player's infostate, acting or not, which includes their choices.
 
   Infostates form a tree: a player who cannot distinguish two histories could not distinguish their
   predecessors either. Strings of a player who does not act may contradict this (`efg_game` gives the

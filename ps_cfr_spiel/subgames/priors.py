@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from ps_cfr_spiel.compiler import FormOrigin
 from ps_cfr_spiel.histories import HistoryOrigin
@@ -15,17 +16,15 @@ from ps_cfr_spiel.tree import PublicTree
 class HistoriesPrior:
   """The histories at the roots, n of them."""
 
-  root: tuple[np.ndarray, np.ndarray]  #: for each player int[n], the root of each history
-  type: tuple[np.ndarray, np.ndarray]  #: for each player int[n]
-  chance: np.ndarray  #: [n], product of the chance probabilities on the way
+  #: for each player the root of each history.
+  root: tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]
+  type: tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]  #: for each player
+  chance: Float[np.ndarray, " n"]  #: product of the chance probabilities on the way
   shapes: tuple[tuple[int, int], tuple[int, int]]  #: for each player (roots, H)
   largest_utility: float  #: of the whole game, in absolute terms
 
-  def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
-    """[roots, H of the player], 0 in padding: probability that chance and the opponent's range lead there.
-
-    The range is [roots, H of the opponent].
-    """
+  def weight(self, player: int, range_: Float[np.ndarray, "_roots G"]) -> Float[np.ndarray, "_roots H"]:
+    """Probability that chance and the opponent's range lead to the player's infostates; 0 in padding."""
     weight, other = np.zeros(self.shapes[player]), 1 - player
     probability = self.chance * range_[self.root[other], self.type[other]]
     np.add.at(weight, (self.root[player], self.type[player]), probability)
@@ -37,15 +36,15 @@ class DealsPrior:
   """The prior of a Bayesian form: its deal, and public cards."""
 
   deals: FormOrigin  #: of the form
-  #: int[n], the public states of the first n roots; the rest is padding.
-  public: tuple[np.ndarray, np.ndarray]
+  #: for each player the public states of the first n roots; the rest is padding.
+  public: tuple[Int[np.ndarray, " _n"], Int[np.ndarray, " _n"]]
 
   @property
   def largest_utility(self) -> float:
     """The same as in `HistoriesPrior`."""
     return self.deals.largest_utility
 
-  def weight(self, player: int, range_: np.ndarray) -> np.ndarray:
+  def weight(self, player: int, range_: Float[np.ndarray, "_roots G"]) -> Float[np.ndarray, "_roots H"]:
     """See `HistoriesPrior`."""
     public = self.public[player]
     weight = self.deals.weight(player, range_[: len(public)], public.tolist())

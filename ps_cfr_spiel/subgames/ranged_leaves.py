@@ -10,23 +10,25 @@ ones: a limited lookahead has a frontier; unsafe re-solving gives a range to bot
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.tree import Array, LeafEvaluator, Parts
 
-Ranges = tuple[Array, Array]  # of each player [roots, H]: reach probabilities, or any multiple of them
+# Of each player: reach probabilities, or any multiple of them.
+Ranges = tuple[Float[Array, "_roots H0"], Float[Array, "_roots H1"]]
 
 
+@runtime_checkable
 class BoundValues(Protocol):
   """A value function at certain public states: a pytree, for use in jitted functions."""
 
-  def __call__(self, player: int, ranges: Ranges) -> Array:
-    """Counterfactual values [F, H] of a player's infostates: they count chance and the opponent's range.
+  def __call__(self, player: int, ranges: Ranges) -> Float[Array, "F H"]:
+    """Counterfactual values of a player's infostates: they count chance and the opponent's range.
 
     The `player` is known at trace time. Both players' `ranges` are [F, H], with a row for each infostate of
     the frontier (in Bayesian games for each public state): reach since the lookahead's roots times the range
@@ -40,7 +42,7 @@ class SubgameLeaves(LeafEvaluator):
 
   kind: ClassVar[str] = "subgame"
 
-  def take(self, leaves: Sequence[Int[np.ndarray, "boards _L"]]) -> LeafEvaluator:
+  def take(self, leaves: Sequence[Int[np.ndarray, "_boards _L"]]) -> LeafEvaluator:
     raise TypeError("A subgame cannot be cut from a subgame; cut the game's own tree.")
 
   def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
@@ -62,10 +64,10 @@ class RangedLeaves(SubgameLeaves):
     reach = None if own_reach is None else self._times_range(own_reach)
     return self.inner(player, opponent_reach, reach)
 
-  def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
+  def recorded(self, player: int, values: Parts) -> tuple[Shaped[Array, "..."], ...]:
     return self.inner.recorded(player, values)
 
-  def _times_range(self, reach: Parts) -> list[Array]:
+  def _times_range(self, reach: Parts) -> list[Float[Array, "_L _H"]]:
     return [r * w for w, r in zip(self.ranges, reach, strict=True)]
 
 
@@ -86,11 +88,11 @@ class FrontierLeaves(SubgameLeaves):
     # A best response has no reach of its own; the values of its frontier are fixed, and read none (`settle`).
     return [*ends, self._checked(player, self.beyond(player, ranges))]  # pyright: ignore[reportArgumentType]
 
-  def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
+  def recorded(self, player: int, values: Parts) -> tuple[Shaped[Array, "..."], ...]:
     """The values at the frontier, [F, H]: the player's results of the search there."""
     return (values[-1],)
 
-  def _checked(self, player: int, values: Array) -> Array:
+  def _checked(self, player: int, values: Float[Array, "..."]) -> Float[Array, "F H"]:
     if isinstance(values, jax.Array | np.ndarray) and values.shape == self.shapes[player]:
       return values
     given = values if values is None else f"the shape {jnp.shape(values)}"
@@ -111,7 +113,7 @@ class GadgetLeaves(SubgameLeaves):
 
   inner: LeafEvaluator  #: the evaluator of the leaves below `follow`
   scale: Parts | None  #: parts [L_k, H], at the root of each leaf, or [1, H]; None for 1 everywhere
-  terminate: Array  #: [m, columns of the chooser], the chooser's values of the terminate actions
+  terminate: Float[Array, "m columns"]  #: the chooser's values of the terminate actions
   chooser: int = dataclasses.field(metadata={"static": True})  #: 0 or 1
   #: for each player H in the forest: 1 for a chooser with a row for every type.
   columns: tuple[int, int] = dataclasses.field(metadata={"static": True})
@@ -125,7 +127,7 @@ class GadgetLeaves(SubgameLeaves):
       values = [(v * s).reshape(-1, self.columns[player]) for v, s in zip(values, self.scale, strict=True)]
     return [*values, self.terminate]
 
-  def recorded(self, player: int, values: Parts) -> tuple[Array, ...]:
+  def recorded(self, player: int, values: Parts) -> tuple[Shaped[Array, "..."], ...]:
     """In the units of the inner evaluator, and 0 in impossible places."""
     inner = values[:-1]
     if player == self.chooser and self.scale is not None:
@@ -151,8 +153,8 @@ class RefinedLeaves(GadgetLeaves):
   to a root with the probability of the choice plus a tremble; the choice is worth the value of the root.
   """
 
-  roots: Parts  #: parts int[L_k], the root of each leaf
-  tremble: Array  #: [roots, H]
+  roots: Sequence[Int[Array, " _L"]]  #: parts, the root of each leaf
+  tremble: Float[Array, "roots H"]
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
     """ValueError for a best response: it would choose before it has a value."""
@@ -180,7 +182,7 @@ class RefinedLeaves(GadgetLeaves):
 class EchoedRanges(BoundValues):
   """Bound values that are the player's own ranges: they show the questions to a value function."""
 
-  def __call__(self, player: int, ranges: Ranges) -> Array:
+  def __call__(self, player: int, ranges: Ranges) -> Float[Array, "F H"]:
     return ranges[player]
 
 
@@ -192,15 +194,19 @@ def with_beyond(leaves: LeafEvaluator, beyond: BoundValues) -> LeafEvaluator:
   return dataclasses.replace(leaves, inner=with_beyond(leaves.inner, beyond))
 
 
-def at_leaves(roots: Array, leaf_roots: Sequence[Array]) -> list[Array]:
-  """Arrays of the roots, [roots, H], at the leaves below them: parts [L_k, H], or [1, H] for one root.
+def at_leaves(
+  roots: Float[Array, "roots H"], leaf_roots: Sequence[Int[Array, " _L"]]
+) -> list[Float[Array, "_L H"]]:
+  """Arrays of the roots at the leaves below them: parts [L_k, H], or [1, H] for one root.
 
   The shorter ones spare a pass over the leaves, which takes as long as a game's own evaluator.
   """
   return [roots if len(roots) == 1 else roots[at] for at in leaf_roots]
 
 
-def with_ranges(leaves: LeafEvaluator, ranges: Ranges, leaf_roots: Sequence[Parts]) -> RangedLeaves:
+def with_ranges(
+  leaves: LeafEvaluator, ranges: Ranges, leaf_roots: Sequence[Sequence[Int[Array, " _L"]]]
+) -> RangedLeaves:
   """Leaves with a range for each player; arguments as in `Subgame`."""
   for player in (0, 1):
     leaves = RangedLeaves(leaves, at_leaves(ranges[player], leaf_roots[player]), player)

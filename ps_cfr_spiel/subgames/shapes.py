@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Bool, Int
 
 from ps_cfr_spiel.subgames.nodes import SubgameNodes
 from ps_cfr_spiel.tree import Places
@@ -54,23 +55,24 @@ def _larger(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
   return max(a[0], b[0]), max(a[1], b[1])
 
 
+Depths = tuple[Int[np.ndarray, " N"], Int[np.ndarray, " N"]]  # see `own_depths`
 PadTo = Callable[[Shape], Shape]  # from the shape of a subgame to the shape of its padded arrays
 
 
 class Scope(NamedTuple):
   """The nodes of some subgames that do not overlap."""
 
-  root: np.ndarray  #: int[N], the root at or above each node, as a node; -1 outside
-  group: np.ndarray  #: int[N], the subgame of each node, -1 outside
-  frontier: np.ndarray  #: bool[N], whether the lookahead ends at a node
+  root: Int[np.ndarray, " N"]  #: the root at or above each node, as a node; -1 outside
+  group: Int[np.ndarray, " N"]  #: the subgame of each node, -1 outside
+  frontier: Bool[np.ndarray, " N"]  #: whether the lookahead ends at a node
 
-  def most(self, nodes: np.ndarray) -> int:
-    """The largest number of these nodes, int[n], in one subgame."""
+  def most(self, nodes: Int[np.ndarray, " n"]) -> int:
+    """The largest number of these nodes in one subgame."""
     return int(np.bincount(self.group[nodes], minlength=1).max())
 
 
-def own_depths(nodes: SubgameNodes) -> tuple[np.ndarray, np.ndarray]:
-  """int[N] for each player: the number of own decisions above each node."""
+def own_depths(nodes: SubgameNodes) -> Depths:
+  """For each player the number of own decisions above each node."""
   depths = (np.zeros(len(nodes.parent), int), np.zeros(len(nodes.parent), int))
   for layer in nodes.layers[1:]:
     above = nodes.parent[layer]
@@ -82,14 +84,14 @@ def own_depths(nodes: SubgameNodes) -> tuple[np.ndarray, np.ndarray]:
 def least_shape(
   nodes: SubgameNodes,
   scope: Scope,
-  actions: np.ndarray,
-  depths: tuple[np.ndarray, np.ndarray],
-  sequences: np.ndarray,
+  actions: Int[np.ndarray, " D"],
+  depths: Depths,
+  sequences: Int[np.ndarray, "D A"],
 ) -> Shape:
   """The least shape that holds each of some subgames.
 
-  `actions`, int[D], has the number of kept actions of each decision; `depths` are as in `own_depths`,
-  `sequences`, int[D, A], as in `tree.decision_sequences`.
+  `actions` has the number of kept actions of each decision; `depths` are as in `own_depths`, `sequences` as
+  in `tree.decision_sequences`.
   """
   begins = np.flatnonzero((scope.root == np.arange(len(scope.root))) & (scope.root >= 0))
   stops = np.flatnonzero(scope.frontier)
@@ -101,12 +103,18 @@ def least_shape(
   )
 
 
-def _distinct(nodes: SubgameNodes, player: int, some: np.ndarray) -> np.ndarray:
+def _distinct(nodes: SubgameNodes, player: int, some: Int[np.ndarray, " _n"]) -> Int[np.ndarray, " _m"]:
   """One of some nodes for each infostate of a player there."""
   return some[np.unique(nodes.knowledge[player][some], return_index=True)[1]]
 
 
-def _rows(nodes: SubgameNodes, scope: Scope, actions, depth, player: int) -> dict[tuple[int, int], int]:
+def _rows(
+  nodes: SubgameNodes,
+  scope: Scope,
+  actions: Int[np.ndarray, " D"],
+  depth: Int[np.ndarray, " N"],
+  player: int,
+) -> dict[tuple[int, int], int]:
   acting = np.flatnonzero((scope.root >= 0) & ~scope.frontier & (nodes.player == player))
   decisions, first = np.unique(nodes.decision[acting], return_index=True)
   at = acting[first]
@@ -119,7 +127,9 @@ def _rows(nodes: SubgameNodes, scope: Scope, actions, depth, player: int) -> dic
   return dict(sorted(sizes.items()))
 
 
-def _leaves(nodes: SubgameNodes, scope: Scope, depths, sequences) -> tuple[tuple[int, int], ...]:
+def _leaves(
+  nodes: SubgameNodes, scope: Scope, depths: Depths, sequences: Int[np.ndarray, "D A"]
+) -> tuple[tuple[int, int], ...]:
   """`Shape.leaves`: public leaves by part; histories are separated by both players' last choices."""
   inside = np.flatnonzero(scope.root[nodes.ends] >= 0)
   ends = nodes.ends[inside]
@@ -136,8 +146,10 @@ def _leaves(nodes: SubgameNodes, scope: Scope, depths, sequences) -> tuple[tuple
   return leaf_sizes(nodes.places, inside[first], scope.group[ends[first]])
 
 
-def leaf_sizes(places: Places, leaves: np.ndarray, group: np.ndarray) -> tuple[tuple[int, int], ...]:
-  """`Shape.leaves` that hold some leaves, int[n], of each group, int[n]."""
+def leaf_sizes(
+  places: Places, leaves: Int[np.ndarray, " n"], group: Int[np.ndarray, " n"]
+) -> tuple[tuple[int, int], ...]:
+  """`Shape.leaves` that hold some leaves of each group."""
   part, board = places.part[leaves], places.board[leaves]
   street, board_of_group = places.street[part], group * (board.max(initial=0) + 1) + board
   sizes = []

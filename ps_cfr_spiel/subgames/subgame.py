@@ -14,11 +14,15 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from ps_cfr_spiel.subgames.nodes import RootInfostates
 from ps_cfr_spiel.subgames.priors import Prior
 from ps_cfr_spiel.subgames.shapes import Shape
 from ps_cfr_spiel.tree import PublicTree, put_rows, take_rows
+
+Sources = list[tuple[Int[np.ndarray, "_n 2"], Int[np.ndarray, "_A _n"]]]  # of one player's blocks
+Strategy = Sequence[Float[np.ndarray, "_A _rows H"]]  # of one player for each block
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,11 +37,11 @@ class Subgame:
   roots: tuple[RootInfostates, RootInfostates]  #: for each player the infostates at the roots
   #: for each player those at the frontier; no rows if the subgame goes to the end of the game.
   frontier: tuple[RootInfostates, RootInfostates]
-  #: for each player the root of each leaf, int parts [L_k], the frontier's last.
-  leaf_roots: tuple[list[np.ndarray], list[np.ndarray]]
-  #: for each player and block (source, action): int[n, 2] the (block, row) in the whole game's tree of the
-  #: first n rows, and int[A, n] the numbers of their actions there.
-  rows: tuple[list[tuple[np.ndarray, np.ndarray]], list[tuple[np.ndarray, np.ndarray]]]
+  #: for each player the root of each leaf, in parts, the frontier's last.
+  leaf_roots: tuple[list[Int[np.ndarray, " _L"]], list[Int[np.ndarray, " _L"]]]
+  #: for each player and block (source, action): the (block, row) in the whole game's tree of the first n
+  #: rows, and the numbers of their actions there.
+  rows: tuple[Sources, Sources]
   prior: Prior  #: the deal of the roots' infostates
 
   @property
@@ -50,10 +54,10 @@ class Subgame:
     """The public states of the frontier, ascending."""
     return sorted({int(s) for infostates in self.frontier for s in infostates.public})
 
-  def there(self, player: int, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
+  def there(self, player: int, tables: Strategy) -> list[Float[np.ndarray, "_A _rows H"]]:
     """A strategy of the whole game, [A, rows, H] for each block, in the rows of this subgame."""
     return take_rows(self.tree.players[player].block_shapes, self.rows[player], tables)
 
-  def back(self, player: int, blocks: Sequence[np.ndarray], tables: Sequence[np.ndarray]) -> list[np.ndarray]:
+  def back(self, player: int, blocks: Strategy, tables: Strategy) -> list[Float[np.ndarray, "_A _rows H"]]:
     """A strategy of the whole game, `tables`, with this subgame's in its rows; left-out actions get 0."""
     return put_rows(self.rows[player], blocks, tables)

@@ -61,7 +61,7 @@ class AllInLeaves(LeafEvaluator):
     folds = self.folds.sampled(player, jnp.maximum(leaf - count, 0), reach)
     return jnp.where(leaf[:, None] < count, all_ins, folds)
 
-  def take(self, leaves: Sequence[Int[np.ndarray, "boards _L"]]) -> LeafEvaluator:
+  def take(self, leaves: Sequence[Int[np.ndarray, "_boards _L"]]) -> LeafEvaluator:
     folds = self.folds.take((leaves[0][:, :0], leaves[1]))
     if not leaves[0].size:
       return folds  # and no matrix
@@ -134,7 +134,7 @@ class BoardLeaves(LeafEvaluator):
     streets = tuple(jax.tree.map(lambda table, kept=kept: table[kept], street) for street, kept in pairs)
     return dataclasses.replace(self, streets=streets, boards=tuple(map(len, boards)))
 
-  def take(self, leaves: Sequence[Int[np.ndarray, "boards _L"]]) -> "BoardLeaves":
+  def take(self, leaves: Sequence[Int[np.ndarray, "_boards _L"]]) -> "BoardLeaves":
     taken, counts = [], []
     for street, (evaluator, each) in enumerate(zip(self.streets, self.leaves, strict=True)):
       parts = leaves[2 * street : 2 * street + 2]

@@ -82,7 +82,7 @@ class LeafEvaluator(abc.ABC):
     """
     raise TypeError(f"The leaf evaluator {self.kind!r} does not value single leaves (`sampled`).")
 
-  def take(self, leaves: Sequence[Int[np.ndarray, "boards _L"]]) -> "LeafEvaluator":
+  def take(self, leaves: Sequence[Int[np.ndarray, "_boards _L"]]) -> "LeafEvaluator":
     """The same for some of the leaves, on the host. TypeError by default.
 
     `leaves` has for each part numbers counted within the part; -1 is a leaf of value 0. `boards` is 1, or

@@ -58,7 +58,7 @@ class TwoParts(LeafEvaluator):
     first, second = self._with(showdown_payoff, fold_payoff)(player, [reach, reach])
     return first + second
 
-  def take(self, leaves: Sequence[Int[np.ndarray, "boards _L"]]) -> "TwoParts":
+  def take(self, leaves: Sequence[Int[np.ndarray, "_boards _L"]]) -> "TwoParts":
     return self._with(pick(self.showdown_payoff, leaves[0]), pick(self.fold_payoff, leaves[1]))
 
 
@@ -126,7 +126,7 @@ class BlockLeaves(LeafEvaluator):
   def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
     return type(self)(self.utility[leaf])(player, [reach])[0]
 
-  def take(self, leaves: Sequence[Int[np.ndarray, "boards _L"]]) -> "BlockLeaves":
+  def take(self, leaves: Sequence[Int[np.ndarray, "_boards _L"]]) -> "BlockLeaves":
     return dataclasses.replace(self, utility=pick(self.utility, leaves[0]))
 
 
@@ -165,7 +165,7 @@ class GeneralSumLeaves(LeafEvaluator):
   def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
     return self.of[player].sampled(player, leaf, reach)
 
-  def take(self, leaves: Sequence[Int[np.ndarray, "boards _L"]]) -> "GeneralSumLeaves":
+  def take(self, leaves: Sequence[Int[np.ndarray, "_boards _L"]]) -> "GeneralSumLeaves":
     return dataclasses.replace(self, of=tuple(leaves_of_player.take(leaves) for leaves_of_player in self.of))
 
   @property

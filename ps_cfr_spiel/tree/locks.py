@@ -63,7 +63,7 @@ class LockedLeaves(LeafEvaluator):
   def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
     raise NotImplementedError(WHOLE)
 
-  def take(self, leaves: Sequence[Int[np.ndarray, "boards _L"]]) -> LeafEvaluator:
+  def take(self, leaves: Sequence[Int[np.ndarray, "_boards _L"]]) -> LeafEvaluator:
     raise NotImplementedError(WHOLE)
 
   @property

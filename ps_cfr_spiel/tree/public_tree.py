@@ -20,6 +20,7 @@ Axes, in annotations such as `Float[Array, "L H"]`, which are jaxtyping's and wh
              sampled (`mccfr`) the cells of all players; entries: those of a learned baseline.
   L          leaves; roots: the empty sequences of a player.
   D, P, N    decisions of both players (`Labels.decisions`), public states, nodes of a tree.
+  E, F       of a subgame (`subgames`): the ends inside, and a player's infostates at the frontier.
   B          computed side by side: sampled leaves, trajectories of a batch; draws: the random numbers of one.
   boards     boards of a street, or of all streets.
   M          rows that others stand for (`Orbit`).
