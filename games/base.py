@@ -1,6 +1,6 @@
 """Common parts of the games here, as OpenSpiel asks for them: descriptions, games, states and observers.
 
-`ForPeople` has what a game may add for those who look at it or play it.
+`ForPeople` has the additions of a game for people who look at it or play it.
 """
 
 import math
@@ -50,20 +50,20 @@ class Map(NamedTuple):
 
 
 class Position(NamedTuple):
-  """The pieces on a map after some history, all of them, whoever sees them."""
+  """The pieces on a map after some history, all of them, in sight or not."""
 
   sought: int  #: the node of the piece that is often out of sight
   others: tuple[int, ...]  #: the nodes of the others; several may share one
-  heading: str  #: the time and the next move, as far as they are public
+  heading: str  #: the time and the next move, to the extent that they are public
   in_sight: tuple[tuple[int, int], ...] = ()  #: pairs of nodes whose pieces see each other
 
 
 class ForPeople:
-  """What a game may add for people who look at a strategy or play; all of it has a default.
+  """Additions of a game for people who look at a strategy or play; all of it has a default.
 
   The games here have it, and a game of your own that derives from this class too, beside `pyspiel.Game`. It
   changes nothing for solvers. Games on a map need a public observer (`make_py_observer`): beliefs about the
-  pieces are those of an observer who sees what is public, and knows the strategies.
+  pieces are those of an observer who sees public information, and knows the strategies.
   """
 
   #: The game's own bots by name, which `play` and `match` offer; the strongest last.

@@ -93,7 +93,7 @@ class KeyedGame(abc.ABC):
     return cells, actions
 
   def hands_at(self, state: pyspiel.State) -> tuple[np.ndarray, np.ndarray] | None:
-    """The cells of all hands of the player to move at once; None where keys do not say what they hold.
+    """The cells of all hands of the player to move at once; None where keys do not say which cards they hold.
 
     Returns:
       int[A, H], the cells of H hands, and int[H], their numbers in `poker.cards.ALL_HANDS`.
@@ -137,7 +137,7 @@ class KeyedGame(abc.ABC):
     raise NotImplementedError(f"{type(self).__name__} has no native code: {self.why_not_native()}.")
 
   def hidden_states(self, table: np.ndarray, tremble: float) -> HiddenStates | None:
-    """What a player cannot see, where all play by a table's strategy; None: histories show it.
+    """The hidden states of a player, where all play by a table's strategy; None: histories show it.
 
     Args:
       table: [S], weights of moves by cell.

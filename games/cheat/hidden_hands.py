@@ -1,4 +1,4 @@
-"""Hidden states of Cheat for two, as arrays: what the other player may hold, and plays from there.
+"""Hidden states of Cheat for two, as arrays: the cards that the other player may hold, and plays from there.
 
 A player knows everything but the cards of the other hand and of the pile. A strategy over the keys of `keys`
 forgets the past, or remembers what both know (`keys.Known`), so states with the same cards are one, and there

@@ -22,7 +22,7 @@ from ps_cfr_spiel.poker import BayesianForm
 
 @dataclasses.dataclass(frozen=True)
 class TreeUse:
-  """What a form's tree is built for, as far as its memory depends on that."""
+  """The use of a form's tree, as far as its memory depends on that."""
 
   tables: float = 0  #: numbers that a solver keeps for each infostate and action; 0 for the tree alone
   itemsize: int = 4  #: bytes of a number on the device
@@ -113,7 +113,7 @@ def _numbers(lines: PublicStateIndex, sizes: np.ndarray) -> int:
 
 
 def _leaf_tables(lines: PublicStateIndex, rows: Sequence[int], kind: str, itemsize: int) -> int:
-  """Bytes of an evaluator of this kind for boards, as many of each street, on the host and on the device."""
+  """Bytes of an evaluator of this kind for boards, counted by street, on the host and on the device."""
   boards, (first, second) = sum(rows), map(len, lines.form.types)
   if kind not in ("dense", "showdown"):
     # Of each hand, `tree.NativeLeaves`: nine numbers in 16 bits, a scale and a weight; twice

@@ -235,7 +235,7 @@ class LazyBoardLeaves(BoardLeaves):
 class _LazyAllInLeaves(AllInLeaves):
   """The leaves of a street above the last one, whose matrices are made when they are read.
 
-  Where the native library goes board by board nobody reads them, and those of a flop take seconds.
+  A traversal by the native library does not read them, and those of a flop take seconds.
   """
 
   native: ClassVar[bool] = True

@@ -146,7 +146,7 @@ class DealtGame(CardGame):
   def seen(self, hand: Sequence[int], board: Sequence[int]) -> list[tuple[Any, int]]:
     """For each round so far the class of runouts and the number of the hand there, suits renamed.
 
-    Where boards are not tabulated, the public cards themselves, with suits named as on the special round.
+    If boards are not tabulated, the public cards themselves, with suits named as on the special round.
     `board` has the public cards in the order of their rounds; ValueError for a number of cards of no round.
     """
     if len(hand) != self.deal.hole:

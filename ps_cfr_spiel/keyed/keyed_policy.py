@@ -35,7 +35,7 @@ class KeyedPolicy(openspiel_policy.Policy):
     return normalised(self.table[cells])
 
   def for_hands_at(self, state: pyspiel.State) -> dict[int, np.ndarray] | None:
-    """See `policy.for_hands`; None where the keys do not say what they hold."""
+    """See `policy.for_hands`; None where the keys do not say which cards they hold."""
     if (hands := self.form.hands_at(state)) is None:
       return None
     cells, held = hands

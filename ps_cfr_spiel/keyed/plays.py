@@ -1,4 +1,4 @@
-"""Plays of a keyed game, one after the other: a play learns on its way back, before the next one begins.
+"""Sampled plays of a keyed game, one after the other: a play learns on its way back, before the next begins.
 
 As `mccfr.outcome`, without its tree: only the traverser explores, the opponent and chance play as they do, so
 a node's weight is 1 / probability of the traverser's sampled moves before it (Schmid 2021, eq. 17.18).
@@ -48,7 +48,7 @@ Step = tuple[slice, bool, list[float], int, float, float, float]
 
 
 class Learning(NamedTuple):
-  """What plays of states change, [S] each, and how."""
+  """The tables that plays of states change, [S] each, and how."""
 
   regrets: memoryview[float]
   compensation: memoryview[float]
@@ -61,7 +61,7 @@ class Learning(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Plays(Sampler[Matchup, KeyTables]):
-  """Plays in which the tables learn after each one."""
+  """Sampled plays in which the tables learn after each one."""
 
   estimate: str  #: of the worth of moves, one of `options.ESTIMATES`
   exploration: float  #: share of uniform play in the traverser's sampling policy, in (0, 1]
@@ -80,7 +80,7 @@ class Plays(Sampler[Matchup, KeyTables]):
 
 @dataclasses.dataclass(frozen=True)
 class NativePlays(Plays):
-  """Plays in a game's native code.
+  """Sampled plays in a game's native code.
 
   A key that comes twice in a play learns from its second visit before its first is valued.
   """
@@ -98,7 +98,7 @@ class NativePlays(Plays):
 
 @dataclasses.dataclass(frozen=True)
 class StatePlays(Plays):
-  """Plays of OpenSpiel's states, in NumPy: of any game, and the reference of native plays."""
+  """Sampled plays of OpenSpiel's states, in NumPy: of any game, and the reference of native plays."""
 
   def draw(self, game: Matchup, key: jax.Array, turns: int, batch: int) -> np.ndarray:
     """uint32[turns, 4]: a seed for each turn."""

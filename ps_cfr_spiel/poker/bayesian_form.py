@@ -59,7 +59,7 @@ class BayesianForm:
   )
 
   def missing(self) -> list[str]:
-    """The names in `NEEDED` that the form has neither as a field nor as a property; none is computed."""
+    """The names in `NEEDED` that are neither a field nor a property of the form; no property is computed."""
     bodies = [vars(self), *(vars(kind) for kind in type(self).__mro__ if kind is not BayesianForm)]
     given = {name for body in bodies for name in body}
     instead = {"strength": "strengths", "infostates": "infostate"}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Belief(NamedTuple):
-  """The belief of an observer who sees what is public and knows the strategies of all players."""
+  """The belief of an observer who sees public information and knows the strategies of all players."""
 
   sought: np.ndarray  #: float64[n], probability of the sought piece on each node
   others: np.ndarray  #: float64[n], probability of at least one other piece
