@@ -3,8 +3,11 @@
 import importlib.metadata
 import re
 
+import sphinx.ext.napoleon
 from ps_cfr_spiel.commands.program import COMMANDS
 
+# Napoleon asks members for a __qualname__, which some type objects have as None; its filter is not used.
+sphinx.ext.napoleon._skip_member = lambda *_: None
 project = "ps_cfr_spiel"
 version = release = importlib.metadata.version(project)
 extensions = [
