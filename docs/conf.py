@@ -4,6 +4,7 @@ import importlib.metadata
 import re
 
 import sphinx.ext.napoleon
+
 from ps_cfr_spiel.commands.program import COMMANDS
 
 # Napoleon asks members for a __qualname__, which some type objects have as None; its filter is not used.
