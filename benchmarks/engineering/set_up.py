@@ -32,7 +32,7 @@ STAGES = ("load", "form", "tree", "solver", "check")
 
 
 def stages(name: str, checks: bool) -> dict[str, tuple[float, float, float]]:
-  """Of each stage the seconds on the wall and of the processor, and megabytes."""
+  """The wall-clock seconds, processor seconds and megabytes of each stage."""
   jnp.zeros(3).block_until_ready()
   measured = {}
 

@@ -49,7 +49,7 @@ class DealtGame(CardGame):
 
   @classmethod
   def of(cls, game: pyspiel.Game, special: int = 1) -> "DealtGame":
-    """From a game that `poker.read_card_game` takes.
+    """The dealt game of an OpenSpiel game that `poker.read_card_game` takes.
 
     ValueError for another game, one with too many cards, or a special round that it does not have.
     """

@@ -98,7 +98,7 @@ class NativePlays(Plays):
 
 @dataclasses.dataclass(frozen=True)
 class StatePlays(Plays):
-  """Sampled plays of OpenSpiel's states, in NumPy: of any game, and the reference of native plays."""
+  """Sampled plays of OpenSpiel's states, in Python: for any game, and the reference of native plays."""
 
   def draw(self, game: Matchup, key: jax.Array, turns: int, batch: int) -> np.ndarray:
     """uint32[turns, 4]: a seed for each turn."""

@@ -117,7 +117,7 @@ class Subgames:
     return below_root
 
   def _flags(self, name: str, public_states: Collection[int]) -> Bool[np.ndarray, " states"]:
-    """Of the public states, and a last one for leaves; ValueError for an invalid public state."""
+    """Whether each public state is one of these, and False for leaves; ValueError for an invalid one."""
     count = len(self.labels.public_states)
     flags = np.zeros(count + 1, bool)
     for s in check_list(name, public_states):

@@ -164,7 +164,7 @@ def test_many_iterations_are_those_of_all_boards_at_once():
 
 
 def test_nobody_reads_the_matrices_of_all_ins(monkeypatch):
-  """From the set-up to the values of a policy: those of a flop with all hands take seconds and memory."""
+  """Neither the set-up nor the values of a policy read them: for a flop with all hands they are large."""
   monkeypatch.setattr(PublicStateIndex, "net_wins", None)
   solver = PSCFRSolver(pyspiel.load_game(FLOP), leaves="native")
   solver.run(2, progress=False)

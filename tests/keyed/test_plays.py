@@ -137,7 +137,7 @@ def test_learned_values_are_those_of_a_written_play():
 
 
 def test_regrets_are_cut_at_the_floor():
-  """Of regret matching plus at 0; plain ones become negative."""
+  """Regret matching plus keeps regrets at 0 or above; plain regret matching lets them become negative."""
   form = OpenSpielKeys(pyspiel.load_game("kuhn_poker"), cells=24)
   least = []
   for rule in (RM(), RMPlus()):

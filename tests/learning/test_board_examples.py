@@ -258,7 +258,7 @@ def test_no_values_for_other_games():
 
 
 def some_values():
-  """Of a network that has learned nothing: what holds for it holds for any."""
+  """Values of an untrained network: the property does not depend on training."""
   values = NetworkValues.untrained(NO_RIVERS, 0, 8, 1)
   return dataclasses.replace(values, scale=np.float32(1))
 

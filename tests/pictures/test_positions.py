@@ -36,7 +36,7 @@ def belief_of(shares, stones):
 
 
 def test_belief_under_random_moves():
-  """From 5 to 3, 4 or 6 (on 7 it would be caught), then from 3 to 5, from 4 to 2 or 5, from 6 to 5 or 8."""
+  """The evader moves from 5 to 3, 4 or 6 (at 7 it is caught); then 3 leads to 5, 4 to 2 or 5, 6 to 5 or 8."""
   state = play("glasses", (1, 9), 4, (1, 7), 2)
   assert sought(state) == pytest.approx({2: 1 / 6, 5: (1 + 1 / 2 + 1 / 2) / 3, 8: 1 / 6})
 

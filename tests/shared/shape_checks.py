@@ -53,7 +53,7 @@ def install(packages):
 
 
 def _check_tuple(kind):
-  """Of named tuples the hook knows nothing; a generic one may hold other things, such as specs."""
+  """The import hook does not check named tuples; a generic one may hold other things, such as specs."""
   if not issubclass(kind, typing.Generic) and not any(
     isinstance(x, str) for x in kind.__annotations__.values()
   ):
