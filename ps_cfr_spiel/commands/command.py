@@ -110,8 +110,9 @@ def _option_flag(name: str, fields: Mapping[str, Field]) -> Flag:
     default if default is None or kind is not str else str(default),
     " ".join(filter(None, (option.help, option.typed))),
     kind=kind,
+    # Of a range with an open end absl would name one bound alone; the option's own check names both.
     least=option.least,
-    most=None if option.most == math.inf else option.most,
+    most=None if option.most == math.inf or option.above is not None else option.most,
     choices=tuple(map(str, option.choices)),
     value=option.value,
     group=option.group,

@@ -135,7 +135,7 @@ def spoil(folder, run):
     ("solve|kuhn_poker|--memory=nan", "--memory=nan: must be a number of at least 1"),
     ("summary|kuhn_poker|--depth=2", "--depth is for --tree"),
     ("summary|kuhn_poker|--infostates", "--infostates is for --tree"),
-    ("compare|kuhn_poker|--seconds=inf", "flag --seconds=inf: inf is not number <= 1000000.0"),
+    ("compare|kuhn_poker|--seconds=inf", "seconds must be a number above 0 and at most 1e+06, got inf"),
     ("compare|kuhn_poker|--solvers=", "--solvers names no solver; choose among"),
     (
       "train|kuhn_poker|--checkpoint_seconds=nan|--output={tmp}/t",
@@ -145,6 +145,7 @@ def spoil(folder, run):
       "train|kuhn_poker|--games=1000000000000000000000|--output={tmp}/t",
       "--games must be at most 2147483647",
     ),
+    ("train|cheat(hand_size=2)|--batch=2000000000|--output={tmp}/t", "for the samples of a batch"),
     (
       "solve|leduc_poker|--solver=hierarchical|--batch=2000000000|--output={tmp}/h",
       "for the samples of a batch",
