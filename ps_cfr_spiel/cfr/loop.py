@@ -39,9 +39,8 @@ from ps_cfr_spiel.tree import (
   tables_of,
 )
 
-Reach = tuple[
-  Float[Array, "_S _H"], Sequence[Float[Array, "_L _H"]]
-]  # of a player's sequences, as a column, and of the leaves; see `PlayerPasses.down`
+# Of a player's sequences, as a column, and of the leaves; see `PlayerPasses.down`.
+Reach = tuple[Float[Array, "_S _H"], Sequence[Float[Array, "_L _H"]]]
 
 
 class _Game(NamedTuple):
@@ -152,9 +151,8 @@ def iterate(
 
   def iteration(t, carry):
     players, reach = carry
-    step = Step(
-      jnp.asarray(t, jnp.int32), averaging_delay, rule
-    )  # with `jax.disable_jit` the loop counts in Python
+    # With `jax.disable_jit` the loop counts in Python.
+    step = Step(jnp.asarray(t, jnp.int32), averaging_delay, rule)
     for turn in turns:  # all in a turn answer the same reach
       after = {i: _turn(game, engine, i, players[i], reach, step) for i in turn}
       players = tuple(after[i] if i in turn else player for i, player in enumerate(players))
@@ -198,11 +196,8 @@ def take_turn(
   Player 0's turn and then player 1's are an iteration with alternating updates; the caller counts. Arguments
   are those of `iterate`. Returns both players afterwards, and the regrets of the turn, for each bucket.
   """
-  game, step, players = (
-    _Game.of(tree, sets),
-    Step(state.iteration + 1, averaging_delay, rule),
-    list(state.players),
-  )
+  game, players = _Game.of(tree, sets), list(state.players)
+  step = Step(state.iteration + 1, averaging_delay, rule)
   reach = tuple(_reach(game, i, x, rule) for i, x in enumerate(players))
   before, leaf_values = players[player], _leaf_values(game, player, reach)
   wide = before.decompressed(rule).carried_over(step)
