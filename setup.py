@@ -13,7 +13,7 @@ from itertools import chain
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-FOLDER = "ps_cfr_spiel/native"
+FOLDER = "ps_cfr_spiel/backend/native"
 SOURCES = ("cheat", "clusters", "learn", "sampled_turns", "stream", "sweep", "walk")
 HEADERS = ("cards", "learn", "native", "sampling", "sweep", "walk")
 jaxlib = find_spec("jaxlib")
@@ -39,7 +39,7 @@ class BuildOnAllCores(build_ext):
 
 
 library = Extension(
-  "ps_cfr_spiel.native._native",
+  "ps_cfr_spiel.backend.native._native",
   [f"{FOLDER}/{name}.cc" for name in SOURCES],
   depends=[f"{FOLDER}/{name}.h" for name in HEADERS],
   include_dirs=[f"{place}/include" for place in places],

@@ -5,7 +5,7 @@ import re
 
 import sphinx.ext.napoleon
 
-from ps_cfr_spiel.commands.program import COMMANDS
+from ps_cfr_spiel.apps.commands.program import COMMANDS
 
 # Napoleon asks members for a __qualname__, which some type objects have as None; its filter is not used.
 sphinx.ext.napoleon._skip_member = lambda *_: None

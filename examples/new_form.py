@@ -5,7 +5,7 @@ import pyspiel
 from new_game import HalfStreet
 from pyspiel import GameType as Kind
 
-from ps_cfr_spiel.poker import BayesianForm, Betting
+from ps_cfr_spiel.cards.poker import BayesianForm, Betting
 
 TYPE = Kind(
   "half_street_by_form", "Half-street poker", Kind.Dynamics.SEQUENTIAL, Kind.ChanceMode.EXPLICIT_STOCHASTIC,

@@ -5,10 +5,11 @@ import dataclasses
 import jax.numpy as jnp
 import pyspiel
 
-from ps_cfr_spiel import TreePolicy, build_tree, exploitability, mccfr
-from ps_cfr_spiel.mccfr import OutcomeSampling, ZeroBaseline, build_sampling_tree
+from ps_cfr_spiel import TreePolicy, build_tree, exploitability
 from ps_cfr_spiel.rules import RM
 from ps_cfr_spiel.runtime import to_device
+from ps_cfr_spiel.sampling import mccfr
+from ps_cfr_spiel.sampling.mccfr import OutcomeSampling, ZeroBaseline, build_sampling_tree
 
 
 @dataclasses.dataclass(frozen=True)

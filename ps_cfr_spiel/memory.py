@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ps_cfr_spiel.arguments import is_number
-from ps_cfr_spiel.poker import CHUNK, Deal
+from ps_cfr_spiel.cards.poker import CHUNK, Deal
 
 RUNTIME = 300e6  # bytes of Python, NumPy and JAX before any game
 HOST = 8  # bytes of a number on the host

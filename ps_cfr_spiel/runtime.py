@@ -1,6 +1,6 @@
 """The set-up of JAX for a process: cores, several processes, precision, compiled code that is kept."""
 
-from ps_cfr_spiel.device import (
+from ps_cfr_spiel.backend.device import (
   JaxRuntimeError,
   ask_to_stop,
   cache_folder,

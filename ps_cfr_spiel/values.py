@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ps_cfr_spiel.search import CFRValues, SolvedValues, ValueFunction
-from ps_cfr_spiel.subgames import BoundValues
+from ps_cfr_spiel.resolving.search import CFRValues, SolvedValues, ValueFunction
+from ps_cfr_spiel.resolving.subgames import BoundValues
 
 if TYPE_CHECKING:
   from ps_cfr_spiel.learning import NetworkValues

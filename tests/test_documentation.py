@@ -98,7 +98,7 @@ def call(command):
   """The Python that runs a command of the package without a shell; None for any other command."""
   name, *words = shlex.split(command, comments=True) or [""]
   ours = name == "ps-cfr-spiel" and "--module" not in command
-  return f"importlib.import_module('ps_cfr_spiel.commands.program').run({words!r})" if ours else None
+  return f"importlib.import_module('ps_cfr_spiel.apps.commands.program').run({words!r})" if ours else None
 
 
 def script(page, found):
@@ -126,8 +126,9 @@ def script(page, found):
 SERVER = """
 import os, runpy, signal, sys, traceback
 import equinox, matplotlib.pyplot, optax
-import ps_cfr_spiel, ps_cfr_spiel.commands.program
-from ps_cfr_spiel import ContinualResolving, PSCFRSolver, learning, matches, pictures, values
+import ps_cfr_spiel, ps_cfr_spiel.apps.commands.program
+from ps_cfr_spiel import ContinualResolving, PSCFRSolver, learning, matches, values
+from ps_cfr_spiel.apps import pictures
 
 for folder in sys.stdin:
   copy = os.fork()
@@ -234,14 +235,14 @@ def test_every_page_of_the_documentation_is_in_the_table_of_contents():
 
 def test_the_python_interface_is_documented_whole():
   """All names of `ps_cfr_spiel` except its version and its packages, and all pictures."""
-  from ps_cfr_spiel import pictures
+  from ps_cfr_spiel.apps import pictures
 
   page = (REPOSITORY / "docs" / "python_api.md").read_text()
   described = set(re.findall(r"ps_cfr_spiel\.([\w.]+)", page))
   names = {name for name in ps_cfr_spiel.__all__ if not inspect.ismodule(getattr(ps_cfr_spiel, name))}
   assert names - {"__version__"} <= described
   helpers = {"action_colors", "dress", "figure_with_panels"}
-  assert {f"pictures.{name}" for name in pictures.__all__ if name not in helpers} <= described
+  assert {f"apps.pictures.{name}" for name in pictures.__all__ if name not in helpers} <= described
 
 
 @pytest.mark.parametrize("page", [*PAGES, *NOTES], ids=lambda page: page.name)

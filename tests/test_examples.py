@@ -16,7 +16,7 @@ from reference import sequence_form_value
 
 from ps_cfr_spiel import ContinualResolving, PSCFRSolver, build_tree, check_game
 from ps_cfr_spiel.learning import generate_examples, train
-from ps_cfr_spiel.subgames import Subgames, unsafe
+from ps_cfr_spiel.resolving.subgames import Subgames, unsafe
 from ps_cfr_spiel.tree import evaluate
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -145,7 +145,7 @@ def test_a_solver_takes_a_tree(tmp_path):
 
 def test_the_leaf_evaluator_is_sampled():
   """Along public lines, the updates that a block evaluator gives; values of leaves that occur twice, too."""
-  from ps_cfr_spiel.mccfr import PublicSampling, ZeroBaseline, build_public_sampling_tree
+  from ps_cfr_spiel.sampling.mccfr import PublicSampling, ZeroBaseline, build_public_sampling_tree
 
   dense = build_tree(pyspiel.load_game("kuhn_poker"), leaves="dense")
   generator = np.random.default_rng(0)
@@ -222,7 +222,7 @@ def test_the_sampler_converges():
 
 def test_the_sampler_is_unbiased():
   """The mean update of many pairs is that of many single trajectories, whose own tests prove it right."""
-  from ps_cfr_spiel.mccfr import OutcomeSampling, ZeroBaseline, build_sampling_tree
+  from ps_cfr_spiel.sampling.mccfr import OutcomeSampling, ZeroBaseline, build_sampling_tree
 
   kuhn = pyspiel.load_game("kuhn_poker")
   tree = build_sampling_tree(kuhn, build_tree(kuhn))

@@ -14,6 +14,7 @@ import pytest
 
 import ps_cfr_spiel
 
+GROUPS = {"apps", "resolving", "cards", "compilation", "sampling", "backend"}  # packages of packages
 PACKAGE = Path(ps_cfr_spiel.__file__).parent
 GAMES = Path(ps_cfr_spiel.games.__file__).parent
 WITHOUT_EDITABLE = (  # the finder of an editable install would find the games for any copy
@@ -86,7 +87,7 @@ def test_the_library_loads_only_what_all_need(folders):
   code = "from ps_cfr_spiel import *; import sys; print(*sys.modules)"
   loaded = set(python("-c", code, cwd=folders / "checkout"))
   assert {"ps_cfr_spiel.solvers", "ps_cfr_spiel.rules"} <= loaded
-  for name in ("ps_cfr_spiel.commands", "ps_cfr_spiel.pictures", "matplotlib"):
+  for name in ("ps_cfr_spiel.apps.commands", "ps_cfr_spiel.apps.pictures", "matplotlib"):
     assert name not in loaded
   assert loaded.isdisjoint({"scipy.optimize", "scipy.sparse", "scipy.spatial", "scipy.stats"})
 
@@ -94,7 +95,7 @@ def test_the_library_loads_only_what_all_need(folders):
 @pytest.mark.parametrize("words", [["--help"], ["solve", "--help"], ["train", "--metod=plays"], ["nothing"]])
 def test_help_and_mistakes_in_flags_need_no_jax(words):
   code = (
-    "import atexit, sys; from ps_cfr_spiel.commands.program import main\n"
+    "import atexit, sys; from ps_cfr_spiel.apps.commands.program import main\n"
     "atexit.register(lambda: print('jax' in sys.modules, file=sys.stderr)); main()"
   )
   done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=120)
@@ -108,11 +109,13 @@ def test_names_come_with_their_packages():
   for name in ps_cfr_spiel.__all__:
     thing = getattr(ps_cfr_spiel, name)
     if isinstance(thing, types.ModuleType):
-      assert thing.__name__ == f"ps_cfr_spiel.{name}"
+      assert thing.__name__.rpartition(".")[2] == name
     elif not isinstance(thing, str):
-      assert getattr(importlib.import_module(".".join(thing.__module__.split(".")[:2])), name) is thing
+      parts = thing.__module__.split(".")
+      home = ".".join(parts[: 3 if parts[1] in GROUPS else 2])
+      assert getattr(importlib.import_module(home), name) is thing
   assert set(ps_cfr_spiel.__all__) <= set(dir(ps_cfr_spiel))
-  assert ps_cfr_spiel.views is importlib.import_module("ps_cfr_spiel.views")
+  assert ps_cfr_spiel.apps.views is importlib.import_module("ps_cfr_spiel.apps.views")
   for name in ("nothing", "_nothing", "make_rule"):
     with pytest.raises(AttributeError, match=f"No ps_cfr_spiel attribute {name}"):
       getattr(ps_cfr_spiel, name)
@@ -124,7 +127,7 @@ def test_what_is_not_python_is_in_the_package():
   Setuptools takes only what it is told of.
   """
   listed = Path(__file__).parents[1] / "pyproject.toml"
-  for name in ("py.typed", "__init__.pyi", "tree/__init__.pyi", "views/explore.html"):
+  for name in ("py.typed", "__init__.pyi", "tree/__init__.pyi", "apps/views/explore.html"):
     assert (PACKAGE / name).is_file()
     if listed.exists():
       *room, file = name.split("/")

@@ -31,37 +31,38 @@ BASE_MODULES = {"version", "arguments", "memory", "reports", "storage", "keyed_g
 BASE_LAYERS = (
   ("version",),
   ("arguments", "reports", "storage", "keyed_game"),
-  ("notation", "options"),
-  ("native", "poker"),
+  ("cards.notation", "options"),
+  ("backend.native", "cards.poker"),
   ("memory",),
 )
 LAYERS = (  # a package imports from earlier layers, never from its own; games from the base layers alone
   *BASE_LAYERS,
-  ("device",),
+  ("backend.device",),
   ("tree",),
-  ("histories", "cfr"),
-  ("compiler",),
-  ("policy", "mccfr", "subgames"),
-  ("search", "abstraction", "batches", "keyed"),
+  ("compilation.histories", "cfr"),
+  ("compilation.compiler",),
+  ("policy", "sampling.mccfr", "resolving.subgames"),
+  ("resolving.search", "abstraction", "batches", "sampling.keyed"),
   ("hierarchical",),
   ("solvers", "learning", "games"),
   ("evaluation",),
-  ("views", "protocols"),
-  ("pictures",),
-  ("commands",),
+  ("apps.views", "apps.protocols"),
+  ("apps.pictures",),
+  ("apps.commands",),
 )
+GROUPS = {name.split(".")[0] for layer in LAYERS for name in layer if "." in name}  # packages of packages
 LAYER = {package: layer for layer, packages in enumerate(LAYERS) for package in packages}
 IMPORTERS = {
-  "matplotlib": "pictures",
-  "pokerkit": "protocols",
-  "absl": "commands",
+  "matplotlib": "apps.pictures",
+  "pokerkit": "apps.protocols",
+  "absl": "apps.commands",
   "equinox": "learning",
   "optax": "learning",
   "safetensors": "storage",
 }  # libraries that one package alone imports
-APPS = ("commands", "pictures", "protocols", "views")  # on top of the public API
+APPS = ("apps.commands", "apps.pictures", "apps.protocols", "apps.views")  # on top of the public API
 PUBLIC = {"_replace", "_fields", "_asdict", "_make", "os._exit"}  # public in spite of their names
-MOST_FILES = 23  # of a package, `__init__` not counted; a command has a file of its own
+MOST_FILES = 15  # of a folder, `__init__` not counted
 
 
 def modules():
@@ -92,15 +93,18 @@ def _imports(module, source, is_package):
     elif isinstance(node, ast.ImportFrom):
       above = module.split(".")[: len(module.split(".")) - node.level + is_package] if node.level else []
       origin = ".".join([*above, *([node.module] if node.module else [])])
-      yield from ((origin, alias.name) for alias in node.names)
+      group = origin.removeprefix("ps_cfr_spiel.") in GROUPS  # whose packages are imported whole
+      yield from ((f"{origin}.{a.name}", None) if group else (origin, a.name) for a in node.names)
     elif isinstance(node, ast.Attribute) and re.fullmatch(r"ps\.(\w+)\.(\w+)", ast.unparse(node)):
       _, package, name = ast.unparse(node).split(".")  # commands use packages as attributes of the top
-      yield f"ps_cfr_spiel.{package}", name
+      full = next((other for other in LAYER if other.split(".")[-1] == package), package)
+      yield f"ps_cfr_spiel.{full}", name
 
 
 def package_of(module):
   """The subpackage or base module that a module is in; None for the top-level package and `-m`."""
-  return [*module.removesuffix(".__main__").split("."), None][1]
+  parts = [*module.removesuffix(".__main__").split("."), None]
+  return ".".join(parts[1:3]) if parts[1] in GROUPS and parts[2] else parts[1]
 
 
 def faults(sources):
@@ -121,14 +125,14 @@ def faults(sources):
       if package is None or package in SUBMODULES:
         continue  # the public API imports from every package
       if (origin, name) == ("ps_cfr_spiel", None):
-        if package != "commands":
+        if package != "apps.commands":
           broken.append(f"{line}: the top is for commands")
         continue
       if origin == "ps_cfr_spiel":  # a package or a base module, imported whole
         origin, name = f"{origin}.{name}", None
       target = package_of(origin)
       if target == package:
-        if origin.count(".") < 2 and f"{origin}.{name}" not in sources:
+        if origin == f"ps_cfr_spiel.{package}" and f"{origin}.{name}" not in sources:
           broken.append(f"{line}: inside a package import by file")
         continue
       if target in SUBMODULES and package in APPS:
@@ -140,7 +144,7 @@ def faults(sources):
         broken.append(f"{line}: games use base layers alone")
       elif LAYER[target] >= LAYER[package]:
         broken.append(f"{line}: {target} is not below {package}")
-      elif target not in BASE_MODULES and origin.count(".") > 1:
+      elif target not in BASE_MODULES and origin != f"ps_cfr_spiel.{target}":
         broken.append(f"{line}: past {target}'s __init__")
       elif target in BASE_MODULES or name is None:
         continue
@@ -172,30 +176,38 @@ def test_imports_run_one_way(sources):
   ("module", "line", "fault"),
   [
     ("ps_cfr_spiel.tree.traverse", "from ps_cfr_spiel.cfr import Rule", "cfr is not below tree"),
-    ("ps_cfr_spiel.cfr.loop", "from ps_cfr_spiel.compiler import build_tree", "compiler is not below cfr"),
+    (
+      "ps_cfr_spiel.cfr.loop",
+      "from ps_cfr_spiel.compilation.compiler import build_tree",
+      "compiler is not below cfr",
+    ),
     ("ps_cfr_spiel.cfr.loop", "from ps_cfr_spiel import solvers", "solvers is not below cfr"),
-    ("ps_cfr_spiel.cfr.loop", "from ps_cfr_spiel.tree.leaves import pick", "past tree's __init__"),
+    ("ps_cfr_spiel.cfr.loop", "from ps_cfr_spiel.tree.evaluators.leaves import pick", "past tree's __init__"),
     ("ps_cfr_spiel.cfr.loop", "from ps_cfr_spiel.tree import pick", "not in tree's __init__"),
     ("ps_cfr_spiel.cfr.loop", "from ps_cfr_spiel.cfr import Rule", "import by file"),
     ("ps_cfr_spiel.policy.rows", "from ps_cfr_spiel.matches import Played", "no such package"),
-    ("ps_cfr_spiel.views.charts", "from ps_cfr_spiel.matches import cut", "not in the public matches"),
+    ("ps_cfr_spiel.apps.views.charts", "from ps_cfr_spiel.matches import cut", "not in the public matches"),
     ("ps_cfr_spiel.cfr.loop", "from ps_cfr_spiel.cfr.regret_rules import _x", "a private name"),
-    ("ps_cfr_spiel.views.table_page", "from ps_cfr_spiel.games.cheat import Rules", "past games's __init__"),
+    (
+      "ps_cfr_spiel.apps.views.table_page",
+      "from ps_cfr_spiel.games.cheat import Rules",
+      "past games's __init__",
+    ),
     ("ps_cfr_spiel.solvers.ps_cfr", "from ps_cfr_spiel.games import cheat", "games is not below solvers"),
     (
       "ps_cfr_spiel.games.cheat.cheat_rules",
-      "from ps_cfr_spiel.device import jit",
+      "from ps_cfr_spiel.backend.device import jit",
       "games use base layers alone",
     ),
     (
       "ps_cfr_spiel.games.cheat.cheat_rules",
-      "from ps_cfr_spiel.poker.suits import Deck",
-      "past poker's __init__",
+      "from ps_cfr_spiel.cards.poker.suits import Deck",
+      "past cards.poker's __init__",
     ),
     ("ps_cfr_spiel.solvers.sampling", "import ps_cfr_spiel", "the top is for commands"),
-    ("ps_cfr_spiel.commands.show", "ps.tree.pick", "not in tree's __init__"),
-    ("ps_cfr_spiel.views.charts", "import matplotlib.figure", "is for pictures alone"),
-    ("ps_cfr_spiel.solvers.sampling", "def f():\n  from absl import flags", "is for commands alone"),
+    ("ps_cfr_spiel.apps.commands.show", "ps.tree.pick", "not in tree's __init__"),
+    ("ps_cfr_spiel.apps.views.charts", "import matplotlib.figure", "is for apps.pictures alone"),
+    ("ps_cfr_spiel.solvers.sampling", "def f():\n  from absl import flags", "is for apps.commands alone"),
   ],
 )
 def test_every_breach_is_reported(sources, module, line, fault):
@@ -224,7 +236,9 @@ def reaches(sources):
 def test_private_attributes_are_used_in_their_file_alone(sources):
   assert reaches(sources) == []
   broken = ast.parse("def f(solver):\n  return solver._tree")
-  assert reaches({"ps_cfr_spiel.views.x": broken}) == ["ps_cfr_spiel.views.x reaches into solver._tree"]
+  assert reaches({"ps_cfr_spiel.apps.views.x": broken}) == [
+    "ps_cfr_spiel.apps.views.x reaches into solver._tree"
+  ]
 
 
 def test_no_circles(sources):
@@ -248,8 +262,9 @@ def test_every_package_has_a_docstring_and_its_public_names(sources):
     module = importlib.import_module(f"ps_cfr_spiel.{package}")
     missing = [name for name in public_names(sources[f"ps_cfr_spiel.{package}"]) if not hasattr(module, name)]
     assert not missing, (package, missing)
-    files = [name for name in sources if name.rpartition(".")[0] == f"ps_cfr_spiel.{package}"]
-    assert len(files) <= MOST_FILES, package
+  folders = collections.Counter(path.parent for path in (*PACKAGE.rglob("*.py"), *GAMES.rglob("*.py")))
+  assert {path for path, files in folders.items() if files - 1 > MOST_FILES} <= {PACKAGE}
+  assert len({name.split(".")[0] for name in LAYER.keys() - BASE_MODULES - {"games"}}) <= 16
   for module, source in sources.items():
     assert ast.get_docstring(source), module
 
@@ -320,7 +335,7 @@ def test_the_top_level_has_its_names_alone():
   shown = {name for name in dir(ps_cfr_spiel) if not name.startswith("_")}
   modules = {name for name in shown if inspect.ismodule(getattr(ps_cfr_spiel, name))}
   assert shown - modules == {name for name in ps_cfr_spiel.__all__ if not name.startswith("_")} - modules
-  assert modules <= {*LAYER, *SUBMODULES}
+  assert modules <= {*(name.split(".")[-1] for name in LAYER), *SUBMODULES, *GROUPS}
   assert SUBMODULES | {"batches"} <= {*ps_cfr_spiel.__all__}
   assert len(shown - modules) <= 22  # before a name is added, ask which submodule it belongs in
 
@@ -330,7 +345,7 @@ def test_the_drawing_shows_every_package_once():
   if not page.exists():
     pytest.skip("outside the checkout")
   drawing = page.read_text().split("## The layers")[1].split("```")[1]
-  for name in LAYER:
+  for name in {name.split(".")[0] for name in LAYER}:
     shown = f"{name}.py" if name in BASE_MODULES else rf"(^|│) {name}\b"
     assert len(re.findall(shown, drawing, re.M)) == 1, name
 
@@ -342,9 +357,8 @@ def test_installed_packages_are_all_subpackages_and_families():
   if not project.exists():
     pytest.skip("outside the checkout")
   listed = set(tomllib.loads(project.read_text())["tool"]["setuptools"]["packages"])
-  packages = {
-    f"ps_cfr_spiel.{p.parent.name}" for p in PACKAGE.glob("*/__init__.py") if p.parent.name != "games"
-  }
+  folders = [path.parent.relative_to(PACKAGE).parts for path in PACKAGE.glob("*/**/__init__.py")]
+  packages = {".".join(["ps_cfr_spiel", *parts]) for parts in folders if parts[0] != "games"}
   families = {f"ps_cfr_spiel.games.{p.parent.name}" for p in GAMES.glob("*/__init__.py")}
   data = {"ps_cfr_spiel.learning.pretrained"}  # setuptools warns of folders of data that are not listed
   assert listed == {"ps_cfr_spiel", "ps_cfr_spiel.games"} | packages | families | data
@@ -379,7 +393,7 @@ def test_the_program_uses_the_public_interface(sources):
   used = internal_names(sources)
   assert len(used) <= INTERNAL_NAMES, sorted(used)
   extra = {
-    "ps_cfr_spiel.commands.x": ast.parse("ps.policy.kept_rows, ps.matches.player, ps.batches.situation")
+    "ps_cfr_spiel.apps.commands.x": ast.parse("ps.policy.kept_rows, ps.matches.player, ps.batches.situation")
   }
   assert internal_names(extra) == {("policy", "kept_rows")}
 

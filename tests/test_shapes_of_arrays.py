@@ -13,9 +13,10 @@ import pytest
 from jaxtyping import TypeCheckError
 from trajectories import FLOP, RIVER, compiled
 
-from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.cfr import RM, SolverState
-from ps_cfr_spiel.mccfr import (
+from ps_cfr_spiel.resolving.subgames.ranged_leaves import at_leaves
+from ps_cfr_spiel.sampling import mccfr
+from ps_cfr_spiel.sampling.mccfr import (
   ExternalSampling,
   LearnedBaseline,
   OracleBaseline,
@@ -24,7 +25,6 @@ from ps_cfr_spiel.mccfr import (
   ZeroBaseline,
   aimed,
 )
-from ps_cfr_spiel.subgames.ranged_leaves import at_leaves
 from ps_cfr_spiel.tree import Link
 from ps_cfr_spiel.tree.arrays import sum_rows
 
@@ -85,7 +85,7 @@ HISTORIES = [*(OutcomeSampling(baseline) for baseline in BASELINES), ExternalSam
 )
 def test_samplers(name, moves, samplers, monkeypatch):
   """As JAX traces them, which is much shorter than a run; elsewhere the library samples."""
-  monkeypatch.setattr("ps_cfr_spiel.mccfr.tables.why_unavailable", lambda: "JAX is tested")
+  monkeypatch.setattr("ps_cfr_spiel.sampling.mccfr.tables.why_unavailable", lambda: "JAX is tested")
   nodes = compiled(name, moves).nodes
   for sampler in samplers:
     state = mccfr.init(nodes, sampler, 0, "float64")

@@ -22,9 +22,9 @@ import pyspiel
 
 from benchmarks.machine import flags, picture
 from ps_cfr_spiel import cfr
+from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.cfr import make_rule
-from ps_cfr_spiel.compiler import build_tree
-from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.rules import RULES
 from ps_cfr_spiel.tree import PublicTree, evaluate
 
@@ -185,7 +185,7 @@ def row(name: str, values) -> None:
 
 def draw(found: tuple[list[int], dict[str, dict[str, list[float]]]], path: str) -> None:
   """Courses of the rules on the worst game of each, a panel for each; its own is bold."""
-  from ps_cfr_spiel.pictures import dress, figure_with_panels
+  from ps_cfr_spiel.apps.pictures import dress, figure_with_panels
 
   marks, curves = found
   rules = {title.split()[-1] for title in curves}

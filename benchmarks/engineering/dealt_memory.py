@@ -19,10 +19,10 @@ from benchmarks.machine import PeakMemory, describe, flags, in_process
 from benchmarks.papers.hierarchical import GAMES
 from ps_cfr_spiel import hierarchical
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
+from ps_cfr_spiel.cards.poker.dealt import read_card_game
 from ps_cfr_spiel.hierarchical import DealtAbstraction, DealtGame, clustering, dealt_game
 from ps_cfr_spiel.memory import card_needs
 from ps_cfr_spiel.options import DISTRIBUTION, POTENTIAL
-from ps_cfr_spiel.poker.dealt import read_card_game
 
 
 class Row(NamedTuple):

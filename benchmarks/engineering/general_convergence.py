@@ -22,7 +22,7 @@ import pyspiel
 import ps_cfr_spiel
 from benchmarks.machine import describe, flags, median_seconds, picture
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.backend.device import precision
 
 SUBGAMES = {
   "main: SPR 99.5, pot bets, all hands": "river_subgame",
@@ -205,7 +205,7 @@ def beside_papers(options: argparse.Namespace) -> None:
 
 def draw_table(found, path: str) -> None:
   """A cell for each rule and game, the darker the nearer to the best of its game."""
-  from ps_cfr_spiel.pictures import figure_with_panels
+  from ps_cfr_spiel.apps.pictures import figure_with_panels
 
   rules, games = list(next(iter(found.values()))), list(found)
   numbers = np.array([[found[game][rule] for game in games] for rule in rules])
@@ -225,7 +225,7 @@ def draw_table(found, path: str) -> None:
 
 def draw(curves, path: str) -> None:
   """Exploitability by iterations, a panel for each game."""
-  from ps_cfr_spiel.pictures import dress, figure_with_panels
+  from ps_cfr_spiel.apps.pictures import dress, figure_with_panels
 
   figure, places = figure_with_panels(list(map(title, curves)), columns=3, sharex=True, sharey=True)
   for number, (axes, (name, rules)) in enumerate(zip(places, curves.items(), strict=True)):

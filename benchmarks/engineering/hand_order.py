@@ -11,7 +11,7 @@ import itertools
 import numpy as np
 
 from benchmarks.machine import flags
-from ps_cfr_spiel.poker import RANKS, cards, strengths
+from ps_cfr_spiel.cards.poker import RANKS, cards, strengths
 
 TOGETHER = 64  # boards
 BOARDS, OPPONENTS = 2_118_760, 990  # of a hand, and of a hand and a board

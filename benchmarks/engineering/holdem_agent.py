@@ -30,9 +30,10 @@ import ps_cfr_spiel
 from benchmarks.machine import flags
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.abstractions import TranslatedPolicy
-from ps_cfr_spiel.commands.user_input import load_values
-from ps_cfr_spiel.poker import cards
-from ps_cfr_spiel.solvers import SolvingBot, holdem_policy
+from ps_cfr_spiel.apps.commands.framework.user_input import load_values
+from ps_cfr_spiel.cards.poker import cards
+from ps_cfr_spiel.solvers import SolvingBot
+from ps_cfr_spiel.solvers.agents import holdem_policy
 
 
 class Timed(SolvingBot):

@@ -76,8 +76,8 @@ def measure(name: str, way: str, threads: int, seconds: float, target: float) ->
   if way in PEERS:
     return peer(name, way)
   from ps_cfr_spiel import PSCFRSolver
-  from ps_cfr_spiel.compiler import build
-  from ps_cfr_spiel.histories.native_enumeration import compile_library
+  from ps_cfr_spiel.compilation.compiler import build
+  from ps_cfr_spiel.compilation.histories.native_enumeration import compile_library
 
   if way == "Python":
     os.environ["PS_CFR_SPIEL_CACHE"] = "off"

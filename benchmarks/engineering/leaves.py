@@ -18,9 +18,9 @@ import pyspiel
 import ps_cfr_spiel
 from benchmarks.machine import describe, flags
 from ps_cfr_spiel import PSCFRSolver, cfr
-from ps_cfr_spiel.compiler.from_form import LEAVES
-from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.tree import showdown
+from ps_cfr_spiel.backend.device import jit, precision, to_device
+from ps_cfr_spiel.compilation.compiler.from_form import LEAVES
+from ps_cfr_spiel.tree.evaluators import showdown
 
 RANGES = {
   "all": "",

@@ -20,8 +20,8 @@ import pyspiel
 
 from benchmarks.machine import anchor, describe, flags, peer_lines
 from ps_cfr_spiel import PSCFRSolver, cfr
-from ps_cfr_spiel.compiler import TreeUse, memory_needs
-from ps_cfr_spiel.views import pot_of
+from ps_cfr_spiel.apps.views import pot_of
+from ps_cfr_spiel.compilation.compiler import TreeUse, memory_needs
 
 WIDE = "22+ A2s+ K8s+ Q9s+ J9s+ T9s 98s ATo+ KTo+"
 PRESET = {  # sizes beyond the stack are all-in

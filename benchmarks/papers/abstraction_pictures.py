@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from ps_cfr_spiel.pictures import dress, figure_with_panels
-from ps_cfr_spiel.pictures.style import INK, LINES
+from ps_cfr_spiel.apps.pictures import dress, figure_with_panels
+from ps_cfr_spiel.apps.pictures.style import INK, LINES
 
 Curve = Sequence[tuple[float, float]]  # (size of the abstraction, NashConv or exploitability), in order
 

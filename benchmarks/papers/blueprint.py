@@ -26,7 +26,8 @@ import pyspiel
 import ps_cfr_spiel
 from benchmarks.machine import describe
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
-from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.backend.device import precision
+from ps_cfr_spiel.cards.poker import Betting
 from ps_cfr_spiel.evaluation import local_best_response
 from ps_cfr_spiel.hierarchical import (
   ClusterSampling,
@@ -35,7 +36,6 @@ from ps_cfr_spiel.hierarchical import (
   make_abstraction,
   save_abstraction,
 )
-from ps_cfr_spiel.poker import Betting
 
 NO_LIMIT = (
   "universal_poker(betting=nolimit,bettingAbstraction=fcpa,numPlayers=2,numRounds={},blind=100 50,"
@@ -176,7 +176,7 @@ def respond(options: argparse.Namespace) -> None:
 def draw(found: dict, file: Path) -> None:
   from matplotlib.figure import Figure
 
-  from ps_cfr_spiel.pictures.style import DPI, LINES
+  from ps_cfr_spiel.apps.pictures.style import DPI, LINES
 
   figure = Figure(figsize=(7, 4), dpi=DPI, facecolor="white", layout="constrained")
   axes = figure.add_subplot()

@@ -39,15 +39,15 @@ import pyspiel
 
 from benchmarks.machine import describe, flags
 from ps_cfr_spiel.batches import RandomSituations, solve_batch
-from ps_cfr_spiel.compiler import build_tree
+from ps_cfr_spiel.cards.poker import cards
+from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.evaluation import evaluate_policy
 from ps_cfr_spiel.learning import Examples, NetworkValues, load_boards, train
 from ps_cfr_spiel.learning.features import held_out
-from ps_cfr_spiel.poker import cards
 from ps_cfr_spiel.policy import PartialStrategy
-from ps_cfr_spiel.search import CFRValues
+from ps_cfr_spiel.resolving.search import CFRValues
 from ps_cfr_spiel.solvers import ContinualResolving, PSCFRSolver
-from ps_cfr_spiel.solvers.holdem_searches import Search
+from ps_cfr_spiel.solvers.agents.holdem_searches import Search
 
 HEAD = f"{'% of the pot':24}{'boards':>8}{'seconds':>9}{'a hand':>9}{'by range':>10}{'a range':>9}"
 

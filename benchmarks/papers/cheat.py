@@ -254,8 +254,8 @@ def agent(options: argparse.Namespace) -> dict:
 
 def draw_curves(found: dict, path: str) -> None:
   """Game values and shares won over processor time, as in the paper's Figs. 4 to 6."""
-  from ps_cfr_spiel.pictures import figure_with_panels
-  from ps_cfr_spiel.pictures.style import INK, LINES
+  from ps_cfr_spiel.apps.pictures import figure_with_panels
+  from ps_cfr_spiel.apps.pictures.style import INK, LINES
 
   names = ("average game value", *(f"won against the {rival} player" for rival in RIVALS))
   figure, places = figure_with_panels(names, columns=3)
@@ -279,8 +279,8 @@ def draw_wins(axes, places: list, pairs: list, color: str, name: str | None = No
 
 def draw_searches(found: dict, path: str) -> None:
   """Shares won by a searching opponent, and by the agent, over the agent's iterations."""
-  from ps_cfr_spiel.pictures import figure_with_panels
-  from ps_cfr_spiel.pictures.style import INK, LINES
+  from ps_cfr_spiel.apps.pictures import figure_with_panels
+  from ps_cfr_spiel.apps.pictures.style import INK, LINES
 
   titles = "won by a searching opponent against", "won by the agent"
   figure, places = figure_with_panels(titles, sharey=True)
@@ -305,7 +305,7 @@ def draw_behaviour(found: dict, path: str) -> None:
   """Lies and challenges in bars."""
   import numpy as np
 
-  from ps_cfr_spiel.pictures import bars
+  from ps_cfr_spiel.apps.pictures import bars
 
   behaviour = Behaviour(**{name: np.array(counts) for name, counts in found.items()})
   bars(behaviour.panels(), RATES, f"The agent against itself, {SHOWN:,} games").savefig(path)

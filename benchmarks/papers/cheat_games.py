@@ -91,8 +91,8 @@ def naive_lengths(game: pyspiel.Game, games: int) -> tuple[list[int], int]:
 
 def draw(lengths: Mapping[str, tuple[list[int], int]], path: str) -> None:
   """How long the games were, as histograms, and their average."""
-  from ps_cfr_spiel.pictures import figure_with_panels
-  from ps_cfr_spiel.pictures.style import INK, LINES
+  from ps_cfr_spiel.apps.pictures import figure_with_panels
+  from ps_cfr_spiel.apps.pictures.style import INK, LINES
 
   figure, places = figure_with_panels([f"Two naive players, {name}" for name in lengths], columns=2)
   for axes, (turns, ended) in zip(places, lengths.values(), strict=True):

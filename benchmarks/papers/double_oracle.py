@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ps_cfr_spiel.backend.device import jit, precision, to_device
 from ps_cfr_spiel.cfr import Blocks, Response, respond
-from ps_cfr_spiel.device import jit, precision, to_device
 from ps_cfr_spiel.tree import PlayerTree, PublicTree, evaluate, sequence_numbers, sequence_starts
 
 

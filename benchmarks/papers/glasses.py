@@ -82,7 +82,7 @@ def compare_speed(game: pyspiel.Game) -> None:
 
 def draw(runs: dict[str, list[list[float]]], path: str) -> None:
   """The curves."""
-  from ps_cfr_spiel.pictures import exploitability_curve
+  from ps_cfr_spiel.apps.pictures import exploitability_curve
 
   points = {name: [Point(*point) for point in points] for name, points in runs.items()}
   exploitability_curve(pyspiel.load_game("glasses"), points).savefig(path)
@@ -90,7 +90,7 @@ def draw(runs: dict[str, list[list[float]]], path: str) -> None:
 
 def draw_position(game: pyspiel.Game, solver: PSCFRSolver, path: str) -> None:
   """Where the evader may be, and the stones, after three moves."""
-  from ps_cfr_spiel.pictures import position
+  from ps_cfr_spiel.apps.pictures import position
 
   state = game.new_initial_state()
   for move in ("Stones to 1/9", "Evader to 4", "Stones to 1/7"):

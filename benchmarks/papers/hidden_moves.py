@@ -25,8 +25,8 @@ from open_spiel.python.algorithms import ismcts, mcts
 
 from benchmarks.machine import describe, duration, flags
 from ps_cfr_spiel import matches
-from ps_cfr_spiel.keyed import OpenSpielStates, Particles
 from ps_cfr_spiel.matches import ParticleBot
+from ps_cfr_spiel.sampling.keyed import OpenSpielStates, Particles
 
 NAMES = ["dark_hex(board_size=3)", "phantom_ttt"]
 BLUEPRINT = 100_000  # iterations of outcome sampling

@@ -18,8 +18,8 @@ from benchmarks.papers.hidden_moves import Blueprint
 from ps_cfr_spiel import build_tree
 from ps_cfr_spiel.evaluation import evaluate_policy
 from ps_cfr_spiel.matches import ParticleBot
+from ps_cfr_spiel.resolving.subgames import KnownSubgames
 from ps_cfr_spiel.solvers import ContinualResolving
-from ps_cfr_spiel.subgames import KnownSubgames
 from ps_cfr_spiel.tree import sequence_starts
 
 GAME, VALUE = "dark_hex(board_size=2,gameversion=adh)", 0.5

@@ -25,7 +25,7 @@ from benchmarks.papers.resolving_exploitability import draw
 from ps_cfr_spiel.evaluation import evaluate_policy
 from ps_cfr_spiel.learning import LearnOptions, NetworkValues, learn
 from ps_cfr_spiel.options import fields_of
-from ps_cfr_spiel.search import CFRValues
+from ps_cfr_spiel.resolving.search import CFRValues
 from ps_cfr_spiel.solvers import ContinualResolving
 
 PEERS = {f"values by {n} iterations": CFRValues(n) for n in (10, 20, 40)}

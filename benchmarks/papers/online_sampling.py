@@ -21,7 +21,7 @@ import pyspiel
 
 from benchmarks.machine import flags, picture
 from ps_cfr_spiel import OnlineOutcomeSampling, exploitability
-from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.backend.device import jit, precision, to_device
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import evaluation
 
@@ -151,8 +151,8 @@ def print_runs(runs: OnlineRuns) -> None:
 
 def draw(curves: dict[str, dict[str, Curves]], path: str) -> None:
   """A column for each game: medians, and the 5th to 95th percentile of all seeds (and targets)."""
-  from ps_cfr_spiel.pictures import dress, figure_with_panels
-  from ps_cfr_spiel.pictures.style import LINES
+  from ps_cfr_spiel.apps.pictures import dress, figure_with_panels
+  from ps_cfr_spiel.apps.pictures.style import LINES
 
   figure, places = figure_with_panels([TITLES.get(name, name) for name in curves], sharey=True)
   for axes, ways in zip(places, curves.values(), strict=True):

@@ -30,9 +30,9 @@ from tqdm.auto import tqdm
 from benchmarks.machine import describe, flags
 from benchmarks.papers import river_situations as rivers
 from ps_cfr_spiel import cfr
+from ps_cfr_spiel.backend.device import jit, to_device
 from ps_cfr_spiel.cfr import RMPlus, make_rule
-from ps_cfr_spiel.device import jit, to_device
-from ps_cfr_spiel.subgames import GADGETS
+from ps_cfr_spiel.resolving.subgames import GADGETS
 from ps_cfr_spiel.tree import action_values, best_response_values, sequence_reach
 
 LARGEST = "0.25 0.5 0.75 1 2 3 10 a;1 a"

@@ -21,8 +21,8 @@ from tqdm.auto import tqdm
 from benchmarks.machine import flags, picture
 from benchmarks.papers import river_situations as rivers
 from ps_cfr_spiel.cfr import Rule, make_rule
-from ps_cfr_spiel.compiler import build_tree
-from ps_cfr_spiel.subgames import GADGETS, Subgame
+from ps_cfr_spiel.compilation.compiler import build_tree
+from ps_cfr_spiel.resolving.subgames import GADGETS, Subgame
 from ps_cfr_spiel.tree import DenseLeaves, NativeLeaves, PublicTree, ShowdownLeaves
 
 POTS = (400, 2000, 8000)  # chips, 100 to the big blind
@@ -118,8 +118,8 @@ def report(found: dict[int, list[dict[str, float]]]) -> None:
 
 def draw(found: dict[str, list[dict[str, float]]], path: str) -> None:
   """Every situation's margins and their means, a panel for each pot."""
-  from ps_cfr_spiel.pictures import figure_with_panels
-  from ps_cfr_spiel.pictures.style import INK, LINES
+  from ps_cfr_spiel.apps.pictures import figure_with_panels
+  from ps_cfr_spiel.apps.pictures.style import INK, LINES
 
   titles = [f"pot of {int(pot) / 100:g} big blinds ({len(rows)} situations)" for pot, rows in found.items()]
   figure, places = figure_with_panels(titles, sharey=True)

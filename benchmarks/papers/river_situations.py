@@ -10,13 +10,13 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.compiler import build_tree
-from ps_cfr_spiel.device import jit, to_device
-from ps_cfr_spiel.poker import cards
-from ps_cfr_spiel.poker.ranking import strengths
-from ps_cfr_spiel.poker.situations import KINDS as KINDS
-from ps_cfr_spiel.poker.situations import RandomSituations
-from ps_cfr_spiel.subgames import Ranges, Subgame, Subgames
+from ps_cfr_spiel.backend.device import jit, to_device
+from ps_cfr_spiel.cards.poker import cards
+from ps_cfr_spiel.cards.poker.ranking import strengths
+from ps_cfr_spiel.cards.poker.situations import KINDS as KINDS
+from ps_cfr_spiel.cards.poker.situations import RandomSituations
+from ps_cfr_spiel.compilation.compiler import build_tree
+from ps_cfr_spiel.resolving.subgames import Ranges, Subgame, Subgames
 from ps_cfr_spiel.tree import NativeLeaves, PublicTree, ShowdownLeaves, best_response_values
 
 best_response = jit(static_argnames="player")(

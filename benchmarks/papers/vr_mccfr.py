@@ -16,7 +16,7 @@ import numpy as np
 import pyspiel
 
 from benchmarks.machine import describe, flags, keep, kept
-from ps_cfr_spiel import pictures
+from ps_cfr_spiel.apps import pictures
 from ps_cfr_spiel.evaluation import sampling_runs
 from ps_cfr_spiel.evaluation.sampling_runs import Runs
 

@@ -5,8 +5,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.keyed_game import KeyedGame
-from ps_cfr_spiel.native import why_unavailable
 
 from . import keys, native_traversals
 from .hidden_hands import CheatHands

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.native import call, call_plain
+from ps_cfr_spiel.backend.native import call, call_plain
 
 from . import cheat_rules
 from .cheat_rules import Rules

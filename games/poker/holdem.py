@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from ps_cfr_spiel.poker import betting, cards, for_game_string, strengths
+from ps_cfr_spiel.cards.poker import betting, cards, for_game_string, strengths
 
 from .. import base
 from ..base import CHANCE, join

@@ -38,8 +38,8 @@ from typing import Any
 
 import numpy as np
 
-from ps_cfr_spiel.notation import size_text
-from ps_cfr_spiel.poker import Betting, betting, cards, for_game_string, strengths
+from ps_cfr_spiel.cards.notation import size_text
+from ps_cfr_spiel.cards.poker import Betting, betting, cards, for_game_string, strengths
 
 from .. import base
 from ..base import CHANCE, join

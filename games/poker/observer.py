@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ps_cfr_spiel.poker import betting, cards, strengths
+from ps_cfr_spiel.cards.poker import betting, cards, strengths
 
 from .. import base
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ps_cfr_spiel.poker import BayesianForm, Betting, cards
+from ps_cfr_spiel.cards.poker import BayesianForm, Betting, cards
 
 
 class Names(Sequence[str]):

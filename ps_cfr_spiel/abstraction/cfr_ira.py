@@ -21,8 +21,8 @@ import numpy as np
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction.partitions import Partition, entries, room, split
 from ps_cfr_spiel.abstraction.refine import disagreement, largest, sample, without_largest
+from ps_cfr_spiel.backend.device import jit, to_device
 from ps_cfr_spiel.cfr import PlayerState, RMPlus, SolverState, averages
-from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.options import Refinement
 from ps_cfr_spiel.tree import PublicTree, Sets, column_of, tables_of
 

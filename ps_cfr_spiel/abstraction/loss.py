@@ -9,8 +9,8 @@ import pyspiel
 
 from ps_cfr_spiel.abstraction.maps import Abstraction, alphabetical, bind
 from ps_cfr_spiel.arguments import check_count, check_player, is_integer
-from ps_cfr_spiel.compiler import build_tree
-from ps_cfr_spiel.device import check_dtype, jit, precision, to_device
+from ps_cfr_spiel.backend.device import check_dtype, jit, precision, to_device
+from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.policy import TreePolicy, strategies_of
 from ps_cfr_spiel.reports import report, waiting
 from ps_cfr_spiel.tree import (

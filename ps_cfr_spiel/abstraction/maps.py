@@ -15,8 +15,8 @@ import pyspiel
 
 from ps_cfr_spiel.abstraction.partitions import Partition
 from ps_cfr_spiel.arguments import check_flag
-from ps_cfr_spiel.compiler import build_tree
-from ps_cfr_spiel.histories import sequential
+from ps_cfr_spiel.compilation.compiler import build_tree
+from ps_cfr_spiel.compilation.histories import sequential
 from ps_cfr_spiel.options import ABSTRACTIONS
 from ps_cfr_spiel.policy import make_state
 from ps_cfr_spiel.reports import report

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.device import jit, precision
+from ps_cfr_spiel.backend.device import jit, precision
 
 ABREAST = 2048  # pairs of distributions, few enough for the carried arrays to stay in a cache
 

@@ -8,7 +8,7 @@ from ps_cfr_spiel.batches.batch_run import solve_batch
 from ps_cfr_spiel.batches.groups import StreetValues
 from ps_cfr_spiel.batches.lists import read_boards, read_list, write_list
 from ps_cfr_spiel.batches.solutions import Solution, Solutions
-from ps_cfr_spiel.poker import RandomSituations, Situation, situation
+from ps_cfr_spiel.cards.poker import RandomSituations, Situation, situation
 
 __all__ = [
   "RandomSituations",

@@ -16,8 +16,8 @@ import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
 from ps_cfr_spiel import cfr
+from ps_cfr_spiel.backend.device import jit
 from ps_cfr_spiel.cfr import Rule, SolverState
-from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.tree import (
   Array,
   LeafEvaluator,

@@ -18,14 +18,22 @@ from jax.sharding import Mesh
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_count, check_list, check_target
+from ps_cfr_spiel.backend.device import barrier, check_finite, precision, to_device
 from ps_cfr_spiel.batches.batch_program import Spots, local_mesh, order_here, solve_spots
 from ps_cfr_spiel.batches.groups import LEAVES, Group, StreetValues, groups
 from ps_cfr_spiel.batches.solutions import Item, Solution, Solutions, write_chunk
+from ps_cfr_spiel.cards.poker import (
+  RandomSituations,
+  Situation,
+  cards,
+  from_words,
+  is_by_name,
+  of_game,
+  situation,
+)
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
-from ps_cfr_spiel.compiler import load_game
-from ps_cfr_spiel.device import barrier, check_finite, precision, to_device
+from ps_cfr_spiel.compilation.compiler import load_game
 from ps_cfr_spiel.options import HANDS, BatchOptions
-from ps_cfr_spiel.poker import RandomSituations, Situation, cards, from_words, is_by_name, of_game, situation
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.storage import has_same_options, read, shard
 from ps_cfr_spiel.tree import PublicTree

@@ -15,12 +15,12 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_option
-from ps_cfr_spiel.compiler import FEW_PAIRS, LineIndex, build_tree, make_decisions, street_ends
-from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.native import why_unavailable
+from ps_cfr_spiel.backend.device import precision, to_device
+from ps_cfr_spiel.backend.native import why_unavailable
+from ps_cfr_spiel.cards.poker import Betting, Situation, cards, compatible, strengths
+from ps_cfr_spiel.compilation.compiler import FEW_PAIRS, LineIndex, build_tree, make_decisions, street_ends
 from ps_cfr_spiel.options import HANDS
-from ps_cfr_spiel.poker import Betting, Situation, cards, compatible, strengths
-from ps_cfr_spiel.subgames import RangedLeaves
+from ps_cfr_spiel.resolving.subgames import RangedLeaves
 from ps_cfr_spiel.tree import (
   BoardTypes,
   DenseLeaves,

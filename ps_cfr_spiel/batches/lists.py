@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ps_cfr_spiel.batches.solutions import Solution
-from ps_cfr_spiel.poker import FIELDS, Situation, cards, from_words, plain
+from ps_cfr_spiel.cards.poker import FIELDS, Situation, cards, from_words, plain
 from ps_cfr_spiel.storage import replacing
 
 CSV, JSON_LINES = ".csv", (".jsonl", ".ndjson", ".json")

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.compiler import build_tree
-from ps_cfr_spiel.poker import Situation, cards
+from ps_cfr_spiel.cards.poker import Situation, cards
+from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.policy import TreePolicy
 
 Pair = Sequence[np.ndarray]  # of each player

@@ -17,11 +17,11 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Float, Int
 
+from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step
 from ps_cfr_spiel.cfr.rule import Rule
 from ps_cfr_spiel.cfr.state import WHOLE, Abstraction, PlayerState
-from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.tree import (
   Array,
   Parts,

@@ -19,12 +19,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float, Int
 
+from ps_cfr_spiel.backend.device import jit
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step
 from ps_cfr_spiel.cfr.engines import Engine, choose
 from ps_cfr_spiel.cfr.rule import Rule
 from ps_cfr_spiel.cfr.state import WHOLE, Abstraction, PlayerState, SolverState, sets_of_players
-from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.tree import (
   Array,
   Parts,

@@ -19,10 +19,10 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Float, Int, Shaped
 
+from ps_cfr_spiel.backend.device import jit, to_device
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step, Sum
 from ps_cfr_spiel.cfr.rule import Rule, RuleState, normalise
-from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.tree import (
   Array,
   Evaluation,

@@ -21,8 +21,8 @@ import jax
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.histories import Histories, history_origin
+from ps_cfr_spiel.backend.device import jit, precision, to_device
+from ps_cfr_spiel.compilation.histories import Histories, history_origin
 from ps_cfr_spiel.policy import choice_probabilities, reaches
 from ps_cfr_spiel.tree import (
   CHANCE,

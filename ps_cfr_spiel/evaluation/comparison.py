@@ -15,11 +15,11 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import MOST_ITERATIONS
-from ps_cfr_spiel.compiler import build_tree
-from ps_cfr_spiel.device import Pace, advance
+from ps_cfr_spiel.backend.device import Pace, advance
+from ps_cfr_spiel.compilation.compiler import build_tree
+from ps_cfr_spiel.compilation.histories import sequential
 from ps_cfr_spiel.evaluation.exploitability import evaluate_policy
 from ps_cfr_spiel.evaluation.points import ROUND, Point, is_round, next_measurement
-from ps_cfr_spiel.histories import sequential
 from ps_cfr_spiel.options import ComparisonOptions
 from ps_cfr_spiel.reports import Stopwatch, progress_bar
 from ps_cfr_spiel.solvers import ContinualResolving, ExactSolver, ExternalSamplingSolver, PSCFRSolver, Solver

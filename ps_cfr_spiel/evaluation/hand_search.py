@@ -22,10 +22,10 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_count, check_integer
+from ps_cfr_spiel.cards.notation import split_streets
+from ps_cfr_spiel.cards.poker import Deck, betting, card_sets, cards
 from ps_cfr_spiel.evaluation.local_search import Actions
 from ps_cfr_spiel.hierarchical import DEAD, DealtGame, by_lines, hand_strengths, has_clusters
-from ps_cfr_spiel.notation import split_streets
-from ps_cfr_spiel.poker import Deck, betting, card_sets, cards
 from ps_cfr_spiel.policy import for_hands
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import CHANCE

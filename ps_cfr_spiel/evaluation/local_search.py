@@ -20,10 +20,10 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_count, check_list, check_option, is_integer
-from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.backend.device import jit, precision, to_device
 from ps_cfr_spiel.policy import action_names, strategies_of
-from ps_cfr_spiel.search import Levels, by_row
-from ps_cfr_spiel.subgames import Subgames
+from ps_cfr_spiel.resolving.search import Levels, by_row
+from ps_cfr_spiel.resolving.subgames import Subgames
 from ps_cfr_spiel.tree import (
   CHANCE,
   Array,

@@ -8,9 +8,9 @@ import re
 
 import pyspiel
 
+from ps_cfr_spiel.cards.notation import grouped
+from ps_cfr_spiel.cards.poker import betting, cards
 from ps_cfr_spiel.games import poker
-from ps_cfr_spiel.notation import grouped
-from ps_cfr_spiel.poker import betting, cards
 from ps_cfr_spiel.policy import move_name
 
 UNSET = "-10000"  # of a card that is not dealt yet, in OpenSpiel's poker games

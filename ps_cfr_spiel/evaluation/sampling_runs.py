@@ -8,12 +8,12 @@ import jax
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.arguments import MOST, check_count, check_flag, check_integer, check_list
-from ps_cfr_spiel.device import check_finite, jit, precision, run_to, to_device
+from ps_cfr_spiel.backend.device import check_finite, jit, precision, run_to, to_device
 from ps_cfr_spiel.evaluation.points import ROUND, measurements
-from ps_cfr_spiel.mccfr import check_variance, variance
 from ps_cfr_spiel.reports import waiting
+from ps_cfr_spiel.sampling import mccfr
+from ps_cfr_spiel.sampling.mccfr import check_variance, variance
 from ps_cfr_spiel.solvers import SamplingSolver, VRMCCFRSolver
 from ps_cfr_spiel.tree import evaluation
 

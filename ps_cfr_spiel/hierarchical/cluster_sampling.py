@@ -19,16 +19,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel import mccfr
+from ps_cfr_spiel.backend.native import why_unavailable
+from ps_cfr_spiel.cards.poker import card_sets
 from ps_cfr_spiel.cfr import Rule, averages
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, DealtAbstraction, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import BettingLines, ascend, descend, leaving, trunk_and_subtree
 from ps_cfr_spiel.hierarchical.native_clusters import sample_clusters
 from ps_cfr_spiel.hierarchical.nearest import FoundCards, NearestAbstraction, found_shape, slots, tabulated
-from ps_cfr_spiel.mccfr import regret_weight
-from ps_cfr_spiel.native import why_unavailable
-from ps_cfr_spiel.poker import card_sets
+from ps_cfr_spiel.sampling import mccfr
+from ps_cfr_spiel.sampling.mccfr import regret_weight
 from ps_cfr_spiel.tree import Array
 
 AXIS = "clusters"  # of the mesh

@@ -7,14 +7,14 @@ from typing import TypeGuard
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.cards.poker import cards, set_numbers
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.evaluation import Strategy, StrategyTables, evaluate_strategies
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import line_cells, trunk_and_subtree
-from ps_cfr_spiel.keyed import KeyedPolicy, normalised
 from ps_cfr_spiel.keyed_game import KeyedGame
-from ps_cfr_spiel.poker import cards, set_numbers
 from ps_cfr_spiel.policy import PostProcessing, parse_post_processing
+from ps_cfr_spiel.sampling.keyed import KeyedPolicy, normalised
 from ps_cfr_spiel.tree import Evaluation
 
 

@@ -23,7 +23,7 @@ from ps_cfr_spiel.abstraction import (
   squared,
 )
 from ps_cfr_spiel.arguments import check_count
-from ps_cfr_spiel.device import all_gather_rows, assigned_here
+from ps_cfr_spiel.backend.device import all_gather_rows, assigned_here
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.dealt_hands import BINS
 from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, Hierarchy, check_clusters, clusters_of

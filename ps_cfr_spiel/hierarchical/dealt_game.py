@@ -9,10 +9,8 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_count
-from ps_cfr_spiel.hierarchical.dealt_hands import BINS, DEAD, equities, hand_strengths, histograms
-from ps_cfr_spiel.memory import card_needs, check_needs
-from ps_cfr_spiel.native import why_unavailable
-from ps_cfr_spiel.poker import (
+from ps_cfr_spiel.backend.native import why_unavailable
+from ps_cfr_spiel.cards.poker import (
   CardGame,
   Deal,
   Runouts,
@@ -22,6 +20,8 @@ from ps_cfr_spiel.poker import (
   renamings,
   set_numbers,
 )
+from ps_cfr_spiel.hierarchical.dealt_hands import BINS, DEAD, equities, hand_strengths, histograms
+from ps_cfr_spiel.memory import card_needs, check_needs
 from ps_cfr_spiel.tree import CHANCE
 
 MOST_CLASSES = 200_000  # of runouts, up to which all of them are in tables: hold'em has 63,193 to the turn

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ps_cfr_spiel.native import call_plain, why_unavailable
-from ps_cfr_spiel.poker import Deck, card_sets, strengths
+from ps_cfr_spiel.backend.native import call_plain, why_unavailable
+from ps_cfr_spiel.cards.poker import Deck, card_sets, strengths
 
 BINS = 20  # of a histogram; `kBins` in cards.h
 DEAD = np.iinfo(np.int32).max  # the strength of a hand that holds a card of the board

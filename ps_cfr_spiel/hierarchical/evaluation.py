@@ -14,7 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.device import jit, precision, sum_over_processes, to_device
+from ps_cfr_spiel.backend.device import jit, precision, sum_over_processes, to_device
+from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import (
@@ -25,9 +26,8 @@ from ps_cfr_spiel.hierarchical.lines import (
   make_lines,
   trunk_and_subtree,
 )
-from ps_cfr_spiel.mccfr import regret_matching
-from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.reports import progress_bar
+from ps_cfr_spiel.sampling.mccfr import regret_matching
 from ps_cfr_spiel.tree import Array, BoardTypes, Evaluation, NativeLeaves
 
 # The player whose value is computed, and whether that one responds best.

@@ -13,9 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ps_cfr_spiel.cards.poker import Betting
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
-from ps_cfr_spiel.mccfr import Updates, at, join, nothing, regret_matching, row_sum
-from ps_cfr_spiel.poker import Betting
+from ps_cfr_spiel.sampling.mccfr import Updates, at, join, nothing, regret_matching, row_sum
 from ps_cfr_spiel.tree import Array
 
 CHANCE_LINE, END_LINE = 2, 3  # beside the players 0 and 1

@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from ps_cfr_spiel import mccfr
+from ps_cfr_spiel.backend.device import jit, to_device
+from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import Rule
-from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.hierarchical.cluster_sampling import (
   AXIS,
   ClusterSampling,
@@ -24,9 +24,9 @@ from ps_cfr_spiel.hierarchical.cluster_sampling import (
   DealtTree,
   PartTables,
 )
-from ps_cfr_spiel.mccfr import SamplingState
 from ps_cfr_spiel.memory import COMPILING, CUT, IN_PLACE, MORE_CODE, sampling_needs
-from ps_cfr_spiel.native import why_unavailable
+from ps_cfr_spiel.sampling import mccfr
+from ps_cfr_spiel.sampling.mccfr import SamplingState
 
 # These are fitted to measured peaks (docs/measurements.md, "Memory of dealt cards").
 TABLES = 3  # regrets, and a sum of strategies in two parts

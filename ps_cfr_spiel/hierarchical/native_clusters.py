@@ -11,9 +11,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ps_cfr_spiel.device import cores
-from ps_cfr_spiel.native import call
-from ps_cfr_spiel.poker import Deck
+from ps_cfr_spiel.backend.device import cores
+from ps_cfr_spiel.backend.native import call
+from ps_cfr_spiel.cards.poker import Deck
 from ps_cfr_spiel.tree import Array
 
 EACH = 256  # deals for which a thread is worth starting

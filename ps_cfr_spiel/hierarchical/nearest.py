@@ -21,11 +21,11 @@ import numpy as np
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.abstraction import Distance, board_distances, bucketed, public_clusters, squared
-from ps_cfr_spiel.device import all_gather_rows, assigned_here, cores
+from ps_cfr_spiel.backend.device import all_gather_rows, assigned_here, cores
+from ps_cfr_spiel.cards.poker import Deck, card_sets
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.dealt_hands import BINS, equities, histograms, nearest
 from ps_cfr_spiel.hierarchical.hierarchy import Hierarchy, check_clusters
-from ps_cfr_spiel.poker import Deck, card_sets
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import Array
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.poker import CardGame, count_classes
-from ps_cfr_spiel.poker import hand_classes as classes_of_hands
+from ps_cfr_spiel.cards.poker import CardGame, count_classes
+from ps_cfr_spiel.cards.poker import hand_classes as classes_of_hands
 
 TABLES, BYTES = 2, 4  # regrets and averages, in float32
 

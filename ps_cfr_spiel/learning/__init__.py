@@ -19,18 +19,18 @@ except ModuleNotFoundError as error:
 
 from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors
 from ps_cfr_spiel.learning.alternation import learn, load_examples
-from ps_cfr_spiel.learning.board_features import BoardFeatures, BoardTensors, BoundBoards
+from ps_cfr_spiel.learning.boards.board_features import BoardFeatures, BoardTensors, BoundBoards
+from ps_cfr_spiel.learning.boards.places import FrontierStates
+from ps_cfr_spiel.learning.boards.ranges import ReachSampler
+from ps_cfr_spiel.learning.boards.solved_boards import boards_as_examples, load_boards
+from ps_cfr_spiel.learning.boards.street_leaves import StreetLeaves
 from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.features import Features
 from ps_cfr_spiel.learning.fitting import Progress, Tensors
 from ps_cfr_spiel.learning.listening import SearchSampler, rivers_met
 from ps_cfr_spiel.learning.network import ValueNetwork
 from ps_cfr_spiel.learning.network_values import NetworkValues
-from ps_cfr_spiel.learning.places import FrontierStates
-from ps_cfr_spiel.learning.ranges import ReachSampler
-from ps_cfr_spiel.learning.solved_boards import boards_as_examples, load_boards
 from ps_cfr_spiel.learning.state_features import BoundNetwork, StateFeatures
-from ps_cfr_spiel.learning.street_leaves import StreetLeaves
 from ps_cfr_spiel.learning.teaching import generate_examples
 from ps_cfr_spiel.learning.training import pretrained, resume, train, train_in
 from ps_cfr_spiel.options import LearnOptions, TrainingOptions

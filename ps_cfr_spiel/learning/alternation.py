@@ -17,23 +17,23 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_seconds
+from ps_cfr_spiel.backend.device import Uninterrupted, process_count
 from ps_cfr_spiel.batches import RandomSituations, StreetValues, solve_batch
-from ps_cfr_spiel.device import Uninterrupted, process_count
+from ps_cfr_spiel.cards.poker import cards
+from ps_cfr_spiel.learning.boards.places import FrontierStates
+from ps_cfr_spiel.learning.boards.ranges import ReachSampler
+from ps_cfr_spiel.learning.boards.solved_boards import load_boards
 from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.listening import SearchSampler, rivers_met
 from ps_cfr_spiel.learning.network_values import NetworkValues
-from ps_cfr_spiel.learning.places import FrontierStates
-from ps_cfr_spiel.learning.ranges import ReachSampler
 from ps_cfr_spiel.learning.settings import check_memory
-from ps_cfr_spiel.learning.solved_boards import load_boards
 from ps_cfr_spiel.learning.state_features import StateFeatures
 from ps_cfr_spiel.learning.teaching import solve_draws, usual_teacher
 from ps_cfr_spiel.learning.training import check_same_call, train_in
 from ps_cfr_spiel.options import LearnOptions, TrainingOptions
-from ps_cfr_spiel.poker import cards
-from ps_cfr_spiel.search import CFRValues
+from ps_cfr_spiel.resolving.search import CFRValues
+from ps_cfr_spiel.resolving.subgames import Subgames
 from ps_cfr_spiel.storage import make_folder
-from ps_cfr_spiel.subgames import Subgames
 
 REMEMBERED = 4  # turns of data to train on if searches teach: older values came from worse networks
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import check_instance, check_list
-from ps_cfr_spiel.learning.board_features import BoardFeatures
+from ps_cfr_spiel.learning.boards.board_features import BoardFeatures
 from ps_cfr_spiel.learning.features import Features, Pair, misshapen, unsound
 from ps_cfr_spiel.learning.state_features import StateFeatures
 

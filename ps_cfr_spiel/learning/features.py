@@ -8,7 +8,7 @@ import numpy as np
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.batches import Situation
-from ps_cfr_spiel.subgames import BoundValues, PadTo, Subgames
+from ps_cfr_spiel.resolving.subgames import BoundValues, PadTo, Subgames
 
 Pair = tuple[np.ndarray, np.ndarray]
 ROUNDING = 1e-3  # largest error of the sum of a range

@@ -20,16 +20,16 @@ import numpy as np
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_binds, check_count, check_instance
+from ps_cfr_spiel.backend.device import jit, precision, run_to, to_device
 from ps_cfr_spiel.batches import RandomSituations
+from ps_cfr_spiel.cards.poker import Situation, cards
 from ps_cfr_spiel.cfr import SolverState
-from ps_cfr_spiel.device import jit, precision, run_to, to_device
-from ps_cfr_spiel.learning.board_features import lines_of
-from ps_cfr_spiel.learning.places import Drawn, FrontierStates, Ranges
-from ps_cfr_spiel.learning.ranges import NOISE, RangeSampler, perturbed
-from ps_cfr_spiel.poker import Situation, cards
+from ps_cfr_spiel.learning.boards.board_features import lines_of
+from ps_cfr_spiel.learning.boards.places import Drawn, FrontierStates, Ranges
+from ps_cfr_spiel.learning.boards.ranges import NOISE, RangeSampler, perturbed
 from ps_cfr_spiel.reports import progress_bar
-from ps_cfr_spiel.search import Lookahead, Searcher, SearchSettings, ValueFunction
-from ps_cfr_spiel.subgames import EchoedRanges, Subgame, Subgames, with_beyond
+from ps_cfr_spiel.resolving.search import Lookahead, Searcher, SearchSettings, ValueFunction
+from ps_cfr_spiel.resolving.subgames import EchoedRanges, Subgame, Subgames, with_beyond
 from ps_cfr_spiel.tree import PublicTree, sequence_reach
 
 OVERHEARD = 4  # overheard iterations of a search of a turn

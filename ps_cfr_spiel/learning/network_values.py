@@ -16,8 +16,8 @@ from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors
 from ps_cfr_spiel.learning.examples import FEATURES, Examples
 from ps_cfr_spiel.learning.features import Features
 from ps_cfr_spiel.learning.network import UserNetwork, ValueNetwork
-from ps_cfr_spiel.search import ValueFunction
-from ps_cfr_spiel.subgames import BoundValues, PadTo, Subgames
+from ps_cfr_spiel.resolving.search import ValueFunction
+from ps_cfr_spiel.resolving.subgames import BoundValues, PadTo, Subgames
 
 KIND, SIZES = "values", ("places", "slots", "width", "layers")
 STAMP = (*storage.STAMP, "version", "features")

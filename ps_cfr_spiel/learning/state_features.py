@@ -10,13 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.backend.device import precision
 from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors, from_examples, serve
+from ps_cfr_spiel.learning.boards.places import FrontierStates, Slots
 from ps_cfr_spiel.learning.features import Features, Pair
 from ps_cfr_spiel.learning.fitting import Tensors
 from ps_cfr_spiel.learning.network import UserNetwork, ValueNetwork, normalised
-from ps_cfr_spiel.learning.places import FrontierStates, Slots
-from ps_cfr_spiel.subgames import PadTo, Ranges, Subgames
+from ps_cfr_spiel.resolving.subgames import PadTo, Ranges, Subgames
 from ps_cfr_spiel.tree import Array
 
 ROUNDING = 1e-6  # sizes below this share of the largest are rounding

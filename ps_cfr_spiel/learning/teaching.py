@@ -9,19 +9,19 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_binds, check_count, check_instance, check_integer
-from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.backend.device import jit, precision, to_device
 from ps_cfr_spiel.learning.alpha_vectors import serve
+from ps_cfr_spiel.learning.boards.places import Drawn, FrontierStates
+from ps_cfr_spiel.learning.boards.ranges import RangeSampler, ReachSampler
 from ps_cfr_spiel.learning.examples import Examples
-from ps_cfr_spiel.learning.places import Drawn, FrontierStates
-from ps_cfr_spiel.learning.ranges import RangeSampler, ReachSampler
 from ps_cfr_spiel.learning.state_features import StateFeatures
 from ps_cfr_spiel.reports import progress_bar
-from ps_cfr_spiel.search import (
+from ps_cfr_spiel.resolving.search import (
   BoundCFR,
   CFRValues,
   ValueFunction,
 )
-from ps_cfr_spiel.subgames import PadTo, Subgames
+from ps_cfr_spiel.resolving.subgames import PadTo, Subgames
 
 CHUNK = 32  # situations solved in one call
 

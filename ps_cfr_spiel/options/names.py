@@ -34,7 +34,7 @@ RULES = {
 }
 ALIASES = {"cfr": "rm", "cfr+": "rm+"}  # by the name of the algorithm, as papers and OpenSpiel have it
 
-GADGET_FILE = "ps_cfr_spiel.subgames.gadgets"
+GADGET_FILE = "ps_cfr_spiel.resolving.subgames.gadgets"
 GADGETS = {
   "unsafe": f"{GADGET_FILE}:unsafe",
   "cfr-d": f"{GADGET_FILE}:cfr_d",

@@ -20,8 +20,8 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_option, declared, is_number
-from ps_cfr_spiel.histories import check_is_game
-from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.cards.poker import cards
+from ps_cfr_spiel.compilation.histories import check_is_game
 from ps_cfr_spiel.policy.naming import bet_sizes, move_name
 from ps_cfr_spiel.policy.tree_policy import acting_player
 

@@ -9,8 +9,8 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import declared
-from ps_cfr_spiel.compiler import quiet_stderr
-from ps_cfr_spiel.histories import check_is_game
+from ps_cfr_spiel.compilation.compiler import quiet_stderr
+from ps_cfr_spiel.compilation.histories import check_is_game
 from ps_cfr_spiel.policy.naming import make_state
 from ps_cfr_spiel.policy.tree_policy import TreePolicy, are_strangers
 from ps_cfr_spiel.tree import Decision, Labels, PublicTree, information_state_string

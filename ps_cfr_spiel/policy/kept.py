@@ -12,7 +12,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.compiler import EXACT, FormLabels, PublicStateIndex, form_of
+from ps_cfr_spiel.compilation.compiler import EXACT, FormLabels, PublicStateIndex, form_of
 from ps_cfr_spiel.memory import check_needs
 from ps_cfr_spiel.policy.reach import Worths
 from ps_cfr_spiel.policy.tree_policy import TreePolicy, game_of
@@ -28,7 +28,7 @@ def may_keep(game: pyspiel.Game, labels: Labels, memory: float | None = None) ->
 
   TooLarge if that takes more memory than `memory` bytes; None: than is free.
   """
-  from ps_cfr_spiel.compiler import values_needs  # JAX, which looks at the file do without
+  from ps_cfr_spiel.compilation.compiler import values_needs  # JAX, which looks at the file do without
 
   form = form_of(game)
   if form is None or not isinstance(labels, FormLabels):

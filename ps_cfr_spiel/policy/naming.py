@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.notation import grouped, is_hand, kinds_text
-from ps_cfr_spiel.poker import betting
+from ps_cfr_spiel.cards.notation import grouped, is_hand, kinds_text
+from ps_cfr_spiel.cards.poker import betting
 from ps_cfr_spiel.tree import Decision, Labels
 
 HIDDEN = "..."  # the name of a hidden move

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pyspiel
 
-from ps_cfr_spiel.notation import Moves, fitting_moves, next_move, split_words
+from ps_cfr_spiel.cards.notation import Moves, fitting_moves, next_move, split_words
 from ps_cfr_spiel.policy.naming import (
   action_name,
   action_names,

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.compiler import FormOrigin
-from ps_cfr_spiel.histories import Histories, HistoryOrigin, layers
+from ps_cfr_spiel.compilation.compiler import FormOrigin
+from ps_cfr_spiel.compilation.histories import Histories, HistoryOrigin, layers
 from ps_cfr_spiel.tree import Decision, Labels
 
 Strategies = Sequence[Sequence[np.ndarray]]  # for each player [A, rows, H] for each block

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.notation import parse_cards, read_move
-from ps_cfr_spiel.poker import board_of, made_hands, named_hands
+from ps_cfr_spiel.cards.notation import parse_cards, read_move
+from ps_cfr_spiel.cards.poker import board_of, made_hands, named_hands
 from ps_cfr_spiel.policy.convert import row_strategies
 from ps_cfr_spiel.policy.naming import line_to
 from ps_cfr_spiel.policy.partial_strategy import PartialStrategy

@@ -11,9 +11,10 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel import compiler, storage
-from ps_cfr_spiel.compiler import EXACT, FormOrigin
-from ps_cfr_spiel.histories import sequential_state
+from ps_cfr_spiel import storage
+from ps_cfr_spiel.compilation import compiler
+from ps_cfr_spiel.compilation.compiler import EXACT, FormOrigin
+from ps_cfr_spiel.compilation.histories import sequential_state
 from ps_cfr_spiel.options import TreeOptions
 from ps_cfr_spiel.policy.partial_strategy import PartialStrategy, left_out, partial_strategy, types_in
 from ps_cfr_spiel.policy.reach import Reach, Worths, reach_of, reaches

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.backend.device import jit, precision, to_device
 from ps_cfr_spiel.policy.reach import Reach, Strategies, Worths
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import (

@@ -8,16 +8,20 @@ May import: hierarchical, search, abstraction, keyed, policy, mccfr and lower la
 search, and `particle_bot` a bot that does.
 """
 
+from ps_cfr_spiel.solvers.agents.continual_resolving import ContinualResolving
+from ps_cfr_spiel.solvers.agents.holdem_policy import HoldemPolicy
+from ps_cfr_spiel.solvers.agents.online_outcome_sampling import (
+  OnlineOutcomeSampling,
+  OnlineOutcomeSamplingBot,
+)
+from ps_cfr_spiel.solvers.agents.particle_bot import ParticleBot
+from ps_cfr_spiel.solvers.agents.solving_bot import SolvingBot
 from ps_cfr_spiel.solvers.cfr_ira_solver import CFRPlusIRASolver
-from ps_cfr_spiel.solvers.continual_resolving import ContinualResolving
 from ps_cfr_spiel.solvers.exact import ExactSolver, TreeSolver
 from ps_cfr_spiel.solvers.fictitious_play_solvers import FictitiousPlaySolver, FPIRASolver
 from ps_cfr_spiel.solvers.hierarchical import HierarchicalMCCFRSolver
-from ps_cfr_spiel.solvers.holdem_policy import HoldemPolicy
 from ps_cfr_spiel.solvers.keyed_mccfr import KeyedMCCFRSolver
 from ps_cfr_spiel.solvers.keyed_solver import KeyedExternalSolver, KeyedSolver, LimitReachedError
-from ps_cfr_spiel.solvers.online_outcome_sampling import OnlineOutcomeSampling, OnlineOutcomeSamplingBot
-from ps_cfr_spiel.solvers.particle_bot import ParticleBot
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver, memory_to_solve
 from ps_cfr_spiel.solvers.run_files import kind_in, solver_of
 from ps_cfr_spiel.solvers.sampling import (
@@ -27,4 +31,3 @@ from ps_cfr_spiel.solvers.sampling import (
   VRMCCFRSolver,
 )
 from ps_cfr_spiel.solvers.solver import Solver, load_policy, load_solver
-from ps_cfr_spiel.solvers.solving_bot import SolvingBot

@@ -7,7 +7,7 @@ import pyspiel
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import abstract_tree, bind, cfr_ira
-from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.options import CFRPlusIRAOptions
 from ps_cfr_spiel.solvers.splitting import SplittingSolver
 

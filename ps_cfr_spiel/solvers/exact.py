@@ -9,10 +9,10 @@ import pyspiel
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, from_file, to_arrays
-from ps_cfr_spiel.compiler import build_tree
-from ps_cfr_spiel.device import check_finite, precision
-from ps_cfr_spiel.histories import NoPublicStatesError, sequential
-from ps_cfr_spiel.native import warn_if_missing
+from ps_cfr_spiel.backend.device import check_finite, precision
+from ps_cfr_spiel.backend.native import warn_if_missing
+from ps_cfr_spiel.compilation.compiler import build_tree
+from ps_cfr_spiel.compilation.histories import NoPublicStatesError, sequential
 from ps_cfr_spiel.options import EnumerationOptions, TreeOptions
 from ps_cfr_spiel.policy import TreePolicy, normalised
 from ps_cfr_spiel.reports import report, waiting

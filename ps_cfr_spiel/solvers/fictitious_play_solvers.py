@@ -7,8 +7,8 @@ import pyspiel
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import abstract_tree, bind, fpira
+from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.cfr import fictitious_play
-from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.options import FictitiousPlayOptions, FPIRAOptions
 from ps_cfr_spiel.solvers.exact import TreeSolver
 from ps_cfr_spiel.solvers.splitting import SplittingSolver

@@ -9,17 +9,19 @@ import jax
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel import device, hierarchical, mccfr, storage
+from ps_cfr_spiel import hierarchical, storage
 from ps_cfr_spiel.arguments import check_number
+from ps_cfr_spiel.backend import device
+from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import Rule
-from ps_cfr_spiel.histories import check_is_game
-from ps_cfr_spiel.keyed import KeyedPolicy
-from ps_cfr_spiel.mccfr import SamplingState
+from ps_cfr_spiel.compilation.histories import check_is_game
 from ps_cfr_spiel.memory import check_needs
-from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.options import HierarchicalMCCFROptions, MakeAbstractionOptions
 from ps_cfr_spiel.policy import game_of
 from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.sampling import mccfr
+from ps_cfr_spiel.sampling.keyed import KeyedPolicy
+from ps_cfr_spiel.sampling.mccfr import SamplingState
 from ps_cfr_spiel.solvers.exact import ExactSolver
 
 OPEN = 8  # clusters of a policy in a file that are kept in memory

@@ -6,14 +6,15 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel import keyed, mccfr, storage
+from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import declared
+from ps_cfr_spiel.backend.device import check_finite
 from ps_cfr_spiel.cfr import RMPlus
-from ps_cfr_spiel.device import check_finite
-from ps_cfr_spiel.histories import sequential
-from ps_cfr_spiel.keyed import SAVED_KEYS, KeyedPolicy, OpenSpielKeys
+from ps_cfr_spiel.compilation.histories import sequential
 from ps_cfr_spiel.keyed_game import KeyedGame
 from ps_cfr_spiel.options import KeyedMCCFROptions
+from ps_cfr_spiel.sampling import keyed, mccfr
+from ps_cfr_spiel.sampling.keyed import SAVED_KEYS, KeyedPolicy, OpenSpielKeys
 from ps_cfr_spiel.solvers.keyed_solver import FIXED, KeyedSolver, keyed_form
 
 DEFAULT_RULE = RMPlus(gamma=4.0)

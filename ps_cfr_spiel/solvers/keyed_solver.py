@@ -6,17 +6,17 @@ import jax
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel import keyed, mccfr
 from ps_cfr_spiel.arguments import MOST, declared
+from ps_cfr_spiel.backend.device import bytes_of, precision, to_device
 from ps_cfr_spiel.cfr import RM, Rule
-from ps_cfr_spiel.device import bytes_of, precision, to_device
-from ps_cfr_spiel.histories import check_is_game
-from ps_cfr_spiel.keyed import KeyedPolicy, KeyTables, Matchup
+from ps_cfr_spiel.compilation.histories import check_is_game
 from ps_cfr_spiel.keyed_game import KeyedGame
-from ps_cfr_spiel.mccfr import Sampler
 from ps_cfr_spiel.memory import check_needs, sampling_needs
 from ps_cfr_spiel.options import KeyedExternalOptions, KeyedMCCFROptions
 from ps_cfr_spiel.reports import report
+from ps_cfr_spiel.sampling import keyed, mccfr
+from ps_cfr_spiel.sampling.keyed import KeyedPolicy, KeyTables, Matchup
+from ps_cfr_spiel.sampling.mccfr import Sampler
 from ps_cfr_spiel.solvers.solver import Solver
 
 ADVICE = "Fewer cells (or smaller parameters of a game that has its own) and a smaller batch need less"

@@ -12,9 +12,16 @@ import pyspiel
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, abstract_tree, as_sets, bind
+from ps_cfr_spiel.backend.device import precision, to_device, trim_heap
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
-from ps_cfr_spiel.compiler import TreeUse, check_memory, fold_suits, form_of, is_streamed, memory_needs
-from ps_cfr_spiel.device import precision, to_device, trim_heap
+from ps_cfr_spiel.compilation.compiler import (
+  TreeUse,
+  check_memory,
+  fold_suits,
+  form_of,
+  is_streamed,
+  memory_needs,
+)
 from ps_cfr_spiel.options import BEST, PSCFROptions
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, locks_text, read_locks, types_header
 from ps_cfr_spiel.reports import report

@@ -15,9 +15,9 @@ import pyspiel
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS
+from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.cfr import rule_header
-from ps_cfr_spiel.compiler import game_fields
-from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.compilation.compiler import game_fields
 from ps_cfr_spiel.options import LIMIT, Options, fields_of
 from ps_cfr_spiel.policy import game_of
 

@@ -5,9 +5,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel import mccfr
 from ps_cfr_spiel.abstraction import Abstraction, abstract_tree, as_sets, bind
-from ps_cfr_spiel.device import bytes_of, jit, precision, to_device
+from ps_cfr_spiel.backend.device import bytes_of, jit, precision, to_device
 from ps_cfr_spiel.memory import check_needs, sampling_needs
 from ps_cfr_spiel.options import (
   AnySamplerOptions,
@@ -17,6 +16,7 @@ from ps_cfr_spiel.options import (
   VRMCCFROptions,
 )
 from ps_cfr_spiel.reports import waiting
+from ps_cfr_spiel.sampling import mccfr
 from ps_cfr_spiel.solvers.exact import TreeSolver
 from ps_cfr_spiel.tree import PublicTree, check_zero_sum
 

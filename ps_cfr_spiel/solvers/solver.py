@@ -12,7 +12,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count
-from ps_cfr_spiel.device import (
+from ps_cfr_spiel.backend.device import (
   CHUNK_SECONDS,
   JaxRuntimeError,
   Pace,

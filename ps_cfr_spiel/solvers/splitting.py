@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from ps_cfr_spiel.abstraction import Abstraction, Partition, bind, roomy_sets, unbind
-from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.solvers.exact import TreeSolver
 from ps_cfr_spiel.tree import Sets
 

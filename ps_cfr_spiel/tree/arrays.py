@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int, Shaped
 
-from ps_cfr_spiel.native import call, why_unavailable
+from ps_cfr_spiel.backend.native import call, why_unavailable
 
 Array: TypeAlias = jax.Array | np.ndarray  # on the device, and on the host
 Parts = Sequence[Shaped[Array, "_rows _H"]]  # one for each block; rows count through all of them

@@ -25,11 +25,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ps_cfr_spiel.tree.arrays import Array, Parts
-from ps_cfr_spiel.tree.board_leaves import BoardLeaves
+from ps_cfr_spiel.tree.evaluators.board_leaves import BoardLeaves
+from ps_cfr_spiel.tree.evaluators.leaves import check_two_players
 from ps_cfr_spiel.tree.forest import make_forest
 from ps_cfr_spiel.tree.labels import Decision
 from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator
-from ps_cfr_spiel.tree.leaves import check_two_players
 from ps_cfr_spiel.tree.padding import fill
 from ps_cfr_spiel.tree.public_tree import Link, PublicTree
 from ps_cfr_spiel.tree.sequences import decision_sequences, sequence_starts

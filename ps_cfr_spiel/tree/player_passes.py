@@ -16,10 +16,10 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Float, Int, Shaped
 
-from ps_cfr_spiel.native import call, why_unavailable
+from ps_cfr_spiel.backend.native import call, why_unavailable
 from ps_cfr_spiel.tree.arrays import Array, Parts
+from ps_cfr_spiel.tree.evaluators.leaves import SparseLeaves
 from ps_cfr_spiel.tree.leaf_evaluator import Order
-from ps_cfr_spiel.tree.leaves import SparseLeaves
 from ps_cfr_spiel.tree.public_tree import Link, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.sequences import sequence_numbers, sequence_starts
 from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions

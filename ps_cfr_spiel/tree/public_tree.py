@@ -50,7 +50,7 @@ import numpy as np
 from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.arguments import JSON
-from ps_cfr_spiel.poker import describe
+from ps_cfr_spiel.cards.poker import describe
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.tree.arrays import Array, Orbit, sum_rows
 from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Labels

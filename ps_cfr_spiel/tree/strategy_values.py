@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias, overload
 import jax
 from jaxtyping import Float
 
-from ps_cfr_spiel.device import jit
+from ps_cfr_spiel.backend.device import jit
 from ps_cfr_spiel.tree.arrays import Array
 from ps_cfr_spiel.tree.player_passes import PlayerPasses
 from ps_cfr_spiel.tree.public_tree import PublicTree

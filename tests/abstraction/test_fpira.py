@@ -10,8 +10,8 @@ from reference import sequence_form_value
 import ps_cfr_spiel
 from ps_cfr_spiel.abstraction import fpira, roomy_sets
 from ps_cfr_spiel.abstractions import FPIRASolver
+from ps_cfr_spiel.backend.device import jit, precision
 from ps_cfr_spiel.cfr import fictitious_play, respond
-from ps_cfr_spiel.device import jit, precision
 from ps_cfr_spiel.tree import evaluate, sequence_reach
 
 KUHN = pyspiel.load_game("kuhn_poker")

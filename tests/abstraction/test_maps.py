@@ -11,7 +11,7 @@ import ps_cfr_spiel
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, abstract_tree, as_sets, bind, unbind
 from ps_cfr_spiel.abstractions import abstract, abstraction_loss
-from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.backend.device import precision, to_device
 
 KUHN = pyspiel.load_game("kuhn_poker")
 LEDUC = "leduc_poker(suit_isomorphism=True)"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import ps_cfr_spiel
-from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.apps.commands import program
 
 
 @pytest.mark.parametrize(

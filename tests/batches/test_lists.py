@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ps_cfr_spiel.batches import Solution, read_boards, read_list, write_list
-from ps_cfr_spiel.poker import cards
+from ps_cfr_spiel.cards.poker import cards
 
 ROWS = (
   {"board": "Ks7d2c5h9s", "pot": 20, "stack": 30, "bets": "a", "ranges": "AA KQs;TT+"},

@@ -9,9 +9,9 @@ from safetensors.numpy import load_file
 from ps_cfr_spiel import PSCFRSolver
 from ps_cfr_spiel.batches import batch_run, solve_batch
 from ps_cfr_spiel.batches.groups import groups
-from ps_cfr_spiel.poker import cards
-from ps_cfr_spiel.poker.ranking import strengths
-from ps_cfr_spiel.poker.situations import RandomSituations, situation
+from ps_cfr_spiel.cards.poker import cards
+from ps_cfr_spiel.cards.poker.ranking import strengths
+from ps_cfr_spiel.cards.poker.situations import RandomSituations, situation
 from ps_cfr_spiel.rules import RMPlus
 
 # Everywhere both players have 17 to 24 hands, so that few programs are compiled.

@@ -11,9 +11,9 @@ import pytest
 from random_games import random_game
 
 from ps_cfr_spiel import PSCFRSolver, cfr
+from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.cfr import make_rule
-from ps_cfr_spiel.compiler import build_tree
-from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.rules import NRMPlus, RMPlus
 from ps_cfr_spiel.tree import evaluate
 

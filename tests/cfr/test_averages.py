@@ -10,8 +10,8 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel import build_tree, cfr
+from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.cfr import RM, averages
-from ps_cfr_spiel.device import precision, to_device
 from ps_cfr_spiel.rules import DCFR, VADCFR, HSPCFRPlus
 from ps_cfr_spiel.tree import LeafEvaluator, PublicTree, SparseLeaves, make_forest
 

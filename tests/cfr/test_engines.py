@@ -8,8 +8,9 @@ import pyspiel
 import pytest
 
 import ps_cfr_spiel
-from ps_cfr_spiel import PSCFRSolver, build_tree, cfr, native, rules, tree
-from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel import PSCFRSolver, build_tree, cfr, rules, tree
+from ps_cfr_spiel.backend import native
+from ps_cfr_spiel.backend.device import precision, to_device
 
 needs_library = pytest.mark.skipif(bool(native.why_unavailable()), reason="no native library")
 RIVER = "river_subgame(pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"

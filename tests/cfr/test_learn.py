@@ -11,10 +11,10 @@ import pytest
 from random_games import random_game
 
 from ps_cfr_spiel import cfr, tree
+from ps_cfr_spiel.backend.device import precision, to_device
+from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import RULES
-from ps_cfr_spiel.compiler import build_tree, fold_suits
-from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.native import why_unavailable
+from ps_cfr_spiel.compilation.compiler import build_tree, fold_suits
 
 pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
 RIVER = "river_subgame(pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"

@@ -62,7 +62,7 @@ def test_a_river_and_a_turn_converge_as_in_float32(game):
   for solver in (narrow, wide):
     solver.run(150)
   assert narrow.exploitability() < 2 * wide.exploitability()
-  assert narrow.exploitability() < 0.003 * ps_cfr_spiel.views.pot_of(narrow.game)
+  assert narrow.exploitability() < 0.003 * ps_cfr_spiel.apps.views.pot_of(narrow.game)
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", RIVER], ids=["kuhn", "river"])

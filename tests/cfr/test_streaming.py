@@ -8,10 +8,10 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel import PSCFRSolver, cfr, load_solver, tree
+from ps_cfr_spiel.backend.device import precision, to_device
+from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import averages, sixteen_bits
-from ps_cfr_spiel.compiler import PublicStateIndex, build_tree, fold_suits
-from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.native import why_unavailable
+from ps_cfr_spiel.compilation.compiler import PublicStateIndex, build_tree, fold_suits
 from ps_cfr_spiel.policy import worth
 
 pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason="no native library")

@@ -6,7 +6,7 @@ from game_checks import random_histories
 from ps_cfr_spiel.games.cheat.behaviour import RATES, count
 from ps_cfr_spiel.games.cheat.cheat_rules import CHALLENGE
 
-from ps_cfr_spiel import pictures
+from ps_cfr_spiel.apps import pictures
 
 SMALL = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4,first_player=0)"
 

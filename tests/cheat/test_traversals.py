@@ -16,16 +16,16 @@ from ps_cfr_spiel.games.cheat import keyed_cheat, native_traversals
 from ps_cfr_spiel.games.cheat.keys import KEYS
 
 import ps_cfr_spiel
-from ps_cfr_spiel import mccfr
+from ps_cfr_spiel.backend.device import precision
+from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import RM, RMPlus, averages
 from ps_cfr_spiel.cfr.averages import Sum
-from ps_cfr_spiel.device import precision
-from ps_cfr_spiel.keyed import KeyTables, Matchup, NativePlays, StatePlays, Tally, Traversals
-from ps_cfr_spiel.keyed.plays import Learning
 from ps_cfr_spiel.keyed_game import KeyedGame
-from ps_cfr_spiel.mccfr import Turn
-from ps_cfr_spiel.native import why_unavailable
 from ps_cfr_spiel.options import ESTIMATES, PRUNINGS
+from ps_cfr_spiel.sampling import mccfr
+from ps_cfr_spiel.sampling.keyed import KeyTables, Matchup, NativePlays, StatePlays, Tally, Traversals
+from ps_cfr_spiel.sampling.keyed.plays import Learning
+from ps_cfr_spiel.sampling.mccfr import Turn
 from ps_cfr_spiel.solvers import LimitReachedError
 
 TINY = "cheat(ranks=2,suits=2,hand_size=2,max_turns=3)"

@@ -10,8 +10,8 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
+from ps_cfr_spiel.apps.commands import program
 from ps_cfr_spiel.batches import RandomSituations
-from ps_cfr_spiel.commands import program
 
 SPOTS = """board,pot,stack,bets,ranges
 9s7c5s4h3c,20,30,a,AA KK QQ JJ;TT 99 88 AKs

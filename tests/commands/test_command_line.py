@@ -21,12 +21,13 @@ from open_spiel.python.algorithms import exploitability
 
 import ps_cfr_spiel
 from ps_cfr_spiel import options
-from ps_cfr_spiel.commands import methods, train
-from ps_cfr_spiel.commands import program as command_line
-from ps_cfr_spiel.commands.command import option_flags
-from ps_cfr_spiel.commands.run import Run
+from ps_cfr_spiel.apps.commands import program as command_line
+from ps_cfr_spiel.apps.commands import train
+from ps_cfr_spiel.apps.commands.framework import methods
+from ps_cfr_spiel.apps.commands.framework.command import option_flags
+from ps_cfr_spiel.apps.commands.framework.run import Run
+from ps_cfr_spiel.apps.views import number_text
 from ps_cfr_spiel.evaluation import points
-from ps_cfr_spiel.views import number_text
 
 PROGRAM = str(Path(sys.executable).with_name("ps-cfr-spiel"))
 SMALL = "river_subgame(ranges=AA KQs;TT 87s)"
@@ -201,7 +202,7 @@ def test_closed_streams(closed):
 def test_without_matplotlib(tmp_path):
   code = (
     "import sys; sys.modules['matplotlib'] = None\n"
-    "from ps_cfr_spiel.commands.program import main; main(['ps-cfr-spiel', *sys.argv[1:]])"
+    "from ps_cfr_spiel.apps.commands.program import main; main(['ps-cfr-spiel', *sys.argv[1:]])"
   )
   command = [sys.executable, "-c", code, "solve", "kuhn_poker", "--iterations=1", "--output", str(tmp_path)]
   missing = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)

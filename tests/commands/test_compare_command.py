@@ -9,7 +9,7 @@ import pyspiel
 import pytest
 from open_spiel.python.algorithms import exploitability
 
-from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.apps.commands import program
 from ps_cfr_spiel.rules import RULES
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from ps_cfr_spiel import load_solver
 from ps_cfr_spiel.abstractions import exact_values, rounded
-from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.apps.commands import program
 
 GAME = "leduc_poker"
 ITERATIONS = 400

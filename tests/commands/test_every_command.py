@@ -17,7 +17,7 @@ from dealt_games import poker
 from open_spiel.python.algorithms import expected_game_score, exploitability
 
 from ps_cfr_spiel import load_policy
-from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.apps.commands import program
 
 SHARED, EXAMPLES = (Path(__file__).parents[1] / "shared", Path(__file__).parents[2] / "examples")
 pytestmark = pytest.mark.skipif(not EXAMPLES.exists(), reason="the examples are not part of the wheel")

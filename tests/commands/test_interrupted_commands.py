@@ -14,8 +14,8 @@ import pytest
 from interrupts import assert_same, pressing
 
 from ps_cfr_spiel import evaluation, load_solver, matches, solvers, storage
-from ps_cfr_spiel.commands import program
-from ps_cfr_spiel.commands.run import Run
+from ps_cfr_spiel.apps.commands import program
+from ps_cfr_spiel.apps.commands.framework.run import Run
 
 PROGRAM = os.path.join(os.path.dirname(sys.executable), "ps-cfr-spiel")
 TURN = "holdem_subgame(board=9s7c5s4h,pot=200,stack=300,bets=a,ranges=AA 76s;KK 8d8c)"
@@ -24,7 +24,7 @@ HEARS = (  # also where the tests themselves run in the background, with SIGINT 
 )
 IN_PLACE = (
   "import sys; from ps_cfr_spiel.solvers import ps_cfr; ps_cfr.IN_PLACE = 0\n"
-  "from ps_cfr_spiel.commands.program import main; main()"
+  "from ps_cfr_spiel.apps.commands.program import main; main()"
 )
 PATIENCE = 300  # seconds
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}

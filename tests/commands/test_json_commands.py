@@ -7,7 +7,7 @@ import pytest
 from random_policies import random_policy
 
 import ps_cfr_spiel
-from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.apps.commands import program
 
 
 def answer(capsys, *words):

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.apps.commands import program
 from ps_cfr_spiel.learning import NetworkValues
 
 QUICK = ["--draws=30", "--steps=200", "--width=16", "--iterations=10"]

@@ -8,7 +8,7 @@ import pytest
 from reference import sequence_form_value
 
 from ps_cfr_spiel import exploitability, load_policy
-from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.apps.commands import program
 
 SOLVE = ["solve", "kuhn_poker", "--lock=pass=bet:0.25,pass:0.75@0,1", "--lock=bet=bet; pass@1", "--noplot"]
 TOLD = "after Pass: Pass 75%, Bet 25% with 1, 0; others free | after Bet: Pass with 1; Bet with all others"

@@ -10,9 +10,9 @@ import pytest
 
 import ps_cfr_spiel
 from ps_cfr_spiel import evaluation, matches
-from ps_cfr_spiel.commands import match, program
+from ps_cfr_spiel.apps.commands import match, program
+from ps_cfr_spiel.apps.protocols import Seat, join, read_hands
 from ps_cfr_spiel.evaluation import evaluate_match
-from ps_cfr_spiel.protocols import Seat, join, read_hands
 
 FULL = "holdem(bets=fullgame,blinds=100/50,deck=13x4,stack=20000)"
 

@@ -7,7 +7,7 @@ import pytest
 from edited_files import packed, unpacked
 
 import ps_cfr_spiel
-from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.apps.commands import program
 from ps_cfr_spiel.options import LIMIT
 from ps_cfr_spiel.rules import RULES
 

@@ -9,10 +9,10 @@ from game_checks import all_histories
 from ps_cfr_spiel.games.poker import PokerState
 
 import ps_cfr_spiel
-from ps_cfr_spiel.commands import play, program
+from ps_cfr_spiel.apps.commands import play, program
+from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.evaluation import player_views, table_play
 from ps_cfr_spiel.evaluation.how_to_play import rules_of
-from ps_cfr_spiel.poker import cards
 
 GAMES = {
   "cheat": "cheat(max_turns=12)",

@@ -6,9 +6,9 @@ import json
 import pytest
 
 import ps_cfr_spiel
-from ps_cfr_spiel.commands import program, report
-from ps_cfr_spiel.poker import holdem
-from ps_cfr_spiel.views import spot
+from ps_cfr_spiel.apps.commands import program, report
+from ps_cfr_spiel.apps.views import spot
+from ps_cfr_spiel.cards.poker import holdem
 
 SPOT = {"pot": "20", "stack": "30", "bets": "a", "ranges": "AA:0.5, KK, 76s; QQ, A9s"}
 FLAGS = [f"--{name}={value}" for name, value in SPOT.items()]

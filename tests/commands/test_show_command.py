@@ -8,8 +8,8 @@ import pytest
 from chases import play
 
 import ps_cfr_spiel
-from ps_cfr_spiel.commands import program, show
-from ps_cfr_spiel.views import belief_at, spot
+from ps_cfr_spiel.apps.commands import program, show
+from ps_cfr_spiel.apps.views import belief_at, spot
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel import KeyedMCCFRSolver, load_solver
-from ps_cfr_spiel.commands import program
-from ps_cfr_spiel.native import why_unavailable
+from ps_cfr_spiel.apps.commands import program
+from ps_cfr_spiel.backend.native import why_unavailable
 
 SMALL = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4)"
 QUICK = ("--batch=16", "--games=5")

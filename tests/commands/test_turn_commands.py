@@ -6,8 +6,8 @@ import io
 import pytest
 
 from ps_cfr_spiel import load_policy, load_solver
-from ps_cfr_spiel.commands import program as command_line
-from ps_cfr_spiel.views import spot
+from ps_cfr_spiel.apps.commands import program as command_line
+from ps_cfr_spiel.apps.views import spot
 
 TURN = "holdem_subgame(deck=6x2,board=3c6d2d4c,stack=300,ranges=7d6c 7d3d;5c4d 6c5c)"
 

@@ -12,10 +12,10 @@ from random_games import random_game
 
 import ps_cfr_spiel
 from ps_cfr_spiel import build_tree, check_game
-from ps_cfr_spiel.commands import program
-from ps_cfr_spiel.compiler import game_check
-from ps_cfr_spiel.histories.size_estimate import SizeEstimate
-from ps_cfr_spiel.poker import Betting
+from ps_cfr_spiel.apps.commands import program
+from ps_cfr_spiel.cards.poker import Betting
+from ps_cfr_spiel.compilation.compiler import game_check
+from ps_cfr_spiel.compilation.histories.size_estimate import SizeEstimate
 
 PROGRAM = str(Path(sys.executable).with_name("ps-cfr-spiel"))
 RIVER = "river_subgame(ranges=AA KQs;TT 87s)"

@@ -14,14 +14,14 @@ from ps_cfr_spiel import (
   check_game,
   load_solver,
 )
-from ps_cfr_spiel.compiler import described
-from ps_cfr_spiel.compiler.form_check import form_fault
-from ps_cfr_spiel.compiler.from_form import build_bayesian
-from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.mccfr.sampling_trees import build_sampling_tree
+from ps_cfr_spiel.backend.device import precision, to_device
+from ps_cfr_spiel.cards.poker import BayesianForm, read_card_game
+from ps_cfr_spiel.compilation.compiler import described
+from ps_cfr_spiel.compilation.compiler.form_check import form_fault
+from ps_cfr_spiel.compilation.compiler.from_form import build_bayesian
 from ps_cfr_spiel.memory import TooLarge
-from ps_cfr_spiel.poker import BayesianForm, read_card_game
 from ps_cfr_spiel.policy import find_public_state, line_to
+from ps_cfr_spiel.sampling.mccfr.sampling_trees import build_sampling_tree
 from ps_cfr_spiel.tree import TERMINAL, evaluate
 
 DICE = [(1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (2, 1), (2, 2), (3, 1), (4, 1)]  # dice, faces
@@ -242,7 +242,7 @@ def test_options_that_need_histories_walk():
   ],
 )
 def test_check_builds_no_large_game(game, found, monkeypatch):
-  monkeypatch.setattr("ps_cfr_spiel.compiler.game_check.build_bayesian", None)
+  monkeypatch.setattr("ps_cfr_spiel.compilation.compiler.game_check.build_bayesian", None)
   report = check_game(pyspiel.load_game(game), memory=8e9)
   assert report.solvable and found in str(report)
 

@@ -10,10 +10,10 @@ from reference import common_knowledge, sequence_form_value
 
 import ps_cfr_spiel
 from ps_cfr_spiel import PSCFRSolver, build_tree
-from ps_cfr_spiel.compiler.from_histories import own_choices
-from ps_cfr_spiel.histories import last_choices
-from ps_cfr_spiel.histories.enumeration import enumerate_histories
-from ps_cfr_spiel.histories.public_states import public_partition
+from ps_cfr_spiel.compilation.compiler.from_histories import own_choices
+from ps_cfr_spiel.compilation.histories import last_choices
+from ps_cfr_spiel.compilation.histories.enumeration import enumerate_histories
+from ps_cfr_spiel.compilation.histories.public_states import public_partition
 from ps_cfr_spiel.rules import RM, RMPlus
 
 BATTLESHIP = (
@@ -250,7 +250,7 @@ def test_a_river_is_refused_before_it_is_walked(options, monkeypatch):
   def enumerate_histories(*_):
     raise AssertionError("walked")
 
-  monkeypatch.setattr("ps_cfr_spiel.compiler.build.enumerate_histories", enumerate_histories)
+  monkeypatch.setattr("ps_cfr_spiel.compilation.compiler.build.enumerate_histories", enumerate_histories)
   river = pyspiel.load_game("river_subgame")
   (option, value), *_ = options.items()
   with pytest.raises(

@@ -14,7 +14,7 @@ from pathlib import Path
 import jax.numpy as jnp
 import pyspiel
 from ps_cfr_spiel import PSCFRSolver, cfr
-from ps_cfr_spiel.compiler import TreeUse, memory_needs
+from ps_cfr_spiel.compilation.compiler import TreeUse, memory_needs
 
 def peak():
   lines = Path("/proc/self/status").read_text().splitlines()
@@ -33,7 +33,7 @@ print(sum(needs.values()), peak() - bare)
 """
 # What a look at the strategies takes, and the values of actions, for which the solver is given up.
 READ = """
-from ps_cfr_spiel.compiler import values_needs
+from ps_cfr_spiel.compilation.compiler import values_needs
 policy, tree = solver.average_policy(), solver.tree
 del solver
 policy.worths

@@ -18,10 +18,10 @@ from ps_cfr_spiel import (
   cfr,
   memory,
 )
-from ps_cfr_spiel.compiler import PublicStateIndex, TreeUse, check_memory, memory_needs
-from ps_cfr_spiel.compiler.from_form import build_bayesian
-from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.poker import cards, strengths
+from ps_cfr_spiel.backend.device import precision, to_device
+from ps_cfr_spiel.cards.poker import cards, strengths
+from ps_cfr_spiel.compilation.compiler import PublicStateIndex, TreeUse, check_memory, memory_needs
+from ps_cfr_spiel.compilation.compiler.from_form import build_bayesian
 from ps_cfr_spiel.policy import make_state
 from ps_cfr_spiel.policy.reach import reaches
 from ps_cfr_spiel.solvers import sampling

@@ -9,10 +9,10 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel import PSCFRSolver, build_tree, load_solver, storage
-from ps_cfr_spiel.compiler import fold_suits
-from ps_cfr_spiel.compiler.forms import PublicStateIndex
-from ps_cfr_spiel.compiler.suit_isomorphism import orbit_maps
-from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.backend.device import jit, precision, to_device
+from ps_cfr_spiel.compilation.compiler import fold_suits
+from ps_cfr_spiel.compilation.compiler.forms import PublicStateIndex
+from ps_cfr_spiel.compilation.compiler.suit_isomorphism import orbit_maps
 from ps_cfr_spiel.tree import action_values, evaluate, evaluation, lock_rows, sequence_reach
 
 RANGES = "6c6d 6c6h 5d4d 5h4h 5d4h:0.5 5h4d:0.5 6d6h;6d3d 6h3h 3d2d 3h2h 6c2d:2 6c2h:2"

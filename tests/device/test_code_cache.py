@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from ps_cfr_spiel.device import code_cache
+from ps_cfr_spiel.backend.device import code_cache
 
 SOLVE = (
-  "import sys; from ps_cfr_spiel.commands.program import main; "
+  "import sys; from ps_cfr_spiel.apps.commands.program import main; "
   "main(['ps-cfr-spiel', 'solve', 'kuhn_poker', '--iterations=10', '--noplot', '--quiet', *sys.argv[1:]])"
 )
 COMPILED = (  # what a process compiles itself, instead of reading it

@@ -16,17 +16,17 @@ from cuts import levels
 from game_shapes import Shape, game_of
 
 from ps_cfr_spiel import build_tree, cfr
-from ps_cfr_spiel.device import compilation, to_device
-from ps_cfr_spiel.mccfr import (
+from ps_cfr_spiel.backend.device import compilation, to_device
+from ps_cfr_spiel.backend.native import why_unavailable
+from ps_cfr_spiel.resolving.subgames import GADGETS, Subgames
+from ps_cfr_spiel.rules import PCFRPlus
+from ps_cfr_spiel.sampling.mccfr import (
   ExternalSampling,
   LearnedBaseline,
   OracleBaseline,
   OutcomeSampling,
   PublicSampling,
 )
-from ps_cfr_spiel.native import why_unavailable
-from ps_cfr_spiel.rules import PCFRPlus
-from ps_cfr_spiel.subgames import GADGETS, Subgames
 
 pytestmark = pytest.mark.usefixtures("optimized")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ps_cfr_spiel.device import CHUNK_SECONDS, Pace, advance, driver, run_for, run_to
+from ps_cfr_spiel.backend.device import CHUNK_SECONDS, Pace, advance, driver, run_for, run_to
 
 
 class Work:

@@ -8,7 +8,7 @@ import time
 import jax
 import pytest
 
-from ps_cfr_spiel.device import Uninterrupted, block_until_ready, interrupts
+from ps_cfr_spiel.backend.device import Uninterrupted, block_until_ready, interrupts
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from ps_cfr_spiel.runtime import join_processes
 
 JOINS = """
 import select, signal, sys
-from ps_cfr_spiel.device import barrier, join_processes
+from ps_cfr_spiel.backend.device import barrier, join_processes
 def stop(number, frame):
   print("stopped", flush=True)
   sys.exit(5)

@@ -6,7 +6,7 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel import OutcomeSamplingSolver
-from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.backend.device import precision
 
 pytestmark = pytest.mark.skipif(
   not hasattr(jax, "threefry_partitionable"), reason="this JAX draws in one way alone"

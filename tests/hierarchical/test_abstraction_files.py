@@ -6,7 +6,7 @@ from dealt_games import poker
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
-from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.apps.commands import program
 from ps_cfr_spiel.hierarchical import (
   DealtGame,
   from_file,

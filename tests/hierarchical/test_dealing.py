@@ -12,8 +12,11 @@ from dealt_games import poker
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import build_tree, evaluate_policy
+from ps_cfr_spiel.backend.device import jit, to_device
+from ps_cfr_spiel.backend.native import why_unavailable
+from ps_cfr_spiel.cards.poker.dealt import dealt_cards, read_card_game
+from ps_cfr_spiel.cards.poker.suits import set_numbers
 from ps_cfr_spiel.cfr import RM, averages
-from ps_cfr_spiel.device import jit, to_device
 from ps_cfr_spiel.hierarchical import (
   ClusteredGame,
   DealtAbstraction,
@@ -33,11 +36,8 @@ from ps_cfr_spiel.hierarchical import (
   value_against,
 )
 from ps_cfr_spiel.hierarchical.cluster_sampling import Numbers, PartTables, _deal, traverse
-from ps_cfr_spiel.keyed import KeyedPolicy
-from ps_cfr_spiel.mccfr import Turn
-from ps_cfr_spiel.native import why_unavailable
-from ps_cfr_spiel.poker.dealt import dealt_cards, read_card_game
-from ps_cfr_spiel.poker.suits import set_numbers
+from ps_cfr_spiel.sampling.keyed import KeyedPolicy
+from ps_cfr_spiel.sampling.mccfr import Turn
 
 LEDUC = "leduc_poker"
 

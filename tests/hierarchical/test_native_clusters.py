@@ -10,11 +10,14 @@ import pytest
 from dealt_games import poker
 from test_dealing import FLOP, legal_actions
 
-from ps_cfr_spiel import hierarchical, load_policy, load_solver, mccfr
+from ps_cfr_spiel import hierarchical, load_policy, load_solver
 from ps_cfr_spiel.abstraction import cluster_equities
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
+from ps_cfr_spiel.backend.device import jit, precision
+from ps_cfr_spiel.backend.native import why_unavailable
+from ps_cfr_spiel.cards.poker import card_sets, renamings, set_numbers, strengths
+from ps_cfr_spiel.cards.poker.suits import Deck
 from ps_cfr_spiel.cfr import LCFR, RM, RMPlus
-from ps_cfr_spiel.device import jit, precision
 from ps_cfr_spiel.hierarchical import (
   ClusterSampling,
   DealtGame,
@@ -26,10 +29,8 @@ from ps_cfr_spiel.hierarchical import (
 )
 from ps_cfr_spiel.hierarchical.cluster_sampling import Numbers, _deal, traverse
 from ps_cfr_spiel.hierarchical.lines import END_LINE
-from ps_cfr_spiel.keyed import KeyedPolicy
-from ps_cfr_spiel.native import why_unavailable
-from ps_cfr_spiel.poker import card_sets, renamings, set_numbers, strengths
-from ps_cfr_spiel.poker.suits import Deck
+from ps_cfr_spiel.sampling import mccfr
+from ps_cfr_spiel.sampling.keyed import KeyedPolicy
 
 pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
 NO_LIMIT = poker(3, 2, 1, "0 1 1", bets="nolimit").replace("stack=20 20", "stack=8 8,bettingAbstraction=fcpa")

@@ -13,12 +13,12 @@ import pytest
 from random_games import random_game
 
 from ps_cfr_spiel import PSCFRSolver, build_tree, check_game, reports
-from ps_cfr_spiel.compiler.from_histories import build_general, own_choices
-from ps_cfr_spiel.histories import limits, size_estimate
-from ps_cfr_spiel.histories.enumeration import enumerate_histories
-from ps_cfr_spiel.histories.public_states import public_partition
-from ps_cfr_spiel.histories.recorder import Recorder
-from ps_cfr_spiel.histories.size_estimate import STAKE, estimate_size, probe
+from ps_cfr_spiel.compilation.compiler.from_histories import build_general, own_choices
+from ps_cfr_spiel.compilation.histories import limits, size_estimate
+from ps_cfr_spiel.compilation.histories.enumeration import enumerate_histories
+from ps_cfr_spiel.compilation.histories.public_states import public_partition
+from ps_cfr_spiel.compilation.histories.recorder import Recorder
+from ps_cfr_spiel.compilation.histories.size_estimate import STAKE, estimate_size, probe
 from ps_cfr_spiel.memory import HISTORY, TooLarge, free_memory
 
 

@@ -12,11 +12,16 @@ from columns import assert_same_histories
 from random_games import random_game
 
 from ps_cfr_spiel import build_tree
-from ps_cfr_spiel.histories import enumeration, native_enumeration
-from ps_cfr_spiel.histories.limits import FaultAtError, Limits, LongEnumeration, Watch
-from ps_cfr_spiel.histories.native_enumeration import CROWN, NativeEnumeration, is_known, why_unavailable
-from ps_cfr_spiel.histories.player_information import sequential
-from ps_cfr_spiel.histories.recorder import Recorder
+from ps_cfr_spiel.compilation.histories import enumeration, native_enumeration
+from ps_cfr_spiel.compilation.histories.limits import FaultAtError, Limits, LongEnumeration, Watch
+from ps_cfr_spiel.compilation.histories.native_enumeration import (
+  CROWN,
+  NativeEnumeration,
+  is_known,
+  why_unavailable,
+)
+from ps_cfr_spiel.compilation.histories.player_information import sequential
+from ps_cfr_spiel.compilation.histories.recorder import Recorder
 from ps_cfr_spiel.memory import TooLarge
 
 coverage = script("benchmarks.engineering.coverage")
@@ -212,7 +217,7 @@ def test_a_long_walk_begins_again_where_it_is_faster(monkeypatch, tmp_path):
   game, made = pyspiel.load_game("leduc_poker"), []
   monkeypatch.setattr(enumeration, "compile_library", lambda *_: made.append(why_unavailable(game)))
   monkeypatch.setattr(enumeration, "LONG", -1)
-  monkeypatch.setattr("ps_cfr_spiel.histories.limits.PATIENCE", 0)
+  monkeypatch.setattr("ps_cfr_spiel.compilation.histories.limits.PATIENCE", 0)
   monkeypatch.setenv("PS_CFR_SPIEL_CACHE", str(tmp_path))  # nothing is compiled here
   assert_same_histories(
     enumeration.enumerate_histories(game), dataclasses.replace(in_python(game), others=None)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csgraph
 
-from ps_cfr_spiel.histories import components, number_rows, one_to_one
-from ps_cfr_spiel.histories.numbering import first_members, number_by_appearance
+from ps_cfr_spiel.compilation.histories import components, number_rows, one_to_one
+from ps_cfr_spiel.compilation.histories.numbering import first_members, number_by_appearance
 
 
 @pytest.mark.parametrize("spread", [1, 3, 1000, 2**31 - 1])

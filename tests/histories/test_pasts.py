@@ -2,8 +2,8 @@
 
 import pyspiel
 
-from ps_cfr_spiel.histories.enumeration import enumerate_histories
-from ps_cfr_spiel.histories.player_information import remember, remembered
+from ps_cfr_spiel.compilation.histories.enumeration import enumerate_histories
+from ps_cfr_spiel.compilation.histories.player_information import remember, remembered
 
 
 def past_of(game, path, player):

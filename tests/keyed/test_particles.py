@@ -9,8 +9,8 @@ import pytest
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import KeyedMCCFRSolver
-from ps_cfr_spiel.keyed import OpenSpielStates, Particles, halving
-from ps_cfr_spiel.keyed.particles import thinned
+from ps_cfr_spiel.sampling.keyed import OpenSpielStates, Particles, halving
+from ps_cfr_spiel.sampling.keyed.particles import thinned
 
 CHEAT = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4)"
 MANY = 1_000_000

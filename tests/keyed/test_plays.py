@@ -7,12 +7,13 @@ import pytest
 from game_checks import all_histories
 from trajectories import GOOFSPIEL
 
-from ps_cfr_spiel import keyed, mccfr
+from ps_cfr_spiel import keyed
 from ps_cfr_spiel.cfr import RM, RMPlus
-from ps_cfr_spiel.keyed import KeyTables, Matchup, OpenSpielKeys, StatePlays
-from ps_cfr_spiel.keyed.key_tables import add_counts
-from ps_cfr_spiel.keyed.plays import Learning, choices
-from ps_cfr_spiel.mccfr import Turn
+from ps_cfr_spiel.sampling import mccfr
+from ps_cfr_spiel.sampling.keyed import KeyTables, Matchup, OpenSpielKeys, StatePlays
+from ps_cfr_spiel.sampling.keyed.key_tables import add_counts
+from ps_cfr_spiel.sampling.keyed.plays import Learning, choices
+from ps_cfr_spiel.sampling.mccfr import Turn
 
 EXPLORATION, WEIGHT = 0.3, 1.5
 GAMES = {"kuhn": "kuhn_poker", "leduc": "leduc_poker", "goofspiel": GOOFSPIEL}

@@ -10,8 +10,10 @@ import pytest
 
 import ps_cfr_spiel
 from ps_cfr_spiel import ContinualResolving
+from ps_cfr_spiel.backend.device import jit, precision, to_device
 from ps_cfr_spiel.batches import solve_batch
-from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.cards.poker import Situation, cards, compatible, strengths
+from ps_cfr_spiel.cards.poker.situations import RandomSituations
 from ps_cfr_spiel.learning import (
   BoardFeatures,
   Examples,
@@ -23,13 +25,11 @@ from ps_cfr_spiel.learning import (
   resume,
   train,
 )
-from ps_cfr_spiel.learning.board_features import CHECKED
-from ps_cfr_spiel.learning.hand_places import RATIOS, at_places, at_ratios, hand_places
-from ps_cfr_spiel.learning.solved_boards import up_to_suits
-from ps_cfr_spiel.poker import Situation, cards, compatible, strengths
-from ps_cfr_spiel.poker.situations import RandomSituations
-from ps_cfr_spiel.search import Levels
-from ps_cfr_spiel.subgames import Subgames
+from ps_cfr_spiel.learning.boards.board_features import CHECKED
+from ps_cfr_spiel.learning.boards.hand_places import RATIOS, at_places, at_ratios, hand_places
+from ps_cfr_spiel.learning.boards.solved_boards import up_to_suits
+from ps_cfr_spiel.resolving.search import Levels
+from ps_cfr_spiel.resolving.subgames import Subgames
 from ps_cfr_spiel.values import CFRValues
 
 RANGES = "ranges=AA KQs 8d7d 6h6c;QQ JTs Ah8h"

@@ -14,7 +14,7 @@ from edited_files import rewrite
 
 import ps_cfr_spiel
 from ps_cfr_spiel import ContinualResolving, storage
-from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.evaluation import evaluate_policy
 from ps_cfr_spiel.learning import (
   AlphaVectors,
@@ -26,10 +26,10 @@ from ps_cfr_spiel.learning import (
   resume,
   train,
 )
+from ps_cfr_spiel.learning.boards.places import FrontierStates, Slots, frontier_groups
+from ps_cfr_spiel.learning.boards.ranges import perturbed
 from ps_cfr_spiel.learning.network import ValueNetwork, count_parameters, normalised, zero_sum
-from ps_cfr_spiel.learning.places import FrontierStates, Slots, frontier_groups
-from ps_cfr_spiel.learning.ranges import perturbed
-from ps_cfr_spiel.subgames import Subgames
+from ps_cfr_spiel.resolving.subgames import Subgames
 from ps_cfr_spiel.values import CFRValues, SolvedValues
 
 CHASE = "glasses(edges=0-1 1-2 2-3 3-4 4-5 5-0 0-3,start=4:1,turns=4)"

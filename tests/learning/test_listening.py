@@ -8,10 +8,10 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel.learning import SearchSampler, generate_examples
+from ps_cfr_spiel.learning.boards.places import FrontierStates, even_if_zero
 from ps_cfr_spiel.learning.listening import Listener
-from ps_cfr_spiel.learning.places import FrontierStates, even_if_zero
-from ps_cfr_spiel.search import Searcher
-from ps_cfr_spiel.subgames import Subgames
+from ps_cfr_spiel.resolving.search import Searcher
+from ps_cfr_spiel.resolving.subgames import Subgames
 from ps_cfr_spiel.values import CFRValues
 
 DICE = "liars_dice(dice_sides=2)"

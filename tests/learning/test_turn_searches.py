@@ -5,11 +5,11 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel.batches import RandomSituations, solve_batch
+from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.learning import BoardFeatures, Examples, NetworkValues, load_boards, rivers_met
-from ps_cfr_spiel.learning.board_features import CHECKED, lines_of
+from ps_cfr_spiel.learning.boards.board_features import CHECKED, lines_of
 from ps_cfr_spiel.learning.listening import Listener
-from ps_cfr_spiel.poker import cards
-from ps_cfr_spiel.subgames import Subgames
+from ps_cfr_spiel.resolving.subgames import Subgames
 from ps_cfr_spiel.values import CFRValues
 
 POT, OPTIONS = 200, {"each": 6, "most": 12, "progress": False}

@@ -11,19 +11,13 @@ from open_spiel.python.algorithms.expected_game_score import policy_value
 from test_mccfr import every_trajectory, expected_of_traversals, follow_in_public, quadrature
 from trajectories import RIVER, ancestors, compiled, exact, expected, random_table
 
-from ps_cfr_spiel import (
-  ExternalSamplingSolver,
-  OutcomeSamplingSolver,
-  PSCFRSolver,
-  VRMCCFRSolver,
-  build_tree,
-  mccfr,
-)
+from ps_cfr_spiel import ExternalSamplingSolver, OutcomeSamplingSolver, PSCFRSolver, VRMCCFRSolver, build_tree
 from ps_cfr_spiel.abstraction import abstract_tree
-from ps_cfr_spiel.device import to_device
-from ps_cfr_spiel.mccfr import LearnedBaseline, PublicSampling
-from ps_cfr_spiel.mccfr import outcome as paths
-from ps_cfr_spiel.mccfr.columns import regret_matching
+from ps_cfr_spiel.backend.device import to_device
+from ps_cfr_spiel.sampling import mccfr
+from ps_cfr_spiel.sampling.mccfr import LearnedBaseline, PublicSampling
+from ps_cfr_spiel.sampling.mccfr import outcome as paths
+from ps_cfr_spiel.sampling.mccfr.columns import regret_matching
 from ps_cfr_spiel.solvers.sampling import set_of_each
 
 

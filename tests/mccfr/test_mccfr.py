@@ -21,22 +21,22 @@ from trajectories import (
   random_table,
 )
 
-from ps_cfr_spiel import mccfr
+from ps_cfr_spiel.backend.device import jit
 from ps_cfr_spiel.cfr import RM, RMPlus, averages
-from ps_cfr_spiel.device import jit
 from ps_cfr_spiel.evaluation import sampling_runs
-from ps_cfr_spiel.mccfr import (
+from ps_cfr_spiel.sampling import mccfr
+from ps_cfr_spiel.sampling.mccfr import (
   ExternalSampling,
   LearnedBaseline,
   OracleBaseline,
   ZeroBaseline,
   sampling_loop,
 )
-from ps_cfr_spiel.mccfr import outcome as paths
-from ps_cfr_spiel.mccfr import public_lines as public
-from ps_cfr_spiel.mccfr.columns import regret_matching, uniform
-from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE
-from ps_cfr_spiel.mccfr.variance import history_variance, sampled_variance
+from ps_cfr_spiel.sampling.mccfr import outcome as paths
+from ps_cfr_spiel.sampling.mccfr import public_lines as public
+from ps_cfr_spiel.sampling.mccfr.columns import regret_matching, uniform
+from ps_cfr_spiel.sampling.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE
+from ps_cfr_spiel.sampling.mccfr.variance import history_variance, sampled_variance
 from ps_cfr_spiel.solvers import (
   ExternalSamplingSolver,
   OutcomeSamplingSolver,

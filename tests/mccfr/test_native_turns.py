@@ -10,11 +10,11 @@ from cuts import TURN
 from test_mccfr import GAMES, chance_of
 from trajectories import GOOFSPIEL, RIVER, compiled, exact
 
-from ps_cfr_spiel import mccfr
+from ps_cfr_spiel.backend.device import precision, to_device
+from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import RM, RMPlus
-from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.mccfr import ExternalSampling, LearnedBaseline, OutcomeSampling, ZeroBaseline
-from ps_cfr_spiel.native import why_unavailable
+from ps_cfr_spiel.sampling import mccfr
+from ps_cfr_spiel.sampling.mccfr import ExternalSampling, LearnedBaseline, OutcomeSampling, ZeroBaseline
 
 pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
 SAMPLERS = {

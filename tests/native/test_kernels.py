@@ -12,7 +12,7 @@ from pathlib import Path
 import jax
 import pytest
 
-from ps_cfr_spiel.native import FOLDER, KERNELS, library, why_unavailable
+from ps_cfr_spiel.backend.native import FOLDER, KERNELS, library, why_unavailable
 
 TESTS = Path(__file__).parents[1]
 needs_library = pytest.mark.skipif(why_unavailable() != "", reason=why_unavailable() or "it is there")

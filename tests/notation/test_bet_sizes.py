@@ -9,8 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ps_cfr_spiel
-from ps_cfr_spiel.notation import ALL_IN, Measure, Size, add_sizes, parse_sizes, sizes_text, split_streets
-from ps_cfr_spiel.poker import betting
+from ps_cfr_spiel.cards.notation import (
+  ALL_IN,
+  Measure,
+  Size,
+  add_sizes,
+  parse_sizes,
+  sizes_text,
+  split_streets,
+)
+from ps_cfr_spiel.cards.poker import betting
 
 
 def bets_after(line, bets, pot=100, stack=950, streets=1):

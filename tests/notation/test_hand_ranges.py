@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pokerkit import parse_range
 
-from ps_cfr_spiel.notation import RANKS, SUITS, card_names, hands_text, parse_cards, parse_hands
+from ps_cfr_spiel.cards.notation import RANKS, SUITS, card_names, hands_text, parse_cards, parse_hands
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ps_cfr_spiel.notation import Moves, grouped, next_move, read_move, split_words
+from ps_cfr_spiel.cards.notation import Moves, grouped, next_move, read_move, split_words
 
 FACED = Moves(("Fold", "Call", "Raise to 800", "All-in 19900"), (0, 1, 2, 5), (None, 0.0, 0.75, 24.0))
 FREE = Moves(

@@ -4,9 +4,9 @@ import numpy as np
 import pyspiel
 import pytest
 
+from ps_cfr_spiel.apps.pictures import bucket_chart, cluster_chart
+from ps_cfr_spiel.cards.poker.suits import set_numbers
 from ps_cfr_spiel.hierarchical import DealtGame, make_abstraction
-from ps_cfr_spiel.pictures import bucket_chart, cluster_chart
-from ps_cfr_spiel.poker.suits import set_numbers
 
 GAME = (
   "universal_poker(betting=limit,numPlayers=2,numRounds=2,blind=1 2,raiseSize=2 4,firstPlayer=1 1,"

@@ -10,15 +10,16 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 from random_policies import random_policy
 
-from ps_cfr_spiel import build_tree, pictures
+from ps_cfr_spiel import build_tree
+from ps_cfr_spiel.apps import pictures
+from ps_cfr_spiel.apps.pictures import hand_charts, style, trees
+from ps_cfr_spiel.apps.pictures.style import power_text
+from ps_cfr_spiel.apps.views import chance_moves, charts, spot
+from ps_cfr_spiel.cards.notation import grouped
 from ps_cfr_spiel.evaluation import Point
 from ps_cfr_spiel.evaluation.comparison import Run
 from ps_cfr_spiel.evaluation.sampling_runs import Runs
-from ps_cfr_spiel.notation import grouped
-from ps_cfr_spiel.pictures import hand_charts, style, trees
-from ps_cfr_spiel.pictures.style import power_text
 from ps_cfr_spiel.tree import TERMINAL
-from ps_cfr_spiel.views import chance_moves, charts, spot
 
 SMALL = "river_subgame(ranges=AA KQs 8h6h;TT 87s)"
 MANY_BETS = "river_subgame(bets=0.25 0.5 1 2 4 8 1600% a;1,stack=100000,ranges=AA KQs;TT 87s)"
@@ -209,7 +210,7 @@ def test_without_matplotlib_an_error_says_what_to_install(module):
 
 
 def test_no_global_state_of_matplotlib_is_touched():
-  code = "import sys, ps_cfr_spiel.pictures; assert 'matplotlib.pyplot' not in sys.modules"
+  code = "import sys, ps_cfr_spiel.apps.pictures; assert 'matplotlib.pyplot' not in sys.modules"
   subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)
 
 

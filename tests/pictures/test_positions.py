@@ -7,9 +7,9 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.games.pursuit import graphs
 from test_pictures import assert_nothing_cut_off
 
-from ps_cfr_spiel.pictures import positions
-from ps_cfr_spiel.views import Belief, belief_at
-from ps_cfr_spiel.views.position_view import layout
+from ps_cfr_spiel.apps.pictures import positions
+from ps_cfr_spiel.apps.views import Belief, belief_at
+from ps_cfr_spiel.apps.views.position_view import layout
 
 
 class Prefers(openspiel_policy.Policy):

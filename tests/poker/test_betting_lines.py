@@ -4,7 +4,7 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ps_cfr_spiel.poker import Betting, betting, read_card_game
+from ps_cfr_spiel.cards.poker import Betting, betting, read_card_game
 
 GAMES = {
   "a river": "river_subgame(bets=0.5 1 a;a)",

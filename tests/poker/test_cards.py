@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ps_cfr_spiel.poker import cards, strengths
+from ps_cfr_spiel.cards.poker import cards, strengths
 
 BOARD = cards.parse_board("6c6d6h7s8c")  # in the way of no hand named below
 

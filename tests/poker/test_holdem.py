@@ -12,7 +12,7 @@ from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.observation import make_observation
 
 from ps_cfr_spiel.abstractions import TranslatedPolicy
-from ps_cfr_spiel.poker import betting, cards, read_card_game, strengths
+from ps_cfr_spiel.cards.poker import betting, cards, read_card_game, strengths
 
 
 def universal_poker(stack, blinds="100 50", sizes="fcpa", ranks=13, suits=4):

@@ -14,7 +14,7 @@ from game_checks import (
 from open_spiel.python.observation import make_observation
 from variants import ENUMERATED
 
-from ps_cfr_spiel.poker import betting, cards
+from ps_cfr_spiel.cards.poker import betting, cards
 
 
 def universal_poker(pot, stack, board, ranks=13, suits=4):

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ps_cfr_spiel.poker import cards, deals_on, next_boards
+from ps_cfr_spiel.cards.poker import cards, deals_on, next_boards
 
 SUITED = "AA KQs:0.5 7h6h;TT+ AhQh"  # tells suits apart
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from pokerkit import StandardHighHand
 
-from ps_cfr_spiel.poker import cards
-from ps_cfr_spiel.poker.ranking import strengths
+from ps_cfr_spiel.cards.poker import cards
+from ps_cfr_spiel.cards.poker.ranking import strengths
 
 
 def theirs(board, hand):

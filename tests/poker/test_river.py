@@ -9,8 +9,8 @@ import pyspiel
 import pytest
 
 import ps_cfr_spiel
-from ps_cfr_spiel.commands import program
-from ps_cfr_spiel.poker import cards, describe
+from ps_cfr_spiel.apps.commands import program
+from ps_cfr_spiel.cards.poker import cards, describe
 
 
 def test_commas_and_percents():
@@ -191,7 +191,7 @@ def test_subgames_of_libratus_are_dealt_as_by_openspiel(number, tmp_path):
   weights[held] = rng.uniform(0.01, 1, 120)
   text = " ".join(map(repr, weights.tolist()))
   (tmp_path / "subgame.txt").write_text(text)
-  game = ps_cfr_spiel.poker.libratus(number, tmp_path / "subgame.txt")
+  game = ps_cfr_spiel.cards.poker.libratus(number, tmp_path / "subgame.txt")
   own = game.get_parameters()
   ranges, possible = cards.parse_ranges(own["ranges"], cards.parse_cards(own["board"]))
   names = [[cards.card_names(hand) for hand in range_.cards.tolist()] for range_ in ranges]
@@ -221,13 +221,13 @@ def pairs_of(first, second):
 def test_turns_of_libratus_and_wrong_files(tmp_path):
   file = tmp_path / "subgame1.txt"
   file.write_text("1 " * 2652)
-  assert ps_cfr_spiel.poker.libratus(1, file).get_parameters()["pot"] == 500
+  assert ps_cfr_spiel.cards.poker.libratus(1, file).get_parameters()["pot"] == 500
   with pytest.raises(ValueError, match="Subgames of Libratus are 1, 2, 3, 4, got 5"):
-    ps_cfr_spiel.poker.libratus(5, file)
+    ps_cfr_spiel.cards.poker.libratus(5, file)
   for text, words in (("1 2 3", "3"), ("-1 " * 2652, "2,652"), ("nan " * 2652, "2,652"), ("", "0")):
     file.write_text(text)
     with pytest.raises(ValueError, match=f"must hold 2,652 weights, got {words} words"):
-      ps_cfr_spiel.poker.libratus(3, file)
+      ps_cfr_spiel.cards.poker.libratus(3, file)
 
 
 def test_a_game_in_the_words_that_it_was_typed_in(capsys):

@@ -17,7 +17,7 @@ from open_spiel.integration_tests import api_test
 from open_spiel.python.observation import make_observation
 from variants import ENUMERATED, WEIGHTED_RIVER, each
 
-from ps_cfr_spiel.poker import betting, cards
+from ps_cfr_spiel.cards.poker import betting, cards
 
 CHANCE, TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
 

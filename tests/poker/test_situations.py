@@ -7,8 +7,8 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ps_cfr_spiel.poker import cards
-from ps_cfr_spiel.poker.situations import (
+from ps_cfr_spiel.cards.poker import cards
+from ps_cfr_spiel.cards.poker.situations import (
   KINDS,
   RandomSituations,
   compatible,

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ps_cfr_spiel.poker.suits import (
+from ps_cfr_spiel.cards.poker.suits import (
   Deck,
   card_sets,
   count_classes,

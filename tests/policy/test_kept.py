@@ -112,7 +112,7 @@ def test_a_look_needs_no_jax(words, solved, tmp_path):
   ]
   words = [words[0], str(solved[2]), *words[1:]]
   code = (
-    "import atexit, sys; from ps_cfr_spiel.commands.program import main\n"
+    "import atexit, sys; from ps_cfr_spiel.apps.commands.program import main\n"
     "atexit.register(lambda: print('jax' in sys.modules, file=sys.stderr)); main()"
   )
   done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=120)

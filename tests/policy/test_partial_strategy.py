@@ -6,8 +6,8 @@ from cuts import TURN
 from random_policies import random_policy
 
 from ps_cfr_spiel import build_tree, load_policy, storage
+from ps_cfr_spiel.apps.views import spot
 from ps_cfr_spiel.policy import PartialStrategy
-from ps_cfr_spiel.views import spot
 
 PARTS = [
   ("kuhn_poker", ["pass"], {(), ("Pass",)}),

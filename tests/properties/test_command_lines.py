@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ps_cfr_spiel
-from ps_cfr_spiel.commands import program
+from ps_cfr_spiel.apps.commands import program
 
 GAMES = (
   "kuhn_poker",

@@ -21,19 +21,19 @@ from ps_cfr_spiel import (
   cfr,
   exploitability,
   load_solver,
-  mccfr,
   tree,
 )
+from ps_cfr_spiel.backend.device import precision, to_device
+from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.batches.batch_run import read_situation
-from ps_cfr_spiel.compiler import form_of
-from ps_cfr_spiel.compiler.described import describe
-from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.cards.poker import Situation, cards_of
+from ps_cfr_spiel.compilation.compiler import form_of
+from ps_cfr_spiel.compilation.compiler.described import describe
 from ps_cfr_spiel.evaluation.match_play import Habit
-from ps_cfr_spiel.keyed import OpenSpielKeys
-from ps_cfr_spiel.native import why_unavailable
-from ps_cfr_spiel.poker import Situation, cards_of
 from ps_cfr_spiel.policy import for_hands, post_process
 from ps_cfr_spiel.rules import LCFR, RM, RULES, NRMPlus, RMPlus
+from ps_cfr_spiel.sampling import mccfr
+from ps_cfr_spiel.sampling.keyed import OpenSpielKeys
 from ps_cfr_spiel.solvers import HierarchicalMCCFRSolver, KeyedExternalSolver, KeyedMCCFRSolver
 
 KUHN = pyspiel.load_game("kuhn_poker")
@@ -186,7 +186,7 @@ def test_a_derived_evaluator_is_kept_in_subgames(name):
 
 def test_a_derived_sampler():
   """The library samples for the package's own classes alone."""
-  from ps_cfr_spiel.mccfr.tables import numbers_of
+  from ps_cfr_spiel.sampling.mccfr.tables import numbers_of
 
   @dataclasses.dataclass(frozen=True)
   class Derived(mccfr.ExternalSampling):

@@ -9,10 +9,10 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel import matches
-from ps_cfr_spiel.protocols import Hand, Seat, hand_of, join, write_hands
-from ps_cfr_spiel.protocols.acpc import MatchState, answer, read_answer
-from ps_cfr_spiel.protocols.hand_records import rules_of, seen, state_of
-from ps_cfr_spiel.protocols.phh import history
+from ps_cfr_spiel.apps.protocols import Hand, Seat, hand_of, join, write_hands
+from ps_cfr_spiel.apps.protocols.acpc import MatchState, answer, read_answer
+from ps_cfr_spiel.apps.protocols.hand_records import rules_of, seen, state_of
+from ps_cfr_spiel.apps.protocols.phh import history
 
 FULL = "holdem(bets=fullgame)"
 

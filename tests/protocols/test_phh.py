@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
 from ps_cfr_spiel import matches
-from ps_cfr_spiel.commands import program
-from ps_cfr_spiel.protocols import Hand, hand_of, read_hands, result, write_hands
-from ps_cfr_spiel.protocols.hand_records import possible_wins
+from ps_cfr_spiel.apps.commands import program
+from ps_cfr_spiel.apps.protocols import Hand, hand_of, read_hands, result, write_hands
+from ps_cfr_spiel.apps.protocols.hand_records import possible_wins
 
 
 @pytest.mark.parametrize(

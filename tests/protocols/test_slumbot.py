@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ps_cfr_spiel import matches
-from ps_cfr_spiel.commands import program
-from ps_cfr_spiel.poker import cards, strengths
-from ps_cfr_spiel.protocols import play_slumbot, read_hands
-from ps_cfr_spiel.protocols.hand_records import chips_after, moves, rules_of, state_of
-from ps_cfr_spiel.protocols.slumbot import increment, read_reply
+from ps_cfr_spiel.apps.commands import program
+from ps_cfr_spiel.apps.protocols import play_slumbot, read_hands
+from ps_cfr_spiel.apps.protocols.hand_records import chips_after, moves, rules_of, state_of
+from ps_cfr_spiel.apps.protocols.slumbot import increment, read_reply
+from ps_cfr_spiel.cards.poker import cards, strengths
 
 FULL = "holdem(bets=fullgame)"
 

@@ -12,8 +12,8 @@ from reference_subgames import Game, profile_of, resolving_programs, tables_of
 
 from ps_cfr_spiel import ContinualResolving, PSCFRSolver
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.search.promises import best_responses
-from ps_cfr_spiel.subgames import GADGETS, KnownSubgames, unsafe
+from ps_cfr_spiel.resolving.search.promises import best_responses
+from ps_cfr_spiel.resolving.subgames import GADGETS, KnownSubgames, unsafe
 
 HEX = "dark_hex(board_size=2,gameversion=adh)"  # it is not common knowledge whose turn it is
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"

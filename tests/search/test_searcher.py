@@ -12,9 +12,9 @@ import pytest
 from cuts import TURN
 
 from ps_cfr_spiel import ContinualResolving
-from ps_cfr_spiel.search import Levels, Searcher, SearchSettings, searcher
-from ps_cfr_spiel.search.promises import find_ends
-from ps_cfr_spiel.subgames import Subgames
+from ps_cfr_spiel.resolving.search import Levels, Searcher, SearchSettings, searcher
+from ps_cfr_spiel.resolving.search.promises import find_ends
+from ps_cfr_spiel.resolving.subgames import Subgames
 from ps_cfr_spiel.tree import PublicState, children
 from ps_cfr_spiel.values import CFRValues
 

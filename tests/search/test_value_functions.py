@@ -11,9 +11,9 @@ from random_policies import random_policy
 from reference_subgames import Game, tables_of
 
 from ps_cfr_spiel import PSCFRSolver, build_tree, cfr
-from ps_cfr_spiel.device import jit, precision, to_device
+from ps_cfr_spiel.backend.device import jit, precision, to_device
+from ps_cfr_spiel.resolving.subgames import Subgames, unsafe
 from ps_cfr_spiel.rules import LCFR, RM
-from ps_cfr_spiel.subgames import Subgames, unsafe
 from ps_cfr_spiel.tree import sequence_reach
 from ps_cfr_spiel.values import CFRValues, SolvedValues
 

@@ -9,11 +9,11 @@ from random_games import random_game
 from reference_subgames import Game, tables_of
 
 from ps_cfr_spiel import build_tree, cfr
-from ps_cfr_spiel.device import jit, precision, to_device
-from ps_cfr_spiel.histories import HistoryOrigin
+from ps_cfr_spiel.backend.device import jit, precision, to_device
+from ps_cfr_spiel.compilation.histories import HistoryOrigin
+from ps_cfr_spiel.resolving.subgames import Shape, Subgames, unsafe
+from ps_cfr_spiel.resolving.subgames.ranged_leaves import GadgetLeaves
 from ps_cfr_spiel.rules import RMPlus
-from ps_cfr_spiel.subgames import Shape, Subgames, unsafe
-from ps_cfr_spiel.subgames.ranged_leaves import GadgetLeaves
 from ps_cfr_spiel.tree import action_values, best_response_values, sequence_reach
 
 TURN = "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c 6d2d:0.5;6c2d 3d2d 5c3d:2)"

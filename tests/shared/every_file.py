@@ -12,8 +12,8 @@ import pytest
 
 import ps_cfr_spiel
 from ps_cfr_spiel import learning
+from ps_cfr_spiel.apps.commands import show
 from ps_cfr_spiel.arguments import MOST_ITERATIONS
-from ps_cfr_spiel.commands import show
 from ps_cfr_spiel.hierarchical import DealtGame, load_abstraction, make_abstraction, save_abstraction
 from ps_cfr_spiel.solvers import LimitReachedError
 

@@ -14,8 +14,8 @@ from dealt_games import poker
 from trajectories import RIVER
 
 from ps_cfr_spiel import solvers
-from ps_cfr_spiel.mccfr import OutcomeSampling, ZeroBaseline
-from ps_cfr_spiel.native import why_unavailable
+from ps_cfr_spiel.backend.native import why_unavailable
+from ps_cfr_spiel.sampling.mccfr import OutcomeSampling, ZeroBaseline
 from ps_cfr_spiel.solvers import Solver
 
 KUHN, LEDUC = "kuhn_poker", "leduc_poker"

@@ -10,11 +10,11 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import build_tree
-from ps_cfr_spiel.device import jit, to_device
-from ps_cfr_spiel.mccfr import build_public_sampling_tree, build_sampling_tree
-from ps_cfr_spiel.mccfr.columns import regret_matching
-from ps_cfr_spiel.mccfr.passes import sweep_down
-from ps_cfr_spiel.mccfr.sampling_tree import TERMINAL_NODE
+from ps_cfr_spiel.backend.device import jit, to_device
+from ps_cfr_spiel.sampling.mccfr import build_public_sampling_tree, build_sampling_tree
+from ps_cfr_spiel.sampling.mccfr.columns import regret_matching
+from ps_cfr_spiel.sampling.mccfr.passes import sweep_down
+from ps_cfr_spiel.sampling.mccfr.sampling_tree import TERMINAL_NODE
 from ps_cfr_spiel.tree import action_values, sequence_reach, sum_actions
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"

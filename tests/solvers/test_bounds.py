@@ -10,8 +10,8 @@ from edited_files import rewrite
 
 import ps_cfr_spiel
 from ps_cfr_spiel import ContinualResolving, OutcomeSamplingSolver, PSCFRSolver
+from ps_cfr_spiel.apps.commands import program
 from ps_cfr_spiel.arguments import MOST_ITERATIONS
-from ps_cfr_spiel.commands import program
 from ps_cfr_spiel.rules import RM, RULES
 
 PAYOFFS = np.array([[3.0, -1.0, 0.5], [-2.0, 1.0, 0.0], [1.0, 0.0, -1.5]])
@@ -153,7 +153,7 @@ def test_bad_arguments_elsewhere():
   with pytest.raises(ValueError, match="seeds must be a sequence, got 3"):
     ps_cfr_spiel.evaluation.sampling_runs(game, seeds=3)
   with pytest.raises(ValueError, match="public_states must be a sequence, got None"):
-    ps_cfr_spiel.subgames.Subgames.of(game).cut(None)
+    ps_cfr_spiel.resolving.subgames.Subgames.of(game).cut(None)
   for options in ("x", [1], {"seed": 3}):
     with pytest.raises(ValueError, match="options must be a mapping of the solver's options but seed"):
       ps_cfr_spiel.evaluation.sampling_runs(game, options, seeds=[0])

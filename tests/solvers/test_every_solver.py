@@ -17,7 +17,7 @@ from reference import sequence_form_value
 
 from ps_cfr_spiel import ContinualResolving, OnlineOutcomeSampling, load_policy, load_solver, solvers
 from ps_cfr_spiel.cfr import RMPlus
-from ps_cfr_spiel.mccfr import OutcomeSampling
+from ps_cfr_spiel.sampling.mccfr import OutcomeSampling
 from ps_cfr_spiel.solvers.exact import ExactSolver, TreeSolver
 
 WAYS = {"pickle": lambda x: pickle.loads(pickle.dumps(x)), "deepcopy": copy.deepcopy}

@@ -9,11 +9,11 @@ import ps_cfr_spiel
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.batches import solve_batch
+from ps_cfr_spiel.cards.poker import Situation, cards
 from ps_cfr_spiel.learning import BoardFeatures, Examples, NetworkValues, pretrained
-from ps_cfr_spiel.learning.board_features import CHECKED
-from ps_cfr_spiel.poker import Situation, cards
+from ps_cfr_spiel.learning.boards.board_features import CHECKED
 from ps_cfr_spiel.policy import TranslatedPolicy, for_hands
-from ps_cfr_spiel.solvers.holdem_searches import PublicHand
+from ps_cfr_spiel.solvers.agents.holdem_searches import PublicHand
 
 SMALL = "holdem(stack=2000)"
 

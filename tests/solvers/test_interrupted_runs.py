@@ -13,7 +13,7 @@ import pyspiel
 import pytest
 from interrupts import assert_same
 
-from ps_cfr_spiel.device import driver, interrupts
+from ps_cfr_spiel.backend.device import driver, interrupts
 from ps_cfr_spiel.solvers import PSCFRSolver
 from ps_cfr_spiel.solvers import solver as base
 

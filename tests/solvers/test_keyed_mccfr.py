@@ -12,7 +12,7 @@ import ps_cfr_spiel
 from ps_cfr_spiel import KeyedExternalSolver, KeyedMCCFRSolver, memory
 from ps_cfr_spiel.cfr import RMPlus
 from ps_cfr_spiel.evaluation.match_play import match, player
-from ps_cfr_spiel.keyed import NativePlays, StatePlays
+from ps_cfr_spiel.sampling.keyed import NativePlays, StatePlays
 
 SMALL = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4)"
 

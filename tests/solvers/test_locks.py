@@ -14,14 +14,14 @@ from reference import sequence_form_value
 
 import ps_cfr_spiel
 from ps_cfr_spiel import PSCFRSolver, build_tree, load_policy, load_solver, river
-from ps_cfr_spiel.commands import program
-from ps_cfr_spiel.commands.methods import _locks
-from ps_cfr_spiel.device import precision
+from ps_cfr_spiel.apps.commands import program
+from ps_cfr_spiel.apps.commands.framework.methods import _locks
+from ps_cfr_spiel.apps.views import spot
+from ps_cfr_spiel.backend.device import precision
 from ps_cfr_spiel.policy import PartialStrategy, find_public_state
 from ps_cfr_spiel.solvers import ps_cfr
 from ps_cfr_spiel.tree import LeafEvaluator, evaluate
 from ps_cfr_spiel.tree.locks import lock_rows
-from ps_cfr_spiel.views import spot
 
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 ALIKE = "holdem_subgame(deck=5x2,board=2c2d3c3d,stack=300,ranges=5c4c 5d4d 6c5c 6d5d;6c4c 6d4d 5c4d 5d4c)"

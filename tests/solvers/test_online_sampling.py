@@ -11,15 +11,16 @@ from benchmark_scripts import script
 from open_spiel.python.algorithms import exploitability as openspiel_exploitability
 from trajectories import GOOFSPIEL, ancestors, chance_reach, compiled, exact, expected, random_table
 
-from ps_cfr_spiel import OnlineOutcomeSampling, exploitability, load_policy, mccfr
+from ps_cfr_spiel import OnlineOutcomeSampling, exploitability, load_policy
+from ps_cfr_spiel.backend.device import jit
 from ps_cfr_spiel.cfr import RM
-from ps_cfr_spiel.device import jit
-from ps_cfr_spiel.mccfr import LearnedBaseline, OracleBaseline, ZeroBaseline
-from ps_cfr_spiel.mccfr import aimed as aimed_runs
-from ps_cfr_spiel.mccfr import outcome as paths
-from ps_cfr_spiel.mccfr.columns import regret_matching, uniform
-from ps_cfr_spiel.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE
-from ps_cfr_spiel.mccfr.targeting import aim
+from ps_cfr_spiel.sampling import mccfr
+from ps_cfr_spiel.sampling.mccfr import LearnedBaseline, OracleBaseline, ZeroBaseline
+from ps_cfr_spiel.sampling.mccfr import aimed as aimed_runs
+from ps_cfr_spiel.sampling.mccfr import outcome as paths
+from ps_cfr_spiel.sampling.mccfr.columns import regret_matching, uniform
+from ps_cfr_spiel.sampling.mccfr.sampling_tree import CHANCE_NODE, TERMINAL_NODE
+from ps_cfr_spiel.sampling.mccfr.targeting import aim
 
 online_runs = script("benchmarks.papers.online_sampling").online_runs
 DELTA, EXPLORATION = 0.9, 0.4

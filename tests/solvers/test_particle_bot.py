@@ -16,12 +16,12 @@ from open_spiel.python.algorithms.exploitability import exploitability
 
 import ps_cfr_spiel
 from ps_cfr_spiel import KeyedMCCFRSolver, matches
-from ps_cfr_spiel.histories import grow
-from ps_cfr_spiel.keyed import OpenSpielStates, Particles
+from ps_cfr_spiel.compilation.histories import grow
 from ps_cfr_spiel.matches import ParticleBot
 from ps_cfr_spiel.policy import strategies_of
-from ps_cfr_spiel.search import Search, Searcher, SearchSettings
-from ps_cfr_spiel.subgames import KnownSubgames
+from ps_cfr_spiel.resolving.search import Search, Searcher, SearchSettings
+from ps_cfr_spiel.resolving.subgames import KnownSubgames
+from ps_cfr_spiel.sampling.keyed import OpenSpielStates, Particles
 
 CHEAT = "cheat(ranks=3,suits=2,hand_size=2,max_turns=4)"
 

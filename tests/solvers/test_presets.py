@@ -5,8 +5,8 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel import ContinualResolving, cfr
+from ps_cfr_spiel.apps.commands import program
 from ps_cfr_spiel.cfr import RMPlus
-from ps_cfr_spiel.commands import program
 from ps_cfr_spiel.options import DEEPSTACK_BETS, PRESETS, preset
 from ps_cfr_spiel.values import CFRValues
 

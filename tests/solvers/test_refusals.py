@@ -8,7 +8,7 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel import ExternalSamplingSolver, PSCFRSolver, build_tree, check_game
-from ps_cfr_spiel.histories import check_start
+from ps_cfr_spiel.compilation.histories import check_start
 from ps_cfr_spiel.solvers import KeyedMCCFRSolver, LimitReachedError
 
 SIMULTANEOUS = pyspiel.GameType.Dynamics.SIMULTANEOUS
@@ -55,7 +55,7 @@ def test_inside_a_jitted_function(use):
 MISSING = """
 import warnings, pyspiel
 from ps_cfr_spiel import PSCFRSolver
-from ps_cfr_spiel.native import library
+from ps_cfr_spiel.backend.native import library
 library.LIBRARY = library.FOLDER / "none.so"
 with warnings.catch_warnings(record=True) as told:
   warnings.simplefilter("always")

@@ -14,7 +14,7 @@ from reference_subgames import Game, profile_of, tables_of
 
 import ps_cfr_spiel
 from ps_cfr_spiel import ContinualResolving, PSCFRSolver
-from ps_cfr_spiel.search import Search
+from ps_cfr_spiel.resolving.search import Search
 from ps_cfr_spiel.values import CFRValues, SolvedValues
 
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"

@@ -8,7 +8,7 @@ import pytest
 
 import ps_cfr_spiel
 from ps_cfr_spiel import ContinualResolving, build_tree
-from ps_cfr_spiel.subgames import Subgames
+from ps_cfr_spiel.resolving.subgames import Subgames
 from ps_cfr_spiel.values import CFRValues
 
 # No showdown of these hands is a tie: where regrets are exactly zero, rounding decides what is played.

@@ -8,8 +8,8 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel import ContinualResolving
-from ps_cfr_spiel.search.value_functions import FrozenValues
-from ps_cfr_spiel.subgames import GADGETS, cfr_d, unsafe
+from ps_cfr_spiel.resolving.search.value_functions import FrozenValues
+from ps_cfr_spiel.resolving.subgames import GADGETS, cfr_d, unsafe
 from ps_cfr_spiel.values import CFRValues
 
 

@@ -21,7 +21,7 @@ def test_searches(options, text):
 
 def test_there_is_nothing_to_show():
   solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_efg_game(NOBODY))
-  shown = ps_cfr_spiel.views.charts.infostates_text(solver.average_policy(), None, "", 10)
+  shown = ps_cfr_spiel.apps.views.charts.infostates_text(solver.average_policy(), None, "", 10)
   assert shown.startswith("No player has a decision in ")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ps_cfr_spiel.subgames import Subgames
+from ps_cfr_spiel.resolving.subgames import Subgames
 from ps_cfr_spiel.values import CFRValues
 
 TWO_DICE = "liars_dice(numdice=2,dice_sides=2)"

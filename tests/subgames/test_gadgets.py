@@ -21,9 +21,9 @@ from random_games import random_game
 from reference_subgames import Game, profile_of, resolving_programs, tables_of
 
 from ps_cfr_spiel import build_tree
-from ps_cfr_spiel.search import FrozenValues
-from ps_cfr_spiel.subgames import GADGETS, Subgames, cfr_d, gadgets, max_margin, unsafe
-from ps_cfr_spiel.subgames.ranged_leaves import EchoedRanges
+from ps_cfr_spiel.resolving.search import FrozenValues
+from ps_cfr_spiel.resolving.subgames import GADGETS, Subgames, cfr_d, gadgets, max_margin, unsafe
+from ps_cfr_spiel.resolving.subgames.ranged_leaves import EchoedRanges
 from ps_cfr_spiel.tree import sequence_reach
 
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"

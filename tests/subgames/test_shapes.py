@@ -8,7 +8,7 @@ from cuts import TURN, decisions, levels
 from random_games import random_game
 
 from ps_cfr_spiel import build_tree
-from ps_cfr_spiel.subgames import Subgames
+from ps_cfr_spiel.resolving.subgames import Subgames
 
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
 RICH = "river_subgame(pot=10,stack=20,bets=1 2 a,ranges=AA KK QJs;QQ AKs T9s)"

@@ -23,10 +23,10 @@ from cuts import (
 from reference_subgames import tables_of
 
 from ps_cfr_spiel import build_tree
-from ps_cfr_spiel.compiler import one_row_per_infostate
-from ps_cfr_spiel.search import SolvedValues
-from ps_cfr_spiel.search.value_functions import FrozenValues
-from ps_cfr_spiel.subgames import FrontierLeaves, Subgames
+from ps_cfr_spiel.compilation.compiler import one_row_per_infostate
+from ps_cfr_spiel.resolving.search import SolvedValues
+from ps_cfr_spiel.resolving.search.value_functions import FrozenValues
+from ps_cfr_spiel.resolving.subgames import FrontierLeaves, Subgames
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=4,imp_info=True,points_order=descending))"
 DICE = "liars_dice(dice_sides=3)"
@@ -344,8 +344,8 @@ def test_types_are_split_without_another_walk():
 
 @pytest.mark.parametrize("fault, kind", [(None, "blocks"), ("knows more", "sparse")])
 def test_a_game_is_walked_and_its_nodes_are_found_once(fault, kind, monkeypatch):
-  from ps_cfr_spiel.compiler import build
-  from ps_cfr_spiel.subgames import nodes
+  from ps_cfr_spiel.compilation.compiler import build
+  from ps_cfr_spiel.resolving.subgames import nodes
 
   enumerate_histories, find, calls = build.enumerate_histories, nodes._nodes, []
   monkeypatch.setattr(

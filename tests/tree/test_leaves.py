@@ -9,7 +9,7 @@ import pytest
 from cuts import TURN, values_of
 
 import ps_cfr_spiel
-from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.backend.device import precision, to_device
 
 GAMES = {
   "same ranges": "river_subgame(ranges=QQ T9s A5s 62o;QQ T9s A5s 62o)",

@@ -16,8 +16,8 @@ from cuts import TINY, check_values, common_shape, decisions, subgames_of, value
 from test_leaves import brute_force
 
 from ps_cfr_spiel import PSCFRSolver, VRMCCFRSolver, build_tree, evaluate_policy, load_solver
-from ps_cfr_spiel.device import precision, to_device
-from ps_cfr_spiel.native import library, why_unavailable
+from ps_cfr_spiel.backend.device import precision, to_device
+from ps_cfr_spiel.backend.native import library, why_unavailable
 from ps_cfr_spiel.tree import DenseLeaves, NativeLeaves, ShowdownLeaves
 
 MISSING = "it was not built"

@@ -9,7 +9,7 @@ from jax import monitoring
 from test_native_leaves import close, needs_library, some_leaves
 
 from ps_cfr_spiel import PSCFRSolver, build_tree, cfr, load_solver
-from ps_cfr_spiel.device import precision, to_device
+from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.tree import DenseLeaves, NativeLeaves, ShowdownLeaves, pad_types
 from ps_cfr_spiel.tree.padding import SIZES, padded_size
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from test_native_leaves import MISSING, needs_library
 
-from ps_cfr_spiel.device import precision
-from ps_cfr_spiel.native import library
+from ps_cfr_spiel.backend.device import precision
+from ps_cfr_spiel.backend.native import library
 from ps_cfr_spiel.tree import PlayerPasses, make_forest, tables_of
 
 TOLERANCE = {"float32": 1e-5, "float64": 1e-13}

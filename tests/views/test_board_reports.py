@@ -10,8 +10,8 @@ import pytest
 from random_policies import random_policy
 from test_explore import BROWSER, needs_browser
 
-from ps_cfr_spiel.poker import cards, deals_on, holdem
-from ps_cfr_spiel.views import average_row, board_row, boards_page, boards_text
+from ps_cfr_spiel.apps.views import average_row, board_row, boards_page, boards_text
+from ps_cfr_spiel.cards.poker import cards, deals_on, holdem
 
 RANGES = "AA KQs:0.5 7h6h;TT AhQh:0.3 22"
 CLICKS = """<script>

@@ -4,7 +4,7 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel import build_tree
-from ps_cfr_spiel.views import certificate
+from ps_cfr_spiel.apps.views import certificate
 
 KUHN = """\
 #0 root: chance, {''} x {''}, 1 history

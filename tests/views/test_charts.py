@@ -8,11 +8,11 @@ from pokerkit import StandardHighHand
 from random_policies import random_policy
 
 import ps_cfr_spiel
-from ps_cfr_spiel.notation import letters
-from ps_cfr_spiel.poker import cards, made_hands
-from ps_cfr_spiel.poker.made_hands import MADE
+from ps_cfr_spiel.apps.views import charts, spot, worth_at
+from ps_cfr_spiel.cards.notation import letters
+from ps_cfr_spiel.cards.poker import cards, made_hands
+from ps_cfr_spiel.cards.poker.made_hands import MADE
 from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.views import charts, spot, worth_at
 
 GAME = "river_subgame(bets=0.5 1 a,stack=1000,ranges=AA:0.5 KQs AKo:0.2 8h6h 22;TT QQ:0.3 87s AK)"
 

@@ -19,10 +19,9 @@ import pytest
 from random_policies import random_policy
 
 from ps_cfr_spiel import load_policy
-from ps_cfr_spiel.commands import program
-from ps_cfr_spiel.commands.server import answers, serve
-from ps_cfr_spiel.policy import play_moves
-from ps_cfr_spiel.views import (
+from ps_cfr_spiel.apps.commands import program
+from ps_cfr_spiel.apps.commands.framework.server import answers, serve
+from ps_cfr_spiel.apps.views import (
   belief_at,
   beliefs,
   charts,
@@ -32,6 +31,7 @@ from ps_cfr_spiel.views import (
   spot,
   worth_at,
 )
+from ps_cfr_spiel.policy import play_moves
 
 RIVER = "river_subgame(bets=0.5 1 a,stack=1000,ranges=AA:0.5 KQs AKo:0.2 8h6h 22;TT QQ:0.3 87s AK)"
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -7,9 +7,10 @@ from open_spiel.python.bots.uniform_random import UniformRandomBot
 from ps_cfr_spiel.games import ForPeople, Map, Position
 
 import ps_cfr_spiel
-from ps_cfr_spiel import matches, pictures
+from ps_cfr_spiel import matches
+from ps_cfr_spiel.apps import pictures
+from ps_cfr_spiel.apps.views import belief_at, belief_text, explorer_page, watch
 from ps_cfr_spiel.evaluation import how_to_play
-from ps_cfr_spiel.views import belief_at, belief_text, explorer_page, watch
 
 PATH = "glasses(edges=0-1 1-2 2-3 3-4 4-5,start=2:0 5,turns=2)"
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from random_policies import random_policy
 
+from ps_cfr_spiel.apps.views import chance_moves, charts, spot, spot_after, worth_at
+from ps_cfr_spiel.apps.views.public_state_view import distinct
 from ps_cfr_spiel.policy import line_to, make_state
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
-from ps_cfr_spiel.views import chance_moves, charts, spot, spot_after, worth_at
-from ps_cfr_spiel.views.public_state_view import distinct
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"
 GAMES = {

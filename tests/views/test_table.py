@@ -19,10 +19,10 @@ from open_spiel.python import policy as openspiel_policy
 from test_explore import BROWSER, needs_browser, served
 
 import ps_cfr_spiel
-from ps_cfr_spiel.commands import play, program
+from ps_cfr_spiel.apps.commands import play, program
+from ps_cfr_spiel.apps.views import table_data
+from ps_cfr_spiel.cards.poker import cards, strengths
 from ps_cfr_spiel.evaluation.table_play import Sitting
-from ps_cfr_spiel.poker import cards, strengths
-from ps_cfr_spiel.views import table_data
 
 HOLDEM = "holdem(stack=2000,bets=fullgame)"
 DRIVER = """<script>

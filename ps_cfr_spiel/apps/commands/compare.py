@@ -1,0 +1,110 @@
+"""The command `ps-cfr-spiel compare`: solvers side by side, OpenSpiel's among them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from absl import flags
+
+import ps_cfr_spiel as ps
+from ps_cfr_spiel.apps.commands.framework.command import Command, Flag, flag_of
+from ps_cfr_spiel.apps.commands.framework.flags import JSON, SPOT, say
+from ps_cfr_spiel.apps.commands.framework.user_input import drawing, load_game, writable
+from ps_cfr_spiel.options import ComparisonOptions
+from ps_cfr_spiel.reports import report
+
+# fmt: off
+FLAGS = (
+  dataclasses.replace(flag_of(ComparisonOptions, "solvers"), kind=list),
+  Flag("rules", None, "Regret rules to compare, with commas, or all.", kind=list, value="NAME,...|all"),
+  flag_of(ComparisonOptions, "seconds"),
+  flag_of(ComparisonOptions, "seeds"),
+  Flag("csv", None, "Table to write: a row for each measurement.", value="FILE"),
+  Flag("png", None, "Picture to draw: exploitability by iterations and by seconds.", value="FILE"),
+  *SPOT,
+  JSON,
+)
+# fmt: on
+
+
+def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
+  options = ComparisonOptions(seconds=values.seconds, seeds=values.seeds)
+  game = load_game(words, values)
+  drawn = drawing(values.png)
+  table = writable("csv", values.csv, "runs.csv") if values.csv else None
+  names = None if values.solvers is None else list(values.solvers)
+  if values.rules is not None:
+    names = [*(names or ()), *(ps.rules.RULES if values.rules == ["all"] else map(_rule, values.rules))]
+  solvers = None if names is None else {name: _maker(name) for name in names}
+  if solvers == {}:
+    raise ValueError(f"--solvers names no solver; choose among {', '.join([*ps.rules.RULES, *_solvers()])}.")
+  runs = ps.evaluation.comparison.compare(
+    game, options, solvers=solvers, progress=False if values.json else None
+  )
+  failed = {name: run.failed for name, run in runs.items() if run.failed}
+  if len(failed) == len(runs):
+    reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+    raise ValueError(f"All solvers failed on {game}. {reasons}")
+  rows = ps.evaluation.comparison.rows(game, runs)
+  saved = [file for file in (table, drawn and drawn[1]) if file]
+  if table:
+    ps.evaluation.write_table(table, rows[0], (row.values() for row in rows))
+  if drawn:
+    pictures, file = drawn
+    pictures.iterations_and_seconds(game, runs).savefig(file)
+  if values.json:
+    kept = ("seed", *ps.evaluation.Point._fields)
+    points = {
+      name: [{key: row[key] for key in kept} for row in rows if row["solver"] == name]
+      for name in runs
+      if name not in failed
+    }
+    say(values, {"game": str(game), "seconds": values.seconds, "runs": points, "failed": failed})
+    return None
+  print(f"{game}\n\n{ps.evaluation.comparison.table(runs)}")
+  if saved:
+    print(report({"saved": ", ".join(map(str, saved))}))
+
+
+def _solvers() -> dict[str, Any]:
+  return {**ps.evaluation.comparison.OURS, **ps.evaluation.comparison.THEIRS}
+
+
+def _rule(name: str) -> str:
+  """The name of a rule, checked."""
+  if name.strip().lower() not in ps.rules.RULES:
+    raise ValueError(f"--rules: unknown rule {name!r}; choose among {', '.join(ps.rules.RULES)}, or all.")
+  return name.strip().lower()
+
+
+def _maker(name: str) -> Any:
+  """From a game to the solver of a name."""
+  maker = {known.lower(): make for known, make in _solvers().items()}.get(name.strip().lower())
+  if maker is not None:
+    return maker
+  rule = name.strip().lower()
+  if rule not in ps.rules.RULES:
+    known = ", ".join([*ps.rules.RULES, *_solvers()])
+    raise ValueError(f"--solvers: unknown solver {name!r}; choose among {known}.")
+  return lambda game: ps.PSCFRSolver(game, rule)
+
+
+COMMAND = Command(
+  name="compare",
+  arguments="[GAME]",
+  summary="Run solvers side by side",
+  text="Runs each solver for the same time and measures its average strategy alike, exactly and in float64; "
+  "set-up and compilation are reported separately, and the time of each iteration is that of the fastest. A "
+  "solver that fails has a line with its error. The game must be small enough for OpenSpiel's "
+  "solvers, unless --solvers leaves them out. GAME is written as for solve.",
+  examples=(
+    "compare leduc_poker --seconds=5 --png=leduc.png",
+    "compare leduc_poker --rules=all --seconds=1",
+    "compare leduc_poker --seeds=3 --csv=leduc.csv",
+    "compare --solvers=nrm+,pcfr+,dcfr --board='Ks 7d 2c 5h 9s' --ranges='AA, KQs; TT+, AQ'",
+  ),
+  options=FLAGS,
+  run=_run,
+)

@@ -1,0 +1,129 @@
+"""Flags that several commands share, and results as text or JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyspiel
+from absl import flags
+
+import ps_cfr_spiel as ps
+from ps_cfr_spiel.apps.commands.framework.command import Flag, flag_of, group, option_flags
+from ps_cfr_spiel.memory import RUNTIME, readable_bytes
+from ps_cfr_spiel.options import FLAGS, EnumerationOptions, PSCFROptions, SpotOptions, TreeOptions
+from ps_cfr_spiel.reports import report
+
+AUTO = "auto"
+
+MOST_HISTORIES = dataclasses.replace(flag_of(EnumerationOptions, "limit"), group=FLAGS)
+ENUMERATION, TREE, SPOT = (
+  option_flags({"": kind}) for kind in (EnumerationOptions, TreeOptions, SpotOptions)
+)
+RULE, BITS, DTYPE = (
+  dataclasses.replace(flag_of(PSCFROptions, name), group=FLAGS) for name in ("rule", "bits", "dtype")
+)
+# fmt: off
+SHARING = group("Many situations",
+  Flag("cores", None, "Cores of a CPU to use (default: all).", kind=int, least=1),
+  Flag("chunk", None,
+    "Number that is held in memory and written at once (default: 32, on accelerators "
+    "1,024).",
+    kind=int, least=1),
+)
+QUIET = Flag("quiet", False, "Print the result only.")
+JSON = Flag("json", False, "Print the result as JSON, in one line, and nothing else.")
+JOIN = Flag("join", None,
+  "Share the work with other processes, given the same flags and a folder that all can reach: this is "
+  "process K of N, from 0, and process 0 listens at HOST:PORT. With auto JAX finds the others: in srun of "
+  "Slurm, mpirun of Open MPI, a job of Kubernetes, a TPU pod.", value="K/N@HOST:PORT|auto",
+  group="Several processes")
+# fmt: on
+
+
+def join_others(place: str | None) -> None:
+  """Join the other processes, if there are any; ValueError if there are no such ones.
+
+  Args:
+    place: the value of --join.
+  """
+  if place is None:
+    return
+  if place == AUTO:
+    ps.runtime.join_processes()
+  elif match := re.fullmatch(r"(\d+)/(\d+)@(.*)", place):
+    ps.runtime.join_processes(match[3], int(match[2]), int(match[1]))
+  else:
+    raise ValueError(f"--join={place}: expected auto, or K/N@HOST:PORT, such as 0/2@localhost:4321.")
+
+
+def say(
+  values: flags.FlagValues, facts: Mapping[str, Any], lines: Mapping[str, object] | None = None
+) -> None:
+  """Print a result: `lines` for people, by default the same `facts` that --json prints in one line."""
+  print(json.dumps(facts) if values.json else report(facts if lines is None else lines))
+
+
+def next_command(values: flags.FlagValues, *words: object) -> str:
+  """A command to type after this one, with the module that its game needs."""
+  module = [] if values.module is None else [f"--module={values.module}"]
+  return f"ps-cfr-spiel {shlex.join([*map(str, words), *module])}"
+
+
+def memory_text(game: pyspiel.Game, needs: int, less: int | None = None) -> str:
+  """The estimated bytes of a run, and `less` of one with --bits=16, and the parts that they include."""
+  readable, form = readable_bytes, ps.compiler.form_of(game)
+  about, compressed = readable(needs), readable(needs if less is None else less)
+  text = f"about {about}" + (f", or {compressed} with --bits=16" if compressed != about else "")
+  if form is not None and (whole := readable(sum(ps.compiler.values_needs(form).values()))) != about:
+    text += f", and {whole} for the values of all actions afterwards (--novalues leaves them out)"
+  return f"{text}; Python and JAX take some {readable(RUNTIME)} more"
+
+
+def progress_of(values: flags.FlagValues) -> bool | None:
+  """The argument `progress` of a call: none with --quiet or --json."""
+  return False if values.quiet or values.json else None
+
+
+def action_numbers(flag: str, words: Sequence[str], example: str) -> list[int]:
+  """OpenSpiel's numbers of actions in the value of a flag, or ValueError."""
+  try:
+    return [int(word) for word in words]
+  except ValueError:
+    wrong = ",".join(words)
+    raise ValueError(
+      f"{flag} must be OpenSpiel's numbers of actions, such as {example}; got {wrong}."
+    ) from None
+
+
+def exploitability_facts(exploitability: float, game: pyspiel.Game) -> dict[str, Any]:
+  """For --json: exploitability, its unit, and where there is a pot its share in percent."""
+  pot = ps.views.pot_of(game)
+  share = {"exploitability_percent_of_pot": 100 * exploitability / pot} if pot else {}
+  return {"exploitability": exploitability, "unit": ps.views.unit_of(game), **share}
+
+
+def general_sum_facts(evaluation: ps.tree.Evaluation) -> dict[str, Any]:
+  """For --json in a general-sum game: values to the other players, gains by best responses, and their sum."""
+  if evaluation.others is None:
+    return {}
+  gains = [float(gain) for gain in evaluation.gains]
+  return {"others": [float(value) for value in evaluation.others], "gains": gains, "nash_conv": sum(gains)}
+
+
+def values_of(evaluation: ps.tree.Evaluation) -> list[float]:
+  """The values to all players; in a zero-sum game of two to player 0 alone."""
+  return [float(value) for value in (evaluation.value, *(evaluation.others or ()))]
+
+
+def general_sum_lines(evaluation: ps.tree.Evaluation) -> dict[str, str]:
+  """NashConv and its parts for people, where the exploitability alone does not show them."""
+  facts = general_sum_facts(evaluation)
+  if not facts:
+    return {}
+  gains = ", ".join(f"player {i} {gain:.4g}" for i, gain in enumerate(facts["gains"]))
+  return {"NashConv": f"{facts['nash_conv']:.4g}; gains by best responses: {gains}"}

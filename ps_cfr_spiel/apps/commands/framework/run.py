@@ -1,0 +1,216 @@
+"""A run of the command solve: a solver at work, its measurements, reports and files."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import ps_cfr_spiel as ps
+from ps_cfr_spiel.apps.commands.framework.flags import (
+  exploitability_facts,
+  general_sum_facts,
+  general_sum_lines,
+  values_of,
+)
+from ps_cfr_spiel.memory import TooLarge
+from ps_cfr_spiel.reports import Stopwatch
+
+RUN, POINTS, CURVE, STRATEGY = "run.safetensors", "exploitability.csv", "exploitability.png", "strategy.png"
+
+
+@dataclasses.dataclass
+class Run:
+  """A solver at work."""
+
+  solver: ps.solvers.ExactSolver
+  points: list[ps.evaluation.Point]  # so far, in order, with those of the resumed run
+  folder: Path  # for the results
+  target: float  # exploitability at which to stop, in the game's unit; minus infinity for never
+  checkpoint_seconds: float  # least time between two saves
+  quiet: bool  # no progress bar and no table
+  building: Stopwatch  # time to build and compile
+  saved: int | None = None  # iteration of the last save, if there was any
+
+  def __post_init__(self):
+    self.start = self.solver.iteration
+    self.earlier_seconds = self.points[-1].seconds if self.points else 0.0  # of the iterations before
+    self.measuring = Stopwatch(self.solver.clock)
+
+  @property
+  def file(self) -> Path:
+    """The file of the run."""
+    return self.folder / RUN
+
+  @property
+  def abstraction(self) -> ps.abstractions.Abstraction | None:
+    """The present sets of infostates that play alike, or None."""
+    abstraction = getattr(self.solver, "abstraction", None)
+    return abstraction if isinstance(abstraction, ps.abstractions.Abstraction) else None
+
+  @property
+  def seconds(self) -> float:
+    """Time of the iterations."""
+    return self.solver.pace.seconds
+
+  @property
+  def further(self) -> bool:
+    """True once an iteration has been finished."""
+    return self.solver.iteration > self.start
+
+  @property
+  def reached(self) -> bool:
+    """Whether the last measurement meets the target."""
+    return bool(self.points) and self.points[-1].exploitability <= self.target
+
+  def say(self, *lines: str) -> None:
+    """Print lines, unless the run is quiet."""
+    if not self.quiet:
+      print(*lines, sep="\n", flush=True)
+
+  def measure(self) -> None:
+    """Add the point of the present iteration, if it is still missing and the game can be evaluated."""
+    if not self.solver.evaluable:
+      return
+    if self.points and self.points[-1].iteration == self.solver.iteration:
+      return
+    with self.measuring:
+      evaluation, seconds = self.solver.evaluation(), self.earlier_seconds + self.seconds
+    self.points.append(
+      ps.evaluation.Point(
+        self.solver.iteration, seconds, float(evaluation.exploitability), float(evaluation.value)
+      )
+    )
+
+  def iterate(self, iterations: int) -> None:
+    """Run until the end or the target, and measure on the way, ever more rarely."""
+    self.solver.run(
+      0 if self.reached else iterations,
+      progress=False if self.quiet else None,
+      every=ps.evaluation.next_measurement,
+      callback=lambda _: self._look(self.start + iterations),
+      checkpoint=self.checkpoint,
+      checkpoint_seconds=self.checkpoint_seconds,
+    )
+    if not self.further:
+      self.measure()
+      self.checkpoint()
+
+  def _look(self, end: int) -> bool:
+    """Measure, and print a row of the table; whether the target is reached."""
+    iteration, last = self.solver.iteration, self.solver.iteration == end
+    # Where measuring is slow it takes half of the time.
+    if self.solver.slowly_evaluated and self.measuring.seconds > self.seconds and not last:
+      return False
+    self.measure()
+    if (ps.evaluation.is_round(iteration) or last or self.reached) and self.points:
+      self.say(self.table_row())
+    return self.reached
+
+  # --- Reports ----------------------------------------------------------------------------
+
+  def table_head(self) -> str:
+    """The head of the table of measurements."""
+    if not self.solver.evaluable:
+      return "The game is too large for exact values, so they are not printed."
+    game = self.solver.game
+    share = f"{'% of the pot':>16}" if ps.views.pot_of(game) else ""
+    sets = f"{'sets':>11}" if self.abstraction else ""
+    return f"{'iteration':>10}{'seconds':>11}{f'exploitability ({ps.views.unit_of(game)})':>28}{share}{sets}"
+
+  def table_row(self) -> str:
+    """The last measurement as a line of the table."""
+    point, pot = self.points[-1], ps.views.pot_of(self.solver.game)
+    share = f"{ps.views.number_text(100 * point.exploitability / pot):>16}" if pot else ""
+    sets = f"{self.abstraction.count:>11,}" if self.abstraction else ""
+    exploitability = ps.views.number_text(point.exploitability)
+    return f"{point.iteration:>10,}{point.seconds:>11.3f}{exploitability:>28}{share}{sets}"
+
+  @property
+  def locked(self) -> dict[str, str]:
+    """The solver's locks, if it has any."""
+    locked = self.solver.locked if isinstance(self.solver, ps.PSCFRSolver) else ""
+    return {"locked": locked} if locked else {}
+
+  def facts(self, files: Sequence[str]) -> dict[str, Any]:
+    """The result for programs."""
+    game, sets, values = self.solver.game, self.abstraction, {}
+    if self.solver.evaluable:
+      last = self.points[-1]
+      values = {"value": last.value, **exploitability_facts(last.exploitability, game)}
+      values |= general_sum_facts(self.solver.evaluation())
+    return {
+      "game": str(game),
+      "method": self.solver.description,
+      **self.locked,
+      "iterations": self.solver.iteration,
+      **values,
+      **({"sets": sets.count, "infostates": sets.infostates} if sets else {}),
+      "target_reached": self.reached,
+      "seconds": self.seconds,
+      "setup_seconds": self.building.seconds,
+      "saved": [str(self.folder / name) for name in files],
+    }
+
+  def result(self, files: Sequence[str]) -> dict[str, str]:
+    """The result for people."""
+    game, values = self.solver.game, {}
+    if self.solver.evaluable:
+      last, evaluation = self.points[-1], self.solver.evaluation()
+      values = {
+        **ps.views.value_lines(values_of(evaluation), game),
+        "exploitability": ps.views.with_unit(last.exploitability, game),
+        **general_sum_lines(evaluation),
+      }
+    return {
+      **self.locked,
+      **values,
+      **({"abstraction": self.abstraction.size} if self.abstraction else {}),
+      "time": f"{self.seconds:.2f} s for {self.solver.iteration - self.start:,} iterations, "
+      f"after {self.building.seconds:.1f} s to build and compile",
+      "saved": f"{', '.join(files)} in {self.folder}",
+    }
+
+  # --- Files ------------------------------------------------------------------------------
+
+  def checkpoint(self) -> None:
+    """Save the run and its measurements, so that both can be continued; all processes must call it."""
+    self.solver.save(self.file)
+    self.saved = self.solver.iteration
+    if ps.runtime.is_first_process():
+      ps.evaluation.write_points(self.folder / POINTS, self.points)
+
+  @property
+  def saved_state(self) -> str:
+    """The state that an error leaves when it ends the run, as a sentence."""
+    if self.saved is None:
+      return "Nothing was saved."
+    return f"The run up to iteration {self.saved:,} is in {self.file}; continue with --resume."
+
+  def policy_to_keep(self, memory: float | None) -> ps.TreePolicy | None:
+    """The average policy, for later looks at the run, if its values fit into `memory` bytes; else None."""
+    solver = self.solver
+    if not isinstance(solver, ps.solvers.TreeSolver) or not ps.runtime.is_first_process():
+      return None
+    try:
+      kept = ps.policy.may_keep(solver.game, solver.tree.names, memory)
+    except TooLarge as error:
+      print(f"The values of actions were not saved. {error}", file=sys.stderr)
+      return None
+    return solver.average_policy() if kept else None
+
+  def draw(self, pictures: ModuleType | None) -> list[str]:
+    """Draw the pictures; return the names of all files of results."""
+    files = [RUN, POINTS]
+    if pictures is None or not ps.runtime.is_first_process():
+      return files
+    policy, name, game = self.solver.average_policy(), self.solver.name, self.solver.game
+    figures = {CURVE: pictures.exploitability_curve(game, {name: self.points})} if self.points else {}
+    if isinstance(policy, ps.TreePolicy) and ps.views.charts.deals_hands(policy):
+      figures[STRATEGY] = pictures.hand_chart(policy)
+    for name, figure in figures.items():
+      figure.savefig(self.folder / name)
+    return files + list(figures)

@@ -1,0 +1,336 @@
+"""The command `ps-cfr-spiel play`: a person plays a game against bots or a saved policy."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyspiel
+from absl import flags
+
+import ps_cfr_spiel as ps
+from ps_cfr_spiel import storage
+from ps_cfr_spiel.apps.commands.framework.command import Command, Flag
+from ps_cfr_spiel.apps.commands.framework.flags import MOST_HISTORIES, SPOT
+from ps_cfr_spiel.apps.commands.framework.server import serve
+from ps_cfr_spiel.apps.commands.framework.user_input import (
+  SPOT_FLAGS,
+  default_folders,
+  in_words,
+  load_game,
+  load_opponent,
+  load_values,
+  refuse,
+)
+from ps_cfr_spiel.cards.notation import read_move
+from ps_cfr_spiel.memory import TooLarge
+
+SEARCH = "search"
+TRANSLATED = {("holdem", "holdem"), ("universal_poker", "holdem")}  # games of a policy and of its play
+TEMPERATURE = 0.03  # of the search of an agent of train
+DEPTH = 2  # of the search in games that cannot be compiled
+MOST_SECONDS = 1e6  # of a decision
+FAILED = 1  # exit code where a player fails
+# For messages: all by their names (a test compares them).
+PLAYERS = (
+  "random, search, in poker always_call, fold or all_in, in cheat naive or heuristic, in holdem agent:FILE"
+)
+AGENT = "agent:"  # in front of the file of a blueprint, which a comma and values may follow
+SOON = 20_000  # histories of a game that a search is ready to play within seconds
+MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a turn with all hands millions
+
+
+# fmt: off
+FLAGS = (
+  Flag("opponent", None,
+    "Player of the other seats: random, a bot of the game (in cheat naive or heuristic), in poker "
+    "always_call, fold or all_in, search (continual re-solving; in a game too large or without public states "
+    "a search by knowledge), a file of solve, resolve or train, such as runs/glasses/run.safetensors, or "
+    "agent:FILE, which in holdem searches from the turn on, with a blueprint from a file, or with "
+    "agent:FILE,pretrained from the flop on, by values of turns (default: search in a game that it is ready "
+    "for within seconds, else the run that train has saved, else the game's last bot, in cheat heuristic, "
+    "else random).",
+    value="NAME|FILE"),
+  Flag("move_seconds", 1.0,
+    "Time of a decision in which an agent of train searches on top of its strategy, whose probabilities it "
+    "changes by the values that it finds; 0: no search.", least=0, most=MOST_SECONDS),
+  Flag("seat", 0,
+    "Your player; in the browser, without this flag, players change seats after each game.", least=0),
+  Flag("browser", False, "Play in the browser, game after game, from this machine. Ctrl-C ends it."),
+  Flag("port", 0, "With --browser: port of localhost (default: a free one).", least=0, most=65535),
+  Flag("seed", None,
+    "Seed of chance and of the bots; the same seed repeats a game.", kind=int, least=0, most=2**32 - 1),
+  MOST_HISTORIES,
+  *SPOT,
+)
+# fmt: on
+
+
+def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
+  if not words and not any(values[name].present for name in SPOT_FLAGS):
+    raise ValueError("play needs a game, such as river_subgame or kuhn_poker.")
+  game = ps.histories.sequential(load_game(words, values))
+  kind = game.get_type()
+  if not kind.provides_information_state_string:
+    raise ValueError(f"{game} cannot be played here: it has no information state strings.")
+  if values.seat >= game.num_players():
+    raise ValueError(f"--seat={values.seat}: {game} has seats 0 to {game.num_players() - 1}.")
+  if not values.browser:
+    refuse(values, ("port",), "belongs to --browser")
+  rng = np.random.RandomState(values.seed)
+  if values.opponent == "":
+    raise ValueError(f"--opponent is empty; name {PLAYERS}, or a file of solve, resolve or train.")
+  name = values.opponent or default_opponent(game)
+  opponent = make_opponent(game, name, rng, values.limit, values.move_seconds)
+  by_name = name in (*ps.matches.bots_for(game), SEARCH) or name.startswith(AGENT)
+  policy = None if by_name else load_opponent(name, values.limit)
+  searches = is_agent(policy) and values.move_seconds > 0
+  how = f", which searches for {values.move_seconds:g} s a decision" if searches else ""
+  many = ps.matches.own_bots(game) and game.num_players() > 2
+  few = "; agents of train are for two players" if many else ""
+  print(f"Opponent: {name}{how}; --opponent= chooses another{few}.")
+  worth = functools.partial(_without_luck, policy, values.limit)
+  if values.browser:
+    seats = [values.seat] if values["seat"].present else range(game.num_players())
+    return serve(Table(game, seats, opponent, rng, name, worth).answer, values.port)
+  try:
+    state = ps.evaluation.table_play.play(game, values.seat, opponent, sys.stdin.readline, sys.stdout, rng)
+  except (ValueError, OSError):
+    raise  # which the program prints in one line
+  except Exception as error:  # of the opponent, which may raise anything
+    print(f"\n{name} failed, so the game ends here: {in_words(error)}", file=sys.stderr)
+    return FAILED
+  if said := worth(state, values.seat):
+    print(said)
+
+
+def _without_luck(policy: Any, limit: int, state: pyspiel.State, seat: int) -> str | None:
+  """The worth of a person's play against a known policy, in words."""
+  game, zero = state.get_game(), pyspiel.GameType.Utility.ZERO_SUM
+  if not state.is_terminal() or not isinstance(policy, ps.TreePolicy) or game.get_type().utility != zero:
+    return None
+  if game.num_players() != 2:  # the estimate is for two
+    return None
+  if str(policy.game) != str(game):  # it plays by translation
+    return None
+  record = ps.matches.Played(1 - seat, tuple(state.history()))
+  theirs = ps.matches.evaluate_match(game, [record], policy, limit=limit).mean
+  return f"Luck-adjusted (AIVAT): {ps.views.without_rounding(-theirs, game):.4g}"
+
+
+class Table:
+  """Games of one person, one after the other, as a server answers a browser about them.
+
+  A request names the game and the number of its moves that it knows, so that of two windows neither moves in
+  a game that the other has changed.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    seats: Sequence[int],
+    opponent: Callable[[int], pyspiel.Bot],
+    rng: np.random.RandomState,
+    name: str,
+    worth: Callable[[pyspiel.State, int], str | None],
+  ):
+    """A table before its first game; `seats` are the person's in turn, `worth` has words on a game's end."""
+    self._game, self._seats, self._rng, self._worth = game, seats, rng, worth
+    self._opponent = functools.cache(opponent)
+    self._sitting: ps.evaluation.table_play.Sitting | None = None
+    self._number, self._won, self._counted = 0, 0.0, True
+    about = {"game": game.get_type().long_name, "rules": ps.evaluation.table_play.rules_of(game)}
+    self._shown: dict[str, Any] = about | {"opponent": name, "moves": 0, "over": True}
+
+  def answer(self, path: str, sent: bytes | None) -> tuple[int, str, str] | None:
+    """See `commands.server.serve`."""
+    if path not in ("/", "/deal", "/move") or (sent is None) != (path == "/"):
+      return None
+    status, error = 200, None
+    try:
+      if sent is not None:
+        self._do(path, _parsed(sent))
+      self._go_on()
+    except (ValueError, TypeError) as mistake:
+      status, error = 400, str(mistake)
+    except Exception as failure:  # of a bot: the person reads it in the page
+      traceback.print_exc()
+      status, error = 500, f"{type(failure).__name__}: {failure}"
+    data = self._shown | {"number": self._number, "won": self._won, "error": error}
+    if sent is None:
+      return status, "text/html", ps.views.table_page(data)
+    return status, "application/json", json.dumps(data)
+
+  def _do(self, path: str, asked: Any) -> None:
+    if not isinstance(asked, dict):
+      raise ValueError("A request is a JSON object.")
+    current = {"number": self._number, "moves": self._shown["moves"]}
+    if asked | current != asked:
+      raise ValueError("The game has continued in another window; this is its present state.")
+    if path == "/move":
+      self._move(asked)
+    elif not self._counted:
+      raise ValueError("The game is not over; play it to its end first.")
+    else:
+      seat = self._seats[self._number % len(self._seats)]
+      self._sitting = ps.evaluation.table_play.Sitting(self._game, seat, self._opponent, self._rng)
+      self._number, self._counted = self._number + 1, False
+
+  def _move(self, asked: dict[str, Any]) -> None:
+    """Make the person's move, an action or a text as in the terminal."""
+    if self._sitting is None or self._counted:
+      raise ValueError("No game is running; deal one.")
+    state, action = self._sitting.state, asked.get("action")
+    if state.current_player() != self._sitting.human:
+      raise ValueError("It is the opponent's turn; reload the page to ask it again.")
+    legal = state.legal_actions()
+    if action is None:
+      moves = ps.policy.legal_moves(state)
+      action = moves.ids[read_move(str(asked.get("text", "")), moves)]
+    if action not in legal:
+      raise ValueError(f"{action} is not a legal action; these are from {legal[0]} to {legal[-1]}.")
+    self._sitting.move(int(action))
+
+  def _go_on(self) -> None:
+    """Play on to the person's turn, or to the end, which counts."""
+    if self._sitting is None or self._counted:
+      return
+    state, seat = self._sitting.state, self._sitting.human
+    try:
+      turn = self._sitting.advance()
+    finally:  # also where a bot fails, so that no window plays on from before
+      self._shown |= ps.views.table_data(self._sitting)
+    if not turn:
+      self._counted, self._won = True, self._won + state.returns()[seat]
+      self._shown["result"] = " ".join(filter(None, [self._shown["result"], self._worth(state, seat)]))
+
+
+def _parsed(sent: bytes) -> Any:
+  """The content of a request; ValueError if it is no JSON, or too deep."""
+  try:
+    return json.loads(sent)
+  except (ValueError, RecursionError) as error:
+    raise ValueError(f"A request is a JSON object, not deeply nested: {error}.") from error
+
+
+def default_opponent(game: pyspiel.Game) -> str:
+  """The strongest opponent that is ready within seconds."""
+  if bots := ps.matches.own_bots(game):
+    return _trained(game) or [*bots][-1]
+  try:
+    tree = ps.build_tree(game, limit=SOON)
+    ps.tree.check_zero_sum(tree, "searches")
+  except ValueError:
+    return _trained(game) or "random"
+  numbers = sum(math.prod(shape) for player in tree.players for shape in player.block_shapes)
+  return SEARCH if numbers <= MOST_NUMBERS else "random"
+
+
+def _trained(game: pyspiel.Game) -> str | None:
+  """The run of the game that the command train has saved in the first of its folders."""
+  path = next(default_folders(game)) / "run.safetensors"
+  try:
+    header = storage.read(path).header
+  except (OSError, ValueError):
+    return None
+  ours = header["game"] == str(game) and str(header.get("solver", "")).startswith("Keyed")
+  return str(path) if ours else None
+
+
+def make_opponent(
+  game: pyspiel.Game,
+  name: str,
+  rng: np.random.RandomState,
+  limit: int = MOST_HISTORIES.default,
+  seconds: float = 0,
+) -> Callable[[int], pyspiel.Bot]:
+  """A function that makes a bot for a seat, by its name in `bots_for`, `SEARCH`, or the file of its policy.
+
+  A search or a file may enumerate at most `limit` histories; an agent of train searches for `seconds` a
+  decision. ValueError for a bot or policy of another game.
+  """
+  bots = ps.matches.bots_for(game)
+  if name in bots:
+    return lambda seat: bots[name](seat, rng)
+  if name in ps.matches.BOTS:
+    games = ", ".join(ps.matches.POKER)
+    raise ValueError(
+      f"The {name} bot plays {games} only, not {game}; choose {', '.join(bots)} or a saved policy."
+    )
+  if name == SEARCH:
+    try:
+      resolving = ps.ContinualResolving(game, limit=limit)
+    except (TooLarge, ps.histories.NoPublicStatesError):
+      return lambda seat: ps.matches.ParticleBot(game, seat, depth=DEPTH, seed=int(rng.randint(2**31)))
+    return lambda seat: resolving.bot(seat, int(rng.randint(2**31)))
+  if name.startswith(AGENT):
+    return agent_on(game, name, int(rng.randint(2**31)), limit)
+  policy = policy_for(game, name, limit)
+  if seconds > 0 and is_agent(policy):
+    options: dict[str, Any] = {"seconds": seconds, "temperature": TEMPERATURE}
+    return lambda seat: ps.matches.ParticleBot(game, seat, policy, seed=int(rng.randint(2**31)), **options)
+  return lambda seat: ps.matches.PolicyBot(seat, rng, policy)
+
+
+def is_agent(policy: Any) -> bool:
+  """Whether a policy is one of train, and can search."""
+  return isinstance(policy, ps.keyed.KeyedPolicy) and not ps.hierarchical.has_clusters(policy)
+
+
+def saved_player(word: str, limit: int) -> Any:
+  """The policy in a file; ValueError with the names of players for a word that is no path."""
+  if Path(word).name == word and not Path(word).suffix and not Path(word).exists():
+    raise ValueError(
+      f"no such file or player: {word}; players are {PLAYERS}, or a file of solve, resolve or train."
+    )
+  return load_opponent(word, limit)
+
+
+def agent_on(game: pyspiel.Game, name: str, seed: int, limit: int) -> Callable[[int], pyspiel.Bot]:
+  """A maker of agents that play hold'em from the blueprint in a file, and with values search flops too."""
+  _, comma, file = name.rpartition(",")
+  blueprint, values = blueprint_of(name, limit), load_values(file, game) if comma else None
+  return lambda seat: ps.HoldemPolicy(game, blueprint, values=values).bot(seat, seed)
+
+
+def blueprint_of(name: str, limit: int) -> Any:
+  """The policy of a file, or the blueprint of an agent, without its values."""
+  agent = name.removeprefix(AGENT)
+  return saved_player(agent if agent == name else agent.rpartition(",")[0] or agent, limit)
+
+
+def policy_for(game: pyspiel.Game, path: str, limit: int) -> Any:
+  """The policy in a file, by translation if for other bets of hold'em; ValueError if of another game."""
+  policy = saved_player(path, limit)
+  if str(policy.game) == str(game):
+    return policy
+  if (policy.game.get_type().short_name, game.get_type().short_name) not in TRANSLATED:
+    raise ValueError(f"{path} holds a policy for {policy.game}, not for {game}.")
+  return ps.abstractions.TranslatedPolicy(game, policy)
+
+
+COMMAND = Command(
+  name="play",
+  arguments="GAME",
+  summary="Play a game in the terminal or in the browser",
+  text="You play one seat, a bot, a search or a saved policy the other, or all others. You see what your "
+  "player knows, and type a move: its name, its number, or a short form such as x, b 75% or pot; '?' prints "
+  "the rules, 'quit' ends the game. With --browser you click on a page, which in hold'em shows cards and "
+  "chips.",
+  examples=(
+    "play glasses --seat=1",
+    "play cheat --opponent=naive",
+    "play leduc_poker --opponent=search",
+    "play river_subgame --opponent=runs/river_subgame/run.safetensors",
+    "play kuhn_poker --browser",
+  ),
+  options=FLAGS,
+  run=_run,
+)

@@ -1,0 +1,209 @@
+"""The program `ps-cfr-spiel`: solves a game, shows and evaluates saved results.
+
+Every command has its own absl flags and knows no others, so that a misspelt one is an error and
+`--help` lists only what matters. A mistake of the user is answered in one line, with exit code 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+import gc
+import importlib
+import io
+import itertools
+import os
+import signal
+import sys
+import textwrap
+import warnings
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any
+
+import pyspiel
+from absl import app, flags
+
+import ps_cfr_spiel as ps
+from ps_cfr_spiel.apps.commands.framework.command import (
+  INTERRUPTED,
+  TERMINATED,
+  USER_ERROR,
+  Command,
+  completion,
+)
+from ps_cfr_spiel.apps.commands.framework.user_input import load_module
+from ps_cfr_spiel.version import __version__
+
+PROGRAM = "ps-cfr-spiel"
+GROUPS = {
+  "Solve and search": ("solve", "report", "resolve", "check", "summary"),
+  "Look and play": ("show", "play"),
+  "Measure": ("evaluate", "compare", "match"),
+  "Learn": ("train", "learn"),
+}
+COMMANDS: dict[str, Command] = {
+  name: importlib.import_module(f"ps_cfr_spiel.apps.commands.{name}").COMMAND
+  for names in GROUPS.values()
+  for name in names
+}
+HELP = ("-h", "-help", "--help", "--helpshort", "--helpfull")
+
+
+def _program_help() -> str:
+  lines = [
+    f"Usage: {PROGRAM} COMMAND ...",
+    "",
+    "Solves two-player games of OpenSpiel by public-state CFR, and shows the result.",
+    "",
+  ]
+  for heading, names in GROUPS.items():
+    commands = [COMMANDS[name] for name in names]
+    lines += [f"{heading}:", *(f"  {f'{c.name} {c.arguments}':20}{c.summary}" for c in commands), ""]
+  lines += [
+    f"Try first:            {PROGRAM} solve",
+    f"More about a command: {PROGRAM} help solve",
+    f"Completion by Tab:    {PROGRAM} completion bash",
+  ]
+  return "\n".join(lines)
+
+
+def _command_help(command: Command) -> str:
+  usage = filter(None, (PROGRAM, command.name, command.arguments, "[flags]"))
+  lines = [f"Usage: {' '.join(usage)}"]
+  lines += ["", f"{command.summary}.", *textwrap.wrap(command.text, 90)]
+  inset = " " * 6
+  for heading, flags_of_group in itertools.groupby(command.listed, lambda flag: flag.group):
+    lines += ["", f"{heading}:"]
+    for flag in flags_of_group:
+      lines += [
+        f"  {flag.form}",
+        *textwrap.wrap(flag.text, 90, initial_indent=inset, subsequent_indent=inset),
+      ]
+  return "\n".join([*lines, "", "Examples:", *(f"  {PROGRAM} {example}" for example in command.examples)])
+
+
+def _dispatch(words: Sequence[str], begin: Callable[[], Any]) -> int:
+  """Run the command of the words after the program's name; return the exit code."""
+  if words[:1] == ["help"]:
+    words = [*words[1:2], "--help"]
+  if not words or words[0] in HELP:
+    print(_program_help())
+    return 0 if words else USER_ERROR
+  if words[0] == "--version":
+    print(f"{PROGRAM} {__version__}")
+    return 0
+  if words[0] == "completion":
+    print(completion(words[1] if len(words) > 1 else "", COMMANDS.values(), PROGRAM))
+    return 0
+  if words[0] not in COMMANDS:
+    near = difflib.get_close_matches(words[0], COMMANDS, 1)
+    meant = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(COMMANDS)}, or --help."
+    raise ValueError(f"Unknown command {words[0]!r}; {meant}")
+  command = COMMANDS[words[0]]
+  if set(words) & set(HELP):
+    print(_command_help(command))
+    return 0
+  values = command.flags()
+  try:
+    rest = values([PROGRAM, *words[1:]])[1:]
+  except flags.UnrecognizedFlagError as error:
+    guess = (
+      "" if "Did you mean" in str(error) else f"; {PROGRAM} help {command.name} lists those that it has."
+    )
+    raise ValueError(f"{error}{guess}") from error
+  if command.computes:
+    begin()
+  if values.module is not None:
+    load_module(values.module)
+  return command.run(values, rest) or 0
+
+
+def run(words: Sequence[str], begin: Callable[[], Any] = lambda: None) -> int:
+  """Run the command of the words after the program's name, and return the exit code.
+
+  Mistakes of the user are answered in one line. `begin` is called before a command that computes: help and
+  mistakes in flags come sooner, and need no JAX.
+  """
+  try:
+    code = _dispatch(words, begin)
+    sys.stdout.flush()
+    return code
+  except BrokenPipeError:  # our reader has gone, as `head` does when it has seen enough
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1
+  except KeyboardInterrupt as interrupt:
+    print(f"{PROGRAM}: {str(interrupt) or 'interrupted'}", file=sys.stderr)
+    return INTERRUPTED
+  except (ValueError, FloatingPointError, ModuleNotFoundError, flags.Error, pyspiel.SpielError) as error:
+    message = str(error)
+  except MemoryError:
+    message = "There is not enough memory for this game."
+  except OSError as error:
+    message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+  except ps.runtime.JaxRuntimeError as error:
+    if "RESOURCE_EXHAUSTED" in str(error):
+      return _refused("There is not enough memory for this.")
+    if "Disallowed" in str(error) and "transfer" in str(error):
+      return _refused("JAX_TRANSFER_GUARD forbids copies between host and device; unset it.")
+    if ps.runtime.process_count() == 1:
+      raise
+    message = str(error)
+  return _refused(message)
+
+
+def _refused(message: str) -> int:
+  print(f"{PROGRAM}: error: {' '.join(message.split())}", file=sys.stderr)
+  return USER_ERROR
+
+
+def _parse(argv: Sequence[str]) -> Sequence[str]:
+  """Keep absl's log to warnings, and leave all words to `_dispatch`."""
+  flags.FLAGS([PROGRAM, "--verbosity=-1"])
+  return argv[1:]
+
+
+def _run_and_leave(words: Sequence[str]) -> int:
+  """Like `run`, but SIGTERM ends a command as Ctrl-C does, with an exit code of its own.
+
+  Leaves at once after either: JAX may crash on the way out if it was compiling. Where processes share a run,
+  each leaves at once after an error instead: JAX would wait for the others.
+  """
+  arrived: list[int] = []
+
+  def interrupt(number: int, _: FrameType | None) -> None:
+    arrived.append(number)
+    if not ps.runtime.ask_to_stop():
+      raise KeyboardInterrupt
+
+  for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+    if signal.getsignal(number) is usual:  # else a parent has the signal ignored
+      signal.signal(number, interrupt)
+  code = run(words, lambda: ps.runtime.keep_compiled_code())
+  alone = "jax" not in sys.modules or ps.runtime.process_count() == 1
+  interrupted = code == INTERRUPTED
+  if interrupted and arrived:
+    code = TERMINATED if arrived[0] == signal.SIGTERM else INTERRUPTED
+  if code and interrupted == alone:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+  gc.freeze()  # or Python would look through all of it once more before it ends
+  return code
+
+
+def _mend_streams() -> None:
+  """Make closed streams as empty as /dev/null, and no character that a terminal lacks an error."""
+  for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+    if getattr(sys, name) is None:
+      setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  (as long as the process)
+  for stream in (sys.stdout, sys.stderr):
+    if isinstance(stream, io.TextIOWrapper):
+      stream.reconfigure(errors="backslashreplace")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+  """The program: ends the process with its exit code; `argv` is that of the process by default."""
+  gc.freeze()  # imports stay: no collection need look at them
+  _mend_streams()
+  warnings.formatwarning = lambda message, *_: f"{PROGRAM}: {message}\n"  # no place in the source
+  app.run(_run_and_leave, None if argv is None else list(argv), flags_parser=_parse)

@@ -1,0 +1,234 @@
+"""The command `ps-cfr-spiel report`: many boards solved, a row each, as a CSV file, a table and a page."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from absl import flags
+
+import ps_cfr_spiel as ps
+from ps_cfr_spiel.apps.commands.framework.command import INTERRUPTED, Command, Flag, flag_of, flags_of
+from ps_cfr_spiel.apps.commands.framework.flags import BITS, JSON, QUIET, SPOT, progress_of, say
+from ps_cfr_spiel.apps.commands.framework.user_input import keep_apart, make_folder, refuse, writable
+from ps_cfr_spiel.arguments import check_target
+from ps_cfr_spiel.cards.poker import cards, deals_on, holdem, next_boards, plain
+from ps_cfr_spiel.memory import check_needs
+from ps_cfr_spiel.options import BatchOptions, SpotOptions
+from ps_cfr_spiel.reports import Stopwatch, progress_bar
+from ps_cfr_spiel.storage import replacing
+
+STREETS = {"flops": (0, 3), "turns": (3, 1), "rivers": (4, 1)}  # cards of --board, and those that come
+SPOT_NAMES = [name for name in flags_of(SpotOptions) if name != "board"]
+ADVICE = "Narrower ranges and fewer bet sizes need less"
+# Columns with the same text in all rows; the line also in full.
+GIVEN = (*SPOT_NAMES, "line", "moves", "method")
+
+# fmt: off
+FLAGS = (
+  Flag("at", "", "Line whose strategy and EVs are reported, as in show --at (default: the start).",
+    value="MOVES"),
+  flag_of(BatchOptions, "iterations"),
+  flag_of(BatchOptions, "target"),
+  BITS,
+  Flag("csv", None,
+    "File of the report, which gets each row once it is solved (default: runs/report.csv). The same "
+    "command again continues it.", value="FILE"),
+  Flag("html", None, "File for a page with the table, to be sorted by any column.", value="FILE"),
+  QUIET,
+  *SPOT,
+  JSON,
+)
+# fmt: on
+
+
+def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
+  given: dict[str, Any] = plain({name: values[name].value for name in SPOT_NAMES})
+  boards = _boards(values, words, given["ranges"])
+  file = Path(values.csv) if values.csv else make_folder("runs") / "report.csv"
+  for name, path in (("csv", file), ("html", values.html)):
+    if path:
+      keep_apart(name, writable(name, path, f"report.{name}"), words[0])
+  method = f"iterations={values.iterations}, target={values.target or 'none'}, bits={values.bits}"
+  same = {**given, "line": values.at.strip(), "method": method}
+  done = _read(file, same)
+  expected = [(cards.card_names(board), _text(weight)) for board, weight in boards]
+  if [(row["board"], row["weight"]) for row in done] != expected[: len(done)]:
+    raise ValueError(f"{file} is a report on other boards; name another file with --csv, or delete it.")
+  counted = {"total": len(boards), "initial": len(done), "desc": "Report", "unit": "board"}
+  with (
+    Stopwatch() as stopwatch,
+    progress_bar(progress_of(values), **counted) as bar,
+    contextlib.suppress(KeyboardInterrupt),
+  ):
+    for board, weight in boards[len(done) :]:
+      columns, moves = _solve(values, board, weight, given)
+      settings = same | {"moves": moves}
+      row = {"board": cards.card_names(board), "weight": weight, **columns}
+      _append(file, row | {name: settings[name] for name in GIVEN})
+      bar.update()
+  rows = _read(file, same)
+  if len(rows) < len(boards):
+    print(f"Interrupted. {file} has {len(rows):,} of {len(boards):,} boards; the same command continues it.")
+    return INTERRUPTED
+  _tell(values, file, rows, stopwatch.seconds)
+
+
+def _boards(values: flags.FlagValues, words: Sequence[str], ranges: str) -> list[tuple[cards.Board, float]]:
+  if len(words) != 1:
+    raise ValueError(f"report needs {', '.join(STREETS)} or one file with boards; got {len(words)} words.")
+  if words[0] not in STREETS:
+    refuse(values, ("board",), f"is not for the boards of {words[0]}")
+    if not Path(words[0]).exists():
+      raise ValueError(f"no such file: {words[0]}; report takes {', '.join(STREETS)} or a file with boards.")
+    boards = ps.batches.read_boards(Path(words[0]))
+    if bad := next((board for board, _ in boards if not deals_on(board, ranges)), None):
+      raise ValueError(
+        f"{words[0]}: no hands of these ranges can be dealt on {cards.card_names(bad)}; remove it."
+      )
+    return boards
+  size, more = STREETS[words[0]]
+  board: cards.Board = ()
+  if not size:
+    refuse(values, ("board",), f"is not for a report on all {words[0]}")
+  elif values.board is None:
+    raise ValueError(f"report {words[0]} needs --board with {size} cards, after which the next one comes.")
+  else:
+    board = cards.parse_board(values.board, (size,))
+  return [(one, float(weight)) for one, weight in next_boards(board, more, ranges)]
+
+
+def _solve(
+  values: flags.FlagValues, board: cards.Board, weight: float, given: Mapping[str, Any]
+) -> tuple[dict[str, float], str]:
+  """The columns that the solution of a board fills, and the names of the line's moves."""
+  game = holdem(cards.card_names(board), **given)
+  pot = ps.views.pot_of(game)
+  assert pot is not None
+  target = check_target("--target", values.target, pot)
+  solver, moves = _solution(values, game, target)
+  deals = weight * deals_on(board, given["ranges"])
+  reached = {"percent_of_pot": 100 * solver.exploitability() / pot, "iterations": solver.iteration}
+  policy = solver.average_policy()
+  del solver  # its tables and the values need not fit together
+  return ps.views.board_row(policy, values.at, deals) | reached, moves
+
+
+def _solution(values: flags.FlagValues, game: Any, target: float) -> tuple[ps.PSCFRSolver, str]:
+  """The solver of a board, after as many iterations as `solve` runs; and the names of the line's moves."""
+  solver = ps.PSCFRSolver(game, bits=int(values.bits))
+  form = ps.compiler.form_of(game)
+  assert form is not None
+  check_needs(f"A row of {game}", ps.compiler.values_needs(form), None, ADVICE)
+  number = ps.views.find_spot(game, solver.tree.names, values.at)  # now rather than after the work
+  moves = ", ".join(ps.policy.line_to(game, solver.tree.names, number))
+  progress = progress_of(values)
+  solver.compile(progress)
+  if solver.exploitability() > target:
+    solver.run(
+      values.iterations,
+      progress=progress,
+      every=ps.evaluation.next_measurement,
+      callback=lambda _: solver.exploitability() <= target,
+    )
+  return solver, moves
+
+
+def _text(value: Any) -> str:
+  return f"{value:.6g}" * math.isfinite(value) if isinstance(value, float) else str(value)
+
+
+def _append(file: Path, row: Mapping[str, Any]) -> None:
+  """Add a row to the file, to the disk; the first one brings the names of the columns."""
+  text = io.StringIO()
+  table = csv.writer(text, lineterminator="\n")
+  texts = list(map(_text, row.values()))
+  if not file.exists():
+    table.writerows([list(row), texts])
+    with replacing(file, encoding="utf-8", newline="") as whole:
+      whole.write(text.getvalue())
+    return
+  table.writerow(texts)
+  with open(file, "a", encoding="utf-8", newline="") as more:
+    more.write(text.getvalue())
+    more.flush()
+    os.fsync(more.fileno())
+
+
+def _read(file: Path, same: Mapping[str, str]) -> list[dict[str, str]]:
+  """The rows of the file, without one that a killed program left unfinished; ValueError if it is another."""
+  if not file.exists():
+    return []
+  text = file.read_text(encoding="utf-8", errors="replace")
+  head, line, _ = text.partition("\n")
+  names = next(csv.reader([head]), [])
+  if not line or names[:2] != ["board", "weight"] or tuple(names[-len(GIVEN) :]) != GIVEN:
+    raise ValueError(f"{file} is not a report of this command; name another file with --csv.")
+  whole = text[: text.rindex("\n") + 1]
+  if whole != text:
+    os.truncate(file, len(whole.encode()))
+  rows = list(csv.DictReader(io.StringIO(whole)))
+  for row in rows:
+    for name, value in same.items():
+      if row[name] != value:
+        raise ValueError(
+          f"{file} is a report with {name} {row[name]!r}, not {value!r}; name another file with --csv, or "
+          "delete it."
+        )
+  return rows
+
+
+def _tell(values: flags.FlagValues, file: Path, rows: Sequence[Mapping[str, str]], seconds: float) -> None:
+  boards = [row["board"] for row in rows]
+  numbers = [
+    {name: float(text or "nan") for name, text in row.items() if name not in ("board", *GIVEN)}
+    for row in rows
+  ]
+  about = ", ".join(f"{name} {rows[0][name]}" for name in GIVEN if rows[0][name])
+  if values.html:
+    with replacing(values.html, encoding="utf-8") as page:
+      page.write(ps.views.boards_page(boards, numbers, about))
+  worst = max(row["percent_of_pot"] for row in numbers)
+  facts = {
+    "boards": len(rows),
+    "table": str(file),
+    **({"page": values.html} if values.html else {}),
+    "average": ps.views.average_row(numbers),
+    "largest_exploitability_percent_of_pot": worst,
+    "seconds": seconds,
+  }
+  if not values.json:
+    print(f"{ps.views.boards_text(boards, numbers)}\n")
+  lines = {
+    "boards": f"{len(rows):,}",
+    "line": rows[0]["moves"] or "the start",
+    "exploitability": f"at most {worst:.3g}% of the pot",
+    "time": f"{seconds:.1f} s",
+    "saved": f"{file} and {values.html}" if values.html else file,
+  }
+  say(values, facts, lines)
+
+
+COMMAND = Command(
+  name="report",
+  arguments="BOARDS",
+  summary="Solve many boards of a spot, a row each",
+  text="BOARDS are flops (all of them, up to the names of suits), turns or rivers (all next cards of "
+  "--board), or a file: a CSV file with the columns board and, if wanted, weight, or lines such as Ks7d2c or "
+  "Ks7d2c:4. A row has the frequency and EV of every action at a line, EV and equity of both players, and "
+  "the exploitability; averages weigh boards by their weights and the hands that they leave.",
+  examples=(
+    "report turns --board='Ks 7d 2c' --ranges='AA, KQs; TT+, AQ' --bets='50%, a' --target=0.5%",
+    "report rivers --board='Ks 7d 2c 5h' --at=check --html=rivers.html",
+    "report flops --ranges='77+, AT+; 22+, A2s+' --bets='33%; a' --pot=6 --stack=20 --target=1%",
+    "report boards.csv --csv=report.csv",
+  ),
+  options=FLAGS,
+  run=_run,
+)

@@ -1,0 +1,67 @@
+"""The command `ps-cfr-spiel summary`: how large a game is, and its public tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from absl import flags
+
+import ps_cfr_spiel as ps
+from ps_cfr_spiel.apps.commands.framework.command import Command, Flag, given_options
+from ps_cfr_spiel.apps.commands.framework.flags import JSON, SPOT, TREE, memory_text, say
+from ps_cfr_spiel.apps.commands.framework.user_input import drawing, load_game, refuse
+from ps_cfr_spiel.options import TreeOptions
+from ps_cfr_spiel.reports import report
+
+# fmt: off
+FLAGS = (
+  Flag("tree", False, "Print the public tree, too."),
+  Flag("infostates", False, "With --tree: list the possible knowledge of each player."),
+  Flag("depth", None, "Depth below which the tree is left out.", kind=int, least=0),
+  Flag("png", None, "Picture of the public tree.", value="FILE"),
+  *TREE,
+  *SPOT,
+  JSON,
+)
+# fmt: on
+
+
+def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
+  if not values.tree:
+    refuse(values, ("infostates", *([] if values.png else ["depth"])), "is for --tree")
+  game = load_game(words, values)
+  drawn = drawing(values.png)
+  tree = ps.build_tree(game, **given_options(values, TreeOptions))
+  lines = ps.views.certificate(game, tree, values.depth, infostates=values.infostates) if values.tree else ""
+  if drawn:
+    pictures, file = drawn
+    pictures.public_tree(game, tree, values.depth).savefig(file)
+  whole, half = (ps.solvers.memory_to_solve(game, bits, values.leaves) for bits in (32, 16))
+  if values.json:
+    facts = {} if whole is None else {"bytes_to_solve": whole}
+    say(values, tree.sizes() | facts | ({"tree": lines.split("\n")} if lines else {}))
+    return None
+  print(tree.summary())
+  if whole is not None and half is not None:
+    print(report({"memory to solve": memory_text(game, whole, half)}))
+  if lines:
+    print("\n" + lines)
+  if drawn:
+    print(report({"saved": drawn[1]}))
+
+
+COMMAND = Command(
+  name="summary",
+  arguments="[GAME]",
+  summary="Print how large a game is",
+  text="GAME is written as for solve. Prints how many histories, public states and infostates it has, and "
+  "how much memory a poker game takes to solve; with --tree also the public tree itself, a line for each "
+  "public state.",
+  examples=(
+    "summary 'river_subgame(bets=0.5 1 2 a)'",
+    "summary kuhn_poker --tree --infostates",
+    "summary leduc_poker --depth=5 --png=tree.png",
+  ),
+  options=FLAGS,
+  run=_run,
+)

@@ -1,0 +1,10 @@
+"""Hands of `holdem` as other programs write them: the ACPC's protocol, Slumbot's, and PHH files.
+
+May import: evaluation and lower layers. `hand_records` has a hand as all of them see it; each protocol
+is a file.
+"""
+
+from ps_cfr_spiel.apps.protocols.acpc import Seat, join
+from ps_cfr_spiel.apps.protocols.hand_records import Hand, hand_of, result
+from ps_cfr_spiel.apps.protocols.phh import check_pokerkit, read_hands, write_hands
+from ps_cfr_spiel.apps.protocols.slumbot import SLUMBOT, play_slumbot

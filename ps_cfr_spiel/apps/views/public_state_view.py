@@ -1,0 +1,285 @@
+"""A policy's strategy at one public state of any game, by the names that people use.
+
+A spot is given by the public moves that lead there, by the number in `certificate`, or by a whole history.
+The player's possible knowledge there gives the spot's types: hands where they are dealt once, elsewhere
+infostates.
+"""
+
+import dataclasses
+import functools
+import itertools
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.cards.notation import Moves, read_move
+from ps_cfr_spiel.cards.poker import board_of, cards, made_hands
+from ps_cfr_spiel.compilation.histories import history_origin
+from ps_cfr_spiel.policy import (
+  TreePolicy,
+  action_name,
+  decision_moves,
+  find_public_state,
+  line_to,
+  play_moves,
+)
+from ps_cfr_spiel.tree import CHANCE, TERMINAL, Decision, Labels
+
+
+@dataclasses.dataclass(frozen=True)
+class Spot:
+  """The acting player's strategy at one public state."""
+
+  public_state: int  #: its number
+  history: tuple[str, ...]  #: names of the public moves that lead here
+  player: int  #: the acting player
+  actions: tuple[str, ...]  #: names of the actions that are legal for some type, length A
+  ids: tuple[int, ...]  #: their OpenSpiel numbers
+  #: what each adds after calling, over the pot after the call, where that is known; else ().
+  sizes: tuple[float | None, ...]
+  #: the acting player after each action, `tree.TERMINAL` if the game surely ends.
+  next_player: tuple[int, ...]
+  types: tuple[str, ...]  #: names of the player's types, length H
+  cells: tuple[tuple[Decision, int], ...]  #: the place of each type's strategy: (row, type)
+  legal: np.ndarray  #: bool[A, H], whether an action is legal for a type
+  probability: np.ndarray  #: float64[A, H], the strategy
+  #: float64[H], probability that chance deals each type; in games that deal none, that chance and the
+  #: opponent play to it.
+  dealt: np.ndarray
+  reach: np.ndarray  #: float64[H], probability that the player's own choices lead here with each type
+  others: np.ndarray  #: float64[H], probability that chance and the opponent play to each type
+  held: np.ndarray  #: float64[H], weight of each type in the range as it is written, in hold'em; else 1
+  #: what each player has put into the pot on the way, in the game's unit; 0 without a pot.
+  spent: tuple[float, ...]
+  board: str  #: the cards on it, "Ks7d2c"; "" in games other than hold'em
+
+  @property
+  def combos(self) -> np.ndarray:
+    """float64[H]: weight of each type in the player's range here."""
+    return self.held * self.reach
+
+  @property
+  def weight(self) -> np.ndarray:
+    """float64[H]: probability that the player holds each type and plays to this state."""
+    return self.dealt * self.reach
+
+  def frequencies(self) -> np.ndarray:
+    """float64[A]: the frequency of each action over all types by `weight`; nan if never here."""
+    total = self.weight.sum()
+    return self.probability @ self.weight / total if total > 0 else np.full(len(self.actions), np.nan)
+
+  @functools.cached_property
+  def classes(self) -> tuple[tuple[str, ...], ...]:
+    """For each type the names in `poker.CLASSES` that fit; () in games other than hold'em."""
+    if not self.board:
+      return ((),) * len(self.types)
+    held = np.array([sorted(cards.parse_cards(name), reverse=True) for name in self.types]).reshape(-1, 2)
+    return tuple(made_hands(cards.parse_cards(self.board), held))
+
+  def find_action(self, text: str) -> int:
+    """The index in `actions` of the one that a text means; ValueError if it means none, or several."""
+    return read_move(text, Moves(self.actions, self.ids, self.sizes, self.history))
+
+
+@dataclasses.dataclass(frozen=True)
+class SpotWorth:
+  """The values of the actions at a spot, for each visit; nan where there are none.
+
+  A part of a policy has no value for actions after which the policy is unknown.
+  """
+
+  value: np.ndarray  #: float64[A, H], expected utility (EV) if both players continue by the policy
+  best: np.ndarray  #: float64[A, H], the same if the player continues by a best response
+  equity: np.ndarray | None  #: float64[H], see `policy.Reach`; None in games without showdowns
+
+  def since(self, chips: float) -> "SpotWorth":
+    """The same without chips that the player had put in before: with `Spot.spent` a fold is worth 0."""
+    return dataclasses.replace(self, value=self.value + chips, best=self.best + chips)
+
+  def mean(self, place: Spot, types: Sequence[int] | None = None) -> tuple[float, float]:
+    """EV and equity of some of the player's types together, weighted by the probability of coming here."""
+    chosen = slice(None) if types is None else list(types)
+    weight = (place.reach * place.others)[chosen]
+    played = np.where(place.legal & (place.probability > 0), place.probability * self.value, 0).sum(0)
+    equity = np.full(len(place.types), np.nan) if self.equity is None else self.equity
+    return weighted_mean(played[chosen], weight), weighted_mean(equity[chosen], weight)
+
+  def of_both(self, place: Spot) -> tuple[tuple[float, float], tuple[float, float]]:
+    """EV and equity of the acting player's range, and of the other's, which has the rest of the pot.
+
+    EVs count from now, so these must be the values `since` all that the player has put in.
+    """
+    ev, equity = self.mean(place)
+    return (ev, equity), (sum(place.spent) - ev, 1 - equity)
+
+
+def weighted_mean(values: Any, weights: Any) -> float:
+  """The weighted mean of the values that exist; nan without weight."""
+  values, weights = np.asarray(values, float), np.asarray(weights, float)
+  there = (weights > 0) & np.isfinite(values)
+  return float(np.average(values[there], weights=weights[there])) if there.any() else np.nan
+
+
+def worth_at(policy: TreePolicy, view: Spot) -> SpotWorth:
+  """The values of a spot's actions; the first call for a policy evaluates it everywhere."""
+  value, best = np.full((2, len(view.ids), len(view.cells)), np.nan)
+  rows_here = {(d.block, d.row): d for d, _ in view.cells}
+  known = {place: (policy.worths.at(d), policy.reach(d).equity) for place, d in rows_here.items()}
+  shares = []
+  for column, (decision, h) in enumerate(view.cells):
+    worth, equity = known[decision.block, decision.row]
+    rows = [view.ids.index(action) for action in decision.legal_actions]
+    value[rows, column], best[rows, column] = worth.value[:, h], worth.best[:, h]
+    shares.append(None if equity is None else equity[h])
+  if view.public_state in policy.left_out:
+    states = policy.labels.public_states
+    below = [s for s in policy.labels.children[view.public_state] if s in policy.left_out]
+    unknown = [k for k, a in enumerate(view.ids) if any(states[s].action in (a, -1) for s in below)]
+    value[unknown] = best[unknown] = np.nan
+  return SpotWorth(value, best, None if None in shares else np.array(shares, float))
+
+
+def has_spots(policy: TreePolicy) -> bool:
+  """True if the policy's tree has public states, as `spot` requires."""
+  return bool(policy.labels.public_states)
+
+
+def spot(policy: TreePolicy, path: str = "") -> Spot:
+  """The strategy at the public state after some public moves.
+
+  The `path` has moves from the root, separated by blanks or commas, in the grammar of docs/reading.md: names
+  as the game writes them ("Bet 200"), short forms ("x", "b200", "b 75%"), or OpenSpiel's action numbers.
+  Hidden moves, such as a deal, are left out; those of a player may be written, without effect. "#12" stands
+  for the public state of that number.
+
+  ValueError if a move of the path is unknown or illegal, no player acts after the last one, or the policy's
+  tree has no public states.
+  """
+  if not has_spots(policy):
+    raise ValueError(f"{policy.labels.game} was solved without public states; spots need them.")
+  return spot_of(policy, find_public_state(policy.game, policy.labels, path))
+
+
+def find_spot(game: pyspiel.Game, labels: Labels, path: str) -> int:
+  """The public state of `spot`, which needs no policy; ValueError likewise."""
+  number = find_public_state(game, labels, path)
+  _check_turn(game, labels, number)
+  return number
+
+
+def spot_after(policy: TreePolicy, history: str) -> Spot:
+  """The strategy at the public state of one history, with all moves of chance and players; as for `spot`."""
+  state, names = play_moves(policy.game, history)
+  player = state.current_player()
+  if player == CHANCE:
+    raise ValueError(f"Chance moves {_after(names)}; write its move too.")
+  if player < 0:
+    raise ValueError(f"The game is over {_after(names)}; give an earlier decision.")
+  decision, _ = policy.labels.decision_at(state, player)
+  return spot_of(policy, decision.public_state)
+
+
+def spot_of(policy: TreePolicy, number: int) -> Spot:
+  """The spot of a public state in which a player acts."""
+  labels = policy.labels
+  state = labels.public_states[number]
+  history = _check_turn(policy.game, labels, number)
+  decisions = [labels.decisions[n] for n in state.decisions]
+  cells = [(d, h) for d in decisions for h, name in enumerate(d.infostates) if name is not None]
+  moves = [decision_moves(policy.game, labels, d) for d in decisions]
+  names = {a: name for some in moves for a, name in zip(some.ids, some.names, strict=True)}
+  sizes = {a: size for some in moves for a, size in zip(some.ids, some.sizes, strict=False)}
+  ids = sorted(names)
+  legal, probability = np.zeros((len(ids), len(cells)), bool), np.zeros((len(ids), len(cells)))
+  tables = {(d.block, d.row): policy.table(d) for d in decisions}
+  for column, (decision, h) in enumerate(cells):
+    rows = [ids.index(action) for action in decision.legal_actions]
+    legal[rows, column], probability[rows, column] = True, tables[decision.block, decision.row][:, h]
+  reach = {d: policy.reach(d) for d in decisions}
+  lines = getattr(labels.source, "lines", None)
+  reached = np.array([reach[d].acting[h] for d, h in cells])
+  held = np.array([1.0 if lines is None else lines.form.weights[d.player][h] for d, h in cells])
+  return Spot(
+    public_state=number,
+    history=history,
+    player=state.player,
+    actions=tuple(names[a] for a in ids),
+    ids=tuple(ids),
+    sizes=tuple(sizes[a] for a in ids) if sizes else (),
+    next_player=tuple(_next_player(labels, number, action) for action in ids),
+    types=_type_names(labels, cells),
+    cells=tuple(cells),
+    legal=legal,
+    probability=probability,
+    dealt=np.array([reach[d].dealt[h] for d, h in cells]),
+    reach=reached,
+    others=np.array([reach[d].others[h] for d, h in cells]),
+    held=held,
+    spent=tuple(labels.source.chips_in_pot(number, player) for player in range(policy.game.num_players())),
+    board=board_of(policy.game, history) or "",
+  )
+
+
+def chance_moves(policy: TreePolicy, path: str = "") -> dict[str, Spot]:
+  """The strategies after each public move of chance, such as a card, by the move's name; {} without moves."""
+  labels, number = policy.labels, find_public_state(policy.game, policy.labels, path)
+  if labels.public_states[number].player != CHANCE:
+    return {}
+  below = (c for c in labels.children[number] if labels.public_states[c].player >= 0)
+  return {action_name(policy.game, labels, c): spot_of(policy, c) for c in below if labels.source.count(c)}
+
+
+def _check_turn(game: pyspiel.Game, labels: Labels, number: int) -> tuple[str, ...]:
+  """The public moves to a public state; ValueError if no player acts there."""
+  player, history = labels.public_states[number].player, line_to(game, labels, number)
+  if player == CHANCE and not _acting_below(labels, number):
+    raise ValueError(f"Only chance acts {_after(history)}, to the end; give an earlier decision.")
+  if player == CHANCE:
+    moves = ", ".join(action_name(game, labels, child) for child in labels.children[number])
+    raise ValueError(f"Chance moves {_after(history)}; choose one of {moves}.")
+  if player < 0:
+    raise ValueError(f"The game is over {_after(history)}; give an earlier decision.")
+  return history
+
+
+def _acting_below(labels: Labels, number: int) -> bool:
+  """True if a player acts after the next moves of chance; False after a called all-in."""
+  below = [(child, labels.public_states[child].player) for child in labels.children[number]]
+  return any(player >= 0 or (player == CHANCE and _acting_below(labels, child)) for child, player in below)
+
+
+def _after(history: tuple[str, ...]) -> str:
+  return f"after {', '.join(history)}" if history else "at the start"
+
+
+def _next_player(labels: Labels, number: int, action: int) -> int:
+  """The next player after an action; if that depends on hidden moves, the one if the game continues."""
+  states = [labels.public_states[child] for child in labels.children[number]]
+  players = {state.player for state in states if state.action in (action, -1)}
+  return max(players - {TERMINAL, CHANCE}, default=CHANCE if CHANCE in players else TERMINAL)
+
+
+def _type_names(labels: Labels, cells: Sequence[tuple[Decision, int]]) -> tuple[str, ...]:
+  """Short names of the player's types: hands, or the differences of the infostates' strings."""
+  if history_origin(labels) is None:
+    return tuple(labels.types[decision.player][h] for decision, h in cells)
+  return distinct([" ".join(str(decision.infostates[h]).split()) for decision, h in cells])
+
+
+def distinct(names: Sequence[str]) -> tuple[str, ...]:
+  """Names without the common words at their beginning and end; whole if there is only one."""
+  if len(set(names)) < 2:
+    return tuple(names)
+  words = [re.findall(r"[A-Za-z]+|[0-9]+|[^A-Za-z0-9]", name) for name in names]
+  start = _shared(words)
+  ends = _shared([row[start:][::-1] for row in words])
+  return tuple("".join(row[start : len(row) - ends]).strip() or "-" for row in words)
+
+
+def _shared(rows: Sequence[Sequence[str]]) -> int:
+  """The number of first words that all rows share."""
+  columns = zip(*rows, strict=False)
+  return sum(1 for _ in itertools.takewhile(lambda column: len(set(column)) == 1, columns))

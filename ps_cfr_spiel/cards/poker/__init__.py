@@ -1,0 +1,55 @@
+"""Poker for every package and every game: cards, hands, suits, betting, and river situations.
+
+May import: base layers. Nothing here is a game: `games/poker` has the games of this package, and OpenSpiel
+has others. `cards` has the numbering of cards and hands, and ranges on a board; `ranking` and `suits` work on
+arrays of hands and boards; `betting` and `dealt` are the public part of games, and `bayesian_form`
+is how a whole game describes itself; `spots` and `situations` read
+what users describe.
+"""
+
+from ps_cfr_spiel.cards.poker import betting as betting
+from ps_cfr_spiel.cards.poker import cards as cards
+from ps_cfr_spiel.cards.poker.bayesian_form import BayesianForm as BayesianForm
+from ps_cfr_spiel.cards.poker.betting_lines import Betting
+from ps_cfr_spiel.cards.poker.board_lists import deals_on, next_boards
+from ps_cfr_spiel.cards.poker.card_game import CardGame, Deal
+from ps_cfr_spiel.cards.poker.cards import RANKS
+from ps_cfr_spiel.cards.poker.dealt import cards_of, dealt_cards, is_by_name, read_card_game
+from ps_cfr_spiel.cards.poker.made_hands import CLASSES, made_hands, named_hands
+from ps_cfr_spiel.cards.poker.ranking import strengths
+from ps_cfr_spiel.cards.poker.situations import (
+  FIELDS,
+  KINDS,
+  RandomSituations,
+  Situation,
+  check_streets,
+  compatible,
+  from_words,
+  left_by_betting,
+  of_game,
+  range_text,
+  situation,
+  street_betting,
+)
+from ps_cfr_spiel.cards.poker.spots import (
+  HOLDEM,
+  board_of,
+  describe,
+  for_game_string,
+  holdem,
+  libratus,
+  plain,
+  river,
+)
+from ps_cfr_spiel.cards.poker.suits import (
+  CHUNK,
+  Deck,
+  Runouts,
+  card_sets,
+  count_classes,
+  hand_classes,
+  renamed_sets,
+  renamings,
+  runouts,
+  set_numbers,
+)

@@ -1,0 +1,162 @@
+"""The public part of a game whose private information is dealt once: its lines of betting, as arrays."""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+
+from ps_cfr_spiel.cards.poker.betting import CHANCE, TERMINAL, BettingState
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Betting:
+  """N lines of betting, parents before children; the betting does not depend on the cards.
+
+  A line ends by a fold, whose payoff is fixed, or at a showdown, which the stronger type wins. The utility of
+  player 0 is `fold_payoff` + `showdown_payoff` * sign(strength 0 - strength 1).
+  """
+
+  parent: np.ndarray  #: int32[N], the line before the last action, -1 at the root
+  action: np.ndarray  #: int32[N], OpenSpiel's action that leads here, -1 after public cards and at the root
+  #: int32[N], 0 or 1 to act, `CHANCE` (-1) where public cards come, after which one line follows, or
+  #: `TERMINAL` (-4).
+  player: np.ndarray
+  street: np.ndarray  #: int32[N], the number of times that public cards have come
+  fold_payoff: np.ndarray  #: float64[N], to player 0; 0 before the end and at most showdowns
+  showdown_payoff: np.ndarray  #: float64[N], to player 0 if the stronger; 0 before the end and after folds
+  showdown_index: np.ndarray  #: int32[N], which of K showdowns, between which strengths differ, each end is
+  paid: np.ndarray | None = None  #: float64[N, 2], what each player has put into the pot; None: 0
+
+  @classmethod
+  def create(
+    cls,
+    parent: Sequence[int] | np.ndarray,
+    action: Sequence[int] | np.ndarray,
+    player: Sequence[int] | np.ndarray,
+    fold_payoff: Sequence[float] | np.ndarray,
+    showdown_payoff: Sequence[float] | np.ndarray,
+    street: Sequence[int] | np.ndarray | None = None,
+    showdown_index: Sequence[int] | np.ndarray | None = None,
+    paid: Sequence[Sequence[float]] | np.ndarray | None = None,
+  ) -> "Betting":
+    """The lines from columns of numbers; by default no public cards come, and all showdowns are alike."""
+    none = np.zeros(len(parent), np.int32)
+    return cls(
+      parent=np.asarray(parent, np.int32),
+      action=np.asarray(action, np.int32),
+      player=np.asarray(player, np.int32),
+      street=none if street is None else np.asarray(street, np.int32),
+      fold_payoff=np.asarray(fold_payoff, float),
+      showdown_payoff=np.asarray(showdown_payoff, float),
+      showdown_index=none if showdown_index is None else np.asarray(showdown_index, np.int32),
+      paid=None if paid is None else np.asarray(paid, float),
+    )
+
+  @classmethod
+  def of_states(cls, states: Sequence[BettingState], unit: int = 1) -> "Betting":
+    """The lines of `betting.betting_states`, with this number of chips in a unit."""
+    return cls.create(
+      parent=[state.parent for state in states],
+      action=[state.action for state in states],
+      player=[state.player for state in states],
+      fold_payoff=[state.fold_payoff for state in states],
+      showdown_payoff=[state.showdown_payoff for state in states],
+      street=[state.street for state in states],
+      paid=np.array([state.spent for state in states]) / unit,
+    )
+
+  def __len__(self) -> int:
+    """N."""
+    return len(self.parent)
+
+  @property
+  def streets(self) -> int:
+    """The number of streets."""
+    return int(self.street.max()) + 1
+
+  @property
+  def showdowns(self) -> int:
+    """K, the number of showdowns between which strengths differ."""
+    return int(self.showdown_index.max()) + 1
+
+  @functools.cached_property
+  def moves(self) -> np.ndarray:
+    """int[N]: the number of lines that follow each line."""
+    return np.bincount(self.parent + 1, minlength=len(self) + 1)[1:]
+
+  @functools.cached_property
+  def _ordered(self) -> np.ndarray:
+    """int[N]: the lines, those that follow one line side by side, by ascending action."""
+    return np.lexsort((self.action, self.parent))
+
+  @functools.cached_property
+  def _first(self) -> np.ndarray:
+    """int[N]: the place in `_ordered` of the first line that follows each line; the root stands at 0."""
+    return 1 + np.cumsum(self.moves) - self.moves
+
+  @functools.cached_property
+  def rank(self) -> np.ndarray:
+    """int[N]: the number of each line among those that follow the same line."""
+    place = np.zeros(len(self), int)
+    place[self._ordered] = np.arange(len(self))
+    return np.where(self.parent >= 0, place - self._first[self.parent], 0)
+
+  def children(self, line: int) -> list[int]:
+    """The lines that follow a line, by ascending action."""
+    start = self._first[line]
+    return self._ordered[start : start + self.moves[line]].tolist()
+
+  def legal_actions(self, line: int) -> list[int]:
+    """The actions at a line, ascending; [-1] where public cards come."""
+    start = self._first[line]
+    return self.action[self._ordered[start : start + self.moves[line]]].tolist()
+
+  def child(self, line: int, action: int) -> int:
+    """The line after an action, -1 where public cards come; ValueError for an action that is not legal."""
+    actions = self.legal_actions(line)
+    if action not in actions:
+      legal = ", ".join(map(str, actions)) or "none"
+      raise ValueError(f"action {action} is not legal at line {line}; legal are {legal}")
+    return self.children(line)[actions.index(action)]
+
+  @functools.cached_property
+  def ends(self) -> np.ndarray:
+    """int[n]: the lines at which the game is over."""
+    return np.flatnonzero(self.player == TERMINAL)
+
+  @property
+  def mixed(self) -> bool:
+    """Whether some end has both a fold_payoff and a showdown_payoff, as under unequal antes."""
+    return bool((self.fold_payoff * self.showdown_payoff).any())
+
+  @functools.cached_property
+  def largest_payoff(self) -> float:
+    """The largest utility, in absolute terms."""
+    return float(max(np.abs(self.showdown_payoff).max(initial=0), np.abs(self.fold_payoff).max(initial=0)))
+
+  def last_acting(self, lines: np.ndarray) -> np.ndarray:
+    """The line of the last action before each of the ends `lines`: itself, or an all-in before a card."""
+    while True:
+      above = self.parent[lines]
+      dealt = (above >= 0) & (self.player[above] == CHANCE)
+      if not dealt.any():
+        return lines
+      lines = np.where(dealt, above, lines)
+
+  def last_choices(self, player: int) -> np.ndarray:
+    """int[N, 2]: a player's last choice before each line, -1 without one.
+
+    The first is the place, among the lines in which the player acts, of the line of that choice; the other is
+    the number of the action there.
+    """
+    place = np.cumsum(self.player == player) - 1
+    choices = np.full((len(self), 2), -1)
+    line = node = np.arange(len(self))
+    while len(line):  # all lines climb at once, until their player's own choice or the root
+      above = self.parent[node]
+      acts = (above >= 0) & (self.player[above] == player)
+      choices[line[acts]] = np.stack([place[above[acts]], self.rank[node[acts]]], 1)
+      on = (above >= 0) & ~acts
+      line, node = line[on], above[on]
+    return choices

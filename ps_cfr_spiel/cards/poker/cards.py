@@ -1,0 +1,169 @@
+"""Cards, hands and weighted ranges on a Texas hold'em board.
+
+A card is an integer `4 * rank + suit` in 0..51, ranks and suits in the order of `RANKS` and
+`SUITS`, in small decks too. A hand is two different cards, kept and written with the higher one
+first ("AsKd"). Hands are listed by ascending cards, also where a range names them in another order.
+Their notation is that of `notation.hand_ranges`.
+"""
+
+import itertools
+import re
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from ps_cfr_spiel.cards.notation import (
+  RANKS,
+  SUITS,
+  card_names,
+  parse_cards,
+  parse_hands,
+)
+
+BOARD_SIZE = 5  # when all public cards are out
+STREETS = {3: "flop", 4: "turn", 5: "river"}  # by the number of cards
+BOARD_SIZES = (0, *STREETS)  # public cards on each street of the whole game
+HAND_SIZE = 2
+WHOLE_DECK = tuple(range(len(RANKS) * len(SUITS)))
+# int32[1326, 2], in the order in which hands are listed everywhere; `hand_numbers` is the inverse.
+ALL_HANDS = np.array([(high, low) for high in WHOLE_DECK for low in range(high)], np.int32)
+
+Board = tuple[int, ...]
+
+
+class Range(NamedTuple):
+  """The hands that a player may hold on a board."""
+
+  names: tuple[str, ...]  #: Length H, as "AsKd"
+  cards: np.ndarray  #: int32[H, 2], higher card first
+  weights: np.ndarray  #: float64[H], positive; only their ratios matter
+
+  def keep(self, mask: np.ndarray) -> "Range":
+    """The hands for which `mask`, bool[H], is true."""
+    names = tuple(itertools.compress(self.names, mask))
+    return Range(names, self.cards[mask], self.weights[mask])
+
+
+def hand_numbers(hands: np.ndarray) -> np.ndarray:
+  """int[H]: the row of each hand, int[H, 2] with the higher card first, in `ALL_HANDS`."""
+  high, low = hands[..., 0], hands[..., 1]
+  return high * (high - 1) // 2 + low
+
+
+def unblocked(board: Iterable[int]) -> np.ndarray:
+  """bool[1326]: the hands of `ALL_HANDS` that hold no card of a board."""
+  free = np.ones(len(WHOLE_DECK), bool)
+  free[list(board)] = False
+  return free[ALL_HANDS[:, 0]] & free[ALL_HANDS[:, 1]]
+
+
+def suit_swaps(deck: Board, board: Board, ranges: Iterable[Range]) -> np.ndarray:
+  """int32[S, 52]: the card that each card becomes, for each renaming of suits that changes nothing.
+
+  It leaves the cards of the board among themselves, and all weights of both ranges. The first renames none.
+  """
+  suits, ranges, swaps = len({card % len(SUITS) for card in deck}), list(ranges), []
+  weights = np.zeros((len(ranges), len(ALL_HANDS)))
+  for row, hands in zip(weights, ranges, strict=True):
+    row[hand_numbers(hands.cards)] = hands.weights
+  for order in itertools.permutations(range(suits)):
+    names = np.array([*order, *range(suits, len(SUITS))])
+    swap = (len(SUITS) * np.arange(len(RANKS))[:, None] + names).ravel()
+    if set(swap[list(board)].tolist()) != set(board):
+      continue
+    images = hand_numbers(-np.sort(-swap[ALL_HANDS], 1))
+    if (weights[:, images] == weights).all():
+      swaps.append(swap)
+  return np.array(swaps, np.int32)
+
+
+def parse_deck(text: str) -> Board:
+  """The cards of a deck such as "13x4", ascending: ranks times suits, the lowest ranks, clubs first.
+
+  ValueError unless these are two numbers within a whole deck, and enough cards for a board and two hands.
+  """
+  match = re.fullmatch(r"([0-9]+)x([0-9]+)", text.strip())
+  ranks, suits = (int(match[1]), int(match[2])) if match else (0, 0)
+  least = BOARD_SIZE + 2 * HAND_SIZE
+  if not (ranks <= len(RANKS) and suits <= len(SUITS) and ranks * suits >= least):
+    raise ValueError(
+      f"deck={text!r}: must be ranks x suits, at most {len(RANKS)}x{len(SUITS)} and at least {least} cards, "
+      "such as '13x4' or '6x2'"
+    )
+  return tuple(len(SUITS) * rank + suit for rank in range(ranks) for suit in range(suits))
+
+
+def parse_board(
+  text: str, sizes: Collection[int] = (BOARD_SIZE,), deck: Collection[int] = WHOLE_DECK
+) -> Board:
+  """The cards of a board such as "9s7c5s4h3c"; blanks and commas may separate them.
+
+  ValueError unless they are different cards of the deck, and their number is one of `sizes`.
+  """
+  board = parse_cards(text, "board")
+  if len(board) not in sizes or len(set(board)) < len(board):
+    *first, last = sizes
+    several = ", ".join(map(str, first))
+    allowed = f"a board has {several} or {last}" if first else f"a {STREETS[last]} board has {last}"
+    raise ValueError(
+      f"board={text!r}: {len(board)} cards, {len(set(board))} of them different; {allowed} different cards"
+    )
+  if not set(board) <= set(deck):
+    raise ValueError(f"board={text!r}: not all in the deck, {card_names(deck)}")
+  return board
+
+
+def parse_ranges(
+  text: str, board: Board, deck: Collection[int] = WHOLE_DECK
+) -> tuple[tuple[Range, Range], np.ndarray]:
+  """Both players' ranges and bool[H0, H1], true where two hands share no card.
+
+  `text` is player 0's range, `;`, player 1's, each in the notation of `parse_range`; "uniform" means all
+  hands for both. Hands that cannot be dealt together with any hand of the other range are left out.
+  ValueError if there are not two ranges, or no two hands can be dealt together.
+  """
+  sides = (";" if text.strip() in ("", "uniform") else text).split(";")
+  if len(sides) != 2:
+    raise ValueError(
+      f"ranges={text!r}: must be 'uniform', or two ranges with one ';' between them, of which an "
+      "empty one means all hands"
+    )
+  names = "the range of player 0", "the range of player 1"
+  first, second = (parse_range(side, board, deck, name) for side, name in zip(sides, names, strict=True))
+  bits = [(np.int64(1) << hands.cards.astype(np.int64)).sum(axis=1) for hands in (first, second)]
+  disjoint = (bits[0][:, None] & bits[1][None, :]) == 0
+  if not disjoint.any():
+    raise ValueError(
+      f"ranges={text!r}: cannot both be dealt, every hand of player 0 shares a card with every hand "
+      "of player 1"
+    )
+  possible = np.asarray(disjoint.any(axis=1)), np.asarray(disjoint.any(axis=0))
+  return (first.keep(possible[0]), second.keep(possible[1])), disjoint[np.ix_(*possible)]
+
+
+def range_weights(text: str, board: Board) -> np.ndarray:
+  """float64[2, 1326]: the weights of `parse_ranges`, 0 for hands that are not held."""
+  weights = np.zeros((2, len(ALL_HANDS)))
+  for row, held in zip(weights, parse_ranges(text, board)[0], strict=True):
+    row[hand_numbers(held.cards)] = held.weights
+  return weights
+
+
+def parse_range(text: str, board: Board, deck: Collection[int] = WHOLE_DECK, name: str = "range") -> Range:
+  """The hands of the deck that `text` describes, without those that share a card with the board.
+
+  `name` is that of the text in errors. ValueError for a text that `notation.parse_hands` does not understand,
+  or without a hand that is left beside the board.
+  """
+  weights = parse_hands(text, name)
+  hands = sorted(hand for hand in weights if set(hand) <= set(deck).difference(board))
+  if not hands:
+    where = "of the board" if len(deck) == len(WHOLE_DECK) else "of the board or outside the deck"
+    why = f"each of its hands has a card {where}" if weights else "all of its weights are 0"
+    raise ValueError(f"{name}={text!r}: empty on the board {card_names(board)}, {why}")
+  return Range(
+    names=tuple(map(card_names, hands)),
+    cards=np.array(hands, np.int32),
+    weights=np.array([weights[hand] for hand in hands]),
+  )

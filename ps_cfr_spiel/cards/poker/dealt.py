@@ -1,0 +1,169 @@
+"""Poker games as cards that are dealt and betting that does not depend on them, with public cards to come.
+
+Their histories are never enumerated: the betting is traversed twice with fixed cards, which gives the payoffs
+of each line of betting, and the cards give the winner of a showdown.
+"""
+
+import re
+from typing import Any
+
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.cards.poker.betting_lines import Betting
+from ps_cfr_spiel.cards.poker.card_game import CardGame, Deal
+from ps_cfr_spiel.cards.poker.cards import STREETS, SUITS, parse_deck
+from ps_cfr_spiel.cards.poker.ranking import strengths
+from ps_cfr_spiel.cards.poker.suits import Deck, card_sets, set_numbers
+
+PLAYERS = 2
+MAX_LINES = 2_000_000
+HOLES = (1, 2)  # cards of a hand
+SUBGAME = "holdem_subgame"
+TRIES = 1000
+
+
+def is_by_name(game: pyspiel.Game) -> bool:
+  """True for the game that its string makes, not one of a derived class or another of the same name.
+
+  Facts known of a game by its name hold for such a game alone.
+  """
+  kind = type(game)
+  if kind.__module__.startswith("pyspiel"):  # OpenSpiel's own
+    return True
+  try:
+    return type(pyspiel.load_game(str(game))) is kind
+  except pyspiel.SpielError:
+    return False
+
+
+def read_card_game(game: pyspiel.Game) -> CardGame:
+  """The cards and the betting of `universal_poker` for two, `holdem`, `holdem_subgame`, or `leduc_poker`.
+
+  ValueError for another game, or one without public cards.
+  """
+  if game.get_type().short_name == SUBGAME:
+    _check_by_name(game)
+    return _subgame(game)
+  deck, hole, public = cards_of(game)
+  if len(public) < 2 or public[0] or not all(public[1:]):
+    raise ValueError(
+      f"{game} deals {', '.join(map(str, public))} public cards before its rounds; expected none before the "
+      f"first and some before each other."
+    )
+  if hole not in HOLES:
+    raise ValueError(f"{game} deals hands of {hole} cards; expected one or two.")
+  if deck.size < PLAYERS * hole + sum(public):
+    raise ValueError(
+      f"{game}: {deck.size} cards are too few for {PLAYERS} hands and {sum(public)} on the board."
+    )
+  winner, loser, board = _a_winner(deck, hole, sum(public))
+  lines, won = _walk(game, [*winner, *loser, *board], hole, public)
+  same, lost = _walk(game, [*loser, *winner, *board], hole, public)
+  if not np.array_equal(lines, same) or not np.isin(won, (lost, -lost)).all():
+    raise ValueError(f"{game}: its betting or what showdowns pay depends on more than the better hand.")
+  parent, action, player, street = lines.T
+  betting = Betting.create(parent, action, player, (won + lost) / 2, (won - lost) / 2, street)
+  return CardGame(betting, Deal.create(deck, hole, public))
+
+
+def _check_by_name(game: pyspiel.Game) -> None:
+  """ValueError for a game of a derived class, whose rules are not known by its name."""
+  if not is_by_name(game):
+    raise ValueError(
+      f"{game} is a {type(game).__name__}, not the game that pyspiel.load_game makes of this string, and its "
+      "rules may differ; load that, or use a solver that enumerates the game."
+    )
+
+
+def cards_of(game: pyspiel.Game) -> tuple[Deck, int, tuple[int, ...]]:
+  """The deck, cards of a hand, and public cards before each round; ValueError for another game."""
+  _check_by_name(game)
+  name, given = game.get_type().short_name, game.get_parameters()
+  if name == "leduc_poker" and game.num_players() == PLAYERS and not given.get("suit_isomorphism", False):
+    return Deck(PLAYERS + 1, 2), 1, (0, 1)
+  if name == "parametric_poker":
+    raise ValueError(
+      f"{game}: its players do not distinguish copies of a rank; expected cards with suits, as of "
+      "universal_poker."
+    )
+  begins_later = given.get("boardCards") or given.get("handReaches")  # which weighs hands
+  if name == "universal_poker" and game.num_players() == PLAYERS and not begins_later:
+    public = tuple(int(n) for n in re.findall(r"\d+", str(given["numBoardCards"])))
+    return Deck(given["numRanks"], given["numSuits"]), given["numHoleCards"], public[: given["numRounds"]]
+  if name == "holdem" and given["bets"].strip() != "fullgame":
+    ranks, suits = map(int, given["deck"].split("x"))
+    return Deck(ranks, suits), HOLES[-1], (0, *np.diff([0, *STREETS]).tolist())
+  raise ValueError(
+    f"{game}: expected universal_poker for two without boardCards or handReaches, holdem with sizes "
+    "of bets, holdem_subgame, or leduc_poker without suit_isomorphism."
+  )
+
+
+def dealt_cards(state: pyspiel.State, deck: Deck) -> list[int]:
+  """The cards of both hands, then the public ones that have come, as `Deck` numbers them.
+
+  They are OpenSpiel's chance actions, but `holdem_subgame` deals hands of a range and cards of a whole
+  deck.
+  """
+  if state.get_game().get_type().short_name == SUBGAME:
+    return _numbered(np.array([*state.hole(0), *state.hole(1), *state.runout], int), deck).tolist()  # pyright: ignore
+  return [move.action for move in state.full_history() if move.player < 0]
+
+
+def _numbered(cards: np.ndarray, deck: Deck) -> np.ndarray:
+  """The inverse of `Deck.whole`."""
+  return deck.suits * (cards // len(SUITS)) + cards % len(SUITS)
+
+
+def _subgame(game: Any) -> CardGame:
+  """`holdem_subgame`, from its form."""
+  whole, form = np.array(parse_deck(game.get_parameters()["deck"])), game.bayesian_form()
+  if not game.cards_to_come:
+    raise ValueError(f"{game}: its board is full; expected public cards to come.")
+  deck = Deck(int(whole.max()) // len(SUITS) + 1, int((whole % len(SUITS)).max()) + 1)
+  weights = np.zeros((PLAYERS, len(card_sets(deck.size, HOLES[-1]))))
+  for row, cards, given in zip(weights, form.cards, form.weights, strict=True):
+    row[set_numbers(_numbered(np.asarray(cards), deck))] = given
+  public, board = (0, *[1] * game.cards_to_come), tuple(_numbered(np.array(game.board), deck).tolist())
+  return CardGame(form.betting, Deal.create(deck, HOLES[-1], public, board, weights))
+
+
+def _a_winner(deck: Deck, hole: int, size: int) -> tuple[list[int], list[int], list[int]]:
+  """Two hands without a common card, the first of which beats the other on a board."""
+  hands, generator = card_sets(deck.size, hole), np.random.default_rng(0)
+  for _ in range(TRIES):
+    board = generator.permutation(deck.size)[:size]
+    free = hands[~np.isin(hands, board).any(1)]
+    ranks = strengths(deck.whole(board)[None], deck.whole(free))[0]
+    apart = (free[:, None, :, None] != free[None, :, None, :]).all((2, 3))
+    won = np.argwhere(apart & (ranks[:, None] > ranks[None]))
+    if len(won):
+      return *free[won[0]].tolist(), board.tolist()
+  raise ValueError(f"No hand of {hole} of {deck.size} cards was found that beats another.")
+
+
+def _walk(
+  game: pyspiel.Game, cards: list[int], hole: int, public: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+  """All lines with these cards: int[N, 4] (parent, action, player, street), and player 0's returns."""
+  root = game.new_initial_state()
+  for card in cards[: PLAYERS * hole]:
+    root.apply_action(card)
+  lines, returns = [], []
+  pending = [(root, -1, -1, 0)]
+  while pending:
+    state, parent, action, number = pending.pop()
+    line = len(lines)
+    if line == MAX_LINES:
+      raise ValueError(f"{game} has more than {MAX_LINES:,} lines of betting; allow fewer bets.")
+    lines.append((parent, action, state.current_player(), number))
+    returns.append(state.returns()[0] if state.is_terminal() else 0.0)
+    if state.is_chance_node():
+      start = PLAYERS * hole + sum(public[: number + 1])
+      for card in cards[start : start + public[number + 1]]:
+        state.apply_action(card)
+      pending.append((state, line, -1, number + 1))
+    elif not state.is_terminal():
+      pending += [(state.child(move), line, move, number) for move in reversed(state.legal_actions())]
+  return np.array(lines), np.array(returns)

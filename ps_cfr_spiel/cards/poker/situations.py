@@ -1,0 +1,380 @@
+"""Situations of hold'em as plain data: a board, the pot, the stacks, the bets, and the ranges of the players.
+
+They are read from words, from arrays or from a game, or drawn at random (`RandomSituations`). Ranges are
+weights of all 1,326 hands of a deck, in the order of `cards.ALL_HANDS`, so arrays of all boards have one
+shape.
+"""
+
+import contextlib
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel.cards.notation import MAX_WEIGHT, MIN_WEIGHT, Measure, hands_text, parse_sizes
+from ps_cfr_spiel.cards.poker import betting, cards
+from ps_cfr_spiel.cards.poker.betting_lines import Betting
+from ps_cfr_spiel.cards.poker.ranking import strengths
+
+MOST = 2**31 - 1  # chips, for OpenSpiel's whole numbers have 32 bits; and rivers
+MOST_SEED = 2**32 - 1  # as of all solvers
+MOST_WEIGHT = 1e300  # the sum over all hands stays finite
+Ratio = float | tuple[float, float]  # of a stack behind to the pot, or the least and the largest
+FIELDS = ("board", "pot", "stack", "bets", "ranges")
+
+
+class Situation(NamedTuple):
+  """A river to be solved, or a turn or flop; its parameters are those of `river_subgame`.
+
+  The values are not checked here: `situation` checks them, and `solve_batch` all of its situations.
+
+  Attributes:
+    board: Five cards; four on a turn, three on a flop.
+    pot: Chips in the pot.
+    stack: Chips that each player began the hand with, half of the pot included.
+    bets: Bet sizes.
+    ranges: float64[2, 1326], weights of player 0's and player 1's hands; 0 for those not held.
+  """
+
+  board: cards.Board
+  pot: int
+  stack: int
+  bets: str
+  ranges: np.ndarray
+
+  @property
+  def betting(self) -> Betting:
+    """The lines of betting of its street; errors as of `street_betting`."""
+    return street_betting(self.pot, self.stack, self.bets)
+
+  def game(self) -> pyspiel.Game:
+    """The same as an OpenSpiel game; ValueError if a range's weights differ by more than 10^18."""
+    return pyspiel.load_game(
+      "river_subgame" if len(self.board) == cards.BOARD_SIZE else "holdem_subgame",
+      {
+        "board": cards.card_names(self.board),
+        "pot": self.pot,
+        "stack": self.stack,
+        "bets": self.bets,
+        "ranges": ";".join(map(range_text, self.ranges)),
+      },
+    )
+
+
+def range_text(weights: np.ndarray) -> str:
+  """A range in the notation of `cards.parse_range`."""
+  (held,) = weights.nonzero()
+  # The largest weight is 1, unless the smallest would then be less than a text may say.
+  scaled = weights * max(1 / weights[held].max(), 2 * MIN_WEIGHT / weights[held].min())
+  if scaled.max() > MAX_WEIGHT:
+    least, most = weights[held].min(), weights[held].max()
+    raise ValueError(f"a range's weights, {least:g} to {most:g}, differ too much for a game's text")
+  hands = zip(cards.ALL_HANDS[held].tolist(), scaled[held].tolist(), strict=True)
+  return hands_text({(high, low): weight for (high, low), weight in hands})
+
+
+def situation(
+  board: Any,
+  pot: Any = 200,
+  stack: Any = 20000,
+  bets: str = "fcpa",
+  ranges: Any = "uniform",
+  sizes: tuple[int, ...] = (cards.BOARD_SIZE,),
+) -> Situation:
+  """A situation, checked.
+
+  Args:
+    board: "9s7c5s4h3c", or the cards as numbers.
+    pot: See `Situation`.
+    stack: See `Situation`.
+    bets: As for `river_subgame`.
+    ranges: As for `river_subgame`, or weights [2, 1326] in the order of `cards.ALL_HANDS`. Hands that hold a
+      card of the board are left out.
+    sizes: Allowed numbers of cards on the board.
+
+  Raises:
+    ValueError: A value that `river_subgame` does not allow.
+  """
+  dealt = cards.parse_board(
+    board if isinstance(board, str) else cards.card_names(_card_list(board, sizes)), sizes
+  )
+  street_betting(pot, stack, bets)  # raises for chips and bets that it does not allow
+  check_streets(bets, len(dealt))
+  weights = cards.range_weights(ranges, dealt) if isinstance(ranges, str) else _weights(ranges, dealt)
+  return Situation(dealt, int(pot), int(stack), bets, weights)
+
+
+def whole(name: str, value: Any, most: int = MOST) -> int:
+  """A whole number from 0 to `most`, Python's or NumPy's, or ValueError."""
+  if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= most:
+    raise ValueError(f"{name}={value!r}: must be a whole number from 0 to {most}")
+  return int(value)
+
+
+def _array(given: Any) -> np.ndarray:
+  """The given value as an array, without a shape if NumPy finds none."""
+  try:
+    return np.asarray(given)
+  except (ValueError, TypeError):
+    return np.array(None)
+
+
+def _card_list(board: Any, sizes: Sequence[int]) -> list[int]:
+  numbers = _array(board)
+  if numbers.dtype.kind not in "iu" or numbers.ndim != 1 or not np.isin(numbers, cards.WHOLE_DECK).all():
+    count = " or ".join(map(str, sizes))
+    raise ValueError(f"board={board!r}: must be {count} cards, as text or as numbers from 0 to 51")
+  return numbers.tolist()
+
+
+def _weights(ranges: Any, board: cards.Board) -> np.ndarray:
+  """Checked weights, without the hands that cannot be dealt."""
+  weights = _array(ranges)
+  shape = (2, len(cards.ALL_HANDS))
+  if weights.shape != shape or weights.dtype.kind not in "fiu":
+    raise ValueError(f"ranges: must be a text or numbers {list(shape)}, got {weights.dtype} {weights.shape}")
+  weights = weights.astype(float)
+  if not ((weights >= 0) & (weights <= MOST_WEIGHT)).all():
+    raise ValueError(f"ranges: weights must be finite, not negative and at most {MOST_WEIGHT:g}")
+  weights[:, ~cards.unblocked(board)] = 0
+  weights *= compatible(weights[::-1] > 0) > 0  # hands without any compatible hand of the other player go
+  if not weights.any(1).all():
+    raise ValueError("ranges: no two hands of theirs can be dealt on this board")
+  return weights
+
+
+def compatible(weights: np.ndarray) -> np.ndarray:
+  """float64[..., 1326]: for each hand the weight of all hands that share no card with it."""
+  by_card = weights @ _HOLDS
+  return by_card.sum(-1, keepdims=True) / cards.HAND_SIZE - by_card @ _HOLDS.T + weights
+
+
+_HOLDS = (cards.ALL_HANDS[:, :, None] == np.array(cards.WHOLE_DECK)).any(1).astype(float)  # [1326, 52]
+
+
+def of_game(game: pyspiel.Game) -> Situation:
+  """The situation of a `river_subgame`; ValueError for one with a unit of several chips."""
+  parameters = game.get_parameters()
+  if parameters["unit"] != 1:
+    raise ValueError(f"unit={parameters['unit']}: rivers in bulk count whole chips; multiply pot and stack")
+  return situation(**{name: parameters[name] for name in FIELDS})
+
+
+def check_streets(bets: str, count: int) -> None:
+  """ValueError for sizes that depend on the streets after one solved alone, on a board of `count` cards."""
+  left = cards.BOARD_SIZE + 1 - count
+  sizes = (size for street in parse_sizes(bets) for player in street for group in player for size in group)
+  if left > 1 and any(size.measure == Measure.STREETS and not size.amount for size in sizes):
+    raise ValueError(f"bets={bets!r}: 'e' counts the streets of a game, and here it has one; write {left}e")
+
+
+def street_betting(pot: int, stack: int, bets: str) -> Betting:
+  """The lines of betting on a river, or on another street that is solved alone.
+
+  ValueError if `river_subgame` does not allow it, or there are more than `MOST` chips.
+  """
+  if not isinstance(bets, str):
+    raise ValueError(f"bets={bets!r}: must be a text such as 'fcpa' or '0.5 1 a'")
+  return _street_betting(whole("pot", pot), whole("stack", stack), bets)
+
+
+@functools.lru_cache(maxsize=4096)
+def _street_betting(pot: int, stack: int, bets: str) -> Betting:
+  return Betting.of_states(betting.betting_states(pot, stack, betting.parse_bets(bets)))
+
+
+def even(rng: np.random.Generator, order: np.ndarray, _: cards.Board) -> np.ndarray:
+  """A range; arguments as for `KINDS`."""
+  weights = rng.random(len(order))
+  return weights / weights.sum()
+
+
+def halves(rng: np.random.Generator, order: np.ndarray, _: cards.Board) -> np.ndarray:
+  """A range; arguments as for `KINDS`."""
+  mass = np.ones(1)
+  for divided, held in _halvings(len(order)):
+    part = mass * rng.random(len(mass)) * divided
+    mass = np.stack([part, mass - part], 1).ravel()[held]
+  return mass
+
+
+@functools.lru_cache(maxsize=64)  # the same for all ranges of a size
+def _halvings(count: int) -> list[tuple[np.ndarray, np.ndarray]]:
+  """For each halving: bool[n], parts of more than one hand; int[m], those of the 2n halves with a hand."""
+  size, halvings = np.array([count]), []
+  while size.max() > 1:
+    half = size // 2  # 0 of a single hand, which keeps all
+    halves = np.stack([half, size - half], 1).ravel()
+    held = np.flatnonzero(halves)
+    halvings.append((half > 0, held))
+    size = halves[held]
+  return halvings
+
+
+def left_by_betting(rng: np.random.Generator, order: np.ndarray, board: cards.Board) -> np.ndarray:
+  """A range; arguments as for `KINDS`."""
+  hands = cards.ALL_HANDS[order]
+  rank, suit = np.divmod(hands, len(cards.SUITS))
+  starting = rank[:, 0] * 13 + rank[:, 1] + 169 * (suit[:, 0] == suit[:, 1])
+  weights = rng.random(2 * 169)[starting] ** rng.choice(POWERS)
+  strength = _before(board[: cards.BOARD_SIZE - 1])[order]
+  for _ in range(rng.integers(4)):  # bets and calls before the river
+    going_on = rng.random(len(POINTS)) ** rng.choice(POWERS)
+    weights *= np.interp(strength, POINTS, going_on) * rng.uniform(0.5, 1, len(hands))
+  return weights / weights.sum()
+
+
+@functools.lru_cache(maxsize=1)  # both players' ranges ask
+def _before(board: cards.Board) -> np.ndarray:
+  """[1326]: the strength of hands before the last card, from 0 to 1: their mean place over the last cards."""
+  last = np.setdiff1d(cards.WHOLE_DECK, board)
+  order = strengths(np.array([(*board, card) for card in last]), cards.ALL_HANDS).argsort(1)
+  place = np.empty(order.shape)
+  np.put_along_axis(place, order, np.linspace(0, 1, len(cards.ALL_HANDS))[None], 1)
+  possible = (last[:, None, None] != cards.ALL_HANDS).all(2)
+  return (place * possible).sum(0) / possible.sum(0)
+
+
+POWERS = (0.25, 1.0, 3.0)  # of random shares: nearly all, any, few
+POINTS = np.linspace(0, 1, 6)  # strengths at which shares are drawn
+
+# Ranges [n] of the hands `order`, numbers in `cards.ALL_HANDS` from the weakest, on a board.
+KINDS: dict[str, Callable[[np.random.Generator, np.ndarray, cards.Board], np.ndarray]] = {
+  "halves": halves,
+  "even": even,
+  "betting": left_by_betting,
+}
+
+
+def _ratios(given: Any) -> tuple[Ratio, ...]:
+  wrong = ValueError(
+    f"ratios={given!r}: must be one or more numbers above 0, at most {MOST}, or pairs that ascend"
+  )
+  if isinstance(given, str | bytes) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) < 1:
+    raise wrong
+  ratios: list[Ratio] = []
+  for entry in given:
+    numbers = _array(entry)
+    if numbers.dtype.kind not in "fiu" or numbers.shape not in ((), (2,)):
+      raise wrong
+    least, *most = map(float, np.atleast_1d(numbers))
+    if not 0 < least <= MOST or not all(least < ratio <= MOST for ratio in most):
+      raise wrong
+    ratios.append((least, *most) if most else least)  # pyright: ignore[reportArgumentType]
+  if not ratios:
+    raise wrong
+  return tuple(ratios)
+
+
+@dataclasses.dataclass(frozen=True)
+class RandomSituations(Sequence):
+  """Random rivers, turns or flops, each drawn on demand, from the seed and its number alone.
+
+  The board is uniform. The stack behind is one of `ratios` times the pot, uniformly; of a pair it is any
+  ratio between the two, uniformly by its logarithm. Ranges are of one kind:
+    halves   As DeepStack's training data were drawn (Moravčík et al. 2017, supplement): the weaker and the
+             stronger half of the hands share the probability at random, and so on down to single hands.
+             Often one player is far ahead.
+    even     Every hand has a weight of its own, uniform between 0 and 1: neither player is far ahead.
+    betting  As betting leaves them: starting hands are alike up to suits, and in each of up to three bets or
+             calls the share of hands that continue depends on their strength on the turn.
+
+  Attributes:
+    count: Their number.
+    seed: Of the random numbers.
+    pot: Chips in the pot.
+    ratios: Stack behind in pots, numbers or pairs. Few numbers share few betting trees, each of which is
+      compiled once, and so do pairs without a whole bet in between.
+    bets: Bet sizes.
+    kind: Of the ranges, one of `KINDS`.
+    cards: Of the board: 4 and 3 draw turns and flops, whose hands are ordered by their mean place after the
+      next card.
+  """
+
+  count: int
+  seed: int = 0
+  pot: int = 1000
+  ratios: tuple[Ratio, ...] = (1.0, 3.0, 10.0)
+  bets: str = "fcpa"
+  kind: str = "halves"
+  cards: int = cards.BOARD_SIZE
+
+  def __post_init__(self):
+    """Raise ValueError for a value that the attributes above do not allow."""
+    if self.kind not in tuple(KINDS):
+      raise ValueError(f"kind={self.kind!r}: must be one of {', '.join(KINDS)}")
+    if self.cards not in cards.BOARD_SIZES[1:]:
+      raise ValueError(f"cards={self.cards!r}: must be one of 3, 4 and 5")
+    read = {
+      "count": whole("count", self.count),
+      "seed": whole("seed", self.seed, MOST_SEED),
+      "pot": whole("pot", self.pot),
+      "ratios": _ratios(self.ratios),
+    }
+    for name, value in read.items():
+      object.__setattr__(self, name, value)
+    for ratio in np.hstack(self.ratios).tolist():
+      street_betting(self.pot, self.stack(ratio), self.bets)
+      if self.stack(ratio) == self.pot // 2:
+        raise ValueError(f"ratios: {ratio} of pot={self.pot} is less than a chip; give a larger ratio or pot")
+    check_streets(self.bets, self.cards)
+
+  def stack(self, ratio: float) -> int:
+    """Chips that each player began with."""
+    return self.pot // 2 + round(ratio * self.pot)
+
+  @property
+  def origin(self) -> str:
+    """Their description without the count: with a number it determines a draw."""
+    return repr(self).replace(f"count={self.count}, ", "")
+
+  def __len__(self) -> int:
+    return self.count
+
+  def __getitem__(self, number: Any) -> Any:
+    """The situation of a number, or those of a slice; IndexError outside the list."""
+    try:
+      chosen = range(self.count)[number]
+    except (IndexError, TypeError):
+      raise IndexError(
+        f"situation {number!r} of {self.count}: out of range; give a whole number below that or a slice"
+      ) from None
+    return self.draw(chosen) if isinstance(chosen, int) else [self.draw(k) for k in chosen]
+
+  def draw(self, number: int) -> Situation:
+    """The situation of a number, beyond `count` too; ValueError for anything but a whole number from 0."""
+    rng = np.random.default_rng((self.seed, whole("number", number)))
+    board = tuple(rng.choice(len(cards.WHOLE_DECK), self.cards, replace=False).tolist())
+    ratio = self.ratios[rng.integers(len(self.ratios))]
+    if isinstance(ratio, tuple):
+      ratio = float(np.exp(rng.uniform(*np.log(ratio))))
+    live = np.flatnonzero(cards.unblocked(board))
+    last = len(board) == cards.BOARD_SIZE
+    strength = strengths(np.array(board), cards.ALL_HANDS) if last else _before(board)
+    order = live[np.argsort(strength[live], kind="stable")]
+    ranges = np.zeros((2, len(cards.ALL_HANDS)))
+    for weights in ranges:
+      weights[order] = KINDS[self.kind](rng, order, board)
+    return Situation(board, self.pot, self.stack(ratio), self.bets, ranges)
+
+
+def from_words(given: Mapping[str, Any], sizes: tuple[int, ...] = (cards.BOARD_SIZE,)) -> Situation:
+  """A situation from a table's row or a JSON object; numbers may be strings; `stack` is the stack behind.
+
+  ValueError if a field is unknown or missing, or not as it should be.
+  """
+  unknown = [name for name in given if name not in FIELDS]
+  fields = {name: value for name, value in given.items() if value is not None and str(value) != ""}
+  if unknown or "board" not in fields:
+    what = f"unknown field {unknown[0]!r}" if unknown else "no board"
+    raise ValueError(f"{what}; the fields are {', '.join(FIELDS)}, of which only board is needed")
+  for name in ("pot", "stack"):
+    if isinstance(text := fields.get(name), str):
+      with contextlib.suppress(ValueError):  # `situation` refuses other texts
+        fields[name] = int(text)
+  if "stack" in fields:
+    fields["stack"] = whole("stack", fields["stack"]) + whole("pot", fields.get("pot", 200)) // 2
+  return situation(**fields, sizes=sizes)

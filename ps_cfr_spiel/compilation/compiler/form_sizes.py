@@ -1,0 +1,131 @@
+"""The size of the tree of a form, counted before it is built, and the refusal of trees that do not fit.
+
+With public cards the tables grow with the boards, and a flop with deep stacks fits into no machine; without
+them, many bet sizes and all hands can be too much as well.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import pyspiel
+
+from ps_cfr_spiel import memory as estimates
+from ps_cfr_spiel.backend.native import why_unavailable
+from ps_cfr_spiel.cards.poker import BayesianForm
+from ps_cfr_spiel.compilation.compiler.described import form_of
+from ps_cfr_spiel.compilation.compiler.forms import EXACT, PublicStateIndex
+from ps_cfr_spiel.compilation.compiler.from_form import leaves_of
+from ps_cfr_spiel.compilation.compiler.suit_isomorphism import orbit_maps
+from ps_cfr_spiel.memory import HOST, TreeCounts, allowed_memory, check_needs
+
+
+@dataclasses.dataclass(frozen=True)
+class TreeUse:
+  """The use of a form's tree, as far as its memory depends on that."""
+
+  tables: float = 0  #: numbers that a solver keeps for each infostate and action; 0 for the tree alone
+  itemsize: int = 4  #: bytes of a number on the device
+  #: whether a solver folds suits where it may; with an abstraction, with locks that distinguish suits, and in
+  #: searches it does not.
+  folded: bool = True
+  locked: bool = False  #: whether some infostates are locked
+  leaves: str = "auto"  #: the leaf evaluator, as of `build_tree`
+  streamed: bool = False  #: whether a solver goes board by board (`is_streamed`)
+
+
+ALONE = TreeUse()  # the tree without a solver
+
+
+def check_memory(game: pyspiel.Game, memory: float | None = None, use: TreeUse = ALONE) -> int | None:
+  """Refuse a game whose tree and solver tables would not fit into memory; games without a form pass.
+
+  `memory` is the maximum bytes; None: all free memory. (JAX knows how much a GPU has.) Returns the estimated
+  bytes, None without a form. ValueError if more is needed, or `memory` is not a number or too small.
+  """
+  form = form_of(game)
+  if form is None:
+    allowed_memory(memory)
+    return None
+  _check_size(game, form, memory)
+  return check_needs(str(game), memory_needs(form, use), memory, form.advice)
+
+
+def _check_size(game: pyspiel.Game, form: BayesianForm, memory: float | None) -> None:
+  """Refuse a form whose arrays, which a described one makes when they are asked for, would not fit."""
+  needs = {"for the public tree": estimates.LINE * form.size}
+  check_needs(str(game), needs, memory, form.advice)
+
+
+def is_streamed(game: pyspiel.Game, leaves: str = "auto", memory: float | None = None) -> bool:
+  """Whether a game has public cards to come that the native library can go through board by board.
+
+  ValueError as of `check_memory`.
+  """
+  form = form_of(game)
+  if form is None:
+    return False
+  _check_size(game, form, memory)
+  lines = PublicStateIndex.of(form)
+  return len(lines.boards) > 1 and leaves_of(lines, leaves) == "native"
+
+
+def memory_needs(form: BayesianForm, use: TreeUse = ALONE) -> dict[str, int]:
+  """Estimated bytes, by their purpose."""
+  native = (use.folded or use.locked) and not why_unavailable()
+  counts = _counts(form, bool(use.tables) and use.folded, use.leaves, use.itemsize)
+  return estimates.tree_needs(counts, use.tables, use.itemsize, use.locked, use.streamed, native)
+
+
+def values_needs(form: BayesianForm, leaves: str = "auto") -> dict[str, int]:
+  """Estimated bytes, by their purpose, of a policy of a game and of the values of its actions."""
+  return estimates.values_needs(_counts(form, False, leaves, HOST))
+
+
+def _counts(form: BayesianForm, folded: bool, leaves: str, itemsize: int) -> TreeCounts:
+  """The sizes of a form's tree; `folded`: with suits folded where they may be."""
+  lines = PublicStateIndex.of(form)
+  # A solver has rows and leaves for one board of each orbit (`suit_isomorphism`).
+  orbits = orbit_maps(lines) if folded else None
+  rows = [int(stand.kept.sum()) for stand in orbits] if orbits else lines.boards
+  sizes, actions = np.array(rows)[lines.betting.street], _numbers(lines, lines.sizes)
+  ends = lines.betting.ends
+  acting = lines.betting.last_acting(ends)
+  types = len(form.types[0]) + len(form.types[1])
+  # All-ins before the last card have a matrix for each board.
+  streets = set(lines.betting.street[acting[acting != ends]].tolist())
+  return TreeCounts(
+    actions=actions,
+    solved=_numbers(lines, sizes),
+    lines=int(sizes.sum()),
+    values=int(sizes[acting].sum()) * types,
+    members=int(lines.sizes[acting].sum()) * types // 2 if orbits else 0,
+    pairs=sum(lines.boards[street] for street in streets) * len(form.types[0]) * len(form.types[1]),
+    leaves=_leaf_tables(lines, rows, leaves_of(lines, leaves), itemsize),
+    number=HOST if actions <= EXACT else HOST // 2,
+  )
+
+
+def _numbers(lines: PublicStateIndex, sizes: np.ndarray) -> int:
+  """The number of actions of all infostates; `sizes` counts the boards of each line."""
+  each, moves = [np.flatnonzero(lines.betting.player == i) for i in (0, 1)], lines.betting.moves
+  return sum(int(sizes[acting] @ moves[acting]) * len(lines.form.types[i]) for i, acting in enumerate(each))
+
+
+def _leaf_tables(lines: PublicStateIndex, rows: Sequence[int], kind: str, itemsize: int) -> int:
+  """Bytes of an evaluator of this kind for boards, counted by street, on the host and on the device."""
+  boards, (first, second) = sum(rows), map(len, lines.form.types)
+  if kind not in ("dense", "showdown"):
+    # Of each hand, `tree.NativeLeaves`: nine numbers in 16 bits, a scale and a weight; twice
+    # while boards are stacked.
+    return boards * (first + second) * 2 * (9 * 2 + 2 * HOST)
+  if kind == "dense":
+    numbers = boards * 2 * first * second
+  else:  # see `tree.ShowdownLeaves`: N x W x V signs, G x K comparisons, and the owners of each card
+    cards = [cards.ravel() for cards in lines.form.cards]
+    distinct = len(np.unique(np.concatenate(cards)))
+    widths = [int(np.bincount(one).max()) for one in cards]
+    levels = [max(len(np.unique(board)) for board in strength) for strength in lines.strength]
+    of_each = 2 * distinct * (widths[0] * widths[1] + first + second)
+    numbers = boards * of_each + rows[-1] * (second * levels[0] + first * levels[1])
+  return numbers * (2 * HOST + itemsize)  # the host holds them twice while boards are stacked

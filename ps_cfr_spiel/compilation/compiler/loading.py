@@ -1,0 +1,96 @@
+"""The loading of games without OpenSpiel's C++ output on stderr, and how files name them."""
+
+import difflib
+import inspect
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyspiel
+
+from ps_cfr_spiel.compilation.histories import START_AT, check_start
+from ps_cfr_spiel.reports import quiet_stderr
+
+
+def load_game(text: str) -> pyspiel.Game:
+  """Load a game like `pyspiel.load_game`, but with nothing on stderr.
+
+  ValueError if no game has this name (the message suggests a similar one), the string is not well formed, or
+  the game refuses its parameters.
+  """
+  name, known = text.partition("(")[0], pyspiel.registered_names()
+  if name not in known:
+    guess = difflib.get_close_matches(name, known, 1)
+    all_names = "pyspiel.registered_names() lists them all; --module=FILE imports one of your own."
+    advice = f"did you mean {guess[0]!r}?" if guess else all_names
+    raise ValueError(f"Unknown game {name!r}; {advice}")
+  try:
+    with quiet_stderr():
+      if START_AT in text:
+        check_start(text, {"name": name, **pyspiel.game_parameters_from_string(text)})
+      return pyspiel.load_game(text)
+  except pyspiel.SpielError as error:
+    large = [number for number in re.findall(r"=(-?[0-9]+)\b", text) if abs(float(number)) > MOST]
+    if large:
+      message = f"{text}: {large[0]} is too large; OpenSpiel's integers are at most {MOST}."
+      raise ValueError(message) from error
+    hint = f". {COMMAS}" if "Unknown parameter" in str(error) else ""
+    hint = f". {RAKE}" if "Unknown parameter 'rake'" in str(error) else hint
+    raise ValueError(f"{error}{hint}") from error
+
+
+def game_fields(game: pyspiel.Game) -> dict[str, str]:
+  """The fields of a file's header from which its readers load the game again.
+
+  Its string and, for a game of the user's own, the module to import before. No reader imports it by itself: a
+  file from elsewhere could run any code.
+  """
+  module = _module_of(game)
+  return {"game": str(game)} | ({} if module is None else {"module": module})
+
+
+def _module_of(game: pyspiel.Game) -> str | None:
+  """The file, or in a package the name, of the module of a user's own Python game; None for other games."""
+  inner = game.get_parameters().get("game")  # of turn_based_simultaneous_game, zerosum, ...
+  if isinstance(inner, dict):
+    given = {key: value for key, value in inner.items() if key != "name"}
+    try:
+      return _module_of(pyspiel.load_game(inner["name"], given))
+    except (pyspiel.SpielError, RuntimeError):
+      return None
+  name = type(game).__module__
+  if name.partition(".")[0] in PACKAGES:
+    return None
+  if "." in name:
+    return name
+  try:
+    file = Path(inspect.getfile(type(game)))
+  except (OSError, TypeError):  # typed at a prompt
+    return None
+  return str(file.resolve()) if file.is_file() else None
+
+
+def game_in(header: Mapping[str, Any], path: Path) -> pyspiel.Game:
+  """The game that a file's header names; ValueError if it is unknown, or the header is damaged."""
+  text, module = header["game"], header.get("module")
+  known = pyspiel.registered_names()
+  strangers = [name for name in re.findall(r"\w+(?=\()", text) if name not in known]
+  if not strangers:
+    try:
+      return load_game(text)
+    except ValueError as error:
+      raise ValueError(f"{path} is damaged: {error}") from error
+  gone = module is not None and module.endswith(".py") and not Path(module).is_file()
+  add = f"add --module={module}" if module and not gone else "add --module=FILE, the one that registers it"
+  was = f" ({module}, where it was, is gone)" if gone else ""
+  raise ValueError(f"{path}: its game {strangers[0]} is not registered; {add}{was}, or in Python import it.")
+
+
+PACKAGES = ("pyspiel", "open_spiel", "ps_cfr_spiel")  # whose games are there without a module of the user's
+MOST = 2**31 - 1  # of 32 bits
+RAKE = "Games of this package are zero-sum, and rake would take from both players; leave it out."
+COMMAS = (
+  "A comma begins the next parameter: inside a range or a list of bet sizes write blanks; "
+  "ps_cfr_spiel.river(), holdem() and the flags --ranges and --bets accept commas and % too."
+)

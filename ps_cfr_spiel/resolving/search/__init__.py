@@ -1,0 +1,18 @@
+"""Searches one after the other: their questions, their solutions, and their promises to the next.
+
+May import: subgames and lower layers. `searcher` runs the searches; `problems` has the needs of a search,
+`public_problems` begin in public states and `known_problems` at infostates of one player. `value_functions`
+evaluate the frontier of a lookahead, and a new value function goes there or into your own code.
+"""
+
+from ps_cfr_spiel.resolving.search.levels import Levels, Lookahead, by_row
+from ps_cfr_spiel.resolving.search.promises import Search, best_responses
+from ps_cfr_spiel.resolving.search.searcher import Searcher, SearchSettings
+from ps_cfr_spiel.resolving.search.value_functions import (
+  BoundCFR,
+  BoundStrategies,
+  CFRValues,
+  FrozenValues,
+  SolvedValues,
+  ValueFunction,
+)

@@ -1,0 +1,190 @@
+"""Value functions: values at the frontier of a limited lookahead, from the ranges of both players.
+
+A value function is bound to the public states of a frontier on the host. The result is called inside the
+solver's loop, for each player in each iteration, with all of these public states at once: a batch. (A learned
+function would add features of the public states to the ranges.) Schmid 2021, Sections 15.4 and 20.6.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Protocol
+
+import jax
+import numpy as np
+
+from ps_cfr_spiel import cfr
+from ps_cfr_spiel.arguments import check_binds, check_count, check_option
+from ps_cfr_spiel.cfr import Rule, make_rule
+from ps_cfr_spiel.options import ROUND
+from ps_cfr_spiel.resolving.search.levels import Levels, Lookahead
+from ps_cfr_spiel.resolving.subgames import BoundValues, FrontierLeaves, PadTo, Ranges, Subgames, with_ranges
+from ps_cfr_spiel.tree import Array, PublicTree, action_values, best_response_values, sequence_reach
+
+VALUES = ("average", "best-response")
+
+
+class ValueFunction(Protocol):
+  """The protocol of value functions for `ContinualResolving`."""
+
+  def bind(
+    self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
+  ) -> BoundValues:
+    """Prepare for the public states of a frontier, none if a padded search ends before it.
+
+    `pad_to` is as for `Subgames.cut`, for a subgame cut there.
+    """
+    ...
+
+
+@dataclasses.dataclass(frozen=True)
+class CFRValues(ValueFunction):
+  """Values of a few iterations of CFR below the frontier, solved anew each time.
+
+  The thesis uses 10, 20 and 40 (Schmid 2021, Figure 20.12). Values are by default those of the average
+  strategies against each other, of a policy that is nearly optimal but may have regrets, as in the thesis's
+  experiment. Those of a best response to the opponent's average strategy have none, as Section 20.6.1
+  requires, but both players' are too high until CFR has converged: searches by them play worse on Leduc; on
+  Glasses there is no clear order (benchmarks/papers/resolving_exploitability.py).
+
+  With a lookahead CFR ends there, with another value function `beyond`: the public states of a call are then
+  of one level (`Levels`).
+  """
+
+  iterations: int = 20  #: of CFR, from uniform strategies each time
+  rule: Rule | str = "nrm+"  #: a regret rule or its name
+  #: "average", of the average strategies, or "best-response", of best responses to them.
+  values: str = "average"
+  beyond: ValueFunction | None = None  #: values where the lookahead ends; zeros, if None
+  #: decisions of the acting player, or "round" for those until the next card; None for all.
+  lookahead: Lookahead = None
+
+  def __post_init__(self):
+    check_count("iterations", self.iterations, 1)
+    if self.lookahead not in (None, ROUND):
+      check_count("lookahead", self.lookahead, 1)
+    if self.beyond is not None:
+      check_binds("beyond", self.beyond, "CFRValues()")
+      if self.lookahead is None:
+        raise ValueError("beyond is for limited lookahead; give lookahead=1 or more with it.")
+    check_option("values", self.values, VALUES)
+    object.__setattr__(self, "rule", make_rule(self.rule))
+
+  def bind(self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None) -> "BoundCFR":
+    frontier: Sequence[int] = ()
+    if self.lookahead is not None and public_states:
+      state = public_states[0]
+      levels = Levels.of(subgames.labels, self.lookahead)[subgames.labels.public_states[state].player]
+      frontier = levels.frontier(levels.horizon(state))
+    subgame = subgames.cut(public_states, frontier, pad_to=pad_to)
+    tree, rule, iterations = subgame.tree, make_rule(self.rule), np.asarray(self.iterations, np.int32)
+    if subgame.limited:
+      types = [p.types for p in tree.players]
+      first, second = zip(subgame.shape.frontier, types, strict=True)
+      nothing = FrozenValues((np.zeros(first), np.zeros(second)))
+      beyond = nothing if self.beyond is None else self.beyond.bind(subgames, subgame.frontier_states)
+      tree = dataclasses.replace(tree, leaves=FrontierLeaves(tree.leaves, beyond, (first, second)))
+    return BoundCFR(tree, subgame.leaf_roots, iterations, rule, self.values)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class BoundCFR(BoundValues):
+  """`CFRValues` at certain public states."""
+
+  tree: PublicTree  #: the tree below them
+  #: for each player int parts [L_k], the root of each leaf.
+  leaf_roots: tuple[Sequence[Array], Sequence[Array]]
+  iterations: Array  #: int32[]
+  rule: Rule = dataclasses.field(metadata={"static": True})  #: regret rule
+  values: str = dataclasses.field(metadata={"static": True})  #: see `CFRValues`
+
+  def __call__(self, player: int, ranges: Ranges) -> Array:
+    return self._of(player, *self._solve(ranges))
+
+  def both(self, ranges: Ranges) -> tuple[Array, Array]:
+    """The values of both players, from one solve."""
+    tree, average = self._solve(ranges)
+    return self._of(0, tree, average), self._of(1, tree, average)
+
+  def _solve(self, ranges: Ranges) -> tuple[PublicTree, list[cfr.Blocks]]:
+    """The tree with the ranges at its roots, and both players' average strategies."""
+    leaves = with_ranges(self.tree.leaves, ranges, self.leaf_roots)
+    tree = dataclasses.replace(self.tree, leaves=leaves)
+    state = cfr.init(tree, self.rule, str(ranges[0].dtype))
+    state = cfr.iterate(tree, state, self.iterations, rule=self.rule)
+    return tree, cfr.average_strategy(tree, state)
+
+  def _of(self, player: int, tree: PublicTree, average: Sequence[Sequence[Array]]) -> Array:
+    """A player's values at the roots under the averages; see `CFRValues.values`."""
+    if self.values == "best-response":
+      return best_response_values(tree, player, average[1 - player])[1]
+    reach = [sequence_reach(p, s) for p, s in zip(tree.players, average, strict=True)]
+    return action_values(tree, player, average[player], reach)[1]
+
+
+@dataclasses.dataclass(frozen=True)
+class SolvedValues(ValueFunction):
+  """Values looked up in a strategy of the whole game: best responses to it below the frontier.
+
+  At the ranges of a Nash equilibrium these values are perfect. At other ranges the equilibrium would go on
+  differently, and they are only a lower bound of the opponent's.
+  """
+
+  #: for each player [A, rows, H] for each block of the game's tree, as in `TreePolicy`.
+  strategies: Sequence[Sequence[np.ndarray]]
+
+  def __post_init__(self):
+    try:
+      blocks = [
+        np.asarray(block, float) for blocks_of_player in self.strategies for block in blocks_of_player
+      ]
+    except (TypeError, ValueError) as error:
+      raise ValueError(
+        "strategies must be arrays [A, rows, H] for each player and block, like TreePolicy.strategies, got "
+        f"{type(self.strategies).__name__}."
+      ) from error
+    for block in blocks:
+      if not ((block >= 0).all() and np.allclose(block.sum(0), 1, atol=1e-5)):  # NaN fails too
+        raise ValueError("strategies must be probabilities that sum to one over the actions of a block.")
+
+  def __repr__(self) -> str:
+    return f"{type(self).__name__}(...)"
+
+  def bind(
+    self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
+  ) -> "BoundStrategies":
+    shapes = [player.block_shapes for player in subgames.tree.players]
+    given = [[np.shape(block) for block in blocks] for blocks in self.strategies]
+    if given != shapes:
+      raise ValueError(f"strategies must have the blocks {shapes} of {subgames.labels.game}, got {given}.")
+    subgame = subgames.cut(public_states, pad_to=pad_to)
+    first, second = (subgame.there(i, self.strategies[i]) for i in (0, 1))
+    return BoundStrategies(subgame.tree, subgame.leaf_roots, (first, second))
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class BoundStrategies(BoundValues):
+  """`SolvedValues` at certain public states."""
+
+  #: tree, leaf_roots: as in `BoundCFR`.
+  tree: PublicTree
+  leaf_roots: tuple[Sequence[Array], Sequence[Array]]
+  #: for each player [A, rows, H] for each block of `tree`.
+  strategies: tuple[Sequence[Array], Sequence[Array]]
+
+  def __call__(self, player: int, ranges: Ranges) -> Array:
+    leaves = with_ranges(self.tree.leaves, ranges, self.leaf_roots)
+    tree = dataclasses.replace(self.tree, leaves=leaves)
+    return best_response_values(tree, player, self.strategies[1 - player])[1]
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class FrozenValues(BoundValues):
+  """The same values for all ranges: the results of a search at its frontier."""
+
+  values: tuple[Array, Array]  #: for each player [F, H]
+
+  def __call__(self, player: int, ranges: Ranges) -> Array:
+    return self.values[player]

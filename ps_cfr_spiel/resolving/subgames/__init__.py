@@ -1,0 +1,24 @@
+"""Subgames cut from a compiled game, and the gadgets that make them safe to solve.
+
+May import: compiler, cfr and lower layers. `cut` takes a subgame out at any public states, with `nodes`
+of the compiled game and the deal from `priors`, and `known` at an infostate of one player; `alike` finds
+equal subgames; `gadgets` puts a choice of the opponent on top, and a new gadget goes there; `ranged_leaves`
+evaluates the ends of a subgame.
+"""
+
+from ps_cfr_spiel.resolving.subgames.cut import Subgames
+from ps_cfr_spiel.resolving.subgames.gadgets import GADGETS, Gadget, GadgetTree, cfr_d, max_margin, unsafe
+from ps_cfr_spiel.resolving.subgames.known import KnownSubgames
+from ps_cfr_spiel.resolving.subgames.nodes import RootInfostates
+from ps_cfr_spiel.resolving.subgames.ranged_leaves import (
+  BoundValues,
+  EchoedRanges,
+  FrontierLeaves,
+  RangedLeaves,
+  Ranges,
+  SubgameLeaves,
+  with_beyond,
+  with_ranges,
+)
+from ps_cfr_spiel.resolving.subgames.shapes import PadTo, Shape
+from ps_cfr_spiel.resolving.subgames.subgame import Subgame

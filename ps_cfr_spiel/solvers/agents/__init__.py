@@ -1,0 +1,15 @@
+"""Policies and bots that search or keep tables, for play."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+  __name__,
+  submodules=[
+    "continual_resolving",
+    "holdem_policy",
+    "holdem_searches",
+    "online_outcome_sampling",
+    "particle_bot",
+    "solving_bot",
+  ],
+)

@@ -1,0 +1,384 @@
+"""A policy for the whole of heads-up no-limit hold'em: a blueprint, then searches from the turn or flop on.
+
+The way of Libratus (Brown and Sandholm 2018) in its simplest form. At first the agent plays a blueprint for
+few bet sizes, other bets being understood as sizes around them (`policy.TranslatedPolicy`). On the turn and
+on the river it solves the rest of the hand, a `holdem_subgame`, from the street's first decision on, and
+again after a bet that the tree lacks, with this bet among its sizes. Ranges come by Bayes' rule from the
+strategies played: those of the blueprint, then those of the searches.
+
+With a value function of turns, the way of DeepStack (Moravčík et al. 2017), the agent searches the flop too:
+it solves the flop's betting from the street's first decision on, by `solve_batch`, and again with the bets
+made there if the tree lacks one. After `ADDED` such bets the blueprint plays the rest of the flop: each is a
+new tree, for which a program is compiled.
+
+Each search of a flop, and that of a turn after a flop by the blueprint, believes the opponent's range: a
+blueprint of probabilities has no values that could be promised, but for that of a small deck, whose game is
+compiled whole. Each other search of turn and river is safe by one of `subgames.gadgets`. It promises the
+opponent, in each hand, the value of a best response in the search before: at the river's first decision, or
+at the decision before the bet that its tree lacks, where no bet is worth more (Brown and Sandholm 2017,
+nested subgame solving). After a flop's search the promises at the turn's first decision are values of the
+value function.
+
+All this follows from the public part of a hand and is the same for all cards, so it is a policy, whose
+probabilities are known for all hands at once; the seed chooses among actions alone. Safe searches are those
+of the player to move.
+"""
+
+import functools
+from typing import Any
+
+import jax
+import numpy as np
+import pyspiel
+from open_spiel.python import policy as openspiel_policy
+
+from ps_cfr_spiel import cfr
+from ps_cfr_spiel.arguments import (
+  check_count,
+  check_option,
+  check_seconds,
+  declared,
+)
+from ps_cfr_spiel.backend.device import precision, run_for, to_device
+from ps_cfr_spiel.batches import StreetValues, solve_batch
+from ps_cfr_spiel.cards.notation import BetSizes, add_sizes, parse_sizes, sizes_text
+from ps_cfr_spiel.cards.poker import Situation, betting, cards, check_streets, range_text
+from ps_cfr_spiel.compilation.compiler import FormOrigin, build_tree
+from ps_cfr_spiel.policy import Recent, TranslatedPolicy, TreePolicy, check_turn
+from ps_cfr_spiel.resolving.subgames import GADGETS, unsafe
+from ps_cfr_spiel.solvers.agents.holdem_searches import (
+  DTYPE,
+  NUM_HANDS,
+  BlueprintSearch,
+  PublicHand,
+  Search,
+  StreetSearch,
+  SubgameSearch,
+)
+from ps_cfr_spiel.solvers.agents.solving_bot import SearchPolicy
+from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
+
+LEAST = 1e-6  # weight of a hand in a range, over the largest
+TREMBLE = 0.01  # share of uniform play in the strategies by which ranges that are believed are updated
+FLOP, TURN = 1, 2  # streets
+KEPT = 16  # ranges and searches
+ADDED = 2  # bets on a flop that the searched tree lacks, at most
+GADGET = "cfr-d"
+BETS = "1 a;1 a;a / 1 a;a"  # raises of the pot in all places make deep turns three times as slow
+NEVER = 1e-30  # weight that counts as none
+FIRST = 5  # iterations of a search before the first look at the clock
+BLUEPRINTS = ("holdem", "universal_poker")
+
+
+class HoldemPolicy(SearchPolicy):
+  """See the module; for both players. It never looks at the opponent's cards in a state."""
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    blueprint: openspiel_policy.Policy,
+    bets: str = BETS,
+    iterations: int = 100,
+    limit: float | None = None,
+    mapping: str = "pseudo-harmonic",
+    gadget: str = GADGET,
+    values: StreetValues | None = None,
+  ):
+    """Make a policy; nothing is searched yet. ValueError for a wrong argument.
+
+    Args:
+      game: `holdem` with any bets.
+      blueprint: an OpenSpiel policy of `holdem` or `universal_poker` with the same blinds, for few bet sizes;
+        in small decks of `holdem`.
+      bets: sizes of the searches on turn and river, with `values` on the flop first, as in `holdem_subgame`,
+        no "|"; by default the pot and all-in, later raises all-in alone.
+      iterations: of each search.
+      limit: most seconds of a search of a turn or river; the iterations then depend on the machine, and with
+        them the moves.
+      mapping: of foreign bets where the blueprint plays, see `policy.TranslatedPolicy`.
+      gadget: of each search that keeps promises, a name in `subgames.GADGETS`.
+      values: value function of turns, such as `learning.NetworkValues`; flops are then searched, too.
+    """
+    super().__init__(game, [0, 1])
+    if game.get_type().short_name != BLUEPRINTS[0]:
+      raise ValueError(f"HoldemPolicy plays holdem, got {game}.")
+    theirs = getattr(blueprint, "game", None)
+    if theirs is None or theirs.get_type().short_name not in BLUEPRINTS:
+      raise ValueError(f"blueprint must be a policy of {' or '.join(BLUEPRINTS)}, got {blueprint!r}.")
+    self._deck: cards.Board = game.deck  # pyright: ignore[reportAttributeAccessIssue]
+    dealt = len(theirs.new_initial_state().legal_actions())
+    if (getattr(theirs, "deck", cards.WHOLE_DECK), dealt) != (self._deck, len(self._deck)):
+      raise ValueError(f"blueprint must be a policy for the deck of {game}, got one of {theirs}.")
+    served = cards.BOARD_SIZES[TURN], cards.WHOLE_DECK
+    if values is not None and (getattr(values, "cards", 0), self._deck) != served:
+      raise ValueError(f"values must be of turns, and the deck whole; got {values!r} for {game}.")
+    self._values, self._first = values, TURN if values is None else FLOP
+    self._bets = parse_sizes(bets)
+    betting.numbered(self._bets, len(cards.STREETS) + 1 - self._first, bets)  # raises for more streets
+    if values is not None:
+      check_streets(sizes_text(self._bets[:1]), cards.BOARD_SIZES[FLOP])
+    if any(first != second for first, second in self._bets):
+      raise ValueError(f"bets={bets!r}: give sizes for both players alike, such as '1 a / 0.5 1 a'.")
+    self.blueprint = TranslatedPolicy(game, blueprint, mapping)
+    self._iterations = check_count("iterations", iterations, 1)
+    self._limit = None if limit is None else check_seconds("limit", limit)
+    self._gadget = GADGETS[check_option("gadget", gadget, GADGETS)]
+    self._safe, self._rule = self._gadget is not unsafe, cfr.make_rule(None)
+    rules: betting.BettingRules = game.rules  # pyright: ignore[reportAttributeAccessIssue]
+    self._betting, self._rules = rules, rules._replace(bets=rules.streets)  # as given, with bets of any size
+    self._known = Recent(KEPT)
+    same = [theirs.get_parameters().get(name) == game.get_parameters()[name] for name in ("stack", "blinds")]
+    self._compiled: TreePolicy | None = None
+    tabulated = all(same) and self._safe and declared(blueprint, "tabulated")
+    if tabulated and isinstance(blueprint, TreePolicy) and isinstance(blueprint.labels.source, FormOrigin):
+      self._compiled = blueprint
+
+  def action_probabilities(self, state: Any, player_id: int | None = None) -> dict[int, float]:
+    """The probability of every action that may be played at a state of a player's turn."""
+    player = state.current_player() if player_id is None else player_id
+    check_turn(state, player)
+    if (last := self._last(state)) is None:
+      probabilities = self.blueprint.action_probabilities(state, player)
+    else:
+      h = int(cards.hand_numbers(np.array(sorted(state.hole(player), reverse=True))))
+      probabilities = {action: float(chances[h]) for action, chances in self._searched(state, *last).items()}
+    return {action: chance for action, chance in probabilities.items() if chance}
+
+  def for_hands_at(self, state: Any) -> dict[int, np.ndarray]:
+    """See `policy.for_hands`."""
+    last = self._last(state)
+    return self.blueprint.for_hands_at(state) if last is None else self._searched(state, *last)
+
+  def _last(self, state: Any) -> tuple[Search, int] | None:
+    """The search of the player to move, and its line at a state; None where the blueprint plays."""
+    hand = PublicHand.of(state)
+    return self._searches_on_path(hand, state.current_player())[-1] if hand.street >= self._first else None
+
+  def restart(self) -> None:
+    """Forget searches, which take up memory."""
+    self._known.clear()
+
+  def ranges(self, state: Any) -> np.ndarray:
+    """float64[2, 1326]: the weights of both players' hands (`cards.ALL_HANDS`) when the street began.
+
+    They are as an opponent who knows the policy would compute them. ValueError before the first searches.
+    """
+    hand = PublicHand.of(state)
+    if hand.street < self._first:
+      raise ValueError(f"There are ranges from the first searched street on, not at {state}.")
+    return self._both(hand.until(hand.on_street(self._rules, hand.street)[0], hand.street))
+
+  @functools.cached_property
+  def _blueprint_search(self) -> BlueprintSearch | None:
+    """The blueprint as a search, if its game is compiled and has the same chips."""
+    return None if self._compiled is None else BlueprintSearch(self._compiled)
+
+  def _begun(self, hand: PublicHand) -> tuple[BlueprintSearch, int] | None:
+    """The blueprint as the search before a turn, and its line; None for other blueprints, or foreign bets."""
+    line = None if self._blueprint_search is None else self._blueprint_search.line_of(hand.chips)
+    return None if self._blueprint_search is None or line is None else (self._blueprint_search, line)
+
+  def _before_turn(self, hand: PublicHand, player: int) -> tuple[Search, int] | None:
+    """The search that promises at a turn's first decision, and its line: of the flop, or the blueprint."""
+    if self._values is None or not self._safe:
+      return self._begun(hand)
+    start, _ = hand.on_street(self._rules, hand.street)
+    return self._searches_on_path(hand.until(start, FLOP), player)[-1]
+
+  def _free(self, board: cards.Board) -> np.ndarray:
+    """bool[1326]: the hands of the deck that hold no card of the board."""
+    return cards.unblocked({*cards.WHOLE_DECK} - {*self._deck} | {*board})
+
+  def _ranges(self, hand: PublicHand) -> np.ndarray:
+    """float64[2, 1326]: both players' ranges when the first searched street begins, by the blueprint."""
+    weights = np.ones((2, NUM_HANDS))
+    weights[:, ~self._free(hand.board[: min(cards.STREETS)])] = 0
+    place = self._deck.index
+    state, came, exact = self.game.new_initial_state(), iter(hand.board), self._begun(hand) is not None
+    for card in [card for card in self._deck if card not in hand.board][: 2 * cards.HAND_SIZE]:
+      state.apply_action(place(card))  # any
+    for before, chips in hand.moves(self._rules, self._first):
+      while state.is_chance_node():
+        state.apply_action(place(next(came)))
+      odds = self.blueprint.for_hands_at(state)
+      action = self._betting.action(before, chips)
+      assert action is not None
+      chances = odds.get(action, np.zeros(NUM_HANDS))
+      reweighted = weights[before.player] * (chances if exact else _trembling(chances, len(odds)))
+      weights[before.player] = reweighted if reweighted.max() > NEVER else weights[before.player]
+      state.apply_action(action)
+    return weights
+
+  def _range(self, hand: PublicHand, player: int) -> np.ndarray:
+    """float64[1326]: a player's range at a place, by the player's own searches.
+
+    A move that they lack, or never make, changes nothing.
+    """
+    start, chips = hand.on_street(self._rules, hand.street)
+    begun = hand.until(start, hand.street)
+    if hand.street == self._first:
+      weights = np.array(self._known.once(("ranges", begun), lambda: self._ranges(begun))[player])
+    else:
+      weights = self._range(hand.until(start, hand.street - 1), player)
+    free = self._free(hand.board)
+    weights = weights * free if (weights * free).any() else free.astype(float)
+    searches = (
+      self._searches_on_path(hand.until(start + len(chips) - 1, hand.street), player) if chips else []
+    )
+    for search, line, n in [
+      (*place, n) for place, n in zip(searches, chips, strict=True) if place is not None
+    ]:
+      after = search.after(line, n)
+      if search.betting.player[line] == player and after is not None:
+        row = search.row(line)
+        played = row[search.betting.rank[after]]
+        moved = np.zeros(NUM_HANDS)
+        held = search.hands(player)
+        safe = self._safe and hand.street > FLOP
+        moved[held] = weights[held] * (played if safe else _trembling(played, len(row)))
+        weights = moved if moved.max() > NEVER else weights
+    return weights
+
+  def _searched(self, state: Any, search: Search, line: int) -> dict[int, np.ndarray]:
+    """The moves that the player's search finds at a line, for all hands."""
+    lines = search.betting
+    player = int(lines.player[line])
+    hands = search.hands(player)
+    probabilities: dict[int, np.ndarray] = {}
+    for child, chances in zip(lines.children(line), search.row(line), strict=True):
+      action = int(lines.action[child])
+      if action not in (betting.FOLD, betting.CALL):
+        action = self._betting.nearest_bet(state.public_state, search.spent(child, player))
+      probabilities.setdefault(action, np.zeros(NUM_HANDS))[hands] += chances
+    return probabilities
+
+  def _searches_on_path(self, hand: PublicHand, player: int) -> list[tuple[Search, int] | None]:
+    """A player's search at each place on the street so far, the first and the last included, and its line.
+
+    Places where the blueprint plays have None.
+    """
+    start, chips = hand.on_street(self._rules, hand.street)
+    searches: list[tuple[Search, int] | None] = [
+      (self._search(hand.until(start, hand.street), player, None), 0)
+    ]
+    added = 0
+    for k, n in enumerate(chips, 1):
+      if (last := searches[-1]) is None:
+        searches.append(None)
+        continue
+      search, line = last
+      after = search.after(line, n)
+      if after is None:
+        added += 1
+        if hand.street == FLOP and added > ADDED:
+          searches.append(None)
+          continue
+        search = self._search(hand.until(start + k, hand.street), player, last)
+        after = search.root
+      searches.append((search, after))
+    return searches
+
+  def _search(self, hand: PublicHand, player: int, last: tuple[Search, int] | None) -> Search:
+    """A player's search from a place on; `last` is the one before on this street, and its line."""
+    if hand.street == FLOP:
+      return self._known.once(hand, lambda: self._on_flop(hand))
+    player *= self._safe  # else the searches of both are the same
+
+    def compute() -> Search:
+      before = self._before_turn(hand, player) if hand.street == TURN and last is None else last
+      if hand.street == TURN and before is None:
+        return self._known.once(hand, lambda: self._believed(hand))
+      return self._resolved(hand, player, before)
+
+    return self._known.once((hand, player), compute)
+
+  def _on_flop(self, hand: PublicHand) -> Search:
+    """The search of a flop's betting, with the bets made there."""
+    assert self._values is not None
+    start, chips = hand.on_street(self._rules, hand.street)
+    made, spent = hand.sizes(self._rules, hand.street), hand.chips[start - 1]
+    bets = _game_text(add_sizes(self._bets, 0, made)[:1])
+    ranges = self._possible(hand.until(start, hand.street))
+    given = Situation(hand.board, 2 * spent, self._rules.stack, bets, ranges)
+    options = {"iterations": self._iterations, "values": self._values, "chunk": 1, "progress": False}
+    (solution,) = solve_batch([given], **options)
+    return StreetSearch(chips, solution, given, self._values)
+
+  def _both(self, hand: PublicHand) -> np.ndarray:
+    """float64[2, 1326]: both players' ranges at the start of a street."""
+    return np.array([self._range(hand, player) for player in (0, 1)])
+
+  def _possible(self, hand: PublicHand) -> np.ndarray:
+    """float64[2, 1326]: the same for a search that believes them; no hand is impossible."""
+    ranges = self._both(hand)
+    return np.maximum(ranges / ranges.max(1, keepdims=True), LEAST) * self._free(hand.board)
+
+  def _believed(self, hand: PublicHand) -> Search:
+    """The search from the first decision of a turn."""
+    solver = PSCFRSolver(self._subgame(hand, self._bets, ";".join(map(range_text, self._possible(hand)))))
+    run_for(solver.run, self._iterations, self._limit, FIRST)
+    return SubgameSearch(solver.game, solver.tree, (), solver.average_policy().strategies)
+
+  def _resolved(self, hand: PublicHand, player: int, last: tuple[Search, int] | None) -> Search:
+    """The search from the first decision of a river, or from a bet on that the last search lacks."""
+    start, chips = hand.on_street(self._rules, hand.street)
+    from_hand, bets = hand, self._bets
+    if not chips:
+      reached = (
+        self._searches_on_path(hand.until(start, hand.street - 1), player)[-1] if last is None else last
+      )
+      assert reached is not None  # on flops alone the blueprint goes on
+      before, line = reached
+    else:
+      assert last is not None
+      before, line = last
+      from_hand = hand.until(start + len(chips) - 1, hand.street)
+      bets = add_sizes(bets, hand.street - self._first, hand.sizes(self._rules, hand.street))
+    game = self._subgame(hand, bets)
+    search = SubgameSearch(game, build_tree(game), chips)
+    subgame, opponent = search.subgames.cut([search.place(search.root)]), 1 - player
+    ranges = np.ones((2, NUM_HANDS))  # the opponent's may not count, and then is not searched for
+    for i in (0, 1) if not self._safe or before.believes else (player,):
+      ranges[i] = self._range(from_hand, i)
+    worths = before.promised(line, hand.board, opponent, ranges) if self._safe else None
+    ranges[opponent] = 1 if self._safe else ranges[opponent]
+    first, second = ((r / r.max())[search.hands(i)][None] for i, r in enumerate(ranges))
+    promises = None
+    if worths is not None:
+      promises = worths[search.hands(opponent)] * subgame.prior.weight(opponent, (first, second)[player])
+    with precision(DTYPE):
+      game_tree = self._gadget(subgame, player, (first, second), promises)
+      tree = to_device(game_tree.tree, DTYPE)
+      state = cfr.init(tree, self._rule, DTYPE)
+
+      def step(iterations: int) -> None:
+        nonlocal state
+        state = jax.block_until_ready(cfr.run(tree, state, iterations, rule=self._rule))
+
+      run_for(step, self._iterations, self._limit, FIRST)
+      average = cfr.average_strategy(tree, state)
+    for i, blocks in enumerate(average):
+      search.tables[i][:] = subgame.back(i, game_tree.inside(subgame, i, blocks), search.tables[i])
+    return search
+
+  def _subgame(self, hand: PublicHand, bets: BetSizes, ranges: str = "uniform") -> Any:
+    """The rest of a hand as a game, from the first decision of the street on."""
+    start, _ = hand.on_street(self._rules, hand.street)
+    spent = hand.chips[start - 1]  # of each player, after the moves that end the street before
+    parameters = {
+      "board": cards.card_names(hand.board),
+      "pot": 2 * spent,
+      "stack": self._rules.stack,
+      "bets": _game_text(bets[hand.street - self._first :] or bets[-1:]),
+      "ranges": ranges,
+      "deck": self.game.get_parameters()["deck"],
+    }
+    return pyspiel.load_game("holdem_subgame", parameters)
+
+
+def _game_text(bets: BetSizes) -> str:
+  return sizes_text(bets).replace(",", "")
+
+
+def _trembling(chance: Any, actions: int) -> Any:
+  return (1 - TREMBLE) * chance + TREMBLE / actions

@@ -1,0 +1,249 @@
+"""The public part of a hand of hold'em, and the searches of it: a subgame with the strategies found.
+
+A search is asked where a line of betting leads, for the strategy there, and for the worth of the opponent's
+hands, which the next search promises. A blueprint of a compiled game is a search of the whole. Bets that a
+tree lacks are written into the text of its sizes.
+"""
+
+import abc
+import functools
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ps_cfr_spiel.batches import Solution, StreetValues
+from ps_cfr_spiel.cards.poker import Betting, Situation, betting, cards
+from ps_cfr_spiel.compilation.compiler import (
+  FormOrigin,
+  LineIndex,
+  PublicStateIndex,
+  make_decisions,
+  street_ends,
+)
+from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.resolving.search import best_responses
+from ps_cfr_spiel.resolving.subgames import Subgames, unsafe
+from ps_cfr_spiel.tree import PublicTree
+
+DTYPE = "float32"  # of searches
+NUM_HANDS = len(cards.ALL_HANDS)
+
+
+class PublicHand(NamedTuple):
+  """All that is public in a hand."""
+
+  board: tuple[int, ...]  #: the public cards; those of a street ascending
+  chips: tuple[int, ...]  #: see `BettingState.invested`
+  street: int  #: 0 before the flop
+
+  @classmethod
+  def of(cls, state: Any) -> "PublicHand":
+    """That of a state of `holdem`."""
+    public = state.public_state
+    board = [card for street in state.board_by_street() for card in street]
+    return cls(tuple(board), public.invested, public.street)
+
+  def moves(self, rules: betting.BettingRules, before: int) -> list[tuple[betting.BettingState, int]]:
+    """The moves before some street: the state, and the mover's chips afterwards."""
+    moves, state = [], rules.root
+    for chips in self.chips:
+      while state is not None and state.player == betting.CHANCE:
+        state = rules.after(state, betting.ANY_CARD)
+      assert state is not None
+      if state.street >= before:
+        break
+      moves.append((state, chips))
+      action = rules.action(state, chips)
+      assert action is not None
+      state = rules.after(state, action)
+    return moves
+
+  def on_street(self, rules: betting.BettingRules, street: int) -> tuple[int, tuple[int, ...]]:
+    """The number of moves before a street, and the chips of the moves on it."""
+    start, end = (len(self.moves(rules, s)) for s in (street, street + 1))
+    return start, self.chips[start:end]
+
+  def sizes(self, rules: betting.BettingRules, street: int) -> list[tuple[int, Fraction]]:
+    """The bets made on a street: how many came before each on it, and its size in pots."""
+    made = [(state, n) for state, n in self.moves(rules, street + 1) if state.street == street]
+    return [
+      (state.num_bets, Fraction(n - max(state.spent), 2 * max(state.spent)))
+      for state, n in made
+      if n > max(state.spent)
+    ]
+
+  def until(self, moves: int, street: int) -> "PublicHand":
+    """The same when a street began."""
+    return self._replace(
+      chips=self.chips[:moves], board=self.board[: cards.BOARD_SIZES[street]], street=street
+    )
+
+
+class Search(abc.ABC):
+  """A solved rest of a hand, from some line of its betting on: the strategies."""
+
+  believes = False  #: whether both players' ranges count in `promised`, or the other player's alone
+
+  def __init__(self, betting: Betting, tables: Sequence[Sequence[Any]], moves: Sequence[int] = ()):
+    """The search begins after `moves`, as in `line_of`; `betting` counts chips."""
+    self.betting = betting
+    self.tables = [list(blocks) for blocks in tables]  #: for each player [A, rows, H] for each block
+    root = self.line_of(moves)
+    assert root is not None
+    self.root = root  #: the line where the search begins
+
+  @abc.abstractmethod
+  def hands(self, player: int) -> np.ndarray:
+    """int[H]: a player's hands, as numbers in `cards.ALL_HANDS`."""
+
+  @abc.abstractmethod
+  def row(self, line: int) -> np.ndarray:
+    """float64[A, H]: the strategy of the player to act, on the first street of the search."""
+
+  @abc.abstractmethod
+  def promised(self, line: int, board: cards.Board, player: int, ranges: np.ndarray) -> np.ndarray:
+    """float64[1326]: the worths of a player's hands after a line, and the board's cards that the game lacks.
+
+    `ranges` are float64[2, 1326], see `believes`.
+    """
+
+  def spent(self, line: int, player: int) -> int:
+    """The chips that a player has in the pot at a line."""
+    assert self.betting.paid is not None
+    return int(self.betting.paid[line, player])
+
+  def after(self, line: int, chips: int) -> int | None:
+    """The line after a move that leaves its player with these chips in the pot; None without such a move."""
+    player = int(self.betting.player[line])
+    lines = (child for child in self.betting.children(line) if self.spent(child, player) == chips)
+    return next(lines, None) if player >= 0 else None
+
+  def line_of(self, chips: Sequence[int]) -> int | None:
+    """The line of moves that leave their players with these chips in the pot; None without such moves."""
+    line: int | None = 0
+    for n in chips:
+      line = None if line is None else self.after(line, n)
+    return line
+
+
+class SubgameSearch(Search):
+  """A search whose game is compiled; its promises are values of best responses."""
+
+  def __init__(
+    self,
+    game: Any,
+    tree: PublicTree,
+    moves: Sequence[int] = (),
+    tables: Sequence[Sequence[Any]] | None = None,
+  ):
+    """Uniform strategies by default."""
+    self.game, self.tree = game, tree  #: the subgame
+    uniform = [[np.full(shape, 1 / shape[0]) for shape in player.block_shapes] for player in tree.players]
+    super().__init__(self.lines.betting, uniform if tables is None else tables, moves)
+
+  @functools.cached_property
+  def subgames(self) -> Subgames:
+    """The tree, for cutting."""
+    return Subgames(self.tree, self.game)
+
+  def hands(self, player: int) -> np.ndarray:
+    return cards.hand_numbers(self.game.ranges[player].cards)
+
+  @property
+  def lines(self) -> PublicStateIndex:
+    """The public states of the game's form."""
+    source = self.tree.names.source
+    assert isinstance(source, FormOrigin)
+    return source.lines
+
+  def place(self, line: int, runout: cards.Board = ()) -> int:
+    """The public state of a line after these cards, numbered as in the form."""
+    lines = self.lines
+    known = lines.runouts[lines.came.index(len(runout))]
+    return int(lines.starts[line]) + known.tolist().index(list(runout))
+
+  def row(self, line: int) -> np.ndarray:
+    labels = self.tree.names
+    decision = labels.decisions[labels.public_states[self.place(line)].decisions[0]]
+    return self.tables[decision.player][decision.block][:, decision.row]
+
+  def promised(self, line: int, board: cards.Board, player: int, ranges: np.ndarray) -> np.ndarray:
+    came = board[len(getattr(self.game, "board", ())) :]
+    place = self.place(self.betting.children(line)[0] if came else line, came)
+    return self.worths(place, player, ranges[1 - player])
+
+  def worths(self, place: int, player: int, others: np.ndarray) -> np.ndarray:
+    """float64[1326]: the mean win of a best response of a player's hands, from a public state on.
+
+    It responds to the other player's strategy with the range `others` there, float64[1326].
+    """
+    subgame, other = self.subgames.cut([place]), 1 - player
+    whole = np.ones((1, len(self.hands(player))))
+    range_ = (others[self.hands(other)] / self.lines.form.weights[other])[None]
+    tree = unsafe(subgame, other, (range_, whole) if player else (whole, range_)).tree
+    values = best_responses(tree, subgame.there(other, self.tables[other]), player, DTYPE)[0]
+    weight = subgame.prior.weight(player, range_)[0]
+    worths = np.zeros(NUM_HANDS)
+    worths[self.hands(player)] = np.where(weight > 0, values / np.where(weight > 0, weight, 1), 0)
+    return worths
+
+
+class StreetSearch(Search):
+  """A search of a street by a value function, which has the worths when the next card has come."""
+
+  believes = True
+
+  def __init__(self, moves: Sequence[int], solution: Solution, given: Situation, values: StreetValues):
+    """The solution of a situation by `batches.solve_batch`."""
+    assert solution.strategies is not None and solution.hands is not None
+    super().__init__(given.betting, solution.strategies, moves)
+    self._given, self._hands, self._values = given, solution.hands, values
+    _, self._places = make_decisions(LineIndex(self.betting, (1,)), street_ends(self.betting), (1, 1))
+
+  def hands(self, player: int) -> np.ndarray:
+    return self._hands[player]
+
+  def row(self, line: int) -> np.ndarray:
+    player = int(self.betting.player[line])
+    block, row = self._places[player][np.count_nonzero(self.betting.player[:line] == player)].tolist()
+    return self.tables[player][block][:, row]
+
+  def promised(self, line: int, board: cards.Board, player: int, ranges: np.ndarray) -> np.ndarray:
+    pot = 2 * self.spent(line, player)
+    return self._values.worths(self._given._replace(board=board, pot=pot, ranges=ranges))[player]
+
+
+class BlueprintSearch(SubgameSearch):
+  """A blueprint of a small deck, as a search of the whole game."""
+
+  def __init__(self, blueprint: TreePolicy):
+    """Compile its game, unless the policy's solver has."""
+    super().__init__(blueprint.game, blueprint.tree, (), blueprint.strategies)
+
+  @functools.cached_property
+  def _hands(self) -> np.ndarray:
+    """int[H]: the hands of either player, as numbers in `cards.ALL_HANDS`."""
+    hands = np.array(self.game.deck)[self.lines.form.cards[0]]
+    return cards.hand_numbers(np.sort(hands, 1)[:, ::-1])
+
+  def hands(self, player: int) -> np.ndarray:
+    del player
+    return self._hands
+
+  def place(self, line: int, runout: cards.Board = ()) -> int:
+    return super().place(line, tuple(map(self.game.deck.index, runout)))
+
+  def line_of(self, chips: Sequence[int]) -> int | None:
+    rules: betting.BettingRules = self.game.rules
+    state, line, tree = rules.root, 0, self.betting
+    for n in chips:
+      while state is not None and state.player == betting.CHANCE:
+        state, (line,) = rules.after(state, betting.ANY_CARD), tree.children(line)
+      action = None if state is None or state.player < 0 else rules.action(state, n)
+      after = [child for child in tree.children(line) if tree.action[child] == action]
+      if state is None or action is None or not after:
+        return None
+      state, (line,) = rules.after(state, action), after
+    return line

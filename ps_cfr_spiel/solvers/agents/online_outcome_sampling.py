@@ -1,0 +1,201 @@
+"""Online outcome sampling (OOS): the whole game is solved anew for every decision, aimed at that decision.
+
+Lisý et al. 2015; Schmid 2021, Section 19.4.1. Outcome-sampling MCCFR runs on the whole game with trajectories
+aimed at the decision at hand (`targeting`), and the average strategy found there is played.
+
+Every run converges to an equilibrium, but each to its own, for each is aimed elsewhere. The strategies at
+different infostates then need not fit together: OOS is locally, not globally consistent, and its
+exploitability need not vanish. `OnlineOutcomeSampling.tabularise` is the policy that it plays, for exact
+evaluation; `benchmarks/papers/online_sampling.py` measures both.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+from open_spiel.python import policy as openspiel_policy
+
+from ps_cfr_spiel import arguments
+from ps_cfr_spiel.backend.device import check_finite, precision, to_device
+from ps_cfr_spiel.compilation.compiler import build_tree
+from ps_cfr_spiel.compilation.histories import sequential
+from ps_cfr_spiel.options import OnlineOutcomeSamplingOptions, TreeOptions
+from ps_cfr_spiel.policy import TreePolicy, probabilities_at, strategies_of
+from ps_cfr_spiel.reports import waiting
+from ps_cfr_spiel.sampling import mccfr
+from ps_cfr_spiel.solvers.agents.solving_bot import SolvingBot
+from ps_cfr_spiel.tree import Decision, check_zero_sum, first_cells
+
+AT_ONCE = 64  # runs side by side when all infostates are visited
+
+
+class OnlineOutcomeSampling(openspiel_policy.Policy):
+  """Online outcome sampling, as a policy that solves at every query.
+
+  As a policy it has no memory: at every infostate it plays the result of a run from empty tables. `bot`
+  keeps its tables through a match, as the published algorithm does.
+
+  Unlike there, the game is enumerated before the first run and tables are complete from the start, rather
+  than grown by a history an iteration.
+
+  In `tree`, the game's public tree, every infostate is a row. `runs` is the common part of all runs.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    options: OnlineOutcomeSamplingOptions | int | None = None,
+    *,
+    progress: bool | None = None,
+    **keywords: Any,
+  ):
+    """Enumerate the game; nothing is compiled yet. ValueError for a wrong option or game.
+
+    Args:
+      game: from `pyspiel.load_game`; a Bayesian form does not help here.
+      options: all options, or the iterations alone.
+      progress: as of `build_tree`.
+      **keywords: options by name; see `OnlineOutcomeSamplingOptions`.
+    """
+    super().__init__(sequential(game), [0, 1])
+    self.options = options = OnlineOutcomeSamplingOptions.of(options, **keywords)
+    favoured = options.favoured
+    if favoured is not None and not isinstance(favoured, Mapping):
+      raise ValueError(f"favoured must be a mapping of infostates to policies, got {favoured!r}.")
+    self.tree = build_tree(game, "sparse", progress=progress, **options.values(TreeOptions))
+    check_zero_sum(self.tree, "samplers")
+    self._index_cells()
+    self._known: dict[int, dict[int, float]] = {}
+    host_tree = mccfr.build_sampling_tree(game, self.tree)
+    starts, start = self._starts(host_tree, dict(favoured or {}))
+    arrays: Any = (host_tree, self._groups(), np.array(options.delta, float), starts, start)
+    sampler = mccfr.OutcomeSampling(mccfr.ZeroBaseline(), options.exploration)
+    with precision(options.dtype):
+      self.runs = to_device(mccfr.AimedRuns(*arrays, sampler=sampler), options.dtype)
+
+  def _index_cells(self) -> None:
+    """Numbers the infostates as the tables have them."""
+    self.decisions: dict[int, Decision] = {}  # by cell
+    self.cells: dict[tuple[int, str], int] = {}  # by player and information state string
+    for decision, cell in zip(self.tree.names.decisions, first_cells(self.tree), strict=True):
+      (name,) = decision.infostates
+      assert name is not None
+      self.decisions[cell], self.cells[decision.player, name] = decision, cell
+
+  def _groups(self) -> np.ndarray:
+    cells = range(len(self.decisions))
+    by_public = [self.decisions[cell].public_state for cell in cells]
+    return np.array(by_public if self.options.target == "public" else cells, np.int32)
+
+  def _starts(self, host_tree: mccfr.SamplingTree, favoured: dict) -> tuple[np.ndarray, np.ndarray]:
+    """`Situation.starts` and `Situation.start`; the first start is nothing."""
+    starts = [np.zeros((host_tree.actions, host_tree.cells))]
+    start = np.zeros(host_tree.cells, np.int32)
+    numbers: dict[int, int] = {}
+    for place, policy in favoured.items():
+      cell = self.cell(*place) if isinstance(place, tuple) and len(place) == 2 else None
+      if cell is None:
+        raise ValueError(f"favoured must have keys (player, information state string), got {place!r}.")
+      if id(policy) not in numbers:
+        numbers[id(policy)] = len(starts)
+        blocks = [b for player in strategies_of(self.tree, self.game, policy) for b in player]
+        padded = [np.pad(b, ((0, host_tree.actions - len(b)), (0, 0), (0, 0))) for b in blocks]
+        starts.append(self.options.favour * np.concatenate([b.reshape(len(b), -1) for b in padded], 1))
+      start[cell] = numbers[id(policy)]
+    return np.stack(starts), start
+
+  def cell(self, player: int, infostate: str) -> int:
+    """The number of an infostate, its column in tables; ValueError for an unknown infostate."""
+    try:
+      return self.cells[player, infostate]
+    except KeyError:
+      raise ValueError(f"Player {player} has no information state {infostate!r} in {self.game}.") from None
+
+  def by_action(self, cell: int, column: Any) -> dict[int, float]:
+    """A column [A] of a table as OpenSpiel's policies give it."""
+    column = np.asarray(column, np.float64)
+    check_finite(f"{type(self).__name__} at a decision", column, self.options.dtype)
+    actions = self.decisions[cell].legal_actions
+    return dict(zip(actions, (column[: len(actions)] / column.sum()).tolist(), strict=True))
+
+  def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
+    """Probability of every legal action at a state."""
+    name = self.tree.names.infostate
+    return probabilities_at(state, player_id, self.game, lambda at, i: self.at(i, name(at, i)))
+
+  def at(self, player: int, infostate: str) -> dict[int, float]:
+    """The same by information state string, remembered; ValueError for an unknown string."""
+    cell = self.cell(player, infostate)
+    if cell not in self._known:
+      with precision(self.options.dtype), waiting("Searching"):
+        table = self._run(cell)
+      self._known[cell] = self.by_action(cell, table[:, cell])
+    return dict(self._known[cell])
+
+  def _run(self, cell: int) -> jax.Array:
+    return mccfr.aimed.single(
+      self.runs, self.runs.empty(self.options.seed), jnp.int32(cell), self.options.iterations
+    )
+
+  def single_run_policy(self, player: int, infostate: str) -> TreePolicy:
+    """The policy of the run aimed at an infostate, with which OOS is consistent; ValueError if unknown."""
+    with precision(self.options.dtype), waiting("Searching"):
+      return self._policy(self._run(self.cell(player, infostate)), target=infostate)
+
+  def tabularise(self) -> TreePolicy:
+    """The policy that OOS follows, by a run for each infostate (Schmid 2021, 19.4.1).
+
+    The runs go side by side in one jitted program, to which targets are arguments.
+    """
+    count = len(self.decisions)
+    size = max(min(count, AT_ONCE), 1)  # a game may have no decisions
+    cells = np.arange(-(-count // size) * size).clip(max=count - 1).reshape(-1, size)
+    with precision(self.options.dtype), waiting("Searching"):
+      empty = self.runs.empty(self.options.seed)
+      columns = [
+        np.asarray(mccfr.aimed.each(self.runs, empty, jnp.array(some, jnp.int32), self.options.iterations))
+        for some in cells
+      ]
+      nothing = np.zeros((0, self.runs.tree.actions), self.options.dtype)
+      table = np.concatenate([nothing, *columns])[:count].T
+      return self._policy(jnp.asarray(table), target="each")
+
+  def _policy(self, table: jax.Array, **info: Any) -> TreePolicy:
+    kept = {**self.options.header(), "leaves": "sparse"}
+    header = {"solver": type(self).__name__, "options": kept}
+    return TreePolicy(self.game, self.tree.names, self.runs.tree.blocks(table), header | info)
+
+  def bot(self, player: int, seed: int = 0, keep_tables: bool = True) -> "OnlineOutcomeSamplingBot":
+    """A player of matches, with a seed of its moves and of its runs; ValueError for a wrong argument.
+
+    It keeps the tables of earlier decisions through a match, as in Lisý et al. 2015, unless `keep_tables` is
+    false: then every decision begins from nothing.
+    """
+    player, keep_tables = arguments.check_player(player), arguments.check_flag("keep_tables", keep_tables)
+    return OnlineOutcomeSamplingBot(self, player, arguments.check_integer("seed", seed, 0), keep_tables)
+
+
+class OnlineOutcomeSamplingBot(SolvingBot):
+  """A bot by online outcome sampling; made by `OnlineOutcomeSampling.bot`."""
+
+  def __init__(self, method: OnlineOutcomeSampling, player: int, seed: int, keep_tables: bool):
+    super().__init__(player, seed)
+    self._method, self._seed, self._keep = method, seed, keep_tables
+    self._match, self._tables = 0, None
+
+  def probabilities(self, state: pyspiel.State) -> dict[int, float]:
+    method, runs = self._method, self._method.runs
+    cell = method.cell(self.player, method.tree.names.infostate(state, self.player))
+    with precision(method.options.dtype):
+      if self._tables is None or not self._keep:
+        self._tables = mccfr.aimed.begin(runs, runs.empty(self._seed, self._match), jnp.int32(cell))
+      self._tables, column = mccfr.aimed.advance(
+        runs, self._tables, jnp.int32(cell), method.options.iterations
+      )
+    return method.by_action(cell, column)
+
+  def restart(self) -> None:
+    self._match, self._tables = self._match + 1, None
