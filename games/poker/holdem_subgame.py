@@ -85,7 +85,7 @@ class HoldemSubgameGame(base.Game):
     self.line_numbers = {state.line: number for number, state in enumerate(public_states)}
     # Only a showdown that a player can win pays.
     can_win = any(map(self._hands_differ, self.runouts(to_come)))
-    most = max(abs(state.fold_payoff) + float(can_win) * state.showdown_payoff for state in public_states)
+    most = max(max(state.fold_payoff) + float(can_win) * state.showdown_payoff for state in public_states)
     hands = max(len(hands.names) for hands in ranges)
     super().__init__(
       params,

@@ -34,14 +34,14 @@ class PokerState(base.State):
     seen = {*game.board, *self.runout, *self.hole(0), *self.hole(1)}
     return [card for card in game.deck if card not in seen]
 
-  def won(self) -> float:
-    """The chips that player 0 won since the hand began."""
-    game, end = self.get_game(), self.public_state
-    if not end.showdown_payoff:
-      return end.fold_payoff
-    board, hands = np.array(game.board + self.runout), np.array([self.hole(0), self.hole(1)])
-    first, second = strengths(board, hands).tolist()
-    return end.fold_payoff + end.showdown_payoff * ((first > second) - (first < second))
+  def returns(self) -> list[float]:
+    """The chips that each player won since the hand began."""
+    end, won = self.public_state, 0.0  # by player 0 at a showdown
+    if self.is_terminal() and end.showdown_payoff:
+      board, hands = np.array(self.get_game().board + self.runout), np.array([self.hole(0), self.hole(1)])
+      first, second = strengths(board, hands).tolist()
+      won = end.showdown_payoff * ((first > second) - (first < second))
+    return [end.fold_payoff[0] + won, end.fold_payoff[1] - won]
 
   def __str__(self) -> str:
     return base.join(hands_text(self, range(NUM_PLAYERS)), self.get_game().header, self.line)

@@ -151,7 +151,7 @@ class _Lines:
 
   def folded(self, place: Place) -> float | None:
     ends = not self._lines.moves[place] and self._lines.showdown_payoff[place] == 0
-    return float(self._lines.fold_payoff[place]) if ends else None
+    return float(self._lines.fold_payoff[place, 0]) if ends else None
 
   def down(self, place: Place) -> float:
     return float(self._down[place])
@@ -212,7 +212,7 @@ class _Holdem:
 
   def folded(self, place: Place) -> float | None:
     end = place.public_state
-    return end.fold_payoff if place.is_terminal() and not end.showdown_payoff else None
+    return end.fold_payoff[0] if place.is_terminal() and not end.showdown_payoff else None
 
   def down(self, place: Place) -> float:
     return float(max(place.public_state.spent))

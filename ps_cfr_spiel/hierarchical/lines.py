@@ -39,7 +39,7 @@ class BettingLines:
   #: int32[N], the distance of the cells of two buckets: the lines of its round. So the cells of a hand are
   #: next to each other, above all those of lines that are close to each other.
   stride: Array
-  #: fold_payoff, showdown_payoff: [N], as in `poker.Betting`.
+  #: fold_payoff, showdown_payoff: [N], to player 0, as in `poker.Betting`.
   fold_payoff: Array
   showdown_payoff: Array
   #: (start, stop) of each depth.
@@ -78,7 +78,7 @@ def make_lines(
     cells += len(here) * buckets[number]
   whole = [order, actor, street - street[0], parent, move, first, count, cell, stride]
   columns = [np.asarray(column, np.int32) for column in whole]
-  payoffs = [betting.fold_payoff[order], betting.showdown_payoff[order]]
+  payoffs = [betting.fold_payoff[order, 0], betting.showdown_payoff[order]]
   return BettingLines(
     *columns, *payoffs, depths=tuple(depths), cells=cells, actions=max(count), rounds=len(rounds)
   )

@@ -119,7 +119,7 @@ def test_payoffs_are_openspiels_on_random_playouts(name):
       line = after[line, -1]
     cards = dealt_cards(state, deal.deck)
     pairs = [cards[: deal.hole], cards[deal.hole : 2 * deal.hole]]
-    won = betting.fold_payoff[line]
+    won = betting.fold_payoff[line, 0]
     if betting.showdown_payoff[line]:
       first, second = deal.strengths(np.array([[*deal.board, *cards[2 * deal.hole :]]]))[0][
         set_numbers(np.array(pairs))

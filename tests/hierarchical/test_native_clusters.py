@@ -176,7 +176,7 @@ def exact_increments(dealt, abstraction, tables, traverser):
       player, number = betting.player[line], betting.street[line]
       if not below[line]:
         sign = np.sign(int(first) - int(second))
-        won = betting.fold_payoff[line] + betting.showdown_payoff[line] * sign
+        won = betting.fold_payoff[line, 0] + betting.showdown_payoff[line] * sign
         return won if traverser == 0 else -won
       if player < 0:
         return value(below[line][0], reach)

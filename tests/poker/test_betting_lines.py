@@ -29,8 +29,8 @@ def test_lines_are_those_of_the_states(name):
       assert lines.rank[child] == rank
       assert lines.child(line, action) == child
   assert lines.ends.tolist() == [n for n, state in enumerate(states) if state.player == betting.TERMINAL]
-  assert lines.largest_payoff == max(abs(s.fold_payoff) + s.showdown_payoff for s in states)
-  assert not lines.mixed
+  assert lines.largest_payoff == max(max(s.fold_payoff) + s.showdown_payoff for s in states)
+  assert lines.zero_sum and not lines.mixed
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -67,3 +67,12 @@ def test_without_streets_no_card_comes_and_all_showdowns_are_alike():
   lines = Betting.create([-1, 0, 0], [-1, 0, 1], [0, -4, -4], [0, -1, 0], [0, 0, 1])
   assert (lines.streets, lines.showdowns, lines.paid) == (1, 1, None)
   assert lines.fold_payoff.dtype == np.float64 and lines.parent.dtype == np.int32
+
+
+def test_payoffs_to_each_player_or_to_the_first():
+  ends = [-1, 0, 0], [-1, 0, 1], [0, -4, -4]
+  one = Betting.create(*ends, [0, -1, 0], [0, 0, 2])
+  assert one.fold_payoff.tolist() == [[0, 0], [-1, 1], [0, 0]]
+  assert one.zero_sum and one.largest_payoff == 2
+  both = Betting.create(*ends, [[0, 0], [-1, 0.5], [-0.25, -0.25]], [0, 0, 2])
+  assert not both.zero_sum and both.mixed and both.largest_payoff == 2.25

@@ -330,7 +330,7 @@ def test_the_default_has_the_papers_sizes():
   players = form.betting.player.tolist()
   assert (len(players), players.count(0), players.count(1)) == (57, 10, 10)
   assert (form.betting.showdown_payoff > 0).sum() == 19
-  assert (form.betting.fold_payoff != 0).sum() == 18
+  assert (form.betting.fold_payoff != 0).sum(0).tolist() == [18, 18]
   strings = set(itertools.chain(*form.infostates))
   assert len(strings) == sum(map(len, form.infostates)) == 21_620
   assert game.disjoint.sum() == 1_070_190
@@ -384,13 +384,14 @@ def test_bayesian_form_is_the_game(game_string):
     assert state.legal_actions() == [a for (parent, a) in child if parent == node]
     if state.is_terminal():
       sign = np.sign(form.strength[0][first] - form.strength[1][second])
-      assert state.returns()[0] == betting.fold_payoff[node] + betting.showdown_payoff[node] * sign
+      won = betting.showdown_payoff[node] * sign
+      assert state.returns() == (betting.fold_payoff[node] + [won, -won]).tolist()
       assert form.infostates[node] == ()
     else:
       string = form.infostates[node][(first, second)[player]]
       assert string == state.information_state_string(player)
       strings.add(string)
-      assert betting.fold_payoff[node] == betting.showdown_payoff[node] == 0
+      assert not betting.fold_payoff[node].any() and betting.showdown_payoff[node] == 0
   assert visited == set(range(len(betting)))
   assert strings == set(itertools.chain(*form.infostates))
   reached = np.zeros_like(prior)
@@ -404,7 +405,8 @@ def test_bayesian_form_shapes():
   integers = betting.parent, betting.action, betting.player, betting.street
   assert {(column.dtype, column.shape) for column in integers} == {(np.dtype(np.int32), (nodes,))}
   payoffs = betting.fold_payoff, betting.showdown_payoff
-  assert {(column.dtype, column.shape) for column in payoffs} == {(np.dtype(np.float64), (nodes,))}
+  assert [column.shape for column in payoffs] == [(nodes, 2), (nodes,)]
+  assert {column.dtype for column in payoffs} == {np.dtype(np.float64)}
   for player, size in enumerate(types):
     assert form.weights[player].shape == form.strength[player].shape == (size,)
     assert form.cards[player].shape == (size, 2)

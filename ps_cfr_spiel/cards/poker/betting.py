@@ -44,7 +44,7 @@ class BettingState(NamedTuple):
   spent: tuple[int, int]  #: Chips that each player has put into the pot since the hand began
   num_bets: int  #: Number of bets and raises on this street so far
   min_raise: int  #: The least addition of a bet or raise to the amount to call, in chips
-  fold_payoff: float  #: Utility of player 0 after a fold, else 0, in units
+  fold_payoff: tuple[float, float]  #: Utility of each player after a fold, else 0, in units
   showdown_payoff: float  #: The winner's gain at a showdown, else 0, in units
   #: Action -> index of the public state that it leads to, actions ascending; `ANY_CARD` -> index where a card
   #: comes.
@@ -137,7 +137,9 @@ class BettingRules(NamedTuple):
   @property
   def root(self) -> BettingState:
     """The public state before the first action."""
-    return BettingState(-1, -1, "", "", 0, self.opener, self.ante, self.start, 0, self.least, 0.0, 0.0, {})
+    return BettingState(
+      -1, -1, "", "", 0, self.opener, self.ante, self.start, 0, self.least, (0.0, 0.0), 0.0, {}
+    )
 
   def moves(self, state: BettingState) -> dict[int, int]:
     """Each legal action of the player to act: the chips that the player has spent after it."""
@@ -216,7 +218,7 @@ class BettingRules(NamedTuple):
     )
     if action == FOLD:
       won = (mine if player == 1 else -mine) / self.unit  # by player 0
-      return then._replace(player=TERMINAL, fold_payoff=won)
+      return then._replace(player=TERMINAL, fold_payoff=(won, -won))
     if action != CALL:
       return then._replace(num_bets=state.num_bets + 1, min_raise=chips - to_call)
     opens = player == (0 if state.street else self.opener)

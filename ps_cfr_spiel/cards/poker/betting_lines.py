@@ -13,8 +13,9 @@ from ps_cfr_spiel.cards.poker.betting import CHANCE, TERMINAL, BettingState
 class Betting:
   """N lines of betting, parents before children; the betting does not depend on the cards.
 
-  A line ends by a fold, whose payoff is fixed, or at a showdown, which the stronger type wins. The utility of
-  player 0 is `fold_payoff` + `showdown_payoff` * sign(strength 0 - strength 1).
+  A line ends by a fold, whose payoffs are fixed, or at a showdown, which the stronger type wins. The utility
+  of player i is `fold_payoff[:, i]`, plus `showdown_payoff` with the stronger type, or less it with the
+  weaker. So a share of the pot that neither player gets is a part of `fold_payoff`.
   """
 
   parent: np.ndarray  #: int32[N], the line before the last action, -1 at the root
@@ -23,7 +24,8 @@ class Betting:
   #: `TERMINAL` (-4).
   player: np.ndarray
   street: np.ndarray  #: int32[N], the number of times that public cards have come
-  fold_payoff: np.ndarray  #: float64[N], to player 0; 0 before the end and at most showdowns
+  #: float64[N, 2], what each player gets whoever has the stronger type; 0 before the end, at most showdowns.
+  fold_payoff: np.ndarray
   showdown_payoff: np.ndarray  #: float64[N], to player 0 if the stronger; 0 before the end and after folds
   showdown_index: np.ndarray  #: int32[N], which of K showdowns, between which strengths differ, each end is
   paid: np.ndarray | None = None  #: float64[N, 2], what each player has put into the pot; None: 0
@@ -34,20 +36,23 @@ class Betting:
     parent: Sequence[int] | np.ndarray,
     action: Sequence[int] | np.ndarray,
     player: Sequence[int] | np.ndarray,
-    fold_payoff: Sequence[float] | np.ndarray,
+    fold_payoff: Sequence[float] | Sequence[Sequence[float]] | np.ndarray,
     showdown_payoff: Sequence[float] | np.ndarray,
     street: Sequence[int] | np.ndarray | None = None,
     showdown_index: Sequence[int] | np.ndarray | None = None,
     paid: Sequence[Sequence[float]] | np.ndarray | None = None,
   ) -> "Betting":
-    """The lines from columns of numbers; by default no public cards come, and all showdowns are alike."""
-    none = np.zeros(len(parent), np.int32)
+    """The lines from columns of numbers; by default no public cards come, and all showdowns are alike.
+
+    `fold_payoff` is [N, 2], or in a zero-sum game [N], to player 0.
+    """
+    none, folds = np.zeros(len(parent), np.int32), np.asarray(fold_payoff, float)
     return cls(
       parent=np.asarray(parent, np.int32),
       action=np.asarray(action, np.int32),
       player=np.asarray(player, np.int32),
       street=none if street is None else np.asarray(street, np.int32),
-      fold_payoff=np.asarray(fold_payoff, float),
+      fold_payoff=folds if folds.ndim == 2 else np.stack([folds, -folds], 1),
       showdown_payoff=np.asarray(showdown_payoff, float),
       showdown_index=none if showdown_index is None else np.asarray(showdown_index, np.int32),
       paid=None if paid is None else np.asarray(paid, float),
@@ -128,12 +133,17 @@ class Betting:
   @property
   def mixed(self) -> bool:
     """Whether some end has both a fold_payoff and a showdown_payoff, as under unequal antes."""
-    return bool((self.fold_payoff * self.showdown_payoff).any())
+    return bool((self.fold_payoff * self.showdown_payoff[:, None]).any())
+
+  @property
+  def zero_sum(self) -> bool:
+    """Whether one player always gets what the other loses."""
+    return not self.fold_payoff.sum(1).any()
 
   @functools.cached_property
   def largest_payoff(self) -> float:
     """The largest utility, in absolute terms."""
-    return float(max(np.abs(self.showdown_payoff).max(initial=0), np.abs(self.fold_payoff).max(initial=0)))
+    return float((np.abs(self.showdown_payoff) + np.abs(self.fold_payoff).max(1)).max(initial=0))
 
   def last_acting(self, lines: np.ndarray) -> np.ndarray:
     """The line of the last action before each of the ends `lines`: itself, or an all-in before a card."""

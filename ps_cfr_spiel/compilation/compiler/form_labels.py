@@ -138,7 +138,7 @@ class FormOrigin(Origin):
   def payoffs(self, public_state: int) -> list[float]:
     line, runout = self.lines.place(public_state)
     betting = self.lines.betting
-    fold_payoff, showdown_payoff = float(betting.fold_payoff[line]), float(betting.showdown_payoff[line])
+    fold_payoff, showdown_payoff = float(betting.fold_payoff[line, 0]), float(betting.showdown_payoff[line])
     if not showdown_payoff:
       return [fold_payoff]
     street = int(self.lines.betting.street[line])

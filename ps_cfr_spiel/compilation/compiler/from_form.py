@@ -54,6 +54,8 @@ def build_bayesian(name: str, form: BayesianForm, leaves: str = "auto") -> Publi
   betting = form.betting
   if betting.mixed:
     raise ValueError(f"{name}: a terminal has a fold_payoff or a showdown_payoff, not both.")
+  if not betting.zero_sum:
+    raise ValueError(f"{name}: the payoffs of an end must add up to zero.")
   pairs = len(form.types[0]) * len(form.types[1])  # each has a probability of about 1 / pairs
   fault = scale_fault(betting.largest_payoff / pairs)
   if fault:
@@ -122,7 +124,7 @@ def street_ends(betting: Betting) -> list[tuple[StreetEnds, StreetEnds]]:
   def part(chosen: np.ndarray, utility: np.ndarray) -> StreetEnds:
     return StreetEnds(acting[chosen], utility[ends[chosen]])
 
-  won, folded = betting.showdown_payoff, betting.fold_payoff
+  won, folded = betting.showdown_payoff, betting.fold_payoff[:, 0]
   return [
     (part((street == s) & played, won), part((street == s) & ~played, folded))
     for s in range(max(betting.streets, betting.showdowns))

@@ -132,7 +132,7 @@ def _public_states(tree: PublicTree, lines: PublicStateIndex) -> HistoryNodes:
   betting, size = lines.betting, int(lines.starts[-1])
   cell = np.zeros(size, int)
   cell[[decision.public_state for decision in tree.names.decisions]] = first_cells(tree)
-  columns = betting.player, betting.fold_payoff, betting.street
+  columns = betting.player, betting.fold_payoff[:, 0], betting.street
   kind, utility, street = (np.repeat(column, lines.sizes) for column in columns)
   # Each card that no player holds comes with the same probability: of `live` the first, then of one less.
   chance = np.where(_cards(lines) >= 0, 1 / np.maximum(lines.form.live - street + 1, 1), 1.0)
