@@ -93,7 +93,7 @@ def solve(options: argparse.Namespace) -> None:
   size = next(size for size, name in cards.STREETS.items() if name == options.street)
   least, most = map(float, options.ratios.split("-"))
   drawn = RandomSituations(
-    options.counts[0], options.seeds[0], 1000, ((least, most),), "fcpa", "betting", size
+    options.counts[0], options.seeds[0], ratios=((least, most),), distribution="betting", cards=size
   )
   values = NetworkValues.load(options.values) if size < cards.BOARD_SIZE else None
   method = {"iterations": options.iterations[0], "values": values, "hands": "all", "strategies": False}

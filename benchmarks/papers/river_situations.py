@@ -13,7 +13,6 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.backend.device import jit, to_device
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.cards.poker.ranking import strengths
-from ps_cfr_spiel.cards.poker.situations import KINDS as KINDS
 from ps_cfr_spiel.cards.poker.situations import RandomSituations
 from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.resolving.subgames import Ranges, Subgame, Subgames
@@ -39,9 +38,9 @@ class Situation(NamedTuple):
 
 
 def draw(seed: int, count: int, kind: str) -> list[Situation]:
-  """So many random situations, with ranges of one of `KINDS`."""
+  """So many random situations, with ranges of one of `options.DISTRIBUTIONS`."""
   situations = []
-  for river in RandomSituations(count, seed, kind=kind):
+  for river in RandomSituations(count, seed, distribution=kind):
     (live,) = (~np.isin(cards.ALL_HANDS, river.board).any(1)).nonzero()
     strength = strengths(np.array(river.board), cards.ALL_HANDS[live])
     first, second = (own[None, live] for own in river.ranges)

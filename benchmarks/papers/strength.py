@@ -26,6 +26,7 @@ from benchmarks.machine import describe, flags
 from ps_cfr_spiel import PSCFRSolver, build_tree
 from ps_cfr_spiel.evaluation import Played, evaluate_match, evaluate_policy, local_best_response, match_play
 from ps_cfr_spiel.learning import pretrained
+from ps_cfr_spiel.options import METHODS
 from ps_cfr_spiel.policy import TranslatedPolicy, TreePolicy
 from ps_cfr_spiel.solvers import ContinualResolving
 
@@ -37,7 +38,6 @@ PASSIVE = ("Fold", "Call", "Check")
 LEDUC_POT = 2  # the antes
 NEGLIGIBLE = 1e-12  # a policy's probabilities may be rounded to nothing
 BEST = "best response"
-METHODS = ("chips", "mivat", "imaginary", "aivat")
 GAMES = {
   "river": f"{PLACE},bets=0.5 1 a;1 a)",
   "turn": "holdem_subgame(board=9s7c5s4h,pot=200,stack=600,bets=1 a;1 a,ranges=AA A9s KQs 86s;QQ 98s JTs 55)",

@@ -121,8 +121,8 @@ def _in_order(situations: Any, sizes: tuple[int, ...]) -> Sequence[Any]:
   """Situations as a sequence, which may draw or read them on demand; ValueError for other types."""
   if isinstance(situations, Mapping | Situation):  # a single one, though it has items too
     raise ValueError(f"situations must be a sequence; put a single {type(situations).__name__} into a list.")
-  if isinstance(situations, RandomSituations) and situations.cards not in sizes:
-    street, wanted = (cards.STREETS[size] for size in (situations.cards, *sizes))
+  if isinstance(situations, RandomSituations) and situations.options.cards not in sizes:
+    street, wanted = (cards.STREETS[size] for size in (situations.options.cards, *sizes))
     raise ValueError(
       f"situations are {street}s, expected {wanted}s; turns need values of rivers, flops those of turns, and "
       "rivers none."
@@ -192,7 +192,7 @@ def _chunk(
     method["values"] = f"{values!r}, {_digest(jax.tree.leaves(values.beyond))}"
   header = {
     "work": f"situations {part.start} to {part.stop - 1}",
-    "situations": situations.origin if isinstance(situations, RandomSituations) else _digest(items),
+    "situations": repr(situations.options) if isinstance(situations, RandomSituations) else _digest(items),
     "teacher": method,
   }
   if drawn and _has_fewer(path, part):  # the last of a call for fewer

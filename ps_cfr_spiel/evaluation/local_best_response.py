@@ -92,20 +92,22 @@ class LocalBestResponseBot(SolvingBot):
     game: pyspiel.Game,
     policy: Any,
     player: int,
-    actions: Actions = None,
-    depth: int | None = 1,
-    rollout: Any = None,
-    **options: Any,
+    options: LocalResponseOptions | Actions = None,
+    **keywords: Any,
   ):
     """A bot for a seat.
 
     Args:
       player: the seat, 0 or 1.
-      game, policy, actions, depth, rollout, **options: as of `local_best_response`, with its errors.
+      game, policy, options, **keywords: as of `local_best_response`, with its errors; not `hands`.
     """
+    given = LocalResponseOptions.of(options, **LocalResponseOptions.picked(keywords))
+    if given.hands is not None:
+      raise ValueError(f"hands={given.hands}: the bot plays compiled games and samples none; leave it out.")
+    of_tree = {name: value for name, value in keywords.items() if name not in vars(given)}
     super().__init__(check_player(player), seed=0)  # unused: one action has probability 1
     self._game, self._policy = game, policy
-    self._search = LocalSearch.of(game, actions, depth, rollout, **options)
+    self._search = LocalSearch.of(game, given.actions, given.depth, given.rollout, **of_tree)
     self._strategy = [np.zeros(shape) for shape in self._search.tree.players[1 - player].block_shapes]
     self._known: set[tuple[int, int]] = set()  # (block, row) of the known answers
 

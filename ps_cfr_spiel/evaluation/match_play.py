@@ -139,7 +139,7 @@ def match(
   Args:
     game, first, second, options: as of `play_games`.
     agent: the policy of the first player, to take luck out of the result.
-    **keywords: options by name, see `MatchOptions`; and arguments of `evaluate_match`.
+    **keywords: options by name, see `MatchOptions` and `MatchResultOptions`; and those of `build_tree`.
   """
   played = MatchOptions.of(options, **MatchOptions.picked(keywords))
   evaluation = {name: value for name, value in keywords.items() if name not in vars(played)}

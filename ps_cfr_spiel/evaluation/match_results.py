@@ -12,15 +12,14 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel.arguments import check_list, check_option, check_player, is_integer
+from ps_cfr_spiel.arguments import check_list, check_player, is_integer
 from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.compilation.histories import check_is_game
 from ps_cfr_spiel.evaluation import aivat
+from ps_cfr_spiel.options import MatchResultOptions
 from ps_cfr_spiel.policy import TreePolicy, strategies_of
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import PublicTree, check_zero_sum
-
-METHODS = ("chips", "mivat", "imaginary", "aivat")
 
 
 class Played(NamedTuple):
@@ -40,7 +39,7 @@ class MatchResult(NamedTuple):
   #: of their mean; games of one deal count as one observation. nan if there is only one.
   standard_error: float
   score: "Score"  #: numbers of games that the agent won, drew and lost
-  method: str  #: of `METHODS`
+  method: str  #: of `options.METHODS`
 
   @classmethod
   def of(
@@ -108,9 +107,8 @@ def evaluate_match(
   game: pyspiel.Game,
   games: Iterable[Played],
   agent: Any = None,
-  values: Any = None,
-  method: str | None = None,
-  **options: Any,
+  options: MatchResultOptions | str | None = None,
+  **keywords: Any,
 ) -> MatchResult:
   """The result of an agent in recorded games, with its standard error.
 
@@ -122,23 +120,16 @@ def evaluate_match(
     games: such as `matches.play_games` records.
     agent: the agent's OpenSpiel policy, asked for all possible deals. A search must answer the same question
       in the same way, as those of `ContinualResolving` do; `tabularise` makes it fast.
-    values: a guess of the rest of a game: a policy of the opponent's, by default the agent's; for "aivat"
-      also a function (player, information state string of the opponent) -> the agent's expected utility. In
-      `holdem` a function state -> {action: player 0's expected utility after it}, by default the game's
-      `guess_values`.
-    method: "chips": the utility. "mivat": less the luck of chance (White and Bowling 2009), for enumerated
-      games. "imaginary": the mean over all hands of the agent (Bowling et al. 2008). "aivat": less the
-      luck of chance and of the agent's own choices, averaged likewise (Burch et al. 2018). By default "aivat"
-      with an agent, "chips" without. All but "chips" are for two players and zero sums. In
-      `holdem` "mivat" needs no agent, and "aivat" averages over nothing.
-    **options: of `build_tree`.
+    options: all options, or the method alone.
+    **keywords: options by name, see `MatchResultOptions`; and those of `build_tree`.
 
   ValueError for a wrong argument, a game that is not over or cannot have been played, or `values` that are
   not numbers; TypeError if `game`, `agent` or `values` is of another kind.
   """
   check_is_game(game)
-  usual = "chips" if agent is None else "aivat"
-  method = check_option("method", usual if method is None else method, METHODS)
+  given = MatchResultOptions.of(options, **MatchResultOptions.picked(keywords))
+  of_tree = {name: value for name, value in keywords.items() if name not in vars(given)}
+  values, method = given.values, given.method or ("chips" if agent is None else "aivat")
   guess: Any = getattr(game, "guess_values", None)
   if guess is not None and method == "imaginary":
     raise ValueError(f"method='imaginary' needs a compiled game; for {game} choose 'aivat' or 'mivat'.")
@@ -159,8 +150,8 @@ def evaluate_match(
     estimators = {seat: aivat.Corrected(game, guess, policy, seat) for seat in (0, 1)}
   elif method != "chips":
     if isinstance(agent, TreePolicy):
-      options = {**agent.tree_options, **options}
-    tree = build_tree(game, **options)
+      of_tree = {**agent.tree_options, **of_tree}
+    tree = build_tree(game, **of_tree)
     check_zero_sum(tree, "estimates without luck", "method='chips' takes any game")
   worth, utilities = [], []
   with waiting("Evaluating games"):

@@ -6,7 +6,6 @@ to the end: values spread from there upwards, turn by turn (Brown et al. 2020, R
 solved to the end of their street.
 """
 
-import dataclasses
 import os
 import tempfile
 from collections.abc import Callable
@@ -180,14 +179,14 @@ class _Boards:
   def __init__(
     self, drawn: RandomSituations, options: LearnOptions, values: Any, chunk: Any, progress: Any, tree: Any
   ):
-    street = cards.STREETS[drawn.cards]
+    street = cards.STREETS[drawn.options.cards]
     if tree:
       raise ValueError(f"{street}s have no options of a tree; leave out {', '.join(tree)}.")
     if options.teacher != "solve":
       raise ValueError(f"teacher='search' is for games; {street}s are solved to the end of their street.")
-    if (values is None) != (drawn.cards == cards.BOARD_SIZE):
+    if (values is None) != (drawn.options.cards == cards.BOARD_SIZE):
       raise ValueError("values belong to turns and flops, which end with a street; rivers have none.")
-    if options.turns and drawn.cards != cards.BOARD_SIZE:
+    if options.turns and drawn.options.cards != cards.BOARD_SIZE:
       raise ValueError(f"turns={options.turns}: searches of turns ask about rivers alone; use turns=0.")
     if options.turns and process_count() > 1:
       raise ValueError(f"turns={options.turns}: searches run in one process; use turns=0 in several.")
@@ -207,9 +206,9 @@ class _Boards:
     """Those of this turn and of all before; None where processes share the work."""
     drawn: Any = self.drawn
     if turn:
-      turns = dataclasses.replace(
-        drawn, count=self.options.chains, seed=drawn.seed + turn, kind="betting", cards=cards.BOARD_SIZE - 1
-      )
+      changes = {"distribution": "betting", "cards": cards.BOARD_SIZE - 1}
+      options = drawn.options.changed(seed=drawn.options.seed + turn, **changes)
+      turns = RandomSituations(self.options.chains, options)
       drawn = rivers_met(values, turns, progress=self.progress)
     folder = (place or temporary) / f"examples-{turn}"
     self.folders.append(folder)

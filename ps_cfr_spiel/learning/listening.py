@@ -140,15 +140,15 @@ def rivers_met(
   check_count("most", most, 10)
   check_binds("values", values, "NetworkValues")
   check_instance("turns", turns, RandomSituations)
-  if turns.cards != cards.BOARD_SIZE - 1:
-    raise ValueError(f"turns are {cards.STREETS[turns.cards]}s; give RandomSituations with cards=4.")
+  if turns.options.cards != cards.BOARD_SIZE - 1:
+    raise ValueError(f"turns are {cards.STREETS[turns.options.cards]}s; give RandomSituations with cards=4.")
   rivers: list[Situation] = []
   for number in progress_bar(progress, iterable=range(len(turns)), unit="turn", desc="Searching"):
-    random = np.random.default_rng([turns.seed, number, 1])  # a stream apart from that of the turn
+    random = np.random.default_rng([turns.options.seed, number, 1])  # a stream apart from that of the turn
     searcher = Listener(Subgames.of(turns[number].game()), values, "round")
     searcher.marks = drawn_marks(random, most, OVERHEARD)
     searcher.start(number % 2)
-    rivers += _taken(searcher, random, turns.bets, each)
+    rivers += _taken(searcher, random, turns.options.bets, each)
   return rivers
 
 

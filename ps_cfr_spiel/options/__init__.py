@@ -3,15 +3,22 @@
 May import: base layers. `option` is the mechanism, `names` lists the objects that options choose among,
 `shared` has options of several methods, `solving` those of methods on trees and dealt cards, `playing` those
 of methods that learn by play, `searching` those of searches, `evaluating` those of measures of strength,
-`spot` those of a spot of hold'em, `value_learning` those of networks of values. They need no JAX: the
+`spot` those of spots of hold'em, `value_learning` those of networks of values. They need no JAX: the
 program's flags are made from them.
 """
 
-from ps_cfr_spiel.options.evaluating import ComparisonOptions, LocalResponseOptions, MatchOptions
+from ps_cfr_spiel.options.evaluating import (
+  METHODS,
+  ComparisonOptions,
+  LocalResponseOptions,
+  MatchOptions,
+  MatchResultOptions,
+)
 from ps_cfr_spiel.options.names import (
   ALIASES,
   DEEPSTACK_BETS,
   GADGETS,
+  MAPPINGS,
   PRESETS,
   ROUND,
   RULES,
@@ -30,6 +37,7 @@ from ps_cfr_spiel.options.playing import (
 from ps_cfr_spiel.options.searching import (
   TARGETS,
   ContinualResolvingOptions,
+  HoldemPolicyOptions,
   OnlineOutcomeSamplingOptions,
   ParticleBotOptions,
   SearchOptions,
@@ -72,5 +80,5 @@ from ps_cfr_spiel.options.solving import (
   SamplingOptions,
   VRMCCFROptions,
 )
-from ps_cfr_spiel.options.spot import SpotOptions
+from ps_cfr_spiel.options.spot import DISTRIBUTIONS, RandomSituationsOptions, Ratio, SpotOptions
 from ps_cfr_spiel.options.value_learning import TEACHERS, LearnOptions, TrainingOptions

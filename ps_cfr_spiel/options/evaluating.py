@@ -5,6 +5,8 @@ from typing import Annotated, Any
 from ps_cfr_spiel.options.option import Option, Options
 from ps_cfr_spiel.options.shared import MOST_SEED
 
+METHODS = ("chips", "mivat", "imaginary", "aivat")
+
 Seed = Annotated[int, Option("Seed of chance and of the bots.", least=0, most=MOST_SEED - 1)]
 
 
@@ -22,6 +24,34 @@ class MatchOptions(Options):
       "Deal hands alike until A has had each seat once.", "A is the first player; both have the same luck."
     ),
   ] = False
+
+
+class MatchResultOptions(Options):
+  """Options of the result of an agent in games that were played."""
+
+  main = "method"
+  method: Annotated[
+    str | None,
+    Option(
+      "Estimate of the result: chips, the utility; mivat, less the luck of chance; imaginary, the mean over "
+      "all hands of the agent, in games that are enumerated; aivat, less the luck of chance and of the "
+      "agent's own choices, averaged likewise (default: aivat if the agent's probabilities are known, else "
+      "chips).",
+      "White and Bowling 2009; Bowling et al. 2008; Burch et al. 2018. All but chips are for two players and "
+      "zero sums. In `holdem` mivat needs no agent, and aivat averages over nothing.",
+      choices=METHODS,
+    ),
+  ] = None
+  values: Annotated[
+    Any,
+    Option(
+      "A guess of the rest of a game: a policy of the opponent's, by default the agent's; for aivat also a "
+      "function (player, information state string of the opponent) -> the agent's expected utility. In "
+      "`holdem` a function state -> {action: player 0's expected utility after it}, by default the game's "
+      "`guess_values`. Good values reduce the noise, and none change the mean.",
+      flag=None,
+    ),
+  ] = None
 
 
 class LocalResponseOptions(Options):

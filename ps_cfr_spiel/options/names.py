@@ -1,8 +1,8 @@
 """Names of objects that an option chooses among, and published settings of searches.
 
 Help and completion need the names, and must not import JAX; so an object is written as its place,
-"module:attribute". `cfr.RULES` and `subgames.GADGETS` are `objects` of these tables: a new regret rule or
-gadget is its class or function, and a line here.
+"module:attribute". `cfr.RULES`, `subgames.GADGETS` and `policy.MAPPINGS` are `objects` of these tables: a new
+regret rule, gadget or mapping of bets is its class or function, and a line here.
 
 DeepStack's settings (Moravčík et al. 2017; Schmid 2021, Tables 21.1 and 21.2): the regrets of CFR+, updated
 at once for both players, with uniform averages over the second half of the iterations. A flop is searched
@@ -41,6 +41,14 @@ GADGETS = {
   "max-margin": f"{GADGET_FILE}:max_margin",
   "refined-cfr-d": f"{GADGET_FILE}:refined_cfr_d",
   "refined-max-margin": f"{GADGET_FILE}:refined_max_margin",
+}
+
+TRANSLATION_FILE = "ps_cfr_spiel.policy.action_translation"
+MAPPINGS = {
+  "pseudo-harmonic": f"{TRANSLATION_FILE}:pseudo_harmonic",
+  "arithmetic": f"{TRANSLATION_FILE}:arithmetic",
+  "nearest": f"{TRANSLATION_FILE}:nearest",
+  "nearest-ratio": f"{TRANSLATION_FILE}:nearest_ratio",
 }
 
 ROUND = "round"  # the lookahead until the next public chance event

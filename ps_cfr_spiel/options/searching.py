@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from ps_cfr_spiel.options import playing
-from ps_cfr_spiel.options.names import GADGETS, ROUND
+from ps_cfr_spiel.options.names import GADGETS, MAPPINGS, ROUND
 from ps_cfr_spiel.options.option import Option, Options
 from ps_cfr_spiel.options.shared import (
   METHOD,
@@ -177,6 +177,54 @@ Particles = Annotated[
     least=1,
   ),
 ]
+
+
+class HoldemPolicyOptions(Options):
+  """Options of a policy for the whole of hold'em, a blueprint and searches."""
+
+  main = "bets"
+  bets: Annotated[
+    str,
+    Option(
+      "Bet sizes of the searches on turn and river, with values of turns on the flop first: as in "
+      "`holdem_subgame`, for both players alike.",
+      "The default is the pot and all-in, later raises all-in alone: raises of the pot in all places make "
+      "deep turns three times as slow.",
+      value="SIZES",
+    ),
+  ] = "1 a;1 a;a / 1 a;a"
+  iterations: Annotated[int, Option("Iterations of each search.", least=1)] = 100
+  seconds: Annotated[
+    float | None,
+    Option(
+      "Most seconds of a search of a turn or river (default: no limit); the iterations, and with them the "
+      "moves, then depend on the machine.",
+      above=0,
+      flag="move_seconds",
+    ),
+  ] = None
+  mapping: Annotated[
+    Any,
+    Option(
+      "Mapping of foreign bets where the blueprint plays.",
+      "Or a function like these; see `policy.MAPPINGS`.",
+      choices=tuple(MAPPINGS),
+    ),
+  ] = "pseudo-harmonic"
+  gadget: Annotated[
+    Any,
+    Option(
+      "Constraint from one search to the next, as of `ContinualResolving`.",
+      "Or a function like these; see `subgames.gadgets`.",
+      choices=tuple(GADGETS),
+    ),
+  ] = "cfr-d"
+  values: Annotated[
+    Any,
+    Option(
+      "Value function of turns, such as `learning.NetworkValues`; flops are then searched, too.", flag=None
+    ),
+  ] = None
 
 
 class SearchResponseOptions(Options):

@@ -19,6 +19,7 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
+from ps_cfr_spiel import options
 from ps_cfr_spiel.arguments import check_option, declared, is_number
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.compilation.histories import check_is_game
@@ -58,12 +59,7 @@ Sizes = Callable[[pyspiel.State], Mapping[int, float]]  # see `bet_sizes`
 # A strategy: from a state and its player to the probability of each action, or float64[1326] for all hands.
 Ask = Callable[[pyspiel.State, int], Mapping[int, Any]]
 
-MAPPINGS: dict[str, Split] = {
-  "pseudo-harmonic": pseudo_harmonic,
-  "arithmetic": arithmetic,
-  "nearest": nearest,
-  "nearest-ratio": nearest_ratio,
-}
+MAPPINGS: dict[str, Split] = options.objects(options.MAPPINGS)
 
 
 def translate(

@@ -52,7 +52,7 @@ def test_data_are_read_without_this_package(tmp_path, capsys):
     header = json.loads(file.metadata()["header"])
   data = load_file(tmp_path / "examples-0" / "000000.safetensors")
   drawn = RandomSituations(3, seed=1, pot=20, ratios=(1.0,), bets="a")
-  assert header["situations"] == drawn.origin and header["teacher"]["iterations"] == 30
+  assert header["situations"] == repr(drawn.options) and header["teacher"]["iterations"] == 30
   assert set(header["arrays"]) == set(data)
   for k, river in enumerate(drawn):
     assert tuple(data["board"][k].tolist()) == river.board and data["stack"][k] == 30

@@ -9,10 +9,10 @@ import ps_cfr_spiel
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.evaluation import Played, aivat, evaluate_match, evaluate_policy
 from ps_cfr_spiel.evaluation.match_results import MatchResult, standard_error
+from ps_cfr_spiel.options import METHODS
 
 GLASSES = "glasses(turns=2)"
 DICE = "liars_dice(dice_sides=2)"
-METHODS = ("chips", "mivat", "imaginary", "aivat")
 LEDUC = "leduc_poker(suit_isomorphism=true)"  # fewer histories, and the same games
 NAMES = ("kuhn_poker", LEDUC, GLASSES, DICE)
 SHORT = "6"  # a random game, in which player 1 does not always act
@@ -65,7 +65,7 @@ def moments(name, agent, opponent, seat, method, values=None):
   game, _ = load(name)
   actions, odds = zip(*all_games(name, (agent, opponent) if seat == 0 else (opponent, agent)), strict=True)
   records = [Played(seat, a) for a in actions]
-  worth = evaluate_match(game, records, agent, values, method).values
+  worth = evaluate_match(game, records, agent, method, values=values).values
   odds = np.array(odds)
   assert odds.sum() == pytest.approx(1, abs=1e-12)
   mean = odds @ worth

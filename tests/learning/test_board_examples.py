@@ -48,7 +48,7 @@ called = jit(static_argnames="player")(lambda bound, player, ranges: bound(playe
 @functools.cache
 def rivers(folder):
   """Two dozen solved rivers, through files."""
-  drawn = RandomSituations(24, ratios=(0.5,), bets="a", kind="betting")
+  drawn = RandomSituations(24, ratios=(0.5,), bets="a", distribution="betting")
   solve_batch(drawn, iterations=20, hands="all", strategies=False, chunk=8, output=folder, progress=False)
   return load_boards(folder, progress=False)
 
@@ -90,10 +90,10 @@ def test_what_checking_down_wins(data):
 
 
 def test_rivers_are_as_they_were_drawn_and_solved(data):
-  drawn = RandomSituations(24, ratios=(0.5,), bets="a", kind="betting")
+  drawn = RandomSituations(24, ratios=(0.5,), bets="a", distribution="betting")
   found = solve_batch([drawn[20]], iterations=20, hands="all", progress=False)[0]
   assert data.inputs["board"][20].tolist() == list(drawn[20].board) and data.inputs["ratio"][20] == 0.5
-  np.testing.assert_allclose(data.values[1][20], found.values[1] / drawn.pot, atol=1e-5)
+  np.testing.assert_allclose(data.values[1][20], found.values[1] / drawn.options.pot, atol=1e-5)
   np.testing.assert_allclose(data.ranges[0][20], drawn[20].ranges[0], rtol=1e-5)
 
 
@@ -157,7 +157,7 @@ def test_where_nobody_bets_they_are_exact(size):
 
 def test_turns_are_taught_by_searches(learned, tmp_path):
   """Where nobody bets the values are those of checking down; files are kept and learned from."""
-  drawn = RandomSituations(2, ratios=(0.5,), bets="x", kind="betting", cards=4)
+  drawn = RandomSituations(2, ratios=(0.5,), bets="x", distribution="betting", cards=4)
   exact = dataclasses.replace(learned, scale=np.float32(0))
   options = {"values": exact, "hands": "all", "strategies": False, "output": tmp_path, "progress": False}
   solve_batch(drawn, iterations=2, **options)
@@ -186,7 +186,7 @@ def test_turns_are_taught_by_searches(learned, tmp_path):
 
 def test_a_street_alone_is_worth_what_the_whole_tree_says(learned):
   """A turn by `solve_batch` and by a search of the game's tree to the next card, whose rows are rivers."""
-  drawn = RandomSituations(1, 3, ratios=(2.0,), kind="betting", cards=4)
+  drawn = RandomSituations(1, 3, ratios=(2.0,), distribution="betting", cards=4)
   (found,) = solve_batch(drawn, iterations=20, values=learned, progress=False)
   given = drawn[0].game().get_parameters()
   game = pyspiel.load_game("holdem_subgame", {**given, "ranges": "uniform", "bets": "1 a/x"})
@@ -215,7 +215,7 @@ def test_the_pretrained_values_of_holdem(name, size, count):
   if not count:
     return
   beyond = None if size == 5 else pretrained("holdem_subgame(board=9s7c5s4h)")
-  drawn = RandomSituations(count, 77, ratios=(1.0,), kind="betting", cards=size)
+  drawn = RandomSituations(count, 77, ratios=(1.0,), distribution="betting", cards=size)
   found = solve_batch(drawn, iterations=60, hands="all", values=beyond, strategies=False, progress=False)
   given = [np.stack([getattr(one, name) for one in drawn]) for name in BATCH]
   checked = None if size == 5 else np.stack([one.checked for one in found])

@@ -16,7 +16,7 @@ POT, OPTIONS = 200, {"each": 6, "most": 12, "progress": False}
 
 
 def turns(count, seed=0):
-  return RandomSituations(count, seed, POT, (1.0,), "1;x", "betting", 4)
+  return RandomSituations(count, seed, pot=POT, ratios=(1.0,), bets="1;x", distribution="betting", cards=4)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.cards.poker.situations import (
-  KINDS,
+  DRAWN,
   RandomSituations,
   compatible,
   from_words,
@@ -66,15 +66,15 @@ def test_drawn_rivers_are_a_sequence():
 
 
 @pytest.mark.parametrize("ratios", [[1, 3.0], (np.float32(1), np.int64(3)), np.array([1.0, 3.0])])
-def test_generators_of_the_same_rivers_are_equal(ratios):
-  mine = RandomSituations(np.int64(3), np.uint8(7), np.int32(20), ratios, "a")
-  other = RandomSituations(3, 7, 20, (1.0, 3.0), "a")
+def test_options_of_the_same_rivers_are_equal(ratios):
+  mine = RandomSituations(np.int64(3), np.uint8(7), pot=np.int32(20), ratios=ratios, bets="a").options
+  other = RandomSituations(3, 7, pot=20, ratios=(1.0, 3.0), bets="a").options
   assert mine == other and hash(mine) == hash(other) and repr(mine) == repr(other)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_drawn_ranges(kind):
-  for river in RandomSituations(5, kind=kind):
+@pytest.mark.parametrize("distribution", DRAWN)
+def test_drawn_ranges(distribution):
+  for river in RandomSituations(5, distribution=distribution):
     np.testing.assert_allclose(river.ranges.sum(1), 1)
     blocked = np.isin(cards.ALL_HANDS, river.board).any(1)
     assert not river.ranges[:, blocked].any() and (river.ranges[:, ~blocked] > 0).all()
@@ -83,13 +83,13 @@ def test_drawn_ranges(kind):
 def test_halves_share_the_probability_at_random():
   """The supplement's law: the weaker half's share is uniform, so its mean is 1/2 and its variance 1/12."""
   rng = np.random.default_rng(0)
-  ranges = np.stack([KINDS["halves"](rng, np.arange(101), ()) for _ in range(3000)])
+  ranges = np.stack([DRAWN["halves"](rng, np.arange(101), ()) for _ in range(3000)])
   share, inner = ranges[:, :50].sum(1), ranges[:, :25].sum(1) / ranges[:, :50].sum(1)
   for part in (share, inner):
     assert abs(part.mean() - 1 / 2) < 4 * np.sqrt(1 / 12 / 3000)
     assert abs(part.var() - 1 / 12) < 0.006
   assert abs(np.corrcoef(share, inner)[0, 1]) < 0.08
-  assert KINDS["halves"](rng, np.arange(1), ()).tolist() == [1.0]
+  assert DRAWN["halves"](rng, np.arange(1), ()).tolist() == [1.0]
 
 
 def test_compatible_is_a_sum_over_disjoint_hands():
@@ -147,12 +147,9 @@ def test_a_street_solved_alone_does_not_say_how_many_are_left():
 @pytest.mark.parametrize(
   ("name", "allowed", "values"),
   [
-    ("kind", "must be one of halves, even, betting", ("odd", None, ["even"])),
     ("count", "must be a whole number from 0 to 2147483647", (True, 2.5, None, "x", -1, 10**20)),
-    ("seed", "must be a whole number from 0 to 4294967295", (None, 2.5, -1, "x", [], True, 2**32)),
-    ("pot", "must be a whole number from 0 to 2147483647", (None, math.inf, 20.0, "20", 10**20)),
-    ("pot", "must be a positive even number", (0, 21)),
-    ("ratios", "must be one or more numbers above 0", (1.0, b"x", "x", None, (), [True], [[1.0]], [1, "a"])),
+    ("pot", "must be a positive even number", (21,)),
+    ("ratios", "must be one or more numbers above 0", (1.0, b"x", "x", (), [True], [[1.0]], [1, "a"])),
     (
       "ratios",
       "must be one or more numbers above 0",
@@ -167,9 +164,24 @@ def test_bad_generators(name, allowed, values):
       RandomSituations(**{"count": 1, name: value})
 
 
+@pytest.mark.parametrize(
+  ("name", "message", "values"),
+  [
+    ("distribution", "Unknown distribution {!r}; choose one of", ("odd", None, ["even"])),
+    ("seed", "seed must be an integer from 0 to 4294967295, got {!r}", (None, 2.5, -1, "x", [], True, 2**32)),
+    ("pot", "pot must be an integer from 2 to 2147483647, got {!r}", (None, math.inf, 20.0, "20", 0, 10**20)),
+    ("cards", "cards must be 3 or 4 or 5, got {!r}", (2, 6, None, "5", True)),
+  ],
+)
+def test_bad_options(name, message, values):
+  for value in values:
+    with pytest.raises(ValueError, match=f"^{re.escape(message.format(value))}"):
+      RandomSituations(1, **{name: value})
+
+
 def test_stacks_between_two():
   """By the logarithm: half of those between a quarter and four pots are below one."""
-  drawn = RandomSituations(400, ratios=[(0.25, 4.0)], kind="even")
+  drawn = RandomSituations(400, ratios=[(0.25, 4.0)], distribution="even")
   behind = np.array([river.stack - 500 for river in drawn])
   assert 250 <= behind.min() < 300 and 3500 < behind.max() <= 4000
   assert abs((behind < 1000).mean() - 0.5) < 4 * np.sqrt(0.25 / 400)

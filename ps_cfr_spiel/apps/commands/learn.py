@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -40,8 +39,8 @@ from ps_cfr_spiel.apps.commands.framework.user_input import (
   pictures_if,
   refuse,
 )
-from ps_cfr_spiel.cards.poker import KINDS, RandomSituations, cards
-from ps_cfr_spiel.options import LearnOptions, TrainingOptions
+from ps_cfr_spiel.cards.poker import RandomSituations, cards
+from ps_cfr_spiel.options import LearnOptions, RandomSituationsOptions, TrainingOptions
 from ps_cfr_spiel.reports import Stopwatch
 
 FILE, LOSSES = "values.safetensors", "losses.png"
@@ -51,7 +50,6 @@ SEARCHED = {  # the uses of a network of boards, and the command for it
   "turn": ("learn", "--street=flop"),
 }
 STREETS = {name: count for count, name in cards.STREETS.items()}
-PAIR = re.compile(r"(?<=[0-9.])-(?=[0-9.])")  # no exponent is split
 ALONE = ("teacher", "limit", "board", "ranges", "stack")  # flags of a GAME
 OF_BOARDS = ("ratios", "distribution", "values", "target", "cores", "chunk", "join")
 MAKING = ("draws", "turns", "chains", "iterations")  # flags of examples that are made
@@ -74,12 +72,7 @@ FLAGS = (
     "Learn rivers, solved to the end, or turns or flops, searched as far as the next card with --values "
     "beyond: random boards, with --pot chips in the pot (default: 1000) and the bet sizes --bets (fcpa).",
     choices=tuple(STREETS)),
-  Flag("ratios", ["1", "3", "10"],
-    "Stacks behind, in pots, of which each draw has one; each is compiled once. 1-4 is any between.",
-    value="X,..."),
-  Flag("distribution", "halves",
-    "Distribution of ranges: halves, as DeepStack's; even, every hand by itself; or betting, as bets before "
-    "the river leave them.", choices=tuple(KINDS)),
+  *option_flags({"": RandomSituationsOptions}),
   Flag("values", None,
     "With --street=turn or flop: values of the next street, a file of learn, or pretrained.", value="FILE"),
   ),
@@ -165,9 +158,8 @@ def _from_boards(values: flags.FlagValues, words: Sequence[str], learning: Any) 
   size, street = STREETS[values.street], f"{values.street}s"
   options = LearnOptions(**given_options(values, LearnOptions), batch=BOARDS_BATCH)
   pot = _chips(values.pot) if values["pot"].present else 1000
-  drawn = RandomSituations(
-    values.draws, values.seed, pot, _ratios(values.ratios), values.bets, values.distribution, size
-  )
+  drawing = given_options(values, RandomSituationsOptions)
+  drawn = RandomSituations(values.draws, values.seed, pot=pot, bets=values.bets, cards=size, **drawing)
   if (size < cards.BOARD_SIZE) != (values["values"].value is not None):
     raise ValueError("--values belongs to --street=turn and --street=flop, which need it.")
   known = _values_of(values, size + 1, learning) if size < cards.BOARD_SIZE else None
@@ -194,17 +186,6 @@ def _chips(text: str) -> int:
   if not text.isdecimal():
     raise ValueError(f"--pot={text}: with --street a pot is a whole number of chips, such as 1000.")
   return int(text)
-
-
-def _ratios(texts: Sequence[str]) -> Any:
-  """The value of --ratios: numbers, or pairs of them."""
-  try:
-    pairs = [tuple(map(float, PAIR.split(text))) for text in texts]
-  except ValueError:
-    raise ValueError(
-      f"--ratios={','.join(texts)}: expected numbers, or pairs such as 1-4, with commas between."
-    ) from None
-  return tuple(pair[0] if len(pair) == 1 else pair for pair in pairs)
 
 
 def _values_of(values: flags.FlagValues, size: int, learning: Any) -> Any:

@@ -19,7 +19,6 @@ from ps_cfr_spiel.cards.poker.made_hands import CLASSES, made_hands, named_hands
 from ps_cfr_spiel.cards.poker.ranking import strengths
 from ps_cfr_spiel.cards.poker.situations import (
   FIELDS,
-  KINDS,
   RandomSituations,
   Situation,
   check_streets,

@@ -6,9 +6,8 @@ shape.
 """
 
 import contextlib
-import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,11 +17,10 @@ from ps_cfr_spiel.cards.notation import MAX_WEIGHT, MIN_WEIGHT, Measure, hands_t
 from ps_cfr_spiel.cards.poker import betting, cards
 from ps_cfr_spiel.cards.poker.betting_lines import Betting
 from ps_cfr_spiel.cards.poker.ranking import strengths
+from ps_cfr_spiel.options import DISTRIBUTIONS, RandomSituationsOptions
 
 MOST = 2**31 - 1  # chips, for OpenSpiel's whole numbers have 32 bits; and rivers
-MOST_SEED = 2**32 - 1  # as of all solvers
 MOST_WEIGHT = 1e300  # the sum over all hands stays finite
-Ratio = float | tuple[float, float]  # of a stack behind to the pot, or the least and the largest
 FIELDS = ("board", "pot", "stack", "bets", "ranges")
 
 
@@ -187,13 +185,13 @@ def _street_betting(pot: int, stack: int, bets: str) -> Betting:
 
 
 def even(rng: np.random.Generator, order: np.ndarray, _: cards.Board) -> np.ndarray:
-  """A range; arguments as for `KINDS`."""
+  """A range; arguments as for `DRAWN`."""
   weights = rng.random(len(order))
   return weights / weights.sum()
 
 
 def halves(rng: np.random.Generator, order: np.ndarray, _: cards.Board) -> np.ndarray:
-  """A range; arguments as for `KINDS`."""
+  """A range; arguments as for `DRAWN`."""
   mass = np.ones(1)
   for divided, held in _halvings(len(order)):
     part = mass * rng.random(len(mass)) * divided
@@ -215,7 +213,7 @@ def _halvings(count: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def left_by_betting(rng: np.random.Generator, order: np.ndarray, board: cards.Board) -> np.ndarray:
-  """A range; arguments as for `KINDS`."""
+  """A range; arguments as for `DRAWN`."""
   hands = cards.ALL_HANDS[order]
   rank, suit = np.divmod(hands, len(cards.SUITS))
   starting = rank[:, 0] * 13 + rank[:, 1] + 169 * (suit[:, 0] == suit[:, 1])
@@ -242,113 +240,60 @@ POWERS = (0.25, 1.0, 3.0)  # of random shares: nearly all, any, few
 POINTS = np.linspace(0, 1, 6)  # strengths at which shares are drawn
 
 # Ranges [n] of the hands `order`, numbers in `cards.ALL_HANDS` from the weakest, on a board.
-KINDS: dict[str, Callable[[np.random.Generator, np.ndarray, cards.Board], np.ndarray]] = {
-  "halves": halves,
-  "even": even,
-  "betting": left_by_betting,
-}
+DRAWN: dict[str, Callable[[np.random.Generator, np.ndarray, cards.Board], np.ndarray]] = dict(
+  zip(DISTRIBUTIONS, (halves, even, left_by_betting), strict=True)
+)
 
 
-def _ratios(given: Any) -> tuple[Ratio, ...]:
-  wrong = ValueError(
-    f"ratios={given!r}: must be one or more numbers above 0, at most {MOST}, or pairs that ascend"
-  )
-  if isinstance(given, str | bytes) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) < 1:
-    raise wrong
-  ratios: list[Ratio] = []
-  for entry in given:
-    numbers = _array(entry)
-    if numbers.dtype.kind not in "fiu" or numbers.shape not in ((), (2,)):
-      raise wrong
-    least, *most = map(float, np.atleast_1d(numbers))
-    if not 0 < least <= MOST or not all(least < ratio <= MOST for ratio in most):
-      raise wrong
-    ratios.append((least, *most) if most else least)  # pyright: ignore[reportArgumentType]
-  if not ratios:
-    raise wrong
-  return tuple(ratios)
-
-
-@dataclasses.dataclass(frozen=True)
 class RandomSituations(Sequence):
-  """Random rivers, turns or flops, each drawn on demand, from the seed and its number alone.
+  """Random rivers, turns or flops, each drawn on demand, from the options and its number alone.
 
-  The board is uniform. The stack behind is one of `ratios` times the pot, uniformly; of a pair it is any
-  ratio between the two, uniformly by its logarithm. Ranges are of one kind:
-    halves   As DeepStack's training data were drawn (Moravčík et al. 2017, supplement): the weaker and the
-             stronger half of the hands share the probability at random, and so on down to single hands.
-             Often one player is far ahead.
-    even     Every hand has a weight of its own, uniform between 0 and 1: neither player is far ahead.
-    betting  As betting leaves them: starting hands are alike up to suits, and in each of up to three bets or
-             calls the share of hands that continue depends on their strength on the turn.
-
-  Attributes:
-    count: Their number.
-    seed: Of the random numbers.
-    pot: Chips in the pot.
-    ratios: Stack behind in pots, numbers or pairs. Few numbers share few betting trees, each of which is
-      compiled once, and so do pairs without a whole bet in between.
-    bets: Bet sizes.
-    kind: Of the ranges, one of `KINDS`.
-    cards: Of the board: 4 and 3 draw turns and flops, whose hands are ordered by their mean place after the
-      next card.
+  `options` has all of `RandomSituationsOptions`.
   """
 
-  count: int
-  seed: int = 0
-  pot: int = 1000
-  ratios: tuple[Ratio, ...] = (1.0, 3.0, 10.0)
-  bets: str = "fcpa"
-  kind: str = "halves"
-  cards: int = cards.BOARD_SIZE
+  def __init__(self, count: int, options: RandomSituationsOptions | int | None = None, **keywords: Any):
+    """Draw nothing yet.
 
-  def __post_init__(self):
-    """Raise ValueError for a value that the attributes above do not allow."""
-    if self.kind not in tuple(KINDS):
-      raise ValueError(f"kind={self.kind!r}: must be one of {', '.join(KINDS)}")
-    if self.cards not in cards.BOARD_SIZES[1:]:
-      raise ValueError(f"cards={self.cards!r}: must be one of 3, 4 and 5")
-    read = {
-      "count": whole("count", self.count),
-      "seed": whole("seed", self.seed, MOST_SEED),
-      "pot": whole("pot", self.pot),
-      "ratios": _ratios(self.ratios),
-    }
-    for name, value in read.items():
-      object.__setattr__(self, name, value)
-    for ratio in np.hstack(self.ratios).tolist():
-      street_betting(self.pot, self.stack(ratio), self.bets)
-      if self.stack(ratio) == self.pot // 2:
-        raise ValueError(f"ratios: {ratio} of pot={self.pot} is less than a chip; give a larger ratio or pot")
-    check_streets(self.bets, self.cards)
+    Args:
+      count: Their number.
+      options: All options, or the seed alone.
+      **keywords: Options by name.
 
-  def stack(self, ratio: float) -> int:
+    ValueError for a wrong option, or bets that the pot and the stacks do not allow.
+    """
+    self._count = whole("count", count)
+    self.options = options = RandomSituationsOptions.of(options, **keywords)  #: as given
+    for ratio in np.hstack(options.ratios).tolist():
+      street_betting(options.pot, self._stack(ratio), options.bets)
+      if self._stack(ratio) == options.pot // 2:
+        raise ValueError(
+          f"ratios: {ratio} of pot={options.pot} is less than a chip; give a larger ratio or pot"
+        )
+    check_streets(options.bets, options.cards)
+
+  def _stack(self, ratio: float) -> int:
     """Chips that each player began with."""
-    return self.pot // 2 + round(ratio * self.pot)
-
-  @property
-  def origin(self) -> str:
-    """Their description without the count: with a number it determines a draw."""
-    return repr(self).replace(f"count={self.count}, ", "")
+    return self.options.pot // 2 + round(ratio * self.options.pot)
 
   def __len__(self) -> int:
-    return self.count
+    return self._count
 
   def __getitem__(self, number: Any) -> Any:
     """The situation of a number, or those of a slice; IndexError outside the list."""
     try:
-      chosen = range(self.count)[number]
+      chosen = range(self._count)[number]
     except (IndexError, TypeError):
       raise IndexError(
-        f"situation {number!r} of {self.count}: out of range; give a whole number below that or a slice"
+        f"situation {number!r} of {self._count}: out of range; give a whole number below that or a slice"
       ) from None
     return self.draw(chosen) if isinstance(chosen, int) else [self.draw(k) for k in chosen]
 
   def draw(self, number: int) -> Situation:
     """The situation of a number, beyond `count` too; ValueError for anything but a whole number from 0."""
-    rng = np.random.default_rng((self.seed, whole("number", number)))
-    board = tuple(rng.choice(len(cards.WHOLE_DECK), self.cards, replace=False).tolist())
-    ratio = self.ratios[rng.integers(len(self.ratios))]
+    options = self.options
+    rng = np.random.default_rng((options.seed, whole("number", number)))
+    board = tuple(rng.choice(len(cards.WHOLE_DECK), options.cards, replace=False).tolist())
+    ratio = options.ratios[rng.integers(len(options.ratios))]
     if isinstance(ratio, tuple):
       ratio = float(np.exp(rng.uniform(*np.log(ratio))))
     live = np.flatnonzero(cards.unblocked(board))
@@ -357,8 +302,8 @@ class RandomSituations(Sequence):
     order = live[np.argsort(strength[live], kind="stable")]
     ranges = np.zeros((2, len(cards.ALL_HANDS)))
     for weights in ranges:
-      weights[order] = KINDS[self.kind](rng, order, board)
-    return Situation(board, self.pot, self.stack(ratio), self.bets, ranges)
+      weights[order] = DRAWN[options.distribution](rng, order, board)
+    return Situation(board, options.pot, self._stack(ratio), options.bets, ranges)
 
 
 def from_words(given: Mapping[str, Any], sizes: tuple[int, ...] = (cards.BOARD_SIZE,)) -> Situation:

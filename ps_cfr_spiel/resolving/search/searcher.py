@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import check_binds, check_count, check_option
+from ps_cfr_spiel.arguments import check_binds, check_count
 from ps_cfr_spiel.backend.device import check_finite, precision, run_for, to_device
 from ps_cfr_spiel.cfr import SolverState, make_rule
 from ps_cfr_spiel.options import ROUND, SearchOptions
@@ -22,13 +22,13 @@ from ps_cfr_spiel.resolving.search.promises import Search, Table
 from ps_cfr_spiel.resolving.search.public_problems import PublicProblems
 from ps_cfr_spiel.resolving.search.value_functions import CFRValues
 from ps_cfr_spiel.resolving.subgames import (
-  GADGETS,
   Gadget,
   GadgetTree,
   KnownSubgames,
   Shape,
   Subgame,
   Subgames,
+  gadget_of,
   unsafe,
 )
 from ps_cfr_spiel.tree import PublicTree
@@ -44,14 +44,14 @@ class SearchSettings(SearchOptions):
 
   def __post_init__(self):
     super().__post_init__()
-    gadget, ahead, values = self.gadget, self.lookahead, self.value_function
+    ahead, values = self.lookahead, self.value_function
     if ahead is None and values is not None:
       raise ValueError("A value function is for limited lookahead; give lookahead=1 or more with it.")
     if ahead is not None and values is None:
       values = CFRValues()
     made = {
       "rule": make_rule(self.rule, alternating=self.alternating),
-      "gadget": gadget if callable(gadget) else GADGETS[check_option("gadget", gadget, GADGETS)],
+      "gadget": gadget_of(self.gadget),
       "lookahead": ahead if ahead in (None, ROUND) else check_count("lookahead", ahead, 1),
       "value_function": values and check_binds("value_function", values, "CFRValues()"),
     }

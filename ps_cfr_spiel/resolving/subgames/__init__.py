@@ -7,7 +7,15 @@ evaluates the ends of a subgame.
 """
 
 from ps_cfr_spiel.resolving.subgames.cut import Subgames
-from ps_cfr_spiel.resolving.subgames.gadgets import GADGETS, Gadget, GadgetTree, cfr_d, max_margin, unsafe
+from ps_cfr_spiel.resolving.subgames.gadgets import (
+  GADGETS,
+  Gadget,
+  GadgetTree,
+  cfr_d,
+  gadget_of,
+  max_margin,
+  unsafe,
+)
 from ps_cfr_spiel.resolving.subgames.known import KnownSubgames
 from ps_cfr_spiel.resolving.subgames.nodes import RootInfostates
 from ps_cfr_spiel.resolving.subgames.ranged_leaves import (

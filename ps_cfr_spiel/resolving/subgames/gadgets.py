@@ -34,6 +34,7 @@ import numpy as np
 from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel import options
+from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.resolving.subgames.ranged_leaves import (
   BoundValues,
   FrontierLeaves,
@@ -165,6 +166,11 @@ refined_cfr_d: Gadget = functools.partial(cfr_d, refine=True)
 refined_max_margin: Gadget = functools.partial(max_margin, refine=True)
 
 GADGETS: dict[str, Gadget] = options.objects(options.GADGETS)
+
+
+def gadget_of(given: str | Gadget) -> Gadget:
+  """The gadget of a name in `GADGETS`, or a given function; ValueError for another name."""
+  return given if callable(given) else GADGETS[check_option("gadget", given, GADGETS)]
 
 
 def _leaves(subgame: Subgame, frontier: BoundValues | None) -> LeafEvaluator:

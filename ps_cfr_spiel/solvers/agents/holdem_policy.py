@@ -33,19 +33,15 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import (
-  check_count,
-  check_option,
-  check_seconds,
-  declared,
-)
+from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.backend.device import precision, run_for, to_device
-from ps_cfr_spiel.batches import StreetValues, solve_batch
+from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.cards.notation import BetSizes, add_sizes, parse_sizes, sizes_text
 from ps_cfr_spiel.cards.poker import Situation, betting, cards, check_streets, range_text
 from ps_cfr_spiel.compilation.compiler import FormOrigin, build_tree
+from ps_cfr_spiel.options import HoldemPolicyOptions
 from ps_cfr_spiel.policy import Recent, TranslatedPolicy, TreePolicy, check_turn
-from ps_cfr_spiel.resolving.subgames import GADGETS, unsafe
+from ps_cfr_spiel.resolving.subgames import gadget_of, unsafe
 from ps_cfr_spiel.solvers.agents.holdem_searches import (
   DTYPE,
   NUM_HANDS,
@@ -63,8 +59,6 @@ TREMBLE = 0.01  # share of uniform play in the strategies by which ranges that a
 FLOP, TURN = 1, 2  # streets
 KEPT = 16  # ranges and searches
 ADDED = 2  # bets on a flop that the searched tree lacks, at most
-GADGET = "cfr-d"
-BETS = "1 a;1 a;a / 1 a;a"  # raises of the pot in all places make deep turns three times as slow
 NEVER = 1e-30  # weight that counts as none
 FIRST = 5  # iterations of a search before the first look at the clock
 BLUEPRINTS = ("holdem", "universal_poker")
@@ -77,12 +71,8 @@ class HoldemPolicy(SearchPolicy):
     self,
     game: pyspiel.Game,
     blueprint: openspiel_policy.Policy,
-    bets: str = BETS,
-    iterations: int = 100,
-    limit: float | None = None,
-    mapping: str = "pseudo-harmonic",
-    gadget: str = GADGET,
-    values: StreetValues | None = None,
+    options: HoldemPolicyOptions | str | None = None,
+    **keywords: Any,
   ):
     """Make a policy; nothing is searched yet. ValueError for a wrong argument.
 
@@ -90,15 +80,11 @@ class HoldemPolicy(SearchPolicy):
       game: `holdem` with any bets.
       blueprint: an OpenSpiel policy of `holdem` or `universal_poker` with the same blinds, for few bet sizes;
         in small decks of `holdem`.
-      bets: sizes of the searches on turn and river, with `values` on the flop first, as in `holdem_subgame`,
-        no "|"; by default the pot and all-in, later raises all-in alone.
-      iterations: of each search.
-      limit: most seconds of a search of a turn or river; the iterations then depend on the machine, and with
-        them the moves.
-      mapping: of foreign bets where the blueprint plays, see `policy.TranslatedPolicy`.
-      gadget: of each search that keeps promises, a name in `subgames.GADGETS`.
-      values: value function of turns, such as `learning.NetworkValues`; flops are then searched, too.
+      options: all options, or the bet sizes alone.
+      **keywords: options by name; see `HoldemPolicyOptions`.
     """
+    self.options = options = HoldemPolicyOptions.of(options, **keywords)
+    values = options.values
     super().__init__(game, [0, 1])
     if game.get_type().short_name != BLUEPRINTS[0]:
       raise ValueError(f"HoldemPolicy plays holdem, got {game}.")
@@ -113,16 +99,16 @@ class HoldemPolicy(SearchPolicy):
     if values is not None and (getattr(values, "cards", 0), self._deck) != served:
       raise ValueError(f"values must be of turns, and the deck whole; got {values!r} for {game}.")
     self._values, self._first = values, TURN if values is None else FLOP
-    self._bets = parse_sizes(bets)
-    betting.numbered(self._bets, len(cards.STREETS) + 1 - self._first, bets)  # raises for more streets
+    self._bets = parse_sizes(options.bets)
+    betting.numbered(
+      self._bets, len(cards.STREETS) + 1 - self._first, options.bets
+    )  # raises for more streets
     if values is not None:
       check_streets(sizes_text(self._bets[:1]), cards.BOARD_SIZES[FLOP])
     if any(first != second for first, second in self._bets):
-      raise ValueError(f"bets={bets!r}: give sizes for both players alike, such as '1 a / 0.5 1 a'.")
-    self.blueprint = TranslatedPolicy(game, blueprint, mapping)
-    self._iterations = check_count("iterations", iterations, 1)
-    self._limit = None if limit is None else check_seconds("limit", limit)
-    self._gadget = GADGETS[check_option("gadget", gadget, GADGETS)]
+      raise ValueError(f"bets={options.bets!r}: give sizes for both players alike, such as '1 a / 0.5 1 a'.")
+    self.blueprint = TranslatedPolicy(game, blueprint, options.mapping)
+    self._gadget = gadget_of(options.gadget)
     self._safe, self._rule = self._gadget is not unsafe, cfr.make_rule(None)
     rules: betting.BettingRules = game.rules  # pyright: ignore[reportAttributeAccessIssue]
     self._betting, self._rules = rules, rules._replace(bets=rules.streets)  # as given, with bets of any size
@@ -300,7 +286,7 @@ class HoldemPolicy(SearchPolicy):
     bets = _game_text(add_sizes(self._bets, 0, made)[:1])
     ranges = self._possible(hand.until(start, hand.street))
     given = Situation(hand.board, 2 * spent, self._rules.stack, bets, ranges)
-    options = {"iterations": self._iterations, "values": self._values, "chunk": 1, "progress": False}
+    options = {"iterations": self.options.iterations, "values": self._values, "chunk": 1, "progress": False}
     (solution,) = solve_batch([given], **options)
     return StreetSearch(chips, solution, given, self._values)
 
@@ -316,7 +302,7 @@ class HoldemPolicy(SearchPolicy):
   def _believed(self, hand: PublicHand) -> Search:
     """The search from the first decision of a turn."""
     solver = PSCFRSolver(self._subgame(hand, self._bets, ";".join(map(range_text, self._possible(hand)))))
-    run_for(solver.run, self._iterations, self._limit, FIRST)
+    run_for(solver.run, self.options.iterations, self.options.seconds, FIRST)
     return SubgameSearch(solver.game, solver.tree, (), solver.average_policy().strategies)
 
   def _resolved(self, hand: PublicHand, player: int, last: tuple[Search, int] | None) -> Search:
@@ -355,7 +341,7 @@ class HoldemPolicy(SearchPolicy):
         nonlocal state
         state = jax.block_until_ready(cfr.run(tree, state, iterations, rule=self._rule))
 
-      run_for(step, self._iterations, self._limit, FIRST)
+      run_for(step, self.options.iterations, self.options.seconds, FIRST)
       average = cfr.average_strategy(tree, state)
     for i, blocks in enumerate(average):
       search.tables[i][:] = subgame.back(i, game_tree.inside(subgame, i, blocks), search.tables[i])
