@@ -167,5 +167,11 @@ def test_a_position_of_a_pursuit(revealed, tmp_path):
     assert [ring.center for ring in rings] == [nodes[n].center for n in np.flatnonzero(belief.others)]
     assert [ring.get_alpha() for ring in rings] == pytest.approx(belief.others[belief.others > 0])
     assert not len(axes.lines)
-  assert "After 1 of 3 turns: attacker to move" in [text.get_text() for text in figure.texts]
+  centers = np.array([node.center for node in nodes])
+  apart = np.linalg.norm(centers[:, None] - centers, axis=-1) + 9 * np.eye(len(nodes))
+  assert apart.min() > 2 * max(ring.radius for ring in rings)  # rings do not touch
+  texts = [text.get_text() for text in figure.texts]
+  assert "After 1 of 3 turns: attacker to move" in texts
+  assert any("in sight" in text for text in texts) == revealed
+  assert_nothing_cut_off(figure)
   figure.savefig(tmp_path / "position.png")

@@ -1,5 +1,6 @@
 """Positions on a game's map: nodes shaded by where the sought piece may be, rings for the other pieces."""
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -19,8 +20,9 @@ from ps_cfr_spiel.games import Map, Position
 NEAR = 0.36  # radius of a node; neighbours are about 1 apart
 BELIEF = LinearSegmentedColormap.from_list("belief", ["#ffffff", "#f6c98a", "#d9622b"])
 PIECE, EDGE, GOAL, SIGHT = "#2f6690", "#b5bcc4", "#4c9a45", "#c0392b"
-SHORT = 24  # points between the end of a one-way edge and the middle of its node
-TITLE = 0.9  # inches above each position
+SHORT = 30  # points between the end of a one-way edge and the middle of its node
+TITLE, LINE = 0.74, 0.16  # inches above each position, and for each line of its legend
+LETTER = 0.064  # inches; the mean width of a letter of the legend
 DARK = 0.3  # least belief on which grey text is unreadable
 
 
@@ -82,10 +84,12 @@ def _positions(
   note = f"orange: probability of the {drawn.sought};  blue: {drawn.others}"
   note += "" if drawn.goal is None else ";  green: goal"
   note += f";  dotted: {drawn.sought}" if revealed else ""
+  note += ";  dashed: in sight" if revealed and any(game.position(state).in_sight for state in states) else ""
   columns, rows = style.columns, -(-len(states) // style.columns)
   low, high = place.min(0) - 0.8, place.max(0) + 0.8
   width, inner = np.maximum((high - low) * 1.05, (4.5, 1.5))
-  height = inner + TITLE
+  legend = textwrap.wrap(note.replace(": ", ":\xa0"), int(0.96 * width / (LETTER * style.text)))
+  height = inner + TITLE + LINE * style.text * len(legend)
   figure = Figure(figsize=(columns * width, rows * height), dpi=style.dpi, facecolor="white")
   FigureCanvasAgg(figure)
   down = 1 / (rows * height)  # an inch
@@ -102,7 +106,7 @@ def _positions(
     left += 0.02 / columns
     size = 12 * style.text
     figure.text(left, top - 0.2 * down, shown.heading, fontsize=size, color=INK, weight="bold", va="top")
-    figure.text(left, top - 0.55 * down, note, fontsize=0.75 * size, color=SOFT, va="top")
+    figure.text(left, top - 0.55 * down, "\n".join(legend), fontsize=0.75 * size, color=SOFT, va="top")
   return figure
 
 

@@ -163,6 +163,8 @@ def watch(resolving: ContinualResolving, opponent: pyspiel.Bot, seed: int = 0) -
 
 # --- The map -------------------------------------------------------------------------------------
 
+LEAST_APART = 1.0  # distance of two nodes, in the unit of an edge; circles around them do not touch
+
 
 def edges(ways: tuple[tuple[int, ...], ...]) -> list[tuple[int, int, bool]]:
   """Each edge once: from, to, and whether it is one-way."""
@@ -174,7 +176,8 @@ def layout(ways: tuple[tuple[int, ...], ...], iterations: int = 300) -> np.ndarr
   """Place the nodes of a graph, float64[n, 2], with distances in the plane close to those along edges.
 
   Stress majorisation (Gansner, Koren and North 2005) from classical scaling, the longest side level; `ways`
-  has for each node those that an edge leads to, and the nodes of a one-way edge are close as well.
+  has for each node those that an edge leads to, and the nodes of a one-way edge are close as well. All is
+  drawn larger where two nodes would be closer than `LEAST_APART`.
   """
   distance = _distances(ways)
   count = len(distance)
@@ -194,7 +197,9 @@ def layout(ways: tuple[tuple[int, ...], ...], iterations: int = 300) -> np.ndarr
   # Node 0 to the left; on top the node farthest aside, the first of several.
   aside = np.abs(place[:, 1])
   first = place[[0, np.flatnonzero(aside > aside.max() - 1e-6)[0]], [0, 1]]
-  return place * np.where(first * (-1, 1) < -1e-9, -1.0, 1.0)
+  apart = np.linalg.norm(place[:, None] - place[None], axis=-1)
+  closest = max(apart.min(initial=LEAST_APART, where=apart > 1e-9), LEAST_APART / 2)
+  return place * np.where(first * (-1, 1) < -1e-9, -1.0, 1.0) * (LEAST_APART / closest)
 
 
 def _distances(ways: tuple[tuple[int, ...], ...]) -> np.ndarray:
