@@ -235,12 +235,12 @@ def evaluate_current(
 
 
 def _board_by_board(tree: PublicTree, sums: Sequence[Sum]) -> Evaluation:
-  first, second, value = _worth(tree, sums)
-  return Evaluation.zero_sum(value, first, second)
+  first, second, *values = _worth(tree, sums)
+  return Evaluation.of((first, second), *values)
 
 
 @jit()
-def _worth(tree: PublicTree, averages: Sequence[Sum]) -> Float[Array, "3"]:
+def _worth(tree: PublicTree, averages: Sequence[Sum]) -> Float[Array, " _numbers"]:
   assert tree.stream is not None
   return tree.stream.worth(tree.leaves, averages)
 

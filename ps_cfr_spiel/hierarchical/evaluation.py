@@ -140,7 +140,7 @@ def evaluate_strategies(
   value, first, second = (
     found / (game.deal.weights[0] @ game.deal.together @ game.deal.weights[1] * math.prod(left))
   ).tolist()
-  return Evaluation.zero_sum(value, first, second)
+  return Evaluation.of((first, second), value)
 
 
 class _Walk:

@@ -61,9 +61,13 @@ class Evaluation(NamedTuple):
     return tuple(gain_of(best - value) for best, value in zip(self.best_response, values, strict=True))
 
   @classmethod
-  def zero_sum(cls, value: Scalar, first: Scalar, second: Scalar) -> "Evaluation":
-    """Make it of a zero-sum game from player 0's value and both players' best responses."""
-    return cls(value, (first, second), gain_of((first + second) / 2))
+  def of(cls, best: tuple[Scalar, ...], *values: Scalar) -> "Evaluation":
+    """Make it of each player's best response, and the values to each; in a zero-sum game to player 0."""
+    first, *others = values
+    if not others:
+      return cls(first, best, gain_of((best[0] + best[1]) / 2))
+    result = cls(first, best, first, tuple(others))
+    return result._replace(exploitability=sum(result.gains[1:], result.gains[0]) / len(best))
 
 
 def best_response_values(
@@ -98,11 +102,7 @@ def evaluation(tree: PublicTree, strategies: Sequence[Sequence[Float[Array, "_A 
   def value(i: int) -> Array:
     return both_passes[i].up(tables[i], tree.leaves(i, against[i], reach[i]))[1].sum()
 
-  if tree.leaves.zero_sum:
-    return Evaluation.zero_sum(value(0), best[0], best[1])
-  first, *others = map(value, range(len(both_passes)))
-  result = Evaluation(first, best, first, tuple(others))
-  return result._replace(exploitability=sum(result.gains[1:], result.gains[0]) / len(both_passes))
+  return Evaluation.of(best, *map(value, range(1 if tree.leaves.zero_sum else len(both_passes))))
 
 
 evaluate = jit()(evaluation)

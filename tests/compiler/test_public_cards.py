@@ -1,5 +1,6 @@
 """Games with public cards to come, compiled from their forms: against walks, against equity and the river."""
 
+import dataclasses
 import functools
 import itertools
 
@@ -326,11 +327,34 @@ def test_other_evaluators_need_the_walk():
     build_tree(pyspiel.load_game("holdem_subgame"), leaves="sparse")
 
 
-def test_a_form_whose_ends_pay_both_ways_is_refused():
-  form = pyspiel.load_game(GAMES["turn"]).bayesian_form()
-  form.betting.fold_payoff[:] = 1
-  with pytest.raises(ValueError, match="a fold_payoff or a showdown_payoff, not both"):
-    build_bayesian("faulty", form)
+@pytest.mark.parametrize("more", [(3, -3), (3, -5)], ids=["zero-sum", "general sum"])
+@pytest.mark.parametrize(
+  ("name", "kind"),
+  [*(("river", kind) for kind in KINDS), ("turn", "dense"), ("turn", "native"), ("flop", "native")],
+)
+def test_a_payment_to_each_player_at_every_end_shifts_all_values(name, kind, more):
+  """Showdowns then pay something whoever wins, all-ins with cards to come too, and suits are folded."""
+  boards = {"river": "9s7c5s4h3c", "turn": "9s7c5s4h", "flop": "9s7c5s"}
+  ranges = "AA KK;QQ T9s" if name != "flop" else "AhAs KhKs;QhQs"
+  game = pyspiel.load_game(f"holdem_subgame(board={boards[name]},pot=10,stack=15,bets=1 a,ranges={ranges})")
+  form = game.bayesian_form()
+  over = form.betting.player == TERMINAL
+  paid = dataclasses.replace(form.betting, fold_payoff=form.betting.fold_payoff + over[:, None] * more)
+  assert paid.mixed and paid.zero_sum == (sum(more) == 0)
+  evaluations = []
+  for lines in (form.betting, paid):
+    tree = build_bayesian(str(game), dataclasses.replace(form, betting=lines), kind)
+    assert tree.leaves.zero_sum == lines.zero_sum
+    solver = PSCFRSolver(game, tree=tree, dtype="float64")
+    solver.run(1)
+    evaluations.append(solver.evaluation())
+  before, after = evaluations
+  assert after.value == pytest.approx(before.value + more[0], abs=1e-9)
+  assert after.best_response == pytest.approx(np.add(before.best_response, more), abs=1e-9)
+  assert after.gains == pytest.approx(before.gains, abs=1e-9)
+  assert after.exploitability == pytest.approx(before.exploitability, abs=1e-9)
+  if not paid.zero_sum:
+    assert after.others == pytest.approx([more[1] - before.value], abs=1e-9)
 
 
 # What does not fit, and what is not there

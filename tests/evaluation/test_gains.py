@@ -21,8 +21,8 @@ def test_gain_of():
 
 
 def test_evaluation():
-  assert Evaluation.zero_sum(0.5, 0.25, -0.5).exploitability == 0
-  assert Evaluation.zero_sum(0.5, 0.25, -0.5).gains == (0, 0)
+  assert Evaluation.of((0.25, -0.5), 0.5).exploitability == 0
+  assert Evaluation.of((0.25, -0.5), 0.5).gains == (0, 0)
   general = Evaluation(1.0, (0.9, 2.5), 0.0, others=(2.0,))
   assert general.gains == (0, 0.5)
 

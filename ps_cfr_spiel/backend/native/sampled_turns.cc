@@ -65,11 +65,12 @@ struct Tree {
   }
   // To player 0; in general sum to the traverser.
   T end_utility(int64_t node, int64_t traverser) const {
-    if (general_sum) return utility[traverser * nodes + node];
-    if (!first_type) return utility[node];
+    const T fixed = utility[general_sum ? traverser * nodes + node : node];
+    if (!first_type) return fixed;
     const int32_t one = strength[0][runout[node] * types[0] + dealt[0]];
     const int32_t other = strength[1][runout[node] * types[1] + dealt[1]];
-    return utility[node] + stake[node] * ((one > other) - (one < other));
+    const int lead = (one > other) - (one < other);
+    return fixed + stake[node] * (general_sum && traverser ? -lead : lead);
   }
   T sign(int64_t traverser) const { return general_sum || traverser == 0 ? T(1) : T(-1); }
 };

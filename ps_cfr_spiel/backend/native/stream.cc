@@ -716,8 +716,11 @@ ffi::Error worth(ffi::RemainingArgs arrays, ffi::ResultBuffer<type> found, int64
   const Game<T, Averages<T>> game{board.units, seats, {{seats[0]}, {seats[1]}}};
   walk(game, Worth<T>{true}, {0, 1});
   for (int i : {0, 1}) found->typed_data()[i] = walk.root(i);
-  walk(game, Worth<T>{false}, {0, 0});
-  found->typed_data()[2] = walk.root(0);
+  const int values = static_cast<int>(found->element_count()) - 2;  // of player 0, or of both in general sum
+  for (int i = 0; i < values; ++i) {
+    walk(game, Worth<T>{false}, {i, i});
+    found->typed_data()[2 + i] = walk.root(i);
+  }
   return ffi::Error::Success();
 }
 

@@ -1,6 +1,5 @@
 """The comparison of a game's own Bayesian form with its histories."""
 
-import jax
 import numpy as np
 
 from ps_cfr_spiel.backend.device import precision, to_device
@@ -34,7 +33,7 @@ def form_fault(form: PublicTree, enumerated: PublicTree) -> str | None:
 
 
 def _values(tree: PublicTree, profile: dict[tuple[int, str], np.ndarray]) -> np.ndarray:
-  """float64[3]: the value to player 0 of a profile, and each player's best response value."""
+  """Each player's best response value, and the values of a profile; in a zero-sum game that to player 0."""
   strategies = tuple(
     tuple(np.full(shape, 1 / shape[0]) for shape in player.block_shapes) for player in tree.players
   )
@@ -42,4 +41,4 @@ def _values(tree: PublicTree, profile: dict[tuple[int, str], np.ndarray]) -> np.
     strategies[decision.player][decision.block][:, decision.row, h] = profile[decision.player, name]
   with precision("float64"):
     result = evaluate(*to_device((tree, strategies), "float64"))
-    return np.array(jax.tree.leaves(result)[:3], float)
+    return np.array([*result.best_response, result.value, *(result.others or ())], float)

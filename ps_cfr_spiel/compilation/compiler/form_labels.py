@@ -9,6 +9,7 @@ import numpy as np
 
 from ps_cfr_spiel.cards.poker import BayesianForm
 from ps_cfr_spiel.compilation.compiler.forms import PublicStateIndex
+from ps_cfr_spiel.compilation.histories import NO_GUARANTEE
 from ps_cfr_spiel.tree import (
   CHANCE,
   Decision,
@@ -140,12 +141,12 @@ class FormOrigin(Origin):
     betting = self.lines.betting
     fold_payoff, showdown_payoff = float(betting.fold_payoff[line, 0]), float(betting.showdown_payoff[line])
     if not showdown_payoff:
-      return [fold_payoff]
+      return [fold_payoff]  # to player 0, as what follows
     street = int(self.lines.betting.street[line])
     first, second = (~self.lines.dead[i][street][runout] for i in (0, 1))
     net_wins = self.lines.net_wins(street, runout, int(betting.showdown_index[line]))
     signs = net_wins[self.lines.disjoint & np.logical_and.outer(first, second)]
-    return np.unique(showdown_payoff * np.sign(signs)).tolist()
+    return np.unique(fold_payoff + showdown_payoff * np.sign(signs)).tolist()
 
   def chips_in_pot(self, public_state: int, player: int) -> float:
     paid = self.lines.betting.paid
@@ -173,6 +174,7 @@ class FormLabels(Labels):
   def create(cls, name: str, lines: PublicStateIndex, places: Sequence[np.ndarray]) -> "FormLabels":
     """The labels of a form."""
     form, sizes = lines.form, lines.sizes
+    remarks = {} if lines.betting.zero_sum else {"utilities": f"general sum, {NO_GUARANTEE}"}
     acting = np.concatenate([np.flatnonzero(lines.betting.player == i) for i in (0, 1)])
     rows = np.append(0, np.cumsum(sizes[acting]))  # the first decision of each line in which a player acts
     first = np.zeros(len(sizes), int)
@@ -188,7 +190,7 @@ class FormLabels(Labels):
       source=FormOrigin(lines),
       places=tuple(places),
       infostate=form.named or information_state_string,
-      remarks=form.remarks or {},
+      remarks={**remarks, **(form.remarks or {})},
     )
 
   @property

@@ -46,16 +46,14 @@ class StreetEnds(NamedTuple):
   """Some of the n ends of a street on one of its boards: a part of the leaves."""
 
   line: np.ndarray  #: int[n], the line of the last action
-  utility: np.ndarray  #: float64[n], the payoff of a showdown or an all-in, or a fold's, to player 0
+  #: float64[n], the payoff of a showdown or an all-in, or a fold's, to player 0; a fold's is [n, 2], to each
+  #: player, in a general-sum game.
+  utility: np.ndarray
 
 
 def build_bayesian(name: str, form: BayesianForm, leaves: str = "auto") -> PublicTree:
   """Compile a form; see `build_tree`."""
   betting = form.betting
-  if betting.mixed:
-    raise ValueError(f"{name}: a terminal has a fold_payoff or a showdown_payoff, not both.")
-  if not betting.zero_sum:
-    raise ValueError(f"{name}: the payoffs of an end must add up to zero.")
   pairs = len(form.types[0]) * len(form.types[1])  # each has a probability of about 1 / pairs
   fault = scale_fault(betting.largest_payoff / pairs)
   if fault:
@@ -114,7 +112,11 @@ def _boards(
 
 
 def street_ends(betting: Betting) -> list[tuple[StreetEnds, StreetEnds]]:
-  """The showdowns (or all-ins with cards to come) and folds of each street, or of each kind of showdown."""
+  """The showdowns (or all-ins with cards to come) and folds of each street, or of each kind of showdown.
+
+  A showdown that pays something whoever wins, as from a pot that is raked, is among both: one leaf pays the
+  winner, the other what both get anyway.
+  """
   ends = betting.ends
   # A showdown after an all-in belongs to the street of the all-in.
   acting = betting.last_acting(ends)
@@ -124,9 +126,11 @@ def street_ends(betting: Betting) -> list[tuple[StreetEnds, StreetEnds]]:
   def part(chosen: np.ndarray, utility: np.ndarray) -> StreetEnds:
     return StreetEnds(acting[chosen], utility[ends[chosen]])
 
-  won, folded = betting.showdown_payoff, betting.fold_payoff[:, 0]
+  fixed = ~played | betting.fold_payoff[ends].any(1)
+  won, folded = betting.showdown_payoff, betting.fold_payoff
+  folded = folded[:, 0] if betting.zero_sum else folded
   return [
-    (part((street == s) & played, won), part((street == s) & ~played, folded))
+    (part((street == s) & played, won), part((street == s) & fixed, folded))
     for s in range(max(betting.streets, betting.showdowns))
   ]
 
@@ -192,6 +196,10 @@ class LazyBoardLeaves(BoardLeaves):
     vars(self).update(boards=counts, leaves=leaves, batched=is_batched(evaluator.kind, counts))
     self.lines, self.evaluator, self.ends, self.numbers = lines, evaluator, ends, numbers
 
+  @property
+  def zero_sum(self) -> bool:
+    return self.lines.betting.zero_sum
+
   @functools.cached_property
   def streets(self) -> tuple[LeafEvaluator, ...]:
     """See `BoardLeaves`."""
@@ -218,7 +226,7 @@ class LazyBoardLeaves(BoardLeaves):
       nothing = (np.zeros_like(first, np.int32), np.zeros_like(second, np.int32))
       strength = tuple(each[number] for each in lines.strength) if last else nothing
       types, front = BoardTypes((first, second), form.cards, strength), np.shape(number)
-      shown, folded = (np.broadcast_to(x, (*front, len(x))) for x in (showdown_payoff, folds.utility))
+      shown, folded = (np.broadcast_to(x, (*front, *x.shape)) for x in (showdown_payoff, folds.utility))
       return self.evaluator.create(types, shown, folded, total * lines.orders(street))
 
     if self.evaluator.kind == "native":

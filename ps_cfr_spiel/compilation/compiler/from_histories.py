@@ -16,6 +16,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compilation.histories import (
+  NO_GUARANTEE,
   Histories,
   HistoryOrigin,
   PublicPartition,
@@ -49,6 +50,7 @@ from ps_cfr_spiel.tree import (
   SparseLeaves,
   information_state_string,
   make_forest,
+  zero_sum_way,
 )
 
 FEW_LABELS = 200_000  # rows, or public states, that are held as objects
@@ -288,11 +290,10 @@ def remarks(game: pyspiel.Game, histories: Histories) -> dict[str, str]:
     lines["moves"] = "players who move at the same time move in turn, and do not see each other's move"
   if histories.remembers:
     lines["infostates"] = past_remark(game)
-  no_guarantee = "where averages tend to coarse correlated equilibria and nothing is guaranteed"
   if len(histories.players) > 2:
-    lines["players"] = f"{len(histories.players)}, {no_guarantee}"
+    lines["players"] = f"{len(histories.players)}, {NO_GUARANTEE}"
   elif histories.others is not None:
-    lines["utilities"] = f"general sum, {no_guarantee}; the other way is zerosum(game={game}), the difference"
+    lines["utilities"] = f"general sum, {NO_GUARANTEE}; the other way is {zero_sum_way(str(game))}"
   return lines
 
 

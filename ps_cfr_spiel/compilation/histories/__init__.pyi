@@ -1,6 +1,7 @@
 from .enumeration import enumerate_histories as enumerate_histories
 from .enumeration import foretell as foretell
 from .game_checks import KIND_CHECKS as KIND_CHECKS
+from .game_checks import NO_GUARANTEE as NO_GUARANTEE
 from .game_checks import START_AT as START_AT
 from .game_checks import check_is_game as check_is_game
 from .game_checks import check_kind as check_kind

@@ -27,6 +27,10 @@ def players_fault(game: pyspiel.Game) -> str | None:
   return None
 
 
+#: of solutions of games of general sum, or of more than two players.
+NO_GUARANTEE = "where averages tend to coarse correlated equilibria and nothing is guaranteed"
+
+
 def is_zero_sum(game: pyspiel.Game) -> bool:
   """Whether the game declares itself zero-sum; then the returns of each end must sum to zero."""
   return game.get_type().utility == pyspiel.GameType.Utility.ZERO_SUM

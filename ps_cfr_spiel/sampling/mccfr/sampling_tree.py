@@ -168,14 +168,14 @@ class SamplingTree:
     self, node: Int[Array, " B"], types: Types, traverser: Int[Array, ""] | int = 0
   ) -> Float[Array, " B"]:
     """Utility of histories, given by nodes and types: to player 0, in general sum to the traverser."""
-    if self.utility.ndim == 2:
-      return self.utility[traverser, node]
-    value = self.utility[node]
+    general_sum = self.utility.ndim == 2
+    value = self.utility[traverser, node] if general_sum else self.utility[node]
     if self.deal is None:
       return value
     runout = self.deal.runout[node]
     first, second = (strength[runout, h] for strength, h in zip(self.deal.strength, types, strict=True))
-    return value + self.deal.showdown_payoff[node] * jnp.sign(first - second)
+    lead = jnp.sign(first - second)
+    return value + self.deal.showdown_payoff[node] * (lead * (1 - 2 * traverser) if general_sum else lead)
 
   def chance_of(self, node: Int[Array, "*shape"], types: Types) -> Float[Array, "*shape"]:
     """Probability of the chance move that leads to each node, given the types; 1 after other moves.

@@ -132,8 +132,9 @@ def _public_states(tree: PublicTree, lines: PublicStateIndex) -> HistoryNodes:
   betting, size = lines.betting, int(lines.starts[-1])
   cell = np.zeros(size, int)
   cell[[decision.public_state for decision in tree.names.decisions]] = first_cells(tree)
-  columns = betting.player, betting.fold_payoff[:, 0], betting.street
-  kind, utility, street = (np.repeat(column, lines.sizes) for column in columns)
+  folds = betting.fold_payoff[:, 0] if betting.zero_sum else betting.fold_payoff.T
+  columns = betting.player, folds, betting.street
+  kind, utility, street = (np.repeat(column, lines.sizes, -1) for column in columns)
   # Each card that no player holds comes with the same probability: of `live` the first, then of one less.
   chance = np.where(_cards(lines) >= 0, 1 / np.maximum(lines.form.live - street + 1, 1), 1.0)
   return HistoryNodes(lines.parents, kind, cell, chance, utility)

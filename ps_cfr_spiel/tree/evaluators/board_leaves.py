@@ -67,6 +67,10 @@ class AllInLeaves(LeafEvaluator):
       return folds  # and no matrix
     return dataclasses.replace(self, showdown_payoff=pick(self.showdown_payoff, leaves[0]), folds=folds)
 
+  @property
+  def zero_sum(self) -> bool:
+    return self.folds.zero_sum
+
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
@@ -127,6 +131,10 @@ class BoardLeaves(LeafEvaluator):
       total = total + jnp.where(live[:, None], one(tables, number, reach), 0)
       start += boards * sum(each)
     return total
+
+  @property
+  def zero_sum(self) -> bool:
+    return all(street.zero_sum for street in self.streets)
 
   def on_boards(self, boards: Sequence[Int[np.ndarray, " _boards"]]) -> "BoardLeaves":
     """The leaves of some boards, given by their numbers on each street."""

@@ -5,7 +5,9 @@ utilities.
 
 `DenseLeaves` and `ShowdownLeaves` take the leaves in two parts, because poker ends in two ways: part 0 are
 showdowns, where the utility to player 0 is payoff x sign(strength 0 - strength 1), part 1 are leaves whose
-utility does not depend on the types (folds). Either may be empty. The joint prior of the types is
+utility does not depend on the types (folds). Either may be empty. An end whose utility is the sum of both,
+such as a showdown for a pot that is raked, is a leaf of each part: values of leaves add up, so no evaluator
+needs a third kind of leaf, and no rake adds to its work elsewhere. The joint prior of the types is
   prior(h, g) = w0[h] w1[g] [h and g share no card] / Z.
 `BlockLeaves` and `SparseLeaves` hold the utilities of an enumerated game; `GeneralSumLeaves` a pair of them.
 """
@@ -46,15 +48,25 @@ class TwoParts(LeafEvaluator):
   __dataclass_fields__: ClassVar[dict[str, dataclasses.Field]]  # of the dataclasses that derive from it
 
   showdown_payoff: Float[Array, "... L0"]  #: chips at stake in each showdown
-  fold_payoff: Float[Array, "... L1"]  #: utility to player 0 in each other leaf
+  #: utility to player 0 in each other leaf; in a general-sum game [..., L1, 2], to each player.
+  fold_payoff: Float[Array, "... L1"]
 
-  def _with(self, showdown_payoff: Float[Array, " L"], fold_payoff: Float[Array, " _L"]) -> "TwoParts":
+  @property
+  def zero_sum(self) -> bool:
+    return self.fold_payoff.ndim == self.showdown_payoff.ndim
+
+  def fold_payoff_of(self, player: int) -> Float[Array, "... L1"]:
+    """The utility to a player in each fold."""
+    return (1 - 2 * player) * self.fold_payoff if self.zero_sum else self.fold_payoff[..., player]
+
+  def _with(self, showdown_payoff: Float[Array, " L"], fold_payoff: Float[Array, "_L ..."]) -> "TwoParts":
     return dataclasses.replace(self, showdown_payoff=showdown_payoff, fold_payoff=fold_payoff)
 
   def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
     # Each leaf becomes one of either part, worth something in that from which it comes.
     showdown_payoff = jnp.pad(self.showdown_payoff, (0, len(self.fold_payoff)))[leaf]
-    fold_payoff = jnp.pad(self.fold_payoff, (len(self.showdown_payoff), 0))[leaf]
+    shown = (len(self.showdown_payoff), 0)
+    fold_payoff = jnp.pad(self.fold_payoff, [shown, *[(0, 0)] * (self.fold_payoff.ndim - 1)])[leaf]
     first, second = self._with(showdown_payoff, fold_payoff)(player, [reach, reach])
     return first + second
 
@@ -99,7 +111,7 @@ class DenseLeaves(TwoParts):
     sign = 1 - 2 * player
     return [
       dot(opponent_reach[0], showdown) * (sign * self.showdown_payoff)[:, None],
-      dot(opponent_reach[1], prior) * (sign * self.fold_payoff)[:, None],
+      dot(opponent_reach[1], prior) * self.fold_payoff_of(player)[:, None],
     ]
 
   def pad_types(self, types: Sequence[int]) -> "DenseLeaves":
@@ -184,9 +196,14 @@ def check_zero_sum(tree: PublicTree, use: str, instead: str = INSTEAD) -> None:
   check_two_players(tree, use, instead)
   if not tree.leaves.zero_sum:
     raise ValueError(
-      f"{tree.names.game} is of general sum; {use} are for zero-sum games. {instead}, or write "
-      f"zerosum(game={tree.names.game})."
+      f"{tree.names.game} is of general sum; {use} are for zero-sum games. {instead}; the other way is "
+      f"{zero_sum_way(tree.names.game)}."
     )
+
+
+def zero_sum_way(game: str) -> str:
+  """The zero-sum game to solve in place of a general-sum game, given by its string, in words."""
+  return "the game without rake" if "rake=" in game else f"zerosum(game={game}), the difference"
 
 
 def check_two_players(tree: PublicTree, use: str, instead: str = INSTEAD) -> None:

@@ -142,7 +142,7 @@ class ShowdownLeaves(TwoParts):
     showdowns, folds = (reach * view.weight for reach in opponent_reach)
     return [
       view.showdown(showdowns) * self.showdown_payoff[:, None] * view.scale,
-      view.disjoint(folds) * ((1 - 2 * player) * self.fold_payoff)[:, None] * view.scale,
+      view.disjoint(folds) * self.fold_payoff_of(player)[:, None] * view.scale,
     ]
 
   def pad_types(self, types: Sequence[int]) -> "ShowdownLeaves":

@@ -126,7 +126,7 @@ class NativeLeaves(TwoParts):
     floats = (
       *opponent_reach,
       self.showdown_payoff,
-      (1 - 2 * player) * self.fold_payoff,
+      self.fold_payoff_of(player),
       view.weight,
       view.scale,
     )

@@ -123,11 +123,14 @@ class BoardTraversal:
     self,
     leaves: LeafEvaluator,
     averages: Sequence[tuple[Float[Array, "_S _H"] | None, Float[Array, "_S _H"]]],
-  ) -> Float[Array, "3"]:
-    """The worth of each player's best response to the averages, and their value to player 0."""
+  ) -> Float[Array, " _numbers"]:
+    """The worth of each player's best response to the averages, and their value to player 0.
+
+    In a general-sum game their value to player 1 too, the fourth number.
+    """
     dtype, pair = averages[0][1].dtype, averages[0][0] is not None
     given = *self._arrays(leaves), *(x for average in averages for x in average if x is not None)
-    worth = [jax.ShapeDtypeStruct((1, 3), dtype)]
+    worth = [jax.ShapeDtypeStruct((1, 3 if leaves.zero_sum else 4), dtype)]
     return call("BoardsWorth", dtype, given, worth, "sequential", {"pair": pair, **self._sizes(leaves)})[0][0]
 
   def values(
@@ -222,7 +225,7 @@ class _Ends(NamedTuple):
   leaf: np.ndarray  #: int[L], its number among the tree's leaves; -1 below a pass
   below: np.ndarray  #: int[L], the pass above; -1 for none
   board: np.ndarray  #: int[L], counted through all streets
-  utility: np.ndarray  #: float[L], to player 0 for a fold
+  utility: np.ndarray  #: float[2, L], to each player; of a showdown to the winner
 
   @classmethod
   def of(cls, leaves: BoardLeaves, boards: Boards, unit: np.ndarray) -> "_Ends":
@@ -249,22 +252,25 @@ class _Ends(NamedTuple):
         passes.append(np.stack([unit[board.ravel()], leaf.ravel(), board.ravel()], 1))
         above.append(up.ravel())
       else:
-        ends.append((leaf, up, np.broadcast_to(payoffs, leaf.shape), numbers, s, False))
+        ends.append((leaf, up, np.broadcast_to(payoffs, (2, *leaf.shape)), numbers, s, False))
       first += count * shown
-      fold_payoff = np.asarray(_native_folds(street).fold_payoff)[:, :folds]
+      inner = _native_folds(street)
+      fold_payoff = np.stack([np.asarray(inner.fold_payoff_of(i))[:, :folds] for i in (0, 1)])
       leaf = first + np.arange(count * folds).reshape(count, folds)
       ends.append((leaf, np.full(leaf.shape, -1), fold_payoff, numbers, s, True))
       first += count * folds
-    columns = [[], [], [], [], []]
+    columns, utility = [[], [], [], []], []
     for leaf, up, pays, numbers, s, fold in ends:
       board = np.broadcast_to(starts[s] + numbers[:, None], leaf.shape)
-      for column, x in zip(columns, (board, np.full(leaf.shape, fold), leaf, up, pays), strict=True):
+      for column, x in zip(columns, (board, np.full(leaf.shape, fold), leaf, up), strict=True):
         column.append(np.ravel(x))
-    board, fold, leaf, up, pays = map(np.concatenate, columns)
+      utility.append(pays.reshape(2, -1))
+    board, fold, leaf, up = map(np.concatenate, columns)
     order = np.lexsort((fold, unit[board]))
-    taken = [x[order] for x in (unit[board], fold, leaf, up, board, pays)]
+    taken = [x[order] for x in (unit[board], fold, leaf, up, board)]
     lines = np.concatenate(passes) if passes else np.zeros((0, 3), int)
-    return cls(lines, np.concatenate([nothing, *above]), *taken)
+    utilities = np.concatenate(utility, 1)[:, order]
+    return cls(lines, np.concatenate([nothing, *above]), *taken, utility=utilities)
 
 
 def _layout(
@@ -317,9 +323,8 @@ def _layout(
   members = _members(player, boards, ends, sequence, order, above)
   starts = sequence_starts(tables, roots=0)[:-1]
   buckets = np.array([(a, rows, start) for (a, rows, _), start in zip(tables, starts, strict=True)])
-  sign = np.where(ends.fold, 1 - 2 * number, 1)
   table, ordered, at_leaves = (x.astype(np.int32) for x in (buckets.reshape(-1, 3), lines[order], leaves))
-  layout = PlayerLayout(table, ordered, at_leaves, sign * ends.utility, *members)
+  layout = PlayerLayout(table, ordered, at_leaves, ends.utility[number], *members)
   return layout, at[order], (int(bases[1]), int(bases[-1]))
 
 
