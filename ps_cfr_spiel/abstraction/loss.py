@@ -106,7 +106,7 @@ def abstraction_loss(
   if isinstance(policy, TreePolicy):
     options = {**policy.tree_options, **options}
   tree = build_tree(game, **options)
-  parts, strategies = bind(tree, abstraction), strategies_of(tree, game, policy)
+  parts, strategies = bind(tree, abstraction), strategies_of(tree, policy)
   with precision(dtype), waiting("Evaluating"):
     tables = jax.tree.map(np.asarray, _by_infostate(*to_device((tree, strategies), dtype)))
   gains, shares, regrets = [], [], []

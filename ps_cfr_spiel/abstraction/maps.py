@@ -18,7 +18,6 @@ from ps_cfr_spiel.arguments import check_flag
 from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.compilation.histories import sequential
 from ps_cfr_spiel.options import ABSTRACTIONS
-from ps_cfr_spiel.policy import make_state
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.storage import Stored
 from ps_cfr_spiel.tree import Decision, PlayerTree, PublicTree, check_zero_sum, ranks, slot_starts
@@ -162,7 +161,7 @@ def _key_function(
       raise ValueError(f"{game} provides no observation strings; give a function as key.")
 
     def observation(row: Decision, h: int, _: str) -> tuple[str, tuple[int, ...]]:
-      return make_state(tree.names, game, row, h).observation_string(row.player), row.legal_actions
+      return tree.names.state(row, h).observation_string(row.player), row.legal_actions
 
     return key, observation
   raise ValueError(

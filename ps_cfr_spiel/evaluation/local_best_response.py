@@ -72,7 +72,7 @@ def local_best_response(
       values, float(wins.mean()), float(wins.std(ddof=1) / len(wins) ** 0.5), None, wins
     )
   search = LocalSearch.of(game, actions, depth, rollout, **of_tree)
-  strategies = strategies_of(search.tree, game, policy)
+  strategies = strategies_of(search.tree, policy)
   with waiting("Searching responses"):
     tables = [search.response(player, strategies[1 - player]) for player in (0, 1)]
     first, second = (search.value(player, table, strategies) for player, table in enumerate(tables))
@@ -116,7 +116,7 @@ class LocalBestResponseBot(SolvingBot):
     search, player = self._search, self.player
     decision, h = search.tree.names.decision_at(state, player)
     asked = [d for d in search.asked(decision) if (d.block, d.row) not in self._known]
-    answers = strategies_of(search.tree, self._game, self._policy, asked)[1 - player]
+    answers = strategies_of(search.tree, self._policy, asked)[1 - player]
     for d in asked:
       self._strategy[d.block][:, d.row] = answers[d.block][:, d.row]
       self._known.add((d.block, d.row))

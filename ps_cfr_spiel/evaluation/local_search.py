@@ -21,7 +21,7 @@ import pyspiel
 
 from ps_cfr_spiel.arguments import check_count, check_list, check_option, is_integer
 from ps_cfr_spiel.backend.device import jit, precision, to_device
-from ps_cfr_spiel.policy import action_names, strategies_of
+from ps_cfr_spiel.policy import strategies_of
 from ps_cfr_spiel.resolving.search import Levels, by_row
 from ps_cfr_spiel.resolving.subgames import Subgames
 from ps_cfr_spiel.tree import (
@@ -156,7 +156,7 @@ def _rollout(game: pyspiel.Game, tree: PublicTree, rollout: Any) -> tuple[Tables
   shapes = [player.block_shapes for player in tree.players]
   everything = _pair([np.ones((a, rows, 1), bool) for a, rows, _ in blocks] for blocks in shapes)
   if rollout is not None and not isinstance(rollout, str):
-    return _pair(list(blocks) for blocks in strategies_of(tree, game, rollout)), everything
+    return _pair(list(blocks) for blocks in strategies_of(tree, rollout)), everything
   if rollout is not None:
     check_option("rollout", rollout, ("call", "uniform"))
   uniform = _pair([np.full(shape, 1 / shape[0]) for shape in blocks] for blocks in shapes)
@@ -168,7 +168,7 @@ def _rollout(game: pyspiel.Game, tree: PublicTree, rollout: Any) -> tuple[Tables
     if all(infostate is None for infostate in d.infostates):  # the board holds a card of every hand
       calls[d.player][d.block][:, d.row] = 1 / len(d.legal_actions)
       continue
-    names = action_names(game, tree.names, d)
+    names = tree.names.move_names(d)
     calling = [a for a, name in enumerate(names) if CALL.search(name)]
     if len(calling) != 1:
       if rollout is None:
@@ -192,7 +192,7 @@ def _allowed(game: pyspiel.Game, tree: PublicTree, actions: Actions) -> Tables:
     if may is None or (isinstance(may, str) and known is None):  # the board holds a card of every hand
       continue
     if isinstance(may, str):
-      names = action_names(game, tree.names, d)
+      names = tree.names.move_names(d)
       chosen = [any(word.search(name) for word in WORDS[may]) for name in names]
       legal = f"one of {names}"
     else:

@@ -11,12 +11,12 @@ from open_spiel.python.bots import policy as openspiel_bots
 from open_spiel.python.bots.uniform_random import UniformRandomBot
 
 from ps_cfr_spiel.arguments import check_option
+from ps_cfr_spiel.cards.notation import bet_sizes
 from ps_cfr_spiel.cards.poker import betting, cards
 from ps_cfr_spiel.evaluation import table_play
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, evaluate_match
 from ps_cfr_spiel.games import BotMaker, ForPeople
 from ps_cfr_spiel.options import MatchOptions
-from ps_cfr_spiel.policy import bet_sizes
 from ps_cfr_spiel.reports import progress_bar
 
 Player = Callable[[int], pyspiel.Bot]  # makes the bot for a seat

@@ -217,7 +217,7 @@ def _estimator(
   for player in (0, 1):
     policy = agent if player == seat or values is None or guess is not None else values
     asked = [] if player != seat and guess is not None else [d for d in decisions if d.player == player]
-    strategies.append(strategies_of(tree, game, policy, asked)[player])
+    strategies.append(strategies_of(tree, policy, asked)[player])
   if method == "mivat":
     return aivat.Mivat(tree, strategies, seat)
   sequences = aivat.Sequences(tree, strategies, seat)

@@ -8,10 +8,9 @@ import re
 
 import pyspiel
 
-from ps_cfr_spiel.cards.notation import grouped
+from ps_cfr_spiel.cards.notation import grouped, move_name
 from ps_cfr_spiel.cards.poker import betting, cards
 from ps_cfr_spiel.games import poker
-from ps_cfr_spiel.policy import move_name
 
 UNSET = "-10000"  # of a card that is not dealt yet, in OpenSpiel's poker games
 FOR_PROGRAMS = ("Observer", "Player", "Current player", "Terminal?")

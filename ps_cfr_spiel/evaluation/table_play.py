@@ -6,10 +6,17 @@ from typing import NamedTuple, TextIO
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.cards.notation import MAX_LISTED, Moves, bets_text, grouped, read_move
+from ps_cfr_spiel.cards.notation import (
+  MAX_LISTED,
+  Moves,
+  bets_text,
+  grouped,
+  legal_moves,
+  move_name,
+  read_move,
+)
 from ps_cfr_spiel.evaluation.how_to_play import map_of, rules_of
 from ps_cfr_spiel.evaluation.player_views import present_view, revealed_view, whole_view
-from ps_cfr_spiel.policy import legal_moves, move_name
 
 HELP_WORDS, QUIT_WORDS = ("?", "help"), ("quit", "exit", "q")
 

@@ -21,10 +21,10 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import options
 from ps_cfr_spiel.arguments import check_option, declared, is_number
+from ps_cfr_spiel.cards.notation import bet_sizes, move_name
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.compilation.histories import check_is_game
-from ps_cfr_spiel.policy.naming import bet_sizes, move_name
-from ps_cfr_spiel.policy.tree_policy import acting_player
+from ps_cfr_spiel.policy.state_answers import acting_player
 
 
 def pseudo_harmonic(size: float, lower: float, upper: float) -> float:

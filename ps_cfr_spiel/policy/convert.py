@@ -11,13 +11,13 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.compilation.compiler import quiet_stderr
 from ps_cfr_spiel.compilation.histories import check_is_game
-from ps_cfr_spiel.policy.naming import make_state
-from ps_cfr_spiel.policy.tree_policy import TreePolicy, are_strangers
+from ps_cfr_spiel.policy.state_answers import are_strangers
+from ps_cfr_spiel.policy.tree_policy import TreePolicy
 from ps_cfr_spiel.tree import Decision, Labels, PublicTree, information_state_string
 
 
 def strategies_of(
-  tree: PublicTree, game: pyspiel.Game, policy: Any, decisions: Collection[Decision] | None = None
+  tree: PublicTree, policy: Any, decisions: Collection[Decision] | None = None
 ) -> tuple[tuple[np.ndarray, ...], ...]:
   """Any OpenSpiel policy as strategies of the tree: for each player float64 [A, rows, H] for each block.
 
@@ -34,7 +34,7 @@ def strategies_of(
     and [[block.shape for block in blocks] for blocks in policy.strategies] == shapes
   ):
     return policy.strategies
-  look_up = _lookup(labels, game, policy)
+  look_up = _lookup(labels, policy)
   strategies = tuple(tuple(np.zeros(shape) for shape in blocks) for blocks in shapes)
   for decision, h, name in labels.infostates(decisions):
     column = _column(look_up, decision, h, name)
@@ -42,14 +42,12 @@ def strategies_of(
   return strategies
 
 
-def row_strategies(
-  labels: Labels, game: pyspiel.Game, policy: Any, decision: Decision, types: int
-) -> np.ndarray:
+def row_strategies(labels: Labels, policy: Any, decision: Decision, types: int) -> np.ndarray:
   """The strategy of a policy in one row, float64 [A, H]; uniform for impossible types.
 
   Arguments and errors as for `strategies_of`; `types` is H.
   """
-  look_up, legal = _lookup(labels, game, policy), len(decision.legal_actions)
+  look_up, legal = _lookup(labels, policy), len(decision.legal_actions)
   strategy = np.full((legal, types), 1 / legal)
   for h, name in enumerate(decision.infostates):
     if name is not None:
@@ -87,7 +85,7 @@ def check_policy_of(game: Any, policy: Any) -> None:
     raise ValueError(f"The policy is for {declared}, not for {game}.")
 
 
-def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):
+def _lookup(labels: Labels, policy: Any):
   """A function (row, type, infostate string) -> {action: probability}, by the policy's kind."""
   if isinstance(policy, pyspiel.Policy):
     strings = labels.infostate is information_state_string
@@ -99,7 +97,7 @@ def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):
         with contextlib.suppress(RuntimeError), quiet_stderr():
           answer = dict(policy.action_probabilities(name))
       if answer is None:
-        answer = dict(policy.action_probabilities(make_state(labels, game, decision, h)))
+        answer = dict(policy.action_probabilities(labels.state(decision, h)))
       if not answer:
         raise ValueError(f"The policy has no entry for information state {name!r}.")
       return answer
@@ -109,7 +107,7 @@ def _lookup(labels: Labels, game: pyspiel.Game, policy: Any):
 
     def by_state(decision, h, name):
       try:
-        return policy.action_probabilities(make_state(labels, game, decision, h), decision.player)
+        return policy.action_probabilities(labels.state(decision, h), decision.player)
       except KeyError as error:
         raise ValueError(f"The policy has no entry for information state {name!r}.") from error
 

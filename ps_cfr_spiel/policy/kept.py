@@ -12,10 +12,10 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.compilation.compiler import EXACT, FormLabels, PublicStateIndex, form_of
+from ps_cfr_spiel.compilation.compiler import EXACT, FormLabels, PublicStateIndex, form_of, game_in
 from ps_cfr_spiel.memory import check_needs
 from ps_cfr_spiel.policy.reach import Worths
-from ps_cfr_spiel.policy.tree_policy import TreePolicy, game_of
+from ps_cfr_spiel.policy.tree_policy import TreePolicy
 from ps_cfr_spiel.tree import Labels
 
 KEPT = "values.safetensors"  # beside a run
@@ -74,12 +74,12 @@ def kept_beside(run: str | os.PathLike) -> TreePolicy | None:
 
 
 def _opened(file: storage.Stored) -> TreePolicy:
-  game, arrays = game_of(file), file.mapped(file.shapes)
+  game, arrays = game_in(file.header, file.path), file.mapped(file.shapes)
   places = [arrays[f"places{i}"] for i in (0, 1)]
   form = form_of(game)
   if form is None:
     raise ValueError(f"{file.path} is damaged: {game} has no form.")
-  labels = FormLabels.create(str(game), PublicStateIndex.of(form), places)
+  labels = FormLabels.create(game, PublicStateIndex.of(form), places)
   strategies, values, best = (
     tuple(
       tuple(np.asarray(array) for name, array in arrays.items() if name.startswith(f"{kind}{i}_"))

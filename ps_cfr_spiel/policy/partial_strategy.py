@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pyspiel
 
-from ps_cfr_spiel.policy.paths import find_public_state
+from ps_cfr_spiel.cards.notation import grouped, is_hand, kinds_text
 from ps_cfr_spiel.tree import Decision, Labels
 
 if TYPE_CHECKING:
   from ps_cfr_spiel.tree import PublicTree  # JAX
 
-BELOW = "..."  # at the end of a line: include all states below it
+MOST_LOCKS, MOST_MIXTURES = 5, 3  # that are listed one by one: public states, and mixtures of each
+LONGEST = 60  # characters of a lock's hands
 
 
 class PartialStrategy(NamedTuple):
@@ -47,30 +48,13 @@ class PartialStrategy(NamedTuple):
 
 
 def partial_strategy(
-  game: pyspiel.Game, labels: Labels, lines: Sequence[str], table: Callable[[Decision], np.ndarray]
+  labels: Labels, lines: Sequence[str], table: Callable[[Decision], np.ndarray]
 ) -> PartialStrategy:
   """The strategy on the way to some lines and at them, from that of each row, [A, H]."""
   states = labels.public_states
-  numbers = [s for s in lines_states(game, labels, lines) if states[s].decisions]
+  numbers = [s for s in labels.states_on(lines) if states[s].decisions]
   flat = [table(labels.decisions[n]).ravel() for s in numbers for n in states[s].decisions]
   return PartialStrategy(tuple(numbers), np.concatenate([np.zeros(0), *flat]))
-
-
-def lines_states(game: pyspiel.Game, labels: Labels, lines: Sequence[str]) -> list[int]:
-  """The public states on the way to some lines and at them, ascending, as for `TreePolicy.save`."""
-  if isinstance(lines, str) or not lines:
-    raise ValueError(f"lines must be a list of at least one line, got {lines!r}.")
-  states, numbers = labels.public_states, set()
-  for path in lines:
-    number = find_public_state(game, labels, path.removesuffix(BELOW))
-    below = [number]
-    while path.endswith(BELOW) and below:
-      numbers.update(below)
-      below = [child for s in below for child in labels.children[s]]
-    while number >= 0:
-      numbers.add(number)
-      number = states[number].parent
-  return sorted(numbers)
 
 
 def left_out(labels: Labels, public_states: Collection[int]) -> frozenset[int]:
@@ -100,3 +84,50 @@ def types_in(header: str, types: int) -> np.ndarray:
   if len(packed) != -(-types // 8):
     raise ValueError(f"a lock of {8 * len(packed)} types at most does not fit {types} types")
   return np.unpackbits(packed, count=types).astype(bool)
+
+
+def locks_text(labels: Labels, rows: Mapping[int, np.ndarray]) -> str:
+  """Locks in words, "after Check, Bet 15: Call with AA; others free", or "" without any.
+
+  `rows` as for `tree.lock_rows`; it lists the locks of some public states, and counts the others.
+  """
+  places: dict[int, list[int]] = {}
+  for n in rows:
+    places.setdefault(labels.decisions[n].public_state, []).append(n)
+  listed = []
+  for state, numbers in itertools.islice(places.items(), MOST_LOCKS):
+    line = ", ".join(map(grouped, labels.line_to(state)))
+    words = (_lock_text(labels, labels.decisions[n], rows[n]) for n in numbers)
+    listed.append(f"{f'after {line}' if line else 'at the start'}: {'; '.join(filter(None, words))}")
+  more = len(places) - len(listed)
+  return " | ".join(listed + ([f"and after {more:,} other lines"] if more else []))
+
+
+def _lock_text(labels: Labels, decision: Decision, strategy: np.ndarray) -> str:
+  """A row's lock in words: each mixture with its hands, the one of most hands last; "" where it has none."""
+  possible = [h for h, name in enumerate(decision.infostates) if name is not None]
+  together: dict[tuple[float, ...], list[int]] = {}
+  for h in possible:
+    together.setdefault(tuple(strategy[:, h].round(4).tolist()), []).append(h)
+  free = together.pop((0.0,) * len(strategy), [])
+  if not together:
+    return ""
+  others = ["others free"] if free else []
+  if len(together) > MOST_MIXTURES:
+    return "; ".join([f"{len(possible) - len(free)} hands with a mixture of their own", *others])
+  names, types = list(map(grouped, labels.move_names(decision))), labels.types[decision.player]
+  words = []
+  for shares, held in sorted(together.items(), key=lambda pair: len(pair[1])):
+    played = [(name, share) for name, share in zip(names, shares, strict=True) if share]
+    mixture = ", ".join(f"{name} {100 * share:.4g}%" for name, share in played)
+    hands = _hands_text([types[h] for h in held], [types[h] for h in possible])
+    words.append(f"{played[0][0] if len(played) == 1 else mixture} with {hands}")
+  if not free:
+    words[-1] = words[-1].rpartition(" with ")[0] + (" with all others" if words[1:] else "")
+  return "; ".join(words + others)
+
+
+def _hands_text(held: Sequence[str], possible: Sequence[str]) -> str:
+  """Types by their names, or by their number where these take too long."""
+  text = kinds_text(held, possible) if all(map(is_hand, possible)) else ", ".join(held)
+  return text if len(text) <= LONGEST else f"{len(held)} hands"

@@ -15,9 +15,10 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_flag, check_number, declared
+from ps_cfr_spiel.cards.notation import move_name
 from ps_cfr_spiel.policy.convert import as_distribution, check_policy_of
-from ps_cfr_spiel.policy.naming import make_state, move_name
-from ps_cfr_spiel.policy.tree_policy import TreePolicy, acting_player
+from ps_cfr_spiel.policy.state_answers import acting_player
+from ps_cfr_spiel.policy.tree_policy import TreePolicy
 
 Classes = Callable[[pyspiel.State, int], Hashable]  # (a state, a legal action) -> the action's class
 
@@ -180,7 +181,7 @@ def post_process(game: pyspiel.Game, policy: Any, how: PostProcessing | str) -> 
     types = [h for h, name in enumerate(decision.infostates) if name is not None]
     table = strategies[decision.player][decision.block][:, decision.row]
     if types:  # of a row they have the same actions, and all or none acted before: one state stands for all
-      state = make_state(policy.labels, policy.game, decision, types[0])
+      state = policy.labels.state(decision, types[0])
       table[:, types] = how.at(state, decision.player, table[:, types])
   info = {**policy.info, "policy": f"rounded {policy.info.get('policy', 'average')}"}
   return TreePolicy(policy.game, policy.labels, strategies, info)

@@ -4,21 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pyspiel
 
 from ps_cfr_spiel.cards.notation import parse_cards, read_move
 from ps_cfr_spiel.cards.poker import board_of, made_hands, named_hands
 from ps_cfr_spiel.policy.convert import row_strategies
-from ps_cfr_spiel.policy.naming import line_to
 from ps_cfr_spiel.policy.partial_strategy import PartialStrategy
-from ps_cfr_spiel.policy.paths import decision_moves, find_public_state
 from ps_cfr_spiel.storage import Stored
 from ps_cfr_spiel.tree import Decision, PublicTree
 
 ALL = "*"  # all hands that a lock does not name
 
 
-def read_locks(tree: PublicTree, game: pyspiel.Game, locks: Mapping[str, Any]) -> PartialStrategy:
+def read_locks(tree: PublicTree, locks: Mapping[str, Any]) -> PartialStrategy:
   """Read locks: a mapping of lines of public moves, written as for `views.spot`, to strategies.
 
   The strategy is that of the player who acts after the line: an OpenSpiel policy, or the probabilities of
@@ -36,7 +33,7 @@ def read_locks(tree: PublicTree, game: pyspiel.Game, locks: Mapping[str, Any]) -
     raise ValueError(f"locks: {tree.names.game} was compiled without public states; locks need them.")
   for path, how in locks.items():
     try:
-      state, strategies = _read_lock(tree, game, path, how)
+      state, strategies = _read_lock(tree, path, how)
     except ValueError as error:
       raise ValueError(f"locks: {path!r}: {error}") from error
     if state in rows:
@@ -46,26 +43,26 @@ def read_locks(tree: PublicTree, game: pyspiel.Game, locks: Mapping[str, Any]) -
   return PartialStrategy(tuple(rows), np.concatenate([np.zeros(0), *flat]))
 
 
-def _read_lock(tree: PublicTree, game: pyspiel.Game, path: str, how: Any) -> tuple[int, list[np.ndarray]]:
+def _read_lock(tree: PublicTree, path: str, how: Any) -> tuple[int, list[np.ndarray]]:
   """The public state after a line, and its locked strategy: [A, H] for each of its decisions."""
   labels = tree.names
-  state = find_public_state(game, labels, path)
+  state = labels.find_line(path)
   decisions = [labels.decisions[n] for n in labels.public_states[state].decisions]
   if not decisions:
     raise ValueError(f"no player acts after it in {labels.game}; choose a line where one does.")
   types = tree.players[decisions[0].player].types
-  history = line_to(game, labels, state)
+  history = labels.line_to(state)
 
   def strategy(decision: Decision, given: Any) -> np.ndarray:
     if not isinstance(given, Mapping):
-      return row_strategies(labels, game, given, decision, types)
+      return row_strategies(labels, given, decision, types)
     if ALL not in given and all(map(np.isscalar, given.values())):
-      return _by_actions(game, tree, decision, given, types, history)
+      return _by_actions(tree, decision, given, types, history)
     free = np.zeros((len(decision.legal_actions), types))
     locked = strategy(decision, given[ALL]) if ALL in given else free
     for hands, answer in given.items():
       if hands != ALL:
-        held = _held(labels.types[decision.player], str(hands), board_of(game, history))
+        held = _held(labels.types[decision.player], str(hands), board_of(labels.start().get_game(), history))
         locked[:, : len(held)][:, held] = strategy(decision, answer)[:, : len(held)][:, held]
     return locked
 
@@ -90,11 +87,9 @@ def locks_from_file(file: Stored) -> PartialStrategy:
   return PartialStrategy(tuple(file.header["locks"]), file.arrays(file.shapes)["locks"])
 
 
-def _by_actions(
-  game, tree: PublicTree, decision: Decision, shares: Mapping, types: int, history
-) -> np.ndarray:
+def _by_actions(tree: PublicTree, decision: Decision, shares: Mapping, types: int, history) -> np.ndarray:
   """[A, H] from probabilities of actions, the same for all types."""
-  moves = decision_moves(game, tree.names, decision, history)
+  moves = tree.names.moves(decision, history)
   strategy = np.zeros(len(moves.names))
   for action, share in shares.items():
     strategy[read_move(str(action), moves)] += share

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ps_cfr_spiel.policy.naming import action_names, line_to
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.storage import replacing
 
@@ -23,7 +22,7 @@ Row = dict[str, Any]
 
 def rows(policy: Any, public_states: Collection[int] | None = None) -> Iterator[Row]:
   """A dictionary with the keys `COLUMNS` for every action of every infostate; see `TreePolicy.to_rows`."""
-  game, labels = policy.game, policy.labels
+  labels = policy.labels
   lines: dict[int, str] = {}
   decisions = enumerate(labels.decisions)
   for n, decision in progress_bar(
@@ -36,9 +35,9 @@ def rows(policy: Any, public_states: Collection[int] | None = None) -> Iterator[
     if not alive:  # the board holds a card of every hand
       continue
     if number >= 0 and number not in lines:
-      lines[number] = SEPARATOR.join(line_to(game, labels, number))
+      lines[number] = SEPARATOR.join(labels.line_to(number))
     place = (decision.player, number, lines[number]) if number >= 0 else (decision.player, None, None)
-    actions = list(zip(decision.legal_actions, action_names(game, labels, decision), strict=True))
+    actions = list(zip(decision.legal_actions, labels.move_names(decision), strict=True))
     types = labels.types[decision.player]
     strategy, worth, often = policy.table(decision), policy.worths.at(decision), policy.reach(decision)
     spent, locks = labels.source.chips_in_pot(number, decision.player), policy.locked.get(n)

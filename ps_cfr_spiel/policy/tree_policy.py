@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,11 +14,17 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.compilation import compiler
 from ps_cfr_spiel.compilation.compiler import EXACT, FormOrigin
-from ps_cfr_spiel.compilation.histories import sequential_state
 from ps_cfr_spiel.options import TreeOptions
-from ps_cfr_spiel.policy.partial_strategy import PartialStrategy, left_out, partial_strategy, types_in
+from ps_cfr_spiel.policy.partial_strategy import (
+  PartialStrategy,
+  left_out,
+  locks_text,
+  partial_strategy,
+  types_in,
+)
 from ps_cfr_spiel.policy.reach import Reach, Worths, reach_of, reaches
 from ps_cfr_spiel.policy.rows import rows, write_rows
+from ps_cfr_spiel.policy.state_answers import probabilities_at
 from ps_cfr_spiel.tree import Decision, Labels
 
 if TYPE_CHECKING:
@@ -190,6 +196,11 @@ class TreePolicy(openspiel_policy.Policy):
         tables[n] = table * types_in(header, table.shape[1])
     return tables
 
+  @property
+  def locks_text(self) -> str:
+    """The locks of the policy's run in words; "" without any."""
+    return locks_text(self.labels, self.locked)
+
   @functools.cached_property
   def left_out(self) -> frozenset[int]:
     """The public states at or below which a part of a policy plays uniformly, because it lacks a decision."""
@@ -254,7 +265,7 @@ class TreePolicy(openspiel_policy.Policy):
     OSError if the file cannot be written, and an earlier one stays; ValueError if a line does not exist.
     """
     if lines is not None:
-      part = partial_strategy(self.game, self.labels, lines, self.table)
+      part = partial_strategy(self.labels, lines, self.table)
       header = {**self.info, **compiler.game_fields(self.game), "part": list(part.public_states)}
       storage.write(path, "policy", header, {"part": part.probabilities})
       return
@@ -276,7 +287,7 @@ class TreePolicy(openspiel_policy.Policy):
       options = TreeOptions(**TreeOptions.picked(header.get("options", {})))
     except ValueError as error:
       raise ValueError(f"{file.path} is damaged: {error}") from error
-    game = game_of(file)
+    game = compiler.game_in(file.header, file.path)
     tree = compiler.build_tree(game, **{**options.values(TreeOptions), "limit": min(options.limit, limit)})
     info = {key: value for key, value in header.items() if key not in storage.STAMP}
     if "part" in header:
@@ -294,78 +305,6 @@ class TreePolicy(openspiel_policy.Policy):
       return cls(game, tree.names, strategies, info)
     except ValueError as error:
       raise ValueError(f"{file.path} is damaged: {error}") from error
-
-
-def game_of(file: storage.Stored) -> pyspiel.Game:
-  """The game named in a file; ValueError if there is no such game."""
-  return compiler.game_in(file.header, file.path)
-
-
-def probabilities_at(
-  state: pyspiel.State,
-  player_id: int | None,
-  game: pyspiel.Game,
-  at: Callable[[pyspiel.State, int], dict[int, float]],
-) -> dict[int, float]:
-  """The answer of every policy of this package to OpenSpiel's question about a state of its `game`.
-
-  `at` has the answers by state and player, ValueError for an unknown infostate. A state of a simultaneous
-  game counts as the player's turn in its turn-based version. OpenSpiel's tools also visit states behind
-  chance outcomes of probability zero. No solver comes there, and play is uniform.
-
-  TypeError if `state` is not a state; ValueError if it is of another game, or no player acts there.
-  """
-  player = acting_player(state, player_id)
-  state = sequential_state(state, player)
-  played, actions = state.get_game(), state.legal_actions(player)
-  try:
-    probabilities = {} if are_strangers(played, game) else at(state, player)
-  except ValueError:
-    if not actions or _is_possible(state):
-      raise
-    return dict.fromkeys(actions, 1 / len(actions))
-  if list(probabilities) != actions:
-    raise ValueError(f"This policy is for {game}; the state is of another game, {played}.")
-  return probabilities
-
-
-def are_strangers(one: pyspiel.Game, other: pyspiel.Game) -> bool:
-  """True if two games have different names; one may be written with or without default parameters."""
-  return one != other and one.get_type().short_name != other.get_type().short_name
-
-
-def _is_possible(state: pyspiel.State) -> bool:
-  """True if every outcome of chance on the way to a state has a positive probability."""
-  position = state.get_game().new_initial_state()
-  for action in state.history():
-    if position.is_chance_node() and dict(position.chance_outcomes())[action] == 0:
-      return False
-    position.apply_action(action)
-  return True
-
-
-def acting_player(state: pyspiel.State, player_id: int | None) -> int:
-  """The player for whom an OpenSpiel policy is asked; TypeError or ValueError if no player acts there."""
-  _check_state(state)
-  player = state.current_player() if player_id is None else player_id
-  players = range(state.num_players())
-  if player not in players:
-    numbers = " or ".join(map(str, players))
-    raise ValueError(f"No player acts at this state (current player {player}); expected {numbers}.")
-  return player
-
-
-def _check_state(state: Any) -> None:
-  """TypeError unless it is a state."""
-  if not isinstance(state, pyspiel.State):
-    raise TypeError(f"Expected a pyspiel.State, got {type(state).__name__} {state!r}.")
-
-
-def check_turn(state: pyspiel.State, player: int) -> None:
-  """ValueError unless it is the player's turn, for bots; TypeError unless `state` is a state."""
-  _check_state(state)
-  if state.current_player() != player:
-    raise ValueError(f"It is not the turn of player {player}, but of {state.current_player()}.")
 
 
 def _block_name(player: int, block: int) -> str:

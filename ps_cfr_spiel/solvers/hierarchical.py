@@ -14,10 +14,10 @@ from ps_cfr_spiel.arguments import check_number
 from ps_cfr_spiel.backend import device
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import Rule
+from ps_cfr_spiel.compilation.compiler import game_in
 from ps_cfr_spiel.compilation.histories import check_is_game
 from ps_cfr_spiel.memory import check_needs
 from ps_cfr_spiel.options import HierarchicalMCCFROptions, MakeAbstractionOptions
-from ps_cfr_spiel.policy import game_of
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.sampling import mccfr
 from ps_cfr_spiel.sampling.keyed import KeyedPolicy
@@ -156,7 +156,7 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
   @classmethod
   def _policy_in(cls, file, options):
     """The average policy of a run's file, whose clusters are opened when they are asked for."""
-    saved, game = cls._saved_options(file), game_of(file)
+    saved, game = cls._saved_options(file), game_in(file.header, file.path)
     dtype, of_abstraction = saved.dtype, saved.abstraction
     dealt = hierarchical.DealtGame.of(game, of_abstraction.special)
     form = hierarchical.ClusteredGame(game, dealt, of_abstraction.on(dealt))

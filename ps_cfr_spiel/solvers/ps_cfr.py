@@ -76,7 +76,7 @@ class PSCFRSolver(TreeSolver):
     if abstraction is not None:
       self._start = abstract_tree(self.tree, self.game, abstraction)
     if locks is not None and not isinstance(locks, PartialStrategy):
-      locks = read_locks(self.tree, self.game, locks)
+      locks = read_locks(self.tree, locks)
     self.locks = locks  #: the strategies that players must play in some public states
     self._place(*self._prepared(estimate), plain)
     with precision(self.dtype):
@@ -177,7 +177,7 @@ class PSCFRSolver(TreeSolver):
   def locked(self) -> str:
     """The locks in words; "" without any."""
     rows = {} if self.locks is None else self.locks.rows(self.tree)
-    return locks_text(self.game, self.tree.names, rows)
+    return locks_text(self.tree.names, rows)
 
   def summary(self):
     locked = {} if self.locks is None else {"locked": self.locked}

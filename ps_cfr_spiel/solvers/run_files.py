@@ -17,9 +17,8 @@ from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS
 from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.cfr import rule_header
-from ps_cfr_spiel.compilation.compiler import game_fields
+from ps_cfr_spiel.compilation.compiler import game_fields, game_in
 from ps_cfr_spiel.options import LIMIT, Options, fields_of
-from ps_cfr_spiel.policy import game_of
 
 # Fields of states with (sums of) probabilities.
 SUMS = ("strategy", "average", "averages", "sums")
@@ -108,7 +107,7 @@ class Resumable(abc.ABC):
     """The same as `load`, from a file that has been read."""
     kind = kind_in(file, cls)
     try:
-      solver = kind(game_of(file), kind._saved_options(file).changed(**options))
+      solver = kind(game_in(file.header, file.path), kind._saved_options(file).changed(**options))
     except (KeyError, TypeError, RuntimeError) as error:
       raise ValueError(f"{file.path} is damaged: {error}") from error
     solver._restore(file)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Generic, Protocol, SupportsIndex, TypeVar, overload, runtime_checkable
 
@@ -9,8 +10,20 @@ import numpy as np
 import pyspiel
 from jaxtyping import Float
 
+from ps_cfr_spiel.cards.notation import (
+  Moves,
+  fitting_moves,
+  game_over,
+  move_name,
+  next_move,
+  sizes_of,
+  split_words,
+)
+
 TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 CHANCE = int(pyspiel.PlayerId.CHANCE)
+HIDDEN = "..."  # the name of a hidden move
+BELOW = "..."  # at the end of a line: include all states below it
 Item = TypeVar("Item")
 
 
@@ -115,7 +128,13 @@ def information_state_string(state: pyspiel.State, player: int) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Labels:
-  """Names of a compiled game's parts, for reports and policies."""
+  """Names of a compiled game's parts, for reports and policies: infostates, moves, and lines of moves.
+
+  A *line* is the public moves to a public state. It is typed as moves from the root, separated by blanks or
+  commas, in the grammar of docs/reading.md: names as the game writes them ("Bet 200"), short forms ("x",
+  "b200", "b 75%"), or OpenSpiel's action numbers. Hidden moves, such as a deal, are left out; those of a
+  player may be written, without effect. "#12" stands for the public state of that number.
+  """
 
   game: str  #: `str(game)`, which `pyspiel.load_game` reads back
   public_states: Sequence[PublicState]  #: parents before children; empty in a tree without
@@ -124,6 +143,8 @@ class Labels:
   types: tuple[tuple[str, ...], ...]
   histories: int  #: number of histories; in a Bayesian form the deal counts as one event
   source: Origin  #: the origin of the tree
+  #: a new state at the start of the game.
+  start: Callable[[], pyspiel.State] = dataclasses.field(kw_only=True, compare=False, repr=False)
   #: (state, player) -> the name of the player's infostate there.
   infostate: Callable[[pyspiel.State, int], str] = dataclasses.field(
     default=information_state_string, kw_only=True
@@ -166,6 +187,144 @@ class Labels:
     """The children of each public state, by ascending action; of equal actions, by number."""
     states = self.public_states
     return children([state.parent for state in states], [state.action for state in states])
+
+  # --- Moves by name ------------------------------------------------------------------------------
+
+  def state(self, decision: Decision, type_index: int) -> pyspiel.State:
+    """A state where the player of a row has the given type."""
+    return self._after(self.source.path(decision, type_index))
+
+  def _after(self, history: Iterable[int]) -> pyspiel.State:
+    state = self.start()
+    for action in history:
+      state.apply_action(action)
+    return state
+
+  def _example(self, decision: Decision) -> pyspiel.State:
+    """A state of a row; ValueError if every type is impossible there."""
+    first = next((h for h, name in enumerate(decision.infostates) if name is not None), None)
+    if first is None:
+      place = ", ".join(self.line_to(decision.public_state))
+      raise ValueError(
+        f"After {place} player {decision.player} has no hand left: the cards block all of them."
+      )
+    return self.state(decision, first)
+
+  def move_names(self, decision: Decision) -> tuple[str, ...]:
+    """The names of the legal actions of a row; ValueError if every type is impossible there."""
+    state = self._example(decision)
+    return tuple(move_name(state, action) for action in decision.legal_actions)
+
+  def moves(self, decision: Decision, history: Sequence[str] = ()) -> Moves:
+    """The legal moves of a row, to read one of them; `history` has names of moves before, for errors.
+
+    ValueError if every type is impossible there.
+    """
+    sizes = sizes_of(self._example(decision), decision.legal_actions)
+    return Moves(self.move_names(decision), decision.legal_actions, sizes, history)
+
+  def move_to(self, number: int) -> str:
+    """The name of the move from the parent to a public state; `HIDDEN` for hidden moves.
+
+    Cards that come at once are one move, such as "Deal 2c2d3c".
+    """
+    state = self.public_states[number]
+    if state.parent < 0:
+      return "root"
+    moves = self.source.public_cards(number) if state.action < 0 else [state.action]
+    if not moves:
+      return HIDDEN
+    before = self._after(self.source.history(state.parent))
+    first, *others = (move_name(before, action) for action in moves)
+    return first + "".join(name.removeprefix("Deal ") for name in others)
+
+  def line_to(self, number: int) -> tuple[str, ...]:
+    """The names of the public moves that lead to a public state, in order; hidden ones are left out."""
+    names = []
+    while number > 0:
+      if (name := self.move_to(number)) != HIDDEN:
+        names.append(name)
+      number = self.public_states[number].parent
+    return tuple(names[::-1])
+
+  def find_line(self, line: str) -> int:
+    """The public state after a line.
+
+    ValueError if a move is unknown or illegal, or the tree has no public states.
+    """
+    if not self.public_states:
+      raise ValueError(f"{self.game} was compiled without public states; lines need them.")
+    words, start, number, history = split_words(line), 0, 0, ()
+    while True:
+      below = self.children[number]
+      hidden = len(below) == 1 and self.public_states[below[0]].action < 0
+      if start < len(words) and words[start].startswith("#"):
+        number, start = self._numbered(words[start]), start + 1
+        history = self.line_to(number)
+      elif hidden and (start < len(words) or self.public_states[number].player == CHANCE):
+        start, number = self._after_hidden(number, words, start), below[0]
+      elif start == len(words):
+        return number
+      elif not below:
+        raise ValueError(game_over(history, words[start:]))
+      else:
+        name, number, start = self._next(number, words, start, history)
+        history = (*history, name)
+
+  def _numbered(self, word: str) -> int:
+    """The public state of the word "#12"."""
+    count = len(self.public_states)
+    if not re.fullmatch("[0-9]{1,12}", word[1:]) or int(word[1:]) >= count:
+      raise ValueError(f"Unknown public state {word[:20]!r}; they are numbered from #0 to #{count - 1}.")
+    return int(word[1:])
+
+  def _after_hidden(self, number: int, words: Sequence[str], start: int) -> int:
+    """The place in the words after a player's hidden move, if it is written there."""
+    for row in self.public_states[number].decisions:
+      fits, end = fitting_moves(words, start, self.moves(self.decisions[row]))
+      if fits:
+        return end
+    return start
+
+  def _next(
+    self, number: int, words: Sequence[str], start: int, history: tuple[str, ...]
+  ) -> tuple[str, int, int]:
+    """The public move in the words from a place on, the public state after it, and the place after it."""
+    below: dict[tuple[int, ...], list[int]] = {}
+    for child in self.children[number]:
+      action = self.public_states[child].action
+      cards = self.source.public_cards(child) if action < 0 else ()
+      below.setdefault((action, *cards), []).append(child)
+    alike, ids = list(below.values()), [action for action, *_ in below]
+    names = [self.move_to(group[0]) for group in alike]
+    sizes = sizes_of(self._after(self.source.history(number)), ids)
+    choice, end = next_move(words, start, Moves(names, ids, sizes, history))
+    # The result of an action may depend on hidden moves: the end of the game, or a public observation.
+    goes_on = [child for child in alike[choice] if self.public_states[child].player != TERMINAL]
+    goes_on = goes_on or alike[choice][:1]
+    if len(goes_on) > 1:
+      several = " or ".join(f"#{child}" for child in goes_on)
+      raise ValueError(f"{names[choice]!r} leads to several public states; write {several} instead.")
+    return names[choice], goes_on[0], end
+
+  def states_on(self, lines: Sequence[str]) -> list[int]:
+    """The public states on the way to some lines and at them, ascending; below those that end with "..." too.
+
+    ValueError if there is no line, or one does not exist.
+    """
+    if isinstance(lines, str) or not lines:
+      raise ValueError(f"lines must be a list of at least one line, got {lines!r}.")
+    numbers = set()
+    for line in lines:
+      number = self.find_line(line.removesuffix(BELOW))
+      below = [number]
+      while line.endswith(BELOW) and below:
+        numbers.update(below)
+        below = [child for state in below for child in self.children[state]]
+      while number >= 0:
+        numbers.add(number)
+        number = self.public_states[number].parent
+    return sorted(numbers)
 
 
 def children(parents: Sequence[int], actions: Sequence[int]) -> list[list[int]]:

@@ -20,7 +20,6 @@ from ps_cfr_spiel.compilation.compiler import described
 from ps_cfr_spiel.compilation.compiler.form_check import form_fault
 from ps_cfr_spiel.compilation.compiler.from_form import build_bayesian
 from ps_cfr_spiel.memory import TooLarge
-from ps_cfr_spiel.policy import find_public_state, line_to
 from ps_cfr_spiel.sampling.mccfr.sampling_trees import build_sampling_tree
 from ps_cfr_spiel.tree import TERMINAL, evaluate
 
@@ -47,7 +46,7 @@ BY_DEFAULT = "liars_dice(numdice=3,dice_sides=2)"  # more histories than `WALKED
 
 
 def by_form(game):
-  return build_bayesian(str(game), described.describe(game))
+  return build_bayesian(game, described.describe(game))
 
 
 def values(tree, seed):
@@ -104,7 +103,7 @@ def test_cards_that_come_together():
   given = POKER["all-ins"].replace("numBoardCards=0 1", "numBoardCards=0 2")
   game = pyspiel.load_game(given)
   form, walked = described.DealtCardsForm(game, read_card_game(game)), build_tree(game, leaves="sparse")
-  tree = build_bayesian(given, form)
+  tree = build_bayesian(game, form)
   assert form_fault(tree, walked) is None
   np.testing.assert_allclose(values(tree, 1), values(walked, 1), rtol=0, atol=1e-12 * game.max_utility())
   assert len(tree.names.public_states) == form.size
@@ -297,8 +296,8 @@ def test_a_small_deck_of_holdem():
         for action in tree.names.source.path(decision, h):
           state.apply_action(action)
         assert state.information_state_string(decision.player) == name
-  flop = find_public_state(game, tree.names, "call, check, 2c2d4c")
-  assert line_to(game, tree.names, flop) == ("Call", "Check", "Deal 2c2d4c")
+  flop = tree.names.find_line("call, check, 2c2d4c")
+  assert tree.names.line_to(flop) == ("Call", "Check", "Deal 2c2d4c")
   assert tree.names.source.history(flop)[-3:] == [0, 1, 6]
   # Player 1 folds the small blind with one half; a showdown of even hands is worth nothing.
   strategies = [[np.full(shape, 1 / shape[0]) for shape in player.block_shapes] for player in tree.players]

@@ -23,7 +23,6 @@ from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.cards.poker import cards, strengths
 from ps_cfr_spiel.compilation.compiler import PublicStateIndex, TreeUse, check_memory, memory_needs
 from ps_cfr_spiel.compilation.compiler.from_form import build_bayesian
-from ps_cfr_spiel.policy import make_state
 from ps_cfr_spiel.policy.reach import reaches
 from ps_cfr_spiel.solvers import sampling
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, action_values, deal_weights, evaluate, sequence_reach
@@ -290,7 +289,7 @@ def test_labels_are_the_games(game_string):
       assert int(history.current_player()) == state.player
       assert (state.player == TERMINAL) == history.is_terminal()
   for decision, h, name in labels.infostates():
-    assert make_state(labels, game, decision, h).information_state_string(decision.player) == name
+    assert labels.state(decision, h).information_state_string(decision.player) == name
     found, type_index = labels.find(decision.player, name)
     assert (found.public_state, found.block, found.row, type_index) == (
       decision.public_state,
@@ -343,7 +342,7 @@ def test_a_payment_to_each_player_at_every_end_shifts_all_values(name, kind, mor
   assert paid.mixed and paid.zero_sum == (sum(more) == 0)
   evaluations = []
   for lines in (form.betting, paid):
-    tree = build_bayesian(str(game), dataclasses.replace(form, betting=lines), kind)
+    tree = build_bayesian(game, dataclasses.replace(form, betting=lines), kind)
     assert tree.leaves.zero_sum == lines.zero_sum
     solver = PSCFRSolver(game, tree=tree, dtype="float64")
     solver.run(1)

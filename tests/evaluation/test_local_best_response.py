@@ -8,7 +8,6 @@ from reference import random_policy
 import ps_cfr_spiel
 from ps_cfr_spiel.evaluation import LocalBestResponseBot, evaluate_policy, local_best_response, match_play
 from ps_cfr_spiel.evaluation.local_search import LocalSearch
-from ps_cfr_spiel.policy import make_state
 from ps_cfr_spiel.tree import evaluate
 
 RIVER = "river_subgame(ranges=AsKd QQ 76s;TT 87s AhQh)"
@@ -75,7 +74,7 @@ def test_against_poker_by_hand():
   for decision, h, _ in list(tree.names.infostates())[::7]:
     player = decision.player
     worth = dict.fromkeys(decision.legal_actions, 0.0)
-    for state, weight in histories(game, policy, make_state(tree.names, game, decision, h), player):
+    for state, weight in histories(game, policy, tree.names.state(decision, h), player):
       for action in worth:
         worth[action] += weight * after(state.child(action), policy, player)
     chosen = found.policy.table(decision)[:, h].argmax()
@@ -149,7 +148,7 @@ def test_in_play_it_does_as_in_the_table():
     table = local_best_response(game, policy)
     bots = [LocalBestResponseBot(game, policy, player) for player in (0, 1)]
     for decision, h, _ in list(tree.names.infostates())[::11]:
-      state = make_state(tree.names, game, decision, h)
+      state = tree.names.state(decision, h)
       assert bots[decision.player].probabilities(state) == table.policy.action_probabilities(state)
 
 

@@ -9,7 +9,8 @@ from random_policies import random_policy
 
 import ps_cfr_spiel
 from ps_cfr_spiel import abstractions
-from ps_cfr_spiel.policy import MAPPINGS, TranslatedPolicy, bet_sizes, translate
+from ps_cfr_spiel.cards.notation import bet_sizes
+from ps_cfr_spiel.policy import MAPPINGS, TranslatedPolicy, translate
 from ps_cfr_spiel.policy.action_translation import pseudo_harmonic
 
 RANGES = "ranges=AsAd QsQd 7c6c;JsJd Ah8h"
@@ -99,7 +100,7 @@ def test_a_game_is_translated_to_itself():
   policy = random_policy(SMALL)
   translated = TranslatedPolicy(policy.game, policy)
   for decision, h, name in policy.labels.infostates():
-    state = ps_cfr_spiel.policy.make_state(policy.labels, policy.game, decision, h)
+    state = policy.labels.state(decision, h)
     assert translated.action_probabilities(state) == pytest.approx(policy.at(decision.player, name))
 
 

@@ -79,7 +79,7 @@ def test_a_tree_policy_is_rounded_as_any_other_is(name, how):
   rounded, lazy = post_process(policy.game, policy, how), post_process(policy.game, plain(policy), how)
   assert isinstance(rounded, ps_cfr_spiel.TreePolicy) and isinstance(lazy, PostProcessedPolicy)
   for decision, h, infostate in policy.labels.infostates():
-    state = ps_cfr_spiel.policy.make_state(policy.labels, policy.game, decision, h)
+    state = policy.labels.state(decision, h)
     assert rounded.at(decision.player, infostate) == pytest.approx(lazy.action_probabilities(state))
 
 
@@ -122,7 +122,7 @@ def test_the_first_action_is_left_alone():
   rounded, lazy = post_process(policy.game, policy, how), post_process(policy.game, plain(policy), how)
   changed = set()
   for decision, h, infostate in policy.labels.infostates():
-    state = ps_cfr_spiel.policy.make_state(policy.labels, policy.game, decision, h)
+    state = policy.labels.state(decision, h)
     first = not any(move.player == decision.player for move in state.full_history())
     found = rounded.at(decision.player, infostate)
     assert found == pytest.approx(lazy.action_probabilities(state))

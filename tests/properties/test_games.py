@@ -17,7 +17,6 @@ from reference import sequence_form_value
 
 import ps_cfr_spiel
 from ps_cfr_spiel import PSCFRSolver, TreePolicy, build_tree, solvers
-from ps_cfr_spiel.policy import make_state
 from ps_cfr_spiel.rules import RULES, make_rule
 
 EXAMPLES = itertools.count(1)
@@ -160,7 +159,7 @@ def test_searches_by_sampling_and_plays(shape, target):
   played = ps_cfr_spiel.KeyedMCCFRSolver(game, batch=2)
   played.run(5)
   for decision, h, _ in itertools.islice(tree.names.infostates(), 3):
-    state = make_state(tree.names, game, decision, h)
+    state = tree.names.state(decision, h)
     for policy in (online, played.average_policy()):
       found = policy.action_probabilities(state)
       assert list(found) == state.legal_actions() and min(found.values()) >= 0

@@ -18,7 +18,7 @@ from ps_cfr_spiel.apps.commands import program
 from ps_cfr_spiel.apps.commands.framework.methods import _locks
 from ps_cfr_spiel.apps.views import spot
 from ps_cfr_spiel.backend.device import precision
-from ps_cfr_spiel.policy import PartialStrategy, find_public_state
+from ps_cfr_spiel.policy import PartialStrategy
 from ps_cfr_spiel.solvers import ps_cfr
 from ps_cfr_spiel.tree import LeafEvaluator, evaluate
 from ps_cfr_spiel.tree.locks import lock_rows
@@ -54,7 +54,7 @@ def rows(solver):
 def of_hands(name, lines, share):
   """Locks of a share of the hands by a random policy, and {(player, infostate): probabilities} of them."""
   tree, policy, rng = build_tree(load(name)), random_policy(name), np.random.default_rng(1)
-  states = [find_public_state(load(name), tree.names, line) for line in lines]
+  states = [tree.names.find_line(line) for line in lines]
   decisions = [tree.names.decisions[n] for s in states for n in tree.names.public_states[s].decisions]
   tables = [policy.table(d) * (rng.random(len(d.infostates)) < share) for d in decisions]
   forced = {

@@ -193,7 +193,7 @@ def searched(name, gadget, iterations):
   subgames = KnownSubgames.of(game, 1)
   settings = SearchSettings(iterations=iterations, gadget=gadget, knowledge=1, keep=False)
   searcher = Searcher(subgames, settings)
-  strategies = strategies_of(subgames.tree, game, policy)
+  strategies = strategies_of(subgames.tree, policy)
   first, second = ([np.where(x.sum(0) > 0, x, 1 / len(x)) for x in own] for own in strategies)
 
   def at(state, player):

@@ -31,7 +31,7 @@ from ps_cfr_spiel.apps.views import (
   spot,
   worth_at,
 )
-from ps_cfr_spiel.policy import play_moves
+from ps_cfr_spiel.cards.notation import play_moves
 
 RIVER = "river_subgame(bets=0.5 1 a,stack=1000,ranges=AA:0.5 KQs AKo:0.2 8h6h 22;TT QQ:0.3 87s AK)"
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

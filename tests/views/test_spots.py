@@ -8,7 +8,6 @@ from random_policies import random_policy
 
 from ps_cfr_spiel.apps.views import chance_moves, charts, spot, spot_after, worth_at
 from ps_cfr_spiel.apps.views.public_state_view import distinct
-from ps_cfr_spiel.policy import line_to, make_state
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
 
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"
@@ -39,7 +38,7 @@ def test_every_place_shows_what_the_policy_does(policy):
     assert here.public_state == number
     assert len(set(here.types)) == len(here.types)
     for column, (decision, h) in enumerate(here.cells):
-      state = make_state(policy.labels, policy.game, decision, h)
+      state = policy.labels.state(decision, h)
       expected = policy.action_probabilities(state, here.player)
       found = {here.ids[k]: here.probability[k, column] for k in np.flatnonzero(here.legal[:, column])}
       assert found == expected
@@ -56,14 +55,14 @@ def test_histories_and_lines_lead_to_their_public_state(policy):
     history = labels.source.path(decision, next(h for _, h in spot(policy, f"#{number}").cells[:1]))
     assert spot_after(policy, " ".join(map(str, history))).public_state == number
     try:
-      found = spot(policy, ", ".join(line_to(policy.game, labels, number)))
+      found = spot(policy, ", ".join(labels.line_to(number)))
     except ValueError as error:  # what came of a public move is hidden
       assert re.search(
         r"leads to several public states|may be|Chance moves after|Legal: \.\.\.", str(error)
       ), error
       continue
     # Moves that were hidden leave no trace, so that the walk stops at the first place with these moves.
-    assert line_to(policy.game, labels, found.public_state) == line_to(policy.game, labels, number)
+    assert labels.line_to(found.public_state) == labels.line_to(number)
     reached += 1
   assert reached
 

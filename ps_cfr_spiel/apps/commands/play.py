@@ -29,7 +29,7 @@ from ps_cfr_spiel.apps.commands.framework.user_input import (
   load_values,
   refuse,
 )
-from ps_cfr_spiel.cards.notation import read_move
+from ps_cfr_spiel.cards.notation import legal_moves, read_move
 from ps_cfr_spiel.memory import TooLarge
 
 SEARCH = "search"
@@ -192,7 +192,7 @@ class Table:
       raise ValueError("It is the opponent's turn; reload the page to ask it again.")
     legal = state.legal_actions()
     if action is None:
-      moves = ps.policy.legal_moves(state)
+      moves = legal_moves(state)
       action = moves.ids[read_move(str(asked.get("text", "")), moves)]
     if action not in legal:
       raise ValueError(f"{action} is not a legal action; these are from {legal[0]} to {legal[-1]}.")

@@ -127,7 +127,7 @@ def _solution(values: flags.FlagValues, game: Any, target: float) -> tuple[ps.PS
   assert form is not None
   check_needs(f"A row of {game}", ps.compiler.values_needs(form), None, ADVICE)
   number = ps.views.find_spot(game, solver.tree.names, values.at)  # now rather than after the work
-  moves = ", ".join(ps.policy.line_to(game, solver.tree.names, number))
+  moves = ", ".join(solver.tree.names.line_to(number))
   progress = progress_of(values)
   solver.compile(progress)
   if solver.exploitability() > target:

@@ -19,6 +19,7 @@ from ps_cfr_spiel.apps.commands.framework.user_input import (
   refuse,
   writable,
 )
+from ps_cfr_spiel.cards.notation import play_moves
 from ps_cfr_spiel.cards.poker import describe
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.storage import replacing
@@ -141,7 +142,7 @@ def _place(values: flags.FlagValues, policy: ps.TreePolicy) -> ps.views.Spot:
 def _text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
   placed = values.at or values.history
   if ps.views.map_of(policy.game) and (values.at or values.png) and "#" not in values.at:
-    return ps.views.belief_text(ps.policy.play_moves(policy.game, values.at)[0], policy)
+    return ps.views.belief_text(play_moves(policy.game, values.at)[0], policy)
   if placed or ps.views.charts.deals_hands(policy):
     return _spot_text(values, policy)
   if values.png or values.action:
@@ -153,7 +154,7 @@ def _text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
 
 def _draw(pictures: ModuleType, file: Path, policy: ps.TreePolicy, values: flags.FlagValues) -> None:
   if ps.views.map_of(policy.game):
-    figure = pictures.position(ps.policy.play_moves(policy.game, values.at)[0], policy)
+    figure = pictures.position(play_moves(policy.game, values.at)[0], policy)
   elif ps.views.chance_moves(policy, values.at):
     figure = pictures.card_chart(policy, values.at)
   else:
@@ -197,7 +198,7 @@ def made_by(policy: ps.TreePolicy | ps.keyed.KeyedPolicy) -> dict[str, str]:
   """The origin of a policy and its locks, for every header."""
   locked = ""
   if isinstance(policy, ps.TreePolicy):
-    locked = ps.policy.locks_text(policy.game, policy.labels, policy.locked)
+    locked = policy.locks_text
   return {"strategy": origin(policy), **({"locked": locked} if locked else {})}
 
 

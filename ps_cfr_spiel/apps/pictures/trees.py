@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 
 from ps_cfr_spiel.apps.pictures.style import DPI, FAINT, INK, LINES, SOFT
 from ps_cfr_spiel.apps.views import labels_of, title_of
-from ps_cfr_spiel.policy import action_name
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Labels, PublicTree
 
 
@@ -39,7 +38,7 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
       axes.plot((above[0], x), (-above[1], -y), color=FAINT, linewidth=0.8, zorder=1)
       if named:
         seen = state.action >= 0 or labels.source.public_cards(number)
-        name = action_name(game, labels, number) if seen else HIDDEN
+        name = labels.move_to(number) if seen else HIDDEN
         style = {"ha": "center", "va": "bottom", "rotation": 30}
         axes.text(x, -y + 0.16, name, fontsize=7.5, color=SOFT, bbox=BEHIND, zorder=1.5, **style)
     if named and (note := _note(labels, number)):

@@ -7,7 +7,6 @@ player's possible knowledge there, and the number of histories. After the certif
 
 import pyspiel
 
-from ps_cfr_spiel.policy import action_name
 from ps_cfr_spiel.tree import CHANCE, Labels, PublicTree
 
 
@@ -36,7 +35,7 @@ def describe_state(game: pyspiel.Game, labels: Labels, number: int, infostates: 
   listed = (f"{{{', '.join(map(repr, sorted(names)))}}}" for names in known)
   sets = listed if infostates else (f"{len(names):,}" for names in known)
   histories = f"{count:,} {'history' if count == 1 else 'histories'}"
-  return f"#{number} {action_name(game, labels, number)}: {mover}, {' x '.join(sets)}, {histories}"
+  return f"#{number} {labels.move_to(number)}: {mover}, {' x '.join(sets)}, {histories}"
 
 
 def labels_of(tree: PublicTree) -> Labels:

@@ -10,7 +10,7 @@ from ps_cfr_spiel.apps.views.units import POSITIONS, number_text
 from ps_cfr_spiel.arguments import check_player
 from ps_cfr_spiel.cards.notation import grouped, is_hand, letters
 from ps_cfr_spiel.cards.poker import CLASSES, named_hands
-from ps_cfr_spiel.policy import TreePolicy, action_names
+from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.tree import CHANCE
 
 RANKS = "AKQJT98765432"
@@ -259,7 +259,7 @@ def infostates_text(policy: TreePolicy, player: int | None, text: str, limit: in
   shown = [" ".join(name.split()) for _, _, name in wanted[:limit]]
   width, lines = max(map(len, shown)), []
   for (decision, h, _), name in zip(wanted, shown, strict=False):
-    actions = action_names(policy.game, policy.labels, decision)
+    actions = policy.labels.move_names(decision)
     played = zip(actions, policy.table(decision)[:, h], strict=True)
     row = "  ".join(f"{action} {percent_text(p)}" for action, p in played)
     lines.append(f"player {decision.player}  {name:{width}}  {row}")

@@ -23,7 +23,7 @@ from ps_cfr_spiel.apps.views.public_state_view import has_spots, spot_of, worth_
 from ps_cfr_spiel.apps.views.units import pot_of, seat_of, unit_of
 from ps_cfr_spiel.cards.notation import is_hand
 from ps_cfr_spiel.cards.poker import CLASSES, board_of, describe
-from ps_cfr_spiel.policy import TreePolicy, action_name, lines_states
+from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import CHANCE, TERMINAL
 from ps_cfr_spiel.version import __version__
@@ -117,7 +117,7 @@ def _shown(policy: TreePolicy, lines: Sequence[str] | None) -> Sequence[int]:
     numbers = 2 * sum(block.size for blocks in policy.strategies for block in blocks)
   else:
     wanted = [f"#{number}" for number in part or ()] if lines is None else lines
-    shown = lines_states(policy.game, labels, wanted)
+    shown = labels.states_on(wanted)
     few = shown[: MOST_STATES + 1]
     decisions = [labels.decisions[n] for number in few for n in labels.public_states[number].decisions]
     numbers = sum(2 * policy.table(decision).size for decision in decisions)
@@ -138,7 +138,7 @@ def _node(policy: TreePolicy, number: int) -> dict[str, Any]:
   return {
     "number": number,
     "up": state.parent,
-    "move": action_name(policy.game, policy.labels, number),
+    "move": policy.labels.move_to(number),
     "action": state.action,
     "player": state.player,
   }

@@ -15,17 +15,10 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.cards.notation import Moves, read_move
+from ps_cfr_spiel.cards.notation import Moves, play_moves, read_move
 from ps_cfr_spiel.cards.poker import board_of, cards, made_hands
 from ps_cfr_spiel.compilation.histories import history_origin
-from ps_cfr_spiel.policy import (
-  TreePolicy,
-  action_name,
-  decision_moves,
-  find_public_state,
-  line_to,
-  play_moves,
-)
+from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.tree import CHANCE, TERMINAL, Decision, Labels
 
 
@@ -160,12 +153,12 @@ def spot(policy: TreePolicy, path: str = "") -> Spot:
   """
   if not has_spots(policy):
     raise ValueError(f"{policy.labels.game} was solved without public states; spots need them.")
-  return spot_of(policy, find_public_state(policy.game, policy.labels, path))
+  return spot_of(policy, policy.labels.find_line(path))
 
 
 def find_spot(game: pyspiel.Game, labels: Labels, path: str) -> int:
   """The public state of `spot`, which needs no policy; ValueError likewise."""
-  number = find_public_state(game, labels, path)
+  number = labels.find_line(path)
   _check_turn(game, labels, number)
   return number
 
@@ -189,7 +182,7 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
   history = _check_turn(policy.game, labels, number)
   decisions = [labels.decisions[n] for n in state.decisions]
   cells = [(d, h) for d in decisions for h, name in enumerate(d.infostates) if name is not None]
-  moves = [decision_moves(policy.game, labels, d) for d in decisions]
+  moves = [labels.moves(d) for d in decisions]
   names = {a: name for some in moves for a, name in zip(some.ids, some.names, strict=True)}
   sizes = {a: size for some in moves for a, size in zip(some.ids, some.sizes, strict=False)}
   ids = sorted(names)
@@ -225,20 +218,20 @@ def spot_of(policy: TreePolicy, number: int) -> Spot:
 
 def chance_moves(policy: TreePolicy, path: str = "") -> dict[str, Spot]:
   """The strategies after each public move of chance, such as a card, by the move's name; {} without moves."""
-  labels, number = policy.labels, find_public_state(policy.game, policy.labels, path)
+  labels, number = policy.labels, policy.labels.find_line(path)
   if labels.public_states[number].player != CHANCE:
     return {}
   below = (c for c in labels.children[number] if labels.public_states[c].player >= 0)
-  return {action_name(policy.game, labels, c): spot_of(policy, c) for c in below if labels.source.count(c)}
+  return {labels.move_to(c): spot_of(policy, c) for c in below if labels.source.count(c)}
 
 
 def _check_turn(game: pyspiel.Game, labels: Labels, number: int) -> tuple[str, ...]:
   """The public moves to a public state; ValueError if no player acts there."""
-  player, history = labels.public_states[number].player, line_to(game, labels, number)
+  player, history = labels.public_states[number].player, labels.line_to(number)
   if player == CHANCE and not _acting_below(labels, number):
     raise ValueError(f"Only chance acts {_after(history)}, to the end; give an earlier decision.")
   if player == CHANCE:
-    moves = ", ".join(action_name(game, labels, child) for child in labels.children[number])
+    moves = ", ".join(labels.move_to(child) for child in labels.children[number])
     raise ValueError(f"Chance moves {_after(history)}; choose one of {moves}.")
   if player < 0:
     raise ValueError(f"The game is over {_after(history)}; give an earlier decision.")

@@ -12,11 +12,10 @@ import numpy as np
 
 from ps_cfr_spiel.apps.views.charts import cell
 from ps_cfr_spiel.apps.views.explorer_page import page_of
-from ps_cfr_spiel.cards.notation import MAX_LISTED, grouped
+from ps_cfr_spiel.cards.notation import MAX_LISTED, grouped, move_name, state_after
 from ps_cfr_spiel.cards.poker import betting, cards
 from ps_cfr_spiel.evaluation import table_play
 from ps_cfr_spiel.games import poker
-from ps_cfr_spiel.policy import move_name, state_after
 
 MOST_NAMES = 1000  # of legal moves; further ones may be typed
 MOST_CHANCES = 8  # actions of a bot's thought that are shown

@@ -39,3 +39,12 @@ from ps_cfr_spiel.cards.notation.moves import (
   read_move,
   split_words,
 )
+from ps_cfr_spiel.cards.notation.state_moves import (
+  bet_sizes,
+  game_over,
+  legal_moves,
+  move_name,
+  play_moves,
+  sizes_of,
+  state_after,
+)

@@ -67,7 +67,7 @@ def build_tree(
     if leaves != "sparse" and public_states == "closure":
       check_memory(game, memory, TreeUse(leaves=leaves))
       with waiting("Building the tree", progress):
-        return build_bayesian(str(game), form, leaves)
+        return build_bayesian(game, form, leaves)
     _check_size(game, form, limit, "leaves='sparse'" if leaves == "sparse" else f"{public_states=}")
   observe = public_observer(game) if public_states == "observer" else None
   histories, choices, fault = with_recall(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+import pyspiel
 
 from ps_cfr_spiel.cards.poker import BayesianForm
 from ps_cfr_spiel.compilation.compiler.forms import PublicStateIndex
@@ -171,7 +172,7 @@ class FormLabels(Labels):
   places: Sequence[np.ndarray]  #: for each player int[rows, 2], the (block, row) of each row
 
   @classmethod
-  def create(cls, name: str, lines: PublicStateIndex, places: Sequence[np.ndarray]) -> "FormLabels":
+  def create(cls, game: pyspiel.Game, lines: PublicStateIndex, places: Sequence[np.ndarray]) -> "FormLabels":
     """The labels of a form."""
     form, sizes = lines.form, lines.sizes
     remarks = {} if lines.betting.zero_sum else {"utilities": f"general sum, {NO_GUARANTEE}"}
@@ -182,7 +183,8 @@ class FormLabels(Labels):
     public_state = functools.partial(_public_state, lines, first)
     decision = functools.partial(_decision, lines, acting, rows, np.concatenate(places))
     return cls(
-      game=name,
+      game=str(game),
+      start=game.new_initial_state,
       public_states=LazySequence(int(lines.starts[-1]), public_state),
       decisions=LazySequence(int(rows[-1]), decision),
       types=form.types,

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import numpy as np
+import pyspiel
 
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cards.poker import BayesianForm, Betting
@@ -51,9 +52,9 @@ class StreetEnds(NamedTuple):
   utility: np.ndarray
 
 
-def build_bayesian(name: str, form: BayesianForm, leaves: str = "auto") -> PublicTree:
+def build_bayesian(game: pyspiel.Game, form: BayesianForm, leaves: str = "auto") -> PublicTree:
   """Compile a form; see `build_tree`."""
-  betting = form.betting
+  name, betting = str(game), form.betting
   pairs = len(form.types[0]) * len(form.types[1])  # each has a probability of about 1 / pairs
   fault = scale_fault(betting.largest_payoff / pairs)
   if fault:
@@ -62,7 +63,7 @@ def build_bayesian(name: str, form: BayesianForm, leaves: str = "auto") -> Publi
   streets = street_ends(betting)
   first, second = map(len, form.types)
   forests, places = make_decisions(lines, streets, (first, second))
-  evaluator, labels = make_leaves(lines, leaves, streets), FormLabels.create(name, lines, places)
+  evaluator, labels = make_leaves(lines, leaves, streets), FormLabels.create(game, lines, places)
   return PublicTree(forests, evaluator, labels, _boards(lines, forests, places))
 
 

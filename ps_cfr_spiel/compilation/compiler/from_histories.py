@@ -274,6 +274,7 @@ def _assemble(
     partition,
     rows,
     game=str(game),
+    start=game.new_initial_state,
     types=tuple(_type_names(histories, layout, player) for player in histories.players),
     histories=len(histories.parent),
     source=HistoryOrigin(histories, None if partition is None else partition.of, layout.type),

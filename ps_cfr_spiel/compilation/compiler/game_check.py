@@ -184,7 +184,7 @@ def _compile_form(
         f"solved in {readable_bytes(sum(needs.values()))}"
       )
     with waiting(f"Building a tree of {PublicStateIndex.of(form).starts[-1]:,} public states", progress):
-      return build_bayesian(str(game), form)
+      return build_bayesian(game, form)
 
   tree, fault = _attempt(compiled)
   if tree is None and fault is None:

@@ -110,7 +110,7 @@ class ContinualResolving(SearchPolicy):
     check_policy_of(self.game, blueprint)
     first, second = (
       [np.where(block.sum(0) > 0, block, 1 / len(block)) for block in blocks]
-      for blocks in strategies_of(self.tree, self.game, blueprint)
+      for blocks in strategies_of(self.tree, blueprint)
     )
     return first, second
 

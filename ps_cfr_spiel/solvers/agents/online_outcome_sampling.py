@@ -101,7 +101,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
         raise ValueError(f"favoured must have keys (player, information state string), got {place!r}.")
       if id(policy) not in numbers:
         numbers[id(policy)] = len(starts)
-        blocks = [b for player in strategies_of(self.tree, self.game, policy) for b in player]
+        blocks = [b for player in strategies_of(self.tree, policy) for b in player]
         padded = [np.pad(b, ((0, host_tree.actions - len(b)), (0, 0), (0, 0))) for b in blocks]
         starts.append(self.options.favour * np.concatenate([b.reshape(len(b), -1) for b in padded], 1))
       start[cell] = numbers[id(policy)]

@@ -198,9 +198,7 @@ class ParticleBot(SolvingBot):
     tree = self._tree(*grow(self._states.game, roots, self.player, path, self.options.depth))
     subgames, labels = KnownSubgames(tree, 1), tree.names
     players = (self.player,) if self.settings.safe else (0, 1)
-    strategies = strategies_of(
-      tree, self._states.game, self.policy, [d for d in labels.decisions if d.player in players]
-    )
+    strategies = strategies_of(tree, self.policy, [d for d in labels.decisions if d.player in players])
     first, second = ([self._trembling(block) for block in blocks] for blocks in strategies)
     searcher = Searcher(subgames, self.settings, self._shapes, self.options.seconds)
     decision, _ = labels.decision_at(state, self.player)

@@ -100,7 +100,7 @@ def _locks(words: Sequence[str], limit: int) -> dict[str, Any]:
       )
     if line in locks:
       raise ValueError(f"--lock: {line!r} is locked twice.")
-    locks[line] = {hands or ps.policy.ALL: _mixture(text, limit) for text, _, hands in parts}
+    locks[line] = {hands or "*": _mixture(text, limit) for text, _, hands in parts}
   return locks
 
 
