@@ -16,7 +16,7 @@ ALL = "*"  # all hands that a lock does not name
 
 
 def read_locks(tree: PublicTree, locks: Mapping[str, Any]) -> PartialStrategy:
-  """Read locks: a mapping of lines of public moves, written as for `views.spot`, to strategies.
+  """Read locks: a mapping of lines of public moves, written as for `tree.Labels`, to strategies.
 
   The strategy is that of the player who acts after the line: an OpenSpiel policy, or the probabilities of
   actions, by name or number, for every infostate there; actions that are not named have probability zero. Or

@@ -259,8 +259,8 @@ class TreePolicy(openspiel_policy.Policy):
     """Save the policy with its game string and `info`; `ps_cfr_spiel.load_policy` reads it.
 
     With `lines` a part is saved: only the decisions on the way to these public states and at them, and below
-    those lines that end with "...", written as for `views.spot`, such as ["check, check, 2c ..."]. The loaded
-    policy plays uniformly elsewhere, and its `info` has their public states.
+    those lines that end with "...", written as for `tree.Labels`, such as ["check, check, 2c ..."]. The
+    loaded policy plays uniformly elsewhere, and its `info` has their public states.
 
     OSError if the file cannot be written, and an earlier one stays; ValueError if a line does not exist.
     """

@@ -80,10 +80,12 @@ class Origin(Protocol):
 
   Attributes:
     remark: text on the count of histories, for reports.
+    deals_types: whether chance deals the types, which have names of their own, such as hands.
     pruned: whether chance has outcomes of probability zero, behind which the tree ends.
   """
 
   remark: ClassVar[str]
+  deals_types: ClassVar[bool] = False
 
   @property
   def pruned(self) -> bool: ...
@@ -115,6 +117,10 @@ class Origin(Protocol):
   def utility_ranges(self, decisions: Sequence[Decision]) -> list[Float[np.ndarray, " _H"]]:
     """For each decision the largest less the smallest utility that may follow its infostates."""
     ...
+
+  def range_weight(self, player: int, type_index: int) -> float:
+    """The weight of a type in the player's range as it is written; 1 in games without ranges."""
+    return 1.0
 
   def chips_in_pot(self, public_state: int, player: int) -> float:
     """The player's chips in a pot on the way, in the game's unit; 0 in games without a pot."""
@@ -270,6 +276,25 @@ class Labels:
       else:
         name, number, start = self._next(number, words, start, history)
         history = (*history, name)
+
+  def find_turn(self, line: str) -> int:
+    """The public state after a line, where a player acts; ValueError if none does, or as of `find_line`."""
+    number = self.find_line(line)
+    player, names = self.public_states[number].player, self.line_to(number)
+    after = f"after {', '.join(names)}" if names else "at the start"
+    if player == CHANCE and not self._acting_below(number):
+      raise ValueError(f"Only chance acts {after}, to the end; give an earlier decision.")
+    if player == CHANCE:
+      moves = ", ".join(map(self.move_to, self.children[number]))
+      raise ValueError(f"Chance moves {after}; choose one of {moves}.")
+    if player < 0:
+      raise ValueError(f"The game is over {after}; give an earlier decision.")
+    return number
+
+  def _acting_below(self, number: int) -> bool:
+    """True if a player acts after the next moves of chance; False after a called all-in."""
+    below = [(child, self.public_states[child].player) for child in self.children[number]]
+    return any(player >= 0 or (player == CHANCE and self._acting_below(child)) for child, player in below)
 
   def _numbered(self, word: str) -> int:
     """The public state of the word "#12"."""

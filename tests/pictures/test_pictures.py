@@ -95,7 +95,7 @@ def test_the_curve_names_its_units(game, unit, tmp_path):
 @pytest.mark.parametrize(("game", "depth"), [("kuhn_poker", None), ("leduc_poker", 5), ("glasses", 1)])
 def test_nothing_of_a_public_tree_is_cut_off(game, depth):
   game = pyspiel.load_game(game)
-  assert_nothing_cut_off(pictures.public_tree(game, build_tree(game), depth))
+  assert_nothing_cut_off(pictures.public_tree(build_tree(game), depth))
 
 
 DEALS = {
@@ -123,7 +123,7 @@ def test_what_player_0_may_win_at_an_end(name):
 
 def test_the_tree_of_kuhn_poker_has_payoffs_and_infostates():
   game = pyspiel.load_game("kuhn_poker")
-  shown = texts(pictures.public_tree(game, build_tree(game)))
+  shown = texts(pictures.public_tree(build_tree(game)))
   assert sorted(shown).count("3 infostates") == 4
   assert [shown.count(payoffs) for payoffs in ("±1", "±2", "-1", "1")] == [1, 2, 1, 1]
   assert shown.count("(hidden)") == 2

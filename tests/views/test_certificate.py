@@ -22,12 +22,12 @@ KUHN = """\
 
 def test_kuhn():
   game = pyspiel.load_game("kuhn_poker")
-  assert certificate(game, build_tree(game)) == KUHN
+  assert certificate(build_tree(game)) == KUHN
 
 
 def test_river_without_walking():
   game = pyspiel.load_game("river_subgame")
-  lines = certificate(game, build_tree(game), depth=1, infostates=False).split("\n")
+  lines = certificate(build_tree(game), depth=1, infostates=False).split("\n")
   assert lines == [
     "#0 root: player 0, 1,081 x 1,081, 1,070,190 histories",
     "  #1 Check: player 1, 1,081 x 1,081, 1,070,190 histories",
@@ -40,10 +40,10 @@ def test_hidden_moves_are_not_named():
   game = pyspiel.load_game(
     "turn_based_simultaneous_game(game=goofspiel(num_cards=3,imp_info=True,points_order=descending))"
   )
-  assert "...: player" in certificate(game, build_tree(game))
+  assert "...: player" in certificate(build_tree(game))
 
 
 def test_no_public_states():
   game = pyspiel.load_game("kuhn_poker")
   with pytest.raises(ValueError, match="has no public states"):
-    certificate(game, build_tree(game, public_states="none"))
+    certificate(build_tree(game, public_states="none"))

@@ -149,7 +149,8 @@ def test_the_data_are_those_of_the_rows(name):
     types = data["types"][node["types"]]
     table = np.frombuffer(base64.b64decode(node["data"]), "<f4").reshape(-1, len(types))
     rows = {(row["infostate"], row["action"]): row for row in policy.to_rows([number])}
-    for column, (decision, h) in enumerate(here.cells):
+    for column, (row_number, h) in enumerate(here.cells):
+      decision = policy.labels.decisions[row_number]
       mean = best = None
       for k, action in enumerate(node["ids"]):
         row = rows.get((decision.infostates[h], action))

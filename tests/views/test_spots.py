@@ -37,7 +37,8 @@ def test_every_place_shows_what_the_policy_does(policy):
     here = spot(policy, f"#{number}")
     assert here.public_state == number
     assert len(set(here.types)) == len(here.types)
-    for column, (decision, h) in enumerate(here.cells):
+    for column, (row_number, h) in enumerate(here.cells):
+      decision = policy.labels.decisions[row_number]
       state = policy.labels.state(decision, h)
       expected = policy.action_probabilities(state, here.player)
       found = {here.ids[k]: here.probability[k, column] for k in np.flatnonzero(here.legal[:, column])}
@@ -152,7 +153,8 @@ def test_the_worth_of_a_spot_is_that_of_its_rows(policy):
   here = spot(policy, f"#{number}")
   worth = worth_at(policy, here)
   rows = {(row["infostate"], row["action"]): row for row in policy.to_rows([number])}
-  for column, (decision, h) in enumerate(here.cells):
+  for column, (row_number, h) in enumerate(here.cells):
+    decision = policy.labels.decisions[row_number]
     for k, action in enumerate(here.ids):
       row = rows.get((decision.infostates[h], action))
       expected = np.nan if row is None or row["value"] is None else row["value"]

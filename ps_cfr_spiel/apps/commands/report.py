@@ -126,7 +126,7 @@ def _solution(values: flags.FlagValues, game: Any, target: float) -> tuple[ps.PS
   form = ps.compiler.form_of(game)
   assert form is not None
   check_needs(f"A row of {game}", ps.compiler.values_needs(form), None, ADVICE)
-  number = ps.views.find_spot(game, solver.tree.names, values.at)  # now rather than after the work
+  number = solver.tree.names.find_turn(values.at)  # now rather than after the work
   moves = ", ".join(solver.tree.names.line_to(number))
   progress = progress_of(values)
   solver.compile(progress)

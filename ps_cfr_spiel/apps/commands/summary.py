@@ -32,10 +32,10 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   game = load_game(words, values)
   drawn = drawing(values.png)
   tree = ps.build_tree(game, **given_options(values, TreeOptions))
-  lines = ps.views.certificate(game, tree, values.depth, infostates=values.infostates) if values.tree else ""
+  lines = ps.views.certificate(tree, values.depth, infostates=values.infostates) if values.tree else ""
   if drawn:
     pictures, file = drawn
-    pictures.public_tree(game, tree, values.depth).savefig(file)
+    pictures.public_tree(tree, values.depth).savefig(file)
   whole, half = (ps.solvers.memory_to_solve(game, bits, values.leaves) for bits in (32, 16))
   if values.json:
     facts = {} if whole is None else {"bytes_to_solve": whole}

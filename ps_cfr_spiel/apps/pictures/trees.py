@@ -8,20 +8,21 @@ import numpy as np
 import pyspiel
 from matplotlib.figure import Figure
 
+from ps_cfr_spiel import PublicTree
 from ps_cfr_spiel.apps.pictures.style import DPI, FAINT, INK, LINES, SOFT
-from ps_cfr_spiel.apps.views import labels_of, title_of
-from ps_cfr_spiel.tree import CHANCE, TERMINAL, Labels, PublicTree
+from ps_cfr_spiel.apps.views import check_public_states, title_of
 
 
-def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) -> Figure:
+def public_tree(tree: PublicTree, depth: int | None = None) -> Figure:
   """The public tree, root at the top: a dot for each public state, coloured by the acting player.
 
   In small trees, actions have names, decisions the number of infostates, and ends player 0's possible
   winnings. Public states more than `depth` steps below the root are left out. ValueError if the tree has no
   public states, or more than `MOST_DOTS` would be drawn.
   """
-  labels = labels_of(tree)
-  place = _tree_layout(labels, depth)
+  check_public_states(tree)
+  labels, game = tree.names, tree.names.start().get_game()
+  place = _tree_layout(tree, depth)
   if len(place) > MOST_DOTS:
     raise ValueError(
       f"{len(place):,} public states are too many for a picture; set a depth with at most {MOST_DOTS:,}."
@@ -41,7 +42,7 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
         name = labels.move_to(number) if seen else HIDDEN
         style = {"ha": "center", "va": "bottom", "rotation": 30}
         axes.text(x, -y + 0.16, name, fontsize=7.5, color=SOFT, bbox=BEHIND, zorder=1.5, **style)
-    if named and (note := _note(labels, number)):
+    if named and (note := _note(tree, number)):
       below: Any = {"xytext": (0, -8), "textcoords": "offset points", "ha": "center", "va": "top"}
       axes.annotate(note, (x, -y), fontsize=7.5, color=INK, bbox=BEHIND, zorder=1.5, **below)
   players = [(f"player {i}", i, PLAYERS[i % len(PLAYERS)]) for i in range(game.num_players())]
@@ -58,9 +59,9 @@ def public_tree(game: pyspiel.Game, tree: PublicTree, depth: int | None = None) 
   return figure
 
 
-def _note(labels: Labels, number: int) -> str:
+def _note(tree: PublicTree, number: int) -> str:
   """The text under a dot."""
-  player = labels.public_states[number].player
+  labels, player = tree.names, tree.names.public_states[number].player
   if player >= 0:
     count = len(labels.source.possible_infostates(number)[player])
     return f"{count:,} infostate{'s' * (count > 1)}"
@@ -76,6 +77,7 @@ def payoffs_text(payoffs: Sequence[float]) -> str:
   return ", ".join(f"{payoff:,g}" for payoff in payoffs)
 
 
+CHANCE, TERMINAL = pyspiel.PlayerId.CHANCE, pyspiel.PlayerId.TERMINAL
 MOST_DOTS, MOST_NAMES = 20_000, 80
 MOST_PAYOFFS = 3  # written one by one
 HIDDEN = "(hidden)"
@@ -83,13 +85,13 @@ BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # keeps lines 
 PLAYERS = (LINES[1], LINES[0], *LINES[2:])
 
 
-def _tree_layout(labels: Labels, depth: int | None) -> dict[int, tuple[float, int]]:
+def _tree_layout(tree: PublicTree, depth: int | None) -> dict[int, tuple[float, int]]:
   """The place of each public state: leaves side by side, parents in the middle above; (x, depth)."""
   place: dict[int, tuple[float, int]] = {}
   leaves = itertools.count()
 
   def visit(number: int, level: int) -> float:
-    children = labels.children[number] if depth is None or level < depth else []
+    children = tree.names.children[number] if depth is None or level < depth else []
     xs = [visit(child, level + 1) for child in children]
     x = (xs[0] + xs[-1]) / 2 if xs else float(next(leaves))
     place[number] = x, level

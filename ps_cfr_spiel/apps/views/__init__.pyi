@@ -5,7 +5,7 @@ from .board_report import board_row as board_row
 from .board_report import boards_page as boards_page
 from .board_report import boards_text as boards_text
 from .certificate import certificate as certificate
-from .certificate import labels_of as labels_of
+from .certificate import check_public_states as check_public_states
 from .explorer_page import explore_page as explore_page
 from .explorer_page import explore_script as explore_script
 from .position_view import Belief as Belief
@@ -19,7 +19,6 @@ from .position_view import watch as watch
 from .public_state_view import Spot as Spot
 from .public_state_view import SpotWorth as SpotWorth
 from .public_state_view import chance_moves as chance_moves
-from .public_state_view import find_spot as find_spot
 from .public_state_view import has_spots as has_spots
 from .public_state_view import spot as spot
 from .public_state_view import spot_after as spot_after

@@ -7,30 +7,29 @@ player's possible knowledge there, and the number of histories. After the certif
 
 import pyspiel
 
-from ps_cfr_spiel.tree import CHANCE, Labels, PublicTree
+from ps_cfr_spiel import PublicTree
 
 
-def certificate(
-  game: pyspiel.Game, tree: PublicTree, depth: int | None = None, infostates: bool = True
-) -> str:
-  """The public tree of a game as indented text, down to `depth` steps below the root.
+def certificate(tree: PublicTree, depth: int | None = None, infostates: bool = True) -> str:
+  """A public tree as indented text, down to `depth` steps below the root.
 
   Both players' infostates at each public state are listed, or only counted; ValueError without public states.
   """
-  labels = labels_of(tree)
+  check_public_states(tree)
   lines, stack = [], [(0, 0)]
   while stack:
     number, level = stack.pop()
-    lines.append("  " * level + describe_state(game, labels, number, infostates))
+    lines.append("  " * level + describe_state(tree, number, infostates))
     if depth is None or level < depth:
-      stack += [(child, level + 1) for child in reversed(labels.children[number])]
+      stack += [(child, level + 1) for child in reversed(tree.names.children[number])]
   return "\n".join(lines)
 
 
-def describe_state(game: pyspiel.Game, labels: Labels, number: int, infostates: bool = True) -> str:
+def describe_state(tree: PublicTree, number: int, infostates: bool = True) -> str:
   """One public state in a line; see `certificate`."""
-  state = labels.public_states[number]
-  mover = f"player {state.player}" if state.player >= 0 else "chance" if state.player == CHANCE else "end"
+  labels, player = tree.names, tree.names.public_states[number].player
+  chance = player == pyspiel.PlayerId.CHANCE
+  mover = f"player {player}" if player >= 0 else "chance" if chance else "end"
   known, count = labels.source.possible_infostates(number), labels.source.count(number)
   listed = (f"{{{', '.join(map(repr, sorted(names)))}}}" for names in known)
   sets = listed if infostates else (f"{len(names):,}" for names in known)
@@ -38,8 +37,7 @@ def describe_state(game: pyspiel.Game, labels: Labels, number: int, infostates: 
   return f"#{number} {labels.move_to(number)}: {mover}, {' x '.join(sets)}, {histories}"
 
 
-def labels_of(tree: PublicTree) -> Labels:
-  """The tree's labels; ValueError if it has no public states."""
-  if tree.labels is None or not tree.labels.public_states:
+def check_public_states(tree: PublicTree) -> None:
+  """ValueError if a tree has no public states."""
+  if not tree.names.public_states:
     raise ValueError("This tree has no public states; build it without public_states='none'.")
-  return tree.labels

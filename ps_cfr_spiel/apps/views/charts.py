@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pyspiel
 
+from ps_cfr_spiel import TreePolicy
 from ps_cfr_spiel.apps.views.public_state_view import Spot, SpotWorth
 from ps_cfr_spiel.apps.views.units import POSITIONS, number_text
 from ps_cfr_spiel.arguments import check_player
 from ps_cfr_spiel.cards.notation import grouped, is_hand, letters
 from ps_cfr_spiel.cards.poker import CLASSES, named_hands
-from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.tree import CHANCE
 
 RANKS = "AKQJT98765432"
 WIDEST = 120  # characters of a table's line; a wider one is split into a line for each action
@@ -116,7 +116,7 @@ def actions_text(spot: Spot) -> str:
 
 
 def _next(player: int) -> str:
-  if player == CHANCE:
+  if player == pyspiel.PlayerId.CHANCE:
     return "then chance acts"
   return f"then player {player} acts" if player >= 0 else "ends the game"
 

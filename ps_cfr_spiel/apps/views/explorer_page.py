@@ -17,15 +17,15 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
+import pyspiel
 
+from ps_cfr_spiel import TreePolicy
 from ps_cfr_spiel.apps.views.position_view import beliefs, edges, layout, map_of
 from ps_cfr_spiel.apps.views.public_state_view import has_spots, spot_of, worth_at
 from ps_cfr_spiel.apps.views.units import pot_of, seat_of, unit_of
 from ps_cfr_spiel.cards.notation import is_hand
 from ps_cfr_spiel.cards.poker import CLASSES, board_of, describe
-from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.reports import progress_bar
-from ps_cfr_spiel.tree import CHANCE, TERMINAL
 from ps_cfr_spiel.version import __version__
 
 MOST_NUMBERS = 6_000_000  # of float32: a page of some 32 MB, more than most browsers open with ease
@@ -70,7 +70,7 @@ def street(policy: TreePolicy, number: int) -> list[int]:
   states, children, numbers, last = policy.labels.public_states, policy.labels.children, [number], 0
   while last < len(numbers) < STREET_STATES:
     current = numbers[last]
-    if current == number or states[current].player != CHANCE or len(children[current]) == 1:
+    if current == number or states[current].player != pyspiel.PlayerId.CHANCE or len(children[current]) == 1:
       numbers += children[current]
     last += 1
   return sorted(numbers)
@@ -84,7 +84,9 @@ def _part(policy: TreePolicy, shown: Sequence[int]) -> dict[str, Any]:
   states = progress_bar(None, iterable=shown, desc="Page", unit=" public states")
   nodes = [_node(policy, number) | _spot(policy, number, shared, made) for number in states]
   below = (_node(policy, number) for number in sorted(beside))
-  nodes += (node | ({} if node["player"] == TERMINAL else {"missing": True}) for node in below)
+  nodes += (
+    node | ({} if node["player"] == pyspiel.PlayerId.TERMINAL else {"missing": True}) for node in below
+  )
   classes = [[[CLASSES.index(name) for name in names] for names in hands] for hands in made]
   return {"types": list(shared), "made": classes, "nodes": nodes, "map": _map(policy, nodes)}
 

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel import TreePolicy
 from ps_cfr_spiel.cards.notation import Moves, play_moves, read_move
 from ps_cfr_spiel.cards.poker import board_of, cards, made_hands
-from ps_cfr_spiel.compilation.histories import history_origin
-from ps_cfr_spiel.policy import TreePolicy
-from ps_cfr_spiel.tree import CHANCE, TERMINAL, Decision, Labels
+
+CHANCE = pyspiel.PlayerId.CHANCE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,10 +33,11 @@ class Spot:
   ids: tuple[int, ...]  #: their OpenSpiel numbers
   #: what each adds after calling, over the pot after the call, where that is known; else ().
   sizes: tuple[float | None, ...]
-  #: the acting player after each action, `tree.TERMINAL` if the game surely ends.
+  #: the acting player after each action, `pyspiel.PlayerId.TERMINAL` if the game surely ends.
   next_player: tuple[int, ...]
   types: tuple[str, ...]  #: names of the player's types, length H
-  cells: tuple[tuple[Decision, int], ...]  #: the place of each type's strategy: (row, type)
+  #: the place of each type's strategy: (its row in `labels.decisions`, type).
+  cells: tuple[tuple[int, int], ...]
   legal: np.ndarray  #: bool[A, H], whether an action is legal for a type
   probability: np.ndarray  #: float64[A, H], the strategy
   #: float64[H], probability that chance deals each type; in games that deal none, that chance and the
@@ -119,12 +120,12 @@ def weighted_mean(values: Any, weights: Any) -> float:
 def worth_at(policy: TreePolicy, view: Spot) -> SpotWorth:
   """The values of a spot's actions; the first call for a policy evaluates it everywhere."""
   value, best = np.full((2, len(view.ids), len(view.cells)), np.nan)
-  rows_here = {(d.block, d.row): d for d, _ in view.cells}
-  known = {place: (policy.worths.at(d), policy.reach(d).equity) for place, d in rows_here.items()}
+  decisions = {number: policy.labels.decisions[number] for number, _ in view.cells}
+  known = {number: (policy.worths.at(d), policy.reach(d).equity) for number, d in decisions.items()}
   shares = []
-  for column, (decision, h) in enumerate(view.cells):
-    worth, equity = known[decision.block, decision.row]
-    rows = [view.ids.index(action) for action in decision.legal_actions]
+  for column, (number, h) in enumerate(view.cells):
+    worth, equity = known[number]
+    rows = [view.ids.index(action) for action in decisions[number].legal_actions]
     value[rows, column], best[rows, column] = worth.value[:, h], worth.best[:, h]
     shares.append(None if equity is None else equity[h])
   if view.public_state in policy.left_out:
@@ -141,36 +142,22 @@ def has_spots(policy: TreePolicy) -> bool:
 
 
 def spot(policy: TreePolicy, path: str = "") -> Spot:
-  """The strategy at the public state after some public moves.
-
-  The `path` has moves from the root, separated by blanks or commas, in the grammar of docs/reading.md: names
-  as the game writes them ("Bet 200"), short forms ("x", "b200", "b 75%"), or OpenSpiel's action numbers.
-  Hidden moves, such as a deal, are left out; those of a player may be written, without effect. "#12" stands
-  for the public state of that number.
+  """The strategy at the public state after some public moves, a line as `tree.Labels` reads it.
 
   ValueError if a move of the path is unknown or illegal, no player acts after the last one, or the policy's
   tree has no public states.
   """
-  if not has_spots(policy):
-    raise ValueError(f"{policy.labels.game} was solved without public states; spots need them.")
-  return spot_of(policy, policy.labels.find_line(path))
-
-
-def find_spot(game: pyspiel.Game, labels: Labels, path: str) -> int:
-  """The public state of `spot`, which needs no policy; ValueError likewise."""
-  number = labels.find_line(path)
-  _check_turn(game, labels, number)
-  return number
+  return spot_of(policy, policy.labels.find_turn(path))
 
 
 def spot_after(policy: TreePolicy, history: str) -> Spot:
   """The strategy at the public state of one history, with all moves of chance and players; as for `spot`."""
   state, names = play_moves(policy.game, history)
-  player = state.current_player()
+  player, after = state.current_player(), f"after {', '.join(names)}" if names else "at the start"
   if player == CHANCE:
-    raise ValueError(f"Chance moves {_after(names)}; write its move too.")
+    raise ValueError(f"Chance moves {after}; write its move too.")
   if player < 0:
-    raise ValueError(f"The game is over {_after(names)}; give an earlier decision.")
+    raise ValueError(f"The game is over {after}; give an earlier decision.")
   decision, _ = policy.labels.decision_at(state, player)
   return spot_of(policy, decision.public_state)
 
@@ -178,40 +165,41 @@ def spot_after(policy: TreePolicy, history: str) -> Spot:
 def spot_of(policy: TreePolicy, number: int) -> Spot:
   """The spot of a public state in which a player acts."""
   labels = policy.labels
-  state = labels.public_states[number]
-  history = _check_turn(policy.game, labels, number)
-  decisions = [labels.decisions[n] for n in state.decisions]
-  cells = [(d, h) for d in decisions for h, name in enumerate(d.infostates) if name is not None]
-  moves = [labels.moves(d) for d in decisions]
+  state, history = labels.public_states[number], labels.line_to(number)
+  decisions = {n: labels.decisions[n] for n in state.decisions}
+  cells = [(n, h) for n, d in decisions.items() for h, name in enumerate(d.infostates) if name is not None]
+  moves = [labels.moves(d) for d in decisions.values()]
   names = {a: name for some in moves for a, name in zip(some.ids, some.names, strict=True)}
   sizes = {a: size for some in moves for a, size in zip(some.ids, some.sizes, strict=False)}
   ids = sorted(names)
   legal, probability = np.zeros((len(ids), len(cells)), bool), np.zeros((len(ids), len(cells)))
-  tables = {(d.block, d.row): policy.table(d) for d in decisions}
-  for column, (decision, h) in enumerate(cells):
-    rows = [ids.index(action) for action in decision.legal_actions]
-    legal[rows, column], probability[rows, column] = True, tables[decision.block, decision.row][:, h]
-  reach = {d: policy.reach(d) for d in decisions}
-  lines = getattr(labels.source, "lines", None)
-  reached = np.array([reach[d].acting[h] for d, h in cells])
-  held = np.array([1.0 if lines is None else lines.form.weights[d.player][h] for d, h in cells])
+  tables = {n: policy.table(d) for n, d in decisions.items()}
+  for column, (n, h) in enumerate(cells):
+    rows = [ids.index(action) for action in decisions[n].legal_actions]
+    legal[rows, column], probability[rows, column] = True, tables[n][:, h]
+  reach = {n: policy.reach(d) for n, d in decisions.items()}
+  source, player = labels.source, state.player
+  if source.deals_types:
+    types = tuple(labels.types[player][h] for _, h in cells)
+  else:
+    types = distinct([" ".join(str(decisions[n].infostates[h]).split()) for n, h in cells])
   return Spot(
     public_state=number,
     history=history,
-    player=state.player,
+    player=player,
     actions=tuple(names[a] for a in ids),
     ids=tuple(ids),
     sizes=tuple(sizes[a] for a in ids) if sizes else (),
-    next_player=tuple(_next_player(labels, number, action) for action in ids),
-    types=_type_names(labels, cells),
+    next_player=tuple(_next_player(policy, number, action) for action in ids),
+    types=types,
     cells=tuple(cells),
     legal=legal,
     probability=probability,
-    dealt=np.array([reach[d].dealt[h] for d, h in cells]),
-    reach=reached,
-    others=np.array([reach[d].others[h] for d, h in cells]),
-    held=held,
-    spent=tuple(labels.source.chips_in_pot(number, player) for player in range(policy.game.num_players())),
+    dealt=np.array([reach[n].dealt[h] for n, h in cells]),
+    reach=np.array([reach[n].acting[h] for n, h in cells]),
+    others=np.array([reach[n].others[h] for n, h in cells]),
+    held=np.array([source.range_weight(player, h) for _, h in cells]),
+    spent=tuple(source.chips_in_pot(number, i) for i in range(policy.game.num_players())),
     board=board_of(policy.game, history) or "",
   )
 
@@ -225,41 +213,12 @@ def chance_moves(policy: TreePolicy, path: str = "") -> dict[str, Spot]:
   return {labels.move_to(c): spot_of(policy, c) for c in below if labels.source.count(c)}
 
 
-def _check_turn(game: pyspiel.Game, labels: Labels, number: int) -> tuple[str, ...]:
-  """The public moves to a public state; ValueError if no player acts there."""
-  player, history = labels.public_states[number].player, labels.line_to(number)
-  if player == CHANCE and not _acting_below(labels, number):
-    raise ValueError(f"Only chance acts {_after(history)}, to the end; give an earlier decision.")
-  if player == CHANCE:
-    moves = ", ".join(labels.move_to(child) for child in labels.children[number])
-    raise ValueError(f"Chance moves {_after(history)}; choose one of {moves}.")
-  if player < 0:
-    raise ValueError(f"The game is over {_after(history)}; give an earlier decision.")
-  return history
-
-
-def _acting_below(labels: Labels, number: int) -> bool:
-  """True if a player acts after the next moves of chance; False after a called all-in."""
-  below = [(child, labels.public_states[child].player) for child in labels.children[number]]
-  return any(player >= 0 or (player == CHANCE and _acting_below(labels, child)) for child, player in below)
-
-
-def _after(history: tuple[str, ...]) -> str:
-  return f"after {', '.join(history)}" if history else "at the start"
-
-
-def _next_player(labels: Labels, number: int, action: int) -> int:
+def _next_player(policy: TreePolicy, number: int, action: int) -> int:
   """The next player after an action; if that depends on hidden moves, the one if the game continues."""
-  states = [labels.public_states[child] for child in labels.children[number]]
+  states = [policy.labels.public_states[child] for child in policy.labels.children[number]]
   players = {state.player for state in states if state.action in (action, -1)}
-  return max(players - {TERMINAL, CHANCE}, default=CHANCE if CHANCE in players else TERMINAL)
-
-
-def _type_names(labels: Labels, cells: Sequence[tuple[Decision, int]]) -> tuple[str, ...]:
-  """Short names of the player's types: hands, or the differences of the infostates' strings."""
-  if history_origin(labels) is None:
-    return tuple(labels.types[decision.player][h] for decision, h in cells)
-  return distinct([" ".join(str(decision.infostates[h]).split()) for decision, h in cells])
+  acting = [player for player in players if player >= 0]
+  return max(acting, default=int(CHANCE if CHANCE in players else pyspiel.PlayerId.TERMINAL))
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:

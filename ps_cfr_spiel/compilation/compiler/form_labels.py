@@ -28,6 +28,7 @@ class FormOrigin(Origin):
   """Histories of a form: both types are dealt, then all actions and cards are public."""
 
   remark: ClassVar[str] = " (the deal counted as one event)"
+  deals_types: ClassVar[bool] = True
   lines: PublicStateIndex  #: the form and its public states
 
   @property
@@ -148,6 +149,9 @@ class FormOrigin(Origin):
     net_wins = self.lines.net_wins(street, runout, int(betting.showdown_index[line]))
     signs = net_wins[self.lines.disjoint & np.logical_and.outer(first, second)]
     return np.unique(fold_payoff + showdown_payoff * np.sign(signs)).tolist()
+
+  def range_weight(self, player: int, type_index: int) -> float:
+    return float(self.lines.form.weights[player][type_index])
 
   def chips_in_pot(self, public_state: int, player: int) -> float:
     paid = self.lines.betting.paid
