@@ -434,7 +434,6 @@ def test_packages_name_no_game_of_their_own(sources):
   assert [*names_a_game(ast.parse('from ps_cfr_spiel.games import cheat\nname == "glasses"'))] == [1, 2]
 
 
-REPEATED_NAMES = 4  # names that several modules have; may only fall
 VAGUE_NAMES = {"found": 8, "own": 19, "here": 7}  # their definitions; may only fall
 
 
@@ -448,14 +447,14 @@ def defined_names(source):
         yield name
 
 
-def test_module_names_repeat_less_and_less(sources):
+def test_no_two_modules_have_the_same_name(sources):
   """A file's name says what it is for only if no other file has it."""
   files = collections.defaultdict(list)
   for module in sources:
     if not any(other.startswith(f"{module}.") for other in sources) and not module.endswith("__main__"):
       files[module.rpartition(".")[2]].append(module)
   repeated = {name: modules for name, modules in files.items() if len(modules) > 1}
-  assert len(repeated) <= REPEATED_NAMES, repeated
+  assert not repeated
 
 
 @pytest.mark.parametrize("name", VAGUE_NAMES)

@@ -203,8 +203,8 @@ def current_strategy(
   tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE, rule: Rule | None = None
 ) -> list[Blocks]:
   """The players' current strategies; see `average_strategy`. Compressed tables need the rule."""
-  wide = state.players if rule is None else tuple(own.decompressed(rule) for own in state.players)
-  tables, sets = _at_hand(([own.strategy for own in wide], sets))
+  wide = state.players if rule is None else tuple(player.decompressed(rule) for player in state.players)
+  tables, sets = _at_hand(([player.strategy for player in wide], sets))
   return in_blocks(tree, tables, sets)
 
 

@@ -120,7 +120,7 @@ class BettingRules(NamedTuple):
   """
 
   #: Sizes of each street and player, as `parse_bets` returns them; or the number of streets, for bets of any
-  #: whole number of chips, each of which is its own action: the chips that its player has spent then.
+  #: whole number of chips, where the number of an action is the chips that its player has spent after it.
   bets: Sequence[Numbered] | int
   stack: int  #: Chips that each player began the hand with, those in the pot included
   unit: int  #: Chips in the unit of labels, lines and utilities: with 100, a bet of 150 chips is "Bet 1.5"

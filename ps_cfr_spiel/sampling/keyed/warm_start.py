@@ -21,15 +21,15 @@ def warm_started(
   """
   key = np.repeat(np.arange(len(moves)), moves)
   within = np.arange(len(key)) - (moves.cumsum() - moves)[key]
-  here, there = first[key] + within, theirs[key] + within
+  cells, their_cells = first[key] + within, theirs[key] + within
 
   def moved(values: np.ndarray) -> np.ndarray:
     new = np.zeros(len(empty.regrets), values.dtype)
-    new[here] = values
+    new[cells] = values
     return new
 
   learned = {name: table for name, table in tables._asdict().items() if name in LEARNED and len(table)}
-  new = {name: moved(np.asarray(table)[there]) for name, table in learned.items()}
-  total = np.asarray(tables.average.total)[there]
+  new = {name: moved(np.asarray(table)[their_cells]) for name, table in learned.items()}
+  total = np.asarray(tables.average.total)[their_cells]
   average = moved(total / np.maximum(np.bincount(key, total), np.finfo(total.dtype).tiny)[key])
   return empty._replace(average=averages.Sum(average, np.zeros_like(average)), **new)

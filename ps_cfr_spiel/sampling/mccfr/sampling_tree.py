@@ -54,7 +54,7 @@ class PublicCards(NamedTuple):
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class Deal:
+class DealtTypes:
   """The types of a Bayesian form: dealt before the first node, and compared at the end."""
 
   first: Float[Array, " H0"]  #: cumulative probabilities of player 0's type
@@ -103,7 +103,7 @@ class SamplingTree:
   cumulative: Float[Array, " N"]  #: sum of `chance` over the siblings up to here
   utility: Float[Array, "*players N"]  #: [N] to player 0, or in a general-sum game to each; 0 before the end
   legal: Int[Array, " S"]  #: number of actions of each cell
-  deal: Deal | None  #: the types, or None where all chance is among the nodes
+  deal: DealtTypes | None  #: the types, or None where all chance is among the nodes
   ends: Ends | None  #: of a tree of public moves (`public_lines`), else None; `utility` is then unused
   #: the cell of each infostate under an abstraction (`abstracted`), else None: the
   #: infostates are the cells.

@@ -13,7 +13,7 @@ from ps_cfr_spiel.compilation.histories import Histories, history_origin
 from ps_cfr_spiel.sampling.mccfr.sampling_tree import (
   CHANCE_NODE,
   TERMINAL_NODE,
-  Deal,
+  DealtTypes,
   Depth,
   Ends,
   PublicCards,
@@ -53,7 +53,7 @@ def build_sampling_tree(game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
   if any(after - before > 1 for before, after in itertools.pairwise(lines.came)):
     raise ValueError(f"{tree.names.game} deals several public cards at once; sample one with single cards.")
   sampling_tree, order = sort_nodes(tree, _public_states(tree, lines))
-  return dataclasses.replace(sampling_tree, deal=_deal(lines, order))
+  return dataclasses.replace(sampling_tree, deal=_dealt_types(lines, order))
 
 
 def sort_nodes(tree: PublicTree, nodes: HistoryNodes) -> tuple[SamplingTree, Int[np.ndarray, " N"]]:
@@ -140,7 +140,7 @@ def _public_states(tree: PublicTree, lines: PublicStateIndex) -> HistoryNodes:
   return HistoryNodes(lines.parents, kind, cell, chance, utility)
 
 
-def _deal(lines: PublicStateIndex, order: Int[np.ndarray, " N"]) -> Deal:
+def _dealt_types(lines: PublicStateIndex, order: Int[np.ndarray, " N"]) -> DealtTypes:
   """The types of a form whose public states are taken in some order."""
   form, prior = lines.form, deal_weights(lines.form)
   first, second = np.cumsum(prior.sum(1)), np.cumsum(prior, 1)
@@ -151,7 +151,7 @@ def _deal(lines: PublicStateIndex, order: Int[np.ndarray, " N"]) -> Deal:
   held, strength = (
     (one.astype(np.int32), other.astype(np.int32)) for one, other in (form.cards, lines.strength)
   )
-  return Deal(
+  return DealtTypes(
     first=first / first[-1],
     second=(second / second[:, -1:]).ravel(),
     strength=strength,
