@@ -36,7 +36,7 @@ from ps_cfr_spiel.hierarchical.dealt_game import DealtGame, check_special
 from ps_cfr_spiel.hierarchical.dealt_hands import DEAD, hand_strengths
 from ps_cfr_spiel.hierarchical.evaluation import Strategy, StrategyTables, evaluate_strategies
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, DealtAbstraction, Hierarchy
-from ps_cfr_spiel.hierarchical.lines import line_cells, trunk_and_subtree
+from ps_cfr_spiel.hierarchical.lines import LineCells, trunk_and_subtree
 from ps_cfr_spiel.hierarchical.mesh import (
   all_devices,
   clusters_here,

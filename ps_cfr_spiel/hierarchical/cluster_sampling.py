@@ -24,9 +24,15 @@ from ps_cfr_spiel.cards.poker import card_sets
 from ps_cfr_spiel.cfr import Rule, averages
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, DealtAbstraction, Hierarchy
-from ps_cfr_spiel.hierarchical.lines import BettingLines, ascend, descend, leaving, trunk_and_subtree
+from ps_cfr_spiel.hierarchical.lines import BettingPart, ascend, descend, leaving, trunk_and_subtree
 from ps_cfr_spiel.hierarchical.native_clusters import sample_clusters
-from ps_cfr_spiel.hierarchical.nearest import FoundCards, NearestAbstraction, found_shape, slots, tabulated
+from ps_cfr_spiel.hierarchical.nearest import (
+  NearestAbstraction,
+  UntabulatedBuckets,
+  slots,
+  table_shape,
+  tabulated,
+)
 from ps_cfr_spiel.sampling import mccfr
 from ps_cfr_spiel.sampling.mccfr import regret_weight
 from ps_cfr_spiel.tree import Array
@@ -45,7 +51,7 @@ class Cards(NamedTuple):
   #: for each round from the first public cards on uint32[N, words], of the sets that may come.
   set_masks: tuple[Array, ...]
   #: index, swap: for each of these rounds int32[P, N], as in `Runouts`; rounds whose boards are in no table
-  #: (`FoundCards`) have neither these nor the tables below.
+  #: (`UntabulatedBuckets`) have neither these nor the tables below.
   index: tuple[Array, ...]
   swap: tuple[Array, ...]
   board_masks: tuple[Array, ...]  #: uint32[K, words], of all public cards, also of the round before them
@@ -58,15 +64,15 @@ class Cards(NamedTuple):
 class DealtTree(NamedTuple):
   """A dealt game and its abstraction, ready to be sampled."""
 
-  trunk: BettingLines  #: the lines before the special round
-  cluster_subtree: BettingLines  #: all others, whose roots are lines of the trunk; a cluster plays them
+  trunk: BettingPart  #: the lines before the clustered round
+  cluster_subtree: BettingPart  #: all others, whose roots are lines of the trunk; a cluster plays them
   leaving: Array  #: int32[S], these lines in the trunk
   cards: Cards  #: see `Cards`
   every: Array  #: [], the number of boards that two hands, and earlier public cards, leave possible
   #: int32[C', P, most], the boards of each cluster after each class of earlier public cards, as sets
   #: of cards, then -1; the last C' - C clusters are empty and fill up the devices.
   boards: Array
-  found: FoundCards | None = None  #: the buckets of rounds that are in no table; None if all are
+  untabulated: UntabulatedBuckets | None = None  #: of rounds that are in no table; None if all are
 
 
 class PartTables(NamedTuple):
@@ -98,7 +104,7 @@ def dealt_tree(
 ) -> DealtTree:
   """The game on the host, with a number of clusters that `devices` divides."""
   deal = game.deal
-  trunk, subtree = trunk_and_subtree(game, abstraction.sizes)
+  trunk, subtree = trunk_and_subtree(game.betting, game.special, abstraction.sizes)
   deck, later, known = deal.deck.size, range(1, game.rounds), range(1, len(game.runouts))
   in_tables = isinstance(abstraction, DealtAbstraction)
   cards = Cards(
@@ -113,13 +119,15 @@ def dealt_tree(
     weights=None if deal.all_alike else _drawn(game),
   )
   every, boards = np.asarray(float(deal.boards_left(game.special))), _boards_of(game, abstraction, devices)
-  found = None
+  untabulated = None
   if isinstance(abstraction, NearestAbstraction):
-    found = _found(game, abstraction, len(boards), progress)
-  return DealtTree(trunk, subtree, leaving(trunk), cards, every, boards, found)
+    untabulated = _untabulated(game, abstraction, len(boards), progress)
+  return DealtTree(trunk, subtree, leaving(trunk), cards, every, boards, untabulated)
 
 
-def _found(game: DealtGame, abstraction: NearestAbstraction, count: int, progress: bool | None) -> FoundCards:
+def _untabulated(
+  game: DealtGame, abstraction: NearestAbstraction, count: int, progress: bool | None
+) -> UntabulatedBuckets:
   """The buckets of rounds that are in no table, of `count` clusters, made when a cluster is asked for."""
   last = abstraction.centres[-1]
   centres = np.concatenate([last, np.zeros((count - len(last), *last.shape[1:]), last.dtype)])
@@ -128,18 +136,18 @@ def _found(game: DealtGame, abstraction: NearestAbstraction, count: int, progres
     first, stop, _ = clusters.indices(count)
     return tabulated(game, abstraction, range(first, stop), progress)
 
-  buckets: Any = ByCluster((count, *found_shape(game, abstraction)), read)
+  buckets: Any = ByCluster((count, *table_shape(game, abstraction)), read)
   slot = slots(abstraction)
-  return FoundCards(buckets, slot, abstraction.groups, centres, game.deal.deck)
+  return UntabulatedBuckets(buckets, slot, abstraction.groups, centres, game.deal.deck)
 
 
 def _boards_of(game: DealtGame, abstraction: Hierarchy, devices: int) -> np.ndarray:
   index = game.runouts[game.special].index
   before, sets = np.nonzero(index >= 0)
-  own = abstraction.clusters[index[before, sets]] * len(index) + before
+  group = abstraction.clusters[index[before, sets]] * len(index) + before
   count = abstraction.count + -abstraction.count % devices
-  sizes = np.bincount(own, minlength=count * len(index))
-  boards, order = np.full((len(sizes), sizes.max()), -1, np.int32), np.argsort(own, kind="stable")
+  sizes = np.bincount(group, minlength=count * len(index))
+  boards, order = np.full((len(sizes), sizes.max()), -1, np.int32), np.argsort(group, kind="stable")
   boards[np.arange(boards.shape[1]) < sizes[:, None]] = sets[order]
   return boards.reshape(count, len(index), -1)
 
@@ -197,9 +205,9 @@ class ClusterSampling(mccfr.Sampler[DealtTree, DealtTables]):
     """The tables after a turn, within `shard_map`."""
     local, key, dtype = len(game.boards), turn.random, tables.trunk.regrets.dtype
 
-    def numbers(lines: BettingLines, number: Any, batch: int, rounds: int = 0) -> jax.Array:
+    def numbers(part: BettingPart, number: Any, batch: int, rounds: int = 0) -> jax.Array:
       """Uniform numbers for the public cards of each round and for lines, [rounds + depths, B]."""
-      shape = rounds + len(lines.depths), batch
+      shape = rounds + len(part.depths), batch
       return jax.random.uniform(jax.random.fold_in(key, number), shape, dtype)
 
     ids = jax.lax.axis_index(AXIS) * local + jnp.arange(local)
@@ -253,20 +261,20 @@ def _pick(free: jax.Array, uniform: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def deal_public_cards(
-  cards: Cards, rounds: range, board: jax.Array, hands: jax.Array, numbers: jax.Array, own: Any = None
+  cards: Cards, rounds: range, board: jax.Array, hands: jax.Array, numbers: jax.Array, allowed: Any = None
 ) -> tuple[jax.Array, jax.Array, list[jax.Array], Any]:
   """Let public cards of some rounds come on a board, int32[B].
 
-  Of the first round from the sets `own`, int32[P, most], of the board; by default all sets may come. Returns
-  the boards, both hands with their names of suits, [2, B], and their buckets, [2, B] for each round, and the
-  number [B] of sets of the first round that were possible.
+  Those of the first round are of the sets `allowed`, int32[P, most], of the board; by default all sets may
+  come. Returns the boards, both hands with their names of suits, [2, B], and their buckets, [2, B] for each
+  round, and the number [B] of sets of the first round that were possible.
   """
   buckets, possible = [], None
   for k, uniform in zip(rounds, numbers, strict=True):
     used = cards.hand_masks[hands[0]] | cards.hand_masks[hands[1]] | cards.board_masks[k - 1][board]
-    if own is not None and k == rounds[0]:
-      sets = jnp.maximum(own[board], 0)
-      free = (own[board] >= 0) & ((cards.set_masks[k - 1][sets] & used[:, None]) == 0).all(-1)
+    if allowed is not None and k == rounds[0]:
+      sets = jnp.maximum(allowed[board], 0)
+      free = (allowed[board] >= 0) & ((cards.set_masks[k - 1][sets] & used[:, None]) == 0).all(-1)
       chosen, possible = _pick(free, uniform)
       came = jnp.take_along_axis(sets, chosen[:, None], 1)[:, 0]
     else:
@@ -309,64 +317,91 @@ def traverse(
     values, clusters = _side_by_side(game, tables.clusters, turn, numbers.clusters, dealt, visited, rule)
   values = values.reshape(*values.shape[:2], draws, batch).mean(2)
   mean = gather(values).sum(0) / game.every
-  ends = jnp.repeat(sign * trunk.fold_payoff[:, None], batch, 1).at[game.leaving].set(mean)
+  folds = jnp.asarray(trunk.betting.fold_payoff)[:, traverser, None]
+  ends = jnp.repeat(folds, batch, 1).at[game.leaving].set(mean)
   _, updates = ascend(trunk, slices, ends, traverser, jnp.ones(batch, sign.dtype))
   return DealtTables(_added(tables.trunk, updates, turn, rule, batch), clusters)
 
 
-def _added(own: PartTables, updates: mccfr.Updates, turn: mccfr.Turn, rule: Rule, count: int) -> PartTables:
-  return PartTables(*mccfr.add(*own, updates, turn.iteration, rule, count))
+def _added(
+  tables: PartTables, updates: mccfr.Updates, turn: mccfr.Turn, rule: Rule, count: int
+) -> PartTables:
+  return PartTables(*mccfr.add(*tables, updates, turn.iteration, rule, count))
 
 
 def _natively(
-  game, own: PartTables, turn, keys, dealt, visited, rule: Rule, pruning: float = -math.inf
+  game: DealtTree,
+  tables: PartTables,
+  turn: mccfr.Turn,
+  keys: jax.Array,
+  dealt: jax.Array,
+  visited: jax.Array,
+  rule: Rule,
+  pruning: float = -math.inf,
 ) -> tuple[jax.Array, PartTables]:
   """Values [C', S, n B] of all roots times F, and the tables after the traversals: by the library."""
-  weight = averages.weight(turn.iteration, rule.gamma, own.regrets.dtype)
-  linear = regret_weight(rule, turn.iteration, own.regrets.dtype)
+  weight = averages.weight(turn.iteration, rule.gamma, tables.regrets.dtype)
+  linear = regret_weight(rule, turn.iteration, tables.regrets.dtype)
   floor = jnp.maximum(rule.floor, BELOW * pruning * linear)
   numbers = game.every, weight, linear, floor, pruning * linear
   regrets, compensation, values = sample_clusters(
-    game, own.regrets, own.average.compensation, keys, dealt, visited, turn.traverser, numbers
+    game, tables.regrets, tables.average.compensation, keys, dealt, visited, turn.traverser, numbers
   )
-  return values, PartTables(regrets, own.average._replace(compensation=compensation))
+  return values, PartTables(regrets, tables.average._replace(compensation=compensation))
 
 
 def _side_by_side(
-  game, own: PartTables, turn, drawn, dealt, visited, rule: Rule
+  game: DealtTree,
+  tables: PartTables,
+  turn: mccfr.Turn,
+  drawn: jax.Array,
+  dealt: jax.Array,
+  visited: jax.Array,
+  rule: Rule,
 ) -> tuple[jax.Array, PartTables]:
   """The same, all lines side by side."""
-  sign = (1 - 2 * turn.traverser).astype(own.regrets.dtype)
+  sign = (1 - 2 * turn.traverser).astype(tables.regrets.dtype)
 
   def cluster(k: jax.Array, carry: tuple[PartTables, jax.Array]) -> tuple[PartTables, jax.Array]:
     # All clusters' tables are carried along and changed where they lie: a scan over them would copy them.
-    own, every = carry
+    tables, every = carry
     boards, uniforms = game.boards[k], drawn[k]
-    lines = dataclasses.replace(
+    subtree = dataclasses.replace(
       game.cluster_subtree, cell=game.cluster_subtree.cell + k * game.cluster_subtree.cells
     )
     values, possible, updates = _below(
-      game, lines, boards, own.regrets, dealt, uniforms, turn.traverser, sign, visited
+      game, subtree, boards, tables.regrets, dealt, uniforms, turn.traverser, sign, visited
     )
-    return _added(own, updates, turn, rule, dealt.shape[1]), every.at[k].set(values * possible[None])
+    return _added(tables, updates, turn, rule, dealt.shape[1]), every.at[k].set(values * possible[None])
 
-  values = jnp.zeros((len(game.boards), *visited.shape), own.regrets.dtype)
-  own, values = jax.lax.fori_loop(0, len(game.boards), cluster, (own, values))
-  return values, own
+  values = jnp.zeros((len(game.boards), *visited.shape), tables.regrets.dtype)
+  tables, values = jax.lax.fori_loop(0, len(game.boards), cluster, (tables, values))
+  return values, tables
 
 
-def _below(game: DealtTree, lines: BettingLines, boards, regrets, dealt, numbers, traverser, sign, visited):
-  """One cluster's part: values of its roots [S, B], F [B], and increments; `lines` have its cells."""
-  special, rounds = game.trunk.rounds, lines.rounds
+def _below(
+  game: DealtTree,
+  subtree: BettingPart,
+  boards: Array,
+  regrets: Array,
+  dealt: jax.Array,
+  numbers: jax.Array,
+  traverser: jax.Array,
+  sign: jax.Array,
+  visited: jax.Array,
+) -> tuple[jax.Array, jax.Array, mccfr.Updates]:
+  """One cluster's part: values of its roots [S, B], F [B], and increments; `subtree` has its cells."""
+  before, rounds = game.trunk.rounds, subtree.rounds
   board, hands, buckets, possible = deal_public_cards(
-    game.cards, range(special, special + rounds), dealt[2], dealt[:2], numbers[:rounds], boards
+    game.cards, range(before, before + rounds), dealt[2], dealt[:2], numbers[:rounds], boards
   )
   buckets = [jnp.zeros_like(hands), *buckets]  # no player acts at the roots, in the round before
   assert game.cards.strength is not None
   first, second = game.cards.strength[board[None], hands]
   lead = jnp.sign(first - second).astype(regrets.dtype)
-  ends = sign * (lines.fold_payoff[:, None] + lines.showdown_payoff[:, None] * lead[None])
+  folds, stakes = jnp.asarray(subtree.betting.fold_payoff), sign * subtree.betting.showdown_payoff
+  ends = folds[:, traverser, None] + stakes[:, None] * lead[None]
   share = possible.astype(regrets.dtype)
-  slices = descend(lines, regrets, jnp.stack(buckets, 1), traverser, numbers[rounds:], visited)
-  values, updates = ascend(lines, slices, ends, traverser, share / game.every)
+  slices = descend(subtree, regrets, jnp.stack(buckets, 1), traverser, numbers[rounds:], visited)
+  values, updates = ascend(subtree, slices, ends, traverser, share / game.every)
   return values, share, updates

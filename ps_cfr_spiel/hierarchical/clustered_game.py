@@ -11,7 +11,7 @@ from ps_cfr_spiel.cards.poker import cards, set_numbers
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.evaluation import Strategy, StrategyTables, evaluate_strategies
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, Hierarchy
-from ps_cfr_spiel.hierarchical.lines import line_cells, trunk_and_subtree
+from ps_cfr_spiel.hierarchical.lines import LineCells, trunk_and_subtree
 from ps_cfr_spiel.keyed_game import KeyedGame
 from ps_cfr_spiel.policy import PostProcessing, parse_post_processing
 from ps_cfr_spiel.sampling.keyed import KeyedPolicy, normalised
@@ -32,8 +32,8 @@ class ClusteredGame(KeyedGame):
     self.game = game
     #: dealt, abstraction: the game's form, and the abstraction of it.
     self.dealt, self.abstraction = dealt, abstraction
-    trunk, subtree = parts = trunk_and_subtree(dealt, abstraction.sizes)
-    self.line_cells = line_cells(dealt, parts)  #: int32[N, 2]
+    trunk, subtree = trunk_and_subtree(dealt.betting, dealt.special, abstraction.sizes)
+    self.line_cells = LineCells.of(dealt.betting, dealt.special, abstraction.sizes)  #: the cells of its lines
     #: [A, S] of the tables of the trunk, and of each cluster.
     self.trunk, self.cluster = (trunk.actions, trunk.cells), (subtree.actions, subtree.cells)
     self.cells = trunk.actions * trunk.cells + abstraction.count * subtree.actions * subtree.cells
@@ -67,7 +67,7 @@ class ClusteredGame(KeyedGame):
 
   def _numbers(self, line: int, cluster: int, buckets: np.ndarray, count: int) -> np.ndarray:
     """int64[A, ...]: the cells of A = `count` actions in buckets int[...]."""
-    first, stride = self.line_cells[line].tolist()
+    first, stride = int(self.line_cells.cell[line]), int(self.line_cells.stride[line])
     (_, columns), begin = self.trunk, 0
     if cluster >= 0:
       begin, columns = (
@@ -119,7 +119,7 @@ def rounded(policy: KeyedPolicy, how: PostProcessing | str) -> KeyedPolicy:
     betting, sizes, table = dealt.betting, form.abstraction.sizes, np.array(table)
     for line, state in enumerate(states):
       player, number = int(betting.player[line]), int(betting.street[line])
-      first, stride = form.line_cells[line].tolist()
+      first, stride = int(form.line_cells.cell[line]), int(form.line_cells.stride[line])
       if player < 0 or (number < dealt.special) != trunk:
         continue
       place = slice(len(state.legal_actions())), slice(first, first + stride * sizes[number], stride)

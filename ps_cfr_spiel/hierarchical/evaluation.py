@@ -3,11 +3,15 @@
 All hands go down and up the lines side by side. Boards that differ in names of suits are one class, and the
 values on one of them are those on another with the hands renamed: so the sum over all boards is the sum over
 the classes, each times its number of boards, averaged over the hands that suits do not separate.
+
+A compiled tree (`compilation`) has the exact values of the same games, but holds a number for each hand on
+each board at each line, which fits no memory for the games that this is for. Here strategies are read from
+buckets, and one path of boards is in memory at a time. The leaf evaluator is the trees', `tree.NativeLeaves`.
 """
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -18,14 +22,7 @@ from ps_cfr_spiel.backend.device import jit, precision, sum_over_processes, to_d
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, Hierarchy
-from ps_cfr_spiel.hierarchical.lines import (
-  CHANCE_LINE,
-  BettingLines,
-  leaving,
-  line_cells,
-  make_lines,
-  trunk_and_subtree,
-)
+from ps_cfr_spiel.hierarchical.lines import BettingPart, LineCells, betting_part, leaving
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.sampling.mccfr import regret_matching
 from ps_cfr_spiel.tree import Array, BoardTypes, Evaluation, NativeLeaves
@@ -60,9 +57,9 @@ class Strategy(NamedTuple):
 class Round(NamedTuple):
   """The lines of one round."""
 
-  lines: BettingLines  #: they; each begins where one of the round before left
-  #: int32[N], the cell of bucket 0 in the tables, those of another strategy of player 1 behind the first's.
-  cell: Array
+  #: they; each begins where one of the round before left. Cells of another strategy of player 1 are behind
+  #: the first's.
+  part: BettingPart
   leaving: Array  #: int32[S], the lines behind which public cards come
   #: the lines that end with both hands compared, int32[n], and those that end with a fold, int32[m].
   ends: tuple[Array, Array]
@@ -133,23 +130,33 @@ def evaluate_strategies(
   # Cluster by cluster, so that the tables of one at a time are needed.
   boards = boards[np.argsort(strategies[0].abstraction.clusters[boards], kind="stable")]
   with precision(dtype), progress_bar(progress, total=len(boards), unit="board", desc="Evaluating") as bar:
-    walk = _Walk(game, strategies, dtype, boards, bar)
-    found = walk.values(0, 0, game.deal.weights[:, None].astype(dtype)).astype(np.float64)
-  found = (found * game.deal.weights[[player for player, _ in RUNS], None]).sum((1, 2))
+    runouts = RunoutValues(game, strategies, dtype, boards, bar.update)
+    by_hand = runouts.values(0, 0, game.deal.weights[:, None].astype(dtype)).astype(np.float64)
+  total = (by_hand * game.deal.weights[[player for player, _ in RUNS], None]).sum((1, 2))
   left = [game.deal.boards_left(number) for number in range(1, game.rounds)]
-  value, first, second = (
-    found / (game.deal.weights[0] @ game.deal.together @ game.deal.weights[1] * math.prod(left))
-  ).tolist()
+  deals = game.deal.weights[0] @ game.deal.together @ game.deal.weights[1] * math.prod(left)
+  value, first, second = (total / deals).tolist()
   return Evaluation.of((first, second), value)
 
 
-class _Walk:
-  def __init__(self, game: DealtGame, strategies: tuple[Strategy, Strategy], dtype: str, boards, bar):
-    self.game, self.strategies, self.bar, self.dtype = game, strategies, bar, dtype
+class RunoutValues:
+  """Values on classes of runouts, depth first: the reach of both players goes down, and values come up."""
+
+  def __init__(
+    self,
+    game: DealtGame,
+    strategies: tuple[Strategy, Strategy],
+    dtype: str,
+    boards: np.ndarray,
+    passed: Callable[[], object],
+  ):
+    """`boards` are as of `evaluate_strategies`; `passed` is called after each."""
+    self.game, self.strategies, self.passed, self.dtype = game, strategies, passed, dtype
     self.boards = boards  # of the special round, that this process goes through
     self.last: dict[bool, tuple[Any, jax.Array]] = {}  # tables of the trunk, and of the last clusters
     rounds = _rounds(game, strategies)
-    self.payoffs = [(r.lines.showdown_payoff[r.ends[0]], r.lines.fold_payoff[r.ends[1]]) for r in rounds]
+    betting = [(r.part.betting, *r.ends) for r in rounds]
+    self.payoffs = [(b.showdown_payoff[shows], b.fold_payoff[folds, 0]) for b, shows, folds in betting]
     self.rounds = to_device(rounds, dtype)
     self.members, self.together = to_device((game.deal.members, game.deal.together.astype(float)), dtype)
     self.native = game.deal.hole == 2 and not why_unavailable()
@@ -160,29 +167,31 @@ class _Walk:
     `reach`, [2, roots, H], is of both players.
     """
     game = self.game
-    here, place = self.rounds[number], self._board(number, board)
-    policy, arrived = _down(here, self._table(self._clusters(number, board)), place, reach)
-    beyond = np.zeros((len(RUNS), len(here.leaving), len(game.deal.hands)), self.dtype)
+    lines, place = self.rounds[number], self._board(number, board)
+    policy, arrived = _down(lines, self._table(self._clusters(number, board)), place, reach)
+    beyond = np.zeros((len(RUNS), len(lines.leaving), len(game.deal.hands)), self.dtype)
     if number + 1 < game.rounds:
-      after, onward = game.runouts[number + 1], np.asarray(arrived[:, here.leaving])
+      after, onward = game.runouts[number + 1], np.asarray(arrived[:, lines.leaving])
       boards = self.boards if number + 1 == game.special else np.arange(len(after.cards))
       boards = boards[after.parent[boards] == board]
       for child in boards.tolist():
         times = after.count[child] / game.runouts[number].count[board]
         beyond += np.asarray(times, self.dtype) * self.values(number + 1, child, onward)
         if number + 1 == game.special:
-          self.bar.update()
+          self.passed()
       beyond = sum_over_processes(beyond) if number + 1 == game.special else beyond
       beyond = _averaged(beyond, game.classes[number][board])
-    return np.asarray(_up(here, place, policy, arrived, beyond))
+    return np.asarray(_up(lines, place, policy, arrived, beyond))
 
   def _board(self, number: int, board: int) -> Board:
     game = self.game
     last = number == game.rounds - 1
     left = [game.deal.boards_left(later) for later in range(number + 1, game.rounds)]
     alive = (game.classes[number][board] >= 0).astype(self.dtype)
-    tables: Any = [own.abstraction for own in self.strategies]  # `DealtAbstraction`s, of a game in tables
-    bucket = [np.maximum(own.buckets[number][board], 0) for own in tables]
+    tables: Any = [
+      strategy.abstraction for strategy in self.strategies
+    ]  # `DealtAbstraction`s: boards are in tables
+    bucket = [np.maximum(abstraction.buckets[number][board], 0) for abstraction in tables]
     leaves = self._leaves(number, game.strength[board] if last else np.zeros(len(alive), np.int32), alive)
     return Board(np.stack(bucket), alive, leaves, np.asarray(math.prod(left), self.dtype))
 
@@ -200,17 +209,16 @@ class _Walk:
       return []
     for after in self.game.runouts[number : self.game.special : -1]:
       board = int(after.parent[board])
-    return [int(own.abstraction.clusters[board]) for own in self.strategies]
+    return [int(strategy.abstraction.clusters[board]) for strategy in self.strategies]
 
   def _table(self, clusters: list[int]) -> jax.Array:
     """[A, S], the strategies in clusters, or in the trunk; another one of player 1 behind the first."""
     known, table = self.last.pop(bool(clusters), (None, None))
     if known != clusters or table is None:
       table = None  # one cluster's table goes before the next comes
-      tables = [own.tables for own in _different(self.strategies)]
-      parts = [own.clusters[k] for own, k in zip(tables, clusters, strict=False)] or [
-        own.trunk for own in tables
-      ]
+      tables = [strategy.tables for strategy in _different(self.strategies)]
+      parts = [both.clusters[k] for both, k in zip(tables, clusters, strict=False)]
+      parts = parts or [both.trunk for both in tables]
       table = to_device(parts[0] if len(parts) == 1 else np.concatenate(parts, 1), self.dtype)
     self.last[bool(clusters)] = clusters, table
     return table
@@ -223,65 +231,58 @@ def _different(strategies: tuple[Strategy, Strategy]) -> list[Strategy]:
 
 def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Round]:
   """The lines of each round, by the cells of the trunk and of the clusters."""
-  betting, first = game.betting, strategies[0]
-  cells = [line_cells(game, trunk_and_subtree(game, own.abstraction.sizes)) for own in strategies]
-  before = np.where(
-    betting.street < game.special, first.tables.trunk.shape[-1], first.tables.clusters.shape[-1]
-  )
-  before = before * (len(_different(strategies)) - 1)
-  cell = np.where(betting.player == 1, before + cells[1][:, 0], cells[0][:, 0]).astype(np.int32)
-  follows = np.zeros(len(cell), np.int32)  # the line after each line behind which cards come
-  follows[betting.parent[1:]] = np.arange(1, len(cell))
-  roots, found = np.zeros(1, np.int32), []
+  betting, tables = game.betting, strategies[0].tables
+  first, second = (LineCells.of(betting, game.special, strategy.abstraction.sizes) for strategy in strategies)
+  behind = np.where(betting.street < game.special, tables.trunk.shape[-1], tables.clusters.shape[-1])
+  behind = behind * (len(_different(strategies)) - 1)
+  cell = np.where(betting.player == 1, behind + second.cell, first.cell).astype(np.int32)
+  roots, rounds = np.zeros(1, np.int32), []
   for number in range(game.rounds):
-    lines = make_lines(betting, roots, range(number, number + 1), first.abstraction.sizes)
-    out, ends = (
-      leaving(lines),
-      [np.flatnonzero(x).astype(np.int32) for x in (lines.showdown_payoff, lines.fold_payoff)],
-    )
-    found.append(Round(lines, cell[lines.source], out, (ends[0], ends[1])))
-    roots = follows[lines.source[out]]
-  return found
+    part = betting_part(betting, roots, range(number, number + 1), first._replace(cell=cell), 0)
+    out, betting_there = leaving(part), part.betting
+    shows = np.flatnonzero(betting_there.showdown_payoff).astype(np.int32)
+    folds = np.flatnonzero(betting_there.fold_payoff[:, 0]).astype(np.int32)
+    rounds.append(Round(part, out, (shows, folds)))
+    roots = np.array([betting.children(line)[0] for line in part.source[out].tolist()], np.int32)
+  return rounds
 
 
 @jit()
-def _down(here: Round, table: jax.Array, board: Board, reach: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _down(lines: Round, table: jax.Array, board: Board, reach: jax.Array) -> tuple[jax.Array, jax.Array]:
   """Policies of the actors, [A, N, H], and both players' reach of all lines, [2, N, H]."""
-  lines = here.lines
-  bucket = board.bucket[jnp.minimum(lines.actor, 1)]
-  cell = jnp.where(
-    (lines.actor < CHANCE_LINE)[:, None], here.cell[:, None] + lines.stride[:, None] * bucket, 0
-  )
-  width = jnp.repeat(lines.count, bucket.shape[1])
+  part, betting = lines.part, lines.part.betting
+  bucket = board.bucket[jnp.maximum(betting.player, 0)]
+  cell = jnp.where((betting.player >= 0)[:, None], part.cell[:, None] + part.stride[:, None] * bucket, 0)
+  width = jnp.repeat(part.moves, bucket.shape[1])
   policy = regret_matching(table[:, cell.ravel()], width).reshape(len(table), *cell.shape)
-  reach = reach * board.alive[None, None]
-  levels = [reach]
-  for (start, stop), after in zip(lines.depths[:-1], lines.depths[1:], strict=True):
-    parent, move = lines.parent[slice(*after)], lines.move[slice(*after)]
-    acts = lines.actor[parent][None, :, None] == jnp.arange(2)[:, None, None]
+  levels = [reach * board.alive[None, None]]
+  for (start, stop), after in zip(part.depths[:-1], part.depths[1:], strict=True):
+    parent, move = betting.parent[slice(*after)], part.rank[slice(*after)]
+    acts = betting.player[parent][None, :, None] == jnp.arange(2)[:, None, None]
     moves = policy[move, parent][None]
-    reach = levels[-1][:, parent - start] * jnp.where(acts, moves, 1)
-    levels.append(reach)
+    levels.append(levels[-1][:, parent - start] * jnp.where(acts, moves, 1))
     assert stop == after[0]
   return policy, jnp.concatenate(levels, 1)
 
 
 @jit()
-def _up(here: Round, board: Board, policy, arrived, beyond) -> jax.Array:
+def _up(
+  lines: Round, board: Board, policy: jax.Array, arrived: jax.Array, beyond: np.ndarray | jax.Array
+) -> jax.Array:
   """Values of the roots, [runs, roots, H]; `beyond`, [runs, S, H], are those of the lines that leave."""
-  lines, (shows, folds) = here.lines, here.ends
+  part, (shows, folds) = lines.part, lines.ends
   won = []  # by each player at the lines that end
   for player, other in enumerate(arrived[::-1]):
     shown, folded = board.leaves(player, [other[shows], other[folds]])
     won.append(board.boards * jnp.zeros_like(other).at[shows].set(shown).at[folds].set(folded))
-  ends = [won[player].at[here.leaving].set(beyond[run]) for run, (player, _) in enumerate(RUNS)]
+  ends = [won[player].at[lines.leaving].set(beyond[run]) for run, (player, _) in enumerate(RUNS)]
   ends = jnp.stack(ends) * board.alive[None, None]
   values = ends[:, :0]
-  for start, stop in reversed(lines.depths):
+  for start, stop in reversed(part.depths):
     level = ends[:, start:stop]
     if values.shape[1]:
-      count = lines.count[start:stop]
-      child = lines.first[start:stop][None] - stop + jnp.arange(len(policy))[:, None]
+      count = part.moves[start:stop]
+      child = part.first[start:stop][None] - stop + jnp.arange(len(policy))[:, None]
       legal = (jnp.arange(len(policy))[:, None] < count[None])[None, :, :, None]
       moves = values[:, jnp.clip(child, 0, values.shape[1] - 1)]  # [runs, A, n, H]
       played = jnp.where(legal, policy[None, :, start:stop] * moves, 0).sum(1)
@@ -289,8 +290,8 @@ def _up(here: Round, board: Board, policy, arrived, beyond) -> jax.Array:
       every = jnp.where(legal, moves, 0).sum(1)
       inside = []
       for run, (player, best) in enumerate(RUNS):
-        own = (lines.actor[start:stop] == player)[:, None]
-        inside.append(jnp.where(own, (most if best else played)[run], every[run]))
+        acts = (part.betting.player[start:stop] == player)[:, None]
+        inside.append(jnp.where(acts, (most if best else played)[run], every[run]))
       level = jnp.where((count > 0)[None, :, None], jnp.stack(inside), level)
     values = level
   return values
@@ -298,9 +299,9 @@ def _up(here: Round, board: Board, policy, arrived, beyond) -> jax.Array:
 
 def _averaged(values: np.ndarray, classes: np.ndarray) -> np.ndarray:
   """Values [..., H] averaged over the hands of each class; 0 for dead ones."""
-  alive, found = classes >= 0, np.zeros_like(values)
+  alive, means = classes >= 0, np.zeros_like(values)
   member = classes[alive]
   sizes = np.bincount(member)
   for place in np.ndindex(values.shape[:-1]):
-    found[place][alive] = (np.bincount(member, values[place][alive]) / sizes)[member]
-  return found
+    means[place][alive] = (np.bincount(member, values[place][alive]) / sizes)[member]
+  return means

@@ -14,101 +14,106 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.cards.poker import Betting
-from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.sampling.mccfr import Updates, at, join, nothing, regret_matching, row_sum
-from ps_cfr_spiel.tree import Array
+from ps_cfr_spiel.tree import CHANCE, Array
 
-CHANCE_LINE, END_LINE = 2, 3  # beside the players 0 and 1
+# The columns of a betting tree are arrays in JAX's programs too; `cards` does without JAX.
+jax.tree_util.register_dataclass(Betting, [column.name for column in dataclasses.fields(Betting)], [])
+
+
+class LineCells(NamedTuple):
+  """Where tables hold the strategies at the N lines of a betting tree, hand by hand.
+
+  The cells of the rounds before the clustered one are numbered from 0, those of a cluster from 0 again.
+  """
+
+  cell: np.ndarray  #: int32[N], the cell of bucket 0; 0 where no player acts
+  #: int32[N], the distance of the cells of two buckets: the lines of its round. So the cells of a hand are
+  #: next to each other, above all those of lines that are close to each other.
+  stride: np.ndarray
+  trunk: int  #: the number of cells before the clustered round
+  cluster: int  #: the number of cells of a cluster
+
+  @classmethod
+  def of(cls, betting: Betting, clustered_round: int, sizes: Sequence[int]) -> "LineCells":
+    """The numbering for `sizes` buckets in each round, in a cluster from the clustered round on."""
+    cell, stride, count = np.zeros(len(betting), np.int32), np.zeros(len(betting), np.int32), [0, 0]
+    for number, buckets in enumerate(sizes):
+      acting = np.flatnonzero((betting.player >= 0) & (betting.street == number))
+      in_cluster = int(number >= clustered_round)
+      cell[acting] = count[in_cluster] + np.arange(len(acting))
+      stride[acting] = len(acting)
+      count[in_cluster] += len(acting) * buckets
+    return cls(cell, stride, *count)
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class BettingLines:
-  """N lines sorted by depth, siblings next to each other; depth 0 has one root or several."""
+class BettingPart:
+  """Some rounds of a betting tree (`poker.Betting.part`), with the cells of the players at its N lines."""
 
-  source: Array  #: int32[N], the line's number in the form
-  #: int32[N], the player who acts, `CHANCE_LINE` (followed by one line, or by another part's: see `leaving`),
-  #: or `END_LINE`.
-  actor: Array
-  round: Array  #: int32[N], counted from that of the roots
-  parent: Array  #: int32[N], -1 of roots
-  move: Array  #: int32[N], the number of its parent's action that leads here
-  first: Array  #: int32[N], the first child
-  count: Array  #: int32[N], number of children
-  cell: Array  #: int32[N], the cell of bucket 0; 0 where no player acts
-  #: int32[N], the distance of the cells of two buckets: the lines of its round. So the cells of a hand are
-  #: next to each other, above all those of lines that are close to each other.
+  betting: Betting  #: the lines
+  source: Array  #: int32[N], the number of each line in the whole tree
+  moves: Array  #: int32[N], how many lines of the part follow
+  first: Array  #: int32[N], the first of them
+  rank: Array  #: int32[N], the number of each line among those that follow the same line
+  #: cell, stride: int32[N], as in `LineCells`.
+  cell: Array
   stride: Array
-  #: fold_payoff, showdown_payoff: [N], to player 0, as in `poker.Betting`.
-  fold_payoff: Array
-  showdown_payoff: Array
   #: (start, stop) of each depth.
   depths: tuple[tuple[int, int], ...] = dataclasses.field(metadata={"static": True})
-  cells: int = dataclasses.field(metadata={"static": True})  #: S, the number of cells
+  cells: int = dataclasses.field(metadata={"static": True})  #: S, of the tables of its players
   actions: int = dataclasses.field(metadata={"static": True})  #: A, most actions of any line
   rounds: int = dataclasses.field(metadata={"static": True})  #: the rounds in which its players act
 
+  @property
+  def round(self) -> Array:
+    """int32[N], counted from that of the roots."""
+    return self.betting.street - self.betting.street[0]
 
-def make_lines(
-  betting: Betting, roots: Sequence[int] | Array, rounds: range, buckets: Sequence[int]
-) -> BettingLines:
-  """The lines of some rounds from `roots` on, on the host; `buckets` has the number in each."""
-  source, parent, move, first, count, depths = [], [], [], [], [], []
-  level = [(root, -1, 0) for root in roots]
-  while level:
-    start, stop, after = len(source), len(source) + len(level), []
-    for line, above, number in level:
-      children = [child for child in betting.children(line) if betting.street[child] in rounds]
-      first.append(stop + len(after))
-      count.append(len(children))
-      after += [(child, len(source), k) for k, child in enumerate(children)]
-      source.append(line)
-      parent.append(above)
-      move.append(number)
+
+def betting_part(
+  whole: Betting, roots: Sequence[int] | Array, rounds: range, cells: LineCells, count: int
+) -> BettingPart:
+  """The lines of some rounds from `roots` on, on the host; their tables have `count` of the cells."""
+  betting, source = whole.part(np.asarray(roots), rounds)
+  depths, start, stop = [], 0, len(roots)
+  while start < stop:  # a depth has the lines whose parents are in the one before
     depths.append((start, stop))
-    level = after
-  order = np.array(source)
-  player, street = betting.player[order], betting.street[order]
-  actor = np.where(player >= 0, player, np.where(betting.moves[order] > 0, CHANCE_LINE, END_LINE))
-  cell, stride, cells = np.zeros(len(order), int), np.zeros(len(order), int), 0
-  for number in rounds:
-    here = np.flatnonzero((actor < CHANCE_LINE) & (street == number))
-    cell[here[np.argsort(order[here])]] = cells + np.arange(len(here))
-    stride[here] = len(here)
-    cells += len(here) * buckets[number]
-  whole = [order, actor, street - street[0], parent, move, first, count, cell, stride]
-  columns = [np.asarray(column, np.int32) for column in whole]
-  payoffs = [betting.fold_payoff[order, 0], betting.showdown_payoff[order]]
-  return BettingLines(
-    *columns, *payoffs, depths=tuple(depths), cells=cells, actions=max(count), rounds=len(rounds)
+    start, stop = stop, int(np.searchsorted(betting.parent, stop))
+  moves = betting.moves
+  return BettingPart(
+    betting=betting,
+    source=source,
+    moves=moves.astype(np.int32),
+    first=(len(roots) + np.cumsum(moves) - moves).astype(np.int32),
+    rank=betting.rank.astype(np.int32),
+    cell=cells.cell[source],
+    stride=cells.stride[source],
+    depths=tuple(depths),
+    cells=count,
+    actions=int(moves.max()),
+    rounds=len(rounds),
   )
 
 
-def leaving(lines: BettingLines) -> np.ndarray:
+def leaving(part: BettingPart) -> np.ndarray:
   """int32[S], on the host: the lines behind which public cards come and another part begins."""
-  return np.flatnonzero((lines.actor == CHANCE_LINE) & (lines.count == 0)).astype(np.int32)
+  return np.flatnonzero((part.betting.player == CHANCE) & (part.moves == 0)).astype(np.int32)
 
 
-def trunk_and_subtree(game: DealtGame, sizes: tuple[int, ...]) -> tuple[BettingLines, BettingLines]:
-  """The *trunk*, before the special round, and the *subtree* that each cluster plays from there on.
+def trunk_and_subtree(
+  betting: Betting, clustered_round: int, sizes: Sequence[int]
+) -> tuple[BettingPart, BettingPart]:
+  """The *trunk*, before the clustered round, and the *subtree* that each cluster plays from there on.
 
   The roots of the subtree are the lines that leave the trunk; `sizes` are the buckets of each round in a
   cluster.
   """
-  trunk = make_lines(game.betting, [0], range(game.special), sizes)
-  roots, rounds = trunk.source[leaving(trunk)], range(game.special, game.rounds)
-  return trunk, make_lines(game.betting, roots, rounds, sizes)
-
-
-def line_cells(game: DealtGame, parts: tuple[BettingLines, BettingLines]) -> np.ndarray:
-  """int32[N, 2]: `cell` and `stride` of each line of the form in its part; 0 where no player acts.
-
-  `parts` are those of `trunk_and_subtree`.
-  """
-  found = np.zeros((len(game.betting), 2), np.int32)
-  for lines in reversed(parts):  # lines that leave the trunk are of both parts
-    found[lines.source] = np.stack([lines.cell, lines.stride], 1)
-  return found
+  cells = LineCells.of(betting, clustered_round, sizes)
+  trunk = betting_part(betting, [0], range(clustered_round), cells, cells.trunk)
+  roots, rounds = trunk.source[leaving(trunk)], range(clustered_round, len(sizes))
+  return trunk, betting_part(betting, roots, rounds, cells, cells.cluster)
 
 
 class DepthSlice(NamedTuple):
@@ -121,7 +126,7 @@ class DepthSlice(NamedTuple):
 
 
 def descend(
-  lines: BettingLines,
+  part: BettingPart,
   regrets: Array,
   buckets: jax.Array,
   traverser: jax.Array,
@@ -139,19 +144,19 @@ def descend(
   """
   slices = []
   buckets = jax.lax.optimization_barrier(buckets)  # see `mccfr.roots`
-  for depth, (start, stop) in enumerate(lines.depths):
-    actor, count = lines.actor[start:stop], lines.count[start:stop]
-    bucket = buckets[jnp.minimum(actor, 1), lines.round[start:stop]]
-    cell = lines.cell[start:stop, None] + lines.stride[start:stop, None] * bucket
-    width = jnp.repeat(count, cell.shape[1])
-    policy = regret_matching(regrets[:, cell.ravel()], width).reshape(lines.actions, *cell.shape)
+  for depth, (start, stop) in enumerate(part.depths):
+    player = part.betting.player[start:stop]
+    bucket = buckets[jnp.maximum(player, 0), part.round[start:stop]]
+    cell = part.cell[start:stop, None] + part.stride[start:stop, None] * bucket
+    width = jnp.repeat(part.moves[start:stop], cell.shape[1])
+    policy = regret_matching(regrets[:, cell.ravel()], width).reshape(part.actions, *cell.shape)
     sampled = _choose(policy, uniforms[depth])
     slices.append(DepthSlice(visited, cell, policy, sampled))
-    if depth + 1 < len(lines.depths):
-      after = slice(*lines.depths[depth + 1])
-      parent = lines.parent[after] - start
-      every = (actor[parent] == traverser) | (actor[parent] == CHANCE_LINE)
-      visited = visited[parent] & (every[:, None] | (sampled[parent] == lines.move[after][:, None]))
+    if depth + 1 < len(part.depths):
+      after = slice(*part.depths[depth + 1])
+      parent = part.betting.parent[after] - start
+      every = (player[parent] == traverser) | (player[parent] == CHANCE)
+      visited = visited[parent] & (every[:, None] | (sampled[parent] == part.rank[after][:, None]))
   return slices
 
 
@@ -162,33 +167,33 @@ def _choose(policy: jax.Array, uniform: jax.Array) -> jax.Array:
 
 
 def ascend(
-  lines: BettingLines, slices: Sequence[DepthSlice], ends: jax.Array, traverser: jax.Array, weight: jax.Array
+  part: BettingPart, slices: Sequence[DepthSlice], ends: jax.Array, traverser: jax.Array, weight: jax.Array
 ) -> tuple[jax.Array, Updates]:
   """Go back up: the values of the roots to the traverser, [n, B], and the increments of the tables.
 
   `ends`, [N, B], are values of lines that end or leave, undefined for others; `weight`, [B], is the factor of
   each traversal's increments.
   """
-  values, parts = ends[:0], []
-  for depth, (start, stop) in reversed(list(zip(slices, lines.depths, strict=True))):
-    actor, count = lines.actor[start:stop, None], lines.count[start:stop, None]
+  below, updates = ends[:0], []
+  for depth, (start, stop) in reversed(list(zip(slices, part.depths, strict=True))):
+    player, count = part.betting.player[start:stop, None], part.moves[start:stop, None]
     number = jax.lax.broadcasted_iota(jnp.int32, depth.policy.shape, 0)
     legal = number < count[None]
-    here = ends[start:stop]
-    if len(values):
-      child = jnp.clip(lines.first[None, start:stop] - stop + number[:, :, 0], 0, len(values) - 1)
-      moves = jnp.where(legal, values[child], 0)
+    values = ends[start:stop]
+    if len(below):
+      child = jnp.clip(part.first[None, start:stop] - stop + number[:, :, 0], 0, len(below) - 1)
+      moves = jnp.where(legal, below[child], 0)
       mean = row_sum(depth.policy * moves)
       one = at(moves.reshape(len(moves), -1), depth.sampled.ravel()).reshape(mean.shape)
-      inside = jnp.where(actor == traverser, mean, jnp.where(actor == CHANCE_LINE, moves[0], one))
-      own = (depth.visited & (actor == traverser))[None] & legal
-      other = (depth.visited & (actor == 1 - traverser))[None]
-      part = nothing(lines.actions, ends.dtype)._replace(
+      inside = jnp.where(player == traverser, mean, jnp.where(player == CHANCE, moves[0], one))
+      traversers = (depth.visited & (player == traverser))[None] & legal
+      opponents = (depth.visited & (player == 1 - traverser))[None]
+      update = nothing(part.actions, ends.dtype)._replace(
         cells=depth.cell.ravel(),
-        regrets=jnp.where(own, weight[None, None] * (moves - mean[None]), 0).reshape(len(moves), -1),
-        averages=jnp.where(other, weight[None, None] * depth.policy, 0).reshape(len(moves), -1),
+        regrets=jnp.where(traversers, weight[None, None] * (moves - mean[None]), 0).reshape(len(moves), -1),
+        averages=jnp.where(opponents, weight[None, None] * depth.policy, 0).reshape(len(moves), -1),
       )
-      parts.append(part)
-      here = jnp.where(count > 0, inside, here)
-    values = here
-  return values, join(parts, lines.actions, ends.dtype)
+      updates.append(update)
+      values = jnp.where(count > 0, inside, values)
+    below = values
+  return below, join(updates, part.actions, ends.dtype)

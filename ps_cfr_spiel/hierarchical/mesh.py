@@ -47,11 +47,13 @@ def run_needs(game: DealtTree, mesh: Mesh, deals: int, dtype: str) -> dict[str, 
   cells = trunk.actions * trunk.cells + clusters * subtree.actions * subtree.cells
   # Of the subtree the library keeps the lines that it visits alone.
   passed = (trunk, subtree) if why_unavailable() else (trunk,)
-  lines = sum(len(part.actor) * (LINE + 2 * part.actions) for part in passed)
+  lines = sum(len(part.source) * (LINE + 2 * part.actions) for part in passed)
   sets = list(game.cards.set_masks)
   sets[trunk.rounds - 1] = game.boards.T
   drawn = (game.cards.hand_masks, *sets)  # one of the first, and so on
-  bucket_numbers = 0 if game.found is None else 2 * clusters * math.prod(game.found.buckets.shape[1:])
+  bucket_numbers = (
+    0 if game.untabulated is None else 2 * clusters * math.prod(game.untabulated.buckets.shape[1:])
+  )
   each = number * (lines + clusters * len(subtree.depths)) + PLACE * max(map(len, drawn))
   copies = CUT if why_unavailable() else IN_PLACE
   return {
@@ -72,20 +74,20 @@ def device_game(game: DealtTree, dtype: str, mesh: Mesh) -> DealtTree:
   def place(spec: PartitionSpec, part: Any) -> Any:
     return jax.tree.map(lambda x: _placed(mesh, spec, np.asarray(x)), part)
 
-  placed = game._replace(found=None)
+  placed = game._replace(untabulated=None)
   placed = jax.tree.map(place, _specs(placed), to_device(placed, dtype))
-  if game.found is None:
+  if game.untabulated is None:
     return placed
-  cards = jax.tree.map(functools.partial(_placed, mesh), _specs(game).found, game.found)
-  return placed._replace(found=cards)
+  cards = jax.tree.map(functools.partial(_placed, mesh), _specs(game).untabulated, game.untabulated)
+  return placed._replace(untabulated=cards)
 
 
 def _specs(game: DealtTree) -> Any:
-  untabulated: Any = game.found
+  untabulated: Any = game.untabulated
   if untabulated is not None:
     untabulated = dataclasses.replace(untabulated, buckets=BOARDS, slot=WHOLE, groups=WHOLE, centres=BOARDS)
   every: Any = (WHOLE,) * 5
-  return DealtTree(*every, boards=BOARDS, found=untabulated)  # pyright: ignore[reportArgumentType]
+  return DealtTree(*every, boards=BOARDS, untabulated=untabulated)  # pyright: ignore[reportArgumentType]
 
 
 def _placed(mesh: Mesh, spec: PartitionSpec, host: Any) -> jax.Array:
@@ -150,9 +152,9 @@ def clusters_here(game: DealtTree, state: SamplingState, count: int) -> dict[int
 
 def tables_here(game: DealtTree, count: int) -> dict[int, np.ndarray]:
   """The tables of cards of the clusters, of `count` in all, that this process holds, by cluster: views."""
-  assert game.found is not None
+  assert game.untabulated is not None
   tables = {}
-  buckets = game.found.buckets
+  buckets = game.untabulated.buckets
   assert isinstance(buckets, jax.Array)
   for shard in buckets.addressable_shards:
     first, last, _ = shard.index[0].indices(len(game.boards))

@@ -14,8 +14,9 @@ import jax.numpy as jnp
 from ps_cfr_spiel.backend.device import cores
 from ps_cfr_spiel.backend.native import call
 from ps_cfr_spiel.cards.poker import Deck
-from ps_cfr_spiel.tree import Array
+from ps_cfr_spiel.tree import CHANCE, Array
 
+OTHER_LINES = 2, 3  # beside the players: where public cards come, and ends; `kChanceLine` and `kEndLine`
 EACH = 256  # deals for which a thread is worth starting
 
 
@@ -44,7 +45,7 @@ def sample_clusters(
     The regrets and the compensation after the traversals, and the values [C', S, B] of the roots to the
     traverser, each times the number of boards that the hands leave in the cluster.
   """
-  dtype, lines, cards, untabulated = regrets.dtype, game.cluster_subtree, game.cards, game.found
+  dtype, part, cards, untabulated = regrets.dtype, game.cluster_subtree, game.cards, game.untabulated
   no_integer, no_mask = jnp.zeros((0, 0), jnp.int32), jnp.zeros((0, 0), jnp.uint32)
   before, later = game.trunk.rounds - 1, []
   for k, sets in list(enumerate(cards.set_masks))[before:]:
@@ -60,9 +61,14 @@ def sample_clusters(
     if untabulated is None
     else (untabulated.buckets, untabulated.slot, untabulated.groups, untabulated.centres.astype(jnp.float32))
   )
+  betting = part.betting
+  actor = jnp.where(betting.player >= 0, betting.player, jnp.where(betting.player == CHANCE, *OTHER_LINES))
+  folds = (1 - 2 * traverser) * jnp.asarray(betting.fold_payoff)[
+    :, traverser
+  ]  # a win of player 0 is positive
   given = (
-    *(lines.actor, lines.round, lines.first, lines.count),
-    *(lines.cell, lines.stride, lines.fold_payoff, lines.showdown_payoff),
+    *(actor, jnp.asarray(part.round), part.first, part.moves),
+    *(part.cell, part.stride, folds, betting.showdown_payoff),
     *(regrets, compensation, jnp.stack([jnp.asarray(x, dtype) for x in numbers]), traverser[None], keys),
     *(dealt, visited.astype(jnp.int32), game.boards, cards.hand_masks, cards.hand_swaps),
     *(no_integer if cards.strength is None else cards.strength, cards.board_masks[before], *tables, *later),
@@ -72,7 +78,7 @@ def sample_clusters(
   deck = Deck(0, 1) if untabulated is None else untabulated.deck
   work = len(keys) * visited.shape[1] // EACH
   threads = max(min(cores() // jax.local_device_count(), work), 1)
-  sizes = {"threads": threads, "ranks": deck.ranks, "suits": deck.suits, "depths": len(lines.depths)}
+  sizes = {"threads": threads, "ranks": deck.ranks, "suits": deck.suits, "depths": len(part.depths)}
   regrets, compensation, values = call(
     "Clusters", dtype, given, (regrets, compensation, values), "sequential", sizes, changed
   )

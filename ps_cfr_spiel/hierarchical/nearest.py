@@ -261,8 +261,8 @@ def _city(rows: np.ndarray, means: np.ndarray) -> np.ndarray:
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class FoundCards:
-  """The buckets that a sampler looks up or finds where boards are in no table."""
+class UntabulatedBuckets:
+  """Buckets of hands where boards are in no table; those of the last round are found as hands are dealt."""
 
   #: int16[C', F, 1 + D, H], by cluster, place of the board in it, and card after it: those on the board
   #: itself come first.
@@ -282,7 +282,7 @@ def slots(abstraction: NearestAbstraction) -> np.ndarray:
   return numbers
 
 
-def found_shape(game: DealtGame, abstraction: NearestAbstraction) -> tuple[int, int, int]:
+def table_shape(game: DealtGame, abstraction: NearestAbstraction) -> tuple[int, int, int]:
   """(F, 1 + D, H), of a cluster's table."""
   most = int(np.bincount(abstraction.clusters).max())
   return most, 1 + game.deal.deck.size * (game.rounds - 1 - game.special == 2), len(game.deal.hands)
@@ -292,7 +292,7 @@ def tabulated(
   game: DealtGame, abstraction: NearestAbstraction, clusters: range, progress: bool | None
 ) -> np.ndarray:
   """int16[clusters, F, 1 + D, H]: buckets before the last round; 0 of dead hands and behind boards."""
-  shape, known = found_shape(game, abstraction), []
+  shape, known = table_shape(game, abstraction), []
   table = np.zeros((len(clusters), *shape), np.int16)
   for cluster in clusters:
     with contextlib.suppress(FileNotFoundError):

@@ -22,6 +22,7 @@ from ps_cfr_spiel.hierarchical import (
   DealtAbstraction,
   DealtGame,
   DealtTables,
+  LineCells,
   Strategy,
   StrategyTables,
   clustering,
@@ -29,10 +30,8 @@ from ps_cfr_spiel.hierarchical import (
   evaluate_strategies,
   evaluation,
   exact_values,
-  line_cells,
   make_abstraction,
   measure,
-  trunk_and_subtree,
   value_against,
 )
 from ps_cfr_spiel.hierarchical.cluster_sampling import Numbers, PartTables, _deal, traverse
@@ -60,16 +59,17 @@ def compiled(name, special=1):
   return game, DealtGame.of(game, special)
 
 
-def legal_actions(lines):
+def legal_actions(part):
   """int[cells]: how many actions each cell has; tables are zero beyond."""
-  found = np.zeros(lines.cells, int)
-  for number in range(lines.round.max() + 1):
-    here = (lines.actor < 2) & (lines.round == number)
-    if here.any():
-      first, stride = lines.cell[here].min(), lines.stride[here][0]
-      stop = min([*lines.cell[(lines.actor < 2) & (lines.round > number)], lines.cells])
-      found[first:stop] = np.tile(lines.count[here][np.argsort(lines.cell[here])], (stop - first) // stride)
-  return found
+  actions, acts = np.zeros(part.cells, int), part.betting.player >= 0
+  for number in range(part.round.max() + 1):
+    of_round = acts & (part.round == number)
+    if of_round.any():
+      first, stride = part.cell[of_round].min(), part.stride[of_round][0]
+      stop = min([*part.cell[acts & (part.round > number)], part.cells])
+      moves = part.moves[of_round][np.argsort(part.cell[of_round])]
+      actions[first:stop] = np.tile(moves, (stop - first) // stride)
+  return actions
 
 
 def random_tables(dealt, abstraction, seed):
@@ -135,8 +135,8 @@ def cell_of(dealt, abstraction, state):
   """(cluster or -1, cell) of a state."""
   line, seen = dealt.place(state)
   cluster, bucket = abstraction.find(seen)
-  first, stride = line_cells(dealt, trunk_and_subtree(dealt, abstraction.sizes))[line]
-  return cluster, first + stride * bucket
+  cells = LineCells.of(dealt.betting, dealt.special, abstraction.sizes)
+  return cluster, cells.cell[line] + cells.stride[line] * bucket
 
 
 def exact_increments(game, policy, traverser, key_of=pyspiel.State.information_state_string):

@@ -15,7 +15,7 @@ from ps_cfr_spiel.abstraction import cluster_equities
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.backend.device import jit, precision
 from ps_cfr_spiel.backend.native import why_unavailable
-from ps_cfr_spiel.cards.poker import card_sets, renamings, set_numbers, strengths
+from ps_cfr_spiel.cards.poker import betting, card_sets, renamings, set_numbers, strengths
 from ps_cfr_spiel.cards.poker.suits import Deck
 from ps_cfr_spiel.cfr import LCFR, RM, RMPlus
 from ps_cfr_spiel.hierarchical import (
@@ -28,7 +28,6 @@ from ps_cfr_spiel.hierarchical import (
   make_abstraction,
 )
 from ps_cfr_spiel.hierarchical.cluster_sampling import Numbers, _deal, traverse
-from ps_cfr_spiel.hierarchical.lines import END_LINE
 from ps_cfr_spiel.sampling import mccfr
 from ps_cfr_spiel.sampling.keyed import KeyedPolicy
 
@@ -153,9 +152,8 @@ def test_nearest_centres():
 
 def exact_increments(dealt, abstraction, tables, traverser):
   """[A, C S] regrets, and strategies of the other player, in clusters: all deals, in plain Python."""
-  parts = hierarchical.trunk_and_subtree(dealt, abstraction.sizes)
-  deal, cells = dealt.deal, hierarchical.line_cells(dealt, parts)
-  betting = dealt.betting
+  deal, betting = dealt.deal, dealt.betting
+  cells = hierarchical.LineCells.of(betting, dealt.special, abstraction.sizes)
   below = [np.flatnonzero(betting.parent == line).tolist() for line in range(len(betting))]
   shape, size = (
     (tables.clusters.shape[1], tables.clusters.shape[0] * tables.clusters.shape[2]),
@@ -181,7 +179,7 @@ def exact_increments(dealt, abstraction, tables, traverser):
       if player < 0:
         return value(below[line][0], reach)
       cluster, bucket = places[player][number]
-      cell = cells[line, 0] + cells[line, 1] * bucket
+      cell = cells.cell[line] + cells.stride[line] * bucket
       table = tables.trunk if cluster < 0 else tables.clusters[cluster]
       policy = np.maximum(table[: len(below[line]), cell], 0)
       policy = policy / policy.sum() if policy.sum() else np.full(len(policy), 1 / len(policy))
@@ -265,8 +263,9 @@ def test_actions_that_end_the_game_are_never_left_out(untabulated):
   with precision("float64"):
     tree = hierarchical.dealt_tree(dealt, abstraction)
     game, subtree = hierarchical.device_game(tree, "float64", mesh), tree.cluster_subtree
-    facing = np.flatnonzero((subtree.actor == 0) & (subtree.round == 1))
-    folds = facing[subtree.actor[subtree.first[facing]] == END_LINE]
+    player = subtree.betting.player
+    facing = np.flatnonzero((player == 0) & (subtree.round == 1))
+    folds = facing[player[subtree.first[facing]] == betting.TERMINAL]
     cells = (subtree.cell[folds][:, None] + subtree.stride[folds][:, None] * np.arange(2)).ravel()
     regrets, found = np.zeros((subtree.actions, subtree.cells)), []
     regrets[0, cells], regrets[1, cells] = -101, 10
@@ -288,8 +287,9 @@ def test_actions_of_very_negative_regret_are_left_out(untabulated):
   with precision("float64"):
     tree = hierarchical.dealt_tree(dealt, abstraction)
     game, subtree = hierarchical.device_game(tree, "float64", mesh), tree.cluster_subtree
+    player = subtree.betting.player
     opening = np.flatnonzero(
-      (subtree.actor == 0) & (subtree.round == 1) & (subtree.actor[subtree.parent] == 2)
+      (player == 0) & (subtree.round == 1) & (player[subtree.betting.parent] == betting.CHANCE)
     )
     cells = (subtree.cell[opening][:, None] + subtree.stride[opening][:, None] * np.arange(2)).ravel()
     regrets = np.zeros((subtree.actions, subtree.cells))
@@ -315,8 +315,8 @@ def test_a_policy_plays_what_the_sampler_learns(untabulated, size):
   """Buckets in the sampler's tables are those that are found for a state, suits renamed or not."""
   dealt, generator = untabulated(poker(*size, raises=1)), np.random.default_rng(0)
   abstraction = make_abstraction(dealt, clusters=3, buckets=5, restarts=1)
-  found = hierarchical.dealt_tree(dealt, abstraction).found
-  table, runouts, deck = found.buckets[0:3], dealt.runouts[1], dealt.deal.deck
+  untabulated_buckets = hierarchical.dealt_tree(dealt, abstraction).untabulated
+  table, runouts, deck = untabulated_buckets.buckets[0:3], dealt.runouts[1], dealt.deal.deck
   assert abstraction.on(dealt).find([(0, 1)]) == (-1, int(dealt.classes[0][0][1]))
   for _ in range(200):
     cards = generator.permutation(deck.size)
@@ -328,7 +328,7 @@ def test_a_policy_plays_what_the_sampler_learns(untabulated, size):
     seen = dealt.seen(hand, board)
     special, number = seen[1][0], seen[-1][1]
     row = 0 if len(seen) == 2 else 1 + seen[-1][0][-1]
-    place = abstraction.clusters[special], found.slot[special], row, number
+    place = abstraction.clusters[special], untabulated_buckets.slot[special], row, number
     assert abstraction.find(seen) == (place[0], table[place])
     renamed = swaps[generator.integers(len(swaps))]
     assert abstraction.find(dealt.seen(renamed[hand].tolist(), renamed[board].tolist())) == abstraction.find(
@@ -348,7 +348,7 @@ def test_hold_em_to_the_river_is_answered():
   clusters = np.arange(len(dealt.runouts[1].cards)) % 60
   centres = [generator.random((60, size, 500)) for size in (19, 19, 8)]
   abstraction = NearestAbstraction.of(dealt, clusters, np.arange(len(dealt.deal.hands)) % 8, centres)
-  trunk, subtree = hierarchical.trunk_and_subtree(dealt, abstraction.sizes)
+  trunk, subtree = hierarchical.trunk_and_subtree(dealt.betting, dealt.special, abstraction.sizes)
   assert 60 * subtree.cells + trunk.cells == 40_203_380
   tables = StrategyTables(
     np.zeros((trunk.actions, trunk.cells)), generator.random((60, subtree.actions, subtree.cells))

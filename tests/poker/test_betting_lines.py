@@ -34,6 +34,28 @@ def test_lines_are_those_of_the_states(name):
 
 
 @pytest.mark.parametrize("name", GAMES)
+def test_parts_split_a_betting_at_its_cards(name):
+  """Street by street, each from the lines that cards bring: every line once, with its columns and moves."""
+  whole = Betting.of_states(pyspiel.load_game(GAMES[name]).public_states)
+  roots, seen = [0], []
+  for street in range(whole.streets):
+    part, source = whole.part(roots, range(street, street + 1))
+    assert source[: len(roots)].tolist() == list(roots) and (part.street == street).all()
+    assert (part.parent[: len(roots)] == -1).all() and (np.diff(part.parent) >= 0).all()
+    assert source[part.parent[len(roots) :]].tolist() == whole.parent[source[len(roots) :]].tolist()
+    for column in ("action", "player", "fold_payoff", "showdown_payoff", "paid"):
+      np.testing.assert_array_equal(vars(part)[column], vars(whole)[column][source])
+    dealt = part.player == betting.CHANCE
+    assert (part.moves == np.where(dealt, 0, whole.moves[source])).all()
+    np.testing.assert_array_equal(part.rank[len(roots) :], whole.rank[source[len(roots) :]])
+    for line in np.flatnonzero(part.moves):
+      assert source[part.children(line)].tolist() == whole.children(source[line])
+    seen += source.tolist()
+    roots = [child for line in source[dealt] for child in whole.children(line)]
+  assert sorted(seen) == list(range(len(whole)))
+
+
+@pytest.mark.parametrize("name", GAMES)
 def test_last_choices_and_last_actions_are_found_by_going_back(name):
   states = pyspiel.load_game(GAMES[name]).public_states
   lines = Betting.of_states(states)

@@ -15,13 +15,14 @@ class Betting:
 
   A line ends by a fold, whose payoffs are fixed, or at a showdown, which the stronger type wins. The utility
   of player i is `fold_payoff[:, i]`, plus `showdown_payoff` with the stronger type, or less it with the
-  weaker. So a share of the pot that neither player gets is a part of `fold_payoff`.
+  weaker. So a share of the pot that neither player gets is a part of `fold_payoff`. The whole betting has one
+  root; a `part` of it may have several.
   """
 
-  parent: np.ndarray  #: int32[N], the line before the last action, -1 at the root
+  parent: np.ndarray  #: int32[N], the line before the last action, -1 at a root
   action: np.ndarray  #: int32[N], OpenSpiel's action that leads here, -1 after public cards and at the root
   #: int32[N], 0 or 1 to act, `CHANCE` (-1) where public cards come, after which one line follows, or
-  #: `TERMINAL` (-4).
+  #: `TERMINAL` (-4). In a part no line follows public cards that bring a street that it leaves out.
   player: np.ndarray
   street: np.ndarray  #: int32[N], the number of times that public cards have come
   #: float64[N, 2], what each player gets whoever has the stronger type; 0 before the end, at most showdowns.
@@ -97,8 +98,8 @@ class Betting:
 
   @functools.cached_property
   def _first(self) -> np.ndarray:
-    """int[N]: the place in `_ordered` of the first line that follows each line; the root stands at 0."""
-    return 1 + np.cumsum(self.moves) - self.moves
+    """int[N]: the place in `_ordered` of the first line that follows each line; the roots stand before."""
+    return np.count_nonzero(self.parent < 0) + np.cumsum(self.moves) - self.moves
 
   @functools.cached_property
   def rank(self) -> np.ndarray:
@@ -124,6 +125,39 @@ class Betting:
       legal = ", ".join(map(str, actions)) or "none"
       raise ValueError(f"action {action} is not legal at line {line}; legal are {legal}")
     return self.children(line)[actions.index(action)]
+
+  def part(self, roots: Sequence[int] | np.ndarray, streets: range) -> tuple["Betting", np.ndarray]:
+    """The lines of some streets from some lines on: those, then all that follow, depth by depth.
+
+    Lines that follow one line are side by side, by ascending action.
+
+    Returns:
+      The part, and int32[n], which of these lines each of its own is.
+    """
+    inside = np.isin(self.street, streets)
+    line, parent, start = np.asarray(roots, int), np.full(len(roots), -1), 0
+    lines, parents = [line], [parent]
+    while len(line):
+      moves = self.moves[line]
+      before = np.repeat(np.arange(len(line)), moves)
+      number = np.arange(len(before)) - (np.cumsum(moves) - moves)[before]
+      after = self._ordered[self._first[line][before] + number]
+      parent = (start + before)[inside[after]]
+      start, line = start + len(line), after[inside[after]]
+      lines.append(line)
+      parents.append(parent)
+    line = np.concatenate(lines)
+    part = Betting(
+      parent=np.concatenate(parents).astype(np.int32),
+      action=self.action[line],
+      player=self.player[line],
+      street=self.street[line],
+      fold_payoff=self.fold_payoff[line],
+      showdown_payoff=self.showdown_payoff[line],
+      showdown_index=self.showdown_index[line],
+      paid=None if self.paid is None else self.paid[line],
+    )
+    return part, line.astype(np.int32)
 
   @functools.cached_property
   def ends(self) -> np.ndarray:
