@@ -32,6 +32,7 @@ from ps_cfr_spiel import matches
 from ps_cfr_spiel.abstractions import TranslatedPolicy
 from ps_cfr_spiel.apps.commands.framework.user_input import load_values
 from ps_cfr_spiel.cards.poker import cards
+from ps_cfr_spiel.options import HoldemPolicyOptions
 from ps_cfr_spiel.solvers import SolvingBot
 from ps_cfr_spiel.solvers.agents import holdem_policy
 
@@ -168,7 +169,7 @@ def main() -> None:
     blueprint="",
     values="",
     sizes="fullgame",
-    searched=holdem_policy.BETS,
+    searched=HoldemPolicyOptions().bets,
     iterations=100,
     seed=0,
     boards=0,
