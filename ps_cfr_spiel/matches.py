@@ -2,7 +2,7 @@
 
 from ps_cfr_spiel.evaluation import (
   LocalBestResponse,
-  LocalBestResponseBot,
+  LocalBestResponsePolicy,
   MatchResult,
   Played,
   Score,
@@ -15,7 +15,6 @@ from ps_cfr_spiel.evaluation.match_play import (
   POKER,
   Habit,
   Player,
-  PolicyBot,
   bots_for,
   each_game,
   match,
@@ -24,7 +23,7 @@ from ps_cfr_spiel.evaluation.match_play import (
   play_games,
   player,
 )
-from ps_cfr_spiel.solvers import ParticleBot
+from ps_cfr_spiel.solvers import ParticleBot, PolicyBot
 
 __all__ = [
   "BOTS",
@@ -32,7 +31,7 @@ __all__ = [
   "POKER",
   "Habit",
   "LocalBestResponse",
-  "LocalBestResponseBot",
+  "LocalBestResponsePolicy",
   "MatchResult",
   "ParticleBot",
   "Played",

@@ -33,11 +33,10 @@ from ps_cfr_spiel.abstractions import TranslatedPolicy
 from ps_cfr_spiel.apps.commands.framework.user_input import load_values
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.options import HoldemPolicyOptions
-from ps_cfr_spiel.solvers import SolvingBot
 from ps_cfr_spiel.solvers.agents import holdem_policy
 
 
-class Timed(SolvingBot):
+class Timed(matches.PolicyBot):
   """Keeps the street of each decision."""
 
   def __init__(self, seat, seed, policy):
@@ -93,7 +92,7 @@ def played(tree, policy, chosen, tables) -> None:
     if (board := on_turn(tree, decision.public_state)) in rows:
       rows[board].append(decision)
   for found in rows.values():
-    policy.restart()
+    policy.forget()
     for decision in found:
       live = [h for h, name in enumerate(decision.infostates) if name is not None]
       state = policy.game.new_initial_state()

@@ -81,7 +81,8 @@ class Search(ParticleBot):
 
   def begin(self, seed: int) -> None:
     """New random numbers, with the compiled shapes of all games so far."""
-    self._random, self.particles.seed = np.random.default_rng(seed), seed
+    self._plays = self._random = np.random.default_rng(seed)
+    self.particles.seed = seed
     self._answers.clear()
     self.seconds.clear()
 

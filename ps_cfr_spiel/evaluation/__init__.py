@@ -9,7 +9,7 @@ from ps_cfr_spiel.evaluation import comparison, match_play, table_play
 from ps_cfr_spiel.evaluation.exploitability import evaluate_policy, exploitability
 from ps_cfr_spiel.evaluation.local_best_response import (
   LocalBestResponse,
-  LocalBestResponseBot,
+  LocalBestResponsePolicy,
   local_best_response,
 )
 from ps_cfr_spiel.evaluation.match_play import (

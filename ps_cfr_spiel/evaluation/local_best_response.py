@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyspiel
+from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel.arguments import check_player
 from ps_cfr_spiel.evaluation.hand_search import sampled_wins
 from ps_cfr_spiel.evaluation.local_search import Actions, LocalSearch
 from ps_cfr_spiel.options import LocalResponseOptions
-from ps_cfr_spiel.policy import TreePolicy, strategies_of
+from ps_cfr_spiel.policy import TreePolicy, probabilities_at, strategies_of
 from ps_cfr_spiel.reports import waiting
-from ps_cfr_spiel.solvers import SolvingBot
+from ps_cfr_spiel.solvers import SearchPolicy
 from ps_cfr_spiel.tree import gain_of
 
 
@@ -81,45 +81,46 @@ def local_best_response(
   return LocalBestResponse((first, second), (first + second) / 2, 0.0, responses, None)
 
 
-class LocalBestResponseBot(SolvingBot):
-  """A local best response in play, to policies that answer too slowly for a table of all answers.
+class LocalBestResponsePolicy(SearchPolicy):
+  """Local best responses of both players to policies that answer too slowly for a table of all answers.
 
-  It asks the policy only about the way to each of its own decisions, and the answers to its actions there.
+  It asks the policy only about the way to each decision, and the answers to the actions there.
   """
 
   def __init__(
     self,
     game: pyspiel.Game,
-    policy: Any,
-    player: int,
+    policy: openspiel_policy.Policy | pyspiel.Policy,
     options: LocalResponseOptions | Actions = None,
     **keywords: Any,
   ):
-    """A bot for a seat.
-
-    Args:
-      player: the seat, 0 or 1.
-      game, policy, options, **keywords: as of `local_best_response`, with its errors; not `hands`.
-    """
-    given = LocalResponseOptions.of(options, **LocalResponseOptions.picked(keywords))
+    """Compile the game, without searching; arguments and errors as of `local_best_response`, no `hands`."""
+    super().__init__(game)
+    self.options = given = LocalResponseOptions.of(options, **LocalResponseOptions.picked(keywords))
     if given.hands is not None:
-      raise ValueError(f"hands={given.hands}: the bot plays compiled games and samples none; leave it out.")
+      raise ValueError(f"hands={given.hands}: this policy samples no hands; leave it out.")
     of_tree = {name: value for name, value in keywords.items() if name not in vars(given)}
-    super().__init__(check_player(player), seed=0)  # unused: one action has probability 1
-    self._game, self._policy = game, policy
+    self._policy = policy
     self._search = LocalSearch.of(game, given.actions, given.depth, given.rollout, **of_tree)
-    self._strategy = [np.zeros(shape) for shape in self._search.tree.players[1 - player].block_shapes]
-    self._known: set[tuple[int, int]] = set()  # (block, row) of the known answers
+    self._strategies = [
+      [np.zeros(shape) for shape in player.block_shapes] for player in self._search.tree.players
+    ]
+    self._known: set[tuple[int, int, int]] = set()  # (player, block, row) of the known answers
 
-  def probabilities(self, state: pyspiel.State) -> dict[int, float]:
+  def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
     """The action that the search finds, with probability 1."""
-    search, player = self._search, self.player
+    return probabilities_at(state, player_id, self.game, self._at)
+
+  def _at(self, state: pyspiel.State, player: int) -> dict[int, float]:
+    search, opponent = self._search, 1 - player
     decision, h = search.tree.names.decision_at(state, player)
-    asked = [d for d in search.asked(decision) if (d.block, d.row) not in self._known]
-    answers = strategies_of(search.tree, self._policy, asked)[1 - player]
-    for d in asked:
-      self._strategy[d.block][:, d.row] = answers[d.block][:, d.row]
-      self._known.add((d.block, d.row))
-    level = int(search.levels[player].level[decision.public_state])
-    choice = search.choices(player, self._strategy, level)[decision.block][:, decision.row, h]
+    with self.searching():
+      asked = [d for d in search.asked(decision) if (opponent, d.block, d.row) not in self._known]
+      answers = strategies_of(search.tree, self._policy, asked)[opponent]
+      for d in asked:
+        self._strategies[opponent][d.block][:, d.row] = answers[d.block][:, d.row]
+        self._known.add((opponent, d.block, d.row))
+      level = int(search.levels[player].level[decision.public_state])
+      choices = search.choices(player, self._strategies[opponent], level)
+    choice = choices[decision.block][:, decision.row, h]
     return dict(zip(decision.legal_actions, choice.tolist(), strict=True))

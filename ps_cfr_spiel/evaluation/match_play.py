@@ -7,7 +7,6 @@ from typing import Any, TextIO
 import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
-from open_spiel.python.bots import policy as openspiel_bots
 from open_spiel.python.bots.uniform_random import UniformRandomBot
 
 from ps_cfr_spiel.arguments import check_option
@@ -18,21 +17,11 @@ from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, evaluate_
 from ps_cfr_spiel.games import BotMaker, ForPeople
 from ps_cfr_spiel.options import MatchOptions
 from ps_cfr_spiel.reports import progress_bar
+from ps_cfr_spiel.solvers import PolicyBot
 
 Player = Callable[[int], pyspiel.Bot]  # makes the bot for a seat
 HABITS = ("always_call", "fold", "all_in")
 POKER = ("holdem", "holdem_subgame", "river_subgame", "universal_poker", "leduc_poker")  # 0 folds, 1 calls
-
-
-class PolicyBot(openspiel_bots.PolicyBot):
-  """OpenSpiel's bot that plays a policy, which would give up (-1) if action 0 is the only one."""
-
-  def provides_policy(self) -> bool:
-    return True
-
-  def step_with_policy(self, state: pyspiel.State) -> tuple[list[tuple[int, float]], int]:
-    policy = self._policy.action_probabilities(state, self._player_id)
-    return list(policy.items()), int(self._rng.choice(list(policy), p=list(policy.values())))
 
 
 class Habit(openspiel_policy.Policy):

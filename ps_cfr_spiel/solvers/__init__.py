@@ -4,18 +4,16 @@ May import: hierarchical, search, abstraction, keyed, policy, mccfr and lower la
 `run_files` are the base class of all solvers; `exact` that of solvers that are evaluated exactly,
 `splitting` that of solvers that split an abstraction; `ps_cfr`, `sampling`, `cfr_ira_solver`,
 `fictitious_play_solvers`, `keyed_solver`, `keyed_mccfr` and `hierarchical` are solvers;
-`continual_resolving`, `online_outcome_sampling` and `holdem_policy`, by `holdem_searches`, are policies that
-search, and `particle_bot` a bot that does.
+`search_policy` is the contract of policies that search, and the bot that plays any policy;
+`continual_resolving`, `online_outcome_sampling` and `holdem_policy`, by `holdem_searches`, are such policies,
+and `particle_bot` is a bot that searches.
 """
 
 from ps_cfr_spiel.solvers.agents.continual_resolving import ContinualResolving
 from ps_cfr_spiel.solvers.agents.holdem_policy import HoldemPolicy
-from ps_cfr_spiel.solvers.agents.online_outcome_sampling import (
-  OnlineOutcomeSampling,
-  OnlineOutcomeSamplingBot,
-)
+from ps_cfr_spiel.solvers.agents.online_outcome_sampling import OnlineOutcomeSampling
 from ps_cfr_spiel.solvers.agents.particle_bot import ParticleBot
-from ps_cfr_spiel.solvers.agents.solving_bot import SolvingBot
+from ps_cfr_spiel.solvers.agents.search_policy import PolicyBot, SearchPolicy
 from ps_cfr_spiel.solvers.cfr_ira_solver import CFRPlusIRASolver
 from ps_cfr_spiel.solvers.exact import ExactSolver, TreeSolver
 from ps_cfr_spiel.solvers.fictitious_play_solvers import FictitiousPlaySolver, FPIRASolver

@@ -4,7 +4,6 @@ import re
 import socket
 import threading
 
-import numpy as np
 import pyspiel
 import pytest
 
@@ -132,7 +131,7 @@ class Tires(matches.PolicyBot):
   """Calls, and fails at a decision."""
 
   def __init__(self, at):
-    super().__init__(0, np.random, matches.Habit("always_call"))
+    super().__init__(0, None, matches.Habit("always_call"))
     self.left = at
 
   def step(self, state):

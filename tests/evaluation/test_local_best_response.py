@@ -6,7 +6,7 @@ import pytest
 from reference import random_policy
 
 import ps_cfr_spiel
-from ps_cfr_spiel.evaluation import LocalBestResponseBot, evaluate_policy, local_best_response, match_play
+from ps_cfr_spiel.evaluation import LocalBestResponsePolicy, evaluate_policy, local_best_response, match_play
 from ps_cfr_spiel.evaluation.local_search import LocalSearch
 from ps_cfr_spiel.tree import evaluate
 
@@ -146,17 +146,17 @@ def test_in_play_it_does_as_in_the_table():
     game, tree = load(name)
     policy = drawn(name, 2)
     table = local_best_response(game, policy)
-    bots = [LocalBestResponseBot(game, policy, player) for player in (0, 1)]
+    responses = LocalBestResponsePolicy(game, policy)
     for decision, h, _ in list(tree.names.infostates())[::11]:
       state = tree.names.state(decision, h)
-      assert bots[decision.player].probabilities(state) == table.policy.action_probabilities(state)
+      assert responses.action_probabilities(state) == table.policy.action_probabilities(state)
 
 
 def test_what_it_wins_in_play_is_what_it_is_worth():
   game, _ = load("leduc_poker")
   policy = drawn("leduc_poker", 4)
   worth = local_best_response(game, policy)
-  first, second = (lambda seat: LocalBestResponseBot(game, policy, seat)), match_play.player(policy)
+  first, second = LocalBestResponsePolicy(game, policy).bot, match_play.player(policy)
   found = match_play.match(game, first, second, 400, seed=1)
   assert 0 < found.standard_error < 0.5
   assert found.mean == pytest.approx(sum(worth.values) / 2, abs=3 * found.standard_error)
@@ -177,7 +177,7 @@ def test_a_bot_asks_only_about_the_way_and_the_answers():
   state = game.new_initial_state()
   for action in (0, 2):
     state.apply_action(action)
-  LocalBestResponseBot(game, watched, 0).step(state)
+  LocalBestResponsePolicy(game, watched).bot(0).step(state)
   assert {player for player, _ in asked} == {1}
   assert len(asked) == 2  # after a check and after a raise
 

@@ -325,7 +325,7 @@ def test_every_move_is_told_once(server):
     def inform_action(self, state, player, action):
       told[-1].append((state.public_state.invested, player, chips_after(state, action)))
 
-  make = lambda seat: Counts(seat, np.random, matches.Habit("always_call"))  # noqa: E731
+  make = lambda seat: Counts(seat, None, matches.Habit("always_call"))  # noqa: E731
   _, url = server
   hands = list(play_slumbot(make, pyspiel.load_game(FULL), 12, url))
   assert len(told) == len(hands) == 12

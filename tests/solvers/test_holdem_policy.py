@@ -73,7 +73,7 @@ def test_before_the_turn_it_is_the_blueprint():
 def test_all_hands_at_once():
   """Each column is the answer for a hand, before the turn and on it; other players' cards do not matter."""
   game = pyspiel.load_game("holdem(stack=1000,bets=fullgame)")
-  policy = ps_cfr_spiel.HoldemPolicy(game, Pairs(pyspiel.load_game(SMALL), [0, 1]), "a", 3)
+  policy = ps_cfr_spiel.HoldemPolicy(game, Pairs(pyspiel.load_game(SMALL), [0, 1]), "a", iterations=3)
   line = ("Raise to 250", "Call", "9s7c5s", "Check", "Check", "4h", "Bet 200")
   for moves in (line[:1], line[:3], line[:6], line):
     for hand in ("AhQc", "TdTh"):
@@ -180,7 +180,9 @@ def test_a_turn_keeps_the_promises_of_a_flop_search():
   start = play(game, *moves)
   more = {}
   for gadget in ("cfr-d", "unsafe"):
-    agent = ps_cfr_spiel.HoldemPolicy(game, uniform(), "a", 100, gadget=gadget, values=values).bot(1, 0)
+    agent = ps_cfr_spiel.HoldemPolicy(game, uniform(), "a", iterations=100, gadget=gadget, values=values).bot(
+      1, 0
+    )
     ranges = agent.policy.ranges(start)
     search, line = agent.policy._searches_on_path(PublicHand.of(start), 1)[-1]
     promised = values.worths(Situation(cards.parse_board("9s7c5s4h", (4,)), 900, 1000, "", ranges))[0]
@@ -205,7 +207,7 @@ def test_promises_are_kept(line):
   game = pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1,bets=fullgame)")
   blueprint = Pairs(pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1)"), [0, 1])
   for gadget in ("cfr-d", "max-margin", "unsafe"):
-    policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, "0.5a a / 0.5a a", 200, gadget=gadget)
+    policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, "0.5a a / 0.5a a", iterations=200, gadget=gadget)
     state = play(game, *TURN, *line)
     (turn, root), *_ = policy._searches_on_path(PublicHand.of(play(game, *TURN)), 1)
     range_ = policy.ranges(state)[1]
@@ -312,7 +314,7 @@ def test_searches_of_a_blueprint_that_is_compiled(solved, blueprints):
       here.append(decision)
   for gadget in ("unsafe", "cfr-d"):
     tables = [[np.array(block) for block in own] for own in blueprint.strategies]
-    policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, "1;x / 1;x", 100, gadget=gadget)
+    policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, "1;x / 1;x", iterations=100, gadget=gadget)
     for decision in here:
       live = [h for h, name in enumerate(decision.infostates) if name is not None]
       state = game.new_initial_state()
@@ -342,5 +344,5 @@ def test_a_blueprint_of_dealt_cards(tmp_path):
     state = play(game, hand, "6d4d" if hand != "6d6c" else "4d3d", *moves[2:])
     h = int(cards.hand_numbers(np.array(cards.parse_cards(hand))))
     assert blueprint.action_probabilities(state) == pytest.approx({a: odds[h] for a, odds in found.items()})
-  agent = ps_cfr_spiel.HoldemPolicy(game, blueprint, "a", 2).bot(0, 0)
+  agent = ps_cfr_spiel.HoldemPolicy(game, blueprint, "a", iterations=2).bot(0, 0)
   assert sum(agent.probabilities(play(game, *moves, "Check", "Check", "5c")).values()) == pytest.approx(1)

@@ -303,7 +303,7 @@ def test_bots_keep_tables_or_not():
   assert keeps.provides_policy()
   first, again = keeps.step_with_policy(state)[0], keeps.step_with_policy(state)[0]
   assert first == forgets.step_with_policy(state)[0] == forgets.get_policy(state) != again
-  assert int(keeps._tables.iteration) == 400 and int(forgets._tables.iteration) == 200
+  assert int(keeps.policy._tables.iteration) == 400 and int(forgets.policy._tables.iteration) == 200
   forgets.restart()
   assert forgets.step_with_policy(state)[0] != first  # another match, other random numbers
 

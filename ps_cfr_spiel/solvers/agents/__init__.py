@@ -10,6 +10,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     "holdem_searches",
     "online_outcome_sampling",
     "particle_bot",
-    "solving_bot",
+    "search_policy",
   ],
 )

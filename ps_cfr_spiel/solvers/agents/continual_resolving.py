@@ -19,10 +19,10 @@ from ps_cfr_spiel.compilation.compiler import TreeUse, check_memory
 from ps_cfr_spiel.compilation.histories import sequential
 from ps_cfr_spiel.options import ContinualResolvingOptions, SearchOptions
 from ps_cfr_spiel.policy import TreePolicy, check_policy_of, probabilities_at, strategies_of
-from ps_cfr_spiel.reports import progress_bar, waiting
+from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.resolving.search import Search, Searcher, SearchSettings
 from ps_cfr_spiel.resolving.subgames import GADGETS, KnownSubgames, Subgames
-from ps_cfr_spiel.solvers.agents.solving_bot import SearchPolicy
+from ps_cfr_spiel.solvers.agents.search_policy import SearchPolicy
 
 CACHE = 256  # searches kept, at most
 CACHE_BYTES = 2**30  # most memory of their tables together
@@ -36,8 +36,8 @@ class ContinualResolving(SearchPolicy):
   public states on the way, so a bot, the policy asked out of the blue and `tabularise` all do the same, up to
   rounding: between two actions that are equally good a last bit may decide (see BUILD_NOTES.md).
 
-  `tree` is the game's public tree, `settings` are those of each search, and `seconds` lists the duration of
-  each search so far (of each pass in `tabularise`), compilation included.
+  `tree` is the game's public tree, and `settings` are those of each search; `seconds` has the duration of
+  each pass in `tabularise`.
   """
 
   def __init__(
@@ -54,7 +54,7 @@ class ContinualResolving(SearchPolicy):
       **keywords: options by name; see `ContinualResolvingOptions`.
     """
     game = sequential(game)
-    super().__init__(game, [0, 1])
+    super().__init__(game)
     self.options = options = ContinualResolvingOptions.of(options, **keywords)
     made = {
       "rule": make_rule(options.rule, options.iterations, options.alternating),
@@ -74,7 +74,6 @@ class ContinualResolving(SearchPolicy):
     self._blueprint = None if blueprint is None else self._strategies(blueprint)
     self._keeps, self._done = self.settings.knowledge is not None and self.settings.keep, set()
     self._latest: dict[int, Search] = {}
-    self.seconds: list[float] = []
     table = sum(8 * math.prod(shape) for player in self.tree.players for shape in player.block_shapes)
     self._kept = max(min(CACHE, CACHE_BYTES // max(table, 1)), 2 * self._problems.kinds)
     self._starts: dict[int, Search] = {}
@@ -96,9 +95,8 @@ class ContinualResolving(SearchPolicy):
     if self._blueprint is not None:
       return Search(player, np.inf, self._blueprint, (), {}, 0.0)
     if known not in self._starts:
-      with waiting("Searching", progress):
+      with self.searching(progress):
         self._starts[known] = self.searcher.start(known)
-      self.seconds.append(self._starts[known].seconds)
     return self._starts[known]._replace(player=player)
 
   def _strategies(
@@ -144,10 +142,8 @@ class ContinualResolving(SearchPolicy):
     return self._searches[key]
 
   def _resolve(self, last: Search, places: tuple[int, ...], progress: bool | None = None) -> Search:
-    with waiting("Searching", progress):
-      search = self.searcher.resolve(last, places)
-    self.seconds.append(search.seconds)
-    return search
+    with self.searching(progress):
+      return self.searcher.resolve(last, places)
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
     """Probability of every legal action at a state."""

@@ -51,7 +51,7 @@ from ps_cfr_spiel.solvers.agents.holdem_searches import (
   StreetSearch,
   SubgameSearch,
 )
-from ps_cfr_spiel.solvers.agents.solving_bot import SearchPolicy
+from ps_cfr_spiel.solvers.agents.search_policy import SearchPolicy
 from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
 
 LEAST = 1e-6  # weight of a hand in a range, over the largest
@@ -85,7 +85,7 @@ class HoldemPolicy(SearchPolicy):
     """
     self.options = options = HoldemPolicyOptions.of(options, **keywords)
     values = options.values
-    super().__init__(game, [0, 1])
+    super().__init__(game)
     if game.get_type().short_name != BLUEPRINTS[0]:
       raise ValueError(f"HoldemPolicy plays holdem, got {game}.")
     theirs = getattr(blueprint, "game", None)
@@ -140,8 +140,8 @@ class HoldemPolicy(SearchPolicy):
     hand = PublicHand.of(state)
     return self._searches_on_path(hand, state.current_player())[-1] if hand.street >= self._first else None
 
-  def restart(self) -> None:
-    """Forget searches, which take up memory."""
+  def forget(self) -> None:
+    """Forget the last searches, which take up memory."""
     self._known.clear()
 
   def ranges(self, state: Any) -> np.ndarray:
@@ -287,7 +287,8 @@ class HoldemPolicy(SearchPolicy):
     ranges = self._possible(hand.until(start, hand.street))
     given = Situation(hand.board, 2 * spent, self._rules.stack, bets, ranges)
     options = {"iterations": self.options.iterations, "values": self._values, "chunk": 1, "progress": False}
-    (solution,) = solve_batch([given], **options)
+    with self.searching(progress=False):
+      (solution,) = solve_batch([given], **options)
     return StreetSearch(chips, solution, given, self._values)
 
   def _both(self, hand: PublicHand) -> np.ndarray:
@@ -302,7 +303,8 @@ class HoldemPolicy(SearchPolicy):
   def _believed(self, hand: PublicHand) -> Search:
     """The search from the first decision of a turn."""
     solver = PSCFRSolver(self._subgame(hand, self._bets, ";".join(map(range_text, self._possible(hand)))))
-    run_for(solver.run, self.options.iterations, self.options.seconds, FIRST)
+    with self.searching(progress=False):
+      run_for(solver.run, self.options.iterations, self.options.seconds, FIRST)
     return SubgameSearch(solver.game, solver.tree, (), solver.average_policy().strategies)
 
   def _resolved(self, hand: PublicHand, player: int, last: tuple[Search, int] | None) -> Search:
@@ -332,7 +334,7 @@ class HoldemPolicy(SearchPolicy):
     promises = None
     if worths is not None:
       promises = worths[search.hands(opponent)] * subgame.prior.weight(opponent, (first, second)[player])
-    with precision(DTYPE):
+    with self.searching(progress=False), precision(DTYPE):
       game_tree = self._gadget(subgame, player, (first, second), promises)
       tree = to_device(game_tree.tree, DTYPE)
       state = cfr.init(tree, self._rule, DTYPE)

@@ -9,6 +9,7 @@ exploitability need not vanish. `OnlineOutcomeSampling.tabularise` is the policy
 evaluation; `benchmarks/papers/online_sampling.py` measures both.
 """
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +17,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pyspiel
-from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import arguments
 from ps_cfr_spiel.backend.device import check_finite, precision, to_device
@@ -24,19 +24,18 @@ from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.compilation.histories import sequential
 from ps_cfr_spiel.options import OnlineOutcomeSamplingOptions, TreeOptions
 from ps_cfr_spiel.policy import TreePolicy, probabilities_at, strategies_of
-from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.sampling import mccfr
-from ps_cfr_spiel.solvers.agents.solving_bot import SolvingBot
+from ps_cfr_spiel.solvers.agents.search_policy import PolicyBot, SearchPolicy
 from ps_cfr_spiel.tree import Decision, check_zero_sum, first_cells
 
 AT_ONCE = 64  # runs side by side when all infostates are visited
 
 
-class OnlineOutcomeSampling(openspiel_policy.Policy):
+class OnlineOutcomeSampling(SearchPolicy):
   """Online outcome sampling, as a policy that solves at every query.
 
-  As a policy it has no memory: at every infostate it plays the result of a run from empty tables. `bot`
-  keeps its tables through a match, as the published algorithm does.
+  As a policy it has no memory: at every infostate it plays the result of a run from empty tables. The policy
+  of a `bot` keeps its tables through a match, as the published algorithm does.
 
   Unlike there, the game is enumerated before the first run and tables are complete from the start, rather
   than grown by a history an iteration.
@@ -60,7 +59,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
       progress: as of `build_tree`.
       **keywords: options by name; see `OnlineOutcomeSamplingOptions`.
     """
-    super().__init__(sequential(game), [0, 1])
+    super().__init__(sequential(game))
     self.options = options = OnlineOutcomeSamplingOptions.of(options, **keywords)
     favoured = options.favoured
     if favoured is not None and not isinstance(favoured, Mapping):
@@ -68,13 +67,24 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     self.tree = build_tree(game, "sparse", progress=progress, **options.values(TreeOptions))
     check_zero_sum(self.tree, "samplers")
     self._index_cells()
-    self._known: dict[int, dict[int, float]] = {}
+    self._forget(None, False)
     host_tree = mccfr.build_sampling_tree(game, self.tree)
     starts, start = self._starts(host_tree, dict(favoured or {}))
     arrays: Any = (host_tree, self._groups(), np.array(options.delta, float), starts, start)
     sampler = mccfr.OutcomeSampling(mccfr.ZeroBaseline(), options.exploration)
     with precision(options.dtype):
       self.runs = to_device(mccfr.AimedRuns(*arrays, sampler=sampler), options.dtype)
+
+  def _forget(self, match: int | None, keep: bool) -> None:
+    """Begin with empty tables, in a match of this number, or in none; `keep` them from answer to answer."""
+    self._match, self._keep = match, keep
+    self._tables: mccfr.SamplingState | None = None
+    self._known: dict[int, dict[int, float]] = {}
+
+  def restart(self) -> None:
+    """A new match begins, for a bot: with empty tables and other random numbers."""
+    if self._match is not None:
+      self._forget(self._match + 1, self._keep)
 
   def _index_cells(self) -> None:
     """Numbers the infostates as the tables have them."""
@@ -127,23 +137,28 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     return probabilities_at(state, player_id, self.game, lambda at, i: self.at(i, name(at, i)))
 
   def at(self, player: int, infostate: str) -> dict[int, float]:
-    """The same by information state string, remembered; ValueError for an unknown string."""
+    """The same by information state string, ValueError for an unknown one; remembered if tables are not."""
     cell = self.cell(player, infostate)
-    if cell not in self._known:
-      with precision(self.options.dtype), waiting("Searching"):
-        table = self._run(cell)
-      self._known[cell] = self.by_action(cell, table[:, cell])
+    if self._keep or cell not in self._known:
+      with precision(self.options.dtype), self.searching():
+        column = self._run(cell)
+      self._known[cell] = self.by_action(cell, column)
     return dict(self._known[cell])
 
   def _run(self, cell: int) -> jax.Array:
-    return mccfr.aimed.single(
-      self.runs, self.runs.empty(self.options.seed), jnp.int32(cell), self.options.iterations
-    )
+    """The average strategy [A] at an infostate, by a run that is aimed at it."""
+    target, runs = jnp.int32(cell), self.runs
+    if self._tables is None or not self._keep:
+      self._tables = mccfr.aimed.begin(runs, runs.empty(self.options.seed, self._match), target)
+    self._tables, column = mccfr.aimed.advance(runs, self._tables, target, self.options.iterations)
+    return column
 
   def single_run_policy(self, player: int, infostate: str) -> TreePolicy:
     """The policy of the run aimed at an infostate, with which OOS is consistent; ValueError if unknown."""
-    with precision(self.options.dtype), waiting("Searching"):
-      return self._policy(self._run(self.cell(player, infostate)), target=infostate)
+    cell, empty = jnp.int32(self.cell(player, infostate)), self.runs.empty(self.options.seed)
+    with precision(self.options.dtype), self.searching():
+      table = mccfr.aimed.single(self.runs, empty, cell, self.options.iterations)
+      return self._policy(table, target=infostate)
 
   def tabularise(self) -> TreePolicy:
     """The policy that OOS follows, by a run for each infostate (Schmid 2021, 19.4.1).
@@ -153,7 +168,7 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     count = len(self.decisions)
     size = max(min(count, AT_ONCE), 1)  # a game may have no decisions
     cells = np.arange(-(-count // size) * size).clip(max=count - 1).reshape(-1, size)
-    with precision(self.options.dtype), waiting("Searching"):
+    with precision(self.options.dtype), self.searching():
       empty = self.runs.empty(self.options.seed)
       columns = [
         np.asarray(mccfr.aimed.each(self.runs, empty, jnp.array(some, jnp.int32), self.options.iterations))
@@ -168,34 +183,13 @@ class OnlineOutcomeSampling(openspiel_policy.Policy):
     header = {"solver": type(self).__name__, "options": kept}
     return TreePolicy(self.game, self.tree.names, self.runs.tree.blocks(table), header | info)
 
-  def bot(self, player: int, seed: int = 0, keep_tables: bool = True) -> "OnlineOutcomeSamplingBot":
+  def bot(self, player: int, seed: int | None = 0, keep_tables: bool = True) -> PolicyBot:
     """A player of matches, with a seed of its moves and of its runs; ValueError for a wrong argument.
 
     It keeps the tables of earlier decisions through a match, as in Lisý et al. 2015, unless `keep_tables` is
     false: then every decision begins from nothing.
     """
-    player, keep_tables = arguments.check_player(player), arguments.check_flag("keep_tables", keep_tables)
-    return OnlineOutcomeSamplingBot(self, player, arguments.check_integer("seed", seed, 0), keep_tables)
-
-
-class OnlineOutcomeSamplingBot(SolvingBot):
-  """A bot by online outcome sampling; made by `OnlineOutcomeSampling.bot`."""
-
-  def __init__(self, method: OnlineOutcomeSampling, player: int, seed: int, keep_tables: bool):
-    super().__init__(player, seed)
-    self._method, self._seed, self._keep = method, seed, keep_tables
-    self._match, self._tables = 0, None
-
-  def probabilities(self, state: pyspiel.State) -> dict[int, float]:
-    method, runs = self._method, self._method.runs
-    cell = method.cell(self.player, method.tree.names.infostate(state, self.player))
-    with precision(method.options.dtype):
-      if self._tables is None or not self._keep:
-        self._tables = mccfr.aimed.begin(runs, runs.empty(self._seed, self._match), jnp.int32(cell))
-      self._tables, column = mccfr.aimed.advance(
-        runs, self._tables, jnp.int32(cell), method.options.iterations
-      )
-    return method.by_action(cell, column)
-
-  def restart(self) -> None:
-    self._match, self._tables = self._match + 1, None
+    playing = copy.copy(self)  # with the same compiled runs, and with options and tables of its own
+    playing.options, playing.seconds = self.options.changed(seed=seed), []
+    playing._forget(0, arguments.check_flag("keep_tables", keep_tables))
+    return PolicyBot(arguments.check_player(player), seed, playing)

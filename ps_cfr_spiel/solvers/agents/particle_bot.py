@@ -38,7 +38,7 @@ from ps_cfr_spiel.policy import check_policy_of, strategies_of
 from ps_cfr_spiel.resolving.search import Search, Searcher, SearchSettings
 from ps_cfr_spiel.resolving.subgames import KnownSubgames, Shape
 from ps_cfr_spiel.sampling.keyed import KeyedPolicy, OpenSpielStates, Particles, halving, thinned
-from ps_cfr_spiel.solvers.agents.solving_bot import SolvingBot
+from ps_cfr_spiel.solvers.agents.search_policy import PolicyBot
 from ps_cfr_spiel.tree import TERMINAL, PublicTree
 
 ROLLOUTS, PARTICLES, ITERATIONS, HISTORIES = 4000, 2000, 200, 40
@@ -50,9 +50,10 @@ Columns = dict[str, np.ndarray]  # strategies by infostate
 Values = Callable[[list[pyspiel.State]], np.ndarray]  # float[n], to player 0
 
 
-class ParticleBot(SolvingBot):
+class ParticleBot(PolicyBot):
   """A bot that searches from particles at each of its decisions.
 
+  It is no `SearchPolicy`, because what it holds possible belongs to its seat and to the game that it follows.
   With depth 0 a decision is searched by itself. With more depth a search starts from the results of those at
   the player's decisions before, and from the blueprint elsewhere; answers are kept, so a question has one
   answer. The promises to the opponent hold if all histories are there and the ends' values are right; with
@@ -80,7 +81,8 @@ class ParticleBot(SolvingBot):
     self.options = options = ParticleBotOptions.of(options, **keywords)  #: as given
     policy = openspiel_policy.UniformRandomPolicy(game) if policy is None else policy
     check_policy_of(game, policy)
-    super().__init__(player, options.seed, policy)
+    self._plays = np.random.default_rng(options.seed)  # random numbers of plays, and of moves
+    super().__init__(player, self._plays, policy)
     if not 0 <= player < game.num_players():
       raise ValueError(f"player={player}: {game} has seats 0 to {game.num_players() - 1}.")
     by_time = options.seconds is not None and options.depth == 0
@@ -181,7 +183,7 @@ class ParticleBot(SolvingBot):
     self, state: pyspiel.State, actions: list[int], bonus: np.ndarray | float = 0.0
   ) -> tuple[np.ndarray, np.ndarray]:
     """Estimated values of actions to the player; bool[A], whether one did not fall behind (`halving`)."""
-    form, random, legal = self.particles.form, self._random, np.array(actions)
+    form, random, legal = self.particles.form, self._plays, np.array(actions)
 
     def returns(tried: np.ndarray, each: int) -> np.ndarray:
       hidden = self.particles.hidden[np.tile(self.particles.draw(each, random), len(tried))]
@@ -252,7 +254,7 @@ class ParticleBot(SolvingBot):
     """Mean returns to player 0 of plays by the blueprint."""
     assert self.rollouts is not None
     each = max(self.rollouts // len(states), 1)
-    played = self._states.plays([now for now in states for _ in range(each)], 0, self._random)
+    played = self._states.plays([now for now in states for _ in range(each)], 0, self._plays)
     return played.reshape(-1, each).mean(1)
 
   def _tree(self, grown: Histories, ends: list[int], states: list[pyspiel.State]) -> PublicTree:
