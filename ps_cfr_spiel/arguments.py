@@ -1,35 +1,36 @@
 """Checks of arguments, and the type of JSON values."""
 
 from collections.abc import Collection, Iterable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 
 JSON: TypeAlias = Any  # what json writes and reads: None, bool, int, float, str, and lists and dicts of these
+Kind = TypeVar("Kind")
 MOST = 2**31 - 1  # of int32
 MOST_ITERATIONS = 2_000_000_000  # of a run; other counts of it stay below MOST
 
 
-def check_option(name: str, value: Any, allowed: Collection[str]) -> str:
+def check_option(name: str, value: object, allowed: Collection[str]) -> str:
   """One of the allowed values of the option called `name`, or ValueError."""
   if not isinstance(value, str) or value not in allowed:
     raise ValueError(f"Unknown {name} {value!r}; choose one of {', '.join(map(repr, allowed))}.")
   return value
 
 
-def check_flag(name: str, value: Any) -> bool:
+def check_flag(name: str, value: object) -> bool:
   """True or False, Python's or NumPy's, or ValueError."""
   if not isinstance(value, bool | np.bool_):
     raise ValueError(f"{name} must be True or False, got {value!r}.")
   return bool(value)
 
 
-def is_integer(value: Any) -> bool:
+def is_integer(value: object) -> TypeGuard[int]:
   """Whether a value is an integer, Python's or NumPy's, and not a bool."""
   return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def check_count(name: str, value: Any, least: int) -> int:
+def check_count(name: str, value: object, least: int) -> int:
   """An integer of at least `least` that the device can count to, or ValueError."""
   if not is_integer(value) or value < least:
     raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
@@ -38,14 +39,14 @@ def check_count(name: str, value: Any, least: int) -> int:
   return int(value)
 
 
-def check_integer(name: str, value: Any, least: int) -> int:
+def check_integer(name: str, value: object, least: int) -> int:
   """An integer from `least` to 2^32 - 1, or ValueError."""
   if not is_integer(value) or not least <= value < 2**32:
     raise ValueError(f"{name} must be an integer from {least} to {2**32 - 1}, got {value!r}.")
   return int(value)
 
 
-def check_player(value: Any, players: int = 2) -> int:
+def check_player(value: object, players: int = 2) -> int:
   """A player's number, from 0 to `players` - 1, or ValueError."""
   if not is_integer(value) or value not in range(players):
     allowed = "0 or 1" if players == 2 else f"from 0 to {players - 1}"
@@ -53,26 +54,26 @@ def check_player(value: Any, players: int = 2) -> int:
   return int(value)
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
   """Whether a value is an integer or a float, and neither a bool nor nan."""
   return isinstance(value, int | float) and not isinstance(value, bool) and value == value
 
 
-def check_number(name: str, value: Any, low: float, high: float) -> float:
+def check_number(name: str, value: object, low: float, high: float) -> float:
   """A number from `low` to `high`, or ValueError."""
   if not (is_number(value) and low <= value <= high):
     raise ValueError(f"{name} must be a number from {low:g} to {high:g}, got {value!r}.")
   return value
 
 
-def check_seconds(name: str, value: Any) -> float:
+def check_seconds(name: str, value: object) -> float:
   """A time of at least 0, which may be infinite, or ValueError."""
   if not (is_number(value) and value >= 0):
     raise ValueError(f"{name} must be a number of at least 0, got {value!r}.")
   return value
 
 
-def check_target(name: str, value: Any, pot: float | None) -> float:
+def check_target(name: str, value: object, pot: float | None) -> float:
   """An exploitability at which to stop, in the game's utility, from a number of it or, as "0.1%", of the pot.
 
   None, for never, is minus infinity; ValueError for anything else, and for a share of no pot.
@@ -95,21 +96,21 @@ def check_target(name: str, value: Any, pot: float | None) -> float:
   return number / 100 * pot
 
 
-def check_list(name: str, values: Any) -> list:
+def check_list(name: str, values: object) -> list:
   """A list of the items of an iterable, or ValueError."""
   if isinstance(values, str) or not isinstance(values, Iterable):
     raise ValueError(f"{name} must be a sequence, got {values!r}.")
   return list(values)
 
 
-def check_exploration(value: Any) -> float:
+def check_exploration(value: object) -> float:
   """A share of uniform play in (0, 1], or ValueError."""
   if not (is_number(value) and 0 < value <= 1):
     raise ValueError(f"exploration must be a number above 0 and at most 1, got {value!r}.")
   return value
 
 
-def check_instance(name: str, value: Any, *kinds: type) -> Any:
+def check_instance(name: str, value: object, *kinds: type[Kind]) -> Kind:
   """An object of one of some classes, or ValueError."""
   if not isinstance(value, kinds):
     wanted = " or ".join(kind.__name__ for kind in kinds)
@@ -127,7 +128,7 @@ def declared(thing: object, name: str) -> Any:
   return getattr(thing, name) if name in vars(type(thing)) else None
 
 
-def check_binds(name: str, value: Any, example: str) -> Any:
+def check_binds(name: str, value: object, example: str) -> Any:
   """An object, and no class, that has a method `bind`, or ValueError."""
   if isinstance(value, type) or not hasattr(value, "bind"):
     raise ValueError(f"{name} must have a bind() method, like {example}; got {value!r}.")

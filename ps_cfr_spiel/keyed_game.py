@@ -21,7 +21,7 @@ class HiddenStates(abc.ABC):
   """The functions of a game on states that a player cannot distinguish."""
 
   @abc.abstractmethod
-  def seen(self, state: pyspiel.State, player: int) -> list[Any]:
+  def seen(self, state: pyspiel.State, player: int) -> list:
     """The observations of the player up to one of their decisions, in order; they compare by `==`."""
 
   @abc.abstractmethod
@@ -67,7 +67,7 @@ class KeyedGame(abc.ABC):
   key: str  #: the name of the kind of keys
   cells: int  #: S, the number of cells
 
-  def __init_subclass__(cls, **keywords: Any):
+  def __init_subclass__(cls, **keywords: object):
     super().__init_subclass__(**keywords)
     jax.tree_util.register_static(cls)
 

@@ -12,7 +12,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ps_cfr_spiel.arguments import is_number
 from ps_cfr_spiel.cards.poker import CHUNK, Deal
@@ -63,7 +63,7 @@ def _machine_memory() -> float:
   return 4e9
 
 
-def allowed_memory(memory: Any = None, share: float = 1) -> float:
+def allowed_memory(memory: object = None, share: float = 1) -> float:
   """The maximum bytes that a user gives; None: a share of all free memory. ValueError for anything else."""
   if memory is not None and not (is_number(memory) and memory >= 1):
     raise ValueError(f"memory must be a number of at least 1 (bytes); got {memory!r}.")

@@ -21,11 +21,13 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 import numpy as np
+from numpy.typing import ArrayLike
 from safetensors import SafetensorError, safe_open
 
+from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.version import __version__
 
 FORMAT = "ps_cfr_spiel"
@@ -40,20 +42,20 @@ DTYPES = {  # of arrays, by their names in the format
 }
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: JSON) -> bool:
   return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
 
 
-def _is_counts(value: Any) -> bool:
+def _is_counts(value: JSON) -> bool:
   return isinstance(value, list) and all(map(_is_count, value))
 
 
-def _is_string(value: Any) -> bool:
+def _is_string(value: JSON) -> bool:
   return isinstance(value, str)
 
 
 TEXT = (_is_string, "a string")
-FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a header: a check, and the demand
+FIELDS: dict[str, tuple[Callable[[JSON], bool], str]] = {  # of a header: a check, and the demand
   "kind": (lambda value: value in list(NEEDED), "'run', 'policy', 'abstraction', 'examples' or 'values'"),
   **dict.fromkeys(("version", "policy", "situations", "features"), TEXT),
   "game": (_is_string, "a game string"),
@@ -117,7 +119,7 @@ class Stored:
   """
 
   path: Path
-  header: dict[str, Any]
+  header: dict[str, JSON]
   shapes: dict[str, Shape]
   checksum: str
   _held: _Held
@@ -184,7 +186,9 @@ def _shape_text(shape: Shape | None) -> str:
   return "none" if shape is None else f"{shape[1]}{list(shape[0])}"
 
 
-def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+def write(
+  path: str | os.PathLike, kind: str, header: Mapping[str, JSON], arrays: Mapping[str, ArrayLike]
+) -> None:
   """Write a file, replacing an earlier one only when the new one is complete on disk.
 
   `kind` names the content, one of `NEEDED`; `header` has JSON values, and `version`, that of this package, by
@@ -198,7 +202,7 @@ def write(path: str | os.PathLike, kind: str, header: Mapping[str, Any], arrays:
   given = {name: np.asarray(array, order="C") for name, array in arrays.items()}
   given = {name: given[name] for name in sorted(given, key=lambda name: (-given[name].itemsize, name))}
   checksum, names = _checksum(given.values()), {dtype: name for name, dtype in DTYPES.items()}
-  content: dict[str, Any] = {
+  content: dict[str, JSON] = {
     "__metadata__": {"format": FORMAT, "header": json.dumps(header), "checksum": checksum}
   }
   start = 0
@@ -236,7 +240,9 @@ def check_no_arrays(path: str | os.PathLike) -> None:
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike, mode: str = "w", **options: Any) -> Iterator[Any]:
+def replacing(
+  path: str | os.PathLike, mode: str = "w", encoding: str | None = None, newline: str | None = None
+) -> Iterator[IO]:
   """A file to write, which replaces an earlier one when it is complete on disk, and else vanishes.
 
   A link leads to its target. A pipe or device is written through, never replaced. FileExistsError where a
@@ -247,7 +253,7 @@ def replacing(path: str | os.PathLike, mode: str = "w", **options: Any) -> Itera
     if target.is_dir():
       raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if path.exists() and not path.is_file():  # the real path of /dev/stdout may not exist
-      with open(path, mode, **options) as file:
+      with open(path, mode, encoding=encoding, newline=newline) as file:
         yield file
       return
     if mode == "w":
@@ -256,7 +262,7 @@ def replacing(path: str | os.PathLike, mode: str = "w", **options: Any) -> Itera
     temporary_path = target.with_name(f"{target.name}{secrets.token_hex(4)}.part")
     handle = os.open(temporary_path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
     temporary = temporary_path
-    with os.fdopen(handle, mode, **options) as file:
+    with os.fdopen(handle, mode, encoding=encoding, newline=newline) as file:
       yield file
       file.flush()
       os.fsync(file.fileno())
@@ -323,7 +329,7 @@ def shards(folder: Path) -> list[Path]:
   return sorted(folder.glob(f"*{SUFFIX}"))
 
 
-def has_same_options(path: Path, header: Mapping[str, Any]) -> bool:
+def has_same_options(path: Path, header: Mapping[str, JSON]) -> bool:
   """Whether a file has these fields in its header; False without a file, ValueError if it differs."""
   if not path.exists():
     return False
@@ -338,7 +344,7 @@ def has_same_options(path: Path, header: Mapping[str, Any]) -> bool:
   return True
 
 
-def _flat(header: Mapping[str, Any]) -> dict[str, Any]:
+def _flat(header: Mapping[str, JSON]) -> dict[str, JSON]:
   """A header whose mappings have their values beside the others, such as "options.rule"."""
   inner = {
     f"{name}.{key}": x for name, more in header.items() if isinstance(more, dict) for key, x in more.items()
@@ -346,9 +352,9 @@ def _flat(header: Mapping[str, Any]) -> dict[str, Any]:
   return {**{name: x for name, x in header.items() if not isinstance(x, dict)}, **inner}
 
 
-def _check_header(path: Path, header: Mapping[str, Any]) -> None:
+def _check_header(path: Path, header: Mapping[str, JSON]) -> None:
   """ValueError unless a header has all fields of its kind, as `FIELDS` demands."""
-  version: Any = header.get("format_version")
+  version = header.get("format_version")
   if not _is_count(version):
     raise ValueError(
       f"{path} is damaged: its format_version is {_brief(repr(version))}, expected an integer."

@@ -12,17 +12,19 @@ import contextlib
 import ctypes
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 OPTIONS = {"xla_cpu_use_fusion_emitters": False}  # ignored by other backends
 
 
 @functools.cache
-def compiler_options() -> dict[str, Any] | None:
+def compiler_options() -> dict[str, bool] | None:
   """`OPTIONS`, or None if this JAX does not know them; XLA's options come and go."""
   try:
     jax.jit(lambda x: x + 1, compiler_options=OPTIONS)(jnp.zeros(()))
@@ -41,18 +43,18 @@ def trim_heap() -> None:
     ctypes.CDLL(None).malloc_trim(0)
 
 
-def jit(**options: Any) -> Callable[[Callable], Callable]:
+def jit(**options: Any) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
   """Decorate like `jax.jit`, with `OPTIONS` outside of a trace; `options` are `jax.jit`'s.
 
   The compiler options are looked up at the first call: at import the user may still choose a device.
   """
 
-  def decorate(function: Callable) -> Callable:
+  def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
     inside = jax.jit(function, **options)
     compilations = 0
 
     @functools.wraps(function)
-    def counted(*args, **kwargs):
+    def counted(*args: Given.args, **kwargs: Given.kwargs) -> Result:
       nonlocal compilations
       compilations += 1  # Python runs the body only while JAX traces it, to compile it
       return function(*args, **kwargs)
@@ -62,7 +64,7 @@ def jit(**options: Any) -> Callable[[Callable], Callable]:
       return jax.jit(counted, compiler_options=compiler_options(), **options)
 
     @functools.wraps(function)
-    def call(*args, **kwargs):
+    def call(*args: Given.args, **kwargs: Given.kwargs) -> Result:
       traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((args, kwargs)))
       if traced:
         return inside(*args, **kwargs)

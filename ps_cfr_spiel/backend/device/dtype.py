@@ -3,7 +3,7 @@
 import contextlib
 import importlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +12,8 @@ from jax.core import Tracer
 
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.options import DTYPES
+
+Arrays = TypeVar("Arrays")
 
 
 def check_dtype(dtype: str) -> str:
@@ -41,7 +43,7 @@ def precision(dtype: str) -> Iterator[None]:
     yield
 
 
-def check_finite(what: str, arrays: Any, dtype: str) -> None:
+def check_finite(what: str, arrays: object, dtype: str) -> None:
   """Raise FloatingPointError if a number left the range of `dtype`: if it is infinite or NaN."""
   for array in map(np.asarray, jax.tree.leaves(arrays)):
     if not np.issubdtype(array.dtype, np.floating):
@@ -52,7 +54,7 @@ def check_finite(what: str, arrays: Any, dtype: str) -> None:
       raise FloatingPointError(f"{what}: numbers left the range of {dtype}; {advice}.")
 
 
-def to_device(tree: Any, dtype: str) -> Any:
+def to_device(tree: Arrays, dtype: str) -> Arrays:
   """Copy a pytree of host arrays to the device, floats as `dtype`; call it within `precision`."""
 
   def convert(x):
@@ -62,6 +64,6 @@ def to_device(tree: Any, dtype: str) -> Any:
   return jax.tree.map(convert, tree)
 
 
-def bytes_of(tree: Any) -> int:
+def bytes_of(tree: object) -> int:
   """Bytes of all arrays of a pytree; zeros of NumPy's take no memory before their use."""
   return sum(x.nbytes for x in jax.tree.leaves(tree))

@@ -9,12 +9,14 @@ import signal
 import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Self
+from typing import Self, TypeVar
 
 import jax
 
 from ps_cfr_spiel.reports import waiting
 
+Arrays = TypeVar("Arrays")
+Result = TypeVar("Result")
 NUMBERS = tuple(signal.valid_signals())
 
 
@@ -30,7 +32,7 @@ class Uninterrupted:
     """Begin nothing yet; `notice` is shown if a signal has to wait for long."""
     self._notice, self._stack = notice, contextlib.ExitStack()
     self._arrived: list[int] = []
-    self._handlers: dict[int, Any] = {}
+    self._handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
     self._over = False
 
   def __enter__(self) -> Self:
@@ -69,12 +71,12 @@ class Uninterrupted:
       self._stack.enter_context(waiting(self._notice))
 
 
-def block_until_ready(arrays: Any) -> Any:
+def block_until_ready(arrays: Arrays) -> Arrays:
   """Like JAX's, but Python's signal handlers run while it waits."""
   return interruptible(lambda: jax.block_until_ready(arrays))
 
 
-def interruptible(work: Callable[[], Any]) -> Any:
+def interruptible(work: Callable[[], Result]) -> Result:
   """The result of work in another thread, for which Python's signal handlers need not wait."""
   done, results, errors = threading.Event(), [], []
 

@@ -11,7 +11,6 @@ import logging
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
@@ -65,7 +64,7 @@ def call(
   return list(function(*given, **typed))
 
 
-def call_plain(name: str, *given: Any) -> None:
+def call_plain(name: str, *given: np.ndarray | list[np.ndarray] | int) -> None:
   """Call a kernel that is no custom call, while other threads of Python run on.
 
   It takes contiguous arrays of NumPy by their address, a list of them by an array of addresses, and integers
@@ -75,7 +74,7 @@ def call_plain(name: str, *given: Any) -> None:
   function(*map(_typed, given))
 
 
-def _typed(x: Any) -> Any:
+def _typed(x: np.ndarray | list[np.ndarray] | int) -> ctypes.c_void_p | ctypes.Array | ctypes.c_int64:
   if isinstance(x, np.ndarray):
     return ctypes.c_void_p(x.ctypes.data)
   if isinstance(x, list):
@@ -83,7 +82,7 @@ def _typed(x: Any) -> Any:
   return ctypes.c_int64(x)
 
 
-def _handler(name: str, dtype: Any) -> str:
+def _handler(name: str, dtype: DTypeLike) -> str:
   return name + BITS[np.dtype(dtype).name]
 
 

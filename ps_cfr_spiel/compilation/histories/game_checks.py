@@ -8,7 +8,6 @@ that returns None where it passes, and otherwise a text on the fault. Checks of 
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import pyspiel
 
@@ -73,7 +72,7 @@ KIND_CHECKS: dict[str, Callable[[pyspiel.Game], str | None]] = {
 START_AT = "start_at"  # OpenSpiel's wrapper, which does not look at its history
 
 
-def check_is_game(game: Any) -> None:
+def check_is_game(game: pyspiel.Game) -> None:
   """TypeError unless `game` is a pyspiel.Game; ValueError if it starts at a history that is not legal."""
   if not isinstance(game, pyspiel.Game):
     hint = f"; load it first, with pyspiel.load_game({game!r})" if isinstance(game, str) else ""
@@ -91,7 +90,7 @@ def check_observer(game: pyspiel.Game, error: Exception) -> None:
     ) from error
 
 
-def check_start(text: str, given: Mapping[str, Any]) -> None:
+def check_start(text: str, given: Mapping[str, object]) -> None:
   """ValueError if a game, or one inside it, starts at a history that is not legal.
 
   `given` are its name and parameters; OpenSpiel may damage its memory when it makes such a game.
@@ -115,7 +114,7 @@ def check_start(text: str, given: Mapping[str, Any]) -> None:
     state.apply_action(int(move))
 
 
-def check_kind(game: Any) -> None:
+def check_kind(game: pyspiel.Game) -> None:
   """TypeError unless this is a game; ValueError if it fails one of `KIND_CHECKS`, and has no public tree."""
   check_is_game(game)
   for fault in KIND_CHECKS.values():

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import time
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyspiel
 
@@ -50,7 +50,7 @@ class Limits:
   memory: float  #: maximum bytes, for the histories and the tree
 
   @classmethod
-  def create(cls, limit: Any = LIMIT, memory: Any = None) -> "Limits":
+  def create(cls, limit: object = LIMIT, memory: object = None) -> "Limits":
     """The limits given by a user; without `memory`, a share of the free memory.
 
     ValueError if one of them is not a number, or too small.
