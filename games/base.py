@@ -12,12 +12,13 @@ import pyspiel
 
 CHANCE, TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
 Piece = tuple[str, tuple[int, ...]]  # of an observation: its name and shape
+Parameters = dict[str, Any]  # of a game string: OpenSpiel checks that they are of their defaults' types
 BotMaker = Callable[[int, np.random.RandomState], pyspiel.Bot]  # of a seat, and a source of chance
 _MANY = 20  # legal actions that a message lists
 
 
 def game_type(
-  short_name: str, long_name: str, defaults: dict[str, Any], players: int = 2, deals: bool = True
+  short_name: str, long_name: str, defaults: Parameters, players: int = 2, deals: bool = True
 ) -> pyspiel.GameType:
   """OpenSpiel's description of a zero-sum game, with all kinds of observations, for 2 to `players`."""
   modes = pyspiel.GameType.ChanceMode
@@ -73,7 +74,7 @@ class ForPeople:
     """The map that `show`, pages and pictures draw positions on; None, the default, in a game without."""
     return None
 
-  def position(self, state: Any) -> Position:
+  def position(self, state: pyspiel.State) -> Position:
     """The pieces on the map after a history; asked in a game with a map alone."""
     raise NotImplementedError(f"{type(self).__name__} has a map(), so it needs a position(state) too.")
 
@@ -86,11 +87,11 @@ class Game(pyspiel.Game, ForPeople):
 
   game_type: ClassVar[pyspiel.GameType]  #: OpenSpiel's description
   #: state, observer: the classes of its states and observers, by `register`.
-  state: ClassVar[Any]
-  observer: ClassVar[Any]
+  state: ClassVar[type[pyspiel.State]]
+  observer: ClassVar[type["Observer"]]
 
   def __init__(
-    self, params: dict[str, Any], actions: int, outcomes: int, length: int, most: float, players: int = 2
+    self, params: Parameters, actions: int, outcomes: int, length: int, most: float, players: int = 2
   ):
     """Describe the game to OpenSpiel.
 
@@ -188,7 +189,7 @@ class Observer:
     """Whether the private information of one player is observed."""
     return self._private == pyspiel.PrivateInfoType.SINGLE_PLAYER
 
-  def pieces(self, game: Any) -> list[Piece]:
+  def pieces(self, game: pyspiel.Game) -> list[Piece]:
     """Names and shapes of the pieces behind `player`."""
     raise NotImplementedError
 
@@ -197,25 +198,25 @@ class Observer:
     everybody = self._private == pyspiel.PrivateInfoType.ALL_PLAYERS
     return (player,) if self.single else tuple(range(self._players * everybody))
 
-  def set_from(self, state: Any, player: int) -> None:
+  def set_from(self, state: pyspiel.State, player: int) -> None:
     """Fill `tensor`, and with it `dict`, with the observation of `player` in `state`."""
     self.tensor.fill(0)
     if self.single:
       self.dict["player"][player] = 1
     self.fill(state, self.seats(player))
 
-  def fill(self, state: Any, seats: tuple[int, ...]) -> None:
+  def fill(self, state: pyspiel.State, seats: tuple[int, ...]) -> None:
     """Fill the zeros in `dict`, for an observer who sees the private information of `seats`."""
     raise NotImplementedError
 
-  def string_from(self, state: Any, player: int) -> str:
+  def string_from(self, state: pyspiel.State, player: int) -> str:
     """The observation of `player` in words."""
     raise NotImplementedError
 
 
-def register(game: Any, state: Any = None, observer: Any = None) -> None:
+def register(game: Any, state: pyspiel.State = None, observer: Any = None) -> None:
   """Give OpenSpiel a class of games, with those of its states and observers unless it inherits them."""
-  if state is not None:
+  if state is not None and observer is not None:
     game.state, game.observer = state, observer
   pyspiel.register_game(game.game_type, game)
 

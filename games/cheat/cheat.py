@@ -30,7 +30,7 @@ Parameters (`ValueError` for any other value):
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from .. import base
 from ..base import CHANCE, TERMINAL
@@ -63,7 +63,7 @@ class CheatGame(base.Game):
   game_type = base.game_type("cheat", "Cheat", _DEFAULTS, players=4)
   bots: ClassVar = {"naive": NaiveBot, "heuristic": lambda player, _: HeuristicBot(player)}
 
-  def __init__(self, params: dict[str, Any] | None = None):
+  def __init__(self, params: base.Parameters | None = None):
     params = {**_DEFAULTS, **(params or {})}
     chosen = cheat_rules.parse_rules(params)
     discards = cheat_rules.discards(chosen.ranks, chosen.max_discard)

@@ -3,10 +3,12 @@
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
+
+from .. import base
 
 RANKS = "A23456789TJQK"
 RANDOM_FIRST = -1
@@ -30,7 +32,7 @@ class Rules(NamedTuple):
   first_player: int  #: the first discarder, or `RANDOM_FIRST`
 
 
-def parse_rules(params: Mapping[str, Any]) -> Rules:
+def parse_rules(params: base.Parameters) -> Rules:
   """Read a game's parameters; ValueError names a value that is not allowed, and the rule."""
   rules = Rules(**{name: params[name] for name in Rules._fields})
   if rules.max_discard == DISCARD_UP_TO_SUITS:

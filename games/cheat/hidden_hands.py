@@ -5,7 +5,7 @@ forgets the past, or remembers what both know (`keys.Known`), so states with the
 are few: at most 875 hands after the paper's deal.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyspiel
@@ -63,7 +63,9 @@ class CheatHands(HiddenStates):
     codes = np.arange(self._base**rules.ranks)
     self._counts = codes[:, None] // self._base ** np.arange(rules.ranks) % self._base
     self._size = self._counts.sum(1)
-    self._asked: Any = (None, None)
+    #: the last player and history asked about, with the answer of `_watched`.
+    self._asked: tuple[int, list[int]] | None = None
+    self._answer: tuple[list[Seen], Certain] = [], Certain()
 
   def seen(self, state: pyspiel.State, player: int) -> list[Seen]:
     """The player's observations, read from the history."""
@@ -72,9 +74,9 @@ class CheatHands(HiddenStates):
   def _watched(self, state: pyspiel.State, player: int) -> tuple[list[Seen], Certain]:
     """The player's observations, and the cards that are certain now; those of the last call are kept."""
     asked = player, state.history()
-    if asked == self._asked[0]:
-      return self._asked[1]
-    game: Any = state.get_game()
+    if asked == self._asked:
+      return self._answer
+    game = state.get_game()
     now, observations, known = game.new_initial_state(), [], Known(self.rules.ranks)
     for number, action in enumerate(state.history()):
       if number >= game.setup_moves:
@@ -98,14 +100,14 @@ class CheatHands(HiddenStates):
         now.apply_action(action)
         if number == game.setup_moves - 1:
           observations.append(Seen(self._code(now, player), self.rules.hand_size))
-    self._asked = asked, (observations, self._certain(known, player, now.rank))
-    return self._asked[1]
+    self._asked, self._answer = asked, (observations, self._certain(known, player, now.rank))
+    return self._answer
 
   def _certain(self, known: Known, player: int, rank: int) -> Certain:
     cards = known.hands[player], known.hands[1 - player], known.before, known.laid[player]
     return Certain(*(self._coded(counts, rank) for counts in cards))
 
-  def _code(self, state: Any, player: int, rank: int | None = None) -> int:
+  def _code(self, state: pyspiel.State, player: int, rank: int | None = None) -> int:
     return self._coded(np.frombuffer(state.hand(player), np.uint8), state.rank if rank is None else rank)
 
   def _coded(self, cards: np.ndarray, rank: int) -> int:
@@ -179,7 +181,12 @@ class CheatHands(HiddenStates):
     return codes // self._base + codes % self._base * self._last
 
   def rollouts(
-    self, state: Any, player: int, hidden: np.ndarray, actions: np.ndarray, random: np.random.Generator
+    self,
+    state: pyspiel.State,
+    player: int,
+    hidden: np.ndarray,
+    actions: np.ndarray,
+    random: np.random.Generator,
   ) -> np.ndarray:
     """See `HiddenStates`; native code plays."""
     _, certain = self._watched(state, player)

@@ -1,9 +1,8 @@
 """Cheat for two as a keyed game, which traverses itself in C++."""
 
-from typing import Any
-
 import jax
 import numpy as np
+import pyspiel
 
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.keyed_game import KeyedGame
@@ -16,7 +15,7 @@ from .turns_observer import seen_turns
 class KeyedCheat(KeyedGame):
   """A game of Cheat for two; see `KeyedGame`."""
 
-  def __init__(self, game: Any, key: str = keys.OBSERVATION):
+  def __init__(self, game: pyspiel.Game, key: str = keys.OBSERVATION):
     """Count the keys of a kind, one of `keys.KEYS`; ValueError if that cannot be done (`keys.index`)."""
     self.game, self.key = game, key
     self.rules = game.rules  #: the parameters
@@ -47,7 +46,7 @@ class KeyedCheat(KeyedGame):
       return None
     return keys.shared(self.rules, self.keys, other.rules, other.keys)
 
-  def locate(self, state: Any) -> tuple[slice, list[int]]:
+  def locate(self, state: pyspiel.State) -> tuple[slice, list[int]]:
     player = state.current_player()
     hand, other = state.hand(player), state.hand_sizes()[1 - player]
     code = int(np.frombuffer(hand, np.uint8) @ self.keys.weights[state.rank].astype(np.int64))
@@ -59,7 +58,7 @@ class KeyedCheat(KeyedGame):
     actions = [int(self.keys.action(code, state.rank, move)) for move in range(count)]
     return slice(first, first + count), actions
 
-  def _certain(self, state: Any, player: int) -> tuple[int, int]:
+  def _certain(self, state: pyspiel.State, player: int) -> tuple[int, int]:
     """The certain cards of the current rank that the player's key distinguishes."""
     known = keys.Known(self.rules.ranks)
     for turn in seen_turns(state, (0, 1)):

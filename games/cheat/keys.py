@@ -15,15 +15,18 @@ Tables have a *cell* for every legal move of every key, the moves of one key nex
 """
 
 import itertools
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
+from jaxtyping import Int32
 
 from ps_cfr_spiel.arguments import check_option
 
 from . import cheat_rules
 from .cheat_rules import FIRST_DISCARD, Rules
 
+Numbers = TypeVar("Numbers", int, np.ndarray)  # of one hand, or of many side by side
+Counts: TypeAlias = int | np.ndarray  # of all hands, or of each
 ANSWERS = 2  # pass and challenge
 MOST_CODES = 2**27  # of hands, times discards
 OBSERVATION, MEMORY = KEYS = "observation", "memory"
@@ -41,14 +44,14 @@ class Known:
     self.before = np.zeros(ranks, int)  #: int[R], those that the last claim was heard with
     self.laid = np.zeros((2, ranks), int)  #: int[2, R], the cards in the pile by the player who laid them
 
-  def lay(self, discarder: int, cards: Any) -> None:
+  def lay(self, discarder: int, cards: np.ndarray) -> None:
     """Cards, int[R], are laid face down."""
     hearer = 1 - discarder
     self.before = self.hands[hearer].copy()
     self.hands[hearer] = np.maximum(self.before - cards.sum(), 0)
     self.laid[discarder] += cards
 
-  def turn_up(self, discarder: int, cards: Any, taker: int) -> None:
+  def turn_up(self, discarder: int, cards: np.ndarray, taker: int) -> None:
     """The same cards are shown, and a player takes the pile."""
     hearer = 1 - discarder
     self.hands[hearer] = np.maximum(self.before - cards, 0)
@@ -63,22 +66,26 @@ class Keys(NamedTuple):
   impossible hands are never read.
   """
 
-  weights: Any  #: int32[R, R], the code of one card of each rank (second axis) at the current rank (first)
-  #: int32[C], the first cell of a hand's discards, if the other player holds one card and nothing is certain.
-  discards: Any
-  count: Any  #: int32[C], the number of discards of a hand
-  at: Any  #: int32[C], the start of its discards in `turned`
-  turned: Any  #: int32[n], discards by number, of all hands one after the other; ranks are turned
-  back: Any  #: int32[R, D], the discard that a turned one is, by the current rank
-  answers: Any  #: int32[C], the first cell of a hand's answers
-  #: int32[T, D' + 1], by the own number of cards and the claim: the number of earlier pairs of a claim and
-  #: the other player's number of cards.
-  pairs: Any
+  #: the code of one card of each rank (second axis) at the current rank (first).
+  weights: Int32[np.ndarray, "R R"]
+  #: the first cell of a hand's discards, if the other player holds one card and nothing is certain.
+  discards: Int32[np.ndarray, " C"]
+  count: Int32[np.ndarray, " C"]  #: the number of discards of a hand
+  at: Int32[np.ndarray, " C"]  #: the start of its discards in `turned`
+  #: discards by number, of all hands one after the other; ranks are turned.
+  turned: Int32[np.ndarray, " n"]
+  back: Int32[np.ndarray, "R D"]  #: the discard that a turned one is, by the current rank
+  answers: Int32[np.ndarray, " C"]  #: the first cell of a hand's answers
+  #: by the own number of cards and the claim: the number of earlier pairs of a
+  #: claim and the other player's number of cards.
+  pairs: Int32[np.ndarray, "T D+1"]
   cells: int  #: the number of cells
   suits: int  #: of the deck
   memory: bool  #: whether certain cards are part of keys
 
-  def discard(self, code: Any, other: Any, theirs: Any = 0, mine: Any = 0) -> tuple[Any, Any]:
+  def discard(
+    self, code: Numbers, other: Counts, theirs: Counts = 0, mine: Counts = 0
+  ) -> tuple[Numbers, Numbers]:
     """First cell and number of the discards of a hand, where the other player holds `other` cards.
 
     Of the current rank, `theirs` cards are certain to be in the other hand, and `mine` are own ones that the
@@ -90,7 +97,9 @@ class Keys(NamedTuple):
       place = _place(place, theirs, np.minimum(self.suits - held, FEW), mine, np.minimum(held, FEW))
     return self.discards[code] + place * self.count[code], self.count[code]
 
-  def answer(self, code: Any, size: Any, claim: Any, other: Any, theirs: Any = 0, piled: Any = 0) -> Any:
+  def answer(
+    self, code: Numbers, size: Counts, claim: Counts, other: Counts, theirs: Counts = 0, piled: Counts = 0
+  ) -> Numbers:
     """First cell of the answers to a claim, with `size` cards in hand while the other player holds `other`.
 
     Of the current rank, `theirs` cards were certain to be in the other hand before the claim, and the player
@@ -102,12 +111,12 @@ class Keys(NamedTuple):
       place = _place(place, theirs, np.minimum(missing, SEVERAL), piled, np.minimum(missing, FEW))
     return self.answers[code] + ANSWERS * place
 
-  def action(self, code: Any, rank: Any, move: Any) -> Any:
+  def action(self, code: Numbers, rank: Counts, move: Counts) -> Numbers:
     """The action of a hand's discard number `move`."""
     return FIRST_DISCARD + self.back[rank, self.turned[self.at[code] + move]]
 
 
-def _place(place: Any, first: Any, most: Any, second: Any, last: Any) -> Any:
+def _place(place: Counts, first: Counts, most: Counts, second: Counts, last: Counts) -> Counts:
   """The number of a place that is divided by two numbers of cards, from 0 to `most` and to `last`."""
   return (place * (most + 1) + np.minimum(first, most)) * (last + 1) + np.minimum(second, last)
 
@@ -183,7 +192,7 @@ def shared(
   size, held, missing = digits.sum(0), digits[0], rules.suits - digits[0]
   codes = [(digits * (r.suits + 1) ** np.arange(ranks)[:, None]).sum(0) for r, _ in pair]
   numbers = np.ndindex(SEVERAL + 1, FEW + 1) if index.memory else [(0, 0)]
-  columns: list[tuple[Any, Any, Any]] = []
+  columns: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
   for (certain, other_certain), theirs in itertools.product(numbers, range(cards)):
     known = certain, other_certain
     fits = (size > 0) & (certain <= missing) & (size + theirs <= cards)

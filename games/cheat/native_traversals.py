@@ -1,7 +1,6 @@
 """Traversals of Cheat for two in C++ (`cheat.cc`), on a CPU."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -38,7 +37,7 @@ def traverse(
   seed: jax.Array,
   weight: jax.Array | np.ndarray,
   decay: jax.Array,
-  options: dict[str, Any],
+  options: dict[str, float],
 ) -> tuple[tuple[jax.Array, ...], jax.Array, jax.Array]:
   """Traverse B games one after the other; pure JAX.
 
@@ -88,7 +87,7 @@ def rollouts(
   return returns
 
 
-def _index(rules: Rules, keys: Keys) -> tuple[Any, ...]:
+def _index(rules: Rules, keys: Keys) -> tuple[np.ndarray, ...]:
   """The arrays of the index, with codes and sizes of the discards, as native code takes them."""
   rows = cheat_rules.discard_counts(rules.ranks, rules.max_discard)
   cards = (rows @ (rules.suits + 1) ** np.arange(rules.ranks)).astype(np.int32)

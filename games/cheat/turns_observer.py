@@ -1,7 +1,7 @@
 """Observations of a game of Cheat: its turns, read from the history, and the observers."""
 
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyspiel
 
@@ -132,7 +132,7 @@ class CheatObserver(base.Observer):
     to_move: [P + 2], as above.
   """
 
-  def pieces(self, game: Any) -> list[base.Piece]:
+  def pieces(self, game: pyspiel.Game) -> list[base.Piece]:
     players, ranks, turns = game.rules.players, game.rules.ranks, game.rules.max_turns
     most, seats = game.rules.max_discard, len(self.seats(0))
     private, public = [("hands", (seats, ranks))], [("hand_sizes", (players,)), ("pile_size", (1,))]

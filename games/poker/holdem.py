@@ -27,7 +27,6 @@ import functools
 import itertools
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -59,7 +58,7 @@ class HoldemGame(base.Game):
   game_type = base.game_type("holdem", "Heads-up No-Limit Texas Hold'em", _DEFAULTS)
   board, cards_to_come, unit, turns = (), cards.BOARD_SIZE, 1, _TURNS
 
-  def __init__(self, params: dict[str, Any] | None = None):
+  def __init__(self, params: base.Parameters | None = None):
     params = for_game_string({**_DEFAULTS, **(params or {})})
     blinds, stack, text = _parse_blinds(params["blinds"]), params["stack"], params["bets"]
     if not blinds[0] < stack <= _MOST:
@@ -108,7 +107,7 @@ class HoldemGame(base.Game):
     return values
 
 
-def _parse_blinds(text: Any) -> tuple[int, int]:
+def _parse_blinds(text: object) -> tuple[int, int]:
   """The big and the small blind; ValueError for anything else."""
   match = re.fullmatch(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*", str(text))
   big, small = (int(match[1]), int(match[2])) if match else (0, 0)

@@ -34,7 +34,6 @@ the blinds, so it cannot serve as a reference for subgames in general.
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -66,7 +65,7 @@ class HoldemSubgameGame(base.Game):
   defaults = DEFAULTS
   board_sizes = _BOARD_SIZES
 
-  def __init__(self, params: dict[str, Any] | None = None):
+  def __init__(self, params: base.Parameters | None = None):
     params = for_game_string({**self.defaults, **(params or {})})
     deck = cards.parse_deck(params.get("deck", DEFAULTS["deck"]))
     board = cards.parse_board(params["board"], self.board_sizes, deck)

@@ -1,9 +1,9 @@
 """Observations of a subgame of hold'em, of its players and of the public."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
+import pyspiel
 
 from ps_cfr_spiel.cards.poker import betting, cards, strengths
 
@@ -59,7 +59,7 @@ class HoldemSubgameObserver(base.Observer):
   pot_contribution: [2], chips of each player in the pot (without perfect recall).
   """
 
-  def pieces(self, game: Any) -> list[base.Piece]:
+  def pieces(self, game: pyspiel.Game) -> list[base.Piece]:
     pieces: list[base.Piece] = [("private_hands", (len(self.seats(0)), _DECK_SIZE))] * bool(self.seats(0))
     if self.public:
       pieces += [("board", (_DECK_SIZE,)), ("turn", (len(game.turns),))]
@@ -69,18 +69,18 @@ class HoldemSubgameObserver(base.Observer):
       pieces.append(("pot_contribution", (NUM_PLAYERS,)))
     return pieces
 
-  def past(self, game: Any) -> list[base.Piece]:
+  def past(self, game: pyspiel.Game) -> list[base.Piece]:
     """The pieces with the public past."""
     pieces = [("betting", (game.max_game_length(), game.num_distinct_actions()))]
     return pieces + [("runout", (game.cards_to_come, _DECK_SIZE))] * bool(game.cards_to_come)
 
-  def fill_past(self, state: Any) -> None:
+  def fill_past(self, state: pyspiel.State) -> None:
     """Fill the zeros of these pieces."""
     base.one_hot(self.dict["betting"], state.moves)
     if state.runout:
       base.one_hot(self.dict["runout"], state.runout)
 
-  def fill(self, state: Any, seats: tuple[int, ...]) -> None:
+  def fill(self, state: pyspiel.State, seats: tuple[int, ...]) -> None:
     game = state.get_game()
     for row, seat in enumerate(seats):
       self.dict["private_hands"][row, state.hole(seat)] = 1
@@ -92,7 +92,7 @@ class HoldemSubgameObserver(base.Observer):
     elif self.public:
       self.dict["pot_contribution"][:] = state.public_state.spent
 
-  def string_from(self, state: Any, player: int) -> str:
+  def string_from(self, state: pyspiel.State, player: int) -> str:
     """Such as the game's `infostate_string`."""
     private = hands_text(state, self.seats(player))
     if not self.public:
@@ -113,17 +113,17 @@ class HoldemObserver(HoldemSubgameObserver):
   runout: [3, 52], the cards of flop, turn and river.
   """
 
-  def past(self, game: Any) -> list[base.Piece]:
+  def past(self, game: pyspiel.Game) -> list[base.Piece]:
     return [("betting", (game.max_game_length(),)), ("runout", (len(cards.STREETS), _DECK_SIZE))]
 
-  def fill_past(self, state: Any) -> None:
+  def fill_past(self, state: pyspiel.State) -> None:
     invested = state.public_state.invested
     self.dict["betting"][: len(invested)] = invested
     for row, came in zip(self.dict["runout"], state.board_by_street(), strict=False):
       row[list(came)] = 1
 
 
-def _turn(state: Any) -> int:
+def _turn(state: pyspiel.State) -> int:
   """The index in the game's `turns` of the next event."""
   if state.is_terminal():
     return len(state.get_game().turns) - 1
@@ -133,6 +133,6 @@ def _turn(state: Any) -> int:
   return 2 * NUM_PLAYERS if player == base.CHANCE else NUM_PLAYERS + player
 
 
-def hands_text(state: Any, seats: Iterable[int]) -> str:
+def hands_text(state: pyspiel.State, seats: Iterable[int]) -> str:
   """The hands of some players, "p0 AsKd p1 6h2d"."""
   return base.held_text(seats, map(state.hand, seats))

@@ -20,8 +20,6 @@ Parameters (`ValueError` for any other value):
   copies: Cards of each rank; three cards in all at least.
 """
 
-from typing import Any
-
 from .. import base
 from ..base import CHANCE, TERMINAL, join
 
@@ -44,7 +42,7 @@ class ParametricPokerGame(base.Game):
 
   game_type = base.game_type("parametric_poker", "Parametric Poker", _DEFAULTS)
 
-  def __init__(self, params: dict[str, Any] | None = None):
+  def __init__(self, params: base.Parameters | None = None):
     params = {**_DEFAULTS, **(params or {})}
     for name, least in _LEAST.items():
       if params[name] < least:

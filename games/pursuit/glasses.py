@@ -32,7 +32,6 @@ value that the preset has:
 """
 
 import itertools
-from typing import Any
 
 from .. import base
 from ..base import TERMINAL, join
@@ -61,7 +60,7 @@ class GlassesGame(base.Game):
 
   game_type = base.game_type("glasses", "Glasses (Graph Chase)", _DEFAULTS, deals=False)
 
-  def __init__(self, params: dict[str, Any] | None = None):
+  def __init__(self, params: base.Parameters | None = None):
     params = {**_DEFAULTS, **(params or {})}
     chase = graphs.parse_chase(params)
     nodes, stones = len(chase.neighbours), len(chase.stones)

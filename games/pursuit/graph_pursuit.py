@@ -25,7 +25,6 @@ preset:
 """
 
 import itertools
-from typing import Any
 
 from .. import base
 from ..base import TERMINAL
@@ -55,7 +54,7 @@ class GraphPursuitGame(base.Game):
 
   game_type = base.game_type("graph_pursuit", "Graph Pursuit", _DEFAULTS, deals=False)
 
-  def __init__(self, params: dict[str, Any] | None = None):
+  def __init__(self, params: base.Parameters | None = None):
     params = {**_DEFAULTS, **(params or {})}
     pursuit = ways.parse_pursuit(params)
     actions = len(pursuit.ways) ** len(pursuit.units)

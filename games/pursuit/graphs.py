@@ -7,13 +7,15 @@ parameters may not hold commas and turn a lone number into an integer.
 import functools
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from .. import base
 
 FROM_PRESET = ("preset", -1)  # texts, and numbers
 MAX_NODES = 1000
 MAX_ACTIONS = 1_000_000  # positions of all stones, one action each
 
-PRESETS: dict[str, dict[str, Any]] = {
+PRESETS: dict[str, base.Parameters] = {
   # two hexagons that share a node, the nose
   "glasses": {
     "edges": "0-1 0-2 1-3 2-4 3-5 4-5 5-6 5-7 6-8 7-9 8-10 9-10",
@@ -48,7 +50,7 @@ class Chase(NamedTuple):
   evader_first: bool  #: true if the evader moves first
 
 
-def parse_chase(params: Mapping[str, Any]) -> Chase:
+def parse_chase(params: base.Parameters) -> Chase:
   """Read "preset" and values that override it; ValueError names a value that is not allowed, and the rule."""
   chosen = with_preset(params, PRESETS)
   for name, allowed in _CHOICES.items():
@@ -72,7 +74,7 @@ def parse_chase(params: Mapping[str, Any]) -> Chase:
   )
 
 
-def with_preset(params: Mapping[str, Any], presets: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def with_preset(params: base.Parameters, presets: Mapping[str, base.Parameters]) -> base.Parameters:
   """The values of the preset, with those that override it; ValueError for an unknown preset."""
   preset = params["preset"]
   if preset not in presets:

@@ -4,14 +4,14 @@ Edges are written "0-1" for both directions and "0>1" for one; the rest as in `g
 """
 
 import re
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from .. import base
 from . import graphs
 
 FAR = 10**6  # the distance between nodes that no way joins
 
-PRESETS: dict[str, dict[str, Any]] = {
+PRESETS: dict[str, base.Parameters] = {
   "grid": {  # 0 1 2 3 / 4 5 6 7 / 8 9 10 11
     "edges": "0-1 1-2 2-3 4-5 5-6 6-7 8-9 9-10 10-11 0-4 4-8 1-5 5-9 2-6 6-10 3-7 7-11",
     "start": "0:3 11",
@@ -41,7 +41,7 @@ class Pursuit(NamedTuple):
   goal_ends: bool  #: true if the game ends on the goal at once
 
 
-def parse_pursuit(params: Mapping[str, Any]) -> Pursuit:
+def parse_pursuit(params: base.Parameters) -> Pursuit:
   """Read a game's parameters; ValueError names a value that is not allowed, and the rule."""
   chosen = graphs.with_preset(params, PRESETS)
   for name, least in (("turns", 1), ("sight", 0)):
