@@ -14,9 +14,10 @@ regrets alone, its t counts rounds of both players, and sets without regrets pla
 
 import dataclasses
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction.partitions import Partition, entries, room, split
@@ -24,7 +25,7 @@ from ps_cfr_spiel.abstraction.refine import disagreement, largest, sample, witho
 from ps_cfr_spiel.backend.device import jit, to_device
 from ps_cfr_spiel.cfr import PlayerState, RMPlus, SolverState, averages
 from ps_cfr_spiel.options import Refinement
-from ps_cfr_spiel.tree import PublicTree, Sets, column_of, tables_of
+from ps_cfr_spiel.tree import Array, PublicTree, Sets, column_of, tables_of
 
 RULE = RMPlus()
 
@@ -32,11 +33,12 @@ RULE = RMPlus()
 class IRAState(NamedTuple):
   """The state of a run."""
 
-  iteration: Any  #: int32[], rounds of both players done
+  iteration: Int[Array, ""]  #: rounds of both players done
   players: tuple[PlayerState, PlayerState]  #: tables of sets
   parts: tuple[Partition, Partition]  #: each player's sets
-  tracked: Any  #: int32[bound, 2], (player, slot) of the infostates that the bound watches; -1 for none
-  summed: Any  #: [bound, A], their regrets since they were sampled; A is the most actions of any infostate
+  tracked: Int[Array, "bound 2"]  #: (player, slot) of the infostates that the bound watches; -1 for none
+  #: their regrets since they were sampled; A is the most actions of any infostate.
+  summed: Float[Array, "bound A"]
 
   @property
   def tables(self) -> SolverState:

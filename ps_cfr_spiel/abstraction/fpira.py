@@ -14,10 +14,11 @@ Trees are of one type, as in `cfr.fictitious_play`.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Int
 
 from ps_cfr_spiel.abstraction.partitions import Partition, as_sets, entries, room, split
 from ps_cfr_spiel.backend.device import jit, to_device
@@ -39,7 +40,7 @@ ZERO = 1e-9  # of the game's range of utilities: a smaller difference is roundin
 class FPIRAState(NamedTuple):
   """The state of a run."""
 
-  iteration: Any  #: int32[], rounds of both players done
+  iteration: Int[Array, ""]  #: rounds of both players done
   averages: tuple[Blocks, Blocks]  #: each player's average strategy, [A, K, 1] for each bucket of its sets
   parts: tuple[Partition, Partition]  #: each player's sets
 

@@ -1,7 +1,6 @@
 """The cost of an abstraction: how exploitable a policy is in the whole game, and in which sets."""
 
 import dataclasses
-from typing import Any
 
 import jax
 import numpy as np
@@ -10,8 +9,7 @@ import pyspiel
 from ps_cfr_spiel.abstraction.maps import Abstraction, alphabetical, bind
 from ps_cfr_spiel.arguments import check_count, check_player, is_integer
 from ps_cfr_spiel.backend.device import check_dtype, jit, precision, to_device
-from ps_cfr_spiel.compilation.compiler import build_tree
-from ps_cfr_spiel.policy import TreePolicy, strategies_of
+from ps_cfr_spiel.policy import OpenSpielPolicy, strategies_of, tree_for
 from ps_cfr_spiel.reports import report, waiting
 from ps_cfr_spiel.tree import (
   PublicTree,
@@ -83,7 +81,11 @@ class Loss:
 
 
 def abstraction_loss(
-  game: pyspiel.Game, policy: Any, abstraction: Abstraction, dtype: str = "float64", **options: Any
+  game: pyspiel.Game,
+  policy: OpenSpielPolicy,
+  abstraction: Abstraction,
+  dtype: str = "float64",
+  **options: object,
 ) -> Loss:
   """Exploitability of a policy in the whole game, set by set of an abstraction.
 
@@ -103,9 +105,7 @@ def abstraction_loss(
     TypeError: `policy` is not a policy.
   """
   check_dtype(dtype)
-  if isinstance(policy, TreePolicy):
-    options = {**policy.tree_options, **options}
-  tree = build_tree(game, **options)
+  tree = tree_for(game, policy, None, **options)
   parts, strategies = bind(tree, abstraction), strategies_of(tree, policy)
   with precision(dtype), waiting("Evaluating"):
     tables = jax.tree.map(np.asarray, _by_infostate(*to_device((tree, strategies), dtype)))
@@ -123,8 +123,10 @@ def abstraction_loss(
     gains.append(float(tables[i][0]))
     shares.append(share)
     regrets.append(regret)
-  names: Any = tuple(tuple(name for name, _, _ in alphabetical(tree, i)) for i in (0, 1))
-  return Loss(abstraction, names, (gains[0], gains[1]), (shares[0], shares[1]), (regrets[0], regrets[1]))
+  first, second = (tuple(name for name, _, _ in alphabetical(tree, i)) for i in (0, 1))
+  return Loss(
+    abstraction, (first, second), (gains[0], gains[1]), (shares[0], shares[1]), (regrets[0], regrets[1])
+  )
 
 
 @jit()

@@ -8,7 +8,6 @@ it out for a tree, `unbind` reads it back.
 
 import dataclasses
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
 
 import numpy as np
 import pyspiel
@@ -17,7 +16,7 @@ from ps_cfr_spiel.abstraction.partitions import Partition
 from ps_cfr_spiel.arguments import check_flag
 from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.compilation.histories import sequential
-from ps_cfr_spiel.options import ABSTRACTIONS
+from ps_cfr_spiel.options import ABSTRACTIONS, TreeOptions
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.storage import Stored
 from ps_cfr_spiel.tree import Decision, PlayerTree, PublicTree, check_zero_sum, ranks, slot_starts
@@ -92,7 +91,7 @@ class Abstraction:
     )
 
 
-def abstract(game: pyspiel.Game, key: Key | str, by_order: bool = False, **options: Any) -> Abstraction:
+def abstract(game: pyspiel.Game, key: Key | str, by_order: bool = False, **options: object) -> Abstraction:
   """Join infostates of a player that have equal keys.
 
   Args:
@@ -112,7 +111,7 @@ def abstract(game: pyspiel.Game, key: Key | str, by_order: bool = False, **optio
   Raises:
     ValueError: the key joins infostates with different actions, or is not one of the presets.
   """
-  return abstract_tree(build_tree(game, **options), game, key, by_order)
+  return abstract_tree(build_tree(game, TreeOptions.of(**options)), game, key, by_order)
 
 
 def abstract_tree(
@@ -131,12 +130,13 @@ def abstract_tree(
   numbers, origins = [], []
   for player in (0, 1):
     depth = [d for d, level in enumerate(tree.players[player].levels) for _ in level.actions]
-    first: dict[Any, tuple[int, str, Decision]] = {}  # of each set: its number, and the member found first
+    # Of each set: its number, and its first member.
+    first: dict[tuple[int, Hashable], tuple[int, tuple[str, Decision]]] = {}
     sets = []
     for infostate, decision, h in alphabetical(tree, player):
       value = function(decision, h, infostate)
       try:
-        number, *member = first.setdefault((depth[decision.block], value), (len(first), infostate, decision))
+        number, member = first.setdefault((depth[decision.block], value), (len(first), (infostate, decision)))
       except TypeError as error:
         raise ValueError(f"The key of {infostate!r} is {value!r}, which Python cannot hash.") from error
       _check_actions(name, by_order, member, (infostate, decision))
@@ -170,7 +170,7 @@ def _key_function(
   )
 
 
-def _check_actions(name: str, by_order: bool, *members: Any) -> None:
+def _check_actions(name: str, by_order: bool, *members: tuple[str, Decision]) -> None:
   """ValueError if two members of a set, (string, row), have different actions."""
   (one, first), (two, second) = ((infostate, row.legal_actions) for infostate, row in members)
   if first == second or (by_order and len(first) == len(second)):

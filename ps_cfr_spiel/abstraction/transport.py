@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.backend.device import jit, precision
+from ps_cfr_spiel.tree import Array
 
 ABREAST = 2048  # pairs of distributions, few enough for the carried arrays to stay in a cache
 
@@ -45,7 +46,7 @@ def greedy_distances(
 
 
 @jit()
-def _carried(left: jax.Array, room: jax.Array, order: jax.Array, ground: jax.Array) -> jax.Array:
+def _carried(left: Array, room: Array, order: Array, ground: Array) -> jax.Array:
   """The cost of each pair, [P]; `left`, [B, P], is the rest of one point, `room` the rest of the other."""
 
   def place(step):

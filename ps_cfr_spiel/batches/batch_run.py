@@ -262,7 +262,7 @@ def _solve_group(group: Group, targets: Sequence[float], options: BatchOptions, 
       options.every,
       rule=options.rule,
       alternating=options.alternating,
-      order=options.order,
+      order=options.order or order_here(),
       mesh=mesh,
     )
     result, done = jax.tree.map(np.asarray, (result, done))

@@ -10,7 +10,7 @@ run, what engines of whole iterations read.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ from jaxtyping import Float, Int
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step
-from ps_cfr_spiel.cfr.rule import Rule
+from ps_cfr_spiel.cfr.rule import Rule, RuleState
 from ps_cfr_spiel.cfr.state import WHOLE, Abstraction, PlayerState
 from ps_cfr_spiel.tree import (
   Array,
@@ -204,7 +204,9 @@ def _numbers(step: Step, dtype: DTypeLike) -> Float[Array, " K"]:
   return jnp.append(step.share(dtype), step.rule.native_numbers(step.t, dtype))
 
 
-def _changed(state: PlayerState, whole: bool) -> Any:
+def _changed(
+  state: PlayerState, whole: bool
+) -> tuple[list[tuple[Array, RuleState]], averages.Sum | Array | None]:
   """The tables that a turn changes: the strategy and the rule's of each bucket, and last the average's.
 
   Of the average that is the compensation alone, unless the turn carries it over (`whole`).

@@ -12,7 +12,7 @@ Under an abstraction (`tree.Sets`) tables have a column for each set, [A, K, 1].
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import jax
 import numpy as np
@@ -38,6 +38,7 @@ from ps_cfr_spiel.tree import (
 Blocks = tuple[Shaped[Array, "_A _rows _H"], ...]  # a player's tables, one for each block
 Abstraction = tuple[Sets, Sets] | None  # each player's sets; None: every infostate for itself
 WHOLE: Abstraction = None
+Arrays = TypeVar("Arrays")
 
 
 class PlayerState(NamedTuple):
@@ -203,9 +204,13 @@ def current_strategy(
   tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE, rule: Rule | None = None
 ) -> list[Blocks]:
   """The players' current strategies; see `average_strategy`. Compressed tables need the rule."""
-  wide = state.players if rule is None else tuple(player.decompressed(rule) for player in state.players)
-  tables, sets = _at_hand(([player.strategy for player in wide], sets))
+  tables, sets = _at_hand(([player.strategy for player in _wide(state, rule)], sets))
   return in_blocks(tree, tables, sets)
+
+
+def _wide(state: SolverState, rule: Rule | None) -> Sequence[PlayerState]:
+  """The players with tables that are not compressed; compressed ones need the rule."""
+  return state.players if rule is None else [player.decompressed(rule) for player in state.players]
 
 
 def in_blocks(
@@ -224,13 +229,13 @@ def evaluate_average(tree: PublicTree, state: SolverState, sets: Abstraction = W
 
 
 def evaluate_current(
-  tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE, rule: Any = None
+  tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE, rule: Rule | None = None
 ) -> Evaluation:
   """The same of the current strategies; compressed tables need the rule."""
   if tree.stream is None or sets is not WHOLE:
     return evaluate(tree, current_strategy(tree, state, sets, rule))
-  players = zip(state.players, tree.players, strict=True)
-  columns = [column_of(player.decompressed(rule).strategy, forest.types) for player, forest in players]
+  players = zip(_wide(state, rule), tree.players, strict=True)
+  columns = [column_of(player.strategy, forest.types) for player, forest in players]
   return _board_by_board(tree, [Sum(None, -column) for column in columns])  # each sum is of one strategy
 
 
@@ -253,7 +258,7 @@ def average_record(state: PlayerState) -> list[Float[np.ndarray, "..."]]:
   return [np.asarray(x, float) / float(weight) for x in sums]
 
 
-def _at_hand(arrays: Any) -> Any:
+def _at_hand(arrays: Arrays) -> Arrays:
   """A pytree of arrays on the host, unless it is traced."""
   traced = any(isinstance(x, Tracer) for x in jax.tree.leaves(arrays))
   return arrays if traced else jax.device_get(arrays)

@@ -153,7 +153,7 @@ class RunoutValues:
     """`boards` are as of `evaluate_strategies`; `passed` is called after each."""
     self.game, self.strategies, self.passed, self.dtype = game, strategies, passed, dtype
     self.boards = boards  # of the special round, that this process goes through
-    self.last: dict[bool, tuple[Any, jax.Array]] = {}  # tables of the trunk, and of the last clusters
+    self.last: dict[bool, tuple[list[int], Array]] = {}  # tables of the trunk, and of the last clusters
     rounds = _rounds(game, strategies)
     betting = [(r.part.betting, *r.ends) for r in rounds]
     self.payoffs = [(b.showdown_payoff[shows], b.fold_payoff[folds, 0]) for b, shows, folds in betting]
@@ -211,7 +211,7 @@ class RunoutValues:
       board = int(after.parent[board])
     return [int(strategy.abstraction.clusters[board]) for strategy in self.strategies]
 
-  def _table(self, clusters: list[int]) -> jax.Array:
+  def _table(self, clusters: list[int]) -> Array:
     """[A, S], the strategies in clusters, or in the trunk; another one of player 1 behind the first."""
     known, table = self.last.pop(bool(clusters), (None, None))
     if known != clusters or table is None:
@@ -248,7 +248,7 @@ def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Roun
 
 
 @jit()
-def _down(lines: Round, table: jax.Array, board: Board, reach: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _down(lines: Round, table: Array, board: Board, reach: Array) -> tuple[jax.Array, jax.Array]:
   """Policies of the actors, [A, N, H], and both players' reach of all lines, [2, N, H]."""
   part, betting = lines.part, lines.part.betting
   bucket = board.bucket[jnp.maximum(betting.player, 0)]

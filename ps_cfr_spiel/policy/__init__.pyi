@@ -4,8 +4,10 @@ from .action_translation import TranslatedHistory as TranslatedHistory
 from .action_translation import TranslatedPolicy as TranslatedPolicy
 from .action_translation import for_hands as for_hands
 from .action_translation import translate as translate
+from .convert import OpenSpielPolicy as OpenSpielPolicy
 from .convert import check_policy_of as check_policy_of
 from .convert import strategies_of as strategies_of
+from .convert import tree_for as tree_for
 from .kept import KEPT as KEPT
 from .kept import keep as keep
 from .kept import kept_beside as kept_beside

@@ -2,22 +2,33 @@
 
 import contextlib
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import declared
-from ps_cfr_spiel.compilation.compiler import quiet_stderr
+from ps_cfr_spiel.compilation.compiler import build_tree, quiet_stderr
 from ps_cfr_spiel.compilation.histories import check_is_game
+from ps_cfr_spiel.options import TreeOptions
 from ps_cfr_spiel.policy.state_answers import are_strangers
 from ps_cfr_spiel.policy.tree_policy import TreePolicy
 from ps_cfr_spiel.tree import Decision, Labels, PublicTree, information_state_string
 
+OpenSpielPolicy: TypeAlias = openspiel_policy.Policy | pyspiel.Policy  # any, in Python or in C++
+
+
+def tree_for(
+  game: pyspiel.Game, policy: OpenSpielPolicy | None, progress: bool | None = None, **options: object
+) -> PublicTree:
+  """Compile a game with the options with which a `TreePolicy` was made, changed by `options`."""
+  usual = policy.tree_options if isinstance(policy, TreePolicy) else {}
+  return build_tree(game, TreeOptions.of(**{**usual, **options}), progress=progress)
+
 
 def strategies_of(
-  tree: PublicTree, policy: Any, decisions: Collection[Decision] | None = None
+  tree: PublicTree, policy: OpenSpielPolicy, decisions: Collection[Decision] | None = None
 ) -> tuple[tuple[np.ndarray, ...], ...]:
   """Any OpenSpiel policy as strategies of the tree: for each player float64 [A, rows, H] for each block.
 
@@ -42,7 +53,7 @@ def strategies_of(
   return strategies
 
 
-def row_strategies(labels: Labels, policy: Any, decision: Decision, types: int) -> np.ndarray:
+def row_strategies(labels: Labels, policy: OpenSpielPolicy, decision: Decision, types: int) -> np.ndarray:
   """The strategy of a policy in one row, float64 [A, H]; uniform for impossible types.
 
   Arguments and errors as for `strategies_of`; `types` is H.
@@ -75,7 +86,7 @@ def as_distribution(answer: Any, actions: Sequence[int], where: str) -> np.ndarr
   return values / values.sum()
 
 
-def check_policy_of(game: Any, policy: Any) -> None:
+def check_policy_of(game: pyspiel.Game, policy: OpenSpielPolicy) -> None:
   """ValueError if a policy declares another game; TypeError unless `game` is a game and `policy` a policy."""
   check_is_game(game)
   if not isinstance(policy, openspiel_policy.Policy | pyspiel.Policy):
@@ -85,7 +96,7 @@ def check_policy_of(game: Any, policy: Any) -> None:
     raise ValueError(f"The policy is for {declared}, not for {game}.")
 
 
-def _lookup(labels: Labels, policy: Any):
+def _lookup(labels: Labels, policy: OpenSpielPolicy):
   """A function (row, type, infostate string) -> {action: probability}, by the policy's kind."""
   if isinstance(policy, pyspiel.Policy):
     strings = labels.infostate is information_state_string
