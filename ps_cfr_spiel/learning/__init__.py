@@ -26,9 +26,9 @@ from ps_cfr_spiel.learning.boards.solved_boards import boards_as_examples, load_
 from ps_cfr_spiel.learning.boards.street_leaves import StreetLeaves
 from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.features import Features
-from ps_cfr_spiel.learning.fitting import Progress, Tensors
+from ps_cfr_spiel.learning.fitting import Data, Progress, Tensors
 from ps_cfr_spiel.learning.listening import SearchSampler, rivers_met
-from ps_cfr_spiel.learning.network import ValueNetwork
+from ps_cfr_spiel.learning.network import Network, ValueNetwork
 from ps_cfr_spiel.learning.network_values import NetworkValues
 from ps_cfr_spiel.learning.state_features import BoundNetwork, StateFeatures
 from ps_cfr_spiel.learning.teaching import generate_examples

@@ -11,13 +11,12 @@ of smaller error on held-out ranges were ten times as exploitable.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.learning.features import held_out
+from ps_cfr_spiel.learning.features import Solved, held_out
 from ps_cfr_spiel.tree import Array
 
 
@@ -57,7 +56,7 @@ class AlphaVectors(eqx.Module):
     return (other, values) if self.informed else (values, other)
 
 
-def from_examples(examples: Any, scale: np.ndarray, seed: int, count: int) -> AlphaVectors:
+def from_examples(examples: Solved, scale: np.ndarray, seed: int, count: int) -> AlphaVectors:
   """The vectors of `count` examples of each public state, in units of `scale`; all where there are fewer."""
   place, rows = examples.inputs["place"], np.flatnonzero(~held_out(examples))
   places, (first, second) = examples.features.extent

@@ -8,19 +8,18 @@ solved to the end of their street.
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.arguments import check_seconds
+from ps_cfr_spiel.arguments import JSON, check_seconds
 from ps_cfr_spiel.backend.device import Uninterrupted, process_count
-from ps_cfr_spiel.batches import RandomSituations, StreetValues, solve_batch
+from ps_cfr_spiel.batches import RandomSituations, Situation, StreetValues, solve_batch
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.learning.boards.places import FrontierStates
-from ps_cfr_spiel.learning.boards.ranges import ReachSampler
+from ps_cfr_spiel.learning.boards.ranges import RangeSampler, ReachSampler
 from ps_cfr_spiel.learning.boards.solved_boards import load_boards
 from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.listening import SearchSampler, rivers_met
@@ -42,12 +41,12 @@ def learn(
   options: LearnOptions | None = None,
   *,
   values: StreetValues | None = None,
-  folder: Any = None,
+  folder: str | os.PathLike | None = None,
   chunk: int | None = None,
   checkpoint_seconds: float = 60.0,
   progress: bool | None = None,
   callback: Callable[[NetworkValues], None] | None = None,
-  **tree: Any,
+  **tree: JSON,
 ) -> NetworkValues | None:
   """Make examples and learn from them; in further turns those at the ranges of the network's own searches.
 
@@ -104,7 +103,15 @@ def learn(
 class _States:
   """Examples of all public states of a game where a search's lookahead may end."""
 
-  def __init__(self, game: Any, options: LearnOptions, values: Any, chunk: Any, progress: Any, tree: Any):
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    options: LearnOptions,
+    values: StreetValues | None,
+    chunk: int | None,
+    progress: bool | None,
+    tree: Mapping[str, JSON],
+  ):
     if values is not None or chunk is not None or options.target is not None:
       raise ValueError("values, chunk and target are for boards of hold'em; leave them out for a game.")
     self.options, self.progress = options, progress
@@ -113,7 +120,9 @@ class _States:
     check_memory(options, *StateFeatures.of(self.frontier).extent)
     self.parts: list[Examples] = []
 
-  def examples(self, turn: int, values: Any, place: Path | None, temporary: Path) -> Examples:
+  def examples(
+    self, turn: int, values: NetworkValues | None, place: Path | None, temporary: Path
+  ) -> Examples:
     """Those of this turn, and of those before that are still right, the newest first."""
     options = self.options
     searched = options.teacher == "search"
@@ -130,7 +139,9 @@ class _States:
       self.parts = [part for part in self.parts if part.card["teacher"] == repr(teacher)][-REMEMBERED:]
     return Examples.mixed(self.parts[::-1])  # of which the first draw is held out
 
-  def _of_draws(self, file: Path | None, first: int, count: int, sampler: Any, teacher: Any) -> Examples:
+  def _of_draws(
+    self, file: Path | None, first: int, count: int, sampler: RangeSampler, teacher: CFRValues
+  ) -> Examples:
     """The examples of some draws: from their file, and solved where it has not all of them."""
     seed, kept = self.options.seed, []
     if file is not None and file.exists():
@@ -177,7 +188,13 @@ class _Boards:
   """Solved boards, drawn at random, and rivers that searches of turns ask about."""
 
   def __init__(
-    self, drawn: RandomSituations, options: LearnOptions, values: Any, chunk: Any, progress: Any, tree: Any
+    self,
+    drawn: RandomSituations,
+    options: LearnOptions,
+    values: StreetValues | None,
+    chunk: int | None,
+    progress: bool | None,
+    tree: Mapping[str, JSON],
   ):
     street = cards.STREETS[drawn.options.cards]
     if tree:
@@ -202,12 +219,14 @@ class _Boards:
     }
     self.folders: list[Path] = []
 
-  def examples(self, turn: int, values: Any, place: Path | None, temporary: Path) -> Examples | None:
+  def examples(
+    self, turn: int, values: NetworkValues | None, place: Path | None, temporary: Path
+  ) -> Examples | None:
     """Those of this turn and of all before; None where processes share the work."""
-    drawn: Any = self.drawn
-    if turn:
+    drawn: RandomSituations | list[Situation] = self.drawn
+    if values is not None:
       changes = {"distribution": "betting", "cards": cards.BOARD_SIZE - 1}
-      options = drawn.options.changed(seed=drawn.options.seed + turn, **changes)
+      options = self.drawn.options.changed(seed=self.drawn.options.seed + turn, **changes)
       turns = RandomSituations(self.options.chains, options)
       drawn = rivers_met(values, turns, progress=self.progress)
     folder = (place or temporary) / f"examples-{turn}"

@@ -7,12 +7,11 @@ the seed and their number; examples of one draw are not independent of each othe
 import dataclasses
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.arguments import check_instance, check_list
+from ps_cfr_spiel.arguments import JSON, check_instance, check_list
 from ps_cfr_spiel.learning.boards.board_features import BoardFeatures
 from ps_cfr_spiel.learning.features import Features, Pair, misshapen, unsound
 from ps_cfr_spiel.learning.state_features import StateFeatures
@@ -25,7 +24,7 @@ POSSIBLE = ("possible0", "possible1")  # of `StateFeatures`, in files
 class Examples:
   """Solved situations, n of them, with M columns of each player: infostates, or hands of hold'em."""
 
-  card: dict[str, Any]  #: game, teacher, seed and so on; shards of one data set have the same
+  card: dict[str, JSON]  #: game, teacher, seed and so on; shards of one data set have the same
   features: Features  #: a network's knowledge of their public states
   #: [n, ...] by name, what `features` take from each example: see `StateFeatures` and `BoardFeatures`.
   inputs: dict[str, np.ndarray]
@@ -131,7 +130,7 @@ class Examples:
     return dataclasses.replace(cls._joined(numbered), card={**card, "mixed": parts})
 
   @classmethod
-  def _listed(cls, name: str, given: Any) -> list["Examples"]:
+  def _listed(cls, name: str, given: Iterable["Examples"]) -> list["Examples"]:
     """The examples in an iterable, as a list; ValueError if it is empty or has other elements."""
     if not (parts := check_list(name, given)):
       raise ValueError(f"{name} is empty; it must have at least one element.")
@@ -140,12 +139,13 @@ class Examples:
   @classmethod
   def _joined(cls, shards: Sequence["Examples"]) -> "Examples":
     """The rows of all shards, with the other fields of the first."""
-    pair = lambda name: tuple(np.concatenate([getattr(s, name)[i] for s in shards]) for i in (0, 1))  # noqa: E731
+    ranges, values = (
+      (np.concatenate([first for first, _ in pairs]), np.concatenate([second for _, second in pairs]))
+      for pairs in ([s.ranges for s in shards], [s.values for s in shards])
+    )
     inputs = {name: np.concatenate([s.inputs[name] for s in shards]) for name in shards[0].inputs}
     draw = np.concatenate([s.draw for s in shards])
-    return dataclasses.replace(
-      shards[0], inputs=inputs, draw=draw, ranges=pair("ranges"), values=pair("values")
-    )
+    return dataclasses.replace(shards[0], inputs=inputs, draw=draw, ranges=ranges, values=values)
 
 
 def _shapes(count: int, slots: Sequence[int]) -> dict[str, storage.Shape]:

@@ -2,18 +2,70 @@
 
 import abc
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 
 from ps_cfr_spiel import storage
+from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.batches import Situation
+from ps_cfr_spiel.learning.fitting import Data
+from ps_cfr_spiel.learning.network import Network
 from ps_cfr_spiel.resolving.subgames import BoundValues, PadTo, Subgames
+from ps_cfr_spiel.tree import LeafEvaluator
 
 Pair = tuple[np.ndarray, np.ndarray]
 ROUNDING = 1e-3  # largest error of the sum of a range
 LARGEST = 1e15  # of values: float32 holds sums of their squares
 HELD_OUT = 20  # one draw in this number is for validation
+
+
+class Solved(Protocol):
+  """What features ask of `Examples`, n of them."""
+
+  @property
+  def features(self) -> "Features":
+    """A network's knowledge of their public states."""
+    ...
+
+  @property
+  def inputs(self) -> Mapping[str, np.ndarray]:
+    """[n, ...] by name, as `Features.shapes` has them."""
+    ...
+
+  @property
+  def ranges(self) -> Pair:
+    """For each player float32[n, M], of sum one."""
+    ...
+
+  @property
+  def values(self) -> Pair:
+    """For each player float32[n, M], for ranges of sum one."""
+    ...
+
+  @property
+  def draw(self) -> np.ndarray:
+    """int[n], the number of the draw."""
+    ...
+
+
+class Learned(Protocol):
+  """What features ask of `NetworkValues`."""
+
+  @property
+  def network(self) -> Network:
+    """From ranges to values in units of `scale`."""
+    ...
+
+  @property
+  def scale(self) -> np.ndarray:
+    """float32, the size of values."""
+    ...
+
+  @property
+  def card(self) -> Mapping[str, JSON]:
+    """Their origin."""
+    ...
 
 
 class Features(abc.ABC):
@@ -31,7 +83,7 @@ class Features(abc.ABC):
     """The numbers K of places and M of slots of each player, of a network."""
 
   @abc.abstractmethod
-  def text(self, card: Mapping[str, Any]) -> str:
+  def text(self, card: Mapping[str, JSON]) -> str:
     """The origin of values with this card, such as "16 rivers"."""
 
   # --- Examples ----------------------------------------------------------------------------
@@ -46,7 +98,7 @@ class Features(abc.ABC):
     """The numbers of columns of ranges and values of the examples, of each player."""
 
   @abc.abstractmethod
-  def fault(self, examples: Any) -> str | None:
+  def fault(self, examples: Solved) -> str | None:
     """The reason why a network cannot learn from examples of the right shapes, or None."""
 
   @abc.abstractmethod
@@ -56,15 +108,15 @@ class Features(abc.ABC):
   # --- Training ----------------------------------------------------------------------------
 
   @abc.abstractmethod
-  def scale(self, examples: Any) -> np.ndarray:
+  def scale(self, examples: Solved) -> np.ndarray:
     """float32, the size of values."""
 
   @abc.abstractmethod
-  def untrained(self, examples: Any, scale: np.ndarray, seed: int, width: int, layers: int) -> Any:
+  def untrained(self, examples: Solved, scale: np.ndarray, seed: int, width: int, layers: int) -> Network:
     """A network with random weights."""
 
   @abc.abstractmethod
-  def tensors(self, scale: np.ndarray, examples: Any, rows: np.ndarray) -> Any:
+  def tensors(self, scale: np.ndarray, examples: Solved, rows: np.ndarray) -> Data:
     """The examples of some rows on the device, in the form for training."""
 
   # --- Files -------------------------------------------------------------------------------
@@ -80,22 +132,24 @@ class Features(abc.ABC):
 
   @classmethod
   @abc.abstractmethod
-  def from_file(cls, card: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+  def from_file(cls, card: Mapping[str, JSON], arrays: Mapping[str, np.ndarray]) -> Self:
     """The features by the card and the arrays of a file of values."""
 
   # --- Searches ----------------------------------------------------------------------------
 
   @abc.abstractmethod
   def bind(
-    self, values: Any, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None
+    self, values: Learned, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None
   ) -> BoundValues:
     """See `search.ValueFunction`."""
 
-  def street_leaves(self, situations: Sequence[Situation], hands: np.ndarray, ranges: Any, ends: Any) -> Any:
+  def street_leaves(
+    self, situations: Sequence[Situation], hands: np.ndarray, ranges: Sequence[np.ndarray], ends: Pair
+  ) -> LeafEvaluator:
     """See `batches.StreetValues`; ValueError unless they are of boards."""
     raise ValueError("Values of public states end no street; give values of boards.")
 
-  def worths(self, values: Any, given: Situation) -> np.ndarray:
+  def worths(self, values: Learned, given: Situation) -> np.ndarray:
     """See `batches.StreetValues`; ValueError unless they are of boards."""
     raise ValueError("Values of public states are of one game; give values of boards.")
 
@@ -121,6 +175,6 @@ def unsound(ranges: Pair, *values: Pair) -> str | None:
   return None
 
 
-def held_out(examples: Any) -> np.ndarray:
+def held_out(examples: Solved) -> np.ndarray:
   """bool[n]: the examples for validation."""
   return examples.draw % HELD_OUT == 0

@@ -12,8 +12,7 @@ its betting (`rivers_met`).
 """
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import jax
 import numpy as np
@@ -30,7 +29,7 @@ from ps_cfr_spiel.learning.boards.ranges import NOISE, RangeSampler, perturbed
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.resolving.search import Lookahead, Searcher, SearchSettings, ValueFunction
 from ps_cfr_spiel.resolving.subgames import EchoedRanges, Subgame, Subgames, with_beyond
-from ps_cfr_spiel.tree import PublicTree, sequence_reach
+from ps_cfr_spiel.tree import Array, PublicTree, sequence_reach
 
 OVERHEARD = 4  # overheard iterations of a search of a turn
 
@@ -82,7 +81,7 @@ def drawn_marks(random: np.random.Generator, most: int, count: int) -> list[int]
 class Listener(Searcher):
   """A searcher that notes the questions to its value function."""
 
-  def __init__(self, subgames: Any, values: ValueFunction, lookahead: Lookahead = 1):
+  def __init__(self, subgames: Subgames, values: ValueFunction, lookahead: Lookahead = 1):
     """Searches of the default kind, looking one decision ahead by default."""
     values = check_binds("value_function", values, "CFRValues()")
     super().__init__(subgames, SearchSettings(iterations=1, lookahead=lookahead, value_function=values))
@@ -111,7 +110,7 @@ class Listener(Searcher):
 
 
 @jit()
-def _asked(tree: PublicTree, strategies: Any) -> Any:
+def _asked(tree: PublicTree, strategies: Sequence[cfr.Blocks]) -> tuple[Array, ...]:
   """The ranges [F, H] of both players at the frontier, by the strategies of a search."""
   played = zip(tree.players, strategies, strict=True)
   reach = [player.leaf.pull(sequence_reach(player, strategy)) for player, strategy in played]
@@ -154,7 +153,7 @@ def rivers_met(
 
 def _taken(searcher: Listener, random: np.random.Generator, bets: str, each: int) -> list[Situation]:
   """Some of the rivers in a search's questions, with the ranges of a random iteration."""
-  lines = lines_of(searcher.subgames)
+  lines, _ = lines_of(searcher.subgames)
   form, ((states, ranges),) = lines.form, searcher.heard.items()
   held_by = [cards.hand_numbers(held) for held in form.cards]
   stack = form.game.get_parameters()["stack"]

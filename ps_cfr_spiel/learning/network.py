@@ -5,12 +5,13 @@ r0 v0 + r1 v1 = 0 in every solution; the last layer subtracts half of that sum f
 zero for any weights (Schmid 2021, Section 21.3.2), because the ranges sum to one.
 """
 
-from typing import Any
+from typing import Any, Protocol
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PyTree
 
 from ps_cfr_spiel.tree import Array
 
@@ -19,6 +20,19 @@ WANTED = """network must be a pytree of float arrays, such as an equinox Module,
     place: int[n], numbers of public states, 0 to {last:,}
     ranges: both players' ranges of sum one, [n, {first:,}] and [n, {second:,}]
 and returns both players' values, [n, {first:,}] and [n, {second:,}]. Got {given}: {fault}."""
+
+
+class Network(Protocol):
+  """What learns and serves: a `ValueNetwork`, a `UserNetwork` or `AlphaVectors`, all of them pytrees."""
+
+  @property
+  def slots(self) -> tuple[int, int]:
+    """M, the most infostates of each player in a public state."""
+    ...
+
+  def __call__(self, place: Array, ranges: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Values of both players, [n, M] each, in public states int[n] for ranges [n, M] of sum one."""
+    ...
 
 
 class ValueNetwork(eqx.Module):
@@ -71,7 +85,7 @@ class UserNetwork(eqx.Module):
   rest: tuple[Any, ...] = eqx.field(static=True)
   slots: tuple[int, int] = eqx.field(static=True)  #: m of each player
 
-  def __init__(self, network: Any, places: int, slots: tuple[int, int]):
+  def __init__(self, network: PyTree, places: int, slots: tuple[int, int]):
     """Take a network for K places and M slots of each player; ValueError if it is not as `WANTED`."""
     arrays, other = eqx.partition(network, lambda leaf: isinstance(leaf, jax.Array | np.ndarray))
     trained, structure = jax.tree.flatten(arrays)
@@ -82,7 +96,7 @@ class UserNetwork(eqx.Module):
       words = {"last": places - 1, "first": slots[0], "second": slots[1]}
       raise ValueError(WANTED.format(given=type(network).__name__, fault=fault, **words))
 
-  def _fault(self, network: Any) -> str:
+  def _fault(self, network: PyTree) -> str:
     """The breach of `WANTED`, or an empty text."""
     if not callable(network):
       return "it cannot be called"
@@ -94,11 +108,11 @@ class UserNetwork(eqx.Module):
       outputs = jax.eval_shape(self._call, jax.ShapeDtypeStruct((3,), jnp.int32), shape)
     except Exception as error:  # any error of the network's own code
       return f"called with n = 3 it raises {type(error).__name__}: {error}"
-    shapes = [getattr(x, "shape", None) for x in outputs] if isinstance(outputs, tuple | list) else outputs
-    wanted = [x.shape for x in shape]
+    shapes, wanted = jax.tree.map(lambda x: x.shape, outputs), [x.shape for x in shape]
+    shapes = list(shapes) if isinstance(shapes, tuple) else shapes
     return "" if shapes == wanted else f"with n = 3 it returns {shapes}, not {wanted}"
 
-  def _call(self, place: Array, ranges: tuple[Array, Array]) -> Any:
+  def _call(self, place: Array, ranges: tuple[Array, Array]) -> tuple[Array, Array]:
     structure, leaves, whole = self.rest
     arrays = jax.tree.unflatten(structure, self.arrays)
     return eqx.combine(arrays, jax.tree.unflatten(whole, leaves))(place, ranges)

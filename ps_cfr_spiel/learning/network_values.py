@@ -3,21 +3,23 @@
 import dataclasses
 import os
 from collections.abc import Sequence
-from typing import Any
 
 import equinox as eqx
 import jax
 import numpy as np
+from jaxtyping import PyTree
 
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.arguments import MOST
+from ps_cfr_spiel.arguments import JSON, MOST
 from ps_cfr_spiel.batches import Situation, StreetValues
 from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors
 from ps_cfr_spiel.learning.examples import FEATURES, Examples
-from ps_cfr_spiel.learning.features import Features
-from ps_cfr_spiel.learning.network import UserNetwork, ValueNetwork
+from ps_cfr_spiel.learning.features import Features, Pair
+from ps_cfr_spiel.learning.fitting import Data
+from ps_cfr_spiel.learning.network import Network, UserNetwork, ValueNetwork
 from ps_cfr_spiel.resolving.search import ValueFunction
 from ps_cfr_spiel.resolving.subgames import BoundValues, PadTo, Subgames
+from ps_cfr_spiel.tree import LeafEvaluator
 
 KIND, SIZES = "values", ("places", "slots", "width", "layers")
 STAMP = (*storage.STAMP, "version", "features")
@@ -33,9 +35,9 @@ class NetworkValues(ValueFunction, StreetValues):
 
   features: Features  #: the network's knowledge of a public state
   #: a `ValueNetwork`, a `UserNetwork` or `AlphaVectors`, from ranges to values in units of `scale`.
-  network: Any
+  network: Network
   scale: np.ndarray  #: float32, the size of values
-  card: dict[str, Any]  #: their origin: game, teacher, data, seed, errors; saved with them
+  card: dict[str, JSON]  #: their origin: game, teacher, data, seed, errors; saved with them
   losses: np.ndarray  #: float64[n, 3], (step, training loss, validation loss) during training
 
   def __repr__(self) -> str:
@@ -49,14 +51,14 @@ class NetworkValues(ValueFunction, StreetValues):
     return cls(examples.features, network, scale, examples.card, NOTHING)
 
   @classmethod
-  def of_network(cls, examples: Examples, network: Any) -> "NetworkValues":
+  def of_network(cls, examples: Examples, network: PyTree) -> "NetworkValues":
     """A network of the user's own, not trained here; ValueError if it is not as `train` says."""
     features = examples.features
     return cls(
       features, UserNetwork(network, *features.extent), features.scale(examples), examples.card, NOTHING
     )
 
-  def tensors(self, examples: Examples, rows: np.ndarray) -> Any:
+  def tensors(self, examples: Examples, rows: np.ndarray) -> Data:
     """The examples of some rows, in the form for training."""
     return examples.features.tensors(self.scale, examples, rows)
 
@@ -88,11 +90,13 @@ class NetworkValues(ValueFunction, StreetValues):
     return self.features.cards
 
   @property
-  def beyond(self) -> tuple[Any, np.ndarray]:
+  def beyond(self) -> tuple[Network, np.ndarray]:
     """The shared part of `street_leaves`: the network and its scale."""
     return self.network, self.scale
 
-  def street_leaves(self, situations: Sequence[Situation], hands: np.ndarray, ranges: Any, ends: Any) -> Any:
+  def street_leaves(
+    self, situations: Sequence[Situation], hands: np.ndarray, ranges: Sequence[np.ndarray], ends: Pair
+  ) -> LeafEvaluator:
     return self.features.street_leaves(situations, hands, ranges, ends)
 
   def worths(self, given: Situation) -> np.ndarray:
@@ -134,7 +138,7 @@ class NetworkValues(ValueFunction, StreetValues):
     else:
       shape = eqx.filter_eval_shape(AlphaVectors, places, tuple(slots), width)
     leaves, structure = jax.tree.flatten(shape)
-    expected: dict[str, Any] = {
+    expected: dict[str, storage.Shape] = {
       f"parameter{k}": (leaf.shape, np.dtype(np.float32)) for k, leaf in enumerate(leaves)
     }
     expected |= {**kind.stored(places), "losses": ((header.pop("measured"), 3), np.dtype(np.float64))}

@@ -1,7 +1,8 @@
 """The options of training in a network's card, and the memory of a training."""
 
-from typing import Any
+from collections.abc import Mapping
 
+from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.learning.alpha_vectors import serve
 from ps_cfr_spiel.learning.network import count_parameters
 from ps_cfr_spiel.memory import check_needs, training_needs
@@ -10,7 +11,7 @@ from ps_cfr_spiel.options import TrainingOptions
 CHECK = 200  # steps between looks at the validation loss
 
 
-def options_in(card: Any) -> TrainingOptions:
+def options_in(card: Mapping[str, JSON]) -> TrainingOptions:
   """The options with which values were trained, by their card; ValueError if it lacks them."""
   try:
     return TrainingOptions(seed=card["training_seed"], **card["training"])

@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,12 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel import storage
+from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.backend.device import precision
-from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors, from_examples, serve
+from ps_cfr_spiel.learning.alpha_vectors import from_examples, serve
 from ps_cfr_spiel.learning.boards.places import FrontierStates, Slots
-from ps_cfr_spiel.learning.features import Features, Pair
+from ps_cfr_spiel.learning.features import Features, Learned, Pair, Solved
 from ps_cfr_spiel.learning.fitting import Tensors
-from ps_cfr_spiel.learning.network import UserNetwork, ValueNetwork, normalised
+from ps_cfr_spiel.learning.network import Network, ValueNetwork, normalised
 from ps_cfr_spiel.resolving.subgames import PadTo, Ranges, Subgames
 from ps_cfr_spiel.tree import Array
 
@@ -47,13 +47,13 @@ class StateFeatures(Features):
   def hands(self) -> tuple[int, int]:
     return self.extent[1]
 
-  def text(self, card: Mapping[str, Any]) -> str:
+  def text(self, card: Mapping[str, JSON]) -> str:
     return f"{len(self.public_states)} public states of {card['game']}"
 
   def shapes(self, count: int) -> dict[str, storage.Shape]:
     return {"place": ((count,), np.dtype(np.int32))}
 
-  def fault(self, examples: Any) -> str | None:
+  def fault(self, examples: Solved) -> str | None:
     if (np.diff(self.public_states, prepend=-1) <= 0).any():
       return "its public states do not ascend"
     place = examples.inputs["place"]
@@ -72,7 +72,7 @@ class StateFeatures(Features):
       same = self.extent == other.extent
     return None if same else "are of other public states"
 
-  def scale(self, examples: Any) -> np.ndarray:
+  def scale(self, examples: Solved) -> np.ndarray:
     """float32[K]: the root mean square of values in each public state.
 
     Where this is only rounding, as when searches begin to teach upwards, it is the median of the others: in
@@ -89,7 +89,7 @@ class StateFeatures(Features):
     real = size > ROUNDING * size.max(initial=0)
     return np.where(real, size, np.median(size[real]) if real.any() else 1).astype(np.float32)
 
-  def untrained(self, examples: Any, scale: np.ndarray, seed: int, width: int, layers: int) -> Any:
+  def untrained(self, examples: Solved, scale: np.ndarray, seed: int, width: int, layers: int) -> Network:
     """A network whose values begin at the means of public states, or `AlphaVectors`."""
     if serve(self.extent[1]):
       return from_examples(examples, scale, seed, width)
@@ -103,13 +103,14 @@ class StateFeatures(Features):
       means.append((total / counts / scale[:, None]).astype(np.float32))
     return eqx.tree_at(lambda n: (n.last[0][1], n.last[1][1]), network, tuple(means))
 
-  def tensors(self, scale: np.ndarray, examples: Any, rows: np.ndarray) -> Tensors:
+  def tensors(self, scale: np.ndarray, examples: Solved, rows: np.ndarray) -> Tensors:
     assert self.possible is not None
     place = examples.inputs["place"][rows]
     unit = scale[place][:, None]
-    ranges, values = (tuple(jnp.asarray(x[rows]) for x in p) for p in (examples.ranges, examples.values))
-    possible = tuple(map(jnp.asarray, self.possible))
-    return Tensors(jnp.asarray(place), ranges, tuple(v / unit for v in values), possible)  # pyright: ignore
+    pair = lambda x, y: (jnp.asarray(x), jnp.asarray(y))  # noqa: E731
+    first, second = (v[rows] / unit for v in examples.values)
+    ranges = pair(*(r[rows] for r in examples.ranges))
+    return Tensors(jnp.asarray(place), ranges, pair(first, second), pair(*self.possible))
 
   @classmethod
   def stored(cls, places: int) -> dict[str, storage.Shape]:
@@ -119,11 +120,11 @@ class StateFeatures(Features):
     return {"public_states": self.public_states}
 
   @classmethod
-  def from_file(cls, card: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "StateFeatures":
+  def from_file(cls, card: Mapping[str, JSON], arrays: Mapping[str, np.ndarray]) -> "StateFeatures":
     return cls(arrays["public_states"])
 
   def bind(
-    self, values: Any, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None
+    self, values: Learned, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None
   ) -> "BoundNetwork":
     """See `search.ValueFunction`; ValueError for another game, or a public state that the network lacks."""
     game = values.card["game"]
@@ -161,7 +162,7 @@ class StateFeatures(Features):
 class BoundNetwork:
   """Values with `StateFeatures` at some public states."""
 
-  network: ValueNetwork | UserNetwork | AlphaVectors  #: see `NetworkValues`
+  network: Network  #: see `NetworkValues`
   scale: Array  #: [K]
   place: Array  #: int[K], number of each public state in the network; arbitrary in the padding
   #: index, possible: see `Slots`.

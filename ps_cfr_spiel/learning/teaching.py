@@ -1,14 +1,14 @@
 """The solution of situations at drawn ranges: examples for training."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.arguments import check_binds, check_count, check_instance, check_integer
+from ps_cfr_spiel.arguments import JSON, check_binds, check_count, check_instance, check_integer
 from ps_cfr_spiel.backend.device import jit, precision, to_device
 from ps_cfr_spiel.learning.alpha_vectors import serve
 from ps_cfr_spiel.learning.boards.places import Drawn, FrontierStates
@@ -22,6 +22,7 @@ from ps_cfr_spiel.resolving.search import (
   ValueFunction,
 )
 from ps_cfr_spiel.resolving.subgames import PadTo, Subgames
+from ps_cfr_spiel.tree import Array
 
 CHUNK = 32  # situations solved in one call
 
@@ -43,7 +44,7 @@ def generate_examples(
   ranges: RangeSampler | None = None,
   teacher: Teacher | None = None,
   progress: bool | None = None,
-  **options: Any,
+  **options: JSON,
 ) -> Examples:
   """Solve situations of all public states where a search's lookahead may end; ValueError if it never does.
 
@@ -104,7 +105,7 @@ def usual_teacher(frontier: FrontierStates, iterations: int) -> CFRValues:
 def _solved(
   frontier: FrontierStates,
   bound: Sequence[BoundCFR],
-  card: dict[str, Any],
+  card: dict[str, JSON],
   given: Sequence[tuple[int, Drawn]],
 ) -> Examples:
   """The examples of ranges with the numbers of their draws, at most `CHUNK`.
@@ -126,11 +127,11 @@ def _solved(
 
 
 @jit()
-def _taught(teacher: Any, ranges: Any, index: Any) -> Any:
+def _taught(teacher: BoundCFR, ranges: Sequence[Array], index: Sequence[Array]) -> tuple[Array, Array]:
   """Values [B, places, M] of both players, for ranges of the same shape."""
   shapes = [(player.roots, player.types) for player in teacher.tree.players]
 
-  def solve(pair: Any) -> Any:
+  def solve(pair):
     given = []
     for (rows, types), range_, at in zip(shapes, pair, index, strict=True):
       flat = jnp.zeros(rows * types + 1, range_.dtype).at[at].set(range_)

@@ -7,7 +7,6 @@ import textwrap
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -15,8 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pyspiel
+from jaxtyping import PyTree
 
-from ps_cfr_spiel.arguments import check_instance, check_seconds
+from ps_cfr_spiel.arguments import JSON, check_instance, check_seconds
 from ps_cfr_spiel.backend.device import Uninterrupted, precision, to_device
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.compilation.compiler import load_game
@@ -42,8 +42,8 @@ def train(
   checkpoint: str | os.PathLike | None = None,
   checkpoint_seconds: float = 60.0,
   progress: bool | None = None,
-  network: Any = None,
-  **changes: Any,
+  network: PyTree = None,
+  **changes: object,
 ) -> NetworkValues:
   """Train a network; Ctrl-C ends it early and keeps the best so far.
 
@@ -127,21 +127,23 @@ def train_in(
   Values that are there are continued if unfinished, and trained anew if there are more examples now. Errors
   are those of both; ValueError for values of other options.
   """
-  saving: dict[str, Any] = {
-    "checkpoint": file,
-    "checkpoint_seconds": checkpoint_seconds,
-    "progress": progress,
-  }
   if file is not None and Path(file).exists():
     begun = NetworkValues.load(file)
     begun.check(examples)
     check_same_call(file, options_in(begun.card).header(), options.header())
     if begun.card["learned_from"] == len(examples):
-      return resume(examples, begun, **saving)
-  return train(examples, options, start=start, **saving)
+      return resume(examples, begun, file, checkpoint_seconds, progress)
+  return train(
+    examples,
+    options,
+    start=start,
+    checkpoint=file,
+    checkpoint_seconds=checkpoint_seconds,
+    progress=progress,
+  )
 
 
-def check_same_call(file: str | os.PathLike, given: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+def check_same_call(file: str | os.PathLike, given: Mapping[str, JSON], wanted: Mapping[str, JSON]) -> None:
   """ValueError, naming the first difference, unless a file was made by the same call."""
   for name, value in wanted.items():
     if given[name] != value:
@@ -160,8 +162,8 @@ def pretrained(game: pyspiel.Game | str) -> NetworkValues:
   check_instance("game", loaded, pyspiel.Game)
   name = loaded.get_type().short_name
   stem = name if str(loaded) == str(load_game("leduc_poker")) else ""
-  if name.startswith("holdem") and getattr(loaded, "deck", ()) == cards.WHOLE_DECK:
-    size = len(getattr(loaded, "board", ())) or min(cards.STREETS)
+  if name in ("holdem", "holdem_subgame") and loaded.deck == cards.WHOLE_DECK:
+    size = len(loaded.board) or min(cards.STREETS)
     stem = f"holdem_{cards.STREETS[size + 1]}s" if size < cards.BOARD_SIZE else ""
   path = Path(__file__).parent / "pretrained" / f"{stem}.safetensors"
   if not path.exists():
@@ -187,7 +189,13 @@ class _Saving:
       self.last = time.monotonic()
 
 
-def _fit(examples: Any, start: Any, settings: TrainingOptions, saving: _Saving, progress: bool | None) -> Any:
+def _fit(
+  examples: Examples,
+  start: NetworkValues,
+  settings: TrainingOptions,
+  saving: _Saving,
+  progress: bool | None,
+) -> NetworkValues:
   """Train from the last step among the losses of `start`.
 
   A call of the device takes `CHECK` steps: it is compiled for their number, so `device.advance`, which
@@ -208,7 +216,7 @@ def _fit(examples: Any, start: Any, settings: TrainingOptions, saving: _Saving, 
     )
     best, least = network, min((loss for _, _, loss in losses), default=np.inf)
 
-    def result() -> Any:
+    def result() -> NetworkValues:
       errors = {name: float(x) for name, x in measure_errors(best, validation)._asdict().items()}
       method = {name: value for name, value in settings.header().items() if name != "seed"}
       card = {
@@ -252,7 +260,7 @@ def _waited(losses: list[list[float]]) -> int:
   return len(validation) - 1 - int(np.argmin(validation)) if validation else 0
 
 
-def _check(examples: Any) -> None:
+def _check(examples: Examples) -> None:
   """ValueError unless the examples are sound, and some of them are held out."""
   if wrong := check_instance("examples", examples, Examples).fault():
     raise ValueError(f"examples must be sound: {wrong}.")

@@ -1,6 +1,7 @@
 """The contract of leaf evaluators: reach of the leaves in, their counterfactual values out."""
 
 import abc
+import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
@@ -51,6 +52,8 @@ class LeafEvaluator(abc.ABC):
   types, and come from one utility function for both players: a leaf's values, each times the reach of its
   player and summed over types, add up to zero for the two. The proof of convergence needs it.
   """
+
+  __dataclass_fields__: ClassVar[dict[str, dataclasses.Field]]  # of every evaluator, a dataclass
 
   kind: ClassVar[str]  #: its name in reports; `build_tree` knows its own evaluators by this name
   #: whether the native library may iterate board by board in place of calls (`streaming`); it counts for the

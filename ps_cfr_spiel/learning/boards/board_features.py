@@ -8,13 +8,14 @@ exactly.
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel import storage
+from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.backend.device import precision
 from ps_cfr_spiel.cards.poker import Situation, cards, compatible
 from ps_cfr_spiel.compilation.compiler import FormOrigin, PublicStateIndex
@@ -27,11 +28,11 @@ from ps_cfr_spiel.learning.boards.hand_places import (
   hand_places,
 )
 from ps_cfr_spiel.learning.boards.street_leaves import StreetLeaves, net_wins_on, street_tables
-from ps_cfr_spiel.learning.features import Features, Pair, unsound
+from ps_cfr_spiel.learning.features import Features, Learned, Pair, Solved, unsound
 from ps_cfr_spiel.learning.fitting import Errors
-from ps_cfr_spiel.learning.network import ValueNetwork, normalised
+from ps_cfr_spiel.learning.network import Network, ValueNetwork, normalised
 from ps_cfr_spiel.resolving.subgames import PadTo, Ranges, Subgames
-from ps_cfr_spiel.tree import CHANCE, Array, BoardLeaves
+from ps_cfr_spiel.tree import CHANCE, AllInLeaves, Array, BoardLeaves
 
 CHECKED = ("checked0", "checked1")  # of `Examples.inputs`
 
@@ -57,7 +58,7 @@ class BoardFeatures(Features):
   def hands(self) -> tuple[int, int]:
     return len(cards.ALL_HANDS), len(cards.ALL_HANDS)
 
-  def text(self, card: Mapping[str, Any]) -> str:
+  def text(self, card: Mapping[str, JSON]) -> str:
     return f"{card.get('learned_from', 0)} {cards.STREETS[self.cards]}s"
 
   def shapes(self, count: int) -> dict[str, storage.Shape]:
@@ -70,12 +71,12 @@ class BoardFeatures(Features):
     return {"board": ((count, self.cards), np.dtype(int)), "ratio": ((count,), single), **checked}
 
   @staticmethod
-  def checked(examples: Any) -> Pair:
+  def checked(examples: Solved) -> Pair:
     """For each player float32[n, 1326], the values if both check from there on."""
     first, second = (examples.inputs[name] for name in CHECKED)
     return first, second
 
-  def fault(self, examples: Any) -> str | None:
+  def fault(self, examples: Solved) -> str | None:
     if wrong := unsound(examples.ranges, self.checked(examples)):
       return wrong
     return None if (examples.inputs["ratio"] >= 0).all() else "a stack behind is negative"
@@ -83,22 +84,28 @@ class BoardFeatures(Features):
   def unlike(self, other: Features) -> str | None:
     return None if self.cards == other.cards else f"have {other.cards} cards, not {self.cards}"
 
-  def scale(self, examples: Any) -> np.ndarray:
+  def scale(self, examples: Solved) -> np.ndarray:
     added = [v - c for v, c in zip(examples.values, self.checked(examples), strict=True)]
     return np.asarray(np.sqrt(np.mean([np.mean(x**2) for x in added])) or 1.0, np.float32)
 
-  def untrained(self, examples: Any, scale: np.ndarray, seed: int, width: int, layers: int) -> ValueNetwork:
+  def untrained(
+    self, examples: Solved, scale: np.ndarray, seed: int, width: int, layers: int
+  ) -> ValueNetwork:
     with precision("float32"):
       return ValueNetwork(*self.extent, width, layers, jax.random.key(seed))
 
-  def tensors(self, scale: np.ndarray, examples: Any, rows: np.ndarray) -> "BoardTensors":
+  def tensors(self, scale: np.ndarray, examples: Solved, rows: np.ndarray) -> "BoardTensors":
     ranges = [r[rows] for r in examples.ranges]
     added = [v[rows] - c[rows] for v, c in zip(examples.values, self.checked(examples), strict=True)]
     return self._tensors(scale, examples.inputs["board"][rows], examples.inputs["ratio"][rows], ranges, added)
 
   @staticmethod
   def _tensors(
-    scale: np.ndarray, board: np.ndarray, ratio: np.ndarray, ranges: Any, added: Any
+    scale: np.ndarray,
+    board: np.ndarray,
+    ratio: np.ndarray,
+    ranges: Sequence[np.ndarray],
+    added: Sequence[np.ndarray],
   ) -> "BoardTensors":
     """Boards with what betting adds, in pots."""
     place = hand_places(board)
@@ -128,10 +135,10 @@ class BoardFeatures(Features):
     return {}
 
   @classmethod
-  def from_file(cls, card: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "BoardFeatures":
+  def from_file(cls, card: Mapping[str, JSON], arrays: Mapping[str, np.ndarray]) -> "BoardFeatures":
     return cls(card.get("cards", cards.BOARD_SIZE))
 
-  def worths(self, values: Any, given: Situation) -> np.ndarray:
+  def worths(self, values: Learned, given: Situation) -> np.ndarray:
     """float64[2, 1326]: the mean wins of the hands of a turn or flop, in chips; 0 of hands that it blocks.
 
     Each range of the situation has some hand, and needs no scale. The bets do not matter.
@@ -170,10 +177,10 @@ class BoardFeatures(Features):
     return StreetLeaves(ranges=(first, second), left=tuple(left.tolist()), **tables, **chips)
 
   def bind(
-    self, values: Any, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None
+    self, values: Learned, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None
   ) -> "BoundBoards":
     """See `search.ValueFunction`; ValueError but for all next cards after some lines of betting."""
-    lines, game = lines_of(subgames, self.cards - 1), subgames.labels.game
+    (lines, leaves), game = lines_of(subgames, self.cards - 1), subgames.labels.game
     form, betting = lines.form, lines.betting
     boards, count = lines.boards[1], len(public_states)
     places = [lines.place(s) for s in public_states]
@@ -190,14 +197,11 @@ class BoardFeatures(Features):
     behind = form.game.get_parameters()["stack"] - spent
     place = hand_places(np.array([(*form.game.board, *card) for card in lines.runouts[1].tolist()]))
     hand_numbers = [cards.hand_numbers(held) for held in form.cards]
-    leaves: Any = subgames.tree.leaves
 
     def paid(street: int, showdown_payoff: np.ndarray, fold_payoff: np.ndarray) -> BoardLeaves:
       """The leaves on all boards of a street that pay these showdowns and folds."""
-      count, evaluator = (
-        lines.boards[street],
-        getattr(leaves.streets[street], "folds", leaves.streets[street]),
-      )
+      count, evaluator = lines.boards[street], leaves.streets[street]
+      evaluator = evaluator.folds if isinstance(evaluator, AllInLeaves) else evaluator
       showdowns, folds = (np.tile(x.astype(float), (count, 1)) for x in (showdown_payoff, fold_payoff))
       evaluator = dataclasses.replace(evaluator, showdown_payoff=showdowns, fold_payoff=folds)
       return BoardLeaves((evaluator,), (count,), ((len(showdown_payoff), len(fold_payoff)),), leaves.batched)
@@ -215,14 +219,14 @@ class BoardFeatures(Features):
     )
 
 
-def lines_of(subgames: Subgames, size: int = cards.BOARD_SIZE - 1) -> PublicStateIndex:
-  """The lines of betting of a turn, or another street with `size` cards; ValueError for other games."""
-  source = subgames.labels.source
-  if isinstance(source, FormOrigin) and isinstance(subgames.tree.leaves, BoardLeaves):
+def lines_of(subgames: Subgames, size: int = cards.BOARD_SIZE - 1) -> tuple[PublicStateIndex, BoardLeaves]:
+  """The lines of betting and the leaves of a turn, or another street with `size` cards; else ValueError."""
+  source, leaves = subgames.labels.source, subgames.tree.leaves
+  if isinstance(source, FormOrigin) and isinstance(leaves, BoardLeaves):
     lines = source.lines
     deck = getattr(getattr(lines.form, "game", None), "deck", ())
     if len(lines.boards) == cards.BOARD_SIZE - size + 1 and len(deck) == len(cards.WHOLE_DECK):
-      return lines
+      return lines, leaves
   game = subgames.labels.game
   raise ValueError(
     f"{game}: values of {cards.STREETS[size + 1]}s are for {cards.STREETS[size]}s of hold'em with the whole "
@@ -251,7 +255,7 @@ class BoardTensors(NamedTuple):
     """Some examples, by number."""
     return jax.tree.map(lambda x: x[at], self)
 
-  def errors(self, network: ValueNetwork) -> Errors:
+  def errors(self, network: Network) -> Errors:
     """The errors of a network."""
     mixtures = at_places(self.place)
     added = [jnp.einsum("nk,nhk->nh", x, mixtures) for x in network(self.ratio, self.at)]
@@ -267,7 +271,7 @@ class BoundBoards:
   """`NetworkValues` on all B next boards after n lines of betting on a street; rows are line by line."""
 
   #: network, scale: see `NetworkValues`.
-  network: ValueNetwork
+  network: Network
   scale: Array
   showdowns: BoardLeaves  #: n without further bets, on each board of five cards
   folds: BoardLeaves  #: n folds of player 1 that win the whole pot, on each of the B boards

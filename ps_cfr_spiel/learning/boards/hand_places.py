@@ -13,7 +13,7 @@ same mean may be made or still to be made. Nothing else depends on the street.
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -23,13 +23,15 @@ from ps_cfr_spiel.backend.device import precision
 from ps_cfr_spiel.cards.poker import cards, strengths
 from ps_cfr_spiel.tree import Array
 
+Arrays = TypeVar("Arrays")
+Stack = TypeVar("Stack")
 PLACES = 32  # fixed places, evenly from the weakest hand to the strongest
 QUANTILES = 8  # parts of the same size of a hand's places with cards to come, ascending
 RATIOS = np.array([0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 90.0])  # fixed stacks behind, in pots
 TOGETHER = 64  # boards that an accelerator takes at once
 
 
-def of_each(function: Callable[[Any], Any], stack: Any) -> Any:
+def of_each(function: Callable[[Stack], Arrays], stack: Stack) -> Arrays:
   """A function of each entry of a stack: one by one on a CPU, some at once on an accelerator."""
   return jax.lax.map(function, stack, batch_size=None if jax.default_backend() == "cpu" else TOGETHER)
 

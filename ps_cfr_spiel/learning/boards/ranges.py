@@ -10,7 +10,7 @@ them. The ranges in a search are reaches too, and a network trained on random ra
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import jax.numpy as jnp
 import numpy as np
@@ -20,7 +20,7 @@ from ps_cfr_spiel.arguments import check_number
 from ps_cfr_spiel.backend.device import jit, precision, to_device
 from ps_cfr_spiel.cfr import NRMPlus
 from ps_cfr_spiel.learning.boards.places import Drawn, FrontierStates, even_if_zero
-from ps_cfr_spiel.tree import PublicTree, sequence_reach
+from ps_cfr_spiel.tree import Array, PublicTree, sequence_reach
 
 ITERATIONS = (1, 2, 3, 5, 8, 13, 20, 40, 80, 160)  # of CFR, the source of strategies for reaches
 NOISE = (0.0, 0.02, 0.1, 0.3)  # shares of random strategies in them
@@ -104,5 +104,5 @@ def perturbed(strategy: Sequence[np.ndarray], share: float, random: np.random.Ge
 
 
 @jit(static_argnames="player")
-def _reach(tree: PublicTree, strategy: Any, player: int) -> Any:
+def _reach(tree: PublicTree, strategy: Sequence[Array], player: int) -> Array:
   return jnp.concatenate(sequence_reach(tree.players[player], strategy))

@@ -6,11 +6,11 @@ The network learns the value of betting over that of checking down, which is kno
 import itertools
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ps_cfr_spiel import storage
+from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.cards.poker import Situation, cards
 from ps_cfr_spiel.learning.boards.board_features import CHECKED, BoardFeatures
@@ -51,7 +51,7 @@ def load_boards(*folders: str | os.PathLike, progress: bool | None = None) -> Ex
 
 
 def boards_as_examples(
-  card: dict[str, Any],
+  card: dict[str, JSON],
   board: np.ndarray,
   pot: np.ndarray,
   stack: np.ndarray,
@@ -74,7 +74,7 @@ def boards_as_examples(
   return Examples(card, BoardFeatures(board.shape[1]), inputs, *shown, up_to_suits(board))
 
 
-def _read(path: Path) -> tuple[Any, str, dict[str, np.ndarray]]:
+def _read(path: Path) -> tuple[dict[str, JSON], str, dict[str, np.ndarray]]:
   """The settings and the situations of a file's rivers, and their arrays."""
   file = storage.read(path)
   if file.header["kind"] != "examples" or "board" not in file.shapes:
