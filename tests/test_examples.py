@@ -14,7 +14,7 @@ from cuts import rounded
 from open_spiel.python.algorithms import exploitability
 from reference import sequence_form_value
 
-from ps_cfr_spiel import ContinualResolving, PSCFRSolver, build_tree, check_game
+from ps_cfr_spiel import ContinualResolving, KeyedMCCFRSolver, PSCFRSolver, build_tree, check_game
 from ps_cfr_spiel.learning import generate_examples, train
 from ps_cfr_spiel.resolving.subgames import Subgames, unsafe
 from ps_cfr_spiel.tree import evaluate
@@ -248,3 +248,25 @@ def test_values_are_learned_from_solved_subgames():
   )
   assert few > 10 * many
   assert many < 0.002
+
+
+def test_the_keyed_game_has_von_neumanns_equilibrium():
+  """Bets of the best 2/9 and the worst 1/9, calls of the best 4/9, value 1/9: unions of first digits.
+
+  Best responses that see first digits alone are exact in tables of pairs of these: equal ones tie on average.
+  """
+  module = example("new_keyed_game")
+  solver = KeyedMCCFRSolver(pyspiel.load_game("von_neumann_poker"), batch=64, seed=1, estimate="corrected")
+  wins = np.sign(np.arange(module.BASE)[:, None] - np.arange(module.BASE))
+  gains = []
+  for iterations in (2, 198):
+    solver.run(iterations)
+    weights = np.asarray(solver.average_policy().table).reshape(2, module.BASE, 2)
+    bet, call = (weights / weights.sum(-1, keepdims=True))[..., 1]
+    first = np.maximum(wins.mean(1), (1 - call + 3 * call * wins).mean(1)).mean()
+    checked, called = ((1 - bet)[:, None] * wins).mean(0), (3 * bet[:, None] * wins).mean(0)
+    second = -(checked + np.minimum(bet.mean(), called)).mean()
+    assert -second <= 1 / 9 <= first
+    gains.append(first + second)
+  assert gains[0] > 2 * gains[1] > 0
+  assert gains[1] < 0.2
