@@ -75,7 +75,7 @@ class _Table(Protocol):
   public: int  #: that of public cards at the end
 
   def start(self, dealt: np.ndarray) -> Place:
-    """Where betting begins, from the cards of player 0, of player 1 and of the board."""
+    """The start of betting, from the cards of player 0, of player 1 and of the board."""
     ...
 
   def actor(self, place: Place) -> int:
@@ -111,7 +111,7 @@ class _Table(Protocol):
     ...
 
   def strengths(self, boards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """As `DealtGame.strengths`."""
+    """The strengths of hands, see `DealtGame.strengths`."""
     ...
 
 

@@ -22,7 +22,7 @@ jax.tree_util.register_dataclass(Betting, [column.name for column in dataclasses
 
 
 class LineCells(NamedTuple):
-  """Where tables hold the strategies at the N lines of a betting tree, hand by hand.
+  """The places in tables of the strategies at the N lines of a betting tree, hand by hand.
 
   The cells of the rounds before the clustered one are numbered from 0, those of a cluster from 0 again.
   """

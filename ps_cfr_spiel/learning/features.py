@@ -21,7 +21,7 @@ HELD_OUT = 20  # one draw in this number is for validation
 
 
 class Solved(Protocol):
-  """What features ask of `Examples`, n of them."""
+  """The part of `Examples` that features use, n of them."""
 
   @property
   def features(self) -> "Features":
@@ -50,11 +50,11 @@ class Solved(Protocol):
 
 
 class Learned(Protocol):
-  """What features ask of `NetworkValues`."""
+  """The part of `NetworkValues` that features use."""
 
   @property
   def network(self) -> Network:
-    """From ranges to values in units of `scale`."""
+    """The map of ranges to values in units of `scale`."""
     ...
 
   @property

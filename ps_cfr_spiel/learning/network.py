@@ -23,7 +23,7 @@ and returns both players' values, [n, {first:,}] and [n, {second:,}]. Got {given
 
 
 class Network(Protocol):
-  """What learns and serves: a `ValueNetwork`, a `UserNetwork` or `AlphaVectors`, all of them pytrees."""
+  """A function that learns: a `ValueNetwork`, a `UserNetwork` or `AlphaVectors`, all of them pytrees."""
 
   @property
   def slots(self) -> tuple[int, int]:

@@ -103,7 +103,7 @@ class KeyedSolver(Solver[KeyedPolicy]):
   def start_from(self, earlier: "KeyedSolver") -> None:
     """Take over, before the first iteration, the tables of a smaller game's run at the keys of this game.
 
-    The average policy counts as one visit in the first iteration, the other tables as they are. So the bounds
+    The average policy counts as one visit in the first iteration, the other tables unchanged. So the bounds
     of a run that begins with empty tables do not hold for this one.
     ValueError if this run has begun, the games share no keys, or the other solver learns in another way.
     """

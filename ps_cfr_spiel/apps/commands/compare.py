@@ -80,7 +80,7 @@ def _rule(name: str) -> str:
 
 
 def _maker(name: str) -> Any:
-  """From a game to the solver of a name."""
+  """A function from a game to the solver of a name."""
   maker = {known.lower(): make for known, make in _solvers().items()}.get(name.strip().lower())
   if maker is not None:
     return maker

@@ -190,7 +190,7 @@ def _map(policy: TreePolicy, nodes: list[dict[str, Any]]) -> dict[str, Any] | No
     belief = believed[node["number"]]
     node["belief"] = belief.sought.round(6).tolist()
     node["pieces"] = [[k, round(p, 6)] for k, p in enumerate(belief.others.tolist()) if p]
-  said = f"Orange: the {place.sought}; blue: {place.others}; by all strategies and what is public."
+  said = f"Orange: the {place.sought}; blue: {place.others}; by all strategies and public information."
   placed = [[round(x, 3) if math.isfinite(x) else 0 for x in at] for at in layout(place.ways).tolist()]
   drawn = {"places": placed, "edges": edges(place.ways), "apart": APART}
   goal = {} if place.goal is None else {"goal": place.goal}

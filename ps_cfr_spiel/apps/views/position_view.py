@@ -66,7 +66,7 @@ def belief_text(state: pyspiel.State, policy: openspiel_policy.Policy) -> str:
   belief = belief_at(state, policy)
   lines = [game.position(state).heading]
   for name, shares in ((place.sought, belief.sought), (place.others, belief.others)):
-    lines += ["", f"Where the {name} may be, by the strategies and what is public:"]
+    lines += ["", f"Where the {name} may be, by the strategies and public information:"]
     lines += [f"  node {node:<3} {100 * share:6.2f}%" for node, share in enumerate(shares) if share]
   if not state.is_terminal():
     lines += ["", f"What player {state.current_player()} does:"]

@@ -87,7 +87,7 @@ INLINE void folds(const View<T>& view, const Lanes<T>* reach, typename Lanes<T>:
   }
 }
 
-// The reach [G] of `count` leaves to [G + 1] lanes, times weights; the last hand is nobody's. Lanes beyond `count` hold anything.
+// The reach [G] of `count` leaves to [G + 1] lanes, times weights; the last hand belongs to no player. Lanes beyond `count` hold anything.
 template <typename T>
 INLINE void gather(const T* const* reach, int64_t count, const View<T>& view, Lanes<T>* lanes) {
   constexpr int64_t n = Lanes<T>::count;

@@ -349,7 +349,7 @@ def amount_text(chips: int, unit: int) -> str:
 
 
 def sizes_in_pots(chips: Mapping[int, int], called: int) -> dict[int, float]:
-  """Of actions with the chips that their player has spent then: the addition over the pot after a call.
+  """The addition of each action over the pot after a call; `chips` has those that its player has then spent.
 
   A fold is left out, and a call is 0. `called` are the chips that each player has in the pot after it.
   """

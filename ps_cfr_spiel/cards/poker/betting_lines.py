@@ -25,7 +25,7 @@ class Betting:
   #: `TERMINAL` (-4). In a part no line follows public cards that bring a street that it leaves out.
   player: np.ndarray
   street: np.ndarray  #: int32[N], the number of times that public cards have come
-  #: float64[N, 2], what each player gets whoever has the stronger type; 0 before the end, at most showdowns.
+  #: float64[N, 2], the fixed payoff to each player, for all types; 0 before the end, and at most showdowns.
   fold_payoff: np.ndarray
   showdown_payoff: np.ndarray  #: float64[N], to player 0 if the stronger; 0 before the end and after folds
   showdown_index: np.ndarray  #: int32[N], which of K showdowns, between which strengths differ, each end is
@@ -171,7 +171,7 @@ class Betting:
 
   @property
   def zero_sum(self) -> bool:
-    """Whether one player always gets what the other loses."""
+    """Whether payoffs to both players add up to zero at every end."""
     return not self.fold_payoff.sum(1).any()
 
   @functools.cached_property

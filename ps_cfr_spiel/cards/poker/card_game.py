@@ -111,7 +111,7 @@ class Deal:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class CardGame:
-  """A game of dealt cards for two: the stronger hand wins what the line of betting pays."""
+  """A game of dealt cards for two: the stronger hand wins the payoff of the line of betting."""
 
   betting: Betting
   deal: Deal

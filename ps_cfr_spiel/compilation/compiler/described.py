@@ -68,8 +68,8 @@ class LiarsDiceForm(BayesianForm):
   """Liar's dice of two: both roll dice in secret, then they bid in turn until one calls the other a liar.
 
   There are K bids, each higher than the one before, so the public states after bids are the sets of bids. As
-  a number, a set is the sum of 2^bid; 2^K + n - 1 is the end after the bids n. The last bid is what a call
-  contests: whether enough dice show its face, the highest face counting as any. With player 0's dice alone
+  a number, a set is the sum of 2^bid; 2^K + n - 1 is the end after the bids n. A call contests
+  the last bid: that enough dice show its face, the highest face counting as any. With player 0's dice alone
   as the strength of a type, and those that player 1 lacks as the strength of the other, this is a showdown.
 
   Attributes:

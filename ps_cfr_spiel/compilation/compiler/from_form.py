@@ -115,8 +115,8 @@ def _boards(
 def street_ends(betting: Betting) -> list[tuple[StreetEnds, StreetEnds]]:
   """The showdowns (or all-ins with cards to come) and folds of each street, or of each kind of showdown.
 
-  A showdown that pays something whoever wins, as from a pot that is raked, is among both: one leaf pays the
-  winner, the other what both get anyway.
+  A showdown that has fixed payoffs too, as from a pot that is raked, is among both: one leaf pays the
+  winner, the other the fixed part.
   """
   ends = betting.ends
   # A showdown after an all-in belongs to the street of the all-in.

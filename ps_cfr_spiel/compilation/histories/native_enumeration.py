@@ -148,7 +148,7 @@ def is_known(game: pyspiel.Game) -> bool:
         if not is_known(pyspiel.load_game(name, {key: inner[key] for key in inner if key != "name"})):
           return False
       same = pyspiel.load_game(str(game))
-  except Exception:  # whatever OpenSpiel raises
+  except Exception:  # OpenSpiel raises many kinds
     return False
   facts = ("num_players", "num_distinct_actions", "max_game_length", "min_utility", "max_utility", "__str__")
   return all(getattr(same, fact)() == getattr(game, fact)() for fact in facts)
@@ -323,7 +323,7 @@ class NativeEnumeration(EnumerationProgress):
     return self.library.enumeration_share(self.handle)
 
   def _integers(self, column: int) -> np.ndarray:
-    joined = column in (0, 5) or column >= COLUMNS  # others are copied as they are
+    joined = column in (0, 5) or column >= COLUMNS  # others are copied unchanged
     width = 4 if joined else self.library.enumeration_width(self.handle, column)
     values = np.empty(self._count(), f"i{width}")
     self.library.enumeration_integers(self.handle, column, ctypes.c_void_p(values.ctypes.data))

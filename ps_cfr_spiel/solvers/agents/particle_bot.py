@@ -53,7 +53,7 @@ Values = Callable[[list[pyspiel.State]], np.ndarray]  # float[n], to player 0
 class ParticleBot(PolicyBot):
   """A bot that searches from particles at each of its decisions.
 
-  It is no `SearchPolicy`, because what it holds possible belongs to its seat and to the game that it follows.
+  It is no `SearchPolicy`, because its particles belong to its seat and to the game that it follows.
   With depth 0 a decision is searched by itself. With more depth a search starts from the results of those at
   the player's decisions before, and from the blueprint elsewhere; answers are kept, so a question has one
   answer. The promises to the opponent hold if all histories are there and the ends' values are right; with

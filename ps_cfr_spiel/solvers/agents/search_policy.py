@@ -19,8 +19,8 @@ class SearchPolicy(openspiel_policy.Policy):
   """A policy of two players that has no table of answers: it searches when it is asked.
 
   A subclass has `action_probabilities`, and puts each search into `with self.searching():`. The answer at a
-  state follows from what its player knows there, whatever was asked before; what a subclass keeps from
-  question to question for a match ends with `restart`.
+  state follows from its player's knowledge there alone, not from earlier questions; a subclass that keeps
+  something for a match forgets it in `restart`.
   """
 
   def __init__(self, game: pyspiel.Game):
@@ -36,7 +36,7 @@ class SearchPolicy(openspiel_policy.Policy):
     self.seconds.append(time.perf_counter() - began)
 
   def restart(self) -> None:
-    """A new match begins: forget what is kept for one; nothing is by default."""
+    """Begin a new match: forget all that is kept for one, by default nothing."""
 
   def bot(self, player: int, seed: int | None = None) -> "PolicyBot":
     """A bot that searches at each decision; `seed` is of its choice among actions, ValueError if wrong."""

@@ -331,7 +331,7 @@ def _layout(
 def _members(
   player: PlayerTree, boards: Boards, ends: _Ends, sequence: np.ndarray, order: np.ndarray, above: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-  """The last four fields of `PlayerLayout`; `order` of the rows, and what is above each item."""
+  """The last four fields of `PlayerLayout`; `order` of the rows, and the sequence above each item."""
   links, count = [*(level.link for level in player.levels), player.leaf], len(order)
   folded = [link.orbit for link in links if link.orbit is not None]
   if not folded:
