@@ -115,7 +115,7 @@ reading](your_own_game.md#games-that-are-read-in-another-way):
 
 {table}
 
-Too large with small parameters: {large}.
+{large} are too large with small parameters too.
 
 Refused, with the check that fails: {refused}.
 """
@@ -188,7 +188,7 @@ def page(lines: Sequence[str]) -> str:
     total=len(rows),
     works=sum(map(len, works.values())),
     table="\n".join(f"- **{way}**: {', '.join(works[way])}" for way in sorted(works)),
-    large=", ".join(name for name, _, found in rows if found.startswith("too large")),
+    large=sum(found.startswith("too large") for _, _, found in rows),
     refused=", ".join(f"{name} ({check[1]})" for name, check in refused if check),
   )
 
