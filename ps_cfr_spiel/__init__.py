@@ -7,8 +7,8 @@ Importing this package registers its games, so that `pyspiel.load_game` finds th
   solver.run(500)
   solver.exploitability(), solver.value(), solver.average_policy()
 
-The submodules `rules`, `matches`, `abstractions`, `batches`, `values` and `runtime` have the rest of the
-public API; other subpackages are to build on (docs/index.md). The first use of a name
+The submodules `rules`, `matches`, `measures`, `abstractions`, `batches`, `values` and `runtime` have the rest
+of the public API; other subpackages are to build on (docs/index.md). The first use of a name
 imports its package: JAX takes most of a second, and `ps-cfr-spiel --help` does not need it.
 """
 

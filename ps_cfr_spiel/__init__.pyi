@@ -10,6 +10,7 @@ from . import evaluation as evaluation
 from . import games as games
 from . import hierarchical as hierarchical
 from . import matches as matches
+from . import measures as measures
 from . import options as options
 from . import policy as policy
 from . import resolving as resolving
@@ -31,11 +32,11 @@ from .compilation.compiler import build_tree as build_tree
 from .compilation.compiler import check_game as check_game
 from .evaluation import evaluate_policy as evaluate_policy
 from .evaluation import exploitability as exploitability
-from .evaluation import search_response as search_response
 from .policy import TreePolicy as TreePolicy
 from .resolving import search as search
 from .resolving import subgames as subgames
 from .sampling import keyed as keyed
+from .sampling.keyed import KeyedPolicy as KeyedPolicy
 from .solvers import ContinualResolving as ContinualResolving
 from .solvers import ExternalSamplingSolver as ExternalSamplingSolver
 from .solvers import FictitiousPlaySolver as FictitiousPlaySolver

@@ -22,7 +22,10 @@ from ps_cfr_spiel.evaluation.match_play import (
   play,
   play_games,
   player,
+  search_player,
 )
+from ps_cfr_spiel.evaluation.search_response import search_response
+from ps_cfr_spiel.evaluation.table_play import Sitting, Thought, rules_of
 from ps_cfr_spiel.solvers import ParticleBot, PolicyBot
 
 __all__ = [
@@ -38,6 +41,8 @@ __all__ = [
   "Player",
   "PolicyBot",
   "Score",
+  "Sitting",
+  "Thought",
   "bots_for",
   "each_game",
   "evaluate_match",
@@ -47,4 +52,7 @@ __all__ = [
   "play",
   "play_games",
   "player",
+  "rules_of",
+  "search_player",
+  "search_response",
 ]

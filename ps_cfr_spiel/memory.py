@@ -28,6 +28,10 @@ class TooLarge(ValueError):  # noqa: N818
   """A game or a method exceeds a limit on histories or memory."""
 
 
+class LimitReachedError(RuntimeError):
+  """A run reached a limit, as of cells or of decisions; its state is unchanged."""
+
+
 def readable_count(number: float) -> str:
   """Two digits of a large number, such as 17,000 or 2.4e+10."""
   return f"{float(f'{number:.2g}'):,.0f}" if number < 1e9 else f"{number:.1e}"

@@ -6,7 +6,7 @@ from ps_cfr_spiel.resolving.search import CFRValues, SolvedValues, ValueFunction
 from ps_cfr_spiel.resolving.subgames import BoundValues
 
 if TYPE_CHECKING:
-  from ps_cfr_spiel.learning import NetworkValues
+  from ps_cfr_spiel.learning import NetworkValues, learn, load_examples, pretrained, train_in
 
 __all__ = [
   "BoundValues",
@@ -14,6 +14,10 @@ __all__ = [
   "NetworkValues",
   "SolvedValues",
   "ValueFunction",
+  "learn",
+  "load_examples",
+  "pretrained",
+  "train_in",
 ]
 
 

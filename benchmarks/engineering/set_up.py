@@ -21,7 +21,6 @@ import pyspiel
 
 from benchmarks.machine import PeakMemory, describe, flags, in_process
 from ps_cfr_spiel import PSCFRSolver, build_tree, check_game
-from ps_cfr_spiel.solvers import memory_to_solve
 
 GAMES = {
   "river": "holdem_subgame(board=9s7c5s4h3c,pot=200,stack=1000)",
@@ -44,7 +43,10 @@ def stages(name: str, checks: bool) -> dict[str, tuple[float, float, float]]:
 
   game = stage("load", lambda: pyspiel.load_game(GAMES[name]))
   if checks:
-    stage("check", lambda: (str(check_game(game)), memory_to_solve(game), memory_to_solve(game, 16)))
+    stage(
+      "check",
+      lambda: (str(check_game(game)), PSCFRSolver.memory_needs(game), PSCFRSolver.memory_needs(game, 16)),
+    )
   else:
     stage("form", game.bayesian_form)
     stage("tree", lambda: build_tree(game))

@@ -15,7 +15,7 @@ import pyspiel
 from ps_cfr_spiel.abstraction.partitions import Partition
 from ps_cfr_spiel.arguments import check_flag
 from ps_cfr_spiel.compilation.compiler import build_tree
-from ps_cfr_spiel.compilation.histories import sequential
+from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.options import ABSTRACTIONS, TreeOptions
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.storage import Stored

@@ -32,7 +32,7 @@ from ps_cfr_spiel.cards.poker import (
   situation,
 )
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
-from ps_cfr_spiel.compilation.compiler import load_game
+from ps_cfr_spiel.loading import load_game
 from ps_cfr_spiel.options import HANDS, BatchOptions
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.storage import has_same_options, read, shard

@@ -27,10 +27,6 @@ from ps_cfr_spiel.evaluation.points import (
   Point,
   is_round,
   next_measurement,
-  read_points,
-  read_table,
-  write_points,
-  write_table,
 )
 from ps_cfr_spiel.evaluation.sampling_runs import Runs, sampling_runs
 from ps_cfr_spiel.evaluation.search_response import search_response

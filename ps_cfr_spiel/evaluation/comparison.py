@@ -17,9 +17,9 @@ import pyspiel
 from ps_cfr_spiel.arguments import MOST_ITERATIONS
 from ps_cfr_spiel.backend.device import Pace, advance
 from ps_cfr_spiel.compilation.compiler import build_tree
-from ps_cfr_spiel.compilation.histories import sequential
 from ps_cfr_spiel.evaluation.exploitability import evaluate_policy
 from ps_cfr_spiel.evaluation.points import ROUND, Point, is_round, next_measurement
+from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.options import ComparisonOptions
 from ps_cfr_spiel.reports import Stopwatch, progress_bar
 from ps_cfr_spiel.solvers import ContinualResolving, ExactSolver, ExternalSamplingSolver, PSCFRSolver, Solver
@@ -197,8 +197,8 @@ def _seeded(make: Callable[..., Any], seed: int) -> Callable[[pyspiel.Game], Any
   return (lambda game: make(game, seed=seed)) if draws else make
 
 
-def rows(game: pyspiel.Game, runs: Mapping[str, Run]) -> list[dict[str, Any]]:
-  """All measurements as plain rows for a CSV file or `pandas.DataFrame(rows)`.
+def runs_rows(game: pyspiel.Game, runs: Mapping[str, Run]) -> list[dict[str, Any]]:
+  """All measurements as plain rows for a CSV file or `pandas.DataFrame`.
 
   Keys: game, solver, seed, setup_seconds (those of the first run), the fields of `Point`, and failed: one row
   of a solver that failed, with its error there and None for all numbers.
@@ -215,7 +215,7 @@ def rows(game: pyspiel.Game, runs: Mapping[str, Run]) -> list[dict[str, Any]]:
   return made
 
 
-def table(runs: Mapping[str, Run]) -> str:
+def runs_table(runs: Mapping[str, Run]) -> str:
   """A line for each solver: seconds to set up, the time of an iteration, and the end; or why it failed.
 
   The time of an iteration is that of the fastest between two measurements, as a free machine would have it.

@@ -12,13 +12,16 @@ from open_spiel.python.bots.uniform_random import UniformRandomBot
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.cards.notation import bet_sizes
 from ps_cfr_spiel.cards.poker import betting, cards
+from ps_cfr_spiel.compilation.histories import NoPublicStatesError
 from ps_cfr_spiel.evaluation import table_play
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, evaluate_match
 from ps_cfr_spiel.games import BotMaker, ForPeople
-from ps_cfr_spiel.options import MatchOptions
+from ps_cfr_spiel.memory import TooLarge
+from ps_cfr_spiel.options import LIMIT, MatchOptions
 from ps_cfr_spiel.reports import progress_bar
-from ps_cfr_spiel.solvers import PolicyBot
+from ps_cfr_spiel.solvers import ContinualResolving, ParticleBot, PolicyBot
 
+DEPTH = 2  # moves that a search of sampled histories looks ahead
 Player = Callable[[int], pyspiel.Bot]  # makes the bot for a seat
 HABITS = ("always_call", "fold", "all_in")
 POKER = ("holdem", "holdem_subgame", "river_subgame", "universal_poker", "leduc_poker")  # 0 folds, 1 calls
@@ -60,6 +63,20 @@ def player(who: str | openspiel_policy.Policy, seed: int = 0, game: pyspiel.Game
   bots = BOTS if game is None else bots_for(game)
   make = bots[check_option("bot", who, bots)]
   return lambda seat: make(seat, rng)
+
+
+def search_player(game: pyspiel.Game, seed: int = 0, limit: int = LIMIT) -> Player:
+  """A player of matches that searches: continual re-solving, or sampled histories where that is impossible.
+
+  That is in games without public states, and in those with more than `limit` histories. ValueError for a game
+  that neither plays.
+  """
+  rng = np.random.RandomState(seed)
+  try:
+    resolving = ContinualResolving(game, limit=limit)
+  except (TooLarge, NoPublicStatesError):
+    return lambda seat: ParticleBot(game, seat, depth=DEPTH, seed=int(rng.randint(2**31)))
+  return lambda seat: resolving.bot(seat, int(rng.randint(2**31)))
 
 
 def play_games(

@@ -14,8 +14,8 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_list, check_player, is_integer
 from ps_cfr_spiel.compilation.compiler import build_tree
-from ps_cfr_spiel.compilation.histories import check_is_game
 from ps_cfr_spiel.evaluation import aivat
+from ps_cfr_spiel.loading import check_is_game
 from ps_cfr_spiel.options import MatchResultOptions
 from ps_cfr_spiel.policy import TreePolicy, strategies_of
 from ps_cfr_spiel.reports import waiting

@@ -14,7 +14,6 @@ from ps_cfr_spiel.hierarchical.abstraction_files import (
   from_file,
   load_abstraction,
   save_abstraction,
-  special_in,
 )
 from ps_cfr_spiel.hierarchical.cluster_sampling import (
   ClusterSampling,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pyspiel
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
@@ -43,14 +44,6 @@ def save_abstraction(path: str | os.PathLike, abstraction: Hierarchy) -> None:
   storage.write(path, "abstraction", header, abstraction.to_arrays())
 
 
-def special_in(path: str | os.PathLike, game: str) -> int:
-  """The special round of the abstraction of a game in a file, for `DealtGame.of`.
-
-  Errors are those of `load_abstraction`.
-  """
-  return _file_of(path, game).header.get("special", 1)
-
-
 def _file_of(path: str | os.PathLike, game: str) -> storage.Stored:
   file = storage.read(path)
   if "special" not in file.header:
@@ -60,13 +53,15 @@ def _file_of(path: str | os.PathLike, game: str) -> storage.Stored:
   return file
 
 
-def load_abstraction(path: str | os.PathLike, game: DealtGame) -> Hierarchy:
+def load_abstraction(path: str | os.PathLike, game: DealtGame | pyspiel.Game) -> Hierarchy:
   """Read an abstraction of a file of `save_abstraction`, or of a run in it.
 
+  `game` is dealt with the same special round, or a pyspiel game, which is dealt with that of the file.
   OSError without a file; ValueError if it is damaged, of another kind, or of another game.
   """
-  file = _file_of(path, game.name)
+  file = _file_of(path, game.name if isinstance(game, DealtGame) else str(game))
   special = file.header.get("special", 1)
+  game = game if isinstance(game, DealtGame) else DealtGame.of(game, special)
   if special != game.special:
     raise ValueError(
       f"{path} clusters the boards of round {special}; give DealtGame.of this round, not {game.special}."

@@ -19,7 +19,6 @@ from jaxtyping import PyTree
 from ps_cfr_spiel.arguments import JSON, check_instance, check_seconds
 from ps_cfr_spiel.backend.device import Uninterrupted, precision, to_device
 from ps_cfr_spiel.cards.poker import cards
-from ps_cfr_spiel.compilation.compiler import load_game
 from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors
 from ps_cfr_spiel.learning.examples import Examples
 from ps_cfr_spiel.learning.features import HELD_OUT, held_out
@@ -28,6 +27,7 @@ from ps_cfr_spiel.learning.network import ValueNetwork
 from ps_cfr_spiel.learning.network_values import NOTHING, NetworkValues
 from ps_cfr_spiel.learning.settings import CHECK, check_memory, options_in
 from ps_cfr_spiel.learning.state_features import StateFeatures
+from ps_cfr_spiel.loading import load_game
 from ps_cfr_spiel.options import TrainingOptions
 from ps_cfr_spiel.reports import progress_bar
 

@@ -3,7 +3,7 @@
 May import: compiler, cfr and lower layers. `tree_policy` is a policy over a tree's arrays; `convert` turns
 any OpenSpiel policy into such arrays; `state_answers` has what all policies answer about a state; `reach` has
 the reach of infostates and the values of their actions, which `worth` computes, and `rows` puts both into a
-table; `kept` is a policy in a file to look at; `read_locks` reads the strategies locked after lines.
+table; `saved_values` is a policy in a file to look at; `read_locks` reads the strategies locked after lines.
 `post_processing` rounds strategies, and `action_translation` plays them where more bet sizes are allowed.
 """
 

@@ -8,10 +8,6 @@ from .convert import OpenSpielPolicy as OpenSpielPolicy
 from .convert import check_policy_of as check_policy_of
 from .convert import strategies_of as strategies_of
 from .convert import tree_for as tree_for
-from .kept import KEPT as KEPT
-from .kept import keep as keep
-from .kept import kept_beside as kept_beside
-from .kept import may_keep as may_keep
 from .partial_strategy import PartialStrategy as PartialStrategy
 from .partial_strategy import locks_text as locks_text
 from .partial_strategy import types_header as types_header
@@ -31,6 +27,8 @@ from .read_locks import ALL as ALL
 from .read_locks import locks_from_file as locks_from_file
 from .read_locks import read_locks as read_locks
 from .rows import write_rows as write_rows
+from .saved_values import SAVED as SAVED
+from .saved_values import may_save_values as may_save_values
 from .state_answers import check_turn as check_turn
 from .state_answers import probabilities_at as probabilities_at
 from .tree_policy import TreePolicy as TreePolicy

@@ -23,7 +23,7 @@ from ps_cfr_spiel import options
 from ps_cfr_spiel.arguments import check_option, declared, is_number
 from ps_cfr_spiel.cards.notation import bet_sizes, move_name
 from ps_cfr_spiel.cards.poker import cards
-from ps_cfr_spiel.compilation.histories import check_is_game
+from ps_cfr_spiel.loading import check_is_game
 from ps_cfr_spiel.policy.state_answers import acting_player
 
 

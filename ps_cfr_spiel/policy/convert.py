@@ -9,11 +9,12 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import declared
-from ps_cfr_spiel.compilation.compiler import build_tree, quiet_stderr
-from ps_cfr_spiel.compilation.histories import check_is_game
+from ps_cfr_spiel.compilation.compiler import build_tree
+from ps_cfr_spiel.loading import check_is_game
 from ps_cfr_spiel.options import TreeOptions
 from ps_cfr_spiel.policy.state_answers import are_strangers
 from ps_cfr_spiel.policy.tree_policy import TreePolicy
+from ps_cfr_spiel.reports import quiet_stderr
 from ps_cfr_spiel.tree import Decision, Labels, PublicTree, information_state_string
 
 OpenSpielPolicy: TypeAlias = openspiel_policy.Policy | pyspiel.Policy  # any, in Python or in C++

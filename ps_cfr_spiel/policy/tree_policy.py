@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.compilation import compiler
 from ps_cfr_spiel.compilation.compiler import EXACT, FormOrigin
+from ps_cfr_spiel.loading import game_fields, game_in
 from ps_cfr_spiel.options import TreeOptions
 from ps_cfr_spiel.policy.partial_strategy import (
   PartialStrategy,
@@ -24,6 +26,7 @@ from ps_cfr_spiel.policy.partial_strategy import (
 )
 from ps_cfr_spiel.policy.reach import Reach, Worths, reach_of, reaches
 from ps_cfr_spiel.policy.rows import rows, write_rows
+from ps_cfr_spiel.policy.saved_values import Saved, may_save_values, save, saved_beside
 from ps_cfr_spiel.policy.state_answers import probabilities_at
 from ps_cfr_spiel.tree import Decision, Labels
 
@@ -266,11 +269,35 @@ class TreePolicy(openspiel_policy.Policy):
     """
     if lines is not None:
       part = partial_strategy(self.labels, lines, self.table)
-      header = {**self.info, **compiler.game_fields(self.game), "part": list(part.public_states)}
+      header = {**self.info, **game_fields(self.game), "part": list(part.public_states)}
       storage.write(path, "policy", header, {"part": part.probabilities})
       return
     blocks = {_block_name(i, k): b for i, bs in enumerate(self.strategies) for k, b in enumerate(bs)}
-    storage.write(path, "policy", {**self.info, **compiler.game_fields(self.game)}, blocks)
+    storage.write(path, "policy", {**self.info, **game_fields(self.game)}, blocks)
+
+  def save_values(self, run: str | os.PathLike, memory: float | None = None) -> Path | None:
+    """Save the policy with the values of its actions beside the run that it is of, for `with_values`.
+
+    Returns the file, values.safetensors; None in a game that does not describe itself. TooLarge if the values
+    need more memory than `memory` bytes (None: than is free); OSError if the file cannot be written.
+    """
+    if not may_save_values(self.game, self.labels, memory):
+      return None
+    worths = self.worths
+    return save(Saved(self.game, self.labels, self.strategies, worths.values, worths.best, self.info), run)
+
+  @classmethod
+  def with_values(cls, run: str | os.PathLike) -> TreePolicy | None:
+    """The average policy of a run with its values, from the file of `save_values` beside it.
+
+    Neither JAX nor the tree is needed to look at it. None without a file of the very same run.
+    """
+    if (saved := saved_beside(run)) is None:
+      return None
+    policy = cls(saved.game, saved.labels, (), saved.info)
+    policy.strategies = saved.strategies
+    policy.worths = Worths(saved.values, saved.best, policy.reach)
+    return policy
 
   @classmethod
   def from_file(cls, file: storage.Stored, limit: int) -> TreePolicy:
@@ -287,7 +314,7 @@ class TreePolicy(openspiel_policy.Policy):
       options = TreeOptions(**TreeOptions.picked(header.get("options", {})))
     except ValueError as error:
       raise ValueError(f"{file.path} is damaged: {error}") from error
-    game = compiler.game_in(file.header, file.path)
+    game = game_in(file.header, file.path)
     tree = compiler.build_tree(game, **{**options.values(TreeOptions), "limit": min(options.limit, limit)})
     info = {key: value for key, value in header.items() if key not in storage.STAMP}
     if "part" in header:

@@ -19,9 +19,8 @@ from ps_cfr_spiel.solvers.exact import ExactSolver, TreeSolver
 from ps_cfr_spiel.solvers.fictitious_play_solvers import FictitiousPlaySolver, FPIRASolver
 from ps_cfr_spiel.solvers.hierarchical import HierarchicalMCCFRSolver
 from ps_cfr_spiel.solvers.keyed_mccfr import KeyedMCCFRSolver
-from ps_cfr_spiel.solvers.keyed_solver import KeyedExternalSolver, KeyedSolver, LimitReachedError
-from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver, memory_to_solve
-from ps_cfr_spiel.solvers.run_files import kind_in, solver_of
+from ps_cfr_spiel.solvers.keyed_solver import KeyedExternalSolver, KeyedSolver
+from ps_cfr_spiel.solvers.ps_cfr import MemoryNeeds, PSCFRSolver
 from ps_cfr_spiel.solvers.sampling import (
   ExternalSamplingSolver,
   OutcomeSamplingSolver,

@@ -12,9 +12,11 @@ from ps_cfr_spiel.abstraction import Abstraction, from_file, to_arrays
 from ps_cfr_spiel.backend.device import check_finite, precision
 from ps_cfr_spiel.backend.native import warn_if_missing
 from ps_cfr_spiel.compilation.compiler import build_tree
-from ps_cfr_spiel.compilation.histories import NoPublicStatesError, sequential
+from ps_cfr_spiel.compilation.histories import NoPublicStatesError
+from ps_cfr_spiel.hierarchical import Hierarchy
+from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.options import EnumerationOptions, TreeOptions
-from ps_cfr_spiel.policy import TreePolicy, normalised
+from ps_cfr_spiel.policy import TreePolicy, may_save_values, normalised
 from ps_cfr_spiel.reports import report, waiting
 from ps_cfr_spiel.solvers.solver import Policy, Solver
 from ps_cfr_spiel.tree import Evaluation, PublicTree, evaluate
@@ -24,12 +26,21 @@ class ExactSolver(Solver[Policy]):
   """A solver whose average policy is evaluated exactly, in the whole game."""
 
   slowly_evaluated: ClassVar[bool] = False  #: whether an evaluation takes far longer than an iteration
+  tree: PublicTree | None = None  #: the game's public tree, on the host; None in a solver without one
+  abstraction: Abstraction | Hierarchy | None = None  #: the present one; None without any
   _evaluation: tuple[int, Evaluation] | None = None
 
   @property
   def evaluable(self) -> bool:
     """Whether the game is small enough for exact values."""
     return True
+
+  def values_fit(self, memory: float | None = None) -> bool:
+    """Whether `TreePolicy.save_values` saves the values of the average policy's actions; by default not.
+
+    TooLarge if they need more memory than `memory` bytes; None: than is free.
+    """
+    return False
 
   @abc.abstractmethod
   def _evaluate(self, progress: bool | None) -> Evaluation:
@@ -107,6 +118,9 @@ class TreeSolver(ExactSolver[TreePolicy]):
   def abstraction(self) -> Abstraction | None:
     """The sets of infostates that play alike; None if every infostate plays for itself."""
     return self._start
+
+  def values_fit(self, memory=None):
+    return may_save_values(self.game, self.tree.names, memory)
 
   def _header(self):
     return {**super()._header(), **({} if self._start is None else {"abstraction": self._start.key})}

@@ -14,8 +14,7 @@ from ps_cfr_spiel.arguments import check_number
 from ps_cfr_spiel.backend import device
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import Rule
-from ps_cfr_spiel.compilation.compiler import game_in
-from ps_cfr_spiel.compilation.histories import check_is_game
+from ps_cfr_spiel.loading import check_is_game, game_in
 from ps_cfr_spiel.memory import check_needs
 from ps_cfr_spiel.options import HierarchicalMCCFROptions, MakeAbstractionOptions
 from ps_cfr_spiel.reports import report
@@ -40,6 +39,7 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
   options_type = HierarchicalMCCFROptions
   options: HierarchicalMCCFROptions
   slowly_evaluated = True
+  abstraction: hierarchical.Hierarchy
   shared = True
 
   def __init__(

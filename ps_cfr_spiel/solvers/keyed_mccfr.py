@@ -10,8 +10,8 @@ from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.backend.device import check_finite
 from ps_cfr_spiel.cfr import RMPlus
-from ps_cfr_spiel.compilation.histories import sequential
 from ps_cfr_spiel.keyed_game import KeyedGame
+from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.options import KeyedMCCFROptions
 from ps_cfr_spiel.sampling import keyed, mccfr
 from ps_cfr_spiel.sampling.keyed import SAVED_KEYS, KeyedPolicy, OpenSpielKeys

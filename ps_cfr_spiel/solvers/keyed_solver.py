@@ -9,9 +9,9 @@ import pyspiel
 from ps_cfr_spiel.arguments import MOST, declared
 from ps_cfr_spiel.backend.device import bytes_of, precision, to_device
 from ps_cfr_spiel.cfr import RM, Rule
-from ps_cfr_spiel.compilation.histories import check_is_game
 from ps_cfr_spiel.keyed_game import KeyedGame
-from ps_cfr_spiel.memory import check_needs, sampling_needs
+from ps_cfr_spiel.loading import check_is_game
+from ps_cfr_spiel.memory import LimitReachedError, check_needs, sampling_needs
 from ps_cfr_spiel.options import KeyedExternalOptions, KeyedMCCFROptions
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.sampling import keyed, mccfr
@@ -22,10 +22,6 @@ from ps_cfr_spiel.solvers.solver import Solver
 ADVICE = "Fewer cells (or smaller parameters of a game that has its own) and a smaller batch need less"
 DEAL = 2_000  # bytes of a game that is dealt, roughly
 FIXED = "against"  # an array in files: the weights of a fixed opponent's moves
-
-
-class LimitReachedError(RuntimeError):
-  """The run reached a limit; its state is unchanged."""
 
 
 class KeyedSolver(Solver[KeyedPolicy]):

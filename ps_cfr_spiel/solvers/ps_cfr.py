@@ -4,7 +4,7 @@ import hashlib
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -21,6 +21,7 @@ from ps_cfr_spiel.compilation.compiler import (
   form_of,
   is_streamed,
   memory_needs,
+  values_needs,
 )
 from ps_cfr_spiel.options import BEST, PSCFROptions
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, locks_text, read_locks, types_header
@@ -37,6 +38,13 @@ from ps_cfr_spiel.tree import (
 # Bytes of tables, as they were in 32 bits with one array of averages, from which on they change in place, and
 # there is no state to go back to.
 IN_PLACE = 2**26
+
+
+class MemoryNeeds(NamedTuple):
+  """Estimated bytes, beside those of Python and JAX, for a game that describes itself."""
+
+  run: int  #: of a run by the default rule in float32
+  values: int  #: of the average policy and the values of all actions, after the run
 
 
 class PSCFRSolver(TreeSolver):
@@ -109,6 +117,17 @@ class PSCFRSolver(TreeSolver):
     with precision(self.dtype):
       self._tree, self._sets = to_device((tree, sets), self.dtype)
     self._variant = variant._replace(tree=self._tree)
+
+  @staticmethod
+  def memory_needs(game: pyspiel.Game, bits: int = 32, leaves: str = "auto") -> MemoryNeeds | None:
+    """The estimated memory of a run before any is made; None if the game has to be enumerated first."""
+    form = form_of(game)
+    if form is None:
+      return None
+    streams = is_streamed(game, leaves)
+    tables = cfr.num_tables(make_rule("nrm+"), "float32", bits, not streams)
+    run = memory_needs(form, TreeUse(tables, leaves=leaves, streamed=streams))
+    return MemoryNeeds(sum(run.values()), sum(values_needs(form).values()))
 
   @property
   def engine(self) -> cfr.Choice:
@@ -244,16 +263,6 @@ def _estimate(
   itemsize = np.dtype(options.dtype).itemsize
   use = TreeUse(tables, itemsize, folded, locked, options.leaves, streamed)
   return check_memory(game, options.memory, use)
-
-
-def memory_to_solve(game: pyspiel.Game, bits: int = 32, leaves: str = "auto") -> int | None:
-  """Estimated bytes of a run by the default rule in float32; None if it has to be enumerated first."""
-  form = form_of(game)
-  if form is None:
-    return None
-  streams = is_streamed(game, leaves)
-  tables = cfr.num_tables(make_rule("nrm+"), "float32", bits, not streams)
-  return sum(memory_needs(form, TreeUse(tables, leaves=leaves, streamed=streams)).values())
 
 
 def sets_of(tree: PublicTree, abstraction: Abstraction | None, variant: Variant) -> cfr.Abstraction:

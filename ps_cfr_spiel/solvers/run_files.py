@@ -7,7 +7,7 @@ reads it.
 import abc
 import os
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import jax
 import numpy as np
@@ -17,11 +17,12 @@ from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import MOST_ITERATIONS
 from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.cfr import rule_header
-from ps_cfr_spiel.compilation.compiler import game_fields, game_in
+from ps_cfr_spiel.loading import game_fields, game_in
 from ps_cfr_spiel.options import LIMIT, Options, fields_of
 
 # Fields of states with (sums of) probabilities.
 SUMS = ("strategy", "average", "averages", "sums")
+Run = TypeVar("Run", bound="Resumable")
 ROUNDING = 1e-5  # by how much these may be off in a file, relative to the largest
 
 
@@ -33,6 +34,10 @@ class Resumable(abc.ABC):
   options: Any  #: the options as the run uses them, of `options_type`
   dtype: str  #: "float32" or "float64"
   _state: Any  #: pytree of arrays, the whole state of a run, with a field `iteration`
+
+  @abc.abstractmethod
+  def __init__(self, game: pyspiel.Game, options: Any = None, **keywords: Any):
+    """Set up a run of a game; `options` has all of them, or the main one alone, and keywords change them."""
 
   @property
   def iteration(self) -> int:
@@ -105,7 +110,7 @@ class Resumable(abc.ABC):
   @classmethod
   def from_file(cls, file: storage.Stored, options: dict[str, Any]) -> Self:
     """The same as `load`, from a file that has been read."""
-    kind = kind_in(file, cls)
+    kind = cls.kind_in(file)
     try:
       solver = kind(game_in(file.header, file.path), kind._saved_options(file).changed(**options))
     except (KeyError, TypeError, RuntimeError) as error:
@@ -151,6 +156,20 @@ class Resumable(abc.ABC):
     if wrong := self._obstacle():
       raise ValueError(f"{file.path} is damaged: {wrong}.")
 
+  @classmethod
+  def kind_in(cls, file: storage.Stored) -> type[Self]:
+    """The class of the solver in a file, this one or one below it; ValueError for any other file."""
+    kinds = {kind.__name__: kind for kind in _with_subclasses(cls)}
+    kind = kinds.get(file.header["solver"]) if file.header["kind"] == "run" else None
+    if kind is None:
+      raise ValueError(f"{file.path} holds {file.content}, not a {cls.__name__}.")
+    return kind
+
+  @classmethod
+  def kind_for(cls, options: type[Options]) -> type[Self]:
+    """The class of solver that takes these options."""
+    return next(kind for kind in _with_subclasses(cls) if vars(kind).get("options_type") is options)
+
   def _obstacle(self) -> str | None:
     """The reason why no run can have this state, beyond what its numbers alone show."""
     return None
@@ -160,19 +179,5 @@ class Resumable(abc.ABC):
     return self._kept()
 
 
-def kind_in(file: storage.Stored, base: type[Resumable]) -> Any:
-  """The class of the solver in a file, `base` or one below it; ValueError for any other file."""
-  kinds: dict[str, Any] = {kind.__name__: kind for kind in _with_subclasses(base)}
-  kind = kinds.get(file.header["solver"]) if file.header["kind"] == "run" else None
-  if kind is None:
-    raise ValueError(f"{file.path} holds {file.content}, not a {base.__name__}.")
-  return kind
-
-
-def solver_of(options: type[Options]) -> Any:
-  """The class of solver that takes these options."""
-  return next(kind for kind in _with_subclasses(Resumable) if vars(kind).get("options_type") is options)
-
-
-def _with_subclasses(kind: type) -> list[type]:
+def _with_subclasses(kind: type[Run]) -> list[type[Run]]:
   return [kind, *(k for below in kind.__subclasses__() for k in _with_subclasses(below))]

@@ -28,7 +28,7 @@ from ps_cfr_spiel.backend.device import (
 from ps_cfr_spiel.options import LIMIT, RunOptions, TreeOptions, fields_of
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.reports import Stopwatch, progress_bar, waiting
-from ps_cfr_spiel.solvers.run_files import Resumable, kind_in
+from ps_cfr_spiel.solvers.run_files import Resumable
 
 SAVING_SHARE = 0.05  # of the time, at most for checkpoints
 LOOK_SECONDS = 0.05  # least time between two checks that numbers are finite
@@ -262,5 +262,5 @@ def load_policy(path: str | os.PathLike, limit: int = LIMIT) -> Any:
   file = storage.read(path)
   if file.header["kind"] == "run":
     options = {"limit": limit} if "limit" in file.header.get("options", {}) else {}
-    return kind_in(file, Solver)._policy_in(file, options)
+    return Solver.kind_in(file)._policy_in(file, options)
   return TreePolicy.from_file(file, limit)

@@ -55,6 +55,11 @@ class Evaluation(NamedTuple):
   others: tuple[Scalar, ...] | None = None
 
   @property
+  def values(self) -> list[float]:
+    """To all players, outside a trace; in a zero-sum game of two to player 0 alone."""
+    return [float(value) for value in (self.value, *(self.others or ()))]
+
+  @property
   def gains(self) -> tuple[Scalar, ...]:
     """Each player's gain by a best response, at least 0; they sum up to NashConv."""
     values = self.value, *((-self.value,) if self.others is None else self.others)

@@ -21,12 +21,12 @@ from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import RM, RMPlus, averages
 from ps_cfr_spiel.cfr.averages import Sum
 from ps_cfr_spiel.keyed_game import KeyedGame
+from ps_cfr_spiel.memory import LimitReachedError
 from ps_cfr_spiel.options import ESTIMATES, PRUNINGS
 from ps_cfr_spiel.sampling import mccfr
 from ps_cfr_spiel.sampling.keyed import KeyTables, Matchup, NativePlays, StatePlays, Tally, Traversals
 from ps_cfr_spiel.sampling.keyed.plays import Learning
 from ps_cfr_spiel.sampling.mccfr import Turn
-from ps_cfr_spiel.solvers import LimitReachedError
 
 TINY = "cheat(ranks=2,suits=2,hand_size=2,max_turns=3)"
 GAMMA = 2.0

@@ -13,8 +13,9 @@ import time
 import pytest
 from interrupts import assert_same, pressing
 
-from ps_cfr_spiel import evaluation, load_solver, matches, solvers, storage
+from ps_cfr_spiel import load_solver, matches, solvers, storage
 from ps_cfr_spiel.apps.commands import program
+from ps_cfr_spiel.apps.commands.framework import run as framework_run
 from ps_cfr_spiel.apps.commands.framework.run import Run
 
 PROGRAM = os.path.join(os.path.dirname(sys.executable), "ps-cfr-spiel")
@@ -45,7 +46,7 @@ MOMENTS = {  # an owner, a name, whether Ctrl-C comes after the call, and in whi
   "a save": (Run, "checkpoint", False, 1),
   "after the save": (Run, "checkpoint", True, 1),
   "a file": (storage, "write", False, 1),
-  "the points": (evaluation, "write_points", False, 1),
+  "the points": (framework_run, "write_points", False, 1),
   "the values": (Run, "policy_to_keep", False, 1),
   "an iteration": (solvers.PSCFRSolver, "_step", True, 5),
 }

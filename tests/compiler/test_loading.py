@@ -3,7 +3,7 @@
 import pyspiel
 import pytest
 
-from ps_cfr_spiel.compilation.compiler import load_game
+from ps_cfr_spiel.loading import load_game
 
 
 @pytest.mark.parametrize("text", ["kuhn_poker", "leduc_poker(players=2)", "river_subgame(ranges=AA;KK)"])

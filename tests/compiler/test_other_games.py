@@ -194,7 +194,7 @@ def test_the_difference_of_a_general_sum_game_is_zero_sum():
 
 @pytest.mark.parametrize("name", [PENNIES, "matrix_pd"])
 def test_solvers_side_by_side_on_simultaneous_games(name):
-  runs = ps_cfr_spiel.evaluation.comparison.compare(pyspiel.load_game(name), seconds=0.001, progress=False)
+  runs = ps_cfr_spiel.measures.compare(pyspiel.load_game(name), seconds=0.001, progress=False)
   assert {"CFR+", "OpenSpiel CFR+"} < set(runs)
 
 

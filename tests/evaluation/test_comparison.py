@@ -70,7 +70,7 @@ def test_python_policies_are_evaluated(kuhn):
 
 def test_the_table_tells_set_up_and_iterations_apart():
   run = Run(2.5, (Point(1, 0.001, 0.5, 0.0), Point(4000, 2.0005, 0.00125, 0.0)))
-  head, line = comparison.table({"CFR+": run}).splitlines()
+  head, line = comparison.runs_table({"CFR+": run}).splitlines()
   assert head.split() == ["set-up", "iterations", "each", "exploitability"]
   assert line.split() == ["CFR+", "2.50", "s", "4,000", "500.0", "us", "1.25e-03"]
 
@@ -78,7 +78,7 @@ def test_the_table_tells_set_up_and_iterations_apart():
 def test_columns_never_run_together():
   slow = Run(0.49, (Point(1, 11.116729, 0.5, 0.0),))
   fast = Run(1234.5, (Point(123_456_789, 1.0, 0.5, 0.0),))
-  for line in comparison.table({"OpenSpiel CFR+": slow, "NRM+": fast}).splitlines()[1:]:
+  for line in comparison.runs_table({"OpenSpiel CFR+": slow, "NRM+": fast}).splitlines()[1:]:
     assert len(re.split(r"  +", line)) == 5, line
 
 
@@ -103,7 +103,7 @@ def test_seeds_are_runs_of_their_own(kuhn):
 def test_the_table_has_intervals_of_several_seeds():
   """Student's t of three numbers: 4.303 standard errors."""
   ends = [(Point(100, seconds, found, 0.0),) for seconds, found in ((0.1, 0.1), (0.2, 0.2), (0.3, 0.3))]
-  _, line = comparison.table({"MCCFR": Run(1.0, ends[0], tuple(ends[1:]))}).splitlines()
+  _, line = comparison.runs_table({"MCCFR": Run(1.0, ends[0], tuple(ends[1:]))}).splitlines()
   half = 4.302653 / 3**0.5
   assert line.split() == [
     *(
@@ -123,7 +123,7 @@ def test_the_table_has_intervals_of_several_seeds():
 
 
 def test_rows_are_columns_of_one_length_for_a_data_frame(kuhn, runs):
-  rows = comparison.rows(kuhn, runs)
+  rows = comparison.runs_rows(kuhn, runs)
   columns = ("game", "solver", "seed", "setup_seconds", *Point._fields, "failed")
   assert {tuple(row) for row in rows} == {columns}
   for name, run in runs.items():
@@ -193,7 +193,7 @@ def test_a_busy_machine_starves_no_run(kuhn, monkeypatch, pause):
   run = comparison.measure(clocks.solver, kuhn, ps_cfr_spiel.build_tree(kuhn), 1000 * 2**-10)
   assert [point.iteration for point in run.points] == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
   assert run.points[-1].seconds == 1000 * 2**-10
-  assert comparison.table({"Slow": run}).splitlines()[1].split()[4:6] == ["976.6", "us"]
+  assert comparison.runs_table({"Slow": run}).splitlines()[1].split()[4:6] == ["976.6", "us"]
 
 
 def test_a_solver_that_waits_ends(kuhn, monkeypatch):
@@ -207,7 +207,10 @@ def test_a_solver_that_waits_ends(kuhn, monkeypatch):
 def test_each_is_the_fastest_measurement():
   """The machine was busy in the first and the last."""
   points = [Point(n, s, 0.5, 0.0) for n, s in ((1, 0.5), (2, 0.502), (5, 0.505), (10, 2.0))]
-  assert comparison.table({"CFR": Run(0.0, tuple(points))}).splitlines()[1].split()[4:6] == ["1,000.0", "us"]
+  assert comparison.runs_table({"CFR": Run(0.0, tuple(points))}).splitlines()[1].split()[4:6] == [
+    "1,000.0",
+    "us",
+  ]
 
 
 def test_a_solver_that_fails_leaves_the_others_their_rows(kuhn):
@@ -223,10 +226,10 @@ def test_a_solver_that_fails_leaves_the_others_their_rows(kuhn):
   assert list(runs) == list(solvers)
   failed = {name: run.failed for name, run in runs.items() if run.failed}
   assert failed == {"at once": "kuhn_poker() is too large.", "later": "KeyError: 'no such\\ninfostate'"}
-  lines = comparison.table(runs).splitlines()
+  lines = comparison.runs_table(runs).splitlines()
   assert [line.split("  ")[0].strip() for line in lines] == ["", *solvers]
   assert lines[1].split("  ")[-1] == "failed: kuhn_poker() is too large."
-  rows = comparison.rows(kuhn, runs)
+  rows = comparison.runs_rows(kuhn, runs)
   assert {row["solver"]: row["failed"] for row in rows if row["iteration"] is None} == failed
   assert {row["seed"] for row in rows if row["failed"] is None} == {0, 1}
 

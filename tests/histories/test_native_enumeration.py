@@ -20,8 +20,8 @@ from ps_cfr_spiel.compilation.histories.native_enumeration import (
   is_known,
   why_unavailable,
 )
-from ps_cfr_spiel.compilation.histories.player_information import sequential
 from ps_cfr_spiel.compilation.histories.recorder import Recorder
+from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.memory import TooLarge
 
 coverage = script("benchmarks.engineering.coverage")

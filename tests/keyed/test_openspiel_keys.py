@@ -8,8 +8,8 @@ from open_spiel.python.algorithms import expected_game_score, exploitability
 
 import ps_cfr_spiel
 from ps_cfr_spiel.evaluation.match_play import match, player
+from ps_cfr_spiel.memory import LimitReachedError
 from ps_cfr_spiel.sampling.keyed import OpenSpielKeys
-from ps_cfr_spiel.solvers import LimitReachedError
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from every_file import KINDS, made
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ps_cfr_spiel.evaluation import points
+from ps_cfr_spiel.apps.commands.framework.tables import read_points
 
 many = settings(max_examples=10 * settings().max_examples)  # for a file takes milliseconds
 json_values = st.recursive(
@@ -57,7 +57,7 @@ def test_random_tables_of_measurements(folder, content, with_head):
   head = b"iteration,seconds,exploitability,value\n"
   path.write_bytes(head * with_head + content)
   try:
-    assert all(type(point.iteration) is int for point in points.read_points(path, 10**9))
+    assert all(type(point.iteration) is int for point in read_points(path, 10**9))
   except ValueError as error:
     assert "is not a table of this program" in str(error)
 

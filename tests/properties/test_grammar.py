@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ps_cfr_spiel.cards.notation import grouped, legal_moves, play_moves, read_move
-from ps_cfr_spiel.compilation.histories import sequential
+from ps_cfr_spiel.loading import sequential
 
 SIZES = " ".join(f"{n / 20:g}" for n in range(2, 40, 2))  # of the letters some are x, c, f, a, b and r
 POKER = {

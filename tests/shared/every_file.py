@@ -15,7 +15,7 @@ from ps_cfr_spiel import learning
 from ps_cfr_spiel.apps.commands import show
 from ps_cfr_spiel.arguments import MOST_ITERATIONS
 from ps_cfr_spiel.hierarchical import DealtGame, load_abstraction, make_abstraction, save_abstraction
-from ps_cfr_spiel.solvers import LimitReachedError
+from ps_cfr_spiel.memory import LimitReachedError
 
 KUHN, CHEAT = "kuhn_poker", "cheat(suits=2,ranks=2,hand_size=1,max_turns=6)"
 SOLVERS = (

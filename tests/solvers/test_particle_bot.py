@@ -107,7 +107,7 @@ def test_the_searching_response_is_near_the_best(key):
   solver.run(1)
   policy = solver.average_policy()
   best = exploitability(game, policy)
-  result = ps_cfr_spiel.search_response(game, policy, games=200, rollouts=100)
+  result = ps_cfr_spiel.matches.search_response(game, policy, games=200, rollouts=100)
   assert 0.75 * best - 3 * result.standard_error < result.mean < best + 3 * result.standard_error
   assert best > 5 * result.standard_error
 

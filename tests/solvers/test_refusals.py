@@ -8,8 +8,9 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel import ExternalSamplingSolver, PSCFRSolver, build_tree, check_game
-from ps_cfr_spiel.compilation.histories import check_start
-from ps_cfr_spiel.solvers import KeyedMCCFRSolver, LimitReachedError
+from ps_cfr_spiel.loading import check_start
+from ps_cfr_spiel.memory import LimitReachedError
+from ps_cfr_spiel.solvers import KeyedMCCFRSolver
 
 SIMULTANEOUS = pyspiel.GameType.Dynamics.SIMULTANEOUS
 ILLEGAL = "start_at(game=kuhn_poker(),history=0;0)"

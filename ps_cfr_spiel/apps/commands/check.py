@@ -8,7 +8,7 @@ from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.apps.commands.framework.command import Command, given_options
-from ps_cfr_spiel.apps.commands.framework.flags import ENUMERATION, JSON, SPOT, memory_text, say
+from ps_cfr_spiel.apps.commands.framework.flags import ENUMERATION, JSON, SPOT, memory_lines, say
 from ps_cfr_spiel.apps.commands.framework.user_input import SPOT_FLAGS, load_game
 from ps_cfr_spiel.options import EnumerationOptions
 from ps_cfr_spiel.reports import report as lines
@@ -28,8 +28,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     say(values, report.facts())
   else:
     print(report)
-    if report.solvable and (needs := ps.solvers.memory_to_solve(game)) is not None:
-      print(lines({"memory to solve": memory_text(game, needs, ps.solvers.memory_to_solve(game, 16))}))
+    if report.solvable and (memory := memory_lines(game)):
+      print(lines(memory))
   return SOLVABLE if report.solvable else NOT_SOLVABLE
 
 

@@ -11,6 +11,7 @@ from absl import flags
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.apps.commands.framework.command import Command, Flag, flag_of
 from ps_cfr_spiel.apps.commands.framework.flags import JSON, SPOT, say
+from ps_cfr_spiel.apps.commands.framework.tables import write_table
 from ps_cfr_spiel.apps.commands.framework.user_input import drawing, load_game, writable
 from ps_cfr_spiel.options import ComparisonOptions
 from ps_cfr_spiel.reports import report
@@ -40,22 +41,20 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   solvers = None if names is None else {name: _maker(name) for name in names}
   if solvers == {}:
     raise ValueError(f"--solvers names no solver; choose among {', '.join([*ps.rules.RULES, *_solvers()])}.")
-  runs = ps.evaluation.comparison.compare(
-    game, options, solvers=solvers, progress=False if values.json else None
-  )
+  runs = ps.measures.compare(game, options, solvers=solvers, progress=False if values.json else None)
   failed = {name: run.failed for name, run in runs.items() if run.failed}
   if len(failed) == len(runs):
     reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
     raise ValueError(f"All solvers failed on {game}. {reasons}")
-  rows = ps.evaluation.comparison.rows(game, runs)
+  rows = ps.measures.runs_rows(game, runs)
   saved = [file for file in (table, drawn and drawn[1]) if file]
   if table:
-    ps.evaluation.write_table(table, rows[0], (row.values() for row in rows))
+    write_table(table, rows[0], (row.values() for row in rows))
   if drawn:
     pictures, file = drawn
     pictures.iterations_and_seconds(game, runs).savefig(file)
   if values.json:
-    kept = ("seed", *ps.evaluation.Point._fields)
+    kept = ("seed", *ps.measures.Point._fields)
     points = {
       name: [{key: row[key] for key in kept} for row in rows if row["solver"] == name]
       for name in runs
@@ -63,13 +62,13 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     }
     say(values, {"game": str(game), "seconds": values.seconds, "runs": points, "failed": failed})
     return None
-  print(f"{game}\n\n{ps.evaluation.comparison.table(runs)}")
+  print(f"{game}\n\n{ps.measures.runs_table(runs)}")
   if saved:
     print(report({"saved": ", ".join(map(str, saved))}))
 
 
 def _solvers() -> dict[str, Any]:
-  return {**ps.evaluation.comparison.OURS, **ps.evaluation.comparison.THEIRS}
+  return {**ps.measures.OURS, **ps.measures.THEIRS}
 
 
 def _rule(name: str) -> str:

@@ -17,7 +17,6 @@ from ps_cfr_spiel.apps.commands.framework.flags import (
   general_sum_facts,
   general_sum_lines,
   say,
-  values_of,
 )
 from ps_cfr_spiel.apps.commands.framework.user_input import load_opponent, with_tree
 from ps_cfr_spiel.apps.commands.show import made_by
@@ -59,7 +58,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     lines = {
       **made,
       "game": describe(str(game)),
-      **ps.views.value_lines(values_of(evaluation), game),
+      **ps.views.value_lines(evaluation.values, game),
       "best responses": ", ".join(f"{worth:.6g} for player {i}" for i, worth in enumerate(worths)),
       "exploitability": f"{ps.views.with_unit(float(exploitability), game)} ({mean}' mean)",
       **general_sum_lines(evaluation),
@@ -87,10 +86,10 @@ def _measured(policy: Any, path: str, values: flags.FlagValues, actions: str | l
   """The policy, rounded if asked for; its evaluation; its exploitability within the locks with which it was
   solved, and the local best response to it, or None.
   """
-  if ps.hierarchical.has_clusters(policy) and not values.lbr:
+  if ps.abstractions.has_clusters(policy) and not values.lbr:
     how = values.post_processing
-    policy = ps.hierarchical.rounded(policy, how) if how else policy
-    return policy, ps.hierarchical.exact_values(policy), None, None
+    policy = ps.abstractions.rounded(policy, how) if how else policy
+    return policy, ps.abstractions.exact_values(policy), None, None
   policy = with_tree(policy, path)
   if values.post_processing:
     policy = ps.abstractions.post_process(policy.game, policy, values.post_processing)

@@ -89,15 +89,13 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if values.street is not None:
     ps.runtime.use_cores(values.cores)  # values start JAX
     join_others(values.join)
-  from ps_cfr_spiel import learning  # needs the extra
-
   pictures = pictures_if(values.plot)
   if values.examples is not None:
-    teach, folder = _from_examples(values, words, learning)
+    teach, folder = _from_examples(values, words)
   elif values.street is not None:
-    teach, folder = _from_boards(values, words, learning)
+    teach, folder = _from_boards(values, words)
   else:
-    teach, folder = _from_game(values, words, learning)
+    teach, folder = _from_game(values, words)
   stopwatch = Stopwatch()
   try:
     with stopwatch, ps.runtime.lost_processes(lambda: f"Start all again: {folder} has the rest."):
@@ -140,7 +138,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   return 0 if card["finished"] else INTERRUPTED
 
 
-def _from_game(values: flags.FlagValues, words: Sequence[str], learning: Any) -> tuple[Callable, Path]:
+def _from_game(values: flags.FlagValues, words: Sequence[str]) -> tuple[Callable, Path]:
   """Learns a game, in turns."""
   refuse(values, OF_BOARDS, "is for --street")
   if values.teacher == "search" and not values.turns:
@@ -148,10 +146,10 @@ def _from_game(values: flags.FlagValues, words: Sequence[str], learning: Any) ->
   options, game = LearnOptions(**given_options(values, LearnOptions)), load_game(words, values)
   folder = make_folder(values.output or f"runs/{game.get_type().short_name}-values")
   more = {"folder": folder, "progress": progress_of(values), "limit": values.limit}
-  return lambda: learning.learn(game, options, **more), folder
+  return lambda: ps.values.learn(game, options, **more), folder
 
 
-def _from_boards(values: flags.FlagValues, words: Sequence[str], learning: Any) -> tuple[Callable, Path]:
+def _from_boards(values: flags.FlagValues, words: Sequence[str]) -> tuple[Callable, Path]:
   """Learns random boards of a street."""
   if wrong := [*words, *given(values, ALONE)]:
     raise ValueError(f"--street draws boards of hold'em, in place of a GAME; leave out {' '.join(wrong)}.")
@@ -162,23 +160,23 @@ def _from_boards(values: flags.FlagValues, words: Sequence[str], learning: Any) 
   drawn = RandomSituations(values.draws, values.seed, pot=pot, bets=values.bets, cards=size, **drawing)
   if (size < cards.BOARD_SIZE) != (values["values"].value is not None):
     raise ValueError("--values belongs to --street=turn and --street=flop, which need it.")
-  known = _values_of(values, size + 1, learning) if size < cards.BOARD_SIZE else None
+  known = _values_of(values, size + 1) if size < cards.BOARD_SIZE else None
   folder = make_folder(values.output or f"runs/{street}-values")
   more = {"folder": folder, "progress": progress_of(values), "chunk": values.chunk, "values": known}
-  return lambda: learning.learn(drawn, options, **more), folder
+  return lambda: ps.values.learn(drawn, options, **more), folder
 
 
-def _from_examples(values: flags.FlagValues, words: Sequence[str], learning: Any) -> tuple[Callable, Path]:
+def _from_examples(values: flags.FlagValues, words: Sequence[str]) -> tuple[Callable, Path]:
   """Learns from the examples of earlier calls."""
   if wrong := [*words, *given(values, (*MAKING, *ALONE, *OF_BOARDS, "street", "pot", "bets"))]:
     raise ValueError(f"--examples have their own game and draws; leave out {' '.join(wrong)}.")
   progress = progress_of(values)
-  examples = learning.load_examples(*values.examples, progress=progress)
+  examples = ps.values.load_examples(*values.examples, progress=progress)
   name = examples.card["game"].partition("(")[0]
   folder = make_folder(values.output or f"runs/{name}-values")
   batch = {"batch": BOARDS_BATCH} if examples.features.cards else {}
   options = TrainingOptions(**given_options(values, TrainingOptions), **batch)
-  return lambda: learning.train_in(folder / FILE, examples, options, progress=progress), folder
+  return lambda: ps.values.train_in(folder / FILE, examples, options, progress=progress), folder
 
 
 def _chips(text: str) -> int:
@@ -188,7 +186,7 @@ def _chips(text: str) -> int:
   return int(text)
 
 
-def _values_of(values: flags.FlagValues, size: int, learning: Any) -> Any:
+def _values_of(values: flags.FlagValues, size: int) -> Any:
   """The values of --values; ValueError unless they are of boards of this size."""
   file = str(values["values"].value)
   street = "holdem" if size < cards.BOARD_SIZE else "holdem_subgame(board=2c3c4c5c)"  # any turn

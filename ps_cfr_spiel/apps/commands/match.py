@@ -29,6 +29,7 @@ from ps_cfr_spiel.apps.commands.play import (
   policy_for,
 )
 from ps_cfr_spiel.cards.poker import describe
+from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.options import MatchOptions
 from ps_cfr_spiel.reports import progress_bar
 
@@ -122,7 +123,7 @@ def remote(word: str) -> Remote | None:
 
 def _game(values: flags.FlagValues, players: Sequence[str | Remote]) -> pyspiel.Game:
   if values.game is not None:
-    return ps.histories.sequential(load_game([values.game]))
+    return sequential(load_game([values.game]))
   if not any(isinstance(player, Remote) for player in players):
     for player in players:
       if player not in (*ps.matches.BOTS, SEARCH) and str(player).split(":")[0] != LBR:

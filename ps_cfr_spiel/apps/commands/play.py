@@ -30,12 +30,11 @@ from ps_cfr_spiel.apps.commands.framework.user_input import (
   refuse,
 )
 from ps_cfr_spiel.cards.notation import legal_moves, read_move
-from ps_cfr_spiel.memory import TooLarge
+from ps_cfr_spiel.loading import sequential
 
 SEARCH = "search"
 TRANSLATED = {("holdem", "holdem"), ("universal_poker", "holdem")}  # games of a policy and of its play
 TEMPERATURE = 0.03  # of the search of an agent of train
-DEPTH = 2  # of the search in games that cannot be compiled
 MOST_SECONDS = 1e6  # of a decision
 FAILED = 1  # exit code where a player fails
 # For messages: all by their names (a test compares them).
@@ -76,7 +75,7 @@ FLAGS = (
 def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if not words and not any(values[name].present for name in SPOT_FLAGS):
     raise ValueError("play needs a game, such as river_subgame or kuhn_poker.")
-  game = ps.histories.sequential(load_game(words, values))
+  game = sequential(load_game(words, values))
   kind = game.get_type()
   if not kind.provides_information_state_string:
     raise ValueError(f"{game} cannot be played here: it has no information state strings.")
@@ -101,7 +100,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     seats = [values.seat] if values["seat"].present else range(game.num_players())
     return serve(Table(game, seats, opponent, rng, name, worth).answer, values.port)
   try:
-    state = ps.evaluation.table_play.play(game, values.seat, opponent, sys.stdin.readline, sys.stdout, rng)
+    state = ps.matches.play(game, opponent, seat=values.seat, seed=int(rng.randint(2**31)))
   except (ValueError, OSError):
     raise  # which the program prints in one line
   except Exception as error:  # of the opponent, which may raise anything
@@ -144,9 +143,9 @@ class Table:
     """A table before its first game; `seats` are the person's in turn, `worth` has words on a game's end."""
     self._game, self._seats, self._rng, self._worth = game, seats, rng, worth
     self._opponent = functools.cache(opponent)
-    self._sitting: ps.evaluation.table_play.Sitting | None = None
+    self._sitting: ps.matches.Sitting | None = None
     self._number, self._won, self._counted = 0, 0.0, True
-    about = {"game": game.get_type().long_name, "rules": ps.evaluation.table_play.rules_of(game)}
+    about = {"game": game.get_type().long_name, "rules": ps.matches.rules_of(game)}
     self._shown: dict[str, Any] = about | {"opponent": name, "moves": 0, "over": True}
 
   def answer(self, path: str, sent: bytes | None) -> tuple[int, str, str] | None:
@@ -180,7 +179,7 @@ class Table:
       raise ValueError("The game is not over; play it to its end first.")
     else:
       seat = self._seats[self._number % len(self._seats)]
-      self._sitting = ps.evaluation.table_play.Sitting(self._game, seat, self._opponent, self._rng)
+      self._sitting = ps.matches.Sitting(self._game, seat, self._opponent, self._rng)
       self._number, self._counted = self._number + 1, False
 
   def _move(self, asked: dict[str, Any]) -> None:
@@ -226,8 +225,9 @@ def default_opponent(game: pyspiel.Game) -> str:
     return _trained(game) or [*bots][-1]
   try:
     tree = ps.build_tree(game, limit=SOON)
-    ps.tree.check_zero_sum(tree, "searches")
   except ValueError:
+    return _trained(game) or "random"
+  if len(tree.players) > 2 or not tree.leaves.zero_sum:  # searches are for others
     return _trained(game) or "random"
   numbers = sum(math.prod(shape) for player in tree.players for shape in player.block_shapes)
   return SEARCH if numbers <= MOST_NUMBERS else "random"
@@ -265,11 +265,7 @@ def make_opponent(
       f"The {name} bot plays {games} only, not {game}; choose {', '.join(bots)} or a saved policy."
     )
   if name == SEARCH:
-    try:
-      resolving = ps.ContinualResolving(game, limit=limit)
-    except (TooLarge, ps.histories.NoPublicStatesError):
-      return lambda seat: ps.matches.ParticleBot(game, seat, depth=DEPTH, seed=int(rng.randint(2**31)))
-    return lambda seat: resolving.bot(seat, int(rng.randint(2**31)))
+    return ps.matches.search_player(game, int(rng.randint(2**31)), limit)
   if name.startswith(AGENT):
     return agent_on(game, name, int(rng.randint(2**31)), limit)
   policy = policy_for(game, name, limit)
@@ -281,7 +277,7 @@ def make_opponent(
 
 def is_agent(policy: Any) -> bool:
   """Whether a policy is one of train, and can search."""
-  return isinstance(policy, ps.keyed.KeyedPolicy) and not ps.hierarchical.has_clusters(policy)
+  return isinstance(policy, ps.KeyedPolicy) and not ps.abstractions.has_clusters(policy)
 
 
 def saved_player(word: str, limit: int) -> Any:

@@ -19,14 +19,12 @@ from ps_cfr_spiel.apps.commands.framework.flags import BITS, JSON, QUIET, SPOT, 
 from ps_cfr_spiel.apps.commands.framework.user_input import keep_apart, make_folder, refuse, writable
 from ps_cfr_spiel.arguments import check_target
 from ps_cfr_spiel.cards.poker import cards, deals_on, holdem, next_boards, plain
-from ps_cfr_spiel.memory import check_needs
 from ps_cfr_spiel.options import BatchOptions, SpotOptions
 from ps_cfr_spiel.reports import Stopwatch, progress_bar
 from ps_cfr_spiel.storage import replacing
 
 STREETS = {"flops": (0, 3), "turns": (3, 1), "rivers": (4, 1)}  # cards of --board, and those that come
 SPOT_NAMES = [name for name in flags_of(SpotOptions) if name != "board"]
-ADVICE = "Narrower ranges and fewer bet sizes need less"
 # Columns with the same text in all rows; the line also in full.
 GIVEN = (*SPOT_NAMES, "line", "moves", "method")
 
@@ -123,9 +121,7 @@ def _solve(
 def _solution(values: flags.FlagValues, game: Any, target: float) -> tuple[ps.PSCFRSolver, str]:
   """The solver of a board, after as many iterations as `solve` runs; and the names of the line's moves."""
   solver = ps.PSCFRSolver(game, bits=int(values.bits))
-  form = ps.compiler.form_of(game)
-  assert form is not None
-  check_needs(f"A row of {game}", ps.compiler.values_needs(form), None, ADVICE)
+  solver.values_fit()  # or it is refused now
   number = solver.tree.names.find_turn(values.at)  # now rather than after the work
   moves = ", ".join(solver.tree.names.line_to(number))
   progress = progress_of(values)
@@ -134,7 +130,7 @@ def _solution(values: flags.FlagValues, game: Any, target: float) -> tuple[ps.PS
     solver.run(
       values.iterations,
       progress=progress,
-      every=ps.evaluation.next_measurement,
+      every=ps.measures.next_measurement,
       callback=lambda _: solver.exploitability() <= target,
     )
   return solver, moves

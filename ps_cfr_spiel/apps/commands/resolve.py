@@ -18,7 +18,6 @@ from ps_cfr_spiel.apps.commands.framework.flags import (
   next_command,
   progress_of,
   say,
-  values_of,
 )
 from ps_cfr_spiel.apps.commands.framework.user_input import load_game, load_values, make_folder, refuse
 from ps_cfr_spiel.options import PRESETS, ContinualResolvingOptions, preset
@@ -71,7 +70,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   file = folder / "policy.safetensors"
   policy.save(file)
   lines = {
-    **ps.views.value_lines(values_of(result), game),
+    **ps.views.value_lines(result.values, game),
     "exploitability": ps.views.with_unit(float(result.exploitability), game),
     "time": f"{stopwatch.seconds:.1f} s for all searches, with compilation",
     "saved": str(file),

@@ -194,7 +194,7 @@ def _worth(values: flags.FlagValues, policy: ps.TreePolicy, spot: ps.views.Spot)
   return worth if values.ev == "start" else worth.since(spot.spent[spot.player])
 
 
-def made_by(policy: ps.TreePolicy | ps.keyed.KeyedPolicy) -> dict[str, str]:
+def made_by(policy: ps.TreePolicy | ps.KeyedPolicy) -> dict[str, str]:
   """The origin of a policy and its locks, for every header."""
   locked = ""
   if isinstance(policy, ps.TreePolicy):
@@ -208,7 +208,7 @@ def made_by_lines(policy: ps.TreePolicy) -> list[str]:
   return [strategy[1], *(f"{name}: {text}" for name, text in more)]
 
 
-def origin(policy: ps.TreePolicy | ps.keyed.KeyedPolicy) -> str:
+def origin(policy: ps.TreePolicy | ps.KeyedPolicy) -> str:
   """The origin of a policy, as far as its file knows."""
   info = policy.info
   options = info.get("options", {})

@@ -32,10 +32,11 @@ from ps_cfr_spiel.apps.commands.framework.flags import (
 )
 from ps_cfr_spiel.apps.commands.framework.methods import METHOD_FLAGS, new_solver
 from ps_cfr_spiel.apps.commands.framework.run import POINTS, RUN, Run
+from ps_cfr_spiel.apps.commands.framework.tables import read_points
 from ps_cfr_spiel.apps.commands.many_rivers import solve_list
 from ps_cfr_spiel.arguments import check_seconds, check_target
 from ps_cfr_spiel.options import BatchOptions, RunOptions
-from ps_cfr_spiel.reports import Stopwatch, report
+from ps_cfr_spiel.reports import Stopwatch, quiet_stderr, report
 
 # fmt: off
 FLAGS = (
@@ -85,7 +86,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   run.say("")
   lines = run.result(files)
   if run.solver.evaluable:
-    command = "show" if isinstance(run.solver, ps.solvers.TreeSolver) else "evaluate"
+    command = "show" if run.solver.tree is not None else "evaluate"
     lines["look at it"] = next_command(values, command, run.file)
   say(values, run.facts(files), lines)
   if values.target and not (run.reached or values.json):
@@ -100,13 +101,13 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   del run  # its tables and the values need not fit together
   if policy is not None:
     try:
-      ps.policy.keep(policy, file, values.memory)
+      policy.save_values(file, values.memory)
     except OSError as error:  # looks at the run compute them
       print(f"The values of actions were not saved: {error.strerror}.", file=sys.stderr)
   return 0
 
 
-def _memory(solver: ps.solvers.ExactSolver) -> dict[str, str]:
+def _memory(solver: ps.measures.ExactSolver) -> dict[str, str]:
   needs = solver.estimated_bytes if isinstance(solver, ps.PSCFRSolver) else None
   return {} if needs is None else {"memory": memory_text(solver.game, needs)}
 
@@ -124,20 +125,20 @@ def _set_up(values: flags.FlagValues, words: Sequence[str]) -> Run:
     raise ValueError(f"--target={values.target}: {solver.game} is too large for exact values.")
   points = []
   if values.resume is not None:
-    points = ps.evaluation.read_points(Path(values.resume).with_name(POINTS), solver.iteration)
+    points = read_points(Path(values.resume).with_name(POINTS), solver.iteration)
   quiet = values.quiet or values.json or not ps.runtime.is_first_process()
   folder = user_input.results_folder(values, solver, RUN)
   return Run(solver, points, folder, target, values.checkpoint_seconds, quiet, building)
 
 
-def _resumed(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.ExactSolver:
-  solver = ps.solvers.kind_in(storage.read(values.resume), ps.Solver)
-  if not issubclass(solver, ps.solvers.ExactSolver):
+def _resumed(values: flags.FlagValues, words: Sequence[str]) -> ps.measures.ExactSolver:
+  solver = ps.Solver.kind_in(storage.read(values.resume))
+  if not issubclass(solver, ps.measures.ExactSolver):
     raise ValueError(f"{values.resume} is a run of the command train; resume it there.")
   free = {flag.name for flag in option_flags({"": solver.options_type}) if not flag.result}
   fixed = [flag.name for flag in METHOD_FLAGS if flag.name not in free and flag is not JOIN]
   user_input.refuse_fixed(values, words, (*fixed, *user_input.SPOT_FLAGS))
-  with ps.compiler.quiet_stderr():
+  with quiet_stderr():
     return solver.load(values.resume, **given_options(values, solver.options_type))
 
 

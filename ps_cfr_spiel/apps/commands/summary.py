@@ -8,7 +8,7 @@ from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.apps.commands.framework.command import Command, Flag, given_options
-from ps_cfr_spiel.apps.commands.framework.flags import JSON, SPOT, TREE, memory_text, say
+from ps_cfr_spiel.apps.commands.framework.flags import JSON, SPOT, TREE, memory_lines, say
 from ps_cfr_spiel.apps.commands.framework.user_input import drawing, load_game, refuse
 from ps_cfr_spiel.options import TreeOptions
 from ps_cfr_spiel.reports import report
@@ -36,14 +36,14 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if drawn:
     pictures, file = drawn
     pictures.public_tree(tree, values.depth).savefig(file)
-  whole, half = (ps.solvers.memory_to_solve(game, bits, values.leaves) for bits in (32, 16))
   if values.json:
-    facts = {} if whole is None else {"bytes_to_solve": whole}
+    needs = ps.PSCFRSolver.memory_needs(game, leaves=values.leaves)
+    facts = {} if needs is None else {"bytes_to_solve": needs.run}
     say(values, tree.sizes() | facts | ({"tree": lines.split("\n")} if lines else {}))
     return None
   print(tree.summary())
-  if whole is not None and half is not None:
-    print(report({"memory to solve": memory_text(game, whole, half)}))
+  if memory := memory_lines(game, values.leaves):
+    print(report(memory))
   if lines:
     print("\n" + lines)
   if drawn:

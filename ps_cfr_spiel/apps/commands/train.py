@@ -7,7 +7,7 @@ import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from absl import flags
 
@@ -22,8 +22,10 @@ from ps_cfr_spiel.apps.commands.framework.command import (
   option_flags,
 )
 from ps_cfr_spiel.apps.commands.framework.flags import JSON, QUIET, next_command, say
+from ps_cfr_spiel.apps.commands.framework.tables import read_table, write_table
 from ps_cfr_spiel.apps.commands.framework.user_input import given, load_game, refuse_fixed, results_folder
 from ps_cfr_spiel.arguments import check_count, check_seconds
+from ps_cfr_spiel.memory import LimitReachedError
 from ps_cfr_spiel.options import (
   KeyedExternalOptions,
   KeyedMCCFROptions,
@@ -32,6 +34,9 @@ from ps_cfr_spiel.options import (
   SearchResponseOptions,
 )
 from ps_cfr_spiel.reports import report
+
+if TYPE_CHECKING:  # JAX
+  Trained: TypeAlias = ps.KeyedMCCFRSolver | ps.KeyedExternalSolver
 
 RUN, MARKS = "run.safetensors", "training.csv"
 SEARCH = "search"
@@ -92,10 +97,10 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     print(report({"game": solver.game, "method": solver.description}) + "\n")
     head = "".join(f"{name:>{width}}" for name, (width, _) in _WRITTEN.items())
     print(head + "".join(f"{f'won: {name}':>20}" for name in opponents), flush=True)
-  rows = ps.evaluation.read_table(folder / MARKS, solver.iteration, _parsed) if rows is None else rows
+  rows = read_table(folder / MARKS, solver.iteration, _parsed) if rows is None else rows
   try:
     scores = _learn(solver, values, end, folder, rows, opponents)
-  except ps.solvers.LimitReachedError as error:
+  except LimitReachedError as error:
     raise ValueError(f"{error} Iteration {solver.iteration:,} is saved in {folder / RUN}.") from error
   except KeyboardInterrupt:
     print(f"\nInterrupted; iteration {solver.iteration:,} is saved in {folder / RUN}.", file=sys.stderr)
@@ -108,7 +113,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   say(values, {"game": str(solver.game), **rows[-1], "saved": str(folder / RUN)}, lines)
 
 
-def _new(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.KeyedSolver:
+def _new(values: flags.FlagValues, words: Sequence[str]) -> Trained:
   if not words:
     raise ValueError("train needs a game, such as cheat or 'liars_dice(numdice=2)'.")
   game, kind = load_game(words), METHODS[values.method]
@@ -116,7 +121,8 @@ def _new(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.KeyedSolv
   options = given_options(values, kind)
   if "against" in options:
     options["against"] = _load(options["against"]).average_policy()
-  solver = ps.solvers.solver_of(kind)(game, kind.of(**options))
+  solver = ps.Solver.kind_for(kind)(game, kind.of(**options))
+  assert isinstance(solver, ps.KeyedMCCFRSolver | ps.KeyedExternalSolver)
   if values.start is not None:
     solver.start_from(_load(values.start))
   return solver
@@ -139,7 +145,7 @@ def _search(values: flags.FlagValues, words: Sequence[str]) -> None:
     )
   policy = ps.load_policy(values.against)
   game = load_game(words) if words else policy.game
-  result = ps.search_response(
+  result = ps.matches.search_response(
     game, policy, games=values.games, **given_options(values, SearchResponseOptions)
   )
   won, games = result.score.wins / result.score.games, result.score.games
@@ -147,14 +153,14 @@ def _search(values: flags.FlagValues, words: Sequence[str]) -> None:
   say(values, {**facts, "standard_error": result.standard_error}, {"the search": result})
 
 
-def _load(path: str) -> ps.solvers.KeyedSolver:
+def _load(path: str) -> Trained:
   solver = ps.load_solver(path)
-  if not isinstance(solver, ps.solvers.KeyedSolver):
+  if not isinstance(solver, ps.KeyedMCCFRSolver | ps.KeyedExternalSolver):
     raise ValueError(f"{path} is not a run of the command train.")
   return solver
 
 
-def _opponents(solver: ps.solvers.KeyedSolver) -> dict[str, str | ps.keyed.KeyedPolicy]:
+def _opponents(solver: Trained) -> dict[str, str | ps.KeyedPolicy]:
   if (agent := solver.against) is not None:
     return {"agent": agent}
   names = ps.matches.own_bots(solver.game) or ("random",)
@@ -162,12 +168,12 @@ def _opponents(solver: ps.solvers.KeyedSolver) -> dict[str, str | ps.keyed.Keyed
 
 
 def _learn(
-  solver: ps.solvers.KeyedSolver,
+  solver: Trained,
   values: flags.FlagValues,
   end: int,
   folder: Path,
   rows: list[dict[str, Any]],
-  opponents: Mapping[str, str | ps.keyed.KeyedPolicy],
+  opponents: Mapping[str, str | ps.KeyedPolicy],
 ) -> dict[str, ps.matches.Score]:
   """Run to the end and add rows to the table, after matches on the way; the last matches."""
   quiet, every = values.quiet or values.json, values.every or max(values.iterations // 10, 1)
@@ -176,7 +182,7 @@ def _learn(
   def look(_) -> None:
     scores.update(_scores(solver, opponents, values.games))
     rows.append(_row(solver, before + solver.pace.seconds, scores))
-    ps.evaluation.write_table(folder / MARKS, rows[-1], (row.values() for row in rows))
+    write_table(folder / MARKS, rows[-1], (row.values() for row in rows))
     if not quiet:
       print(_line(rows[-1], scores.values()), flush=True)
 
@@ -192,7 +198,7 @@ def _learn(
 
 
 def _scores(
-  solver: ps.solvers.KeyedSolver, opponents: Mapping[str, str | ps.keyed.KeyedPolicy], games: int
+  solver: Trained, opponents: Mapping[str, str | ps.KeyedPolicy], games: int
 ) -> dict[str, ps.matches.Score]:
   """Matches of the average policy, seats alternating, by opponent."""
   policy = solver.average_policy()
@@ -207,9 +213,7 @@ def _scores(
   }
 
 
-def _row(
-  solver: ps.solvers.KeyedSolver, seconds: float, scores: dict[str, ps.matches.Score]
-) -> dict[str, Any]:
+def _row(solver: Trained, seconds: float, scores: dict[str, ps.matches.Score]) -> dict[str, Any]:
   """A row of the table; the last columns are shares of games won."""
   return {
     "iteration": solver.iteration,

@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ps_cfr_spiel.abstractions import DealtGame, Hierarchy
 from ps_cfr_spiel.apps.pictures.hand_charts import boxes
 from ps_cfr_spiel.apps.pictures.style import BETS, DPI, INK, LINES, NEVER, SOFT
 from ps_cfr_spiel.cards.poker import RANKS
-from ps_cfr_spiel.hierarchical import DealtGame, Hierarchy
 
 ROW, COLUMN, MARGIN = 0.15, 0.3, 0.9  # inches
 SMALL = 6  # size of letters

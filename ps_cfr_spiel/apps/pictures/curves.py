@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from ps_cfr_spiel.apps.pictures.style import DPI, INK, LINES, set_ticks
 from ps_cfr_spiel.apps.views import pot_of, title_of, unit_of
 from ps_cfr_spiel.arguments import check_option
-from ps_cfr_spiel.evaluation import Point, Runs, comparison
+from ps_cfr_spiel.measures import Point, Run, Runs
 
 
 def exploitability_curve(
@@ -36,13 +36,11 @@ def exploitability_curve(
   return figure
 
 
-def iterations_and_seconds(
-  game: pyspiel.Game, runs: Mapping[str, comparison.Run], peer: str = "OpenSpiel "
-) -> Figure:
+def iterations_and_seconds(game: pyspiel.Game, runs: Mapping[str, Run], peer: str = "OpenSpiel ") -> Figure:
   """Exploitability by iterations, and beside it, on the same axis, by seconds of the iterations alone.
 
   An algorithm keeps its colour, and its runs with further seeds are thin lines; the lines of the peer are
-  dashed, those beyond the last colour dotted. The `runs` are those of `comparison.compare`, the peer's with a
+  dashed, those beyond the last colour dotted. The `runs` are those of `measures.compare`, the peer's with a
   prefix.
   """
   figure, (left, right) = figure_with_panels(["", ""], size=(11, 4.8), sharey=True)

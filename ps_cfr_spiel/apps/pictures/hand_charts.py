@@ -9,11 +9,11 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from ps_cfr_spiel import TreePolicy
 from ps_cfr_spiel.apps.pictures.style import DPI, FAINT, INK, NEVER, SOFT, action_colors
 from ps_cfr_spiel.apps.views import charts, pot_of, seat_of, spot
 from ps_cfr_spiel.cards.notation import grouped
 from ps_cfr_spiel.cards.poker import board_of
-from ps_cfr_spiel.policy import TreePolicy
 
 SIDE, BAR = 0.94, 0.66  # side of a cell and height of a full bar in it, in units of the grid
 MARGIN = (1 - SIDE) / 2

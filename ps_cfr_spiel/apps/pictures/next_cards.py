@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ps_cfr_spiel import TreePolicy
 from ps_cfr_spiel.apps.pictures.hand_charts import (
   MARGIN,
   SUITS,
@@ -16,7 +17,6 @@ from ps_cfr_spiel.apps.pictures.hand_charts import (
 )
 from ps_cfr_spiel.apps.pictures.style import DPI, FAINT, INK, action_colors
 from ps_cfr_spiel.apps.views import Spot, chance_moves, charts, worth_at
-from ps_cfr_spiel.policy import TreePolicy
 
 RISES = ("fold", "check", "call")  # no bet and no raise
 

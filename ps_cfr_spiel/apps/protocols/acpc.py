@@ -17,7 +17,7 @@ import pyspiel
 from ps_cfr_spiel.apps.protocols import hand_records
 from ps_cfr_spiel.apps.protocols.hand_records import Hand, moves, rules_of, shown
 from ps_cfr_spiel.cards.poker import betting, cards
-from ps_cfr_spiel.evaluation import Player
+from ps_cfr_spiel.matches import Player
 
 VERSION = "VERSION:2.0.0"
 TIMEOUT = 600.0  # seconds of silence, as in the competition

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pyspiel
 
 from ps_cfr_spiel.cards.poker import betting, cards
-from ps_cfr_spiel.evaluation import MatchResult, Played
+from ps_cfr_spiel.matches import MatchResult, Played
 
 PLAYERS = 2
 NAME = "holdem"

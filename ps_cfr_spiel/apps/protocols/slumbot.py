@@ -27,7 +27,7 @@ from ps_cfr_spiel.apps.protocols.hand_records import (
 )
 from ps_cfr_spiel.arguments import is_integer
 from ps_cfr_spiel.cards.poker import betting, cards
-from ps_cfr_spiel.evaluation import Player
+from ps_cfr_spiel.matches import Player
 
 SLUMBOT = "https://slumbot.com"
 INTERFACE = "slumbot/api"  # path of the interface at a server

@@ -6,20 +6,20 @@ For games with a `map()`, see `games.ForPeople`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyspiel
+from open_spiel.python import observation
 from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel.compilation.histories import public_observer
+from ps_cfr_spiel import TreePolicy
 from ps_cfr_spiel.games import ForPeople, Map
-from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.reports import waiting
 
 if TYPE_CHECKING:
-  from ps_cfr_spiel.solvers import ContinualResolving
+  from ps_cfr_spiel import ContinualResolving
 
 
 class Belief(NamedTuple):
@@ -75,9 +75,20 @@ def belief_text(state: pyspiel.State, policy: openspiel_policy.Policy) -> str:
   return "\n".join(lines)
 
 
+def _public_observer(game: pyspiel.Game) -> Callable[[pyspiel.State], str]:
+  """A function from states to the public observations so far; ValueError if the game has none."""
+  kind = pyspiel.IIGObservationType(
+    perfect_recall=True, public_info=True, private_info=pyspiel.PrivateInfoType.NONE
+  )
+  observer = observation.make_observation(game, kind)
+  if observer is None or observer.string_from(game.new_initial_state(), 0) is None:
+    raise ValueError(f"{game} has no public observer, which beliefs need.")
+  return lambda state: str(observer.string_from(state, 0))
+
+
 def _line(game: pyspiel.Game, history: Sequence[int]) -> list[str]:
   """The public observations from the start on."""
-  public, state = public_observer(game), game.new_initial_state()
+  public, state = _public_observer(game), game.new_initial_state()
   line = [public(state)]
   for action in history:
     state.apply_action(action)
@@ -90,7 +101,7 @@ def _beliefs(
 ) -> dict[str, Belief]:
   """Beliefs by public observation, of those that are `wanted`, which has all observations before them too."""
   mapped_game, place = mapped(game)
-  players, public, nodes = game.num_players(), public_observer(game), len(place.ways)
+  players, public, nodes = game.num_players(), _public_observer(game), len(place.ways)
   # For each history in a public state: its position, and the probabilities of each player's moves on the way,
   # and of chance's last: by the policy, and uniformly.
   reached: dict[str, list[tuple[Any, np.ndarray]]] = defaultdict(list)

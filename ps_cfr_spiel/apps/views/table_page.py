@@ -14,8 +14,8 @@ from ps_cfr_spiel.apps.views.charts import cell
 from ps_cfr_spiel.apps.views.explorer_page import page_of
 from ps_cfr_spiel.cards.notation import MAX_LISTED, grouped, move_name, state_after
 from ps_cfr_spiel.cards.poker import betting, cards
-from ps_cfr_spiel.evaluation import table_play
 from ps_cfr_spiel.games import poker
+from ps_cfr_spiel.matches import Sitting, Thought
 
 MOST_NAMES = 1000  # of legal moves; further ones may be typed
 MOST_CHANCES = 8  # actions of a bot's thought that are shown
@@ -28,7 +28,7 @@ def table_page(data: dict[str, Any]) -> str:
   return page_of("table.html", data)
 
 
-def table_data(sitting: table_play.Sitting) -> dict[str, Any]:
+def table_data(sitting: Sitting) -> dict[str, Any]:
   """The person's view as JSON values, and the legal moves at their turn; all else when the game is over."""
   state, seat = sitting.state, sitting.human
   over = state.is_terminal()
@@ -106,7 +106,7 @@ def _sizes(state: Any) -> dict[str, int] | None:
 # --- Thoughts -------------------------------------------------------------------------------------
 
 
-def _thoughts(sitting: table_play.Sitting) -> list[dict[str, Any]]:
+def _thoughts(sitting: Sitting) -> list[dict[str, Any]]:
   """The bots' decisions in a game that is over; a range equal to that of the thought before is left out."""
   thoughts = [_thought(sitting, thought) for thought in sitting.thoughts]
   for before, after in reversed(list(itertools.pairwise(thoughts))):
@@ -115,7 +115,7 @@ def _thoughts(sitting: table_play.Sitting) -> list[dict[str, Any]]:
   return thoughts
 
 
-def _thought(sitting: table_play.Sitting, thought: table_play.Thought) -> dict[str, Any]:
+def _thought(sitting: Sitting, thought: Thought) -> dict[str, Any]:
   state = state_after(sitting.game, sitting.state.history()[: thought.moves])
   chances = sorted((thought.chances or {}).items(), key=lambda pair: -pair[1])
   shown = [pair for pair in chances[:MOST_CHANCES] if pair[1] >= LEAST_CHANCE or pair[0] == thought.action]
@@ -130,7 +130,7 @@ def _thought(sitting: table_play.Sitting, thought: table_play.Thought) -> dict[s
   }
 
 
-def _held(sitting: table_play.Sitting, state: Any, seat: int) -> list[float] | None:
+def _held(sitting: Sitting, state: Any, seat: int) -> list[float] | None:
   """The person's range, had they played as the bot would: 169 cells of `charts`, the fullest 1; or None."""
   ranges = getattr(getattr(sitting.bots[seat], "policy", None), "ranges", None)
   try:

@@ -20,8 +20,4 @@ from .from_histories import build_general as build_general
 from .from_histories import one_row_per_infostate as one_row_per_infostate
 from .from_histories import with_recall as with_recall
 from .game_check import check_game as check_game
-from .loading import game_fields as game_fields
-from .loading import game_in as game_in
-from .loading import load_game as load_game
-from .loading import quiet_stderr as quiet_stderr
 from .suit_isomorphism import fold_suits as fold_suits

@@ -17,8 +17,8 @@ from ps_cfr_spiel.compilation.histories import (
   enumerate_histories,
   public_observer,
   public_partition,
-  sequential,
 )
+from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.options import TreeOptions
 from ps_cfr_spiel.reports import waiting

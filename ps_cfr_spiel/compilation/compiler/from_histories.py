@@ -34,8 +34,8 @@ from ps_cfr_spiel.compilation.histories import (
   remember,
   remembered,
   scale_fault,
-  sequential,
 )
+from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.memory import check_needs
 from ps_cfr_spiel.tree import (
   TERMINAL,

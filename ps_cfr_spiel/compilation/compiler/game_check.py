@@ -20,7 +20,6 @@ from ps_cfr_spiel.compilation.compiler.form_sizes import TreeUse, check_memory, 
 from ps_cfr_spiel.compilation.compiler.forms import PublicStateIndex
 from ps_cfr_spiel.compilation.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compilation.compiler.from_histories import build_general, own_choices, remarks, with_recall
-from ps_cfr_spiel.compilation.compiler.loading import quiet_stderr
 from ps_cfr_spiel.compilation.histories import (
   KIND_CHECKS,
   Histories,
@@ -35,13 +34,13 @@ from ps_cfr_spiel.compilation.histories import (
   readable_seconds,
   recall_fault,
   scale_fault,
-  sequential,
   strings_of,
   timing_fault,
 )
+from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.memory import HISTORY, TooLarge, readable_bytes, readable_count
 from ps_cfr_spiel.options import LIMIT, EnumerationOptions
-from ps_cfr_spiel.reports import waiting
+from ps_cfr_spiel.reports import quiet_stderr, waiting
 from ps_cfr_spiel.tree import TERMINAL, PublicTree
 
 T = TypeVar("T")

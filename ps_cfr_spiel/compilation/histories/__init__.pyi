@@ -2,11 +2,8 @@ from .enumeration import enumerate_histories as enumerate_histories
 from .enumeration import foretell as foretell
 from .game_checks import KIND_CHECKS as KIND_CHECKS
 from .game_checks import NO_GUARANTEE as NO_GUARANTEE
-from .game_checks import START_AT as START_AT
-from .game_checks import check_is_game as check_is_game
 from .game_checks import check_kind as check_kind
 from .game_checks import check_observer as check_observer
-from .game_checks import check_start as check_start
 from .game_checks import scale_fault as scale_fault
 from .grown import grow as grow
 from .histories import Histories as Histories
@@ -29,7 +26,6 @@ from .numbering import one_to_one as one_to_one
 from .player_information import past_remark as past_remark
 from .player_information import remember as remember
 from .player_information import remembered as remembered
-from .player_information import sequential as sequential
 from .player_information import sequential_state as sequential_state
 from .player_information import strings_of as strings_of
 from .public_states import NoPublicStatesError as NoPublicStatesError

@@ -7,9 +7,11 @@ that returns None where it passes, and otherwise a text on the fault. Checks of 
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import pyspiel
+
+from ps_cfr_spiel.loading import check_is_game
 
 CHANCE_TOLERANCE = 1e-6  # of a sum of chance probabilities: game files round them
 NUMBERS = {2: "two", 3: "three", 4: "four"}
@@ -69,18 +71,6 @@ KIND_CHECKS: dict[str, Callable[[pyspiel.Game], str | None]] = {
 }
 
 
-START_AT = "start_at"  # OpenSpiel's wrapper, which does not look at its history
-
-
-def check_is_game(game: pyspiel.Game) -> None:
-  """TypeError unless `game` is a pyspiel.Game; ValueError if it starts at a history that is not legal."""
-  if not isinstance(game, pyspiel.Game):
-    hint = f"; load it first, with pyspiel.load_game({game!r})" if isinstance(game, str) else ""
-    raise TypeError(f"game must be a pyspiel.Game, got {type(game).__name__} {game!r}{hint}.")
-  if START_AT in str(game):
-    check_start(str(game), {**game.get_parameters(), "name": game.get_type().short_name})
-
-
 def check_observer(game: pyspiel.Game, error: Exception) -> None:
   """ValueError if an error of a game's own code is that it has no observer, which OpenSpiel asks for."""
   if isinstance(error, AttributeError) and error.name == "make_py_observer":
@@ -88,30 +78,6 @@ def check_observer(game: pyspiel.Game, error: Exception) -> None:
       f"{game}: the game has no make_py_observer(), by which OpenSpiel reads the strings of a simultaneous "
       "game in Python; write one, as its python/games/iterated_prisoners_dilemma.py has."
     ) from error
-
-
-def check_start(text: str, given: Mapping[str, object]) -> None:
-  """ValueError if a game, or one inside it, starts at a history that is not legal.
-
-  `given` are its name and parameters; OpenSpiel may damage its memory when it makes such a game.
-  """
-  if not isinstance(inner := given.get("game"), Mapping):
-    return
-  check_start(text, inner)
-  if given["name"] != START_AT:
-    return
-  whole = pyspiel.load_game(inner["name"], {key: value for key, value in inner.items() if key != "name"})
-  state, moves = (
-    whole.new_initial_state(),
-    [move for move in str(given.get("history", "")).split(";") if move],
-  )
-  for number, move in enumerate(moves):
-    legal = [] if state.is_terminal() else state.legal_actions()
-    if move not in map(str, legal):
-      before = f"after {';'.join(moves[:number])}" if number else "at the start"
-      there = f"the moves are {', '.join(map(str, legal))}" if legal else "the game is over"
-      raise ValueError(f"{text}: {move!r} of history={given['history']} is not legal: {before} {there}.")
-    state.apply_action(int(move))
 
 
 def check_kind(game: pyspiel.Game) -> None:

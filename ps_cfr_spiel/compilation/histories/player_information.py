@@ -15,19 +15,12 @@ import operator
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compilation.histories.game_checks import check_is_game
 from ps_cfr_spiel.compilation.histories.histories import Histories, Names
+from ps_cfr_spiel.loading import SIMULTANEOUS, sequential
 from ps_cfr_spiel.memory import check_needs
 from ps_cfr_spiel.tree import LazySequence
 
-SIMULTANEOUS = pyspiel.GameType.Dynamics.SIMULTANEOUS
 NONE = -1  # no own action, nothing seen before
-
-
-def sequential(game: pyspiel.Game) -> pyspiel.Game:
-  """OpenSpiel's turn-based version of a game with simultaneous moves; any other game unchanged."""
-  check_is_game(game)
-  return pyspiel.convert_to_turn_based(game) if game.get_type().dynamics == SIMULTANEOUS else game
 
 
 def sequential_state(state: pyspiel.State, player: int) -> pyspiel.State:

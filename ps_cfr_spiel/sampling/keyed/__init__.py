@@ -11,7 +11,7 @@ any game, and `halving` spends a decision's rollouts.
 from ps_cfr_spiel.sampling.keyed.halving import halving
 from ps_cfr_spiel.sampling.keyed.hidden_states import OpenSpielStates
 from ps_cfr_spiel.sampling.keyed.key_tables import MILLION, KeyTables, Matchup, Tally
-from ps_cfr_spiel.sampling.keyed.keyed_policy import KeyedPolicy, normalised
+from ps_cfr_spiel.sampling.keyed.keyed_policy import KeyedPolicy, Sums, normalised
 from ps_cfr_spiel.sampling.keyed.openspiel_keys import CELLS, DIGEST, SAVED_KEYS, OpenSpielKeys, check_keys
 from ps_cfr_spiel.sampling.keyed.particles import Particles, thinned
 from ps_cfr_spiel.sampling.keyed.plays import NativePlays, Plays, StatePlays, run

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.compilation.histories import check_is_game, strings_of
+from ps_cfr_spiel.compilation.histories import strings_of
 from ps_cfr_spiel.keyed_game import HiddenStates, Thin, Weighted
+from ps_cfr_spiel.loading import check_is_game
 
 MOST_KNOWN = 1_000_000  # infostates whose strategies are kept
 Strategy = tuple[Sequence[int], Sequence[float], list[tuple[int, float]]]

@@ -10,8 +10,9 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_count, check_option
-from ps_cfr_spiel.compilation.histories import check_is_game, check_observer, scale_fault
+from ps_cfr_spiel.compilation.histories import check_observer, scale_fault
 from ps_cfr_spiel.keyed_game import KeyedGame
+from ps_cfr_spiel.loading import check_is_game
 from ps_cfr_spiel.options import KEYS
 
 DIGEST = 16  # bytes of a key

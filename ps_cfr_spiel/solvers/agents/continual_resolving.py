@@ -16,7 +16,7 @@ from ps_cfr_spiel.arguments import check_player, is_integer
 from ps_cfr_spiel.backend.device import Uninterrupted
 from ps_cfr_spiel.cfr import make_rule, num_tables, rule_header
 from ps_cfr_spiel.compilation.compiler import TreeUse, check_memory
-from ps_cfr_spiel.compilation.histories import sequential
+from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.options import ContinualResolvingOptions, SearchOptions
 from ps_cfr_spiel.policy import TreePolicy, check_policy_of, probabilities_at, strategies_of
 from ps_cfr_spiel.reports import progress_bar

@@ -21,7 +21,7 @@ import pyspiel
 from ps_cfr_spiel import arguments
 from ps_cfr_spiel.backend.device import check_finite, precision, to_device
 from ps_cfr_spiel.compilation.compiler import build_tree
-from ps_cfr_spiel.compilation.histories import sequential
+from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.options import OnlineOutcomeSamplingOptions, TreeOptions
 from ps_cfr_spiel.policy import TreePolicy, probabilities_at, strategies_of
 from ps_cfr_spiel.sampling import mccfr

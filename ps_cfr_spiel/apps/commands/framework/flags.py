@@ -74,14 +74,22 @@ def next_command(values: flags.FlagValues, *words: object) -> str:
   return f"ps-cfr-spiel {shlex.join([*map(str, words), *module])}"
 
 
-def memory_text(game: pyspiel.Game, needs: int, less: int | None = None) -> str:
+def memory_lines(game: pyspiel.Game, leaves: str = "auto") -> dict[str, str]:
+  """A line on the estimated memory to solve a game, with --bits=16 too; {} for one that is enumerated."""
+  whole, half = (ps.PSCFRSolver.memory_needs(game, bits, leaves) for bits in (32, 16))
+  if whole is None or half is None:
+    return {}
+  return {"memory to solve": memory_text(game, whole.run, half.run)}
+
+
+def memory_text(game: pyspiel.Game, run: int, less: int | None = None) -> str:
   """The estimated bytes of a run, and `less` of one with --bits=16, and the parts that they include."""
-  readable, form = readable_bytes, ps.compiler.form_of(game)
-  about, compressed = readable(needs), readable(needs if less is None else less)
+  about, compressed = readable_bytes(run), readable_bytes(run if less is None else less)
   text = f"about {about}" + (f", or {compressed} with --bits=16" if compressed != about else "")
-  if form is not None and (whole := readable(sum(ps.compiler.values_needs(form).values()))) != about:
-    text += f", and {whole} for the values of all actions afterwards (--novalues leaves them out)"
-  return f"{text}; Python and JAX take some {readable(RUNTIME)} more"
+  needs = ps.PSCFRSolver.memory_needs(game)
+  if needs is not None and (values := readable_bytes(needs.values)) != about:
+    text += f", and {values} for the values of all actions afterwards (--novalues leaves them out)"
+  return f"{text}; Python and JAX take some {readable_bytes(RUNTIME)} more"
 
 
 def progress_of(values: flags.FlagValues) -> bool | None:
@@ -107,7 +115,7 @@ def exploitability_facts(exploitability: float, game: pyspiel.Game) -> dict[str,
   return {"exploitability": exploitability, "unit": ps.views.unit_of(game), **share}
 
 
-def general_sum_facts(evaluation: ps.tree.Evaluation) -> dict[str, Any]:
+def general_sum_facts(evaluation: ps.measures.Evaluation) -> dict[str, Any]:
   """For --json in a general-sum game: values to the other players, gains by best responses, and their sum."""
   if evaluation.others is None:
     return {}
@@ -115,12 +123,7 @@ def general_sum_facts(evaluation: ps.tree.Evaluation) -> dict[str, Any]:
   return {"others": [float(value) for value in evaluation.others], "gains": gains, "nash_conv": sum(gains)}
 
 
-def values_of(evaluation: ps.tree.Evaluation) -> list[float]:
-  """The values to all players; in a zero-sum game of two to player 0 alone."""
-  return [float(value) for value in (evaluation.value, *(evaluation.others or ()))]
-
-
-def general_sum_lines(evaluation: ps.tree.Evaluation) -> dict[str, str]:
+def general_sum_lines(evaluation: ps.measures.Evaluation) -> dict[str, str]:
   """NashConv and its parts for people, where the exploitability alone does not show them."""
   facts = general_sum_facts(evaluation)
   if not facts:

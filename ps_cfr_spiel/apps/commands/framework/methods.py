@@ -55,10 +55,10 @@ SOLVER = Flag(
 METHOD_FLAGS = (SOLVER, *option_flags(METHODS), JOIN)
 
 
-def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.ExactSolver:
+def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.measures.ExactSolver:
   """The solver that a command line describes."""
   game, kind = load_game(words, values), METHODS[values.solver]
-  solver, names = ps.solvers.solver_of(kind), flags_of(kind)
+  solver, names = ps.measures.ExactSolver.kind_for(kind), flags_of(kind)
   names += ["join"] if solver.shared else []
   if wrong := given(values, sorted({flag.name for flag in METHOD_FLAGS[1:]} - {*names})):
     raise ValueError(f"--solver={values.solver} has no {', '.join(wrong)}; it has --{', --'.join(names)}.")
@@ -81,8 +81,7 @@ def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.solvers.Exa
 def _cards(values: flags.FlagValues, game: pyspiel.Game) -> ps.abstractions.Hierarchy:
   """The abstraction of a dealt game's cards in a file."""
   refuse(values, flags_of(DealtAbstractionOptions), f"is in --abstraction={values.abstraction} already")
-  dealt = ps.abstractions.DealtGame.of(game, ps.hierarchical.special_in(values.abstraction, str(game)))
-  return ps.abstractions.load_abstraction(values.abstraction, dealt)
+  return ps.abstractions.load_abstraction(values.abstraction, game)
 
 
 def _locks(words: Sequence[str], limit: int) -> dict[str, Any]:

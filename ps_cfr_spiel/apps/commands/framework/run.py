@@ -14,8 +14,8 @@ from ps_cfr_spiel.apps.commands.framework.flags import (
   exploitability_facts,
   general_sum_facts,
   general_sum_lines,
-  values_of,
 )
+from ps_cfr_spiel.apps.commands.framework.tables import write_points
 from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.reports import Stopwatch
 
@@ -26,8 +26,8 @@ RUN, POINTS, CURVE, STRATEGY = "run.safetensors", "exploitability.csv", "exploit
 class Run:
   """A solver at work."""
 
-  solver: ps.solvers.ExactSolver
-  points: list[ps.evaluation.Point]  # so far, in order, with those of the resumed run
+  solver: ps.measures.ExactSolver
+  points: list[ps.measures.Point]  # so far, in order, with those of the resumed run
   folder: Path  # for the results
   target: float  # exploitability at which to stop, in the game's unit; minus infinity for never
   checkpoint_seconds: float  # least time between two saves
@@ -48,7 +48,7 @@ class Run:
   @property
   def abstraction(self) -> ps.abstractions.Abstraction | None:
     """The present sets of infostates that play alike, or None."""
-    abstraction = getattr(self.solver, "abstraction", None)
+    abstraction = self.solver.abstraction
     return abstraction if isinstance(abstraction, ps.abstractions.Abstraction) else None
 
   @property
@@ -80,7 +80,7 @@ class Run:
     with self.measuring:
       evaluation, seconds = self.solver.evaluation(), self.earlier_seconds + self.seconds
     self.points.append(
-      ps.evaluation.Point(
+      ps.measures.Point(
         self.solver.iteration, seconds, float(evaluation.exploitability), float(evaluation.value)
       )
     )
@@ -90,7 +90,7 @@ class Run:
     self.solver.run(
       0 if self.reached else iterations,
       progress=False if self.quiet else None,
-      every=ps.evaluation.next_measurement,
+      every=ps.measures.next_measurement,
       callback=lambda _: self._look(self.start + iterations),
       checkpoint=self.checkpoint,
       checkpoint_seconds=self.checkpoint_seconds,
@@ -106,7 +106,7 @@ class Run:
     if self.solver.slowly_evaluated and self.measuring.seconds > self.seconds and not last:
       return False
     self.measure()
-    if (ps.evaluation.is_round(iteration) or last or self.reached) and self.points:
+    if (ps.measures.is_round(iteration) or last or self.reached) and self.points:
       self.say(self.table_row())
     return self.reached
 
@@ -161,7 +161,7 @@ class Run:
     if self.solver.evaluable:
       last, evaluation = self.points[-1], self.solver.evaluation()
       values = {
-        **ps.views.value_lines(values_of(evaluation), game),
+        **ps.views.value_lines(evaluation.values, game),
         "exploitability": ps.views.with_unit(last.exploitability, game),
         **general_sum_lines(evaluation),
       }
@@ -181,7 +181,7 @@ class Run:
     self.solver.save(self.file)
     self.saved = self.solver.iteration
     if ps.runtime.is_first_process():
-      ps.evaluation.write_points(self.folder / POINTS, self.points)
+      write_points(self.folder / POINTS, self.points)
 
   @property
   def saved_state(self) -> str:
@@ -193,14 +193,14 @@ class Run:
   def policy_to_keep(self, memory: float | None) -> ps.TreePolicy | None:
     """The average policy, for later looks at the run, if its values fit into `memory` bytes; else None."""
     solver = self.solver
-    if not isinstance(solver, ps.solvers.TreeSolver) or not ps.runtime.is_first_process():
+    if not ps.runtime.is_first_process():
       return None
     try:
-      kept = ps.policy.may_keep(solver.game, solver.tree.names, memory)
+      policy = solver.average_policy() if solver.values_fit(memory) else None
     except TooLarge as error:
       print(f"The values of actions were not saved. {error}", file=sys.stderr)
       return None
-    return solver.average_policy() if kept else None
+    return policy if isinstance(policy, ps.TreePolicy) else None
 
   def draw(self, pictures: ModuleType | None) -> list[str]:
     """Draw the pictures; return the names of all files of results."""

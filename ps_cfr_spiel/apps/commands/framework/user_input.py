@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pyspiel
 from absl import flags
@@ -20,7 +19,9 @@ import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.apps.commands.framework.command import flags_of, given_options
 from ps_cfr_spiel.cards.poker import holdem, river
+from ps_cfr_spiel.loading import load_game as load_game_text
 from ps_cfr_spiel.options import SpotOptions
+from ps_cfr_spiel.reports import quiet_stderr
 
 DEFAULT_GAME = "river_subgame"
 PRETRAINED = "pretrained"  # in place of a file of values: those of this package
@@ -31,11 +32,9 @@ PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp", ".tif", ".eps")
 SPOT_FLAGS = flags_of(SpotOptions)
 
 
-def load_values(file: str, game: pyspiel.Game) -> Any:
+def load_values(file: str, game: pyspiel.Game) -> ps.values.NetworkValues:
   """The values in a file of learn, or `PRETRAINED`, for searches of a game."""
-  from ps_cfr_spiel import learning  # needs the extra
-
-  return learning.pretrained(game) if file == PRETRAINED else learning.NetworkValues.load(file)
+  return ps.values.pretrained(game) if file == PRETRAINED else ps.values.NetworkValues.load(file)
 
 
 def load_game(words: Sequence[str], values: flags.FlagValues | None = None) -> pyspiel.Game:
@@ -51,10 +50,10 @@ def load_game(words: Sequence[str], values: flags.FlagValues | None = None) -> p
     if "ranges" in spot:
       sides = spot["ranges"].split(";")
       spot["ranges"] = tuple(sides) if len(sides) == 2 else spot["ranges"]
-    with ps.compiler.quiet_stderr(), warnings.catch_warnings():
+    with quiet_stderr(), warnings.catch_warnings():
       warnings.simplefilter("ignore")  # the summary says the same
       return (holdem if "board" in spot else river)(**spot)
-  return ps.compiler.load_game(words[0] if words else DEFAULT_GAME)
+  return load_game_text(words[0] if words else DEFAULT_GAME)
 
 
 def load_module(name: str) -> None:
@@ -76,10 +75,10 @@ def load_module(name: str) -> None:
 
 def load_saved_policy(path: str, limit: int) -> ps.TreePolicy:
   """The policy with a public tree in a file, whose game may have at most `limit` histories to enumerate."""
-  return ps.policy.kept_beside(path) or with_tree(load_opponent(path, limit), path)
+  return ps.TreePolicy.with_values(path) or with_tree(load_opponent(path, limit), path)
 
 
-def with_tree(policy: Any, path: str) -> ps.TreePolicy:
+def with_tree(policy: ps.TreePolicy | ps.KeyedPolicy, path: str) -> ps.TreePolicy:
   """The policy, if its game is compiled to a public tree."""
   if not isinstance(policy, ps.TreePolicy):
     raise ValueError(
@@ -89,12 +88,12 @@ def with_tree(policy: Any, path: str) -> ps.TreePolicy:
   return policy
 
 
-def load_opponent(path: str, limit: int) -> ps.TreePolicy | ps.keyed.KeyedPolicy:
+def load_opponent(path: str, limit: int) -> ps.TreePolicy | ps.KeyedPolicy:
   """The policy in a file of any kind that the package saves."""
   if (folder := Path(path)).is_dir():
     raise ValueError(f"{folder} is a folder; name a file in it, such as {folder / 'run.safetensors'}.")
   ps.runtime.keep_compiled_code()
-  with ps.compiler.quiet_stderr():
+  with quiet_stderr():
     return ps.load_policy(path, limit)
 
 

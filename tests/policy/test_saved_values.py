@@ -1,4 +1,4 @@
-"""A policy kept beside its run: the same rows as computed, of that run alone, and looked at without JAX."""
+"""A policy saved with its values beside its run: rows as computed, of that run alone, and without JAX."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import pytest
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.memory import TooLarge
-from ps_cfr_spiel.policy import KEPT, keep, kept, kept_beside, tree_policy
+from ps_cfr_spiel.policy import SAVED, saved_values, tree_policy
 
 TURN = "holdem_subgame(deck=6x2,board=2c3d4c5d,pot=4,stack=8,bets=1 a)"
 
@@ -22,13 +22,13 @@ def solved(tmp_path_factory):
   run = tmp_path_factory.mktemp("kept") / "run.safetensors"
   solver.save(run)
   policy = solver.average_policy()
-  assert keep(policy, run) == run.with_name(KEPT)
+  assert policy.save_values(run) == run.with_name(SAVED)
   return solver, policy, run
 
 
 def test_it_has_the_computed_rows(solved):
   _, policy, run = solved
-  beside = kept_beside(run)
+  beside = ps.TreePolicy.with_values(run)
   assert isinstance(beside, ps.TreePolicy) and "worths" in vars(beside)
   assert beside.info == policy.info | beside.info
   for found, row in zip(beside.to_rows(), policy.to_rows(), strict=True):
@@ -41,24 +41,24 @@ def test_it_is_of_one_run_alone(solved, tmp_path):
   solver, _, run = solved
   moved = tmp_path / "run.safetensors"
   moved.write_bytes(run.read_bytes())
-  assert kept_beside(moved) is None
-  moved.with_name(KEPT).write_bytes(run.with_name(KEPT).read_bytes())
-  assert kept_beside(moved) is not None
-  moved.with_name(KEPT).write_bytes(run.with_name(KEPT).read_bytes()[:-2000])
-  assert kept_beside(moved) is None
-  moved.with_name(KEPT).write_bytes(run.read_bytes())
-  assert kept_beside(moved) is None
-  moved.with_name(KEPT).write_bytes(run.with_name(KEPT).read_bytes())
+  assert ps.TreePolicy.with_values(moved) is None
+  moved.with_name(SAVED).write_bytes(run.with_name(SAVED).read_bytes())
+  assert ps.TreePolicy.with_values(moved) is not None
+  moved.with_name(SAVED).write_bytes(run.with_name(SAVED).read_bytes()[:-2000])
+  assert ps.TreePolicy.with_values(moved) is None
+  moved.with_name(SAVED).write_bytes(run.read_bytes())
+  assert ps.TreePolicy.with_values(moved) is None
+  moved.with_name(SAVED).write_bytes(run.with_name(SAVED).read_bytes())
   other = ps.PSCFRSolver(solver.game)
   other.run(31)
   other.save(moved)
-  assert kept_beside(moved) is None
+  assert ps.TreePolicy.with_values(moved) is None
   with pytest.raises(ValueError, match="holds the values of a run's policy; name the run beside it"):
-    ps.load_policy(run.with_name(KEPT))
+    ps.load_policy(run.with_name(SAVED))
 
 
 def test_it_is_saved_as_any_policy(solved, tmp_path):
-  beside = kept_beside(solved[2])
+  beside = ps.TreePolicy.with_values(solved[2])
   assert beside is not None
   beside.save(tmp_path / "policy.safetensors")
   again = ps.load_policy(tmp_path / "policy.safetensors")
@@ -67,7 +67,7 @@ def test_it_is_saved_as_any_policy(solved, tmp_path):
 
 
 def test_its_tables_stay_on_disk(solved):
-  beside = kept_beside(solved[2])
+  beside = ps.TreePolicy.with_values(solved[2])
   assert beside is not None
   tables = [
     block for both in (beside.strategies, beside.worths.values) for blocks in both for block in blocks
@@ -75,20 +75,20 @@ def test_its_tables_stay_on_disk(solved):
   assert all(isinstance(block.base, np.memmap) for block in tables)
 
 
-def test_large_games_are_kept_in_float32(solved, tmp_path, monkeypatch):
+def test_large_games_are_saved_in_float32(solved, tmp_path, monkeypatch):
   """And the reach of their rows is never computed for all at once."""
   solver, policy, run = solved
   (tmp_path / "run.safetensors").write_bytes(run.read_bytes())
   with monkeypatch.context() as patch:
-    for module in (kept, tree_policy):
+    for module in (saved_values, tree_policy):
       patch.setattr(module, "EXACT", 0)
-    assert keep(solver.average_policy(), tmp_path / "run.safetensors") is not None
-    with pytest.raises(TooLarge, match=r"Computing them needs about .* and 1 MB are allowed"):
-      keep(solver.average_policy(), tmp_path / "run.safetensors", memory=1e6)
+    assert solver.average_policy().save_values(tmp_path / "run.safetensors") is not None
+    with pytest.raises(TooLarge, match=r"A table of all values of .* needs about .* and 1 MB are allowed"):
+      solver.average_policy().save_values(tmp_path / "run.safetensors", memory=1e6)
   monkeypatch.setattr(tree_policy, "TOGETHER", 0)
   monkeypatch.setattr(tree_policy, "MANY", 5)
   monkeypatch.setattr(tree_policy, "reaches", None)
-  found = kept_beside(tmp_path / "run.safetensors")
+  found = ps.TreePolicy.with_values(tmp_path / "run.safetensors")
   assert found is not None
   assert {block.dtype for both in found.worths.values for block in both} == {np.dtype("float32")}
   ours, theirs = found.to_rows(), policy.to_rows()
@@ -100,7 +100,7 @@ def test_large_games_are_kept_in_float32(solved, tmp_path, monkeypatch):
 def test_games_to_walk_have_none(tmp_path):
   solver = ps.PSCFRSolver(pyspiel.load_game("kuhn_poker"))
   solver.save(tmp_path / "run.safetensors")
-  assert keep(solver.average_policy(), tmp_path / "run.safetensors") is None
+  assert solver.average_policy().save_values(tmp_path / "run.safetensors") is None
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The loading of games without OpenSpiel's C++ output on stderr, and how files name them."""
+"""Games: loaded without OpenSpiel's C++ output on stderr, checked, made sequential, and named in files."""
 
 import difflib
 import inspect
@@ -9,8 +9,17 @@ from typing import Any
 
 import pyspiel
 
-from ps_cfr_spiel.compilation.histories import START_AT, check_start
 from ps_cfr_spiel.reports import quiet_stderr
+
+START_AT = "start_at"  # OpenSpiel's wrapper, which does not look at its history
+SIMULTANEOUS = pyspiel.GameType.Dynamics.SIMULTANEOUS
+PACKAGES = ("pyspiel", "open_spiel", "ps_cfr_spiel")  # whose games are there without a module of the user's
+MOST = 2**31 - 1  # of 32 bits
+RAKE = "Games of this package are zero-sum, and rake would take from both players; leave it out."
+COMMAS = (
+  "A comma begins the next parameter: inside a range or a list of bet sizes write blanks; "
+  "ps_cfr_spiel.river(), holdem() and the flags --ranges and --bets accept commas and % too."
+)
 
 
 def load_game(text: str) -> pyspiel.Game:
@@ -87,10 +96,40 @@ def game_in(header: Mapping[str, Any], path: Path) -> pyspiel.Game:
   raise ValueError(f"{path}: its game {strangers[0]} is not registered; {add}{was}, or in Python import it.")
 
 
-PACKAGES = ("pyspiel", "open_spiel", "ps_cfr_spiel")  # whose games are there without a module of the user's
-MOST = 2**31 - 1  # of 32 bits
-RAKE = "Games of this package are zero-sum, and rake would take from both players; leave it out."
-COMMAS = (
-  "A comma begins the next parameter: inside a range or a list of bet sizes write blanks; "
-  "ps_cfr_spiel.river(), holdem() and the flags --ranges and --bets accept commas and % too."
-)
+def sequential(game: pyspiel.Game) -> pyspiel.Game:
+  """OpenSpiel's turn-based version of a game with simultaneous moves; any other game unchanged."""
+  check_is_game(game)
+  return pyspiel.convert_to_turn_based(game) if game.get_type().dynamics == SIMULTANEOUS else game
+
+
+def check_is_game(game: pyspiel.Game) -> None:
+  """TypeError unless `game` is a pyspiel.Game; ValueError if it starts at a history that is not legal."""
+  if not isinstance(game, pyspiel.Game):
+    hint = f"; load it first, with pyspiel.load_game({game!r})" if isinstance(game, str) else ""
+    raise TypeError(f"game must be a pyspiel.Game, got {type(game).__name__} {game!r}{hint}.")
+  if START_AT in str(game):
+    check_start(str(game), {**game.get_parameters(), "name": game.get_type().short_name})
+
+
+def check_start(text: str, given: Mapping[str, object]) -> None:
+  """ValueError if a game, or one inside it, starts at a history that is not legal.
+
+  `given` are its name and parameters; OpenSpiel may damage its memory when it makes such a game.
+  """
+  if not isinstance(inner := given.get("game"), Mapping):
+    return
+  check_start(text, inner)
+  if given["name"] != START_AT:
+    return
+  whole = pyspiel.load_game(inner["name"], {key: value for key, value in inner.items() if key != "name"})
+  state, moves = (
+    whole.new_initial_state(),
+    [move for move in str(given.get("history", "")).split(";") if move],
+  )
+  for number, move in enumerate(moves):
+    legal = [] if state.is_terminal() else state.legal_actions()
+    if move not in map(str, legal):
+      before = f"after {';'.join(moves[:number])}" if number else "at the start"
+      there = f"the moves are {', '.join(map(str, legal))}" if legal else "the game is over"
+      raise ValueError(f"{text}: {move!r} of history={given['history']} is not legal: {before} {there}.")
+    state.apply_action(int(move))

@@ -1,0 +1,33 @@
+"""Measures of solvers and strategies: evaluations, curves of runs, solvers side by side with OpenSpiel's."""
+
+from ps_cfr_spiel.evaluation import Point, Runs, is_round, next_measurement, sampling_runs
+from ps_cfr_spiel.evaluation.comparison import (
+  OURS,
+  THEIRS,
+  Run,
+  compare,
+  curve,
+  resolving_curve,
+  runs_rows,
+  runs_table,
+)
+from ps_cfr_spiel.solvers import ExactSolver
+from ps_cfr_spiel.tree import Evaluation
+
+__all__ = [
+  "OURS",
+  "THEIRS",
+  "Evaluation",
+  "ExactSolver",
+  "Point",
+  "Run",
+  "Runs",
+  "compare",
+  "curve",
+  "is_round",
+  "next_measurement",
+  "resolving_curve",
+  "runs_rows",
+  "runs_table",
+  "sampling_runs",
+]
