@@ -16,7 +16,7 @@ from safetensors.numpy import load_file, save_file
 
 import ps_cfr_spiel
 from ps_cfr_spiel import PSCFRSolver, storage
-from ps_cfr_spiel.apps.commands.framework.tables import read_points
+from ps_cfr_spiel.apps.commands.framework.run_tables import read_points
 from ps_cfr_spiel.options import LIMIT
 
 TINY = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"

@@ -12,7 +12,7 @@ from every_file import KINDS, made
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ps_cfr_spiel.apps.commands.framework.tables import read_points
+from ps_cfr_spiel.apps.commands.framework.run_tables import read_points
 
 many = settings(max_examples=10 * settings().max_examples)  # for a file takes milliseconds
 json_values = st.recursive(

@@ -11,7 +11,7 @@ from absl import flags
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.apps.commands.framework.command import Command, Flag, flag_of
 from ps_cfr_spiel.apps.commands.framework.flags import JSON, SPOT, say
-from ps_cfr_spiel.apps.commands.framework.tables import write_table
+from ps_cfr_spiel.apps.commands.framework.run_tables import write_table
 from ps_cfr_spiel.apps.commands.framework.user_input import drawing, load_game, writable
 from ps_cfr_spiel.options import ComparisonOptions
 from ps_cfr_spiel.reports import report

@@ -32,7 +32,7 @@ from ps_cfr_spiel.apps.commands.framework.flags import (
 )
 from ps_cfr_spiel.apps.commands.framework.methods import METHOD_FLAGS, new_solver
 from ps_cfr_spiel.apps.commands.framework.run import POINTS, RUN, Run
-from ps_cfr_spiel.apps.commands.framework.tables import read_points
+from ps_cfr_spiel.apps.commands.framework.run_tables import read_points
 from ps_cfr_spiel.apps.commands.many_rivers import solve_list
 from ps_cfr_spiel.arguments import check_seconds, check_target
 from ps_cfr_spiel.options import BatchOptions, RunOptions

@@ -22,7 +22,7 @@ from ps_cfr_spiel.apps.commands.framework.command import (
   option_flags,
 )
 from ps_cfr_spiel.apps.commands.framework.flags import JSON, QUIET, next_command, say
-from ps_cfr_spiel.apps.commands.framework.tables import read_table, write_table
+from ps_cfr_spiel.apps.commands.framework.run_tables import read_table, write_table
 from ps_cfr_spiel.apps.commands.framework.user_input import given, load_game, refuse_fixed, results_folder
 from ps_cfr_spiel.arguments import check_count, check_seconds
 from ps_cfr_spiel.memory import LimitReachedError

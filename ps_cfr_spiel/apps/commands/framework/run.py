@@ -15,7 +15,7 @@ from ps_cfr_spiel.apps.commands.framework.flags import (
   general_sum_facts,
   general_sum_lines,
 )
-from ps_cfr_spiel.apps.commands.framework.tables import write_points
+from ps_cfr_spiel.apps.commands.framework.run_tables import write_points
 from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.reports import Stopwatch
 
