@@ -105,9 +105,10 @@ class TreeCounts(NamedTuple):
 
 
 # Peaks of turns and flops (docs/measurements.md, "Memory of turns and flops").
-STREAMING = 90 * 2**20  # of compiling board by board, which is one call
+STREAMING = 40 * 2**20  # of compiling board by board, which is one call
 PAIRS = 1.14  # tables of rows with two actions, which have most numbers for each, over `cfr.num_tables`
-WHOLE = 64 * 2**20  # of tables that are kept narrow; smaller ones are not
+LARGE = 64 * 2**20  # bytes of tables in full precision, from which on a run changes them in place
+STATES = 3  # of a run with smaller tables: before and after a part, and the last that was looked at
 ROW = 150  # bytes of a row or a leaf while the pass over all boards is made
 FREED = 110 * 2**20  # most that the C library keeps of freed arrays, up to 1.5 times the tables
 COMPILED = 1.3  # in addition to compiling, as a multiple of a solver's tables
@@ -115,7 +116,7 @@ PASSES = 3.5  # tables of one iteration: values, regrets, reaches, the rule's st
 UNFOLDED = 4  # the same for the values of leaves, with folded suits
 LINE = 300  # bytes of a public state on the way to a tree
 LOCKED = 3  # tables on the host, with locked rows
-READING = 2.2  # tables of the game on the way to a policy, beside the solver's
+READING = 2.5  # tables of the game on the way to a policy, beside the solver's
 LEAD = 6  # bytes of a number of `tree.AllInLeaves`, whose matrices exist up to three times
 
 
@@ -126,6 +127,7 @@ def tree_needs(
   locked: bool = False,
   streamed: bool = False,
   native: bool = True,
+  uncompressed: float = 0,
 ) -> dict[str, int]:
   """Estimated bytes of a tree and a solver's run on it, by their purpose.
 
@@ -136,14 +138,17 @@ def tree_needs(
     locked: whether rows have fixed strategies.
     streamed: whether the solver goes board by board.
     native: whether the native library makes the passes, with no code for sets or gadgets.
+    uncompressed: as `tables`, in full precision and with one array of averages; asked of what is streamed.
   """
   kept = counts.solved * itemsize * tables
-  if (
-    streamed
-  ):  # tables change in place, reach and values are those of one board, and all-ins need no matrices
+  if streamed:  # reach and values are those of one board, and all-ins need no matrices
     reading = READING * counts.actions * counts.number
+    if counts.solved * itemsize * uncompressed > LARGE:
+      states = PAIRS * max(kept, min(2 * kept, LARGE))
+    else:  # the averages are two arrays
+      states = STATES * (kept + counts.solved * itemsize)
     return {
-      "for strategies, averages and regrets": int(PAIRS * max(kept, min(2 * kept, WHOLE))),
+      "for strategies, averages and regrets": int(states),
       "for compiling and iterating": int(max(STREAMING + ROW * counts.lines, reading)),
       "for the leaves": counts.leaves,
     }

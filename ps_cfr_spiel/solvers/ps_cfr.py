@@ -23,6 +23,7 @@ from ps_cfr_spiel.compilation.compiler import (
   memory_needs,
   values_needs,
 )
+from ps_cfr_spiel.memory import LARGE
 from ps_cfr_spiel.options import BEST, PSCFROptions
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, locks_text, read_locks, types_header
 from ps_cfr_spiel.reports import report
@@ -34,10 +35,6 @@ from ps_cfr_spiel.tree import (
   lock_rows,
   pad_types,
 )
-
-# Bytes of tables, as they were in 32 bits with one array of averages, from which on they change in place, and
-# there is no state to go back to.
-IN_PLACE = 2**26
 
 
 class MemoryNeeds(NamedTuple):
@@ -111,7 +108,7 @@ class PSCFRSolver(TreeSolver):
   def _place(self, variant: Variant, sets: cfr.Abstraction, plain: bool) -> None:
     """Put the tree and the sets on the device; `plain` as in the constructor. No host's array is kept."""
     tree = cfr.equip(variant.tree, self.rule, self.options.bits) if plain else variant.tree
-    large = _table_bytes(tree, self.rule, self.dtype) > IN_PLACE
+    large = _table_bytes(tree, self.rule, self.dtype) > LARGE
     native = plain and self.rule.has_native_form
     self._in_place = native and large and (self.options.bits == 32 or tree.stream is not None)
     with precision(self.dtype):
@@ -125,8 +122,9 @@ class PSCFRSolver(TreeSolver):
     if form is None:
       return None
     streams = is_streamed(game, leaves)
-    tables = cfr.num_tables(make_rule("nrm+"), "float32", bits, not streams)
-    run = memory_needs(form, TreeUse(tables, leaves=leaves, streamed=streams))
+    rule, dtype = make_rule("nrm+"), "float32"
+    tables, uncompressed = cfr.num_tables(rule, dtype, bits, not streams), _uncompressed(rule, dtype)
+    run = memory_needs(form, TreeUse(tables, leaves=leaves, streamed=streams, uncompressed=uncompressed))
     return MemoryNeeds(sum(run.values()), sum(values_needs(form).values()))
 
   @property
@@ -240,10 +238,15 @@ def _actions(tree: PublicTree) -> int:
   return max(1, sum(math.prod(shape) for player_tree in tree.players for shape in player_tree.block_shapes))
 
 
+def _uncompressed(rule: Rule, dtype: str) -> float:
+  """Numbers of a run's tables for each infostate and action, in full precision, with one array of averages."""
+  return cfr.num_tables(rule, dtype) - 1
+
+
 def _table_bytes(tree: PublicTree, rule: Rule, dtype: str) -> float:
-  """Bytes of a run's tables of 32 bits or more, with one array of averages."""
+  """Bytes of these tables; `LARGE` ones change in place, and there is no state to go back to."""
   numbers = sum(a * n * h for player_tree in tree.players for a, n, h in player_tree.bucket_shapes)
-  return (cfr.num_tables(rule, dtype) - 1) * np.dtype(dtype).itemsize * numbers
+  return _uncompressed(rule, dtype) * np.dtype(dtype).itemsize * numbers
 
 
 def _estimate(
@@ -260,8 +263,8 @@ def _estimate(
   `copies` is the factor by which locks of some hands multiply the rows.
   """
   tables = copies * cfr.num_tables(rule, options.dtype, options.bits, compensated=not streamed)
-  itemsize = np.dtype(options.dtype).itemsize
-  use = TreeUse(tables, itemsize, folded, locked, options.leaves, streamed)
+  itemsize, uncompressed = np.dtype(options.dtype).itemsize, _uncompressed(rule, options.dtype)
+  use = TreeUse(tables, itemsize, folded, locked, options.leaves, streamed, uncompressed)
   return check_memory(game, options.memory, use)
 
 

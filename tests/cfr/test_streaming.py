@@ -198,7 +198,7 @@ def test_any_number_of_threads_finds_the_same_bits(on_cores):
 
 def test_tables_that_change_in_place_are_the_same_and_leave_no_state_to_go_back_to(monkeypatch, tmp_path):
   game, path = pyspiel.load_game(FLOP), tmp_path / "run.safetensors"
-  monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.IN_PLACE", 0)
+  monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.LARGE", 0)
   kept = PSCFRSolver(game, leaves="native")
   kept._in_place = False
   kept.run(12, progress=False)

@@ -24,7 +24,7 @@ HEARS = (  # also where the tests themselves run in the background, with SIGINT 
   "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
 )
 IN_PLACE = (
-  "import sys; from ps_cfr_spiel.solvers import ps_cfr; ps_cfr.IN_PLACE = 0\n"
+  "import sys; from ps_cfr_spiel.solvers import ps_cfr; ps_cfr.LARGE = 0\n"
   "from ps_cfr_spiel.apps.commands.program import main; main()"
 )
 PATIENCE = 300  # seconds
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("ctrl_c")
 
 @pytest.fixture(autouse=True)
 def tables_in_place(monkeypatch):
-  monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.IN_PLACE", 0)
+  monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.LARGE", 0)
 
 
 MOMENTS = {  # an owner, a name, whether Ctrl-C comes after the call, and in which

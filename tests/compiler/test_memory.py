@@ -13,41 +13,42 @@ import sys
 from pathlib import Path
 import jax.numpy as jnp
 import pyspiel
-from ps_cfr_spiel import PSCFRSolver, cfr
-from ps_cfr_spiel.compilation.compiler import TreeUse, memory_needs
+from ps_cfr_spiel import PSCFRSolver
 
 def peak():
   lines = Path("/proc/self/status").read_text().splitlines()
   return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
-game, locks = pyspiel.load_game(sys.argv[1]), {"check": {"check": 1}} if sys.argv[2:] else None
+game, rule, *locked = sys.argv[1:]
+game, locks = pyspiel.load_game(game), {"check": {"check": 1}} if locked else None
 jnp.ones((2, 2)) @ jnp.ones((2, 2))
 bare = peak()
-solver = PSCFRSolver(game, locks=locks)
+solver = PSCFRSolver(game, rule, locks=locks)
 solver.run(10, progress=False)
 solver.exploitability()
-streams = solver._tree.stream is not None
-tables = cfr.num_tables(solver.rule, solver.dtype, compensated=not streams)
-needs = memory_needs(game.bayesian_form(), TreeUse(tables, locked=locks is not None, streamed=streams))
-print(sum(needs.values()), peak() - bare)
+policy = solver.average_policy()  # which the estimate covers
+estimate = solver.estimated_bytes
+print(estimate, peak() - bare)
 """
 # What a look at the strategies takes, and the values of actions, for which the solver is given up.
 READ = """
 from ps_cfr_spiel.compilation.compiler import values_needs
-policy, tree = solver.average_policy(), solver.tree
+tree = solver.tree
 del solver
 policy.worths
-print(max(sum(needs.values()), sum(values_needs(game.bayesian_form()).values())), peak() - bare)
+print(max(estimate, sum(values_needs(game.bayesian_form()).values())), peak() - bare)
 """
 # And which share of the estimate is surely taken. Of few hands compiling takes most, and not always as much
-# (52 MB of the first were seen with jax 0.7.2, and 81 to 120 MB with 0.12); of all hands the tables:
-# 77 MB of the 85 MB that a turn with all hands takes.
+# (38 MB of the first were seen, and with other versions of JAX 52 to 120 MB); of all hands the tables and
+# the policy.
+WIDE = "ranges=22+ A2s+;22+ A2s+"
 GAMES = {
-  "few hands": (["holdem_subgame(stack=1000,ranges=AA;KK)"], 1 / 5),
-  "folded suits": (["holdem_subgame(board=9s7s5s4s,stack=1000,ranges=AA;KK)"], 1 / 5),
-  "a lock": (["holdem_subgame(stack=1000,ranges=22+ A2s+;22+ A2s+)", "locked"], 1 / 4),
-  "a lock, folded": (["holdem_subgame(board=9s7s5s4s,stack=1000,ranges=22+ A2s+;22+ A2s+)", "locked"], 1 / 4),
-  "all hands": (["holdem_subgame(stack=1000)"], 2 / 5),
+  "few hands": (["holdem_subgame(stack=1000,ranges=AA;KK)", "nrm+"], 1 / 5),
+  "folded suits": (["holdem_subgame(board=9s7s5s4s,stack=1000,ranges=AA;KK)", "nrm+"], 1 / 5),
+  "a lock": ([f"holdem_subgame(stack=1000,{WIDE})", "nrm+", "locked"], 1 / 4),
+  "a lock, folded": ([f"holdem_subgame(board=9s7s5s4s,stack=1000,{WIDE})", "nrm+", "locked"], 1 / 4),
+  "all hands": (["holdem_subgame(stack=1000)", "nrm+"], 1 / 2),
+  "all hands, tables not compressed": (["holdem_subgame(stack=1000)", "dcfr"], 1 / 2),
 }
 
 
@@ -62,7 +63,7 @@ def test_a_solver_takes_at_most_what_was_estimated_and_not_much_less(words, shar
 @pytest.mark.parametrize("board", ["9s7c5s4h", "9s7s5s4s"])
 def test_the_values_of_actions_take_at_most_what_was_estimated(board):
   """Also where suits are folded, which the values of all hands are not."""
-  estimate, taken = measured(SOLVE + READ, [f"holdem_subgame(board={board},stack=1000)"])
+  estimate, taken = measured(SOLVE + READ, [f"holdem_subgame(board={board},stack=1000)", "nrm+"])
   assert estimate / 2 <= taken <= estimate
 
 

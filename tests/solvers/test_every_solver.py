@@ -73,7 +73,7 @@ def test_parts_files_and_copies_go_on_to_the_bits_of_a_run_in_one_piece(name, tm
 @each_row(lambda row: not row.given)
 def test_ctrl_c_between_an_iteration_and_its_result_loses_neither(name, monkeypatch, tmp_path):
   """Nor the checkpoint, in tables that change in place; what is left of the run has the bits of the whole."""
-  monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.IN_PLACE", 0)
+  monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.LARGE", 0)
   whole, solver = ROWS[name].solver(), ROWS[name].solver()
   plain = type(solver)._step
   step = pressing(lambda *given: jax.block_until_ready(plain(*given)), after=True)

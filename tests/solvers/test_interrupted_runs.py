@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("ctrl_c")
 
 @pytest.fixture(autouse=True)
 def tables_in_place(monkeypatch):
-  monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.IN_PLACE", 0)
+  monkeypatch.setattr("ps_cfr_spiel.solvers.ps_cfr.LARGE", 0)
 
 
 def kuhn():
@@ -97,7 +97,7 @@ def test_a_notebook_that_interrupts_its_kernel():
   begin = """
 import pyspiel, time
 from ps_cfr_spiel.solvers import PSCFRSolver, ps_cfr
-ps_cfr.IN_PLACE = 0
+ps_cfr.LARGE = 0
 solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"))
 solver.compile()
 """

@@ -32,6 +32,7 @@ class TreeUse:
   locked: bool = False  #: whether some infostates are locked
   leaves: str = "auto"  #: the leaf evaluator, as of `build_tree`
   streamed: bool = False  #: whether a solver goes board by board (`is_streamed`)
+  uncompressed: float = 0  #: as `tables`, in full precision and with one array of averages
 
 
 ALONE = TreeUse()  # the tree without a solver
@@ -74,7 +75,9 @@ def memory_needs(form: BayesianForm, use: TreeUse = ALONE) -> dict[str, int]:
   """Estimated bytes, by their purpose."""
   native = (use.folded or use.locked) and not why_unavailable()
   counts = _counts(form, bool(use.tables) and use.folded, use.leaves, use.itemsize)
-  return estimates.tree_needs(counts, use.tables, use.itemsize, use.locked, use.streamed, native)
+  return estimates.tree_needs(
+    counts, use.tables, use.itemsize, use.locked, use.streamed, native, use.uncompressed
+  )
 
 
 def values_needs(form: BayesianForm, leaves: str = "auto") -> dict[str, int]:
