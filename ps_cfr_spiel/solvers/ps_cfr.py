@@ -239,7 +239,7 @@ def _actions(tree: PublicTree) -> int:
 
 
 def _uncompressed(rule: Rule, dtype: str) -> float:
-  """Numbers of a run's tables for each infostate and action, in full precision, with one array of averages."""
+  """Numbers for each infostate and action of tables in full precision, with one array of averages."""
   return cfr.num_tables(rule, dtype) - 1
 
 
