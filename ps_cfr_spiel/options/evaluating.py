@@ -35,10 +35,11 @@ class MatchResultOptions(Options):
     Option(
       "Estimate of the result: chips, the utility; mivat, less the luck of chance; imaginary, the mean over "
       "all hands of the agent, in games that are enumerated; aivat, less the luck of chance and of the "
-      "agent's own choices, averaged likewise (default: aivat if the agent's probabilities are known, else "
-      "chips).",
-      "White and Bowling 2009; Bowling et al. 2008; Burch et al. 2018. All but chips are for two players and "
-      "zero sums. In `holdem` mivat needs no agent, and aivat averages over nothing.",
+      "agent's own choices, averaged likewise.",
+      "By default aivat if the agent's probabilities are known, else chips. White and Bowling 2009; Bowling "
+      "et al. 2008; Burch et al. 2018. All but chips are for two players and zero sums. In `holdem` mivat "
+      "needs no agent, and aivat averages over nothing.",
+      "The agent is A (default: chips; in holdem aivat, or mivat where A's probabilities are unknown).",
       choices=METHODS,
     ),
   ] = None

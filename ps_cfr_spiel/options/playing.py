@@ -16,7 +16,7 @@ Batch = Annotated[
   int | None,
   Option(
     "Games, or traversals, under one strategy for a side; an iteration has twice that number (default: 4096, "
-    "or 256 for plays of OpenSpiel's states).",
+    "or 256 for plays of OpenSpiel's states, at most 1,048,576 of them).",
     least=1,
   ),
 ]

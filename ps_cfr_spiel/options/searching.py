@@ -166,6 +166,7 @@ MoveSeconds = Annotated[
   Option(
     "Time of a decision of search.",
     "Of its plays, or with depth of its iterations; the rest comes on top.",
+    "In play and match an agent of train searches on top of its strategy; 0: it does not.",
     above=0,
     flag="move_seconds",
   ),

@@ -18,6 +18,7 @@ from ps_cfr_spiel.sampling.keyed import SAVED_KEYS, KeyedPolicy, OpenSpielKeys
 from ps_cfr_spiel.solvers.keyed_solver import FIXED, KeyedSolver, keyed_form
 
 DEFAULT_RULE = RMPlus(gamma=4.0)
+MOST_PLAYS = 2**20  # of states under one strategy: about a minute, in which nothing is shown or interrupted
 
 
 class KeyedMCCFRSolver(KeyedSolver):
@@ -52,6 +53,11 @@ class KeyedMCCFRSolver(KeyedSolver):
       cells=form.cells if isinstance(form, OpenSpielKeys) else None,
       batch=options.batch or (4096 if native else 256),
     )
+    if not native and options.batch > MOST_PLAYS:
+      raise ValueError(
+        f"batch={options.batch:,}: of plays of OpenSpiel's states, which nothing interrupts within an "
+        f"iteration, at most {MOST_PLAYS:,} are allowed; choose a smaller batch and more iterations."
+      )
     sampler = (keyed.NativePlays if native else keyed.StatePlays)(
       options.estimate,
       options.exploration,

@@ -146,6 +146,7 @@ def spoil(folder, run):
       "--games must be at most 2147483647",
     ),
     ("train|cheat(hand_size=2)|--batch=2000000000|--output={tmp}/t", "for the samples of a batch"),
+    ("train|kuhn_poker|--batch=2000000000|--output={tmp}/t", "at most 1,048,576 are allowed"),
     (
       "solve|leduc_poker|--solver=hierarchical|--batch=2000000000|--output={tmp}/h",
       "for the samples of a batch",

@@ -206,6 +206,16 @@ def test_what_does_not_fit_is_refused_at_once(monkeypatch):
     KeyedMCCFRSolver(pyspiel.load_game(SMALL), batch=10**7)
 
 
+def test_a_batch_of_plays_that_nothing_could_interrupt_is_refused():
+  game = pyspiel.load_game("kuhn_poker")
+  for batch in (2**20 + 1, 2_000_000_000):
+    with pytest.raises(
+      ValueError, match=rf"batch={batch:,}: .* at most 1,048,576 are allowed; choose a smaller"
+    ):
+      KeyedMCCFRSolver(game, batch=batch)
+  assert KeyedMCCFRSolver(game, batch=2**20).options.batch == 2**20
+
+
 @pytest.mark.parametrize("wrong", [np.nan, -1.0, "x", 1j])
 def test_an_agent_that_is_no_table(wrong):
   game = pyspiel.load_game("kuhn_poker")

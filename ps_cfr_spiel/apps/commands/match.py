@@ -22,7 +22,7 @@ from ps_cfr_spiel.apps.commands.framework.user_input import given, in_words, loa
 from ps_cfr_spiel.apps.commands.play import (
   AGENT,
   FAILED,
-  MOST_SECONDS,
+  MOVE_SECONDS,
   SEARCH,
   blueprint_of,
   make_opponent,
@@ -30,11 +30,12 @@ from ps_cfr_spiel.apps.commands.play import (
 )
 from ps_cfr_spiel.cards.poker import describe
 from ps_cfr_spiel.loading import sequential
-from ps_cfr_spiel.options import MatchOptions
+from ps_cfr_spiel.options import MatchOptions, MatchResultOptions
 from ps_cfr_spiel.reports import progress_bar
 
 ACPC, SLUMBOT = "acpc", "slumbot"
 LBR = "lbr"
+OF_AGENT = ("imaginary", "aivat")  # estimates by the probabilities of A
 INTERRUPTION = "interrupted"
 DEFAULT_GAME = "holdem(bets=fullgame)"
 POKER = "holdem"
@@ -46,15 +47,10 @@ FLAGS = (
     f"The game (default: that of the first file, or {DEFAULT_GAME}). In holdem a policy for other bets, also "
     "one for universal_poker, plays by translation."),
   dataclasses.replace(flag_of(MatchOptions, "mirrored"), default=True),
-  Flag("method", None,
-    "Estimate of the result: chips; mivat, less the luck of the cards; aivat, less that of A's choices too "
-    "(default: chips; in holdem aivat, or mivat where A's probabilities are unknown).",
-    choices=("chips", "mivat", "aivat")),
+  flag_of(MatchResultOptions, "method"),
   Flag("phh", None, "File for the hands of holdem, in the PHH format (.phhs).", value="FILE"),
   flag_of(MatchOptions, "seed"),
-  Flag("move_seconds", 0.0,
-    "Time of a decision in which an agent of train searches on top of its strategy; 0: no search.", least=0,
-    most=MOST_SECONDS),
+  dataclasses.replace(MOVE_SECONDS, default=0.0),
   MOST_HISTORIES,
   QUIET,
   JSON,
@@ -162,14 +158,14 @@ def _here(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], pl
         seats.append(made)
         policy = known if number == 0 else policy
     method = values.method or _usual_method(game, policy)
-    if method == "aivat" and policy is None:
-      raise ValueError(f"--method=aivat needs the probabilities of {words[0]}; choose chips or mivat.")
+    if method in OF_AGENT and policy is None:
+      raise ValueError(f"--method={method} needs the probabilities of {words[0]}; choose chips or mivat.")
     options = MatchOptions(games=values.hands, seed=values.seed, mirrored=values.mirrored)
     played = ps.matches.each_game(game, seats[0], seats[1], options)
     records, failure = _until_the_end(values, played, values.hands)
   poker = game.get_type().short_name == POKER
   hands = [ps.protocols.hand_of(game, record) for record in records] if poker else []
-  agent = policy if method == "aivat" or not poker else None
+  agent = policy if method in OF_AGENT or not poker else None
   estimate = ps.matches.evaluate_match(game, records, agent, method=method)
   chips = estimate if method == "chips" else ps.matches.evaluate_match(game, records, method="chips")
   return *_report(game, words[0], chips, estimate, failure), hands

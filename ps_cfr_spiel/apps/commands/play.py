@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import math
@@ -17,7 +18,7 @@ from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.apps.commands.framework.command import Command, Flag
+from ps_cfr_spiel.apps.commands.framework.command import Command, Flag, flag_of
 from ps_cfr_spiel.apps.commands.framework.flags import MOST_HISTORIES, SPOT
 from ps_cfr_spiel.apps.commands.framework.server import serve
 from ps_cfr_spiel.apps.commands.framework.user_input import (
@@ -31,11 +32,11 @@ from ps_cfr_spiel.apps.commands.framework.user_input import (
 )
 from ps_cfr_spiel.cards.notation import legal_moves, read_move
 from ps_cfr_spiel.loading import sequential
+from ps_cfr_spiel.options import MatchOptions, ParticleBotOptions
 
 SEARCH = "search"
 TRANSLATED = {("holdem", "holdem"), ("universal_poker", "holdem")}  # games of a policy and of its play
 TEMPERATURE = 0.03  # of the search of an agent of train
-MOST_SECONDS = 1e6  # of a decision
 FAILED = 1  # exit code where a player fails
 # For messages: all by their names (a test compares them).
 PLAYERS = (
@@ -44,6 +45,10 @@ PLAYERS = (
 AGENT = "agent:"  # in front of the file of a blueprint, which a comma and values may follow
 SOON = 20_000  # histories of a game that a search is ready to play within seconds
 MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a turn with all hands millions
+# 0: no search
+MOVE_SECONDS = dataclasses.replace(
+  flag_of(ParticleBotOptions, "move_seconds"), default=1.0, least=0, most=1e6
+)
 
 
 # fmt: off
@@ -57,15 +62,12 @@ FLAGS = (
     "for within seconds, else the run that train has saved, else the game's last bot, in cheat heuristic, "
     "else random).",
     value="NAME|FILE"),
-  Flag("move_seconds", 1.0,
-    "Time of a decision in which an agent of train searches on top of its strategy, whose probabilities it "
-    "changes by the values that it finds; 0: no search.", least=0, most=MOST_SECONDS),
+  MOVE_SECONDS,
   Flag("seat", 0,
     "Your player; in the browser, without this flag, players change seats after each game.", least=0),
   Flag("browser", False, "Play in the browser, game after game, from this machine. Ctrl-C ends it."),
   Flag("port", 0, "With --browser: port of localhost (default: a free one).", least=0, most=65535),
-  Flag("seed", None,
-    "Seed of chance and of the bots; the same seed repeats a game.", kind=int, least=0, most=2**32 - 1),
+  dataclasses.replace(flag_of(MatchOptions, "seed"), default=None),
   MOST_HISTORIES,
   *SPOT,
 )
