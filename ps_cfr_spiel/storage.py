@@ -79,7 +79,8 @@ FIELDS: dict[str, tuple[Callable[[JSON], bool], str]] = {  # of a header: a chec
     (lambda value: _is_count(value) and value < 2**31, "an integer of at least 0"),
   ),
   **dict.fromkeys(
-    ("special", "width"), (lambda value: _is_count(value) and 0 < value < 2**31, "an integer of at least 1")
+    ("clustered_round", "width"),
+    (lambda value: _is_count(value) and 0 < value < 2**31, "an integer of at least 1"),
   ),
   "slots": (
     lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_count, value)),

@@ -55,7 +55,7 @@ ROUNDINGS = ("none", "purify", "threshold=0.15", "cautious=0.2")
 
 def clusters_of(way: str, dealt: DealtGame, count: int, seed: int) -> int | np.ndarray:
   """How boards are clustered: the argument of `make_abstraction`."""
-  boards = dealt.runouts[dealt.special].cards
+  boards = dealt.runouts[1].cards
   even = np.arange(len(boards)) * count // len(boards)
   if way == "random":
     return np.random.default_rng(seed).permutation(even)
@@ -98,7 +98,7 @@ def solve(options: argparse.Namespace) -> None:
   for way, seed in itertools.product(options.ways, options.seeds):
     start, clusters = time.process_time(), clusters_of(way, dealt, options.clusters, seed)
     buckets = options.flat if way in FLAT else options.buckets
-    boards = min(options.clusters, len(dealt.runouts[dealt.special].cards)) if way == "fair" else 1
+    boards = min(options.clusters, len(dealt.runouts[1].cards)) if way == "fair" else 1
     abstraction = make_abstraction(dealt, clusters=clusters, buckets=buckets, seed=seed, restarts=2)
     took, members = time.process_time() - start, np.bincount(abstraction.clusters)
     solver = ps_cfr_spiel.abstractions.HierarchicalMCCFRSolver(

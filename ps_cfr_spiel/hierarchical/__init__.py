@@ -31,7 +31,7 @@ from ps_cfr_spiel.hierarchical.clustered_game import (
   value_against,
 )
 from ps_cfr_spiel.hierarchical.clustering import CLUSTERS, make_abstraction
-from ps_cfr_spiel.hierarchical.dealt_game import DealtGame, check_special
+from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.dealt_hands import DEAD, hand_strengths
 from ps_cfr_spiel.hierarchical.evaluation import Strategy, StrategyTables, evaluate_strategies
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, DealtAbstraction, Hierarchy

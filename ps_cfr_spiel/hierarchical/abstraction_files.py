@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyspiel
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
@@ -19,7 +18,7 @@ class InFile(NamedTuple):
   """An abstraction as a file holds it, unchecked."""
 
   game: str  #: `str(game)`
-  special: int  #: the special round
+  clustered_round: int  #: the round whose boards are clustered
   arrays: Mapping[str, np.ndarray]  #: of `Hierarchy.to_arrays`
   kept: Path | None = None  #: see `NearestAbstraction`
 
@@ -29,44 +28,32 @@ class InFile(NamedTuple):
     tables = [self.arrays[key] for n in range(len(self.arrays)) if (key := f"{name}{n}") in self.arrays]
     if name == "centres":
       return NearestAbstraction.of(game, self.arrays["clusters"], self.arrays["groups"], tables, self.kept)
-    return DealtAbstraction.of(game, self.arrays["clusters"], tables)
+    return DealtAbstraction.of(game, self.arrays["clusters"], tables, self.clustered_round)
 
 
 def from_file(file: storage.Stored) -> InFile:
-  """The abstraction in a file, unchecked."""
-  special = file.header.get("special", 1)
-  return InFile(file.header["game"], special, file.arrays(file.shapes), shard_folder(file.path))
+  """The abstraction in a file, unchecked; ValueError for a file without one."""
+  if "clustered_round" not in file.header:
+    raise ValueError(f"{file.path} holds {file.content}, not an abstraction.")
+  header, arrays = file.header, file.arrays(file.shapes)
+  return InFile(header["game"], header["clustered_round"], arrays, shard_folder(file.path))
 
 
 def save_abstraction(path: str | os.PathLike, abstraction: Hierarchy) -> None:
   """Save an abstraction alone, for `load_abstraction`; OSError if it cannot be written."""
-  header = {"game": abstraction.game, "special": abstraction.special}
+  header = {"game": abstraction.game, "clustered_round": abstraction.clustered_round}
   storage.write(path, "abstraction", header, abstraction.to_arrays())
 
 
-def _file_of(path: str | os.PathLike, game: str) -> storage.Stored:
-  file = storage.read(path)
-  if "special" not in file.header:
-    raise ValueError(f"{path} holds {file.content}, not an abstraction.")
-  if file.header["game"] != game:
-    raise ValueError(f"{path} is an abstraction of {file.header['game']}, not of {game}.")
-  return file
-
-
-def load_abstraction(path: str | os.PathLike, game: DealtGame | pyspiel.Game) -> Hierarchy:
+def load_abstraction(path: str | os.PathLike, game: DealtGame) -> Hierarchy:
   """Read an abstraction of a file of `save_abstraction`, or of a run in it.
 
-  `game` is dealt with the same special round, or a pyspiel game, which is dealt with that of the file.
   OSError without a file; ValueError if it is damaged, of another kind, or of another game.
   """
-  file = _file_of(path, game.name if isinstance(game, DealtGame) else str(game))
-  special = file.header.get("special", 1)
-  game = game if isinstance(game, DealtGame) else DealtGame.of(game, special)
-  if special != game.special:
-    raise ValueError(
-      f"{path} clusters the boards of round {special}; give DealtGame.of this round, not {game.special}."
-    )
+  stored = from_file(storage.read(path))
+  if stored.game != game.name:
+    raise ValueError(f"{path} is an abstraction of {stored.game}, not of {game.name}.")
   try:
-    return from_file(file).on(game)
+    return stored.on(game)
   except KeyError as error:
     raise ValueError(f"{path} is damaged: it has no {error}.") from error

@@ -1,6 +1,6 @@
 """Modified external sampling: clusters meet only above the cards (Brown et al. 2015, Algorithm 4).
 
-Each turn deals B pairs of hands, and public cards to rounds before the special one, and plays the *trunk*,
+Each turn deals B pairs of hands, and public cards to rounds before the clustered one, and plays the *trunk*,
 the betting before that round. Beyond the trunk every cluster n draws one of its own boards, goes on
 alone, and hands back a value; the trunk takes their mean by F_n, the number of boards of the cluster that the
 cards so far leave possible.
@@ -104,7 +104,7 @@ def dealt_tree(
 ) -> DealtTree:
   """The game on the host, with a number of clusters that `devices` divides."""
   deal = game.deal
-  trunk, subtree = trunk_and_subtree(game.betting, game.special, abstraction.sizes)
+  trunk, subtree = trunk_and_subtree(game.betting, abstraction.clustered_round, abstraction.sizes)
   deck, later, known = deal.deck.size, range(1, game.rounds), range(1, len(game.runouts))
   in_tables = isinstance(abstraction, DealtAbstraction)
   cards = Cards(
@@ -118,7 +118,8 @@ def dealt_tree(
     strength=game.strength if in_tables else None,
     weights=None if deal.all_alike else _drawn(game),
   )
-  every, boards = np.asarray(float(deal.boards_left(game.special))), _boards_of(game, abstraction, devices)
+  every = np.asarray(float(deal.boards_left(abstraction.clustered_round)))
+  boards = _boards_of(game, abstraction, devices)
   untabulated = None
   if isinstance(abstraction, NearestAbstraction):
     untabulated = _untabulated(game, abstraction, len(boards), progress)
@@ -142,7 +143,7 @@ def _untabulated(
 
 
 def _boards_of(game: DealtGame, abstraction: Hierarchy, devices: int) -> np.ndarray:
-  index = game.runouts[game.special].index
+  index = game.runouts[abstraction.clustered_round].index
   before, sets = np.nonzero(index >= 0)
   group = abstraction.clusters[index[before, sets]] * len(index) + before
   count = abstraction.count + -abstraction.count % devices

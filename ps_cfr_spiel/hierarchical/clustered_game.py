@@ -27,13 +27,14 @@ class ClusteredGame(KeyedGame):
 
   key = "bucket"
 
-  def __init__(self, game: pyspiel.Game, dealt: DealtGame, abstraction: Hierarchy):
-    """`dealt` is the form of `game`."""
-    self.game = game
-    #: dealt, abstraction: the game's form, and the abstraction of it.
+  def __init__(self, dealt: DealtGame, abstraction: Hierarchy):
+    """The game `dealt` with an abstraction of it."""
+    self.game = dealt.game
+    #: dealt, abstraction: as given.
     self.dealt, self.abstraction = dealt, abstraction
-    trunk, subtree = trunk_and_subtree(dealt.betting, dealt.special, abstraction.sizes)
-    self.line_cells = LineCells.of(dealt.betting, dealt.special, abstraction.sizes)  #: the cells of its lines
+    numbering = dealt.betting, abstraction.clustered_round, abstraction.sizes
+    trunk, subtree = trunk_and_subtree(*numbering)
+    self.line_cells = LineCells.of(*numbering)  #: the cells of its lines
     #: [A, S] of the tables of the trunk, and of each cluster.
     self.trunk, self.cluster = (trunk.actions, trunk.cells), (subtree.actions, subtree.cells)
     self.cells = trunk.actions * trunk.cells + abstraction.count * subtree.actions * subtree.cells
@@ -44,19 +45,19 @@ class ClusteredGame(KeyedGame):
     return self._numbers(line, cluster, np.array(bucket), len(actions)), actions
 
   def bucket(self, state: pyspiel.State) -> tuple[int, int]:
-    """The public cluster, -1 before the special round, and the bucket of a state's player to move."""
+    """The public cluster, -1 before the clustered round, and the bucket of a state's player to move."""
     return self.abstraction.find(self.dealt.place(state)[1])
 
   def locate_hands(self, line: int, board: Sequence[int]) -> np.ndarray:
-    """int64[A, H]: the cells of all hands; of those that hold a card of the board any.
+    """int64[A, H]: the cells of all hands; undefined for those that hold a card of the board.
 
     `line` is one of `poker.Betting` at which a player acts; `board` has the public cards in the order of
     their rounds, numbered as there.
     """
-    dealt, ways = self.dealt, self.dealt.renamed(board)
-    place, swap = ways[-1]
-    special = ways[dealt.special][0] if len(ways) > dealt.special else None
-    cluster, bucket = self.abstraction.of_hands(special, place, len(ways) - 1)
+    dealt, places, number = self.dealt, self.dealt.renamed(board), self.abstraction.clustered_round
+    place, swap = places[-1]
+    clustered = places[number][0] if len(places) > number else None
+    cluster, bucket = self.abstraction.of_hands(clustered, place, len(places) - 1)
     buckets = np.maximum(bucket, 0).astype(int)[set_numbers(swap[dealt.deal.hands])]
     return self._numbers(line, cluster, buckets, int(dealt.betting.moves[line]))
 
@@ -120,7 +121,7 @@ def rounded(policy: KeyedPolicy, how: PostProcessing | str) -> KeyedPolicy:
     for line, state in enumerate(states):
       player, number = int(betting.player[line]), int(betting.street[line])
       first, stride = int(form.line_cells.cell[line]), int(form.line_cells.stride[line])
-      if player < 0 or (number < dealt.special) != trunk:
+      if player < 0 or (number < form.abstraction.clustered_round) != trunk:
         continue
       place = slice(len(state.legal_actions())), slice(first, first + stride * sizes[number], stride)
       table[place] = how.at(state, player, normalised(table[place]))

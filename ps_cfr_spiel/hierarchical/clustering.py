@@ -26,7 +26,13 @@ from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.backend.device import all_gather_rows, assigned_here
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.dealt_hands import BINS
-from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, Hierarchy, check_clusters, clusters_of
+from ps_cfr_spiel.hierarchical.hierarchy import (
+  DealtAbstraction,
+  Hierarchy,
+  boards_before,
+  check_clustered_round,
+  check_clusters,
+)
 from ps_cfr_spiel.hierarchical.nearest import GROUPS, make_nearest
 from ps_cfr_spiel.hierarchical.sizes import measure
 from ps_cfr_spiel.memory import board_needs, bucket_needs, check_needs
@@ -91,10 +97,11 @@ def make_abstraction(
   """
   options = MakeAbstractionOptions.of(options, **keywords)
   clusters, buckets, seed, restarts = options.clusters, options.buckets, options.seed, options.restarts
+  clustered_round = check_clustered_round(game, options.clustered_round)
   aware = options.aware or (POTENTIAL if game.in_tables else DISTRIBUTION)
   if buckets != LOSSLESS:
     check_count("buckets", buckets, 1)
-  boards = len(game.runouts[game.special].cards)
+  boards = len(game.runouts[clustered_round].cards)
   clusters = min(CLUSTERS, boards) if clusters is None else clusters
   counted = np.ndim(clusters) == 0
   if counted:
@@ -109,27 +116,28 @@ def make_abstraction(
       )
     return make_nearest(game, clusters, int(buckets), seed, restarts, progress)
   if counted and buckets != LOSSLESS:  # the largest cluster has no fewer hands than the mean
-    every = measure(game).hand_classes[game.special :]
+    every = measure(game).hand_classes[clustered_round:]
     _check_memory(game, (every / int(clusters)).tolist(), int(buckets), aware)
   with waiting("Comparing hands", progress):
     equities = Equities.of(game, seed) if counted or buckets != LOSSLESS else None
   if counted:
     assert equities is not None
-    table = board_transitions(game, equities, seed, progress)
+    table = board_transitions(game, clustered_round, equities, seed, progress)
     clusters = public_clusters(board_distances(table), int(clusters), seed=seed, restarts=restarts)
-  clusters = check_clusters(game, clusters)
+  clusters = check_clusters(game, clusters, clustered_round)
   tables = []
-  for number in range(game.rounds if buckets == LOSSLESS else game.special):
-    every = np.zeros(len(game.runouts[number].cards), int)
-    tables.append(
-      _lossless(game, every if number < game.special else clusters_of(game, clusters, number), number)
-    )
+  for number in range(game.rounds if buckets == LOSSLESS else clustered_round):
+    of_board = np.zeros(len(game.runouts[number].cards), int)
+    if number >= clustered_round:
+      of_board = clusters[boards_before(game, number, clustered_round)]
+    tables.append(_lossless(game, of_board, number))
   if buckets == LOSSLESS:
-    return DealtAbstraction.of(game, clusters, tables)
-  tables += [table.copy() for table in game.classes[game.special :]]
+    return DealtAbstraction.of(game, clusters, tables, clustered_round)
+  tables += [table.copy() for table in game.classes[clustered_round:]]
   assert equities is not None
-  cluster_of_board = [clusters_of(game, clusters, number) for number in range(game.special, game.rounds)]
-  hands = [classes.max(1) + 1 for classes in game.classes[game.special :]]  # of each board
+  rounds = range(clustered_round, game.rounds)
+  cluster_of_board = [clusters[boards_before(game, number, clustered_round)] for number in rounds]
+  hands = [classes.max(1) + 1 for classes in game.classes[clustered_round:]]  # of each board
   rows = [
     float(np.bincount(where, sizes).max()) for where, sizes in zip(cluster_of_board, hands, strict=True)
   ]
@@ -140,19 +148,20 @@ def make_abstraction(
       members = [np.flatnonzero(numbers == cluster) for numbers in cluster_of_board]
       _fill_buckets(game, equities, members, tables, int(buckets), aware, seed=seed, restarts=restarts)
       bar.update()
-  for table, numbers in zip(tables[game.special :], cluster_of_board, strict=True):
+  for table, numbers in zip(tables[clustered_round:], cluster_of_board, strict=True):
     all_gather_rows(table, assigned_here(numbers))
-  return DealtAbstraction.of(game, clusters, tables)
+  return DealtAbstraction.of(game, clusters, tables, clustered_round)
 
 
 def _check_memory(game: DealtGame, rows: Sequence[float], count: int, aware: str) -> None:
   """TooLarge, a ValueError, if making `count` buckets in a cluster needs more memory than is free.
 
-  `rows` are its hands up to suits, in the special round and each later one.
+  `rows` are its hands up to suits, in the clustered round and each later one.
   """
   columns, sums = [GROUPS], [0]  # the last round first
-  for number in reversed(range(game.special + 1, game.rounds)):  # see `_expected` for the round before
-    columns.append(int(min(count, rows[number - game.special])) if aware == POTENTIAL else BINS)
+  clustered_round = game.rounds - len(rows)
+  for number in reversed(range(clustered_round + 1, game.rounds)):  # see `_expected` for the round before
+    columns.append(int(min(count, rows[number - clustered_round])) if aware == POTENTIAL else BINS)
     sums.append(game.runouts[number].index.shape[1] * len(game.deal.hands))
   histograms = BINS * rows[-1] if aware == DISTRIBUTION and len(rows) > 1 else 0
   needs = bucket_needs(rows[::-1], columns, sums, histograms)
@@ -170,18 +179,18 @@ def _fill_buckets(
 ) -> None:
   """Write the buckets of one cluster's hands into the tables, int[K, H], from the last round up.
 
-  `boards` are of the cluster, in the special round and each later one.
+  `boards` are of the cluster, in the clustered round and each later one.
   """
-  later = None
-  for number in reversed(range(game.special, game.rounds)):
-    rows = _rows(game, number, boards[number - game.special])
+  later, clustered_round = None, game.rounds - len(boards)
+  for number in reversed(range(clustered_round, game.rounds)):
+    rows = _rows(game, number, boards[number - clustered_round])
     if later is None:
       numbers, distance, most = equities(rows), squared, MOST_ROWS
     else:
       numbers, distance, most = _expected(game, number, rows, later), later.distance, SOME
     grouping = bucketed(numbers, count, distance, weights=rows.weight, most=most, **options)
     _spread_labels(game, number, rows, grouping.label, tables[number])
-    if number == game.special:
+    if number == clustered_round:
       break
     if aware == POTENTIAL:
       apart = distance(grouping.means, grouping.means)
@@ -268,7 +277,7 @@ def _expected(game: DealtGame, number: int, rows: Rows, later: Later) -> np.ndar
 
 
 def board_transitions(
-  game: DealtGame, equities: Equities, seed: int, progress: bool | None = None
+  game: DealtGame, clustered_round: int, equities: Equities, seed: int, progress: bool | None = None
 ) -> np.ndarray:
   """float64[K, B]: how the hands on each class of boards fall into the buckets of a base abstraction.
 
@@ -283,12 +292,12 @@ def board_transitions(
   some = np.sort(generator.permutation(len(rows.hand))[:SAMPLE])
   sample = Rows(*(column[some] for column in rows))
   means = bucketed(equities(sample), BASE, weights=sample.weight, seed=seed, restarts=1).means
-  special = clusters_of(game, np.arange(len(game.runouts[game.special].cards)), last)
-  table = np.zeros((len(game.runouts[game.special].cards), len(means)))
-  boards = boards[assigned_here(special)]
+  before = boards_before(game, last, clustered_round)
+  table = np.zeros((len(game.runouts[clustered_round].cards), len(means)))
+  boards = boards[assigned_here(before)]
   for board in progress_bar(progress, iterable=boards, unit="board", desc="Boards"):
     rows = _rows(game, last, np.array([board]))
     label = squared(equities(rows), means).argmin(1)
-    table[special[board]] += np.bincount(label, rows.weight, len(means)) / runouts.count[board]
+    table[before[board]] += np.bincount(label, rows.weight, len(means)) / runouts.count[board]
   all_gather_rows(table, assigned_here(np.arange(len(table))))
   return table

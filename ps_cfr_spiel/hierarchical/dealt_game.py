@@ -1,4 +1,4 @@
-"""A game of dealt cards with an abstraction of it, as tables that sampling and evaluation both read."""
+"""A game of dealt cards with its boards in tables, which abstractions, sampling and evaluation read."""
 
 import dataclasses
 import functools
@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cards.poker import (
   CardGame,
-  Deal,
   Runouts,
   dealt_cards,
   hand_classes,
@@ -28,47 +26,38 @@ MOST_CLASSES = 200_000  # of runouts, up to which all of them are in tables: hol
 SCORED = 512  # boards on which hands are ranked at once
 
 
-def check_special(special: int, deal: Deal) -> int:
-  """The same, checked: a round before which public cards come; ValueError for another one."""
-  last = deal.streets - 1
-  if check_count("special", special, 1) > last:
-    raise ValueError(f"special={special}: public cards come before rounds 1 to {last}; give one of these.")
-  return special
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class DealtGame(CardGame):
-  """A game of dealt cards with tables of its boards, one street of which is clustered."""
+  """A game of dealt cards with tables of its boards."""
 
-  name: str  #: `str(game)`
+  game: pyspiel.Game  #: OpenSpiel's game
   #: for each round the classes of public cards that have come; in a game with more than `MOST_CLASSES` of
-  #: them, such as hold'em to the river, up to the special round alone. There hands are ranked when they are
-  #: dealt (`dealt_hands`).
+  #: them, such as hold'em to the river, up to the first public cards alone. There hands are ranked when they
+  #: are dealt (`dealt_hands`).
   runouts: tuple[Runouts, ...]
-  special: int = 1  #: the round whose public cards are clustered
 
   @classmethod
-  def of(cls, game: pyspiel.Game, special: int = 1) -> "DealtGame":
+  def of(cls, game: pyspiel.Game) -> "DealtGame":
     """The dealt game of an OpenSpiel game that `poker.read_card_game` takes.
 
-    ValueError for another game, one with too many cards, or a special round that it does not have.
+    ValueError for another game, or one with too many cards.
     """
     card_game = read_card_game(game)
     betting, deal = card_game.betting, card_game.deal
-    check_special(special, deal)
     later = deal.public[2:]
     if deal.most_classes()[-1] > MOST_CLASSES and not deal.board and set(later) == {1} and len(later) <= 2:
       if reason := why_unavailable():
         raise ValueError(
           f"{game} has too many boards for tables, and the native library is missing: {reason}."
         )
-      if special > 1:
-        raise ValueError(
-          f"special={special}: {game} has too many boards for tables; cluster those of round 1, the default."
-        )
-      return cls(betting, deal, str(game), deal.runouts(2))
+      return cls(betting, deal, game, deal.runouts(2))
     check_needs(str(game), card_needs(deal, SCORED), None, "Fewer public cards, ranks or suits take less")
-    return cls(betting, deal, str(game), deal.runouts(deal.streets), special)
+    return cls(betting, deal, game, deal.runouts(deal.streets))
+
+  @property
+  def name(self) -> str:
+    """`str(game)`."""
+    return str(self.game)
 
   @property
   def in_tables(self) -> bool:
@@ -105,7 +94,7 @@ class DealtGame(CardGame):
     in no table, `board` is as in `seen`, the cards are removed, and shares before the last round are rounded.
     """
     if not self.in_tables:
-      return self._found_shares(number, board)
+      return self._untabulated_shares(number, board)
     alive = self.classes[number][board] >= 0
     if number == self.rounds - 1:
       lead = np.sign(self.strength[board][:, None] - self.strength[board][alive])
@@ -120,9 +109,9 @@ class DealtGame(CardGame):
         times += lives[hands]
     return np.divide(total, times, out=np.zeros_like(total), where=alive & (times > 0))
 
-  def _found_shares(self, number: int, board: Any) -> np.ndarray:
-    """`shares_beaten` without tables; ValueError before the special round."""
-    if number < self.special:
+  def _untabulated_shares(self, number: int, board: Any) -> np.ndarray:
+    """`shares_beaten` without tables; ValueError before public cards come."""
+    if number == 0:
       raise ValueError(f"{self.name} has too many boards to go through all of them; give public cards.")
     deal, cards = self.deal, self.runouts[1].cards[board].tolist() if number == 1 else list(board)
     if left := sum(deal.public) - len(cards):
@@ -146,7 +135,7 @@ class DealtGame(CardGame):
   def seen(self, hand: Sequence[int], board: Sequence[int]) -> list[tuple[Any, int]]:
     """For each round so far the class of runouts and the number of the hand there, suits renamed.
 
-    If boards are not tabulated, the public cards themselves, with suits named as on the special round.
+    If boards are not tabulated, the public cards themselves, with suits named as after the first ones.
     `board` has the public cards in the order of their rounds; ValueError for a number of cards of no round.
     """
     if len(hand) != self.deal.hole:

@@ -35,7 +35,7 @@ RUNS = ((0, False), (0, True), (1, True))
 class StrategyTables:
   """Strategies of both players, as sums that need not be normalised; negative ones count as 0."""
 
-  trunk: np.ndarray  #: [A, S] of the lines before the special round
+  trunk: np.ndarray  #: [A, S] of the lines before the clustered round
   clusters: np.ndarray | ByCluster  #: [C, A, S] of each cluster
 
   def __getitem__(self, cells: np.ndarray) -> np.ndarray:
@@ -111,21 +111,26 @@ def evaluate_strategies(
     strategies: of player 0 and of player 1, whose abstractions may differ.
     dtype: "float32" or "float64".
     progress: as in `reports.progress_bar`.
-    boards: the classes of boards of the special round that this process goes through; each must be one's.
+    boards: the classes of boards of the clustered round that this process goes through; each must be one's.
       By default each process takes its share of all.
 
   Returns:
     The `Evaluation`, as floats, in the game's utility.
 
   Raises:
-    ValueError: the boards are too many to go through.
+    ValueError: the boards are too many to go through, or the strategies cluster boards of different rounds.
   """
+  first, second = (strategy.abstraction.clustered_round for strategy in strategies)
+  if first != second:
+    raise ValueError(
+      f"The strategies cluster the boards of rounds {first} and {second}; expected abstractions of one round."
+    )
   if not game.in_tables:
     raise ValueError(
       f"{game.name} has too many boards to evaluate a strategy exactly; measure it by matches or by "
       "matches.local_best_response(..., hands=1000)."
     )
-  every = np.arange(len(game.runouts[game.special].cards))
+  every = np.arange(len(strategies[0].abstraction.clusters))
   boards = every[jax.process_index() :: jax.process_count()] if boards is None else boards
   # Cluster by cluster, so that the tables of one at a time are needed.
   boards = boards[np.argsort(strategies[0].abstraction.clusters[boards], kind="stable")]
@@ -152,7 +157,8 @@ class RunoutValues:
   ):
     """`boards` are as of `evaluate_strategies`; `passed` is called after each."""
     self.game, self.strategies, self.passed, self.dtype = game, strategies, passed, dtype
-    self.boards = boards  # of the special round, that this process goes through
+    self.clustered_round = strategies[0].abstraction.clustered_round
+    self.boards = boards  # of the clustered round, that this process goes through
     self.last: dict[bool, tuple[list[int], Array]] = {}  # tables of the trunk, and of the last clusters
     rounds = _rounds(game, strategies)
     betting = [(r.part.betting, *r.ends) for r in rounds]
@@ -172,14 +178,14 @@ class RunoutValues:
     beyond = np.zeros((len(RUNS), len(lines.leaving), len(game.deal.hands)), self.dtype)
     if number + 1 < game.rounds:
       after, onward = game.runouts[number + 1], np.asarray(arrived[:, lines.leaving])
-      boards = self.boards if number + 1 == game.special else np.arange(len(after.cards))
+      boards = self.boards if number + 1 == self.clustered_round else np.arange(len(after.cards))
       boards = boards[after.parent[boards] == board]
       for child in boards.tolist():
         times = after.count[child] / game.runouts[number].count[board]
         beyond += np.asarray(times, self.dtype) * self.values(number + 1, child, onward)
-        if number + 1 == game.special:
+        if number + 1 == self.clustered_round:
           self.passed()
-      beyond = sum_over_processes(beyond) if number + 1 == game.special else beyond
+      beyond = sum_over_processes(beyond) if number + 1 == self.clustered_round else beyond
       beyond = _averaged(beyond, game.classes[number][board])
     return np.asarray(_up(lines, place, policy, arrived, beyond))
 
@@ -204,10 +210,10 @@ class RunoutValues:
     return Products(strength, alive, self.members, self.together, showdown_payoff, fold_payoff)
 
   def _clusters(self, number: int, board: int) -> list[int]:
-    """The cluster of a class of runouts in each player's abstraction; none before the special round."""
-    if number < self.game.special:
+    """The cluster of a class of runouts in each player's abstraction; none before the clustered round."""
+    if number < self.clustered_round:
       return []
-    for after in self.game.runouts[number : self.game.special : -1]:
+    for after in self.game.runouts[number : self.clustered_round : -1]:
       board = int(after.parent[board])
     return [int(strategy.abstraction.clusters[board]) for strategy in self.strategies]
 
@@ -231,9 +237,9 @@ def _different(strategies: tuple[Strategy, Strategy]) -> list[Strategy]:
 
 def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Round]:
   """The lines of each round, by the cells of the trunk and of the clusters."""
-  betting, tables = game.betting, strategies[0].tables
-  first, second = (LineCells.of(betting, game.special, strategy.abstraction.sizes) for strategy in strategies)
-  behind = np.where(betting.street < game.special, tables.trunk.shape[-1], tables.clusters.shape[-1])
+  betting, tables, number = game.betting, strategies[0].tables, strategies[0].abstraction.clustered_round
+  first, second = (LineCells.of(betting, number, strategy.abstraction.sizes) for strategy in strategies)
+  behind = np.where(betting.street < number, tables.trunk.shape[-1], tables.clusters.shape[-1])
   behind = behind * (len(_different(strategies)) - 1)
   cell = np.where(betting.player == 1, behind + second.cell, first.cell).astype(np.int32)
   roots, rounds = np.zeros(1, np.int32), []

@@ -1,6 +1,6 @@
 """Hierarchical abstractions: boards in public clusters, hands in buckets of these (Brown et al. 2015).
 
-Before the special round the buckets of hands are their classes up to suits. In it boards are clustered, and
+Before the clustered round the buckets of hands are their classes up to suits. In it boards are clustered, and
 from it on, round by round and cluster by cluster, hands fall into buckets: players forget all but the
 cluster. So no two clusters share an infostate, and each may live on a machine of its own.
 """
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 
 
@@ -22,13 +23,13 @@ class Hierarchy(abc.ABC):
 
   Attributes:
     game: `str(game)`.
-    clusters: int32[K], the cluster of each class of boards of the special round, 0 to C - 1.
-    special: that round.
+    clusters: int32[K], the cluster of each class of boards of the clustered round, 0 to C - 1.
+    clustered_round: that round.
   """
 
   game: str
   clusters: np.ndarray
-  special: int = dataclasses.field(default=1, kw_only=True)
+  clustered_round: int = dataclasses.field(default=1, kw_only=True)
 
   @property
   @abc.abstractmethod
@@ -37,13 +38,13 @@ class Hierarchy(abc.ABC):
 
   @abc.abstractmethod
   def find(self, seen: Sequence[tuple[Any, int]]) -> tuple[int, int]:
-    """The cluster, -1 before the special round, and the bucket of a hand; `seen` is of `DealtGame.seen`."""
+    """The cluster, -1 before the clustered round, and the bucket of a hand; `seen` is of `DealtGame.seen`."""
 
   @abc.abstractmethod
-  def of_hands(self, special: int | None, place: Any, number: int) -> tuple[int, np.ndarray]:
-    """The cluster, as of `find`, and int[H], the buckets of all hands; of dead ones anything.
+  def of_hands(self, board: int | None, place: Any, number: int) -> tuple[int, np.ndarray]:
+    """The cluster, as of `find`, and int[H], the buckets of all hands; undefined for dead ones.
 
-    `special` is the class of boards of the special round, None before it; `place`, as of `DealtGame.seen`, is
+    `board` is the class of boards of the clustered round, None before it; `place`, as of `DealtGame.seen`, is
     on the last round so far, `number`.
     """
 
@@ -67,7 +68,7 @@ class Hierarchy(abc.ABC):
     each = f"{least:,} to {most:,} boards" if least < most else "1 board" if most == 1 else f"{most:,} boards"
     return {
       "clusters": f"{self.count:,}, each of {each} up to names of suits"
-      + f", after the cards of round {self.special}" * (self.special > 1),
+      + f", after the cards of round {self.clustered_round}" * (self.clustered_round > 1),
       "buckets": f"at most {', '.join(f'{n:,}' for n in self.sizes)} in a cluster, round by round",
     }
 
@@ -88,26 +89,32 @@ class DealtAbstraction(Hierarchy):
     return tuple(int(table.max()) + 1 for table in self.buckets)
 
   def find(self, seen: Sequence[tuple[Any, int]]) -> tuple[int, int]:
-    cluster = int(self.clusters[seen[self.special][0]]) if len(seen) > self.special else -1
+    cluster = int(self.clusters[seen[self.clustered_round][0]]) if len(seen) > self.clustered_round else -1
     return cluster, int(self.buckets[len(seen) - 1][seen[-1]])
 
-  def of_hands(self, special: int | None, place: Any, number: int) -> tuple[int, np.ndarray]:
-    return -1 if special is None else int(self.clusters[special]), self.buckets[number][place]
+  def of_hands(self, board: int | None, place: Any, number: int) -> tuple[int, np.ndarray]:
+    return -1 if board is None else int(self.clusters[board]), self.buckets[number][place]
 
   def on(self, game: DealtGame) -> "DealtAbstraction":
-    return DealtAbstraction.of(game, self.clusters, self.buckets)
+    return DealtAbstraction.of(game, self.clusters, self.buckets, self.clustered_round)
 
   def to_arrays(self) -> dict[str, np.ndarray]:
     return {"clusters": self.clusters, **{f"buckets{n}": table for n, table in enumerate(self.buckets)}}
 
   @classmethod
-  def of(cls, game: DealtGame, clusters: np.ndarray, buckets: Sequence[np.ndarray]) -> "DealtAbstraction":
+  def of(
+    cls,
+    game: DealtGame,
+    clusters: np.ndarray,
+    buckets: Sequence[np.ndarray],
+    clustered_round: int = 1,
+  ) -> "DealtAbstraction":
     """The same, checked.
 
-    ValueError for tables of wrong shape, an empty cluster, or hands that differ in names of suits alone and
-    are in two buckets.
+    ValueError for a round without public cards, tables of wrong shape, an empty cluster, or hands that differ
+    in names of suits alone and are in two buckets.
     """
-    clusters = check_clusters(game, clusters)
+    clusters = check_clusters(game, clusters, clustered_round)
     if len(buckets) != game.rounds:
       raise ValueError(f"buckets: expected a table for each of {game.rounds} rounds, got {len(buckets)}.")
     tables = tuple(map(np.asarray, buckets))
@@ -131,7 +138,8 @@ class DealtAbstraction(Hierarchy):
         raise ValueError(
           f"buckets of round {number}: hands that differ in names of suits are in two buckets."
         )
-    return cls(game.name, clusters, tuple(table.astype(np.int32) for table in tables), special=game.special)
+    integers = tuple(table.astype(np.int32) for table in tables)
+    return cls(game.name, clusters, integers, clustered_round=clustered_round)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -145,12 +153,31 @@ class ByCluster:
     return self.read(part[0] if isinstance(part, tuple) else part)
 
 
-def check_clusters(game: DealtGame, clusters: Any) -> np.ndarray:
-  """int32[K], the cluster of each class of boards of the special round, as given.
+def check_clustered_round(game: DealtGame, number: int) -> int:
+  """The round whose boards are clustered, as given.
 
-  ValueError if some boards have no cluster, or some clusters no boards.
+  ValueError unless public cards come before it, and its boards are in tables.
   """
-  given, boards = np.asarray(clusters), len(game.runouts[game.special].cards)
+  last = game.rounds - 1
+  if check_count("clustered_round", number, 1) > last:
+    raise ValueError(
+      f"clustered_round={number}: public cards come before rounds 1 to {last}; give one of these."
+    )
+  if number >= len(game.runouts):
+    raise ValueError(
+      f"clustered_round={number}: {game.name} has too many boards for tables; cluster those of round 1, the "
+      "default."
+    )
+  return number
+
+
+def check_clusters(game: DealtGame, clusters: Any, clustered_round: int) -> np.ndarray:
+  """int32[K], the cluster of each class of boards of the clustered round, as given.
+
+  ValueError for a round without public cards, if some boards have no cluster, or some clusters no boards.
+  """
+  check_clustered_round(game, clustered_round)
+  given, boards = np.asarray(clusters), len(game.runouts[clustered_round].cards)
   whole = np.issubdtype(given.dtype, np.integer) and given.shape == (boards,)
   if not whole or set(given.tolist()) != set(range(len(set(given.tolist())))):
     raise ValueError(
@@ -159,9 +186,9 @@ def check_clusters(game: DealtGame, clusters: Any) -> np.ndarray:
   return given.astype(np.int32)
 
 
-def clusters_of(game: DealtGame, clusters: np.ndarray, number: int) -> np.ndarray:
-  """int[K]: the cluster of each class of runouts of a round."""
+def boards_before(game: DealtGame, number: int, earlier: int) -> np.ndarray:
+  """int[K]: for each class of runouts of a round, the class of an `earlier` round that it goes on from."""
   board = np.arange(len(game.runouts[number].cards))
-  for after in game.runouts[number : game.special : -1]:
+  for after in game.runouts[number:earlier:-1]:
     board = after.parent[board]
-  return np.asarray(clusters)[board]
+  return board

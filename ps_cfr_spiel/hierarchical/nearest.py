@@ -43,10 +43,10 @@ class NearestAbstraction(Hierarchy):
 
   Attributes:
     groups: int32[H], the group of each hand as the opponent's.
-    centres: for each round from the special one on float32[C, D, B].
+    centres: for each round from the clustered one, the first with public cards, on float32[C, D, B].
     deck, hole, public: as in `poker.Deal`.
-    first: int32[H], the bucket of each hand before the special round.
-    boards: int32[K, n], the cards of each class of boards of the special round.
+    first: int32[H], the bucket of each hand before the clustered round.
+    boards: int32[K, n], the cards of each class of boards of the clustered round.
     kept: a folder with tables of `tabulated`, which are then read, or None.
   """
 
@@ -64,16 +64,15 @@ class NearestAbstraction(Hierarchy):
     return int(self.first.max()) + 1, *(table.shape[2] for table in self.centres)
 
   def find(self, seen: Sequence[tuple[Any, int]]) -> tuple[int, int]:
-    special, (place, hand) = seen[self.special][0] if len(seen) > self.special else None, seen[-1]
-    cluster, buckets = self.of_hands(special, place, len(seen) - 1)
+    board, (place, hand) = seen[1][0] if len(seen) > 1 else None, seen[-1]
+    cluster, buckets = self.of_hands(board, place, len(seen) - 1)
     return cluster, int(buckets[hand])
 
-  def of_hands(self, special: int | None, place: Any, number: int) -> tuple[int, np.ndarray]:
-    if special is None:
+  def of_hands(self, board: int | None, place: Any, number: int) -> tuple[int, np.ndarray]:
+    if board is None:
       return -1, self.first
-    cluster = int(self.clusters[special])
-    board = tuple(self.boards[special].tolist()) if number == self.special else place
-    return cluster, self._cached(cluster, board)
+    cluster = int(self.clusters[board])
+    return cluster, self._cached(cluster, tuple(self.boards[board].tolist()) if number == 1 else place)
 
   @functools.cached_property
   def _cached(self) -> Callable[[int, tuple[int, ...]], np.ndarray]:
@@ -118,9 +117,9 @@ class NearestAbstraction(Hierarchy):
     kept: Path | None = None,
   ) -> "NearestAbstraction":
     """An abstraction of a game whose boards are not all in tables, checked; ValueError if it does not fit."""
-    clusters, deal = check_clusters(game, clusters), game.deal
-    if game.in_tables or len(centres) != game.rounds - game.special:
-      raise ValueError(f"{game.name}: expected centres of hands for each round from the special one on.")
+    clusters, deal = check_clusters(game, clusters, 1), game.deal
+    if game.in_tables or len(centres) != game.rounds - 1:
+      raise ValueError(f"{game.name}: expected centres of hands for each round from the clustered one on.")
     groups = np.asarray(groups)
     hands = len(deal.hands)
     if groups.shape != (hands,) or not np.issubdtype(groups.dtype, np.integer) or groups.min() < 0:
@@ -131,12 +130,11 @@ class NearestAbstraction(Hierarchy):
       shape = int(clusters.max()) + 1, int(groups.max()) + 1 if last else BINS - 1
       if table.ndim != 3 or table.shape[:2] != shape or not np.isfinite(table).all() or not table.size:
         raise ValueError(
-          f"centres of round {game.special + number}: expected finite numbers {[*shape, 'buckets']}, got "
-          f"{table.shape}."
+          f"centres of round {1 + number}: expected finite numbers {[*shape, 'buckets']}, got {table.shape}."
         )
     return cls(
       *(game.name, clusters, groups.astype(np.int32), tables, deal.deck, deal.hole, deal.public),
-      *(game.classes[0][0], game.runouts[game.special].cards, kept),
+      *(game.classes[0][0], game.runouts[1].cards, kept),
     )
 
 
@@ -152,9 +150,9 @@ def make_nearest(
 
   Boards are compared by the histograms of the hands on them (Brown et al. 2015, Algorithm 2).
   """
-  generator, runouts = np.random.default_rng(seed), game.runouts[game.special]
+  generator, runouts = np.random.default_rng(seed), game.runouts[1]
   boards, sets = runouts.cards, game.deal.deck.size
-  left, rows = len(game.deal.public) - 1 - game.special, max(8 * ROWS // len(boards), 64)
+  left, rows = len(game.deal.public) - 2, max(8 * ROWS // len(boards), 64)
   by_board = np.empty((len(boards), len(game.deal.hands), BINS - 1), np.float32)
   later = np.empty((len(boards), rows if left == 2 else 0, BINS - 1), np.float32)
   picks = generator.integers(0, len(game.deal.hands) * sets, (len(boards), 64 * rows))
@@ -173,7 +171,7 @@ def make_nearest(
   groups = _groups(game, by_board, seed)
   if np.ndim(clusters) == 0:
     clusters = _clustered(game, by_board, int(clusters), seed, restarts)
-  clusters = check_clusters(game, clusters)
+  clusters = check_clusters(game, clusters, 1)
   every = np.arange(int(clusters.max()) + 1)
   assigned, sizes = assigned_here(every), np.zeros((len(every), left + 1), np.int32)
   columns = [BINS - 1] * left + [int(groups.max()) + 1]
@@ -201,9 +199,9 @@ def make_nearest(
 
 
 def _described(game: DealtGame, boards: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-  """Boards of the special round, and the histograms on each, by all cores."""
-  deal, cards = game.deal, game.runouts[game.special].cards
-  left = len(deal.public) - 1 - game.special
+  """Boards of the clustered round, and the histograms on each, by all cores."""
+  deal, cards = game.deal, game.runouts[1].cards
+  left = len(deal.public) - 2
   with ThreadPoolExecutor(cores()) as pool:
     for start in range(0, len(boards), KEPT):  # the histograms of few boards are held at once
       some = boards[start : start + KEPT].tolist()
@@ -214,7 +212,7 @@ def _described(game: DealtGame, boards: np.ndarray) -> Iterator[tuple[int, np.nd
 
 def _groups(game: DealtGame, by_board: np.ndarray, seed: int) -> np.ndarray:
   """int[H]: groups of hands whose mean equity is alike before public cards come."""
-  classes, count = game.classes[0][0], game.runouts[game.special].count[:, None]
+  classes, count = game.classes[0][0], game.runouts[1].count[:, None]
   equity, alive = 1 - by_board.mean(2), np.isfinite(by_board[:, :, 0])
   total, times = (np.where(alive, count * x, 0).sum(0) for x in (equity, 1))
   mean = np.bincount(classes, total) / np.bincount(classes, times)
@@ -241,10 +239,10 @@ def _last(
   game: DealtGame, members, weights, groups: np.ndarray | None, generator: np.random.Generator
 ) -> np.ndarray:
   """Equities of hands on boards of the last round, as chance deals them; none without groups."""
-  deal, cards, samples = game.deal, game.runouts[game.special].cards, []
+  deal, cards, samples = game.deal, game.runouts[1].cards, []
   for board in cards[generator.choice(members, RUNOUTS, p=weights / weights.sum())]:
     rest = np.setdiff1d(np.arange(deal.deck.size), board)
-    whole = [*board.tolist(), *generator.permutation(rest)[: sum(deal.public[game.special + 1 :])].tolist()]
+    whole = [*board.tolist(), *generator.permutation(rest)[: sum(deal.public[2:])].tolist()]
     alive = np.flatnonzero(~np.isin(game.deal.hands, whole).any(1))
     chosen = generator.choice(alive, ROWS // RUNOUTS)
     if groups is not None:
@@ -285,7 +283,7 @@ def slots(abstraction: NearestAbstraction) -> np.ndarray:
 def table_shape(game: DealtGame, abstraction: NearestAbstraction) -> tuple[int, int, int]:
   """(F, 1 + D, H), of a cluster's table."""
   most = int(np.bincount(abstraction.clusters).max())
-  return most, 1 + game.deal.deck.size * (game.rounds - 1 - game.special == 2), len(game.deal.hands)
+  return most, 1 + game.deal.deck.size * (game.rounds == 4), len(game.deal.hands)
 
 
 def tabulated(

@@ -37,14 +37,14 @@ class Sizes(NamedTuple):
     """The size of a float for each action of each infostate, in regrets and averages."""
     return TABLES * BYTES * int(self.actions @ self.hands)
 
-  def abstract_infostates(self, clusters: int, buckets: int, special: int = 1) -> int:
-    """Abstract infostates with `buckets` per cluster and round; before the special round up to suits."""
-    later = clusters * buckets * self.lines[special:].sum()
-    return int(self.lines[:special] @ self.hand_classes[:special] + later)
+  def abstract_infostates(self, clusters: int, buckets: int, clustered_round: int = 1) -> int:
+    """Abstract infostates with `buckets` per cluster and round; before the clustered round up to suits."""
+    later = clusters * buckets * self.lines[clustered_round:].sum()
+    return int(self.lines[:clustered_round] @ self.hand_classes[:clustered_round] + later)
 
-  def abstract_bytes(self, clusters: int, buckets: int, special: int = 1) -> int:
+  def abstract_bytes(self, clusters: int, buckets: int, clustered_round: int = 1) -> int:
     """The size of the tables of such an abstraction, which have room for most actions in every cell."""
-    return TABLES * BYTES * self.most * self.abstract_infostates(clusters, buckets, special)
+    return TABLES * BYTES * self.most * self.abstract_infostates(clusters, buckets, clustered_round)
 
 
 def measure(game: CardGame) -> Sizes:

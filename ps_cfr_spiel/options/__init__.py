@@ -67,7 +67,6 @@ from ps_cfr_spiel.options.solving import (
   BatchOptions,
   CFRPlusIRAOptions,
   ClusteringOptions,
-  DealtAbstractionOptions,
   ExternalSamplingOptions,
   FictitiousPlayOptions,
   FPIRAOptions,

@@ -231,7 +231,7 @@ class ClusteringOptions(Options):
   clusters: Annotated[
     Any,
     Option(
-      "Public clusters of the boards of the special round (default: 60, or all if fewer).",
+      "Public clusters of the boards of the clustered round (default: 60, or all if fewer).",
       "Or the cluster of each class of boards, as an array.",
       value="N",
       read=count_or(),
@@ -250,6 +250,15 @@ class ClusteringOptions(Options):
       saved=False,
     ),
   ] = 50
+  clustered_round: Annotated[
+    int,
+    Option(
+      "Round whose boards are clustered: 1 after the first public cards, 2 after the next.",
+      least=1,
+      group=DEALT,
+      saved=False,
+    ),
+  ] = 1
 
 
 class MakeAbstractionOptions(ClusteringOptions):
@@ -269,21 +278,7 @@ class MakeAbstractionOptions(ClusteringOptions):
   ] = None
 
 
-class DealtAbstractionOptions(ClusteringOptions):
-  """Options of the abstraction of a game of dealt cards."""
-
-  special: Annotated[
-    int,
-    Option(
-      "Round whose boards are clustered: 1 after the first public cards, 2 after the next.",
-      least=1,
-      group=DEALT,
-      saved=False,
-    ),
-  ] = 1
-
-
-class HierarchicalMCCFROptions(DealtAbstractionOptions):
+class HierarchicalMCCFROptions(ClusteringOptions):
   """Options of Monte Carlo CFR on dealt cards, in public clusters."""
 
   rule: Rule = "rm+"

@@ -71,9 +71,7 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
       )
     if abstraction is not None and abstraction.game != str(game):
       raise ValueError(f"The abstraction is one of {abstraction.game}, not of {game}.")
-    self._dealt = hierarchical.DealtGame.of(
-      game, options.special if abstraction is None else abstraction.special
-    )
+    self._dealt = hierarchical.DealtGame.of(game)
     if abstraction is None:
       self.abstraction = hierarchical.make_abstraction(self._dealt, **options.values(MakeAbstractionOptions))
     else:
@@ -150,7 +148,7 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
 
   def _policy(self, average):
     tables = self._tables(average, copied=True)
-    form = hierarchical.ClusteredGame(self.game, self._dealt, self.abstraction)
+    form = hierarchical.ClusteredGame(self._dealt, self.abstraction)
     return KeyedPolicy(form, tables, self._policy_info(average))
 
   @classmethod
@@ -158,8 +156,8 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
     """The average policy of a run's file, whose clusters are opened when they are asked for."""
     saved, game = cls._saved_options(file), game_in(file.header, file.path)
     dtype, of_abstraction = saved.dtype, saved.abstraction
-    dealt = hierarchical.DealtGame.of(game, of_abstraction.special)
-    form = hierarchical.ClusteredGame(game, dealt, of_abstraction.on(dealt))
+    dealt = hierarchical.DealtGame.of(game)
+    form = hierarchical.ClusteredGame(dealt, of_abstraction.on(dealt))
     part = _shards(file, form.cluster, dtype)
 
     @functools.lru_cache(maxsize=OPEN)
@@ -192,7 +190,7 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
       hierarchical.write_tables(path, self.abstraction, tables)
     device.barrier("written")
     if device.is_first_process():
-      self._write(path, shards=stamp, special=self.abstraction.special)
+      self._write(path, shards=stamp, clustered_round=self.abstraction.clustered_round)
       hierarchical.forget_shards(path, stamp)
 
   def _restore(self, file):

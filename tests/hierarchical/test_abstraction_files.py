@@ -66,22 +66,18 @@ def test_cards_that_no_round_has(dealt):
     dealt.seen([], [2])
 
 
-def test_a_file_knows_its_special_round(tmp_path, capsys):
+def test_a_file_knows_its_clustered_round(tmp_path, capsys):
   """A cluster of boards of two cards, none after the first card."""
   game, file = poker(3, 2, 1, "0 1 1", raises=1), tmp_path / "abstraction.safetensors"
-  later = DealtGame.of(pyspiel.load_game(game), 2)
-  made = make_abstraction(later, clusters=2, buckets=2)
+  dealt = DealtGame.of(pyspiel.load_game(game))
+  made = make_abstraction(dealt, clusters=2, buckets=2, clustered_round=2)
   assert "boards up to names of suits, after the cards of round 2" in made.facts()["clusters"]
   save_abstraction(file, made)
   for board, cluster in ((["3c"], {-1}), (["3c", "4d"], {0, 1})):
-    hand, shown = later.deal.deck.find("2c"), later.deal.deck.find("".join(board))
-    assert load_abstraction(file, later).find(later.seen(hand, shown))[0] in cluster
+    hand, shown = dealt.deal.deck.find("2c"), dealt.deal.deck.find("".join(board))
+    assert load_abstraction(file, dealt).find(dealt.seen(hand, shown))[0] in cluster
   solve = [f"--abstraction={file}", "--solver=hierarchical", "--iterations=2", "--noplot", "--quiet"]
   assert program.run(["solve", game, *solve, f"--output={tmp_path}"]) == 0
-  with pytest.raises(
-    ValueError, match=r"clusters the boards of round 2; give DealtGame.of this round, not 1"
-  ):
-    load_abstraction(file, DealtGame.of(pyspiel.load_game(game)))
   words = ["solve", "leduc_poker", "--solver=hierarchical", f"--abstraction={file}"]
   assert program.run([*words, f"--output={tmp_path / 'leduc'}"]) == 2
   assert "is an abstraction of universal_poker" in capsys.readouterr().err

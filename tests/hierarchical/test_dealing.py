@@ -54,9 +54,9 @@ NO_LIMIT = poker(3, 2, 1, "0 1", bets="nolimit").replace("stack=20 20", "stack=8
 
 
 @functools.cache
-def compiled(name, special=1):
+def compiled(name):
   game = pyspiel.load_game(name)
-  return game, DealtGame.of(game, special)
+  return game, DealtGame.of(game)
 
 
 def legal_actions(part):
@@ -135,7 +135,7 @@ def cell_of(dealt, abstraction, state):
   """(cluster or -1, cell) of a state."""
   line, seen = dealt.place(state)
   cluster, bucket = abstraction.find(seen)
-  cells = LineCells.of(dealt.betting, dealt.special, abstraction.sizes)
+  cells = LineCells.of(dealt.betting, abstraction.clustered_round, abstraction.sizes)
   return cluster, cells.cell[line] + cells.stride[line] * bucket
 
 
@@ -254,7 +254,7 @@ def expected_and_found(clusters, traverser, draws=1):
   tables = StrategyTables(
     halves(parts.trunk, (), generator), halves(parts.cluster_subtree, (abstraction.count,), generator)
   )
-  exact = exact_increments(game, KeyedPolicy(ClusteredGame(game, dealt, abstraction), tables, {}), traverser)
+  exact = exact_increments(game, KeyedPolicy(ClusteredGame(dealt, abstraction), tables, {}), traverser)
   results = enumerated(dealt, abstraction, tables, traverser, draws)
   sums = {}  # a cell has all infostates that differ in names of suits alone
   for state, increments in exact.values():
@@ -276,20 +276,22 @@ def test_expected_increments_are_the_counterfactual_regrets(clusters, draws, tra
 
 
 @pytest.mark.parametrize(
-  ("special", "clusters"), [(1, (0, 0)), (1, (1, 0)), (2, (0,) * 6), (2, (1, 0, 0, 2, 1, 2))]
+  ("clustered_round", "clusters"), [(1, (0, 0)), (1, (1, 0)), (2, (0,) * 6), (2, (1, 0, 0, 2, 1, 2))]
 )
 @pytest.mark.parametrize("traverser", [0, 1])
-def test_expected_increments_over_three_rounds(special, clusters, traverser):
+def test_expected_increments_over_three_rounds(clustered_round, clusters, traverser):
   """No card comes twice: every deal and all public cards, against an opponent with pure policies."""
-  game, dealt = compiled(poker(2, 2, 1, "0 1 1", raises=1), special)
-  abstraction = make_abstraction(dealt, clusters=np.array(clusters), buckets="lossless")
+  game, dealt = compiled(poker(2, 2, 1, "0 1 1", raises=1))
+  abstraction = make_abstraction(
+    dealt, clusters=np.array(clusters), buckets="lossless", clustered_round=clustered_round
+  )
   parts = dealt_tree(dealt, abstraction)
   hands = np.array(list(itertools.permutations(range(4), 2)))
   grid = np.array(list(itertools.product(range(len(hands)), (0.25, 0.75), (0.25, 0.75))))
   trunk = np.full((len(parts.trunk.depths), len(grid)), 0.5)
   clusters = np.full((2 + len(parts.cluster_subtree.depths), len(grid)), 0.5)
   clusters[:2] = grid.T[1:]
-  if special == 2:  # the first cards come in the trunk
+  if clustered_round == 2:  # the first cards come in the trunk
     trunk, clusters = np.concatenate([clusters[:1], trunk]), clusters[1:]
   dealt_hands = hands[grid[:, 0].astype(int)].T.astype(np.int32)
   last = 0
@@ -307,7 +309,7 @@ def test_expected_increments_over_three_rounds(special, clusters, traverser):
     )
     tables = StrategyTables(head_table, child_table)
     found = after_a_turn(parts, tables, dealt_hands, trunk, clusters, traverser)
-    policy = KeyedPolicy(ClusteredGame(game, dealt, abstraction), tables, {})
+    policy = KeyedPolicy(ClusteredGame(dealt, abstraction), tables, {})
     exact = exact_increments(game, policy, traverser, functools.partial(cell_of, dealt, abstraction))
     for (cluster, cell), (state, increments) in exact.items():
       table = found[min(cluster, 0) + 1][0 if state.current_player() == traverser else 1]
@@ -333,7 +335,7 @@ class Seats(openspiel_policy.Policy):
 
 
 @pytest.mark.parametrize(
-  ("name", "special", "makings"),
+  ("name", "clustered_round", "makings"),
   [
     (TWO_CARDS, 1, [(3, 4), (2, 3)]),
     (NO_LIMIT, 1, [(3, "lossless"), (2, 2)]),
@@ -343,16 +345,15 @@ class Seats(openspiel_policy.Policy):
     (FLOP, 2, [(3, 3), (2, "lossless")]),
   ],
 )
-def test_board_by_board_values_are_the_walked_trees(name, special, makings):
+def test_board_by_board_values_are_the_walked_trees(name, clustered_round, makings):
   """Also where the players have different abstractions, and of head to head in both seats."""
-  game, dealt = compiled(name, special)
+  game, dealt = compiled(name)
   policies, strategies = [], []
   for seed, (clusters, buckets) in enumerate(makings):
-    abstraction = make_abstraction(dealt, clusters=clusters, buckets=buckets, restarts=2)
+    given = {"clusters": clusters, "buckets": buckets, "clustered_round": clustered_round}
+    abstraction = make_abstraction(dealt, **given, restarts=2)
     strategies.append(Strategy(abstraction, random_tables(dealt, abstraction, seed)))
-    policies.append(
-      KeyedPolicy(ClusteredGame(game, dealt, strategies[-1].abstraction), strategies[-1].tables, {})
-    )
+    policies.append(KeyedPolicy(ClusteredGame(dealt, strategies[-1].abstraction), strategies[-1].tables, {}))
   values = []
   for seats in ((0, 1), (1, 0)):
     found = evaluate_strategies(dealt, tuple(strategies[seat] for seat in seats), "float64")
@@ -403,18 +404,28 @@ def worth(game, policy, player, hole, best):
   return sum(map(value, hands.values()))
 
 
-@pytest.mark.parametrize("special", [1, 2])
-def test_board_by_board_values_over_three_rounds(special):
+@pytest.mark.parametrize("clustered_round", [1, 2])
+def test_board_by_board_values_over_three_rounds(clustered_round):
   """The strings of `universal_poker` forget in which order public cards came, so this one is not compiled."""
-  game, dealt = compiled(THREE, special)
-  abstraction = make_abstraction(dealt, clusters=2, buckets=2, restarts=2)
+  game, dealt = compiled(THREE)
+  abstraction = make_abstraction(dealt, clusters=2, buckets=2, restarts=2, clustered_round=clustered_round)
   tables = random_tables(dealt, abstraction, 3)
   own = Strategy(abstraction, tables)
   found = evaluate_strategies(dealt, (own, own), "float64")
-  policy = KeyedPolicy(ClusteredGame(game, dealt, abstraction), tables, {})
+  policy = KeyedPolicy(ClusteredGame(dealt, abstraction), tables, {})
   assert found.value == pytest.approx(worth(game, policy, 0, 1, best=False))
   for player in (0, 1):
     assert found.best_response[player] == pytest.approx(worth(game, policy, player, 1, best=True))
+
+
+def test_strategies_of_different_clustered_rounds_are_not_compared():
+  _, dealt = compiled(THREE)
+  strategies = []
+  for clustered_round in (1, 2):
+    abstraction = make_abstraction(dealt, clusters=2, buckets="lossless", clustered_round=clustered_round)
+    strategies.append(Strategy(abstraction, random_tables(dealt, abstraction, 0)))
+  with pytest.raises(ValueError, match="cluster the boards of rounds 1 and 2; expected abstractions of one"):
+    evaluate_strategies(dealt, tuple(strategies))
 
 
 def test_shares_beaten_before_the_last_cards():
@@ -455,14 +466,14 @@ def test_opponents_hands_are_described_by_all_boards(monkeypatch):
   np.testing.assert_allclose(found[0][:, 0] / found[0][0, 0], means / means[0])
 
 
-@pytest.mark.parametrize(("name", "special"), [(LEDUC, 1), (THREE, 1), (THREE, 2), (TWO_CARDS, 1)])
-def test_lossless_buckets_are_the_classes_and_clusters_share_none(name, special):
-  _, dealt = compiled(name, special)
-  abstraction = make_abstraction(dealt, clusters=2, buckets="lossless")
+@pytest.mark.parametrize(("name", "clustered_round"), [(LEDUC, 1), (THREE, 1), (THREE, 2), (TWO_CARDS, 1)])
+def test_lossless_buckets_are_the_classes_and_clusters_share_none(name, clustered_round):
+  _, dealt = compiled(name)
+  abstraction = make_abstraction(dealt, clusters=2, buckets="lossless", clustered_round=clustered_round)
   for number in range(1, dealt.rounds):
     table, classes = abstraction.buckets[number], dealt.classes[number]
-    own = np.arange(len(table)) if number == special else dealt.runouts[number].parent
-    own = np.zeros(len(table), int) if number < special else abstraction.clusters[own]
+    own = np.arange(len(table)) if number == clustered_round else dealt.runouts[number].parent
+    own = np.zeros(len(table), int) if number < clustered_round else abstraction.clusters[own]
     alive = classes >= 0
     board = np.broadcast_to(np.arange(len(table))[:, None], table.shape)
     cells = set(zip(own[board[alive]].tolist(), table[alive].tolist(), strict=True))

@@ -33,7 +33,7 @@ from ps_cfr_spiel.sampling.keyed import KeyedPolicy
 
 pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
 NO_LIMIT = poker(3, 2, 1, "0 1 1", bets="nolimit").replace("stack=20 20", "stack=8 8,bettingAbstraction=fcpa")
-FOUND = poker(3, 2, 1, "0 1 1 1", raises=1)  # with one card between the special round and the last
+FOUND = poker(3, 2, 1, "0 1 1 1", raises=1)  # with one card between the clustered round and the last
 
 
 class ByJax(ClusterSampling):
@@ -68,7 +68,7 @@ def random_regrets(tree, generator, floor=-np.inf):
 
 
 @pytest.mark.parametrize(
-  ("name", "special", "rule", "boards", "dtype"),
+  ("name", "clustered_round", "rule", "boards", "dtype"),
   [
     ("leduc_poker", 1, RMPlus(), 2, "float64"),
     (NO_LIMIT, 1, LCFR(), 1, "float64"),
@@ -78,10 +78,10 @@ def random_regrets(tree, generator, floor=-np.inf):
     (poker(4, 2, 2, "0 2", raises=1), 1, RMPlus(gamma=1.5), 1, "float32"),
   ],
 )
-def test_the_library_samples_as_the_reference(name, special, rule, boards, dtype):
+def test_the_library_samples_as_the_reference(name, clustered_round, rule, boards, dtype):
   """Across the fold before iteration 8, from any tables, empty clusters beside the others."""
-  dealt = DealtGame.of(pyspiel.load_game(name), special)
-  abstraction = make_abstraction(dealt, clusters=2, buckets=4, restarts=1)
+  dealt = DealtGame.of(pyspiel.load_game(name))
+  abstraction = make_abstraction(dealt, clusters=2, buckets=4, restarts=1, clustered_round=clustered_round)
   mesh, found = hierarchical.all_devices(), []
   with precision(dtype):
     tree = hierarchical.dealt_tree(dealt, abstraction, 3)
@@ -153,7 +153,7 @@ def test_nearest_centres():
 def exact_increments(dealt, abstraction, tables, traverser):
   """[A, C S] regrets, and strategies of the other player, in clusters: all deals, in plain Python."""
   deal, betting = dealt.deal, dealt.betting
-  cells = hierarchical.LineCells.of(betting, dealt.special, abstraction.sizes)
+  cells = hierarchical.LineCells.of(betting, abstraction.clustered_round, abstraction.sizes)
   below = [np.flatnonzero(betting.parent == line).tolist() for line in range(len(betting))]
   shape, size = (
     (tables.clusters.shape[1], tables.clusters.shape[0] * tables.clusters.shape[2]),
@@ -326,15 +326,15 @@ def test_a_policy_plays_what_the_sampler_learns(untabulated, size):
     )
     swaps = renamings(deck)
     seen = dealt.seen(hand, board)
-    special, number = seen[1][0], seen[-1][1]
+    board_class, number = seen[1][0], seen[-1][1]
     row = 0 if len(seen) == 2 else 1 + seen[-1][0][-1]
-    place = abstraction.clusters[special], untabulated_buckets.slot[special], row, number
+    place = abstraction.clusters[board_class], untabulated_buckets.slot[board_class], row, number
     assert abstraction.find(seen) == (place[0], table[place])
     renamed = swaps[generator.integers(len(swaps))]
     assert abstraction.find(dealt.seen(renamed[hand].tolist(), renamed[board].tolist())) == abstraction.find(
       seen
     )
-    assert set(runouts.cards[special].tolist()) <= set(range(deck.size))
+    assert set(runouts.cards[board_class].tolist()) <= set(range(deck.size))
 
 
 def test_hold_em_to_the_river_is_answered():
@@ -348,12 +348,12 @@ def test_hold_em_to_the_river_is_answered():
   clusters = np.arange(len(dealt.runouts[1].cards)) % 60
   centres = [generator.random((60, size, 500)) for size in (19, 19, 8)]
   abstraction = NearestAbstraction.of(dealt, clusters, np.arange(len(dealt.deal.hands)) % 8, centres)
-  trunk, subtree = hierarchical.trunk_and_subtree(dealt.betting, dealt.special, abstraction.sizes)
+  trunk, subtree = hierarchical.trunk_and_subtree(dealt.betting, 1, abstraction.sizes)
   assert 60 * subtree.cells + trunk.cells == 40_203_380
   tables = StrategyTables(
     np.zeros((trunk.actions, trunk.cells)), generator.random((60, subtree.actions, subtree.cells))
   )
-  policy = KeyedPolicy(hierarchical.ClusteredGame(game, dealt, abstraction), tables, {})
+  policy = KeyedPolicy(hierarchical.ClusteredGame(dealt, abstraction), tables, {})
   state, rounds = game.new_initial_state(), set()
   while not state.is_terminal():
     if state.is_chance_node():

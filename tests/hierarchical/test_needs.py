@@ -76,19 +76,19 @@ def test_whole_holdem_is_dealt_without_tables(free):
   assert peak(lambda: DealtGame.of(game)) < 1e8
   assert not DealtGame.of(game).in_tables
   with pytest.raises(
-    ValueError, match=r"special=2: .* has too many boards for tables; cluster those of round 1"
+    ValueError, match=r"clustered_round=2: .* has too many boards for tables; cluster those of round 1"
   ):
-    DealtGame.of(game, 2)
+    make_abstraction(DealtGame.of(game), clusters=2, buckets=2, clustered_round=2)
   free(32e9)
   with pytest.raises(TooLarge, match="for 1,326 hands"):
     DealtGame.of(holdem(13, 4, "0 3 2"))
 
 
-@pytest.mark.parametrize("special", [0, 3])
-def test_only_rounds_with_public_cards_are_special(special):
-  game = holdem(4, 2, "0 1 1")
-  with pytest.raises(ValueError, match=f"special.*{special}"):
-    DealtGame.of(game, special)
+@pytest.mark.parametrize("clustered_round", [0, 3])
+def test_only_rounds_with_public_cards_are_clustered(clustered_round):
+  dealt = DealtGame.of(holdem(4, 2, "0 1 1"))
+  with pytest.raises(ValueError, match=f"clustered_round.*{clustered_round}"):
+    make_abstraction(dealt, clusters=2, clustered_round=clustered_round)
 
 
 def test_boards_are_refused_where_their_distances_would_not_fit(free):

@@ -64,7 +64,7 @@ PUBLIC = {"trajectories": "public", **BATCH}
 HALF = {"sampler": OutcomeSampling(ZeroBaseline(), 0.5), "rule": "rm+"}
 CORRECTED = {"estimate": "corrected", "exploration": 0.4, "cells": 24}
 CLUSTERS = {"clusters": np.array([2, 0, 1]), "buckets": "lossless", "batch": 8, "seed": 3}
-CLUSTERS_LATER = {"clusters": 3, "buckets": "lossless", "batch": 4, "special": 2}
+CLUSTERS_LATER = {"clusters": 3, "buckets": "lossless", "batch": 4, "clustered_round": 2}
 ROWS = {
   "PS-CFR": Row(solvers.PSCFRSolver, KUHN, {}, 1000, 1e-3),
   "PS-CFR, other options": Row(solvers.PSCFRSolver, KUHN, DCFR, 1000, 0.02),

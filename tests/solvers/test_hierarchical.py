@@ -161,12 +161,12 @@ def test_a_policy_wins_what_another_loses(ten):
 def test_boards_of_a_later_round_are_clustered(tmp_path):
   """And a policy that is read from a file knows where."""
   game = pyspiel.load_game(poker(3, 2, 1, "0 1 1", raises=1))
-  solver = HierarchicalMCCFRSolver(game, clusters=3, buckets="lossless", batch=4, special=2)
+  solver = HierarchicalMCCFRSolver(game, clusters=3, buckets="lossless", batch=4, clustered_round=2)
   before = solver.exploitability()
   solver.run(300)
   assert solver.exploitability() < before / 2
   solver.save(tmp_path / "run.safetensors")
-  assert load_solver(tmp_path / "run.safetensors").abstraction.special == 2
+  assert load_solver(tmp_path / "run.safetensors").abstraction.clustered_round == 2
   policy = load_policy(tmp_path / "run.safetensors")
   state, clusters = game.new_initial_state(), []
   for action in (0, 3, 1, 1, 4, 1, 1, 2):
@@ -174,14 +174,14 @@ def test_boards_of_a_later_round_are_clustered(tmp_path):
     if not state.is_chance_node():
       clusters.append(policy.form.bucket(state)[0])
   assert clusters == [-1] * 4 + [int(solver.abstraction.clusters[solver._dealt.seen([0], [4, 2])[2][0]])]
-  with pytest.raises(ValueError, match="special=3: public cards come before rounds 1 to 2; give one"):
-    HierarchicalMCCFRSolver(game, 3, special=3)
+  with pytest.raises(ValueError, match="clustered_round=3: public cards come before rounds 1 to 2; give one"):
+    HierarchicalMCCFRSolver(game, 3, clustered_round=3)
 
 
 def test_a_flop_with_ranges_is_solved():
   ranges = "2d4c:0.5 6c6d 3c5d;2d5d 4c4d:0.75 6c6d 3c4d"
   game = pyspiel.load_game(f"holdem_subgame(deck=5x2,board=2c3d5c,pot=2,stack=3,bets=a,ranges={ranges})")
-  solver = HierarchicalMCCFRSolver(game, clusters=3, buckets="lossless", batch=4, special=2)
+  solver = HierarchicalMCCFRSolver(game, clusters=3, buckets="lossless", batch=4, clustered_round=2)
   solver.run(600)
   assert solver.exploitability() < 0.05
 

@@ -16,11 +16,11 @@ SMALL = 6  # size of letters
 
 
 def cluster_chart(game: DealtGame, abstraction: Hierarchy) -> Figure:
-  """All boards of the special round up to names of suits: a row for each cluster, the largest first.
+  """All boards of the clustered round up to names of suits: a row for each cluster, the largest first.
 
   A board is shown by the ranks of its cards; the colour is the number of suits.
   """
-  boards, deck = game.runouts[game.special].cards, game.deal.deck
+  boards, deck = game.runouts[abstraction.clustered_round].cards, game.deal.deck
   suits = np.array([len(set(cards.tolist())) for cards in boards % deck.suits])
   ranks = np.sort(boards // deck.suits, 1)[:, ::-1]
   members = [np.flatnonzero(abstraction.clusters == k) for k in range(abstraction.count)]
@@ -70,7 +70,7 @@ def bucket_chart(game: DealtGame, abstraction: Hierarchy, board: Sequence[int]) 
     axes.text(middle, -0.5, RANKS[rank], fontsize=SMALL + 2, color=INK, ha="center", va="top")
     if side > 1:
       axes.text(-0.5, middle, RANKS[rank], fontsize=SMALL + 2, color=INK, ha="right", va="center")
-  cluster = f"cluster {abstraction.find(seen[0])[0]}, " if number >= game.special else ""
+  cluster = f"cluster {abstraction.find(seen[0])[0]}, " if number >= abstraction.clustered_round else ""
   where = deck.names(taken) if taken else "no board"
   _title(figure, f"{where}: {cluster}{len(set(buckets.tolist())):,} buckets of {alive.sum():,} hands")
   return figure
