@@ -206,7 +206,7 @@ class ClusterSampling(mccfr.Sampler[DealtTree, DealtTables]):
     """The tables after a turn, within `shard_map`."""
     local, key, dtype = len(game.boards), turn.random, tables.trunk.regrets.dtype
 
-    def numbers(part: BettingPart, number: Any, batch: int, rounds: int = 0) -> jax.Array:
+    def numbers(part: BettingPart, number: int | jax.Array, batch: int, rounds: int = 0) -> jax.Array:
       """Uniform numbers for the public cards of each round and for lines, [rounds + depths, B]."""
       shape = rounds + len(part.depths), batch
       return jax.random.uniform(jax.random.fold_in(key, number), shape, dtype)
@@ -262,13 +262,18 @@ def _pick(free: jax.Array, uniform: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def deal_public_cards(
-  cards: Cards, rounds: range, board: jax.Array, hands: jax.Array, numbers: jax.Array, allowed: Any = None
-) -> tuple[jax.Array, jax.Array, list[jax.Array], Any]:
+  cards: Cards,
+  rounds: range,
+  board: jax.Array,
+  hands: jax.Array,
+  numbers: jax.Array,
+  allowed: Array | None = None,
+) -> tuple[jax.Array, jax.Array, list[jax.Array], jax.Array | None]:
   """Let public cards of some rounds come on a board, int32[B].
 
   Those of the first round are of the sets `allowed`, int32[P, most], of the board; by default all sets may
   come. Returns the boards, both hands with their names of suits, [2, B], and their buckets, [2, B] for each
-  round, and the number [B] of sets of the first round that were possible.
+  round, and the number [B] of sets of the first round that were possible; None by default.
   """
   buckets, possible = [], None
   for k, uniform in zip(rounds, numbers, strict=True):
@@ -397,7 +402,7 @@ def _below(
     game.cards, range(before, before + rounds), dealt[2], dealt[:2], numbers[:rounds], boards
   )
   buckets = [jnp.zeros_like(hands), *buckets]  # no player acts at the roots, in the round before
-  assert game.cards.strength is not None
+  assert game.cards.strength is not None and possible is not None
   first, second = game.cards.strength[board[None], hands]
   lead = jnp.sign(first - second).astype(regrets.dtype)
   folds, stakes = jnp.asarray(subtree.betting.fold_payoff), sign * subtree.betting.showdown_payoff

@@ -54,10 +54,9 @@ class ClusteredGame(KeyedGame):
     `line` is one of `poker.Betting` at which a player acts; `board` has the public cards in the order of
     their rounds, numbered as there.
     """
-    dealt, places, number = self.dealt, self.dealt.renamed(board), self.abstraction.clustered_round
-    place, swap = places[-1]
-    clustered = places[number][0] if len(places) > number else None
-    cluster, bucket = self.abstraction.of_hands(clustered, place, len(places) - 1)
+    dealt, renamed = self.dealt, self.dealt.renamed(board)
+    cluster, bucket = self.abstraction.of_hands([place for place, _ in renamed])
+    _, swap = renamed[-1]
     buckets = np.maximum(bucket, 0).astype(int)[set_numbers(swap[dealt.deal.hands])]
     return self._numbers(line, cluster, buckets, int(dealt.betting.moves[line]))
 

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import pyspiel
@@ -24,6 +24,7 @@ from ps_cfr_spiel.tree import CHANCE
 
 MOST_CLASSES = 200_000  # of runouts, up to which all of them are in tables: hold'em has 63,193 to the turn
 SCORED = 512  # boards on which hands are ranked at once
+Place: TypeAlias = int | tuple[int, ...]  # a class of runouts, or public cards where boards are in no table
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -87,7 +88,7 @@ class DealtGame(CardGame):
     strength = hand_strengths(self.deal.deck, self.deal.hole, boards)
     return strength, strength != DEAD
 
-  def shares_beaten(self, number: int, board: Any) -> np.ndarray:
+  def shares_beaten(self, number: int, board: Place) -> np.ndarray:
     """float64[H]: the share of hands that each hand beats on a class of runouts, averaged over later cards.
 
     Ties count half; cards that hands share are not removed; the share of dead hands is 0. Where boards are
@@ -95,6 +96,7 @@ class DealtGame(CardGame):
     """
     if not self.in_tables:
       return self._untabulated_shares(number, board)
+    assert isinstance(board, int)
     alive = self.classes[number][board] >= 0
     if number == self.rounds - 1:
       lead = np.sign(self.strength[board][:, None] - self.strength[board][alive])
@@ -109,30 +111,31 @@ class DealtGame(CardGame):
         times += lives[hands]
     return np.divide(total, times, out=np.zeros_like(total), where=alive & (times > 0))
 
-  def _untabulated_shares(self, number: int, board: Any) -> np.ndarray:
+  def _untabulated_shares(self, number: int, board: Place) -> np.ndarray:
     """`shares_beaten` without tables; ValueError before public cards come."""
     if number == 0:
       raise ValueError(f"{self.name} has too many boards to go through all of them; give public cards.")
-    deal, cards = self.deal, self.runouts[1].cards[board].tolist() if number == 1 else list(board)
+    deal = self.deal
+    cards = self.runouts[1].cards[board].tolist() if isinstance(board, int) else list(board)
     if left := sum(deal.public) - len(cards):
       shares = 1 - (histograms(deal.deck, deal.hole, cards, left)[0].sum(1) + 0.5) / BINS
     else:
       shares = equities(deal.deck, deal.hole, np.array([cards]), np.zeros(len(self.deal.hands), int))[0, :, 0]
     return np.where(np.isin(self.deal.hands, cards).any(1), 0, shares)
 
-  def place(self, state: Any) -> tuple[int, list[tuple[Any, int]]]:
+  def place(self, state: pyspiel.State) -> tuple[int, list[tuple[Place, int]]]:
     """The line of a state's player to move, and the cards as in `seen`."""
     hole, player = self.deal.hole, state.current_player()
     cards = dealt_cards(state, self.deal.deck)
     line, board = self.public_place(state)
     return line, self.seen(cards[player * hole : (player + 1) * hole], board)
 
-  def public_place(self, state: Any) -> tuple[int, list[int]]:
+  def public_place(self, state: pyspiel.State) -> tuple[int, list[int]]:
     """The line of a state's player to move, and the public cards in the order in which they came."""
     cards = dealt_cards(state, self.deal.deck)
     return self._line(state), cards[2 * self.deal.hole :]
 
-  def seen(self, hand: Sequence[int], board: Sequence[int]) -> list[tuple[Any, int]]:
+  def seen(self, hand: Sequence[int], board: Sequence[int]) -> list[tuple[Place, int]]:
     """For each round so far the class of runouts and the number of the hand there, suits renamed.
 
     If boards are not tabulated, the public cards themselves, with suits named as after the first ones.
@@ -142,14 +145,14 @@ class DealtGame(CardGame):
       raise ValueError(f"Expected a hand of {self.deal.hole}, got {len(hand)} cards.")
     return [(place, int(set_numbers(swap[list(hand)]))) for place, swap in self.renamed(board)]
 
-  def renamed(self, board: Sequence[int]) -> list[tuple[Any, np.ndarray]]:
+  def renamed(self, board: Sequence[int]) -> list[tuple[Place, np.ndarray]]:
     """For each round so far the place as in `seen`, and int[D], each card's name there; errors as there."""
     deal, swaps = self.deal, renamings(self.deal.deck)
     ends = np.cumsum(deal.public).tolist()
     if len(board) not in ends:
       raise ValueError(f"Expected {', '.join(map(str, ends))} public cards, got {len(board)}.")
     place, swap = 0, np.arange(deal.deck.size)
-    places: list[tuple[Any, np.ndarray]] = [(0, swap)]
+    places: list[tuple[Place, np.ndarray]] = [(0, swap)]
     for number in range(1, ends.index(len(board)) + 1):
       if number >= len(self.runouts):
         places.append((tuple(swap[list(board[: ends[number]])].tolist()), swap))
@@ -160,7 +163,7 @@ class DealtGame(CardGame):
       places.append((place, swap))
     return places
 
-  def _line(self, state: Any) -> int:
+  def _line(self, state: pyspiel.State) -> int:
     line, betting = 0, self.betting
     for move in state.full_history():
       if move.player >= 0:

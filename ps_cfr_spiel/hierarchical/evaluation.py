@@ -12,7 +12,7 @@ buckets, and one path of boards is in memory at a time. The leaf evaluator is th
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,7 @@ import numpy as np
 from ps_cfr_spiel.backend.device import jit, precision, sum_over_processes, to_device
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
-from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, Hierarchy
+from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, DealtAbstraction, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import BettingPart, LineCells, betting_part, leaving
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.sampling.mccfr import regret_matching
@@ -82,8 +82,8 @@ class Products(NamedTuple):
   members: Array  #: [H, D], which cards each hand has
   together: Array  #: [H, H], 1 for two hands that share no card
   #: showdown_payoff, fold_payoff: [n] and [m], to player 0 if its hand is better, and after a fold.
-  showdown_payoff: Any
-  fold_payoff: Any
+  showdown_payoff: Array
+  fold_payoff: Array
 
   def __call__(self, player: int, reach: Sequence[Array]) -> list[jax.Array]:
     """Values [n, H] and [m, H] by the opponent's reach of the same shape."""
@@ -92,7 +92,8 @@ class Products(NamedTuple):
     # For one card or two: hands that share a card are counted card by card, the hand itself once too often.
     shared = folded @ self.members @ self.members.T - (self.members[0].sum() - 1) * folded
     folds = (1 - 2 * player) * self.fold_payoff[:, None] * (folded.sum(1, keepdims=True) - shared)
-    return [self.alive[None] * x for x in (self.showdown_payoff[:, None] * (shown @ lead.T), folds)]
+    shows = self.showdown_payoff[:, None] * (shown @ lead.T)
+    return [jnp.multiply(self.alive[None], x) for x in (shows, folds)]
 
 
 def evaluate_strategies(
@@ -157,7 +158,11 @@ class RunoutValues:
   ):
     """`boards` are as of `evaluate_strategies`; `passed` is called after each."""
     self.game, self.strategies, self.passed, self.dtype = game, strategies, passed, dtype
-    self.clustered_round = strategies[0].abstraction.clustered_round
+    abstractions = [strategy.abstraction for strategy in strategies]
+    self.clustered_round = abstractions[0].clustered_round
+    self.buckets = [
+      x.buckets for x in abstractions if isinstance(x, DealtAbstraction)
+    ]  # both: boards are in tables
     self.boards = boards  # of the clustered round, that this process goes through
     self.last: dict[bool, tuple[list[int], Array]] = {}  # tables of the trunk, and of the last clusters
     rounds = _rounds(game, strategies)
@@ -194,10 +199,7 @@ class RunoutValues:
     last = number == game.rounds - 1
     left = [game.deal.boards_left(later) for later in range(number + 1, game.rounds)]
     alive = (game.classes[number][board] >= 0).astype(self.dtype)
-    tables: Any = [
-      strategy.abstraction for strategy in self.strategies
-    ]  # `DealtAbstraction`s: boards are in tables
-    bucket = [np.maximum(abstraction.buckets[number][board], 0) for abstraction in tables]
+    bucket = [np.maximum(buckets[number][board], 0) for buckets in self.buckets]
     leaves = self._leaves(number, game.strength[board] if last else np.zeros(len(alive), np.int32), alive)
     return Board(np.stack(bucket), alive, leaves, np.asarray(math.prod(left), self.dtype))
 

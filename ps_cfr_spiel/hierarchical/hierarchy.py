@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ps_cfr_spiel.arguments import check_count
-from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
+from ps_cfr_spiel.hierarchical.dealt_game import DealtGame, Place
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -37,16 +38,16 @@ class Hierarchy(abc.ABC):
     """For each round the most buckets that a cluster has."""
 
   @abc.abstractmethod
-  def find(self, seen: Sequence[tuple[Any, int]]) -> tuple[int, int]:
-    """The cluster, -1 before the clustered round, and the bucket of a hand; `seen` is of `DealtGame.seen`."""
+  def of_hands(self, places: Sequence[Place]) -> tuple[int, np.ndarray]:
+    """The cluster, -1 before the clustered round, and int[H], the buckets of all hands.
 
-  @abc.abstractmethod
-  def of_hands(self, board: int | None, place: Any, number: int) -> tuple[int, np.ndarray]:
-    """The cluster, as of `find`, and int[H], the buckets of all hands; undefined for dead ones.
-
-    `board` is the class of boards of the clustered round, None before it; `place`, as of `DealtGame.seen`, is
-    on the last round so far, `number`.
+    Buckets of dead hands are undefined. `places` are those of the rounds so far, as of `DealtGame.seen`.
     """
+
+  def find(self, seen: Sequence[tuple[Place, int]]) -> tuple[int, int]:
+    """The cluster, as of `of_hands`, and the bucket of a hand; `seen` is of `DealtGame.seen`."""
+    cluster, buckets = self.of_hands([place for place, _ in seen])
+    return cluster, int(buckets[seen[-1][1]])
 
   @abc.abstractmethod
   def on(self, game: DealtGame) -> "Hierarchy":
@@ -88,12 +89,10 @@ class DealtAbstraction(Hierarchy):
   def sizes(self) -> tuple[int, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
     return tuple(int(table.max()) + 1 for table in self.buckets)
 
-  def find(self, seen: Sequence[tuple[Any, int]]) -> tuple[int, int]:
-    cluster = int(self.clusters[seen[self.clustered_round][0]]) if len(seen) > self.clustered_round else -1
-    return cluster, int(self.buckets[len(seen) - 1][seen[-1]])
-
-  def of_hands(self, board: int | None, place: Any, number: int) -> tuple[int, np.ndarray]:
-    return -1 if board is None else int(self.clusters[board]), self.buckets[number][place]
+  def of_hands(self, places: Sequence[Place]) -> tuple[int, np.ndarray]:
+    number, clustered = len(places) - 1, self.clustered_round
+    cluster = int(self.clusters[places[clustered]]) if number >= clustered else -1
+    return cluster, self.buckets[number][places[-1]]
 
   def on(self, game: DealtGame) -> "DealtAbstraction":
     return DealtAbstraction.of(game, self.clusters, self.buckets, self.clustered_round)
@@ -147,9 +146,9 @@ class ByCluster:
   """An array of clusters, its first axis, that is read or made part by part, since all may fit no memory."""
 
   shape: tuple[int, ...]
-  read: Callable[[Any], np.ndarray]  #: a cluster or a slice of them -> its part
+  read: Callable[[Any], np.ndarray]  #: an int, a cluster, or a slice of them -> its part
 
-  def __getitem__(self, part: Any) -> np.ndarray:
+  def __getitem__(self, part: int | slice | tuple[slice, ...]) -> np.ndarray:
     return self.read(part[0] if isinstance(part, tuple) else part)
 
 
@@ -171,7 +170,7 @@ def check_clustered_round(game: DealtGame, number: int) -> int:
   return number
 
 
-def check_clusters(game: DealtGame, clusters: Any, clustered_round: int) -> np.ndarray:
+def check_clusters(game: DealtGame, clusters: ArrayLike, clustered_round: int) -> np.ndarray:
   """int32[K], the cluster of each class of boards of the clustered round, as given.
 
   ValueError for a round without public cards, if some boards have no cluster, or some clusters no boards.

@@ -28,7 +28,7 @@ def sample_clusters(
   dealt: jax.Array,
   visited: jax.Array,
   traverser: jax.Array,
-  numbers: Sequence[Any],
+  numbers: Sequence[Array | float],
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
   """The traversals of all clusters that are here; pure JAX.
 

@@ -14,16 +14,16 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.abstraction import Distance, board_distances, bucketed, public_clusters, squared
 from ps_cfr_spiel.backend.device import all_gather_rows, assigned_here, cores
 from ps_cfr_spiel.cards.poker import Deck, card_sets
-from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
+from ps_cfr_spiel.hierarchical.dealt_game import DealtGame, Place
 from ps_cfr_spiel.hierarchical.dealt_hands import BINS, equities, histograms, nearest
 from ps_cfr_spiel.hierarchical.hierarchy import Hierarchy, check_clusters
 from ps_cfr_spiel.reports import progress_bar
@@ -63,16 +63,13 @@ class NearestAbstraction(Hierarchy):
   def sizes(self) -> tuple[int, ...]:
     return int(self.first.max()) + 1, *(table.shape[2] for table in self.centres)
 
-  def find(self, seen: Sequence[tuple[Any, int]]) -> tuple[int, int]:
-    board, (place, hand) = seen[1][0] if len(seen) > 1 else None, seen[-1]
-    cluster, buckets = self.of_hands(board, place, len(seen) - 1)
-    return cluster, int(buckets[hand])
-
-  def of_hands(self, board: int | None, place: Any, number: int) -> tuple[int, np.ndarray]:
-    if board is None:
+  def of_hands(self, places: Sequence[Place]) -> tuple[int, np.ndarray]:
+    if len(places) == 1:
       return -1, self.first
-    cluster = int(self.clusters[board])
-    return cluster, self._cached(cluster, tuple(self.boards[board].tolist()) if number == 1 else place)
+    cluster, cards = int(self.clusters[places[1]]), places[-1]
+    if isinstance(cards, int):
+      cards = tuple(self.boards[cards].tolist())
+    return cluster, self._cached(cluster, cards)
 
   @functools.cached_property
   def _cached(self) -> Callable[[int, tuple[int, ...]], np.ndarray]:
@@ -111,7 +108,7 @@ class NearestAbstraction(Hierarchy):
   def of(
     cls,
     game: DealtGame,
-    clusters: Any,
+    clusters: ArrayLike,
     groups: np.ndarray,
     centres: Sequence[np.ndarray],
     kept: Path | None = None,
