@@ -24,7 +24,6 @@ from ps_cfr_spiel.hierarchical.cluster_sampling import (
   DealtTree,
   PartTables,
 )
-from ps_cfr_spiel.hierarchical.hierarchy import ByCluster
 from ps_cfr_spiel.memory import COMPILING, CUT, IN_PLACE, MORE_CODE, sampling_needs
 from ps_cfr_spiel.sampling import mccfr
 from ps_cfr_spiel.sampling.mccfr import SamplingState
@@ -91,7 +90,7 @@ def _specs(game: DealtTree) -> Any:
   return DealtTree(*every, boards=BOARDS, untabulated=untabulated)  # pyright: ignore[reportArgumentType]
 
 
-def _placed(mesh: Mesh, spec: PartitionSpec, host: np.ndarray | ByCluster) -> jax.Array:
+def _placed(mesh: Mesh, spec: PartitionSpec, host: Any) -> jax.Array:
   return jax.make_array_from_callback(host.shape, NamedSharding(mesh, spec), lambda part: host[part])
 
 
