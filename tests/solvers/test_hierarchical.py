@@ -192,7 +192,7 @@ def test_wrong_input(tmp_path):
   with pytest.raises(TypeError, match=r"game must be a pyspiel.Game, got NoneType"):
     HierarchicalMCCFRSolver(None)
   solver = make()
-  assert not hasattr(solver, "tree") and not hasattr(solver, "_strategies")
+  assert solver.tree is None and not hasattr(solver, "_strategies")
   solver.save(tmp_path / "run.safetensors")
   with pytest.raises(ValueError, match="damaged or of another game"):
     HierarchicalMCCFRSolver.load(tmp_path / "run.safetensors", abstraction=make(clusters=1).abstraction)
