@@ -15,7 +15,7 @@ from ps_cfr_spiel.hierarchical import (
   save_abstraction,
   value_against,
 )
-from ps_cfr_spiel.policy import PostProcessing, TranslatedPolicy, post_process
+from ps_cfr_spiel.policy import PostProcessing, Translation, WrappedPolicy, post_process
 from ps_cfr_spiel.solvers import CFRPlusIRASolver, FPIRASolver, HierarchicalMCCFRSolver
 
 __all__ = [
@@ -30,7 +30,8 @@ __all__ = [
   "Loss",
   "NearestAbstraction",
   "PostProcessing",
-  "TranslatedPolicy",
+  "Translation",
+  "WrappedPolicy",
   "abstract",
   "abstraction_loss",
   "exact_values",

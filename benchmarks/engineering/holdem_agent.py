@@ -29,7 +29,7 @@ from open_spiel.python import policy as openspiel_policy
 import ps_cfr_spiel
 from benchmarks.machine import flags
 from ps_cfr_spiel import matches
-from ps_cfr_spiel.abstractions import TranslatedPolicy
+from ps_cfr_spiel.abstractions import Translation, WrappedPolicy
 from ps_cfr_spiel.apps.commands.framework.user_input import load_values
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.options import HoldemPolicyOptions
@@ -61,14 +61,16 @@ def player(bot: str, seed: int) -> matches.Player:
 
 def respond(game, blueprint, options) -> None:
   """Prints a line for each opponent and its responses."""
-  given = game, blueprint, options.searched, options.iterations
+  made = functools.partial(
+    ps_cfr_spiel.HoldemPolicy, game, blueprint, options.searched, iterations=options.iterations
+  )
   players = {
     "always_call": matches.Habit("always_call"),
-    "blueprint": TranslatedPolicy(game, blueprint),
-    "agent": ps_cfr_spiel.HoldemPolicy(*given),
+    "blueprint": WrappedPolicy(game, blueprint, Translation()),
+    "agent": made(),
   }
   if values := values_of(options, game):
-    players["with values"] = ps_cfr_spiel.HoldemPolicy(*given, values=values)
+    players["with values"] = made(values=values)
   for name in options.against:
     for actions in options.lbr:
       began = time.perf_counter()
@@ -148,8 +150,8 @@ def exact(options) -> None:
     blueprint = solver.average_policy()
     before = measured(f"blueprint, {solved} iterations")
     for gadget in options.gadgets:
-      given = options.searched, iterations
-      agent = ps_cfr_spiel.HoldemPolicy(game, blueprint, *given, gadget=gadget)
+      settings = {"iterations": iterations, "gadget": gadget}
+      agent = ps_cfr_spiel.HoldemPolicy(game, blueprint, options.searched, **settings)
       measured(f"  agent, {gadget}", functools.partial(played, tree, agent), before)
     for gadget in options.gadgets:
       search = ps_cfr_spiel.ContinualResolving(game, iterations, blueprint=blueprint, gadget=gadget)
@@ -191,8 +193,8 @@ def main() -> None:
       agents = []
 
       def make(seat, game=game, blueprint=blueprint, agents=agents):
-        given = game, blueprint, options.searched, options.iterations
-        policy = ps_cfr_spiel.HoldemPolicy(*given, values=values_of(options, game))
+        settings = {"iterations": options.iterations, "values": values_of(options, game)}
+        policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, options.searched, **settings)
         agents.append(Timed(seat, options.seed, policy))
         return agents[-1]
 

@@ -27,7 +27,7 @@ from ps_cfr_spiel import PSCFRSolver, build_tree
 from ps_cfr_spiel.evaluation import Played, evaluate_match, evaluate_policy, local_best_response, match_play
 from ps_cfr_spiel.learning import pretrained
 from ps_cfr_spiel.options import METHODS
-from ps_cfr_spiel.policy import TranslatedPolicy, TreePolicy
+from ps_cfr_spiel.policy import Translation, TreePolicy, WrappedPolicy
 from ps_cfr_spiel.solvers import ContinualResolving
 
 RANGES = "ranges=AA KK 98s 76s AhQh:0.5 JTs;QQ-99 AKs KQs A5s T9s"
@@ -115,7 +115,7 @@ def solved(game: pyspiel.Game, iterations: int) -> TreePolicy:
 
 def blueprint(game: pyspiel.Game, iterations: int) -> Any:
   """A strategy for two sizes that translates what else is bet."""
-  return TranslatedPolicy(game, solved(pyspiel.load_game(f"{PLACE},{FEW})"), iterations))
+  return WrappedPolicy(game, solved(pyspiel.load_game(f"{PLACE},{FEW})"), iterations), Translation())
 
 
 def folding(game: pyspiel.Game, _: int) -> TreePolicy:

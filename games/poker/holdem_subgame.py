@@ -212,7 +212,7 @@ class HoldemSubgameState(PokerState):
   def bet_sizes(self) -> dict[int, float]:
     """The legal actions but a fold: what each adds after calling, over the pot after the call; 0 for a call.
 
-    For `ps_cfr_spiel.abstractions.TranslatedPolicy`.
+    For `ps_cfr_spiel.abstractions.Translation`.
     """
     states, public = self.get_game().public_states, self.public_state
     chips = {action: max(states[child].spent) for action, child in public.children.items()}

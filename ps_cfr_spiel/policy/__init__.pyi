@@ -1,10 +1,9 @@
 from .action_translation import MAPPINGS as MAPPINGS
-from .action_translation import Recent as Recent
 from .action_translation import TranslatedHistory as TranslatedHistory
-from .action_translation import TranslatedPolicy as TranslatedPolicy
-from .action_translation import for_hands as for_hands
+from .action_translation import Translation as Translation
 from .action_translation import translate as translate
 from .convert import OpenSpielPolicy as OpenSpielPolicy
+from .convert import answer_of as answer_of
 from .convert import check_policy_of as check_policy_of
 from .convert import strategies_of as strategies_of
 from .convert import tree_for as tree_for
@@ -33,3 +32,9 @@ from .state_answers import check_turn as check_turn
 from .state_answers import probabilities_at as probabilities_at
 from .tree_policy import TreePolicy as TreePolicy
 from .tree_policy import normalised as normalised
+from .wrapped import Chance as Chance
+from .wrapped import Recent as Recent
+from .wrapped import Transformation as Transformation
+from .wrapped import Wrapped as Wrapped
+from .wrapped import WrappedPolicy as WrappedPolicy
+from .wrapped import for_hands as for_hands

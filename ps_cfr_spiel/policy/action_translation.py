@@ -10,21 +10,19 @@ Sizes are shares of the pot: the chips added after calling, over the pot after t
 call.
 """
 
-import collections
-import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import options
-from ps_cfr_spiel.arguments import check_option, declared, is_number
+from ps_cfr_spiel.arguments import check_option, is_number
 from ps_cfr_spiel.cards.notation import bet_sizes, move_name
-from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.loading import check_is_game
-from ps_cfr_spiel.policy.state_answers import acting_player
+from ps_cfr_spiel.policy.convert import OpenSpielPolicy
+from ps_cfr_spiel.policy.wrapped import Chance, Recent, Transformation, Wrapped
 
 
 def pseudo_harmonic(size: float, lower: float, upper: float) -> float:
@@ -51,13 +49,11 @@ def nearest_ratio(size: float, lower: float, upper: float) -> float:
   return float(size * size <= lower * upper)
 
 
-HOLE_CARDS = 2 * cards.HAND_SIZE  # of both players
-KEPT = 64  # answers for all hands, and sizes
+KEPT = 64  # sizes of bets
 
 Split = Callable[[float, float, float], float]  # (size, lower, upper) -> probability of `lower`
 Sizes = Callable[[pyspiel.State], Mapping[int, float]]  # see `bet_sizes`
-# A strategy: from a state and its player to the probability of each action, or float64[1326] for all hands.
-Ask = Callable[[pyspiel.State, int], Mapping[int, Any]]
+Ask = Callable[[pyspiel.State, int], Mapping[int, Chance]]  # see `Wrapped`
 
 MAPPINGS: dict[str, Split] = options.objects(options.MAPPINGS)
 
@@ -86,58 +82,12 @@ def translate(
   return result
 
 
-def for_hands(policy: openspiel_policy.Policy, state: pyspiel.State) -> Mapping[int, np.ndarray]:
-  """For each action that may be played float64[1326]: a policy of all hands of the player to move.
-
-  The state is one of `holdem`, or of another hold'em with a whole deck; the cards in both hands do not
-  matter, and hands with a card of the board, or outside the deck, have any probabilities. A policy whose own
-  class has a method `for_hands_at` answers at once, unless that returns None.
-  """
-  at_once = declared(policy, "for_hands_at")
-  if at_once is not None and (answer := at_once(state)) is not None:
-    return answer
-  legal, by_action = state.legal_actions(), dict[int, np.ndarray]()
-  if type(policy) is openspiel_policy.UniformRandomPolicy:
-    return dict.fromkeys(legal, np.full(len(cards.ALL_HANDS), 1 / len(legal)))
-  player, history = state.current_player(), [move.action for move in state.full_history()]
-  board = [move.action for move in state.full_history() if move.player < 0][HOLE_CARDS:]
-  deck = getattr(state.get_game(), "deck", cards.WHOLE_DECK)
-  live = [place for place in range(len(deck)) if place not in board]
-  for high, low in itertools.combinations(live[::-1], cards.HAND_SIZE):
-    h, hole = int(cards.hand_numbers(np.array([deck[high], deck[low]]))), [high, low]
-    rest = [place for place in live if place not in hole][: cards.HAND_SIZE]
-    held = state.get_game().new_initial_state()
-    for action in [*(hole + rest if player == 0 else rest + hole), *history[HOLE_CARDS:]]:
-      held.apply_action(action)
-    for action, chance in policy.action_probabilities(held, player).items():
-      if chance:
-        by_action.setdefault(action, np.zeros(len(cards.ALL_HANDS)))[h] = chance
-  return by_action
-
-
-class Recent(collections.OrderedDict[Any, Any]):
-  """The last results, by key; of more than `most` those that were asked for longest ago go."""
-
-  def __init__(self, most: int):
-    super().__init__()
-    self._most = most
-
-  def once(self, key: Any, compute: Callable[[], Any]) -> Any:
-    """A kept result, or that of `compute`, which may ask for others."""
-    if key not in self:
-      self[key] = compute()
-      while len(self) > self._most:
-        self.popitem(last=False)
-    self.move_to_end(key)
-    return self[key]
-
-
 class TranslatedHistory(NamedTuple):
   """A translation of a hand so far, with its probabilities."""
 
   state: pyspiel.State  #: of the smaller game
   likely: float  #: probability that the moves of chance and the opponent are translated this way
-  reach: Any  #: probability of the strategy's own moves; float64[1326] for all hands
+  reach: Chance  #: probability of the strategy's own moves
 
 
 class _Bets(NamedTuple):
@@ -153,85 +103,53 @@ class _Bets(NamedTuple):
     return int(self.actions[np.argmin(self.sizes)])
 
 
-class TranslatedPolicy(openspiel_policy.Policy):
-  """A strategy for a game with few bet sizes, as a policy of the same game with other sizes.
+class Translation(Transformation):
+  """A strategy for a game with few bet sizes becomes one for the same game with other sizes.
 
-  `pyspiel`'s bots play it: `open_spiel.python.bots.policy.PolicyBot(player, rng, policy)`. In a hand
-  translated as one in which it is not the player's turn, the player checks or calls.
+  In a hand translated as one in which it is not the player's turn, the player checks or calls. ValueError
+  where the smaller game lacks a dealt card, or a game has no sizes of bets.
   """
 
-  def __init__(
-    self,
-    game: pyspiel.Game,
-    policy: openspiel_policy.Policy,
-    mapping: str | Split = "pseudo-harmonic",
-    sizes: Sizes = bet_sizes,
-  ):
-    """Translate a policy; nothing is computed yet.
+  def __init__(self, mapping: str | Split = "pseudo-harmonic", sizes: Sizes = bet_sizes):
+    """Translate nothing yet.
 
     Args:
-      game: the game to play, which must deal like the policy's own.
-      policy: the strategy, a Python policy of OpenSpiel.
       mapping: a name in `MAPPINGS`, or a function such as those there.
       sizes: a function from a state to the sizes of its bets, by action.
 
-    Raises:
-      ValueError: an unknown mapping, or `sizes` that are not a function.
-      TypeError: `game` is not a game, or `policy` not a Python policy.
+    ValueError for an unknown mapping, or `sizes` that are not a function.
     """
+    if not callable(sizes):
+      raise ValueError(f"sizes must be a function of a state, got {sizes!r}.")
+    self._given_sizes = sizes
+    self._known = Recent[tuple[Hashable, ...], _Bets](KEPT)  # a hand's places are asked at each decision
+    self._split = mapping if callable(mapping) else MAPPINGS[check_option("mapping", mapping, MAPPINGS)]
+
+  def check(self, game: pyspiel.Game, policy: OpenSpielPolicy) -> None:
+    """TypeError unless `game` is a game, and the policy has one, which must deal like it."""
     check_is_game(game)
     if not isinstance(policy, openspiel_policy.Policy):
       raise TypeError(f"Expected a Python policy of OpenSpiel, got {type(policy).__name__}.")
-    if not callable(sizes):
-      raise ValueError(f"sizes must be a function of a state, got {sizes!r}.")
-    super().__init__(game, [0, 1])
-    self.policy, self.smaller = policy, policy.game  # the strategy, and the game with few sizes
-    self._given_sizes = sizes
-    self._known = Recent(KEPT)  # the places of a hand are asked about at each decision
-    self._split = mapping if callable(mapping) else MAPPINGS[check_option("mapping", mapping, MAPPINGS)]
 
-  def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """Probability of every legal action at a state of the larger game.
-
-    ValueError if the smaller game lacks a dealt card, no player acts, a game has no sizes of bets, or `sizes`
-    or `mapping` gives no number.
-    """
-    player = acting_player(state, player_id)
-    return {**dict.fromkeys(state.legal_actions(player), 0.0), **self._mixed(state, player, self._ask)}
-
-  def for_hands_at(self, state: pyspiel.State) -> dict[int, np.ndarray]:
-    """See `for_hands`."""
-    return self._mixed(state, state.current_player(), self._ask_for_hands)
-
-  def _mixed(self, state: pyspiel.State, player: int, ask: Ask) -> dict[int, Any]:
-    readings, mixed = self.translations(state, player, ask), dict[int, Any]()
+  def changed(self, wrapped: Wrapped, state: pyspiel.State, player: int) -> dict[int, Chance]:
+    """See `Transformation`: the moves after each translation of the hand, weighted by its probability."""
+    readings, mixed = self.translations(wrapped, state, player), dict[int, Chance]()
     total = sum(reading.likely * reading.reach for reading in readings)
     for reading in readings:
-      for _, chosen, played in self._moves(state, player, reading.state, ask):
+      for _, chosen, played in self._moves(state, player, reading.state, wrapped.ask):
         for action, probability in played.items():
           mixed[action] = (
             mixed.get(action, 0.0) + reading.likely * reading.reach / total * chosen * probability
           )
     return mixed
 
-  def _ask(self, smaller: pyspiel.State, player: int) -> dict[int, float]:
-    return self.policy.action_probabilities(smaller, player)
-
-  def _ask_for_hands(self, smaller: pyspiel.State, player: int) -> Mapping[int, np.ndarray]:
-    """The same for all hands."""
-    public = tuple(smaller.history())[HOLE_CARDS:]
-    return self._known.once((player, public), lambda: for_hands(self.policy, smaller))
-
-  def translations(
-    self, state: pyspiel.State, player: int, ask: Ask | None = None
-  ) -> list[TranslatedHistory]:
+  def translations(self, wrapped: Wrapped, state: pyspiel.State, player: int) -> list[TranslatedHistory]:
     """All translations of a hand so far, of positive probability, that a player may have made.
 
-    The player's own move that the strategy never makes is translated like an opponent's. `ask` has the
-    strategy, by default for the player's hand.
+    The player's own move that the strategy never makes is translated like an opponent's.
     """
-    position = self.game.new_initial_state()
-    readings = [TranslatedHistory(self.smaller.new_initial_state(), 1.0, 1.0)]
+    position = state.get_game().new_initial_state()
+    readings = [TranslatedHistory(wrapped.game.new_initial_state(), 1.0, 1.0)]
     for action in state.history():
       mover = position.current_player()
       if mover < 0:
@@ -239,9 +157,8 @@ class TranslatedPolicy(openspiel_policy.Policy):
           reading._replace(state=self._dealt(reading.state, position, action)) for reading in readings
         ]
       else:
-        asked = ask or self._ask
         next_readings = (
-          [new for reading in readings for new in self._own(position, action, reading, asked)]
+          [new for reading in readings for new in self._own(position, action, reading, wrapped.ask)]
           if mover == player
           else []
         )
@@ -274,13 +191,13 @@ class TranslatedPolicy(openspiel_policy.Policy):
       yield TranslatedHistory(reading.state.child(translated), reading.likely * probability, reading.reach)
 
   def _moves(
-    self, state: pyspiel.State, player: int, smaller: pyspiel.State, ask: Ask | None = None
-  ) -> Iterator[tuple[int | None, Any, dict[int, float]]]:
+    self, state: pyspiel.State, player: int, smaller: pyspiel.State, ask: Ask
+  ) -> Iterator[tuple[int | None, Chance, dict[int, float]]]:
     """The strategy's moves: in the smaller game, their probability, and the same in the larger game."""
     if smaller.current_player() != player:
       yield None, 1.0, {self._sizes(state).call: 1.0}
       return
-    for action, probability in (ask or self._ask)(smaller, player).items():
+    for action, probability in ask(smaller, player).items():
       if np.any(probability > 0):
         yield action, probability, self._translated(smaller, action, state)
 
@@ -325,4 +242,4 @@ class TranslatedPolicy(openspiel_policy.Policy):
       if move_name(smaller, outcome) == dealt:
         smaller.apply_action(outcome)
         return smaller
-    raise ValueError(f"The strategy is for {self.smaller}, which has no {dealt!r} after {smaller}.")
+    raise ValueError(f"The strategy is for {smaller.get_game()}, which has no {dealt!r} after {smaller}.")

@@ -87,6 +87,13 @@ def as_distribution(answer: Any, actions: Sequence[int], where: str) -> np.ndarr
   return values / values.sum()
 
 
+def answer_of(policy: OpenSpielPolicy, state: pyspiel.State, player: int) -> dict[int, float]:
+  """The answer of a policy in Python or C++ for a player who acts at a state."""
+  if isinstance(policy, pyspiel.Policy):  # it answers for the acting player, and takes no other
+    return dict(policy.action_probabilities(state))
+  return policy.action_probabilities(state, player)
+
+
 def check_policy_of(game: pyspiel.Game, policy: OpenSpielPolicy) -> None:
   """ValueError if a policy declares another game; TypeError unless `game` is a game and `policy` a policy."""
   check_is_game(game)

@@ -8,17 +8,16 @@ opponents who do not exploit.
 import dataclasses
 import re
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 import pyspiel
-from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_flag, check_number, declared
 from ps_cfr_spiel.cards.notation import move_name
-from ps_cfr_spiel.policy.convert import as_distribution, check_policy_of
-from ps_cfr_spiel.policy.state_answers import acting_player
+from ps_cfr_spiel.policy.convert import OpenSpielPolicy, as_distribution, check_policy_of
 from ps_cfr_spiel.policy.tree_policy import TreePolicy
+from ps_cfr_spiel.policy.wrapped import Chance, Transformation, Wrapped, WrappedPolicy
 
 Classes = Callable[[pyspiel.State, int], Hashable]  # (a state, a legal action) -> the action's class
 
@@ -53,7 +52,7 @@ def betting_class(state: pyspiel.State, action: int) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class PostProcessing:
+class PostProcessing(Transformation):
   """The rounding of a strategy at an infostate; the defaults change nothing.
 
   Actions belong to classes. If the conservative class has more than `caution`, it is played. Otherwise the
@@ -95,6 +94,19 @@ class PostProcessing:
       inside = round_off(np.where(played, probabilities[actions], 1.0), self.within)
       result[actions] = np.where(played, share[kind] * inside / inside.sum(0), 0.0)
     return result
+
+  def changed(self, wrapped: Wrapped, state: pyspiel.State, player: int) -> dict[int, Chance]:
+    """See `Transformation`: the strategy rounded; hands that have none stay without."""
+    answer, actions = wrapped.ask(state, player), state.legal_actions(player)
+    shape = np.shape(next(iter(answer.values()), 0.0))
+    if not shape:
+      return dict(
+        zip(actions, self.at(state, player, as_distribution(answer, actions, f"{str(state)!r}")), strict=True)
+      )
+    table = np.stack([np.broadcast_to(answer.get(action, 0.0), shape) for action in actions])
+    held = table.sum(0) > 0
+    table[:, held] = self.at(state, player, table[:, held])
+    return dict(zip(actions, table, strict=True))
 
   def at(self, state: pyspiel.State, player: int, probabilities: np.ndarray) -> np.ndarray:
     """Round the acting player's probabilities, [A, ...], of the legal actions at a state."""
@@ -139,34 +151,17 @@ def parse_post_processing(text: str) -> PostProcessing:
     ) from error
 
 
-class PostProcessedPolicy(openspiel_policy.Policy):
-  """Any OpenSpiel policy, rounded on demand."""
-
-  def __init__(self, game: pyspiel.Game, policy: Any, how: PostProcessing):
-    super().__init__(game, [0, 1])
-    self.policy = policy  #: before rounding
-    self.how = how  #: the rounding
-
-  def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
-    """Probability of every legal action at a state; errors as of the policy itself."""
-    player = acting_player(state, player_id)
-    # OpenSpiel's C++ policies answer for the acting player, and take no other argument.
-    asked = (state,) if isinstance(self.policy, pyspiel.Policy) else (state, player)
-    actions = state.legal_actions(player)
-    strategy = as_distribution(dict(self.policy.action_probabilities(*asked)), actions, f"{str(state)!r}")
-    rounded = self.how.at(state, player, strategy)
-    return dict(zip(actions, rounded.tolist(), strict=True))
-
-
 @overload
 def post_process(game: pyspiel.Game, policy: TreePolicy, how: PostProcessing | str) -> TreePolicy: ...
 @overload
-def post_process(game: pyspiel.Game, policy: Any, how: PostProcessing | str) -> openspiel_policy.Policy: ...
-def post_process(game: pyspiel.Game, policy: Any, how: PostProcessing | str) -> openspiel_policy.Policy:
+def post_process(game: pyspiel.Game, policy: OpenSpielPolicy, how: PostProcessing | str) -> WrappedPolicy: ...
+def post_process(
+  game: pyspiel.Game, policy: OpenSpielPolicy, how: PostProcessing | str
+) -> TreePolicy | WrappedPolicy:
   """Round a policy before it is played (Brown, Ganzfried and Sandholm 2015, Section 4).
 
   `how` is a `PostProcessing`, or its name: "purify", "threshold=0.15", "cautious=0.2" (in poker). The result
-  is a `TreePolicy` for a `TreePolicy`, with files and views; else a lazy OpenSpiel policy. ValueError if
+  is a `TreePolicy` for a `TreePolicy`, with files and views; else a `WrappedPolicy`. ValueError if
   `how` is unknown, the policy is for another game, or the game's actions have no classes; TypeError unless
   `game` is a game and `policy` a policy.
   """
@@ -175,7 +170,7 @@ def post_process(game: pyspiel.Game, policy: Any, how: PostProcessing | str) -> 
     raise ValueError(f"how must be a PostProcessing or its name, got {how!r}.")
   check_policy_of(game, policy)
   if not (isinstance(policy, TreePolicy) and declared(policy, "tabulated")):
-    return PostProcessedPolicy(game, policy, how)
+    return WrappedPolicy(game, policy, how)
   strategies = tuple(tuple(block.copy() for block in blocks) for blocks in policy.strategies)
   for decision in policy.labels.decisions:
     types = [h for h, name in enumerate(decision.infostates) if name is not None]

@@ -11,7 +11,7 @@ from game_checks import (
 from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.observation import make_observation
 
-from ps_cfr_spiel.abstractions import TranslatedPolicy
+from ps_cfr_spiel.abstractions import Translation, WrappedPolicy
 from ps_cfr_spiel.cards.poker import betting, cards, read_card_game, strengths
 
 
@@ -119,12 +119,14 @@ def test_a_policy_of_universal_poker_plays_it():
   for bets in ("fcpa", "fullgame"):
     game = pyspiel.load_game("holdem", {"stack": 2000, "bets": bets})
     state = play(game, "AsKd", "QhQd", "Raise to 300", "Call", "2c3c4c", "Bet 600")
-    found = TranslatedPolicy(game, theirs).action_probabilities(state)
+    found = WrappedPolicy(game, theirs, Translation()).action_probabilities(state)
     assert {a: p for a, p in found.items() if p} == pytest.approx(
       {0: 0.1, 1: 0.2, state.legal_actions()[-1]: 0.7}
     )
   state = play(game, "AsKd", "QhQd", "Raise to 400", "Call", "2c3c4c")
-  assert sum(TranslatedPolicy(game, theirs).action_probabilities(state).values()) == pytest.approx(1)
+  assert sum(
+    WrappedPolicy(game, theirs, Translation()).action_probabilities(state).values()
+  ) == pytest.approx(1)
 
 
 class _Bold(openspiel_policy.Policy):

@@ -10,7 +10,7 @@ from random_policies import random_policy
 import ps_cfr_spiel
 from ps_cfr_spiel import abstractions
 from ps_cfr_spiel.cards.notation import bet_sizes
-from ps_cfr_spiel.policy import MAPPINGS, TranslatedPolicy, translate
+from ps_cfr_spiel.policy import MAPPINGS, Translation, WrappedPolicy, translate
 from ps_cfr_spiel.policy.action_translation import pseudo_harmonic
 
 RANGES = "ranges=AsAd QsQd 7c6c;JsJd Ah8h"
@@ -81,7 +81,7 @@ def test_a_dealt_blueprint_rounded_and_translated_plays_the_full_game():
   )
   solver.run(20)
   full = pyspiel.load_game(NO_LIMIT.format("fullgame"))
-  policy = TranslatedPolicy(full, abstractions.rounded(solver.average_policy(), "purify"))
+  policy = WrappedPolicy(full, abstractions.rounded(solver.average_policy(), "purify"), Translation())
   bot = PolicyBot(0, np.random.RandomState(0), policy)
   for hand in range(20):
     state, draw = full.new_initial_state(), np.random.RandomState(hand)
@@ -98,7 +98,7 @@ def test_a_dealt_blueprint_rounded_and_translated_plays_the_full_game():
 
 def test_a_game_is_translated_to_itself():
   policy = random_policy(SMALL)
-  translated = TranslatedPolicy(policy.game, policy)
+  translated = WrappedPolicy(policy.game, policy, Translation())
   for decision, h, name in policy.labels.infostates():
     state = policy.labels.state(decision, h)
     assert translated.action_probabilities(state) == pytest.approx(policy.at(decision.player, name))
@@ -112,13 +112,15 @@ def remembered(game, state, smaller, player, policy, opponent, translated):
     return sum(
       p
       * remembered(
-        game, state.child(a), translated._dealt(smaller, state, a), player, policy, opponent, translated
+        game, state.child(a), translated.how._dealt(smaller, state, a), player, policy, opponent, translated
       )
       for a, p in state.chance_outcomes()
     )
   total = 0.0
   if state.current_player() == player:
-    for chosen, probability, played in translated._moves(state, player, smaller):
+    for chosen, probability, played in translated.how._moves(
+      state, player, smaller, policy.action_probabilities
+    ):
       after = smaller if chosen is None else smaller.child(chosen)
       for action, share in played.items():
         total += (
@@ -130,7 +132,7 @@ def remembered(game, state, smaller, player, policy, opponent, translated):
   for action, probability in opponent.action_probabilities(state).items():
     ways = {None: 1.0}
     if smaller.current_player() == state.current_player():
-      ways = translated._translated(state, action, smaller)
+      ways = translated.how._translated(state, action, smaller)
     for understood, share in ways.items():
       after = smaller if understood is None else smaller.child(understood)
       total += (
@@ -154,7 +156,7 @@ def remembered(game, state, smaller, player, policy, opponent, translated):
 def test_the_policy_wins_what_a_player_that_remembers_wins(small, large, player):
   policy, opponent = random_policy(small), random_policy(large)
   game = opponent.game
-  translated = TranslatedPolicy(game, policy)
+  translated = WrappedPolicy(game, policy, Translation())
   expected = remembered(
     game, game.new_initial_state(), policy.game.new_initial_state(), player, policy, opponent, translated
   )
@@ -169,7 +171,7 @@ def test_a_good_strategy_stays_better_than_uniform_play():
   solver.run(100)
   game = pyspiel.load_game(LARGE)
   found = {
-    name: exploitability.exploitability(game, TranslatedPolicy(game, solver.average_policy(), name))
+    name: exploitability.exploitability(game, WrappedPolicy(game, solver.average_policy(), Translation(name)))
     for name in ("pseudo-harmonic", "nearest-ratio")
   }
   uniform = exploitability.exploitability(game, ps_cfr_spiel.PSCFRSolver(game).average_policy())
@@ -182,7 +184,7 @@ def test_hands_are_found_by_name_and_missed_with_both_named():
     "river_subgame(board=KhKd8c4s2h,pot=40,stack=200,bets=0.5 a,ranges=AsAd;JsJd Ah8h Tc9c)"
   )
   policy = random_policy(small)
-  translated = TranslatedPolicy(game, policy)
+  translated = WrappedPolicy(game, policy, Translation())
   state = game.new_initial_state()
   for name in ("Deal AsAd", "Deal JsJd"):
     state.apply_action(state.string_to_action(name))
@@ -200,19 +202,19 @@ def test_hands_are_found_by_name_and_missed_with_both_named():
 def test_bad_input():
   policy = random_policy(SMALL)
   with pytest.raises(ValueError, match=r"'harmonic'.*pseudo-harmonic"):
-    TranslatedPolicy(policy.game, policy, "harmonic")
+    Translation("harmonic")
   kuhn = random_policy("kuhn_poker")
   state = kuhn.game.new_initial_state().child(0).child(1)
   with pytest.raises(ValueError, match=r"kuhn_poker has no sizes of bets.*sizes="):
-    TranslatedPolicy(kuhn.game, kuhn).action_probabilities(state)
+    WrappedPolicy(kuhn.game, kuhn, Translation()).action_probabilities(state)
   with pytest.raises(ValueError, match="Unknown mapping None"):
-    TranslatedPolicy(policy.game, policy, None)
+    Translation(None)
   with pytest.raises(ValueError, match=r"sizes must be a function of a state, got {}"):
-    TranslatedPolicy(policy.game, policy, sizes={})
+    Translation(sizes={})
   with pytest.raises(TypeError, match="Expected a Python policy of OpenSpiel, got NoneType"):
-    TranslatedPolicy(policy.game, None)
+    WrappedPolicy(policy.game, None, Translation())
   with pytest.raises(TypeError, match=r"game must be a pyspiel.Game, got NoneType"):
-    TranslatedPolicy(None, policy)
+    WrappedPolicy(None, policy, Translation())
 
 
 @pytest.mark.parametrize("below", [float("nan"), -1.0, 5.0, None])
@@ -229,4 +231,4 @@ def test_sizes_that_are_none(sizes):
     state.apply_action(state.legal_actions()[0])
   state.apply_action(state.legal_actions()[-1])
   with pytest.raises(ValueError, match="sizes must give the size in pots of each action but a fold"):
-    TranslatedPolicy(policy.game, policy, sizes=lambda _: sizes).action_probabilities(state)
+    WrappedPolicy(policy.game, policy, Translation(sizes=lambda _: sizes)).action_probabilities(state)

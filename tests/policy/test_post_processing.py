@@ -8,15 +8,18 @@ from open_spiel.python.algorithms import cfr, exploitability
 from random_policies import random_policy
 
 import ps_cfr_spiel
+from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.policy import (
   PostProcessing,
+  Translation,
+  WrappedPolicy,
   betting_class,
   cautious_purification,
+  for_hands,
   post_process,
   purification,
   thresholding,
 )
-from ps_cfr_spiel.policy.post_processing import PostProcessedPolicy
 
 EXAMPLE = np.array([0.1, 0.25, 0.15, 0.15, 0.2, 0.15, 0, 0, 0])  # the third bet is the pot's
 KINDS = ["fold", "call", *["bet"] * 7]
@@ -77,7 +80,7 @@ def test_nothing_is_changed_by_default():
 def test_a_tree_policy_is_rounded_as_any_other_is(name, how):
   policy = random_policy(name)
   rounded, lazy = post_process(policy.game, policy, how), post_process(policy.game, plain(policy), how)
-  assert isinstance(rounded, ps_cfr_spiel.TreePolicy) and isinstance(lazy, PostProcessedPolicy)
+  assert isinstance(rounded, ps_cfr_spiel.TreePolicy) and isinstance(lazy, WrappedPolicy)
   for decision, h, infostate in policy.labels.infostates():
     state = policy.labels.state(decision, h)
     assert rounded.at(decision.player, infostate) == pytest.approx(lazy.action_probabilities(state))
@@ -214,3 +217,39 @@ def test_bad_input():
   ):
     with pytest.raises(ValueError, match=f"{next(iter(options))} must be"):
       PostProcessing(**options)
+
+
+class ByRank(openspiel_policy.Policy):
+  """Bets more often with higher cards, in each hand otherwise."""
+
+  def action_probabilities(self, state, player_id=None):
+    high, low = sorted(state.hole(state.current_player()))[::-1]
+    bet = (13 * (high // 4) + low // 4 + 1) / 200
+    first, *others = state.legal_actions()
+    return {first: 1 - bet, **dict.fromkeys(others, bet / len(others))}
+
+
+def test_all_hands_are_rounded_as_each_of_them_is():
+  """And of a policy that is wrapped twice, rounded first and then played with other bets."""
+  small, large = (pyspiel.load_game(f"holdem(stack=1000,bets={bets})") for bets in ("1 a", "0.5 2 a"))
+  inner = ByRank(small, [0, 1])
+  rounded = WrappedPolicy(small, inner, PostProcessing(within=0.3))
+  for policy in (rounded, WrappedPolicy(large, rounded, Translation())):
+    state = policy.game.new_initial_state()
+    for card in (50, 51, 0, 1):
+      state.apply_action(card)
+    state.apply_action(state.legal_actions()[-1])  # all-in
+    by_hand = for_hands(policy, state)
+    for hand in ((48, 49), (3, 2), (40, 7)):
+      held = policy.game.new_initial_state()
+      player = state.current_player()
+      for card in (*hand, 44, 45) if player == 0 else (44, 45, *hand):
+        held.apply_action(card)
+      held.apply_action(state.history()[-1])
+      h = int(cards.hand_numbers(np.array(sorted(hand, reverse=True))))
+      expected = policy.action_probabilities(held)
+      assert {action: by_hand[action][h] for action in by_hand} == pytest.approx(
+        {action: expected[action] for action in by_hand}
+      )
+      assert sum(expected.values()) == pytest.approx(1)
+    assert len({round(float(p), 6) for p in by_hand[0]}) > 20

@@ -12,7 +12,7 @@ from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.cards.poker import Situation, cards
 from ps_cfr_spiel.learning import BoardFeatures, Examples, NetworkValues, pretrained
 from ps_cfr_spiel.learning.boards.board_features import CHECKED
-from ps_cfr_spiel.policy import TranslatedPolicy, for_hands
+from ps_cfr_spiel.policy import Translation, WrappedPolicy, for_hands
 from ps_cfr_spiel.solvers.agents.holdem_searches import PublicHand
 
 SMALL = "holdem(stack=2000)"
@@ -99,7 +99,7 @@ class Proud(Pairs):
 def test_a_move_that_some_hands_never_make_is_understood_for_these_alone():
   """Kings raise the pot, which here may be half of it; ace and king never do, so theirs may mean a call."""
   game = pyspiel.load_game("holdem(stack=2000,bets=0.5 2 a)")
-  policy = TranslatedPolicy(game, Proud(pyspiel.load_game(SMALL), [0, 1]))
+  policy = WrappedPolicy(game, Proud(pyspiel.load_game(SMALL), [0, 1]), Translation())
   found = {}
   for hand in ("KsKd", "AhKc"):
     state = play(game, "8c8d", hand, "Raise to 200", "Call", "9s7c5s", "Check")
@@ -145,7 +145,7 @@ def test_flops_are_solved_with_values_of_turns():
   game = pyspiel.load_game("holdem(stack=1000,bets=fullgame)")
   values, rivers = (NetworkValues.untrained(no_boards(size), 0, 8, 1) for size in (4, 5))
   agent = ps_cfr_spiel.HoldemPolicy(
-    game, Pairs(pyspiel.load_game(SMALL), [0, 1]), "1 a", 3, values=values
+    game, Pairs(pyspiel.load_game(SMALL), [0, 1]), "1 a", iterations=3, values=values
   ).bot(1, 0)
   moves = ("KsKd", "AhQc", "Raise to 300", "Call", "9s7c5s")
   state = play(game, *moves, "Check")

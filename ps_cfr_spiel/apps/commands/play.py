@@ -311,7 +311,7 @@ def policy_for(game: pyspiel.Game, path: str, limit: int) -> Any:
     return policy
   if (policy.game.get_type().short_name, game.get_type().short_name) not in TRANSLATED:
     raise ValueError(f"{path} holds a policy for {policy.game}, not for {game}.")
-  return ps.abstractions.TranslatedPolicy(game, policy)
+  return ps.abstractions.WrappedPolicy(game, policy, ps.abstractions.Translation())
 
 
 COMMAND = Command(

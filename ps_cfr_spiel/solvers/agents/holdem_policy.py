@@ -1,7 +1,7 @@
 """A policy for the whole of heads-up no-limit hold'em: a blueprint, then searches from the turn or flop on.
 
 The way of Libratus (Brown and Sandholm 2018) in its simplest form. At first the agent plays a blueprint for
-few bet sizes, other bets being understood as sizes around them (`policy.TranslatedPolicy`). On the turn and
+few bet sizes, other bets being understood as sizes around them (`policy.Translation`). On the turn and
 on the river it solves the rest of the hand, a `holdem_subgame`, from the street's first decision on, and
 again after a bet that the tree lacks, with this bet among its sizes. Ranges come by Bayes' rule from the
 strategies played: those of the blueprint, then those of the searches.
@@ -40,7 +40,7 @@ from ps_cfr_spiel.cards.notation import BetSizes, add_sizes, parse_sizes, sizes_
 from ps_cfr_spiel.cards.poker import Situation, betting, cards, check_streets, range_text
 from ps_cfr_spiel.compilation.compiler import FormOrigin, build_tree
 from ps_cfr_spiel.options import HoldemPolicyOptions
-from ps_cfr_spiel.policy import Recent, TranslatedPolicy, TreePolicy, check_turn
+from ps_cfr_spiel.policy import Recent, Translation, TreePolicy, WrappedPolicy, check_turn
 from ps_cfr_spiel.resolving.subgames import gadget_of, unsafe
 from ps_cfr_spiel.solvers.agents.holdem_searches import (
   DTYPE,
@@ -107,7 +107,7 @@ class HoldemPolicy(SearchPolicy):
       check_streets(sizes_text(self._bets[:1]), cards.BOARD_SIZES[FLOP])
     if any(first != second for first, second in self._bets):
       raise ValueError(f"bets={options.bets!r}: give sizes for both players alike, such as '1 a / 0.5 1 a'.")
-    self.blueprint = TranslatedPolicy(game, blueprint, options.mapping)
+    self.blueprint = WrappedPolicy(game, blueprint, Translation(options.mapping))
     self._gadget = gadget_of(options.gadget)
     self._safe, self._rule = self._gadget is not unsafe, cfr.make_rule(None)
     rules: betting.BettingRules = game.rules  # pyright: ignore[reportAttributeAccessIssue]

@@ -9,7 +9,7 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_integer, check_player
-from ps_cfr_spiel.policy import check_turn
+from ps_cfr_spiel.policy import OpenSpielPolicy, answer_of, check_turn
 from ps_cfr_spiel.reports import waiting
 
 Random = np.random.Generator | np.random.RandomState
@@ -51,7 +51,7 @@ class PolicyBot(pyspiel.Bot):
     self,
     player: int,
     random: Random | int | None,
-    policy: openspiel_policy.Policy | pyspiel.Policy,
+    policy: OpenSpielPolicy,
   ):
     """A bot without games yet.
 
@@ -70,9 +70,7 @@ class PolicyBot(pyspiel.Bot):
 
   def probabilities(self, state: pyspiel.State) -> dict[int, float]:
     """Probability of every legal action at a state in which it is the player's turn."""
-    if isinstance(self.policy, pyspiel.Policy):  # it answers for the acting player, and takes no other
-      return dict(self.policy.action_probabilities(state))
-    return self.policy.action_probabilities(state, self.player)
+    return answer_of(self.policy, state, self.player)
 
   def provides_policy(self) -> bool:
     return True

@@ -1,0 +1,136 @@
+"""A policy that is changed before it is played: one wrapper, and the contract of what it applies.
+
+`PostProcessing` rounds a policy, `Translation` plays it with bets of other sizes. Both take the answers for
+one hand, and in hold'em on those for all 1,326 hands at once.
+"""
+
+import abc
+import collections
+import itertools
+from collections.abc import Callable, Hashable, Mapping
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+import pyspiel
+from open_spiel.python import policy as openspiel_policy
+
+from ps_cfr_spiel.arguments import check_instance, declared
+from ps_cfr_spiel.cards.poker import cards
+from ps_cfr_spiel.policy.convert import OpenSpielPolicy, answer_of, check_policy_of
+from ps_cfr_spiel.policy.state_answers import acting_player
+
+HOLE_CARDS = 2 * cards.HAND_SIZE  # of both players
+KEPT = 64  # answers for all hands
+
+Value = TypeVar("Value")
+Chance = float | np.ndarray  # a probability, or float64[1326], that of each hand of `cards.ALL_HANDS`
+Answer = Mapping[int, Chance]  # by action
+
+
+class Wrapped(NamedTuple):
+  """The policy that is changed, as it is asked."""
+
+  game: pyspiel.Game  #: its own game
+  ask: Callable[[pyspiel.State, int], Answer]  #: its answer at a state of that game, to the player there
+
+
+class Transformation(abc.ABC):
+  """A change of policies before they are played."""
+
+  @abc.abstractmethod
+  def changed(self, wrapped: Wrapped, state: pyspiel.State, player: int) -> Answer:
+    """The changed answer at a state of the game that is played; legal actions may be missing.
+
+    Chances of `wrapped` are numbers, or all arrays, and so are the result's. ValueError for wrong answers.
+    """
+
+  def check(self, game: pyspiel.Game, policy: OpenSpielPolicy) -> None:
+    """TypeError or ValueError if the result would not be one of the game; by default for that of another."""
+    check_policy_of(game, policy)
+
+
+class WrappedPolicy(openspiel_policy.Policy):
+  """Another policy, changed at each state that it is asked about; it has no strategy of its own."""
+
+  def __init__(self, game: pyspiel.Game, policy: OpenSpielPolicy, how: Transformation):
+    """Change a policy; nothing is asked yet.
+
+    Args:
+      game: the game that is played.
+      policy: any OpenSpiel policy that `how` can change.
+      how: a `PostProcessing` or a `Translation`.
+
+    TypeError or ValueError for another argument.
+    """
+    check_instance("how", how, Transformation)
+    how.check(game, policy)
+    super().__init__(game, [0, 1])
+    self.policy = policy  #: before the change
+    self.how = how  #: the change
+    self._given = game if isinstance(policy, pyspiel.Policy) else policy.game or game
+    self._known = Recent[tuple[Hashable, ...], Answer](KEPT)  # places of a hand are asked at each decision
+
+  def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
+    """Probability of every legal action at a state; errors as of the policy itself and of the change."""
+    player = acting_player(state, player_id)
+    ask = Wrapped(self._given, lambda at, i: answer_of(self.policy, at, i))
+    answer = self.how.changed(ask, state, player)
+    return {**dict.fromkeys(state.legal_actions(player), 0.0), **{a: float(p) for a, p in answer.items()}}
+
+  def for_hands_at(self, state: pyspiel.State) -> dict[int, np.ndarray]:
+    """See `for_hands`."""
+    answer = self.how.changed(Wrapped(self._given, self._ask_for_hands), state, state.current_player())
+    return {action: np.asarray(chances) for action, chances in answer.items()}
+
+  def _ask_for_hands(self, state: pyspiel.State, player: int) -> Answer:
+    public = tuple(state.history())[HOLE_CARDS:]
+    return self._known.once((player, public), lambda: for_hands(self.policy, state))
+
+
+def for_hands(policy: OpenSpielPolicy, state: pyspiel.State) -> Mapping[int, np.ndarray]:
+  """For each action that may be played float64[1326]: a policy of all hands of the player to move.
+
+  The state is one of `holdem`, or of another hold'em with a whole deck; the cards in both hands do not
+  matter, and hands with a card of the board, or outside the deck, have any probabilities. A policy whose own
+  class has a method `for_hands_at` answers at once, unless that returns None.
+  """
+  at_once = declared(policy, "for_hands_at")
+  if at_once is not None and (answer := at_once(state)) is not None:
+    return answer
+  legal, by_action = state.legal_actions(), dict[int, np.ndarray]()
+  if type(policy) is openspiel_policy.UniformRandomPolicy:
+    return dict.fromkeys(legal, np.full(len(cards.ALL_HANDS), 1 / len(legal)))
+  player, history = state.current_player(), [move.action for move in state.full_history()]
+  board = [move.action for move in state.full_history() if move.player < 0][HOLE_CARDS:]
+  deck = getattr(state.get_game(), "deck", cards.WHOLE_DECK)
+  live = [place for place in range(len(deck)) if place not in board]
+  for high, low in itertools.combinations(live[::-1], cards.HAND_SIZE):
+    h, hole = int(cards.hand_numbers(np.array([deck[high], deck[low]]))), [high, low]
+    rest = [place for place in live if place not in hole][: cards.HAND_SIZE]
+    held = state.get_game().new_initial_state()
+    for action in [*(hole + rest if player == 0 else rest + hole), *history[HOLE_CARDS:]]:
+      held.apply_action(action)
+    for action, chance in answer_of(policy, held, player).items():
+      if chance:
+        by_action.setdefault(action, np.zeros(len(cards.ALL_HANDS)))[h] = chance
+  return by_action
+
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Recent(collections.OrderedDict[Key, Value], Generic[Key, Value]):
+  """The last results, by key; of more than `most` those that were asked for longest ago go."""
+
+  def __init__(self, most: int):
+    super().__init__()
+    self._most = most
+
+  def once(self, key: Key, compute: Callable[[], Value]) -> Value:
+    """A kept result, or that of `compute`, which may ask for others."""
+    if key not in self:
+      self[key] = compute()
+      while len(self) > self._most:
+        self.popitem(last=False)
+    self.move_to_end(key)
+    return self[key]
