@@ -18,17 +18,22 @@ _MANY = 20  # legal actions that a message lists
 
 
 def game_type(
-  short_name: str, long_name: str, defaults: Parameters, players: int = 2, deals: bool = True
+  short_name: str,
+  long_name: str,
+  defaults: Parameters,
+  players: int = 2,
+  deals: bool = True,
+  zero_sum: bool = True,
 ) -> pyspiel.GameType:
-  """OpenSpiel's description of a zero-sum game, with all kinds of observations, for 2 to `players`."""
-  modes = pyspiel.GameType.ChanceMode
+  """OpenSpiel's description of a game, with all kinds of observations, for 2 to `players`."""
+  modes, sums = pyspiel.GameType.ChanceMode, pyspiel.GameType.Utility
   return pyspiel.GameType(
     short_name=short_name,
     long_name=long_name,
     dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
     chance_mode=modes.EXPLICIT_STOCHASTIC if deals else modes.DETERMINISTIC,
     information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
-    utility=pyspiel.GameType.Utility.ZERO_SUM,
+    utility=sums.ZERO_SUM if zero_sum else sums.GENERAL_SUM,
     reward_model=pyspiel.GameType.RewardModel.TERMINAL,
     max_num_players=players,
     min_num_players=2,
@@ -39,6 +44,11 @@ def game_type(
     provides_factored_observation_string=True,
     parameter_specification=defaults,
   )
+
+
+def general_sum(kind: pyspiel.GameType) -> pyspiel.GameType:
+  """The description of the same game of two with other utilities, which do not add up to zero."""
+  return game_type(kind.short_name, kind.long_name, kind.parameter_specification, zero_sum=False)
 
 
 class Map(NamedTuple):
@@ -91,7 +101,14 @@ class Game(pyspiel.Game, ForPeople):
   observer: ClassVar[type["Observer"]]
 
   def __init__(
-    self, params: Parameters, actions: int, outcomes: int, length: int, most: float, players: int = 2
+    self,
+    params: Parameters,
+    actions: int,
+    outcomes: int,
+    length: int,
+    most: float,
+    players: int = 2,
+    least: float | None = None,
   ):
     """Describe the game to OpenSpiel.
 
@@ -100,19 +117,21 @@ class Game(pyspiel.Game, ForPeople):
       actions: the number of distinct actions.
       outcomes: most outcomes of a chance node.
       length: most moves of players.
-      most: largest utility; the losers share the loss.
+      most: largest utility; in a zero-sum game the losers share the loss.
       players: their number.
+      least: smallest utility of a general-sum game; None for a zero-sum game.
     """
+    zero_sum = least is None
     info = pyspiel.GameInfo(
       num_distinct_actions=actions,
       max_chance_outcomes=outcomes,
       num_players=players,
-      min_utility=-most / (players - 1),
+      min_utility=-most / (players - 1) if zero_sum else least,
       max_utility=most,
-      utility_sum=0.0,
+      utility_sum=0.0 if zero_sum else None,
       max_game_length=length,
     )
-    super().__init__(self.game_type, info, params)
+    super().__init__(self.game_type if zero_sum else general_sum(self.game_type), info, params)
 
   def __reduce__(self):
     """Pickled as its class and parameters: OpenSpiel's own way forgets the attributes of games in Python."""

@@ -15,7 +15,7 @@ START_AT = "start_at"  # OpenSpiel's wrapper, which does not look at its history
 SIMULTANEOUS = pyspiel.GameType.Dynamics.SIMULTANEOUS
 PACKAGES = ("pyspiel", "open_spiel", "ps_cfr_spiel")  # whose games are there without a module of the user's
 MOST = 2**31 - 1  # of 32 bits
-RAKE = "Games of this package are zero-sum, and rake would take from both players; leave it out."
+RAKE = "Rake is a share in percent, such as rake=5%, of river_subgame, holdem_subgame and holdem."
 COMMAS = (
   "A comma begins the next parameter: inside a range or a list of bet sizes write blanks; "
   "ps_cfr_spiel.river(), holdem() and the flags --ranges and --bets accept commas and % too."
@@ -45,7 +45,7 @@ def load_game(text: str) -> pyspiel.Game:
       message = f"{text}: {large[0]} is too large; OpenSpiel's integers are at most {MOST}."
       raise ValueError(message) from error
     hint = f". {COMMAS}" if "Unknown parameter" in str(error) else ""
-    hint = f". {RAKE}" if "Unknown parameter 'rake'" in str(error) else hint
+    hint = f". {RAKE}" if re.search("parameter '?rake\\b", str(error)) else hint
     raise ValueError(f"{error}{hint}") from error
 
 

@@ -21,6 +21,7 @@ Parameters (`ValueError` for any other value):
     that the rules allow; its action is the number of chips that its player has in the pot then.
   deck: Ranks x suits, "13x4"; "6x2" has the lowest six ranks of two suits. A card's chance action is its
     place in the deck.
+  rake, cap: As of `holdem_subgame`; none is taken from a hand that ends before the flop.
 """
 
 import functools
@@ -30,13 +31,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ps_cfr_spiel.cards.poker import betting, cards, for_game_string, strengths
+from ps_cfr_spiel.cards.poker import betting, cards, for_game_string, parse_rake, strengths, with_rake
 
 from .. import base
 from ..base import CHANCE, join
 from .observer import NUM_PLAYERS, HoldemObserver, PokerState
 
-_DEFAULTS = {"stack": 20000, "blinds": "100/50", "bets": "fcpa", "deck": "13x4"}
+_DEFAULTS = {"stack": 20000, "blinds": "100/50", "bets": "fcpa", "deck": "13x4", "rake": "0%", "cap": 0}
 _FULL = "fullgame"
 _BUTTON = 1  # the player with the small blind, who acts first before the flop
 _HOLE = NUM_PLAYERS * cards.HAND_SIZE
@@ -59,14 +60,17 @@ class HoldemGame(base.Game):
   board, cards_to_come, unit, turns = (), cards.BOARD_SIZE, 1, _TURNS
 
   def __init__(self, params: base.Parameters | None = None):
-    params = for_game_string({**_DEFAULTS, **(params or {})})
+    params = with_rake(for_game_string({**_DEFAULTS, **(params or {})}))
     blinds, stack, text = _parse_blinds(params["blinds"]), params["stack"], params["bets"]
     if not blinds[0] < stack <= _MOST:
       raise ValueError(f"stack={stack}: must be more than the big blind of {blinds[0]}, at most {_MOST}")
     bets = (
       len(cards.BOARD_SIZES) if text.strip() == _FULL else betting.parse_bets(text, len(cards.BOARD_SIZES))
     )
-    self.rules = betting.BettingRules(bets, stack, self.unit, blinds, 0, _BUTTON, least=blinds[0])
+    rake = parse_rake(
+      params.get("rake", _DEFAULTS["rake"]), params.get("cap", 0), street=1
+    )  # no flop, no drop
+    self.rules = betting.BettingRules(bets, stack, self.unit, blinds, 0, _BUTTON, least=blinds[0], rake=rake)
     self.deck = cards.parse_deck(params["deck"])
     super().__init__(
       params,
@@ -74,6 +78,7 @@ class HoldemGame(base.Game):
       outcomes=len(self.deck),
       length=self.rules.most_moves(),
       most=stack,
+      least=-stack if rake.share else None,
     )
     self.header = f"stack {stack} blinds {blinds[0]}/{blinds[1]}"
 

@@ -26,6 +26,9 @@ Parameters (`ValueError` for any other value):
   deck: Ranks x suits, "13x4"; "6x2" are the cards from 2c to 7d. Small decks make games that can be
     enumerated history by history.
   unit: Chips in the unit of actions' names and returns, 1: with 100, a pot of 550 is one of 5.5 big blinds.
+  rake: Share of the pot that the card room takes from the winner, or half from either where they split it,
+    "5%": from 0% to below 100% (`rake.Rake`). A game with rake is of general sum.
+  cap: Most chips that are raked; 0 for no cap.
 
 OpenSpiel's own `universal_poker` with a board is the same game when its blinds are half of
 the pot each. When they do not add up to its `potSize`, it pays folds by `potSize` but showdowns by
@@ -38,7 +41,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from ps_cfr_spiel.cards.notation import size_text
-from ps_cfr_spiel.cards.poker import Betting, betting, cards, for_game_string, strengths
+from ps_cfr_spiel.cards.poker import (
+  Betting,
+  betting,
+  cards,
+  for_game_string,
+  parse_rake,
+  strengths,
+  with_rake,
+)
 
 from .. import base
 from ..base import CHANCE, join
@@ -55,6 +66,8 @@ DEFAULTS = {
   "ranges": "uniform",
   "deck": "13x4",
   "unit": 1,
+  "rake": "0%",
+  "cap": 0,
 }
 
 
@@ -66,12 +79,13 @@ class HoldemSubgameGame(base.Game):
   board_sizes = _BOARD_SIZES
 
   def __init__(self, params: base.Parameters | None = None):
-    params = for_game_string({**self.defaults, **(params or {})})
+    params = with_rake(for_game_string({**self.defaults, **(params or {})}))
     deck = cards.parse_deck(params.get("deck", DEFAULTS["deck"]))
     board = cards.parse_board(params["board"], self.board_sizes, deck)
     to_come = cards.BOARD_SIZE - len(board)
     bets = betting.parse_bets(params["bets"], to_come + 1)
-    public_states = betting.betting_states(params["pot"], params["stack"], bets, params["unit"])
+    rake = parse_rake(params.get("rake", DEFAULTS["rake"]), params.get("cap", 0))
+    public_states = betting.betting_states(params["pot"], params["stack"], bets, params["unit"], rake)
     ranges, disjoint = cards.parse_ranges(params["ranges"], board, deck)
     self.deck = deck  #: all cards, ascending
     self.board = board  #: the cards at the root
@@ -85,6 +99,7 @@ class HoldemSubgameGame(base.Game):
     # Only a showdown that a player can win pays.
     can_win = any(map(self._hands_differ, self.runouts(to_come)))
     most = max(max(state.fold_payoff) + float(can_win) * state.showdown_payoff for state in public_states)
+    least = min(min(state.fold_payoff) - float(can_win) * state.showdown_payoff for state in public_states)
     hands = max(len(hands.names) for hands in ranges)
     super().__init__(
       params,
@@ -92,6 +107,7 @@ class HoldemSubgameGame(base.Game):
       outcomes=max(hands, deck[-1] + 1) if to_come else hands,
       length=max(betting.num_moves(state.line) for state in public_states),
       most=most,
+      least=least if rake.share else None,
     )
     self.unit = params["unit"]
     self._rules = betting.BettingRules(bets, params["stack"], self.unit, (0, 0), 0)

@@ -23,7 +23,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_count, check_integer
 from ps_cfr_spiel.cards.notation import split_streets
-from ps_cfr_spiel.cards.poker import Deck, betting, card_sets, cards
+from ps_cfr_spiel.cards.poker import Deck, betting, card_sets, cards, check_unraked
 from ps_cfr_spiel.evaluation.local_search import Actions
 from ps_cfr_spiel.hierarchical import DEAD, DealtGame, by_lines, hand_strengths, has_clusters
 from ps_cfr_spiel.policy import for_hands
@@ -168,6 +168,7 @@ class _Holdem:
   def __init__(self, game: Any, policy: openspiel_policy.Policy, actions: str | None):
     if game.get_type().short_name != "holdem" or game.get_parameters()["deck"] != "13x4":
       raise ValueError(f"The local best response plays holdem with a whole deck, got {game}.")
+    check_unraked(game, "responses in sampled hands")
     streets = [text.strip() for text in split_streets(FCPA if actions is None else actions)]
     texts = ["x" if text in ("c", "fc") else ALL_SIZES if text == "56bets" else text for text in streets]
     bets = betting.parse_bets(" / ".join(texts), len(cards.BOARD_SIZES))

@@ -12,6 +12,7 @@ from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cards.poker import (
   CardGame,
   Runouts,
+  check_unraked,
   dealt_cards,
   hand_classes,
   read_card_game,
@@ -43,6 +44,7 @@ class DealtGame(CardGame):
 
     ValueError for another game, or one with too many cards.
     """
+    check_unraked(game, "clusters, and responses in sampled hands,")
     card_game = read_card_game(game)
     betting, deal = card_game.betting, card_game.deal
     later = deal.public[2:]

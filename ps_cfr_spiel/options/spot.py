@@ -66,6 +66,21 @@ class SpotOptions(Options):
       group=SPOT,
     ),
   ] = 19900
+  rake: Annotated[
+    Any,
+    Option(
+      "The share of the pot that the card room takes, such as 5%; with rake a game is of general sum.",
+      "Of the chips that both players have put in; an uncalled bet goes back first.",
+      value="SHARE",
+      group=SPOT,
+    ),
+  ] = "0%"
+  cap: Annotated[
+    Any,
+    Option(
+      "The most that is raked, in chips or big blinds as the pot; 0 for no cap.", value="CHIPS", group=SPOT
+    ),
+  ] = 0
 
 
 def _read_ratios(text: str) -> list[float | tuple[float, ...]]:

@@ -98,6 +98,7 @@ GAMES = {
   "flop": FLOP,
   "kuhn of three": "kuhn_poker(players=3)",
   "auction": "first_sealed_auction(max_value=3)",
+  "raked turn": f"{TURN[:-1]},rake=10%)",
 }
 
 
@@ -133,7 +134,7 @@ def test_estimates_are_unbiased(name, baseline, player):
 
 
 @pytest.mark.parametrize("player", [0, 1, 2])
-@pytest.mark.parametrize("name", ["kuhn of three", "auction"])
+@pytest.mark.parametrize("name", ["kuhn of three", "auction", "raked turn"])
 def test_regrets_are_unbiased_in_general_sum(name, player):
   game = compiled(GAMES[name])
   player = min(player, game.nodes.players - 1)

@@ -54,6 +54,7 @@ def begun(nodes, regrets, sampler, dtype, iteration=0):
     (TURN, "external", RMPlus(), 3, "float64"),
     ("kuhn of three", "outcome", RM(), 3, "float64"),
     ("auction", "external", RM(), 3, "float64"),
+    ("raked turn", "external", RM(), 3, "float64"),
   ],
 )
 def test_the_library_samples_as_the_reference(name, sampler, rule, batch, dtype):

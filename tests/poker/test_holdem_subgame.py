@@ -155,7 +155,9 @@ def test_game_info_is_exact(game_string):
   game = pyspiel.load_game(game_string)
   states = [state for state, _ in all_histories(game)]
   ends = [state for state in states if state.is_terminal()]
-  assert game.max_utility() == max(abs(state.returns()[0]) for state in ends) == -game.min_utility()
+  assert game.max_utility() == max(max(state.returns()) for state in ends)
+  assert game.min_utility() == min(min(state.returns()) for state in ends)
+  assert ("rake" in game_string) == (game.max_utility() < -game.min_utility())
   assert game.max_chance_nodes_in_history() == 2 + game.cards_to_come
   assert game.max_game_length() == max(len(state.moves) for state in ends)
   assert game.num_distinct_actions() > max(itertools.chain(*(state.moves for state in ends)))

@@ -38,6 +38,7 @@ ENUMERATED = {
     "a small deck from the flop": (
       "holdem_subgame(deck=5x2,board=2c3c4d,stack=200,ranges=6c6d 5c4c;6c2d 5d3d)"
     ),
+    "raked": "holdem_subgame(deck=5x2,board=2c3c4d5d,stack=300,ranges=6c6d 5c4c;6c2d 3d2d,rake=5%)",
   },
   "parametric_poker": {"small": PARAMETRIC_POKER},
   "river_subgame": {
@@ -49,6 +50,7 @@ ENUMERATED = {
     "one pot behind": "river_subgame(board=AhKh2c2d7s,pot=100,stack=150,ranges=QQ+;72s,bets=0.5 1 a)",
     "no all-in": "river_subgame(ranges=AsKd QQ;TT 87s,stack=1000,bets=0.75;0.75)",
     "all-in before the river": "river_subgame(stack=100,ranges=AsKd QQ;TT 87s)",
+    "raked to a cap": "river_subgame(ranges=AsKd QQ;TT 87s,stack=400,rake=5.5%,cap=12)",
     "the board plays": "river_subgame(board=AsKsQsJsTs,ranges=99;88 AdKd,stack=700)",
   },
 }
@@ -67,6 +69,7 @@ SAMPLED = {
   "graph_pursuit": {"grid": "graph_pursuit(turns=2)", "alleys": "graph_pursuit(preset=alleys)"},
   "holdem": {
     "the default": "holdem",
+    "raked": "holdem(stack=1000,rake=5%,cap=30)",
     "short stacks": "holdem(stack=2000,bets=2.5x a / 0.5 1 a;a / 1 a)",
     "any bets": "holdem(stack=1000,bets=fullgame)",
     "a small deck": "holdem(stack=12,blinds=2/1,deck=5x2)",

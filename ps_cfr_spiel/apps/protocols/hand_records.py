@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pyspiel
 
-from ps_cfr_spiel.cards.poker import betting, cards
+from ps_cfr_spiel.cards.poker import betting, cards, check_unraked
 from ps_cfr_spiel.matches import MatchResult, Played
 
 PLAYERS = 2
@@ -54,6 +54,7 @@ def rules_of(game: pyspiel.Game) -> betting.BettingRules:
   """The betting of a game with bets of any size; ValueError for another game than `holdem`."""
   if game.get_type().short_name != NAME:
     raise ValueError(f"Hands are exchanged in {NAME} alone, got {game}; choose such as {NAME}(stack=20000).")
+  check_unraked(game, "records of hands")
   rules: betting.BettingRules = game.rules  # pyright: ignore[reportAttributeAccessIssue]
   return rules._replace(bets=rules.streets)
 

@@ -113,7 +113,7 @@ def read_hands(
 
   The hands are heads-up no-limit hold'em without antes, with blinds of two sizes at most. The game's stack is
   the smaller of both, for which the hand was played. If any amount in the file has cents, all are counted in
-  cents. `finishing_stacks` must be those of the moves and cards. Rake is no part of the game.
+  cents. `finishing_stacks` must be those of the moves and cards. Rake is left out.
 
   Args:
     path: the file.

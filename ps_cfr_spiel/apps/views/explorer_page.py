@@ -105,6 +105,7 @@ def page_data(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None 
     "unit": unit_of(game),
     "seats": [seat_of(game, player) for player in range(game.num_players())],
     "pot": pot_of(game),
+    "raked": bool(game.get_parameters().get("rake")),
     "board": board_of(game),
     "classes": CLASSES,
     "hands": any(is_hand(name) for names in part["types"] for name in names[:1]),

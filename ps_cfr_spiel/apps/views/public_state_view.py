@@ -88,6 +88,7 @@ class SpotWorth:
   value: np.ndarray  #: float64[A, H], expected utility (EV) if both players continue by the policy
   best: np.ndarray  #: float64[A, H], the same if the player continues by a best response
   equity: np.ndarray | None  #: float64[H], see `policy.Reach`; None in games without showdowns
+  zero_sum: bool = True  #: whether the players share all that is in the pot, as without rake
 
   def since(self, chips: float) -> "SpotWorth":
     """The same without chips that the player had put in before: with `Spot.spent` a fold is worth 0."""
@@ -104,10 +105,11 @@ class SpotWorth:
   def of_both(self, place: Spot) -> tuple[tuple[float, float], tuple[float, float]]:
     """EV and equity of the acting player's range, and of the other's, which has the rest of the pot.
 
-    EVs count from now, so these must be the values `since` all that the player has put in.
+    EVs count from now, so these must be the values `since` all that the player has put in. With rake the
+    other's EV is nan, because it is not known who pays how much of it.
     """
     ev, equity = self.mean(place)
-    return (ev, equity), (sum(place.spent) - ev, 1 - equity)
+    return (ev, equity), (sum(place.spent) - ev if self.zero_sum else np.nan, 1 - equity)
 
 
 def weighted_mean(values: Any, weights: Any) -> float:
@@ -133,7 +135,9 @@ def worth_at(policy: TreePolicy, view: Spot) -> SpotWorth:
     below = [s for s in policy.labels.children[view.public_state] if s in policy.left_out]
     unknown = [k for k, a in enumerate(view.ids) if any(states[s].action in (a, -1) for s in below)]
     value[unknown] = best[unknown] = np.nan
-  return SpotWorth(value, best, None if None in shares else np.array(shares, float))
+  kind = policy.game.get_type()
+  equities = None if None in shares else np.array(shares, float)
+  return SpotWorth(value, best, equities, kind.utility == kind.utility.ZERO_SUM)
 
 
 def has_spots(policy: TreePolicy) -> bool:

@@ -47,7 +47,7 @@ def value_lines(values: Sequence[float], game: pyspiel.Game) -> dict[str, str]:
   pot, values = pot_of(game), [without_rounding(value, game) for value in values]
   lines = {f"value to player {i}": in_unit(number_text(value), game) for i, value in enumerate(values)}
   if pot:
-    both = enumerate((values[0], -values[0]))
+    both = enumerate(values if len(values) > 1 else (values[0], -values[0]))
     shares = (f"{number_text(without_rounding(pot / 2 + x, game))} for {seat_of(game, i)}" for i, x in both)
     lines["EV from now"] = f"{', '.join(shares)}, of a pot of {number_text(pot)}"
   return lines

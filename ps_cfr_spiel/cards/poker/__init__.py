@@ -16,6 +16,7 @@ from ps_cfr_spiel.cards.poker.card_game import CardGame, Deal
 from ps_cfr_spiel.cards.poker.cards import RANKS
 from ps_cfr_spiel.cards.poker.dealt import cards_of, dealt_cards, is_by_name, read_card_game
 from ps_cfr_spiel.cards.poker.made_hands import CLASSES, made_hands, named_hands
+from ps_cfr_spiel.cards.poker.rake import check_unraked, parse_rake, with_rake
 from ps_cfr_spiel.cards.poker.ranking import strengths
 from ps_cfr_spiel.cards.poker.situations import (
   FIELDS,

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import pyspiel
 
 from ps_cfr_spiel.cards.notation import BetSizes, Measure, Size, parse_sizes
+from ps_cfr_spiel.cards.poker.rake import NO_RAKE, Rake
 
 FOLD = 0
 CALL = 1  # a check where there is nothing to call
@@ -44,8 +45,10 @@ class BettingState(NamedTuple):
   spent: tuple[int, int]  #: Chips that each player has put into the pot since the hand began
   num_bets: int  #: Number of bets and raises on this street so far
   min_raise: int  #: The least addition of a bet or raise to the amount to call, in chips
-  fold_payoff: tuple[float, float]  #: Utility of each player after a fold, else 0, in units
-  showdown_payoff: float  #: The winner's gain at a showdown, else 0, in units
+  #: Utility of each player at the end whoever has the better hand, in units: after a fold all of it, at a
+  #: showdown half of the rake is lost by either; 0 before.
+  fold_payoff: tuple[float, float]
+  showdown_payoff: float  #: What the winner of a showdown gains, and the loser loses, beside it; else 0
   #: Action -> index of the public state that it leads to, actions ascending; `ANY_CARD` -> index where a card
   #: comes.
   children: dict[int, int]
@@ -128,6 +131,7 @@ class BettingRules(NamedTuple):
   ante: int  #: Those of them that belong to no bet; the others are blinds
   opener: int = 0  #: The player who acts first on the first street
   least: int = 1  #: The least bet that opens a street, and the least first raise over blinds, in chips
+  rake: Rake = NO_RAKE  #: What the card room takes from the pot
 
   @property
   def streets(self) -> int:
@@ -217,8 +221,9 @@ class BettingRules(NamedTuple):
       invested=(*state.invested, chips - self.ante),
     )
     if action == FOLD:
-      won = (mine if player == 1 else -mine) / self.unit  # by player 0
-      return then._replace(player=TERMINAL, fold_payoff=(won, -won))
+      lost = mine / self.unit
+      won = lost - self.rake.of(state.street, mine) / self.unit
+      return then._replace(player=TERMINAL, fold_payoff=(won, -lost) if player == 1 else (-lost, won))
     if action != CALL:
       return then._replace(num_bets=state.num_bets + 1, min_raise=chips - to_call)
     opens = player == (0 if state.street else self.opener)
@@ -228,7 +233,9 @@ class BettingRules(NamedTuple):
     """The end of a street without a fold: a card comes, or the showdown."""
     if state.street < self.streets - 1:
       return state._replace(player=CHANCE)
-    return state._replace(player=TERMINAL, showdown_payoff=state.spent[0] / self.unit)
+    lost = 0.0 - self.rake.of(state.street, state.spent[0]) / 2 / self.unit  # by either, whoever wins
+    won = state.spent[0] / self.unit + lost
+    return state._replace(player=TERMINAL, fold_payoff=(lost, lost), showdown_payoff=won)
 
   def _after_card(self, state: BettingState, index: int) -> BettingState:
     """The public state after a card: the next street begins, or all chips are in and it is over already."""
@@ -292,7 +299,9 @@ class BettingRules(NamedTuple):
     return chips if legal and chips <= self.stack else None
 
 
-def betting_states(pot: int, stack: int, bets: Sequence[Numbered], unit: int = 1) -> tuple[BettingState, ...]:
+def betting_states(
+  pot: int, stack: int, bets: Sequence[Numbered], unit: int = 1, rake: Rake = NO_RAKE
+) -> tuple[BettingState, ...]:
   """All lines of betting (`BettingRules`) from a pot on, depth first, children by ascending action.
 
   Half of `pot`, in chips, is from each player. ValueError if `unit` is less than 1, `pot` is not positive and
@@ -308,7 +317,7 @@ def betting_states(pot: int, stack: int, bets: Sequence[Numbered], unit: int = 1
       "player began the hand with, those in the pot included"
     )
   ante = pot // 2
-  rules = BettingRules(bets, stack, unit, (ante, ante), ante)
+  rules = BettingRules(bets, stack, unit, (ante, ante), ante, rake=rake)
   states: list[BettingState] = []
   pending = [rules.root]
   while pending:

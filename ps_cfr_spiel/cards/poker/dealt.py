@@ -58,12 +58,14 @@ def read_card_game(game: pyspiel.Game) -> CardGame:
       f"{game}: {deck.size} cards are too few for {PLAYERS} hands and {sum(public)} on the board."
     )
   winner, loser, board = _a_winner(deck, hole, sum(public))
+  # What player 0 gets with the better hand and with the worse, and player 1 with the worse and the better.
   lines, won = _walk(game, [*winner, *loser, *board], hole, public)
   same, lost = _walk(game, [*loser, *winner, *board], hole, public)
-  if not np.array_equal(lines, same) or not np.isin(won, (lost, -lost)).all():
+  first, second = ((won - lost) / 2).T
+  if not np.array_equal(lines, same) or not np.array_equal(first, -second):
     raise ValueError(f"{game}: its betting or what showdowns pay depends on more than the better hand.")
   parent, action, player, street = lines.T
-  betting = Betting.create(parent, action, player, (won + lost) / 2, (won - lost) / 2, street)
+  betting = Betting.create(parent, action, player, (won + lost) / 2, first, street)
   return CardGame(betting, Deal.create(deck, hole, public))
 
 
@@ -146,7 +148,7 @@ def _a_winner(deck: Deck, hole: int, size: int) -> tuple[list[int], list[int], l
 def _walk(
   game: pyspiel.Game, cards: list[int], hole: int, public: tuple[int, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
-  """All lines with these cards: int[N, 4] (parent, action, player, street), and player 0's returns."""
+  """All lines with these cards: int[N, 4] (parent, action, player, street), and float[N, 2], the returns."""
   root = game.new_initial_state()
   for card in cards[: PLAYERS * hole]:
     root.apply_action(card)
@@ -158,7 +160,7 @@ def _walk(
     if line == MAX_LINES:
       raise ValueError(f"{game} has more than {MAX_LINES:,} lines of betting; allow fewer bets.")
     lines.append((parent, action, state.current_player(), number))
-    returns.append(state.returns()[0] if state.is_terminal() else 0.0)
+    returns.append(state.returns() if state.is_terminal() else [0.0, 0.0])
     if state.is_chance_node():
       start = PLAYERS * hole + sum(public[: number + 1])
       for card in cards[start : start + public[number + 1]]:

@@ -16,6 +16,7 @@ import pyspiel
 from ps_cfr_spiel.cards.notation import MAX_WEIGHT, MIN_WEIGHT, Measure, hands_text, parse_sizes
 from ps_cfr_spiel.cards.poker import betting, cards
 from ps_cfr_spiel.cards.poker.betting_lines import Betting
+from ps_cfr_spiel.cards.poker.rake import check_unraked
 from ps_cfr_spiel.cards.poker.ranking import strengths
 from ps_cfr_spiel.options import DISTRIBUTIONS, RandomSituationsOptions
 
@@ -154,7 +155,8 @@ _HOLDS = (cards.ALL_HANDS[:, :, None] == np.array(cards.WHOLE_DECK)).any(1).asty
 
 
 def of_game(game: pyspiel.Game) -> Situation:
-  """The situation of a `river_subgame`; ValueError for one with a unit of several chips."""
+  """The situation of a `river_subgame`; ValueError for one with a unit of several chips, or with rake."""
+  check_unraked(game, "rivers in bulk")
   parameters = game.get_parameters()
   if parameters["unit"] != 1:
     raise ValueError(f"unit={parameters['unit']}: rivers in bulk count whole chips; multiply pot and stack")

@@ -17,6 +17,7 @@ import pyspiel
 from ps_cfr_spiel.cards.notation import MIN_WEIGHT, parse_cards, parse_hands, parse_sizes, sizes_text
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.cards.poker.betting import amount_text
+from ps_cfr_spiel.cards.poker.rake import with_rake
 from ps_cfr_spiel.cards.poker.situations import MOST, range_text, whole
 from ps_cfr_spiel.options import SpotOptions
 
@@ -109,7 +110,8 @@ def _load(name: str, usual_board: str, options: SpotOptions) -> pyspiel.Game:
   if not isinstance(ranges, str) and len(both) != 2:
     raise ValueError(f"ranges={ranges!r}: expected two, of player 0 and of player 1, got {len(both)}.")
   texts = {"board": board, "bets": "; ".join(sizes), "ranges": ";".join(side.strip() for side in both)}
-  parameters = {**plain(texts), **_chips(options.pot, options.stack)}
+  chips = _chips(options.pot, options.stack, options.cap)
+  parameters = with_rake({**plain(texts), "rake": options.rake, **chips})
   try:
     game: Any = pyspiel.load_game(name, parameters)
   except pyspiel.SpielError as error:
@@ -119,15 +121,16 @@ def _load(name: str, usual_board: str, options: SpotOptions) -> pyspiel.Game:
   return game
 
 
-def _chips(pot: Any, stack: Any) -> dict[str, int]:
-  """The parameters of a subgame by a pot and a stack behind, both as people write them."""
-  amounts = [_decimal("pot", pot), _decimal("stack", stack)]
+def _chips(pot: Any, stack: Any, cap: Any) -> dict[str, int]:
+  """The parameters of a subgame by a pot, a stack behind and a cap of rake, all as people write them."""
+  amounts = [_decimal("pot", pot), _decimal("stack", stack), _decimal("cap", cap)]
   digits = max(0, *(-int(x.as_tuple().exponent) for x in (*amounts, (amounts[0] / 2).normalize())))
   unit = 10**digits
-  chips, behind = (int(x * unit) for x in amounts)
+  chips, behind, most = (int(x * unit) for x in amounts)
   return {
     "pot": whole("pot", chips),
     "stack": whole("stack", behind + chips // 2),
+    "cap": whole("cap", most),
     **({"unit": unit} if digits else {}),
   }
 
@@ -211,6 +214,8 @@ def describe(game: str) -> str:
   board = parse_cards(given["board"])
   ranges, _ = cards.parse_ranges(given["ranges"], board, deck)
   pot, behind = (amount_text(n, given["unit"]) for n in (given["pot"], given["stack"] - given["pot"] // 2))
+  rake, cap = given.get("rake", ""), given.get("cap", 0)
+  rake += f" up to {amount_text(cap, given['unit'])}" if cap else ""
   combos = [f"{hands.weights.sum() / max(1, hands.weights.max()):,.6g}" for hands in ranges]
   return ", ".join(
     [
@@ -218,6 +223,7 @@ def describe(game: str) -> str:
       *([f"deck {given['deck']}"] if given["deck"] != _WHOLE else []),
       f"pot {pot}",
       f"behind {behind}",
+      *([f"rake {rake}"] if rake else []),
       f"bets ({sizes_text(parse_sizes(given['bets']))})",
       f"ranges of {' and '.join(combos)} combos",
     ]

@@ -37,7 +37,7 @@ from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.backend.device import precision, run_for, to_device
 from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.cards.notation import BetSizes, add_sizes, parse_sizes, sizes_text
-from ps_cfr_spiel.cards.poker import Situation, betting, cards, check_streets, range_text
+from ps_cfr_spiel.cards.poker import Situation, betting, cards, check_streets, check_unraked, range_text
 from ps_cfr_spiel.compilation.compiler import FormOrigin, build_tree
 from ps_cfr_spiel.options import HoldemPolicyOptions
 from ps_cfr_spiel.policy import Recent, Translation, TreePolicy, WrappedPolicy, check_turn
@@ -88,6 +88,7 @@ class HoldemPolicy(SearchPolicy):
     super().__init__(game)
     if game.get_type().short_name != BLUEPRINTS[0]:
       raise ValueError(f"HoldemPolicy plays holdem, got {game}.")
+    check_unraked(game, "searches")
     theirs = getattr(blueprint, "game", None)
     if theirs is None or theirs.get_type().short_name not in BLUEPRINTS:
       raise ValueError(f"blueprint must be a policy of {' or '.join(BLUEPRINTS)}, got {blueprint!r}.")

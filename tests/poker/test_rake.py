@@ -1,0 +1,272 @@
+"""Rake: three spots by hand, OpenSpiel's tools on raked rivers and turns, laws, and what refuses it."""
+
+import re
+
+import numpy as np
+import pyspiel
+import pytest
+from game_checks import all_histories
+from open_spiel.python.algorithms import expected_game_score, exploitability
+
+from ps_cfr_spiel import (
+  ContinualResolving,
+  ExternalSamplingSolver,
+  HoldemPolicy,
+  PSCFRSolver,
+  VRMCCFRSolver,
+  build_tree,
+  holdem,
+  river,
+)
+from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
+from ps_cfr_spiel.apps import views
+from ps_cfr_spiel.apps.protocols import hand_records
+from ps_cfr_spiel.backend.device import precision, to_device
+from ps_cfr_spiel.batches import solve_batch
+from ps_cfr_spiel.cards.poker import describe, parse_rake, read_card_game
+from ps_cfr_spiel.loading import load_game
+from ps_cfr_spiel.tree import evaluate
+
+SPOT = "river_subgame(board=9s7c5s4h3c,pot=10,stack=25,bets=1 a,ranges={},rake=5%,cap=1)"
+RIVER = SPOT.format("AA QQ KJs;TT AsKs 62s")
+TURN = (
+  "holdem_subgame(deck=5x2,board=2c3c4d5d,pot=10,stack=25,bets=1 a,ranges=6c6d 5c4c 6d2d:0.5;6c2d 3d2d,"
+  "rake=5%,cap=1)"
+)
+FLOP = "holdem_subgame(deck=5x2,board=2c3c4d,pot=10,stack=12,bets=a,ranges=6c6d 5c4c;6c2d 5d3d,rake=10%)"
+CHECK, BET = 1, 2
+
+
+def dealt(game, hands, actions):
+  """The state after two hands, given by their places in the ranges, and actions."""
+  state = pyspiel.load_game(game).new_initial_state()
+  for action in (*hands, *actions):
+    state.apply_action(action)
+  return state
+
+
+# By hand, with 10 chips in the pot, of which 5% are raked, at most 1. By postflop-solver's conventions the
+# winner gets half of the pot less the rake, the loser pays half of the pot, and a tie costs both half of it.
+
+
+@pytest.mark.parametrize(
+  ("ranges", "actions", "returns"),
+  [
+    ("AsAc;KsKc", (BET, 0), [4.5, -5]),  # the bet of 10 goes back before a pot of 10 is raked
+    ("AsAc;KsKc", (CHECK, BET, 0), [-5, 4.5]),
+    ("AsAc;KsKc", (CHECK, CHECK), [4.5, -5]),
+    ("KsKc;AsAc", (CHECK, CHECK), [-5, 4.5]),
+    ("AsAc;KsKc", (BET, CHECK), [14, -15]),  # 5% of 30 are above the cap
+    ("AsAc;AhAd", (CHECK, CHECK), [-0.25, -0.25]),
+    ("AsAc;AhAd", (BET, CHECK), [-0.5, -0.5]),
+  ],
+)
+def test_spots_by_hand(ranges, actions, returns):
+  game = SPOT.format(ranges)
+  assert dealt(game, (0, 0), actions).returns() == pytest.approx(returns, abs=1e-12)
+  by_unit = dealt(f"{game[:-1]},unit=5)", (0, 0), actions).returns()
+  assert by_unit == pytest.approx(np.array(returns) / 5, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+  ("actions", "returns"),
+  [
+    ([0], [50, -50]),  # before the flop
+    ([1, 1], [90, -100]),  # of a pot of 200
+    ([1, 1, 1, 1, 1, 1, 1, 1], [90, -100]),
+    ([3, 1], [1950, -2000]),  # all-in before the flop; the flop came, and 5% of 4,000 are above the cap
+  ],
+)
+def test_no_flop_no_drop(actions, returns):
+  state = pyspiel.load_game("holdem(stack=2000,rake=5%,cap=50)").new_initial_state()
+  board = ["2c", "7d", "9h", "Js", "3d"]
+  cards = iter(["As", "Ah", "Ks", "Kh", *board])
+  actions = iter(actions)
+  while not state.is_terminal():
+    if state.is_chance_node():
+      name = f"Deal {next(cards)}"
+      move = next(a for a, _ in state.chance_outcomes() if state.action_to_string(a) == name)
+    elif (move := next(actions, None)) is None:  # after two checks on the flop player 0 bets, player 1 folds
+      move = 0 if 0 in state.legal_actions() else BET
+    state.apply_action(move)
+  assert state.returns() == pytest.approx(returns)
+
+
+def test_the_rake_of_a_pot_is_the_least_of_share_and_cap():
+  rake = parse_rake("5%", 3, street=1)
+  assert [rake.of(1, called) for called in (10, 30, 31, 1000)] == pytest.approx([1, 3, 3, 3])
+  assert rake.of(0, 1000) == 0
+  assert parse_rake("0.05", 0).of(0, 1000) == pytest.approx(100)
+
+
+# The form against histories, by OpenSpiel's tools.
+
+
+@pytest.mark.parametrize("name", [RIVER, TURN, FLOP], ids=["river", "turn", "flop"])
+@pytest.mark.parametrize("kind", ["dense", "showdown", "native"])
+def test_values_of_random_strategies_are_those_of_all_histories(name, kind):
+  game, rng = pyspiel.load_game(name), np.random.default_rng(0)
+  trees, profile = [build_tree(game, leaves=leaves) for leaves in (kind, "sparse")], {}
+  results = []
+  for tree in trees:
+    assert not tree.leaves.zero_sum
+    strategies = [[np.full(shape, 1 / shape[0]) for shape in player.block_shapes] for player in tree.players]
+    for decision, h, text in tree.names.infostates():
+      shares = profile.setdefault(text, rng.dirichlet(np.ones(len(decision.legal_actions))))
+      strategies[decision.player][decision.block][:, decision.row, h] = shares
+    with precision("float64"):
+      results.append(evaluate(*to_device((tree, strategies), "float64")))
+  form, histories = (np.concatenate([x.best_response, [x.value], x.others or ()]) for x in results)
+  assert len(form) == 4
+  np.testing.assert_allclose(form, histories, rtol=0, atol=1e-9)
+
+
+def test_a_solved_river_is_worth_what_openspiel_says():
+  game = pyspiel.load_game(RIVER)
+  solver = PSCFRSolver(game, dtype="float64")
+  solver.run(300)
+  evaluation, policy = solver.evaluation(), solver.average_policy()
+  values = expected_game_score.policy_value(game.new_initial_state(), [policy] * 2)
+  assert [evaluation.value, *evaluation.others] == pytest.approx(values, abs=1e-9)
+  nash_conv = exploitability.nash_conv(game, policy, use_cpp_br=False)
+  assert sum(evaluation.gains) == pytest.approx(nash_conv, abs=1e-9)
+  assert nash_conv < 0.05
+
+
+# Laws.
+
+
+def test_what_both_players_win_is_less_by_the_expected_rake():
+  """The rake of each end by its formula, over all histories of uniformly random play."""
+  game, taken = pyspiel.load_game(RIVER), 0.0
+  for state, _ in all_histories(game):
+    if state.is_terminal():
+      pot = 2 * min(state.public_state.spent)
+      assert sum(state.returns()) == pytest.approx(-min(0.05 * pot, 1), abs=1e-12)
+      replayed, chance = game.new_initial_state(), 1.0
+      for action in state.history():
+        uniform = replayed.is_chance_node() or 1 / len(replayed.legal_actions())
+        chance *= dict(replayed.chance_outcomes())[action] if uniform is True else uniform
+        replayed.apply_action(action)
+      taken += chance * min(0.05 * pot, 1)
+  tree = build_tree(game)
+  uniform = [[np.full(shape, 1 / shape[0]) for shape in player.block_shapes] for player in tree.players]
+  with precision("float64"):
+    value, others = (evaluate(*to_device((tree, uniform), "float64"))[k] for k in (0, 3))
+  assert float(value + others[0]) == pytest.approx(-taken, abs=1e-9)
+  assert taken > 0.5
+
+
+@pytest.mark.parametrize("name", ["river_subgame", "holdem_subgame", "holdem"])
+def test_no_rake_is_the_game_as_it_was(name):
+  plain, none = (pyspiel.load_game(f"{name}(stack=300{more})") for more in ("", ",rake=0%"))
+  assert str(plain) == str(none) and "rake" not in str(plain)
+  assert none.get_type().utility == pyspiel.GameType.Utility.ZERO_SUM and none.utility_sum() == 0
+
+
+def test_a_tiny_rake_is_close_to_none():
+  """Every showdown is paid in two parts, whose sum is nearly that of the game without rake."""
+  evaluations = []
+  for share in ("0%", "0.0000001%"):
+    solver = PSCFRSolver(pyspiel.load_game(RIVER.replace("rake=5%,cap=1", f"rake={share}")), dtype="float64")
+    solver.run(1)
+    evaluations.append(solver.evaluation())
+  plain, raked = evaluations
+  assert plain.others is None and raked.others is not None
+  assert raked.value == pytest.approx(plain.value, abs=1e-6)
+  assert raked.best_response == pytest.approx(plain.best_response, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", [RIVER, TURN], ids=["river", "turn"])
+def test_engines_and_samplers_agree(name):
+  """Boards in C++, XLA on matrices, and external sampling come to values of nearly the same profile."""
+  game = pyspiel.load_game(name)
+  native, dense = (PSCFRSolver(game, leaves=leaves, dtype="float64") for leaves in ("native", "dense"))
+  for solver in (native, dense):
+    solver.run(200)
+  assert native.evaluation().value == pytest.approx(dense.evaluation().value, abs=1e-2)
+  assert max(*native.evaluation().gains, *dense.evaluation().gains) < 0.05
+  sampler = ExternalSamplingSolver(game, seed=0)
+  sampler.run(20_000)
+  assert max(sampler.evaluation().gains) < 0.3
+
+
+def test_whole_holdem_in_a_small_deck_is_compiled_with_rake():
+  game = pyspiel.load_game("holdem(stack=8,blinds=2/1,bets=a,deck=5x2,rake=10%,cap=1)")
+  lines = read_card_game(game).betting
+  ends = lines.player < -1
+  taken = np.where(lines.street[ends] > 0, np.minimum(0.1 * 2 * np.abs(lines.fold_payoff[ends]).max(1), 1), 0)
+  assert not lines.zero_sum
+  assert (lines.fold_payoff[ends].sum(1) <= 0).all() and (lines.fold_payoff[ends].sum(1) < 0).any()
+  folds = lines.showdown_payoff[ends] == 0
+  np.testing.assert_allclose(lines.fold_payoff[ends].sum(1)[folds], -taken[folds], atol=1e-12)
+
+
+# What is shown, and what is refused.
+
+
+def test_spots_show_their_rake():
+  spot = river("Ks7d2c5h9s", pot=5.5, stack=20, ranges="AA;KK", rake="0.05", cap=2.5)
+  assert spot.get_parameters()["rake"] == "5%" and spot.get_parameters()["cap"] == 250
+  assert "behind 20, rake 5% up to 2.5, bets" in describe(str(spot))
+  assert "rake 5.5%, bets" in describe(str(holdem("Ks7d2c5h", ranges="AA;KK", rake="5.5%")))
+  assert "rake" not in describe(str(river(ranges="AA;KK")))
+  summary = str(build_tree(spot).summary())
+  assert "general sum" in summary and "nothing is guaranteed" in summary
+
+
+@pytest.mark.parametrize(
+  ("rake", "cap", "message"),
+  [
+    ("x", 0, "rake='x': must be a share of the pot"),
+    ("-5%", 0, "rake='-5%': must be a share"),
+    ("100%", 0, "from 0% to below 100%"),
+    ("5", 0, "rake='5': must be a share"),
+    ("5%", -1, "cap=-1: must be the most chips"),
+    ("5%", 2.5, "cap=2.5: must be the most chips"),
+    ("0%", 3, "cap=3 without rake: give the share"),
+  ],
+)
+def test_rake_that_is_not_understood_is_refused(rake, cap, message):
+  with pytest.raises(ValueError, match=message):
+    parse_rake(rake, cap)
+
+
+@pytest.mark.parametrize("text", ["river_subgame(rake=5)", "leduc_poker(rake=5%)"])
+def test_rake_that_openspiel_refuses_is_explained(text):
+  with pytest.raises(ValueError, match="a share in percent, such as rake=5%, of river_subgame"):
+    load_game(text)
+
+
+def test_shares_of_the_pot_add_up_to_the_pot_less_rake():
+  """Of a pot of 20 capped at 1 chip, 19 are left; the EV of the player who does not act is not known."""
+  game = river("Ks7d2c5h9s", pot=20, stack=20, ranges="AA, KQs; KK, QJs", rake="5%", cap=1, bets="a")
+  solver = PSCFRSolver(game)
+  solver.run(10)
+  evaluation, policy = solver.evaluation(), solver.average_policy()
+  now = views.value_lines([evaluation.value, *evaluation.others], game)["EV from now"]
+  assert sum(map(float, re.findall(r"([0-9.]+) for player", now))) == pytest.approx(19, abs=0.02)
+  place = views.spot(policy)
+  worth = views.worth_at(policy, place).since(place.spent[place.player])
+  (ev, _), (others_ev, _) = worth.of_both(place)
+  assert ev == pytest.approx(evaluation.value + 10, abs=1e-4) and np.isnan(others_ev)
+
+
+@pytest.mark.parametrize(
+  "use",
+  [
+    lambda: ContinualResolving(pyspiel.load_game(RIVER), 5),
+    lambda: VRMCCFRSolver(pyspiel.load_game(RIVER)),
+    lambda: solve_batch([pyspiel.load_game(RIVER)]),
+    lambda: HierarchicalMCCFRSolver(pyspiel.load_game(TURN), clusters=1, buckets=1),
+    lambda: hand_records.rules_of(pyspiel.load_game("holdem(rake=5%)")),
+    lambda: HoldemPolicy(
+      pyspiel.load_game("holdem(rake=5%)"), PSCFRSolver(pyspiel.load_game("kuhn_poker")).average_policy()
+    ),
+  ],
+  ids=["search", "baselines", "batch", "hierarchical", "records", "agent"],
+)
+def test_uses_of_zero_sums_refuse_rake(use):
+  with pytest.raises(ValueError, match="zero-sum") as error:
+    use()
+  assert "rake" in str(error.value)
