@@ -30,7 +30,7 @@ def test_lines_are_those_of_the_states(name):
       assert lines.child(line, action) == child
   assert lines.ends.tolist() == [n for n, state in enumerate(states) if state.player == betting.TERMINAL]
   assert lines.largest_payoff == max(max(s.fold_payoff) + s.showdown_payoff for s in states)
-  assert lines.zero_sum and not lines.mixed
+  assert lines.zero_sum
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -97,4 +97,4 @@ def test_payoffs_to_each_player_or_to_the_first():
   assert one.fold_payoff.tolist() == [[0, 0], [-1, 1], [0, 0]]
   assert one.zero_sum and one.largest_payoff == 2
   both = Betting.create(*ends, [[0, 0], [-1, 0.5], [-0.25, -0.25]], [0, 0, 2])
-  assert not both.zero_sum and both.mixed and both.largest_payoff == 2.25
+  assert not both.zero_sum and both.largest_payoff == 2.25

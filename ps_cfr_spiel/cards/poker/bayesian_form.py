@@ -25,7 +25,7 @@ class BayesianForm:
   #: the fields that every form has; `strengths` and `infostate`, overridden, stand for the last two.
   NEEDED: ClassVar[tuple[str, ...]] = ("betting", "types", "weights", "cards", "strength", "infostates")
 
-  betting: Betting  #: the lines; each end has a fold_payoff or a showdown_payoff, not both
+  betting: Betting  #: the lines
   #: names of each player's types, lengths H0 and H1. Chance deals player 0's first.
   types: tuple[tuple[str, ...], tuple[str, ...]]
   #: float64[H0], float64[H1]; prior(h, g) is proportional to w0[h] w1[g] if h and g share no card.

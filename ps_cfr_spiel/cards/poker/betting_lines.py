@@ -165,11 +165,6 @@ class Betting:
     return np.flatnonzero(self.player == TERMINAL)
 
   @property
-  def mixed(self) -> bool:
-    """Whether some end has both a fold_payoff and a showdown_payoff, as under unequal antes."""
-    return bool((self.fold_payoff * self.showdown_payoff[:, None]).any())
-
-  @property
   def zero_sum(self) -> bool:
     """Whether payoffs to both players add up to zero at every end."""
     return not self.fold_payoff.sum(1).any()

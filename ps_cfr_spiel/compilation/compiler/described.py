@@ -301,7 +301,7 @@ def _shown(name: str, pattern: re.Pattern[str]) -> list[str]:
 
 
 def _dealt_cards(game: pyspiel.Game) -> DealtCardsForm | None:
-  """The form, or None for other cards or payoffs."""
+  """The form, or None for other cards."""
   try:
     _, _, public = cards_of(game)
     if public[0] or not public[1:] or {*public[1:]} != {1}:
@@ -309,7 +309,7 @@ def _dealt_cards(game: pyspiel.Game) -> DealtCardsForm | None:
     card_game = read_card_game(game)
   except ValueError:
     return None
-  return None if card_game.betting.mixed else DealtCardsForm(game, card_game)
+  return DealtCardsForm(game, card_game)
 
 
 def _holdem(game: pyspiel.Game) -> HoldemForm | None:
