@@ -369,5 +369,5 @@ def _game_text(bets: BetSizes) -> str:
   return sizes_text(bets).replace(",", "")
 
 
-def _trembling(chance: Any, actions: int) -> Any:
+def _trembling(chance: np.ndarray, actions: int) -> np.ndarray:
   return (1 - TREMBLE) * chance + TREMBLE / actions

@@ -124,7 +124,7 @@ class OnlineOutcomeSampling(SearchPolicy):
     except KeyError:
       raise ValueError(f"Player {player} has no information state {infostate!r} in {self.game}.") from None
 
-  def by_action(self, cell: int, column: Any) -> dict[int, float]:
+  def by_action(self, cell: int, column: jax.Array | np.ndarray) -> dict[int, float]:
     """A column [A] of a table as OpenSpiel's policies give it."""
     column = np.asarray(column, np.float64)
     check_finite(f"{type(self).__name__} at a decision", column, self.options.dtype)
