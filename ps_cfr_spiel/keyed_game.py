@@ -93,7 +93,7 @@ class KeyedGame(abc.ABC):
     return cells, actions
 
   def hands_at(self, state: pyspiel.State) -> tuple[np.ndarray, np.ndarray] | None:
-    """The cells of all hands of the player to move at once; None where keys do not say which cards they hold.
+    """The cells of all hands of two cards of the player to move; None where keys do not say which they are.
 
     Returns:
       int[A, H], the cells of H hands, and int[H], their numbers in `poker.cards.ALL_HANDS`.

@@ -60,10 +60,12 @@ class ClusteredGame(KeyedGame):
     buckets = np.maximum(bucket, 0).astype(int)[set_numbers(swap[dealt.deal.hands])]
     return self._numbers(line, cluster, buckets, int(dealt.betting.moves[line]))
 
-  def hands_at(self, state: pyspiel.State) -> tuple[np.ndarray, np.ndarray]:
+  def hands_at(self, state: pyspiel.State) -> tuple[np.ndarray, np.ndarray] | None:
+    deal = self.dealt.deal
+    if deal.hole != cards.HAND_SIZE:
+      return None
     line, board = self.dealt.public_place(state)
-    held = cards.hand_numbers(self.dealt.deal.deck.whole(self.dealt.deal.hands)[:, ::-1])
-    return self.locate_hands(line, board), held
+    return self.locate_hands(line, board), set_numbers(deal.deck.whole(deal.hands))
 
   def _numbers(self, line: int, cluster: int, buckets: np.ndarray, count: int) -> np.ndarray:
     """int64[A, ...]: the cells of A = `count` actions in buckets int[...]."""

@@ -121,6 +121,15 @@ def test_two_processes_build_an_abstraction_together(tmp_path, monkeypatch):
           assert found[key].dtype == array.dtype
 
 
+def test_hands_of_one_card_have_no_numbers_of_pairs():
+  state = pyspiel.load_game("leduc_poker").new_initial_state()
+  for card in (0, 3):
+    state.apply_action(card)
+  policy = HierarchicalMCCFRSolver(state.get_game(), 2, buckets="lossless", batch=4).average_policy()
+  assert policy.for_hands_at(state) is None
+  assert sum(policy.action_probabilities(state).values()) == pytest.approx(1)
+
+
 def test_policies_are_of_the_whole_game(ten, tmp_path):
   walked = evaluate_policy(ten.game, ten.average_policy())
   assert ten.exploitability() == pytest.approx(walked.exploitability, abs=1e-5)

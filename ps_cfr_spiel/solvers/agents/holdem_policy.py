@@ -37,7 +37,15 @@ from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.backend.device import precision, run_for, to_device
 from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.cards.notation import BetSizes, add_sizes, parse_sizes, sizes_text
-from ps_cfr_spiel.cards.poker import Situation, betting, cards, check_streets, check_unraked, range_text
+from ps_cfr_spiel.cards.poker import (
+  Situation,
+  betting,
+  cards,
+  check_streets,
+  check_unraked,
+  range_text,
+  set_numbers,
+)
 from ps_cfr_spiel.compilation.compiler import FormOrigin, build_tree
 from ps_cfr_spiel.options import HoldemPolicyOptions
 from ps_cfr_spiel.policy import Recent, Translation, TreePolicy, WrappedPolicy, check_turn
@@ -127,7 +135,7 @@ class HoldemPolicy(SearchPolicy):
     if (last := self._last(state)) is None:
       probabilities = self.blueprint.action_probabilities(state, player)
     else:
-      h = int(cards.hand_numbers(np.array(sorted(state.hole(player), reverse=True))))
+      h = int(set_numbers(np.array(state.hole(player))))
       probabilities = {action: float(chances[h]) for action, chances in self._searched(state, *last).items()}
     return {action: chance for action, chance in probabilities.items() if chance}
 

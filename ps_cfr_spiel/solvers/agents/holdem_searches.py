@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ps_cfr_spiel.batches import Solution, StreetValues
-from ps_cfr_spiel.cards.poker import Betting, Situation, betting, cards
+from ps_cfr_spiel.cards.poker import Betting, Situation, betting, cards, set_numbers
 from ps_cfr_spiel.compilation.compiler import (
   FormOrigin,
   LineIndex,
@@ -149,7 +149,7 @@ class SubgameSearch(Search):
     return Subgames(self.tree, self.game)
 
   def hands(self, player: int) -> np.ndarray:
-    return cards.hand_numbers(self.game.ranges[player].cards)
+    return set_numbers(self.game.ranges[player].cards)
 
   @property
   def lines(self) -> PublicStateIndex:
@@ -225,8 +225,7 @@ class BlueprintSearch(SubgameSearch):
   @functools.cached_property
   def _hands(self) -> np.ndarray:
     """int[H]: the hands of either player, as numbers in `cards.ALL_HANDS`."""
-    hands = np.array(self.game.deck)[self.lines.form.cards[0]]
-    return cards.hand_numbers(np.sort(hands, 1)[:, ::-1])
+    return set_numbers(np.array(self.game.deck)[self.lines.form.cards[0]])
 
   def hands(self, player: int) -> np.ndarray:
     del player
