@@ -47,15 +47,16 @@ class KeyedMCCFRSolver(KeyedSolver):
     form = _form_of(game, key, options.cells, keys)
     self._fixed = None if against is None else _agent_table(form, against, options.dtype)
     native = not form.why_not_native()
+    batch = options.batch or (4096 if native else 256)
     options = options.changed(
       rule=self.rule,
       key=form.key,
       cells=form.cells if isinstance(form, OpenSpielKeys) else None,
-      batch=options.batch or (4096 if native else 256),
+      batch=batch,
     )
-    if not native and options.batch > MOST_PLAYS:
+    if not native and batch > MOST_PLAYS:
       raise ValueError(
-        f"batch={options.batch:,}: of plays of OpenSpiel's states, which nothing interrupts within an "
+        f"batch={batch:,}: of plays of OpenSpiel's states, which nothing interrupts within an "
         f"iteration, at most {MOST_PLAYS:,} are allowed; choose a smaller batch and more iterations."
       )
     sampler = (keyed.NativePlays if native else keyed.StatePlays)(

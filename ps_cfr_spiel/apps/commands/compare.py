@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from absl import flags
@@ -67,7 +67,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     print(report({"saved": ", ".join(map(str, saved))}))
 
 
-def _solvers() -> dict[str, Any]:
+def _solvers() -> dict[str, Callable[..., Any]]:
   return {**ps.measures.OURS, **ps.measures.THEIRS}
 
 
@@ -78,7 +78,7 @@ def _rule(name: str) -> str:
   return name.strip().lower()
 
 
-def _maker(name: str) -> Any:
+def _maker(name: str) -> Callable[..., Any]:
   """A function from a game to the solver of a name."""
   maker = {known.lower(): make for known, make in _solvers().items()}.get(name.strip().lower())
   if maker is not None:

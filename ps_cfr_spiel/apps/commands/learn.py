@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyspiel
 from absl import flags
@@ -186,7 +185,7 @@ def _chips(text: str) -> int:
   return int(text)
 
 
-def _values_of(values: flags.FlagValues, size: int) -> Any:
+def _values_of(values: flags.FlagValues, size: int) -> ps.values.NetworkValues:
   """The values of --values; ValueError unless they are of boards of this size."""
   file = str(values["values"].value)
   street = "holdem" if size < cards.BOARD_SIZE else "holdem_subgame(board=2c3c4c5c)"  # any turn

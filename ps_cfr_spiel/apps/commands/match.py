@@ -171,7 +171,7 @@ def _here(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], pl
   return *_report(game, words[0], chips, estimate, failure), hands
 
 
-def _usual_method(game: pyspiel.Game, policy: Any) -> str:
+def _usual_method(game: pyspiel.Game, policy: object) -> str:
   if game.get_type().short_name != POKER:
     return "chips"
   again = policy is None or isinstance(policy, ps.HoldemPolicy)  # whose searches would be repeated
@@ -192,7 +192,7 @@ def _response(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str]
     raise ValueError(f"{words[0]} names no actions; write lbr for all, or lbr:ACTIONS, such as lbr:c/fcpa.")
   options = {"hands": values.hands, "seed": values.seed, "progress": progress_of(values)}
   response = ps.matches.local_best_response(game, policy, actions or None, **options)
-  unit = 1000 / game.rules.start[0]  # pyright: ignore
+  unit = 1000 / ps.protocols.rules_of(game).start[0]
   mean, error = unit * response.mean, unit * response.error
   facts = {"hands": values.hands, "mbb": mean, "mbb_standard_error": error}
   return {words[0]: f"{mean:,.0f} ± {1.96 * error:,.0f} mbb a hand (95% interval)"}, facts
@@ -243,10 +243,14 @@ def _until_the_end(
 
 
 def _report(
-  game: pyspiel.Game, name: str, chips: Any, estimate: Any, failure: str | None
+  game: pyspiel.Game,
+  name: str,
+  chips: ps.matches.MatchResult,
+  estimate: ps.matches.MatchResult,
+  failure: str | None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
   """The result for people and for programs; `estimate` is the more exact one."""
-  big = game.rules.start[0] if game.get_type().short_name == POKER else None  # pyright: ignore
+  big = ps.protocols.rules_of(game).start[0] if game.get_type().short_name == POKER else None
   facts: dict[str, Any] = {"hands": chips.score.games, **({"failed": failure} if failure else {})}
   lines: dict[str, Any] = {name: chips.score}
   for key, result in {"chips": chips, estimate.method: estimate}.items():

@@ -10,11 +10,11 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyspiel
 from absl import flags
+from open_spiel.python import policy as openspiel_policy
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
@@ -30,6 +30,7 @@ from ps_cfr_spiel.apps.commands.framework.user_input import (
   load_values,
   refuse,
 )
+from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.notation import legal_moves, read_move
 from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.options import MatchOptions, ParticleBotOptions
@@ -112,7 +113,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     print(said)
 
 
-def _without_luck(policy: Any, limit: int, state: pyspiel.State, seat: int) -> str | None:
+def _without_luck(policy: object, limit: int, state: pyspiel.State, seat: int) -> str | None:
   """The worth of a person's play against a known policy, in words."""
   game, zero = state.get_game(), pyspiel.GameType.Utility.ZERO_SUM
   if not state.is_terminal() or not isinstance(policy, ps.TreePolicy) or game.get_type().utility != zero:
@@ -148,7 +149,7 @@ class Table:
     self._sitting: ps.matches.Sitting | None = None
     self._number, self._won, self._counted = 0, 0.0, True
     about = {"game": game.get_type().long_name, "rules": ps.matches.rules_of(game)}
-    self._shown: dict[str, Any] = about | {"opponent": name, "moves": 0, "over": True}
+    self._shown: dict[str, JSON] = about | {"opponent": name, "moves": 0, "over": True}
 
   def answer(self, path: str, sent: bytes | None) -> tuple[int, str, str] | None:
     """See `commands.server.serve`."""
@@ -169,7 +170,7 @@ class Table:
       return status, "text/html", ps.views.table_page(data)
     return status, "application/json", json.dumps(data)
 
-  def _do(self, path: str, asked: Any) -> None:
+  def _do(self, path: str, asked: JSON) -> None:
     if not isinstance(asked, dict):
       raise ValueError("A request is a JSON object.")
     current = {"number": self._number, "moves": self._shown["moves"]}
@@ -184,7 +185,7 @@ class Table:
       self._sitting = ps.matches.Sitting(self._game, seat, self._opponent, self._rng)
       self._number, self._counted = self._number + 1, False
 
-  def _move(self, asked: dict[str, Any]) -> None:
+  def _move(self, asked: dict[str, JSON]) -> None:
     """Make the person's move, an action or a text as in the terminal."""
     if self._sitting is None or self._counted:
       raise ValueError("No game is running; deal one.")
@@ -213,7 +214,7 @@ class Table:
       self._shown["result"] = " ".join(filter(None, [self._shown["result"], self._worth(state, seat)]))
 
 
-def _parsed(sent: bytes) -> Any:
+def _parsed(sent: bytes) -> JSON:
   """The content of a request; ValueError if it is no JSON, or too deep."""
   try:
     return json.loads(sent)
@@ -272,17 +273,17 @@ def make_opponent(
     return agent_on(game, name, int(rng.randint(2**31)), limit)
   policy = policy_for(game, name, limit)
   if seconds > 0 and is_agent(policy):
-    options: dict[str, Any] = {"seconds": seconds, "temperature": TEMPERATURE}
+    options: dict[str, JSON] = {"seconds": seconds, "temperature": TEMPERATURE}
     return lambda seat: ps.matches.ParticleBot(game, seat, policy, seed=int(rng.randint(2**31)), **options)
   return lambda seat: ps.matches.PolicyBot(seat, rng, policy)
 
 
-def is_agent(policy: Any) -> bool:
+def is_agent(policy: object) -> bool:
   """Whether a policy is one of train, and can search."""
   return isinstance(policy, ps.KeyedPolicy) and not ps.abstractions.has_clusters(policy)
 
 
-def saved_player(word: str, limit: int) -> Any:
+def saved_player(word: str, limit: int) -> ps.TreePolicy | ps.KeyedPolicy:
   """The policy in a file; ValueError with the names of players for a word that is no path."""
   if Path(word).name == word and not Path(word).suffix and not Path(word).exists():
     raise ValueError(
@@ -298,13 +299,13 @@ def agent_on(game: pyspiel.Game, name: str, seed: int, limit: int) -> Callable[[
   return lambda seat: ps.HoldemPolicy(game, blueprint, values=values).bot(seat, seed)
 
 
-def blueprint_of(name: str, limit: int) -> Any:
+def blueprint_of(name: str, limit: int) -> ps.TreePolicy | ps.KeyedPolicy:
   """The policy of a file, or the blueprint of an agent, without its values."""
   agent = name.removeprefix(AGENT)
   return saved_player(agent if agent == name else agent.rpartition(",")[0] or agent, limit)
 
 
-def policy_for(game: pyspiel.Game, path: str, limit: int) -> Any:
+def policy_for(game: pyspiel.Game, path: str, limit: int) -> openspiel_policy.Policy:
   """The policy in a file, by translation if for other bets of hold'em; ValueError if of another game."""
   policy = saved_player(path, limit)
   if str(policy.game) == str(game):

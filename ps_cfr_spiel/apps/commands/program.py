@@ -18,7 +18,6 @@ import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any
 
 import pyspiel
 from absl import app, flags
@@ -82,7 +81,7 @@ def _command_help(command: Command) -> str:
   return "\n".join([*lines, "", "Examples:", *(f"  {PROGRAM} {example}" for example in command.examples)])
 
 
-def _dispatch(words: Sequence[str], begin: Callable[[], Any]) -> int:
+def _dispatch(words: Sequence[str], begin: Callable[[], object]) -> int:
   """Run the command of the words after the program's name; return the exit code."""
   if words[:1] == ["help"]:
     words = [*words[1:2], "--help"]
@@ -118,7 +117,7 @@ def _dispatch(words: Sequence[str], begin: Callable[[], Any]) -> int:
   return command.run(values, rest) or 0
 
 
-def run(words: Sequence[str], begin: Callable[[], Any] = lambda: None) -> int:
+def run(words: Sequence[str], begin: Callable[[], object] = lambda: None) -> int:
   """Run the command of the words after the program's name, and return the exit code.
 
   Mistakes of the user are answered in one line. `begin` is called before a command that computes: help and

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyspiel
 from absl import flags
 
 import ps_cfr_spiel as ps
@@ -118,7 +119,7 @@ def _solve(
   return ps.views.board_row(policy, values.at, deals) | reached, moves
 
 
-def _solution(values: flags.FlagValues, game: Any, target: float) -> tuple[ps.PSCFRSolver, str]:
+def _solution(values: flags.FlagValues, game: pyspiel.Game, target: float) -> tuple[ps.PSCFRSolver, str]:
   """The solver of a board, after as many iterations as `solve` runs; and the names of the line's moves."""
   solver = ps.PSCFRSolver(game, bits=int(values.bits))
   solver.values_fit()  # or it is refused now
@@ -136,11 +137,11 @@ def _solution(values: flags.FlagValues, game: Any, target: float) -> tuple[ps.PS
   return solver, moves
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
   return f"{value:.6g}" * math.isfinite(value) if isinstance(value, float) else str(value)
 
 
-def _append(file: Path, row: Mapping[str, Any]) -> None:
+def _append(file: Path, row: Mapping[str, object]) -> None:
   """Add a row to the file, to the disk; the first one brings the names of the columns."""
   text = io.StringIO()
   table = csv.writer(text, lineterminator="\n")

@@ -106,7 +106,7 @@ def training_losses(losses: np.ndarray, game: str) -> Figure:
 VANISHING = 1e-6  # rounding of zero: the variance with an oracle's baseline
 
 
-def _draw(axes: Axes, points: Sequence[Any], x: Callable[[Any], float], **style: Any) -> None:
+def _draw(axes: Axes, points: Sequence[Point], x: Callable[[Point], float], **style: Any) -> None:
   """One line, without the points that a logarithmic axis cannot show."""
   shown = [point for point in points if point.iteration and point.exploitability > 0]
   style = {"marker": "o", "markersize": 3.5, **style}

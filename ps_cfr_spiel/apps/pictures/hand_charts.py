@@ -1,7 +1,6 @@
 """Hand charts in the colours of poker tools."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -66,7 +65,9 @@ def draw_cells(axes: Axes, cells: Cells) -> None:
   axes.add_collection(boxes(columns + MARGIN, rows + MARGIN, SIDE, SIDE, NEVER))
 
 
-def draw_bars(axes: Axes, cells: Cells, height: Any, frequencies: np.ndarray, colors: Sequence) -> None:
+def draw_bars(
+  axes: Axes, cells: Cells, height: float | np.ndarray, frequencies: np.ndarray, colors: Sequence
+) -> None:
   """Bars at the feet of N cells, of a height in cells: the actions' frequencies [A, N], in their colours."""
   rows, columns = cells
   left, top = columns + MARGIN, rows + 1 - MARGIN - height

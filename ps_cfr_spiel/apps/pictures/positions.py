@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyspiel
@@ -71,7 +71,7 @@ SINGLE, SERIES = Style(1, 150, 1.0), Style(2, 75, 1.45)
 
 
 def _positions(
-  states: Sequence[Any],
+  states: Sequence[pyspiel.State],
   policy: openspiel_policy.Policy | None,
   revealed: bool,
   beliefs: Sequence[Belief] | None,

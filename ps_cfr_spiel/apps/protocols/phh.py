@@ -136,7 +136,7 @@ def read_hands(
   ]
   unit = CENTS if any(map(_has_cents, (table for _, table in numbered))) else 1
   hands: list[tuple[pyspiel.Game, Hand]] = []
-  games: dict[tuple[Any, ...], pyspiel.Game] = {}
+  games: dict[tuple[object, ...], pyspiel.Game] = {}
   for number, table in numbered:
     try:
       parameters = _parameters(table, unit, bets)
@@ -176,7 +176,7 @@ def _amounts(table: dict[str, Any], name: str, unit: int) -> list[int]:
   return [_chips(value, name, unit) for value in values]
 
 
-def _chips(value: Any, name: str, unit: int) -> int:
+def _chips(value: object, name: str, unit: int) -> int:
   if not isinstance(value, int | Decimal) or isinstance(value, bool) or not Decimal(value).is_finite():
     raise ValueError(f"{name} has {shown(value)}; expected numbers")
   if not 0 <= value <= MOST // unit or value * unit != int(value * unit):

@@ -25,7 +25,7 @@ from ps_cfr_spiel.apps.protocols.hand_records import (
   shown,
   state_of,
 )
-from ps_cfr_spiel.arguments import is_integer
+from ps_cfr_spiel.arguments import JSON, is_integer
 from ps_cfr_spiel.cards.poker import betting, cards
 from ps_cfr_spiel.matches import Player
 
@@ -82,7 +82,7 @@ def _follows(hand: Hand, before: Hand) -> bool:
   return same and hand.board.startswith(before.board)
 
 
-def read_reply(reply: Mapping[str, Any], game: pyspiel.Game) -> Hand:
+def read_reply(reply: Mapping[str, JSON], game: pyspiel.Game) -> Hand:
   """The hand that an answer of the server describes; ValueError if it is not one of the game."""
   seat, action, won = reply.get("client_pos"), reply.get("action"), reply.get("winnings")
   if not is_integer(seat) or seat not in (0, 1):
@@ -104,7 +104,7 @@ def read_reply(reply: Mapping[str, Any], game: pyspiel.Game) -> Hand:
   return hand._replace(won=float(won))
 
 
-def _cards(reply: Mapping[str, Any], name: str, counts: tuple[int, ...]) -> str:
+def _cards(reply: Mapping[str, JSON], name: str, counts: tuple[int, ...]) -> str:
   """The cards in a field of an answer, or ValueError."""
   value = reply.get(name)
   if isinstance(value, list) and len(value) in counts and all(card in NAMES for card in value):
@@ -148,7 +148,7 @@ def increment(state: Any, action: int) -> str:
   return f"b{chips_after(state, action) - public.ante}"
 
 
-def _post(url: str, name: str, content: dict[str, Any]) -> dict[str, Any]:
+def _post(url: str, name: str, content: dict[str, JSON]) -> dict[str, JSON]:
   """The server's answer."""
   request = urllib.request.Request(
     f"{url.rstrip('/')}/{INTERFACE}/{name}",

@@ -14,7 +14,6 @@ import json
 import math
 from collections.abc import Sequence
 from importlib import resources
-from typing import Any
 
 import numpy as np
 import pyspiel
@@ -23,6 +22,7 @@ from ps_cfr_spiel import TreePolicy
 from ps_cfr_spiel.apps.views.position_view import beliefs, edges, layout, map_of
 from ps_cfr_spiel.apps.views.public_state_view import has_spots, spot_of, worth_at
 from ps_cfr_spiel.apps.views.units import pot_of, seat_of, unit_of
+from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.notation import is_hand
 from ps_cfr_spiel.cards.poker import CLASSES, board_of, describe
 from ps_cfr_spiel.reports import progress_bar
@@ -54,13 +54,13 @@ def explore_script(policy: TreePolicy, number: int) -> str:
   return f"add({_json(_part(policy, street(policy, number)))});"
 
 
-def page_of(template: str, data: dict[str, Any]) -> str:
+def page_of(template: str, data: dict[str, JSON]) -> str:
   """One of the pages of this package, with its data put in."""
   text = resources.files("ps_cfr_spiel.apps.views").joinpath(template).read_text(encoding="utf-8")
   return text.replace("/*DATA*/", _json(data))
 
 
-def _json(data: dict[str, Any]) -> str:
+def _json(data: dict[str, JSON]) -> str:
   """Data as text that cannot end a script."""
   return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
@@ -76,7 +76,7 @@ def street(policy: TreePolicy, number: int) -> list[int]:
   return sorted(numbers)
 
 
-def _part(policy: TreePolicy, shown: Sequence[int]) -> dict[str, Any]:
+def _part(policy: TreePolicy, shown: Sequence[int]) -> dict[str, JSON]:
   """Some public states, and without their numbers those just below them; their types; the map."""
   beside = {child for n in shown for child in policy.labels.children[n]}.difference(shown)
   shared: dict[tuple[str, ...], int] = {}
@@ -91,7 +91,7 @@ def _part(policy: TreePolicy, shown: Sequence[int]) -> dict[str, Any]:
   return {"types": list(shared), "made": classes, "nodes": nodes, "map": _map(policy, nodes)}
 
 
-def page_data(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None = None) -> dict[str, Any]:
+def page_data(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None = None) -> dict[str, JSON]:
   """The data of the page, as JSON values; see `explore_page`."""
   game, labels = policy.game, policy.labels
   if not has_spots(policy):
@@ -135,7 +135,7 @@ def _shown(policy: TreePolicy, lines: Sequence[str] | None) -> Sequence[int]:
   return shown
 
 
-def _node(policy: TreePolicy, number: int) -> dict[str, Any]:
+def _node(policy: TreePolicy, number: int) -> dict[str, JSON]:
   """A public state: its number, its parent, the move that leads to it, and the acting player."""
   state = policy.labels.public_states[number]
   return {
@@ -152,7 +152,7 @@ def _spot(
   number: int,
   shared: dict[tuple[str, ...], int],
   made: dict[tuple[tuple[str, ...], ...], int],
-) -> dict[str, Any]:
+) -> dict[str, JSON]:
   """The acting player's strategy at a public state; {} if no player acts."""
   if policy.labels.public_states[number].player < 0:
     return {}
@@ -177,7 +177,7 @@ def _spot(
 # --- The map ------------------------------------------------------------------------------------
 
 
-def _map(policy: TreePolicy, nodes: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _map(policy: TreePolicy, nodes: list[dict[str, JSON]]) -> dict[str, JSON] | None:
   """The map of a game that has one; adds `belief` and `pieces` to the public states.
 
   `belief` has the probability of the sought piece on each node, `pieces` that of the others: [[node,

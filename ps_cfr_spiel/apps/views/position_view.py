@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyspiel
@@ -15,7 +15,7 @@ from open_spiel.python import observation
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import TreePolicy
-from ps_cfr_spiel.games import ForPeople, Map
+from ps_cfr_spiel.games import ForPeople, Map, Position
 from ps_cfr_spiel.reports import waiting
 
 if TYPE_CHECKING:
@@ -104,9 +104,9 @@ def _beliefs(
   players, public, nodes = game.num_players(), _public_observer(game), len(place.ways)
   # For each history in a public state: its position, and the probabilities of each player's moves on the way,
   # and of chance's last: by the policy, and uniformly.
-  reached: dict[str, list[tuple[Any, np.ndarray]]] = defaultdict(list)
+  reached: dict[str, list[tuple[Position, np.ndarray]]] = defaultdict(list)
 
-  def visit(state: Any, reach: np.ndarray) -> None:
+  def visit(state: pyspiel.State, reach: np.ndarray) -> None:
     text = public(state)
     if text not in wanted:
       return

@@ -10,9 +10,9 @@ import functools
 import itertools
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyspiel
 
 from ps_cfr_spiel import TreePolicy
@@ -112,7 +112,7 @@ class SpotWorth:
     return (ev, equity), (sum(place.spent) - ev if self.zero_sum else np.nan, 1 - equity)
 
 
-def weighted_mean(values: Any, weights: Any) -> float:
+def weighted_mean(values: npt.ArrayLike, weights: npt.ArrayLike) -> float:
   """The weighted mean of the values that exist; nan without weight."""
   values, weights = np.asarray(values, float), np.asarray(weights, float)
   there = (weights > 0) & np.isfinite(values)

@@ -6,12 +6,13 @@ the data are made of the person's own view alone. Hold'em has cards and chips, o
 
 import itertools
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
+import pyspiel
 
 from ps_cfr_spiel.apps.views.charts import cell
 from ps_cfr_spiel.apps.views.explorer_page import page_of
+from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.notation import MAX_LISTED, grouped, move_name, state_after
 from ps_cfr_spiel.cards.poker import betting, cards
 from ps_cfr_spiel.games import poker
@@ -23,12 +24,12 @@ LEAST_CHANCE = 0.0005  # of them
 CELLS = np.array([13 * row + column for row, column in (cell(cards.card_names(h)) for h in cards.ALL_HANDS)])
 
 
-def table_page(data: dict[str, Any]) -> str:
+def table_page(data: dict[str, JSON]) -> str:
   """The page with the data of `table_data` and of the server, or without the former before the first game."""
   return page_of("table.html", data)
 
 
-def table_data(sitting: Sitting) -> dict[str, Any]:
+def table_data(sitting: Sitting) -> dict[str, JSON]:
   """The person's view as JSON values, and the legal moves at their turn; all else when the game is over."""
   state, seat = sitting.state, sitting.human
   over = state.is_terminal()
@@ -58,7 +59,7 @@ def table_data(sitting: Sitting) -> dict[str, Any]:
   return data | {"actions": names, "listed": MAX_LISTED, "sized": sized}
 
 
-def _cards(state: Any, seats: Iterable[int]) -> dict[str, Any] | None:
+def _cards(state: pyspiel.State, seats: Iterable[int]) -> dict[str, JSON] | None:
   """Cards and chips of hold'em, with the hands of some seats; None in other games."""
   if not isinstance(state, poker.PokerState):
     return None
@@ -75,7 +76,7 @@ def _cards(state: Any, seats: Iterable[int]) -> dict[str, Any] | None:
   }
 
 
-def _log(state: Any) -> list[list[Any]]:
+def _log(state: poker.PokerState) -> list[list[JSON]]:
   """The moves of a hand: street, player and name."""
   log, position = [], state.get_game().new_initial_state()
   for action in state.history():
@@ -87,7 +88,7 @@ def _log(state: Any) -> list[list[Any]]:
   return log
 
 
-def _sizes(state: Any) -> dict[str, int] | None:
+def _sizes(state: pyspiel.State) -> dict[str, int] | None:
   """Bets of any number of chips: the least and the most, the pot after a call, and what names leave out.
 
   An action of such a bet is the chips in its name, and those that its player had put in on streets before.
@@ -106,7 +107,7 @@ def _sizes(state: Any) -> dict[str, int] | None:
 # --- Thoughts -------------------------------------------------------------------------------------
 
 
-def _thoughts(sitting: Sitting) -> list[dict[str, Any]]:
+def _thoughts(sitting: Sitting) -> list[dict[str, JSON]]:
   """The bots' decisions in a game that is over; a range equal to that of the thought before is left out."""
   thoughts = [_thought(sitting, thought) for thought in sitting.thoughts]
   for before, after in reversed(list(itertools.pairwise(thoughts))):
@@ -115,7 +116,7 @@ def _thoughts(sitting: Sitting) -> list[dict[str, Any]]:
   return thoughts
 
 
-def _thought(sitting: Sitting, thought: Thought) -> dict[str, Any]:
+def _thought(sitting: Sitting, thought: Thought) -> dict[str, JSON]:
   state = state_after(sitting.game, sitting.state.history()[: thought.moves])
   chances = sorted((thought.chances or {}).items(), key=lambda pair: -pair[1])
   shown = [pair for pair in chances[:MOST_CHANCES] if pair[1] >= LEAST_CHANCE or pair[0] == thought.action]
@@ -130,7 +131,7 @@ def _thought(sitting: Sitting, thought: Thought) -> dict[str, Any]:
   }
 
 
-def _held(sitting: Sitting, state: Any, seat: int) -> list[float] | None:
+def _held(sitting: Sitting, state: pyspiel.State, seat: int) -> list[float] | None:
   """The person's range, had they played as the bot would: 169 cells of `charts`, the fullest 1; or None."""
   ranges = getattr(getattr(sitting.bots[seat], "policy", None), "ranges", None)
   try:

@@ -103,7 +103,7 @@ def _locks(words: Sequence[str], limit: int) -> dict[str, Any]:
   return locks
 
 
-def _mixture(text: str, limit: int) -> Any:
+def _mixture(text: str, limit: int) -> ps.TreePolicy | dict[str, float]:
   """One strategy of a lock: a file, an action, or "fold:0.7,call:0.3"."""
   if text.endswith(".safetensors"):
     return load_saved_policy(text, limit)

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.apps.commands.framework.flags import (
@@ -16,6 +15,7 @@ from ps_cfr_spiel.apps.commands.framework.flags import (
   general_sum_lines,
 )
 from ps_cfr_spiel.apps.commands.framework.run_tables import write_points
+from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.reports import Stopwatch
 
@@ -135,7 +135,7 @@ class Run:
     locked = self.solver.locked if isinstance(self.solver, ps.PSCFRSolver) else ""
     return {"locked": locked} if locked else {}
 
-  def facts(self, files: Sequence[str]) -> dict[str, Any]:
+  def facts(self, files: Sequence[str]) -> dict[str, JSON]:
     """The result for programs."""
     game, sets, values = self.solver.game, self.abstraction, {}
     if self.solver.evaluable:
