@@ -5,6 +5,6 @@ and `keyed_form()`; people meet them by `ForPeople`, the same for a user's own g
 """
 
 from . import cheat, poker, pursuit
-from .base import BotMaker, ForPeople, Map, Position
+from .base import BotMaker, ForPeople, GuessesValues, Map, Position
 
-__all__ = ["BotMaker", "ForPeople", "Map", "Position", "cheat", "poker", "pursuit"]
+__all__ = ["BotMaker", "ForPeople", "GuessesValues", "Map", "Position", "cheat", "poker", "pursuit"]

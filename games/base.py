@@ -89,6 +89,17 @@ class ForPeople:
     raise NotImplementedError(f"{type(self).__name__} has a map(), so it needs a position(state) too.")
 
 
+class GuessesValues:
+  """A game, too large to compile, that guesses the worth of moves, so that luck is taken out of matches.
+
+  A game of your own may derive from it too, beside `pyspiel.Game`; see `matches.evaluate_match`.
+  """
+
+  def guess_values(self, state: pyspiel.State) -> Mapping[int, float]:
+    """For each action, or outcome of chance, a guess of player 0's return after it; any guess is allowed."""
+    raise NotImplementedError(f"{type(self).__name__} derives from GuessesValues, so it needs this method.")
+
+
 class Game(pyspiel.Game, ForPeople):
   """A game. It holds every table, because OpenSpiel deep-copies the contents of a state.
 

@@ -45,7 +45,7 @@ _MOST = 2**31 - 1  # OpenSpiel's whole numbers have 32 bits
 _TURNS = ("deal p0", "deal p1", "p0 to act", "p1 to act", "deal card", "end")
 
 
-class HoldemGame(base.Game):
+class HoldemGame(base.Game, base.GuessesValues):
   """The game; see `base.Game`.
 
   Attributes:

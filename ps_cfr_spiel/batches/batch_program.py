@@ -8,12 +8,13 @@ accelerators all are iterated at once.
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, PartitionSpec
+from jaxtyping import PyTree
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.backend.device import jit
@@ -71,7 +72,7 @@ def solve_spots(
   players: tuple[PlayerTree, PlayerTree],
   start: SolverState,
   spots: Spots,
-  beyond: Any,
+  beyond: PyTree,
   averaging_delay: Array | int,
   every: Array | int,
   *,
@@ -118,7 +119,7 @@ def _solve(players, start, beyond, averaging_delay, every, spot, *, rule, altern
   return result, state.iteration, cfr.average_strategy(tree, state)
 
 
-def _evaluate(tree: PublicTree, weights: tuple[Any, Any], strategies: list[cfr.Blocks]) -> BatchResult:
+def _evaluate(tree: PublicTree, weights: tuple[Array, Array], strategies: list[cfr.Blocks]) -> BatchResult:
   """The result of average strategies; `tree.evaluation` with weights at the roots."""
   reach = [
     sequence_reach(player_tree, strategy)

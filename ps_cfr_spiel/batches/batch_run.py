@@ -17,11 +17,11 @@ import pyspiel
 from jax.sharding import Mesh
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import check_count, check_list, check_target
+from ps_cfr_spiel.arguments import JSON, check_count, check_list, check_target
 from ps_cfr_spiel.backend.device import barrier, check_finite, precision, to_device
 from ps_cfr_spiel.batches.batch_program import Spots, local_mesh, order_here, solve_spots
 from ps_cfr_spiel.batches.groups import LEAVES, Group, StreetValues, groups
-from ps_cfr_spiel.batches.solutions import Item, Solution, Solutions, write_chunk
+from ps_cfr_spiel.batches.solutions import Given, Item, Solution, Solutions, write_chunk
 from ps_cfr_spiel.cards.poker import (
   RandomSituations,
   Situation,
@@ -36,20 +36,20 @@ from ps_cfr_spiel.loading import load_game
 from ps_cfr_spiel.options import HANDS, BatchOptions
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.storage import has_same_options, read, shard
-from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.tree import Array, PublicTree
 
 CHUNKS = {"map": 32, "vmap": 1024}  # situations in a chunk, by the order in which a device takes them
 TABLES_CHUNK = {"map": 32, "vmap": 128}  # turns and flops, each of which has 10 to 20 MB of tables
 
 
 def solve_batch(
-  situations: Iterable[Any],
+  situations: Iterable[Given],
   options: BatchOptions | Rule | str | None = None,
   *,
   chunk: int | None = None,
   output: str | os.PathLike | None = None,
   progress: bool | None = None,
-  **keywords: Any,
+  **keywords: object,
 ) -> Solutions:
   """Solve many situations by public-state CFR; those with the same decisions share a compiled program.
 
@@ -95,12 +95,12 @@ def solve_batch(
   if jax.process_count() > 1 and output is None:
     raise ValueError("Several processes share files: give a folder as output, the same for all.")
   folder = _make_folder(output)
-  chunks: list[Any] = []
+  chunks: list[Path | list[Solution]] = []
   with progress_bar(progress, total=len(situations), unit="situation", desc="solving") as bar:
     for number, first in enumerate(range(0, len(situations), size)):
       part = range(first, min(first + size, len(situations)))
       path = None if folder is None else shard(folder, number)
-      if number % jax.process_count() == jax.process_index():
+      if path is None or number % jax.process_count() == jax.process_index():
         with waiting(f"Situations {part.start:,} to {part.stop - 1:,}", progress):
           chunks.append(_chunk(situations, part, path, options, sizes, size))
       else:
@@ -110,14 +110,15 @@ def solve_batch(
   return Solutions(situations, functools.partial(read_situation, sizes=sizes), chunks, size)
 
 
-def _street_values(values: Any) -> StreetValues | None:
+def _street_values(values: StreetValues | None) -> StreetValues | None:
   """The argument `values`, or ValueError."""
-  if values is not None and getattr(values, "cards", 0) not in (min(cards.STREETS) + 1, cards.BOARD_SIZE):
+  sizes = min(cards.STREETS) + 1, cards.BOARD_SIZE
+  if values is not None and not (isinstance(values, StreetValues) and values.cards in sizes):
     raise ValueError(f"values must be of rivers or turns, like NetworkValues of these; got {values!r}.")
   return values
 
 
-def _in_order(situations: Any, sizes: tuple[int, ...]) -> Sequence[Any]:
+def _in_order(situations: Iterable[Given], sizes: tuple[int, ...]) -> Sequence[Given]:
   """Situations as a sequence, which may draw or read them on demand; ValueError for other types."""
   if isinstance(situations, Mapping | Situation):  # a single one, though it has items too
     raise ValueError(f"situations must be a sequence; put a single {type(situations).__name__} into a list.")
@@ -127,11 +128,12 @@ def _in_order(situations: Any, sizes: tuple[int, ...]) -> Sequence[Any]:
       f"situations are {street}s, expected {wanted}s; turns need values of rivers, flops those of turns, and "
       "rivers none."
     )
-  is_sequence = isinstance(situations, Sequence) and not isinstance(situations, str)
-  return situations if is_sequence else check_list("situations", situations)
+  if isinstance(situations, Sequence) and not isinstance(situations, str):
+    return situations
+  return check_list("situations", situations)
 
 
-def _make_folder(output: Any) -> Path | None:
+def _make_folder(output: str | os.PathLike | None) -> Path | None:
   """The folder of results, created; ValueError if a file is in its place."""
   if output is None:
     return None
@@ -145,7 +147,7 @@ def _make_folder(output: Any) -> Path | None:
   return folder
 
 
-def read_situation(given: Any, sizes: tuple[int, ...] = (cards.BOARD_SIZE,)) -> Item:
+def read_situation(given: Given, sizes: tuple[int, ...] = (cards.BOARD_SIZE,)) -> Item:
   """A board, as a user gives it, as a `Situation`, another game as itself; ValueError for anything else.
 
   `sizes` are the numbers of cards that a board may have.
@@ -162,7 +164,7 @@ def read_situation(given: Any, sizes: tuple[int, ...] = (cards.BOARD_SIZE,)) -> 
   return of_game(game) if game.get_type().short_name == "river_subgame" and is_by_name(game) else game
 
 
-def _read_all(situations: Sequence[Any], part: range, sizes: tuple[int, ...]) -> list[Item]:
+def _read_all(situations: Sequence[Given], part: range, sizes: tuple[int, ...]) -> list[Item]:
   if isinstance(situations, RandomSituations):
     return [situations[number] for number in part]  # drawn sound
   items = []
@@ -175,7 +177,7 @@ def _read_all(situations: Sequence[Any], part: range, sizes: tuple[int, ...]) ->
 
 
 def _chunk(
-  situations: Sequence[Any],
+  situations: Sequence[Given],
   part: range,
   path: Path | None,
   options: BatchOptions,
@@ -187,7 +189,7 @@ def _chunk(
     return _solved(_read_all(situations, part, sizes), part, options, size)
   drawn = isinstance(situations, RandomSituations)  # the seed and the number identify each
   items = [] if drawn else _read_all(situations, part, sizes)
-  method: dict[str, Any] = {**options.header(), "rule": rule_header(options.rule)}
+  method: dict[str, JSON] = {**options.header(), "rule": rule_header(options.rule)}
   if (values := options.values) is not None:
     method["values"] = f"{values!r}, {_digest(jax.tree.leaves(values.beyond))}"
   header = {
@@ -211,14 +213,16 @@ def _has_fewer(path: Path, part: range) -> bool:
   return path.exists() and read(path).header.get("work") in fewer
 
 
-def _digest(items: Sequence[Any]) -> str:
+def _digest(items: Sequence[Item | Array]) -> str:
   """The digest of situations, or of arrays."""
   total = hashlib.sha256()
   for item in items:
     if isinstance(item, Situation):
       total.update(repr(item[:-1]).encode() + item.ranges.tobytes())
     else:
-      total.update(np.asarray(item).tobytes() if hasattr(item, "dtype") else str(item).encode())
+      total.update(
+        np.asarray(item).tobytes() if isinstance(item, np.ndarray | jax.Array) else str(item).encode()
+      )
   return f"sha256 {total.hexdigest()}"
 
 
@@ -271,6 +275,7 @@ def _solve_group(group: Group, targets: Sequence[float], options: BatchOptions, 
 
 
 def _solution(group: Group, k: int, result: Any, done: Any, strategies: Any) -> Solution:
+  """Solution `k` of a group: of a `BatchResult` and strategies of NumPy's arrays, a stack each."""
   types = group.types[k]
   values = [x[k, :n] for x, n in zip(result.values, types, strict=True)]
   hands = checked = None

@@ -7,12 +7,13 @@ the decisions of rivers too: they end with the street, and a value function has 
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import jax
 import numpy as np
 import pyspiel
+from jaxtyping import PyTree
 
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.backend.device import precision, to_device
@@ -22,6 +23,7 @@ from ps_cfr_spiel.compilation.compiler import FEW_PAIRS, LineIndex, build_tree, 
 from ps_cfr_spiel.options import HANDS
 from ps_cfr_spiel.resolving.subgames import RangedLeaves
 from ps_cfr_spiel.tree import (
+  Array,
   BoardTypes,
   DenseLeaves,
   LeafEvaluator,
@@ -33,12 +35,14 @@ from ps_cfr_spiel.tree import (
   padded_size,
 )
 
+Arrays = TypeVar("Arrays")
 LEAVES = ("auto", "native", "dense")
 DEAD = (len(cards.WHOLE_DECK), len(cards.WHOLE_DECK) + 1)  # the cards of dead hands
 
 Players = tuple[PlayerTree, PlayerTree]
 
 
+@runtime_checkable
 class StreetValues(Protocol):
   """A value function of the boards after a street, such as `learning.NetworkValues` of boards."""
 
@@ -48,7 +52,7 @@ class StreetValues(Protocol):
     ...
 
   @property
-  def beyond(self) -> Any:
+  def beyond(self) -> PyTree:
     """The part of the evaluators of `street_leaves` that all boards share: a pytree."""
     ...
 
@@ -101,7 +105,7 @@ def groups(
   return [*_streets(streets, leaves, hands, dtype, room, values), *_games(games, leaves, dtype, room)]
 
 
-def _filled(arrays: Any, room: int) -> Any:
+def _filled(arrays: Arrays, room: int) -> Arrays:
   """A pytree of arrays [N, ...] as [room, ...]; the last entry is repeated."""
   return jax.tree.map(lambda x: x[np.minimum(np.arange(room), len(x) - 1)], arrays)
 
@@ -110,7 +114,7 @@ def _filled(arrays: Any, room: int) -> Any:
 
 
 def _games(items: Sequence[tuple[int, pyspiel.Game]], leaves: str, dtype: str, room: int) -> list[Group]:
-  alike: dict[Any, list[tuple[int, tuple[int, int], PublicTree]]] = defaultdict(list)
+  alike: dict[Hashable, list[tuple[int, tuple[int, int], PublicTree]]] = defaultdict(list)
   for k, game in items:
     tree = build_tree(game, leaves)
     check_zero_sum(tree, "batches")
@@ -120,7 +124,7 @@ def _games(items: Sequence[tuple[int, pyspiel.Game]], leaves: str, dtype: str, r
   return [_stack(members, dtype, room) for members in alike.values()]
 
 
-def _structure(tree: PublicTree) -> Any:
+def _structure(tree: PublicTree) -> Hashable:
   """The common part of the trees of a group: decisions, and the shapes of the evaluators' arrays."""
   arrays, shape = jax.tree.flatten(tree.players)
   tables, kind = jax.tree.flatten(tree.leaves)
@@ -156,21 +160,21 @@ def _streets(
   values: StreetValues | None,
 ) -> list[Group]:
   check_option("leaves", leaves, LEAVES if items else (leaves,))
-  alike: dict[Any, list[_Street]] = defaultdict(list)
+  alike: dict[Hashable, list[_Street]] = defaultdict(list)
   for k, street in items:
     lines = street.betting
     columns = tuple(column.tobytes() for column in (lines.parent, lines.action, lines.player))
     live = np.flatnonzero(cards.unblocked(street.board))
     first, second = (live, live) if hands == HANDS[0] else (weights.nonzero()[0] for weights in street.ranges)
     if values is None:
-      kind: Any = padded_size(len(first)), padded_size(len(second))
+      kind: Hashable = padded_size(len(first)), padded_size(len(second))
     else:  # chips are left at the same ends
       ((showdowns, _),) = street_ends(lines)
       kind = tuple((showdowns.utility < street.stack).tolist())
     alike[columns, kind].append(_Street(k, street, (first, second)))
   if values is not None:
     return [_stack_streets(same, values, dtype, room) for same in alike.values()]
-  return [_stack_rivers(same, leaves, types, dtype, room) for (_, types), same in alike.items()]
+  return [_stack_rivers(same, leaves, dtype, room) for same in alike.values()]
 
 
 def _stack_streets(streets: Sequence[_Street], values: StreetValues, dtype: str, room: int) -> Group:
@@ -192,10 +196,10 @@ def _stack_streets(streets: Sequence[_Street], values: StreetValues, dtype: str,
   )
 
 
-def _stack_rivers(
-  rivers: Sequence[_Street], leaves: str, types: tuple[int, int], dtype: str, room: int
-) -> Group:
+def _stack_rivers(rivers: Sequence[_Street], leaves: str, dtype: str, room: int) -> Group:
   """A group of rivers with the same lines of betting and numbers of types, dead ones included."""
+  first, second = rivers[0].hands
+  types = padded_size(len(first)), padded_size(len(second))
   boards = np.array([river.situation.board for river in rivers])
   numbers = [np.full((len(rivers), n), -1) for n in types]
   for i, rows in enumerate(numbers):
@@ -219,7 +223,7 @@ def _stack_rivers(
     few = types[0] * types[1] <= FEW_PAIRS or why_unavailable()
     if leaves == "dense" or (leaves == "auto" and few):
       # On the host the matrices would take longer than the solution.
-      evaluator: Any = _dense(*to_device((form, showdown_payoff, fold_payoff), dtype))
+      evaluator: LeafEvaluator = _dense(*to_device((form, showdown_payoff, fold_payoff), dtype))
       for i, column in enumerate(to_device([x[:, None] for x in ranges], dtype)):
         evaluator = RangedLeaves(evaluator, (column, column), i)
     else:  # its weights of the opponent's hands are apart from those of the own
@@ -266,5 +270,5 @@ def _decisions(betting: Betting, types: tuple[int, int]) -> Players:
 
 @jax.jit
 @jax.vmap
-def _dense(form: BoardTypes, showdown_payoff: Any, fold_payoff: Any) -> DenseLeaves:
+def _dense(form: BoardTypes, showdown_payoff: Array, fold_payoff: Array) -> DenseLeaves:
   return DenseLeaves.create(form, showdown_payoff, fold_payoff, 1.0)

@@ -5,8 +5,8 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
+from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.batches.solutions import Solution
 from ps_cfr_spiel.cards.poker import FIELDS, Situation, cards, from_words, plain
 from ps_cfr_spiel.storage import replacing
@@ -87,7 +87,7 @@ def _weight(text: str) -> float:
   return weight
 
 
-def _csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
   with open(path, newline="", encoding="utf-8-sig") as file:
     rows = csv.DictReader(file, skipinitialspace=True)
     for row in rows:
@@ -96,7 +96,7 @@ def _csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
       yield rows.line_num, {name.strip(): text.strip() for name, text in row.items()}
 
 
-def _json(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _json(path: Path) -> Iterator[tuple[int, dict[str, JSON]]]:
   with open(path, encoding="utf-8-sig") as file:
     for line, text in enumerate(file, start=1):
       if not text.strip():

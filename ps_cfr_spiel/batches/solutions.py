@@ -7,18 +7,21 @@ import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, SupportsIndex, TypeAlias, overload
 
 import numpy as np
+import pyspiel
 
 from ps_cfr_spiel import storage
+from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.poker import Situation, cards
 from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.policy import TreePolicy
 
 Pair = Sequence[np.ndarray]  # of each player
 Strategies = Sequence[list[np.ndarray]]
-Item: TypeAlias = Any  # a Situation, or a pyspiel.Game that is not a river
+Item: TypeAlias = Situation | pyspiel.Game  # a game is none of a river
+Given: TypeAlias = Situation | Mapping[str, JSON] | str | pyspiel.Game  # by a user; see `solve_batch`
 
 ONE_EACH = ("value", "best_response", "exploitability", "iterations")  # of a `Solution`
 UNITS = {
@@ -65,7 +68,7 @@ class Solution(NamedTuple):
   checked: Pair | None = None
 
 
-class Solutions(Sequence):
+class Solutions(Sequence[Solution]):
   """The solutions of a batch by number; those in files are read on demand.
 
   Attributes:
@@ -73,7 +76,11 @@ class Solutions(Sequence):
   """
 
   def __init__(
-    self, situations: Sequence[Any], read: Callable[[Any], Item], chunks: Sequence[Any], size: int
+    self,
+    situations: Sequence[Given],
+    read: Callable[[Given], Item],
+    chunks: Sequence[Path | list[Solution]],
+    size: int,
   ):
     """Take chunks of `size` situations, each its solutions or its file; `read` makes an `Item` of one."""
     self.situations = situations
@@ -82,7 +89,13 @@ class Solutions(Sequence):
   def __len__(self) -> int:
     return len(self.situations)
 
-  def __getitem__(self, number: Any) -> Any:
+  @overload
+  def __getitem__(self, number: SupportsIndex) -> Solution: ...
+
+  @overload
+  def __getitem__(self, number: slice) -> list[Solution]: ...
+
+  def __getitem__(self, number: SupportsIndex | slice) -> Solution | list[Solution]:
     if isinstance(number, slice):
       return [self[k] for k in range(len(self))[number]]
     number = range(len(self))[operator.index(number)]
@@ -104,7 +117,7 @@ class Solutions(Sequence):
     game = item.game() if isinstance(item, Situation) else item
     tree, strategies = build_tree(game), solution.strategies
     if solution.hands is not None:
-      dealt = [cards.hand_numbers(weighted.cards) for weighted in game.ranges]  # pyright: ignore[reportAttributeAccessIssue]
+      dealt = [cards.hand_numbers(weighted.cards) for weighted in game.ranges]
       columns = [np.searchsorted(has, wanted) for has, wanted in zip(solution.hands, dealt, strict=True)]
       strategies = [[s[:, :, at] for s in blocks] for blocks, at in zip(strategies, columns, strict=True)]
     shapes = [player.block_shapes for player in tree.players]
@@ -120,7 +133,7 @@ def _read_chunk(path: Path, stamp: int, numbers: range) -> list[Solution]:
   """The solutions of these situations, a whole file; `stamp` is the file's time of writing."""
   stored, n = storage.read(path), len(numbers)
   single = np.dtype(np.float32)
-  expected: dict[str, Any] = {
+  expected: dict[str, storage.Shape] = {
     "number": ((n,), np.dtype(np.int64)),
     "value": ((n,), single),
     "best_response": ((n, 2), single),
@@ -157,12 +170,12 @@ def _numbered(arrays: Mapping[str, np.ndarray], name: str) -> list[np.ndarray]:
 
 
 def write_chunk(
-  path: Path, header: Mapping[str, Any], first: int, items: Sequence[Item], solutions: Sequence[Solution]
+  path: Path, header: Mapping[str, JSON], first: int, items: Sequence[Item], solutions: Sequence[Solution]
 ) -> None:
   """Write the solutions of consecutive situations, from number `first`; `header` describes the method."""
   arrays: dict[str, np.ndarray] = {
     "number": np.arange(first, first + len(items)),
-    **{name: np.array([getattr(s, name) for s in solutions], np.float32) for name in ONE_EACH},
+    **{name: np.array([s._asdict()[name] for s in solutions], np.float32) for name in ONE_EACH},
     "iterations": np.array([s.iterations for s in solutions], np.int32),
   }
   rivers = [item for item in items if isinstance(item, Situation)]

@@ -15,15 +15,14 @@ numbers are those of the solver: the weight of infostates, leaf values, and a pa
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import jax
 import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.backend.device import jit, precision, to_device
 from ps_cfr_spiel.compilation.histories import Histories, history_origin
-from ps_cfr_spiel.policy import choice_probabilities, reaches
+from ps_cfr_spiel.policy import OpenSpielPolicy, choice_probabilities, reaches
 from ps_cfr_spiel.tree import (
   CHANCE,
   Array,
@@ -37,7 +36,9 @@ from ps_cfr_spiel.tree import (
 
 Strategies = Sequence[Sequence[np.ndarray]]  # for each player [A, rows, H] for each block
 Guess = Callable[[int, str], float]
-StateGuess = Callable[[Any], Mapping[int, float]]  # of each action at a state: the utility of player 0
+StateGuess = Callable[
+  [pyspiel.State], Mapping[int, float]
+]  # of each action at a state: the utility of player 0
 MOST = 1e30  # of a guess
 IMPOSSIBLE = "the agent's policy never plays so"
 
@@ -178,7 +179,7 @@ class Corrected:
   the mean 0 for any guesses. Single histories, so more noise is left than `Aivat` leaves.
   """
 
-  def __init__(self, game: pyspiel.Game, guess: StateGuess, policy: Any, agent: int):
+  def __init__(self, game: pyspiel.Game, guess: StateGuess, policy: OpenSpielPolicy | None, agent: int):
     """Take the agent's seat and policy, or None for the luck of chance alone."""
     self._game, self._guess, self._policy, self._agent = game, guess, policy, agent
 
@@ -237,20 +238,22 @@ def guesses_of(
 
 
 @jit(static_argnames="opponent")
-def _leaf_values(tree: PublicTree, agent: Any, opponent: int) -> Any:
+def _leaf_values(tree: PublicTree, agent: Sequence[Array], opponent: int) -> Sequence[Array]:
   """The opponent's values of the leaves against the agent's strategy."""
   other = tree.players[1 - opponent]
   return tree.leaves(opponent, other.leaf.pull(sequence_reach(other, agent)))
 
 
 @jit(static_argnames="opponent")
-def _push(tree: PublicTree, leaves: Any, rows: Any, opponent: int) -> tuple[list[jax.Array], jax.Array]:
+def _push(
+  tree: PublicTree, leaves: Sequence[Array], rows: Sequence[Array], opponent: int
+) -> tuple[Sequence[Array], Array]:
   """See `Sequences.push`: a pass up the forest in which each row has a value already."""
   return sequence_values(tree.players[opponent], leaves, lambda k, _: rows[k][None])
 
 
 @jit(static_argnames="player")
-def _row_values(tree: PublicTree, strategies: Any, player: int) -> list[Array]:
+def _row_values(tree: PublicTree, strategies: Sequence[Sequence[Array]], player: int) -> list[Array]:
   """Counterfactual values [rows, H] of a player's infostates."""
   reach = [sequence_reach(p, s) for p, s in zip(tree.players, strategies, strict=True)]
   values = action_values(tree, player, strategies[player], reach)[0]

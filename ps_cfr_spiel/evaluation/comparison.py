@@ -8,7 +8,7 @@ import inspect
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import numpy as np
@@ -28,13 +28,14 @@ from ps_cfr_spiel.tree import Evaluation, PublicTree
 MOST_WAITS = 30  # times the seconds of a run that may pass by the clock
 PEER = "OpenSpiel "  # the names of its solvers begin so, then comes that of the algorithm
 
-OURS: Mapping[str, Callable[..., Any]] = {
+Maker: TypeAlias = Callable[..., Any]  # of a solver, anybody's, from a game and, where it draws, a seed
+OURS: Mapping[str, Maker] = {
   "CFR": lambda game: PSCFRSolver(game, "rm"),
   "CFR+": lambda game: PSCFRSolver(game, "rm+"),
   "NRM+": PSCFRSolver,
   "external sampling": lambda game, seed=0: ExternalSamplingSolver(game, batch=16, seed=seed),
 }
-THEIRS: Mapping[str, Callable[..., Any]] = {
+THEIRS: Mapping[str, Maker] = {
   f"{PEER}CFR": pyspiel.CFRSolver,
   f"{PEER}CFR+": pyspiel.CFRPlusSolver,
   f"{PEER}external sampling": lambda game, seed=0: pyspiel.ExternalSamplingMCCFRSolver(game, seed=seed),
@@ -55,7 +56,7 @@ class Run(NamedTuple):
     return () if self.failed else (self.points, *self.repeats)
 
 
-def measure(make: Callable[[pyspiel.Game], Any], game: pyspiel.Game, tree: PublicTree, seconds: float) -> Run:
+def measure(make: Maker, game: pyspiel.Game, tree: PublicTree, seconds: float) -> Run:
   """Run one solver, this package's or OpenSpiel's, Python or C++, and measure it at 1, 2, 5, 10, 20, ...
 
   An iteration that begins before `seconds` of iterations is finished; `tree` is that of `build_tree(game)`.
@@ -119,7 +120,7 @@ def curve(solver: ExactSolver, iterations: int) -> tuple[Point, ...]:
 
 
 def resolving_curve(
-  game: pyspiel.Game, iterations: Sequence[int] = (10, 30, 100, 300, 1000), **options: Any
+  game: pyspiel.Game, iterations: Sequence[int] = (10, 30, 100, 300, 1000), **options: object
 ) -> tuple[Point, ...]:
   """Exploitability of continual re-solving (with its `options`), by the iterations of each search.
 
@@ -141,6 +142,7 @@ def _advance(solver: Any, steps: int) -> None:
   if isinstance(solver, Solver):
     solver.run(steps)
     return
+  # OpenSpiel's samplers and its exact solvers have other names for it.
   once = solver.run_iteration if hasattr(solver, "run_iteration") else solver.evaluate_and_update_policy
   for _ in range(steps):
     once()
@@ -151,7 +153,7 @@ def compare(
   options: ComparisonOptions | float | None = None,
   *,
   progress: bool | None = None,
-  **keywords: Any,
+  **keywords: object,
 ) -> dict[str, Run]:
   """Run several solvers on a game, one after the other; ValueError for a wrong argument or game.
 
@@ -188,7 +190,7 @@ def compare(
   }
 
 
-def _seeded(make: Callable[..., Any], seed: int) -> Callable[[pyspiel.Game], Any]:
+def _seeded(make: Maker, seed: int) -> Maker:
   """The maker with its seed, if it takes one."""
   try:
     draws = "seed" in inspect.signature(make).parameters
@@ -197,14 +199,14 @@ def _seeded(make: Callable[..., Any], seed: int) -> Callable[[pyspiel.Game], Any
   return (lambda game: make(game, seed=seed)) if draws else make
 
 
-def runs_rows(game: pyspiel.Game, runs: Mapping[str, Run]) -> list[dict[str, Any]]:
+def runs_rows(game: pyspiel.Game, runs: Mapping[str, Run]) -> list[dict[str, object]]:
   """All measurements as plain rows for a CSV file or `pandas.DataFrame`.
 
   Keys: game, solver, seed, setup_seconds (those of the first run), the fields of `Point`, and failed: one row
   of a solver that failed, with its error there and None for all numbers.
   """
   no_point = dict.fromkeys(Point._fields)
-  made: list[dict[str, Any]] = []
+  made: list[dict[str, object]] = []
   for name, run in runs.items():
     of_run = {"game": str(game), "solver": name}
     if run.failed:

@@ -38,7 +38,7 @@ ALL_SIZES = " ".join(f"{k / 10}" for k in range(1, 56)) + " a"  # of "56bets"
 
 # From a line and a board to [A, H], as of `hierarchical.by_lines`.
 Answers = Callable[[int, tuple[int, ...]], np.ndarray]
-Place = Any  # in the betting: a line, or a state of `holdem`
+Place = Any  # in the betting: a line of `_Table`, or a state of `_Holdem`
 
 
 def sampled_wins(
@@ -165,7 +165,7 @@ class _Holdem:
 
   hands, deck, public = cards.ALL_HANDS, len(cards.WHOLE_DECK), cards.BOARD_SIZE
 
-  def __init__(self, game: Any, policy: openspiel_policy.Policy, actions: str | None):
+  def __init__(self, game: pyspiel.Game, policy: openspiel_policy.Policy, actions: str | None):
     if game.get_type().short_name != "holdem" or game.get_parameters()["deck"] != "13x4":
       raise ValueError(f"The local best response plays holdem with a whole deck, got {game}.")
     check_unraked(game, "responses in sampled hands")

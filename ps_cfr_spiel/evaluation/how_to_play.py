@@ -33,7 +33,7 @@ def rules_of(game: pyspiel.Game) -> str:
   inner = str(game).partition("game=")[2].partition("(")[0]  # within turn_based_simultaneous_game
   if name in RULES or inner in RULES:
     return textwrap.fill(RULES.get(name) or RULES[inner], WIDTH)
-  text = inspect.getdoc(sys.modules.get(type(game).__module__)) if hasattr(game, "make_py_observer") else None
+  text = inspect.getdoc(sys.modules.get(type(game).__module__)) if is_observed(game) else None
   if text:
     return text.partition("\nParameters")[0].rstrip() + map_of(game)
   return (
@@ -41,6 +41,11 @@ def rules_of(game: pyspiel.Game) -> str:
     f"between {game.min_utility():g} and {game.max_utility():g} to win, "
     f"at most {game.max_game_length()} moves."
   )
+
+
+def is_observed(game: pyspiel.Game) -> bool:
+  """Whether a game is written in Python and has observers, which OpenSpiel looks up by this name."""
+  return hasattr(game, "make_py_observer")
 
 
 def map_of(game: pyspiel.Game) -> str:

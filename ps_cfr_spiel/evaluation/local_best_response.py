@@ -7,16 +7,15 @@ On a compiled game all searches are a table, whose value is exact (`local_search
 large for one, hands are sampled (`hand_search`).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyspiel
-from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel.evaluation.hand_search import sampled_wins
+from ps_cfr_spiel.evaluation.hand_search import Answers, sampled_wins
 from ps_cfr_spiel.evaluation.local_search import Actions, LocalSearch
 from ps_cfr_spiel.options import LocalResponseOptions
-from ps_cfr_spiel.policy import TreePolicy, probabilities_at, strategies_of
+from ps_cfr_spiel.policy import OpenSpielPolicy, TreePolicy, probabilities_at, strategies_of
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers import SearchPolicy
 from ps_cfr_spiel.tree import gain_of
@@ -39,11 +38,11 @@ class LocalBestResponse(NamedTuple):
 
 def local_best_response(
   game: pyspiel.Game,
-  policy: Any,
+  policy: OpenSpielPolicy | Answers,
   options: LocalResponseOptions | Actions = None,
   *,
   progress: bool | None = None,
-  **keywords: Any,
+  **keywords: object,
 ) -> LocalBestResponse:
   """The value of a local best response to a policy, from both seats: exact, or in sampled hands.
 
@@ -90,9 +89,9 @@ class LocalBestResponsePolicy(SearchPolicy):
   def __init__(
     self,
     game: pyspiel.Game,
-    policy: openspiel_policy.Policy | pyspiel.Policy,
+    policy: OpenSpielPolicy,
     options: LocalResponseOptions | Actions = None,
-    **keywords: Any,
+    **keywords: object,
   ):
     """Compile the game, without searching; arguments and errors as of `local_best_response`, no `hands`."""
     super().__init__(game)

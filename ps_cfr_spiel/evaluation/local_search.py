@@ -12,16 +12,14 @@ import dataclasses
 import functools
 import re
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.arguments import check_count, check_list, check_option, is_integer
+from ps_cfr_spiel.arguments import JSON, check_count, check_list, check_option, is_integer
 from ps_cfr_spiel.backend.device import jit, precision, to_device
-from ps_cfr_spiel.policy import strategies_of
+from ps_cfr_spiel.policy import OpenSpielPolicy, strategies_of
 from ps_cfr_spiel.resolving.search import Levels, by_row
 from ps_cfr_spiel.resolving.subgames import Subgames
 from ps_cfr_spiel.tree import (
@@ -56,10 +54,17 @@ class LocalSearch:
   #: for each player bool[A, rows, 1] for each block: actions that count as such in the opponent's last answer
   #: that a search looks at; the others count as the rollout.
   kept: Tables
-  options: dict[str, Any]  #: of `build_tree`
+  options: dict[str, JSON]  #: of `build_tree`
 
   @classmethod
-  def of(cls, game: pyspiel.Game, actions: Actions, depth: int | None, rollout: Any, **options: Any):
+  def of(
+    cls,
+    game: pyspiel.Game,
+    actions: Actions,
+    depth: int | None,
+    rollout: OpenSpielPolicy | str | None,
+    **options: JSON,
+  ) -> "LocalSearch":
     """See `local_best_response`."""
     subgames = Subgames.of(game, **options)
     tree, levels = subgames.tree, Levels.of(subgames.labels, None)
@@ -68,7 +73,7 @@ class LocalSearch:
     return cls(tree, levels, depth, _allowed(game, tree, actions), tables, kept, dict(subgames.options))
 
   @functools.cached_property
-  def _device(self) -> Any:
+  def _device(self) -> tuple[PublicTree, Tables, Tables]:
     """Tree, allowed actions and rollout on the device."""
     with precision("float64"):
       return to_device((self.tree, self.allowed, self.rollout), "float64")
@@ -138,8 +143,13 @@ class LocalSearch:
 
 @jit(static_argnames="player")
 def _action_values(
-  tree: PublicTree, opponent: Any, searched: Any, allowed: Any, rollout: Any, player: int
-) -> list[jax.Array]:
+  tree: PublicTree,
+  opponent: Sequence[Array],
+  searched: Sequence[Array],
+  allowed: Sequence[Array],
+  rollout: Sequence[Array],
+  player: int,
+) -> Sequence[Array]:
   """Counterfactual action values [A, rows, H]: in rows of `searched` the best is played, else the rollout."""
   other = tree.players[1 - player]
   leaf_values = tree.leaves(player, other.leaf.pull(sequence_reach(other, opponent)))
@@ -151,7 +161,9 @@ def _action_values(
   return sequence_values(tree.players[player], leaf_values, backup)[0]
 
 
-def _rollout(game: pyspiel.Game, tree: PublicTree, rollout: Any) -> tuple[Tables, Tables]:
+def _rollout(
+  game: pyspiel.Game, tree: PublicTree, rollout: OpenSpielPolicy | str | None
+) -> tuple[Tables, Tables]:
   """`LocalSearch.rollout` and `kept`."""
   shapes = [player.block_shapes for player in tree.players]
   everything = _pair([np.ones((a, rows, 1), bool) for a, rows, _ in blocks] for blocks in shapes)
@@ -215,13 +227,13 @@ def _rounds(actions: Actions) -> Sequence[str | Collection[int] | None]:
       )
     return words
   given = [None] if actions is None else check_list("actions", actions)
-  rounds: list[Any] = [given] if given and all(map(is_integer, given)) else given
+  rounds: list = [given] if given and all(map(is_integer, given)) else given
   if not rounds or not all(r is None or _are_actions(r) for r in rounds):
     raise ValueError(f"actions must be OpenSpiel actions, or a list of them for each round, got {actions!r}.")
   return rounds
 
 
-def _are_actions(value: Any) -> bool:
+def _are_actions(value: object) -> bool:
   return isinstance(value, Collection) and len(value) > 0 and all(map(is_integer, value))
 
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 import pyspiel
@@ -18,6 +18,7 @@ from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, evaluate_
 from ps_cfr_spiel.games import BotMaker, ForPeople
 from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.options import LIMIT, MatchOptions
+from ps_cfr_spiel.policy import OpenSpielPolicy
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.solvers import ContinualResolving, ParticleBot, PolicyBot
 
@@ -84,7 +85,7 @@ def play_games(
   first: Player,
   second: Player,
   options: MatchOptions | int | None = None,
-  **keywords: Any,
+  **keywords: object,
 ) -> list[Played]:
   """Play and record games, in which the first player has each seat in turn, and the second all others.
 
@@ -137,8 +138,8 @@ def match(
   first: Player,
   second: Player,
   options: MatchOptions | int | None = None,
-  agent: Any = None,
-  **keywords: Any,
+  agent: OpenSpielPolicy | None = None,
+  **keywords: object,
 ) -> MatchResult:
   """Play games and evaluate them for the first player.
 
@@ -149,7 +150,7 @@ def match(
   """
   played = MatchOptions.of(options, **MatchOptions.picked(keywords))
   evaluation = {name: value for name, value in keywords.items() if name not in vars(played)}
-  return evaluate_match(game, play_games(game, first, second, played), agent, **evaluation)
+  return evaluate_match(game, play_games(game, first, second, played), agent, None, **evaluation)
 
 
 def play(

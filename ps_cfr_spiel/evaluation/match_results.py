@@ -5,7 +5,7 @@ agent's policy, `aivat` takes luck out of them.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,11 +13,11 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_list, check_player, is_integer
-from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.evaluation import aivat
+from ps_cfr_spiel.games import GuessesValues
 from ps_cfr_spiel.loading import check_is_game
 from ps_cfr_spiel.options import MatchResultOptions
-from ps_cfr_spiel.policy import TreePolicy, strategies_of
+from ps_cfr_spiel.policy import OpenSpielPolicy, strategies_of, tree_for
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import PublicTree, check_zero_sum
 
@@ -43,7 +43,7 @@ class MatchResult(NamedTuple):
 
   @classmethod
   def of(
-    cls, worth: Sequence[float], utilities: Sequence[float], deals: Sequence[Any], method: str
+    cls, worth: Sequence[float], utilities: Sequence[float], deals: Sequence[Hashable], method: str
   ) -> "MatchResult":
     """The result of games with these values, utilities to the agent and deals (`Played.deal`)."""
     signs = np.sign(utilities)
@@ -106,9 +106,9 @@ def wilson(wins: int, games: int) -> tuple[float, float]:
 def evaluate_match(
   game: pyspiel.Game,
   games: Iterable[Played],
-  agent: Any = None,
+  agent: OpenSpielPolicy | None = None,
   options: MatchResultOptions | str | None = None,
-  **keywords: Any,
+  **keywords: object,
 ) -> MatchResult:
   """The result of an agent in recorded games, with its standard error.
 
@@ -130,7 +130,7 @@ def evaluate_match(
   given = MatchResultOptions.of(options, **MatchResultOptions.picked(keywords))
   of_tree = {name: value for name, value in keywords.items() if name not in vars(given)}
   values, method = given.values, given.method or ("chips" if agent is None else "aivat")
-  guess: Any = getattr(game, "guess_values", None)
+  guess: Any = _guess_of(game)
   if guess is not None and method == "imaginary":
     raise ValueError(f"method='imaginary' needs a compiled game; for {game} choose 'aivat' or 'mivat'.")
   if agent is None and method != "chips" and not (method == "mivat" and guess is not None):
@@ -149,16 +149,14 @@ def evaluate_match(
     guess, policy = guess if values is None else values, agent if method == "aivat" else None
     estimators = {seat: aivat.Corrected(game, guess, policy, seat) for seat in (0, 1)}
   elif method != "chips":
-    if isinstance(agent, TreePolicy):
-      of_tree = {**agent.tree_options, **of_tree}
-    tree = build_tree(game, **of_tree)
+    tree = tree_for(game, agent, None, **of_tree)
     check_zero_sum(tree, "estimates without luck", "method='chips' takes any game")
   worth, utilities = [], []
   with waiting("Evaluating games"):
     for number, record in enumerate(played):
       seat = check_player(record.seat, game.num_players())
       if seat not in estimators:
-        made = None if tree is None else _estimator(game, tree, agent, values, method, seat)
+        made = None if tree is None else _estimator(tree, agent, values, method, seat)
         estimators[seat] = made or aivat.chips
       try:
         seen = _replay(game, tree, seat, record.actions)
@@ -169,7 +167,11 @@ def evaluate_match(
   return MatchResult.of(worth, utilities, [record.deal for record in played], method)
 
 
-def _hashable(value: Any) -> bool:
+def _guess_of(game: pyspiel.Game) -> aivat.StateGuess | None:
+  return game.guess_values if isinstance(game, GuessesValues) else None
+
+
+def _hashable(value: object) -> bool:
   try:
     hash(value)
   except TypeError:
@@ -177,7 +179,7 @@ def _hashable(value: Any) -> bool:
   return True
 
 
-def standard_error(values: Sequence[float], groups: Sequence[Any]) -> float:
+def standard_error(values: Sequence[float], groups: Sequence[Hashable]) -> float:
   """Standard error of the mean of values that depend on each other within groups; nan of a single group."""
   number = {group: n for n, group in enumerate(dict.fromkeys(groups))}
   if len(number) < 2:
@@ -204,11 +206,15 @@ def _replay(game: pyspiel.Game, tree: PublicTree | None, seat: int, actions: Seq
 
 
 def _estimator(
-  game: pyspiel.Game, tree: PublicTree, agent: Any, values: Any, method: str, seat: int
+  tree: PublicTree,
+  agent: OpenSpielPolicy | None,
+  values: OpenSpielPolicy | aivat.Guess | None,
+  method: str,
+  seat: int,
 ) -> aivat.Estimator:
   """The estimator of a method for one seat of the agent."""
   decisions = tree.names.decisions
-  guess: Any = None
+  guess: Any = None  # a user's function, whose answers `guesses_of` checks
   if values is not None and not isinstance(values, openspiel_policy.Policy | pyspiel.Policy):
     if not callable(values) or method != "aivat":
       raise TypeError(f"values must be a policy, or for 'aivat' a function, got {type(values).__name__}.")

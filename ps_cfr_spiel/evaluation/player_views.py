@@ -10,6 +10,7 @@ import pyspiel
 
 from ps_cfr_spiel.cards.notation import grouped, move_name
 from ps_cfr_spiel.cards.poker import betting, cards
+from ps_cfr_spiel.evaluation.how_to_play import is_observed
 from ps_cfr_spiel.games import poker
 
 UNSET = "-10000"  # of a card that is not dealt yet, in OpenSpiel's poker games
@@ -81,7 +82,7 @@ def _chips(chips: int, unit: int) -> str:
 
 def writes_for_people(game: pyspiel.Game) -> bool:
   """Whether a game is written in Python, with strings of present views."""
-  return hasattr(game, "make_py_observer") and game.get_type().provides_observation_string
+  return is_observed(game) and game.get_type().provides_observation_string
 
 
 def readable(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -27,7 +27,7 @@ class Runs(NamedTuple):
   variance: np.ndarray | None
 
 
-def check_seeds(seeds: Any) -> list[int]:
+def check_seeds(seeds: object) -> list[int]:
   """Different seeds, at least one, or ValueError."""
   seeds = [check_integer("seed", seed, 0) for seed in check_list("seeds", seeds)]
   if not seeds or len(set(seeds)) < len(seeds):
@@ -35,7 +35,7 @@ def check_seeds(seeds: Any) -> list[int]:
   return seeds
 
 
-def check_marks(marks: Any, last: int = MOST) -> list[int]:
+def check_marks(marks: object, last: int = MOST) -> list[int]:
   """Iterations of measurements, ascending from 1 or more to `last` or less, or ValueError."""
   marks = [check_count("mark", mark, 1) for mark in check_list("marks", marks)]
   if not marks or sorted(set(marks)) != marks or marks[-1] > last:
@@ -45,7 +45,7 @@ def check_marks(marks: Any, last: int = MOST) -> list[int]:
 
 def sampling_runs(
   game: pyspiel.Game,
-  options: Mapping[str, Any] | None = None,
+  options: Mapping[str, object] | None = None,
   seeds: Sequence[int] = range(100),
   iterations: int = 1_000_000,
   marks: Sequence[int] | None = None,
@@ -66,7 +66,7 @@ def sampling_runs(
   check_flag("with_variance", with_variance)
   seeds, iterations = check_seeds(seeds), check_integer("iterations", iterations, 1)
   marks = check_marks(measurements(iterations, ROUND) if marks is None else marks, iterations)
-  one = solver(game, **{**options, "seed": seeds[0]})
+  one = solver(game, solver.options_type.of(**{**options, "seed": seeds[0]}))
   if with_variance:
     check_variance(one.sampler)
   tree, method = one.sampling_tree, one.method

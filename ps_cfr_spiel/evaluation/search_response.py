@@ -5,9 +5,8 @@ policy. Its mean is a lower bound on the value of a best response, up to the noi
 every fixed opponent is.
 """
 
-from typing import Any
-
 import pyspiel
+from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.evaluation import match_play
 from ps_cfr_spiel.evaluation.match_results import MatchResult
@@ -17,9 +16,9 @@ from ps_cfr_spiel.solvers import ParticleBot
 
 def search_response(
   game: pyspiel.Game,
-  policy: Any,
+  policy: openspiel_policy.Policy,
   options: SearchResponseOptions | int | None = None,
-  **keywords: Any,
+  **keywords: object,
 ) -> MatchResult:
   """The result of a searching opponent against a policy, over games with alternating seats.
 

@@ -1,7 +1,5 @@
 """CFR+IRA as a solver in OpenSpiel's shape: it finds an abstraction that is as good as the game."""
 
-from typing import Any
-
 import numpy as np
 import pyspiel
 
@@ -30,7 +28,7 @@ class CFRPlusIRASolver(SplittingSolver):
     options: CFRPlusIRAOptions | None = None,
     *,
     progress: bool | None = None,
-    **keywords: Any,
+    **keywords: object,
   ):
     """Build the tree; nothing is compiled yet. ValueError for a wrong option or game.
 

@@ -1,7 +1,7 @@
 """Solvers whose policies are evaluated exactly: `ExactSolver`, and `TreeSolver` on a public tree."""
 
 import abc
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import numpy as np
@@ -82,7 +82,7 @@ class TreeSolver(ExactSolver[TreePolicy]):
     dtype: str,
     progress: bool | None,
     tree: PublicTree | None = None,
-    **fixed: Any,
+    **fixed: object,
   ) -> None:
     """Set `game`, `options`, `dtype` and `tree`, which `fixed` options of `build_tree` concern too.
 

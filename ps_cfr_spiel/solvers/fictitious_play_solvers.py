@@ -1,6 +1,6 @@
 """Fictitious play as solvers in OpenSpiel's shape: in the whole game, and in an abstraction it splits."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyspiel
@@ -32,7 +32,7 @@ class FictitiousPlaySolver(TreeSolver):
     options: FictitiousPlayOptions | None = None,
     *,
     progress: bool | None = None,
-    **keywords: Any,
+    **keywords: object,
   ):
     """Enumerate the game's histories; nothing is compiled yet. ValueError for a wrong option or game.
 

@@ -3,7 +3,8 @@
 import functools
 import math
 import secrets
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import jax
 import numpy as np
@@ -46,7 +47,7 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
     self,
     game: pyspiel.Game,
     options: HierarchicalMCCFROptions | int | np.ndarray | None = None,
-    **keywords: Any,
+    **keywords: object,
   ):
     """Make the abstraction and the tables; nothing is compiled yet.
 
@@ -116,11 +117,12 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
     def sums(part: hierarchical.PartTables) -> np.ndarray:
       return np.asarray(part.average.total if average else part.regrets)
 
-    parts: dict[int, Any] = self._here()
+    parts = self._here()
     if copied:  # views would keep the run's tables alive
-      parts = {cluster: np.array(sums(part)) for cluster, part in parts.items()}
-
-    read = functools.partial(_held, parts) if copied else lambda cluster: sums(_held(parts, cluster))
+      copies = {cluster: np.array(sums(part)) for cluster, part in parts.items()}
+      read = functools.partial(_held, copies)
+    else:
+      read = lambda cluster: sums(_held(parts, cluster))  # noqa: E731
     subtree = self._tree.cluster_subtree
     shape = (self.abstraction.count, subtree.actions, subtree.cells)
     return hierarchical.StrategyTables(sums(self._state.tables.trunk), hierarchical.ByCluster(shape, read))
@@ -130,7 +132,7 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
     host = jax.device_get((self._tree, self._state))
     return {**vars(self), "_mesh": None, "_tree": host[0], "_state": host[1]}
 
-  def __setstate__(self, values: dict[str, Any]) -> None:
+  def __setstate__(self, values: dict[str, object]) -> None:
     vars(self).update(values)
     self._mesh, state, cells = hierarchical.all_devices(), self._state, self._tree.cluster_subtree.cells
 
@@ -210,14 +212,17 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
     return {"abstraction": hierarchical.from_file(file)}
 
 
-def _held(parts: dict[int, Any], cluster: int) -> Any:
+Part = TypeVar("Part")
+
+
+def _held(parts: Mapping[int, Part], cluster: int) -> Part:
   """A cluster's tables; ValueError if another process has them."""
   if cluster not in parts:
     raise ValueError(f"Another process holds cluster {cluster}: save the run, and load_policy its file.")
   return parts[cluster]
 
 
-def _pruning(regret: Any, rule: Rule) -> float | None:
+def _pruning(regret: float | None, rule: Rule) -> float | None:
   """The regret below which actions are pruned; ValueError unless it is negative and regrets can be."""
   if regret is None:
     return None
@@ -231,7 +236,9 @@ def _pruning(regret: Any, rule: Rule) -> float | None:
   return threshold
 
 
-def _shards(file: storage.Stored, shape: tuple[int, int], dtype: str) -> Any:
+def _shards(
+  file: storage.Stored, shape: tuple[int, int], dtype: str
+) -> Callable[[int], hierarchical.PartTables]:
   """See `hierarchical.read_shards`; ValueError if the file does not name them."""
   if "shards" not in file.header:
     raise ValueError(f"{file.path} is damaged: its header has no shards.")

@@ -1,7 +1,7 @@
 """Monte Carlo CFR on plays of a game too large to enumerate: of both sides, or against a fixed agent."""
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pyspiel
@@ -27,7 +27,7 @@ class KeyedMCCFRSolver(KeyedSolver):
   options_type = KeyedMCCFROptions
   options: KeyedMCCFROptions
 
-  def __init__(self, game: pyspiel.Game, options: KeyedMCCFROptions | str | None = None, **keywords: Any):
+  def __init__(self, game: pyspiel.Game, options: KeyedMCCFROptions | str | None = None, **keywords: object):
     """Make the tables; nothing is compiled yet.
 
     ValueError for a wrong option or game, or if its tables do not fit into the memory that is free; TypeError
@@ -75,7 +75,9 @@ class KeyedMCCFRSolver(KeyedSolver):
     return {**keys, **against}
 
 
-def _form_of(game: pyspiel.Game, key: Any, cells: Any, keys: Any) -> KeyedGame:
+def _form_of(
+  game: pyspiel.Game, key: str | None, cells: int | None, keys: Sequence[np.ndarray] | None
+) -> KeyedGame:
   """The game with keys of its own, or of OpenSpiel's strings; ValueError if neither is available."""
   if declared(game, "keyed_form") is None:
     return OpenSpielKeys(
@@ -88,7 +90,9 @@ def _form_of(game: pyspiel.Game, key: Any, cells: Any, keys: Any) -> KeyedGame:
   return keyed_form(game, key)
 
 
-def _agent_keys(game: pyspiel.Game, agent: KeyedPolicy, key: Any) -> tuple[Any, Any]:
+def _agent_keys(
+  game: pyspiel.Game, agent: KeyedPolicy, key: str | None
+) -> tuple[str, Sequence[np.ndarray] | None]:
   """The key and keys that a run against an agent begins with; ValueError if it does not play this game."""
   if str(agent.game) != str(game):
     raise ValueError(f"against: the agent plays {agent.game}, not {game}.")

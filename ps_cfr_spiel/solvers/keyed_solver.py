@@ -1,10 +1,9 @@
 """Solvers of games too large to enumerate: their base class, and external sampling."""
 
-from typing import Any
-
 import jax
 import numpy as np
 import pyspiel
+from jax.typing import ArrayLike
 
 from ps_cfr_spiel.arguments import MOST, declared
 from ps_cfr_spiel.backend.device import bytes_of, precision, to_device
@@ -163,7 +162,9 @@ class KeyedExternalSolver(KeyedSolver):
   options_type = KeyedExternalOptions
   options: KeyedExternalOptions
 
-  def __init__(self, game: pyspiel.Game, options: KeyedExternalOptions | str | None = None, **keywords: Any):
+  def __init__(
+    self, game: pyspiel.Game, options: KeyedExternalOptions | str | None = None, **keywords: object
+  ):
     """Make the tables; nothing is compiled yet. ValueError for a wrong option or game.
 
     Args:
@@ -203,7 +204,7 @@ def keyed_form(game: pyspiel.Game, key: str | None = None) -> KeyedGame:
   return form
 
 
-def _counted(number: Any) -> int:
+def _counted(number: ArrayLike) -> int:
   """A number from its millions and its rest."""
   millions, rest = np.asarray(number).tolist()
   return keyed.MILLION * millions + rest

@@ -4,7 +4,7 @@ import hashlib
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -29,6 +29,7 @@ from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, locks_text, re
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers.exact import TreeSolver
 from ps_cfr_spiel.tree import (
+  Array,
   Evaluation,
   PublicTree,
   Variant,
@@ -56,7 +57,7 @@ class PSCFRSolver(TreeSolver):
     options: PSCFROptions | Rule | str | None = None,
     *,
     progress: bool | None = None,
-    **keywords: Any,
+    **keywords: object,
   ):
     """Build the tree; nothing is compiled yet. ValueError for a wrong option, or a game that does not fit.
 
@@ -177,10 +178,10 @@ class PSCFRSolver(TreeSolver):
       return self._best()[1]
     return cfr.average_strategy(self._tree, self._state, self._sets) if average else self._last()
 
-  def _last(self) -> Any:
+  def _last(self) -> list[cfr.Blocks]:
     return cfr.current_strategy(self._tree, self._state, self._sets, self.rule)
 
-  def _best(self) -> tuple[Evaluation, Any]:
+  def _best(self) -> tuple[Evaluation, list[cfr.Blocks]]:
     """The evaluation and the strategies of the average, or of the last ones where these are closer."""
     of = self._tree, self._state, self._sets
     average = cfr.evaluate_average(*of), cfr.average_strategy(*of)
@@ -228,7 +229,7 @@ class PSCFRSolver(TreeSolver):
     return {**super()._from_arrays(file), **locks}
 
 
-def _digest(*arrays: Any) -> str:
+def _digest(*arrays: Array) -> str:
   """A short hash of the bytes of some arrays."""
   return hashlib.sha256(b"".join(np.asarray(array).tobytes() for array in arrays)).hexdigest()[:16]
 

@@ -6,20 +6,22 @@ reads it.
 
 import abc
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 import jax
 import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.arguments import MOST_ITERATIONS
+from ps_cfr_spiel.arguments import JSON, MOST_ITERATIONS
 from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.cfr import rule_header
 from ps_cfr_spiel.loading import game_fields, game_in
 from ps_cfr_spiel.options import LIMIT, Options, fields_of
 
+RunState: TypeAlias = Any  # of one solver: a pytree of arrays with a field `iteration`
 # Fields of states with (sums of) probabilities.
 SUMS = ("strategy", "average", "averages", "sums")
 Run = TypeVar("Run", bound="Resumable")
@@ -33,10 +35,10 @@ class Resumable(abc.ABC):
   game: pyspiel.Game  #: the game
   options: Any  #: the options as the run uses them, of `options_type`
   dtype: str  #: "float32" or "float64"
-  _state: Any  #: pytree of arrays, the whole state of a run, with a field `iteration`
+  _state: RunState  #: the whole state of a run
 
   @abc.abstractmethod
-  def __init__(self, game: pyspiel.Game, options: Any = None, **keywords: Any):
+  def __init__(self, game: pyspiel.Game, options: Any = None, **keywords: object):
     """Set up a run of a game; `options` has all of them, or the main one alone, and keywords change them."""
 
   @property
@@ -44,7 +46,7 @@ class Resumable(abc.ABC):
     """The number of iterations done."""
     return int(self._state.iteration)
 
-  def _options_header(self) -> dict[str, Any]:
+  def _options_header(self) -> dict[str, JSON]:
     """The options as JSON values, but for those that files keep as arrays."""
     header = self.options.header()
     return header if "rule" not in header else {**header, "rule": rule_header(header["rule"])}
@@ -54,15 +56,15 @@ class Resumable(abc.ABC):
     return {}
 
   @classmethod
-  def _from_arrays(cls, file: storage.Stored) -> dict[str, Any]:
+  def _from_arrays(cls, file: storage.Stored) -> dict[str, object]:
     """The inverse of `_arrays`: options by name."""
     return {}
 
-  def _kept(self) -> Any:
+  def _kept(self) -> RunState:
     """The part of the state that files keep."""
     return self._state
 
-  def _header(self) -> dict[str, Any]:
+  def _header(self) -> dict[str, JSON]:
     """The description of the run in files, and in policies of their origin."""
     return {
       "solver": type(self).__name__,
@@ -89,13 +91,13 @@ class Resumable(abc.ABC):
     """Save the whole run, for `load`; OSError if the file cannot be written, and an earlier one stays."""
     self._write(path)
 
-  def _write(self, path: str | os.PathLike, **more: Any) -> None:
+  def _write(self, path: str | os.PathLike, **more: JSON) -> None:
     leaves = jax.tree.leaves(self._kept())
     state = {f"state{i}": leaf for i, leaf in enumerate(leaves)}
     storage.write(path, "run", {**self._header(), **more}, {**state, **self._arrays()})
 
   @classmethod
-  def load(cls, path: str | os.PathLike, **options: Any) -> Self:
+  def load(cls, path: str | os.PathLike, **options: object) -> Self:
     """Read a file of `save`, of a solver of this class or one below it.
 
     Args:
@@ -108,7 +110,7 @@ class Resumable(abc.ABC):
     return cls.from_file(storage.read(path), options)
 
   @classmethod
-  def from_file(cls, file: storage.Stored, options: dict[str, Any]) -> Self:
+  def from_file(cls, file: storage.Stored, options: Mapping[str, object]) -> Self:
     """The same as `load`, from a file that has been read."""
     kind = cls.kind_in(file)
     try:
@@ -137,7 +139,7 @@ class Resumable(abc.ABC):
     others = {name: (x.shape, np.dtype(x.dtype)) for name, x in self._arrays().items()}
     arrays = file.arrays({**dict(zip(names, shapes, strict=True)), **others})
     for name, (path, _) in zip(names, expected, strict=True):
-      field = next((key.name for key in reversed(path) if hasattr(key, "name")), "")
+      field = next((key.name for key in reversed(path) if isinstance(key, jax.tree_util.GetAttrKey)), "")
       array = arrays[name]
       if not np.issubdtype(array.dtype, np.floating):
         continue
@@ -174,7 +176,7 @@ class Resumable(abc.ABC):
     """The reason why no run can have this state, beyond what its numbers alone show."""
     return None
 
-  def _template(self, file: storage.Stored) -> Any:
+  def _template(self, file: storage.Stored) -> RunState:
     """The part that files keep, with the shapes of a file's arrays; a state that grows asks the file."""
     return self._kept()
 

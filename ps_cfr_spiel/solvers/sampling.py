@@ -38,7 +38,7 @@ class SamplingSolver(TreeSolver):
     options: SamplingOptions | mccfr.TreeSampler | str | None = None,
     *,
     progress: bool | None = None,
-    **keywords: Any,
+    **keywords: object,
   ):
     """Build the trees; nothing is compiled yet. ValueError for a wrong option or game.
 

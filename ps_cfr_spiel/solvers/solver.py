@@ -4,14 +4,14 @@ import abc
 import functools
 import os
 import time
-from collections.abc import Callable
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Generic, Self, TypeVar
 
 import jax
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.arguments import MOST_ITERATIONS, check_count
+from ps_cfr_spiel.arguments import JSON, MOST_ITERATIONS, check_count
 from ps_cfr_spiel.backend.device import (
   CHUNK_SECONDS,
   JaxRuntimeError,
@@ -28,7 +28,8 @@ from ps_cfr_spiel.backend.device import (
 from ps_cfr_spiel.options import LIMIT, RunOptions, TreeOptions, fields_of
 from ps_cfr_spiel.policy import TreePolicy
 from ps_cfr_spiel.reports import Stopwatch, progress_bar, waiting
-from ps_cfr_spiel.solvers.run_files import Resumable
+from ps_cfr_spiel.sampling.keyed import KeyedPolicy
+from ps_cfr_spiel.solvers.run_files import Resumable, RunState
 
 SAVING_SHARE = 0.05  # of the time, at most for checkpoints
 LOOK_SECONDS = 0.05  # least time between two checks that numbers are finite
@@ -54,7 +55,7 @@ class Solver(Resumable, Generic[Policy]):
     """The size of the game and of the tables, as lines of text."""
 
   @abc.abstractmethod
-  def _step(self, state: Any, iterations: int) -> Any:
+  def _step(self, state: RunState, iterations: int) -> RunState:
     """The state after further iterations."""
 
   @abc.abstractmethod
@@ -70,11 +71,11 @@ class Solver(Resumable, Generic[Policy]):
     return self._policy(average=False)
 
   @classmethod
-  def _policy_in(cls, file: storage.Stored, options: dict[str, Any]) -> Any:
+  def _policy_in(cls, file: storage.Stored, options: Mapping[str, object]) -> Policy:
     """The average policy of a run in a file; `options` as of `load`."""
     return cls.from_file(file, options).average_policy()
 
-  def _policy_info(self, average: bool) -> dict[str, Any]:
+  def _policy_info(self, average: bool) -> dict[str, JSON]:
     """The description of a policy's origin that the policy carries."""
     return {**self._header(), "policy": "average" if average else "current"}
 
@@ -128,9 +129,9 @@ class Solver(Resumable, Generic[Policy]):
     *,
     progress: bool | None = None,
     every: int | Callable[[int], int] | None = None,
-    callback: Callable[[Any], object] | None = None,
+    callback: Callable[[Self], object] | None = None,
     checkpoint: str | os.PathLike | Callable[[], object] | None = None,
-    **keywords: Any,
+    **keywords: object,
   ) -> None:
     """Run further iterations in one jitted loop; in parts or at once, the result is the same.
 
@@ -224,7 +225,7 @@ class Solver(Resumable, Generic[Policy]):
     with Uninterrupted(ENDING), precision(self.dtype):  # in place there is no state until the assignment
       self._state = ready(self._step(self._state, iterations))
 
-  def _checked(self, sound: Any) -> Any:
+  def _checked(self, sound: RunState) -> RunState:
     """Return the state if its numbers are finite; else restore `sound`, an earlier one, and raise.
 
     Tables that change in place have no earlier state: None stands for it.
@@ -249,12 +250,12 @@ def _marks(start: int, every: int | Callable[[int], int]) -> Callable[[int], int
   return lambda done: start + ((done - start) // step + 1) * step
 
 
-def load_solver(path: str | os.PathLike, **options: Any) -> Solver:
+def load_solver(path: str | os.PathLike, **options: object) -> Solver:
   """Read a solver of any class from its file; see `Solver.load`."""
   return Solver.load(path, **options)
 
 
-def load_policy(path: str | os.PathLike, limit: int = LIMIT) -> Any:
+def load_policy(path: str | os.PathLike, limit: int = LIMIT) -> TreePolicy | KeyedPolicy:
   """The policy in a file of `TreePolicy.save`, or the average policy in a solver's file; errors as of `load`.
 
   `limit` is the maximum number of histories of the game that the file names.

@@ -1,7 +1,6 @@
 """The base class of solvers that split their abstraction while they run, and its part in files."""
 
 import abc
-from typing import Any
 
 import jax
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from ps_cfr_spiel.abstraction import Abstraction, Partition, bind, roomy_sets, unbind
 from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.solvers.exact import TreeSolver
+from ps_cfr_spiel.solvers.run_files import RunState
 from ps_cfr_spiel.tree import Sets
 
 
@@ -21,11 +21,11 @@ class SplittingSolver(TreeSolver):
   _start: Abstraction
 
   @abc.abstractmethod
-  def _begin_on(self, parts: tuple[Partition, Partition]) -> Any:
+  def _begin_on(self, parts: tuple[Partition, Partition]) -> RunState:
     """The state before the first iteration, on the device, with tables for these sets."""
 
   @abc.abstractmethod
-  def _take_turn(self, state: Any, sets: tuple[Sets, Sets], player: int) -> Any:
+  def _take_turn(self, state: RunState, sets: tuple[Sets, Sets], player: int) -> RunState:
     """The state after a player's turn on the present sets, and the splits that follow it.
 
     Its `parts` are the same object if nothing is split.
