@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ps_cfr_spiel.arguments import is_number
-from ps_cfr_spiel.cards.poker import CHUNK, Deal
+from ps_cfr_spiel.cards.poker import CHUNK, CardDeal
 
 RUNTIME = 300e6  # bytes of Python, NumPy and JAX before any game
 HOST = 8  # bytes of a number on the host
@@ -187,7 +187,7 @@ PAIR = 13  # bytes of each pair of boards while they are compared and clustered
 ROWS = 5  # copies of the numbers that describe hands while they are put into buckets
 
 
-def card_needs(deal: Deal, scored: int) -> dict[str, int]:
+def card_needs(deal: CardDeal, scored: int) -> dict[str, int]:
   """Estimated bytes of a deal's classes of boards and hands, and of an abstraction of them, by purpose.
 
   `scored` is the number of boards on which hands are ranked at once.

@@ -43,10 +43,16 @@ import numpy as np
 from ps_cfr_spiel.cards.notation import size_text
 from ps_cfr_spiel.cards.poker import (
   Betting,
+  CardDeal,
+  CardGame,
+  Deck,
+  HoldemNames,
   betting,
+  card_sets,
   cards,
   for_game_string,
   parse_rake,
+  set_numbers,
   strengths,
   with_rake,
 )
@@ -54,10 +60,8 @@ from ps_cfr_spiel.cards.poker import (
 from .. import base
 from ..base import CHANCE, join
 from .observer import NUM_PLAYERS, HoldemSubgameObserver, PokerState
-from .subgame_forms import SubgameForm
 
 _BOARD_SIZES = (3, 4, 5)
-RANKED = 16  # boards on which hands are ranked at once, so that the numbers stay in the cache
 DEFAULTS = {
   "board": "9s7c5s4h",
   "pot": 200,
@@ -104,7 +108,7 @@ class HoldemSubgameGame(base.Game):
     super().__init__(
       params,
       actions=betting.num_actions(bets),
-      outcomes=max(hands, deck[-1] + 1) if to_come else hands,
+      outcomes=max(hands, len(deck)) if to_come else hands,
       length=max(betting.num_moves(state.line) for state in public_states),
       most=most,
       least=least if rake.share else None,
@@ -134,25 +138,10 @@ class HoldemSubgameGame(base.Game):
     """The next `count` public cards, in every order in which they may come, ascending."""
     return itertools.permutations([card for card in self.deck if card not in self.board], count)
 
-  def strengths(self, runouts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """int32[K, H0], int32[K, H1] after the cards int[K, n]: the larger wins; meaningless for dead hands."""
-    boards = np.concatenate([np.tile(np.array(self.board), (len(runouts), 1)), runouts], 1)
-    numbers = [cards.hand_numbers(hands.cards) for hands in self.ranges]
-    held, place = np.unique(np.concatenate(numbers), return_inverse=True)
-    ranks = np.concatenate(
-      [strengths(boards[k : k + RANKED], cards.ALL_HANDS[held]) for k in range(0, len(boards), RANKED)]
-    )
-    first, second = np.split(place, [len(numbers[0])])
-    return ranks[:, first], ranks[:, second]
-
-  def _strength(self, runout: cards.Board) -> tuple[np.ndarray, np.ndarray]:
-    first, second = self.strengths(np.array([runout], int))
-    return first[0], second[0]
-
   def _hands_differ(self, runout: cards.Board) -> bool:
     """True if one of two hands may beat the other after these cards."""
     alive = [~np.isin(hands.cards, runout).any(axis=1) for hands in self.ranges]
-    first, second = self._strength(runout)
+    first, second = (strengths(np.array(self.board + runout), hands.cards) for hands in self.ranges)
     return bool((self.disjoint & np.logical_and.outer(*alive) & (first[:, None] != second)).any())
 
   def line(self, node: int, runout: cards.Board) -> str:
@@ -172,20 +161,17 @@ class HoldemSubgameGame(base.Game):
     words = f"no bet of {' or '.join(map(size_text, sizes))} fits, with {behind:.3g} pots behind"
     return f"{words}{', so neither player can bet' * none}" if sizes else ""
 
-  def bayesian_form(self) -> SubgameForm:
-    """The game as arrays, without visiting its histories."""
-    first, second = self.ranges
-    return SubgameForm(
-      betting=Betting.of_states(self.public_states, self.unit),
-      types=(first.names, second.names),
-      weights=(first.weights, second.weights),
-      cards=(first.cards, second.cards),
-      runouts=tuple(np.array(list(self.runouts(count)), np.int32) for count in range(self.cards_to_come + 1)),
-      live=len(self.deck) - len(self.board) - NUM_PLAYERS * cards.HAND_SIZE,
-      swaps=cards.suit_swaps(self.deck, self.board, self.ranges) if self.cards_to_come else None,
-      remarks={"left out": text} if (text := self.left_out()) else {},
-      game=self,
-    )
+  def bayesian_form(self) -> CardGame:
+    """The game as a card game, without visiting its histories."""
+    deck = Deck.of(self.deck)
+    weights = np.zeros((NUM_PLAYERS, len(card_sets(deck.size, cards.HAND_SIZE))))
+    for row, hands in zip(weights, self.ranges, strict=True):
+      row[set_numbers(deck.numbers(hands.cards))] = hands.weights
+    board, public = deck.numbers(np.array(self.board)).tolist(), (0, *[1] * self.cards_to_come)
+    deal = CardDeal.create(deck, cards.HAND_SIZE, public, tuple(board), weights, at_once=True)
+    remarks = {"left out": text} if (text := self.left_out()) else {}
+    names = HoldemNames(self.header, lambda: [state.line for state in self.public_states], deal, remarks)
+    return CardGame(Betting.of_states(self.public_states, self.unit), deal, names, self)
 
 
 class HoldemSubgameState(PokerState):
@@ -240,7 +226,7 @@ class HoldemSubgameState(PokerState):
   def chance_outcomes(self) -> list[tuple[int, float]]:
     if self._dealt:
       live = self.live_cards()
-      return [(card, 1 / len(live)) for card in live]
+      return [(self.get_game().deck.index(card), 1 / len(live)) for card in live]
     weights = self.get_game().deal_weights(self.hands)
     (hands,) = weights.nonzero()
     return list(zip(hands.tolist(), (weights[hands] / weights.sum()).tolist(), strict=True))
@@ -248,9 +234,11 @@ class HoldemSubgameState(PokerState):
   def _apply_action(self, action: int) -> None:
     """Deal a hand or a card, or bets; raises ValueError if illegal, which OpenSpiel does not check."""
     if self._dealt and self.public_state.player == betting.CHANCE:
-      if action not in (live := self.live_cards()):
-        raise ValueError(f"illegal action {action} at {self}; legal are the cards {live}")
-      self.node, self.runout = self.public_state.children[betting.ANY_CARD], (*self.runout, action)
+      deck, live = self.get_game().deck, self.live_cards()
+      if not (0 <= action < len(deck) and deck[action] in live):
+        legal = list(map(deck.index, live))
+        raise ValueError(f"illegal action {action} at {self}; legal are the cards {legal}")
+      self.node, self.runout = self.public_state.children[betting.ANY_CARD], (*self.runout, deck[action])
     elif self._dealt:
       children = self.public_state.children
       if action not in children:
@@ -268,7 +256,9 @@ class HoldemSubgameState(PokerState):
   def _action_to_string(self, player: int, action: int) -> str:
     game = self.get_game()
     if player == CHANCE:
-      dealt = cards.card_names([action]) if self._dealt else game.ranges[len(self.hands)].names[action]
+      dealt = (
+        cards.card_names([game.deck[action]]) if self._dealt else game.ranges[len(self.hands)].names[action]
+      )
       return f"Deal {dealt}"
     return game.public_states[self.public_state.children[action]].label
 

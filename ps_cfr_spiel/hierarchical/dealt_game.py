@@ -10,7 +10,8 @@ import pyspiel
 
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cards.poker import (
-  CardGame,
+  Betting,
+  CardDeal,
   Runouts,
   check_unraked,
   dealt_cards,
@@ -29,9 +30,11 @@ Place: TypeAlias = int | tuple[int, ...]  # a class of runouts, or public cards 
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class DealtGame(CardGame):
+class DealtGame:
   """A game of dealt cards with tables of its boards."""
 
+  betting: Betting
+  deal: CardDeal
   game: pyspiel.Game  #: OpenSpiel's game
   #: for each round the classes of public cards that have come; in a game with more than `MOST_CLASSES` of
   #: them, such as hold'em to the river, up to the first public cards alone. There hands are ranked when they
@@ -47,15 +50,17 @@ class DealtGame(CardGame):
     check_unraked(game, "clusters, and responses in sampled hands,")
     card_game = read_card_game(game)
     betting, deal = card_game.betting, card_game.deal
+    if deal.streets == 1:
+      raise ValueError(f"{game}: its board is full; expected public cards to come.")
     later = deal.public[2:]
     if deal.most_classes()[-1] > MOST_CLASSES and not deal.board and set(later) == {1} and len(later) <= 2:
       if reason := why_unavailable():
         raise ValueError(
           f"{game} has too many boards for tables, and the native library is missing: {reason}."
         )
-      return cls(betting, deal, game, deal.runouts(2))
+      return cls(betting, deal, game, deal.classes(2))
     check_needs(str(game), card_needs(deal, SCORED), None, "Fewer public cards, ranks or suits take less")
-    return cls(betting, deal, game, deal.runouts(deal.streets))
+    return cls(betting, deal, game, deal.classes(deal.streets))
 
   @property
   def name(self) -> str:
@@ -128,13 +133,13 @@ class DealtGame(CardGame):
   def place(self, state: pyspiel.State) -> tuple[int, list[tuple[Place, int]]]:
     """The line of a state's player to move, and the cards as in `seen`."""
     hole, player = self.deal.hole, state.current_player()
-    cards = dealt_cards(state, self.deal.deck)
+    cards = dealt_cards(state, self.deal)
     line, board = self.public_place(state)
     return line, self.seen(cards[player * hole : (player + 1) * hole], board)
 
   def public_place(self, state: pyspiel.State) -> tuple[int, list[int]]:
     """The line of a state's player to move, and the public cards in the order in which they came."""
-    cards = dealt_cards(state, self.deal.deck)
+    cards = dealt_cards(state, self.deal)
     return self._line(state), cards[2 * self.deal.hole :]
 
   def seen(self, hand: Sequence[int], board: Sequence[int]) -> list[tuple[Place, int]]:

@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.cards.poker import CardGame, count_classes
+from ps_cfr_spiel.cards.poker import count_classes
 from ps_cfr_spiel.cards.poker import hand_classes as classes_of_hands
+from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 
 TABLES, BYTES = 2, 4  # regrets and averages, in float32
 
@@ -47,7 +48,7 @@ class Sizes(NamedTuple):
     return TABLES * BYTES * self.most * self.abstract_infostates(clusters, buckets, clustered_round)
 
 
-def measure(game: CardGame) -> Sizes:
+def measure(game: DealtGame) -> Sizes:
   """The sizes of a game."""
   betting, deal = game.betting, game.deal
   deck, rounds = deal.deck, range(deal.streets)
@@ -64,7 +65,7 @@ def measure(game: CardGame) -> Sizes:
       classes.append(count_classes(deck, cards))
       hand_classes.append(count_classes(deck, (deal.hole, *cards)))
   if deal.board:
-    of_hands = [classes_of_hands(deck, deal.hole, after) for after in deal.runouts(len(rounds))]
+    of_hands = [classes_of_hands(deck, deal.hole, after) for after in deal.classes(len(rounds))]
     classes, hand_classes = [len(x) for x in of_hands], [int((x.max(1) + 1).sum()) for x in of_hands]
   counts = [np.array(column) for column in (boards, classes, hands, hand_classes)]
   return Sizes(lines, *counts, actions=moves, most=int(betting.moves.max()))

@@ -12,9 +12,11 @@ from ps_cfr_spiel.cards.poker import cards as cards
 from ps_cfr_spiel.cards.poker.bayesian_form import BayesianForm as BayesianForm
 from ps_cfr_spiel.cards.poker.betting_lines import Betting
 from ps_cfr_spiel.cards.poker.board_lists import deals_on, next_boards
-from ps_cfr_spiel.cards.poker.card_game import CardGame, Deal
+from ps_cfr_spiel.cards.poker.card_deal import CardDeal
+from ps_cfr_spiel.cards.poker.card_game import CardGame, Deal, Names
 from ps_cfr_spiel.cards.poker.cards import RANKS
 from ps_cfr_spiel.cards.poker.dealt import cards_of, dealt_cards, is_by_name, read_card_game
+from ps_cfr_spiel.cards.poker.infostate_names import HoldemNames, StateNames
 from ps_cfr_spiel.cards.poker.made_hands import CLASSES, made_hands, named_hands
 from ps_cfr_spiel.cards.poker.rake import check_unraked, parse_rake, with_rake
 from ps_cfr_spiel.cards.poker.ranking import strengths

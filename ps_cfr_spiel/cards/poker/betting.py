@@ -175,6 +175,26 @@ class BettingRules(NamedTuple):
     bets = [(n, a) for a, n in self.moves(state).items() if a > CALL]
     return min(bets, key=lambda bet: (abs(bet[0] - chips), bet))[1] if bets else CALL
 
+  def states(self, most: int) -> tuple[BettingState, ...]:
+    """All lines from the root on, depth first, children by ascending action.
+
+    ValueError for more than `most`.
+    """
+    states: list[BettingState] = []
+    pending = [self.root]
+    while pending:
+      state, index = pending.pop(), len(states)
+      if index == most:
+        raise ValueError(
+          f"more than {most:,} public states; allow fewer bet sizes, above all for later bets (after ';')"
+        )
+      states.append(state)
+      if state.parent >= 0:
+        states[state.parent].children[state.action] = index
+      if state.player != TERMINAL:
+        pending.extend(reversed(list(self.successors(state, index))))
+    return tuple(states)
+
   def successors(self, state: BettingState, index: int = -1) -> Iterator[BettingState]:
     """Yield the public states after each action at a state that is not terminal, actions ascending."""
     if state.player == CHANCE:
@@ -317,22 +337,10 @@ def betting_states(
       "player began the hand with, those in the pot included"
     )
   ante = pot // 2
-  rules = BettingRules(bets, stack, unit, (ante, ante), ante, rake=rake)
-  states: list[BettingState] = []
-  pending = [rules.root]
-  while pending:
-    state, index = pending.pop(), len(states)
-    if index == MAX_PUBLIC_STATES:
-      raise ValueError(
-        f"pot={pot}, stack={stack}: more than {MAX_PUBLIC_STATES:,} public states; "
-        "allow fewer bet sizes, above all for later bets (after ';')"
-      )
-    states.append(state)
-    if state.parent >= 0:
-      states[state.parent].children[state.action] = index
-    if state.player != TERMINAL:
-      pending.extend(reversed(list(rules.successors(state, index))))
-  return tuple(states)
+  try:
+    return BettingRules(bets, stack, unit, (ante, ante), ante, rake=rake).states(MAX_PUBLIC_STATES)
+  except ValueError as error:
+    raise ValueError(f"pot={pot}, stack={stack}: {error}") from None
 
 
 def left_out(states: Sequence[BettingState], rules: BettingRules) -> list[Size]:

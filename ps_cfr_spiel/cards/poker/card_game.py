@@ -1,117 +1,180 @@
-"""Card games as two parts, neither of which depends on the other: the betting, and the deal of the cards."""
+"""Card games as three parts: the betting, the deal of hands and public cards, and the names of infostates."""
 
+import abc
 import dataclasses
 import functools
-import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from ps_cfr_spiel.cards.poker.bayesian_form import BayesianForm
 from ps_cfr_spiel.cards.poker.betting_lines import Betting
-from ps_cfr_spiel.cards.poker.ranking import strengths
-from ps_cfr_spiel.cards.poker.suits import (
-  Deck,
-  Runouts,
-  card_sets,
-  count_classes,
-  renamed_sets,
-  renamings,
-  runouts,
-  set_numbers,
-)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Deal:
-  """Hands are dealt, and public cards before each street but the first; all cards come from one deck.
+class Deal(abc.ABC):
+  """What chance deals: to each player in secret one of H hands, then perhaps public cards before each street.
 
-  Each set of cards comes with equal probability, but for `board` and `weights`. The H hands are all sets of
-  `hole` cards, in the order of `card_sets`.
+  `CardDeal` deals cards of a deck; liar's dice deals dice.
   """
 
-  deck: Deck  #: the cards; see `dealt_cards`
-  hole: int  #: the number of cards of a hand; player 0's is dealt first
-  public: tuple[int, ...]  #: the number of public cards before each street; 0 before the first
-  board: tuple[int, ...]  #: public cards that are there from the start
-  #: float64[2, H]: pairs of hands without a common card come in proportion to the product of their weights; 0
-  #: for hands that hold a card of the board.
-  weights: np.ndarray
-
-  @classmethod
-  def create(
-    cls,
-    deck: Deck,
-    hole: int,
-    public: tuple[int, ...],
-    board: tuple[int, ...] = (),
-    weights: np.ndarray | None = None,
-  ) -> "Deal":
-    """The deal; by default all hands that the board leaves come alike."""
-    if weights is None:
-      free = ~np.isin(card_sets(deck.size, hole), board).any(1)
-      weights = np.tile(free.astype(float), (2, 1))
-    return cls(deck, hole, public, board, weights)
-
-  @property
-  def streets(self) -> int:
-    """The number of streets."""
-    return len(self.public)
+  weights: np.ndarray  #: float64[2, H]: pairs of hands that share no card come in proportion to their product
+  #: for each hand chance's actions that deal it; None: a hand's number among the player's own.
+  actions: Sequence[Sequence[int]] | None = None
+  boards: Sequence[int] = (1,)  #: the number of runouts of each street
+  runouts: tuple[np.ndarray, ...] = BayesianForm.runouts  #: see `BayesianForm`, as for both that follow
+  live: int = 0
+  swaps: np.ndarray | None = None
 
   @functools.cached_property
-  def all_alike(self) -> bool:
-    """Whether every hand of the deck has the weight 1."""
-    return bool((self.weights == 1).all())
+  def held(self) -> tuple[np.ndarray, np.ndarray]:
+    """int[H0], int[H1]: the numbers of each player's hands of a weight above 0."""
+    first, second = map(np.flatnonzero, self.weights)
+    return first, second
 
-  @functools.cached_property
-  def hands(self) -> np.ndarray:
-    """int32[H, n]: all hands."""
-    return card_sets(self.deck.size, self.hole)
+  @abc.abstractmethod
+  def cards(self, player: int) -> np.ndarray:
+    """int32[H, 2]: the cards of each hand; hands of one card have a dummy too, another for each player."""
 
-  @functools.cached_property
-  def members(self) -> np.ndarray:
-    """float32[H, D]: the cards of each hand."""
-    return (self.hands[:, :, None] == np.arange(self.deck.size)).any(1).astype(np.float32)
+  @abc.abstractmethod
+  def showdowns(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """int32[B, H0], int32[B, H1]: strengths of some hands of each player, by their numbers.
 
-  @functools.cached_property
-  def together(self) -> np.ndarray:
-    """bool[H, H]: can two hands be dealt together?"""
-    return self.members @ self.members.T == 0
+    B are the runouts of the last street, or the showdowns of a game with several kinds of them; entries of
+    hands that hold a card of the runout are arbitrary.
+    """
 
-  @functools.cached_property
-  def hand_swaps(self) -> np.ndarray:
-    """int32[S, H]: the hand that each hand becomes, for each renaming of the suits."""
-    return renamed_sets(self.deck, self.hole)
+  @abc.abstractmethod
+  def histories(self, lines: Sequence[int]) -> int:
+    """About the number of histories of an enumeration, with these numbers of lines on each street."""
 
-  def runouts(self, streets: int) -> tuple[Runouts, ...]:
-    """The classes of public cards of the first streets, joined by names of suits that change no weight."""
-    stay = None
-    if not self.all_alike:
-      boards = renamings(self.deck)[:, list(self.board)]
-      stay = (self.weights[:, self.hand_swaps] == self.weights[:, None]).all((0, 2))
-      stay &= set_numbers(boards) == set_numbers(np.array(self.board))
-    return runouts(self.deck, self.public[1:streets], self.board, stay)
 
-  def most_classes(self) -> list[int]:
-    """The number of classes of boards of each street; at most, after a board, where suits may differ."""
-    if not self.board:
-      return [count_classes(self.deck, self.public[1 : number + 1]) for number in range(self.streets)]
-    left = self.deck.size - len(self.board) - np.cumsum([0, *self.public[:-1]])
-    return np.cumprod(
-      [math.comb(n, size) for n, size in zip(left.tolist(), self.public, strict=True)]
-    ).tolist()
+class Names(abc.ABC):
+  """What a game calls its infostates and hands, by the numbers that hands and cards have in the deal."""
 
-  def boards_left(self, street: int) -> int:
-    """The number of sets of public cards that may come before a street, after hands and earlier cards."""
-    gone = 2 * self.hole + len(self.board) + sum(self.public[:street])
-    return math.comb(self.deck.size - gone, self.public[street])
+  #: the name of a player's infostate at a state of OpenSpiel; None: its information state string.
+  named: Callable[[Any, int], str] | None = None
+  remarks: Mapping[str, str] = {}  #: see `BayesianForm.remarks`
+  advice: str = BayesianForm.advice  #: see `BayesianForm.advice`
 
-  def strengths(self, boards: np.ndarray) -> np.ndarray:
-    """int32[K, H]: the strength of all hands with all public cards, int[K, m]; the larger wins."""
-    return strengths(self.deck.whole(boards), self.deck.whole(self.hands))
+  @abc.abstractmethod
+  def hand(self, hand: int) -> str:
+    """The name of a hand."""
+
+  @abc.abstractmethod
+  def infostate(self, player: int, line: int, runout: Sequence[int], hand: int) -> str:
+    """The string of the infostate of the player to act."""
+
+  @abc.abstractmethod
+  def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
+    """The line, the runout and the hand of the only infostate that may have this string.
+
+    KeyError, IndexError or ValueError if there is none; `CardGame.find` compares the string.
+    """
+
+
+AnyDeal = TypeVar("AnyDeal", bound=Deal)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class CardGame:
-  """A game of dealt cards for two: the stronger hand wins the payoff of the line of betting."""
+class CardGame(BayesianForm, Generic[AnyDeal]):
+  """A game of dealt hands for two: the stronger hand wins the payoff of the line of betting.
+
+  A player's types are the hands with a weight above 0.
+  """
 
   betting: Betting
-  deal: Deal
+  deal: AnyDeal
+  names: Names
+  game: Any = None
+
+  @functools.cached_property
+  def types(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """See `BayesianForm`, as for all that follow."""
+    first, second = (tuple(map(self.names.hand, hands)) for hands in self._numbers)
+    return first, second
+
+  @functools.cached_property
+  def _numbers(self) -> tuple[list[int], list[int]]:
+    first, second = (hands.tolist() for hands in self.deal.held)
+    return first, second
+
+  @functools.cached_property
+  def weights(self) -> tuple[np.ndarray, np.ndarray]:
+    first, second = (row[hands] for row, hands in zip(self.deal.weights, self.deal.held, strict=True))
+    return first, second
+
+  @functools.cached_property
+  def cards(self) -> tuple[np.ndarray, np.ndarray]:
+    first, second = (self.deal.cards(player)[hands] for player, hands in enumerate(self.deal.held))
+    return first, second
+
+  @functools.cached_property
+  def deals(self) -> tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]] | None:
+    if (actions := self.deal.actions) is None:
+      return None
+    first, second = ([actions[hand] for hand in hands] for hands in self._numbers)
+    return first, second
+
+  @property
+  def runouts(self) -> tuple[np.ndarray, ...]:
+    return self.deal.runouts
+
+  @property
+  def live(self) -> int:
+    return self.deal.live
+
+  @functools.cached_property
+  def swaps(self) -> np.ndarray | None:
+    return self.deal.swaps
+
+  @property
+  def named(self) -> Callable[[Any, int], str] | None:
+    return self.names.named
+
+  @property
+  def remarks(self) -> Mapping[str, str]:
+    return self.names.remarks
+
+  @property
+  def advice(self) -> str:
+    return self.names.advice
+
+  @property
+  def _lines(self) -> list[int]:
+    """The number of lines of each street."""
+    return np.bincount(self.betting.street, minlength=len(self.deal.boards)).tolist()
+
+  @property
+  def size(self) -> int:
+    return sum(lines * boards for lines, boards in zip(self._lines, self.deal.boards, strict=True))
+
+  @property
+  def histories(self) -> int:
+    return self.deal.histories(self._lines)
+
+  @functools.cached_property
+  def strength(self) -> tuple[np.ndarray, np.ndarray]:
+    """int32[H0] and int32[H1], without public cards to come."""
+    first, second = self.strengths()
+    return first[0], second[0]
+
+  def strengths(self) -> tuple[np.ndarray, np.ndarray]:
+    return self.deal.showdowns(*self.deal.held)
+
+  def infostate(self, line: int, runout: Sequence[int], type_index: int) -> str:
+    player = int(self.betting.player[line])
+    return self.names.infostate(player, line, runout, self._numbers[player][type_index])
+
+  def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
+    try:
+      line, runout, hand = self.names.find(player, infostate)
+      place = line, runout, self._numbers[player].index(hand)
+      came = self.runouts[int(self.betting.street[line])].shape[1]
+      known = self.betting.player[line] == player and len(runout) == came
+      known = known and {*runout}.isdisjoint(self.cards[player][place[2]].tolist())
+      if known and self.infostate(*place) == infostate:
+        return place
+    except (KeyError, IndexError, ValueError):
+      pass
+    raise ValueError(f"No information state of player {player}: {infostate!r}.")

@@ -4,22 +4,26 @@ Their histories are never enumerated: the betting is traversed twice with fixed 
 of each line of betting, and the cards give the winner of a showdown.
 """
 
+import itertools
 import re
 from typing import Any
 
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.arguments import declared
+from ps_cfr_spiel.cards.poker.betting import BettingRules
 from ps_cfr_spiel.cards.poker.betting_lines import Betting
-from ps_cfr_spiel.cards.poker.card_game import CardGame, Deal
-from ps_cfr_spiel.cards.poker.cards import STREETS, SUITS, parse_deck
+from ps_cfr_spiel.cards.poker.card_deal import CardDeal
+from ps_cfr_spiel.cards.poker.card_game import CardGame
+from ps_cfr_spiel.cards.poker.cards import STREETS, parse_deck
+from ps_cfr_spiel.cards.poker.infostate_names import ADVICE, HoldemNames, StateNames
 from ps_cfr_spiel.cards.poker.ranking import strengths
-from ps_cfr_spiel.cards.poker.suits import Deck, card_sets, set_numbers
+from ps_cfr_spiel.cards.poker.suits import Deck, card_sets
 
 PLAYERS = 2
 MAX_LINES = 2_000_000
 HOLES = (1, 2)  # cards of a hand
-SUBGAME = "holdem_subgame"
 TRIES = 1000
 
 
@@ -37,14 +41,16 @@ def is_by_name(game: pyspiel.Game) -> bool:
     return False
 
 
-def read_card_game(game: pyspiel.Game) -> CardGame:
-  """The cards and the betting of `universal_poker` for two, `holdem`, `holdem_subgame`, or `leduc_poker`.
+def read_card_game(game: Any) -> CardGame[CardDeal]:
+  """`universal_poker` for two, `holdem` or `leduc_poker` as a card game, and a game whose form is one.
 
-  ValueError for another game, or one without public cards.
+  Strings of the first forget the order of more than two public cards. ValueError for another game, or one
+  without public cards, or with payoffs that depend on more than the better hand.
   """
-  if game.get_type().short_name == SUBGAME:
-    _check_by_name(game)
-    return _subgame(game)
+  if (describes := declared(game, "bayesian_form")) is not None:
+    form = describes()
+    if isinstance(form, CardGame) and isinstance(form.deal, CardDeal):
+      return form
   deck, hole, public = cards_of(game)
   if len(public) < 2 or public[0] or not all(public[1:]):
     raise ValueError(
@@ -66,7 +72,14 @@ def read_card_game(game: pyspiel.Game) -> CardGame:
     raise ValueError(f"{game}: its betting or what showdowns pay depends on more than the better hand.")
   parent, action, player, street = lines.T
   betting = Betting.create(parent, action, player, (won + lost) / 2, first, street)
-  return CardGame(betting, Deal.create(deck, hole, public))
+  deal = CardDeal.create(deck, hole, public)
+  if game.get_type().short_name == "holdem":
+    return CardGame(betting, deal, HoldemNames(game.header, lambda: _texts(game.rules), deal, advice=ADVICE))
+  return CardGame(betting, deal, StateNames(game, betting, deal))
+
+
+def _texts(rules: BettingRules) -> list[str]:
+  return [state.line for state in rules.states(MAX_LINES)]
 
 
 def _check_by_name(game: pyspiel.Game) -> None:
@@ -94,41 +107,20 @@ def cards_of(game: pyspiel.Game) -> tuple[Deck, int, tuple[int, ...]]:
     public = tuple(int(n) for n in re.findall(r"\d+", str(given["numBoardCards"])))
     return Deck(given["numRanks"], given["numSuits"]), given["numHoleCards"], public[: given["numRounds"]]
   if name == "holdem" and given["bets"].strip() != "fullgame":
-    ranks, suits = map(int, given["deck"].split("x"))
-    return Deck(ranks, suits), HOLES[-1], (0, *np.diff([0, *STREETS]).tolist())
+    return Deck.of(parse_deck(given["deck"])), HOLES[-1], (0, *np.diff([0, *STREETS]).tolist())
   raise ValueError(
     f"{game}: expected universal_poker for two without boardCards or handReaches, holdem with sizes "
     "of bets, holdem_subgame, or leduc_poker without suit_isomorphism."
   )
 
 
-def dealt_cards(state: pyspiel.State, deck: Deck) -> list[int]:
-  """The cards of both hands, then the public ones that have come, as `Deck` numbers them.
-
-  They are OpenSpiel's chance actions, but `holdem_subgame` deals hands of a range and cards of a whole
-  deck.
-  """
-  if state.get_game().get_type().short_name == SUBGAME:
-    return _numbered(np.array([*state.hole(0), *state.hole(1), *state.runout], int), deck).tolist()  # pyright: ignore
-  return [move.action for move in state.full_history() if move.player < 0]
-
-
-def _numbered(cards: np.ndarray, deck: Deck) -> np.ndarray:
-  """The inverse of `Deck.whole`."""
-  return deck.suits * (cards // len(SUITS)) + cards % len(SUITS)
-
-
-def _subgame(game: Any) -> CardGame:
-  """`holdem_subgame`, from its form."""
-  whole, form = np.array(parse_deck(game.get_parameters()["deck"])), game.bayesian_form()
-  if not game.cards_to_come:
-    raise ValueError(f"{game}: its board is full; expected public cards to come.")
-  deck = Deck(int(whole.max()) // len(SUITS) + 1, int((whole % len(SUITS)).max()) + 1)
-  weights = np.zeros((PLAYERS, len(card_sets(deck.size, HOLES[-1]))))
-  for row, cards, given in zip(weights, form.cards, form.weights, strict=True):
-    row[set_numbers(_numbered(np.asarray(cards), deck))] = given
-  public, board = (0, *[1] * game.cards_to_come), tuple(_numbered(np.array(game.board), deck).tolist())
-  return CardGame(form.betting, Deal.create(deck, HOLES[-1], public, board, weights))
+def dealt_cards(state: pyspiel.State, deal: CardDeal) -> list[int]:
+  """The cards of both hands, then the public ones that have come, as the deck of the deal numbers them."""
+  actions = [move.action for move in state.full_history() if move.player < 0]
+  if not deal.at_once:
+    return actions
+  hands = [deal.hands[held[h]].tolist() for held, h in zip(deal.held, actions, strict=False)]
+  return [*itertools.chain(*hands), *actions[PLAYERS:]]
 
 
 def _a_winner(deck: Deck, hole: int, size: int) -> tuple[list[int], list[int], list[int]]:

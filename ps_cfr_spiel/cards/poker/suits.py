@@ -29,6 +29,11 @@ class Deck(NamedTuple):
   ranks: int
   suits: int
 
+  @classmethod
+  def of(cls, cards: Sequence[int]) -> "Deck":
+    """The deck of some cards as `cards` numbers them, such as those of `cards.parse_deck`."""
+    return cls(max(cards) // len(SUITS) + 1, max(card % len(SUITS) for card in cards) + 1)
+
   @property
   def size(self) -> int:
     """The number of cards."""
@@ -37,6 +42,10 @@ class Deck(NamedTuple):
   def whole(self, numbers: np.ndarray) -> np.ndarray:
     """Cards as `cards` numbers them."""
     return len(SUITS) * (numbers // self.suits) + numbers % self.suits
+
+  def numbers(self, whole: np.ndarray) -> np.ndarray:
+    """The inverse of `whole`."""
+    return self.suits * (whole // len(SUITS)) + whole % len(SUITS)
 
   def names(self, numbers: Sequence[int] | np.ndarray) -> str:
     """Cards as letters, "AsKd"."""

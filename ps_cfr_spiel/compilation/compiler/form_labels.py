@@ -278,8 +278,6 @@ def _below(lines: PublicStateIndex, number: int) -> list[int]:
 def _infostates(lines: PublicStateIndex, line: int, runout: int) -> Sequence[str | None]:
   """The acting player's information state strings by type, None for impossible types."""
   form = lines.form
-  if len(lines.runouts) == 1:
-    return form.infostates[line]
   street, player = int(lines.betting.street[line]), int(lines.betting.player[line])
   alive, cards = lines.alive[player][street][runout], tuple(lines.runouts[street][runout].tolist())
   return LazySequence(len(form.types[player]), functools.partial(_infostate, form, line, cards, alive))

@@ -165,11 +165,11 @@ def make_leaves(
   """The leaf evaluator of this kind; see `leaves_of`."""
   form = lines.form
   evaluator = LEAVES[leaves_of(lines, kind)]
-  if len(streets) == 1:
-    ((showdowns, folds),) = streets
-    return evaluator.create(form, showdowns.utility, folds.utility)
-  if lines.betting.showdowns > 1:
+  if len(lines.boards) == 1:
     types = [BoardTypes(form.weights, form.cards, (a, b)) for a, b in zip(*lines.strength, strict=True)]
+    if len(streets) == 1:
+      ((showdowns, folds),) = streets
+      return evaluator.create(types[0], showdowns.utility, folds.utility)
     made = [[evaluator.create(t, a.utility, b.utility)] for t, (a, b) in zip(types, streets, strict=True)]
     return BoardLeaves.create(made, [(len(first.line), len(second.line)) for first, second in streets])
   return LazyBoardLeaves(lines, evaluator, streets, [np.arange(count) for count in lines.boards])
