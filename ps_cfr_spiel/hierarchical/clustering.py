@@ -116,7 +116,7 @@ def make_abstraction(
       )
     return make_nearest(game, clusters, int(buckets), seed, restarts, progress)
   if counted and buckets != LOSSLESS:  # the largest cluster has no fewer hands than the mean
-    every = measure(game).hand_classes[clustered_round:]
+    every = measure(game.betting, game.deal).hand_classes[clustered_round:]
     _check_memory(game, (every / int(clusters)).tolist(), int(buckets), aware)
   with waiting("Comparing hands", progress):
     equities = Equities.of(game, seed) if counted or buckets != LOSSLESS else None

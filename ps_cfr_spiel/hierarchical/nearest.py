@@ -44,7 +44,7 @@ class NearestAbstraction(Hierarchy):
   Attributes:
     groups: int32[H], the group of each hand as the opponent's.
     centres: for each round from the clustered one, the first with public cards, on float32[C, D, B].
-    deck, hole, public: as in `poker.Deal`.
+    deck, hole, public: as in `poker.CardDeal`.
     first: int32[H], the bucket of each hand before the clustered round.
     boards: int32[K, n], the cards of each class of boards of the clustered round.
     kept: a folder with tables of `tabulated`, which are then read, or None.

@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ps_cfr_spiel.cards.poker import count_classes
+from ps_cfr_spiel.cards.poker import Betting, CardDeal, count_classes
 from ps_cfr_spiel.cards.poker import hand_classes as classes_of_hands
-from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 
 TABLES, BYTES = 2, 4  # regrets and averages, in float32
 
@@ -48,9 +47,8 @@ class Sizes(NamedTuple):
     return TABLES * BYTES * self.most * self.abstract_infostates(clusters, buckets, clustered_round)
 
 
-def measure(game: DealtGame) -> Sizes:
+def measure(betting: Betting, deal: CardDeal) -> Sizes:
   """The sizes of a game."""
-  betting, deal = game.betting, game.deal
   deck, rounds = deal.deck, range(deal.streets)
   acts = betting.player >= 0
   lines = np.bincount(betting.street[acts], minlength=len(rounds))

@@ -92,7 +92,7 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
     return self._dealt.in_tables
 
   def summary(self):
-    sizes = hierarchical.measure(self._dealt)
+    sizes = hierarchical.measure(self._dealt.betting, self._dealt.deal)
     whole = device.bytes_of(self._state.tables)
     lines = {
       "game": self.game,

@@ -102,7 +102,7 @@ def test_cards_that_come_together():
   """A flop of two cards: the same values, and each pair of cards is one public state."""
   given = POKER["all-ins"].replace("numBoardCards=0 1", "numBoardCards=0 2")
   game = pyspiel.load_game(given)
-  form, walked = described.DealtCardsForm(game, read_card_game(game)), build_tree(game, leaves="sparse")
+  form, walked = read_card_game(game), build_tree(game, leaves="sparse")
   tree = build_bayesian(game, form)
   assert form_fault(tree, walked) is None
   np.testing.assert_allclose(values(tree, 1), values(walked, 1), rtol=0, atol=1e-12 * game.max_utility())

@@ -117,7 +117,7 @@ def test_payoffs_are_openspiels_on_random_playouts(name):
       state.apply_action(action)
     while (line, -1) in after:
       line = after[line, -1]
-    cards = dealt_cards(state, deal.deck)
+    cards = dealt_cards(state, deal)
     pairs = [cards[: deal.hole], cards[deal.hole : 2 * deal.hole]]
     won = betting.fold_payoff[line, 0]
     if betting.showdown_payoff[line]:
@@ -560,15 +560,14 @@ def test_other_games_are_refused(name, words):
 def test_sizes_are_counted_without_making_anything():
   """Leduc's are those of its walk, flop hold'em's were counted independently when it was planned."""
   game, dealt = compiled(LEDUC)
-  sizes = measure(dealt)
+  sizes = measure(dealt.betting, dealt.deal)
   assert sizes.infostates == 936 and sizes.boards.tolist() == [1, 6] and sizes.classes.tolist() == [1, 3]
   assert len(list(build_tree(game).names.infostates())) == 936
   assert sizes.bytes == 8 * openspiel_policy.TabularPolicy(game).legal_actions_mask.sum()
   abstraction = make_abstraction(dealt, clusters=2, buckets=3)
   cells = dealt_tree(dealt, abstraction)
   assert sizes.abstract_infostates(2, 3) == cells.trunk.cells + 2 * cells.cluster_subtree.cells
-  large = measure(
-    read_card_game(pyspiel.load_game(poker(13, 4, 2, "0 3", raises=3).replace("20 20", "100 100")))
-  )
+  game = read_card_game(pyspiel.load_game(poker(13, 4, 2, "0 3", raises=3).replace("20 20", "100 100")))
+  large = measure(game.betting, game.deal)
   assert (large.infostates, large.abstract_infostates(60, 50)) == (1_455_428_208, 169_352)
   assert large.lines.tolist() == [8, 56] and large.classes.tolist() == [1, 1_755]

@@ -12,7 +12,7 @@ import ps_cfr_spiel
 from ps_cfr_spiel import ContinualResolving
 from ps_cfr_spiel.backend.device import jit, precision, to_device
 from ps_cfr_spiel.batches import solve_batch
-from ps_cfr_spiel.cards.poker import Situation, cards, compatible, strengths
+from ps_cfr_spiel.cards.poker import Deck, Situation, cards, compatible, renamings, strengths
 from ps_cfr_spiel.cards.poker.situations import RandomSituations
 from ps_cfr_spiel.learning import (
   BoardFeatures,
@@ -100,7 +100,7 @@ def test_rivers_are_as_they_were_drawn_and_solved(data):
 def test_suits_do_not_matter():
   """Places and numbers of boards are the same if suits are renamed and hands with them."""
   board = np.array(cards.parse_board("9s7c5s4hKd"))
-  for swap in cards.suit_swaps(cards.WHOLE_DECK, (), ())[::5]:
+  for swap in renamings(Deck(13, 4))[::5]:
     renamed, hands = np.array(swap)[board], np.sort(np.array(swap)[cards.ALL_HANDS], 1)[:, ::-1]
     for size in (5, 4):
       both = np.stack([board[:size], renamed[:size][::-1]])

@@ -1,5 +1,7 @@
 """The whole game; the betting that it shares with the subgames is tested there too."""
 
+import dataclasses
+
 import numpy as np
 import pyspiel
 import pytest
@@ -107,7 +109,7 @@ def test_as_dealt_cards_it_is_universal_poker():
   """A blueprint of dealt cards takes either game."""
   games = pyspiel.load_game("holdem(stack=700)"), universal_poker(700)
   ours, theirs = map(read_card_game, games)
-  np.testing.assert_equal(vars(ours.deal), vars(theirs.deal))
+  np.testing.assert_equal(*(dataclasses.asdict(game.deal) for game in (ours, theirs)))
   np.testing.assert_equal(vars(ours.betting), vars(theirs.betting))
   with pytest.raises(ValueError, match=r"expected universal_poker .* holdem with sizes of bets"):
     read_card_game(pyspiel.load_game("holdem(bets=fullgame)"))

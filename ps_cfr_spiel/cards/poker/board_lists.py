@@ -6,7 +6,9 @@ import itertools
 import numpy as np
 
 from ps_cfr_spiel.cards.poker import cards
+from ps_cfr_spiel.cards.poker.card_deal import CardDeal
 from ps_cfr_spiel.cards.poker.situations import compatible
+from ps_cfr_spiel.cards.poker.suits import Deck, renamings
 
 
 def deals_on(board: cards.Board, ranges: str) -> float:
@@ -28,7 +30,8 @@ def next_boards(board: cards.Board, count: int, ranges: str) -> list[tuple[cards
   The highest cards of a class stand for it. Boards on which no two hands can be dealt are left out.
   ValueError if `cards.parse_ranges` rejects the ranges.
   """
-  swaps = cards.suit_swaps(cards.WHOLE_DECK, board, cards.parse_ranges(ranges, board)[0])
+  deal = CardDeal.create(Deck.of(cards.WHOLE_DECK), 2, (0,), board, cards.range_weights(ranges, board))
+  swaps = renamings(deal.deck)[deal.stay]
   rest = [card for card in reversed(cards.WHOLE_DECK) if card not in board]
   more = np.array(list(itertools.combinations(rest, count)))
   images = -np.sort(-swaps[:, more], -1) @ len(cards.WHOLE_DECK) ** np.arange(count)[::-1]

@@ -126,14 +126,17 @@ class CardGame(BayesianForm, Generic[AnyDeal]):
 
   @functools.cached_property
   def swaps(self) -> np.ndarray | None:
+    """See `Deal.swaps`."""
     return self.deal.swaps
 
   @property
   def named(self) -> Callable[[Any, int], str] | None:
+    """See `Names.named`."""
     return self.names.named
 
   @property
   def remarks(self) -> Mapping[str, str]:
+    """See `Names.remarks`."""
     return self.names.remarks
 
   @property

@@ -58,26 +58,6 @@ def unblocked(board: Iterable[int]) -> np.ndarray:
   return free[ALL_HANDS[:, 0]] & free[ALL_HANDS[:, 1]]
 
 
-def suit_swaps(deck: Board, board: Board, ranges: Iterable[Range]) -> np.ndarray:
-  """int32[S, 52]: the card that each card becomes, for each renaming of suits that changes nothing.
-
-  It leaves the cards of the board among themselves, and all weights of both ranges. The first renames none.
-  """
-  suits, ranges, swaps = len({card % len(SUITS) for card in deck}), list(ranges), []
-  weights = np.zeros((len(ranges), len(ALL_HANDS)))
-  for row, hands in zip(weights, ranges, strict=True):
-    row[hand_numbers(hands.cards)] = hands.weights
-  for order in itertools.permutations(range(suits)):
-    names = np.array([*order, *range(suits, len(SUITS))])
-    swap = (len(SUITS) * np.arange(len(RANKS))[:, None] + names).ravel()
-    if set(swap[list(board)].tolist()) != set(board):
-      continue
-    images = hand_numbers(-np.sort(-swap[ALL_HANDS], 1))
-    if (weights[:, images] == weights).all():
-      swaps.append(swap)
-  return np.array(swaps, np.int32)
-
-
 def parse_deck(text: str) -> Board:
   """The cards of a deck such as "13x4", ascending: ranks times suits, the lowest ranks, clubs first.
 
