@@ -2,18 +2,11 @@
 
 import numpy as np
 import pyspiel
-from new_game import HalfStreet
-from pyspiel import GameType as Kind
+from new_game import HalfStreet, kind
 
 from ps_cfr_spiel.cards.poker import BayesianForm, Betting
 
-TYPE = Kind(
-  "half_street_by_form", "Half-street poker", Kind.Dynamics.SEQUENTIAL, Kind.ChanceMode.EXPLICIT_STOCHASTIC,
-  Kind.Information.IMPERFECT_INFORMATION, Kind.Utility.ZERO_SUM, Kind.RewardModel.TERMINAL, 2, 2,
-  provides_information_state_string=True, provides_information_state_tensor=False,
-  provides_observation_string=False, provides_observation_tensor=False)  # fmt: skip
-CARDS = np.arange(3)
-OVER = int(pyspiel.PlayerId.TERMINAL)
+NAME, CARDS, OVER = "half_street_by_form", np.arange(3), int(pyspiel.PlayerId.TERMINAL)
 
 
 class Form(BayesianForm):
@@ -24,8 +17,8 @@ class Form(BayesianForm):
     action=[-1, 0, 1, 0, 1],
     player=[0, OVER, 1, OVER, OVER],
     fold_payoff=[0, 0, 0, 1, 0],  # to player 0, whatever the cards
-    showdown_payoff=[0, 1, 0, 0, 2],
-  )  # to the player with the stronger card
+    showdown_payoff=[0, 1, 0, 0, 2],  # to the player with the stronger card
+  )
   types = (("0", "1", "2"),) * 2
   weights = (np.ones(3),) * 2
   cards = tuple(np.stack([CARDS, CARDS + own], 1) for own in (10, 20))  # the second is a dummy of this player
@@ -37,12 +30,9 @@ class Form(BayesianForm):
 class HalfStreetByForm(HalfStreet):
   """The same game; `build_tree` takes the form of a game that has one."""
 
-  def __init__(self, params=None):
-    super().__init__(params, TYPE)
-
   def bayesian_form(self):
     """The form, for `build_tree`."""
     return Form()
 
 
-pyspiel.register_game(TYPE, HalfStreetByForm)
+pyspiel.register_game(kind(NAME), lambda params: HalfStreetByForm(params, NAME))

@@ -6,18 +6,20 @@ OpenSpiel's solvers in C++ also ask a game for `make_py_observer`, as its python
 import pyspiel
 from pyspiel import GameType as Kind
 
-TYPE = Kind(
-  "half_street", "Half-street poker", Kind.Dynamics.SEQUENTIAL, Kind.ChanceMode.EXPLICIT_STOCHASTIC,
-  Kind.Information.IMPERFECT_INFORMATION, Kind.Utility.ZERO_SUM, Kind.RewardModel.TERMINAL, 2, 2,
-  provides_information_state_string=True, provides_information_state_tensor=False,
-  provides_observation_string=False, provides_observation_tensor=False)  # fmt: skip
+
+def kind(name):
+  """The type of a game like this one, for `pyspiel.load_game(name)`."""
+  return Kind(name, "Half-street poker", Kind.Dynamics.SEQUENTIAL, Kind.ChanceMode.EXPLICIT_STOCHASTIC,
+    Kind.Information.IMPERFECT_INFORMATION, Kind.Utility.ZERO_SUM, Kind.RewardModel.TERMINAL, 2, 2,
+    provides_information_state_string=True, provides_information_state_tensor=False,
+    provides_observation_string=False, provides_observation_tensor=False)  # fmt: skip
 
 
 class HalfStreet(pyspiel.Game):
   """Chance deals two cards; then 0 is check or fold, 1 is bet or call."""
 
-  def __init__(self, params=None, kind=TYPE):
-    super().__init__(kind, pyspiel.GameInfo(3, 3, 2, -2.0, 2.0, 0.0, 2), params or {})
+  def __init__(self, params=None, name="half_street"):
+    super().__init__(kind(name), pyspiel.GameInfo(3, 3, 2, -2.0, 2.0, 0.0, 2), params or {})
 
   def new_initial_state(self):
     return State(self)
@@ -62,4 +64,4 @@ class State(pyspiel.State):
     return str(self.moves)
 
 
-pyspiel.register_game(TYPE, HalfStreet)
+pyspiel.register_game(kind("half_street"), HalfStreet)

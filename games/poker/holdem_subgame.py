@@ -23,8 +23,8 @@ Parameters (`ValueError` for any other value):
     all later ones, "0.5 1 a | 0.33 a / fcpa" (`notation.bet_sizes`).
   ranges: "uniform" (all hands), or player 0's range, ";", player 1's, "AA KQs 76s:0.5;TT+ AsKd"; an
     empty side means all hands (`notation.hand_ranges`).
-  deck: Ranks x suits, "13x4"; "6x2" are the cards from 2c to 7d. Small decks make games that can be
-    enumerated history by history.
+  deck: Ranks x suits, "13x4"; "6x2" are the cards from 2c to 7d. A public card's chance action is its place
+    in the deck. Small decks make games that can be enumerated history by history.
   unit: Chips in the unit of actions' names and returns, 1: with 100, a pot of 550 is one of 5.5 big blinds.
   rake: Share of the pot that the card room takes from the winner, or half from either where they split it,
     "5%": from 0% to below 100% (`rake.Rake`). A game with rake is of general sum.

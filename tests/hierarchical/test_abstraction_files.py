@@ -35,7 +35,7 @@ def run(tmp_path_factory):
 
 def test_sizes_of_leduc(dealt):
   """936 infostates by OpenSpiel; 468 up to names of suits; 6 boards, 3 up to names of suits."""
-  sizes = measure(dealt)
+  sizes = measure(dealt.betting, dealt.deal)
   assert (sizes.infostates, sizes.infostate_classes) == (936, 468)
   assert (sizes.boards[1], sizes.classes[1]) == (6, 3)
 

@@ -2,9 +2,9 @@
 
 May import: base layers. Nothing here is a game: `games/poker` has the games of this package, and OpenSpiel
 has others. `cards` has the numbering of cards and hands, and ranges on a board; `ranking` and `suits` work on
-arrays of hands and boards; `betting` and `dealt` are the public part of games, and `bayesian_form`
-is how a whole game describes itself; `spots` and `situations` read
-what users describe.
+arrays of hands and boards. `bayesian_form` is how a game describes itself to the compiler, and `card_game`
+is such a description in three parts: `betting_lines`, a deal (`card_deal`), and `infostate_names`; `dealt`
+reads them off a game of OpenSpiel. `spots` and `situations` read what users describe.
 """
 
 from ps_cfr_spiel.cards.poker import betting as betting
