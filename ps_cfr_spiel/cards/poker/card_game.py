@@ -3,6 +3,7 @@
 import abc
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -10,6 +11,20 @@ import numpy as np
 
 from ps_cfr_spiel.cards.poker.bayesian_form import BayesianForm
 from ps_cfr_spiel.cards.poker.betting_lines import Betting
+from ps_cfr_spiel.cards.poker.ranking import strengths
+from ps_cfr_spiel.cards.poker.suits import (
+  Deck,
+  Runouts,
+  card_sets,
+  count_classes,
+  holds,
+  renamed_sets,
+  renamings,
+  runouts,
+  set_numbers,
+)
+
+RANKED = 16  # boards on which hands are ranked at once, so that the numbers stay in the cache
 
 
 class Deal(abc.ABC):
@@ -47,6 +62,158 @@ class Deal(abc.ABC):
   @abc.abstractmethod
   def histories(self, lines: Sequence[int]) -> int:
     """About the number of histories of an enumeration, with these numbers of lines on each street."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CardDeal(Deal):
+  """Hands are dealt, and public cards before each street but the first; all cards come from one deck.
+
+  Each set of cards comes with equal probability, but for `board` and `weights`. The H hands are all sets of
+  `hole` cards, in the order of `card_sets`.
+  """
+
+  deck: Deck  #: the cards; see `dealt_cards`
+  hole: int  #: the number of cards of a hand; player 0's is dealt first
+  public: tuple[int, ...]  #: the number of public cards before each street; 0 before the first
+  board: tuple[int, ...]  #: public cards that are there from the start
+  #: float64[2, H]: pairs of hands without a common card come in proportion to the product of their weights; 0
+  #: for hands that hold a card of the board.
+  weights: np.ndarray
+  at_once: bool = False  #: whether a hand is dealt by one action, not card by card
+
+  @classmethod
+  def create(
+    cls,
+    deck: Deck,
+    hole: int,
+    public: tuple[int, ...],
+    board: tuple[int, ...] = (),
+    weights: np.ndarray | None = None,
+    at_once: bool = False,
+  ) -> "CardDeal":
+    """The deal; by default all hands that the board leaves come alike."""
+    if weights is None:
+      free = ~np.isin(card_sets(deck.size, hole), board).any(1)
+      weights = np.tile(free.astype(float), (2, 1))
+    return cls(deck, hole, public, board, weights, at_once)
+
+  @property
+  def streets(self) -> int:
+    """The number of streets."""
+    return len(self.public)
+
+  @functools.cached_property
+  def all_alike(self) -> bool:
+    """Whether every hand of the deck has the weight 1."""
+    return bool((self.weights == 1).all())
+
+  @functools.cached_property
+  def hands(self) -> np.ndarray:
+    """int32[H, n]: all hands."""
+    return card_sets(self.deck.size, self.hole)
+
+  @functools.cached_property
+  def members(self) -> np.ndarray:
+    """float32[H, D]: the cards of each hand."""
+    return (self.hands[:, :, None] == np.arange(self.deck.size)).any(1).astype(np.float32)
+
+  @functools.cached_property
+  def together(self) -> np.ndarray:
+    """bool[H, H]: can two hands be dealt together?"""
+    return self.members @ self.members.T == 0
+
+  @functools.cached_property
+  def hand_swaps(self) -> np.ndarray:
+    """int32[S, H]: the hand that each hand becomes, for each renaming of the suits."""
+    return renamed_sets(self.deck, self.hole)
+
+  @functools.cached_property
+  def stay(self) -> np.ndarray:
+    """bool[S]: the renamings of suits that change neither the board nor a weight."""
+    boards = renamings(self.deck)[:, list(self.board)]
+    alike = (self.weights[:, self.hand_swaps] == self.weights[:, None]).all((0, 2))
+    return alike & (set_numbers(boards) == set_numbers(np.array(self.board, int)))
+
+  def classes(self, streets: int) -> tuple[Runouts, ...]:
+    """The classes of public cards of the first streets, joined by names of suits that change no weight."""
+    return runouts(self.deck, self.public[1:streets], self.board, self.stay)
+
+  def most_classes(self) -> list[int]:
+    """The number of classes of boards of each street; at most, after a board, where suits may differ."""
+    if not self.board:
+      return [count_classes(self.deck, self.public[1 : number + 1]) for number in range(self.streets)]
+    return self.boards
+
+  def boards_left(self, street: int) -> int:
+    """The number of sets of public cards that may come before a street, after hands and earlier cards."""
+    gone = 2 * self.hole + len(self.board) + sum(self.public[:street])
+    return math.comb(self.deck.size - gone, self.public[street])
+
+  def strengths(self, boards: np.ndarray, hands: np.ndarray | None = None) -> np.ndarray:
+    """int32[K, H]: the strength of all hands, or some, with all public cards int[K, m]; the larger wins."""
+    hands = self.hands if hands is None else self.hands[hands]
+    return strengths(self.deck.whole(boards), self.deck.whole(hands))
+
+  def cards(self, player: int) -> np.ndarray:
+    """See `Deal`; the higher card first."""
+    dummies = np.full((len(self.hands), 2 - self.hole), self.deck.size + player)
+    return np.concatenate([self.hands[:, ::-1], dummies], 1).astype(np.int32)
+
+  @functools.cached_property
+  def actions(self) -> list[list[int]] | None:
+    """See `Deal`."""
+    return None if self.at_once else self.hands.tolist()
+
+  @property
+  def live(self) -> int:
+    """See `Deal`."""
+    return self.deck.size - len(self.board) - 2 * self.hole
+
+  @functools.cached_property
+  def swaps(self) -> np.ndarray | None:
+    """See `Deal`: the renamings `stay`, in which the dummies keep their names."""
+    if self.streets == 1:
+      return None
+    cards, dummies = renamings(self.deck)[self.stay], 2 * (2 - self.hole)
+    fixed = np.tile(np.arange(self.deck.size, self.deck.size + dummies, dtype=np.int32), (len(cards), 1))
+    return np.concatenate([cards, fixed], 1)
+
+  @property
+  def boards(self) -> list[int]:
+    """See `Deal`."""
+    left = (self.deck.size - len(self.board) - np.cumsum([0, *self.public])).tolist()
+    return np.cumprod([math.comb(n, count) for n, count in zip(left, self.public, strict=False)]).tolist()
+
+  @functools.cached_property
+  def runouts(self) -> tuple[np.ndarray, ...]:
+    """See `Deal`: the cards of each deal ascending, so that a deal of several cards is one event."""
+    dealt = [np.zeros((1, 0), np.int32)]
+    for count in self.public[1:]:
+      sets = card_sets(self.deck.size, count)
+      free = ~holds(sets, dealt[-1]) & ~np.isin(sets, self.board).any(1)
+      before, new = np.nonzero(free)
+      dealt.append(np.concatenate([dealt[-1][before], sets[new]], 1))
+    return tuple(dealt)
+
+  def showdowns(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """See `Deal`."""
+    # The order of the cards does not matter.
+    runouts, place = np.unique(np.sort(self.runouts[-1], 1), axis=0, return_inverse=True)
+    boards = np.concatenate([np.tile(np.array(self.board, int), (len(runouts), 1)), runouts], 1)
+    hands, number = np.unique(np.concatenate([first, second]), return_inverse=True)
+    ranks = [self.strengths(boards[k : k + RANKED], hands) for k in range(0, len(boards), RANKED)]
+    ranked, of_first = np.concatenate(ranks)[place.ravel()], len(first)
+    return ranked[:, number[:of_first]], ranked[:, number[of_first:]]
+
+  def histories(self, lines: Sequence[int]) -> int:
+    """See `Deal`."""
+    first, second = self.weights > 0
+    sharing = (first @ self.members) @ (second @ self.members)  # pairs, twice those of the same two cards
+    pairs = (
+      int(first.sum()) * int(second.sum()) - int(sharing) + (self.hole - 1) * int((first & second).sum())
+    )
+    orders = [math.perm(self.live, came) for came in np.cumsum(self.public).tolist()]  # card by card
+    return 1 + pairs * sum(n * ways for n, ways in zip(lines, orders, strict=True))
 
 
 class Names(abc.ABC):

@@ -14,8 +14,7 @@ import pyspiel
 from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cards.poker.betting import BettingRules
 from ps_cfr_spiel.cards.poker.betting_lines import Betting
-from ps_cfr_spiel.cards.poker.card_deal import CardDeal
-from ps_cfr_spiel.cards.poker.card_game import CardGame
+from ps_cfr_spiel.cards.poker.card_game import CardDeal, CardGame
 from ps_cfr_spiel.cards.poker.cards import STREETS, parse_deck
 from ps_cfr_spiel.cards.poker.infostate_names import ADVICE, HoldemNames, StateNames
 from ps_cfr_spiel.cards.poker.ranking import strengths

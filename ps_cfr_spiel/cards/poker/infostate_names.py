@@ -11,8 +11,7 @@ import pyspiel
 
 from ps_cfr_spiel.cards.poker.betting import CHANCE
 from ps_cfr_spiel.cards.poker.betting_lines import Betting
-from ps_cfr_spiel.cards.poker.card_deal import CardDeal
-from ps_cfr_spiel.cards.poker.card_game import Names
+from ps_cfr_spiel.cards.poker.card_game import CardDeal, Names
 
 ADVICE = "Use fewer cards, rounds or raises"
 PRIVATE, PUBLIC, CARDS = map(
