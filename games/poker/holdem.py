@@ -21,7 +21,7 @@ Parameters (`ValueError` for any other value):
     that the rules allow; its action is the number of chips that its player has in the pot then.
   deck: Ranks x suits, "13x4"; "6x2" has the lowest six ranks of two suits. A card's chance action is its
     place in the deck.
-  rake, cap: As of `holdem_subgame`; none is taken from a hand that ends before the flop.
+  rake, cap: As of `holdem_subgame`; no rake is taken from a hand that ends before the flop.
 """
 
 import functools

@@ -45,7 +45,7 @@ class BettingState(NamedTuple):
   spent: tuple[int, int]  #: Chips that each player has put into the pot since the hand began
   num_bets: int  #: Number of bets and raises on this street so far
   min_raise: int  #: The least addition of a bet or raise to the amount to call, in chips
-  #: Utility of each player at the end whoever has the better hand, in units: after a fold all of it, at a
+  #: Fixed utility of each player at the end, for all hands, in units: after a fold all of it, at a
   #: showdown half of the rake is lost by either; 0 before.
   fold_payoff: tuple[float, float]
   showdown_payoff: float  #: What the winner of a showdown gains, and the loser loses, beside it; else 0
@@ -253,7 +253,7 @@ class BettingRules(NamedTuple):
     """The end of a street without a fold: a card comes, or the showdown."""
     if state.street < self.streets - 1:
       return state._replace(player=CHANCE)
-    lost = 0.0 - self.rake.of(state.street, state.spent[0]) / 2 / self.unit  # by either, whoever wins
+    lost = 0.0 - self.rake.of(state.street, state.spent[0]) / 2 / self.unit  # by either, for all hands
     won = state.spent[0] / self.unit + lost
     return state._replace(player=TERMINAL, fold_payoff=(lost, lost), showdown_payoff=won)
 

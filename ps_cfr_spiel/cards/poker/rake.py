@@ -16,7 +16,7 @@ class Rake(NamedTuple):
 
   The pot is the chips that both players have put in and that are matched: an uncalled bet goes back before.
   The winner pays all of it, and two players who split the pot half each. No flop, no drop: a hand that ends
-  before the flop pays none. So do the common card rooms and postflop-solver (its `rake_rate`, `rake_cap`).
+  before the flop pays none, as in most cardrooms and in postflop-solver (its `rake_rate`, `rake_cap`).
   """
 
   share: float = 0.0  #: at least 0, below 1
