@@ -321,8 +321,9 @@ def test_searches_of_a_blueprint_that_is_compiled(solved, blueprints):
       for action in labels.source.path(decision, live[0]):
         state.apply_action(action)
       hands = [cards.parse_cards(labels.types[decision.player][h]) for h in live]
-      for a, odds in enumerate(for_hands(policy, state)[action] for action in decision.legal_actions):
-        tables[decision.player][decision.block][a, decision.row, live] = odds[
+      odds = for_hands(policy, state)
+      for a, action in enumerate(decision.legal_actions):
+        tables[decision.player][decision.block][a, decision.row, live] = odds[action][
           cards.hand_numbers(np.array(hands))
         ]
     mixed = ps_cfr_spiel.TreePolicy(game, labels, tables)
