@@ -138,7 +138,7 @@ def tree_needs(
     locked: whether rows have fixed strategies.
     streamed: whether the solver goes board by board.
     native: whether the native library makes the passes, with no code for sets or gadgets.
-    uncompressed: as `tables`, in full precision and with one array of averages; asked of what is streamed.
+    uncompressed: as `tables`, in full precision and with one array of averages; for evaluators that stream.
   """
   kept = counts.solved * itemsize * tables
   if streamed:  # reach and values are those of one board, and all-ins need no matrices

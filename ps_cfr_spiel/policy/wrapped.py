@@ -1,4 +1,4 @@
-"""A policy that is changed before it is played: one wrapper, and the contract of what it applies.
+"""A policy that is changed before it is played: one wrapper, and the contract of the changes.
 
 `PostProcessing` rounds a policy, `Translation` plays it with bets of other sizes. Both take the answers for
 one hand, and in hold'em on those for all 1,326 hands at once.

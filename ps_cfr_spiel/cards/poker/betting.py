@@ -48,7 +48,7 @@ class BettingState(NamedTuple):
   #: Fixed utility of each player at the end, for all hands, in units: after a fold all of it, at a
   #: showdown half of the rake is lost by either; 0 before.
   fold_payoff: tuple[float, float]
-  showdown_payoff: float  #: What the winner of a showdown gains, and the loser loses, beside it; else 0
+  showdown_payoff: float  #: The winner's gain of a showdown, and the loser's loss, beside it; else 0
   #: Action -> index of the public state that it leads to, actions ascending; `ANY_CARD` -> index where a card
   #: comes.
   children: dict[int, int]
@@ -131,7 +131,7 @@ class BettingRules(NamedTuple):
   ante: int  #: Those of them that belong to no bet; the others are blinds
   opener: int = 0  #: The player who acts first on the first street
   least: int = 1  #: The least bet that opens a street, and the least first raise over blinds, in chips
-  rake: Rake = NO_RAKE  #: What the card room takes from the pot
+  rake: Rake = NO_RAKE  #: The share taken from the pot
 
   @property
   def streets(self) -> int:

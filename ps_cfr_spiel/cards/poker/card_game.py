@@ -217,7 +217,7 @@ class CardDeal(Deal):
 
 
 class Names(abc.ABC):
-  """What a game calls its infostates and hands, by the numbers that hands and cards have in the deal."""
+  """A game's names of infostates and hands, by the numbers that hands and cards have in the deal."""
 
   #: the name of a player's infostate at a state of OpenSpiel; None: its information state string.
   named: Callable[[Any, int], str] | None = None

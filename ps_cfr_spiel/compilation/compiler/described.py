@@ -65,7 +65,7 @@ def describe(game: pyspiel.Game) -> Any:
 
 
 class DiceDeal(Deal):
-  """The dice of liar's dice for two: a hand is what a player rolls in secret.
+  """The dice of liar's dice for two: a hand is a player's secret roll.
 
   A showdown is a call, which contests the last bid: that enough dice show its face, the highest face
   counting as any. With player 0's dice alone as the strength of a hand, and those that player 1 lacks as the
