@@ -104,7 +104,7 @@ class LeafEvaluator(abc.ABC):
   def payoffs(self) -> tuple[Float[Array, "L _G _H"], Float[Array, "L _G _H"]] | None:
     """For each player the utility by the opponent's type and its own, times chance's probability.
 
-    The library iterates on these in place of calls. None, the default, says that there are none.
+    The library iterates on these in place of calls. None, the default, stands for an evaluator without them.
     """
     return None
 

@@ -226,7 +226,7 @@ def _members(links: Sequence[Link], numbers: Sequence[Array], above: Sequence[Ar
 
 
 def column_of(tables: Tables, types: int) -> Shaped[Array, "S _H"]:
-  """Tables below one another; [0, types] if there are none.
+  """Tables below one another; [0, types] for no tables.
 
   On the host NumPy's stay NumPy's.
   """
