@@ -159,10 +159,10 @@ class SubgameSearch(Search):
     return source.lines
 
   def place(self, line: int, runout: cards.Board = ()) -> int:
-    """The public state of a line after these cards, numbered as in the form."""
+    """The public state of a line after these cards."""
     lines = self.lines
-    known = lines.runouts[lines.came.index(len(runout))]
-    return int(lines.starts[line]) + known.tolist().index(list(runout))
+    known, cards_by_place = lines.runouts[lines.came.index(len(runout))], map(self.game.deck.index, runout)
+    return int(lines.starts[line]) + known.tolist().index(list(cards_by_place))
 
   def row(self, line: int) -> np.ndarray:
     labels = self.tree.names
@@ -230,9 +230,6 @@ class BlueprintSearch(SubgameSearch):
   def hands(self, player: int) -> np.ndarray:
     del player
     return self._hands
-
-  def place(self, line: int, runout: cards.Board = ()) -> int:
-    return super().place(line, tuple(map(self.game.deck.index, runout)))
 
   def line_of(self, chips: Sequence[int]) -> int | None:
     rules: betting.BettingRules = self.game.rules
