@@ -14,7 +14,7 @@ BASE, DIGITS = 9, 5
 TYPE = Kind(
   "von_neumann_poker", "Von Neumann's poker", Kind.Dynamics.SEQUENTIAL, Kind.ChanceMode.EXPLICIT_STOCHASTIC,
   Kind.Information.IMPERFECT_INFORMATION, Kind.Utility.ZERO_SUM, Kind.RewardModel.TERMINAL, 2, 2,
-  False, False, False, False)  # fmt: skip
+  True, False, False, False)  # fmt: skip
 
 
 class FirstDigit(KeyedGame):
@@ -56,6 +56,10 @@ class State(new_game.State):
 
   def chance_outcomes(self):
     return [(digit, 1 / BASE) for digit in range(BASE)]
+
+  def information_state_string(self, player=None):
+    player = self.current_player() if player is None else player
+    return f"{self.moves[DIGITS * player : DIGITS * (player + 1)]} {self.moves[2 * DIGITS :]}"
 
   def returns(self):
     first, second, bets = self.moves[:DIGITS], self.moves[DIGITS : 2 * DIGITS], self.moves[2 * DIGITS :]

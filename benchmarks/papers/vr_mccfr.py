@@ -14,11 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import pyspiel
-from ps_cfr_spiel.measures.sampling_runs import Runs
 
 from benchmarks.machine import describe, flags, keep, kept
 from ps_cfr_spiel.apps import pictures
-from ps_cfr_spiel.measures import sampling_runs
+from ps_cfr_spiel.measures import Runs, sampling_runs
 
 METHODS = {
   "MCCFR": {"baseline": "zero"},

@@ -196,7 +196,9 @@ def keyed_form(game: pyspiel.Game, key: str | None = None) -> KeyedGame:
     raise ValueError(
       f"{game} has no keyed_form() in its own class, rules that can be traversed; cheat for two has one."
     )
-  form = make() if key is None else make(key)
+  form = make()
+  if key is not None and isinstance(form, KeyedGame) and key != form.key:
+    form = make(key)  # a game with keys of one kind needs no argument
   if not isinstance(form, KeyedGame):
     raise TypeError(
       f"{type(game).__name__}.keyed_form() must return a ps_cfr_spiel.keyed_game.KeyedGame, got {form!r}."

@@ -47,8 +47,8 @@ def uniform():
       "waiting",
       lambda: evaluation.sampling_runs(GAME, seeds=[0], iterations=2),
     ),
-    ("solvers.agents.online_outcome_sampling", "waiting", lambda: everywhere(lambda oos: oos.tabularise())),
-    ("solvers.agents.online_outcome_sampling", "waiting", lambda: everywhere(lambda oos: oos.at(0, "0"))),
+    ("solvers.agents.search_policy", "waiting", lambda: everywhere(lambda oos: oos.tabularise())),
+    ("solvers.agents.search_policy", "waiting", lambda: everywhere(lambda oos: oos.at(0, "0"))),
     (
       "batches.batch_run",
       "waiting",

@@ -381,9 +381,13 @@ BOARDS = RandomSituations(2, bets="a", ratios=(0.5,))
     (BOARDS, {"limit": 5}, "rivers have no options of a tree; leave out limit"),
     (BOARDS, {"values": 5}, "values belong to turns and flops"),
     (BOARDS, {"options": LearnOptions(teacher="search")}, "teacher='search' is for games"),
-    (dataclasses.replace(BOARDS, cards=4), {"options": LearnOptions(turns=0)}, "values belong to turns"),
     (
-      dataclasses.replace(BOARDS, cards=4),
+      RandomSituations(2, bets="a", ratios=(0.5,), cards=4),
+      {"options": LearnOptions(turns=0)},
+      "values belong to turns",
+    ),
+    (
+      RandomSituations(2, bets="a", ratios=(0.5,), cards=4),
       {"values": 5, "options": LearnOptions(turns=1)},
       "turns=1: searches of turns ask about rivers alone",
     ),
