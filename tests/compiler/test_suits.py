@@ -20,6 +20,7 @@ GAMES = {
   "turn": f"holdem_subgame(deck=5x3,board=2c3c4c5c,stack=300,ranges={RANGES})",
   "flop": f"holdem_subgame(deck=5x3,board=2c3c4c,stack=300,ranges={RANGES})",
   "four suits": "holdem_subgame(deck=4x4,board=2c3c4c,stack=200,ranges=55;55 22 3d2d 3h2h 3s2s)",
+  "three cards at once": "holdem(deck=3x3,stack=4,blinds=2/1,bets=x)",
 }
 
 

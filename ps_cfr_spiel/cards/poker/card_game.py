@@ -171,12 +171,8 @@ class CardDeal(Deal):
 
   @functools.cached_property
   def swaps(self) -> np.ndarray | None:
-    """See `Deal`: the renamings `stay`, in which the dummies keep their names.
-
-    None without public cards, and where several come at once: of these a runout has the order alone in which
-    they are listed, which a renaming changes.
-    """
-    if {*self.public[1:]} != {1}:
+    """See `Deal`: the renamings `stay`, in which the dummies keep their names; None without public cards."""
+    if self.streets == 1:
       return None
     cards, dummies = renamings(self.deck)[self.stay], 2 * (2 - self.hole)
     fixed = np.tile(np.arange(self.deck.size, self.deck.size + dummies, dtype=np.int32), (len(cards), 1))

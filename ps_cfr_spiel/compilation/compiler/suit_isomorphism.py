@@ -52,18 +52,22 @@ def orbit_maps(lines: PublicStateIndex, swaps: np.ndarray | None = None) -> tupl
   if swaps is None or len(swaps) == 1:
     return None
   maps = []
-  for runouts in lines.runouts:
-    images = _images(runouts, swaps)
+  for street, runouts in enumerate(lines.runouts):
+    images = _images(lines, street, swaps)
     first = images.min(0)
     maps.append(OrbitMap(first, (images[:, first] == np.arange(len(runouts))).argmax(0)))
   return tuple(maps)
 
 
-def _images(runouts: np.ndarray, swaps: np.ndarray) -> np.ndarray:
-  """int[S, B]: the number of the runout that each renaming makes of each."""
-  # A runout as a number; runouts are listed in this order.
-  digits = swaps.shape[1] ** np.arange(runouts.shape[1])[::-1]
-  return np.searchsorted(runouts @ digits, swaps[:, runouts] @ digits)
+def _images(lines: PublicStateIndex, street: int, swaps: np.ndarray) -> np.ndarray:
+  """int[S, B]: the number of the runout that each renaming makes of each of a street."""
+  runouts, deals = lines.runouts[street], lines.came[1:street]
+  # The cards of one deal are listed in ascending order.
+  renamed = np.concatenate([np.sort(deal, 2) for deal in np.split(swaps[:, runouts], deals, 2)], 2)
+  digits = swaps.shape[1] ** np.arange(runouts.shape[1])[::-1]  # a runout as a number
+  codes = runouts @ digits
+  order = np.argsort(codes)
+  return order[np.searchsorted(codes[order], renamed @ digits)]
 
 
 def columns(lines: PublicStateIndex, player: int, swaps: np.ndarray) -> np.ndarray:
@@ -134,7 +138,8 @@ def _symmetries(
   swaps = lines.form.swaps
   if swaps is None or over.tree is tree:
     return swaps
-  images, same = [_images(runouts, swaps) for runouts in lines.runouts], np.ones(len(swaps), bool)
+  streets = range(len(lines.runouts))
+  images, same = [_images(lines, street, swaps) for street in streets], np.ones(len(swaps), bool)
   for player in (0, 1):
     nothing = [np.full(shape, np.nan) for shape in over.tree.players[player].block_shapes]
     tables, permuted = over.back(player, nothing), columns(lines, player, swaps)
