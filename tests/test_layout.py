@@ -31,7 +31,8 @@ SUBMODULES = {
 BASE_MODULES = {"version", "arguments", "loading", "memory", "reports", "storage", "keyed_game"}
 BASE_LAYERS = (
   ("version",),
-  ("arguments", "reports", "storage", "keyed_game"),
+  ("arguments",),
+  ("reports", "storage", "keyed_game"),
   ("cards.notation", "loading", "options"),
   ("backend.native", "cards.poker"),
   ("memory",),
@@ -96,7 +97,7 @@ def _imports(module, source, is_package):
       origin = ".".join([*above, *([node.module] if node.module else [])])
       group = origin.removeprefix("ps_cfr_spiel.") in GROUPS  # whose packages are imported whole
       yield from ((f"{origin}.{a.name}", None) if group else (origin, a.name) for a in node.names)
-    elif isinstance(node, ast.Attribute) and re.fullmatch(r"ps\.(\w+)\.(\w+)", ast.unparse(node)):
+    elif isinstance(node, ast.Attribute) and re.fullmatch(r"ps\.([a-z]\w*)\.(\w+)", ast.unparse(node)):
       _, package, name = ast.unparse(node).split(".")  # commands use packages as attributes of the top
       full = next((other for other in LAYER if other.split(".")[-1] == package), package)
       yield f"ps_cfr_spiel.{full}", name

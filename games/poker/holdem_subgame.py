@@ -161,6 +161,10 @@ class HoldemSubgameGame(base.Game):
     words = f"no bet of {' or '.join(map(size_text, sizes))} fits, with {behind:.3g} pots behind"
     return f"{words}{', so neither player can bet' * none}" if sizes else ""
 
+  def lines(self) -> list[str]:
+    """The text of each line of betting, as `BettingState.line`."""
+    return [state.line for state in self.public_states]
+
   def bayesian_form(self) -> CardGame:
     """The game as a card game, without visiting its histories."""
     deck = Deck.of(self.deck)
@@ -170,7 +174,7 @@ class HoldemSubgameGame(base.Game):
     board, public = deck.numbers(np.array(self.board)).tolist(), (0, *[1] * self.cards_to_come)
     deal = CardDeal.create(deck, cards.HAND_SIZE, public, tuple(board), weights, at_once=True)
     remarks = {"left out": text} if (text := self.left_out()) else {}
-    names = HoldemNames(self.header, lambda: [state.line for state in self.public_states], deal, remarks)
+    names = HoldemNames(self.header, self.lines, deal, remarks)
     return CardGame(Betting.of_states(self.public_states, self.unit), deal, names, self)
 
 

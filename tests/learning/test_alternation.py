@@ -1,6 +1,5 @@
 """Learning in turns, interrupted and taken up again; teachers that look one decision ahead."""
 
-import dataclasses
 import functools
 
 import jax
@@ -402,7 +401,7 @@ def test_bad_input(monkeypatch, source, more, message):
 
 def test_rivers_are_learned_in_turns_and_extended(tmp_path):
   """Random ones, then those of searches of turns by the network so far; files are used again."""
-  drawn = RandomSituations(24, ratios=(0.5,), bets="a;x")
+  drawn, extended = (RandomSituations(count, ratios=(0.5,), bets="a;x") for count in (24, 40))
   network = {"steps": 200, "batch": 8, "width": 8, "layers": 1}
   options = LearnOptions(turns=1, chains=1, iterations=5, **network)
   values = learn(drawn, options, folder=tmp_path, progress=False)
@@ -411,6 +410,6 @@ def test_rivers_are_learned_in_turns_and_extended(tmp_path):
   assert same(learn(drawn, options, folder=tmp_path, progress=False), values)
   assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("examples-*/*")} == stamps
   more = options.changed(turns=0)
-  longer = learn(dataclasses.replace(drawn, count=40), more, folder=tmp_path, progress=False)
-  whole = learn(dataclasses.replace(drawn, count=40), more, progress=False)
+  longer = learn(extended, more, folder=tmp_path, progress=False)
+  whole = learn(extended, more, progress=False)
   assert longer.card["learned_from"] == 40 and same(longer, whole)

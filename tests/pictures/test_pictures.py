@@ -200,7 +200,7 @@ def test_bands_of_what_was_not_measured():
 def test_without_matplotlib_an_error_says_what_to_install(module):
   code = (
     "import sys; sys.modules['matplotlib'] = None\n"
-    f"try: import ps_cfr_spiel.{module}\n"
+    f"try: import ps_cfr_spiel.apps.{module}\n"
     "except ModuleNotFoundError as error: print(error)"
   )
   done = subprocess.run(

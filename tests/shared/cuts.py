@@ -104,7 +104,8 @@ def _dead(subgames, public_state):
   state = pyspiel.load_game(labels.game).new_initial_state()
   for move in labels.source.history(public_state):
     state.apply_action(move)
-  runout = getattr(state, "runout", ())
+  deck = state.get_game().deck if (dealt := getattr(state, "runout", ())) else ()
+  runout = [deck.index(card) for card in dealt]
   return [np.isin(cards, runout).any(1) for cards in labels.source.lines.form.cards]
 
 

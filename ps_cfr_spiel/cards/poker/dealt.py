@@ -4,6 +4,7 @@ Their histories are never enumerated: the betting is traversed twice with fixed 
 of each line of betting, and the cards give the winner of a showdown.
 """
 
+import functools
 import itertools
 import re
 from typing import Any
@@ -73,7 +74,8 @@ def read_card_game(game: Any) -> CardGame[CardDeal]:
   betting = Betting.create(parent, action, player, (won + lost) / 2, first, street)
   deal = CardDeal.create(deck, hole, public)
   if game.get_type().short_name == "holdem":
-    return CardGame(betting, deal, HoldemNames(game.header, lambda: _texts(game.rules), deal, advice=ADVICE))
+    lines = functools.partial(_texts, game.rules)
+    return CardGame(betting, deal, HoldemNames(game.header, lines, deal, advice=ADVICE))
   return CardGame(betting, deal, StateNames(game, betting, deal))
 
 

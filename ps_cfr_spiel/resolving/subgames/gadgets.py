@@ -28,7 +28,7 @@ count chance and the player's range, in the same units.
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
@@ -79,6 +79,7 @@ class GadgetTree(NamedTuple):
     return [np.asarray(block, float).reshape(shape) for block, shape in pairs]
 
 
+@runtime_checkable
 class Gadget(Protocol):
   """A function that turns a subgame into a tree to solve; `GADGETS` has those of this file by name."""
 
@@ -96,7 +97,8 @@ class Gadget(Protocol):
       subgame: of `Subgames.cut`.
       player: the player who solves again.
       ranges: for each player [roots, H], not negative: reach probabilities, or any multiple of them that
-        float32 can hold and divide by (the largest at least 1e-30). Most gadgets use the player's alone.
+        float32 can hold and divide by (the largest at least 1e-30). Gadgets use the player's alone: of all
+        but `unsafe` itself, searches expect that promises are kept, and may give ones for the opponent's.
       promises: [roots, H of the opponent], the opponent's promised values.
       frontier: a value function bound to the subgame's frontier, if there is a frontier.
 
