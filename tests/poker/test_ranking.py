@@ -44,6 +44,15 @@ def test_across_boards():
   assert same_order(found, np.array([theirs(row[:5], row[5:]) for row in seven.tolist()]))
 
 
+def test_without_a_board():
+  """By hand: a pair beats any high card, then the higher ranks; suits count for nothing."""
+  rows = np.array(
+    [cards.parse_cards(text) for text in ("3d2c", "4h2c", "AsQd", "AhKd", "AcKd", "2c2d", "AsAd")]
+  )
+  found = strengths(np.zeros((1, 0), int), rows)[0]
+  assert same_order(found, np.array([0, 1, 2, 3, 3, 4, 5]))
+
+
 @pytest.mark.parametrize("text", ["AsAd", "7c2h", "KhKd"])
 def test_numbers_of_hands(text):
   number = cards.hand_numbers(np.array(cards.parse_cards(text)))

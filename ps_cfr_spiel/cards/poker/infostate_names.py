@@ -69,7 +69,7 @@ class StateNames(Names):
 
     private = {_shown(first_string(0, (), h), PRIVATE)[0]: h for h in range(len(self._hands))}
     public = {}
-    for card in deck:
+    for card in deck if self._deal.streets > 1 else ():
       h = next(h for h, hand in enumerate(self._hands) if card not in hand)
       public[_shown(first_string(1, (card,), h), PUBLIC)[-1]] = card
     return lines, private, public

@@ -40,8 +40,8 @@ _STRAIGHT = _straights()
 def strengths(boards: Any, hands: Any, xp: Any = np) -> Any:
   """int32[..., H]: the strength of hands at showdown; the larger wins, equal ones tie.
 
-  Boards are int[..., 5], hands int[..., H, 2], with the axes of `boards` in front, or the same for all:
-  int[H, 2]. Meaningless for hands that hold a card of the board. `xp` is numpy, or jax.numpy in jitted code.
+  Boards are int[..., m], hands int[..., H, n], with the axes of `boards` in front, or the same for all:
+  int[H, n]; m is up to five, n one or two. Meaningless for hands that hold a card of the board. `xp` is numpy, or jax.numpy in jitted code.
   """
   shared, held_masks = (_masks(held, xp) for held in (boards, hands))
   front = (None,) * (shared[0].ndim + 1 - held_masks[0].ndim)
@@ -92,4 +92,4 @@ def _masks(cards: Any, xp: Any = np) -> list[Any]:
   rank, suit = xp.divmod(xp.asarray(cards).astype(np.int32), len(SUITS))
   bits = xp.left_shift(1, rank)
   of_suit = (xp.moveaxis(xp.where(suit == s, bits, 0), -1, 0) for s in range(len(SUITS)))
-  return [functools.reduce(xp.bitwise_or, each) for each in of_suit]
+  return [functools.reduce(xp.bitwise_or, each, xp.zeros(rank.shape[:-1], np.int32)) for each in of_suit]
