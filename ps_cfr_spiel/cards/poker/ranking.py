@@ -41,7 +41,8 @@ def strengths(boards: Any, hands: Any, xp: Any = np) -> Any:
   """int32[..., H]: the strength of hands at showdown; the larger wins, equal ones tie.
 
   Boards are int[..., m], hands int[..., H, n], with the axes of `boards` in front, or the same for all:
-  int[H, n]; m is up to five, n one or two. Meaningless for hands that hold a card of the board. `xp` is numpy, or jax.numpy in jitted code.
+  int[H, n]; m is up to five, n one or two. Meaningless for hands that hold a card of the board. `xp` is
+  numpy, or jax.numpy in jitted code.
   """
   shared, held_masks = (_masks(held, xp) for held in (boards, hands))
   front = (None,) * (shared[0].ndim + 1 - held_masks[0].ndim)
