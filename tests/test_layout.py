@@ -65,6 +65,7 @@ IMPORTERS = {
 APPS = ("apps.commands", "apps.pictures", "apps.protocols", "apps.views")  # on top of the public API
 PUBLIC = {"_replace", "_fields", "_asdict", "_make", "os._exit"}  # public in spite of their names
 MOST_FILES = 15  # of a folder, `__init__` not counted
+MOST_LINES = 400  # of a file
 
 
 def modules():
@@ -267,7 +268,9 @@ def test_every_package_has_a_docstring_and_its_public_names(sources):
     module = importlib.import_module(f"ps_cfr_spiel.{package}")
     missing = [name for name in public_names(sources[f"ps_cfr_spiel.{package}"]) if not hasattr(module, name)]
     assert not missing, (package, missing)
-  folders = collections.Counter(path.parent for path in (*PACKAGE.rglob("*.py"), *GAMES.rglob("*.py")))
+  paths = [*PACKAGE.rglob("*.py"), *GAMES.rglob("*.py")]
+  assert not [path for path in paths if len(path.read_text().splitlines()) > MOST_LINES]
+  folders = collections.Counter(path.parent for path in paths)
   assert {path for path, files in folders.items() if files - 1 > MOST_FILES} <= {PACKAGE}
   assert len({name.split(".")[0] for name in LAYER.keys() - BASE_MODULES - {"games"}}) <= 16
   for module, source in sources.items():

@@ -34,7 +34,8 @@ from ps_cfr_spiel.hierarchical import (
   measure,
   value_against,
 )
-from ps_cfr_spiel.hierarchical.cluster_sampling import Numbers, PartTables, _deal, traverse
+from ps_cfr_spiel.hierarchical.card_draws import deal_hands
+from ps_cfr_spiel.hierarchical.cluster_sampling import Numbers, PartTables, traverse
 from ps_cfr_spiel.sampling.keyed import KeyedPolicy
 from ps_cfr_spiel.sampling.mccfr import Turn
 
@@ -179,7 +180,7 @@ def test_hands_are_dealt_as_chance_deals_them(name):
     dealt, make_abstraction(dealt, clusters=np.zeros(len(dealt.runouts[1].cards), int), buckets="lossless")
   )
   draws, hands = 100_000, len(dealt.deal.hands)
-  first, second = np.asarray(jax.jit(_deal, static_argnums=2)(parts.cards, jax.random.key(3), draws))
+  first, second = np.asarray(jax.jit(deal_hands, static_argnums=2)(parts.cards, jax.random.key(3), draws))
   apart = np.array(
     [[not set(x) & set(y) for y in dealt.deal.hands.tolist()] for x in dealt.deal.hands.tolist()]
   )

@@ -27,7 +27,8 @@ from ps_cfr_spiel.hierarchical import (
   dealt_hands,
   make_abstraction,
 )
-from ps_cfr_spiel.hierarchical.cluster_sampling import Numbers, _deal, traverse
+from ps_cfr_spiel.hierarchical.card_draws import deal_hands
+from ps_cfr_spiel.hierarchical.cluster_sampling import Numbers, traverse
 from ps_cfr_spiel.sampling import mccfr
 from ps_cfr_spiel.sampling.keyed import KeyedPolicy
 
@@ -217,7 +218,7 @@ def test_increments_are_exact_on_average(untabulated, traverser):
     def turn(game, tables, key):
       keys = jax.vmap(lambda n: jax.random.key_data(jax.random.fold_in(key, n)))(jnp.arange(2))
       trunk = jax.random.uniform(jax.random.fold_in(key, 2), (len(tree.trunk.depths), batch))
-      numbers = Numbers(_deal(game.cards, jax.random.fold_in(key, 3), batch), trunk, keys)
+      numbers = Numbers(deal_hands(game.cards, jax.random.fold_in(key, 3), batch), trunk, keys)
       now = mccfr.Turn(jnp.int32(traverser), jnp.int32(1), None)
       return traverse(game, tables, now, numbers, RM(), lambda values: values)
 

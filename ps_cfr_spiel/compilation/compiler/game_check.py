@@ -20,7 +20,8 @@ from ps_cfr_spiel.compilation.compiler.form_check import form_fault
 from ps_cfr_spiel.compilation.compiler.form_sizes import TreeUse, check_memory, memory_needs
 from ps_cfr_spiel.compilation.compiler.forms import PublicStateIndex
 from ps_cfr_spiel.compilation.compiler.from_form import build_bayesian
-from ps_cfr_spiel.compilation.compiler.from_histories import build_general, own_choices, remarks, with_recall
+from ps_cfr_spiel.compilation.compiler.from_histories import build_general, own_choices, with_recall
+from ps_cfr_spiel.compilation.compiler.history_labels import remarks
 from ps_cfr_spiel.compilation.histories import (
   KIND_CHECKS,
   Histories,
