@@ -20,6 +20,7 @@ from . import sampling as sampling
 from . import solvers as solvers
 from . import tree as tree
 from . import values as values
+from .apps import pictures as pictures
 from .apps import protocols as protocols
 from .apps import views as views
 from .backend import device as device
