@@ -6,15 +6,11 @@ Strategies depend on the first digit alone: `keyed_form()` has the cells of tabl
 
 import new_game
 import pyspiel
-from pyspiel import GameType as Kind
 
 from ps_cfr_spiel.keyed_game import KeyedGame
 
 BASE, DIGITS = 9, 5
-TYPE = Kind(
-  "von_neumann_poker", "Von Neumann's poker", Kind.Dynamics.SEQUENTIAL, Kind.ChanceMode.EXPLICIT_STOCHASTIC,
-  Kind.Information.IMPERFECT_INFORMATION, Kind.Utility.ZERO_SUM, Kind.RewardModel.TERMINAL, 2, 2,
-  True, False, False, False)  # fmt: skip
+TYPE = new_game.kind("von_neumann_poker")
 
 
 class FirstDigit(KeyedGame):
@@ -58,8 +54,8 @@ class State(new_game.State):
     return [(digit, 1 / BASE) for digit in range(BASE)]
 
   def information_state_string(self, player=None):
-    player = self.current_player() if player is None else player
-    return f"{self.moves[DIGITS * player : DIGITS * (player + 1)]} {self.moves[2 * DIGITS :]}"
+    start = DIGITS * (self.current_player() if player is None else player)
+    return f"{self.moves[start : start + DIGITS]} {self.moves[2 * DIGITS :]}"
 
   def returns(self):
     first, second, bets = self.moves[:DIGITS], self.moves[DIGITS : 2 * DIGITS], self.moves[2 * DIGITS :]
