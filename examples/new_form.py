@@ -30,9 +30,12 @@ class Form(BayesianForm):
 class HalfStreetByForm(HalfStreet):
   """The same game; `build_tree` takes the form of a game that has one."""
 
+  def __init__(self, params=None):
+    super().__init__(params, NAME)
+
   def bayesian_form(self):
     """The form, for `build_tree`."""
     return Form()
 
 
-pyspiel.register_game(kind(NAME), lambda params: HalfStreetByForm(params, NAME))
+pyspiel.register_game(kind(NAME), HalfStreetByForm)

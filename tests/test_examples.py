@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 
@@ -270,3 +271,12 @@ def test_the_keyed_game_has_von_neumanns_equilibrium():
     gains.append(first + second)
   assert gains[0] > 2 * gains[1] > 0
   assert gains[1] < 0.2
+
+
+@pytest.mark.parametrize(
+  "path", [p for p in sorted(EXAMPLES.glob("*.py")) if "register_game" in p.read_text()], ids=lambda p: p.stem
+)
+def test_a_process_with_a_registered_game_ends_well(path):
+  """OpenSpiel aborts a process at its end if a function was registered in place of a class."""
+  code = f"import sys; sys.path.insert(0, {str(EXAMPLES)!r}); import {path.stem}"
+  assert subprocess.run([sys.executable, "-c", code], timeout=100, check=False).returncode == 0
