@@ -124,7 +124,7 @@ def optimized(monkeypatch):
   usual_options = compiler.get_compile_options
 
   def options_of_users(*args, **keywords):
-    """With fusion emitters, unless a function's own options say otherwise: flags are read once a process."""
+    """Turn fusion emitters on, unless a function has options of its own: flags are read once a process."""
     options = usual_options(*args, **keywords)
     options.env_option_overrides = [("xla_cpu_use_fusion_emitters", True), *options.env_option_overrides]
     return options

@@ -203,7 +203,7 @@ def test_tensors():
 
 
 def test_every_name_is_found_again():
-  """But for hands with a card of the board, which nobody holds."""
+  """Hands with a card of the board are left out: they cannot be held."""
   form = pyspiel.load_game(ENUMERATED["holdem_subgame"]["a small deck from the flop"]).bayesian_form()
   betting, names = form.betting, set()
   for line in np.flatnonzero(betting.player >= 0).tolist():

@@ -239,7 +239,7 @@ def test_rake_that_openspiel_refuses_is_explained(text):
 
 
 def test_shares_of_the_pot_add_up_to_the_pot_less_rake():
-  """Of a pot of 20 capped at 1 chip, 19 are left; the EV of the player who does not act is not known."""
+  """A pot of 20 with a cap of 1 chip leaves 19; the EV of the player who does not act is not known."""
   game = river("Ks7d2c5h9s", pot=20, stack=20, ranges="AA, KQs; KK, QJs", rake="5%", cap=1, bets="a")
   solver = PSCFRSolver(game)
   solver.run(10)

@@ -45,7 +45,7 @@ def test_across_boards():
 
 
 def test_without_a_board():
-  """By hand: a pair beats any high card, then the higher ranks; suits count for nothing."""
+  """A pair beats any high card, then the higher ranks win; suits count for nothing."""
   rows = np.array(
     [cards.parse_cards(text) for text in ("3d2c", "4h2c", "AsQd", "AhKd", "AcKd", "2c2d", "AsAd")]
   )

@@ -106,7 +106,7 @@ class DiceNames(Names):
   advice = "Use fewer dice or fewer faces"
 
   def __init__(self, hands: Sequence[Sequence[int]], bids: Sequence[str]):
-    """By the faces of each hand, from 0, and the names of the bids."""
+    """Take the faces of each hand, from 0, and the names of the bids."""
     self._hands, self._bids = ["".join(str(face + 1) for face in hand) for hand in hands], bids
 
   def hand(self, hand: int) -> str:
