@@ -1,6 +1,16 @@
 """Measures of solvers and strategies: evaluations, curves of runs, solvers side by side with OpenSpiel's."""
 
-from ps_cfr_spiel.evaluation import Point, Runs, is_round, next_measurement, sampling_runs
+from ps_cfr_spiel.evaluation import (
+  RARE,
+  LocalRegrets,
+  Losses,
+  Point,
+  Runs,
+  is_round,
+  local_regrets,
+  next_measurement,
+  sampling_runs,
+)
 from ps_cfr_spiel.evaluation.comparison import (
   OURS,
   THEIRS,
@@ -16,15 +26,19 @@ from ps_cfr_spiel.tree import Evaluation
 
 __all__ = [
   "OURS",
+  "RARE",
   "THEIRS",
   "Evaluation",
   "ExactSolver",
+  "LocalRegrets",
+  "Losses",
   "Point",
   "Run",
   "Runs",
   "compare",
   "curve",
   "is_round",
+  "local_regrets",
   "next_measurement",
   "resolving_curve",
   "runs_rows",

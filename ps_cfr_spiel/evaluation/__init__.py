@@ -12,6 +12,7 @@ from ps_cfr_spiel.evaluation.local_best_response import (
   LocalBestResponsePolicy,
   local_best_response,
 )
+from ps_cfr_spiel.evaluation.local_regrets import RARE, LocalRegrets, Losses, local_regrets
 from ps_cfr_spiel.evaluation.match_play import (
   BOTS,
   HABITS,

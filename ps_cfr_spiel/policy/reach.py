@@ -7,7 +7,7 @@ import numpy as np
 
 from ps_cfr_spiel.compilation.compiler import FormOrigin
 from ps_cfr_spiel.compilation.histories import Histories, HistoryOrigin, layers
-from ps_cfr_spiel.tree import Decision, Labels
+from ps_cfr_spiel.tree import CHANCE, Decision, Labels
 
 Strategies = Sequence[Sequence[np.ndarray]]  # for each player [A, rows, H] for each block
 
@@ -19,7 +19,7 @@ class Reach(NamedTuple):
   #: float64[H], probability that chance and the opponents play to it; `own * others` is the probability of
   #: the infostate.
   others: np.ndarray
-  dealt: np.ndarray  #: float64[H], the same for chance alone, in games that deal types; elsewhere `others`
+  dealt: np.ndarray  #: float64[H], probability that chance alone leads to it, whatever the players do
   #: float64[H], the share of the pot that a hand would win in a showdown here, against the opponent's range
   #: here, ties counted half; nan for an empty range. None without showdowns.
   equity: np.ndarray | None = None
@@ -143,13 +143,16 @@ def _by_histories(labels: Labels, source: HistoryOrigin, strategies: Strategies)
     for player in histories.players:
       mine = histories.player[above] == player
       choices[player][layer] = choices[player][above] * np.where(mine, probability[layer], 1.0)
-  has_types = max(map(len, labels.types)) > 1
+  luck = _moves_of_chance(histories)
   totals = []
   for player in histories.players:
     acts = np.flatnonzero(histories.player == player)
-    number, size = histories.infostate[player][acts], len(histories.names[player])
+    number, size = histories.infostate[player][acts].astype(np.int64), len(histories.names[player])
     others = np.bincount(number, (histories.chance * np.delete(choices, player, 0).prod(0))[acts], size)
-    dealt = np.bincount(number, histories.chance[acts], size) if has_types else others
+    outcomes, where = np.unique(number * len(luck) + luck[acts], return_inverse=True)
+    chance = np.zeros(len(outcomes))
+    np.maximum.at(chance, where, histories.chance[acts])
+    dealt = np.bincount(outcomes // len(luck), chance, size)
     totals.append((others, dealt))
   reaches_of = []
   for decision in labels.decisions:
@@ -158,3 +161,16 @@ def _by_histories(labels: Labels, source: HistoryOrigin, strategies: Strategies)
     columns = (choices[decision.player][examples], *(total[number] for total in totals[decision.player]))
     reaches_of.append(Reach(*(np.where(examples >= 0, column, 0.0) for column in columns)))
   return reaches_of
+
+
+def _moves_of_chance(histories: Histories) -> np.ndarray:
+  """int64[N]: equal numbers for histories with the same moves of chance."""
+  numbers, span = np.zeros(len(histories.parent), np.int64), int(histories.action.max(initial=0)) + 1
+  new = 1
+  for layer in histories.layers[1:]:
+    above = histories.parent[layer]
+    numbers[layer], chosen = numbers[above], histories.player[above] == CHANCE
+    moves = numbers[above[chosen]] * span + histories.action[layer[chosen]]
+    distinct, which = np.unique(moves, return_inverse=True)
+    numbers[layer[chosen]], new = new + which, new + len(distinct)
+  return numbers
