@@ -21,12 +21,12 @@ from ps_cfr_spiel.backend.device import jit
 from ps_cfr_spiel.cfr import Rule, SolverState
 from ps_cfr_spiel.tree import (
   Array,
+  Evaluation,
   LeafEvaluator,
   PlayerTree,
   PublicTree,
   action_values,
   best_response_values,
-  gain_of,
   sequence_reach,
 )
 
@@ -48,9 +48,7 @@ class Spots(NamedTuple):
 class BatchResult(NamedTuple):
   """The results of each spot; in the game's utility, with an axis in front, the spots."""
 
-  value: Array  #: [], to player 0 when both follow their average strategies
-  best_response: Array  #: [2], to each player for a best response to the other's average strategy
-  exploitability: Array  #: [], their mean
+  evaluation: Evaluation  #: of the average strategies
   #: of each player [H], counterfactual values at the root under the average strategies.
   values: tuple[Array, Array]
   #: the same if both players check, of turns and flops; otherwise None.
@@ -105,7 +103,7 @@ def _solve(players, start, beyond, averaging_delay, every, spot, *, rule, altern
 
   def goes_on(carry) -> Array:
     state, result = carry
-    return (state.iteration < spot.iterations) & (result.exploitability > spot.target)
+    return (state.iteration < spot.iterations) & (result.evaluation.exploitability > spot.target)
 
   def advance(carry):
     state, _ = carry
@@ -129,11 +127,7 @@ def _evaluate(tree: PublicTree, weights: tuple[Array, Array], strategies: list[c
   checked = tree.leaves.checked()
   tree = dataclasses.replace(tree, leaves=tree.leaves.settle(at_leaves))
   first, second = (action_values(tree, i, strategies[i], reach)[1][0] for i in (0, 1))
-  best = [(weights[i] * best_response_values(tree, i, strategies[1 - i])[1][0]).sum() for i in (0, 1)]
-  return BatchResult(
-    value=(weights[0] * first).sum(),
-    best_response=jnp.stack(best),
-    exploitability=gain_of((best[0] + best[1]) / 2),
-    values=(first, second),
-    checked=checked,
-  )
+  best = tuple((weights[i] * best_response_values(tree, i, strategies[1 - i])[1][0]).sum() for i in (0, 1))
+  to_both = (weights[0] * first).sum(), (weights[1] * second).sum()
+  evaluation = Evaluation.of(best, *(to_both[:1] if tree.leaves.zero_sum else to_both))
+  return BatchResult(evaluation, (first, second), checked)

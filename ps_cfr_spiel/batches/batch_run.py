@@ -218,7 +218,7 @@ def _digest(items: Sequence[Item | Array]) -> str:
   total = hashlib.sha256()
   for item in items:
     if isinstance(item, Situation):
-      total.update(repr(item[:-1]).encode() + item.ranges.tobytes())
+      total.update(repr(item._replace(ranges=None)).encode() + item.ranges.tobytes())
     else:
       total.update(
         np.asarray(item).tobytes() if isinstance(item, np.ndarray | jax.Array) else str(item).encode()
@@ -286,8 +286,8 @@ def _solution(group: Group, k: int, result: Any, done: Any, strategies: Any) -> 
   kept = None
   if strategies is not None:
     kept = [[x[k, :, :, :n] for x in strategy] for strategy, n in zip(strategies, types, strict=True)]
-  value, best, mean = (x[k].tolist() for x in (result.value, result.best_response, result.exploitability))
-  return Solution(value, tuple(best), mean, done[k].item(), tuple(values), kept, hands, checked)
+  value, best, mean, others = jax.tree.map(lambda x: x[k].item(), result.evaluation)
+  return Solution(value, best, mean, done[k].item(), tuple(values), kept, hands, checked, others)
 
 
 def _wide(hands: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> np.ndarray:

@@ -30,7 +30,7 @@ from ps_cfr_spiel.tree import (
   NativeLeaves,
   PlayerTree,
   PublicTree,
-  check_zero_sum,
+  check_two_players,
   pad_types,
   padded_size,
 )
@@ -117,7 +117,7 @@ def _games(items: Sequence[tuple[int, pyspiel.Game]], leaves: str, dtype: str, r
   alike: dict[Hashable, list[tuple[int, tuple[int, int], PublicTree]]] = defaultdict(list)
   for k, game in items:
     tree = build_tree(game, leaves)
-    check_zero_sum(tree, "batches")
+    check_two_players(tree, "batches")
     first, second = tree.players
     padded = pad_types(tree).tree
     alike[_structure(padded)].append((k, (first.types, second.types), padded))
@@ -163,13 +163,19 @@ def _streets(
   alike: dict[Hashable, list[_Street]] = defaultdict(list)
   for k, street in items:
     lines = street.betting
-    columns = tuple(column.tobytes() for column in (lines.parent, lines.action, lines.player))
+    if values is not None and not lines.zero_sum:
+      raise ValueError(
+        f"rake={street.rake}: values of the next street are for zero-sum games; leave out rake, or solve the "
+        "turn or flop to the end by PSCFRSolver (the command solve)."
+      )
+    ((showdowns, folds),) = street_ends(lines)  # with rake a showdown is among both
+    decisions = lines.parent, lines.action, lines.player, showdowns.line, folds.line
+    columns = lines.zero_sum, tuple(column.tobytes() for column in decisions)
     live = np.flatnonzero(cards.unblocked(street.board))
     first, second = (live, live) if hands == HANDS[0] else (weights.nonzero()[0] for weights in street.ranges)
     if values is None:
       kind: Hashable = padded_size(len(first)), padded_size(len(second))
     else:  # chips are left at the same ends
-      ((showdowns, _),) = street_ends(lines)
       kind = tuple((showdowns.utility < street.stack).tolist())
     alike[columns, kind].append(_Street(k, street, (first, second)))
   if values is not None:

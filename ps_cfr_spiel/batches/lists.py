@@ -12,16 +12,19 @@ from ps_cfr_spiel.cards.poker import FIELDS, Situation, cards, from_words, plain
 from ps_cfr_spiel.storage import replacing
 
 CSV, JSON_LINES = ".csv", (".jsonl", ".ndjson", ".json")
-FOUND = ("value", "best_response_0", "best_response_1", "exploitability", "percent_of_pot", "iterations")
+FOUND = (
+  *("value_0", "value_1", "best_response_0", "best_response_1"),
+  *("exploitability", "percent_of_pot", "iterations"),
+)
 
 
 def read_list(path: Path) -> tuple[list[Situation], list[str]]:
   """Read the situations in a file, and each player's ranges as written.
 
-  CSV has a first line with the fields board, pot, stack (behind), bets, ranges; only board is required. JSON
-  lines have an object with these fields in each line. Empty lines are skipped. Texts may have commas and
-  percents, as poker players write them. ValueError for a file of neither kind, or one with a line that is not
-  a river, which the message names.
+  CSV has a first line with the fields board, pot, stack (behind), bets, ranges, rake and cap; only board is
+  required. JSON lines have an object with these fields in each line. Empty lines are skipped. Texts may have
+  commas and percents, as poker players write them. ValueError for a file of neither kind, or one with a line
+  that is not a river, which the message names.
   """
   reader = {CSV: _csv, **dict.fromkeys(JSON_LINES, _json)}.get(path.suffix.lower())
   if reader is None:
@@ -125,7 +128,8 @@ def write_list(
     table.writerow([*FIELDS, *FOUND])
     for river, text, solution in zip(situations, ranges, solutions, strict=True):
       behind = river.stack - river.pot // 2
-      given = (cards.card_names(river.board), river.pot, behind, river.bets, text)
-      numbers = (solution.value, *solution.best_response, solution.exploitability)
+      given = (cards.card_names(river.board), river.pot, behind, river.bets, text, river.rake, river.cap)
+      values = solution.value, *(solution.others or (-solution.value,))
+      numbers = (*values, *solution.best_response, solution.exploitability)
       share = 100 * solution.exploitability / river.pot
       table.writerow([*given, *(f"{x:.6g}" for x in (*numbers, share)), solution.iterations])

@@ -14,7 +14,7 @@ import pyspiel
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import JSON
-from ps_cfr_spiel.cards.poker import Situation, cards
+from ps_cfr_spiel.cards.poker import Situation, cards, parse_rake
 from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.policy import TreePolicy
 
@@ -28,7 +28,7 @@ UNITS = {
   "number": "the situation's number, from 0",
   "value": "to player 0, in chips or the game's unit",
   "best_response": "to players 0 and 1, of a best response to the other's average strategy",
-  "exploitability": "the mean of both",
+  "exploitability": "the mean of both players' gains by these, without rake of best_response",
   "iterations": "number of iterations",
   "board": "the cards, 4 * rank + suit, from 2c = 0 to As = 51",
   "pot": "chips",
@@ -37,6 +37,8 @@ UNITS = {
   "values": "of players 0 and 1, for each hand the sum, over the opponent's hands that share no card "
   "with it, of the opponent's range x chips won since the hand began",
   "checked": "the same if both players check from there on",
+  "rake": "share of the pot that is raked",
+  "cap": "most chips that are raked, 0 without a cap",
 }
 
 
@@ -46,7 +48,7 @@ class Solution(NamedTuple):
   Attributes:
     value: to player 0 when both follow their average strategies.
     best_response: to each player, of a best response to the other's.
-    exploitability: their mean.
+    exploitability: mean of the gains by these; in a zero-sum game the mean of best_response.
     iterations: their number.
     values: of each player, counterfactual values of the types at the root under the average strategies. For a
       river, turn or flop float32[1326], in the order of `cards.ALL_HANDS`, not multiplied by the player's own
@@ -56,6 +58,7 @@ class Solution(NamedTuple):
       they were not kept.
     hands: of each player int[H], numbers of the types in `cards.ALL_HANDS`; None for a game's own types.
     checked: of turns and flops, the values if both players check from there on; otherwise None.
+    others: the value to player 1, in a tuple; None in a zero-sum game, where it is -value.
   """
 
   value: float
@@ -66,6 +69,7 @@ class Solution(NamedTuple):
   strategies: Strategies | None
   hands: Pair | None
   checked: Pair | None = None
+  others: tuple[float] | None = None
 
 
 class Solutions(Sequence[Solution]):
@@ -144,8 +148,14 @@ def _read_chunk(path: Path, stamp: int, numbers: range) -> list[Solution]:
   expected |= dict.fromkeys(whole, ((n, 2, len(cards.ALL_HANDS)), single))
   arrays = stored.arrays({**stored.shapes, **expected})
   both = arrays["best_response"]
-  if not np.allclose(arrays["exploitability"], both.mean(1), 1e-3, 1e-3 * np.abs(both).max(initial=0)):
-    raise ValueError(f"{path} is damaged: exploitability is not the mean of best_response.")
+  others = [_numbered(arrays, f"others.{number}") for number in numbers]
+  # What both players get together, 0 in a zero-sum game.
+  sums = [
+    value + other[0].item() if other else 0.0 for value, other in zip(arrays["value"], others, strict=True)
+  ]
+  gains = both.mean(1) - np.array(sums) / 2
+  if not np.allclose(arrays["exploitability"], gains, 1e-3, 1e-3 * np.abs(both).max(initial=0)):
+    raise ValueError(f"{path} is damaged: exploitability is not the mean of the gains by best_response.")
   solutions = []
   for k, number in enumerate(numbers):
     strategies = [_numbered(arrays, f"strategy.{number}.{i}") for i in (0, 1)]
@@ -157,7 +167,7 @@ def _read_chunk(path: Path, stamp: int, numbers: range) -> list[Solution]:
     kept = tuple(strategies) if any(strategies) else None
     checked = tuple(arrays["checked"][k]) if "checked" in arrays else None
     solved = (value, tuple(best), mean, iterations, tuple(values), kept, tuple(hands) or None, checked)
-    solutions.append(Solution(*solved))
+    solutions.append(Solution(*solved, (others[k][0].item(),) if others[k] else None))
   return solutions
 
 
@@ -189,9 +199,13 @@ def write_chunk(
       "ranges": (ranges / ranges.sum(-1, keepdims=True)).astype(np.float32),
       "values": np.array([s.values for s in solutions], np.float32),
     }
+    if (shares := np.array([parse_rake(item.rake, item.cap).share for item in rivers])).any():
+      arrays |= {"rake": shares, "cap": np.array([item.cap for item in rivers])}
     if solutions[0].checked is not None:
       arrays["checked"] = np.array([s.checked for s in solutions], np.float32)
   for number, solution in enumerate(solutions, start=first):
+    if solution.others is not None:
+      arrays[f"others.{number}.0"] = np.array(solution.others[0], np.float32)
     for i in (0, 1):
       if not together:
         arrays[f"values.{number}.{i}"] = solution.values[i]

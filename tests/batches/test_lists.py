@@ -75,9 +75,29 @@ def test_table(tmp_path):
   assert [{name: row[name] for name in ROWS[0]} for row in rows] == [
     {name: str(value) for name, value in row.items()} for row in ROWS
   ]
-  assert [row["value"] for row in rows] == ["-0.333333", "-0.666667"]
+  assert [row["value_0"] for row in rows] == ["-0.333333", "-0.666667"]
+  assert [row["value_1"] for row in rows] == ["0.333333", "0.666667"]
   assert [row["percent_of_pot"] for row in rows] == ["2.5", "1.25"]
   assert [row["iterations"] for row in rows] == ["10", "11"]
+
+
+def test_a_raked_river_has_a_value_for_each_player(tmp_path):
+  lines = tmp_path / "spots.csv"
+  lines.write_text("board,rake,cap\n9s7c5s4h3c,5%,3\n9s7c5s4h3c,,\n")
+  rivers, ranges = read_list(lines)
+  assert [(river.rake, river.cap) for river in rivers] == [("5%", 3), ("0%", 0)]
+  values = (np.zeros(1326), np.zeros(1326))
+  solved = [Solution(1.0, (1, 1), 0.5, 10, values, None, None, None, others) for others in ((-4.0,), None)]
+  write_list(tmp_path / "table.csv", rivers, ranges, solved)
+  with open(tmp_path / "table.csv", newline="") as file:
+    rows = list(csv.DictReader(file))
+  assert [[row[name] for name in ("rake", "cap", "value_0", "value_1")] for row in rows] == [
+    ["5%", "3", "1", "-4"],
+    ["0%", "0", "1", "-1"],
+  ]
+  lines.write_text("board,rake\n9s7c5s4h3c,500%\n")
+  with pytest.raises(ValueError, match="line 2: rake='500%'"):
+    read_list(lines)
 
 
 def test_as_poker_players_write(tmp_path):

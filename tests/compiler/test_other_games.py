@@ -159,7 +159,6 @@ def test_files_and_evaluation_of_a_simultaneous_game(tmp_path):
     lambda game: ps_cfr_spiel.VRMCCFRSolver(game),
     lambda game: ps_cfr_spiel.ContinualResolving(game),
     lambda game: PSCFRSolver(game, abstraction="observation"),
-    lambda game: ps_cfr_spiel.batches.solve_batch([game], iterations=1)[0],
   ],
 )
 def test_search_baselines_and_abstractions_are_for_zero_sum_games_of_two(use):

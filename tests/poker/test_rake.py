@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pyspiel
 import pytest
+import safetensors.numpy
 from game_checks import all_histories
 from open_spiel.python.algorithms import expected_game_score, exploitability
 
@@ -23,7 +24,7 @@ from ps_cfr_spiel.apps import views
 from ps_cfr_spiel.apps.protocols import hand_records
 from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.batches import solve_batch
-from ps_cfr_spiel.cards.poker import describe, parse_rake, read_card_game
+from ps_cfr_spiel.cards.poker import describe, from_words, parse_rake, read_card_game
 from ps_cfr_spiel.loading import load_game
 from ps_cfr_spiel.tree import evaluate
 
@@ -252,19 +253,73 @@ def test_shares_of_the_pot_add_up_to_the_pot_less_rake():
   assert ev == pytest.approx(evaluation.value + 10, abs=1e-4) and np.isnan(others_ev)
 
 
+class RiverValues:
+  """Values of rivers, which are never asked."""
+
+  cards, beyond = 5, None
+
+  def worths(self, given):
+    raise AssertionError
+
+  def street_leaves(self, situations, hands, ranges, ends):
+    raise AssertionError
+
+
+@pytest.mark.parametrize("leaves", ["native", "dense"])
+def test_a_batch_of_raked_rivers_is_worth_what_openspiel_says(tmp_path, leaves):
+  """Among rivers of the same bets without rake, and with another; in memory and in files."""
+  plain = {
+    "board": "9s7c5s4h3c",
+    "pot": 10,
+    "stack": 20,
+    "bets": "a",
+    "ranges": "AsAh 8s8d;TsTh 6h2h",
+  }
+  rivers = [
+    plain | more for more in ({"rake": "5%", "cap": 1}, {}, {"rake": "10%"}, {"rake": 0.05, "cap": 1})
+  ]
+  options = {"rule": "rm+", "iterations": 20, "dtype": "float64", "leaves": leaves, "progress": False}
+  batch, files = solve_batch(rivers, **options), solve_batch(rivers, **options, output=tmp_path)
+  for number, (solution, filed, given) in enumerate(zip(batch, files, rivers, strict=True)):
+    game, policy = from_words(given).game(), batch.policy(number)
+    values = expected_game_score.policy_value(game.new_initial_state(), [policy] * 2)
+    assert solution.value == pytest.approx(values[0], abs=1e-9)
+    assert solution.others == (pytest.approx(values[1:], abs=1e-9) if "rake" in given else None)
+    assert filed.others == (pytest.approx(values[1:], abs=1e-5) if "rake" in given else None)
+    nash_conv = exploitability.nash_conv(game, policy, use_cpp_br=False)
+    assert 2 * solution.exploitability == pytest.approx(nash_conv, abs=1e-9)
+    best = np.array(solution.best_response) - values
+    assert best.min() >= 0 and best.sum() == pytest.approx(nash_conv, abs=1e-9)
+  assert batch[0][:4] == batch[3][:4]
+  table = safetensors.numpy.load_file(tmp_path / "000000.safetensors")
+  assert table["rake"].tolist() == pytest.approx([0.05, 0, 0.1, 0.05])
+  assert table["cap"].tolist() == [1, 0, 0, 1]
+
+
+def test_a_batch_solves_other_games_of_general_sum():
+  """The battle of the sexes by OpenSpiel's tools."""
+  game = pyspiel.convert_to_turn_based(pyspiel.load_game("matrix_bos"))
+  (solution,) = batch = solve_batch([game], iterations=50, progress=False)
+  policy = batch.policy(0).to_tabular()
+  values = expected_game_score.policy_value(game.new_initial_state(), [policy] * 2)
+  assert [solution.value, *solution.others] == pytest.approx(values, abs=1e-5)
+  nash_conv = exploitability.nash_conv(game, policy, use_cpp_br=False)
+  assert 2 * solution.exploitability == pytest.approx(nash_conv, abs=1e-5)
+
+
 @pytest.mark.parametrize(
   "use",
   [
     lambda: ContinualResolving(pyspiel.load_game(RIVER), 5),
     lambda: VRMCCFRSolver(pyspiel.load_game(RIVER)),
-    lambda: solve_batch([pyspiel.load_game(RIVER)]),
+    lambda: solve_batch([{"board": "Ks7d2c5h", "rake": "5%"}], values=RiverValues()),
     lambda: HierarchicalMCCFRSolver(pyspiel.load_game(TURN), clusters=1, buckets=1),
     lambda: hand_records.rules_of(pyspiel.load_game("holdem(rake=5%)")),
     lambda: HoldemPolicy(
       pyspiel.load_game("holdem(rake=5%)"), PSCFRSolver(pyspiel.load_game("kuhn_poker")).average_policy()
     ),
   ],
-  ids=["search", "baselines", "batch", "hierarchical", "records", "agent"],
+  ids=["search", "baselines", "street", "hierarchical", "records", "agent"],
 )
 def test_uses_of_zero_sums_refuse_rake(use):
   with pytest.raises(ValueError, match="zero-sum") as error:

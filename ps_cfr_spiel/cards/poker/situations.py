@@ -16,13 +16,13 @@ import pyspiel
 from ps_cfr_spiel.cards.notation import MAX_WEIGHT, MIN_WEIGHT, Measure, hands_text, parse_sizes
 from ps_cfr_spiel.cards.poker import betting, cards
 from ps_cfr_spiel.cards.poker.betting_lines import Betting
-from ps_cfr_spiel.cards.poker.rake import check_unraked
+from ps_cfr_spiel.cards.poker.rake import NONE, Rake, parse_rake, with_rake
 from ps_cfr_spiel.cards.poker.ranking import strengths
 from ps_cfr_spiel.options import DISTRIBUTIONS, RandomSituationsOptions
 
 MOST = 2**31 - 1  # chips, for OpenSpiel's whole numbers have 32 bits; and rivers
 MOST_WEIGHT = 1e300  # the sum over all hands stays finite
-FIELDS = ("board", "pot", "stack", "bets", "ranges")
+FIELDS = ("board", "pot", "stack", "bets", "ranges", "rake", "cap")
 
 
 class Situation(NamedTuple):
@@ -36,6 +36,8 @@ class Situation(NamedTuple):
     stack: Chips that each player began the hand with, half of the pot included.
     bets: Bet sizes.
     ranges: float64[2, 1326], weights of player 0's and player 1's hands; 0 for those not held.
+    rake: Share of the pot that is raked, as `with_rake` writes it.
+    cap: Most chips that are raked; 0 for no cap.
   """
 
   board: cards.Board
@@ -43,23 +45,25 @@ class Situation(NamedTuple):
   stack: int
   bets: str
   ranges: np.ndarray
+  rake: str = NONE
+  cap: int = 0
 
   @property
   def betting(self) -> Betting:
     """The lines of betting of its street; errors as of `street_betting`."""
-    return street_betting(self.pot, self.stack, self.bets)
+    return street_betting(self.pot, self.stack, self.bets, self.rake, self.cap)
 
   def game(self) -> pyspiel.Game:
     """The same as an OpenSpiel game; ValueError if a range's weights differ by more than 10^18."""
     return pyspiel.load_game(
       "river_subgame" if len(self.board) == cards.BOARD_SIZE else "holdem_subgame",
-      {
-        "board": cards.card_names(self.board),
-        "pot": self.pot,
-        "stack": self.stack,
-        "bets": self.bets,
-        "ranges": ";".join(map(range_text, self.ranges)),
-      },
+      with_rake(
+        {
+          **self._asdict(),
+          "board": cards.card_names(self.board),
+          "ranges": ";".join(map(range_text, self.ranges)),
+        }
+      ),
     )
 
 
@@ -81,6 +85,8 @@ def situation(
   stack: Any = 20000,
   bets: str = "fcpa",
   ranges: Any = "uniform",
+  rake: str | float = NONE,
+  cap: int = 0,
   sizes: tuple[int, ...] = (cards.BOARD_SIZE,),
 ) -> Situation:
   """A situation, checked.
@@ -92,6 +98,8 @@ def situation(
     bets: As for `river_subgame`.
     ranges: As for `river_subgame`, or weights [2, 1326] in the order of `cards.ALL_HANDS`. Hands that hold a
       card of the board are left out.
+    rake: As for `river_subgame`.
+    cap: As for `river_subgame`.
     sizes: Allowed numbers of cards on the board.
 
   Raises:
@@ -100,10 +108,11 @@ def situation(
   dealt = cards.parse_board(
     board if isinstance(board, str) else cards.card_names(_card_list(board, sizes)), sizes
   )
-  street_betting(pot, stack, bets)  # raises for chips and bets that it does not allow
+  street_betting(pot, stack, bets, rake, cap)  # raises for chips and bets that it does not allow
   check_streets(bets, len(dealt))
   weights = cards.range_weights(ranges, dealt) if isinstance(ranges, str) else _weights(ranges, dealt)
-  return Situation(dealt, int(pot), int(stack), bets, weights)
+  raked = with_rake({"rake": rake, "cap": cap})
+  return Situation(dealt, int(pot), int(stack), bets, weights, **raked)
 
 
 def whole(name: str, value: Any, most: int = MOST) -> int:
@@ -155,12 +164,11 @@ _HOLDS = (cards.ALL_HANDS[:, :, None] == np.array(cards.WHOLE_DECK)).any(1).asty
 
 
 def of_game(game: pyspiel.Game) -> Situation:
-  """The situation of a `river_subgame`; ValueError for one with a unit of several chips, or with rake."""
-  check_unraked(game, "rivers in bulk")
+  """The situation of a `river_subgame`; ValueError for one with a unit of several chips."""
   parameters = game.get_parameters()
   if parameters["unit"] != 1:
     raise ValueError(f"unit={parameters['unit']}: rivers in bulk count whole chips; multiply pot and stack")
-  return situation(**{name: parameters[name] for name in FIELDS})
+  return situation(**{name: parameters[name] for name in FIELDS if name in parameters})
 
 
 def check_streets(bets: str, count: int) -> None:
@@ -171,19 +179,19 @@ def check_streets(bets: str, count: int) -> None:
     raise ValueError(f"bets={bets!r}: 'e' counts the streets of a game, and here it has one; write {left}e")
 
 
-def street_betting(pot: int, stack: int, bets: str) -> Betting:
+def street_betting(pot: int, stack: int, bets: str, rake: str | float = NONE, cap: int = 0) -> Betting:
   """The lines of betting on a river, or on another street that is solved alone.
 
   ValueError if `river_subgame` does not allow it, or there are more than `MOST` chips.
   """
   if not isinstance(bets, str):
     raise ValueError(f"bets={bets!r}: must be a text such as 'fcpa' or '0.5 1 a'")
-  return _street_betting(whole("pot", pot), whole("stack", stack), bets)
+  return _street_betting(whole("pot", pot), whole("stack", stack), bets, parse_rake(rake, cap))
 
 
 @functools.lru_cache(maxsize=4096)
-def _street_betting(pot: int, stack: int, bets: str) -> Betting:
-  return Betting.of_states(betting.betting_states(pot, stack, betting.parse_bets(bets)))
+def _street_betting(pot: int, stack: int, bets: str, rake: Rake) -> Betting:
+  return Betting.of_states(betting.betting_states(pot, stack, betting.parse_bets(bets), rake=rake))
 
 
 def even(rng: np.random.Generator, order: np.ndarray, _: cards.Board) -> np.ndarray:
@@ -318,7 +326,7 @@ def from_words(given: Mapping[str, Any], sizes: tuple[int, ...] = (cards.BOARD_S
   if unknown or "board" not in fields:
     what = f"unknown field {unknown[0]!r}" if unknown else "no board"
     raise ValueError(f"{what}; the fields are {', '.join(FIELDS)}, of which only board is needed")
-  for name in ("pot", "stack"):
+  for name in ("pot", "stack", "cap"):
     if isinstance(text := fields.get(name), str):
       with contextlib.suppress(ValueError):  # `situation` refuses other texts
         fields[name] = int(text)

@@ -21,6 +21,11 @@ If the promises can be kept, these are at most their values at v = p. So the opp
 times the mean slack above the promises, and nothing if TREMBLE is small enough: it is an exact penalty, since
 the least of a linear program is taken at one of finitely many vertices.
 
+All this is for zero-sum games; subgames and searches refuse others, such as those with rake. A promise bounds
+what the opponent gets, and only in a zero-sum game is that what the player loses. Elsewhere promises that are
+kept would give the opponent no reason to play otherwise above the subgame, but the player's own value in it
+might fall without bound.
+
 Promises are unnormalised counterfactual values, like those of `tree.best_response_values` at roots: they
 count chance and the player's range, in the same units.
 """

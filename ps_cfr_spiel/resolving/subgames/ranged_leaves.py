@@ -64,6 +64,10 @@ class RangedLeaves(SubgameLeaves):
     reach = None if own_reach is None else self._times_range(own_reach)
     return self.inner(player, opponent_reach, reach)
 
+  @property
+  def zero_sum(self) -> bool:
+    return self.inner.zero_sum
+
   def recorded(self, player: int, values: Parts) -> tuple[Shaped[Array, "..."], ...]:
     return self.inner.recorded(player, values)
 
