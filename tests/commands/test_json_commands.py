@@ -33,6 +33,16 @@ def test_solve_and_evaluate(tmp_path, capsys):
   expected = ps_cfr_spiel.evaluate_policy(game, solver.average_policy())
   assert (code, measured["value"]) == (0, pytest.approx(expected.value, abs=1e-9))
   assert measured["best_responses"] == pytest.approx(expected.best_response, abs=1e-9)
+  regrets = ps_cfr_spiel.measures.local_regrets(game, solver.average_policy())
+  for onward, name in ((False, "following"), (True, "onward")):
+    shown = tuple(measured["local_regrets"]["all"][name].values())
+    assert shown == pytest.approx(regrets.losses(onward=onward), abs=1e-9)
+  assert measured["worst_infostates"][0]["loss"] == pytest.approx(regrets.following.max(), abs=1e-9)
+  assert program.run(["evaluate", str(tmp_path / "run.safetensors")]) == 0
+  mean = 100 * regrets.following.mean() / 2
+  assert f"{ps_cfr_spiel.views.number_text(mean)}%" in capsys.readouterr().out
+  without, _ = answer(capsys, "evaluate", tmp_path / "run.safetensors", "--nolocal_regrets")
+  assert "local_regrets" not in without
 
 
 def test_a_game_that_chance_begins_in_public(tmp_path, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,11 +12,13 @@ import ps_cfr_spiel as ps
 from ps_cfr_spiel.apps.commands.framework.command import Command, Flag, flag_of
 from ps_cfr_spiel.apps.commands.framework.flags import (
   JSON,
+  LOCAL_REGRETS,
   MOST_HISTORIES,
   action_numbers,
   exploitability_facts,
   general_sum_facts,
   general_sum_lines,
+  local_regret_facts,
   say,
 )
 from ps_cfr_spiel.apps.commands.framework.user_input import load_opponent, with_tree
@@ -23,12 +26,15 @@ from ps_cfr_spiel.apps.commands.show import made_by
 from ps_cfr_spiel.cards.poker import describe
 from ps_cfr_spiel.options import LocalResponseOptions
 
+MOST_CELLS = 500_000  # actions of infostates whose local regrets are measured unasked
+
 # fmt: off
 FLAGS = (
   Flag("lbr", False,
     "Measure a local best response too: the gain of a search of one decision that values all later ones by "
     "checking and calling in poker, and by random play in other games."),
   flag_of(LocalResponseOptions, "lbr_actions"),
+  dataclasses.replace(LOCAL_REGRETS, unlike=f"default: with up to {MOST_CELLS:,} actions of infostates"),
   JSON,
   MOST_HISTORIES,
   Flag("post_processing", "",
@@ -50,7 +56,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     ]
   for number, path in enumerate(words):
     policy = load_opponent(path, values.limit)
-    policy, evaluation, within, local = _measured(policy, path, values, actions)
+    policy, evaluation, within, local, regrets = _measured(policy, path, values, actions)
     value, best, exploitability, other = evaluation
     mean = "the best responses" if other is None else "all players' gains by best responses"
     game, made = policy.game, {"file": path, "game": str(policy.game), **made_by(policy)}
@@ -74,6 +80,9 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
       lines["exploitability"] += ", in the whole game"
       lines["within the locks"] = f"{ps.views.with_unit(within, game)}, with best responses that keep to them"
       facts["exploitability_within_locks"] = within
+    if regrets is not None:
+      lines |= ps.views.local_regret_lines(regrets, game)
+      facts |= local_regret_facts(regrets)
     if local is not None:
       lines["local responses"] = f"{local.values[0]:.6g} for player 0, {local.values[1]:.6g} for player 1"
       facts["local_best_responses"] = list(local.values)
@@ -84,12 +93,12 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
 
 def _measured(policy: Any, path: str, values: flags.FlagValues, actions: str | list[list[int]] | None) -> Any:
   """The policy, rounded if asked for; its evaluation; its exploitability within the locks with which it was
-  solved, and the local best response to it, or None.
+  solved, the local best response to it, and its local regrets, or None.
   """
   if ps.abstractions.has_clusters(policy) and not values.lbr:
     how = values.post_processing
     policy = ps.abstractions.rounded(policy, how) if how else policy
-    return policy, ps.abstractions.exact_values(policy), None, None
+    return policy, ps.abstractions.exact_values(policy), None, None, None
   policy = with_tree(policy, path)
   if values.post_processing:
     policy = ps.abstractions.post_process(policy.game, policy, values.post_processing)
@@ -99,7 +108,10 @@ def _measured(policy: Any, path: str, values: flags.FlagValues, actions: str | l
   within = None
   if policy.locked and not values.post_processing:
     within = ps.evaluate_policy(policy.game, policy, tree=policy.tree, locked=True).exploitability
-  return policy, ps.evaluate_policy(policy.game, policy, tree=policy.tree), within, local
+  cells = sum(block.size for blocks in policy.strategies for block in blocks)
+  wanted = cells <= MOST_CELLS if values.local_regrets is None else values.local_regrets
+  regrets = ps.measures.local_regrets(policy.game, policy, tree=policy.tree) if wanted else None
+  return policy, ps.evaluate_policy(policy.game, policy, tree=policy.tree), within, local, regrets
 
 
 COMMAND = Command(
@@ -107,8 +119,8 @@ COMMAND = Command(
   arguments="FILE...",
   summary="Measure saved strategies",
   text="Prints the value of the game under each, the gains of both players' best responses, and the "
-  "exploitability, exact and in float64. --lbr adds a local best response. With --json, a line for each "
-  "file.",
+  "exploitability, exact and in float64, and what the strategy loses at single infostates. --lbr adds a local "
+  "best response. With --json, a line for each file.",
   examples=(
     "evaluate runs/river_subgame/run.safetensors",
     "evaluate runs/river_subgame/run.safetensors --post_processing=purify",

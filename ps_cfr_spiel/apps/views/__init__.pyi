@@ -25,6 +25,7 @@ from .public_state_view import spot_after as spot_after
 from .public_state_view import worth_at as worth_at
 from .table_page import table_data as table_data
 from .table_page import table_page as table_page
+from .units import local_regret_lines as local_regret_lines
 from .units import number_text as number_text
 from .units import pot_of as pot_of
 from .units import seat_of as seat_of

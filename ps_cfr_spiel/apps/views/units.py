@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pyspiel
 
 from ps_cfr_spiel.cards.poker import HOLDEM, describe
+from ps_cfr_spiel.measures import RARE, LocalRegrets, Losses
 
 NOTHING = 1e-6  # of the pot, or of the span of utilities: rounding
 LONGEST_TITLE = 70  # characters, which fit above a picture
@@ -58,6 +59,22 @@ def with_unit(amount: float, game: pyspiel.Game) -> str:
   pot = pot_of(game)
   share = f" = {number_text(100 * amount / pot)}% of the pot" if pot else ""
   return in_unit(number_text(amount), game) + share
+
+
+def local_regret_lines(regrets: LocalRegrets, game: pyspiel.Game) -> dict[str, str]:
+  """Lines of a report on local regrets: for all infostates, onward too, and for those where play is rare."""
+
+  def text(losses: Losses) -> str:
+    amounts = [without_rounding(x, game) for x in losses[1:]]
+    mean, percentile, worst = map(number_text, amounts)
+    text = f"mean {mean}, 99th percentile {percentile}, worst {in_unit(worst, game)}"
+    if regrets.stakes > 0:
+      text += f" ({', '.join(f'{number_text(100 * x / regrets.stakes)}%' for x in amounts)} of the stakes)"
+    return f"{text} at {losses.infostates:,} infostates"
+
+  groups = {"local regret": regrets.losses(), "local regret onward": regrets.losses(onward=True)}
+  groups |= {name: regrets.losses(name) for name in RARE}
+  return {name: text(losses) for name, losses in groups.items() if losses.infostates}
 
 
 def without_rounding(value: float, game: pyspiel.Game) -> float:

@@ -36,6 +36,9 @@ SHARING = group("Many situations",
     kind=int, least=1),
 )
 QUIET = Flag("quiet", False, "Print the result only.")
+LOCAL_REGRETS = Flag("local_regrets", None,
+  "Measure what the strategy loses at each infostate, also where its own play never comes, against the best "
+  "action, if all then follow the strategy, and onward, against a best response.", kind=bool)
 JSON = Flag("json", False, "Print the result as JSON, in one line, and nothing else.")
 JOIN = Flag("join", None,
   "Share the work with other processes, given the same flags and a folder that all can reach: this is "
@@ -113,6 +116,21 @@ def exploitability_facts(exploitability: float, game: pyspiel.Game) -> dict[str,
   pot = ps.views.pot_of(game)
   share = {"exploitability_percent_of_pot": 100 * exploitability / pot} if pot else {}
   return {"exploitability": exploitability, "unit": ps.views.unit_of(game), **share}
+
+
+def local_regret_facts(regrets: ps.measures.LocalRegrets) -> dict[str, object]:
+  """For --json: local regrets of each group of infostates, with the largest ones by name."""
+  named = ("infostates", "mean", "percentile_99", "worst")
+  groups = {
+    name: {
+      way: dict(zip(named, regrets.losses(name, onward), strict=True))
+      for way, onward in (("following", False), ("onward", True))
+    }
+    for name, members in regrets.groups.items()
+    if members.any()
+  }
+  worst = [dict(zip(("player", "infostate", "loss"), place, strict=True)) for place in regrets.worst()]
+  return {"stakes": regrets.stakes, "local_regrets": groups, "worst_infostates": worst}
 
 
 def general_sum_facts(evaluation: ps.measures.Evaluation) -> dict[str, Any]:
