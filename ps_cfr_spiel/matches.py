@@ -23,8 +23,8 @@ from ps_cfr_spiel.evaluation.match_play import (
   play_games,
   player,
   search_player,
+  search_response,
 )
-from ps_cfr_spiel.evaluation.search_response import search_response
 from ps_cfr_spiel.evaluation.table_play import Sitting, Thought, rules_of
 from ps_cfr_spiel.solvers import ParticleBot, PolicyBot
 

@@ -22,6 +22,7 @@ from ps_cfr_spiel.evaluation.match_play import (
   bots_for,
   each_game,
   own_bots,
+  search_response,
 )
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, Score, evaluate_match
 from ps_cfr_spiel.evaluation.points import (
@@ -30,4 +31,3 @@ from ps_cfr_spiel.evaluation.points import (
   next_measurement,
 )
 from ps_cfr_spiel.evaluation.sampling_runs import Runs, sampling_runs
-from ps_cfr_spiel.evaluation.search_response import search_response

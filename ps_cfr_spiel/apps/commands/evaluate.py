@@ -118,9 +118,9 @@ COMMAND = Command(
   name="evaluate",
   arguments="FILE...",
   summary="Measure saved strategies",
-  text="Prints the value of the game under each, the gains of both players' best responses, and the "
-  "exploitability, exact and in float64, and what the strategy loses at single infostates. --lbr adds a local "
-  "best response. With --json, a line for each file.",
+  text="Prints the value of the game under each, the gains of both players' best responses, the "
+  "exploitability, exact and in float64, and what the strategy loses at single infostates. --lbr adds a "
+  "local best response. With --json, a line for each file.",
   examples=(
     "evaluate runs/river_subgame/run.safetensors",
     "evaluate runs/river_subgame/run.safetensors --post_processing=purify",
