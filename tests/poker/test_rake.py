@@ -14,6 +14,7 @@ from ps_cfr_spiel import (
   ExternalSamplingSolver,
   HoldemPolicy,
   PSCFRSolver,
+  TreePolicy,
   VRMCCFRSolver,
   build_tree,
   holdem,
@@ -240,7 +241,7 @@ def test_rake_that_openspiel_refuses_is_explained(text):
 
 
 def test_shares_of_the_pot_add_up_to_the_pot_less_rake():
-  """A pot of 20 with a cap of 1 chip leaves 19; the EV of the player who does not act is not known."""
+  """A pot of 20 with a cap of 1 chip leaves 19."""
   game = river("Ks7d2c5h9s", pot=20, stack=20, ranges="AA, KQs; KK, QJs", rake="5%", cap=1, bets="a")
   solver = PSCFRSolver(game)
   solver.run(10)
@@ -249,8 +250,47 @@ def test_shares_of_the_pot_add_up_to_the_pot_less_rake():
   assert sum(map(float, re.findall(r"([0-9.]+) for player", now))) == pytest.approx(19, abs=0.02)
   place = views.spot(policy)
   worth = views.worth_at(policy, place).since(place.spent[place.player])
-  (ev, _), (others_ev, _) = worth.of_both(place)
-  assert ev == pytest.approx(evaluation.value + 10, abs=1e-4) and np.isnan(others_ev)
+  evs = np.array(worth.of_both(place))[:, 0]
+  assert evs == pytest.approx(np.array([evaluation.value, *evaluation.others]) + 10, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+  ("name", "lines"),
+  [
+    (RIVER, ["", "Check", "Check, Bet 10", "Bet 10", "Bet 10, All-in 20"]),
+    (TURN, ["", "Check", "Check, Check, Deal 6c", "Check, Check, Deal 6d, Bet 10", "Bet 10, Call, Deal 5c"]),
+  ],
+  ids=["river", "turn"],
+)
+def test_both_players_values_at_spots_are_those_of_all_histories(name, lines):
+  """Of a random profile, by OpenSpiel's states below the spot, weighed by all choices on the way."""
+  game, rng = pyspiel.load_game(name), np.random.default_rng(1)
+  tree = build_tree(game)
+  strategies = [
+    [rng.dirichlet(np.ones(a), (n, h)).transpose(2, 0, 1) for a, n, h in p.block_shapes] for p in tree.players
+  ]
+  policy = TreePolicy(game, tree.names, strategies)
+  for line in lines:
+    place = views.spot(policy, line)
+    totals, wanted = np.zeros(3), list(place.history)
+
+    def add(state, chance, left, totals=totals):
+      if state.is_terminal():
+        totals += chance * np.array([*state.returns(), 1.0]) * (not left)
+        return
+      player = state.current_player()
+      moves = state.chance_outcomes() if player < 0 else policy.action_probabilities(state).items()
+      dealing = player < 0 and len(state.history()) < 2
+      for action, probability in moves:
+        if dealing or not left:
+          add(state.child(action), chance * probability, left)
+        elif state.action_to_string(player, action) == left[0]:
+          add(state.child(action), chance * probability, left[1:])
+
+    add(game.new_initial_state(), 1.0, wanted)
+    evs = np.array(views.worth_at(policy, place).since(place.spent[place.player]).of_both(place))[:, 0]
+    expected = totals[:2] / totals[2] + np.array(place.spent)
+    assert evs == pytest.approx(expected[[place.player, 1 - place.player]], abs=1e-9), line
 
 
 class RiverValues:

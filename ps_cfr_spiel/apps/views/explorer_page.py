@@ -105,7 +105,6 @@ def page_data(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None 
     "unit": unit_of(game),
     "seats": [seat_of(game, player) for player in range(game.num_players())],
     "pot": pot_of(game),
-    "raked": bool(game.get_parameters().get("rake")),
     "board": board_of(game),
     "classes": CLASSES,
     "hands": any(is_hand(name) for names in part["types"] for name in names[:1]),
@@ -162,6 +161,7 @@ def _spot(
   mean = np.where(view.legal & (view.probability > 0), view.probability * worth.value, 0).sum(0)
   best = np.where(view.legal, worth.best, -np.inf).max(0)
   equity = np.full(len(view.types), np.nan) if worth.equity is None else worth.equity
+  rest = worth.others + view.spent[1 - view.player] if math.isfinite(worth.others) else None
   more = view.reach, view.dealt, mean, best - mean, equity, view.others, view.held
   return {
     "actions": list(view.actions),
@@ -170,6 +170,7 @@ def _spot(
     "made": made.setdefault(view.classes, len(made)) if view.board else None,
     "spent": view.spent[view.player],
     "pot": sum(view.spent),
+    "rest": rest,
     "data": base64.b64encode(np.asarray([*probability, *worth.value, *more], "<f4").tobytes()).decode(),
   }
 

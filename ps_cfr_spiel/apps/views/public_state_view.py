@@ -88,7 +88,7 @@ class SpotWorth:
   value: np.ndarray  #: float64[A, H], expected utility (EV) if both players continue by the policy
   best: np.ndarray  #: float64[A, H], the same if the player continues by a best response
   equity: np.ndarray | None  #: float64[H], see `policy.Reach`; None in games without showdowns
-  zero_sum: bool = True  #: whether the players share all that is in the pot, as without rake
+  others: float  #: mean expected utility of the other player, of two, where play comes here; nan if unknown
 
   def since(self, chips: float) -> "SpotWorth":
     """The same without chips that the player had put in before: with `Spot.spent` a fold is worth 0."""
@@ -103,13 +103,12 @@ class SpotWorth:
     return weighted_mean(played[chosen], weight), weighted_mean(equity[chosen], weight)
 
   def of_both(self, place: Spot) -> tuple[tuple[float, float], tuple[float, float]]:
-    """EV and equity of the acting player's range, and of the other's, which has the rest of the pot.
+    """EV and equity of the acting player's range, and of the other's.
 
-    EVs count from now, so these must be the values `since` all that the player has put in. With rake the
-    other's EV is nan, because it is not known who pays how much of it.
+    EVs count from now, so these must be the values `since` all that the player has put in.
     """
     ev, equity = self.mean(place)
-    return (ev, equity), (sum(place.spent) - ev if self.zero_sum else np.nan, 1 - equity)
+    return (ev, equity), (self.others + place.spent[1 - place.player], 1 - equity)
 
 
 def weighted_mean(values: npt.ArrayLike, weights: npt.ArrayLike) -> float:
@@ -121,6 +120,44 @@ def weighted_mean(values: npt.ArrayLike, weights: npt.ArrayLike) -> float:
 
 def worth_at(policy: TreePolicy, view: Spot) -> SpotWorth:
   """The values of a spot's actions; the first call for a policy evaluates it everywhere."""
+  worth, kind = _own_worth(policy, view), policy.game.get_type()
+  if len(view.spent) != 2:
+    return worth
+  if kind.utility == kind.utility.ZERO_SUM:
+    return dataclasses.replace(worth, others=-worth.mean(view)[0])
+  return dataclasses.replace(worth, others=_to_other(policy, view))
+
+
+def _to_other(policy: TreePolicy, view: Spot) -> float:
+  """The mean utility of the other player where play comes to a spot of a general-sum game of two.
+
+  It is known of their move that leads here, or of the decisions of theirs that all moves here lead to: in
+  hold'em of every spot but one whose move may end the game. Elsewhere nan.
+  """
+  states, number, other = policy.labels.public_states, view.public_state, 1 - view.player
+
+  def after(place: int, action: int) -> list[int]:
+    return [child for child in policy.labels.children[place] if states[child].action in (action, -1)]
+
+  above, action = states[number].parent, states[number].action
+  if above >= 0 and states[above].player == other and after(above, action) == [number]:
+    before = spot_of(policy, above)
+    weight = before.reach * before.others * before.probability[before.ids.index(action)]
+    return weighted_mean(_own_worth(policy, before).value[before.ids.index(action)], weight)
+  means, weights = [], []
+  for action, often in zip(view.ids, view.probability @ (view.reach * view.others), strict=True):
+    if often > 0:
+      below = after(number, action)
+      if len(below) != 1 or states[below[0]].player != other:
+        return np.nan
+      place = spot_of(policy, below[0])
+      means.append(_own_worth(policy, place).mean(place)[0])
+      weights.append(often)
+  return float(np.average(means, weights=weights)) if means else np.nan
+
+
+def _own_worth(policy: TreePolicy, view: Spot) -> SpotWorth:
+  """`worth_at`, without the value to the other player."""
   value, best = np.full((2, len(view.ids), len(view.cells)), np.nan)
   decisions = {number: policy.labels.decisions[number] for number, _ in view.cells}
   known = {number: (policy.worths.at(d), policy.reach(d).equity) for number, d in decisions.items()}
@@ -135,9 +172,7 @@ def worth_at(policy: TreePolicy, view: Spot) -> SpotWorth:
     below = [s for s in policy.labels.children[view.public_state] if s in policy.left_out]
     unknown = [k for k, a in enumerate(view.ids) if any(states[s].action in (a, -1) for s in below)]
     value[unknown] = best[unknown] = np.nan
-  kind = policy.game.get_type()
-  equities = None if None in shares else np.array(shares, float)
-  return SpotWorth(value, best, equities, kind.utility == kind.utility.ZERO_SUM)
+  return SpotWorth(value, best, None if None in shares else np.array(shares, float), np.nan)
 
 
 def has_spots(policy: TreePolicy) -> bool:
