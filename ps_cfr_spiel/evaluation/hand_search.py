@@ -119,6 +119,7 @@ class _Lines:
   """A game of dealt cards; see `_Table`."""
 
   def __init__(self, game: DealtGame, answers: Answers):
+    check_unraked(game.game, "responses in sampled hands")
     self.deal, self._answers = game.deal, answers
     self.hands, self.deck, self.public = self.deal.hands, self.deal.deck.size, sum(self.deal.public)
     self.strengths = game.strengths

@@ -106,8 +106,9 @@ def value_against(policy: KeyedPolicy, other: KeyedPolicy, progress: bool | None
   """The exact mean win against another policy, in both seats; ValueError for a policy of another game."""
   if str(other.game) != str(policy.game):
     raise ValueError(f"This policy is for {policy.game}; the other one is for {other.game}.")
-  first, second = (float(_evaluated(seats, progress).value) for seats in ((policy, other), (other, policy)))
-  return (first - second) / 2
+  first, second = (_evaluated(seats, progress) for seats in ((policy, other), (other, policy)))
+  (won,) = second.others or (-second.value,)
+  return float(first.value + won) / 2
 
 
 def rounded(policy: KeyedPolicy, how: PostProcessing | str) -> KeyedPolicy:

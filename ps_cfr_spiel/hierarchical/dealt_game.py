@@ -13,7 +13,6 @@ from ps_cfr_spiel.cards.poker import (
   Betting,
   CardDeal,
   Runouts,
-  check_unraked,
   dealt_cards,
   hand_classes,
   read_card_game,
@@ -47,7 +46,6 @@ class DealtGame:
 
     ValueError for another game, or one with too many cards.
     """
-    check_unraked(game, "clusters, and responses in sampled hands,")
     card_game = read_card_game(game)
     betting, deal = card_game.betting, card_game.deal
     if deal.streets == 1:

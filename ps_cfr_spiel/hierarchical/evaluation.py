@@ -27,8 +27,8 @@ from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.sampling.mccfr import regret_matching
 from ps_cfr_spiel.tree import Array, BoardTypes, Evaluation, NativeLeaves
 
-# The player whose value is computed, and whether that one responds best.
-RUNS = ((0, False), (0, True), (1, True))
+# The player whose value is computed, and whether that one responds best; the last in general-sum games alone.
+RUNS = ((0, False), (0, True), (1, True), (1, False))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +61,8 @@ class Round(NamedTuple):
   #: the first's.
   part: BettingPart
   leaving: Array  #: int32[S], the lines behind which public cards come
-  #: the lines that end with both hands compared, int32[n], and those that end with a fold, int32[m].
+  #: the lines that end with both hands compared, int32[n], and those with payoffs for all hands, int32[m]: as
+  #: after a fold, or of a showdown for a raked pot.
   ends: tuple[Array, Array]
 
 
@@ -81,7 +82,7 @@ class Products(NamedTuple):
   alive: Array  #: [H], as in `Board`
   members: Array  #: [H, D], which cards each hand has
   together: Array  #: [H, H], 1 for two hands that share no card
-  #: showdown_payoff, fold_payoff: [n] and [m], to player 0 if its hand is better, and after a fold.
+  #: showdown_payoff, fold_payoff: [n], to player 0 if its hand is better, and [m, 2], to each for all hands.
   showdown_payoff: Array
   fold_payoff: Array
 
@@ -91,7 +92,7 @@ class Products(NamedTuple):
     lead = jnp.sign(self.strength[:, None] - self.strength[None]).astype(self.together.dtype) * self.together
     # For one card or two: hands that share a card are counted card by card, the hand itself once too often.
     shared = folded @ self.members @ self.members.T - (self.members[0].sum() - 1) * folded
-    folds = (1 - 2 * player) * self.fold_payoff[:, None] * (folded.sum(1, keepdims=True) - shared)
+    folds = self.fold_payoff[:, player, None] * (folded.sum(1, keepdims=True) - shared)
     shows = self.showdown_payoff[:, None] * (shown @ lead.T)
     return [jnp.multiply(self.alive[None], x) for x in (shows, folds)]
 
@@ -138,11 +139,11 @@ def evaluate_strategies(
   with precision(dtype), progress_bar(progress, total=len(boards), unit="board", desc="Evaluating") as bar:
     runouts = RunoutValues(game, strategies, dtype, boards, bar.update)
     by_hand = runouts.values(0, 0, game.deal.weights[:, None].astype(dtype)).astype(np.float64)
-  total = (by_hand * game.deal.weights[[player for player, _ in RUNS], None]).sum((1, 2))
+  total = (by_hand * game.deal.weights[[player for player, _ in RUNS[: len(by_hand)]], None]).sum((1, 2))
   left = [game.deal.boards_left(number) for number in range(1, game.rounds)]
   deals = game.deal.weights[0] @ game.deal.together @ game.deal.weights[1] * math.prod(left)
-  value, first, second = (total / deals).tolist()
-  return Evaluation.of((first, second), value)
+  value, first, second, *others = (total / deals).tolist()
+  return Evaluation.of((first, second), value, *others)
 
 
 class RunoutValues:
@@ -167,7 +168,8 @@ class RunoutValues:
     self.last: dict[bool, tuple[list[int], Array]] = {}  # tables of the trunk, and of the last clusters
     rounds = _rounds(game, strategies)
     betting = [(r.part.betting, *r.ends) for r in rounds]
-    self.payoffs = [(b.showdown_payoff[shows], b.fold_payoff[folds, 0]) for b, shows, folds in betting]
+    self.payoffs = [(b.showdown_payoff[shows], b.fold_payoff[folds]) for b, shows, folds in betting]
+    self.runs = len(RUNS) - game.betting.zero_sum
     self.rounds = to_device(rounds, dtype)
     self.members, self.together = to_device((game.deal.members, game.deal.together.astype(float)), dtype)
     self.native = game.deal.hole == 2 and not why_unavailable()
@@ -180,7 +182,7 @@ class RunoutValues:
     game = self.game
     lines, place = self.rounds[number], self._board(number, board)
     policy, arrived = _down(lines, self._table(self._clusters(number, board)), place, reach)
-    beyond = np.zeros((len(RUNS), len(lines.leaving), len(game.deal.hands)), self.dtype)
+    beyond = np.zeros((self.runs, len(lines.leaving), len(game.deal.hands)), self.dtype)
     if number + 1 < game.rounds:
       after, onward = game.runouts[number + 1], np.asarray(arrived[:, lines.leaving])
       boards = self.boards if number + 1 == self.clustered_round else np.arange(len(after.cards))
@@ -208,7 +210,8 @@ class RunoutValues:
     showdown_payoff, fold_payoff = (x.astype(self.dtype) for x in self.payoffs[number])
     if self.native and len(showdown_payoff):
       form = BoardTypes((alive, alive), (self.game.deal.hands, self.game.deal.hands), (strength, strength))
-      return NativeLeaves.create(form, showdown_payoff, fold_payoff, total=1.0)
+      folds = fold_payoff[:, 0] if self.game.betting.zero_sum else fold_payoff
+      return NativeLeaves.create(form, showdown_payoff, folds, total=1.0)
     return Products(strength, alive, self.members, self.together, showdown_payoff, fold_payoff)
 
   def _clusters(self, number: int, board: int) -> list[int]:
@@ -249,7 +252,7 @@ def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Roun
     part = betting_part(betting, roots, range(number, number + 1), first._replace(cell=cell), 0)
     out, betting_there = leaving(part), part.betting
     shows = np.flatnonzero(betting_there.showdown_payoff).astype(np.int32)
-    folds = np.flatnonzero(betting_there.fold_payoff[:, 0]).astype(np.int32)
+    folds = np.flatnonzero(betting_there.fold_payoff.any(1)).astype(np.int32)
     rounds.append(Round(part, out, (shows, folds)))
     roots = np.array([betting.children(line)[0] for line in part.source[out].tolist()], np.int32)
   return rounds
@@ -282,8 +285,9 @@ def _up(
   won = []  # by each player at the lines that end
   for player, other in enumerate(arrived[::-1]):
     shown, folded = board.leaves(player, [other[shows], other[folds]])
-    won.append(board.boards * jnp.zeros_like(other).at[shows].set(shown).at[folds].set(folded))
-  ends = [won[player].at[lines.leaving].set(beyond[run]) for run, (player, _) in enumerate(RUNS)]
+    won.append(board.boards * jnp.zeros_like(other).at[shows].set(shown).at[folds].add(folded))
+  runs = RUNS[: len(beyond)]
+  ends = [won[player].at[lines.leaving].set(beyond[run]) for run, (player, _) in enumerate(runs)]
   ends = jnp.stack(ends) * board.alive[None, None]
   values = ends[:, :0]
   for start, stop in reversed(part.depths):
@@ -297,7 +301,7 @@ def _up(
       most = jnp.where(legal, moves, -jnp.inf).max(1)
       every = jnp.where(legal, moves, 0).sum(1)
       inside = []
-      for run, (player, best) in enumerate(RUNS):
+      for run, (player, best) in enumerate(runs):
         acts = (part.betting.player[start:stop] == player)[:, None]
         inside.append(jnp.where(acts, (most if best else played)[run], every[run]))
       level = jnp.where((count > 0)[None, :, None], jnp.stack(inside), level)

@@ -15,6 +15,7 @@ from ps_cfr_spiel.arguments import check_number
 from ps_cfr_spiel.backend import device
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import Rule
+from ps_cfr_spiel.compilation.histories import NO_GUARANTEE
 from ps_cfr_spiel.loading import check_is_game, game_in
 from ps_cfr_spiel.memory import check_needs
 from ps_cfr_spiel.options import HierarchicalMCCFROptions, MakeAbstractionOptions
@@ -100,7 +101,8 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
       **self.abstraction.facts(),
       "tables": f"{whole / 1e6:,.3g} MB, on {self._mesh.size} device(s)",
     }
-    return report(lines)
+    remarks = {} if self._dealt.betting.zero_sum else {"utilities": f"general sum, {NO_GUARANTEE}"}
+    return report(lines | remarks)
 
   def _evaluate(self, progress):
     strategy = hierarchical.Strategy(self.abstraction, self._tables(average=True, copied=False))

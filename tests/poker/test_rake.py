@@ -17,16 +17,20 @@ from ps_cfr_spiel import (
   TreePolicy,
   VRMCCFRSolver,
   build_tree,
+  evaluate_policy,
   holdem,
   river,
 )
-from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
+from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver, value_against
 from ps_cfr_spiel.apps import views
 from ps_cfr_spiel.apps.protocols import hand_records
 from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.cards.poker import describe, from_words, parse_rake, read_card_game
+from ps_cfr_spiel.hierarchical import cluster_sampling
+from ps_cfr_spiel.hierarchical import evaluation as exact_evaluation
 from ps_cfr_spiel.loading import load_game
+from ps_cfr_spiel.matches import local_best_response
 from ps_cfr_spiel.tree import evaluate
 
 SPOT = "river_subgame(board=9s7c5s4h3c,pot=10,stack=25,bets=1 a,ranges={},rake=5%,cap=1)"
@@ -293,6 +297,37 @@ def test_both_players_values_at_spots_are_those_of_all_histories(name, lines):
     assert evs == pytest.approx(expected[[place.player, 1 - place.player]], abs=1e-9), line
 
 
+def hierarchical(name, iterations):
+  """A solver with an abstraction that is none but for names of suits."""
+  solver = HierarchicalMCCFRSolver(
+    pyspiel.load_game(name), clusters=2, buckets="lossless", batch=32, dtype="float64", seed=1
+  )
+  solver.run(iterations, progress=False)
+  return solver
+
+
+@pytest.mark.parametrize(
+  ("name", "natively"), [(TURN, True), (TURN, False), (FLOP, True)], ids=["turn", "products", "flop"]
+)
+def test_hierarchical_values_are_those_of_the_compiled_tree(name, natively, monkeypatch):
+  if not natively:
+    for module in (cluster_sampling, exact_evaluation):
+      monkeypatch.setattr(module, "why_unavailable", lambda: "as if")
+  solver = hierarchical(name, 10)
+  assert "nothing is guaranteed" in solver.summary()
+  policy, exact = solver.average_policy(), solver.evaluation()
+  compiled = evaluate_policy(policy.game, policy)
+  assert [exact.value, *exact.others] == pytest.approx([compiled.value, *compiled.others], abs=1e-9)
+  assert exact.best_response == pytest.approx(compiled.best_response, abs=1e-9)
+  assert exact.exploitability == pytest.approx(compiled.exploitability, abs=1e-9)
+  mean = (exact.value + exact.others[0]) / 2
+  assert value_against(policy, policy, progress=False) == pytest.approx(mean, abs=1e-9)
+
+
+def test_hierarchical_runs_come_to_small_gains():
+  assert max(hierarchical(TURN, 2000).evaluation().gains) < 0.1
+
+
 class RiverValues:
   """Values of rivers, which are never asked."""
 
@@ -353,13 +388,15 @@ def test_a_batch_solves_other_games_of_general_sum():
     lambda: ContinualResolving(pyspiel.load_game(RIVER), 5),
     lambda: VRMCCFRSolver(pyspiel.load_game(RIVER)),
     lambda: solve_batch([{"board": "Ks7d2c5h", "rake": "5%"}], values=RiverValues()),
-    lambda: HierarchicalMCCFRSolver(pyspiel.load_game(TURN), clusters=1, buckets=1),
+    lambda: local_best_response(
+      pyspiel.load_game(TURN), hierarchical(TURN, 1).average_policy(), hands=2, progress=False
+    ),
     lambda: hand_records.rules_of(pyspiel.load_game("holdem(rake=5%)")),
     lambda: HoldemPolicy(
       pyspiel.load_game("holdem(rake=5%)"), PSCFRSolver(pyspiel.load_game("kuhn_poker")).average_policy()
     ),
   ],
-  ids=["search", "baselines", "street", "hierarchical", "records", "agent"],
+  ids=["search", "baselines", "street", "sampled hands", "records", "agent"],
 )
 def test_uses_of_zero_sums_refuse_rake(use):
   with pytest.raises(ValueError, match="zero-sum") as error:
