@@ -1,6 +1,7 @@
 """Games: loaded without OpenSpiel's C++ output on stderr, checked, made sequential, and named in files."""
 
 import difflib
+import importlib
 import inspect
 import re
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from ps_cfr_spiel.reports import quiet_stderr
 START_AT = "start_at"  # OpenSpiel's wrapper, which does not look at its history
 SIMULTANEOUS = pyspiel.GameType.Dynamics.SIMULTANEOUS
 PACKAGES = ("pyspiel", "open_spiel", "ps_cfr_spiel")  # whose games are there without a module of the user's
+PYTHON_GAMES = "open_spiel.python.games"  # registers OpenSpiel's games in Python
 MOST = 2**31 - 1  # of 32 bits
 RAKE = "Rake is a share in percent, such as rake=5%, of river_subgame, holdem_subgame and holdem."
 COMMAS = (
@@ -28,9 +30,9 @@ def load_game(text: str) -> pyspiel.Game:
   ValueError if no game has this name (the message suggests a similar one), the string is not well formed, or
   the game refuses its parameters.
   """
-  name, known = text.partition("(")[0], pyspiel.registered_names()
-  if name not in known:
-    guess = difflib.get_close_matches(name, known, 1)
+  name = text.partition("(")[0]
+  if name in _unknown(text):
+    guess = difflib.get_close_matches(name, pyspiel.registered_names(), 1)
     all_names = "pyspiel.registered_names() lists them all; --module=FILE imports one of your own."
     advice = f"did you mean {guess[0]!r}?" if guess else all_names
     raise ValueError(f"Unknown game {name!r}; {advice}")
@@ -47,6 +49,18 @@ def load_game(text: str) -> pyspiel.Game:
     hint = f". {COMMAS}" if "Unknown parameter" in str(error) else ""
     hint = f". {RAKE}" if re.search("parameter '?rake\\b", str(error)) else hint
     raise ValueError(f"{error}{hint}") from error
+
+
+def _unknown(text: str) -> list[str]:
+  """The names of games in a game's string that are not registered; OpenSpiel's in Python are, if needed."""
+
+  def unknown() -> list[str]:
+    known = pyspiel.registered_names()
+    return [name for name in (text.partition("(")[0], *re.findall(r"\w+(?=\()", text)) if name not in known]
+
+  if unknown():
+    importlib.import_module(PYTHON_GAMES)
+  return unknown()
 
 
 def game_fields(game: pyspiel.Game) -> dict[str, str]:
@@ -83,8 +97,7 @@ def _module_of(game: pyspiel.Game) -> str | None:
 def game_in(header: Mapping[str, Any], path: Path) -> pyspiel.Game:
   """The game that a file's header names; ValueError if it is unknown, or the header is damaged."""
   text, module = header["game"], header.get("module")
-  known = pyspiel.registered_names()
-  strangers = [name for name in re.findall(r"\w+(?=\()", text) if name not in known]
+  strangers = _unknown(text)
   if not strangers:
     try:
       return load_game(text)

@@ -92,16 +92,36 @@ def test_the_library_loads_only_what_all_need(folders):
   assert loaded.isdisjoint({"scipy.optimize", "scipy.sparse", "scipy.spatial", "scipy.stats"})
 
 
-@pytest.mark.parametrize("words", [["--help"], ["solve", "--help"], ["train", "--metod=plays"], ["nothing"]])
-def test_help_and_mistakes_in_flags_need_no_jax(words):
+NOT_FOR_HELP = {"jax", "matplotlib", "open_spiel.python.games", "pokerkit"}
+
+
+def program_with(words):
+  """The program's exit, and of the modules in `NOT_FOR_HELP` those that it has imported at its end."""
   code = (
     "import atexit, sys; from ps_cfr_spiel.apps.commands.program import main\n"
-    "atexit.register(lambda: print('jax' in sys.modules, file=sys.stderr)); main()"
+    f"atexit.register(lambda: print('imported:', *{NOT_FOR_HELP} & {{*sys.modules}}, file=sys.stderr))\n"
+    "main()"
   )
   done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=120)
+  return done, done.stderr.splitlines()[-1].split()[1:]
+
+
+@pytest.mark.parametrize("words", [["--help"], ["solve", "--help"], ["train", "--metod=plays"], ["nothing"]])
+def test_help_and_mistakes_in_flags_need_no_jax(words):
+  done, imported = program_with(words)
   assert done.returncode == (0 if "--help" in words else 2)
   assert "Usage:" in done.stdout or "error: Unknown" in done.stderr
-  assert done.stderr.splitlines()[-1] == "False"
+  assert imported == []
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", "python_kuhn_poker"])
+def test_openspiels_games_in_python_are_imported_where_one_is_named(game):
+  """With them come pokerkit and others, for more seconds than the whole command takes."""
+  pytest.importorskip("pokerkit")
+  done, imported = program_with(["summary", game])
+  assert done.returncode == 0 and f"{game}()" in done.stdout, done.stderr
+  in_python = {"open_spiel.python.games", "pokerkit"}
+  assert set(imported) == {"jax"} | (in_python if game == "python_kuhn_poker" else set())
 
 
 def test_names_come_with_their_packages():

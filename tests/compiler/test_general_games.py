@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pyspiel
 import pytest
+from open_spiel.python import games  # noqa: F401  (registers those in Python)
 from random_games import random_game
 from reference import common_knowledge, sequence_form_value
 

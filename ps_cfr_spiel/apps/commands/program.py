@@ -17,7 +17,7 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Sequence
-from types import FrameType
+from types import FrameType, ModuleType
 
 import pyspiel
 from absl import app, flags
@@ -31,6 +31,7 @@ from ps_cfr_spiel.apps.commands.framework.command import (
   completion,
 )
 from ps_cfr_spiel.apps.commands.framework.user_input import load_module
+from ps_cfr_spiel.loading import PYTHON_GAMES
 from ps_cfr_spiel.version import __version__
 
 PROGRAM = "ps-cfr-spiel"
@@ -40,6 +41,12 @@ GROUPS = {
   "Measure": ("evaluate", "compare", "match"),
   "Learn": ("train", "learn"),
 }
+if PYTHON_GAMES not in sys.modules:
+  # OpenSpiel's policies import its games in Python, and with them packages for half a second. Here
+  # `loading.load_game` imports them where one is named.
+  sys.modules[PYTHON_GAMES] = ModuleType(PYTHON_GAMES)
+  importlib.import_module("open_spiel.python.policy")
+  del sys.modules[PYTHON_GAMES]
 COMMANDS: dict[str, Command] = {
   name: importlib.import_module(f"ps_cfr_spiel.apps.commands.{name}").COMMAND
   for names in GROUPS.values()
