@@ -178,7 +178,8 @@ class Solver(Resumable, Generic[Policy]):
     saved_at = looked = self.clock()
     next_mark = marks(start) if callback else target
     sound = None if self._in_place else self._state
-    bar = progress_bar(progress, total=iterations, unit="it", desc=self.name)
+    shown = False if progress is None and iterations <= self.pace.chunk else progress  # one part has no bar
+    bar = progress_bar(shown, total=iterations, unit="it", desc=self.name)
     try:
       for done in advance(self._advance, start, target, self.pace, marks if callback else None):
         now, stop = self.clock(), done in (next_mark, target)

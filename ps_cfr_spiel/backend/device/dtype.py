@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import math
 from collections.abc import Iterator
 from typing import TypeVar
 
@@ -14,6 +15,10 @@ from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.options import DTYPES
 
 Arrays = TypeVar("Arrays")
+# JAX before 0.8 has it in its experimental part; newer versions removed it from there.
+_enable_x64 = (jax if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental")).enable_x64
+_nothing = contextlib.nullcontext()
+_probe = jax.jit(lambda: jnp.zeros(()))  # in a trace a tracer; jitted, because operations alone take longer
 
 
 def check_dtype(dtype: str) -> str:
@@ -29,29 +34,26 @@ def precision(dtype: str) -> Iterator[None]:
   JAX_THREEFRY_PARTITIONABLE changes the numbers that a seed draws, so a run pins it. RuntimeError inside a
   function that JAX traces: what works in this context compiles its own code.
   """
-  if isinstance(jnp.zeros(()), Tracer):
+  if isinstance(_probe(), Tracer):
     raise RuntimeError(
       "A solver, policy or evaluation is used inside a function that jax.jit traces; call it "
       "outside, or use cfr.iterate and tree.evaluation, which can be traced."
     )
-  with contextlib.ExitStack() as stack:
-    # JAX before 0.8 has it in its experimental part; newer versions removed it from there.
-    place = jax if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental")
-    stack.enter_context(place.enable_x64(dtype == "float64"))
-    if hasattr(jax, "threefry_partitionable"):
-      stack.enter_context(jax.threefry_partitionable(True))
+  pinned = jax.threefry_partitionable(True) if hasattr(jax, "threefry_partitionable") else _nothing
+  with _enable_x64(dtype == "float64"), pinned:
     yield
 
 
 def check_finite(what: str, arrays: object, dtype: str) -> None:
   """Raise FloatingPointError if a number left the range of `dtype`: if it is infinite or NaN."""
-  for array in map(np.asarray, jax.tree.leaves(arrays)):
-    if not np.issubdtype(array.dtype, np.floating):
-      continue
-    extremes = array.min(initial=0), array.max(initial=0)  # NaN if there is one; no array of flags is needed
-    if not np.isfinite(extremes).all():
-      advice = "dtype='float64' may help" if dtype == "float32" else "the game may need another unit"
-      raise FloatingPointError(f"{what}: numbers left the range of {dtype}; {advice}.")
+  with np.errstate(all="ignore"):
+    for array in map(np.asarray, jax.tree.leaves(arrays)):
+      if array.dtype.kind != "f" or math.isfinite(array.sum()):
+        continue
+      extremes = array.min(initial=0), array.max(initial=0)  # finite if the sum alone leaves the range
+      if not all(map(math.isfinite, extremes)):
+        advice = "dtype='float64' may help" if dtype == "float32" else "the game may need another unit"
+        raise FloatingPointError(f"{what}: numbers left the range of {dtype}; {advice}.")
 
 
 def to_device(tree: Arrays, dtype: str) -> Arrays:

@@ -5,6 +5,7 @@ assignment. An exception of a signal handler, such as KeyboardInterrupt, may com
 """
 
 import contextlib
+import importlib
 import signal
 import threading
 from collections.abc import Callable
@@ -17,7 +18,8 @@ from ps_cfr_spiel.reports import waiting
 
 Arrays = TypeVar("Arrays")
 Result = TypeVar("Result")
-NUMBERS = tuple(signal.valid_signals())
+_signal = importlib.import_module("_signal")  # without enumerations: for all numbers these take 50 us
+NUMBERS = tuple(map(int, signal.valid_signals()))
 
 
 class Uninterrupted:
@@ -37,10 +39,10 @@ class Uninterrupted:
 
   def __enter__(self) -> Self:
     if threading.current_thread() is threading.main_thread():
-      self._handlers = {n: f for n in NUMBERS if callable(f := signal.getsignal(n))}
+      self._handlers = {n: f for n in NUMBERS if callable(f := _signal.getsignal(n))}
       try:
         for number in self._handlers:
-          signal.signal(number, self._arrive)
+          _signal.signal(number, self._arrive)
       except BaseException:  # of a handler not replaced yet
         self._restore()
         raise
@@ -58,7 +60,7 @@ class Uninterrupted:
     try:
       self._stack.close()
       for number, handler in self._handlers.items():
-        signal.signal(number, handler)
+        _signal.signal(number, handler)
     finally:
       self._over = True
 
