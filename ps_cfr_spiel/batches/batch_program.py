@@ -65,7 +65,7 @@ def local_mesh() -> Mesh:
   return Mesh(np.array(jax.local_devices()), (AXIS,))
 
 
-@jit(static_argnames=("rule", "alternating", "order", "mesh"))
+@jit(static_argnames=("rule", "alternating", "tremble", "order", "mesh"))
 def solve_spots(
   players: tuple[PlayerTree, PlayerTree],
   start: SolverState,
@@ -76,6 +76,7 @@ def solve_spots(
   *,
   rule: Rule,
   alternating: bool,
+  tremble: float,
   order: str,
   mesh: Mesh,
 ) -> tuple[BatchResult, Array, list[cfr.Blocks]]:
@@ -87,9 +88,8 @@ def solve_spots(
   """
 
   def of_device(players, start, beyond, averaging_delay, every, spots):
-    one = functools.partial(
-      _solve, players, start, beyond, averaging_delay, every, rule=rule, alternating=alternating
-    )
+    iterate = functools.partial(cfr.iterate, rule=rule, alternating=alternating, tremble=tremble)
+    one = functools.partial(_solve, iterate, players, start, beyond, averaging_delay, every)
     return ORDERS[order](one, spots)
 
   whole, cut = PartitionSpec(), PartitionSpec(AXIS)
@@ -97,7 +97,7 @@ def solve_spots(
   return share(players, start, beyond, averaging_delay, every, spots)
 
 
-def _solve(players, start, beyond, averaging_delay, every, spot, *, rule, alternating):
+def _solve(iterate, players, start, beyond, averaging_delay, every, spot):
   leaves = spot.leaves if beyond is None else dataclasses.replace(spot.leaves, beyond=beyond)
   tree = PublicTree(players, leaves)
 
@@ -108,7 +108,7 @@ def _solve(players, start, beyond, averaging_delay, every, spot, *, rule, altern
   def advance(carry):
     state, _ = carry
     steps = jnp.minimum(every, spot.iterations - state.iteration)
-    state = cfr.iterate(tree, state, steps, averaging_delay, rule=rule, alternating=alternating)
+    state = iterate(tree, state, steps, averaging_delay)
     return state, _evaluate(tree, spot.weights, cfr.average_strategy(tree, state))
 
   shapes = jax.eval_shape(_evaluate, tree, spot.weights, cfr.average_strategy(tree, start))

@@ -266,6 +266,7 @@ def _solve_group(group: Group, targets: Sequence[float], options: BatchOptions, 
       options.every,
       rule=options.rule,
       alternating=options.alternating,
+      tremble=options.tremble,
       order=options.order or order_here(),
       mesh=mesh,
     )

@@ -12,6 +12,7 @@ each of which would round. At every power of two a block begins, and from `LENGT
 Carlo CFR, whose iterations touch few entries, has longer blocks (`mccfr.sampling_loop`).
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
@@ -21,7 +22,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Bool, Float, Int
 
 from ps_cfr_spiel.cfr.rule import Rule
-from ps_cfr_spiel.tree import Array
+from ps_cfr_spiel.tree import Array, PlayerTree
 
 LENGTH = 16  # iterations of a block, and a power of two; those before are shorter
 
@@ -46,11 +47,26 @@ class Sum(NamedTuple):
 
 
 class Step(NamedTuple):
-  """An iteration: its number t, the last one that the average leaves out, and the rule."""
+  """An iteration: its number t, the last one that the average leaves out, the rule, and c of `played`."""
 
   t: Int[Array, ""]
   averaging_delay: Int[Array, ""] | int
   rule: Rule
+  tremble: float = 0.0
+
+  def following(self) -> "Step":
+    """The iteration after this one."""
+    return self._replace(t=self.t + 1)
+
+  def least(self, dtype: DTypeLike) -> Float[Array, ""]:
+    """The ratio c / t of `played`."""
+    return self.tremble / self.t.astype(dtype)
+
+  def played(
+    self, tree: PlayerTree, strategy: Sequence[Float[Array, "_A _rows H"]]
+  ) -> Sequence[Float[Array, "_A _rows H"]]:
+    """The strategies that are played in this iteration; see `played`."""
+    return played(tree, strategy, self.tremble, self.t)
 
   def share(self, dtype: DTypeLike) -> Float[Array, ""]:
     """The weight of the iteration in the average; 0 up to `averaging_delay` (Schmid 2021, Section 21.1)."""
@@ -59,6 +75,27 @@ class Step(NamedTuple):
   def counts(self, dtype: DTypeLike) -> Float[Array, ""]:
     """The same without t ** gamma: 0 up to `averaging_delay`, else 1 or by the rule's schedule."""
     return (self.t > self.averaging_delay).astype(dtype) * self.rule.schedule(self.t, dtype)
+
+
+def played(
+  tree: PlayerTree, strategy: Sequence[Float[Array, "_A _rows H"]], tremble: float, t: Int[Array, ""]
+) -> Sequence[Float[Array, "_A _rows H"]]:
+  """The strategies that are played in iteration t, for each bucket, if the rule's are these.
+
+  p = (1 - A e) sigma + e, with e = min(c / t, 1 / (2 A)), c being `tremble`, and e = 0 in decisions that a
+  gadget adds. The rule does not know of it: its regrets are against sigma. NumPy's arrays stay NumPy's.
+  """
+  if not tremble:
+    return strategy
+  tables = []
+  for sigma, blocks in zip(strategy, tree.buckets, strict=True):
+    minimum = np.minimum if isinstance(sigma, np.ndarray) else jnp.minimum
+    least = minimum(tremble / t.astype(sigma.dtype), np.asarray(0.5 / len(sigma), sigma.dtype))
+    if tree.added:
+      game = [np.full(tree.block_shapes[k][1], k >= tree.added, sigma.dtype) for k in blocks]
+      least = least * np.concatenate(game)[:, None]
+    tables.append((1 - len(sigma) * least) * sigma + least)
+  return tables
 
 
 def weight(t: Int[Array, "..."], gamma: float, dtype: DTypeLike) -> Float[Array, "..."]:

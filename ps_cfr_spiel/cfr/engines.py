@@ -146,8 +146,7 @@ def _turn(
 ) -> PlayerState:
   """Values up, regrets, the rule and the average, in one pass of the library."""
   dtype = state.average.dtype
-  number, numbers = step.rule.native, step.rule.native_numbers(step.t, dtype)
-  tables = passes.learn(_tables(state), own_reach, leaf_values, step.share(dtype), number, numbers)
+  tables = passes.learn(_tables(state), own_reach, leaf_values, step.rule.native, _numbers(step, dtype))
   return _with_tables(state, tables)
 
 
@@ -200,8 +199,9 @@ def _block(step: Step) -> Int[Array, " N"]:
 
 
 def _numbers(step: Step, dtype: DTypeLike) -> Float[Array, " K"]:
-  """[1 + K]: an iteration's weight in the average, and the rule's numbers."""
-  return jnp.append(step.share(dtype), step.rule.native_numbers(step.t, dtype))
+  """[3 + K]: an iteration's weight in the average, `Step.least` before and after it, the rule's numbers."""
+  own = jnp.stack([step.share(dtype), step.least(dtype), step.following().least(dtype)])
+  return jnp.concatenate([own, step.rule.native_numbers(step.t, dtype)])
 
 
 def _changed(

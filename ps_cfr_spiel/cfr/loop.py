@@ -7,6 +7,9 @@ An iteration gives each player a turn (`_turn`):
   values    up to the player's decisions, and by them the regrets                `_regrets`
   rule      the next strategy by the regrets; the average by the reach           `_learn`
 
+Where players tremble they play the rule's strategies with a least probability of each action: reach and
+values are of what is played (`Step.played`), regrets against the rule's own strategy, which the state keeps.
+
 `iterate` is the loop, for use inside a trace, and `run` the same, jitted. This file has the reference,
 by XLA; the native `engines` take over a turn, or whole iterations, where they apply. Under an abstraction a
 turn expands the strategy to all infostates, and adds the regrets up in the sets.
@@ -55,9 +58,10 @@ class _Game(NamedTuple):
     return cls(tree, tuple(map(PlayerPasses.of, tree.players)), sets_of_players(tree, sets))
 
 
-def _reach(game: _Game, player: int, state: PlayerState, rule: Rule) -> Reach:
-  """The player's own reach, by the current strategy."""
-  return game.passes[player].down(expand(game.sets[player], state.decompressed(rule).strategy))
+def _reach(game: _Game, player: int, state: PlayerState, step: Step) -> Reach:
+  """The player's own reach in an iteration, by the current strategy."""
+  strategy = expand(game.sets[player], state.decompressed(step.rule).strategy)
+  return game.passes[player].down(step.played(game.passes[player].tree, strategy))
 
 
 def _leaf_values(game: _Game, player: int, reach: tuple[Reach, ...]) -> Parts:
@@ -67,11 +71,11 @@ def _leaf_values(game: _Game, player: int, reach: tuple[Reach, ...]) -> Parts:
 
 
 def _regrets(
-  game: _Game, player: int, state: PlayerState, leaf_values: Parts
+  game: _Game, player: int, state: PlayerState, leaf_values: Parts, step: Step
 ) -> list[Float[Array, "_A _rows H"]]:
   """Instantaneous counterfactual regrets for each bucket: q(a) - sum_b sigma(b) q(b)."""
-  strategy = expand(game.sets[player], state.strategy)
-  values, _ = game.passes[player].up(strategy, leaf_values)
+  strategy, passes = expand(game.sets[player], state.strategy), game.passes[player]
+  values, _ = passes.up(step.played(passes.tree, strategy), leaf_values)
   return [q - sum_actions(p * q) for p, q in zip(strategy, values, strict=True)]
 
 
@@ -89,7 +93,7 @@ def _learn(
   The leaves' record is kept as S <- S ((t - 1) / t)^gamma + new, which weighs iteration t by t^gamma too;
   leaves are at no infostate, so a rule's `trust` does not touch it.
   """
-  (t, _, rule), average, dtype = step, state.average, state.average.dtype
+  t, rule, average, dtype = step.t, step.rule, state.average, state.average.dtype
   regrets, share = collapse(game.sets[player], regrets), step.share(dtype)
   trust = [rule.trust(x, t) for x in regrets]
   if any(x is not None for x in trust):
@@ -123,7 +127,7 @@ def _turn(
     after = engine.turn(game.passes[player], wide, own_reach, leaf_values, step)
   else:
     record = game.tree.leaves.recorded(player, leaf_values)
-    regrets = _regrets(game, player, wide, leaf_values)
+    regrets = _regrets(game, player, wide, leaf_values, step)
     after = _learn(game, player, wide, own_reach, regrets, record, step)
   return after.kept_as(state, step.rule)
 
@@ -137,12 +141,14 @@ def iterate(
   *,
   rule: Rule,
   alternating: bool = True,
+  tremble: float = 0.0,
 ) -> SolverState:
   """The state after further iterations of CFR, inside a trace; `run` is the same, jitted.
 
   A run in two calls equals a run in one, bit by bit. The average leaves out iterations 1 to
   `averaging_delay`. With `alternating` updates a player answers the new strategies of those before; otherwise
-  all answer old ones.
+  all answer old ones. In iteration t every action has a probability of at least `tremble` / t, or half of a
+  uniform share if that is less.
   """
   game, end = _Game.of(tree, sets), state.iteration + iterations
   engine = choose(tree, rule, state.players, sets).engine
@@ -152,16 +158,18 @@ def iterate(
   def iteration(t, carry):
     players, reach = carry
     # With `jax.disable_jit` the loop counts in Python.
-    step = Step(jnp.asarray(t, jnp.int32), averaging_delay, rule)
+    step = Step(jnp.asarray(t, jnp.int32), averaging_delay, rule, tremble)
     for turn in turns:  # all in a turn answer the same reach
       after = {i: _turn(game, engine, i, players[i], reach, step) for i in turn}
       players = tuple(after[i] if i in turn else player for i, player in enumerate(players))
-      reach = tuple(_reach(game, i, players[i], rule) if i in turn else reach[i] for i in everyone)
+      reach = tuple(
+        _reach(game, i, players[i], step.following()) if i in turn else reach[i] for i in everyone
+      )
     return players, reach
 
   def block(carry):  # of iterations between which averages are not carried over
     done, players, reach = carry
-    step = Step(done + 1, averaging_delay, rule)
+    step = Step(done + 1, averaging_delay, rule, tremble)
     last = jnp.minimum(averages.last_of_block(step.t), end)
     if engine.iterations is not None:
       return last, engine.iterations(tree, game.passes, players, step, last - done, alternating), reach
@@ -169,17 +177,17 @@ def iterate(
     return last, *jax.lax.fori_loop(step.t, last + 1, iteration, (players, reach))
 
   # A call of an engine for whole iterations begins with the reach itself.
-  reach = () if engine.iterations else tuple(_reach(game, i, state.players[i], rule) for i in everyone)
+  first = Step(state.iteration + 1, averaging_delay, rule, tremble)
+  reach = () if engine.iterations else tuple(_reach(game, i, state.players[i], first) for i in everyone)
   t, players, _ = jax.lax.while_loop(
     lambda carry: carry[0] < end, block, (state.iteration, state.players, reach)
   )
   return SolverState(t, players)
 
 
-run = jit(static_argnames=("rule", "alternating"))(iterate)
-
-
-run_in_place = jit(static_argnames=("rule", "alternating"), donate_argnames=("state",))(iterate)
+METHOD = "rule", "alternating", "tremble"
+run = jit(static_argnames=METHOD)(iterate)
+run_in_place = jit(static_argnames=METHOD, donate_argnames=("state",))(iterate)
 
 
 def take_turn(
@@ -198,10 +206,10 @@ def take_turn(
   """
   game, players = _Game.of(tree, sets), list(state.players)
   step = Step(state.iteration + 1, averaging_delay, rule)
-  reach = tuple(_reach(game, i, x, rule) for i, x in enumerate(players))
+  reach = tuple(_reach(game, i, x, step) for i, x in enumerate(players))
   before, leaf_values = players[player], _leaf_values(game, player, reach)
   wide = before.decompressed(rule).carried_over(step)
-  regrets, record = _regrets(game, player, wide, leaf_values), tree.leaves.recorded(player, leaf_values)
+  regrets, record = _regrets(game, player, wide, leaf_values, step), tree.leaves.recorded(player, leaf_values)
   after = _learn(game, player, wide, reach[player][0], regrets, record, step)
   players[player] = after.kept_as(before, rule)
   return tuple(players), regrets

@@ -201,11 +201,16 @@ def average_strategy(tree: PublicTree, state: SolverState, sets: Abstraction = W
 
 
 def current_strategy(
-  tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE, rule: Rule | None = None
+  tree: PublicTree,
+  state: SolverState,
+  sets: Abstraction = WHOLE,
+  rule: Rule | None = None,
+  tremble: float = 0.0,
 ) -> list[Blocks]:
-  """The players' current strategies; see `average_strategy`. Compressed tables need the rule."""
-  tables, sets = _at_hand(([player.strategy for player in _wide(state, rule)], sets))
-  return in_blocks(tree, tables, sets)
+  """The strategies that players play next; see `average_strategy`. Compressed tables need the rule."""
+  (tables, t), sets = _at_hand((([player.strategy for player in _wide(state, rule)], state.iteration), sets))
+  players = zip(tree.players, tables, strict=True)
+  return in_blocks(tree, [averages.played(forest, x, tremble, t + 1) for forest, x in players], sets)
 
 
 def _wide(state: SolverState, rule: Rule | None) -> Sequence[PlayerState]:
@@ -229,13 +234,19 @@ def evaluate_average(tree: PublicTree, state: SolverState, sets: Abstraction = W
 
 
 def evaluate_current(
-  tree: PublicTree, state: SolverState, sets: Abstraction = WHOLE, rule: Rule | None = None
+  tree: PublicTree,
+  state: SolverState,
+  sets: Abstraction = WHOLE,
+  rule: Rule | None = None,
+  tremble: float = 0.0,
 ) -> Evaluation:
-  """The same of the current strategies; compressed tables need the rule."""
+  """The same of the strategies that players play next; the arguments are those of `current_strategy`."""
   if tree.stream is None or sets is not WHOLE:
-    return evaluate(tree, current_strategy(tree, state, sets, rule))
-  players = zip(_wide(state, rule), tree.players, strict=True)
-  columns = [column_of(player.strategy, forest.types) for player, forest in players]
+    return evaluate(tree, current_strategy(tree, state, sets, rule, tremble))
+  columns = []
+  for player, forest in zip(_wide(state, rule), tree.players, strict=True):
+    played = averages.played(forest, player.strategy, tremble, state.iteration + 1)
+    columns.append(column_of(played, forest.types))
   return _board_by_board(tree, [Sum(None, -column) for column in columns])  # each sum is of one strategy
 
 

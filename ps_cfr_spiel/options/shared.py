@@ -57,6 +57,17 @@ Alternating = Annotated[bool, Option("Update the players in turn rather than bot
 AveragingDelay = Annotated[
   int, Option("First iterations to leave out of the average strategy.", least=0, group=METHOD)
 ]
+Tremble = Annotated[
+  float,
+  Option(
+    "Least probability of every action in iteration t is this number / t, or half of a uniform share if that "
+    "is less; 0: none. With 1 answers become good where equilibrium play never comes, too, and "
+    "exploitability falls as 1 / t.",
+    least=0,
+    most=1e6,
+    group=METHOD,
+  ),
+]
 Seed = Annotated[int, Option("Seed of the random numbers.", least=0, most=MOST_SEED, group=METHOD)]
 Abstracted = Annotated[
   Any,

@@ -27,6 +27,7 @@ from ps_cfr_spiel.options.shared import (
   Seed,
   Trajectories,
   TreeOptions,
+  Tremble,
   count_or,
 )
 
@@ -53,6 +54,7 @@ class PSCFROptions(TreeOptions):
   rule: Rule = "nrm+"
   alternating: Alternating = True
   averaging_delay: AveragingDelay = 0
+  tremble: Tremble = 0.0
   strategy: Annotated[
     str,
     Option(
@@ -319,6 +321,7 @@ class BatchOptions(Options):
   ] = 25
   averaging_delay: AveragingDelay = 0
   alternating: Alternating = True
+  tremble: Tremble = 0.0
   dtype: DType = "float32"
   leaves: Leaves = "auto"
   hands: Annotated[

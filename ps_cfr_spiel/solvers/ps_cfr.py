@@ -150,7 +150,8 @@ class PSCFRSolver(TreeSolver):
     locked = "" if self.locks is None else f", {len(self.locks.public_states)} public states locked"
     kept = "" if options.bits == 32 else f", kept in {options.bits} bits"
     best = ", the better of average and last strategies" if options.strategy == BEST else ""
-    return f"{self.name}{parameters}, {order} updates, {self.dtype}{kept}{locked}{best}"
+    trembles = f", every action at least {options.tremble:g} / t" if options.tremble else ""
+    return f"{self.name}{parameters}, {order} updates{trembles}, {self.dtype}{kept}{locked}{best}"
 
   def _template(self, file):
     """Also of a run with tables in place, whose averages are one array; it goes on so without the library."""
@@ -165,8 +166,9 @@ class PSCFRSolver(TreeSolver):
 
   def _step(self, state, iterations):
     run = cfr.run_in_place if self._in_place else cfr.run
-    method = {"rule": self.rule, "alternating": self.options.alternating}
-    return run(self._tree, state, iterations, self.options.averaging_delay, self._sets, **method)
+    options = self.options
+    method = {"rule": self.rule, "alternating": options.alternating, "tremble": options.tremble}
+    return run(self._tree, state, iterations, options.averaging_delay, self._sets, **method)
 
   def _evaluated(self):
     if self.options.strategy == BEST:
@@ -179,13 +181,13 @@ class PSCFRSolver(TreeSolver):
     return cfr.average_strategy(self._tree, self._state, self._sets) if average else self._last()
 
   def _last(self) -> list[cfr.Blocks]:
-    return cfr.current_strategy(self._tree, self._state, self._sets, self.rule)
+    return cfr.current_strategy(self._tree, self._state, self._sets, self.rule, self.options.tremble)
 
   def _best(self) -> tuple[Evaluation, list[cfr.Blocks]]:
     """The evaluation and the strategies of the average, or of the last ones where these are closer."""
     of = self._tree, self._state, self._sets
     average = cfr.evaluate_average(*of), cfr.average_strategy(*of)
-    last = cfr.evaluate_current(*of, self.rule), self._last()
+    last = cfr.evaluate_current(*of, self.rule, self.options.tremble), self._last()
     return min(average, last, key=lambda pair: float(pair[0].exploitability))
 
   def _of_game(self, player, tables):

@@ -103,7 +103,6 @@ class PlayerPasses:
     tables: Sequence[Array],
     reach: Float[Array, "S H"],
     leaf_values: Parts,
-    share: Float[Array, ""],
     rule: int,
     numbers: Float[Array, " K"],
   ) -> list[jax.Array]:
@@ -111,11 +110,10 @@ class PlayerPasses:
 
     `tables` are for each bucket the strategy [A, rows, H] and the rule's arrays, [A or 1, rows, H], and last
     the average's compensation in a column; they come back in their places if XLA allows. `reach` is the
-    player's own, in a column, `share` the weight of this iteration in the average, `numbers` the
-    rule's.
+    player's own, in a column, `rule` the rule's number, `numbers` those of the iteration.
     """
-    given = jnp.append(share, numbers), *tables, reach, *leaf_values
-    return self._call("Learn", reach.dtype, given, list(tables), len(self.tree.buckets), rule)[1:]
+    given = numbers, *tables, reach, *leaf_values
+    return self._call("WalkLearn", reach.dtype, given, list(tables), len(self.tree.buckets), rule)[1:]
 
   def _call(
     self,
@@ -130,7 +128,7 @@ class PlayerPasses:
     count = sequence_starts(self.tree.bucket_shapes, self.tree.roots)[-1]
     results = [jax.ShapeDtypeStruct((int(count), self.tree.types), dtype), *returned]
     forest, sizes = self._forest(), {"roots": self.tree.roots, "tables": tables, "rule": rule}
-    changed = {len(forest) + 1 + k: 1 + k for k in range(len(returned))} if name == "Learn" else None
+    changed = {len(forest) + 1 + k: 1 + k for k in range(len(returned))} if name == "WalkLearn" else None
     return call(name, dtype, (*forest, *given), results, "expand_dims", sizes, changed)
 
   def _forest(self) -> tuple[Array, ...]:
@@ -187,7 +185,8 @@ def iterate_natively(
     orders: of each player the order in which payoffs come, None for that of the tree.
     tables: of each player, as `PlayerPasses.learn` takes them.
     count: number of iterations, at most N.
-    numbers: for each of N iteration its weight in the average and the rule's numbers.
+    numbers: for each of N iterations its weight in the average, the least probability of actions before
+      and after it, and the rule's numbers.
   """
   first, results = len(tables[0]), (*tables[0], *tables[1])
   forests = (passes._with_order(order) for passes, order in zip(both_passes, orders, strict=True))
@@ -196,7 +195,7 @@ def iterate_natively(
   sizes = {"first": first, "rule": rule, "alternating": alternating}
   for i, passes in enumerate(both_passes):
     sizes |= {f"roots{i}": passes.tree.roots, f"buckets{i}": len(passes.tree.buckets)}
-  arrays = call("Iterate", numbers.dtype, (*given, *results), results, "expand_dims", sizes, changed)
+  arrays = call("Iterations", numbers.dtype, (*given, *results), results, "expand_dims", sizes, changed)
   return arrays[:first], arrays[first:]
 
 
@@ -245,15 +244,17 @@ def tables_of(
   return [column[i:j].reshape(actions, rows, width) for i, j, (actions, rows, *_) in places]
 
 
-def _blocks(tree: PlayerTree) -> Int[np.ndarray, "blocks 6"]:
+def _blocks(tree: PlayerTree) -> Int[np.ndarray, "blocks 7"]:
   """The library's description of each block, see `Block` in `walk.cc`."""
   tables = tree.bucket_shapes
   starts = sequence_starts(tables, tree.roots).tolist()
   blocks = [
-    (actions, rows, bucket, row, tables[bucket][1], starts[bucket] + row)
-    for (actions, rows, _), (bucket, row) in zip(tree.block_shapes, tree.places, strict=True)
+    (actions, rows, bucket, row, tables[bucket][1], starts[bucket] + row, number >= tree.added)
+    for number, ((actions, rows, _), (bucket, row)) in enumerate(
+      zip(tree.block_shapes, tree.places, strict=True)
+    )
   ]
-  return np.array(blocks, np.int32).reshape(-1, 6)
+  return np.array(blocks, np.int32).reshape(-1, 7)
 
 
 def _numbers(tree: PlayerTree) -> Int[np.ndarray, " S"]:

@@ -120,6 +120,8 @@ class PlayerTree:
   #: infostates, each with an empty sequence: its roots.
   leaf: Link
   types: int = dataclasses.field(metadata={"static": True})  #: H
+  #: the number of first blocks that a gadget adds, whose decisions are not the game's.
+  added: int = dataclasses.field(default=0, metadata={"static": True})
 
   @property
   def roots(self) -> int:

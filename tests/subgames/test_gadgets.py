@@ -230,7 +230,7 @@ def test_the_blocks_of_a_gadget_come_before_those_of_the_subgame(name, gadget):
   game, rng = GADGETS[gadget](subgame, 1, ranges, promises), np.random.default_rng(0)
   for player, forest in enumerate(game.tree.players):
     blocks = [np.ones(shape) for shape in forest.block_shapes]
-    for block in blocks[game.added[player] :]:
+    for block in blocks[game.tree.players[player].added :]:
       block[:] = rng.random(block.shape)
     inside, alone = game.inside(subgame, player, blocks), subgame.tree.players[player]
     assert [block.shape for block in inside] == list(alone.block_shapes)

@@ -69,7 +69,7 @@ KERNELS = {
     ),
     # A turn: values up, regrets, the rule, the sum of the average.
     Kernel(
-      "Learn",
+      "WalkLearn",
       "a player's turn in one pass",
       RULE,
       "ps_cfr_spiel.cfr.loop:take_turn",
@@ -77,14 +77,14 @@ KERNELS = {
     ),
     # Iterations of both players.
     Kernel(
-      "Iterate",
+      "Iterations",
       "iterations in one call",
       f"{RULE}; leaves that are matrices of payoffs",
       "ps_cfr_spiel.cfr.loop:iterate",
       "tests/cfr/test_learn.py::test_many_iterations_in_one_call_are_xlas",
     ),
     Kernel(
-      "Boards",
+      "BoardsLearn",
       "iterations board by board, tables in 64, 32 or 16 bits",
       f"{RULE}; {CARDS}",
       "ps_cfr_spiel.cfr.loop:iterate",

@@ -40,6 +40,7 @@ struct Learn {
     T total[STRIP];
     rule(c, total);
     c.normalise(total);
+    walk.floor(b).value(c.actions, count, c.value, next, sum);  // the rule has read the worth of its own
   }
 };
 
@@ -103,6 +104,9 @@ void learn_large(const Walk<T>& walk, const Tables<T>& tables, int64_t rule, con
   }
 }
 
+// An iteration's numbers: the share, c / t of the strategies before it and after it, and from here on the rule's.
+constexpr int64_t BEFORE_RULE = 3;
+
 // Given: the numbers; the strategy's and the rule's tables and the compensation, all of which come back changed; the
 // reach, and the leaves' parts.
 template <ffi::DataType type>
@@ -124,9 +128,11 @@ void walk_learn(Call<type>& call) {
     std::copy_n(before[k], array->element_count() / call.batch.points, after[k]);
   }
   const Tables<T> tables{after.data(), each, after.back(), reach, numbers[0]};
-  if (!call.walk.large()) return learn(call.walk, tables, call.rule, numbers + 1, call.sequences);
+  call.walk.tremble = numbers[1];
+  numbers += BEFORE_RULE;
+  if (!call.walk.large()) return learn(call.walk, tables, call.rule, numbers, call.sequences);
   push_leaves<T, 0>(call.walk, call.sequences);
-  learn_large(call.walk, tables, call.rule, numbers + 1, call.sequences);
+  learn_large(call.walk, tables, call.rule, numbers, call.sequences);
 }
 
 // A player in a game whose leaves have a matrix each.
@@ -187,12 +193,15 @@ FOR_EACH_PROCESSOR void paid(Seat<double>& own, const Seat<double>& opponent) { 
 FOR_EACH_PROCESSOR void down(Seat<float>& own) { go_down_by_width(own.walk, own.reach.data()); }
 FOR_EACH_PROCESSOR void down(Seat<double>& own) { go_down_by_width(own.walk, own.reach.data()); }
 
-// Iterations of both players; of the numbers each iteration has `each`, the share first.
+// Iterations of both players; of the numbers each iteration has `each`.
 template <typename T>
 void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, const T* numbers, int64_t each) {
   const bool large = seats[0].start != nullptr;
-  const auto go_down = [&](Seat<T>& own) { large ? down_large(own.walk, own.reach.data()) : down(own); };
-  for (int i : {0, 1}) go_down(seats[i]);
+  const auto go_down = [&](Seat<T>& own, T tremble) {
+    own.walk.tremble = tremble;
+    large ? down_large(own.walk, own.reach.data()) : down(own);
+  };
+  for (int i : {0, 1}) go_down(seats[i], numbers[1]);
   for (const T* end = numbers + count * each; numbers < end; numbers += each) {
     for (int first = 0, last; first < 2; first = last + 1) {
       last = alternating ? first : 1;  // where both learn at once they answer the same reach
@@ -201,10 +210,11 @@ void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, cons
       }
       for (int i = first; i <= last; ++i) {
         seats[i].tables.share = numbers[0];
-        large ? learn_large(seats[i].walk, seats[i].tables, rule, numbers + 1, seats[i].values.data())
-              : learn(seats[i].walk, seats[i].tables, rule, numbers + 1, seats[i].values.data());
+        const T* x = numbers + BEFORE_RULE;
+        large ? learn_large(seats[i].walk, seats[i].tables, rule, x, seats[i].values.data())
+              : learn(seats[i].walk, seats[i].tables, rule, x, seats[i].values.data());
       }
-      for (int i = first; i <= last; ++i) go_down(seats[i]);
+      for (int i = first; i <= last; ++i) go_down(seats[i], numbers[2]);
     }
   }
 }
@@ -272,7 +282,7 @@ auto bind_play() {
 
 }  // namespace
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Iterate32, iterations<ffi::F32>, bind_play<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Iterate64, iterations<ffi::F64>, bind_play<ffi::F64>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Learn32, (on_points<ffi::F32, walk_learn>), bind<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Learn64, (on_points<ffi::F64, walk_learn>), bind<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Iterations32, iterations<ffi::F32>, bind_play<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Iterations64, iterations<ffi::F64>, bind_play<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkLearn32, (on_points<ffi::F32, walk_learn>), bind<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkLearn64, (on_points<ffi::F64, walk_learn>), bind<ffi::F64>());

@@ -37,6 +37,24 @@ struct Cells {
   }
 };
 
+// The strategy that is played in a row by one that a rule made: `own` of that, and `least` for each action.
+// `cfr.averages.Step.played` is the reference.
+template <typename T>
+struct Floor {
+  T own, least;
+
+  // By an iteration's number c / t.
+  INLINE Floor(T tremble, int64_t actions) : least(below(tremble, T(0.5) / actions)) { own = 1 - actions * least; }
+  // What cells are worth by it, in place of their worth by the rule's strategy.
+  INLINE void value(int64_t actions, int64_t count, const T* from, int64_t apart, T* __restrict sum) const {
+    if (least == 0) return;
+    for (int64_t h = 0; h < count; ++h) sum[h] *= own;
+    for (int64_t a = 0; a < actions; ++a) {
+      for (int64_t h = 0; h < count; ++h) sum[h] += least * from[a * apart + h];
+    }
+  }
+};
+
 // R <- max(R * (alpha or beta) + x, lowest); strategy by max(R * next + phi x, 0). RM, RM+, DCFR, PCFR+, PDCFR+.
 template <typename T>
 struct Discounted {

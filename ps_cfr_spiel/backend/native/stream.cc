@@ -73,6 +73,7 @@ INLINE void fetch(const U* from) {
 template <typename T>
 struct Whole {
   const Seat<T>& seat;
+  T tremble = 0;  // of the strategies
 
   INLINE T* array(const Place& at, int k) const { return static_cast<T*>(seat.tables[at.table * seat.each + k]) + at.at; }
   INLINE void expect(const Place& at) const {
@@ -108,6 +109,7 @@ struct Narrow {
   static constexpr bool small = std::is_same_v<Regret, int16_t>;
   static constexpr float faint = 0x1p-90f, unheard = 0x1p-100f, most = 32767.0f;
   const Seat<float>& seat;
+  float tremble = 0;  // of the strategies
 
   template <typename Kept>
   INLINE Kept* array(const Place& at, int k) const {
@@ -213,6 +215,7 @@ struct Narrow {
 // The average strategy of a run.
 template <typename T>
 struct Averages {
+  static constexpr T tremble = 0;  // averages are of what was played
   const Seat<T>& seat;
 
   INLINE void expect(const Place&) const {}
@@ -239,6 +242,7 @@ struct Averages {
 // Computed with in doubles: what is left of a range by the cards of a hand may be a small difference of large sums.
 template <typename U>
 struct Strategies {
+  static constexpr double tremble = 0;
   const U* column;
   U* found;
 
@@ -282,6 +286,7 @@ struct Learning {
     T total[STRIP];
     rule(c, total);
     kept.close(c, at, total);
+    Floor<T>(kept.tremble, at.actions).value(at.actions, at.count, values, seat.width, sum);
   }
   INLINE void carry_over(T* average, T* compensation, int64_t count) const {
     for (int64_t h = 0; h < count; ++h) {
@@ -382,6 +387,7 @@ INLINE void open(const Game<T, Kept>& game, const Unit* unit, const Stack<T>& st
         game.kept[i].expect(place(*next, own.buckets[next->table], width, 0));
       }
       const Bucket& b = own.buckets[r->table];
+      const Floor<T> floor(game.kept[i].tremble, b.actions);
       for (int64_t cell = 0; cell < width; cell += STRIP) {
         const Place at = place(*r, b, width, cell);
         const Chance<T> chance = game.kept[i].chance(at, stack.cells);
@@ -391,7 +397,8 @@ INLINE void open(const Game<T, Kept>& game, const Unit* unit, const Stack<T>& st
         for (int64_t a = 0; a < at.actions; ++a) {
           const T* p = chance.p + a * chance.next;
           T* __restrict below = to + a * width + cell;
-          for (int64_t h = 0; h < at.count; ++h) below[h] = above[h] * p[h];
+          const T* whole = from + cell;
+          for (int64_t h = 0; h < at.count; ++h) below[h] = above[h] * (floor.own * p[h]) + floor.least * whole[h];
         }
       }
     }
@@ -476,7 +483,8 @@ INLINE void walk(const Game<T, Kept>& game, const Unit* unit, const Unit* end, c
 template <typename T>
 struct Turn {
   int64_t rule;
-  const T* numbers;  // carries, scale, share; the rule's
+  const T* numbers;  // carries, scale, share, c / t before and after; the rule's
+  static constexpr int64_t before_rule = 5;
 };
 
 template <typename T, typename Kept>
@@ -484,10 +492,10 @@ INLINE void walk_by(const Game<T, Kept>& game, const Unit* unit, const Unit* end
                     const Turn<T>& turn, Who who, Who reaching, Step step) {
   const T* x = turn.numbers;
   if constexpr (!std::is_same_v<Kept, Whole<T>>) {  // of one rule alone
-    const Learning<T, Normalised<T>> job{x[0] != 0, x[1], x[2], Normalised<T>::of(x + 3)};
+    const Learning<T, Normalised<T>> job{x[0] != 0, x[1], x[2], Normalised<T>::of(x + turn.before_rule)};
     return walk(game, unit, end, stack, job, who, reaching, step);
   }
-  by_rule(turn.rule, x + 3, [&](const auto& rule) INLINE_LAMBDA {
+  by_rule(turn.rule, x + turn.before_rule, [&](const auto& rule) INLINE_LAMBDA {
     const Learning<T, std::decay_t<decltype(rule)>> job{x[0] != 0, x[1], x[2], rule};
     walk(game, unit, end, stack, job, who, reaching, step);
   });
@@ -685,11 +693,15 @@ ffi::Error stream(ffi::RemainingArgs arrays, ffi::RemainingRets returned, int64_
   }
   const Seat<T>* seats = board.seats;
   Streaming<T> walk(board.units, board.count, seats);
-  const auto iterate = [&](const auto& game) {
+  const auto iterate = [&](auto game) {
     for (const T* end = numbers + iterations * width; numbers < end; numbers += width) {
       const Turn<T> turn{rule, numbers};
-      if (alternating) for (int i : {0, 1}) walk(game, turn, {i, i});
-      else walk(game, turn, {0, 1});
+      for (auto& kept : game.kept) kept.tremble = numbers[3];
+      if (!alternating) walk(game, turn, {0, 1});
+      for (int i = 0; alternating && i < 2; ++i) {
+        walk(game, turn, {i, i});
+        game.kept[i].tremble = numbers[4];  // as the other player meets the new strategy
+      }
     }
   };
   if constexpr (type == ffi::F32) {
@@ -764,8 +776,8 @@ auto bind_worth() {
 
 }  // namespace
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Boards32, stream<ffi::F32>, bind_stream());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Boards64, stream<ffi::F64>, bind_stream());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsLearn32, stream<ffi::F32>, bind_stream());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsLearn64, stream<ffi::F64>, bind_stream());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsWorth32, worth<ffi::F32>, bind_worth<ffi::F32>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsWorth64, worth<ffi::F64>, bind_worth<ffi::F64>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsValues32, values<ffi::F32>, with_sizes(ffi::Ffi::Bind().RemainingArgs().RemainingRets()));

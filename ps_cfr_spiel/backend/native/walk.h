@@ -15,9 +15,9 @@ namespace {
 
 // The rows of a player that have equally many actions and stand on one level: a line of `blocks` in walk.py.
 struct Block {
-  int32_t actions, rows, table, row, height, first;
+  int32_t actions, rows, table, row, height, first, trembles;
 };
-static_assert(sizeof(Block) == 6 * sizeof(int32_t), "Block must be laid out as a line of int32[blocks, 6]");
+static_assert(sizeof(Block) == 7 * sizeof(int32_t), "Block must be laid out as a line of int32[blocks, 7]");
 
 constexpr int64_t MANY = 1 << 20;  // numbers of a player from which on threads share a walk
 constexpr int64_t PIECE = 4096;    // of a block, that a thread takes at a time
@@ -37,7 +37,9 @@ struct Walk {
   const int32_t *start, *parent, *swap, *columns;   // on the way up: `Walk.members`; no start if none folded
   std::vector<T*> tables;                           // [A, rows, H] each, for each number of actions
   std::vector<std::pair<T*, int64_t>> leaves;       // each part and its size
+  T tremble = 0;                                    // of the strategies in the tables
 
+  Floor<T> floor(const Block& b) const { return {b.trembles ? tremble : T(0), b.actions}; }
   int64_t rows() const {
     int64_t all = 0;
     for (int64_t k = 0; k < count; ++k) all += blocks[k].rows;
@@ -62,12 +64,13 @@ INLINE void go_down(const Walk<T>& walk, T* reach) {
   std::fill_n(reach, walk.roots * width, T(1));
   const int32_t* above = walk.above;
   for (const Block* b = walk.blocks; b < walk.blocks + walk.count; above += b++->rows) {
+    const Floor<T> floor = walk.floor(*b);
     for (int64_t a = 0; a < b->actions; ++a) {
       const T* chance = walk.tables[b->table] + (a * b->height + b->row) * width;
       T* __restrict to = reach + (b->first + a * b->height) * width;
       for (int64_t r = 0; r < b->rows; ++r, chance += width, to += width) {
         const T* from = reach + above[r] * width;
-        for (int64_t h = 0; h < width; ++h) to[h] = from[h] * chance[h];
+        for (int64_t h = 0; h < width; ++h) to[h] = from[h] * (floor.own * chance[h] + floor.least);
       }
     }
   }
@@ -85,13 +88,14 @@ void down_large(const Walk<T>& walk, T* reach) {
   std::fill_n(reach, walk.roots * width, T(1));
   const int32_t* above = walk.above;
   for (const Block* b = walk.blocks; b < walk.blocks + walk.count; above += b++->rows) {
+    const Floor<T> floor = walk.floor(*b);
     in_pieces(b->rows, [&](int64_t begin, int64_t end) {
       for (int64_t a = 0; a < b->actions; ++a) {
         const T* chance = walk.tables[b->table] + (a * b->height + b->row + begin) * width;
         T* __restrict to = reach + (b->first + a * b->height + begin) * width;
         for (int64_t r = begin; r < end; ++r, chance += width, to += width) {
           const T* from = reach + above[r] * width;
-          for (int64_t h = 0; h < width; ++h) to[h] = from[h] * chance[h];
+          for (int64_t h = 0; h < width; ++h) to[h] = from[h] * (floor.own * chance[h] + floor.least);
         }
       }
     });

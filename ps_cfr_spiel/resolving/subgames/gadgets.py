@@ -70,17 +70,16 @@ One = TypeVar("One")
 class GadgetTree(NamedTuple):
   """A tree for `cfr.run`, on the host: a subgame with a gadget's decisions."""
 
+  #: the blocks that the gadget adds (`PlayerTree.added`) come before the subgame's, which keep their order;
+  #: rows of H types may have become H rows of one type.
   tree: PublicTree
-  #: for each player the number of blocks that the gadget adds. They come before the subgame's blocks, which
-  #: keep their order; rows of H types may have become H rows of one type.
-  added: tuple[int, int]
 
   def inside(
     self, subgame: Subgame, player: int, blocks: Sequence[Float[Array, "_A _rows _H"]]
   ) -> list[Float[np.ndarray, "_A _rows H"]]:
     """A player's strategy in the subgame, for each block, from one in the tree."""
     shapes = subgame.tree.players[player].block_shapes
-    pairs = zip(blocks[self.added[player] :], shapes, strict=True)
+    pairs = zip(blocks[self.tree.players[player].added :], shapes, strict=True)
     return [np.asarray(block, float).reshape(shape) for block, shape in pairs]
 
 
@@ -116,7 +115,7 @@ def unsafe(subgame, player, ranges, promises=None, frontier=None) -> GadgetTree:
   """Unsafe re-solving; see `Gadget`. `promises` is unused."""
   first, second = (_check_range(subgame, i, ranges[i]) for i in (0, 1))
   leaves = with_ranges(_leaves(subgame, frontier), (first, second), subgame.leaf_roots)
-  return GadgetTree(dataclasses.replace(subgame.tree, leaves=leaves), (0, 0))
+  return GadgetTree(dataclasses.replace(subgame.tree, leaves=leaves))
 
 
 def cfr_d(subgame, player, ranges, promises, frontier=None, refine=False) -> GadgetTree:
@@ -237,8 +236,8 @@ def _choosing(
   index = np.append(index, roots + terminate)
   parents = (roots, *sizes, *forest.leaf.parents[1:])
   leaf = Link.create(index, parents, (*forest.leaf.children, len(terminate)))
-  choosing = PlayerTree((level, *levels), leaf, forest.types)
-  return _with_choices(subgame, leaves, choosing, len(level.shapes), len(terminate))
+  choosing = PlayerTree((level, *levels), leaf, forest.types, added=len(level.shapes))
+  return _with_choices(subgame, leaves, choosing, len(terminate))
 
 
 def _refined(
@@ -265,23 +264,22 @@ def _refined(
   index = forest.leaf.index + np.where(forest.leaf.index < roots, 0, sum(sizes))
   parents, children = (roots, *sizes, *forest.leaf.parents[1:]), (*forest.leaf.children, len(choices))
   leaf = Link.create(np.append(index, roots + choices), parents, children)
-  choosing = PlayerTree(tuple(levels), leaf, forest.types)
+  choosing = PlayerTree(tuple(levels), leaf, forest.types, added=len(level.shapes))
   refined = RefinedLeaves(**vars(leaves), roots=list(subgame.leaf_roots[leaves.chooser]), tremble=tremble)
-  return _with_choices(subgame, refined, choosing, len(level.shapes), len(choices))
+  return _with_choices(subgame, refined, choosing, len(choices))
 
 
-def _with_choices(
-  subgame: Subgame, leaves: GadgetLeaves, choosing: PlayerTree, added: int, count: int
-) -> GadgetTree:
-  """The chooser's forest, with `added` new blocks in front, and the other player's.
+def _with_choices(subgame: Subgame, leaves: GadgetLeaves, choosing: PlayerTree, count: int) -> GadgetTree:
+  """The chooser's forest, with new blocks in front, and the other player's.
 
   To the other player `count` new leaves are worth 0, anywhere.
   """
   other = subgame.tree.players[1 - leaves.chooser]
   index = np.append(other.leaf.index, np.zeros(count, int))  # at the first root
   link = Link.create(index, other.leaf.parents, (*other.leaf.children, count))
-  tree = PublicTree(_pair(leaves.chooser, choosing, dataclasses.replace(other, leaf=link)), leaves)
-  return GadgetTree(tree, _pair(leaves.chooser, added, 0))
+  return GadgetTree(
+    PublicTree(_pair(leaves.chooser, choosing, dataclasses.replace(other, leaf=link)), leaves)
+  )
 
 
 def _largest(

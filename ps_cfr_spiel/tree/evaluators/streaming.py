@@ -108,15 +108,14 @@ class BoardTraversal:
       tables: of each player for each bucket the strategy and the rule's arrays, `each` in all, then the
         average, if there is a `pair`, and its compensation, in columns (`averages.Sum`); possibly as
         `sixteen_bits` keeps them.
-      numbers: for each iteration whether averages are carried over, their factor, its weight in
-        the average, and the rule's numbers.
+      numbers: for each iteration whether averages are carried over, their factor, and then as there.
     """
     first, results = len(tables[0]), (*tables[0], *tables[1])
     given = *self._arrays(leaves), count, numbers
     changed = {len(given) + k: k for k in range(len(results))}
     sizes = {"first": first, "each": each, "pair": pair, "rule": rule, "alternating": alternating}
     sizes |= self._sizes(leaves)
-    arrays = call("Boards", numbers.dtype, (*given, *results), results, "sequential", sizes, changed)
+    arrays = call("BoardsLearn", numbers.dtype, (*given, *results), results, "sequential", sizes, changed)
     return arrays[:first], arrays[first:]
 
   def worth(
