@@ -93,7 +93,7 @@ def played(
     least = minimum(tremble / t.astype(sigma.dtype), np.asarray(0.5 / len(sigma), sigma.dtype))
     if tree.added:
       game = [np.full(tree.block_shapes[k][1], k >= tree.added, sigma.dtype) for k in blocks]
-      least = least * np.concatenate(game)[:, None]
+      least = least * np.concatenate(game)[None, :, None]
     tables.append((1 - len(sigma) * least) * sigma + least)
   return tables
 

@@ -72,15 +72,15 @@ def drawn(start, scale, generator):
   return start._replace(players=tuple(map(player, start.players)), iteration=np.int32(7))
 
 
-def turns(made, state, rule, dtype, alternating, iterations=1):
+def turns(made, state, rule, dtype, alternating, iterations=1, tremble=0.0):
   """The states that the native library and XLA make of one, as arrays."""
   state = to_device(state, dtype)
   for each in (rule, by_xla(rule)):
-    after = cfr.run(made, state, iterations, 1, rule=each, alternating=alternating)
+    after = cfr.run(made, state, iterations, 1, rule=each, alternating=alternating, tremble=tremble)
     yield [np.asarray(x) for x in jax.tree.leaves(after)]
 
 
-def check_one_pass(game, rules, alternating, dtype, scales=(1.0, 1e6)):
+def check_one_pass(game, rules, alternating, dtype, scales=(1.0, 1e6), tremble=0.0):
   with precision(dtype):
     made = to_device(compiled(game), dtype)
     for name in rules:
@@ -88,32 +88,35 @@ def check_one_pass(game, rules, alternating, dtype, scales=(1.0, 1e6)):
       start = jax.tree.map(np.asarray, cfr.init(made, rule, dtype))
       for scale in scales:
         state = drawn(start, scale, generator)
-        for ours, theirs in zip(*turns(made, state, rule, dtype, alternating), strict=True):
+        for ours, theirs in zip(*turns(made, state, rule, dtype, alternating, tremble=tremble), strict=True):
           assert np.isfinite(theirs).all()
           size = np.abs(theirs).max(initial=0)
           np.testing.assert_allclose(ours, theirs, rtol=BOUNDS[dtype], atol=BOUNDS[dtype] * size)
 
 
-@pytest.mark.parametrize(("rule", "alternating"), [("dcfr", False), ("nrm+", True)])
-def test_one_pass_of_each_kind_of_rule_in_a_small_game(rule, alternating):
-  check_one_pass("kuhn_poker", [rule], alternating, "float64", [1.0])
+@pytest.mark.parametrize(
+  ("rule", "alternating", "tremble"), [("dcfr", False, 0), ("nrm+", True, 0), ("nrm+", False, 0.8)]
+)
+def test_one_pass_of_each_kind_of_rule_in_a_small_game(rule, alternating, tremble):
+  check_one_pass("kuhn_poker", [rule], alternating, "float64", [1.0], tremble)
 
 
 @pytest.mark.parametrize(
-  ("game", "rules", "alternating", "dtype"),
+  ("game", "rules", "alternating", "dtype", "tremble"),
   [
-    ("kuhn_poker", RULES, True, "float64"),
-    ("leduc_poker", FEW, True, "float32"),
-    ("3", FEW, False, "float64"),
-    ("8", FEW, False, "float32"),
-    (RIVER, FEW, False, "float64"),
-    (TURN, FEW, False, "float32"),
-    (TURN, ["nrm+"], True, "float64"),
+    ("kuhn_poker", RULES, True, "float64", 1),
+    ("leduc_poker", FEW, True, "float32", 0),
+    ("leduc_poker", ["nrm+"], False, "float32", 0.7),
+    ("3", FEW, False, "float64", 4),
+    ("8", FEW, False, "float32", 0),
+    (RIVER, FEW, False, "float64", 1),
+    (TURN, FEW, False, "float32", 0),
+    (TURN, ["nrm+"], True, "float64", 1),
   ],
-  ids=["kuhn", "leduc", "random 3", "random 8", "river", "turn", "turn alternating"],
+  ids=["kuhn", "leduc", "leduc trembles", "random 3", "random 8", "river", "turn", "turn trembles"],
 )
-def test_one_pass_is_xlas_turn(game, rules, alternating, dtype):
-  check_one_pass(game, rules, alternating, dtype)
+def test_one_pass_is_xlas_turn(game, rules, alternating, dtype, tremble):
+  check_one_pass(game, rules, alternating, dtype, tremble=tremble)
 
 
 def large(rows, leaves, types, generator):
@@ -153,10 +156,11 @@ def test_threads_share_a_large_game(types, dtype, alternating, monkeypatch, on_c
     for name in ("nrm+", "dcfr") if types == 1 else ("nrm+",):
       rule = cfr.make_rule(name)
       state = drawn(jax.tree.map(np.asarray, cfr.init(made, rule, dtype)), 1.0, generator)
+      case = made, state, rule, dtype, alternating, 1, 1.0 * alternating
       on_cores(1)
-      alone = next(turns(made, state, rule, dtype, alternating))
+      alone = next(turns(*case))
       on_cores(2)
-      for ours, theirs, same in zip(*turns(made, state, rule, dtype, alternating), alone, strict=True):
+      for ours, theirs, same in zip(*turns(*case), alone, strict=True):
         bound, size = 100 * BOUNDS[dtype], np.abs(theirs).max(initial=0)  # of a million sums some cancel
         np.testing.assert_allclose(ours, theirs, rtol=bound, atol=bound * size)
         np.testing.assert_array_equal(ours, same)
@@ -171,7 +175,8 @@ def test_tables_in_16_bits_are_xlas(game, alternating):
     made = to_device(compiled(game), "float32")
     state = drawn(jax.tree.map(np.asarray, cfr.init(made, rule, "float32")), 1.0, np.random.default_rng(3))
     state = state._replace(players=tuple(own.compressed(rule, 16) for own in state.players))
-    for ours, theirs in zip(*turns(made, state, rule, "float32", alternating), strict=True):
+    found = turns(made, state, rule, "float32", alternating, tremble=1.0 * game.isdecimal())
+    for ours, theirs in zip(*found, strict=True):
       assert ours.dtype == theirs.dtype
       if ours.dtype.kind in "iu" and ours.ndim:
         assert np.mean(ours != theirs) < 0.05
@@ -190,7 +195,8 @@ def test_many_iterations_in_one_call_are_xlas(game, alternating, name):
     made, rule = to_device(compiled(game), "float64"), cfr.make_rule(name)
     start = jax.tree.map(np.asarray, cfr.init(made, rule, "float64"))
     state = drawn(start, 1.0, np.random.default_rng(2))
-    for ours, theirs in zip(*turns(made, state, rule, "float64", alternating, 28), strict=True):
+    found = turns(made, state, rule, "float64", alternating, 28, 1.0 * (name == "nrm+"))
+    for ours, theirs in zip(*found, strict=True):
       np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max(initial=0))
 
 

@@ -1,6 +1,7 @@
 """Games with public cards to come, board by board (`stream.cc`), against the walk over all boards at once."""
 
 import dataclasses
+import functools
 
 import jax
 import numpy as np
@@ -64,11 +65,12 @@ def test_board_by_board_is_all_at_once(game, folded):
   """Rows of folded suits stay as renamings leave them, so there a run begins at its first iteration."""
   with precision("float64"):
     plain, streamed = to_device(both(game, folded), "float64")
-    for name, alternating in (("nrm+", True), ("dcfr", False)):
+    for name, alternating, tremble in (("nrm+", True, 0.9), ("dcfr", False, 0)):
       rule = cfr.make_rule(name)
       state = jax.tree.map(np.asarray, cfr.init(plain, rule, "float64"))
       state = to_device(state if folded else in_the_middle(state, np.random.default_rng(0)), "float64")
-      found = [cfr.run(made, state, 1, rule=rule, alternating=alternating) for made in (streamed, plain)]
+      run = functools.partial(cfr.run, rule=rule, alternating=alternating, tremble=tremble)
+      found = [run(made, state, 1) for made in (streamed, plain)]
       for ours, theirs in apart(*found):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12 * np.abs(theirs).max(initial=0))
       values = [cfr.evaluate_average(made, found[0]) for made in (streamed, plain)]
@@ -87,9 +89,9 @@ def test_values_are_those_of_all_boards_at_once():
       np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-13 * np.abs(theirs).max())
 
 
-@pytest.mark.parametrize("alternating", [True, False])
+@pytest.mark.parametrize(("alternating", "tremble"), [(True, 0), (False, 0), (True, 1)])
 @pytest.mark.parametrize(("bits", "compensated"), [(16, True), (16, False), (32, False)])
-def test_narrow_tables_are_xlas(bits, compensated, alternating):
+def test_narrow_tables_are_xlas(bits, compensated, alternating, tremble):
   """A rounding error of float32 may move a number by a step of its bits, where it is at the edge of two."""
   rule, generator = cfr.make_rule("nrm+"), np.random.default_rng(3)
   with precision("float32"):
@@ -107,7 +109,8 @@ def test_narrow_tables_are_xlas(bits, compensated, alternating):
     state = to_device(middle._replace(players=tuple(players)), "float32")
     for given, first in apart(state, start):
       assert (given.shape, given.dtype) == (first.shape, first.dtype)
-    found = [cfr.run(made, state, 1, rule=rule, alternating=alternating) for made in (streamed, plain)]
+    run = functools.partial(cfr.run, rule=rule, alternating=alternating, tremble=tremble)
+    found = [run(made, state, 1) for made in (streamed, plain)]
     for ours, theirs in apart(*found):
       assert ours.dtype == theirs.dtype
       if ours.dtype == np.int8:
@@ -152,13 +155,15 @@ def test_what_a_sum_rounds_off_stays_in_its_compensation():
     np.testing.assert_allclose(x, y, atol=1e-3)
 
 
-def test_many_iterations_are_those_of_all_boards_at_once():
+@pytest.mark.parametrize("tremble", [0, 1])
+def test_many_iterations_are_those_of_all_boards_at_once(tremble):
   """Over the ends of three blocks; simultaneously, since with many ties rounding decides between actions."""
   with precision("float64"):
     plain, streamed = to_device(both(FLOP, True), "float64")
     rule = cfr.make_rule("dcfr")
     start = cfr.init(plain, rule, "float64")
-    found = [cfr.run(made, start, 40, 3, rule=rule, alternating=False) for made in (streamed, plain)]
+    run = functools.partial(cfr.run, rule=rule, alternating=False, tremble=tremble)
+    found = [run(made, start, 40, 3) for made in (streamed, plain)]
     for ours, theirs in apart(*found):
       np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max(initial=0))
 
@@ -178,7 +183,7 @@ def test_current_strategies_are_worth_what_they_are_on_all_boards_at_once(name):
   with precision("float64"):
     plain, streamed = to_device((plain, streamed), "float64")
     state = cfr.run(plain, cfr.init(plain, rule, "float64"), 3, rule=rule)  # suits that are alike play alike
-    found = [cfr.evaluate_current(made, state, rule=rule) for made in (streamed, plain)]
+    found = [cfr.evaluate_current(made, state, rule=rule, tremble=1) for made in (streamed, plain)]
   assert found[0].exploitability > 0
   for ours, theirs in apart(*found):
     np.testing.assert_allclose(ours, theirs, rtol=1e-10)
