@@ -200,8 +200,8 @@ def _block(step: Step) -> Int[Array, " N"]:
 
 def _numbers(step: Step, dtype: DTypeLike) -> Float[Array, " K"]:
   """[3 + K]: an iteration's weight in the average, `Step.least` before and after it, the rule's numbers."""
-  own = jnp.stack([step.share(dtype), step.least(dtype), step.following().least(dtype)])
-  return jnp.concatenate([own, step.rule.native_numbers(step.t, dtype)])
+  of_play = jnp.stack([step.share(dtype), step.least(dtype), step.following().least(dtype)])
+  return jnp.concatenate([of_play, step.rule.native_numbers(step.t, dtype)])
 
 
 def _changed(
