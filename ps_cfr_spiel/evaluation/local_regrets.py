@@ -91,20 +91,32 @@ def local_regrets(
   """
   game = sequential(game)
   tree = tree_for(game, policy, progress, **options) if tree is None else tree
-  strategies, labels = strategies_of(tree, policy), tree.names
-  played = TreePolicy(game, labels, strategies, policy.info if isinstance(policy, TreePolicy) else None)
+  played, labels = as_table(tree, policy, game), tree.names
   columns: list[np.ndarray] = [np.zeros((6, 0))]
   for player in range(game.num_players()):
-    trembled = TreePolicy(
-      game, labels, [s if i == player else _trembled(s) for i, s in enumerate(strategies)]
-    )
-    trembled.tree = tree
+    trembled = against_trembles(played, player)
     for number, decision in enumerate(labels.decisions):
       if decision.player == player:
         columns.append(_row(played, trembled, number))
   decision, type_, *measured = np.concatenate(columns, 1)
   stakes = (game.max_utility() - game.min_utility()) / 2
   return LocalRegrets(labels, stakes, decision.astype(int), type_.astype(int), *measured)
+
+
+def as_table(tree: PublicTree, policy: OpenSpielPolicy, game: pyspiel.Game) -> TreePolicy:
+  """An OpenSpiel policy as a table of the tree; errors as of `strategies_of`."""
+  info = policy.info if isinstance(policy, TreePolicy) else None
+  table = TreePolicy(game, tree.names, strategies_of(tree, policy), info)
+  table.tree = tree
+  return table
+
+
+def against_trembles(policy: TreePolicy, player: int) -> TreePolicy:
+  """The policy with trembles of all but one player: it has values of all that player's actions."""
+  strategies = [s if i == player else _trembled(s) for i, s in enumerate(policy.strategies)]
+  trembled = TreePolicy(policy.game, policy.labels, strategies)
+  trembled.tree = policy.tree
+  return trembled
 
 
 def _trembled(strategy: Sequence[np.ndarray]) -> list[np.ndarray]:

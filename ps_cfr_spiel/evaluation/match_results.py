@@ -5,7 +5,7 @@ agent's policy, `aivat` takes luck out of them.
 """
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,8 @@ class Played(NamedTuple):
   actions: tuple[int, ...]
   #: a common number of games with the same luck, such as mirrored ones; None for a game by itself.
   deal: int | None = None
+  #: names of all players by seat, for `matches.judge`; by default those of `seat` are A, all others B.
+  players: tuple[str, ...] | None = None
 
 
 class MatchResult(NamedTuple):
@@ -189,20 +191,35 @@ def standard_error(values: Sequence[float], groups: Sequence[Hashable]) -> float
   return float(np.sqrt((sums**2).sum() * len(number) / (len(number) - 1)) / len(centred))
 
 
-def _replay(game: pyspiel.Game, tree: PublicTree | None, seat: int, actions: Sequence[int]) -> aivat.Game:
-  """A recorded game for the estimators; ValueError if it is not a game."""
-  state, choices = game.new_initial_state(), []
+def replay(
+  game: pyspiel.Game, actions: Sequence[int], look: Callable[[pyspiel.State, int, int], None] | None = None
+) -> pyspiel.State:
+  """The end of a recorded game; `look` sees each state, who acts there, and the action.
+
+  ValueError if it is not a game from start to end.
+  """
+  state = game.new_initial_state()
   for action in actions:
     if state.is_terminal() or not is_integer(action) or action not in state.legal_actions():
       raise ValueError(f"{action!r} is not legal after {state.history()}")
-    player = state.current_player()
-    if tree is not None and player == 1 - seat:
-      decision, h = tree.names.decision_at(state, player)
-      choices.append(aivat.Choice(decision, decision.legal_actions.index(action), h))
+    if look is not None:
+      look(state, state.current_player(), action)
     state.apply_action(action)
   if not state.is_terminal():
     raise ValueError("it is not over")
-  return aivat.Game(actions, choices, state.returns()[seat])
+  return state
+
+
+def _replay(game: pyspiel.Game, tree: PublicTree | None, seat: int, actions: Sequence[int]) -> aivat.Game:
+  """A recorded game for the estimators; ValueError if it is not a game."""
+  choices = []
+
+  def look(state: pyspiel.State, player: int, action: int) -> None:
+    if tree is not None and player == 1 - seat:
+      decision, h = tree.names.decision_at(state, player)
+      choices.append(aivat.Choice(decision, decision.legal_actions.index(action), h))
+
+  return aivat.Game(actions, choices, replay(game, actions, look).returns()[seat])
 
 
 def _estimator(

@@ -38,7 +38,7 @@ PROGRAM = "ps-cfr-spiel"
 GROUPS = {
   "Solve and search": ("solve", "report", "resolve", "check", "summary"),
   "Look and play": ("show", "play"),
-  "Measure": ("evaluate", "compare", "match"),
+  "Measure": ("evaluate", "compare", "match", "judge"),
   "Learn": ("train", "learn"),
 }
 if PYTHON_GAMES not in sys.modules:

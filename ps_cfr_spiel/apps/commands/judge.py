@@ -1,0 +1,172 @@
+"""The command `ps-cfr-spiel judge`: what players lose by their own decisions, by a solution of the game."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pyspiel
+from absl import flags
+
+import ps_cfr_spiel as ps
+from ps_cfr_spiel.apps.commands.framework.command import Command, Flag, flag_of
+from ps_cfr_spiel.apps.commands.framework.flags import (
+  JSON,
+  MOST_HISTORIES,
+  QUIET,
+  exploitability_facts,
+  local_regret_facts,
+  progress_of,
+  say,
+)
+from ps_cfr_spiel.apps.commands.framework.user_input import load_game, load_opponent, refuse, with_tree
+from ps_cfr_spiel.apps.commands.play import make_opponent
+from ps_cfr_spiel.apps.commands.show import made_by
+from ps_cfr_spiel.cards.poker import describe
+from ps_cfr_spiel.loading import sequential
+from ps_cfr_spiel.options import MatchOptions, RunOptions
+from ps_cfr_spiel.reports import progress_bar, report
+
+ASSUMED = "opponents that play the solution: losses are against their values, and luck is left out"
+HANDS = (".phh", ".phhs")
+
+# fmt: off
+FLAGS = (
+  Flag("games", None,
+    "File of games instead of A and B: JSON values, a line each, such as [0, 2, 1, 0], all of OpenSpiel's "
+    "actions, chance's too; or a text of all moves, such as \"Deal:0, Deal:2, Bet, Pass\"; or an object with "
+    "either as actions, and the names of the players by seat; or trajectories of OpenSpiel.", value="FILE"),
+  Flag("solution", None,
+    "Saved strategy to judge by (default: the game is solved first).", value="FILE"),
+  dataclasses.replace(flag_of(RunOptions, "iterations"), default=ps.matches.ITERATIONS,
+    help="Iterations of the solution, if the game is solved first.", least=1),
+  flag_of(MatchOptions, "hands"),
+  flag_of(MatchOptions, "seed"),
+  Flag("interval", None,
+    "Half width of an interval, in the game's utility, for which the number of games is told (default: 1% of "
+    "the stakes).", kind=float, value="X"),
+  Flag("rows", 10, "Most decisions to name for each player.", least=0),
+  MOST_HISTORIES,
+  QUIET,
+  JSON,
+)
+# fmt: on
+
+
+def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
+  if not words:
+    raise ValueError("judge needs a game, such as leduc_poker, and --games=FILE or two players.")
+  if (values.games is None) == (len(words) != 3):
+    raise ValueError("judge needs --games=FILE or two players after the game, such as always_call random.")
+  if values.games is not None:
+    refuse(values, ("hands", "seed"), "is for games that are played, not for those of a file")
+    if values.games.endswith(HANDS):
+      raise ValueError(
+        f"--games={values.games}: holdem is too large for an exact solution; write games of one that "
+        "summary calls solvable as JSON lines, or judge by match --method=mivat."
+      )
+  if values.solution is not None:
+    refuse(values, ("iterations",), "is for games that are solved first")
+  if values.interval is not None and not values.interval > 0:
+    raise ValueError(f"--interval={values.interval}: must be above 0.")
+  game = sequential(load_game(words[:1]))
+  records = _played(values, game, words[1:]) if values.games is None else None
+  if records is None:
+    records = ps.matches.read_games(values.games, game)
+  solution = None
+  if values.solution is not None:
+    solution = with_tree(load_opponent(values.solution, values.limit), values.solution)
+    if str(solution.game) != str(game):
+      raise ValueError(f"--solution={values.solution} is of {solution.game}, not of {game}.")
+  limit = {} if solution is not None else {"limit": values.limit}
+  judged = ps.matches.judge(game, records, solution, values.iterations, progress=progress_of(values), **limit)
+  regrets = ps.measures.local_regrets(game, judged.solution, judged.solution.tree)
+  half = values.interval or 0.01 * regrets.stakes
+  facts = {
+    "game": str(game),
+    **made_by(judged.solution),
+    **exploitability_facts(judged.exploitability, game),
+    **local_regret_facts(regrets),
+    "assumes": ASSUMED,
+    "agents": [_facts(agent, half, values.rows) for agent in judged.agents],
+  }
+  if values.json:
+    return say(values, facts)
+  head = {
+    "game": describe(str(game)),
+    **made_by(judged.solution),
+    "exploitability": ps.views.with_unit(judged.exploitability, game),
+    **ps.views.local_regret_lines(regrets, game),
+    "assumes": ASSUMED,
+  }
+  print("\n\n".join([report(head), *(_text(agent, half, values.rows, game) for agent in judged.agents)]))
+  return None
+
+
+def _played(values: flags.FlagValues, game: pyspiel.Game, players: Sequence[str]) -> list[ps.matches.Played]:
+  """Games of two players by name."""
+  makers = [
+    make_opponent(game, name, np.random.RandomState(values.seed + k), values.limit)
+    for k, name in enumerate(players)
+  ]
+  options = MatchOptions(games=values.hands, seed=values.seed, mirrored=True)
+  played = ps.matches.each_game(game, makers[0], makers[1], options)
+  bar = progress_bar(progress_of(values), iterable=played, total=values.hands, desc="Playing", unit=" games")
+  seats = range(game.num_players())
+  return [record._replace(players=tuple(players[seat != record.seat] for seat in seats)) for record in bar]
+
+
+def _facts(agent: ps.matches.Judgement, half: float, rows: int) -> dict[str, object]:
+  """The judgement of an agent for programs."""
+  loss, chips = (
+    {"mean": result.mean, "standard_error": None if math.isnan(error) else error}
+    for result in (agent.loss, agent.chips)
+    for error in (result.standard_error,)
+  )
+  mistakes = [mistake._asdict() for mistake in agent.mistakes[:rows]]
+  return {
+    "agent": agent.agent,
+    "games": len(agent.loss.values),
+    "loss": loss,
+    "chips": chips,
+    "games_needed": {"half_width": half, "games": agent.games_for(half)},
+    "worst_decisions": mistakes,
+  }
+
+
+def _text(agent: ps.matches.Judgement, half: float, rows: int, game: pyspiel.Game) -> str:
+  """The judgement of an agent for people."""
+  needed = agent.games_for(half)
+  lines = {
+    agent.agent: f"loses {agent.loss.interval('a game by its own decisions')}",
+    "chips": str(agent.chips),
+    f"for ± {half:.4g}": "unknown" if needed is None else f"{needed:,} games",
+  }
+  mistakes = [m for m in agent.mistakes if ps.views.without_rounding(m.loss, game) > 0][:rows]
+  table = [["decision", "played", "best", "loss", "times"]]
+  table += [
+    [f"player {m.player}: {' '.join(m.infostate.split())}", m.played, m.best, f"{m.loss:.4g}", f"{m.times:,}"]
+    for m in mistakes
+  ]
+  return "\n".join([report(lines), *([ps.views.charts.columns_text(table)] if mistakes else [])])
+
+
+COMMAND = Command(
+  name="judge",
+  arguments="GAME [A B]",
+  summary="Judge players by their decisions",
+  text="Prints what each player loses a game by its own decisions, without luck: the value of the solution's "
+  "mixture less that of the action played, if all then follow the solution, so that far fewer games are "
+  "needed than by chips. Against opponents that play the solution, the mean is exactly what the player wins "
+  "less than the solution would. The games are those of a file, or of A and B, players as in match: bots by "
+  "name, search, or files of policies.",
+  examples=(
+    "judge leduc_poker --games=games.jsonl",
+    "judge leduc_poker always_call random --hands=500",
+    "judge kuhn_poker random random --solution=runs/kuhn_poker/run.safetensors",
+  ),
+  options=FLAGS,
+  run=_run,
+)

@@ -1,0 +1,220 @@
+"""Judgements against enumeration: each way through a game, with its probability."""
+
+import collections
+import json
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python import policy as openspiel_policy
+from open_spiel.python.algorithms import expected_game_score
+from random_games import random_game
+
+from ps_cfr_spiel import PSCFRSolver, matches
+from ps_cfr_spiel.matches import Played
+
+
+def ways(game, policies):
+  """[(actions, probability)] of all ways through a game, the players' policies in their order."""
+  found = []
+
+  def walk(state, probability):
+    if probability == 0:
+      return
+    if state.is_terminal():
+      found.append((tuple(state.history()), probability))
+      return
+    acting = state.current_player()
+    chance = state.is_chance_node()
+    odds = state.chance_outcomes() if chance else policies[acting].action_probabilities(state).items()
+    for action, p in odds:
+      walk(state.child(action), probability * p)
+
+  walk(game.new_initial_state(), 1.0)
+  return found
+
+
+class Slips(openspiel_policy.Policy):
+  """A policy that plays at random in a share of its decisions."""
+
+  def __init__(self, game, policy, share):
+    super().__init__(game, [0, 1])
+    self._policy, self._share = policy, share
+
+  def action_probabilities(self, state, player_id=None):
+    played = self._policy.action_probabilities(state)
+    return {a: (1 - self._share) * p + self._share / len(played) for a, p in played.items()}
+
+
+def solved(game, iterations=500):
+  solver = PSCFRSolver(game)
+  solver.run(iterations)
+  return solver.average_policy()
+
+
+def exact_loss(game, solution, agent, seat):
+  """What the agent wins less than the solution, against the solution, by OpenSpiel."""
+  played = [agent if i == seat else solution for i in (0, 1)]
+  start = game.new_initial_state()
+  value = expected_game_score.policy_value(start, [solution, solution])
+  return value[seat] - expected_game_score.policy_value(start, played)[seat]
+
+
+def judged_ways(game, solution, agent, seat):
+  """The loss and the chips of each way through the game by agent and solution, and its probability."""
+  all_ways = ways(game, [agent if i == seat else solution for i in (0, 1)])
+  judged = matches.judge(game, [Played(seat, actions) for actions, _ in all_ways], solution)
+  of_agent = next(judgement for judgement in judged.agents if judgement.agent == "A")
+  return of_agent, np.array([p for _, p in all_ways])
+
+
+def check_unbiased(game, agent_of, tolerance=1e-6):
+  solution = solved(game)
+  agent = agent_of(solution)
+  for seat in (0, 1):
+    judgement, probability = judged_ways(game, solution, agent, seat)
+    expected = exact_loss(game, solution, agent, seat)
+    assert probability @ judgement.loss.values == pytest.approx(expected, abs=tolerance)
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker"])
+@pytest.mark.parametrize("share", [0.1, 1.0])
+def test_the_mean_is_the_loss_against_the_solution(name, share):
+  game = pyspiel.load_game(name)
+  check_unbiased(game, lambda solution: Slips(game, solution, share))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_scripted_agents_in_random_games(seed):
+  game = random_game(seed)
+
+  class First(openspiel_policy.Policy):
+    def action_probabilities(self, state, player_id=None):
+      return {a: 1.0 * (a == state.legal_actions()[0]) for a in state.legal_actions()}
+
+  uniform = openspiel_policy.UniformRandomPolicy(game)
+  for agent in (First(game, [0, 1]), uniform, Slips(game, uniform, 0.3)):
+    check_unbiased(game, lambda _, agent=agent: agent)
+
+
+def test_luck_is_taken_out():
+  """On Leduc poker, an agent with one random move in ten: some 28 times fewer games."""
+  game = pyspiel.load_game("leduc_poker")
+  solution = solved(game)
+  judgement, p = judged_ways(game, solution, Slips(game, solution, 0.1), 0)
+
+  def variance(x):
+    return p @ x**2 - (p @ x) ** 2
+
+  assert variance(judgement.chips.values) / variance(judgement.loss.values) > 25
+
+
+def test_both_agents_their_games_and_their_mistakes():
+  game = pyspiel.load_game("kuhn_poker")
+  solution = solved(game)
+  games = matches.play_games(
+    game, matches.player(solution, 1), matches.player("random", 2), 400, seed=3, mirrored=True
+  )
+  first, second = matches.judge(game, games, solution).agents
+  assert (first.agent, second.agent) == ("A", "B")
+  assert abs(first.loss.mean) < 1e-3 and second.loss.mean > 0.1
+  assert first.chips.mean == -second.chips.mean == pytest.approx(np.mean(first.chips.values))
+  assert len(first.loss.values) == len(second.loss.values) == 400
+  # The worst decision in Kuhn poker: to give up the king after a bet, or to call with the jack, loses 1.
+  worst = second.mistakes[0]
+  taken = collections.Counter()
+  for record in games:
+    state = game.new_initial_state()
+    for action in record.actions:
+      if not state.is_chance_node() and state.current_player() != record.seat:
+        taken[state.current_player(), state.information_state_string(), state.action_to_string(action)] += 1
+      state.apply_action(action)
+  for mistake in second.mistakes:
+    assert taken.pop((mistake.player, mistake.infostate, mistake.played)) == mistake.times
+  assert not taken and worst.loss == max(mistake.loss for mistake in second.mistakes)
+  assert sum(m.loss * m.times for m in second.mistakes) / 400 == pytest.approx(second.loss.mean)
+  assert {m.infostate: (m.played, m.best) for m in second.mistakes if m.loss > 0.9}.items() >= {
+    ("2b", ("Pass", "Bet"))
+  }
+  # As many games as there were give the interval that there is.
+  assert second.games_for(1.96 * second.loss.standard_error) in (400, 401)
+  assert second.games_for(0.98 * second.loss.standard_error) == pytest.approx(1600, abs=1)
+
+
+def test_an_agent_may_sit_in_every_seat():
+  game = pyspiel.load_game("kuhn_poker")
+  records = [Played(0, (0, 1, 0, 0), players=("x", "x")), Played(0, (2, 1, 1, 1), players=("x", "y"))]
+  x, y = matches.judge(game, records).agents
+  assert (x.agent, len(x.loss.values), y.agent, len(y.loss.values)) == ("x", 3, "y", 1)
+
+
+def test_three_players():
+  game = pyspiel.load_game("kuhn_poker(players=3)")
+  games = matches.play_games(game, matches.player("random", 1), matches.player("random", 2), 30)
+  first, second = matches.judge(game, games, iterations=100).agents
+  assert (len(first.loss.values), len(second.loss.values)) == (30, 60)
+
+
+def test_files(tmp_path):
+  game = pyspiel.load_game("kuhn_poker")
+  state = game.new_initial_state()
+  for action in (0, 2, 1, 0):
+    state.apply_action(action)
+  file = tmp_path / "games.jsonl"
+  trajectory = json.loads(pyspiel.Trajectory(state).to_string())
+  values = ["[0, 2, 1, 0]", '"Deal:0, Deal:2, Bet, Pass"', '{"actions": "0 2 1 0", "players": ["x", "y"]}']
+  file.write_text("\n".join([*values, json.dumps(trajectory, indent=1)]))
+  records = matches.read_games(file, game)
+  assert [record.actions for record in records] == 4 * [(0, 2, 1, 0)]
+  assert [record.players for record in records] == [("player 0", "player 1")] * 2 + [("x", "y")] + [
+    ("player 0", "player 1")
+  ]
+  assert {a.agent for a in matches.judge(game, records).agents} == {"player 0", "player 1", "x", "y"}
+
+
+@pytest.mark.parametrize(
+  ("text", "fault"),
+  [
+    ("[0, 2, 1, 0]\n\n[0, 2, 1]", "line 3: it is not over; a game has all actions"),
+    ("[0, 0, 1, 0]", r"line 1: 0 is not legal after \[0\]"),
+    ("[0, 2, 1, 0, 1]", "line 1: 1 is not legal after"),
+    ('[0, 2, 1, "0"]', "line 1: '0' is not legal after"),
+    ("[0, 2, true, 0]", "line 1: True is not legal after"),
+    ('"Deal:0, Deal:2, Bet, Fold"', "line 1: .*Fold"),
+    ("[0, 2, 1, 0]\n[0, 2", "line 2: Expecting ',' delimiter"),
+    ("7", "line 1: expected a list of OpenSpiel's actions, .*; got 7"),
+    ('{"moves": []}', "line 1: expected a list"),
+    (
+      '{"actions": [0, 2, 1, 0], "players": ["x"]}',
+      r"line 1: players must be a list of 2 names, got \['x'\]",
+    ),
+    (
+      '{"header": {"game_string": "leduc_poker"}, "transitions": []}',
+      "line 1: the trajectory is of leduc_poker; games of kuhn_poker",
+    ),
+    (
+      '{"header": {"returns": [2, -2]}, "transitions": [{"action": 0}, {"action": 2}, {"action": 1}, '
+      '{"action": 0}]}',
+      r"line 1: the trajectory's returns are \[2, -2\]",
+    ),
+    ('{"transitions": [3]}', "line 1: "),
+    ('{"header": 3, "transitions": []}', "line 1: "),
+  ],
+)
+def test_what_is_no_game_is_refused_with_its_line(tmp_path, text, fault):
+  file = tmp_path / "games.jsonl"
+  file.write_text(text)
+  with pytest.raises(ValueError, match=fault):
+    matches.read_games(file, pyspiel.load_game("kuhn_poker"))
+
+
+def test_mistakes_of_the_caller():
+  game = pyspiel.load_game("kuhn_poker")
+  with pytest.raises(ValueError, match="There are no games to judge"):
+    matches.judge(game, [])
+  with pytest.raises(ValueError, match=r"Game 0 \(\[2, 1, 0\]\): it is not over"):
+    matches.judge(game, [Played(0, (2, 1, 0))])
+  with pytest.raises(ValueError, match="it names 1 players, and kuhn_poker"):
+    matches.judge(game, [Played(0, (2, 1, 0, 0), players=("x",))])
+  with pytest.raises(ValueError, match="leduc_poker"):
+    matches.judge(game, [Played(0, (2, 1, 0, 0))], solved(pyspiel.load_game("leduc_poker"), 1))
