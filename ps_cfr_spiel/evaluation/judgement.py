@@ -29,7 +29,7 @@ from ps_cfr_spiel.solvers import PSCFRSolver
 from ps_cfr_spiel.tree import Decision, PublicTree
 
 NAMES = ("A", "B")  # of the agent of a record, and of all others, where it names none
-ITERATIONS = 1000  # of the solver that makes a solution
+ITERATIONS, TREMBLE = 3000, 1.0  # of the solver that makes a solution, good where any player may lead
 
 
 class Mistake(NamedTuple):
@@ -83,7 +83,7 @@ def judge(
   Args:
     game: any game that `build_tree` takes, of any number of players.
     games: such as `matches.play_games` records, or `matches.read_games` reads.
-    solution: any OpenSpiel policy of all players, near an equilibrium; by default `PSCFRSolver` makes one.
+    solution: any OpenSpiel policy of all players, near an equilibrium; by default `PSCFRSolver` makes one, with trembles.
     iterations: of this solver.
     tree: of `build_tree(game)`; by default it is built.
     progress: of `build_tree`, and of the solver's run.
@@ -96,7 +96,7 @@ def judge(
   if not records:
     raise ValueError("There are no games to judge.")
   if solution is None:
-    solver = PSCFRSolver(game, PSCFROptions.of(tree=tree, **options), progress=progress)
+    solver = PSCFRSolver(game, PSCFROptions.of(tree=tree, tremble=TREMBLE, **options), progress=progress)
     solver.run(iterations, progress=progress)
     solution, tree = solver.average_policy(), solver.tree
   tree = tree_for(game, solution, progress, **options) if tree is None else tree
