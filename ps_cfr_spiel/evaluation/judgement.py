@@ -29,7 +29,7 @@ from ps_cfr_spiel.solvers import PSCFRSolver
 from ps_cfr_spiel.tree import Decision, PublicTree
 
 NAMES = ("A", "B")  # of the agent of a record, and of all others, where it names none
-ITERATIONS, TREMBLE = 3000, 1.0  # of the solver that makes a solution, good where any player may lead
+ITERATIONS, TREMBLE = 3000, 1.0  # of the solver that makes a solution
 
 
 class Mistake(NamedTuple):
@@ -83,7 +83,8 @@ def judge(
   Args:
     game: any game that `build_tree` takes, of any number of players.
     games: such as `matches.play_games` records, or `matches.read_games` reads.
-    solution: any OpenSpiel policy of all players, near an equilibrium; by default `PSCFRSolver` makes one, with trembles.
+    solution: any OpenSpiel policy of all players, near an equilibrium; by default `PSCFRSolver` makes one with
+      trembles, which is good wherever players lead.
     iterations: of this solver.
     tree: of `build_tree(game)`; by default it is built.
     progress: of `build_tree`, and of the solver's run.
