@@ -83,8 +83,8 @@ def judge(
   Args:
     game: any game that `build_tree` takes, of any number of players.
     games: such as `matches.play_games` records, or `matches.read_games` reads.
-    solution: any OpenSpiel policy of all players, near an equilibrium; by default `PSCFRSolver` makes one with
-      trembles, which is good wherever players lead.
+    solution: any OpenSpiel policy of all players, near an equilibrium; by default `PSCFRSolver` makes one, by
+      trembles good wherever players lead.
     iterations: of this solver.
     tree: of `build_tree(game)`; by default it is built.
     progress: of `build_tree`, and of the solver's run.
