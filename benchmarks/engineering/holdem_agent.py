@@ -103,7 +103,7 @@ def played(tree, policy, chosen, tables) -> None:
       answers = policy.for_hands_at(state)
       hands = np.array([cards.parse_cards(labels.types[decision.player][h]) for h in live])
       for a, action in enumerate(decision.legal_actions):
-        chances = answers.get(action, np.zeros(len(cards.ALL_HANDS)))[cards.hand_numbers(hands)]
+        chances = answers.get(action, np.zeros(len(cards.ALL_HANDS)))[cards.set_numbers(hands)]
         tables[decision.player][decision.block][a, decision.row, live] = chances
 
 

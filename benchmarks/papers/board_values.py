@@ -226,7 +226,7 @@ def _locked(game: Any, street: Any, search: Search, player: int, iterations: int
   tree = build_tree(game)
   lines = tree.names.source.lines  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
   numbers = {state.invested: k for k, state in enumerate(street.public_states)}
-  own = np.searchsorted(search.hands(player), cards.hand_numbers(game.ranges[player].cards))
+  own = np.searchsorted(search.hands(player), game.ranges[player].numbers)
   states, rows = [], []
   for line, state in enumerate(game.public_states):
     if state.player == player and lines.betting.street[line] == 0:

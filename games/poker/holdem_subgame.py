@@ -48,11 +48,9 @@ from ps_cfr_spiel.cards.poker import (
   Deck,
   HoldemNames,
   betting,
-  card_sets,
   cards,
   for_game_string,
   parse_rake,
-  set_numbers,
   strengths,
   with_rake,
 )
@@ -168,10 +166,8 @@ class HoldemSubgameGame(base.Game):
   def bayesian_form(self) -> CardGame:
     """The game as a card game, without visiting its histories."""
     deck = Deck.of(self.deck)
-    weights = np.zeros((NUM_PLAYERS, len(card_sets(deck.size, cards.HAND_SIZE))))
-    for row, hands in zip(weights, self.ranges, strict=True):
-      row[set_numbers(deck.numbers(hands.cards))] = hands.weights
     board, public = deck.numbers(np.array(self.board)).tolist(), (0, *[1] * self.cards_to_come)
+    weights = np.stack([hands.wide for hands in self.ranges])
     deal = CardDeal.create(deck, cards.HAND_SIZE, public, tuple(board), weights, at_once=True)
     remarks = {"left out": text} if (text := self.left_out()) else {}
     names = HoldemNames(self.header, self.lines, deal, remarks)

@@ -121,7 +121,7 @@ class Solutions(Sequence[Solution]):
     game = item.game() if isinstance(item, Situation) else item
     tree, strategies = build_tree(game), solution.strategies
     if solution.hands is not None:
-      dealt = [cards.hand_numbers(weighted.cards) for weighted in game.ranges]
+      dealt = [held.numbers for held in game.ranges]
       columns = [np.searchsorted(has, wanted) for has, wanted in zip(solution.hands, dealt, strict=True)]
       strategies = [[s[:, :, at] for s in blocks] for blocks, at in zip(strategies, columns, strict=True)]
     shapes = [player.block_shapes for player in tree.players]

@@ -65,7 +65,7 @@ class ClusteredGame(KeyedGame):
     if deal.hole != cards.HAND_SIZE:
       return None
     line, board = self.dealt.public_place(state)
-    return self.locate_hands(line, board), set_numbers(deal.deck.whole(deal.hands))
+    return self.locate_hands(line, board), deal.whole
 
   def _numbers(self, line: int, cluster: int, buckets: np.ndarray, count: int) -> np.ndarray:
     """int64[A, ...]: the cells of A = `count` actions in buckets int[...]."""

@@ -153,18 +153,17 @@ def rivers_met(
 
 def _taken(searcher: Listener, random: np.random.Generator, bets: str, each: int) -> list[Situation]:
   """Some of the rivers in a search's questions, with the ranges of a random iteration."""
-  lines, _ = lines_of(searcher.subgames)
-  form, ((states, ranges),) = lines.form, searcher.heard.items()
-  held_by = [cards.hand_numbers(held) for held in form.cards]
+  form, lines, _ = lines_of(searcher.subgames)
+  ((states, ranges),) = searcher.heard.items()
   stack = form.game.get_parameters()["stack"]
   rivers: list[Situation] = []
   while len(rivers) < each:
     row, (line, runout) = (k := int(random.integers(len(states)))), lines.place(states[k])
-    board = (*form.game.board, *lines.runouts[-1][runout].tolist())
+    board = (*form.deal.board, *lines.runouts[-1][runout].tolist())
     spent = max(form.game.public_states[line].spent)
     both = np.zeros((2, len(cards.ALL_HANDS)))
     heard = ranges[random.integers(OVERHEARD)]
-    for weights, held, weight, asked in zip(both, held_by, form.weights, heard, strict=True):
+    for weights, held, weight, asked in zip(both, form.deal.held, form.weights, heard, strict=True):
       weights[held] = weight * asked[row][: len(held)]
     both[:, ~cards.unblocked(board)] = 0
     if both.any(1).all():  # questions include lines that a player never plays; these are worth nothing

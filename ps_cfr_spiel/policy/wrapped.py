@@ -6,7 +6,6 @@ one hand, and in hold'em on those for all 1,326 hands at once.
 
 import abc
 import collections
-import itertools
 from collections.abc import Callable, Hashable, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
@@ -104,8 +103,8 @@ def for_hands(policy: OpenSpielPolicy, state: pyspiel.State) -> Mapping[int, np.
   board = [move.action for move in state.full_history() if move.player < 0][HOLE_CARDS:]
   deck = getattr(state.get_game(), "deck", cards.WHOLE_DECK)
   live = [place for place in range(len(deck)) if place not in board]
-  for high, low in itertools.combinations(live[::-1], cards.HAND_SIZE):
-    h, hole = int(cards.hand_numbers(np.array([deck[high], deck[low]]))), [high, low]
+  for h in np.flatnonzero(np.isin(cards.ALL_HANDS, [deck[place] for place in live]).all(1)).tolist():
+    hole = [deck.index(card) for card in cards.ALL_HANDS[h].tolist()]
     rest = [place for place in live if place not in hole][: cards.HAND_SIZE]
     held = state.get_game().new_initial_state()
     for action in [*(hole + rest if player == 0 else rest + hole), *history[HOLE_CARDS:]]:

@@ -83,7 +83,7 @@ def test_values_by_enumeration_and_openspiel():
     for mine, hands, expected in zip(
       batch[k].values, game.ranges, expected_values(game, policy), strict=True
     ):
-      np.testing.assert_allclose(mine[cards.hand_numbers(hands.cards)], expected, atol=1e-9)
+      np.testing.assert_allclose(mine[hands.numbers], expected, atol=1e-9)
       assert np.count_nonzero(mine) <= len(expected)
     conv = exploitability.nash_conv(game, policy.to_tabular())
     np.testing.assert_allclose(batch[k].exploitability, conv / 2, rtol=1e-7)
@@ -93,7 +93,7 @@ def test_hands_of_weight_zero_have_values():
   """Those that they would have with hardly any weight."""
   (river,) = some(BOARDS[:1])
   zero = river.ranges.copy()
-  number = cards.hand_numbers(np.array(cards.parse_cards("AdAc")))
+  number = cards.set_numbers(np.array(cards.parse_cards("AdAc")))
   zero[0, number] = 0
   tiny = zero.copy()
   tiny[0, number] = 1e-9

@@ -105,7 +105,7 @@ def test_suits_do_not_matter():
     for size in (5, 4):
       both = np.stack([board[:size], renamed[:size][::-1]])
       one, other = hand_places(both)
-      np.testing.assert_array_equal(one, other[cards.hand_numbers(hands)])
+      np.testing.assert_array_equal(one, other[cards.set_numbers(hands)])
       assert len(set(up_to_suits(both))) == 1
   different = np.stack([board, np.array(cards.parse_board("9s7c5s4hKs"))])
   assert len(set(up_to_suits(different))) == 2
@@ -129,7 +129,7 @@ def test_places_with_cards_to_come():
   place = hand_places(np.array([turn]))[0]
   rivers = hand_places(np.array([(*turn, c) for c in cards.WHOLE_DECK if c not in turn]))[:, :, 0]
   for name in ("AsKs", "9h9d", "3d2c"):
-    (h,) = cards.hand_numbers(np.array([sorted(cards.parse_cards(name))[::-1]]))
+    (h,) = cards.set_numbers(np.array([cards.parse_cards(name)]))
     there = np.sort(rivers[rivers[:, h] >= 0, h])
     assert len(there) == 46 and abs(place[h].mean() - there.mean()) < 1e-5
     assert (np.diff(place[h]) > -1e-6).all() and place[h, 0] == pytest.approx(there[:5].mean(), abs=0.02)
@@ -190,7 +190,7 @@ def test_a_street_alone_is_worth_what_the_whole_tree_says(learned):
   (found,) = solve_batch(drawn, iterations=20, values=learned, progress=False)
   given = drawn[0].game().get_parameters()
   game = pyspiel.load_game("holdem_subgame", {**given, "ranges": "uniform", "bets": "1 a/x"})
-  subgames, held = Subgames.of(game), cards.hand_numbers(game.ranges[0].cards)
+  subgames, held = Subgames.of(game), game.ranges[0].numbers
   begin = next(s for s, public in enumerate(subgames.labels.public_states) if public.player >= 0)
   bound = CFRValues(20, beyond=learned, lookahead="round").bind(subgames, [begin])
   with precision("float32"):
@@ -234,7 +234,7 @@ def test_worths_without_betting_by_hand():
   of_turns = dataclasses.replace(NO_RIVERS, features=BoardFeatures(4))
   values = dataclasses.replace(NetworkValues.untrained(of_turns, 0, 8, 1), scale=np.float32(1e-9))
   board, hand = cards.parse_board("9s7c5s4h", (4,)), cards.parse_cards("8d6h")
-  number = lambda name: int(cards.hand_numbers(np.array([cards.parse_cards(name)]))[0])  # noqa: E731
+  number = lambda name: int(cards.set_numbers(np.array([cards.parse_cards(name)]))[0])  # noqa: E731
   odds = {"AsKs": 3.0, "9h9d": 1.0, "8d7d": 9.0}  # the last shares a card with the hand
   ranges = np.ones((2, 1326))
   ranges[1] = 0

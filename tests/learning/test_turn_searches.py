@@ -37,9 +37,9 @@ def test_moves_share_a_range_out():
   searcher = Listener(Subgames.of(game), CFRValues(5), "round")
   searcher.marks = [2, 9]
   searcher.start(0)
-  (lines, _), ((states, heard),) = lines_of(searcher.subgames), searcher.heard.items()
+  (form, lines, _), ((states, heard),) = lines_of(searcher.subgames), searcher.heard.items()
   places = [lines.place(state) for state in states]
-  spent = [max(lines.form.game.public_states[line].spent) for line, _ in places]
+  spent = [max(form.game.public_states[line].spent) for line, _ in places]
   assert len(heard) == 2 and sorted(set(spent)) == [100, 300]  # checked down; 200 bet and called
   told = [lines.form.game.public_states[line].line for line, _ in places]
   down = told[spent.index(100)]

@@ -55,6 +55,6 @@ def test_without_a_board():
 
 @pytest.mark.parametrize("text", ["AsAd", "7c2h", "KhKd"])
 def test_numbers_of_hands(text):
-  number = cards.hand_numbers(np.array(cards.parse_cards(text)))
+  number = cards.set_numbers(np.array(cards.parse_cards(text)))
   assert cards.card_names(cards.ALL_HANDS[number].tolist()) == text
-  assert np.array_equal(cards.hand_numbers(cards.ALL_HANDS), np.arange(1326))
+  assert np.array_equal(cards.set_numbers(cards.ALL_HANDS), np.arange(1326))

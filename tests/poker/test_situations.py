@@ -34,7 +34,7 @@ def test_a_game_and_back():
 def test_weights_over_many_orders_of_magnitude_become_a_game():
   river = RandomSituations(1, seed=2)[0]
   first, _ = river.game().ranges
-  expected = river.ranges[0, cards.hand_numbers(first.cards)]
+  expected = river.ranges[0, first.numbers]
   np.testing.assert_allclose(first.weights / first.weights.sum(), expected / expected.sum(), rtol=1e-12)
   assert len(first.names) == 1081
   uneven = np.where(np.arange(1326) % 2, 1e-30, 1.0)
@@ -200,7 +200,7 @@ def test_stacks_have_an_end():
 def test_a_hand_beside_a_light_one_is_kept():
   """Whether hands can be dealt together does not depend on how their weights round."""
   aces, kings, other = (
-    cards.hand_numbers(np.array(cards.parse_cards(hand))) for hand in ("AdAc", "KdKc", "AhAd")
+    cards.set_numbers(np.array(cards.parse_cards(hand))) for hand in ("AdAc", "KdKc", "AhAd")
   )
   ranges = np.zeros((2, 1326))
   ranges[0, [aces, kings]] = 1, 1e-20

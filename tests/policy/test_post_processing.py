@@ -246,7 +246,7 @@ def test_all_hands_are_rounded_as_each_of_them_is():
       for card in (*hand, 44, 45) if player == 0 else (44, 45, *hand):
         held.apply_action(card)
       held.apply_action(state.history()[-1])
-      h = int(cards.hand_numbers(np.array(sorted(hand, reverse=True))))
+      h = int(cards.set_numbers(np.array(hand)))
       expected = policy.action_probabilities(held)
       assert {action: by_hand[action][h] for action in by_hand} == pytest.approx(
         {action: expected[action] for action in by_hand}

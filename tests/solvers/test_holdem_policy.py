@@ -81,7 +81,7 @@ def test_all_hands_at_once():
         play(game, *((hand, o) if len(moves) in (1, 3, 6) else (o, hand)), *moves) for o in ("KsKd", "8c8d")
       ]
       found = for_hands(policy, states[0])
-      h = int(cards.hand_numbers(np.array(sorted(cards.parse_cards(hand), reverse=True))))
+      h = int(cards.set_numbers(np.array(cards.parse_cards(hand))))
       column = {action: float(odds[h]) for action, odds in found.items() if odds[h]}
       for state in states:
         assert policy.action_probabilities(state) == pytest.approx(column)
@@ -104,7 +104,7 @@ def test_a_move_that_some_hands_never_make_is_understood_for_these_alone():
   for hand in ("KsKd", "AhKc"):
     state = play(game, "8c8d", hand, "Raise to 200", "Call", "9s7c5s", "Check")
     found[hand] = policy.action_probabilities(state)
-    h = int(cards.hand_numbers(np.array(sorted(cards.parse_cards(hand), reverse=True))))
+    h = int(cards.set_numbers(np.array(cards.parse_cards(hand))))
     column = {action: float(odds[h]) for action, odds in for_hands(policy, state).items() if odds[h]}
     assert {a: p for a, p in found[hand].items() if p} == pytest.approx(column)
   assert found["AhKc"][1] > 0.3 and found["KsKd"][1] == 0
@@ -118,7 +118,7 @@ def test_ranges_by_hand():
   own, their = agent.policy.ranges(play(game, *moves))
 
   def number(text):
-    return int(cards.hand_numbers(np.array(sorted(cards.parse_cards(text), reverse=True))))
+    return int(cards.set_numbers(np.array(cards.parse_cards(text))))
 
   call, raised = 0.99 * 0.1 + 0.01 / 2, 0.99 * 0.9 + 0.01 / 2
   assert their[number("QsQc")] == pytest.approx(raised * call)
@@ -154,7 +154,7 @@ def test_flops_are_solved_with_values_of_turns():
   given = {"board": "9s7c5s", "pot": 600, "stack": 700, "bets": "1 a", "ranges": ranges}
   (found,) = solve_batch([given], iterations=3, values=values, progress=False)
   assert found.strategies is not None and found.hands is not None
-  (h,) = cards.hand_numbers(np.array([cards.parse_cards("AhQc")]))
+  (h,) = cards.set_numbers(np.array([cards.parse_cards("AhQc")]))
   search, line = agent.policy._searches_on_path(PublicHand.of(state), 1)[-1]
   for mine, other in zip(search.tables, found.strategies, strict=True):
     for block, same in zip(mine, other, strict=True):
@@ -324,7 +324,7 @@ def test_searches_of_a_blueprint_that_is_compiled(solved, blueprints):
       odds = for_hands(policy, state)
       for a, action in enumerate(decision.legal_actions):
         tables[decision.player][decision.block][a, decision.row, live] = odds[action][
-          cards.hand_numbers(np.array(hands))
+          cards.set_numbers(np.array(hands))
         ]
     mixed = ps_cfr_spiel.TreePolicy(game, labels, tables)
     found[gadget] = ps_cfr_spiel.exploitability(game, mixed, tree=solver.tree) - before
@@ -343,7 +343,7 @@ def test_a_blueprint_of_dealt_cards(tmp_path):
   found = for_hands(blueprint, play(game, *moves))
   for hand in ("6d6c", "3d3c", "5c2c"):
     state = play(game, hand, "6d4d" if hand != "6d6c" else "4d3d", *moves[2:])
-    h = int(cards.hand_numbers(np.array(cards.parse_cards(hand))))
+    h = int(cards.set_numbers(np.array(cards.parse_cards(hand))))
     assert blueprint.action_probabilities(state) == pytest.approx({a: odds[h] for a, odds in found.items()})
   agent = ps_cfr_spiel.HoldemPolicy(game, blueprint, "a", iterations=2).bot(0, 0)
   assert sum(agent.probabilities(play(game, *moves, "Check", "Check", "5c")).values()) == pytest.approx(1)

@@ -184,7 +184,7 @@ def test_a_range_is_shown_by_kinds_of_hands():
         raise ValueError("no search yet")
       weights = np.zeros((2, len(cards.ALL_HANDS)))
       for hand, weight in {"AcAd": 4, "KsQs": 3, "7h6d": 1, "As2s": 9}.items():
-        weights[0, cards.hand_numbers(np.sort(cards.parse_cards(hand))[::-1])] = weight
+        weights[0, cards.set_numbers(np.array(cards.parse_cards(hand)))] = weight
       return weights
 
   class Stacked:

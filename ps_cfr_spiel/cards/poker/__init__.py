@@ -13,7 +13,7 @@ from ps_cfr_spiel.cards.poker.bayesian_form import BayesianForm as BayesianForm
 from ps_cfr_spiel.cards.poker.betting_lines import Betting
 from ps_cfr_spiel.cards.poker.board_lists import deals_on, next_boards
 from ps_cfr_spiel.cards.poker.card_game import CardDeal, CardGame, Deal, Names
-from ps_cfr_spiel.cards.poker.cards import RANKS
+from ps_cfr_spiel.cards.poker.cards import RANKS, card_sets, set_numbers
 from ps_cfr_spiel.cards.poker.dealt import cards_of, dealt_cards, is_by_name, read_card_game
 from ps_cfr_spiel.cards.poker.infostate_names import HoldemNames, StateNames
 from ps_cfr_spiel.cards.poker.made_hands import CLASSES, made_hands, named_hands
@@ -46,11 +46,9 @@ from ps_cfr_spiel.cards.poker.suits import (
   CHUNK,
   Deck,
   Runouts,
-  card_sets,
   count_classes,
   hand_classes,
   renamed_sets,
   renamings,
   runouts,
-  set_numbers,
 )

@@ -11,17 +11,16 @@ import numpy as np
 
 from ps_cfr_spiel.cards.poker.bayesian_form import BayesianForm
 from ps_cfr_spiel.cards.poker.betting_lines import Betting
+from ps_cfr_spiel.cards.poker.cards import card_sets, set_numbers
 from ps_cfr_spiel.cards.poker.ranking import strengths
 from ps_cfr_spiel.cards.poker.suits import (
   Deck,
   Runouts,
-  card_sets,
   count_classes,
   holds,
   renamed_sets,
   renamings,
   runouts,
-  set_numbers,
 )
 
 RANKED = 16  # boards on which hands are ranked at once, so that the numbers stay in the cache
@@ -91,11 +90,12 @@ class CardDeal(Deal):
     weights: np.ndarray | None = None,
     at_once: bool = False,
   ) -> "CardDeal":
-    """The deal; by default all hands that the board leaves come alike."""
+    """The deal; `weights` are of the hands of the whole deck, by default all that the board leaves alike."""
     if weights is None:
       free = ~np.isin(card_sets(deck.size, hole), board).any(1)
-      weights = np.tile(free.astype(float), (2, 1))
-    return cls(deck, hole, public, board, weights, at_once)
+      return cls(deck, hole, public, board, np.tile(free.astype(float), (2, 1)), at_once)
+    deal = cls(deck, hole, public, board, weights, at_once)
+    return dataclasses.replace(deal, weights=weights[:, deal.whole])
 
   @property
   def streets(self) -> int:
@@ -111,6 +111,11 @@ class CardDeal(Deal):
   def hands(self) -> np.ndarray:
     """int32[H, n]: all hands."""
     return card_sets(self.deck.size, self.hole)
+
+  @functools.cached_property
+  def whole(self) -> np.ndarray:
+    """int[H]: the number of each hand in the whole deck, which is its own where that is the deck."""
+    return set_numbers(self.deck.whole(self.hands))
 
   @functools.cached_property
   def members(self) -> np.ndarray:
@@ -130,9 +135,9 @@ class CardDeal(Deal):
   @functools.cached_property
   def stay(self) -> np.ndarray:
     """bool[S]: the renamings of suits that change neither the board nor a weight."""
-    boards = renamings(self.deck)[:, list(self.board)]
+    boards = np.sort(renamings(self.deck)[:, list(self.board)], 1)
     alike = (self.weights[:, self.hand_swaps] == self.weights[:, None]).all((0, 2))
-    return alike & (set_numbers(boards) == set_numbers(np.array(self.board, int)))
+    return alike & (boards == np.sort(self.board)).all(1)
 
   def classes(self, streets: int) -> tuple[Runouts, ...]:
     """The classes of public cards of the first streets, joined by names of suits that change no weight."""

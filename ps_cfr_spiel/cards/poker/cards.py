@@ -2,14 +2,19 @@
 
 A card is an integer `4 * rank + suit` in 0..51, ranks and suits in the order of `RANKS` and
 `SUITS`, in small decks too. A hand is two different cards, kept and written with the higher one
-first ("AsKd"). Hands are listed by ascending cards, also where a range names them in another order.
-Their notation is that of `notation.hand_ranges`.
+first ("AsKd"), in the notation of `notation.hand_ranges`.
+
+A set of cards, such as a hand, has one number everywhere, its row in `card_sets`, whatever the order of its
+cards. `ALL_HANDS` are the hands of the whole deck by their numbers, `set_numbers` finds the number of cards
+that are read or dealt, and a range is weights by numbers.
 """
 
+import dataclasses
+import functools
 import itertools
+import math
 import re
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,29 +31,57 @@ STREETS = {3: "flop", 4: "turn", 5: "river"}  # by the number of cards
 BOARD_SIZES = (0, *STREETS)  # public cards on each street of the whole game
 HAND_SIZE = 2
 WHOLE_DECK = tuple(range(len(RANKS) * len(SUITS)))
-# int32[1326, 2], in the order in which hands are listed everywhere; `hand_numbers` is the inverse.
-ALL_HANDS = np.array([(high, low) for high in WHOLE_DECK for low in range(high)], np.int32)
 
 Board = tuple[int, ...]
 
 
-class Range(NamedTuple):
+@functools.cache
+def card_sets(cards: int, size: int) -> np.ndarray:
+  """int32[N, size]: all sets of `size` out of `cards` cards, each ascending, by their highest cards first."""
+  sets = sorted(itertools.combinations(range(cards), size), key=lambda one: one[::-1])
+  return np.array(sets, np.int32).reshape(-1, size)
+
+
+def set_numbers(cards: np.ndarray) -> np.ndarray:
+  """int[...]: the rows in `card_sets` of sets of different cards, int[..., n] in any order."""
+  ordered, number = np.sort(cards, -1), np.zeros(cards.shape[:-1], int)
+  for place in range(cards.shape[-1]):
+    below = np.array([math.comb(card, place + 1) for card in range(int(cards.max(initial=0)) + 1)])
+    number += below[ordered[..., place]]
+  return number
+
+
+#: int32[1326, 2]: the hands of the whole deck by their numbers, each with the higher card first.
+ALL_HANDS = np.ascontiguousarray(card_sets(len(WHOLE_DECK), HAND_SIZE)[:, ::-1])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Range:
   """The hands that a player may hold on a board."""
 
-  names: tuple[str, ...]  #: Length H, as "AsKd"
-  cards: np.ndarray  #: int32[H, 2], higher card first
+  numbers: np.ndarray  #: int[H], ascending, in `ALL_HANDS`
   weights: np.ndarray  #: float64[H], positive; only their ratios matter
+
+  @functools.cached_property
+  def cards(self) -> np.ndarray:
+    """int32[H, 2], higher card first."""
+    return ALL_HANDS[self.numbers]
+
+  @functools.cached_property
+  def names(self) -> tuple[str, ...]:
+    """Length H, as "AsKd"."""
+    return tuple(map(card_names, self.cards.tolist()))
+
+  @property
+  def wide(self) -> np.ndarray:
+    """float64[1326]: the weight of each hand, 0 for those not held."""
+    weights = np.zeros(len(ALL_HANDS))
+    weights[self.numbers] = self.weights
+    return weights
 
   def keep(self, mask: np.ndarray) -> "Range":
     """The hands for which `mask`, bool[H], is true."""
-    names = tuple(itertools.compress(self.names, mask))
-    return Range(names, self.cards[mask], self.weights[mask])
-
-
-def hand_numbers(hands: np.ndarray) -> np.ndarray:
-  """int[H]: the row of each hand, int[H, 2] with the higher card first, in `ALL_HANDS`."""
-  high, low = hands[..., 0], hands[..., 1]
-  return high * (high - 1) // 2 + low
+    return Range(self.numbers[mask], self.weights[mask])
 
 
 def unblocked(board: Iterable[int]) -> np.ndarray:
@@ -124,10 +157,7 @@ def parse_ranges(
 
 def range_weights(text: str, board: Board) -> np.ndarray:
   """float64[2, 1326]: the weights of `parse_ranges`, 0 for hands that are not held."""
-  weights = np.zeros((2, len(ALL_HANDS)))
-  for row, held in zip(weights, parse_ranges(text, board)[0], strict=True):
-    row[hand_numbers(held.cards)] = held.weights
-  return weights
+  return np.stack([held.wide for held in parse_ranges(text, board)[0]])
 
 
 def parse_range(text: str, board: Board, deck: Collection[int] = WHOLE_DECK, name: str = "range") -> Range:
@@ -142,8 +172,4 @@ def parse_range(text: str, board: Board, deck: Collection[int] = WHOLE_DECK, nam
     where = "of the board" if len(deck) == len(WHOLE_DECK) else "of the board or outside the deck"
     why = f"each of its hands has a card {where}" if weights else "all of its weights are 0"
     raise ValueError(f"{name}={text!r}: empty on the board {card_names(board)}, {why}")
-  return Range(
-    names=tuple(map(card_names, hands)),
-    cards=np.array(hands, np.int32),
-    weights=np.array([weights[hand] for hand in hands]),
-  )
+  return Range(set_numbers(np.array(hands)), np.array([weights[hand] for hand in hands]))

@@ -16,10 +16,10 @@ from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cards.poker.betting import BettingRules
 from ps_cfr_spiel.cards.poker.betting_lines import Betting
 from ps_cfr_spiel.cards.poker.card_game import CardDeal, CardGame
-from ps_cfr_spiel.cards.poker.cards import STREETS, parse_deck
+from ps_cfr_spiel.cards.poker.cards import STREETS, card_sets, parse_deck
 from ps_cfr_spiel.cards.poker.infostate_names import ADVICE, HoldemNames, StateNames
 from ps_cfr_spiel.cards.poker.ranking import strengths
-from ps_cfr_spiel.cards.poker.suits import Deck, card_sets
+from ps_cfr_spiel.cards.poker.suits import Deck
 
 PLAYERS = 2
 MAX_LINES = 2_000_000

@@ -92,7 +92,7 @@ def libratus(
   hands = np.array(list(itertools.combinations(cards.WHOLE_DECK, cards.HAND_SIZE)))
   hands += len(cards.SUITS) - 1 - 2 * (hands % len(cards.SUITS))
   ranges = np.zeros_like(weights)
-  ranges[:, cards.hand_numbers(-np.sort(-hands))] = weights
+  ranges[:, cards.set_numbers(hands)] = weights
   ranges[:, ~cards.unblocked(cards.parse_cards(board))] = 0
   ranges[ranges < MIN_WEIGHT * ranges.max(1, keepdims=True)] = 0
   both = range_text(ranges[0]), range_text(ranges[1])

@@ -1,15 +1,13 @@
 """Deals up to the names of suits: boards, and hands on them, that are one game with other names.
 
 A card of a small deck is `suits * rank + suit` here, without gaps, as in OpenSpiel's poker games; in a whole
-deck that is the numbering of `cards`. Sets of cards are listed in the order of their highest cards, then of
-their second highest, ...
+deck that is the numbering of `cards`, and so is that of sets of cards.
 
 Renaming suits maps deals to deals. The images of one deal are its *orbit*, and the deals of an orbit are one
 *class*. A class of runouts has a *representative*, and a renaming of the suits of a board also renames the
 hands on it.
 """
 
-import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -18,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ps_cfr_spiel.cards.notation import parse_cards
-from ps_cfr_spiel.cards.poker.cards import RANKS, SUITS, card_names
+from ps_cfr_spiel.cards.poker.cards import RANKS, SUITS, card_names, card_sets, set_numbers
 
 CHUNK = 4096  # classes in one pass, which bounds the memory
 
@@ -62,22 +60,6 @@ class Deck(NamedTuple):
         f"{SUITS[: self.suits]}, such as {''.join(list(every)[-2:])!r}"
       )
     return tuple(every[name] for name in split)
-
-
-@functools.cache
-def card_sets(cards: int, size: int) -> np.ndarray:
-  """int32[N, size]: all sets of `size` out of `cards` cards, each ascending."""
-  sets = sorted(itertools.combinations(range(cards), size), key=lambda one: one[::-1])
-  return np.array(sets, np.int32).reshape(-1, size)
-
-
-def set_numbers(cards: np.ndarray) -> np.ndarray:
-  """int[...]: the rows in `card_sets` of sets of different cards, int[..., n] in any order."""
-  ordered, number = np.sort(cards, -1), np.zeros(cards.shape[:-1], int)
-  for place in range(cards.shape[-1]):
-    below = np.array([math.comb(card, place + 1) for card in range(int(cards.max(initial=0)) + 1)])
-    number += below[ordered[..., place]]
-  return number
 
 
 def renamings(deck: Deck) -> np.ndarray:

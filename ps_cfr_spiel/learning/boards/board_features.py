@@ -17,7 +17,7 @@ import numpy as np
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.backend.device import precision
-from ps_cfr_spiel.cards.poker import Situation, cards, compatible
+from ps_cfr_spiel.cards.poker import CardGame, Situation, cards, compatible
 from ps_cfr_spiel.compilation.compiler import FormOrigin, PublicStateIndex
 from ps_cfr_spiel.learning.boards.hand_places import (
   PLACES,
@@ -180,8 +180,8 @@ class BoardFeatures(Features):
     self, values: Learned, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None
   ) -> "BoundBoards":
     """See `search.ValueFunction`; ValueError but for all next cards after some lines of betting."""
-    (lines, leaves), game = lines_of(subgames, self.cards - 1), subgames.labels.game
-    form, betting = lines.form, lines.betting
+    (form, lines, leaves), game = lines_of(subgames, self.cards - 1), subgames.labels.game
+    held, betting = form.deal.held, lines.betting
     boards, count = lines.boards[1], len(public_states)
     places = [lines.place(s) for s in public_states]
     line = [at for at, runout in places if runout == 0]
@@ -195,8 +195,7 @@ class BoardFeatures(Features):
     rows = (shape if pad_to is None else pad_to(shape)).roots[0] // boards  # lines of betting, with padding
     spent = np.array([max(form.game.public_states[at].spent) for at in line] + [0] * (rows - len(line)))
     behind = form.game.get_parameters()["stack"] - spent
-    place = hand_places(np.array([(*form.game.board, *card) for card in lines.runouts[1].tolist()]))
-    hand_numbers = [cards.hand_numbers(held) for held in form.cards]
+    place = hand_places(np.array([(*form.deal.board, *card) for card in lines.runouts[1].tolist()]))
 
     def paid(street: int, showdown_payoff: np.ndarray, fold_payoff: np.ndarray) -> BoardLeaves:
       """The leaves on all boards of a street that pay these showdowns and folds."""
@@ -206,8 +205,8 @@ class BoardFeatures(Features):
       evaluator = dataclasses.replace(evaluator, showdown_payoff=showdowns, fold_payoff=folds)
       return BoardLeaves((evaluator,), (count,), ((len(showdown_payoff), len(fold_payoff)),), leaves.batched)
 
-    mixtures = [np.asarray(at_places(place[:, numbers])) for numbers in hand_numbers]
-    weights = [w * (place[:, numbers, 0] >= 0) for w, numbers in zip(form.weights, hand_numbers, strict=True)]
+    mixtures = [np.asarray(at_places(place[:, numbers])) for numbers in held]
+    weights = [w * (place[:, numbers, 0] >= 0) for w, numbers in zip(form.weights, held, strict=True)]
     return BoundBoards(
       values.network,
       values.scale,
@@ -219,14 +218,19 @@ class BoardFeatures(Features):
     )
 
 
-def lines_of(subgames: Subgames, size: int = cards.BOARD_SIZE - 1) -> tuple[PublicStateIndex, BoardLeaves]:
-  """The lines of betting and the leaves of a turn, or another street with `size` cards; else ValueError."""
+def lines_of(
+  subgames: Subgames, size: int = cards.BOARD_SIZE - 1
+) -> tuple[CardGame, PublicStateIndex, BoardLeaves]:
+  """A turn, or another street with `size` cards, its lines of betting and its leaves; else ValueError."""
   source, leaves = subgames.labels.source, subgames.tree.leaves
   if isinstance(source, FormOrigin) and isinstance(leaves, BoardLeaves):
-    lines = source.lines
-    deck = getattr(getattr(lines.form, "game", None), "deck", ())
-    if len(lines.boards) == cards.BOARD_SIZE - size + 1 and len(deck) == len(cards.WHOLE_DECK):
-      return lines, leaves
+    lines, form = source.lines, source.lines.form
+    streets, deck = cards.BOARD_SIZE - size + 1, len(cards.WHOLE_DECK)
+    if isinstance(form, CardGame) and (len(lines.boards), len(getattr(form.game, "deck", ()))) == (
+      streets,
+      deck,
+    ):
+      return form, lines, leaves
   game = subgames.labels.game
   raise ValueError(
     f"{game}: values of {cards.STREETS[size + 1]}s are for {cards.STREETS[size]}s of hold'em with the whole "

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ps_cfr_spiel.batches import Solution, StreetValues
-from ps_cfr_spiel.cards.poker import Betting, Situation, betting, cards, set_numbers
+from ps_cfr_spiel.cards.poker import Betting, CardDeal, CardGame, Situation, betting, cards
 from ps_cfr_spiel.compilation.compiler import (
   FormOrigin,
   LineIndex,
@@ -149,7 +149,9 @@ class SubgameSearch(Search):
     return Subgames(self.tree, self.game)
 
   def hands(self, player: int) -> np.ndarray:
-    return set_numbers(self.game.ranges[player].cards)
+    form = self.lines.form
+    assert isinstance(form, CardGame) and isinstance(form.deal, CardDeal)
+    return form.deal.whole[form.deal.held[player]]
 
   @property
   def lines(self) -> PublicStateIndex:
@@ -221,15 +223,6 @@ class BlueprintSearch(SubgameSearch):
   def __init__(self, blueprint: TreePolicy):
     """Compile its game, unless the policy's solver has."""
     super().__init__(blueprint.game, blueprint.tree, (), blueprint.strategies)
-
-  @functools.cached_property
-  def _hands(self) -> np.ndarray:
-    """int[H]: the hands of either player, as numbers in `cards.ALL_HANDS`."""
-    return set_numbers(np.array(self.game.deck)[self.lines.form.cards[0]])
-
-  def hands(self, player: int) -> np.ndarray:
-    del player
-    return self._hands
 
   def line_of(self, chips: Sequence[int]) -> int | None:
     rules: betting.BettingRules = self.game.rules
