@@ -57,6 +57,7 @@ LAYER = {package: layer for layer, packages in enumerate(LAYERS) for package in 
 IMPORTERS = {
   "matplotlib": "apps.pictures",
   "pokerkit": "apps.protocols",
+  "mcp": "apps.protocols",
   "absl": "apps.commands",
   "equinox": "learning",
   "optax": "learning",

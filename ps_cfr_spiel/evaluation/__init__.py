@@ -7,7 +7,17 @@ policies, `table_play` seats a person; `sampling_runs` measures many runs at onc
 
 from ps_cfr_spiel.evaluation import comparison, match_play, table_play
 from ps_cfr_spiel.evaluation.exploitability import evaluate_policy, exploitability
-from ps_cfr_spiel.evaluation.judgement import ITERATIONS, Judged, Judgement, Mistake, judge, read_games
+from ps_cfr_spiel.evaluation.judgement import (
+  ITERATIONS,
+  Judged,
+  Judgement,
+  Mistake,
+  MoveValue,
+  Referee,
+  judge,
+  read_game,
+  read_games,
+)
 from ps_cfr_spiel.evaluation.local_best_response import (
   LocalBestResponse,
   LocalBestResponsePolicy,

@@ -18,7 +18,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import JSON, check_list
-from ps_cfr_spiel.cards.notation import play_moves
+from ps_cfr_spiel.cards.notation import move_name, play_moves
 from ps_cfr_spiel.evaluation.exploitability import exploitability
 from ps_cfr_spiel.evaluation.local_regrets import against_trembles, as_table
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, replay
@@ -59,6 +59,32 @@ class Judgement(NamedTuple):
     if math.isnan(self.loss.standard_error):
       return None
     return max(1, math.ceil(len(self.loss.values) * (1.96 * self.loss.standard_error / half) ** 2))
+
+  def facts(self, half: float, decisions: int) -> dict[str, object]:
+    """The judgement as JSON values, with the number of games for `half` and the worst `decisions`."""
+
+    def fact(result: MatchResult) -> dict[str, float | None]:
+      error = None if math.isnan(result.standard_error) else result.standard_error
+      return {"mean": result.mean, "standard_error": error}
+
+    return {
+      "agent": self.agent,
+      "games": len(self.loss.values),
+      "loss": fact(self.loss),
+      "chips": fact(self.chips),
+      "games_needed": {"half_width": half, "games": self.games_for(half)},
+      "worst_decisions": [mistake._asdict() for mistake in self.mistakes[:decisions]],
+    }
+
+
+class MoveValue(NamedTuple):
+  """A legal action at an infostate, by a solution."""
+
+  action: int
+  name: str
+  probability: float  #: with which the solution plays it
+  value: float  #: to the player if it is played and all then follow the solution
+  loss: float  #: the value of the solution's mixture less this one
 
 
 class Judged(NamedTuple):
@@ -102,7 +128,7 @@ def judge(
     solution, tree = solver.average_policy(), solver.tree
   tree = tree_for(game, solution, progress, **options) if tree is None else tree
   policy = as_table(tree, solution, game)
-  referee, tallies = _Referee(policy), collections.defaultdict[str, _Tally](_Tally)
+  referee, tallies = Referee(policy), collections.defaultdict[str, _Tally](_Tally)
   for number, record in enumerate(records):
     try:
       _add(tallies, referee, number, record)
@@ -112,23 +138,38 @@ def judge(
   return Judged(agents, policy, exploitability(game, policy, tree=tree))
 
 
-class _Referee:
-  """The losses of all actions by a solution."""
+class Referee:
+  """The values of all actions by a solution, also where the solution's own play never comes."""
 
   def __init__(self, solution: TreePolicy):
+    """Nothing is computed yet; the solution should be near an equilibrium."""
     self.solution = solution
     self._against: dict[int, TreePolicy] = {}  # by player, made when it acts
-    self._losses: dict[tuple[int, int, int], np.ndarray] = {}
+    self._values: dict[tuple[int, int, int], np.ndarray] = {}  # by row
 
-  def losses(self, decision: Decision) -> np.ndarray:
-    """float64[A, H]: the losses of the actions of a row; nan where trembles are too small for a number."""
+  def values(self, decision: Decision) -> np.ndarray:
+    """float64[A, H]: to the player if all then follow the solution; nan if trembles are beyond numbers."""
     row = decision.player, decision.block, decision.row
-    if row not in self._losses:
+    if row not in self._values:
       if decision.player not in self._against:
         self._against[decision.player] = against_trembles(self.solution, decision.player)
-      value = self._against[decision.player].worths.at(decision).value
-      self._losses[row] = (self.solution.table(decision) * value).sum(0) - value
-    return self._losses[row]
+      self._values[row] = self._against[decision.player].worths.at(decision).value
+    return self._values[row]
+
+  def losses(self, decision: Decision) -> np.ndarray:
+    """float64[A, H]: the values of the solution's mixture less those of the actions."""
+    values = self.values(decision)
+    return (self.solution.table(decision) * values).sum(0) - values
+
+  def moves(self, state: pyspiel.State) -> list[MoveValue]:
+    """The legal actions of the player who acts at a state; ValueError if none does."""
+    if state.current_player() < 0:
+      raise ValueError(f"No player acts after {state.history()}.")
+    decision, h = self.solution.labels.decision_at(state, state.current_player())
+    columns = self.solution.table(decision)[:, h], self.values(decision)[:, h], self.losses(decision)[:, h]
+    names = [move_name(state, action) for action in decision.legal_actions]
+    rows = zip(decision.legal_actions, names, *(column.tolist() for column in columns), strict=True)
+    return [MoveValue(*row) for row in rows]
 
 
 @dataclasses.dataclass
@@ -144,7 +185,7 @@ class _Tally:
   )
 
 
-def _add(tallies: Mapping[str, _Tally], referee: _Referee, number: int, record: Played) -> None:
+def _add(tallies: Mapping[str, _Tally], referee: Referee, number: int, record: Played) -> None:
   """Count a game for all its agents; ValueError if it is not a game."""
   game, labels = referee.solution.game, referee.solution.labels
   seats = range(game.num_players())
@@ -171,7 +212,7 @@ def _add(tallies: Mapping[str, _Tally], referee: _Referee, number: int, record: 
     tally.deals.append(("game", number) if record.deal is None else ("deal", record.deal))
 
 
-def _judgement(name: str, tally: _Tally, referee: _Referee) -> Judgement:
+def _judgement(name: str, tally: _Tally, referee: Referee) -> Judgement:
   labels, mistakes = referee.solution.labels, []
   for (player, infostate), (decision, h, choices) in tally.taken.items():
     losses, moves = referee.losses(decision)[:, h], labels.move_names(decision)
@@ -194,13 +235,7 @@ def _judgement(name: str, tally: _Tally, referee: _Referee) -> Judgement:
 def read_games(path: str | os.PathLike, game: pyspiel.Game) -> list[Played]:
   """The games of a file of JSON values, one after the other, a line each or more.
 
-  A value is a list of OpenSpiel's actions from the start, chance's too, as of `State.history()`; a text with
-  all moves by name or number, such as "Deal:0, Deal:2, Bet, Pass"; an object with either as `actions`, and
-  the names of the players by seat as `players`; or a trajectory of OpenSpiel (`Trajectory.to_string`), which
-  may have `players` too. Without names agents are called "player 0" and so on.
-
-  ValueError for anything else, another game, an illegal move or a game that is not over, with the line;
-  OSError if the file cannot be read.
+  Each is as for `read_game`, with its errors, which name the line; OSError if the file cannot be read.
   """
   game = sequential(game)
   with open(path, encoding="utf-8") as file:
@@ -213,14 +248,22 @@ def read_games(path: str | os.PathLike, game: pyspiel.Game) -> list[Played]:
     place = f"{os.fspath(path)}, line {text.count(chr(10), 0, at) + 1}"
     try:
       value, at = decoder.raw_decode(text, at)
-      records.append(_record(game, value))
+      records.append(read_game(game, value))
     except (ValueError, pyspiel.SpielError) as error:
       raise ValueError(f"{place}: {' '.join(str(error).split())}") from error
   return records
 
 
-def _record(game: pyspiel.Game, value: JSON) -> Played:
-  """The game that a JSON value describes; ValueError if it describes none."""
+def read_game(game: pyspiel.Game, value: JSON) -> Played:
+  """The recorded game that a JSON value describes.
+
+  It is a list of OpenSpiel's actions from the start, chance's too, as of `State.history()`; a text with all
+  moves by name or number, such as "Deal:0, Deal:2, Bet, Pass"; an object with either as `actions`, and the
+  names of the players by seat as `players`; or a trajectory of OpenSpiel (`Trajectory.to_string`), which may
+  have `players` too. Without names the agents are called "player 0" and so on.
+
+  ValueError for anything else, another game, an illegal move or a game that is not over.
+  """
   players = tuple(f"player {seat}" for seat in range(game.num_players()))
   returns = None
   if isinstance(value, dict) and "transitions" in value:

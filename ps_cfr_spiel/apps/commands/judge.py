@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -90,7 +89,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     **exploitability_facts(judged.exploitability, game),
     **local_regret_facts(regrets),
     "assumes": ASSUMED,
-    "agents": [_facts(agent, half, values.rows) for agent in judged.agents],
+    "agents": [agent.facts(half, values.rows) for agent in judged.agents],
   }
   if values.json:
     return say(values, facts)
@@ -116,24 +115,6 @@ def _played(values: flags.FlagValues, game: pyspiel.Game, players: Sequence[str]
   bar = progress_bar(progress_of(values), iterable=played, total=values.hands, desc="Playing", unit=" games")
   seats = range(game.num_players())
   return [record._replace(players=tuple(players[seat != record.seat] for seat in seats)) for record in bar]
-
-
-def _facts(agent: ps.matches.Judgement, half: float, rows: int) -> dict[str, object]:
-  """The judgement of an agent for programs."""
-  loss, chips = (
-    {"mean": result.mean, "standard_error": None if math.isnan(error) else error}
-    for result in (agent.loss, agent.chips)
-    for error in (result.standard_error,)
-  )
-  mistakes = [mistake._asdict() for mistake in agent.mistakes[:rows]]
-  return {
-    "agent": agent.agent,
-    "games": len(agent.loss.values),
-    "loss": loss,
-    "chips": chips,
-    "games_needed": {"half_width": half, "games": agent.games_for(half)},
-    "worst_decisions": mistakes,
-  }
 
 
 def _text(agent: ps.matches.Judgement, half: float, rows: int, game: pyspiel.Game) -> str:

@@ -1,7 +1,7 @@
-"""Hands of `holdem` as other programs write them: the ACPC's protocol, Slumbot's, and PHH files.
+"""Protocols of other programs: hands of `holdem` by the ACPC's, Slumbot's, and PHH files; tools by MCP.
 
-May import: evaluation and lower layers. `hand_records` has a hand as all of them see it; each protocol
-is a file.
+May import: evaluation and lower layers. `hand_records` has a hand as all protocols of poker see it; each
+protocol is a file.
 """
 
 from ps_cfr_spiel.apps.protocols.acpc import Seat, join
