@@ -17,7 +17,7 @@ from ps_cfr_spiel.cfr.regret_rules import (
   make_rule,
   rule_header,
 )
-from ps_cfr_spiel.cfr.rule import Rule, normalise, positive_part
+from ps_cfr_spiel.cfr.rule import Rule, positive_part
 from ps_cfr_spiel.cfr.sixteen_bits import check_bits
 from ps_cfr_spiel.cfr.state import (
   WHOLE,
@@ -34,3 +34,4 @@ from ps_cfr_spiel.cfr.state import (
   init,
   num_tables,
 )
+from ps_cfr_spiel.tree import normalise

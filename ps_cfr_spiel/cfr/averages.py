@@ -82,16 +82,19 @@ def played(
 ) -> Sequence[Float[Array, "_A _rows H"]]:
   """The strategies that are played in iteration t, for each bucket, if the rule's are these.
 
+  Without decisions that a gadget adds other tables than those of buckets will do.
+
   p = (1 - A e) sigma + e, with e = min(c / t, 1 / (2 A)), c being `tremble`, and e = 0 in decisions that a
   gadget adds. The rule does not know of it: its regrets are against sigma. NumPy's arrays stay NumPy's.
   """
   if not tremble:
     return strategy
   tables = []
-  for sigma, blocks in zip(strategy, tree.buckets, strict=True):
+  for bucket, sigma in enumerate(strategy):
     minimum = np.minimum if isinstance(sigma, np.ndarray) else jnp.minimum
     least = minimum(tremble / t.astype(sigma.dtype), np.asarray(0.5 / len(sigma), sigma.dtype))
     if tree.added:
+      blocks = tree.buckets[bucket]
       game = [np.full(tree.block_shapes[k][1], k >= tree.added, sigma.dtype) for k in blocks]
       least = least * np.concatenate(game)[None, :, None]
     tables.append((1 - len(sigma) * least) * sigma + least)

@@ -11,8 +11,8 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Float, Int
 
-from ps_cfr_spiel.cfr.rule import Rule, Scalar, check_numbers, normalise, positive_part
-from ps_cfr_spiel.tree import Array
+from ps_cfr_spiel.cfr.rule import Rule, Scalar, check_numbers, positive_part
+from ps_cfr_spiel.tree import Array, normalise
 
 FORMULA = 0  # the number of the formula of `Discounted` in `learn.cc`
 

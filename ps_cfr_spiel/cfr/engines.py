@@ -24,10 +24,15 @@ from ps_cfr_spiel.cfr.rule import Rule, RuleState
 from ps_cfr_spiel.cfr.state import WHOLE, Abstraction, PlayerState
 from ps_cfr_spiel.tree import (
   Array,
+  BoardAxis,
+  BoardPasses,
+  BoardTraversal,
   Parts,
+  Passes,
   PlayerPasses,
   PublicTree,
   iterate_natively,
+  on_axis,
   ordered,
   streamed,
 )
@@ -77,7 +82,12 @@ def _full_tables(case: Case) -> str:
 
 
 def _boards(case: Case) -> str:
-  return "" if case.tree.stream is not None else "the tree has no traversal of boards"
+  has = isinstance(case.tree.stream, BoardTraversal)
+  return "" if has else "the tree has no traversal of boards"
+
+
+def _axis(case: Case) -> str:
+  return "" if isinstance(case.tree.stream, BoardAxis) else "the tree has no axis of boards"
 
 
 def _sixteen_bits(case: Case) -> str:
@@ -95,12 +105,14 @@ class Engine(NamedTuple):
   tested: str  #: the test of its results, and the reference that they are compared with
   #: a player after a turn, in place of `loop`'s rule: of the passes, the state, the player's own reach in a
   #: column, the values of the leaves, and the step.
-  turn: Callable[[PlayerPasses, PlayerState, Float[Array, "S H"], Parts, Step], PlayerState] | None = None
+  turn: Callable[[Passes, PlayerState, Float[Array, "S H"], Parts, Step], PlayerState] | None = None
   #: the players after iterations from a step on, in place of `loop`'s; the count, int32[], is at most
   #: `averages.LENGTH`, and the last argument whether updates alternate.
   iterations: (
-    Callable[[PublicTree, tuple[PlayerPasses, ...], Players, Step, Int[Array, ""], bool], Players] | None
+    Callable[[PublicTree, tuple[Passes, ...], Players, Step, Int[Array, ""], bool], Players] | None
   ) = None
+  #: each player's passes, and so the tables, in place of `PlayerPasses` and buckets.
+  passes: Callable[[PublicTree], tuple[BoardPasses, BoardPasses]] | None = None
 
 
 class Choice(NamedTuple):
@@ -132,6 +144,8 @@ def equip(tree: PublicTree, rule: Rule, bits: int = 32) -> PublicTree:
 
   That is the traversal of boards of card games, and otherwise leaves in the order of the players' sequences.
   """
+  if jax.default_backend() != "cpu":
+    return on_axis(tree)
   if not rule.has_native_form:
     return tree
   tree = streamed(tree)
@@ -142,9 +156,10 @@ def equip(tree: PublicTree, rule: Rule, bits: int = 32) -> PublicTree:
 
 
 def _turn(
-  passes: PlayerPasses, state: PlayerState, own_reach: Float[Array, "S H"], leaf_values: Parts, step: Step
+  passes: Passes, state: PlayerState, own_reach: Float[Array, "S H"], leaf_values: Parts, step: Step
 ) -> PlayerState:
   """Values up, regrets, the rule and the average, in one pass of the library."""
+  assert isinstance(passes, PlayerPasses)
   dtype = state.average.dtype
   tables = passes.learn(_tables(state), own_reach, leaf_values, step.rule.native, _numbers(step, dtype))
   return _with_tables(state, tables)
@@ -152,7 +167,7 @@ def _turn(
 
 def _iterations(
   tree: PublicTree,
-  passes: tuple[PlayerPasses, ...],
+  passes: tuple[Passes, ...],
   players: Players,
   step: Step,
   count: Int[Array, ""],
@@ -164,20 +179,21 @@ def _iterations(
   players = tuple(player.carried_over(step) for player in players)
   payoffs = [jnp.asarray(x, dtype) for x in leaves.payoffs() or ()]
   tables, number = tuple(map(_tables, players)), step.rule.native
-  after = iterate_natively(passes, payoffs, leaves.orders, tables, count, number, rows, alternating)
+  both_passes = [each for each in passes if isinstance(each, PlayerPasses)]
+  after = iterate_natively(both_passes, payoffs, leaves.orders, tables, count, number, rows, alternating)
   return tuple(map(_with_tables, players, after))
 
 
 def _boards_in_turn(
   tree: PublicTree,
-  passes: tuple[PlayerPasses, ...],
+  passes: tuple[Passes, ...],
   players: Players,
   step: Step,
   count: Int[Array, ""],
   alternating: bool,
 ) -> Players:
   """Whole iterations, one board after the other; the library carries the averages over itself."""
-  assert tree.stream is not None
+  assert isinstance(tree.stream, BoardTraversal)
   dtype, gamma = players[0].average.dtype, step.rule.gamma
 
   def numbers(t: Int[Array, ""]) -> Float[Array, " K"]:
@@ -225,9 +241,20 @@ def _with_tables(state: PlayerState, tables: Sequence[Array], whole: bool = Fals
   return PlayerState(strategy, average if whole else state.average._replace(compensation=average), rules)
 
 
+def _passes_of_axis(tree: PublicTree) -> tuple[BoardPasses, BoardPasses]:
+  assert isinstance(tree.stream, BoardAxis)
+  return tree.stream.passes
+
+
 _NATIVE = _library, _native_rule, _every_infostate, _no_record
 #: all engines, the fastest first.
 ENGINES = (
+  Engine(
+    "xla on an axis of boards",
+    (_every_infostate, _no_record, _axis),
+    "tests/cfr/test_board_passes.py, with xla on all boards at once and with the native boards",
+    passes=_passes_of_axis,
+  ),
   Engine(
     "boards, 16 bits",
     (*_NATIVE, _boards, _sixteen_bits),

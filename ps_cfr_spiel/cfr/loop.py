@@ -11,8 +11,9 @@ Where players tremble they play the rule's strategies with a least probability o
 values are of what is played (`Step.played`), regrets against the rule's own strategy, which the state keeps.
 
 `iterate` is the loop, for use inside a trace, and `run` the same, jitted. This file has the reference,
-by XLA; the native `engines` take over a turn, or whole iterations, where they apply. Under an abstraction a
-turn expands the strategy to all infostates, and adds the regrets up in the sets.
+by XLA; the native `engines` take over a turn, or whole iterations, where they apply, and another has passes
+for tables by street. Under an abstraction a turn expands the strategy to all infostates, and adds the regrets
+up in the sets.
 """
 
 from collections.abc import Sequence
@@ -31,6 +32,7 @@ from ps_cfr_spiel.cfr.state import WHOLE, Abstraction, PlayerState, SolverState,
 from ps_cfr_spiel.tree import (
   Array,
   Parts,
+  Passes,
   PlayerPasses,
   PublicTree,
   Sets,
@@ -50,18 +52,19 @@ class _Game(NamedTuple):
   """A tree as the loop visits it: each player's passes, and sets, if any."""
 
   tree: PublicTree
-  passes: tuple[PlayerPasses, ...]
+  passes: tuple[Passes, ...]
   sets: tuple[Sets | None, ...]
 
   @classmethod
-  def of(cls, tree: PublicTree, sets: Abstraction) -> "_Game":
-    return cls(tree, tuple(map(PlayerPasses.of, tree.players)), sets_of_players(tree, sets))
+  def of(cls, tree: PublicTree, sets: Abstraction, engine: Engine | None = None) -> "_Game":
+    passes = engine.passes(tree) if engine and engine.passes else map(PlayerPasses.of, tree.players)
+    return cls(tree, tuple(passes), sets_of_players(tree, sets))
 
 
 def _reach(game: _Game, player: int, state: PlayerState, step: Step) -> Reach:
   """The player's own reach in an iteration, by the current strategy."""
   strategy = expand(game.sets[player], state.decompressed(step.rule).strategy)
-  return game.passes[player].down(step.played(game.passes[player].tree, strategy))
+  return game.passes[player].down(step.played(game.tree.players[player], strategy))
 
 
 def _leaf_values(game: _Game, player: int, reach: tuple[Reach, ...]) -> Parts:
@@ -74,8 +77,8 @@ def _regrets(
   game: _Game, player: int, state: PlayerState, leaf_values: Parts, step: Step
 ) -> list[Float[Array, "_A _rows H"]]:
   """Instantaneous counterfactual regrets for each bucket: q(a) - sum_b sigma(b) q(b)."""
-  strategy, passes = expand(game.sets[player], state.strategy), game.passes[player]
-  values, _ = passes.up(step.played(passes.tree, strategy), leaf_values)
+  strategy, tree = expand(game.sets[player], state.strategy), game.tree.players[player]
+  values, _ = game.passes[player].up(step.played(tree, strategy), leaf_values)
   return [q - sum_actions(p * q) for p, q in zip(strategy, values, strict=True)]
 
 
@@ -111,7 +114,7 @@ def _learn(
 
 def _collapsed(game: _Game, player: int, column: Float[Array, "_S _H"]) -> Float[Array, "_K _H"]:
   """A column of all infostates, added up in the player's sets, if there are any."""
-  player_tree, sets = game.passes[player].tree, game.sets[player]
+  player_tree, sets = game.tree.players[player], game.sets[player]
   if sets is None:
     return column
   return column_of(collapse(sets, tables_of(column, player_tree.bucket_shapes)), player_tree.types)
@@ -150,8 +153,9 @@ def iterate(
   all answer old ones. In iteration t every action has a probability of at least `tremble` / t, or half of a
   uniform share if that is less.
   """
-  game, end = _Game.of(tree, sets), state.iteration + iterations
-  engine = choose(tree, rule, state.players, sets).engine
+  engine, end = choose(tree, rule, state.players, sets).engine, state.iteration + iterations
+  game = _Game.of(tree, sets, engine)
+  players = tuple(map(PlayerState.in_tables, state.players, game.passes))
   everyone = tuple(range(len(tree.players)))
   turns = tuple((i,) for i in everyone) if alternating else (everyone,)
 
@@ -178,11 +182,9 @@ def iterate(
 
   # A call of an engine for whole iterations begins with the reach itself.
   first = Step(state.iteration + 1, averaging_delay, rule, tremble)
-  reach = () if engine.iterations else tuple(_reach(game, i, state.players[i], first) for i in everyone)
-  t, players, _ = jax.lax.while_loop(
-    lambda carry: carry[0] < end, block, (state.iteration, state.players, reach)
-  )
-  return SolverState(t, players)
+  reach = () if engine.iterations else tuple(_reach(game, i, players[i], first) for i in everyone)
+  t, players, _ = jax.lax.while_loop(lambda carry: carry[0] < end, block, (state.iteration, players, reach))
+  return SolverState(t, tuple(map(PlayerState.in_buckets, players, game.passes)))
 
 
 METHOD = "rule", "alternating", "tremble"

@@ -15,9 +15,9 @@ from jaxtyping import Float, Int
 from ps_cfr_spiel import options
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cfr.discounted import *  # noqa: F403
-from ps_cfr_spiel.cfr.rule import Rule, Scalar, check_numbers, normalise, positive_part
+from ps_cfr_spiel.cfr.rule import Rule, Scalar, check_numbers, positive_part
 from ps_cfr_spiel.cfr.sixteen_bits import power, power_above, ratios, shares, signed, unsigned
-from ps_cfr_spiel.tree import Array, sum_actions
+from ps_cfr_spiel.tree import Array, normalise, sum_actions
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,12 +7,11 @@ from typing import Any, ClassVar, TypeAlias
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.arguments import JSON, check_number, declared
-from ps_cfr_spiel.tree import Array, sum_actions
+from ps_cfr_spiel.tree import Array
 
 BlockShape = tuple[int, int, int]
 RuleState: TypeAlias = Any  # of one rule: a pytree of arrays [n, rows, H]
@@ -133,22 +132,6 @@ class Rule(abc.ABC):
   def native_numbers(self, t: Int[Array, ""], dtype: DTypeLike) -> Float[jax.Array, " K"]:
     """The `numbers` of iteration t, for a rule with a native form."""
     return jnp.stack([jnp.asarray(x, dtype) for x in self.numbers(t, dtype)])
-
-
-def normalise(weights: Shaped[Array, "A ..."]) -> Float[Array, "A ..."]:
-  """Non-negative weights scaled to sum to one over A; uniform where all are zero.
-
-  NaN propagates, so that a diverged run is detected. NumPy's arrays stay NumPy's.
-  """
-  where = jnp.where
-  if isinstance(weights, np.ndarray):
-    where = np.where
-  else:  # else XLA's CPU backend computes the weights anew for each action that it adds up
-    weights = jax.lax.optimization_barrier(weights)
-  total = sum_actions(weights)
-  nothing = total < np.finfo(total.dtype).tiny
-  scale = 1 / where(nothing, 1, total)
-  return where(nothing, 1 / weights.shape[0], weights * scale)
 
 
 def positive_part(x: Shaped[Array, "..."]) -> Shaped[jax.Array, "..."]:

@@ -22,16 +22,19 @@ from jaxtyping import Float, Int, Shaped
 from ps_cfr_spiel.backend.device import jit, to_device
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step, Sum
-from ps_cfr_spiel.cfr.rule import Rule, RuleState, normalise
+from ps_cfr_spiel.cfr.rule import Rule, RuleState
 from ps_cfr_spiel.tree import (
   Array,
+  BoardPasses,
   Evaluation,
+  Passes,
   PlayerTree,
   PublicTree,
   Sets,
   column_of,
   evaluate,
   expand,
+  normalise,
   tables_of,
 )
 
@@ -75,6 +78,26 @@ class PlayerState(NamedTuple):
     buckets = [change(*bucket) for bucket in zip(self.strategy, self.rule, strict=True)]
     strategy, rules = zip(*buckets, strict=True) if buckets else ((), ())
     return self._replace(strategy=tuple(strategy), rule=tuple(rules))
+
+  def in_tables(self, passes: Passes) -> "PlayerState":
+    """The player with the tables that the passes of an engine have, and the average in a column of these."""
+    if not isinstance(passes, BoardPasses):
+      return self
+    return self._moved(passes.split, passes.split_column)
+
+  def in_buckets(self, passes: Passes) -> "PlayerState":
+    """The inverse of `in_tables`."""
+    if not isinstance(passes, BoardPasses):
+      return self
+    return self._moved(passes.join, passes.join_column)
+
+  def _moved(
+    self, tables: Callable[[Sequence[RuleState]], list[RuleState]], column: Callable[[Array], Array]
+  ) -> "PlayerState":
+    average = jax.tree.map(column, self.average)
+    return self._replace(
+      strategy=tuple(tables(self.strategy)), average=average, rule=tuple(tables(self.rule))
+    )
 
   def carried_over(self, step: Step) -> "PlayerState":
     """The player before an iteration, with the average as `averages.carry_over` leaves it."""

@@ -10,6 +10,7 @@ from ps_cfr_spiel.backend.device import jit, precision, to_device
 from ps_cfr_spiel.policy.reach import Reach, Strategies, Worths
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.tree import (
+  BoardTraversal,
   Decision,
   PublicTree,
   action_values,
@@ -72,5 +73,5 @@ def board_by_board(tree: PublicTree, columns: list[jax.Array]) -> Any:
 
 @jit()
 def _streamed(tree: PublicTree, columns: list[jax.Array]) -> list[jax.Array]:
-  assert tree.stream is not None
+  assert isinstance(tree.stream, BoardTraversal)
   return tree.stream.values(tree.leaves, columns)

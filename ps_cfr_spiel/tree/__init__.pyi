@@ -1,6 +1,9 @@
 from .arrays import Array as Array
 from .arrays import Orbit as Orbit
 from .arrays import Parts as Parts
+from .board_passes import BoardAxis as BoardAxis
+from .board_passes import BoardPasses as BoardPasses
+from .board_passes import on_axis as on_axis
 from .evaluators.board_leaves import AllInLeaves as AllInLeaves
 from .evaluators.board_leaves import BoardLeaves as BoardLeaves
 from .evaluators.board_leaves import BoardTypes as BoardTypes
@@ -36,6 +39,7 @@ from .leaf_evaluator import LeafEvaluator as LeafEvaluator
 from .locks import lock_rows as lock_rows
 from .padding import pad_types as pad_types
 from .padding import padded_size as padded_size
+from .player_passes import Passes as Passes
 from .player_passes import PlayerPasses as PlayerPasses
 from .player_passes import column_of as column_of
 from .player_passes import iterate_natively as iterate_natively
@@ -69,6 +73,7 @@ from .strategy_values import gain_of as gain_of
 from .traverse import collapse as collapse
 from .traverse import expand as expand
 from .traverse import max_actions as max_actions
+from .traverse import normalise as normalise
 from .traverse import others_reach as others_reach
 from .traverse import sequence_reach as sequence_reach
 from .traverse import sequence_values as sequence_values

@@ -8,7 +8,7 @@ kernels for each block, and those of a deep game take seconds to compile.
 
 import dataclasses
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -40,9 +40,32 @@ class Members(NamedTuple):
   columns: Int[Array, "swaps H"]  #: for each renaming the column of the item from which each column comes
 
 
+class Passes(Protocol):
+  """The two passes over a player's decisions in a loop, on the loop's tables."""
+
+  def down(self, strategy: Tables) -> tuple[Float[Array, "S H"], Parts]:
+    """Reach of every sequence and of every leaf under a strategy, [A, rows, H] for each table.
+
+    Returns reach including the action itself, of the tables in a column (`column_of`); the leaves' parts
+    [L_k, H].
+    """
+    ...
+
+  def up(
+    self, strategy: Tables | None, leaf_values: Parts
+  ) -> tuple[list[Float[Array, "_A _rows H"]], Float[Array, "roots H"]]:
+    """Counterfactual values of every action, [A, rows, H] for each table, and of the roots, [roots, H].
+
+    They are those of a strategy, [A, rows, H] for each table, or of a best response where it is None.
+    """
+    ...
+
+
 @dataclasses.dataclass(frozen=True)
 class PlayerPasses:
   """A player's decisions as the native library visits them; made where a loop begins, with `of`.
+
+  The tables are those of buckets.
 
   Sequences are numbered as in `sequences`, with buckets for blocks, so that a bucket's table is a slice.
   """
@@ -64,11 +87,7 @@ class PlayerPasses:
     return cls(tree, (rows, above[-1]), members, not why_unavailable())
 
   def down(self, strategy: Tables) -> tuple[Float[Array, "S H"], list[Float[jax.Array, "_L H"]]]:
-    """Reach of every sequence and of every leaf under a strategy, [A, rows, H] for each bucket.
-
-    Returns reach including the action itself, of the buckets' tables in a column (`column_of`); the leaves'
-    parts [L_k, H].
-    """
+    """See `Passes`."""
     if not self.native:
       reach = sequence_reach(self.tree, self.tree.split(strategy))
       shapes = self.tree.block_shapes
@@ -82,10 +101,7 @@ class PlayerPasses:
   def up(
     self, strategy: Tables | None, leaf_values: Parts
   ) -> tuple[list[Float[Array, "_A _rows H"]], Float[Array, "roots H"]]:
-    """Counterfactual values of every action, [A, rows, H] for each bucket, and of the roots, [roots, H].
-
-    They are those of a strategy, [A, rows, H] for each bucket, or of a best response where it is None.
-    """
+    """See `Passes`."""
     if not self.native:
       if strategy is None:
         values, roots = sequence_values(self.tree, leaf_values, lambda _, q: max_actions(q))

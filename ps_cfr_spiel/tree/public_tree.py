@@ -203,34 +203,19 @@ class Boards:
 
 @runtime_checkable
 class Traversal(Protocol):
-  """The part of `streaming.BoardTraversal` for solvers, documented there; `leaves` are the tree's."""
-
-  def iterate(
-    self,
-    leaves: LeafEvaluator,
-    tables: Sequence[Sequence[Array]],
-    pair: bool,
-    each: int,
-    count: Int[Array, ""],
-    rule: int,
-    numbers: Float[Array, "N K"],
-    alternating: bool,
-  ) -> tuple[list[jax.Array], list[jax.Array]]:
-    """Iterations of both players."""
-    ...
+  """The evaluation of a game on boards: by the native library (`streaming`), or by XLA (`board_passes`)."""
 
   def worth(
     self,
     leaves: LeafEvaluator,
     averages: Sequence[tuple[Float[Array, "_S _H"] | None, Float[Array, "_S _H"]]],
-  ) -> Float[Array, "3"]:
-    """The worth of best responses, and the value."""
-    ...
+  ) -> Float[Array, " _numbers"]:
+    """The worth of each player's best response to the averages, and their value to player 0.
 
-  def values(
-    self, leaves: LeafEvaluator, columns: Sequence[Float[Array, "_S _H"]]
-  ) -> list[Float[jax.Array, "_S _H"]]:
-    """Counterfactual values of all actions."""
+    `averages` has of each player the pair of arrays that is the sum of strategies (`cfr.averages.Sum`), in
+    columns of buckets; `leaves` are the tree's. In a general-sum game their value to player 1 too, the fourth
+    number.
+    """
     ...
 
 
@@ -243,7 +228,7 @@ class PublicTree:
     leaves: the leaf evaluator that joins them.
     labels: host-side names; dropped, as `boards` is, when the tree enters a jitted function.
     boards: with public cards to come, the boards.
-    stream: the native library's traversal of all boards (`streaming`), in trees that a solver runs on.
+    stream: the traversal of all boards, in trees that a solver runs on.
   """
 
   players: tuple[PlayerTree, ...]

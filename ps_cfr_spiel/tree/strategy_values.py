@@ -8,7 +8,8 @@ from jaxtyping import Float
 
 from ps_cfr_spiel.backend.device import jit
 from ps_cfr_spiel.tree.arrays import Array
-from ps_cfr_spiel.tree.player_passes import PlayerPasses
+from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator
+from ps_cfr_spiel.tree.player_passes import Passes, PlayerPasses, Tables
 from ps_cfr_spiel.tree.public_tree import PublicTree
 from ps_cfr_spiel.tree.traverse import (
   max_actions,
@@ -98,16 +99,19 @@ def evaluation(tree: PublicTree, strategies: Sequence[Sequence[Float[Array, "_A 
   """
   both_passes = [PlayerPasses.of(player) for player in tree.players]
   tables = [player.join(s) for player, s in zip(tree.players, strategies, strict=True)]
-  reach = [
-    passes.down(tables_of_player)[1] for passes, tables_of_player in zip(both_passes, tables, strict=True)
-  ]
-  against = [others_reach(reach, i) for i in range(len(both_passes))]
-  best = tuple(passes.up(None, tree.leaves(i, against[i]))[1].sum() for i, passes in enumerate(both_passes))
+  return evaluation_by(both_passes, tree.leaves, tables)
+
+
+def evaluation_by(passes: Sequence[Passes], leaves: LeafEvaluator, tables: Sequence[Tables]) -> Evaluation:
+  """The same by each player's passes, from the strategies in their tables."""
+  reach = [of_player.down(strategy)[1] for of_player, strategy in zip(passes, tables, strict=True)]
+  against = [others_reach(reach, i) for i in range(len(passes))]
+  best = tuple(of_player.up(None, leaves(i, against[i]))[1].sum() for i, of_player in enumerate(passes))
 
   def value(i: int) -> Array:
-    return both_passes[i].up(tables[i], tree.leaves(i, against[i], reach[i]))[1].sum()
+    return passes[i].up(tables[i], leaves(i, against[i], reach[i]))[1].sum()
 
-  return Evaluation.of(best, *map(value, range(1 if tree.leaves.zero_sum else len(both_passes))))
+  return Evaluation.of(best, *map(value, range(1 if leaves.zero_sum else len(passes))))
 
 
 evaluate = jit()(evaluation)

@@ -43,6 +43,22 @@ def _actions(x: Shaped[Array, "A ..."]) -> list[Shaped[Array, "1 ..."]]:
   return [x[a : a + 1] for a in range(len(x))]
 
 
+def normalise(weights: Shaped[Array, "A ..."]) -> Float[Array, "A ..."]:
+  """Non-negative weights scaled to sum to one over A; uniform where all are zero.
+
+  NaN propagates, so that a diverged run is detected. NumPy's arrays stay NumPy's.
+  """
+  where = jnp.where
+  if isinstance(weights, np.ndarray):
+    where = np.where
+  else:  # else XLA's CPU backend computes the weights anew for each action that it adds up
+    weights = jax.lax.optimization_barrier(weights)
+  total = sum_actions(weights)
+  nothing = total < np.finfo(total.dtype).tiny
+  scale = 1 / where(nothing, 1, total)
+  return where(nothing, 1 / weights.shape[0], weights * scale)
+
+
 def sequence_reach(
   tree: PlayerTree, strategy: Sequence[Float[Array, "_A _rows H"]]
 ) -> list[Float[jax.Array, "_S H"]]:

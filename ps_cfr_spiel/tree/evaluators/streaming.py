@@ -22,6 +22,7 @@ from jaxtyping import Float, Int
 from ps_cfr_spiel.backend.native import call
 from ps_cfr_spiel.tree.arrays import Array
 from ps_cfr_spiel.tree.evaluators.board_leaves import AllInLeaves, BoardLeaves
+from ps_cfr_spiel.tree.evaluators.leaves import TwoParts
 from ps_cfr_spiel.tree.evaluators.showdown_sweep import NativeLeaves
 from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator
 from ps_cfr_spiel.tree.public_tree import Boards, PlayerTree, PublicTree
@@ -66,7 +67,7 @@ class BoardTraversal:
     boards, leaves = tree.boards, tree.leaves
     if boards is None or not isinstance(leaves, BoardLeaves):
       return None
-    inner = [*map(_folds, leaves.streets)]
+    inner = [*map(folds_of, leaves.streets)]
     views = [view for street in inner if isinstance(street, NativeLeaves) for view in street.views]
     if len(views) < 2 * len(inner):
       return None
@@ -123,10 +124,7 @@ class BoardTraversal:
     leaves: LeafEvaluator,
     averages: Sequence[tuple[Float[Array, "_S _H"] | None, Float[Array, "_S _H"]]],
   ) -> Float[Array, " _numbers"]:
-    """The worth of each player's best response to the averages, and their value to player 0.
-
-    In a general-sum game their value to player 1 too, the fourth number.
-    """
+    """See `Traversal`."""
     dtype, pair = averages[0][1].dtype, averages[0][0] is not None
     given = *self._arrays(leaves), *(x for average in averages for x in average if x is not None)
     worth = [jax.ShapeDtypeStruct((1, 3 if leaves.zero_sum else 4), dtype)]
@@ -160,7 +158,7 @@ class BoardTraversal:
     return sizes
 
 
-def _folds(street: LeafEvaluator) -> LeafEvaluator:
+def folds_of(street: LeafEvaluator) -> LeafEvaluator:
   """The evaluator of the folds of a street."""
   return street.folds if isinstance(street, AllInLeaves) else street
 
@@ -173,7 +171,7 @@ def _streets(leaves: LeafEvaluator) -> tuple[LeafEvaluator, ...]:
 
 def _native_folds(street: LeafEvaluator) -> NativeLeaves:
   """The same in a tree with a traversal."""
-  folds = _folds(street)
+  folds = folds_of(street)
   assert isinstance(folds, NativeLeaves)
   return folds
 
@@ -183,17 +181,23 @@ def streamed(tree: PublicTree) -> PublicTree:
 
   Its leaves are then those that the traversal reads, without the matrices of all-ins.
   """
-  if isinstance(tree.leaves, NativeLeaves) and tree.leaves.is_native:
-    shown, folds = tree.players[0].leaf.children
-    rows = [tuple(np.zeros(n, int) for _, n, _ in player_tree.block_shapes) for player_tree in tree.players]
-    alone = Boards((np.zeros(1, int),), tuple(rows), np.array([0, 1]), np.zeros(1, int))
-    leaves = BoardLeaves.create([[tree.leaves]], [(shown, folds)])
-    tree = dataclasses.replace(tree, leaves=leaves, boards=alone)
-  stream, leaves = BoardTraversal.of(tree), tree.leaves
+  made = with_boards(tree)
+  stream, leaves = BoardTraversal.of(made), made.leaves
   if stream is None or not isinstance(leaves, BoardLeaves):
     return tree
-  leaves = BoardLeaves(tuple(map(_folds, leaves.streets)), leaves.boards, leaves.leaves, leaves.batched)
-  return dataclasses.replace(tree, leaves=leaves, stream=stream)
+  leaves = BoardLeaves(tuple(map(folds_of, leaves.streets)), leaves.boards, leaves.leaves, leaves.batched)
+  return dataclasses.replace(made, leaves=leaves, stream=stream)
+
+
+def with_boards(tree: PublicTree) -> PublicTree:
+  """The tree of a card game without cards to come as one on a single board; others unchanged."""
+  if not isinstance(tree.leaves, TwoParts):
+    return tree
+  shown, folds = tree.players[0].leaf.children
+  rows = [tuple(np.zeros(n, int) for _, n, _ in player_tree.block_shapes) for player_tree in tree.players]
+  alone = Boards((np.zeros(1, int),), tuple(rows), np.array([0, 1]), np.zeros(1, int))
+  leaves = BoardLeaves.create([[tree.leaves]], [(shown, folds)])
+  return dataclasses.replace(tree, leaves=leaves, boards=alone)
 
 
 def _units(boards: Boards) -> tuple[Int[np.ndarray, "U 2"], Int[np.ndarray, " U"]]:
