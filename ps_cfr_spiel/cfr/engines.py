@@ -1,6 +1,7 @@
 """The engines: the ways to compute an iteration of CFR, in one table, `ENGINES`, and the choice among them.
 
-`loop` states the algorithm, and is itself the engine "xla", which takes any rule and leaf evaluator. The
+`loop` states the algorithm, and is itself the engine "xla", which takes any rule and leaf evaluator, with
+passes over rows, or in card games on accelerators with the boards as an axis (`tree.board_passes`). The
 others compute the same in C++, up to rounding (`native.KERNELS`: Learn, Iterate, Boards). Each is much faster
 where it applies: in Leduc poker an iteration takes 91 us by native iterations, 184 by native turns, and 327
 where XLA computes the rule between the library's passes down and up the tree.
@@ -87,7 +88,11 @@ def _boards(case: Case) -> str:
 
 
 def _axis(case: Case) -> str:
-  return "" if isinstance(case.tree.stream, BoardAxis) else "the tree has no axis of boards"
+  return (
+    ""
+    if isinstance(case.tree.stream, BoardAxis)
+    else "the tree has no axis of boards, as card games without locks have"
+  )
 
 
 def _sixteen_bits(case: Case) -> str:
@@ -130,19 +135,22 @@ def choose(tree: PublicTree, rule: Rule, players: Players, sets: Abstraction = W
 
   The arguments are those of `loop.iterate`, on the host, on the device or traced.
   """
-  case, reason = Case(tree, rule, players, sets), ""
+  case, reason, on_cpu = Case(tree, rule, players, sets), "", jax.default_backend() == "cpu"
   for engine in ENGINES:
     missing = next(filter(None, (need(case) for need in engine.needs)), "")
     if not missing:
-      return Choice(engine, "" if engine.iterations else reason)  # those of whole iterations are equally fast
-    reason = missing
+      fastest = engine.iterations or engine.passes  # those of whole iterations are equally fast
+      return Choice(engine, "" if fastest else reason)
+    if (engine.passes is None) == on_cpu:  # an axis of boards is for accelerators, the others are for CPUs
+      reason = missing
   raise AssertionError("the last engine needs nothing")
 
 
 def equip(tree: PublicTree, rule: Rule, bits: int = 32) -> PublicTree:
   """A tree on the host with what whole iterations read beside it, if a run by this rule has them.
 
-  That is the traversal of boards of card games, and otherwise leaves in the order of the players' sequences.
+  On accelerators that is an axis of boards; on CPUs the traversal of boards of card games, and otherwise
+  leaves in the order of the players' sequences.
   """
   if jax.default_backend() != "cpu":
     return on_axis(tree)

@@ -45,8 +45,8 @@ class BoardAxis:
 
   #: for each street but the first the board above each; None: as many below each, side by side.
   above: tuple[Int[Array, " _boards"] | None, ...]
-  #: for each player and street but the first, for each board above, card that comes and hand, the place of its
-  #: values among boards and hands, int32[P * M * H]; None where each board stands for itself.
+  #: for each player and street but the first: by board above, card that comes and hand, the place of its
+  #: values among boards and hands; None where each board stands for itself.
   back: tuple[tuple[Int[Array, " _places"] | None, ...], tuple[Int[Array, " _places"] | None, ...]]
   players: tuple[PlayerStreets, PlayerStreets] = dataclasses.field(metadata={"static": True})
 
@@ -240,8 +240,8 @@ def on_axis(tree: PublicTree) -> PublicTree:
   """
   made = with_boards(tree)
   boards, leaves = made.boards, made.leaves
-  if boards is None or not isinstance(leaves, BoardLeaves):
-    return tree
+  if boards is None or not isinstance(leaves, BoardLeaves) or not leaves.is_native:
+    return tree  # a class of its own may evaluate all-ins in another way
   counts = list(map(len, boards.above))
   first, second = (player_streets(player, boards, i, leaves) for i, player in enumerate(made.players))
   above = [

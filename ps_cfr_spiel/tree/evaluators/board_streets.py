@@ -1,4 +1,4 @@
-"""Streets of a card game as constant numbers of slabs, for the passes with boards as an axis (`board_passes`).
+"""Streets of a card game as constant numbers of slabs, for passes with boards as an axis (`board_passes`).
 
 A line of betting is the same on all boards, so links between its decisions concern whole *slabs*, arrays
 [boards, hands]. A *group* has a player's decisions of one street that have the same number of actions and of
@@ -118,13 +118,13 @@ def player_streets(player: PlayerTree, boards: Boards, number: int, leaves: Boar
         actions = player.block_shapes[block][0]
         numbers |= {first + k: len(numbers) + k for k in range(actions * len(up))}
         bucket, offset = places[block]
-        groups.append((actions, len(up), bucket, _runs(offset + rows), up))
+        groups.append((Group(actions, len(up), bucket, _runs(offset + rows), ()), up))
     numbered = lambda slabs, numbers=numbers: tuple(numbers[slab] for slab in slabs.tolist())  # noqa: E731
     made.append(
       Street(
         counts[s],
         tuple(before[slab] for slab in enter),
-        tuple(Group(*group, numbered(up)) for *group, up in groups),
+        tuple(group._replace(above=numbered(up)) for group, up in groups),
         numbered(shown[s]),
         numbered(ends[2 * s + 1]),
       )
