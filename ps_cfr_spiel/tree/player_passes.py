@@ -8,7 +8,7 @@ kernels for each block, and those of a deep game take seconds to compile.
 
 import dataclasses
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -40,6 +40,7 @@ class Members(NamedTuple):
   columns: Int[Array, "swaps H"]  #: for each renaming the column of the item from which each column comes
 
 
+@runtime_checkable
 class Passes(Protocol):
   """The two passes over a player's decisions in a loop, on the loop's tables."""
 
