@@ -19,10 +19,8 @@ class Form(BayesianForm):
     fold_payoff=[0, 0, 0, 1, 0],  # to player 0, whatever the cards
     showdown_payoff=[0, 1, 0, 0, 2],  # to the player with the stronger card
   )
-  types = (("0", "1", "2"),) * 2
-  weights = (np.ones(3),) * 2
+  types, weights, strength = (("0", "1", "2"),) * 2, (np.ones(3),) * 2, (CARDS,) * 2
   cards = tuple(np.stack([CARDS, CARDS + own], 1) for own in (10, 20))  # the second is a dummy of this player
-  strength = (CARDS,) * 2
   first, answer = (tuple(f"card ({card},), then {line}" for card in CARDS) for line in ("()", "(1,)"))
   infostates = (first, (), answer, (), ())
 

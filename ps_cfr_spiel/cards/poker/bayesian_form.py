@@ -48,15 +48,16 @@ class BayesianForm:
   #: the name of a player's infostate at a state of OpenSpiel; None: its information state string.
   named: Callable[[Any, int], str] | None = None
   remarks: Mapping[str, str] | None = None  #: further lines of the tree's summary, by name
-  game: Any = None  #: the game, for value functions of hold'em that read its board and stacks
-  #: number of public states, for forms that make their arrays when they are asked for; 0: counted in them.
-  size: int = 0
-  histories: int = 0  #: about the number of histories of an enumeration; 0: counted in the arrays
   #: what to do where memory is too small.
   advice: str = (
     "To use less memory: bits=16, narrower ranges, fewer bet sizes (above all on later streets and for "
     "raises; streets follow '/', raises ';'), a smaller stack or, before the river, one more board card"
   )
+
+  @property
+  def size(self) -> int:
+    """The number of public states, here counted in `runouts`."""
+    return sum(len(self.runouts[street]) for street in self.betting.street.tolist())
 
   def missing(self) -> list[str]:
     """The names in `NEEDED` that are neither a field nor a property of the form; no property is computed."""

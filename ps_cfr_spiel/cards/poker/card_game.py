@@ -258,7 +258,7 @@ class CardGame(BayesianForm, Generic[AnyDeal]):
   betting: Betting
   deal: AnyDeal
   names: Names
-  game: Any = None
+  game: Any = None  #: OpenSpiel's game
 
   @functools.cached_property
   def types(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -322,10 +322,12 @@ class CardGame(BayesianForm, Generic[AnyDeal]):
 
   @property
   def size(self) -> int:
+    """See `BayesianForm`; without its runouts, which may be too many to be listed."""
     return sum(lines * boards for lines, boards in zip(self._lines, self.deal.boards, strict=True))
 
   @property
   def histories(self) -> int:
+    """About the number of histories of an enumeration, counted without the runouts."""
     return self.deal.histories(self._lines)
 
   @functools.cached_property

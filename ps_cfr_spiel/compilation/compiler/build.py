@@ -5,7 +5,7 @@ from typing import Any
 
 import pyspiel
 
-from ps_cfr_spiel.cards.poker import BayesianForm
+from ps_cfr_spiel.cards.poker import BayesianForm, CardGame
 from ps_cfr_spiel.compilation.compiler.described import form_of
 from ps_cfr_spiel.compilation.compiler.form_sizes import TreeUse, check_memory
 from ps_cfr_spiel.compilation.compiler.forms import PublicStateIndex
@@ -90,7 +90,7 @@ def build_tree(
 
 def _check_size(game: pyspiel.Game, form: BayesianForm, limit: int, option: str) -> None:
   """TooLarge if the game has more than `limit` histories, by its form, and `option` needs them."""
-  count = form.histories or PublicStateIndex.of(form).histories
+  count = form.histories if isinstance(form, CardGame) else PublicStateIndex.of(form).histories
   if count > limit:
     raise TooLarge(
       f"{game} has {count:,} histories, more than the limit of {limit:,}, and {option} needs "

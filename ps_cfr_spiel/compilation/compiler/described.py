@@ -58,7 +58,7 @@ def form_of(game: pyspiel.Game) -> BayesianForm | None:
   return form if form is not None and form.histories > WALKED else None
 
 
-def describe(game: pyspiel.Game) -> Any:
+def describe(game: pyspiel.Game) -> CardGame[Any] | None:
   """The form from `DESCRIBED`, for a game of any size; None without, or for other parameters."""
   make = DESCRIBED.get(game.get_type().short_name) if isinstance(game, pyspiel.Game) else None
   return None if make is None or not is_by_name(game) else make(game)

@@ -14,6 +14,7 @@ import pyspiel
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import declared
+from ps_cfr_spiel.cards.poker import CardGame
 from ps_cfr_spiel.compilation.compiler.check_report import UNCHECKED, Finding, Report, Verdict
 from ps_cfr_spiel.compilation.compiler.described import form_of
 from ps_cfr_spiel.compilation.compiler.form_check import form_fault
@@ -177,7 +178,8 @@ def _compile_form(
     if form is None:
       return None
     check_memory(game, memory)
-    if declared(game, "bayesian_form") is None and form.histories > limit:
+    describes_itself = declared(game, "bayesian_form") is not None
+    if not describes_itself and isinstance(form, CardGame) and form.histories > limit:
       needs = memory_needs(form, TreeUse(cfr.num_tables(cfr.make_rule("nrm+"), "float32")))
       return (
         f"about {readable_count(form.histories)} histories and {form.size:,} public states, built without "
