@@ -17,6 +17,11 @@ os.environ.setdefault(
 # What one file or worker has compiled, others read; so do the processes that tests start.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache/compiled"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.03")
+# So it is with bytecode, for those who want none beside sources: each process that a test starts would take
+# half a second more, each worker five to rewrite all assertions.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+  sys.dont_write_bytecode, folder = False, Path(__file__).parents[1] / ".pytest_cache/bytecode"
+  sys.pycache_prefix = os.environ.setdefault("PYTHONPYCACHEPREFIX", str(folder))
 
 if packages := os.environ.get("CHECKED_SHAPES"):  # see test_shapes_of_arrays
   import shape_checks
@@ -41,11 +46,10 @@ settings.load_profile("ci")
 
 
 def pytest_sessionstart(session):
-  """Takes imports out of every later collection; empties the folder of compiled code when it has grown large.
+  """Empties the folder of compiled code when it has grown large.
 
   JAX would keep it small by itself, but then processes wait for each other, and warn on a busy machine.
   """
-  gc.freeze()  # what was imported
   folder = Path(__file__).parents[1] / ".pytest_cache/compiled"
   is_worker = hasattr(session.config, "workerinput")
   if not is_worker and sum(file.stat().st_size for file in folder.glob("*")) > 2 * 2**30:
@@ -69,6 +73,11 @@ def pytest_collection_modifyitems(items):
     if durations.function(item.nodeid) in seconds:
       item.add_marker("slow")
   items.sort(key=lambda item: -max(durations.LONG, seconds.get(durations.function(item.nodeid), 0)))
+
+
+def pytest_collection_finish():
+  """Takes imports and tests out of every later collection of garbage, which they made a tenth of all time."""
+  gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,5 +1,6 @@
 """The agent for the whole of hold'em: its ranges by hand, its searches by the solver, and its manners."""
 
+import jax
 import numpy as np
 import pyspiel
 import pytest
@@ -11,6 +12,7 @@ from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.cards.poker import Situation, cards
 from ps_cfr_spiel.learning import BoardFeatures, Examples, NetworkValues, pretrained
+from ps_cfr_spiel.learning.boards import board_features
 from ps_cfr_spiel.learning.boards.board_features import CHECKED
 from ps_cfr_spiel.policy import Translation, WrappedPolicy, for_hands
 from ps_cfr_spiel.solvers.agents.holdem_searches import PublicHand
@@ -47,6 +49,22 @@ def no_boards(size):
 
 def uniform():
   return openspiel_policy.UniformRandomPolicy(pyspiel.load_game(SMALL))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tables_once():
+  """The tables of a flop are made once for all searches: without XLA's optimizations they take 4 s each."""
+  make, made = board_features.street_tables, {}
+
+  def once(boards, hands):
+    key = boards.tobytes(), hands.tobytes(), jax.config.jax_enable_x64
+    if key not in made:
+      made[key] = make(boards, hands)
+    return made[key]
+
+  with pytest.MonkeyPatch.context() as patch:
+    patch.setattr(board_features, "street_tables", once)
+    yield
 
 
 def solved(bets, hand, line):
