@@ -33,5 +33,6 @@ from ps_cfr_spiel.cfr.state import (
   in_blocks,
   init,
   num_tables,
+  table_shapes,
 )
 from ps_cfr_spiel.tree import normalise

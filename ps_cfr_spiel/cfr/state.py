@@ -124,11 +124,9 @@ def init(
   A `compensated` average is a pair of arrays (`averages.Sum`). If it is not, or with 16 `bits`, tables are as
   `sixteen_bits` keeps them, if the rule can. ValueError if the rule's state is not of arrays [n, rows, H].
   """
-  of_player, compressed = sets_of_players(tree, sets), is_kept_compressed(rule, dtype, bits, compensated)
+  compressed = is_kept_compressed(rule, dtype, bits, compensated)
 
-  def player_state(i, player):
-    sets_of_player = of_player[i]
-    shapes = player.bucket_shapes if sets_of_player is None else sets_of_player.shapes
+  def player_state(i, player, shapes):
     column = sum(a * n for a, n, _ in shapes), shapes[0][2] if shapes else player.types
     leaves = [np.zeros((n, player.types), dtype) for n in player.leaf.children]
     record = jax.eval_shape(functools.partial(tree.leaves.recorded, i), leaves)
@@ -153,7 +151,8 @@ def init(
     strategy, rules = zip(*buckets, strict=True) if buckets else ((), ())
     return one._replace(strategy=tuple(strategy), rule=tuple(rules))
 
-  players = tuple(player_state(i, player) for i, player in enumerate(tree.players))
+  shapes = table_shapes(tree, sets)
+  players = tuple(player_state(i, *pair) for i, pair in enumerate(zip(tree.players, shapes, strict=True)))
   return SolverState(to_device(np.zeros((), np.int32), dtype), players)
 
 
@@ -171,6 +170,12 @@ def _filled(values: Shaped[Array, "..."], shape: tuple[int, ...]) -> Shaped[jax.
 def sets_of_players(tree: PublicTree, sets: Abstraction) -> tuple[Sets | None, ...]:
   """Each player's sets; None where every infostate plays for itself."""
   return (None,) * len(tree.players) if sets is None else sets
+
+
+def table_shapes(tree: PublicTree, sets: Abstraction) -> list[Sequence[tuple[int, int, int]]]:
+  """For each player (A, rows, H) of each bucket, under an abstraction (A, K, 1)."""
+  pairs = zip(tree.players, sets_of_players(tree, sets), strict=True)
+  return [player.bucket_shapes if of_player is None else of_player.shapes for player, of_player in pairs]
 
 
 @functools.cache

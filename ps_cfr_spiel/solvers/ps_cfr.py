@@ -109,9 +109,7 @@ class PSCFRSolver(TreeSolver):
   def _place(self, variant: Variant, sets: cfr.Abstraction, plain: bool) -> None:
     """Put the tree and the sets on the device; `plain` as in the constructor. No host's array is kept."""
     tree = cfr.equip(variant.tree, self.rule, self.options.bits) if plain else variant.tree
-    large = _table_bytes(tree, self.rule, self.dtype) > LARGE
-    native = plain and self.rule.has_native_form
-    self._in_place = native and large and (self.options.bits == 32 or tree.stream is not None)
+    self._in_place = _table_bytes(tree, sets, self.rule, self.dtype) > LARGE
     with precision(self.dtype):
       self._tree, self._sets = to_device((tree, sets), self.dtype)
     self._variant = variant._replace(tree=self._tree)
@@ -246,9 +244,9 @@ def _uncompressed(rule: Rule, dtype: str) -> float:
   return cfr.num_tables(rule, dtype) - 1
 
 
-def _table_bytes(tree: PublicTree, rule: Rule, dtype: str) -> float:
+def _table_bytes(tree: PublicTree, sets: cfr.Abstraction, rule: Rule, dtype: str) -> float:
   """Bytes of these tables; `LARGE` ones change in place, and there is no state to go back to."""
-  numbers = sum(a * n * h for player_tree in tree.players for a, n, h in player_tree.bucket_shapes)
+  numbers = sum(math.prod(shape) for shapes in cfr.table_shapes(tree, sets) for shape in shapes)
   return _uncompressed(rule, dtype) * np.dtype(dtype).itemsize * numbers
 
 

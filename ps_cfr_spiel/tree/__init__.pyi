@@ -9,8 +9,8 @@ from .evaluators.board_leaves import BoardLeaves as BoardLeaves
 from .evaluators.board_leaves import BoardTypes as BoardTypes
 from .evaluators.board_leaves import Places as Places
 from .evaluators.board_leaves import is_batched as is_batched
+from .evaluators.board_leaves import joined as joined
 from .evaluators.board_leaves import leaf_places as leaf_places
-from .evaluators.board_leaves import stacked as stacked
 from .evaluators.leaves import BlockLeaves as BlockLeaves
 from .evaluators.leaves import DenseLeaves as DenseLeaves
 from .evaluators.leaves import GeneralSumLeaves as GeneralSumLeaves

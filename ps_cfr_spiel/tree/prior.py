@@ -34,9 +34,9 @@ class WeightedTypes(DealtTypes, Protocol):
     ...
 
 
-def deal_weights(form: DealtTypes) -> Float[np.ndarray, "H0 H1"]:
+def deal_weights(form: DealtTypes) -> Float[np.ndarray, "... H0 H1"]:
   """The joint prior of the types times Z."""
-  return form.weights[0][:, None] * form.weights[1][None, :] * ~shares_card(*form.cards)
+  return form.weights[0][..., :, None] * form.weights[1][..., None, :] * ~shares_card(*form.cards)
 
 
 def shares_card(

@@ -65,13 +65,29 @@ def test_many_showdowns_are_valued_as_one_by_one(count):
   chosen = [
     rng.integers(0, len(x), (1, n)) for x, n in ((leaves.showdown_payoff, count), (leaves.fold_payoff, 3))
   ]
-  reach = [rng.random((n, leaves.views[0].weight.shape[1])) for n in (count, 3)]
+  reach = [rng.random((n, len(leaves.views[0].weight))) for n in (count, 3)]
   with precision("float64"):
     values, _ = values_of(to_device(leaves.take(chosen), "float64"), 0, to_device(reach, "float64"))
     for k in range(count):
       alone = to_device(leaves.take([chosen[0][:, k : k + 1], chosen[1]]), "float64")
       value, _ = alone(0, to_device([reach[0][k : k + 1], reach[1]], "float64"))
       np.testing.assert_allclose(values[k], value[0], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_hands_that_tie_are_worth_exactly_nothing(dtype):
+  """Sums of weaker and of stronger hands leave no rounding errors where there are neither."""
+  tree = ps_cfr_spiel.build_tree(pyspiel.load_game("river_subgame(board=AsKsQsJsTs)"), "showdown")
+  reach = [np.random.default_rng(2).random((n, 1081)) for n in tree.players[0].leaf.children]
+  with precision(dtype):
+    showdowns, folds = values_of(to_device(tree.leaves, dtype), 0, to_device(reach, dtype))
+  assert not np.asarray(showdowns).any() and np.asarray(folds).any()
+
+
+def test_tables_for_showdowns_grow_with_hands_alone():
+  """For all 1,081 hands against as many a matrix in bytes alone would take a megabyte."""
+  leaves = ps_cfr_spiel.build_tree(pyspiel.load_game("river_subgame"), "showdown").leaves
+  assert sum(np.asarray(table).nbytes for table in jax.tree.leaves(leaves)) < 2 * 1081 * 50
 
 
 @pytest.mark.parametrize("player", [0, 1])

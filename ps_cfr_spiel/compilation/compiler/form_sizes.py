@@ -118,17 +118,12 @@ def _numbers(lines: PublicStateIndex, sizes: np.ndarray) -> int:
 def _leaf_tables(lines: PublicStateIndex, rows: Sequence[int], kind: str, itemsize: int) -> int:
   """Bytes of an evaluator of this kind for boards, counted by street, on the host and on the device."""
   boards, (first, second) = sum(rows), map(len, lines.form.types)
-  if kind not in ("dense", "showdown"):
-    # Of each hand, `tree.NativeLeaves`: nine numbers in 16 bits, a scale and a weight; twice
-    # while boards are stacked.
-    return boards * (first + second) * 2 * (9 * 2 + 2 * HOST)
   if kind == "dense":
-    numbers = boards * 2 * first * second
-  else:  # see `tree.ShowdownLeaves`: N x W x V signs, G x K comparisons, and the owners of each card
-    cards = [cards.ravel() for cards in lines.form.cards]
-    distinct = len(np.unique(np.concatenate(cards)))
-    widths = [int(np.bincount(one).max()) for one in cards]
-    levels = [max(len(np.unique(board)) for board in strength) for strength in lines.strength]
-    of_each = 2 * distinct * (widths[0] * widths[1] + first + second)
-    numbers = boards * of_each + rows[-1] * (second * levels[0] + first * levels[1])
-  return numbers * (2 * HOST + itemsize)  # the host holds them twice while boards are stacked
+    return boards * 2 * first * second * (2 * HOST + itemsize)  # twice on the host while boards are joined
+  # Of each hand a scale and a weight, and numbers in 16 bits; twice while boards are joined.
+  numbers = (first + second) * (10 if kind == "showdown" else 9)
+  if kind == "showdown":  # see `tree.ShowdownLeaves`: for each card the hands that have it, of either player
+    common = np.intersect1d(*lines.form.cards)
+    held = [np.bincount(cards[np.isin(cards, common)], minlength=1) for cards in lines.form.cards]
+    numbers += (len(common) + 1) * sum(int(count.max()) + 1 for count in held)
+  return boards * 2 * (numbers * 2 + (first + second) * 2 * HOST)

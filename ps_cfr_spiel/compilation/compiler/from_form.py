@@ -30,8 +30,8 @@ from ps_cfr_spiel.tree import (
   PublicTree,
   ShowdownLeaves,
   is_batched,
+  joined,
   make_forest,
-  stacked,
 )
 
 FormLeaves = DenseLeaves | ShowdownLeaves | NativeLeaves
@@ -222,19 +222,16 @@ class LazyBoardLeaves(BoardLeaves):
     # Strengths exist on the last street only; above it the evaluator gets the folds alone.
     showdown_payoff = showdowns.utility if last else np.zeros(0)
 
-    def on_boards(number: np.ndarray | int) -> LeafEvaluator:
+    def on_boards(number: np.ndarray) -> LeafEvaluator:
       first, second = (w * ~lines.dead[i][street][number] for i, w in enumerate(form.weights))
       nothing = (np.zeros_like(first, np.int32), np.zeros_like(second, np.int32))
-      strength = tuple(each[number] for each in lines.strength) if last else nothing
-      types, front = BoardTypes((first, second), form.cards, strength), np.shape(number)
-      shown, folded = (np.broadcast_to(x, (*front, *x.shape)) for x in (showdown_payoff, folds.utility))
+      strength = (lines.strength[0][number], lines.strength[1][number]) if last else nothing
+      types = BoardTypes((first, second), form.cards, strength)
+      shown, folded = (np.broadcast_to(x, (len(number), *x.shape)) for x in (showdown_payoff, folds.utility))
       return self.evaluator.create(types, shown, folded, total * lines.orders(street))
 
-    if self.evaluator.kind == "native":
-      parts = [on_boards(numbers[start : start + CHUNK]) for start in range(0, len(numbers), CHUNK)]
-      inner = jax.tree.map(lambda *tables: np.concatenate(tables), *parts)
-    else:
-      inner = stacked([on_boards(number) for number in numbers.tolist()])
+    step = 1 if self.evaluator is DenseLeaves else CHUNK  # the matrices of one board are large enough
+    inner = joined([on_boards(numbers[start : start + step]) for start in range(0, len(numbers), step)])
     if last or not len(showdowns.line):
       return inner
     ways = lines.orders(len(self.numbers) - 1)

@@ -19,6 +19,7 @@ from jaxtyping import Float, Int
 from ps_cfr_spiel.tree.arrays import Array, Parts
 from ps_cfr_spiel.tree.evaluators.leaves import dot, pick
 from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator
+from ps_cfr_spiel.tree.padding import fill
 
 
 class BoardTypes(NamedTuple):
@@ -185,10 +186,15 @@ def is_batched(kind: str, boards: Sequence[int]) -> bool:
 
 def stacked(boards: Sequence[LeafEvaluator]) -> LeafEvaluator:
   """The evaluators of some boards as one, all of whose arrays have an axis in front, the boards."""
-  return jax.tree.map(_stacked, *boards)
+  return joined([jax.tree.map(lambda array: np.asarray(array)[None], board) for board in boards])
 
 
-def _stacked(*arrays: np.ndarray) -> np.ndarray:
-  """The arrays with an axis in front, and zeros at the end of those that are shorter than others."""
-  shape = np.max([array.shape for array in arrays], axis=0)
-  return np.stack([np.pad(a, [(0, n - has) for n, has in zip(shape, a.shape, strict=True)]) for a in arrays])
+def joined(parts: Sequence[LeafEvaluator]) -> LeafEvaluator:
+  """Evaluators whose arrays have an axis in front, the boards, as one of all their boards."""
+  return jax.tree.map(_joined, *parts)
+
+
+def _joined(*arrays: np.ndarray) -> np.ndarray:
+  """The arrays one after the other, and zeros at the end of the axes that are shorter than others'."""
+  shape = np.max([array.shape[1:] for array in arrays], axis=0).tolist()
+  return np.concatenate([fill(a, *shape) for a in arrays])

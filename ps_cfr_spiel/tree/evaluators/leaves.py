@@ -97,11 +97,12 @@ class DenseLeaves(TwoParts):
 
     Types of weight 0 are dead: they do not affect others
     and their value is 0. Weights of a deal are divided by `total`, by default Z, their sum, which makes them
-    a prior. It works in a jitted function too, on JAX's arrays.
+    a prior. If it is given, all arrays may have the same axes in front: an evaluator for each of many boards.
+    The cards may also be the same for all, [H, 2]. It works in a jitted function too, on JAX's arrays.
     """
     prior = deal_weights(form)
     prior = prior / (prior.sum() if total is None else total)
-    first, second = form.strength[0][:, None], form.strength[1][None, :]
+    first, second = form.strength[0][..., :, None], form.strength[1][..., None, :]
     return cls(prior * (first > second) - prior * (first < second), prior, showdown_payoff, fold_payoff)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:

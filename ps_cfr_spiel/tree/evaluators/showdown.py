@@ -14,6 +14,7 @@ from ps_cfr_spiel.tree.evaluators.leaves import TwoParts, dot
 from ps_cfr_spiel.tree.padding import fill
 from ps_cfr_spiel.tree.prior import WeightedTypes
 
+BLOCK = 32  # hands that are summed in one step
 CHUNK = 64  # leaves whose intermediate arrays stay in a core's cache (benchmarks/engineering/leaves.py)
 
 
@@ -22,68 +23,55 @@ CHUNK = 64  # leaves whose intermediate arrays stay in a core's cache (benchmark
 class _View:
   """Tables from which one player values their H hands against the opponent's G hands.
 
-  N is the number of distinct cards in anyone's hand, W (V) the most hands of the player (opponent) with
-  a common card, K the number of distinct strengths of the player's hands. "Own" is the player's.
+  N is one more than the cards that both players may hold, W one more than the most opponent hands with one of
+  them. Each array may have axes in front, one for boards or `jax.vmap`'s; whole numbers have 16 bits where
+  they fit. Numbers that count from 1 have 0 for nothing, so zeros at the ends of axes change no value.
   """
 
-  scale: Float[Array, "... 1 H"]  #: own weight over Z
-  weight: Float[Array, "... 1 G"]  #: the opponent's weight
-  compare: Float[Array, "... G K"]  #: sign(own strength number k - opponent strength)
-  rank: Int[Array, "... H"]  #: column of `compare` for each own hand
-  opponent_by_card: Int[Array, "... N V"]  #: opponent hands with each card, padded with G
-  sign: Float[Array, "... N W V"]  #: sign(own strength - opponent strength) for hands with a common card
-  own_at: Int[Array, "... 2 H"]  #: place of each own hand among N x W, by its first and its second card
-  #: opponent_has, own_has: incidence of hands and cards.
-  opponent_has: Float[Array, "... G N"]
-  own_has: Float[Array, "... H N"]
-  #: the opponent's index of the same hand, G if it has none; None: the lists are equal.
-  same: Int[Array, "... H"] | None
+  scale: Float[Array, "... H"]  #: own weight over Z
+  weight: Float[Array, "... G"]  #: the opponent's weight
+  order: Int[Array, "... G"]  #: the opponent's hands from 1, the weakest first
+  by_card: Int[Array, "... W N"]  #: for each card those that have it, in the same order; card 0 is nobody's
+  cards: Int[Array, "... 2 H"]  #: the cards of each own hand, from 1; 0 if no opponent may hold it
+  ends: Int[Array, "... 2 H"]  #: the number of opponent hands that are weaker, and of those not stronger
+  card_ends: Int[Array, "... 2 2 H"]  #: for either card of `cards` the same among the hands that have it
+  same: Int[Array, "... H"]  #: the opponent's number of the same hand, from 1
 
   @classmethod
-  def create(cls, form: WeightedTypes, player: int, total: float) -> "_View":
-    """Tables for `player`; `total` is Z, the sum of w0 w1 over compatible pairs."""
-    opponent = 1 - player
-    has = [_incidence(form, i) for i in (player, opponent)]
-    by_card = [_hands_by_card(h) for h in has]
-    strength = [form.strength[player], form.strength[opponent]]
-    padded = [np.append(s, 0)[hands] for s, hands in zip(strength, by_card, strict=True)]
-    real = by_card[1] < len(strength[1])
-    sign = np.sign(padded[0][:, :, None] - padded[1][:, None, :]) * real[:, None, :]
-    levels, rank = np.unique(strength[0], return_inverse=True)
-    same = same_hand(form.cards[player], form.cards[opponent])
-    identical = len(same) == len(strength[1]) and (same == np.arange(len(same))).all()
-    return cls(
-      scale=form.weights[player][None] / total,
-      weight=form.weights[opponent][None],
-      compare=np.sign(levels[None, :] - strength[1][:, None]).astype(float),
-      rank=rank.astype(np.int32),
-      opponent_by_card=by_card[1],
-      sign=sign.astype(float),
-      own_at=_positions(form, player, by_card[0]),
-      opponent_has=has[1],
-      own_has=has[0],
-      same=None if identical else same,
-    )
+  def pair(cls, form: WeightedTypes, total: float) -> tuple["_View", "_View"]:
+    """Tables for both players; `total` is Z, the sum of w0 w1 over compatible pairs."""
+    common = np.intersect1d(*form.cards)
+    order = [np.argsort(strength, axis=-1, kind="stable") for strength in form.strength]
+    numbers = []  # [..., H, 2]: of cards
+    for cards, strength in zip(form.cards, form.strength, strict=True):
+      places = np.searchsorted(common, cards)
+      is_common = np.append(common, -1)[places] == cards
+      numbers.append(np.broadcast_to(np.where(is_common, places + 1, 0), (*strength.shape, 2)))
+
+    def view(player: int, other: int) -> "_View":
+      strength, cards = form.strength[player], numbers[player].swapaxes(-1, -2)
+      ascending = np.take_along_axis(form.strength[other], order[other], -1)
+      ends = np.stack([search_rows(ascending, strength, side) for side in ("left", "right")], -2)
+      live = np.where(form.weights[other][..., None] != 0, numbers[other], 0)
+      by_card, card_ends = _by_card(live, order[other], len(common), cards, ends)
+      same = (same_hand(form.cards[player], form.cards[other]) + 1) % (ascending.shape[-1] + 1)
+      tables = order[other] + 1, by_card, cards, ends, card_ends, np.broadcast_to(same, strength.shape)
+      return cls(form.weights[player] / total, form.weights[other], *map(_small, tables))
+
+    return view(0, 1), view(1, 0)
 
   def padded(self, hands: int, opponents: int) -> "_View":
     """The view with dead hands, of no card; the other sizes are rounded up too."""
-    (had_hands,), (had_opponents, levels) = self.rank.shape, self.compare.shape
-    cards, wide, opponent_wide = (-(-n // 16) * 16 for n in self.sign.shape)
-    levels = max(64, 2 ** (levels - 1).bit_length())
-    by_card = np.where(self.opponent_by_card == had_opponents, opponents, self.opponent_by_card)
-    card, slot = np.divmod(self.own_at, self.sign.shape[1])
-    same = np.arange(had_hands) if self.same is None else self.same
+    wide, cards = (-(-n // 16) * 16 for n in self.by_card.shape)
     return _View(
       scale=fill(self.scale, hands),
       weight=fill(self.weight, opponents),
-      compare=fill(self.compare, opponents, levels),
-      rank=fill(self.rank, hands),
-      opponent_by_card=fill(by_card, cards, opponent_wide, value=opponents),
-      sign=fill(self.sign, cards, wide, opponent_wide),
-      own_at=fill((card * wide + slot).astype(np.int32), hands),
-      opponent_has=fill(self.opponent_has, opponents, cards),
-      own_has=fill(self.own_has, hands, cards),
-      same=fill(np.where(same == had_opponents, opponents, same).astype(np.int32), hands, value=opponents),
+      order=fill(self.order, opponents),
+      by_card=fill(self.by_card, wide, cards),
+      cards=fill(self.cards, hands),
+      ends=fill(self.ends, hands),
+      card_ends=fill(self.card_ends, hands),
+      same=fill(self.same, hands),
     )
 
   def showdown(self, reach: Float[Array, "L G"]) -> Float[Array, "L H"]:
@@ -95,29 +83,65 @@ class _View:
     return _in_chunks(self._showdown, reach)
 
   def _showdown(self, reach: Array) -> Array:
-    leaves = reach.shape[0]
-    everyone = dot(reach, self.compare)[:, self.rank]
-    columns = jnp.concatenate([reach.T, jnp.zeros((1, leaves), reach.dtype)])
-    grouped = columns[self.opponent_by_card]  # [N, V, L]
-    blocked = dot(self.sign, grouped).reshape(self.sign.shape[0] * self.sign.shape[1], leaves)
-    return everyone - (blocked[self.own_at[0]] + blocked[self.own_at[1]]).T
+    # Sums less half of the sum of all: two of them make the reach of weaker hands less that of stronger ones.
+    rows, hands, leaves = _rows(reach), len(self.order), len(reach)
+    # Of all hands in two steps, within blocks and of whole blocks, so that both triangles are small.
+    count = hands // BLOCK + 1
+    order = jnp.pad(self.order, (0, count * BLOCK - hands)).reshape(count, BLOCK).T
+    blocks, place = _at(rows, order), lambda number: number % BLOCK * count + number // BLOCK
+    sums = (running_sums(blocks) + running_sums(blocks.sum(0))[None]).reshape(count * BLOCK, leaves)
+    sums = sums - sums[place(hands)][None] / 2
+    weaker, not_stronger = place(_wide(self.ends))
+    value = _at(sums, weaker) + _at(sums, not_stronger)
+    # Of the hands with each card.
+    sums, cards = running_sums(_at(rows, self.by_card)), self.by_card.shape[1]
+    sums = (sums - sums[-1:] / 2).reshape(self.by_card.size, leaves)
+    for card, ends in zip(self.cards, _wide(self.card_ends), strict=True):
+      weaker, not_stronger = ends * cards + card[None]
+      value = value - (_at(sums, weaker) + _at(sums, not_stronger))
+    return value.T
 
   def disjoint(self, reach: Float[Array, "L G"]) -> Float[Array, "L H"]:
     """Sum of reach over the opponent's disjoint hands, by inclusion and exclusion."""
-    by_card = dot(reach, self.opponent_has)
-    everyone = by_card.sum(1, keepdims=True) / 2
-    twice = reach if self.same is None else jnp.pad(reach, ((0, 0), (0, 1)))[:, self.same]
-    return everyone - dot(by_card, self.own_has.T) + twice
+    rows, (first, second) = _rows(reach), self.cards
+    by_card = _at(rows, self.by_card).sum(0)
+    return (rows.sum(0, keepdims=True) - _at(by_card, first) - _at(by_card, second) + _at(rows, self.same)).T
+
+
+def running_sums(rows: Float[Array, "n ..."]) -> Float[Array, "n ..."]:
+  """The sum of the first k rows, for k = 0 ... n - 1.
+
+  As a product with a small triangle of ones it is one kernel, and adds in the same order in every run.
+  """
+  order = np.arange(len(rows))
+  triangle = jnp.asarray(order[:, None] > order, rows.dtype)
+  return dot(triangle, rows.reshape(len(rows), -1)).reshape(rows.shape)
+
+
+def _rows(reach: Float[Array, "L G"]) -> Float[Array, "G1 L"]:
+  """A row for each hand, from 1, and row 0 of zeros. Leaves come last, so that whole rows are copied."""
+  return jnp.pad(reach.T, ((1, 0), (0, 0)))
+
+
+def _at(rows: Float[Array, "n L"], numbers: Int[Array, "..."]) -> Float[Array, "... L"]:
+  """The rows with some numbers, without what JAX does for numbers out of range."""
+  return jnp.take(rows, _wide(numbers), axis=0, mode="clip")
+
+
+def _wide(numbers: Int[Array, "..."]) -> Int[jax.Array, "..."]:
+  """In 32 bits, for arithmetic."""
+  return jnp.asarray(numbers, jnp.int32)
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class ShowdownLeaves(TwoParts):
-  """Card games where the stronger hand wins, without any H0 x H1 matrix.
+  """Card games where the stronger hand wins, by running sums in array code: O(H0 + H1) tables, no matrix.
 
   The paper's domain-specific version (Kovařík et al. 2021, Appendix B; Johanson et al. 2011). Their sweep
-  over sorted hands with running sums is sequential; here each card has a small matrix of signs, all in one
-  batched product: N W V = 99,452 multiplications a leaf for 1,081 hands. Tables: about 1 MB.
+  over sorted hands is sequential; here the running sums, of all hands and of those with each card, are
+  products with triangles as large as a card's list: about 140,000 multiplications a leaf for 1,081 hands.
+  The tables take 40 kB. Sums are the same in every run.
   """
 
   kind: ClassVar[str] = "showdown"
@@ -135,14 +159,14 @@ class ShowdownLeaves(TwoParts):
   ) -> "ShowdownLeaves":
     """Make it from the types of a form and the utilities of its leaves; see `DenseLeaves.create`."""
     total = compatible_weight(form) if total is None else total
-    return cls((_View.create(form, 0, total), _View.create(form, 1, total)), showdown_payoff, fold_payoff)
+    return cls(_View.pair(form, total), showdown_payoff, fold_payoff)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
     view = self.views[player]
-    showdowns, folds = (reach * view.weight for reach in opponent_reach)
+    showdowns, folds = (reach * view.weight[None] for reach in opponent_reach)
     return [
-      view.showdown(showdowns) * self.showdown_payoff[:, None] * view.scale,
-      view.disjoint(folds) * self.fold_payoff_of(player)[:, None] * view.scale,
+      view.showdown(showdowns) * self.showdown_payoff[:, None] * view.scale[None],
+      view.disjoint(folds) * self.fold_payoff_of(player)[:, None] * view.scale[None],
     ]
 
   def pad_types(self, types: Sequence[int]) -> "ShowdownLeaves":
@@ -151,9 +175,9 @@ class ShowdownLeaves(TwoParts):
 
 
 def _in_chunks(function: Callable[[Array], Array], rows: Float[Array, "L G"]) -> Float[Array, "L H"]:
-  """A function of rows to rows, on at most `CHUNK` of them at a time, in chunks alike."""
+  """A function of rows to rows; on a CPU of at most `CHUNK` of them at a time, in chunks alike."""
   count = -(-len(rows) // CHUNK)
-  if count <= 1:
+  if count <= 1 or jax.default_backend() != "cpu":
     return function(rows)
   size = -(-len(rows) // count)
   parts = jnp.pad(rows, ((0, count * size - len(rows)), (0, 0))).reshape(count, size, -1)
@@ -162,35 +186,51 @@ def _in_chunks(function: Callable[[Array], Array], rows: Float[Array, "L G"]) ->
 
 def compatible_weight(form: WeightedTypes) -> float:
   """Z, the sum of w0[h] w1[g] over hands that share no card, by inclusion and exclusion."""
-  by_card = [form.weights[i] @ _incidence(form, i) for i in (0, 1)]
+  cards = np.unique(np.concatenate([form.cards[0].ravel(), form.cards[1].ravel()]))
+  held = [(hands[:, :, None] == cards).any(1).astype(float) for hands in form.cards]
+  by_card = [weight @ has for weight, has in zip(form.weights, held, strict=True)]
   same = same_hand(form.cards[0], form.cards[1])
   both = form.weights[0] @ np.append(form.weights[1], 0.0)[same]
   return form.weights[0].sum() * form.weights[1].sum() - by_card[0] @ by_card[1] + both
 
 
-def _incidence(form: WeightedTypes, player: int) -> Float[np.ndarray, "H N"]:
-  """1 where the hand has the card."""
-  cards = np.unique(np.concatenate([form.cards[0].ravel(), form.cards[1].ravel()]))
-  return (form.cards[player][:, :, None] == cards).any(1).astype(float)
+def _by_card(
+  hands: Int[np.ndarray, "... G 2"],
+  order: Int[np.ndarray, "... G"],
+  common: int,
+  cards: Int[np.ndarray, "... 2 H"],
+  ends: Int[np.ndarray, "... 2 H"],
+) -> tuple[Int[np.ndarray, "... W N"], Int[np.ndarray, "... 2 2 H"]]:
+  """The tables `by_card` and `card_ends` of a view.
+
+  `hands` are the opponent's cards from 1, of `common` ones, 0 for none; the others are as in `_View`, but
+  `order` counts from 0.
+  """
+  front, opponents = order.shape[:-1], order.shape[-1]
+  in_order = np.take_along_axis(hands, order[..., None], -2).reshape(-1, 2 * opponents)
+  # Each hand twice, by its cards and then from the weakest.
+  by = np.argsort(in_order, axis=-1, kind="stable")
+  card, place = np.take_along_axis(in_order, by, -1), by // 2
+  boards = len(card)
+  start = search_rows(card, np.broadcast_to(np.arange(common + 2), (boards, common + 2)), "left")
+  slot = np.arange(2 * opponents) - np.take_along_axis(start, card, -1)
+  width = int(slot[card > 0].max(initial=-1)) + 2
+  table = np.zeros((boards, width, common + 1), np.int64)
+  board, k = np.nonzero(card)
+  table[board, slot[board, k], card[board, k]] = order.reshape(boards, -1)[board, place[board, k]] + 1
+  # Of a card's hands those before a place in the order of all: by a search for the pair (card, place).
+  shape = (*front, 2, 2, ends.shape[-1])
+  held, wanted = (
+    np.broadcast_to(x, shape).reshape(boards, -1) for x in (cards[..., :, None, :], ends[..., None, :, :])
+  )
+  before = search_rows(card * (opponents + 1) + place, held * (opponents + 1) + wanted, "left")
+  card_ends = np.where(held > 0, before - np.take_along_axis(start, held, -1), 0)
+  return table.reshape(*front, width, common + 1), card_ends.reshape(shape)
 
 
-def _hands_by_card(has: Float[np.ndarray, "H N"]) -> Int[np.ndarray, "N W"]:
-  """The hands with each card, padded with H."""
-  hands, cards = has.shape
-  width = max(int(has.sum(0).max()), 1)
-  table = np.full((cards, width), hands, np.int32)
-  for card in range(cards):
-    members = np.flatnonzero(has[:, card])
-    table[card, : len(members)] = members
-  return table
-
-
-def _positions(form: WeightedTypes, player: int, by_card: Int[np.ndarray, "N W"]) -> Int[np.ndarray, "2 H"]:
-  """The place of each hand in the flattened `by_card`, by its first and by its second card."""
-  card, slot = np.nonzero(by_card < len(form.strength[player]))
-  hand = by_card[card, slot]
-  order = np.argsort(hand, kind="stable")  # two entries a hand, the lower card first
-  return (card * by_card.shape[1] + slot)[order].reshape(-1, 2).T.astype(np.int32)
+def _small(numbers: Int[np.ndarray, "..."]) -> Int[np.ndarray, "..."]:
+  """In 16 bits if they fit."""
+  return numbers.astype(np.int16 if numbers.max(initial=0) < 2**15 else np.int32)
 
 
 def same_hand(hands: Int[Array, "... H 2"], opponent: Int[Array, "... G 2"]) -> Int[np.ndarray, "... H"]:

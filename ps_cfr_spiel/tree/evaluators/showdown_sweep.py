@@ -104,8 +104,6 @@ class NativeLeaves(TwoParts):
   ) -> "NativeLeaves":
     """Make it from the types of a form and the utilities of its leaves; see `DenseLeaves.create`.
 
-    If `total` is given, all arrays may have the same axes in front: an evaluator for each of many boards. The
-    cards may also be the same for all, [H, 2].
     ValueError where there is no native evaluator.
     """
     if reason := why_unavailable():
