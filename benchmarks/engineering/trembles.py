@@ -2,10 +2,10 @@
 
   python -m benchmarks.engineering.trembles [GAME ...] [--trembles 0 0.1 1] [--iterations 1000 3000 10000]
 
-Of the average strategies: exploitability; what they lose at infostates, if all then follow them: the mean,
-the 99th percentile and the worst (`measures.local_regrets`); and the mean of what they lose to a best response
-from there on. All in the game's utility, beside its stakes, half of the span of payoffs. Games are names of
-`GAMES` or strings for OpenSpiel; those with a star had no part in the choice of the trembles.
+Of the average strategies: exploitability; what they lose at infostates if all then follow them, that is the
+mean, the 99th percentile and the worst (`measures.local_regrets`); and the mean of what they lose to a best
+response from there on. All are in the game's utility, beside its stakes, half of the span of payoffs. Games
+are names of `GAMES` or strings for OpenSpiel; those with a star had no part in the choice of the trembles.
 `--time` prints medians of the microseconds of an iteration too, by calls of 100.
 """
 

@@ -14,6 +14,7 @@ from ps_cfr_spiel.options.shared import (
   Exploration,
   Rule,
   Seed,
+  Tremble,
   count_or,
 )
 
@@ -69,6 +70,7 @@ class SearchOptions(Options):
   ] = None
   alternating: Alternating = True
   averaging_delay: AveragingDelay = 0
+  tremble: Tremble = 0.0
   dtype: DType = "float32"
   knowledge: Annotated[
     int | None,

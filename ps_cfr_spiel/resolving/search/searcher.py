@@ -148,8 +148,9 @@ class Searcher:
 
   def iterate(self, tree: PublicTree, state: SolverState, iterations: int) -> SolverState:
     """Run further iterations of a search."""
-    method = {"rule": self.settings.rule, "alternating": self.settings.alternating}
-    return cfr.run(tree, state, iterations, self.settings.averaging_delay, **method)
+    settings = self.settings
+    method = {"rule": settings.rule, "alternating": settings.alternating, "tremble": settings.tremble}
+    return cfr.run(tree, state, iterations, settings.averaging_delay, **method)
 
   def _tables(self, problem: Problem, average: Sequence[Table]) -> tuple[Table, Table]:
     """`Search.tables` after a search, from its average strategies in the subgame."""
