@@ -6,7 +6,7 @@ Of the average strategies: exploitability; what they lose at infostates if all t
 mean, the 99th percentile and the worst (`measures.local_regrets`); and the mean of what they lose to a best
 response from there on. All are in the game's utility, beside its stakes, half of the span of payoffs. Games
 are names of `GAMES` or strings for OpenSpiel; those with a star had no part in the choice of the trembles.
-`--time` prints medians of the microseconds of an iteration too, by calls of 100.
+`--gadgets` solves by searches of continual re-solving. `--time` prints medians of the microseconds of an iteration too, by calls of 100.
 """
 
 import argparse
@@ -47,11 +47,12 @@ GAMES = {
 TIMED = 100  # iterations of a timed call
 
 
-def measured(game: pyspiel.Game, solver: ps_cfr_spiel.PSCFRSolver) -> str:
-  """A line of figures of the average strategy."""
-  found = ps_cfr_spiel.measures.local_regrets(game, solver.average_policy(), solver.tree)
+def measured(game: pyspiel.Game, policy: ps_cfr_spiel.TreePolicy, tree: ps_cfr_spiel.tree.PublicTree) -> str:
+  """A line of figures of a strategy."""
+  found = ps_cfr_spiel.measures.local_regrets(game, policy, tree)
   losses, onward = found.losses(), found.losses(onward=True)
-  figures = solver.exploitability(), losses.mean, losses.percentile, losses.worst, onward.mean
+  exploitability = ps_cfr_spiel.exploitability(game, policy)
+  figures = exploitability, losses.mean, losses.percentile, losses.worst, onward.mean
   return " | ".join(f"{x:.2g}" for x in figures) + f" | {found.stakes:g} | {losses.infostates}"
 
 
@@ -74,6 +75,7 @@ def main() -> None:
   parser.add_argument("--rule", default="nrm+")
   parser.add_argument("--dtype", default="float64")
   parser.add_argument("--bits", type=int, default=32)
+  parser.add_argument("--gadgets", nargs="+", default=[])
   parser.add_argument("--time", action="store_true")
   options = parser.parse_args()
   print(describe(), f"{options.rule}, {options.dtype}, {options.bits} bits")
@@ -88,7 +90,16 @@ def main() -> None:
       solver = ps_cfr_spiel.PSCFRSolver(game, options.rule, tremble=tremble, tree=tree, **method)
       for iterations in options.iterations:
         solver.run(iterations - solver.iteration, progress=False)
-        print(f"{name} | {tremble:g} | {iterations} | {measured(game, solver)}", flush=True)
+        print(
+          f"{name} | {tremble:g} | {iterations} | {measured(game, solver.average_policy(), tree)}", flush=True
+        )
+      for gadget in options.gadgets:
+        for iterations in options.iterations:
+          search = ps_cfr_spiel.ContinualResolving(
+            game, iterations, gadget=gadget, tremble=tremble, dtype=options.dtype
+          )
+          figures = measured(game, search.tabularise(), tree)
+          print(f"{name}, {gadget} | {tremble:g} | {iterations} | {figures}", flush=True)
       if options.time:
         print(
           f"{name} | {tremble:g} | {microseconds(solver):.1f} us an iteration, {solver.engine}", flush=True

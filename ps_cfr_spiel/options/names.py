@@ -41,6 +41,8 @@ GADGETS = {
   "max-margin": f"{GADGET_FILE}:max_margin",
   "refined-cfr-d": f"{GADGET_FILE}:refined_cfr_d",
   "refined-max-margin": f"{GADGET_FILE}:refined_max_margin",
+  "expected-cfr-d": f"{GADGET_FILE}:expected_cfr_d",
+  "expected-max-margin": f"{GADGET_FILE}:expected_max_margin",
 }
 
 TRANSLATION_FILE = "ps_cfr_spiel.policy.action_translation"

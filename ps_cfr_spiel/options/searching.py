@@ -40,7 +40,8 @@ class SearchOptions(Options):
     Option(
       "Constraint from one search to the next: with cfr-d the new search cannot help the opponent, with "
       "max-margin it hurts the opponent as much as possible, and refined ones answer well also where "
-      "promises are slack; unsafe has none, for comparison.",
+      "promises are slack; expected ones answer the opponent's expected play best, which with --tremble "
+      "is good everywhere; unsafe has none, for comparison.",
       "Or a function like these; see `subgames.gadgets`.",
       choices=tuple(GADGETS),
       group=METHOD,

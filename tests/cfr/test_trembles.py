@@ -8,7 +8,7 @@ from cuts import levels
 from random_games import random_game
 from scipy.optimize import linprog
 
-from ps_cfr_spiel import PSCFRSolver, batches, cfr, load_solver
+from ps_cfr_spiel import ContinualResolving, PSCFRSolver, batches, cfr, exploitability, load_solver, measures
 from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.resolving.subgames import Subgames, gadget_of
@@ -257,6 +257,24 @@ def test_a_batch_trembles_as_a_run_of_its_own():
   solution = batches.solve_batch([RIVER], iterations=40, tremble=1, dtype="float64")[0]
   assert solution.exploitability == pytest.approx(solver.exploitability(), rel=1e-9)
   assert min(x.min() for player in solution.strategies for x in player) >= 0.99 / 40
+
+
+def test_searches_keep_answers_everywhere_if_they_expect_the_opponents_range():
+  """What infostates lose on average, of a whole solution and of continual re-solving; Leduc poker."""
+  game = pyspiel.load_game("leduc_poker")
+  solver = PSCFRSolver(game, dtype="float64", tremble=1)
+  solver.run(100)
+
+  def loss(policy):
+    return measures.local_regrets(game, policy, solver.tree).losses().mean
+
+  alone = loss(solver.average_policy())
+  policies = [
+    ContinualResolving(game, 100, gadget=gadget, tremble=1, dtype="float64").tabularise()
+    for gadget in ("expected-cfr-d", "cfr-d")
+  ]
+  assert loss(policies[0]) < 1.5 * alone < loss(policies[1]) / 1.5
+  assert exploitability(game, policies[0]) < 1.5 * solver.exploitability()
 
 
 @pytest.mark.parametrize("abstraction", ["observation", "identity"])

@@ -221,6 +221,18 @@ def test_trembles_sum_up_to_the_same_in_each_of_many_public_states(gadget):
     )
 
 
+def test_in_an_expected_gadget_the_opponent_comes_by_the_range_too():
+  """In shares of `EXPECTED`; in max-margin by chance and the player's range too, since it counts visits."""
+  _, subgames = load("kuhn_poker")
+  (passed,) = (s for s in levels(subgames, 1)[0] if subgames.labels.source.history(s)[-1] == 0)
+  subgame, (_, own), promises = prepare("kuhn_poker", blueprint("kuhn_poker", "uniform"), [passed], 1)
+  expectation = np.arange(1.0, own.size + 1).reshape(own.shape)
+  for gadget, weight in ((cfr_d, 1), (max_margin, subgame.prior.weight(0, own))):
+    made = gadget(subgame, 1, (expectation, own), promises, expected=True)
+    shares = expectation * weight  # of one public state
+    np.testing.assert_allclose(made.tree.leaves.tremble, gadgets.EXPECTED * shares / shares.sum())
+
+
 @pytest.mark.parametrize("gadget", GADGETS)
 @pytest.mark.parametrize("name", ["kuhn_poker", RIVER])
 def test_the_blocks_of_a_gadget_come_before_those_of_the_subgame(name, gadget):

@@ -21,6 +21,11 @@ If the promises can be kept, these are at most their values at v = p. So the opp
 times the mean slack above the promises, and nothing if TREMBLE is small enough: it is an exact penalty, since
 the least of a linear program is taken at one of finitely many vertices.
 
+In an expected gadget the opponent also comes to each infostate by the range that searches expect, so often
+that the player answers that range. If players tremble it leaves out no infostate, and answers are good
+everywhere; otherwise it is poor. The formulas are those above with EXPECTED for TREMBLE and means weighted by
+the range, so the opponent gains at most EXPECTED times the mean slack, which is little after a good search.
+
 All this is for zero-sum games; subgames and searches refuse others, such as those with rake. A promise bounds
 what the opponent gets, and only in a zero-sum game is that what the player loses. Elsewhere promises that are
 kept would give the opponent no reason to play otherwise above the subgame, but the player's own value in it
@@ -101,8 +106,9 @@ class Gadget(Protocol):
       subgame: of `Subgames.cut`.
       player: the player who solves again.
       ranges: for each player [roots, H], not negative: reach probabilities, or any multiple of them that
-        float32 can hold and divide by (the largest at least 1e-30). Gadgets use the player's alone: of all
-        but `unsafe` itself, searches expect that promises are kept, and may give ones for the opponent's.
+        float32 can hold and divide by (the largest at least 1e-30). Gadgets use the player's alone, besides
+        `unsafe` and expected ones: searches expect that promises are kept, and may give ones for the
+        opponent's.
       promises: [roots, H of the opponent], the opponent's promised values.
       frontier: a value function bound to the subgame's frontier, if there is a frontier.
 
@@ -118,8 +124,8 @@ def unsafe(subgame, player, ranges, promises=None, frontier=None) -> GadgetTree:
   return GadgetTree(dataclasses.replace(subgame.tree, leaves=leaves))
 
 
-def cfr_d(subgame, player, ranges, promises, frontier=None, refine=False) -> GadgetTree:
-  """The gadget of CFR-D; see `Gadget`, and above for `refine`.
+def cfr_d(subgame, player, ranges, promises, frontier=None, refine=False, expected=False) -> GadgetTree:
+  """The gadget of CFR-D; see `Gadget`, and above for `refine` and `expected`.
 
   A level goes on top of the opponent's decisions, with a row for each root and two actions: follow leads on
   as the root did, terminate ends in a leaf worth the promise.
@@ -132,16 +138,16 @@ def cfr_d(subgame, player, ranges, promises, frontier=None, refine=False) -> Gad
   level = Level(Link.create(roots, [forest.roots], [forest.roots]), (2,))
   follow, terminate = (sequence_numbers(level.shapes, 0, roots, action, roots=0) for action in (0, 1))
   leaves = GadgetLeaves(ranged, None, promises, chooser, _types(subgame))
-  if not refine:
+  if not (refine or expected):
     return _choosing(subgame, leaves, forest, level, follow, terminate)
   possible = subgame.prior.weight(chooser, np.asarray(ranges[player], float)) > 0
-  tremble = _tremble(_owner(subgame, chooser), possible)
+  tremble = _tremble(subgame, chooser, possible, ranges[chooser] if expected else None)
   leaves = dataclasses.replace(leaves, terminate=np.concatenate([0 * promises, promises]))
   return _refined(subgame, leaves, forest, level, np.append(follow, terminate), tremble)
 
 
-def max_margin(subgame, player, ranges, promises, frontier=None, refine=False) -> GadgetTree:
-  """The max-margin gadget; see `Gadget`, and above for `refine`.
+def max_margin(subgame, player, ranges, promises, frontier=None, refine=False, expected=False) -> GadgetTree:
+  """The max-margin gadget; see `Gadget`, and above for `refine` and `expected`.
 
   A row goes on top of the opponent's decisions for each public state, with its infostates as actions. The
   value that comes up there is minus the margin, in utility for each visit of the chosen infostate: values and
@@ -161,15 +167,20 @@ def max_margin(subgame, player, ranges, promises, frontier=None, refine=False) -
   level, choice = _choice_of_root(np.repeat(owner, subgame.tree.players[chooser].types))
   columns = _pair(chooser, forest.types, subgame.tree.players[player].types)
   leaves = GadgetLeaves(ranged, at_leaves(scale, subgame.leaf_roots[chooser]), fee, chooser, columns)
-  if refine:
-    return _refined(subgame, leaves, forest, level, choice, _tremble(owner, np.where(visited, weight, 0)))
+  if refine or expected:
+    expectation = ranges[chooser] if expected else None
+    tremble = _tremble(subgame, chooser, np.where(visited, weight, 0), expectation)
+    return _refined(subgame, leaves, forest, level, choice, tremble)
   return _choosing(subgame, leaves, forest, level, choice, choice)
 
 
 TREMBLE = 0.02  # the sum of a refined gadget's trembles at a public state
+EXPECTED = 10.0  # and of an expected gadget's range
 
 refined_cfr_d: Gadget = functools.partial(cfr_d, refine=True)
 refined_max_margin: Gadget = functools.partial(max_margin, refine=True)
+expected_cfr_d: Gadget = functools.partial(cfr_d, expected=True)
+expected_max_margin: Gadget = functools.partial(max_margin, expected=True)
 
 GADGETS: dict[str, Gadget] = options.objects(options.GADGETS)
 
@@ -298,11 +309,20 @@ def _owner(subgame: Subgame, chooser: int) -> Int[np.ndarray, " roots"]:
 
 
 def _tremble(
-  owner: Int[np.ndarray, " roots"], weight: Shaped[np.ndarray, "roots H"]
+  subgame: Subgame,
+  chooser: int,
+  weight: Shaped[np.ndarray, "roots H"],
+  expectation: Array | None,
 ) -> Float[np.ndarray, "roots H"]:
-  """`TREMBLE`, spread over the infostates of an owner in proportion to their weight."""
+  """`TREMBLE`, spread over the infostates of a public state in proportion to their weight.
+
+  With an `expectation`, the chooser's range, `EXPECTED` in proportion to that too.
+  """
+  owner, most = _owner(subgame, chooser), TREMBLE
+  if expectation is not None:
+    weight, most = weight * _check_range(subgame, chooser, expectation), EXPECTED
   total = np.bincount(owner, weight.sum(1))
-  return TREMBLE * weight / np.where(total > 0, total, 1)[owner][:, None]
+  return most * weight / np.where(total > 0, total, 1)[owner][:, None]
 
 
 def _choice_of_root(owner: Int[np.ndarray, " n"]) -> tuple[Level, Int[np.ndarray, " n"]]:
