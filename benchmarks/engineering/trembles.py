@@ -6,7 +6,8 @@ Of the average strategies: exploitability; what they lose at infostates if all t
 mean, the 99th percentile and the worst (`measures.local_regrets`); and the mean of what they lose to a best
 response from there on. All are in the game's utility, beside its stakes, half of the span of payoffs. Games
 are names of `GAMES` or strings for OpenSpiel; those with a star had no part in the choice of the trembles.
-`--gadgets` solves by searches of continual re-solving. `--time` prints medians of the microseconds of an iteration too, by calls of 100.
+`--gadgets` adds continual re-solving by these gadgets, with as many iterations in each search; `--time` the
+median microseconds of an iteration, by calls of 100.
 """
 
 import argparse
