@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from random_policies import random_policy
 
-from ps_cfr_spiel import load_policy
+from ps_cfr_spiel import TreePolicy, load_policy
 from ps_cfr_spiel.apps.commands import program
 from ps_cfr_spiel.apps.commands.framework.server import answers, serve
 from ps_cfr_spiel.apps.views import (
@@ -244,6 +244,41 @@ def assert_table_is(shown, here, worth, types, chips=None):
     found[::2] *= 100
     np.testing.assert_allclose(found, expected, atol=0.0501, rtol=6e-4)
   return table
+
+
+def passing(**info):
+  """Kuhn poker, where player 0 never bets."""
+  policy = random_policy("kuhn_poker")
+  strategies = [[block.copy() for block in blocks] for blocks in policy.strategies]
+  for block in strategies[0]:
+    block[:] = np.array([1.0, 0.0])[:, None, None]
+  return TreePolicy(policy.game, policy.labels, strategies, info)
+
+
+def test_answers_that_are_not_to_be_trusted_are_marked(tmp_path, capsys):
+  """Where play hardly ever comes, unless the strategy was solved with trembles."""
+  assert spot(passing(), "Bet").rare == "the others"
+  assert spot(passing(), "Pass, Bet").rare == spot(passing(), "Pass").rare == ""
+  for trembled, marked in ((0, True), (1, False)):
+    file = tmp_path / f"policy{trembled}.safetensors"
+    passing(options={"tremble": trembled}).save(file)
+    assert program.run(["show", str(file), "--at=Bet"]) == 0
+    shown = capsys.readouterr().out
+    assert ("Do not trust these answers: by the choices of the others" in shown) == marked
+    assert ("solve --tremble=1" in shown) == marked
+    assert program.run(["show", str(file), "--at=Pass"]) == 0
+    assert "trust" not in capsys.readouterr().out
+
+
+@needs_browser
+@pytest.mark.parametrize("trembled", [0, 1])
+def test_the_page_marks_them_too(tmp_path, trembled):
+  policy = passing(options={"tremble": trembled})
+  steps = [("#moves button", "Bet"), ("#path button", "Start"), ("#moves button", "Pass")]
+  bet, _, passed = click(policy, steps, tmp_path)
+  marked = [row[0].endswith(" ?") for row in bet["table"][1:]]
+  assert marked == 3 * [not trembled]
+  assert not any(row[0].endswith(" ?") for row in passed["table"][1:])
 
 
 @needs_browser

@@ -176,6 +176,7 @@ def _spot_text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
   heading = [
     ps.views.charts.heading_text(spot),
     *([ps.views.charts.range_text(spot, from_now)] if ps.views.charts.has_hands(spot) else []),
+    *([ps.views.charts.doubt_text(spot)] if spot.rare and not ps.views.is_trembled(policy) else []),
   ]
   if values.classes:
     below = ps.views.charts.classes_text(spot, worth)
@@ -217,6 +218,7 @@ def origin(policy: ps.TreePolicy | ps.KeyedPolicy) -> str:
   if maker is None or "iteration" not in info:
     return "policy of unknown origin"
   updates = "" if order is None else f", {'alternating' if order else 'simultaneous'} updates"
+  updates += f", trembles of {options['tremble']:g} / t" if options.get("tremble") else ""
   if "part" in info:
     updates += f"; only {len(info['part']):,} public states, uniform elsewhere"
   return f"{info.get('policy', 'average')} policy after {info['iteration']:,} iterations of {maker}{updates}"

@@ -20,6 +20,7 @@ from .public_state_view import Spot as Spot
 from .public_state_view import SpotWorth as SpotWorth
 from .public_state_view import chance_moves as chance_moves
 from .public_state_view import has_spots as has_spots
+from .public_state_view import is_trembled as is_trembled
 from .public_state_view import spot as spot
 from .public_state_view import spot_after as spot_after
 from .public_state_view import worth_at as worth_at

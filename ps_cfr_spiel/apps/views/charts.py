@@ -105,6 +105,14 @@ def heading_text(spot: Spot) -> str:
   return f"{where}: player {spot.player} acts ({place}){often}."
 
 
+def doubt_text(spot: Spot) -> str:
+  """What to think of the answers at a spot that is `rare` in a solution without trembles."""
+  return (
+    f"Do not trust these answers: by the choices of {spot.rare} play hardly ever comes here, and the "
+    "strategy was solved without trembles. For good answers everywhere: solve --tremble=1."
+  )
+
+
 def actions_text(spot: Spot) -> str:
   """The frequency of each action over all types, a line each, with the next player."""
   names = tuple(map(grouped, spot.actions))

@@ -20,11 +20,12 @@ import pyspiel
 
 from ps_cfr_spiel import TreePolicy
 from ps_cfr_spiel.apps.views.position_view import beliefs, edges, layout, map_of
-from ps_cfr_spiel.apps.views.public_state_view import has_spots, spot_of, worth_at
+from ps_cfr_spiel.apps.views.public_state_view import has_spots, is_trembled, spot_of, worth_at
 from ps_cfr_spiel.apps.views.units import pot_of, seat_of, unit_of
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.notation import is_hand
 from ps_cfr_spiel.cards.poker import CLASSES, board_of, describe
+from ps_cfr_spiel.measures import RARE
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.version import __version__
 
@@ -106,6 +107,8 @@ def page_data(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None 
     "seats": [seat_of(game, player) for player in range(game.num_players())],
     "pot": pot_of(game),
     "board": board_of(game),
+    "trembled": is_trembled(policy),
+    "rare": list(RARE.values()),
     "classes": CLASSES,
     "hands": any(is_hand(name) for names in part["types"] for name in names[:1]),
   }

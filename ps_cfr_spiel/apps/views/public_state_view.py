@@ -18,6 +18,7 @@ import pyspiel
 from ps_cfr_spiel import TreePolicy
 from ps_cfr_spiel.cards.notation import Moves, play_moves, read_move
 from ps_cfr_spiel.cards.poker import board_of, cards, made_hands
+from ps_cfr_spiel.measures import RARE
 
 CHANCE = pyspiel.PlayerId.CHANCE
 
@@ -72,6 +73,15 @@ class Spot:
       return ((),) * len(self.types)
     held = np.array([sorted(cards.parse_cards(name), reverse=True) for name in self.types]).reshape(-1, 2)
     return tuple(made_hands(cards.parse_cards(self.board), held))
+
+  @property
+  def rare(self) -> str:
+    """Who hardly ever plays to this state, whatever chance deals: "the player", "the others", or ""."""
+    dealt = self.dealt.sum()
+    bounds = zip(
+      ("the player", "the others"), (self.weight.sum(), self.others.sum()), RARE.values(), strict=True
+    )
+    return next((who for who, reach, bound in bounds if reach < bound * dealt), "")
 
   def find_action(self, text: str) -> int:
     """The index in `actions` of the one that a text means; ValueError if it means none, or several."""
@@ -173,6 +183,11 @@ def _own_worth(policy: TreePolicy, view: Spot) -> SpotWorth:
     unknown = [k for k, a in enumerate(view.ids) if any(states[s].action in (a, -1) for s in below)]
     value[unknown] = best[unknown] = np.nan
   return SpotWorth(value, best, None if None in shares else np.array(shares, float), np.nan)
+
+
+def is_trembled(policy: TreePolicy) -> bool:
+  """Whether a policy was solved with trembles, so that it is good where play hardly ever comes, too."""
+  return bool(policy.info.get("options", {}).get("tremble"))
 
 
 def has_spots(policy: TreePolicy) -> bool:
