@@ -6,6 +6,7 @@ import re
 import sphinx.ext.napoleon
 
 from ps_cfr_spiel.apps.commands.program import COMMANDS
+from ps_cfr_spiel.measures import SolvedGame, solved
 
 # Napoleon asks members for a __qualname__, which some type objects have as None; its filter is not used.
 sphinx.ext.napoleon._skip_member = lambda *_: None
@@ -65,10 +66,21 @@ def _escape(line):
   return "".join(p if p.startswith("`") else re.sub(r"(?<=\w)_(?!\w)", r"\_", p) for p in pieces)
 
 
-def _flag_tables(app, page, source):
-  """The comment `flags` of a page becomes the flags of all commands, in tables."""
-  tables = "\n".join(f"### {command.name}\n\n{_table(command)}\n" for command in COMMANDS.values())
-  source[0] = source[0].replace("<!-- flags -->", tables)
+def _tables(app, page, source):
+  """The comments of pages become tables: `flags` those of all commands, `solved` that of solved games."""
+  if "<!-- flags -->" in source[0]:
+    tables = "\n".join(f"### {command.name}\n\n{_table(command)}\n" for command in COMMANDS.values())
+    source[0] = source[0].replace("<!-- flags -->", tables)
+  if "<!-- solved -->" in source[0]:
+    source[0] = source[0].replace("<!-- solved -->", _solved())
+
+
+def _solved():
+  """The table of solved games in Markdown."""
+  head = [name.replace("_", " ") for name in SolvedGame._fields]
+  lines = [[f"`{line.game}`", *(f"{number:,.6g}" for number in line[1:])] for line in solved()]
+  rows = [head, ["---"] * len(head), *lines]
+  return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _table(command):
@@ -84,5 +96,5 @@ def _table(command):
 
 def setup(app):
   """Sphinx calls it."""
-  app.connect("source-read", _flag_tables)
+  app.connect("source-read", _tables)
   app.connect("autodoc-process-docstring", _to_rst, priority=400)

@@ -6,10 +6,12 @@ from ps_cfr_spiel.evaluation import (
   Losses,
   Point,
   Runs,
+  SolvedGame,
   is_round,
   local_regrets,
   next_measurement,
   sampling_runs,
+  solved,
 )
 from ps_cfr_spiel.evaluation.comparison import (
   OURS,
@@ -35,6 +37,7 @@ __all__ = [
   "Point",
   "Run",
   "Runs",
+  "SolvedGame",
   "compare",
   "curve",
   "is_round",
@@ -44,4 +47,5 @@ __all__ = [
   "runs_rows",
   "runs_table",
   "sampling_runs",
+  "solved",
 ]

@@ -6,7 +6,7 @@ policies, `table_play` seats a person; `sampling_runs` measures many runs at onc
 """
 
 from ps_cfr_spiel.evaluation import comparison, match_play, table_play
-from ps_cfr_spiel.evaluation.exploitability import evaluate_policy, exploitability
+from ps_cfr_spiel.evaluation.exploitability import SolvedGame, evaluate_policy, exploitability, solved
 from ps_cfr_spiel.evaluation.judgement import (
   ITERATIONS,
   Judged,
