@@ -19,7 +19,11 @@ LONGEST = 60  # characters of a lock's hands
 
 
 class PartialStrategy(NamedTuple):
-  """The strategies of the players who act in some public states."""
+  """The strategies of the players who act in some public states, as files and locks have them.
+
+  It is no policy, which has an answer for every state of its game: this one knows no game until a tree is
+  given, and where a lock leaves types free there is no answer. `tables` makes a policy's tables of it.
+  """
 
   public_states: tuple[int, ...]  #: their numbers
   #: float64[n], the strategies [A, H] of their rows, one after the other; of a lock zeros for free types.

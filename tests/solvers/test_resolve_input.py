@@ -9,7 +9,7 @@ import pytest
 
 from ps_cfr_spiel import ContinualResolving
 from ps_cfr_spiel.resolving.search.value_functions import FrozenValues
-from ps_cfr_spiel.resolving.subgames import GADGETS, cfr_d, unsafe
+from ps_cfr_spiel.resolving.subgames import GADGETS, Gadget, cfr_d, unsafe
 from ps_cfr_spiel.values import CFRValues
 
 
@@ -165,6 +165,26 @@ def test_numpy_integers(tmp_path):
   )
   made.tabularise().save(tmp_path / "policy.safetensors")
   assert made.description.startswith("re-solving, 5 iterations")
+
+
+def test_a_gadget_says_whether_it_keeps_promises():
+  """One that does not is given none, as `unsafe`, and searches go by the opponent's range."""
+  promised = []
+
+  def mine(subgame, player, ranges, promises, frontier=None):
+    promised.append(promises is not None)
+    return unsafe(subgame, player, ranges, promises, frontier)
+
+  made = [
+    ContinualResolving(load("kuhn_poker"), 50, gadget=gadget).tabularise().strategies
+    for gadget in (Gadget(mine, keeps_promises=False), unsafe)
+  ]
+  assert promised and not any(promised)
+  for blocks, expected in zip(*made, strict=True):
+    assert all(map(np.array_equal, blocks, expected))
+  promised.clear()
+  ContinualResolving(load("kuhn_poker"), 50, gadget=mine).tabularise()
+  assert promised and all(promised)
 
 
 def test_a_gadget_of_ones_own(tmp_path):

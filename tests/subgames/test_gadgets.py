@@ -23,6 +23,12 @@ from reference_subgames import Game, profile_of, resolving_programs, tables_of
 from ps_cfr_spiel import build_tree
 from ps_cfr_spiel.resolving.search import FrozenValues
 from ps_cfr_spiel.resolving.subgames import GADGETS, Subgames, cfr_d, gadgets, max_margin, unsafe
+from ps_cfr_spiel.resolving.subgames.gadgets import (
+  expected_cfr_d,
+  expected_max_margin,
+  refined_cfr_d,
+  refined_max_margin,
+)
 from ps_cfr_spiel.resolving.subgames.ranged_leaves import EchoedRanges
 from ps_cfr_spiel.tree import sequence_reach
 
@@ -147,17 +153,14 @@ def test_margin_is_the_linear_programs(name):
           assert kept == pytest.approx(sum(named.values()), abs=1e-7)
 
 
-@pytest.mark.parametrize("gadget", [cfr_d, max_margin])
+@pytest.mark.parametrize("kinds", [(cfr_d, refined_cfr_d), (max_margin, refined_max_margin)])
 @pytest.mark.parametrize("name", ["kuhn_poker", SKEWED])
-def test_a_gadget_refined_by_no_tremble_is_the_gadget(name, gadget, monkeypatch):
+def test_a_gadget_refined_by_no_tremble_is_the_gadget(name, kinds, monkeypatch):
   """The choice beside the decisions is the choice above them: the player learns the same strategies."""
   monkeypatch.setattr(gadgets, "TREMBLE", 0.0)
   states = levels(load(name)[1], 1)[0]
   subgame, ranges, promises = prepare(name, load(name)[0].random(3), states, 1)
-  first, second = (
-    solve(gadget(subgame, 1, ranges, promises, refine=refine), ranges[1], 20)[0][1]
-    for refine in (False, True)
-  )
+  first, second = (solve(gadget(subgame, 1, ranges, promises), ranges[1], 20)[0][1] for gadget in kinds)
   for a, b in zip(first, second, strict=True):
     np.testing.assert_allclose(a, b, rtol=0, atol=1e-9)
 
@@ -181,12 +184,12 @@ def test_refined_gadgets_solve_the_linear_programs(name):
       margin = {s: gadgets.TREMBLE / weight.sum() for _, s in places}
       sums = {s: gadgets.TREMBLE / (weight > 0).sum() for _, s in places}
       expected = resolving_programs(game, roots, player, profile, named, (margin, sums))
-      for gadget, least in ((max_margin, -expected[0]), (cfr_d, expected[1])):
-        tree = gadget(subgame, player, ranges, promises, refine=True)
+      for gadget, least in ((refined_max_margin, -expected[0]), (refined_cfr_d, expected[1])):
+        tree = gadget(subgame, player, ranges, promises)
         tables = tables_of(subgames.tree, profile)
         tables[player] = subgame.back(player, solve(tree, ranges[player], 3000)[0][player], tables[player])
         value = game.responses(profile_of(subgames.tree, tables), 1 - player)
-        if gadget is cfr_d:
+        if gadget is refined_cfr_d:
           found = sum(max(value[s], p) + sums[s] * value[s] for s, p in named.items())
         else:
           excess = [(value[s] - named[s]) / weight[k] for k, s in places if weight[k] > 0]
@@ -201,20 +204,20 @@ def test_a_refined_gadget_answers_where_promises_are_slack():
   (passed,) = (s for s in levels(subgames, 1)[0] if subgames.labels.source.history(s)[-1] == 0)
   subgame, ranges, promises = prepare("kuhn_poker", profile, [passed], 1)
   tables = tables_of(subgames.tree, profile)
-  tree = cfr_d(subgame, 1, ranges, promises + 5, refine=True)
+  tree = refined_cfr_d(subgame, 1, ranges, promises + 5)
   tables[1] = subgame.back(1, solve(tree, ranges[1], 500)[0][1], tables[1])
   values = game.responses(profile_of(subgames.tree, tables), 0)
   known = {s for row in known_at(game, subgames, 0, subgame.roots[0]) for s in row}
   assert sum(values[s] for s in known) == pytest.approx(-1 / 18, abs=2e-3)
 
 
-@pytest.mark.parametrize("gadget", [cfr_d, max_margin])
+@pytest.mark.parametrize("gadget", [refined_cfr_d, refined_max_margin])
 def test_trembles_sum_up_to_the_same_in_each_of_many_public_states(gadget):
   _, subgames = load("kuhn_poker")
   states = levels(subgames, 1)[0]
   assert len(states) == 2
   subgame, ranges, promises = prepare("kuhn_poker", blueprint("kuhn_poker", "uniform"), states, 1)
-  tremble = gadget(subgame, 1, ranges, promises, refine=True).tree.leaves.tremble
+  tremble = gadget(subgame, 1, ranges, promises).tree.leaves.tremble
   for s in states:
     assert tremble[: len(subgame.roots[0].public)][subgame.roots[0].public == s].sum() == pytest.approx(
       gadgets.TREMBLE
@@ -227,8 +230,8 @@ def test_in_an_expected_gadget_the_opponent_comes_by_the_range_too():
   (passed,) = (s for s in levels(subgames, 1)[0] if subgames.labels.source.history(s)[-1] == 0)
   subgame, (_, own), promises = prepare("kuhn_poker", blueprint("kuhn_poker", "uniform"), [passed], 1)
   expectation = np.arange(1.0, own.size + 1).reshape(own.shape)
-  for gadget, weight in ((cfr_d, 1), (max_margin, subgame.prior.weight(0, own))):
-    made = gadget(subgame, 1, (expectation, own), promises, expected=True)
+  for gadget, weight in ((expected_cfr_d, 1), (expected_max_margin, subgame.prior.weight(0, own))):
+    made = gadget(subgame, 1, (expectation, own), promises)
     shares = expectation * weight  # of one public state
     np.testing.assert_allclose(made.tree.leaves.tremble, gadgets.EXPECTED * shares / shares.sum())
 

@@ -61,7 +61,7 @@ class SearchSettings(SearchOptions):
   @property
   def safe(self) -> bool:
     """True if searches keep promises to the opponent."""
-    return self.gadget is not unsafe
+    return self.gadget.keeps_promises
 
 
 class Searcher:

@@ -37,8 +37,8 @@ count chance and the player's range, in the same units.
 
 import dataclasses
 import functools
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
@@ -88,16 +88,20 @@ class GadgetTree(NamedTuple):
     return [np.asarray(block, float).reshape(shape) for block, shape in pairs]
 
 
-@runtime_checkable
-class Gadget(Protocol):
+@dataclasses.dataclass(frozen=True)
+class Gadget:
   """A function that turns a subgame into a tree to solve; `GADGETS` has those of this file by name."""
+
+  make: Callable[..., GadgetTree]  #: the function, with the arguments of a call
+  #: whether it uses promises, and the player's range alone; else searches give both players' ranges.
+  keeps_promises: bool = True
 
   def __call__(
     self,
     subgame: Subgame,
     player: int,
     ranges: Ranges,
-    promises: Float[np.ndarray, "_roots _H"] | None,
+    promises: Float[np.ndarray, "_roots _H"] | None = None,
     frontier: BoundValues | None = None,
   ) -> GadgetTree:
     """Put a gadget on a subgame.
@@ -106,25 +110,24 @@ class Gadget(Protocol):
       subgame: of `Subgames.cut`.
       player: the player who solves again.
       ranges: for each player [roots, H], not negative: reach probabilities, or any multiple of them that
-        float32 can hold and divide by (the largest at least 1e-30). Gadgets use the player's alone, besides
-        `unsafe` and expected ones: searches expect that promises are kept, and may give ones for the
-        opponent's.
+        float32 can hold and divide by (the largest at least 1e-30). The opponent's may be ones for a gadget
+        that keeps promises, but an expected one.
       promises: [roots, H of the opponent], the opponent's promised values.
       frontier: a value function bound to the subgame's frontier, if there is a frontier.
 
     ValueError if an array does not fit the subgame, or a range is negative, not finite, or zero everywhere.
     """
-    ...
+    return self.make(subgame, player, ranges, promises, frontier)
 
 
-def unsafe(subgame, player, ranges, promises=None, frontier=None) -> GadgetTree:
+def _unsafe(subgame, player, ranges, promises=None, frontier=None) -> GadgetTree:
   """Unsafe re-solving; see `Gadget`. `promises` is unused."""
   first, second = (_check_range(subgame, i, ranges[i]) for i in (0, 1))
   leaves = with_ranges(_leaves(subgame, frontier), (first, second), subgame.leaf_roots)
   return GadgetTree(dataclasses.replace(subgame.tree, leaves=leaves))
 
 
-def cfr_d(subgame, player, ranges, promises, frontier=None, refine=False, expected=False) -> GadgetTree:
+def _cfr_d(subgame, player, ranges, promises, frontier=None, refine=False, expected=False) -> GadgetTree:
   """The gadget of CFR-D; see `Gadget`, and above for `refine` and `expected`.
 
   A level goes on top of the opponent's decisions, with a row for each root and two actions: follow leads on
@@ -146,7 +149,7 @@ def cfr_d(subgame, player, ranges, promises, frontier=None, refine=False, expect
   return _refined(subgame, leaves, forest, level, np.append(follow, terminate), tremble)
 
 
-def max_margin(subgame, player, ranges, promises, frontier=None, refine=False, expected=False) -> GadgetTree:
+def _max_margin(subgame, player, ranges, promises, frontier=None, refine=False, expected=False) -> GadgetTree:
   """The max-margin gadget; see `Gadget`, and above for `refine` and `expected`.
 
   A row goes on top of the opponent's decisions for each public state, with its infostates as actions. The
@@ -177,17 +180,20 @@ def max_margin(subgame, player, ranges, promises, frontier=None, refine=False, e
 TREMBLE = 0.02  # the sum of a refined gadget's trembles at a public state
 EXPECTED = 10.0  # and of an expected gadget's range
 
-refined_cfr_d: Gadget = functools.partial(cfr_d, refine=True)
-refined_max_margin: Gadget = functools.partial(max_margin, refine=True)
-expected_cfr_d: Gadget = functools.partial(cfr_d, expected=True)
-expected_max_margin: Gadget = functools.partial(max_margin, expected=True)
+unsafe, cfr_d, max_margin = Gadget(_unsafe, keeps_promises=False), Gadget(_cfr_d), Gadget(_max_margin)
+refined_cfr_d = Gadget(functools.partial(_cfr_d, refine=True))
+refined_max_margin = Gadget(functools.partial(_max_margin, refine=True))
+expected_cfr_d = Gadget(functools.partial(_cfr_d, expected=True))
+expected_max_margin = Gadget(functools.partial(_max_margin, expected=True))
 
 GADGETS: dict[str, Gadget] = options.objects(options.GADGETS)
 
 
-def gadget_of(given: str | Gadget) -> Gadget:
-  """The gadget of a name in `GADGETS`, or a given function; ValueError for another name."""
-  return given if callable(given) else GADGETS[check_option("gadget", given, GADGETS)]
+def gadget_of(given: str | Gadget | Callable[..., GadgetTree]) -> Gadget:
+  """The gadget of a name in `GADGETS`, or of a function that keeps promises; ValueError for another name."""
+  if isinstance(given, Gadget):
+    return given
+  return Gadget(given) if callable(given) else GADGETS[check_option("gadget", given, GADGETS)]
 
 
 def _leaves(subgame: Subgame, frontier: BoundValues | None) -> LeafEvaluator:

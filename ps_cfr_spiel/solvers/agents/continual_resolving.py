@@ -183,10 +183,9 @@ class ContinualResolving(SearchPolicy):
     return TreePolicy(self.game, self.labels, tables, self._header())
 
   def _header(self) -> dict[str, Any]:
-    representation = getattr(self.settings.gadget, "__name__", repr(self.settings.gadget))
-    gadget = next(
-      (name for name, function in GADGETS.items() if function is self.settings.gadget), representation
-    )
+    given = self.settings.gadget
+    representation = getattr(given.make, "__name__", repr(given.make))
+    gadget = next((name for name, known in GADGETS.items() if known == given), representation)
     values = None if self.settings.lookahead is None else repr(self.settings.value_function)
     actions = None if self.settings.actions is None else sorted(self.settings.actions)
     rule = rule_header(self.settings.rule)

@@ -49,7 +49,7 @@ from ps_cfr_spiel.cards.poker import (
 from ps_cfr_spiel.compilation.compiler import FormOrigin, build_tree
 from ps_cfr_spiel.options import HoldemPolicyOptions
 from ps_cfr_spiel.policy import Recent, Translation, TreePolicy, WrappedPolicy, check_turn
-from ps_cfr_spiel.resolving.subgames import gadget_of, unsafe
+from ps_cfr_spiel.resolving.subgames import gadget_of
 from ps_cfr_spiel.solvers.agents.holdem_searches import (
   DTYPE,
   NUM_HANDS,
@@ -118,7 +118,7 @@ class HoldemPolicy(SearchPolicy):
       raise ValueError(f"bets={options.bets!r}: give sizes for both players alike, such as '1 a / 0.5 1 a'.")
     self.blueprint = WrappedPolicy(game, blueprint, Translation(options.mapping))
     self._gadget = gadget_of(options.gadget)
-    self._safe, self._rule = self._gadget is not unsafe, cfr.make_rule(None)
+    self._safe, self._rule = self._gadget.keeps_promises, cfr.make_rule(None)
     rules: betting.BettingRules = game.rules  # pyright: ignore[reportAttributeAccessIssue]
     self._betting, self._rules = rules, rules._replace(bets=rules.streets)  # as given, with bets of any size
     self._known = Recent(KEPT)
