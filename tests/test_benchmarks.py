@@ -1,6 +1,9 @@
 """Every benchmark can be imported and says what it takes, and pages name benchmarks that exist."""
 
+import json
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -41,3 +44,36 @@ def test_games_of_the_abstraction_papers_load():
     assert games.load(name, None).num_players() == 2
   tree = build_tree(games.load("Kuhn5", None))
   assert [tree.names.num_infostates(player) for player in (0, 1)] == [10, 10]
+
+
+GPU = [sys.executable, "-m", "benchmarks.engineering.gpu", "--quick", "--run", "0.01"]
+
+
+@pytest.mark.parametrize("seconds", [300, 0.5], ids=["time enough", "too little time"])
+def test_the_benchmark_of_accelerators_compares_games_and_outlives_those_that_stop(seconds, tmp_path):
+  """The small turn and rivers of its rehearsal, where a CPU alone stands for both sides."""
+  output, environment = tmp_path / "gpu.json", {**os.environ, "JAX_PLATFORMS": "cpu"}
+  words = [*GPU, "--only", "turn", "64", "--seconds", str(seconds), "--output", str(output)]
+  done = subprocess.run(words, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=400)
+  assert done.returncode == 0, done.stderr
+  found = json.loads(output.read_text())
+  if seconds < 1:
+    assert found["turn"]["device"]["failed"] == "time is over" and "64 rivers" not in found
+    assert "64 rivers        not begun" in done.stdout
+    return
+  assert list(found) == ["turn", "64 rivers"]
+  for sides in found.values():
+    assert all(side["ms"] > 0 and "failed" not in side for side in sides.values())
+    largest = max(map(abs, sides["cpu"]["values"]))
+    assert sides["device"]["values"] == pytest.approx(sides["cpu"]["values"], abs=1e-5 * largest)
+  assert found["turn"]["device"]["engine"].startswith("xla")
+  assert any("fusion" in name and us > 0 for name, us, _ in found["turn"]["device"]["kernels"])
+
+
+def test_what_failed_on_a_device_is_said_beside_the_cpu():
+  compared = script("benchmarks.engineering.gpu").compared
+  cpu = {"ms": 8.0, "from": 7.0, "to": 9.0, "values": [1.0, -2.0]}
+  assert "4.00 times as fast; largest difference 0.25 of 2" in compared(
+    {"ms": 2.0, "values": [1.25, -2.0]}, cpu
+  )
+  assert "times" not in compared({"failed": "RESOURCE_EXHAUSTED"}, cpu)

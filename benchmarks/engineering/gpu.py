@@ -1,0 +1,289 @@
+"""What an accelerator gains: an iteration, compilation, memory and values of ten games, beside the CPU's.
+
+  pip install -e . "jax[cuda12]"                           # on a bare machine with a driver
+  python -m benchmarks.engineering.gpu --output gpu.json    # under six minutes
+  python -m benchmarks.engineering.gpu --only turn flop --seconds 120
+  JAX_PLATFORMS=cpu python -m benchmarks.engineering.gpu --quick    # a rehearsal on small games
+
+JAX chooses the device: a GPU if it has one. Each game runs in a process of its own, so that one that fails,
+or takes too long, does not stop the rest; at the same time other processes compute the same on the CPU, with
+the native library, one after the other. The rule is --rule, in float32. Where JAX has a CPU alone the first
+processes do without the library, as on an accelerator. After --seconds in all no game is begun, and the one
+that runs is stopped. Figures are printed as they come, and written to --output after each game.
+
+ms is the median of three runs of --run seconds, without evaluations, compile the seconds of the first
+iteration, MB the allocator's peak on the device, on a CPU the growth of the resident set. The difference is
+the largest of the value and both best responses after two iterations: later ones amplify rounding, so the
+exploitability after all iterations stands beside it. Batches are of rivers with all hands, ten pots behind;
+their differences are of values and exploitability of each. Of a turn and a flop the kernels that take longest
+follow, by `jax.profiler`.
+"""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pyspiel
+
+from benchmarks.engineering.batch import rivers
+from benchmarks.engineering.small_games import GOOFSPIEL
+from benchmarks.engineering.streets import PRESET
+from benchmarks.machine import PeakMemory, describe, flags
+from ps_cfr_spiel import PSCFRSolver
+from ps_cfr_spiel.backend.native import library
+from ps_cfr_spiel.batches import solve_batch
+
+TURN = {"board": "9s7c5s4h", "pot": 200, "stack": 1000}
+#: a game with its parameters, or a number of rivers; the most important first, and what takes longest last.
+GAMES: dict[str, tuple[str, Mapping[str, Any]] | int] = {
+  "river": ("river_subgame", {}),
+  "turn": ("holdem_subgame", TURN),
+  "flop": ("holdem_subgame", PRESET),
+  "64 rivers": 64,
+  "1,024 rivers": 1024,
+  "Leduc": ("leduc_poker", {}),
+  "liar's dice 1x6": ("liars_dice", {}),
+  "liar's dice 2x5": ("liars_dice", {"numdice": 2, "dice_sides": 5}),
+  "goofspiel 6": (GOOFSPIEL.format(6), {}),
+  "goofspiel 7": (GOOFSPIEL.format(7), {}),
+}
+NARROW = {"stack": 300, "ranges": "AA KQs;QQ AKs"}
+QUICK: dict[str, tuple[str, Mapping[str, Any]] | int] = {
+  **GAMES,
+  "river": ("river_subgame", NARROW),
+  "turn": ("holdem_subgame", {**TURN, **NARROW}),
+  "flop": ("holdem_subgame", {**TURN, **NARROW, "board": "9s7s5s", "bets": "1"}),
+  "64 rivers": 2,
+  "1,024 rivers": 3,
+  "liar's dice 1x6": ("liars_dice", {"dice_sides": 2}),
+  "liar's dice 2x5": ("liars_dice", {"numdice": 2, "dice_sides": 2}),
+  "goofspiel 6": (GOOFSPIEL.format(3), {}),
+  "goofspiel 7": (GOOFSPIEL.format(4), {}),
+}
+PROFILED = ("turn", "flop")
+SHOWN = 12  # kernels of a profile
+
+
+# --- One game, in a process of its own ------------------------------------------------------------------
+
+
+def measured(
+  game: tuple[str, Mapping[str, Any]] | int, rule: str, seconds: float, profile: bool
+) -> Iterator[dict]:
+  """Figures of a game as they come."""
+  device = jax.devices()[0]
+  yield {"device": device.device_kind}
+  memory = None if device.platform != "cpu" else PeakMemory()
+  work = _batch(game, rule, seconds) if isinstance(game, int) else _solver(game, rule, seconds, profile)
+  yield from work
+  statistics_of_device = device.memory_stats() or {}
+  used = memory() if memory else statistics_of_device.get("peak_bytes_in_use", float("nan")) / 1e6
+  yield {"MB": round(used)}
+
+
+def _solver(game: tuple[str, Mapping[str, Any]], rule: str, seconds: float, profile: bool) -> Iterator[dict]:
+  started = time.perf_counter()
+  solver = PSCFRSolver(pyspiel.load_game(*game), rule, progress=False)
+  yield {
+    "set-up": time.perf_counter() - started,
+    "evaluator": solver.tree.leaves.kind,
+    "engine": str(solver.engine),
+  }
+  yield {"compile": _time(solver._advance, 1)}
+  once = _time(solver._advance, 1)
+  found = solver.evaluation()
+  yield {"values": [float(found.value), *map(float, found.best_response)]}
+  count = max(int(seconds / once), 2)
+  yield _spread([1e3 * _time(solver._advance, count) / count for _ in range(3)])
+  yield {"iterations": solver.iteration, "exploitability": float(solver.exploitability())}
+  if profile:
+    yield {"kernels": profiled(lambda: solver._advance(4), 4)}
+
+
+def _batch(count: int, rule: str, seconds: float) -> Iterator[dict]:
+  def solve(iterations: int):
+    return solve_batch(
+      rivers(count), rule, iterations=iterations, hands="all", strategies=False, chunk=min(count, 1024),
+      progress=False,
+    )  # fmt: skip
+
+  yield {"compile": _time(solve, 1)}
+  found = list(solve(2))
+  yield {"values": [float(x) for one in found for x in (one.value, one.exploitability)]}
+  few = max(int(seconds / max(_time(solve, 12) - _time(solve, 2), 1e-3) * 10), 10)
+  # A call makes tables too, which a longer call does not make again.
+  times = sorted(1e3 * (_time(solve, 3 * few) - _time(solve, few)) / (2 * few) for _ in range(3))
+  yield _spread(times)
+
+
+def _time(run: Callable[[int], object], count: int) -> float:
+  started = time.perf_counter()
+  run(count)
+  return time.perf_counter() - started
+
+
+def _spread(times: list[float]) -> dict[str, float]:
+  """The median of milliseconds, the least and the most."""
+  return {"ms": statistics.median(times), "from": min(times), "to": max(times)}
+
+
+def profiled(run: Callable[[], object], iterations: int) -> list[tuple[str, float, int]]:
+  """The kernels that take longest: name, us an iteration, number of calls."""
+  with tempfile.TemporaryDirectory() as folder:
+    with jax.profiler.trace(folder):
+      run()
+    spent, calls = Counter(), Counter()
+    for path in Path(folder).rglob("*.xplane.pb"):
+      planes = list(jax.profiler.ProfileData.from_file(str(path)).planes)
+      devices = [plane for plane in planes if plane.name.startswith("/device:")]
+      for plane in devices or [plane for plane in planes if plane.name == "/host:CPU"]:
+        for line in plane.lines:
+          if devices and not line.name.startswith("Stream"):
+            continue  # the same again, by operation or by module
+          for event in line.events:
+            if not devices and not re.fullmatch(r"[\w.-]+", event.name):
+              continue  # Python's functions and the runtime's own
+            spent[event.name] += event.duration_ns / 1e3
+            calls[event.name] += 1
+  return [(name, us / iterations, calls[name]) for name, us in spent.most_common(SHOWN)]
+
+
+# --- All games ------------------------------------------------------------------------------------------
+
+
+def started(words: list[str], until: float, **environment: str) -> tuple[dict[str, Any], threading.Thread]:
+  """A game in a process; its figures, which grow, and a thread that ends with it."""
+  figures: dict[str, Any] = {}
+
+  def follow() -> None:
+    with tempfile.TemporaryFile("w+") as errors:
+      process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.engineering.gpu", *words],
+        stdout=subprocess.PIPE, stderr=errors, text=True, env={**os.environ, **environment},
+      )  # fmt: skip
+      stop = threading.Timer(max(until - time.monotonic(), 0.1), process.kill)
+      stop.start()
+      for line in process.stdout or ():
+        if line.startswith("{"):
+          figures.update(json.loads(line))
+      code = process.wait()
+      late = not stop.is_alive()
+      stop.cancel()
+      if code:
+        errors.seek(0)
+        said = errors.read().strip().splitlines() or [f"exit code {code}"]
+        figures["failed"] = "time is over" if late else said[-1]
+
+  thread = threading.Thread(target=follow, daemon=True)
+  thread.start()
+  return figures, thread
+
+
+def compare(names: list[str], words: list[str], seconds: float, output: str | None) -> dict[str, Any]:
+  """Print all games, on JAX's device and on the CPU; their figures."""
+  until, found = time.monotonic() + seconds, {}
+  on_cpu: dict[str, dict[str, Any]] = {}
+
+  def cpu() -> None:  # one after the other, so that they do not disturb each other
+    for name in names:
+      if time.monotonic() < until:
+        on_cpu[name], thread = started(["--one", name, *words], until, JAX_PLATFORMS="cpu")
+        thread.join()
+
+  beside = threading.Thread(target=cpu, daemon=True)
+  beside.start()
+
+  def keep() -> None:
+    if output:
+      Path(output).write_text(json.dumps(found, indent=1) + "\n")
+
+  for name in names:
+    if time.monotonic() > until:
+      print(f"{name:16} not begun: time is over", flush=True)
+      continue
+    figures, thread = started(["--one", name, "--hide", *words], until)
+    thread.join()
+    found[name] = {"device": figures, "cpu": on_cpu.get(name, {})}
+    keep()
+    print(f"{name:16} {_shown(figures)}", flush=True)
+  beside.join(max(until - time.monotonic(), 0) + 5)
+  print("\nBeside the CPU:")
+  for name, figures in found.items():
+    figures["cpu"] = on_cpu.get(name, {})
+    print(f"{name:16} {compared(figures['device'], figures['cpu'])}")
+  for name, figures in found.items():
+    for kernel, us, calls in figures["device"].get("kernels", []):
+      print(f"{name:16} {us:10.1f} us an iteration, {calls:5} calls: {kernel}")
+  keep()
+  return found
+
+
+def _shown(figures: dict[str, Any]) -> str:
+  """The figures of a game on one device."""
+  parts = [
+    f"{figures['ms']:.3f} ms ({figures['from']:.3f}-{figures['to']:.3f})" if "ms" in figures else "",
+    *(f"{name} {figures[name]:.1f} s" for name in ("set-up", "compile") if name in figures),
+    f"{figures['MB']} MB" if "MB" in figures else "",
+    *(figures[name] for name in ("evaluator", "engine", "device") if name in figures),
+    f"FAILED: {figures['failed']}" if "failed" in figures else "",
+  ]
+  return "; ".join(filter(None, parts))
+
+
+def compared(device: dict[str, Any], cpu: dict[str, Any]) -> str:
+  """A game on the device beside the CPU."""
+  parts = [_shown(cpu) or "no figures of the CPU"]
+  if "ms" in device and "ms" in cpu:
+    parts.append(f"the device is {cpu['ms'] / max(device['ms'], 1e-9):.2f} times as fast")
+  if "values" in device and "values" in cpu:
+    difference = np.abs(np.subtract(device["values"], cpu["values"])).max()
+    parts.append(f"largest difference {difference:.2g} of {np.abs(cpu['values']).max():.3g}")
+  if "exploitability" in device and "exploitability" in cpu:
+    told = [f"{x['exploitability']:.3g} after {x['iterations']}" for x in (device, cpu)]
+    parts.append(f"exploitability {told[0]}, of the CPU {told[1]}")
+  return "; ".join(parts)
+
+
+def main() -> None:
+  options = flags(
+    __doc__ or "",
+    only=[""],
+    rule="nrm+",
+    seconds=330.0,
+    run=1.0,
+    output=None,
+    quick=False,
+    one=None,
+    hide=False,
+  )
+  games = QUICK if options.quick else GAMES
+  if options.one:
+    if options.hide and jax.default_backend() == "cpu":
+      library.LIBRARY = Path(os.devnull) / "hidden"
+    for figures in measured(
+      games[options.one], options.rule, options.run, options.hide and options.one in PROFILED
+    ):
+      print(json.dumps(figures), flush=True)
+    return
+  names = [name for name in games if any(word.lower() in name.lower() for word in options.only)]
+  if not names:
+    raise SystemExit(f"--only {' '.join(options.only)}: choose among {', '.join(games)}.")
+  print(describe(), flush=True)
+  words = ["--rule", options.rule, "--run", str(options.run), *["--quick"] * options.quick]
+  compare(names, words, options.seconds, options.output)
+
+
+if __name__ == "__main__":
+  main()
