@@ -46,6 +46,18 @@ class Slips(openspiel_policy.Policy):
     return {a: (1 - self._share) * p + self._share / len(played) for a, p in played.items()}
 
 
+class Ends(openspiel_policy.Policy):
+  """The first or the last legal action, always."""
+
+  def __init__(self, game, place):
+    super().__init__(game, [0, 1])
+    self._place = place
+
+  def action_probabilities(self, state, player_id=None):
+    legal = state.legal_actions()
+    return {action: 1.0 * (action == legal[self._place]) for action in legal}
+
+
 def solved(game, iterations=500):
   solver = PSCFRSolver(game)
   solver.run(iterations)
@@ -87,13 +99,8 @@ def test_the_mean_is_the_loss_against_the_solution(name, share):
 @pytest.mark.parametrize("seed", range(4))
 def test_scripted_agents_in_random_games(seed):
   game = random_game(seed)
-
-  class First(openspiel_policy.Policy):
-    def action_probabilities(self, state, player_id=None):
-      return {a: 1.0 * (a == state.legal_actions()[0]) for a in state.legal_actions()}
-
   uniform = openspiel_policy.UniformRandomPolicy(game)
-  for agent in (First(game, [0, 1]), uniform, Slips(game, uniform, 0.3)):
+  for agent in (Ends(game, 0), uniform, Slips(game, uniform, 0.3)):
     check_unbiased(game, lambda _, agent=agent: agent)
 
 
@@ -218,3 +225,21 @@ def test_mistakes_of_the_caller():
     matches.judge(game, [Played(0, (2, 1, 0, 0), players=("x",))])
   with pytest.raises(ValueError, match="leduc_poker"):
     matches.judge(game, [Played(0, (2, 1, 0, 0))], solved(pyspiel.load_game("leduc_poker"), 1))
+
+
+def test_intervals_hold_the_exact_loss():
+  """Of three scripted agents in random games, 200 games each; most are shorter than by chips."""
+  covered, shorter = [], []
+  for seed in range(15):
+    game = random_game(seed)
+    solution = solved(game, 300)
+    referee = matches.player(solution, 1)
+    uniform = openspiel_policy.UniformRandomPolicy(game)
+    for agent in (Ends(game, 0), Ends(game, -1), Slips(game, uniform, 0.5)):
+      games = matches.play_games(game, matches.player(agent, 2), referee, 200, seed=seed)
+      judgement = next(j for j in matches.judge(game, games, solution).agents if j.agent == "A")
+      expected = np.mean([exact_loss(game, solution, agent, seat) for seat in (0, 1)])
+      half = 1.96 * judgement.loss.standard_error
+      covered.append(abs(judgement.loss.mean - expected) <= half + 1e-6)
+      shorter.append(judgement.chips.standard_error > judgement.loss.standard_error)
+  assert np.mean(covered) > 0.92 and np.mean(shorter) > 0.75
