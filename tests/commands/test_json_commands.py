@@ -45,6 +45,17 @@ def test_solve_and_evaluate(tmp_path, capsys):
   assert "local_regrets" not in without
 
 
+def test_a_run_with_trembles_shows_its_local_regrets(tmp_path, capsys):
+  words = ["solve", "kuhn_poker", "--iterations=100", "--noplot", f"--output={tmp_path}", "--tremble=1"]
+  solved, _ = answer(capsys, *words)
+  measured, _ = answer(capsys, "evaluate", tmp_path / "run.safetensors")
+  assert solved["local_regrets"] == measured["local_regrets"]
+  assert program.run([*words, "--quiet"]) == 0
+  assert "local regret:" in capsys.readouterr().out
+  plain, _ = answer(capsys, *words[:-2], f"--output={tmp_path / 'plain'}")
+  assert "local_regrets" not in plain
+
+
 def test_a_game_that_chance_begins_in_public(tmp_path, capsys):
   """Who starts, or the first prize, is public: before it there is nothing but what may be dealt."""
   name = "turn_based_simultaneous_game(game=goofspiel(num_cards=2,imp_info=True,points_order=random))"

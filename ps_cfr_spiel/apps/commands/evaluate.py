@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from ps_cfr_spiel.apps.commands.framework.flags import (
   general_sum_facts,
   general_sum_lines,
   local_regret_facts,
+  local_regrets_of,
   say,
 )
 from ps_cfr_spiel.apps.commands.framework.user_input import load_opponent, with_tree
@@ -26,15 +26,13 @@ from ps_cfr_spiel.apps.commands.show import made_by
 from ps_cfr_spiel.cards.poker import describe
 from ps_cfr_spiel.options import LocalResponseOptions
 
-MOST_CELLS = 500_000  # actions of infostates whose local regrets are measured unasked
-
 # fmt: off
 FLAGS = (
   Flag("lbr", False,
     "Measure a local best response too: the gain of a search of one decision that values all later ones by "
     "checking and calling in poker, and by random play in other games."),
   flag_of(LocalResponseOptions, "lbr_actions"),
-  dataclasses.replace(LOCAL_REGRETS, unlike=f"default: with up to {MOST_CELLS:,} actions of infostates"),
+  LOCAL_REGRETS,
   JSON,
   MOST_HISTORIES,
   Flag("post_processing", "",
@@ -108,9 +106,7 @@ def _measured(policy: Any, path: str, values: flags.FlagValues, actions: str | l
   within = None
   if policy.locked and not values.post_processing:
     within = ps.evaluate_policy(policy.game, policy, tree=policy.tree, locked=True).exploitability
-  cells = sum(block.size for blocks in policy.strategies for block in blocks)
-  wanted = cells <= MOST_CELLS if values.local_regrets is None else values.local_regrets
-  regrets = ps.measures.local_regrets(policy.game, policy, tree=policy.tree) if wanted else None
+  regrets = local_regrets_of(policy, values.local_regrets)
   return policy, ps.evaluate_policy(policy.game, policy, tree=policy.tree), within, local, regrets
 
 

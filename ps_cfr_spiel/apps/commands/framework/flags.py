@@ -19,6 +19,7 @@ from ps_cfr_spiel.options import FLAGS, EnumerationOptions, PSCFROptions, SpotOp
 from ps_cfr_spiel.reports import report
 
 AUTO = "auto"
+MOST_CELLS = 500_000  # actions of infostates whose local regrets are measured unasked
 
 MOST_HISTORIES = dataclasses.replace(flag_of(EnumerationOptions, "limit"), group=FLAGS)
 ENUMERATION, TREE, SPOT = (
@@ -38,7 +39,8 @@ SHARING = group("Many situations",
 QUIET = Flag("quiet", False, "Print the result only.")
 LOCAL_REGRETS = Flag("local_regrets", None,
   "Measure what the strategy loses at each infostate, also where its own play never comes, against the best "
-  "action, if all then follow the strategy, and onward, against a best response.", kind=bool)
+  "action, if all then follow the strategy, and onward, against a best response.", kind=bool,
+  unlike=f"default: with up to {MOST_CELLS:,} actions of infostates")
 JSON = Flag("json", False, "Print the result as JSON, in one line, and nothing else.")
 JOIN = Flag("join", None,
   "Share the work with other processes, given the same flags and a folder that all can reach: this is "
@@ -116,6 +118,14 @@ def exploitability_facts(exploitability: float, game: pyspiel.Game) -> dict[str,
   pot = ps.views.pot_of(game)
   share = {"exploitability_percent_of_pot": 100 * exploitability / pot} if pot else {}
   return {"exploitability": exploitability, "unit": ps.views.unit_of(game), **share}
+
+
+def local_regrets_of(policy: ps.TreePolicy, wanted: bool | None = None) -> ps.measures.LocalRegrets | None:
+  """The local regrets of a policy; where they are `None` wanted, those of up to `MOST_CELLS` actions."""
+  cells = sum(block.size for blocks in policy.strategies for block in blocks)
+  if not (cells <= MOST_CELLS if wanted is None else wanted):
+    return None
+  return ps.measures.local_regrets(policy.game, policy, tree=policy.tree)
 
 
 def local_regret_facts(regrets: ps.measures.LocalRegrets) -> dict[str, object]:

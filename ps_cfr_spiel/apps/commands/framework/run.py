@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ from ps_cfr_spiel.apps.commands.framework.flags import (
   exploitability_facts,
   general_sum_facts,
   general_sum_lines,
+  local_regret_facts,
+  local_regrets_of,
 )
 from ps_cfr_spiel.apps.commands.framework.run_tables import write_points
 from ps_cfr_spiel.arguments import JSON
@@ -135,6 +138,16 @@ class Run:
     locked = self.solver.locked if isinstance(self.solver, ps.PSCFRSolver) else ""
     return {"locked": locked} if locked else {}
 
+  @functools.cached_property
+  def local_regrets(self) -> ps.measures.LocalRegrets | None:
+    """Those of the average strategy at the end, in small games that are solved with trembles."""
+    solver = self.solver
+    return (
+      local_regrets_of(solver.average_policy())
+      if isinstance(solver, ps.PSCFRSolver) and solver.options.tremble
+      else None
+    )
+
   def facts(self, files: Sequence[str]) -> dict[str, JSON]:
     """The result for programs."""
     game, sets, values = self.solver.game, self.abstraction, {}
@@ -142,6 +155,7 @@ class Run:
       last = self.points[-1]
       values = {"value": last.value, **exploitability_facts(last.exploitability, game)}
       values |= general_sum_facts(self.solver.evaluation())
+      values |= local_regret_facts(self.local_regrets) if self.local_regrets else {}
     return {
       "game": str(game),
       "method": self.solver.description,
@@ -164,6 +178,7 @@ class Run:
         **ps.views.value_lines(evaluation.values, game),
         "exploitability": ps.views.with_unit(last.exploitability, game),
         **general_sum_lines(evaluation),
+        **(ps.views.local_regret_lines(self.local_regrets, game) if self.local_regrets else {}),
       }
     return {
       **self.locked,
