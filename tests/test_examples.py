@@ -273,6 +273,15 @@ def test_the_keyed_game_has_von_neumanns_equilibrium():
   assert gains[1] < 0.2
 
 
+def test_a_game_of_keys_alone_can_be_trained():
+  """Too large for a tree, which is no fault: the report says what takes it."""
+  example("new_keyed_game")
+  report = check_game(pyspiel.load_game("von_neumann_poker"))
+  assert (report.solvable, report.trainable) == (False, True)
+  assert str(report).endswith("OK: too large to be compiled, and can be trained by its keys (train)")
+  assert not check_game(pyspiel.load_game("kuhn_poker")).trainable
+
+
 @pytest.mark.parametrize(
   "path", [p for p in sorted(EXAMPLES.glob("*.py")) if "register_game" in p.read_text()], ids=lambda p: p.stem
 )

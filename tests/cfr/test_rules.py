@@ -330,6 +330,10 @@ BY_FORMULA = {  # what makes strategies of regrets, and the weight of an iterati
 SCHEDULED = (HSDCFR, HSPCFRPlus, VADCFR)
 
 
+def test_every_rule_has_its_formula():
+  assert BY_FORMULA.keys() == RULES.keys()
+
+
 @pytest.mark.parametrize("name", BY_FORMULA)
 def test_rules_by_their_formulas(name, monkeypatch):
   """Every rule equals its source's formulas, on regrets of all sizes, before and after the planned end."""

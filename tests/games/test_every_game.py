@@ -21,6 +21,8 @@ from game_checks import (
 from open_spiel.python.observation import make_observation
 from variants import ENUMERATED, SAMPLED, each
 
+import ps_cfr_spiel  # noqa: F401  its games are registered
+
 GAMES = sorted({*ENUMERATED, *SAMPLED})
 PLAYS = {"cheat": 4, "holdem": 10, "holdem_subgame": 5}  # random ones of a large game
 FEW_ACTIONS = 100  # OpenSpiel's API tests look at every action of every state

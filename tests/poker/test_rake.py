@@ -139,6 +139,19 @@ def test_a_solved_river_is_worth_what_openspiel_says():
   assert nash_conv < 0.05
 
 
+def test_locks_are_a_part_of_the_game():
+  """Values of both players are those of the profile with locks, and gains those of free hands alone."""
+  game = pyspiel.load_game(RIVER)
+  solver = PSCFRSolver(game, dtype="float64", locks={"": {"Check": 1}, "Check, Bet 10": {"QQ": {"Fold": 1}}})
+  solver.run(300)
+  evaluation, policy = solver.evaluation(), solver.average_policy()
+  values = expected_game_score.policy_value(game.new_initial_state(), [policy] * 2)
+  assert [evaluation.value, *evaluation.others] == pytest.approx(values, abs=1e-9)
+  assert all(row["probability"] == (row["action_name"] == "Check") for row in policy.to_rows([0]))
+  assert max(evaluation.gains) < 0.05
+  assert exploitability.nash_conv(game, policy, use_cpp_br=False) > 0.2  # of all hands
+
+
 # Laws.
 
 

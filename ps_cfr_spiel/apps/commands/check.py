@@ -30,7 +30,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     print(report)
     if report.solvable and (memory := memory_lines(game)):
       print(lines(memory))
-  return SOLVABLE if report.solvable else NOT_SOLVABLE
+  return SOLVABLE if report.solvable or report.trainable else NOT_SOLVABLE
 
 
 COMMAND = Command(
@@ -38,8 +38,8 @@ COMMAND = Command(
   arguments="GAME",
   summary="Check whether a game can be solved",
   text="Enumerates the game and prints a line for every check: PASS, FAIL with the state or history where it "
-  "fails, or NOTE; then the size of the public tree. The exit code is 0 if the game can be solved, else 1. "
-  "GAME is written as for solve; a game of your own comes with --module.",
+  "fails, or NOTE; then the size of the public tree. The exit code is 0 if the game can be solved, or "
+  "trained by keys of its own, else 1. GAME is written as for solve; a game of your own comes with --module.",
   examples=("check leduc_poker", "check my_game --module=my_game.py"),
   options=FLAGS,
   run=_run,

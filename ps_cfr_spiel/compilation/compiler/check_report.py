@@ -18,6 +18,9 @@ class Verdict(enum.StrEnum):
   NOTE = "NOTE"
 
 
+HISTORIES, KEYED = "histories", "keyed_form()"  # checks that `Report.trainable` asks for
+
+
 @dataclasses.dataclass(frozen=True)
 class Finding:
   """A line of a report.
@@ -55,6 +58,12 @@ class Report:
     """True if `build_tree` accepts the game: no check fails."""
     return not any(finding.verdict == Verdict.FAIL for finding in self.findings)
 
+  @property
+  def trainable(self) -> bool:
+    """True if the game has keys of its own (`keyed_game`), and no check fails but that of its size."""
+    failed = {finding.check for finding in self.findings if finding.verdict == Verdict.FAIL}
+    return failed <= {HISTORIES} and any(finding.check == KEYED for finding in self.findings)
+
   def assert_solvable(self) -> None:
     """Raise AssertionError with the whole report unless the game can be solved; for tests."""
     if not self.solvable:
@@ -67,7 +76,8 @@ class Report:
   def facts(self) -> dict[str, Any]:
     """The report as JSON values."""
     findings = [{"check": f.check, "verdict": str(f.verdict), "text": f.text} for f in self.findings]
-    return {"game": self.game, "solvable": self.solvable, "findings": findings}
+    verdicts = {"solvable": self.solvable, "trainable": self.trainable}
+    return {"game": self.game, **verdicts, "findings": findings}
 
   def _lines(self) -> list[str]:
     """A line for each finding, and one together for checks that were not checked for the same reason."""
@@ -83,5 +93,7 @@ class Report:
   def __str__(self):
     failed = [finding.check for finding in self.findings if finding.verdict == Verdict.FAIL]
     verdict = "OK: can be solved" if self.solvable else f"cannot be solved: {', '.join(failed)}"
+    if self.trainable and not self.solvable:
+      verdict = "OK: too large to be compiled, and can be trained by its keys (train)"
     parts = [describe(self.game), "\n".join(self._lines()), self.summary, verdict]
     return "\n\n".join(part for part in parts if part)

@@ -15,7 +15,14 @@ import pyspiel
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cards.poker import CardGame
-from ps_cfr_spiel.compilation.compiler.check_report import UNCHECKED, Finding, Report, Verdict
+from ps_cfr_spiel.compilation.compiler.check_report import (
+  HISTORIES,
+  KEYED,
+  UNCHECKED,
+  Finding,
+  Report,
+  Verdict,
+)
 from ps_cfr_spiel.compilation.compiler.described import form_of
 from ps_cfr_spiel.compilation.compiler.form_check import form_fault
 from ps_cfr_spiel.compilation.compiler.form_sizes import TreeUse, check_memory, memory_needs
@@ -99,7 +106,9 @@ def check_game(
   histories, of_states = _enumeration_findings(game, limits, progress, observer)
   findings += of_states
   if histories is None or not _holds(of_states):
-    return Report(str(game), tuple(findings + _not_checked(LATER_CHECKS, "a check above fails")))
+    keyed = declared(game, "keyed_form") is not None
+    by_keys = [Finding(KEYED, Verdict.NOTE, "train solves it by these keys, without a tree")] * keyed
+    return Report(str(game), tuple(findings + by_keys + _not_checked(LATER_CHECKS, "a check above fails")))
   later, tree = _later_findings(game, histories, limits.memory, public_states, observer, form_tree)
   return Report(str(game), tuple(findings + later), tree.summary() if tree else "")
 
@@ -116,7 +125,7 @@ STATE_CHECKS = {  # check by its name in `enumerate_histories`: its name here, a
   "chance": ("chance", "the probabilities of every chance node sum to one"),
   "returns": ("returns", "every end has one for each of the {players} players{sum}"),
 }
-HISTORY_CHECKS = ("histories", *(name for name, _ in STATE_CHECKS.values()))
+HISTORY_CHECKS = (HISTORIES, *(name for name, _ in STATE_CHECKS.values()))
 LATER_CHECKS = (
   "same actions", "perfect recall", "infostate names", "timing", "scale", "public states", "public observer",
   FORM, "declared bounds", "game string",
