@@ -17,9 +17,15 @@ from jaxtyping import PyTree
 
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.backend.device import precision, to_device
-from ps_cfr_spiel.backend.native import why_unavailable
+from ps_cfr_spiel.batches.batch_program import order_here
 from ps_cfr_spiel.cards.poker import Betting, Situation, cards, compatible, strengths
-from ps_cfr_spiel.compilation.compiler import FEW_PAIRS, LineIndex, build_tree, make_decisions, street_ends
+from ps_cfr_spiel.compilation.compiler import (
+  LineIndex,
+  build_tree,
+  fastest_leaves,
+  make_decisions,
+  street_ends,
+)
 from ps_cfr_spiel.options import HANDS
 from ps_cfr_spiel.resolving.subgames import RangedLeaves
 from ps_cfr_spiel.tree import (
@@ -30,13 +36,14 @@ from ps_cfr_spiel.tree import (
   NativeLeaves,
   PlayerTree,
   PublicTree,
+  ShowdownLeaves,
   check_two_players,
   pad_types,
   padded_size,
 )
 
 Arrays = TypeVar("Arrays")
-LEAVES = ("auto", "native", "dense")
+LEAVES = ("auto", "native", "showdown", "dense")
 DEAD = (len(cards.WHOLE_DECK), len(cards.WHOLE_DECK) + 1)  # the cards of dead hands
 
 Players = tuple[PlayerTree, PlayerTree]
@@ -226,20 +233,23 @@ def _stack_rivers(rivers: Sequence[_Street], leaves: str, dtype: str, room: int)
     (form, showdown_payoff, fold_payoff, ranges, weights), room
   )
   with precision(dtype):
-    few = types[0] * types[1] <= FEW_PAIRS or why_unavailable()
-    if leaves == "dense" or (leaves == "auto" and few):
+    if leaves == "auto":  # a CPU takes one river after the other
+      leaves = fastest_leaves(types[0] * types[1], 1 if order_here() == "map" else len(rivers))
+    if leaves == "dense":
       # On the host the matrices would take longer than the solution.
       evaluator: LeafEvaluator = _dense(*to_device((form, showdown_payoff, fold_payoff), dtype))
       for i, column in enumerate(to_device([x[:, None] for x in ranges], dtype)):
         evaluator = RangedLeaves(evaluator, (column, column), i)
     else:  # its weights of the opponent's hands are apart from those of the own
-      native = NativeLeaves.create(form, showdown_payoff, fold_payoff, 1.0)
-      first, second = native.views
+      made = (NativeLeaves if leaves == "native" else ShowdownLeaves).create(
+        form, showdown_payoff, fold_payoff, 1.0
+      )
+      first, second = made.views
       views = (
         dataclasses.replace(first, weight=first.weight * ranges[1]),
         dataclasses.replace(second, weight=second.weight * ranges[0]),
       )
-      evaluator = to_device(dataclasses.replace(native, views=views), dtype)
+      evaluator = to_device(dataclasses.replace(made, views=views), dtype)
   return Group(
     [river.place for river in rivers],
     _decisions(rivers[0].situation.betting, types),

@@ -219,10 +219,11 @@ def test_each_river_has_its_own_target():
   assert all(s.exploitability <= 0.005 * r.pot for s, r in zip(batch, rivers, strict=True))
 
 
-def test_all_at_once_as_on_accelerators():
-  """`vmap` in place of `map`, and matrices, which is what they use."""
+@pytest.mark.parametrize("leaves", ["showdown", "dense"])
+def test_all_at_once_as_on_accelerators(leaves):
+  """`vmap` in place of `map`, and array code for many hands, matrices for few, which is what they use."""
   turns = solve_batch(some(), **EXACT)
-  for x, y in zip(turns, solve_batch(some(), order="vmap", leaves="dense", **EXACT), strict=True):
+  for x, y in zip(turns, solve_batch(some(), order="vmap", leaves=leaves, **EXACT), strict=True):
     np.testing.assert_allclose(x.value, y.value, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(x.values, y.values, atol=1e-8)
 

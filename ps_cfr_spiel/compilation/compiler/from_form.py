@@ -291,13 +291,20 @@ jax.tree_util.register_pytree_node(_LazyAllInLeaves, _of_all_ins, _all_ins_made)
 
 
 def leaves_of(lines: PublicStateIndex, kind: str) -> str:
-  """The kind of leaf evaluator; for "auto" the fastest: matrices for few hands, and on accelerators."""
+  """The kind of leaf evaluator; for "auto" the fastest."""
   if kind != "auto":
     return kind
-  pairs = len(lines.form.types[0]) * len(lines.form.types[1])
-  one_board = len(lines.boards) == 1  # many boards would need many matrices
-  if pairs <= FEW_PAIRS or (jax.default_backend() != "cpu" and one_board):
+  return fastest_leaves(len(lines.form.types[0]) * len(lines.form.types[1]), len(lines.boards))
+
+
+def fastest_leaves(pairs: int, boards: int) -> str:
+  """The kind of evaluator that suits JAX's device for pairs of types on some boards at once.
+
+  Matrices are for few hands, and on accelerators for one board.
+  """
+  if pairs <= FEW_PAIRS:
     return "dense"
   if not why_unavailable():
     return "native"
-  return "dense" if pairs <= 150_000 and one_board else "showdown"
+  matrices = boards == 1 and (pairs <= 150_000 or jax.default_backend() != "cpu")
+  return "dense" if matrices else "showdown"
