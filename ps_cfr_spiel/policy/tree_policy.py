@@ -13,6 +13,7 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import storage
+from ps_cfr_spiel.cards.poker import CardDeal, CardGame, cards
 from ps_cfr_spiel.compilation import compiler
 from ps_cfr_spiel.compilation.compiler import EXACT, FormOrigin
 from ps_cfr_spiel.loading import game_fields, game_in
@@ -88,6 +89,18 @@ class TreePolicy(openspiel_policy.Policy):
     """Probability of every legal action at a state."""
     name = self.labels.infostate
     return probabilities_at(state, player_id, self.game, lambda at, i: self.at(i, name(at, i)))
+
+  def for_hands_at(self, state: pyspiel.State) -> dict[int, np.ndarray] | None:
+    """See `policy.for_hands`; None where types are not hands of two cards."""
+    player, source = state.current_player(), self.labels.source
+    form = source.lines.form if isinstance(source, FormOrigin) else None
+    deal = form.deal if isinstance(form, CardGame) else None
+    if form is None or not isinstance(deal, CardDeal) or deal.hole != cards.HAND_SIZE:
+      return None
+    decision, _ = self.labels.decision_at(state, player)
+    chances = np.zeros((len(decision.legal_actions), len(cards.ALL_HANDS)))
+    chances[:, deal.whole[deal.held[player]]] = self.table(decision)
+    return dict(zip(decision.legal_actions, chances, strict=True))
 
   def at(self, player: int, infostate: str) -> dict[int, float]:
     """Probability of every legal action at an information state string; ValueError for an unknown string."""

@@ -6,7 +6,8 @@ one hand, and in hold'em on those for all 1,326 hands at once.
 
 import abc
 import collections
-from collections.abc import Callable, Hashable, Mapping
+import itertools
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,7 +23,8 @@ HOLE_CARDS = 2 * cards.HAND_SIZE  # of both players
 KEPT = 64  # answers for all hands
 
 Value = TypeVar("Value")
-Chance = float | np.ndarray  # a probability, or float64[1326], that of each hand of `cards.ALL_HANDS`
+#: A probability, or float64[1326], that of each hand of `cards.ALL_HANDS`; or [n, 1326], for n boards.
+Chance = float | np.ndarray
 Answer = Mapping[int, Chance]  # by action
 
 
@@ -78,7 +80,30 @@ class WrappedPolicy(openspiel_policy.Policy):
 
   def for_hands_at(self, state: pyspiel.State) -> dict[int, np.ndarray]:
     """See `for_hands`."""
-    answer = self.how.changed(Wrapped(self._given, self._ask_for_hands), state, state.current_player())
+    return self._for_hands(state, self._ask_for_hands)
+
+  def for_boards_at(self, state: pyspiel.State, places: Sequence[int]) -> dict[int, np.ndarray]:
+    """The answers for all hands on n boards, float64[n, 1326] for each action.
+
+    They differ in the last public card, which is one of `places`, chance's actions, on each.
+    """
+    came = len(_public_cards(state))
+
+    def ask(at: pyspiel.State, player: int) -> Answer:
+      if len(board := _public_cards(at)) < came:  # it is the same on all
+        return self._ask_for_hands(at, player)
+      answers = [for_hands(self.policy, _dealt_again(at, [*board[:-1], place])) for place in places]
+      none = np.zeros(len(cards.ALL_HANDS))
+      actions = sorted({action for answer in answers for action in answer})
+      return {action: np.array([answer.get(action, none) for answer in answers]) for action in actions}
+
+    answer, shape = self._for_hands(state, ask), (len(places), len(cards.ALL_HANDS))
+    return {action: np.broadcast_to(chances, shape) for action, chances in answer.items()}
+
+  def _for_hands(
+    self, state: pyspiel.State, ask: Callable[[pyspiel.State, int], Answer]
+  ) -> dict[int, np.ndarray]:
+    answer = self.how.changed(Wrapped(self._given, ask), state, state.current_player())
     return {action: np.asarray(chances) for action, chances in answer.items()}
 
   def _ask_for_hands(self, state: pyspiel.State, player: int) -> Answer:
@@ -99,20 +124,32 @@ def for_hands(policy: OpenSpielPolicy, state: pyspiel.State) -> Mapping[int, np.
   legal, by_action = state.legal_actions(), dict[int, np.ndarray]()
   if type(policy) is openspiel_policy.UniformRandomPolicy:
     return dict.fromkeys(legal, np.full(len(cards.ALL_HANDS), 1 / len(legal)))
-  player, history = state.current_player(), [move.action for move in state.full_history()]
-  board = [move.action for move in state.full_history() if move.player < 0][HOLE_CARDS:]
+  player, board = state.current_player(), _public_cards(state)
   deck = getattr(state.get_game(), "deck", cards.WHOLE_DECK)
   live = [place for place in range(len(deck)) if place not in board]
   for h in np.flatnonzero(np.isin(cards.ALL_HANDS, [deck[place] for place in live]).all(1)).tolist():
     hole = [deck.index(card) for card in cards.ALL_HANDS[h].tolist()]
-    rest = [place for place in live if place not in hole][: cards.HAND_SIZE]
-    held = state.get_game().new_initial_state()
-    for action in [*(hole + rest if player == 0 else rest + hole), *history[HOLE_CARDS:]]:
-      held.apply_action(action)
-    for action, chance in answer_of(policy, held, player).items():
+    for action, chance in answer_of(policy, _dealt_again(state, board, hole), player).items():
       if chance:
         by_action.setdefault(action, np.zeros(len(cards.ALL_HANDS)))[h] = chance
   return by_action
+
+
+def _public_cards(state: pyspiel.State) -> list[int]:
+  """Chance's actions that dealt the public cards."""
+  return [move.action for move in state.full_history() if move.player < 0][HOLE_CARDS:]
+
+
+def _dealt_again(state: pyspiel.State, board: Sequence[int], held: Sequence[int] = ()) -> pyspiel.State:
+  """The state after the same moves with other cards, public and of the player to move; the rest are any."""
+  again, public = state.get_game().new_initial_state(), iter(board)
+  free = (a for a in itertools.count() if a not in board and a not in held)
+  rest = list(itertools.islice(free, HOLE_CARDS - len(held)))
+  for action in [*rest, *held] if state.current_player() else [*held, *rest]:
+    again.apply_action(action)
+  for move in state.full_history()[HOLE_CARDS:]:
+    again.apply_action(next(public) if move.player < 0 else move.action)
+  return again
 
 
 Key = TypeVar("Key", bound=Hashable)

@@ -1,16 +1,19 @@
 """The agent for the whole of hold'em: its ranges by hand, its searches by the solver, and its manners."""
 
+import zlib
+
 import jax
 import numpy as np
 import pyspiel
 import pytest
 from open_spiel.python import policy as openspiel_policy
+from open_spiel.python.algorithms.best_response import BestResponsePolicy
 
 import ps_cfr_spiel
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.batches import solve_batch
-from ps_cfr_spiel.cards.poker import Situation, cards
+from ps_cfr_spiel.cards.poker import Situation, cards, range_text, set_numbers
 from ps_cfr_spiel.learning import BoardFeatures, Examples, NetworkValues, pretrained
 from ps_cfr_spiel.learning.boards import board_features
 from ps_cfr_spiel.learning.boards.board_features import CHECKED
@@ -28,6 +31,10 @@ class Pairs(openspiel_policy.Policy):
     if hole[0] // 4 == hole[1] // 4 and 2 in state.legal_actions():
       return {1: 0.1, 2: 0.9}
     return {1: 1.0}
+
+  def for_hands_at(self, state):
+    pairs = (cards.ALL_HANDS[:, 0] // 4 == cards.ALL_HANDS[:, 1] // 4) & (2 in state.legal_actions())
+    return {1: np.where(pairs, 0.1, 1.0), 2: np.where(pairs, 0.9, 0.0)}
 
 
 def play(game, *moves):
@@ -138,19 +145,18 @@ def test_ranges_by_hand():
   def number(text):
     return int(cards.set_numbers(np.array(cards.parse_cards(text))))
 
-  call, raised = 0.99 * 0.1 + 0.01 / 2, 0.99 * 0.9 + 0.01 / 2
-  assert their[number("QsQc")] == pytest.approx(raised * call)
-  called = 0.99 + 0.01 / 2  # by a hand that never raises
-  assert their[number("AsKs")] == pytest.approx(0.01 / 2 * called)
-  assert own[number("AsAd")] == pytest.approx(call * call)
-  assert own[number("AsKh")] == pytest.approx(called * called)
+  assert their[number("QsQc")] == pytest.approx(0.9 * 0.1)
+  assert their[number("AsKs")] == 0  # it never raises
+  assert own[number("AsAd")] == pytest.approx(0.1 * 0.1)
+  assert own[number("AsKh")] == pytest.approx(1)
   assert own[number("QhKh")] == their[number("JdJh")] == 0  # on the board
 
 
 def test_the_turn_is_solved():
   """With even ranges a decision is the solver's on the same subgame."""
   game = pyspiel.load_game("holdem(stack=1000,bets=fullgame)")
-  agent = ps_cfr_spiel.HoldemPolicy(game, uniform(), bets="1 a / a", iterations=10).bot(1, 0)
+  options = {"bets": "1 a / a", "iterations": 10, "gadget": "unsafe"}
+  agent = ps_cfr_spiel.HoldemPolicy(game, uniform(), **options).bot(1, 0)
   moves = ("KsKd", "AhQc", "Raise to 300", "Call", "9s7c5s", "Check", "Check", "4h")
   found = agent.probabilities(play(game, *moves, "Check"))
   assert list(found.values()) == pytest.approx(list(solved("1 a / a", "AhQc", "x").values()), abs=1e-5)
@@ -220,7 +226,7 @@ TURN = ("6d6c", "3d2c", "Call", "Check", "2d4c5d", "Check", "Check", "7c")
 def test_promises_are_kept(line):
   """No hand of the opponent wins more than in the search before, in safe searches alone.
 
-  In the turn's first search its best responses are together that of the solver.
+  In an unsafe first search of the turn its best responses are together that of the solver with the ranges.
   """
   game = pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1,bets=fullgame)")
   blueprint = Pairs(pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1)"), [0, 1])
@@ -238,11 +244,14 @@ def test_promises_are_kept(line):
     promised = before[0].worths(place, 0, range_)
     kept = after.worths(after.place(line_there), 0, range_) <= promised + 0.02
     assert kept.all() == (gadget != "unsafe")
-  solver = ps_cfr_spiel.PSCFRSolver(turn.game)
+  ranges = policy.ranges(play(game, *TURN))
+  text = ";".join(range_text(range_ / range_.max()) for range_ in ranges)
+  given = turn.game.get_parameters() | {"ranges": text}
+  solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("holdem_subgame", given))
   solver.run(200)
-  own, their = turn.game.ranges
-  weights = own.weights * (turn.game.disjoint @ their.weights)
-  found = turn.worths(0, 0, policy.ranges(play(game, *TURN))[1])[turn.hands(0)]
+  own, their = solver.game.ranges
+  weights = own.weights * (solver.game.disjoint @ their.weights)
+  found = turn.worths(0, 0, ranges[1])[set_numbers(own.cards)]
   assert found @ weights / weights.sum() == pytest.approx(solver.evaluation().best_response[0], abs=1e-4)
 
 
@@ -365,3 +374,66 @@ def test_a_blueprint_of_dealt_cards(tmp_path):
     assert blueprint.action_probabilities(state) == pytest.approx({a: odds[h] for a, odds in found.items()})
   agent = ps_cfr_spiel.HoldemPolicy(game, blueprint, "a", iterations=2).bot(0, 0)
   assert sum(agent.probabilities(play(game, *moves, "Check", "Check", "5c")).values()) == pytest.approx(1)
+
+
+class Fickle(openspiel_policy.Policy):
+  """Any probabilities, others at each infostate."""
+
+  def action_probabilities(self, state, player_id=None):
+    seed = zlib.crc32(state.information_state_string(state.current_player()).encode())
+    chances = np.random.default_rng(seed).dirichlet(np.ones(len(state.legal_actions())))
+    return dict(zip(state.legal_actions(), chances.tolist(), strict=True))
+
+
+class AfterMoves(openspiel_policy.Policy):
+  """A policy of hold'em, in the subgame after some moves: it is asked with the same hands, cards and bets."""
+
+  def __init__(self, game, policy, moves):
+    super().__init__(game, [0, 1])
+    self._policy, self._moves = policy, moves
+
+  def action_probabilities(self, state, player_id=None):
+    whole = play(self._policy.game, *(cards.card_names(state.hole(i)) for i in (0, 1)), *self._moves)
+    asked, runout = state.get_game().new_initial_state(), iter(state.runout)
+    for action in state.history()[:2]:
+      asked.apply_action(action)
+    for action in state.history()[2:]:
+      text = asked.action_to_string(action)
+      place = whole.get_game().deck.index(next(runout)) if asked.is_chance_node() else None
+      whole.apply_action(whole.string_to_action(text) if place is None else place)
+      asked.apply_action(action)
+    odds = self._policy.action_probabilities(whole)
+    return {state.string_to_action(whole.action_to_string(action)): odds[action] for action in odds}
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_a_blueprint_of_probabilities_promises_best_responses(player):
+  """On the turn, by OpenSpiel's own enumeration, in each hand of the opponent.
+
+  The blueprint's bets are those that are searched, and it is asked hand by hand.
+  """
+  game = pyspiel.load_game("holdem(deck=3x3,stack=12,blinds=2/1,bets=a;x/x/1 a;x/a;x)")
+  blueprint = Fickle(game, [0, 1])
+  moves = ("Call", "Check", "2d3c4c", "Check", "Check", "2h")
+  policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, "1 a;x / a;x", iterations=1)
+  hand = PublicHand.of(play(game, "4h4d", "2c3d", *moves))
+  ranges = policy.ranges(play(game, "4h4d", "2c3d", *moves))
+  search, line = policy._before(hand, player)
+  promised = search.promised(line, hand.board, 1 - player, ranges)
+  parameters = {
+    "board": cards.card_names(hand.board),
+    "pot": 4,
+    "stack": 12,
+    "bets": "1 a;x / a;x",
+    "deck": "3x3",
+  }
+  live = np.flatnonzero(cards.unblocked({*cards.WHOLE_DECK} - {*game.deck} | {*hand.board}))
+  assert len(live) == 10
+  for h in live:
+    alone = np.zeros(1326)
+    alone[h] = 1
+    both = [ranges[player], alone] if player == 0 else [alone, ranges[player]]
+    text = ";".join(range_text(range_ / range_.max()) for range_ in both)
+    subgame = pyspiel.load_game("holdem_subgame", parameters | {"ranges": text})
+    response = BestResponsePolicy(subgame, 1 - player, AfterMoves(subgame, blueprint, moves))
+    assert promised[h] == pytest.approx(response.value(subgame.new_initial_state()), abs=1e-4)

@@ -11,20 +11,20 @@ it solves the flop's betting from the street's first decision on, by `solve_batc
 made there if the tree lacks one. After `ADDED` such bets the blueprint plays the rest of the flop: each is a
 new tree, for which a program is compiled.
 
-Each search of a flop, and that of a turn after a flop by the blueprint, believes the opponent's range: a
-blueprint of probabilities has no values that could be promised, but for that of a small deck, whose game is
-compiled whole. Each other search of turn and river is safe by one of `subgames.gadgets`. It promises the
-opponent, in each hand, the value of a best response in the search before: at the river's first decision, or
-at the decision before the bet that its tree lacks, where no bet is worth more (Brown and Sandholm 2017,
-nested subgame solving). After a flop's search the promises at the turn's first decision are values of the
-value function.
+Each search of a flop believes the opponent's range. Each search of turn and river is safe by one of
+`subgames.gadgets`. It promises the opponent, in each hand, the value of a best response in the search before:
+at the river's first decision, or at the decision before the bet that its tree lacks, where no bet is worth
+more (Brown and Sandholm 2017, nested subgame solving). Where the blueprint played the flop, a best response
+to the blueprint is promised at the turn's first decision, in the tree that is searched: the blueprint, with
+bets translated, is a strategy there like that of a search, for all hands and rivers. After a flop's search
+the promises there are values of the value function.
 
 All this follows from the public part of a hand and is the same for all cards, so it is a policy, whose
 probabilities are known for all hands at once; the seed chooses among actions alone. Safe searches are those
 of the player to move.
 """
 
-import functools
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -33,7 +33,6 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.backend.device import precision, run_for, to_device
 from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.cards.notation import BetSizes, add_sizes, parse_sizes, sizes_text
@@ -43,29 +42,27 @@ from ps_cfr_spiel.cards.poker import (
   cards,
   check_streets,
   check_unraked,
-  range_text,
   set_numbers,
 )
-from ps_cfr_spiel.compilation.compiler import FormOrigin, build_tree
 from ps_cfr_spiel.options import HoldemPolicyOptions
-from ps_cfr_spiel.policy import Recent, Translation, TreePolicy, WrappedPolicy, check_turn
-from ps_cfr_spiel.resolving.subgames import gadget_of
+from ps_cfr_spiel.policy import Recent, Translation, WrappedPolicy, check_turn
+from ps_cfr_spiel.resolving.subgames import Subgames, gadget_of
 from ps_cfr_spiel.solvers.agents.holdem_searches import (
   DTYPE,
   NUM_HANDS,
-  BlueprintSearch,
   PublicHand,
   Search,
+  State,
   StreetSearch,
   SubgameSearch,
 )
 from ps_cfr_spiel.solvers.agents.search_policy import SearchPolicy
-from ps_cfr_spiel.solvers.ps_cfr import PSCFRSolver
 
 LEAST = 1e-6  # weight of a hand in a range, over the largest
 TREMBLE = 0.01  # share of uniform play in the strategies by which ranges that are believed are updated
 FLOP, TURN = 1, 2  # streets
 KEPT = 16  # ranges and searches
+TREES = 2  # compiled subgames that are kept for another search: those of both players begin in the same
 ADDED = 2  # bets on a flop that the searched tree lacks, at most
 NEVER = 1e-30  # weight that counts as none
 FIRST = 5  # iterations of a search before the first look at the clock
@@ -87,7 +84,7 @@ class HoldemPolicy(SearchPolicy):
     Args:
       game: `holdem` with any bets.
       blueprint: an OpenSpiel policy of `holdem` or `universal_poker` with the same blinds, for few bet sizes;
-        in small decks of `holdem`.
+        in small decks of `holdem`. One without a method `for_hands_at` takes minutes in the whole deck.
       options: all options, or the bet sizes alone.
       **keywords: options by name; see `HoldemPolicyOptions`.
     """
@@ -121,14 +118,9 @@ class HoldemPolicy(SearchPolicy):
     self._safe, self._rule = self._gadget.keeps_promises, cfr.make_rule(None)
     rules: betting.BettingRules = game.rules  # pyright: ignore[reportAttributeAccessIssue]
     self._betting, self._rules = rules, rules._replace(bets=rules.streets)  # as given, with bets of any size
-    self._known = Recent(KEPT)
-    same = [theirs.get_parameters().get(name) == game.get_parameters()[name] for name in ("stack", "blinds")]
-    self._compiled: TreePolicy | None = None
-    tabulated = all(same) and self._safe and declared(blueprint, "tabulated")
-    if tabulated and isinstance(blueprint, TreePolicy) and isinstance(blueprint.labels.source, FormOrigin):
-      self._compiled = blueprint
+    self._known, self._trees = Recent(KEPT), Recent[str, tuple[Any, Subgames]](TREES)
 
-  def action_probabilities(self, state: Any, player_id: int | None = None) -> dict[int, float]:
+  def action_probabilities(self, state: State, player_id: int | None = None) -> dict[int, float]:
     """The probability of every action that may be played at a state of a player's turn."""
     player = state.current_player() if player_id is None else player_id
     check_turn(state, player)
@@ -139,12 +131,12 @@ class HoldemPolicy(SearchPolicy):
       probabilities = {action: float(chances[h]) for action, chances in self._searched(state, *last).items()}
     return {action: chance for action, chance in probabilities.items() if chance}
 
-  def for_hands_at(self, state: Any) -> dict[int, np.ndarray]:
+  def for_hands_at(self, state: State) -> dict[int, np.ndarray]:
     """See `policy.for_hands`."""
     last = self._last(state)
     return self.blueprint.for_hands_at(state) if last is None else self._searched(state, *last)
 
-  def _last(self, state: Any) -> tuple[Search, int] | None:
+  def _last(self, state: State) -> tuple[Search, int] | None:
     """The search of the player to move, and its line at a state; None where the blueprint plays."""
     hand = PublicHand.of(state)
     return self._searches_on_path(hand, state.current_player())[-1] if hand.street >= self._first else None
@@ -152,8 +144,9 @@ class HoldemPolicy(SearchPolicy):
   def forget(self) -> None:
     """Forget the last searches, which take up memory."""
     self._known.clear()
+    self._trees.clear()
 
-  def ranges(self, state: Any) -> np.ndarray:
+  def ranges(self, state: State) -> np.ndarray:
     """float64[2, 1326]: the weights of both players' hands (`cards.ALL_HANDS`) when the street began.
 
     They are as an opponent who knows the policy would compute them. ValueError before the first searches.
@@ -163,45 +156,51 @@ class HoldemPolicy(SearchPolicy):
       raise ValueError(f"There are ranges from the first searched street on, not at {state}.")
     return self._both(hand.until(hand.on_street(self._rules, hand.street)[0], hand.street))
 
-  @functools.cached_property
-  def _blueprint_search(self) -> BlueprintSearch | None:
-    """The blueprint as a search, if its game is compiled and has the same chips."""
-    return None if self._compiled is None else BlueprintSearch(self._compiled)
-
-  def _begun(self, hand: PublicHand) -> tuple[BlueprintSearch, int] | None:
-    """The blueprint as the search before a turn, and its line; None for other blueprints, or foreign bets."""
-    line = None if self._blueprint_search is None else self._blueprint_search.line_of(hand.chips)
-    return None if self._blueprint_search is None or line is None else (self._blueprint_search, line)
-
-  def _before_turn(self, hand: PublicHand, player: int) -> tuple[Search, int] | None:
-    """The search that promises at a turn's first decision, and its line: of the flop, or the blueprint."""
-    if self._values is None or not self._safe:
-      return self._begun(hand)
+  def _before(self, hand: PublicHand, player: int) -> tuple[Search, int]:
+    """What promises at a street's first decision, and its line: the search before, or the blueprint."""
     start, _ = hand.on_street(self._rules, hand.street)
-    return self._searches_on_path(hand.until(start, FLOP), player)[-1]
+    last = None
+    if hand.street > self._first:
+      last = self._searches_on_path(hand.until(start, hand.street - 1), player)[-1]
+    return last or (self._planned(hand.until(start, hand.street), player), 0)
+
+  def _planned(self, hand: PublicHand, player: int) -> Search:
+    """A player's blueprint from the first decision of a street on, as a search of the tree to be searched."""
+    *_, (start, _) = self._moves(hand)
+    return SubgameSearch(*self._subgames(hand, self._bets)).following(self.blueprint, player, start)
 
   def _free(self, board: cards.Board) -> np.ndarray:
     """bool[1326]: the hands of the deck that hold no card of the board."""
     return cards.unblocked({*cards.WHOLE_DECK} - {*self._deck} | {*board})
 
+  def _moves(self, hand: PublicHand) -> Iterator[tuple[State, int | None]]:
+    """The state, with any hands, before each move until a street, and the action; then the last state."""
+    state, place = self.game.new_initial_state(), self._deck.index
+    for card in [card for card in self._deck if card not in hand.board][: 2 * cards.HAND_SIZE]:
+      state.apply_action(place(card))
+    came = iter(hand.board)
+    for _, chips in hand.moves(self._rules, hand.street):
+      while state.is_chance_node():
+        state.apply_action(place(next(came)))
+      action = self._betting.action(state.public_state, chips)
+      assert action is not None
+      yield state, action
+      state.apply_action(action)
+    for card in came:
+      state.apply_action(place(card))
+    yield state, None
+
   def _ranges(self, hand: PublicHand) -> np.ndarray:
     """float64[2, 1326]: both players' ranges when the first searched street begins, by the blueprint."""
     weights = np.ones((2, NUM_HANDS))
     weights[:, ~self._free(hand.board[: min(cards.STREETS)])] = 0
-    place = self._deck.index
-    state, came, exact = self.game.new_initial_state(), iter(hand.board), self._begun(hand) is not None
-    for card in [card for card in self._deck if card not in hand.board][: 2 * cards.HAND_SIZE]:
-      state.apply_action(place(card))  # any
-    for before, chips in hand.moves(self._rules, self._first):
-      while state.is_chance_node():
-        state.apply_action(place(next(came)))
-      odds = self.blueprint.for_hands_at(state)
-      action = self._betting.action(before, chips)
-      assert action is not None
-      chances = odds.get(action, np.zeros(NUM_HANDS))
-      reweighted = weights[before.player] * (chances if exact else _trembling(chances, len(odds)))
-      weights[before.player] = reweighted if reweighted.max() > NEVER else weights[before.player]
-      state.apply_action(action)
+    for state, action in self._moves(hand):
+      if action is not None:
+        odds, player = self.blueprint.for_hands_at(state), state.current_player()
+        chances = odds.get(action, np.zeros(NUM_HANDS))
+        believed = not self._safe or self._first == FLOP
+        reweighted = weights[player] * (_trembling(chances, len(odds)) if believed else chances)
+        weights[player] = reweighted if reweighted.max() > NEVER else weights[player]
     return weights
 
   def _range(self, hand: PublicHand, player: int) -> np.ndarray:
@@ -234,7 +233,7 @@ class HoldemPolicy(SearchPolicy):
         weights = moved if moved.max() > NEVER else weights
     return weights
 
-  def _searched(self, state: Any, search: Search, line: int) -> dict[int, np.ndarray]:
+  def _searched(self, state: State, search: Search, line: int) -> dict[int, np.ndarray]:
     """The moves that the player's search finds at a line, for all hands."""
     lines = search.betting
     player = int(lines.player[line])
@@ -279,13 +278,7 @@ class HoldemPolicy(SearchPolicy):
       return self._known.once(hand, lambda: self._on_flop(hand))
     player *= self._safe  # else the searches of both are the same
 
-    def compute() -> Search:
-      before = self._before_turn(hand, player) if hand.street == TURN and last is None else last
-      if hand.street == TURN and before is None:
-        return self._known.once(hand, lambda: self._believed(hand))
-      return self._resolved(hand, player, before)
-
-    return self._known.once((hand, player), compute)
+    return self._known.once((hand, player), lambda: self._resolved(hand, player, last))
 
   def _on_flop(self, hand: PublicHand) -> Search:
     """The search of a flop's betting, with the bets made there."""
@@ -309,35 +302,20 @@ class HoldemPolicy(SearchPolicy):
     ranges = self._both(hand)
     return np.maximum(ranges / ranges.max(1, keepdims=True), LEAST) * self._free(hand.board)
 
-  def _believed(self, hand: PublicHand) -> Search:
-    """The search from the first decision of a turn."""
-    solver = PSCFRSolver(self._subgame(hand, self._bets, ";".join(map(range_text, self._possible(hand)))))
-    with self.searching(progress=False):
-      run_for(solver.run, self.options.iterations, self.options.seconds, FIRST)
-    return SubgameSearch(solver.game, solver.tree, (), solver.average_policy().strategies)
-
   def _resolved(self, hand: PublicHand, player: int, last: tuple[Search, int] | None) -> Search:
-    """The search from the first decision of a river, or from a bet on that the last search lacks."""
+    """The search from the first decision of turn or river, or from a bet on that the last search lacks."""
     start, chips = hand.on_street(self._rules, hand.street)
     from_hand, bets = hand, self._bets
-    if not chips:
-      reached = (
-        self._searches_on_path(hand.until(start, hand.street - 1), player)[-1] if last is None else last
-      )
-      assert reached is not None  # on flops alone the blueprint goes on
-      before, line = reached
-    else:
-      assert last is not None
-      before, line = last
+    if chips:
       from_hand = hand.until(start + len(chips) - 1, hand.street)
       bets = add_sizes(bets, hand.street - self._first, hand.sizes(self._rules, hand.street))
-    game = self._subgame(hand, bets)
-    search = SubgameSearch(game, build_tree(game), chips)
+    search = SubgameSearch(*self._subgames(hand, bets), chips)
     subgame, opponent = search.subgames.cut([search.place(search.root)]), 1 - player
+    before, line = (None, 0) if not self._safe else last or self._before(hand, player)
     ranges = np.ones((2, NUM_HANDS))  # the opponent's may not count, and then is not searched for
-    for i in (0, 1) if not self._safe or before.believes else (player,):
+    for i in (0, 1) if before is None or before.believes else (player,):
       ranges[i] = self._range(from_hand, i)
-    worths = before.promised(line, hand.board, opponent, ranges) if self._safe else None
+    worths = None if before is None else before.promised(line, hand.board, opponent, ranges)
     ranges[opponent] = 1 if self._safe else ranges[opponent]
     first, second = ((r / r.max())[search.hands(i)][None] for i, r in enumerate(ranges))
     promises = None
@@ -358,19 +336,18 @@ class HoldemPolicy(SearchPolicy):
       search.tables[i][:] = subgame.back(i, game_tree.inside(subgame, i, blocks), search.tables[i])
     return search
 
-  def _subgame(self, hand: PublicHand, bets: BetSizes, ranges: str = "uniform") -> Any:
-    """The rest of a hand as a game, from the first decision of the street on."""
+  def _subgames(self, hand: PublicHand, bets: BetSizes) -> tuple[Any, Subgames]:
+    """The rest of a hand as a compiled game, from the first decision of the street on, to cut."""
     start, _ = hand.on_street(self._rules, hand.street)
-    spent = hand.chips[start - 1]  # of each player, after the moves that end the street before
     parameters = {
       "board": cards.card_names(hand.board),
-      "pot": 2 * spent,
+      "pot": 2 * hand.chips[start - 1],  # of each player, after the moves that end the street before
       "stack": self._rules.stack,
       "bets": _game_text(bets[hand.street - self._first :] or bets[-1:]),
-      "ranges": ranges,
       "deck": self.game.get_parameters()["deck"],
     }
-    return pyspiel.load_game("holdem_subgame", parameters)
+    game = pyspiel.load_game("holdem_subgame", parameters)
+    return self._trees.once(str(game), lambda: (game, Subgames.of(game)))
 
 
 def _game_text(bets: BetSizes) -> str:

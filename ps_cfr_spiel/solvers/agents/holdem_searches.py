@@ -1,15 +1,14 @@
 """The public part of a hand of hold'em, and the searches of it: a subgame with the strategies found.
 
 A search is asked where a line of betting leads, for the strategy there, and for the worth of the opponent's
-hands, which the next search promises. A blueprint of a compiled game is a search of the whole. Bets that a
-tree lacks are written into the text of its sizes.
+hands, which the next search promises. A blueprint is a search, too, whose strategies are its answers. Bets
+that a tree lacks are written into the text of its sizes.
 """
 
 import abc
-import functools
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -22,11 +21,11 @@ from ps_cfr_spiel.compilation.compiler import (
   make_decisions,
   street_ends,
 )
-from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.policy import WrappedPolicy
 from ps_cfr_spiel.resolving.search import best_responses
 from ps_cfr_spiel.resolving.subgames import Subgames, unsafe
-from ps_cfr_spiel.tree import PublicTree
 
+State = Any  # a state of `holdem`, whose class is not one of this package
 DTYPE = "float32"  # of searches
 NUM_HANDS = len(cards.ALL_HANDS)
 
@@ -39,7 +38,7 @@ class PublicHand(NamedTuple):
   street: int  #: 0 before the flop
 
   @classmethod
-  def of(cls, state: Any) -> "PublicHand":
+  def of(cls, state: State) -> "PublicHand":
     """That of a state of `holdem`."""
     public = state.public_state
     board = [card for street in state.board_by_street() for card in street]
@@ -131,22 +130,61 @@ class Search(abc.ABC):
 class SubgameSearch(Search):
   """A search whose game is compiled; its promises are values of best responses."""
 
-  def __init__(
-    self,
-    game: Any,
-    tree: PublicTree,
-    moves: Sequence[int] = (),
-    tables: Sequence[Sequence[Any]] | None = None,
-  ):
-    """Uniform strategies by default."""
-    self.game, self.tree = game, tree  #: the subgame
-    uniform = [[np.full(shape, 1 / shape[0]) for shape in player.block_shapes] for player in tree.players]
-    super().__init__(self.lines.betting, uniform if tables is None else tables, moves)
+  def __init__(self, game: Any, subgames: Subgames, moves: Sequence[int] = ()):
+    """Uniform strategies at first; `subgames` is the compiled game."""
+    self.game, self.subgames, self.tree = game, subgames, subgames.tree
+    shapes = [player.block_shapes for player in self.tree.players]
+    uniform = [[np.full(shape, 1 / shape[0]) for shape in blocks] for blocks in shapes]
+    super().__init__(self.lines.betting, uniform, moves)
 
-  @functools.cached_property
-  def subgames(self) -> Subgames:
-    """The tree, for cutting."""
-    return Subgames(self.tree, self.game)
+  def following(self, policy: WrappedPolicy, player: int, start: State) -> Self:
+    """The same with a policy's answers as a player's strategy.
+
+    `start` is a state of `holdem` at the subgame's root. Its bets nearest to those of the subgame are meant;
+    after a bet where it has none, play stays uniform.
+    """
+    lines, labels, hands = self.betting, self.tree.names, self.hands(player)
+    rules, states = start.get_game().rules, {0: start}
+    for line in range(len(lines)):
+      children, state = lines.children(line), states.pop(line, None)
+      if state is None or not children:
+        continue
+      came = self.lines.runouts[lines.street[line]]
+      if lines.player[line] == betting.CHANCE:
+        place = self.lines.runouts[lines.street[children[0]]][0, -1]
+        free = place if place in state.legal_actions() else state.legal_actions()[0]
+        states[children[0]] = state.child(free)
+        continue
+      if lines.player[line] == player:
+        places = came[:, -1].tolist() if came.size else []
+        answer = policy.for_boards_at(state, places) if places else policy.for_hands_at(state)
+        rows = np.zeros((len(children), len(came), NUM_HANDS))
+        for action, chances in answer.items():
+          rows[self._nearest(line, action, state)] += chances
+        total = rows.sum(0)
+        rows = np.where(total > 0, rows / np.where(total > 0, total, 1), 1 / len(children))
+        for runout, row in enumerate(rows.swapaxes(0, 1)):
+          (number,) = labels.public_states[int(self.lines.starts[line]) + runout].decisions
+          decision = labels.decisions[number]
+          self.tables[player][decision.block][:, decision.row] = row[:, hands]
+      for child in children:
+        action = int(lines.action[child])
+        if action > betting.CALL:
+          action = rules.nearest_bet(state.public_state, self.spent(child, int(lines.player[line])))
+          if action == betting.CALL:
+            continue
+        states[child] = state.child(action)
+    return self
+
+  def _nearest(self, line: int, action: int, state: State) -> int:
+    """The number among the moves at a line of that nearest to an action at a state of `holdem`."""
+    children, player = self.betting.children(line), int(self.betting.player[line])
+    chips = state.get_game().rules.after(state.public_state, action).spent[player]
+    bets = [k for k, child in enumerate(children) if self.betting.action[child] > betting.CALL]
+    if action > betting.CALL and bets:
+      return min(bets, key=lambda k: abs(self.spent(children[k], player) - chips))
+    passive = min(action, betting.CALL)
+    return next(k for k, child in enumerate(children) if self.betting.action[child] == passive)
 
   def hands(self, player: int) -> np.ndarray:
     form = self.lines.form
@@ -215,24 +253,3 @@ class StreetSearch(Search):
   def promised(self, line: int, board: cards.Board, player: int, ranges: np.ndarray) -> np.ndarray:
     pot = 2 * self.spent(line, player)
     return self._values.worths(self._given._replace(board=board, pot=pot, ranges=ranges))[player]
-
-
-class BlueprintSearch(SubgameSearch):
-  """A blueprint of a small deck, as a search of the whole game."""
-
-  def __init__(self, blueprint: TreePolicy):
-    """Compile its game, unless the policy's solver has."""
-    super().__init__(blueprint.game, blueprint.tree, (), blueprint.strategies)
-
-  def line_of(self, chips: Sequence[int]) -> int | None:
-    rules: betting.BettingRules = self.game.rules
-    state, line, tree = rules.root, 0, self.betting
-    for n in chips:
-      while state is not None and state.player == betting.CHANCE:
-        state, (line,) = rules.after(state, betting.ANY_CARD), tree.children(line)
-      action = None if state is None or state.player < 0 else rules.action(state, n)
-      after = [child for child in tree.children(line) if tree.action[child] == action]
-      if state is None or action is None or not after:
-        return None
-      state, (line,) = rules.after(state, action), after
-    return line
