@@ -4,17 +4,20 @@
 
 Of the average strategies: exploitability; what they lose at infostates if all then follow them, that is the
 mean, the 99th percentile and the worst (`measures.local_regrets`); and the mean of what they lose to a best
-response from there on. All are in the game's utility, beside its stakes, half of the span of payoffs. Games
-are names of `GAMES` or strings for OpenSpiel; those with a star had no part in the choice of the trembles.
-`--gadgets` adds continual re-solving by these gadgets, with as many iterations in each search; `--time` the
-median microseconds of an iteration, by calls of 100.
+response from there on; and the means by the number of the others' trembles on the way to an infostate. All
+are in the game's utility, beside its stakes, half of the span of payoffs. Games are names of `GAMES` or
+strings for OpenSpiel; those with a star had no part in the choice of the trembles. `--gadgets` adds continual
+re-solving by these gadgets, with as many iterations in each search; `--time` the median microseconds of an
+iteration, by calls of 100.
 """
 
 import argparse
+import json
 import statistics
 import time
 
 import jax
+import numpy as np
 import pyspiel
 
 import ps_cfr_spiel
@@ -48,13 +51,16 @@ GAMES = {
 TIMED = 100  # iterations of a timed call
 
 
-def measured(game: pyspiel.Game, policy: ps_cfr_spiel.TreePolicy, tree: ps_cfr_spiel.tree.PublicTree) -> str:
-  """A line of figures of a strategy."""
-  found = ps_cfr_spiel.measures.local_regrets(game, policy, tree)
+def figures(found: ps_cfr_spiel.measures.LocalRegrets, exploitability: float, least: float) -> str:
+  """The figures of a strategy, a line; `least` is the probability of a tremble, 0 without any."""
   losses, onward = found.losses(), found.losses(onward=True)
-  exploitability = ps_cfr_spiel.exploitability(game, policy)
-  figures = exploitability, losses.mean, losses.percentile, losses.worst, onward.mean
-  return " | ".join(f"{x:.2g}" for x in figures) + f" | {found.stakes:g} | {losses.infostates}"
+  numbers = exploitability, losses.mean, losses.percentile, losses.worst, onward.mean
+  line = " | ".join(f"{x:.2g}" for x in numbers) + f" | {found.stakes:g} | {losses.infostates} | "
+  if not least:
+    return line
+  trembles = np.rint(np.log(np.maximum(found.others, 1e-300)) / np.log(least)).astype(int)
+  means = (f"{k}: {found.following[trembles == k].mean():.1g}" for k in np.unique(trembles))
+  return line + ", ".join(means)
 
 
 def microseconds(solver: ps_cfr_spiel.PSCFRSolver) -> float:
@@ -73,38 +79,36 @@ def main() -> None:
   parser.add_argument("games", nargs="*", default=[*GAMES], metavar="GAME")
   parser.add_argument("--trembles", nargs="+", type=float, default=[0.0, 1.0])
   parser.add_argument("--iterations", nargs="+", type=int, default=[1000, 3000, 10_000])
-  parser.add_argument("--rule", default="nrm+")
+  parser.add_argument("--rule", default="nrm+", help='a name, or such as {"name": "nrm+", "fade": 7}')
   parser.add_argument("--dtype", default="float64")
   parser.add_argument("--bits", type=int, default=32)
   parser.add_argument("--gadgets", nargs="+", default=[])
   parser.add_argument("--time", action="store_true")
   options = parser.parse_args()
   print(describe(), f"{options.rule}, {options.dtype}, {options.bits} bits")
-  print(
-    "game | tremble | iterations | exploitability | mean | 99% | worst | onward mean | stakes | infostates"
-  )
-  method = {"dtype": options.dtype, "bits": options.bits}
+  columns = "exploitability | mean | 99% | worst | onward mean | stakes | infostates | by others' trembles"
+  print(f"game | tremble | iterations | {columns}")
+  rule = json.loads(options.rule) if options.rule.startswith("{") else options.rule
   for name in options.games:
     game = pyspiel.load_game(GAMES.get(name, name))
     tree = ps_cfr_spiel.build_tree(game)
     for tremble in options.trembles:
-      solver = ps_cfr_spiel.PSCFRSolver(game, options.rule, tremble=tremble, tree=tree, **method)
+      method = {"rule": rule, "tremble": tremble, "dtype": options.dtype}
+      solver = ps_cfr_spiel.PSCFRSolver(game, **method, bits=options.bits, tree=tree)
       for iterations in options.iterations:
         solver.run(iterations - solver.iteration, progress=False)
-        print(
-          f"{name} | {tremble:g} | {iterations} | {measured(game, solver.average_policy(), tree)}", flush=True
-        )
+        found = ps_cfr_spiel.measures.local_regrets(game, solver.average_policy(), tree)
+        line = figures(found, solver.exploitability(), tremble / iterations)
+        print(f"{name} | {tremble:g} | {iterations} | {line}", flush=True)
       for gadget in options.gadgets:
         for iterations in options.iterations:
-          search = ps_cfr_spiel.ContinualResolving(
-            game, iterations, gadget=gadget, tremble=tremble, dtype=options.dtype
-          )
-          figures = measured(game, search.tabularise(), tree)
-          print(f"{name}, {gadget} | {tremble:g} | {iterations} | {figures}", flush=True)
+          policy = ps_cfr_spiel.ContinualResolving(game, iterations, **method, gadget=gadget).tabularise()
+          found = ps_cfr_spiel.measures.local_regrets(game, policy, tree)
+          line = figures(found, ps_cfr_spiel.exploitability(game, policy), tremble / iterations)
+          print(f"{name}, {gadget} | {tremble:g} | {iterations} | {line}", flush=True)
       if options.time:
-        print(
-          f"{name} | {tremble:g} | {microseconds(solver):.1f} us an iteration, {solver.engine}", flush=True
-        )
+        line = f"{microseconds(solver):.1f} us an iteration, {solver.engine}"
+        print(f"{name} | {tremble:g} | {line}", flush=True)
       jax.clear_caches()
 
 

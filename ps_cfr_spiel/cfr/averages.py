@@ -82,10 +82,9 @@ def played(
 ) -> Sequence[Float[Array, "_A _rows H"]]:
   """The strategies that are played in iteration t, for each bucket, if the rule's are these.
 
-  Without decisions that a gadget adds other tables than those of buckets will do.
-
   p = (1 - A e) sigma + e, with e = min(c / t, 1 / (2 A)), c being `tremble`, and e = 0 in decisions that a
-  gadget adds. The rule does not know of it: its regrets are against sigma. NumPy's arrays stay NumPy's.
+  gadget adds; without any, tables other than those of buckets will do. The rule does not know of it: its
+  regrets are against sigma. NumPy's arrays stay NumPy's.
   """
   if not tremble:
     return strategy

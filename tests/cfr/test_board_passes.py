@@ -59,14 +59,15 @@ def test_an_axis_of_boards_is_rows_of_boards(game, rule, alternating):
 
 
 @needs_library
-@pytest.mark.parametrize("game", [GAMES["turn"], GAMES["folded flop"]])
-def test_an_axis_of_boards_is_the_native_boards(game):
+@pytest.mark.parametrize(("game", "tremble"), [(GAMES["turn"], 0), (GAMES["folded flop"], 1)])
+def test_an_axis_of_boards_is_the_native_boards(game, tremble):
   """Over the ends of three blocks of averages, and with iterations that these leave out."""
   rule, plain = cfr.make_rule("dcfr"), folded(game, "native")
   with precision("float64"):
     streamed, on_axis = to_device((tree.streamed(plain), tree.on_axis(plain)), "float64")
     start = cfr.init(streamed, rule, "float64")
-    states = [cfr.run(made, start, 40, 3, rule=rule, alternating=False) for made in (streamed, on_axis)]
+    run = functools.partial(cfr.run, rule=rule, alternating=False, tremble=tremble)
+    states = [run(made, start, 40, 3) for made in (streamed, on_axis)]
     for ours, theirs in zip(*map(jax.tree.leaves, states), strict=True):
       np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max(initial=0))
 
