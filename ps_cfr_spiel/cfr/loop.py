@@ -44,8 +44,9 @@ from ps_cfr_spiel.tree import (
   tables_of,
 )
 
-# Of a player's sequences, as a column, and of the leaves; see `PlayerPasses.down`.
-Reach = tuple[Float[Array, "_S _H"], Sequence[Float[Array, "_L _H"]]]
+# Of a player's sequences, as a column or in tables, and of the leaves; see `Passes.down`.
+Own = Float[Array, "_S _H"] | list[Float[Array, "_A _rows _H"]]
+Reach = tuple[Own, Sequence[Float[Array, "_L _H"]]]
 
 
 class _Game(NamedTuple):
@@ -65,6 +66,12 @@ def _reach(game: _Game, player: int, state: PlayerState, step: Step) -> Reach:
   """The player's own reach in an iteration, by the current strategy."""
   strategy = expand(game.sets[player], state.decompressed(step.rule).strategy)
   return game.passes[player].down(step.played(game.tree.players[player], strategy))
+
+
+def _own_reach(game: _Game, player: int, reach: tuple[Reach, ...]) -> Float[Array, "S H"]:
+  """The player's own reach in a column, made where it is read."""
+  own, _ = reach[player]
+  return column_of(own, game.tree.players[player].types) if isinstance(own, list) else own
 
 
 def _leaf_values(game: _Game, player: int, reach: tuple[Reach, ...]) -> Parts:
@@ -125,7 +132,7 @@ def _turn(
 ) -> PlayerState:
   """The player after a turn against the reach of all players."""
   wide = state.decompressed(step.rule)
-  own_reach, leaf_values = reach[player][0], _leaf_values(game, player, reach)
+  own_reach, leaf_values = _own_reach(game, player, reach), _leaf_values(game, player, reach)
   if engine.turn is not None:
     after = engine.turn(game.passes[player], wide, own_reach, leaf_values, step)
   else:
@@ -212,6 +219,6 @@ def take_turn(
   before, leaf_values = players[player], _leaf_values(game, player, reach)
   wide = before.decompressed(rule).carried_over(step)
   regrets, record = _regrets(game, player, wide, leaf_values, step), tree.leaves.recorded(player, leaf_values)
-  after = _learn(game, player, wide, reach[player][0], regrets, record, step)
+  after = _learn(game, player, wide, _own_reach(game, player, reach), regrets, record, step)
   players[player] = after.kept_as(before, rule)
   return tuple(players), regrets

@@ -22,7 +22,6 @@ from ps_cfr_spiel.tree.evaluators.board_leaves import BoardLeaves
 from ps_cfr_spiel.tree.evaluators.board_streets import (
   Group,
   PlayerStreets,
-  on_last_street,
   player_streets,
   renamed_columns,
   ways_back,
@@ -135,8 +134,10 @@ class BoardPasses:
     """The inverse of `split_column`."""
     return column_of(self.join(tables_of(column, self.shapes)), self._of.types)
 
-  def down(self, strategy: Sequence[Float[Array, "_A _rows H"]]) -> tuple[Float[Array, "S H"], Parts]:
-    """Reach of every sequence, in a column, and of the parts of the leaves; see `PlayerPasses.down`."""
+  def down(
+    self, strategy: Sequence[Float[Array, "_A _rows H"]]
+  ) -> tuple[list[Float[Array, "_A _rows H"]], Parts]:
+    """Reach of every sequence, in tables, and of the parts of the leaves; see `Passes.down`."""
     played, parts, tables = [], [], iter(strategy)
     dtype = strategy[0].dtype if strategy else None  # as arrays are made here
     slabs: list[Array] = [jnp.ones((1, 1, self._of.types), dtype)]
@@ -150,12 +151,12 @@ class BoardPasses:
         slabs.append(reach.reshape(-1, *above.shape[1:]))
       for index in (street.shown, street.folds):  # an evaluator has the leaves of each board side by side
         parts.append(_pick(slabs, index).swapaxes(0, 1).reshape(-1, self._of.types))
-    return column_of(played, self._of.types), parts
+    return played, parts
 
   def up(
     self, strategy: Sequence[Float[Array, "_A _rows H"]] | None, leaf_values: Parts
   ) -> tuple[list[Float[Array, "_A _rows H"]], Float[Array, "1 H"]]:
-    """Values of all actions, for each group, and of the root; see `PlayerPasses.up`."""
+    """Values of all actions, for each group, and of the root; see `Passes.up`."""
     values: list[Array] = []  # from the last group to the first
     tables = None if strategy is None else iter(reversed(strategy))
     crossing: list[tuple[Array, Sequence[int]]] = []
@@ -236,14 +237,14 @@ def _sums(pieces: Pieces, start: int, count: int, shape: tuple[int, int]) -> Flo
 def on_axis(tree: PublicTree) -> PublicTree:
   """The tree with its `BoardAxis` if it is a card game's; without cards to come it gets one board.
 
-  Its leaves are then those that the axis reads, without the matrices of all-ins. Else the tree itself.
+  All boards of a street are evaluated in one call. Else the tree itself.
   """
   made = with_boards(tree)
   boards, leaves = made.boards, made.leaves
-  if boards is None or not isinstance(leaves, BoardLeaves) or not leaves.is_native:
-    return tree  # a class of its own may evaluate all-ins in another way
+  if boards is None or not isinstance(leaves, BoardLeaves):
+    return tree
   counts = list(map(len, boards.above))
-  first, second = (player_streets(player, boards, i, leaves) for i, player in enumerate(made.players))
+  first, second = (player_streets(player, boards, i) for i, player in enumerate(made.players))
   above = [
     None if len(set(np.bincount(up).tolist())) == 1 and (np.diff(up) >= 0).all() else up.astype(np.int32)
     for up in boards.above[1:]
@@ -251,4 +252,5 @@ def on_axis(tree: PublicTree) -> PublicTree:
   columns = [renamed_columns(player) for player in made.players]
   back = [tuple(ways_back(boards, s, of_player) for s in range(1, len(counts))) for of_player in columns]
   axis = BoardAxis(tuple(above), (back[0], back[1]), (first, second))
-  return dataclasses.replace(made, leaves=on_last_street(leaves), stream=axis)
+  at_once = BoardLeaves(leaves.streets, leaves.boards, leaves.leaves, batched=True)
+  return dataclasses.replace(made, leaves=at_once, stream=axis)

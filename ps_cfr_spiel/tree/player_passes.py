@@ -44,11 +44,11 @@ class Members(NamedTuple):
 class Passes(Protocol):
   """The two passes over a player's decisions in a loop, on the loop's tables."""
 
-  def down(self, strategy: Tables) -> tuple[Float[Array, "S H"], Parts]:
+  def down(self, strategy: Tables) -> tuple[Float[Array, "S H"] | list[Float[Array, "_A _rows H"]], Parts]:
     """Reach of every sequence and of every leaf under a strategy, [A, rows, H] for each table.
 
-    Returns reach including the action itself, of the tables in a column (`column_of`); the leaves' parts
-    [L_k, H].
+    Returns reach including the action itself, of the tables, or of them in a column (`column_of`); the
+    leaves' parts [L_k, H].
     """
     ...
 

@@ -11,7 +11,7 @@ import pytest
 from ps_cfr_spiel import PSCFRSolver, cfr, load_solver, tree
 from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.backend.native import why_unavailable
-from ps_cfr_spiel.compilation.compiler import PublicStateIndex, build_tree, fold_suits
+from ps_cfr_spiel.compilation.compiler import build_tree, fold_suits
 
 needs_library = pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
 # With and without suits that are alike, with all-ins on every street, and with a rake; a rule for each.
@@ -154,14 +154,6 @@ def test_what_has_no_axis_is_told(monkeypatch, game, options, reason):
   on_an_accelerator(monkeypatch)
   solver = PSCFRSolver(pyspiel.load_game(game), leaves="auto" if game != FLOP else "showdown", **options)
   assert str(solver.engine).startswith(f"xla: {reason}")
-
-
-def test_nobody_reads_the_matrices_of_all_ins(monkeypatch):
-  monkeypatch.setattr(PublicStateIndex, "net_wins", None)
-  on_an_accelerator(monkeypatch)
-  solver = PSCFRSolver(pyspiel.load_game(FLOP), leaves="showdown")
-  solver.run(2, progress=False)
-  assert solver.exploitability() > 0
 
 
 def program(made, rule):

@@ -5,20 +5,15 @@ A line of betting is the same on all boards, so links between its decisions conc
 the player's own decisions before them. It is a part of a block, and in a bucket's table some runs of rows.
 
 The slabs of a player on a street are numbered: first those that *enter* it, of sequences played earlier (on
-the first street the empty one), then those of each group, action by action. An all-in before the last card is
-a sequence that enters every later street, and a showdown on the last.
+the first street the empty one), then those of each group, action by action.
 """
 
-import dataclasses
 import itertools
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Int
 
-from ps_cfr_spiel.tree.evaluators.board_leaves import AllInLeaves, BoardLeaves
-from ps_cfr_spiel.tree.evaluators.leaves import TwoParts
-from ps_cfr_spiel.tree.evaluators.streaming import folds_of
 from ps_cfr_spiel.tree.public_tree import Boards, PlayerTree
 
 
@@ -38,8 +33,8 @@ class Street(NamedTuple):
   boards: int
   enter: tuple[int, ...]  #: the slabs of the street before that enter this one; of the first street (0,)
   groups: tuple[Group, ...]  #: by depth
-  shown: tuple[int, ...]  #: the slab above each showdown; on the last street alone, all-ins behind the others
-  folds: tuple[int, ...]  #: the slab above each fold
+  shown: tuple[int, ...]  #: the slab above each showdown or all-in of a board
+  folds: tuple[int, ...]  #: the same of each fold
 
   @property
   def starts(self) -> list[int]:
@@ -56,24 +51,7 @@ class PlayerStreets(NamedTuple):
   streets: tuple[Street, ...]
 
 
-def on_last_street(leaves: BoardLeaves) -> BoardLeaves:
-  """The leaves with all all-ins among the showdowns of the last street, and all boards in one call."""
-  folds, boards = list(map(folds_of, leaves.streets)), leaves.boards[-1]
-  payoffs = [
-    np.asarray(street.showdown_payoff)[:1]
-    for street, (shown, _) in zip(leaves.streets[:-1], leaves.leaves, strict=False)
-    if shown and isinstance(street, AllInLeaves)
-  ]
-  last = folds[-1]
-  assert isinstance(last, TwoParts)
-  payoff = np.concatenate([last.showdown_payoff, *(np.tile(p, (boards, 1)) for p in payoffs)], 1)
-  folds[-1] = dataclasses.replace(last, showdown_payoff=payoff)
-  counts = [(0, count) for _, count in leaves.leaves]
-  counts[-1] = payoff.shape[1], counts[-1][1]
-  return BoardLeaves(tuple(folds), leaves.boards, tuple(counts), batched=True)
-
-
-def player_streets(player: PlayerTree, boards: Boards, number: int, leaves: BoardLeaves) -> PlayerStreets:
+def player_streets(player: PlayerTree, boards: Boards, number: int) -> PlayerStreets:
   """A player's slabs and groups, from the rows and links of the tree."""
   counts, starts, places = list(map(len, boards.above)), boards.starts, player.places
   # A number for every slab of the player, the root's first, its street, and the slab of every sequence.
@@ -100,15 +78,11 @@ def player_streets(player: PlayerTree, boards: Boards, number: int, leaves: Boar
   ends = [
     _alike(part.reshape(counts[k // 2], -1)) if len(part) else np.zeros(0, int) for k, part in enumerate(leaf)
   ]
-  last = len(counts) - 1
-  shown = [np.zeros(0, int)] * last + [np.concatenate([ends[2 * last], *ends[: 2 * last : 2]])]
   above = [_alike(rows_above[block][rows].reshape(-1, counts[s]).T) for s, block, rows, _ in parts]
 
   made, before = [], {0: 0}  # the number on the street before of each slab
   for s in range(len(counts)):
-    below = (
-      [up for up, (t, *_) in zip(above, parts, strict=True) if t >= s] + shown[s:] + ends[2 * s + 1 :: 2]
-    )
+    below = [up for up, (t, *_) in zip(above, parts, strict=True) if t >= s] + ends[2 * s :]
     needed = np.unique(np.concatenate(below))
     enter = [0] if s == 0 else needed[street_of[needed] < s].tolist()
     numbers = {slab: k for k, slab in enumerate(enter)}
@@ -125,8 +99,7 @@ def player_streets(player: PlayerTree, boards: Boards, number: int, leaves: Boar
         counts[s],
         tuple(before[slab] for slab in enter),
         tuple(group._replace(above=numbered(up)) for group, up in groups),
-        numbered(shown[s]),
-        numbered(ends[2 * s + 1]),
+        *(numbered(ends[2 * s + k]) for k in (0, 1)),
       )
     )
     before = numbers
