@@ -170,7 +170,8 @@ def test_nothing_is_scattered_and_tables_change_in_place(monkeypatch):
   monkeypatch.setattr("ps_cfr_spiel.tree.arrays.why_unavailable", lambda: "as on an accelerator")
   monkeypatch.setattr("ps_cfr_spiel.tree.player_passes.why_unavailable", lambda: "as on an accelerator")
   monkeypatch.setattr("ps_cfr_spiel.cfr.engines.why_unavailable", lambda: "as on an accelerator")
-  plain, rule = folded(FLOP, "native"), cfr.make_rule("rm+")  # whose evaluator needs the least memory
+  # With tables that are large beside the values of leaves, as in a game of many bet sizes.
+  plain, rule = folded(FLOP.replace("bets=1 a", "bets=0.5a 1a"), "native"), cfr.make_rule("rm+")
   with precision("float32"):
     on_axis, size = program(to_device(tree.on_axis(plain), "float32"), rule)
     on_rows, _ = program(to_device(plain, "float32"), rule)
@@ -179,4 +180,4 @@ def test_nothing_is_scattered_and_tables_change_in_place(monkeypatch):
     memory = on_axis.compile().memory_analysis()
   assert memory is not None
   assert memory.alias_size_in_bytes >= size  # the state is changed in place
-  assert memory.temp_size_in_bytes < 2.2 * size
+  assert memory.temp_size_in_bytes < 2 * size
