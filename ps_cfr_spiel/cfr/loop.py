@@ -45,8 +45,8 @@ from ps_cfr_spiel.tree import (
 )
 
 # Of a player's sequences, as a column or in tables, and of the leaves; see `Passes.down`.
-Own = Float[Array, "_S _H"] | list[Float[Array, "_A _rows _H"]]
-Reach = tuple[Own, Sequence[Float[Array, "_L _H"]]]
+Sequences = Float[Array, "_S _H"] | list[Float[Array, "_A _rows _H"]]
+Reach = tuple[Sequences, Sequence[Float[Array, "_L _H"]]]
 
 
 class _Game(NamedTuple):
@@ -70,8 +70,10 @@ def _reach(game: _Game, player: int, state: PlayerState, step: Step) -> Reach:
 
 def _own_reach(game: _Game, player: int, reach: tuple[Reach, ...]) -> Float[Array, "S H"]:
   """The player's own reach in a column, made where it is read."""
-  own, _ = reach[player]
-  return column_of(own, game.tree.players[player].types) if isinstance(own, list) else own
+  sequences, _ = reach[player]
+  if isinstance(sequences, list):
+    return column_of(sequences, game.tree.players[player].types)
+  return sequences
 
 
 def _leaf_values(game: _Game, player: int, reach: tuple[Reach, ...]) -> Parts:
