@@ -51,6 +51,12 @@ ALL_IN = Size(math.inf, True)
 POT = Size(Fraction(1))
 _NONE = "x"
 _WORDS = {"a": (ALL_IN,), "allin": (ALL_IN,), "pot": (POT,), "fcpa": (POT, ALL_IN), _NONE: ()}
+_UNITS = {
+  Measure.POTS: "%",
+  Measure.BETS: "x",
+  Measure.CHIPS: "c",
+}  # after a number; a size without is a word
+_NAMES = {sizes[0]: word for word, sizes in reversed(_WORDS.items()) if len(sizes) == 1}
 _NUMBER = r"[0-9]{1,15}\.?[0-9]{0,40}|\.[0-9]{1,40}"
 _SMALL = "10|[1-9]"  # 33/75 are no fraction
 # One size, or one of the marks between them. A fraction ends where a word does, as in "1/3 / 1/2".
@@ -59,7 +65,9 @@ _PART = re.compile(
   r"all[- ]in\b|[^\s,;|/]+|[;|/]",
   re.IGNORECASE,
 )
-_SIZE = re.compile(rf"(?P<over>{_NUMBER})(?:/(?P<under>[0-9]+))?\s*(?P<unit>[%xc]?)(?P<cap>a?)")
+_SIZE = re.compile(
+  rf"(?P<over>{_NUMBER})(?:/(?P<under>[0-9]+))?\s*(?P<unit>[{''.join(_UNITS.values())}]?)(?P<cap>a?)"
+)
 _UNCLEAR = (  # texts that may be one size or several, and the text to write instead
   (r"([0-9]),([0-9]{3}c)", r"a comma separates sizes; write ...\1\2"),
   (
@@ -131,15 +139,13 @@ def sizes_text(streets: BetSizes) -> str:
 
 def size_text(size: Size) -> str:
   """A size as people write it: 33%, 1/3, 2.5x, 100c, 2e, a."""
-  if size.amount == math.inf:
-    return "a"
-  amount, cap = Fraction(size.amount), "a" * size.capped
   if size.measure == Measure.STREETS:
-    return f"{amount if amount else ''}e"
-  if size.measure == Measure.BETS:
-    return f"{_decimal(amount)}x{cap}"
-  if size.measure == Measure.CHIPS:
-    return f"{_decimal(amount)}c{cap}"
+    return f"{size.amount or ''}e"
+  if size.measure not in _UNITS or size.amount == math.inf:
+    return _NAMES[size]
+  amount, cap = Fraction(size.amount), "a" * size.capped
+  if size.measure != Measure.POTS:
+    return f"{_decimal(amount)}{_UNITS[size.measure]}{cap}"
   if percents := _decimal(100 * amount):
     return f"{percents}%{cap}"
   over, under = amount.as_integer_ratio()
@@ -183,7 +189,7 @@ def _sizes(text: str, at: int, word: str, before: Sequence[str]) -> Group:
     if amount <= 0:
       why = "a size is more than 0; for no bet write x"
     elif unit or size["under"]:
-      measure = {"x": Measure.BETS, "c": Measure.CHIPS}.get(unit, Measure.POTS)
+      measure = {letter: measure for measure, letter in _UNITS.items()}[unit or "%"]
       return (Size(amount / 100 if unit == "%" else amount, capped, measure),)
     elif before and before[-1] in ("geo", "e"):
       why = f"write {word}e for {word} streets, or {_decimal(100 * amount)}% for that many pots"
