@@ -5,7 +5,6 @@ them, many bet sizes and all hands can be too much as well.
 """
 
 import dataclasses
-from collections.abc import Sequence
 
 import numpy as np
 import pyspiel
@@ -15,7 +14,7 @@ from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cards.poker import BayesianForm
 from ps_cfr_spiel.compilation.compiler.described import form_of
 from ps_cfr_spiel.compilation.compiler.forms import EXACT, PublicStateIndex
-from ps_cfr_spiel.compilation.compiler.from_form import leaves_of
+from ps_cfr_spiel.compilation.compiler.from_form import LEAVES, leaves_of
 from ps_cfr_spiel.compilation.compiler.suit_isomorphism import orbit_maps
 from ps_cfr_spiel.memory import HOST, TreeCounts, allowed_memory, check_needs
 
@@ -104,7 +103,7 @@ def _counts(form: BayesianForm, folded: bool, leaves: str, itemsize: int) -> Tre
     values=int(sizes[acting].sum()) * types,
     members=int(lines.sizes[acting].sum()) * types // 2 if orbits else 0,
     pairs=sum(lines.boards[street] for street in streets) * len(form.types[0]) * len(form.types[1]),
-    leaves=_leaf_tables(lines, rows, leaves_of(lines, leaves), itemsize),
+    leaves=LEAVES[leaves_of(lines, leaves)].table_bytes(sum(rows), form.cards, itemsize),
     number=HOST if actions <= EXACT else HOST // 2,
   )
 
@@ -113,17 +112,3 @@ def _numbers(lines: PublicStateIndex, sizes: np.ndarray) -> int:
   """The number of actions of all infostates; `sizes` counts the boards of each line."""
   each, moves = [np.flatnonzero(lines.betting.player == i) for i in (0, 1)], lines.betting.moves
   return sum(int(sizes[acting] @ moves[acting]) * len(lines.form.types[i]) for i, acting in enumerate(each))
-
-
-def _leaf_tables(lines: PublicStateIndex, rows: Sequence[int], kind: str, itemsize: int) -> int:
-  """Bytes of an evaluator of this kind for boards, counted by street, on the host and on the device."""
-  boards, (first, second) = sum(rows), map(len, lines.form.types)
-  if kind == "dense":
-    return boards * 2 * first * second * (2 * HOST + itemsize)  # twice on the host while boards are joined
-  # Of each hand a scale and a weight, and numbers in 16 bits; twice while boards are joined.
-  numbers = (first + second) * (10 if kind == "showdown" else 9)
-  if kind == "showdown":  # see `tree.ShowdownLeaves`: for each card the hands that have it, of either player
-    common = np.intersect1d(*lines.form.cards)
-    held = [np.bincount(cards[np.isin(cards, common)], minlength=1) for cards in lines.form.cards]
-    numbers += (len(common) + 1) * sum(int(count.max()) + 1 for count in held)
-  return boards * 2 * (numbers * 2 + (first + second) * 2 * HOST)

@@ -12,6 +12,7 @@ needs a third kind of leaf, and no rake adds to its work elsewhere. The joint pr
 `BlockLeaves` and `SparseLeaves` hold the utilities of an enumerated game; `GeneralSumLeaves` a pair of them.
 """
 
+import abc
 import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
@@ -21,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
+from ps_cfr_spiel.memory import HOST
 from ps_cfr_spiel.tree.arrays import Array, Parts
 from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator, Order
 from ps_cfr_spiel.tree.padding import fill
@@ -50,6 +52,15 @@ class TwoParts(LeafEvaluator):
   showdown_payoff: Float[Array, "... L0"]  #: chips at stake in each showdown
   #: utility to player 0 in each other leaf; in a general-sum game [..., L1, 2], to each player.
   fold_payoff: Float[Array, "... L1"]
+
+  @classmethod
+  @abc.abstractmethod
+  def table_bytes(cls, boards: int, cards: tuple[np.ndarray, np.ndarray], itemsize: int) -> int:
+    """The estimated bytes of the tables of some boards, on the host, and on the device in its numbers.
+
+    `cards` are of each player's types, int[H0, 2] and int[H1, 2]; `itemsize` are the bytes of a number on the
+    device. On the host all may be there twice, while boards are joined.
+    """
 
   @property
   def zero_sum(self) -> bool:
@@ -104,6 +115,10 @@ class DenseLeaves(TwoParts):
     prior = prior / (prior.sum() if total is None else total)
     first, second = form.strength[0][..., :, None], form.strength[1][..., None, :]
     return cls(prior * (first > second) - prior * (first < second), prior, showdown_payoff, fold_payoff)
+
+  @classmethod
+  def table_bytes(cls, boards: int, cards: tuple[np.ndarray, np.ndarray], itemsize: int) -> int:
+    return boards * 2 * len(cards[0]) * len(cards[1]) * (2 * HOST + itemsize)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
     showdown, prior = self.showdown, self.prior

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from ps_cfr_spiel.memory import HOST
 from ps_cfr_spiel.tree.arrays import Array, Parts
 from ps_cfr_spiel.tree.evaluators.leaves import TwoParts, dot
 from ps_cfr_spiel.tree.padding import fill
@@ -160,6 +161,14 @@ class ShowdownLeaves(TwoParts):
     """Make it from the types of a form and the utilities of its leaves; see `DenseLeaves.create`."""
     total = compatible_weight(form) if total is None else total
     return cls(_View.pair(form, total), showdown_payoff, fold_payoff)
+
+  @classmethod
+  def table_bytes(cls, boards: int, cards: tuple[np.ndarray, np.ndarray], itemsize: int) -> int:
+    # Of each hand ten numbers, for each card the hands that have it, all in 16 bits; a scale and a weight.
+    hands, common = len(cards[0]) + len(cards[1]), np.intersect1d(*cards)
+    held = [np.bincount(one[np.isin(one, common)], minlength=1) for one in cards]
+    numbers = 10 * hands + (len(common) + 1) * sum(int(count.max()) + 1 for count in held)
+    return boards * 2 * (numbers * 2 + hands * 2 * HOST)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
     view = self.views[player]

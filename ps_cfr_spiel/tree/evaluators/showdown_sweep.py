@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ps_cfr_spiel.backend.native import call, why_unavailable
+from ps_cfr_spiel.memory import HOST
 from ps_cfr_spiel.tree.arrays import Array, Parts
 from ps_cfr_spiel.tree.evaluators.leaves import TwoParts
 from ps_cfr_spiel.tree.evaluators.showdown import compatible_weight, same_hand, search_rows
@@ -118,6 +119,11 @@ class NativeLeaves(TwoParts):
       )
     total = compatible_weight(form) if total is None else total
     return cls(_View.pair(form, total), showdown_payoff, fold_payoff)
+
+  @classmethod
+  def table_bytes(cls, boards: int, cards: tuple[np.ndarray, np.ndarray], itemsize: int) -> int:
+    # Of each hand nine numbers in 16 bits, a scale and a weight.
+    return boards * 2 * (len(cards[0]) + len(cards[1])) * (9 * 2 + 2 * HOST)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
     view = self.views[player]
