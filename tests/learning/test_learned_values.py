@@ -178,7 +178,7 @@ def test_alpha_vectors(tmp_path):
   network = ValueNetwork(*situations.features.extent, 32, 1, jax.random.key(0))
   smooth = train(situations, steps=400, batch=64, network=network, progress=False)
   exploitable = []
-  for function in (CFRValues(200), values, smooth):
+  for function in (CFRValues(100), values, smooth):
     policy = ContinualResolving(game, 200, lookahead=1, value_function=function).tabularise(progress=False)
     exploitable.append(float(evaluate_policy(game, policy).exploitability))
   assert exploitable[1] < exploitable[0] + 0.02 < exploitable[2]
