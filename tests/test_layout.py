@@ -113,7 +113,7 @@ def package_of(module):
 
 def faults(sources):
   """What breaks the import rule in {dotted name: parsed source}, in words."""
-  packages = {name for name in sources if any(other.startswith(f"{name}.") for other in sources)}
+  packages = {name.rpartition(".")[0] for name in sources}
   top_names = {*ps_cfr_spiel.__all__} - {name.split(".")[-1] for name in LAYER}
   broken = []
   for module, source in sources.items():
@@ -250,7 +250,7 @@ def test_private_attributes_are_used_in_their_file_alone(sources):
 
 def test_no_circles(sources):
   """No two files import each other, however long the way; types included."""
-  packages = {name for name in sources if any(other.startswith(f"{name}.") for other in sources)}
+  packages = {name.rpartition(".")[0] for name in sources}
   graph = {
     module: {
       f"{origin}.{name}" if f"{origin}.{name}" in sources else origin
@@ -359,7 +359,7 @@ def test_the_list_of_packages_has_each_once_above_all_that_it_imports(sources):
     shown = rf"\b{name}\.py" if name in BASE_MODULES else rf"^ {name}\b"
     (place,) = re.finditer(shown, text, re.M)
     lines[name] = text.count("\n", 0, place.start())
-  packages = {name for name in sources if any(other.startswith(f"{name}.") for other in sources)}
+  packages = {name.rpartition(".")[0] for name in sources}
   for module, source in sources.items():
     package = (package_of(module) or "").split(".")[0]
     for origin, name in imports(module, source, module in packages):
@@ -390,7 +390,7 @@ def internal_names(sources):
   base = {name for layer in BASE_LAYERS for name in layer}
   free = {*APPS, *base, *SUBMODULES, "batches", "games", None, *ps_cfr_spiel.__all__} - LAYER.keys() | base
   free |= {*APPS, "batches", "games"}
-  packages = {name for name in sources if any(other.startswith(f"{name}.") for other in sources)}
+  packages = {name.rpartition(".")[0] for name in sources}
   used = set()
   for module, source in sources.items():
     if package_of(module) not in APPS:

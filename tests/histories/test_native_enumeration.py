@@ -33,10 +33,10 @@ STRINGLESS = ("nfg_game", "normal_form_extensive_game", "restricted_nash_respons
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _compiled(tmp_path_factory):
-  """A library of this session's own, compiled from the source as it is."""
+def _compiled():
+  """A library of the tests' own, compiled from the source as it is: its hash is in the file's name."""
   with pytest.MonkeyPatch.context() as patch:
-    patch.setenv("PS_CFR_SPIEL_CACHE", str(tmp_path_factory.getbasetemp() / "walk"))
+    patch.setenv("PS_CFR_SPIEL_CACHE", str(Path(__file__).parents[2] / ".pytest_cache/enumeration"))
     native_enumeration.compile_library.cache_clear()
     reason = native_enumeration.compile_library(False)
     if "no C++ compiler" in reason:

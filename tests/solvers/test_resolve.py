@@ -53,9 +53,9 @@ def test_exploitability_falls(name, bound):
 
 def test_openspiel_finds_the_same_exploitability():
   policy = resolving("leduc_poker", 20).tabularise()
-  assert exploitability("leduc_poker", 20) == pytest.approx(
-    pyspiel.exploitability(load("leduc_poker"), policy.to_pyspiel()), abs=1e-6
-  )
+  game = load("leduc_poker")
+  expected = pyspiel.exploitability(game, policy.to_pyspiel())
+  assert ps_cfr_spiel.exploitability(game, policy) == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", [SKEWED, PENNIES])
