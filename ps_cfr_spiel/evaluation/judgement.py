@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.arguments import JSON, check_list
+from ps_cfr_spiel.arguments import JSON, check_player
 from ps_cfr_spiel.cards.notation import move_name, play_moves
 from ps_cfr_spiel.evaluation.exploitability import exploitability
 from ps_cfr_spiel.evaluation.local_regrets import against_trembles, as_table
-from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, replay
+from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, check_records, replay
 from ps_cfr_spiel.loading import load_game, sequential
 from ps_cfr_spiel.options import PSCFROptions
 from ps_cfr_spiel.policy import OpenSpielPolicy, TreePolicy, tree_for
@@ -119,9 +119,7 @@ def judge(
   ValueError for a wrong argument, a game that cannot be solved, or a recorded one that is not over or cannot
   have been played; TypeError if `game` or `solution` is of another kind.
   """
-  game, records = sequential(game), check_list("games", games)
-  if not records:
-    raise ValueError("There are no games to judge.")
+  game, records = sequential(game), check_records(games)
   if solution is None:
     solver = PSCFRSolver(game, PSCFROptions.of(tree=tree, tremble=TREMBLE, **options), progress=progress)
     solver.run(iterations, progress=progress)
@@ -189,6 +187,7 @@ def _add(tallies: Mapping[str, _Tally], referee: Referee, number: int, record: P
   """Count a game for all its agents; ValueError if it is not a game."""
   game, labels = referee.solution.game, referee.solution.labels
   seats = range(game.num_players())
+  check_player(record.seat, len(seats))
   names = record.players or tuple(NAMES[seat != record.seat] for seat in seats)
   if len(names) != len(seats):
     raise ValueError(f"it names {len(names)} players, and {game} has {len(seats)}")

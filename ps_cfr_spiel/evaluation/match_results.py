@@ -137,12 +137,7 @@ def evaluate_match(
     raise ValueError(f"method='imaginary' needs a compiled game; for {game} choose 'aivat' or 'mivat'.")
   if agent is None and method != "chips" and not (method == "mivat" and guess is not None):
     raise ValueError(f"method={method!r} needs the agent's policy; give agent=, or method='chips'.")
-  played = check_list("games", games)
-  if not played:
-    raise ValueError("There are no games to evaluate.")
-  for number, record in enumerate(played):
-    if not (isinstance(record, Played) and isinstance(record.actions, Sequence) and _hashable(record.deal)):
-      raise ValueError(f"Game {number}: expected Played(seat, actions, deal), got {record!r}.")
+  played = check_records(games)
   estimators: dict[int, aivat.Estimator] = {}
   tree = None
   if guess is not None and method != "chips":
@@ -167,6 +162,17 @@ def evaluate_match(
         raise ValueError(f"Game {number} ({list(record.actions)}): {error}.") from error
       utilities.append(seen.utility)
   return MatchResult.of(worth, utilities, [record.deal for record in played], method)
+
+
+def check_records(games: Iterable[Played]) -> list[Played]:
+  """A list of some recorded games, at least one; ValueError for anything else."""
+  played = check_list("games", games)
+  if not played:
+    raise ValueError("There are no games to evaluate.")
+  for number, record in enumerate(played):
+    if not (isinstance(record, Played) and isinstance(record.actions, Sequence) and _hashable(record.deal)):
+      raise ValueError(f"Game {number}: expected Played(seat, actions, deal), got {record!r}.")
+  return played
 
 
 def _guess_of(game: pyspiel.Game) -> aivat.StateGuess | None:

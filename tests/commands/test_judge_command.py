@@ -61,7 +61,7 @@ def test_players_by_a_saved_solution(tmp_path, capsys):
     (("leduc_poker", "--games={games}"), "line 1: 0 is not legal after [0, 2, 1]"),
     (("chess", "random", "random", "--hands=1", "--limit=1000"), "chess"),
     (("kuhn_poker", "random", "nobody"), "nobody"),
-    (("kuhn_poker", "--games={empty}"), "There are no games to judge"),
+    (("kuhn_poker", "--games={empty}"), "There are no games to evaluate"),
   ],
 )
 def test_mistakes(tmp_path, capsys, words, fault):

@@ -217,10 +217,14 @@ def test_what_is_no_game_is_refused_with_its_line(tmp_path, text, fault):
 
 def test_mistakes_of_the_caller():
   game = pyspiel.load_game("kuhn_poker")
-  with pytest.raises(ValueError, match="There are no games to judge"):
+  with pytest.raises(ValueError, match="There are no games to evaluate"):
     matches.judge(game, [])
   with pytest.raises(ValueError, match=r"Game 0 \(\[2, 1, 0\]\): it is not over"):
     matches.judge(game, [Played(0, (2, 1, 0))])
+  with pytest.raises(ValueError, match=r"Game 0: expected Played"):
+    matches.judge(game, [[2, 1, 0, 0]])
+  with pytest.raises(ValueError, match=r"player must be 0 or 1, got 2"):
+    matches.judge(game, [Played(2, (2, 1, 0, 0))])
   with pytest.raises(ValueError, match="it names 1 players, and kuhn_poker"):
     matches.judge(game, [Played(0, (2, 1, 0, 0), players=("x",))])
   with pytest.raises(ValueError, match="leduc_poker"):
