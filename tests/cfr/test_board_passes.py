@@ -61,7 +61,7 @@ def test_an_axis_of_boards_is_rows_of_boards(game, rule, alternating):
 @needs_library
 @pytest.mark.parametrize(("game", "tremble"), [(GAMES["turn"], 0), (GAMES["folded flop"], 1)])
 def test_an_axis_of_boards_is_the_native_boards(game, tremble):
-  """Over the ends of three blocks of averages, and with iterations that these leave out."""
+  """Over the ends of three blocks of averages, with iterations that these leave out, and trembling."""
   rule, plain = cfr.make_rule("dcfr"), folded(game, "native")
   with precision("float64"):
     streamed, on_axis = to_device((tree.streamed(plain), tree.on_axis(plain)), "float64")
