@@ -30,17 +30,19 @@ def mean(rows, name, weights):
 
 
 @pytest.mark.parametrize(
-  ("boards", "line"), [("9s7c5s4h3c:2\nKs7d2c5h9s", ""), ("9s7c5s4h3c", "x"), ("9s7c5s4h", "")]
+  ("boards", "line", "tremble"),
+  [("9s7c5s4h3c:2\nKs7d2c5h9s", "", 0), ("9s7c5s4h3c", "x", 1), ("9s7c5s4h", "", 0)],
 )
-def test_rows_are_those_of_single_solves(tmp_path, capsys, boards, line):
+def test_rows_are_those_of_single_solves(tmp_path, capsys, boards, line, tremble):
   (tmp_path / "boards.txt").write_text(boards)
   words = [tmp_path / "boards.txt", *FLAGS, "--iterations=40", f"--at={line}", f"--csv={tmp_path / 'x.csv'}"]
+  words.append(f"--tremble={tremble}")
   code, out, _ = run(capsys, "report", *words, "--json")
   assert code == 0 and json.loads(out)["boards"] == len(boards.split())
   for text, row in zip(boards.split(), rows_of(tmp_path / "x.csv"), strict=True):
     board, _, weight = text.partition(":")
     assert (row["board"], row["weight"]) == (board, weight or "1")
-    solver = ps_cfr_spiel.PSCFRSolver(holdem(board, **SPOT))
+    solver = ps_cfr_spiel.PSCFRSolver(holdem(board, **SPOT), tremble=tremble)
     solver.run(40)
     policy = solver.average_policy()
     here = spot(policy, line)

@@ -35,6 +35,7 @@ FLAGS = (
     value="MOVES"),
   flag_of(BatchOptions, "iterations"),
   flag_of(BatchOptions, "target"),
+  flag_of(BatchOptions, "tremble"),
   BITS,
   Flag("csv", None,
     "File of the report, which gets each row once it is solved (default: runs/report.csv). The same "
@@ -55,6 +56,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     if path:
       keep_apart(name, writable(name, path, f"report.{name}"), words[0])
   method = f"iterations={values.iterations}, target={values.target or 'none'}, bits={values.bits}"
+  method += f", tremble={values.tremble:g}" if values.tremble else ""
   same = {**given, "line": values.at.strip(), "method": method}
   done = _read(file, same)
   expected = [(cards.card_names(board), _text(weight)) for board, weight in boards]
@@ -121,7 +123,7 @@ def _solve(
 
 def _solution(values: flags.FlagValues, game: pyspiel.Game, target: float) -> tuple[ps.PSCFRSolver, str]:
   """The solver of a board, after as many iterations as `solve` runs; and the names of the line's moves."""
-  solver = ps.PSCFRSolver(game, bits=int(values.bits))
+  solver = ps.PSCFRSolver(game, bits=int(values.bits), tremble=values.tremble)
   solver.values_fit()  # or it is refused now
   number = solver.tree.names.find_turn(values.at)  # now rather than after the work
   moves = ", ".join(solver.tree.names.line_to(number))

@@ -86,7 +86,8 @@ class ContinualResolving(SearchPolicy):
     ahead = "to the end" if s.lookahead is None else f"lookahead {s.lookahead}, then {s.value_function}"
     rule = type(s.rule).__name__
     known = "" if s.knowledge is None else f", knowledge {s.knowledge}{'' if s.keep else ', not kept'}"
-    return f"re-solving{known}, {s.iterations:,} iterations of {rule}, {gadget}, {ahead}, {s.dtype}"
+    trembles = f", every action at least {s.tremble:g} / t" if s.tremble else ""
+    return f"re-solving{known}, {s.iterations:,} iterations of {rule}{trembles}, {gadget}, {ahead}, {s.dtype}"
 
   def start(self, player: int, progress: bool | None = None) -> Search:
     """A player's search from the start of the game; ValueError unless `player` is 0 or 1."""
