@@ -424,6 +424,14 @@ def test_the_estimate_counts_the_tables_of_leaves(kind, board):
   assert 2 * made <= needs["for the leaves"] <= (8 if board.endswith("3c") else 3) * made
 
 
+def test_sparse_leaves_of_a_form_are_estimated_too():
+  """A number for each deal and end of the histories; a solver of them is made."""
+  game = pyspiel.load_game("river_subgame(stack=300,ranges=AsAh KsKh 8d7d;QsQh JsTs AsKd)")
+  made = sum(np.asarray(x).nbytes for x in jax.tree.leaves(PSCFRSolver(game, leaves="sparse").tree.leaves))
+  needs = memory_needs(game.bayesian_form(), TreeUse(leaves="sparse"))
+  assert made <= needs["for the leaves"] <= 8 * made
+
+
 def test_a_limit_of_memory_that_is_none():
   with pytest.raises(ValueError, match=r"memory must be a number of at least 1.* got 'a lot'"):
     PSCFRSolver(pyspiel.load_game("river_subgame"), memory="a lot")

@@ -103,7 +103,7 @@ def _counts(form: BayesianForm, folded: bool, leaves: str, itemsize: int) -> Tre
     values=int(sizes[acting].sum()) * types,
     members=int(lines.sizes[acting].sum()) * types // 2 if orbits else 0,
     pairs=sum(lines.boards[street] for street in streets) * len(form.types[0]) * len(form.types[1]),
-    leaves=LEAVES[leaves_of(lines, leaves)].table_bytes(sum(rows), form.cards, itemsize),
+    leaves=_leaf_tables(lines, sum(rows), leaves_of(lines, leaves), itemsize),
     number=HOST if actions <= EXACT else HOST // 2,
   )
 
@@ -112,3 +112,12 @@ def _numbers(lines: PublicStateIndex, sizes: np.ndarray) -> int:
   """The number of actions of all infostates; `sizes` counts the boards of each line."""
   each, moves = [np.flatnonzero(lines.betting.player == i) for i in (0, 1)], lines.betting.moves
   return sum(int(sizes[acting] @ moves[acting]) * len(lines.form.types[i]) for i, acting in enumerate(each))
+
+
+def _leaf_tables(lines: PublicStateIndex, boards: int, kind: str, itemsize: int) -> int:
+  """Bytes of the leaves of some boards, on the host and on the device."""
+  if (evaluator := LEAVES.get(kind)) is not None:
+    return evaluator.table_bytes(boards, lines.form.cards, itemsize)
+  # Sparse leaves, of histories: a number for each deal at each end.
+  deals, ends = int(lines.disjoint.sum()), int(lines.sizes[lines.betting.ends].sum())
+  return deals * ends * (2 * HOST + itemsize)
