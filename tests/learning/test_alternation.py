@@ -277,8 +277,8 @@ def test_searches_teach_upwards():
     own = values.tensors(truth, np.arange(len(truth)))
     errors.append(float(fitting.measure_errors(values.network, own).total_error))
 
-  network = {"steps": 600, "batch": 128, "width": 48, "layers": 1}
-  options = LearnOptions(draws=60, turns=2, chains=12, teacher="search", iterations=60, **network)
+  network = {"steps": 400, "batch": 128, "width": 48, "layers": 1}
+  options = LearnOptions(draws=40, turns=2, chains=8, teacher="search", iterations=60, **network)
   learn(game, options, progress=False, callback=measure)
   assert len(errors) == 3 and errors[0] > errors[1] > errors[2] and errors[2] < 0.9 * errors[0], errors
 

@@ -204,7 +204,7 @@ def test_a_turn_keeps_the_promises_of_a_flop_search():
   start = play(game, *moves)
   more = {}
   for gadget in ("cfr-d", "unsafe"):
-    agent = ps_cfr_spiel.HoldemPolicy(game, uniform(), "a", iterations=100, gadget=gadget, values=values).bot(
+    agent = ps_cfr_spiel.HoldemPolicy(game, uniform(), "a", iterations=50, gadget=gadget, values=values).bot(
       1, 0
     )
     ranges = agent.policy.ranges(start)
