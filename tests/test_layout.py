@@ -99,10 +99,11 @@ def _imports(module, source, is_package):
       origin = ".".join([*above, *([node.module] if node.module else [])])
       group = origin.removeprefix("ps_cfr_spiel.") in GROUPS  # whose packages are imported whole
       yield from ((f"{origin}.{a.name}", None) if group else (origin, a.name) for a in node.names)
-    elif isinstance(node, ast.Attribute) and re.fullmatch(r"ps\.([a-z]\w*)\.(\w+)", ast.unparse(node)):
-      _, package, name = ast.unparse(node).split(".")  # commands use packages as attributes of the top
-      full = next((other for other in LAYER if other.split(".")[-1] == package), package)
-      yield f"ps_cfr_spiel.{full}", name
+    elif isinstance(node, ast.Attribute):
+      match node:  # commands use packages as attributes of the top
+        case ast.Attribute(ast.Attribute(ast.Name("ps"), package), name) if package[0].islower():
+          full = next((other for other in LAYER if other.split(".")[-1] == package), package)
+          yield f"ps_cfr_spiel.{full}", name
 
 
 def package_of(module):
