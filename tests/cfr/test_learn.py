@@ -200,6 +200,18 @@ def test_many_iterations_in_one_call_are_xlas(game, alternating, name):
       np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max(initial=0))
 
 
+@pytest.mark.parametrize("game", ["kuhn_poker", RIVER])
+def test_blocks_that_are_not_the_games_do_not_tremble(game):
+  """A player's first block, as a gadget adds it: in whole iterations, and in turns."""
+  with precision("float64"):
+    made, rule = compiled(game), cfr.make_rule("nrm+")
+    players = tuple(dataclasses.replace(own, added=1) for own in made.players)
+    made = to_device(dataclasses.replace(made, players=players), "float64")
+    state = drawn(jax.tree.map(np.asarray, cfr.init(made, rule, "float64")), 1.0, np.random.default_rng(4))
+    for ours, theirs in zip(*turns(made, state, rule, "float64", True, 2, tremble=1), strict=True):
+      np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max(initial=0))
+
+
 @pytest.mark.parametrize("name", RULES)
 @pytest.mark.parametrize("number", [0.0, np.nan, np.inf, -np.inf])
 def test_zeros_infinities_and_nan_are_xlas(name, number):
