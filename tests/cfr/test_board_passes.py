@@ -154,30 +154,3 @@ def test_what_has_no_axis_is_told(monkeypatch, game, options, reason):
   on_an_accelerator(monkeypatch)
   solver = PSCFRSolver(pyspiel.load_game(game), leaves="auto" if game != FLOP else "showdown", **options)
   assert str(solver.engine).startswith(f"xla: {reason}")
-
-
-def program(made, rule):
-  """The loop as a program for this tree, its state donated, and the bytes of the state."""
-  state = cfr.init(made, rule, "float32", compensated=False)
-  compiled = jax.jit(cfr.iterate, static_argnames=("rule", "alternating"), donate_argnames=("state",))
-  size = sum(x.nbytes for x in jax.tree.leaves(state))
-  return compiled.lower(made, state, np.int32(3), np.int32(0), rule=rule, alternating=True), size
-
-
-@needs_library
-def test_nothing_is_scattered_and_tables_change_in_place(monkeypatch):
-  """A scatter with repeated indices adds in no fixed order on an accelerator."""
-  monkeypatch.setattr("ps_cfr_spiel.tree.arrays.why_unavailable", lambda: "as on an accelerator")
-  monkeypatch.setattr("ps_cfr_spiel.tree.player_passes.why_unavailable", lambda: "as on an accelerator")
-  monkeypatch.setattr("ps_cfr_spiel.cfr.engines.why_unavailable", lambda: "as on an accelerator")
-  # With tables that are large beside the values of leaves, as in a game of many bet sizes.
-  plain, rule = folded(FLOP.replace("bets=1 a", "bets=0.5a 1a"), "native"), cfr.make_rule("rm+")
-  with precision("float32"):
-    on_axis, size = program(to_device(tree.on_axis(plain), "float32"), rule)
-    on_rows, _ = program(to_device(plain, "float32"), rule)
-    assert "stablehlo.scatter" not in on_axis.as_text()
-    assert "stablehlo.scatter" in on_rows.as_text()
-    memory = on_axis.compile().memory_analysis()
-  assert memory is not None
-  assert memory.alias_size_in_bytes >= size  # the state is changed in place
-  assert memory.temp_size_in_bytes < 2 * size

@@ -15,15 +15,15 @@ import numpy as np
 import pyspiel
 import pytest
 from jax.experimental import topologies
+from jax.experimental.compilation_cache import compilation_cache
 from jax.sharding import SingleDeviceSharding
 
 from ps_cfr_spiel import build_tree, cfr
 from ps_cfr_spiel.backend.device import bytes_of, precision
 from ps_cfr_spiel.compilation.compiler import fold_suits
-from ps_cfr_spiel.tree import Variant, pad_types
+from ps_cfr_spiel.tree import BoardLeaves, Variant, pad_types
 
 TURN = "holdem_subgame(stack=1000)"
-SCATTERS = 9  # of links to sequences, for now: repeated numbers are added in no fixed order on a GPU
 #: multiprocessors, their units, bytes a second, L2 cache, GHz, memory, shared memory of a block and of a
 #: multiprocessor, compute capability, threads.
 GPUS = {
@@ -50,12 +50,12 @@ def gpu(name):
   return topologies.get_topology_desc("one", "cuda", target_config=text, topology="1x1x1").devices[0]
 
 
-def lowered(monkeypatch, rule, device=None):
+def lowered(monkeypatch, rule, device=None, equip=cfr.equip):
   """An accelerator's loop of a turn, with tables in place, and the bytes of its tables."""
   monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
   tree = build_tree(pyspiel.load_game(TURN), "showdown")
-  tree = pad_types(fold_suits(tree, Variant.of(tree)).tree).tree
   rule, sharding = cfr.make_rule(rule), None if device is None else SingleDeviceSharding(device)
+  tree = equip(pad_types(fold_suits(tree, Variant.of(tree)).tree).tree, rule)
   with precision("float32"):
     state = cfr.init(tree, rule, "float32", compensated=False)
 
@@ -66,6 +66,17 @@ def lowered(monkeypatch, rule, device=None):
     given = jax.tree.map(shape, (tree, state, np.int32(1)))
     loop = jax.jit(functools.partial(cfr.iterate, rule=rule), donate_argnums=1)
     return loop.lower(*given), bytes_of(state)
+
+
+@pytest.fixture
+def uncached():
+  """No files of earlier compilations: a program for a device that is not there cannot be loaded."""
+  kept = jax.config.read("jax_enable_compilation_cache")
+  jax.config.update("jax_enable_compilation_cache", False)
+  compilation_cache.reset_cache()
+  yield
+  jax.config.update("jax_enable_compilation_cache", kept)
+  compilation_cache.reset_cache()
 
 
 def kernels(text):
@@ -81,10 +92,13 @@ def kernels(text):
 
 
 @pytest.mark.parametrize("rule", ["rm+", "nrm+"])
-def test_scatters_do_not_increase(rule, monkeypatch):
-  program, _ = lowered(monkeypatch, rule)
-  assert program.as_text().count('"stablehlo.scatter"') <= SCATTERS
+def test_nothing_is_scattered(rule, monkeypatch):
+  """Numbers that are scattered to one place are added in no fixed order on a GPU, as by passes over rows."""
+  on_axis, on_rows = lowered(monkeypatch, rule), lowered(monkeypatch, rule, equip=lambda tree, _: tree)
+  assert "stablehlo.scatter" not in on_axis[0].as_text()
+  assert "stablehlo.scatter" in on_rows[0].as_text()
   leaves = build_tree(pyspiel.load_game(TURN), "showdown").leaves
+  assert isinstance(leaves, BoardLeaves)
   reach = [np.ones((n * b, 1128)) for b, each in zip(leaves.boards, leaves.leaves, strict=True) for n in each]
   evaluator = jax.jit(lambda leaves, reach: leaves(0, reach)).lower(leaves, reach).as_text()
   assert "scatter" not in evaluator and "stablehlo.gather" in evaluator
@@ -95,17 +109,19 @@ def test_a_turn_takes_less_than_three_tables_besides(monkeypatch):
   """By the CPU's compiler, which fuses less than a GPU's."""
   program, tables = lowered(monkeypatch, "rm+")
   memory = program.compile().memory_analysis()
+  assert memory is not None
   assert memory.temp_size_in_bytes < 3 * tables
   assert memory.alias_size_in_bytes >= tables  # in place
 
 
 @wheels
-@pytest.mark.usefixtures("optimized")
-@pytest.mark.parametrize("name", GPUS)
-def test_a_turn_is_at_most_100_kernels_of_a_gpu(name, monkeypatch):
+@pytest.mark.usefixtures("optimized", "uncached")
+@pytest.mark.parametrize(("name", "most"), [("H100", 100), ("T4", 120)])
+def test_a_turn_is_few_kernels_of_a_gpu(name, most, monkeypatch):
   monkeypatch.setenv("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")
   program, tables = lowered(monkeypatch, "rm+", gpu(name))
   compiled = program.compile()
-  assert 20 < kernels(compiled.as_text()) <= 100
+  assert 20 < kernels(compiled.as_text()) <= most
   memory = compiled.memory_analysis()
+  assert memory is not None
   assert memory.temp_size_in_bytes < 2 * tables and memory.alias_size_in_bytes >= tables
