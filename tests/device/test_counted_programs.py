@@ -71,7 +71,7 @@ def lowered(monkeypatch, rule, device=None, equip=cfr.equip):
 @pytest.fixture
 def uncached():
   """No files of earlier compilations: a program for a device that is not there cannot be loaded."""
-  kept = jax.config.read("jax_enable_compilation_cache")
+  kept = jax.config.values["jax_enable_compilation_cache"]
   jax.config.update("jax_enable_compilation_cache", False)
   compilation_cache.reset_cache()
   yield
