@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import itertools
+import types
 
 import jax
 import numpy as np
@@ -19,7 +20,7 @@ from ps_cfr_spiel import (
   cfr,
   memory,
 )
-from ps_cfr_spiel.backend.device import precision, to_device
+from ps_cfr_spiel.backend.device import accelerator_memory, precision, to_device
 from ps_cfr_spiel.cards.poker import cards, strengths
 from ps_cfr_spiel.compilation.compiler import PublicStateIndex, TreeUse, check_memory, memory_needs
 from ps_cfr_spiel.compilation.compiler.from_form import build_bayesian
@@ -430,6 +431,27 @@ def test_sparse_leaves_of_a_form_are_estimated_too():
   made = sum(np.asarray(x).nbytes for x in jax.tree.leaves(PSCFRSolver(game, leaves="sparse").tree.leaves))
   needs = memory_needs(game.bayesian_form(), TreeUse(leaves="sparse"))
   assert made <= needs["for the leaves"] <= 8 * made
+
+
+def test_a_game_that_does_not_fit_an_accelerator_is_refused_with_the_way_out(monkeypatch):
+  """Told before anything is made; a limit of one's own replaces the estimate."""
+  game, free = pyspiel.load_game(GAMES["flop"]), 2**20
+  monkeypatch.setattr("ps_cfr_spiel.compilation.compiler.form_sizes.accelerator_memory", lambda: free)
+  with pytest.raises(ValueError, match=r"needs about .* 1 MB are allowed\. .*JAX_PLATFORMS=cpu .*memory="):
+    check_memory(game, use=TreeUse(3))
+  assert check_memory(game, 1e12, TreeUse(3)) > free
+  free = 10**12
+  assert check_memory(game, use=TreeUse(3))
+
+
+def test_the_memory_of_an_accelerator_is_its_limit_less_what_is_used(monkeypatch):
+  """On a CPU, and where a device does not say, there is none."""
+  assert accelerator_memory() is None
+  monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+  for stats, expected in (({"bytes_limit": 100, "bytes_in_use": 30}, 70), ({}, None), (None, None)):
+    device = types.SimpleNamespace(memory_stats=lambda stats=stats: stats)
+    monkeypatch.setattr(jax, "devices", lambda device=device: [device])
+    assert accelerator_memory() == expected
 
 
 def test_a_limit_of_memory_that_is_none():

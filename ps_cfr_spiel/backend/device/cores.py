@@ -1,4 +1,4 @@
-"""The devices that share work: cores as devices."""
+"""The devices that share work: cores as devices; the memory of an accelerator."""
 
 import os
 
@@ -34,3 +34,12 @@ def use_cores(count: int | None = None) -> None:
 def cores() -> int:
   """Cores that this process may use."""
   return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def accelerator_memory() -> float | None:
+  """Bytes that JAX can still take of its default accelerator; None on a CPU, or if it does not say."""
+  if jax.default_backend() == "cpu":
+    return None
+  statistics = jax.devices()[0].memory_stats() or {}
+  limit = statistics.get("bytes_limit")
+  return None if limit is None else max(limit - statistics.get("bytes_in_use", 0), 1)

@@ -6,10 +6,12 @@ them, many bet sizes and all hands can be too much as well.
 
 import dataclasses
 
+import jax
 import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import memory as estimates
+from ps_cfr_spiel.backend.device import accelerator_memory
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cards.poker import BayesianForm
 from ps_cfr_spiel.compilation.compiler.described import form_of
@@ -40,15 +42,20 @@ ALONE = TreeUse()  # the tree without a solver
 def check_memory(game: pyspiel.Game, memory: float | None = None, use: TreeUse = ALONE) -> int | None:
   """Refuse a game whose tree and solver tables would not fit into memory; games without a form pass.
 
-  `memory` is the maximum bytes; None: all free memory. (JAX knows how much a GPU has.) Returns the estimated
-  bytes, None without a form. ValueError if more is needed, or `memory` is not a number or too small.
+  `memory` is the maximum bytes; None: all free memory, of an accelerator too. Returns the estimated bytes,
+  None without a form. ValueError if more is needed, or `memory` is not a number or too small.
   """
   form = form_of(game)
   if form is None:
     allowed_memory(memory)
     return None
   _check_size(game, form, memory)
-  return check_needs(str(game), memory_needs(form, use), memory, form.advice)
+  needs = memory_needs(form, use)
+  if memory is None and (room := accelerator_memory()) is not None:
+    device = jax.default_backend()
+    advice = f"The {device} has no more: set JAX_PLATFORMS=cpu to solve it on the CPU, or memory= to try"
+    check_needs(str(game), needs, room, advice)
+  return check_needs(str(game), needs, memory, form.advice)
 
 
 def _check_size(game: pyspiel.Game, form: BayesianForm, memory: float | None) -> None:
