@@ -2,9 +2,9 @@
 
 `loop` states the algorithm, and is itself the engine "xla", which takes any rule and leaf evaluator, with
 passes over rows, or in card games on accelerators with the boards as an axis (`tree.board_passes`). The
-others compute the same in C++, up to rounding (`native.KERNELS`: Learn, Iterate, Boards). Each is much faster
-where it applies: in Leduc poker an iteration takes 91 us by native iterations, 184 by native turns, and 327
-where XLA computes the rule between the library's passes down and up the tree.
+others compute the same in C++, up to rounding (WalkLearn, ManyIterations and Boards in `native.KERNELS`).
+Each is much faster where it applies: in Leduc poker an iteration takes 91 us by native iterations, 184 by
+native turns, and 327 where XLA computes the rule between the library's passes down and up the tree.
 
 `choose` picks the engine of a run, and says why no faster one applies; `equip` adds to a tree, once for a
 run, what engines of whole iterations read.
@@ -30,6 +30,7 @@ from ps_cfr_spiel.tree import (
   BoardTraversal,
   Parts,
   Passes,
+  Payoffs,
   PlayerPasses,
   PublicTree,
   iterate_natively,
@@ -75,7 +76,7 @@ def _no_record(case: Case) -> str:
 
 def _payoffs(case: Case) -> str:
   leaves = case.tree.leaves
-  return "" if leaves.has_payoffs else f"the leaves ({leaves.kind!r}) have no payoff matrix each"
+  return "" if leaves.has_payoffs else f"the leaves ({leaves.kind!r}) have no small matrices of payoffs"
 
 
 def _full_tables(case: Case) -> str:
@@ -181,11 +182,14 @@ def _iterations(
   count: Int[Array, ""],
   alternating: bool,
 ) -> Players:
-  """Whole iterations on the payoff matrices of the leaves."""
+  """Whole iterations on the matrices by which leaves pay."""
   dtype, leaves = players[0].average.dtype, tree.leaves
   rows = jax.vmap(lambda t: _numbers(step._replace(t=t), dtype))(_block(step))
   players = tuple(player.carried_over(step) for player in players)
-  payoffs = [jnp.asarray(x, dtype) for x in leaves.payoffs() or ()]
+  payoffs = [
+    Payoffs(jnp.asarray(matrix, dtype), jnp.asarray(number, jnp.int32), jnp.asarray(factor, dtype))
+    for matrix, number, factor in leaves.payoffs() or ()
+  ]
   tables, number = tuple(map(_tables, players)), step.rule.native
   both_passes = [each for each in passes if isinstance(each, PlayerPasses)]
   after = iterate_natively(both_passes, payoffs, leaves.orders, tables, count, number, rows, alternating)

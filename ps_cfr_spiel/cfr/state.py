@@ -125,6 +125,7 @@ def init(
   `sixteen_bits` keeps them, if the rule can. ValueError if the rule's state is not of arrays [n, rows, H].
   """
   compressed = is_kept_compressed(rule, dtype, bits, compensated)
+  compressed &= bits == 16 or not tree.leaves.has_payoffs  # else the library iterates on full tables
 
   def player_state(i, player, shapes):
     column = sum(a * n for a, n, _ in shapes), shapes[0][2] if shapes else player.types

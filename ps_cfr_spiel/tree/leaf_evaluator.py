@@ -12,15 +12,26 @@ from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.tree.arrays import Array, Parts
 
 
-class Order(NamedTuple):
-  """The leaves of a player in a game without types, in the order of the player's sequences.
+class Payoffs(NamedTuple):
+  """What the leaves pay to a player: one of K matrices each, times a factor."""
 
-  So threads can share them out: the payoffs are a sparse matrix, of which a row is a sequence.
-  """
+  matrix: Float[Array, "K _G _H"]  #: by the opponent's type and the own one, times the probability of chance
+  number: Int[Array, " _"]  #: the matrix of each leaf; empty if leaf k has the k-th and the factor 1
+  factor: Float[Array, " _"]  #: of each leaf, empty likewise
+
+  @classmethod
+  def of_each(cls, matrix: Float[Array, "L _G _H"]) -> "Payoffs":
+    """A matrix for each leaf."""
+    return cls(matrix, np.zeros(0, np.int32), np.zeros(0, matrix.dtype))
+
+
+class Order(NamedTuple):
+  """The leaves of a player in the order of the player's sequences, so that threads can share them out."""
 
   start: Int[Array, " _"]  #: where the leaves below each sequence begin
   other: Int[Array, " L"]  #: the opponent's sequence above each leaf
-  payoff: Float[Array, " L"]  #: to the player
+  number: Int[Array, " _"]  #: as of `Payoffs`; empty for the matrix 1 of a game without types
+  factor: Float[Array, " L"]  #: as of `Payoffs`
 
 
 class LeafEvaluator(abc.ABC):
@@ -101,8 +112,8 @@ class LeafEvaluator(abc.ABC):
     """
     return None
 
-  def payoffs(self) -> tuple[Float[Array, "L _G _H"], Float[Array, "L _G _H"]] | None:
-    """For each player the utility by the opponent's type and its own, times chance's probability.
+  def payoffs(self) -> tuple[Payoffs, Payoffs] | None:
+    """What the leaves pay to each player, of all parts, in the order of `orders`.
 
     The library iterates on these in place of calls. None, the default, stands for an evaluator without them.
     """
@@ -137,7 +148,7 @@ class LeafEvaluator(abc.ABC):
 
   @property
   def has_payoffs(self) -> bool:
-    """True if the evaluator's own class declares `payoffs`."""
+    """True if the evaluator's own class declares `payoffs`; one that has them at times says so here."""
     return declared(self, "payoffs") is not None
 
   @property

@@ -18,8 +18,7 @@ from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.backend.native import call, why_unavailable
 from ps_cfr_spiel.tree.arrays import Array, Parts
-from ps_cfr_spiel.tree.evaluators.leaves import SparseLeaves
-from ps_cfr_spiel.tree.leaf_evaluator import Order
+from ps_cfr_spiel.tree.leaf_evaluator import Order, Payoffs
 from ps_cfr_spiel.tree.public_tree import Link, PlayerTree, PublicTree
 from ps_cfr_spiel.tree.sequences import sequence_numbers, sequence_starts
 from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions
@@ -164,29 +163,36 @@ MANY = 2**18  # leaves from which on threads share them
 
 def ordered(tree: PublicTree) -> PublicTree:
   """The tree with an `Order` of its leaves for both players, where the library iterates and they are many."""
-  leaves, alone = tree.leaves, all(player_tree.leaf.orbit is None for player_tree in tree.players)
-  if type(leaves) is not SparseLeaves or len(leaves.utility) < MANY or why_unavailable() or not alone:
+  leaves, count = tree.leaves, sum(tree.players[0].leaf.children)
+  orderly = any(field.name == "orders" for field in dataclasses.fields(leaves)) and leaves.has_payoffs
+  alone = all(player_tree.leaf.orbit is None for player_tree in tree.players)
+  payoffs = leaves.payoffs() if orderly and count >= MANY and alone and not why_unavailable() else None
+  if payoffs is None:
     return tree
   from scipy.sparse import coo_array  # imported here: large games alone need it
 
-  utility = leaves.utility[:, 0]
   above = [_numbers(player_tree)[player_tree.leaf.index] for player_tree in tree.players]
   counts = [sequence_starts(player_tree.bucket_shapes, player_tree.roots)[-1] for player_tree in tree.players]
 
   def order(player: int) -> Order:
-    payoff = utility if player == 0 else -utility
+    matrix, number, factor = map(np.asarray, payoffs[player])
     places = (above[player], above[1 - player])
-    table = coo_array((payoff, places), (counts[player], counts[1 - player]))
-    table.has_canonical_format = True  # no pair occurs twice
+    table = coo_array((np.arange(count, dtype=np.int32), places), (counts[player], counts[1 - player]))
+    table.has_canonical_format = True  # leaves at the same place are not to be added up
     rows = table.tocsr()
-    return Order(rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data)
+    before = np.asarray(rows.data, np.int32)  # the leaves in the order of the tree
+    if len(number):
+      number, factor = number[before], factor[before]
+    else:  # a number for each leaf
+      factor = matrix[before, 0, 0]
+    return Order(rows.indptr.astype(np.int32), rows.indices.astype(np.int32), number, factor)
 
   return dataclasses.replace(tree, leaves=dataclasses.replace(leaves, orders=(order(0), order(1))))
 
 
 def iterate_natively(
   both_passes: Sequence[PlayerPasses],
-  payoffs: Sequence[Float[Array, "L _G _H"]],
+  payoffs: Sequence[Payoffs],
   orders: Sequence[Order | None],
   tables: Sequence[Sequence[Array]],
   count: Int[Array, ""],
@@ -197,8 +203,7 @@ def iterate_natively(
   """Each player's tables after iterations in one call of the library: in small games calls take long.
 
   Args:
-    payoffs: for each player the utility of each leaf by the opponent's type and the own one, times
-      the probability of chance.
+    payoffs: what the leaves pay to each player.
     orders: of each player the order in which payoffs come, None for that of the tree.
     tables: of each player, as `PlayerPasses.learn` takes them.
     count: number of iterations, at most N.
@@ -207,12 +212,12 @@ def iterate_natively(
   """
   first, results = len(tables[0]), (*tables[0], *tables[1])
   forests = (passes._with_order(order) for passes, order in zip(both_passes, orders, strict=True))
-  given = *(x for forest in forests for x in forest), count, numbers, *payoffs
+  given = *(x for forest in forests for x in forest), count, numbers, *payoffs[0], *payoffs[1]
   changed = {len(given) + k: k for k in range(len(results))}
   sizes = {"first": first, "rule": rule, "alternating": alternating}
   for i, passes in enumerate(both_passes):
     sizes |= {f"roots{i}": passes.tree.roots, f"buckets{i}": len(passes.tree.buckets)}
-  arrays = call("Iterations", numbers.dtype, (*given, *results), results, "expand_dims", sizes, changed)
+  arrays = call("ManyIterations", numbers.dtype, (*given, *results), results, "expand_dims", sizes, changed)
   return arrays[:first], arrays[first:]
 
 

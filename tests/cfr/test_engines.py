@@ -14,6 +14,7 @@ from ps_cfr_spiel.backend.device import precision, to_device
 
 needs_library = pytest.mark.skipif(bool(native.why_unavailable()), reason="no native library")
 RIVER = "river_subgame(pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
+WIDE = "river_subgame(pot=10,stack=20,bets=1 a,ranges=22+ AK;22+ AK)"  # 90 hands
 
 
 class Derived(rules.RMPlus):
@@ -66,7 +67,8 @@ def name(engine):
     ("kuhn_poker", {"rule": Derived()}, "xla: the rule Derived has no native form, which is not inherited"),
     (RIVER, {"leaves": "native"}, "boards, 32 bits"),
     (RIVER, {"leaves": "native", "bits": 16}, "boards, 16 bits"),
-    (RIVER, {"leaves": "dense"}, "native turns: the leaves ('dense') have no payoff matrix each"),
+    (RIVER, {"leaves": "dense"}, "native iterations"),
+    (WIDE, {"leaves": "dense"}, "native turns: the leaves ('dense') have no small matrices of payoffs"),
     (RIVER, {"leaves": "native", "rule": "apcfr+"}, "xla: the rule APCFRPlus has no native form"),
   ],
 )

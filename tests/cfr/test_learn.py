@@ -19,6 +19,9 @@ from ps_cfr_spiel.compilation.compiler import build_tree, fold_suits
 pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason="no native library")
 RIVER = "river_subgame(pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
 TURN = "holdem_subgame(board=9s7c5s4h,pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
+SMALL_DECK = (
+  "holdem_subgame(deck=5x2,board=2c3c4d5d,pot=10,stack=900,bets=1;x)"  # two streets without all-ins
+)
 SIMULTANEOUS = "turn_based_simultaneous_game(game=goofspiel(imp_info=True,num_cards=3))"
 BOUNDS = {"float64": 1e-12, "float32": 1e-5}
 FEW = ["rm", "dcfr", "pdcfr+", "nrm+"]
@@ -30,8 +33,9 @@ def by_xla(rule):
   return type("Own", (type(rule),), {})(**dataclasses.asdict(rule))
 
 
-def compiled(name):
-  return fold_suits(build_tree(random_game(int(name)) if name.isdecimal() else pyspiel.load_game(name))).tree
+def compiled(name, leaves="auto"):
+  game = random_game(int(name)) if name.isdecimal() else pyspiel.load_game(name)
+  return fold_suits(build_tree(game, leaves=leaves)).tree
 
 
 def drawn(start, scale, generator):
@@ -135,22 +139,33 @@ def large(rows, leaves, types, generator):
     made = tree.DenseLeaves(
       *generator.normal(size=(2, types, types)), *generator.normal(size=(2, leaves // 2))
     )
+  if types == 5:  # on boards, though there is only one
+    made = tree.BoardLeaves.create([[made]], [(leaves // 2, leaves // 2)])
   return tree.PublicTree(tuple(forests), made)
 
 
 @pytest.mark.parametrize(
-  ("types", "dtype", "alternating"), [(1, "float64", True), (1, "float32", False), (30, "float64", True)]
+  ("types", "dtype", "alternating"),
+  [
+    (1, "float64", True),
+    (1, "float32", False),
+    (5, "float64", True),
+    (30, "float64", False),
+    (80, "float64", True),
+  ],
 )
 def test_threads_share_a_large_game(types, dtype, alternating, monkeypatch, on_cores):
-  """With more than 2^20 numbers of a player; without types where leaves are in an order of each player's.
+  """With more than 2^20 numbers of a player; of 1 and 5 types leaves are in an order of each player's.
+
+  With 30 types whole iterations are native, with 80 turns.
 
   The number of threads changes no bit.
   """
   monkeypatch.setattr(tree.player_passes, "MANY", 50_000)
   generator = np.random.default_rng(1)
   made = tree.ordered(large(20_000, 50_000, types, generator))
-  if types == 1:
-    assert made.leaves.orders != (None, None) == tree.ordered(large(10, 30, 1, generator)).leaves.orders
+  assert (made.leaves.orders != (None, None)) == (types in (1, 5))
+  assert tree.ordered(large(10, 30, types, generator)).leaves.orders == (None, None)
   with precision(dtype):
     made = to_device(made, dtype)
     for name in ("nrm+", "dcfr") if types == 1 else ("nrm+",):
@@ -187,12 +202,20 @@ def test_tables_in_16_bits_are_xlas(game, alternating):
 @pytest.mark.parametrize(
   ("game", "alternating", "name"),
   [("kuhn_poker", k % 2 == 0, name) for k, name in enumerate(FEW)]
-  + [(game, k % 2 == 1, "nrm+") for k, game in enumerate(["leduc_poker", SIMULTANEOUS, "3", "kuhn_poker"])],
+  + [(game, k % 2 == 1, "nrm+") for k, game in enumerate(["leduc_poker", SIMULTANEOUS, "3", "kuhn_poker"])]
+  + [
+    ("liars_dice(numdice=2,dice_sides=3)", True, "dcfr"),
+    (SMALL_DECK, False, "nrm+"),
+    (RIVER, True, "dcfr"),
+  ],
 )
 def test_many_iterations_in_one_call_are_xlas(game, alternating, name):
-  """From iteration 7 over the ends of three blocks; games of one type and of several."""
+  """From iteration 7 over the ends of three blocks; with one type and with several, which share matrices."""
   with precision("float64"):
-    made, rule = to_device(compiled(game), "float64"), cfr.make_rule(name)
+    made, rule = (
+      to_device(compiled(game, "dense" if game == RIVER else "auto"), "float64"),
+      cfr.make_rule(name),
+    )
     start = jax.tree.map(np.asarray, cfr.init(made, rule, "float64"))
     state = drawn(start, 1.0, np.random.default_rng(2))
     found = turns(made, state, rule, "float64", alternating, 28, 1.0 * (name == "nrm+"))

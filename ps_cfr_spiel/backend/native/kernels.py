@@ -77,9 +77,9 @@ KERNELS = {
     ),
     # Iterations of both players.
     Kernel(
-      "Iterations",
+      "ManyIterations",
       "iterations in one call",
-      f"{RULE}; leaves that are matrices of payoffs",
+      f"{RULE}; leaves that pay by matrices",
       "ps_cfr_spiel.cfr.loop:iterate",
       "tests/cfr/test_learn.py::test_many_iterations_in_one_call_are_xlas",
     ),

@@ -4,6 +4,8 @@
 // XLA goes through memory several times for this: values, regrets, each step of a rule. The rules are in
 // learn.h.
 
+#include <cstring>
+
 #include "learn.h"
 #include "walk.h"
 
@@ -135,40 +137,78 @@ void walk_learn(Call<type>& call) {
   learn_large(call.walk, tables, call.rule, numbers, call.sequences);
 }
 
-// A player in a game whose leaves have a matrix each.
+// A player in a game whose leaves have matrices of payoffs.
 template <typename T>
 struct Seat {
   Walk<T> walk;       // its leaves: `paid`
   Tables<T> tables;
   int64_t count;      // of leaves
-  const T* payoff;    // [leaves, types of the opponent, own types]
+  int64_t others;     // the opponent's types
+  const T* matrix;    // [matrices, types of the opponent, own types]
+  // Of each leaf its matrix, by which factor it counts; else null, and leaf k has matrix k.
+  const int32_t* number;
+  const T* factor;
+  std::vector<T> padded;  // the matrices with `stride` own types, if leaves share them
+  int64_t stride;
   std::vector<T> reach, values, paid;
-  // Of a large game without types, whose leaves are in the order of own sequences: where those below each sequence
-  // begin, and the opponent's sequence above each; else null.
+  // Of a large game whose leaves are in the order of own sequences: where those below each sequence begin, and the
+  // opponent's sequence above each; else null.
   const int32_t *start, *other;
+
+  bool single() const { return walk.width == 1 && others == 1; }
 };
 
-// What the leaves below each sequence of a player pay in a large game.
+constexpr int64_t LANES = 16;  // own types that are paid at a time
+
+// As one vector, for GCC takes a loop over an array of this length apart, into single numbers.
 template <typename T>
-void pay_large(Seat<T>& own, const Seat<T>& opponent) {
-  const T* reach = opponent.reach.data();
-  in_pieces(own.walk.sequences, [&](int64_t from, int64_t to) {
-    for (; from < to; ++from) {
-      T sum = 0;
-      for (int32_t k = own.start[from]; k < own.start[from + 1]; ++k) sum += own.payoff[k] * reach[own.other[k]];
-      own.values[from] = sum;
+struct Lanes {
+  typedef T type __attribute__((vector_size(LANES * sizeof(T))));
+};
+
+// Adds what leaf k pays by the opponent's reach, where leaves share matrices.
+template <typename T>
+INLINE void add_leaf(const Seat<T>& own, const T* reach, int64_t k, T* __restrict to) {
+  const int64_t width = own.walk.width, stride = own.stride;
+  const T *matrix = own.padded.data() + own.number[k] * own.others * stride, factor = own.factor[k];
+  for (int64_t s = 0; s < width; s += LANES) {
+    typename Lanes<T>::type total = {}, row;
+    for (int64_t g = 0; g < own.others; ++g) {
+      std::memcpy(&row, matrix + g * stride + s, sizeof row);
+      total += reach[g] * row;
     }
-  });
+    total *= factor;
+    for (int64_t h = s, end = std::min(width, s + LANES); h < end; ++h) to[h] += total[h - s];
+  }
 }
 
-// What the leaves pay to a player. W: the own width, O: the opponent's, 0 if it is not known here.
+// What the leaves below sequences [from, to) of a player pay in a large game.
+template <typename T>
+INLINE void pay_in_order(Seat<T>& own, const Seat<T>& opponent, int64_t from, int64_t to) {
+  const T* reach = opponent.reach.data();
+  const int64_t width = own.walk.width;
+  for (; from < to; ++from) {
+    const int32_t end = own.start[from + 1];
+    if (own.single()) {
+      T sum = 0;
+      for (int32_t k = own.start[from]; k < end; ++k) sum += own.factor[k] * reach[own.other[k]];
+      own.values[from] = sum;
+      continue;
+    }
+    T* values = own.values.data() + from * width;
+    std::fill_n(values, width, T(0));
+    for (int32_t k = own.start[from]; k < end; ++k) add_leaf(own, reach + own.other[k] * own.others, k, values);
+  }
+}
+
+// What leaves [from, to) pay to a player. W: the own width, O: the opponent's, 0 if it is not known here.
 template <typename T, int W, int O>
-INLINE void pay(Seat<T>& own, const Seat<T>& opponent) {
+INLINE void pay(Seat<T>& own, const Seat<T>& opponent, int64_t from, int64_t end) {
   const int64_t width = W ? W : own.walk.width, others = O ? O : opponent.walk.width;
   const int32_t* above = opponent.walk.above + opponent.walk.rows();
-  const T* payoff = own.payoff;
-  T* __restrict to = own.paid.data();
-  for (int64_t k = 0; k < own.count; ++k, to += width) {
+  const T* payoff = own.matrix + from * others * width;
+  T* __restrict to = own.paid.data() + from * width;
+  for (int64_t k = from; k < end; ++k, to += width) {
     const T* reach = opponent.reach.data() + above[k] * others;
     T sum[W ? W : 1];
     T* __restrict total = W ? sum : to;
@@ -181,33 +221,51 @@ INLINE void pay(Seat<T>& own, const Seat<T>& opponent) {
 }
 
 template <typename T>
-INLINE void pay_by_width(Seat<T>& own, const Seat<T>& opponent) {
+INLINE void pay_by_width(Seat<T>& own, const Seat<T>& opponent, int64_t from, int64_t to) {
+  if (own.start) return pay_in_order(own, opponent, from, to);
+  if (own.number) {
+    const int32_t* above = opponent.walk.above + opponent.walk.rows();
+    const int64_t width = own.walk.width;
+    std::fill_n(own.paid.data() + from * width, (to - from) * width, T(0));
+    for (; from < to; ++from) {
+      add_leaf(own, opponent.reach.data() + above[from] * own.others, from, own.paid.data() + from * width);
+    }
+    return;
+  }
   by_width(own.walk.width, [&](auto w) INLINE_LAMBDA {
     constexpr int W = decltype(w)::value;
-    opponent.walk.width == W ? pay<T, W, W>(own, opponent) : pay<T, W, 0>(own, opponent);
+    opponent.walk.width == W ? pay<T, W, W>(own, opponent, from, to) : pay<T, W, 0>(own, opponent, from, to);
   });
 }
 
-FOR_EACH_PROCESSOR void paid(Seat<float>& own, const Seat<float>& opponent) { pay_by_width(own, opponent); }
-FOR_EACH_PROCESSOR void paid(Seat<double>& own, const Seat<double>& opponent) { pay_by_width(own, opponent); }
+FOR_EACH_PROCESSOR void paid(Seat<float>& own, const Seat<float>& opponent, int64_t from, int64_t to) {
+  pay_by_width(own, opponent, from, to);
+}
+FOR_EACH_PROCESSOR void paid(Seat<double>& own, const Seat<double>& opponent, int64_t from, int64_t to) {
+  pay_by_width(own, opponent, from, to);
+}
 FOR_EACH_PROCESSOR void down(Seat<float>& own) { go_down_by_width(own.walk, own.reach.data()); }
 FOR_EACH_PROCESSOR void down(Seat<double>& own) { go_down_by_width(own.walk, own.reach.data()); }
 
 // Iterations of both players; of the numbers each iteration has `each`.
 template <typename T>
 void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, const T* numbers, int64_t each) {
-  const bool large = seats[0].start != nullptr;
+  const bool large = seats[0].start || seats[0].walk.large() || seats[1].walk.large();
   const auto go_down = [&](Seat<T>& own, T tremble) {
     own.walk.tremble = tremble;
     large ? down_large(own.walk, own.reach.data()) : down(own);
+  };
+  const auto pay_all = [&](Seat<T>& own, const Seat<T>& opponent) {
+    const int64_t items = own.start ? own.walk.sequences : own.count;
+    if (!large) return paid(own, opponent, 0, items);
+    in_pieces(items, [&](int64_t from, int64_t to) { paid(own, opponent, from, to); });
+    if (!own.start) push_leaves<T, 0>(own.walk, own.values.data());
   };
   for (int i : {0, 1}) go_down(seats[i], numbers[1]);
   for (const T* end = numbers + count * each; numbers < end; numbers += each) {
     for (int first = 0, last; first < 2; first = last + 1) {
       last = alternating ? first : 1;  // where both learn at once they answer the same reach
-      for (int i = first; i <= last; ++i) {
-        large ? pay_large(seats[i], seats[1 - i]) : paid(seats[i], seats[1 - i]);
-      }
+      for (int i = first; i <= last; ++i) pay_all(seats[i], seats[1 - i]);
       for (int i = first; i <= last; ++i) {
         seats[i].tables.share = numbers[0];
         const T* x = numbers + BEFORE_RULE;
@@ -219,14 +277,14 @@ void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, cons
   }
 }
 
-// Given: both players' forests and the order of their leaves, the number of iterations, the numbers of each, both
-// payoffs, and both players' tables, which come back changed. `first`: number of tables of player 0, of both forests'
-// roots and of buckets.
+// Given: both players' forests and the order of their leaves, the number of iterations, the numbers of each, of both
+// players' payoffs the matrices, the number of each leaf's and the factors, and both players' tables, which come back
+// changed. `first`: number of tables of player 0, of both forests' roots and of buckets.
 template <ffi::DataType type>
 ffi::Error iterations(ffi::RemainingArgs given, ffi::RemainingRets returned, int64_t first, int64_t roots0,
                       int64_t roots1, int64_t buckets0, int64_t buckets1, int64_t rule, int64_t alternating) {
   using T = ffi::NativeType<type>;
-  const int64_t all = returned.size(), forest = 8, begin = 2 * forest + 4;
+  const int64_t all = returned.size(), forest = 8, paying = 2 * forest + 2, begin = paying + 2 * 3;
   const int64_t roots[] = {roots0, roots1}, buckets[] = {buckets0, buckets1}, ends[] = {first, all};
   const auto floats = [&](int64_t k) { return *given.get<ffi::Buffer<type>>(k); };
   const auto integers = [&](int64_t k) { return *given.get<Integers>(k); };
@@ -247,13 +305,25 @@ ffi::Error iterations(ffi::RemainingArgs given, ffi::RemainingRets returned, int
         auto array = integers(i * forest + k);
         return std::pair<int32_t*, int64_t>(batch.at(array, point), array.dimensions()[axes]);
       };
-      auto payoff = floats(begin - 2 + i);
+      auto matrix = floats(paying + 3 * i), factor = floats(paying + 3 * i + 2);
+      auto number = integers(paying + 3 * i + 1);
+      const int64_t matrices = matrix.dimensions()[axes], factors = factor.dimensions()[axes];
       const auto shape = (*returned.get<ffi::Buffer<type>>(ends[i] - 1))->dimensions();
       const int64_t width = shape[axes + 1], sequences = roots[i] + shape[axes];
       const int64_t each = buckets[i] ? (ends[i] - 1 - start) / buckets[i] : 0;
       Seat<T>& seat = seats[i];
-      seat.count = payoff.dimensions()[axes];
-      seat.payoff = batch.at(payoff, point);
+      seat.count = factors ? factors : matrices;
+      seat.others = matrix.dimensions()[axes + 1];
+      seat.matrix = batch.at(matrix, point);
+      seat.number = number.dimensions()[axes] ? batch.at(number, point) : nullptr;
+      seat.factor = batch.at(factor, point);
+      seat.stride = (width + LANES - 1) / LANES * LANES;
+      if (seat.number) {
+        seat.padded.assign(matrices * seat.others * seat.stride, T(0));
+        for (int64_t row = 0; row < matrices * seat.others; ++row) {
+          std::copy_n(seat.matrix + row * width, width, seat.padded.data() + row * seat.stride);
+        }
+      }
       seat.reach.resize(sequences * width);
       seat.values.resize(sequences * width);
       seat.start = at(6).second ? at(6).first : nullptr;
@@ -282,7 +352,7 @@ auto bind_play() {
 
 }  // namespace
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Iterations32, iterations<ffi::F32>, bind_play<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(Iterations64, iterations<ffi::F64>, bind_play<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(ManyIterations32, iterations<ffi::F32>, bind_play<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(ManyIterations64, iterations<ffi::F64>, bind_play<ffi::F64>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkLearn32, (on_points<ffi::F32, walk_learn>), bind<ffi::F32>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkLearn64, (on_points<ffi::F64, walk_learn>), bind<ffi::F64>());

@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 
 from ps_cfr_spiel.tree.arrays import Array, Parts
 from ps_cfr_spiel.tree.evaluators.leaves import dot, pick
-from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator
+from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator, Order, Payoffs
 from ps_cfr_spiel.tree.padding import fill
 
 
@@ -92,6 +92,7 @@ class BoardLeaves(LeafEvaluator):
   leaves: tuple[tuple[int, int], ...] = dataclasses.field(metadata={"static": True})
   #: whether all boards of a street are evaluated in one call, or one after the other.
   batched: bool = dataclasses.field(metadata={"static": True})
+  orders: tuple[Order | None, Order | None] = (None, None)  #: of many leaves, see `player_passes.ordered`
 
   @classmethod
   def create(
@@ -136,6 +137,26 @@ class BoardLeaves(LeafEvaluator):
   @property
   def zero_sum(self) -> bool:
     return all(street.zero_sum for street in self.streets)
+
+  @property
+  def has_payoffs(self) -> bool:
+    return super().has_payoffs and all(street.has_payoffs for street in self.streets)
+
+  def payoffs(self) -> tuple[Payoffs, Payoffs]:
+    streets = [street.payoffs() or () for street in self.streets]
+    first, second = (self._joined([pair[i] for pair in streets], self.orders[i]) for i in (0, 1))
+    return first, second
+
+  @staticmethod
+  def _joined(of_streets: Sequence[Payoffs], order: Order | None) -> Payoffs:
+    """A player's payoffs of all streets, of which each leaf has a number."""
+    matrix = jnp.concatenate([payoffs.matrix for payoffs in of_streets])
+    if order is not None:
+      return Payoffs(matrix, order.number, order.factor)
+    starts = np.cumsum([0, *(len(payoffs.matrix) for payoffs in of_streets)])
+    pairs = zip(of_streets, starts[:-1].tolist(), strict=True)
+    number = jnp.concatenate([start + payoffs.number for payoffs, start in pairs])
+    return Payoffs(matrix, number, jnp.concatenate([payoffs.factor for payoffs in of_streets]))
 
   def on_boards(self, boards: Sequence[Int[np.ndarray, " _boards"]]) -> "BoardLeaves":
     """The leaves of some boards, given by their numbers on each street."""

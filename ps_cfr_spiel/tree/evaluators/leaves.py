@@ -14,6 +14,7 @@ needs a third kind of leaf, and no rake adds to its work elsewhere. The joint pr
 
 import abc
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -24,11 +25,12 @@ from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.memory import HOST
 from ps_cfr_spiel.tree.arrays import Array, Parts
-from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator, Order
+from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator, Order, Payoffs
 from ps_cfr_spiel.tree.padding import fill
 from ps_cfr_spiel.tree.prior import WeightedTypes, deal_weights
 from ps_cfr_spiel.tree.public_tree import PublicTree
 
+MOST_TYPES = 64  # of a player, up to which the library multiplies by matrices of payoffs as fast as XLA
 HIGHEST = jax.lax.Precision.HIGHEST  # a GPU may round float32 products to TF32 otherwise
 
 
@@ -133,6 +135,26 @@ class DenseLeaves(TwoParts):
   def pad_types(self, types: Sequence[int]) -> "DenseLeaves":
     return dataclasses.replace(self, showdown=fill(self.showdown, *types), prior=fill(self.prior, *types))
 
+  @property
+  def has_payoffs(self) -> bool:
+    return super().has_payoffs and max(self.prior.shape[-2:]) <= MOST_TYPES
+
+  def payoffs(self) -> tuple[Payoffs, Payoffs]:
+    """See `LeafEvaluator`; with an axis of boards in front each of them has two matrices."""
+    boards = self.prior.size // math.prod(self.prior.shape[-2:])
+    ends = [x.reshape(boards, -1) for x in (self.showdown_payoff, self.fold_payoff_of(0))]
+    number = np.concatenate([
+      np.repeat(k * boards + np.arange(boards), x.shape[1]) for k, x in enumerate(ends)
+    ]).astype(np.int32)  # fmt: skip
+
+    def of(player: int) -> Payoffs:
+      both = [table.reshape(boards, *table.shape[-2:]) for table in (self.showdown, self.prior)]
+      matrix = jnp.concatenate([x.swapaxes(1, 2) if player == 0 else x for x in both])
+      factors = (1 - 2 * player) * self.showdown_payoff, self.fold_payoff_of(player)
+      return Payoffs(matrix, number, jnp.concatenate([x.reshape(-1) for x in factors]))
+
+    return of(0), of(1)
+
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
@@ -148,8 +170,8 @@ class BlockLeaves(LeafEvaluator):
       return [jnp.einsum("lhg,lg->lh", self.utility, reach, precision=HIGHEST)]
     return [-jnp.einsum("lhg,lh->lg", self.utility, reach, precision=HIGHEST)]
 
-  def payoffs(self) -> tuple[Float[Array, "L _G _H"], Float[Array, "L _G _H"]]:
-    return self.utility.swapaxes(1, 2), -self.utility
+  def payoffs(self) -> tuple[Payoffs, Payoffs]:
+    return Payoffs.of_each(self.utility.swapaxes(1, 2)), Payoffs.of_each(-self.utility)
 
   def sampled(self, player: int, leaf: Int[Array, " B"], reach: Float[Array, "B G"]) -> Float[Array, "B H"]:
     return type(self)(self.utility[leaf])(player, [reach])[0]
@@ -171,11 +193,12 @@ class SparseLeaves(BlockLeaves):
     (reach,) = opponent_reach
     return [reach * (self.utility if player == 0 else -self.utility)]
 
-  def payoffs(self) -> tuple[Float[Array, "L _G _H"], Float[Array, "L _G _H"]]:
+  def payoffs(self) -> tuple[Payoffs, Payoffs]:
     first, second = self.orders
     if first is not None and second is not None:
-      return first.payoff[:, None, None], second.payoff[:, None, None]
-    return self.utility[:, :, None], -self.utility[:, :, None]
+      one = np.ones((1, 1, 1), self.utility.dtype)
+      return Payoffs(one, first.number, first.factor), Payoffs(one, second.number, second.factor)
+    return Payoffs.of_each(self.utility[:, :, None]), Payoffs.of_each(-self.utility[:, :, None])
 
 
 @jax.tree_util.register_dataclass
