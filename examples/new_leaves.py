@@ -38,7 +38,7 @@ class LowRankLeaves(LeafEvaluator):
 
 def solve(game, rank, iterations=1000):
   """The average policy of CFR+ on utilities of this rank."""
-  tree = ps_cfr_spiel.build_tree(game, leaves="dense")
+  tree = ps_cfr_spiel.build_tree(game, leaves="blocks")
   u, s, v = np.linalg.svd(tree.leaves.utility, full_matrices=False)
   leaves = LowRankLeaves(u[..., :rank] * s[:, None, :rank], v[:, :rank])
   solver = ps_cfr_spiel.PSCFRSolver(game, "rm+", tree=dataclasses.replace(tree, leaves=leaves))

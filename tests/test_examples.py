@@ -93,7 +93,7 @@ def test_the_rule_of_degree_two_is_regret_matching():
 def test_the_leaf_evaluator_is_exact_at_full_rank_and_only_there():
   module = example("new_leaves")
   leduc = pyspiel.load_game("leduc_poker")
-  utility = build_tree(leduc, leaves="dense").leaves.utility
+  utility = build_tree(leduc, leaves="blocks").leaves.utility
   u, s, v = np.linalg.svd(utility, full_matrices=False)
   leaves = module.LowRankLeaves(u * s[:, None], v)
   reach = np.random.default_rng(0).random(utility.shape[:2])
@@ -141,14 +141,14 @@ def test_a_solver_takes_a_tree(tmp_path):
   with pytest.raises(ValueError, match=r"tree is of kuhn_poker\(\), not of leduc_poker\(\)"):
     PSCFRSolver(pyspiel.load_game("leduc_poker"), tree=tree)
   with pytest.raises(ValueError, match="leaves: only for a tree that is built"):
-    PSCFRSolver(game, tree=tree, leaves="dense")
+    PSCFRSolver(game, tree=tree, leaves="blocks")
 
 
 def test_the_leaf_evaluator_is_sampled():
   """Along public lines, the updates that a block evaluator gives; values of leaves that occur twice, too."""
   from ps_cfr_spiel.sampling.mccfr import PublicSampling, ZeroBaseline, build_public_sampling_tree
 
-  dense = build_tree(pyspiel.load_game("kuhn_poker"), leaves="dense")
+  dense = build_tree(pyspiel.load_game("kuhn_poker"), leaves="blocks")
   generator = np.random.default_rng(0)
   leaf, updates = np.array([3, 0, 3, 1]), []
   for player in (0, 1):
@@ -173,7 +173,7 @@ def test_the_leaf_evaluator_is_sampled():
 
 def test_the_leaf_evaluator_is_cut():
   """A subgame with it, padded, has the values of the subgame with a block evaluator."""
-  dense = build_tree(pyspiel.load_game("leduc_poker"), leaves="dense")
+  dense = build_tree(pyspiel.load_game("leduc_poker"), leaves="blocks")
   roots = [n for n, state in enumerate(dense.labels.public_states) if state.player == 1][:1]
   values = []
   for made in (dense, low_rank(dense)):

@@ -8,7 +8,7 @@ from ps_cfr_spiel.arguments import MOST
 from ps_cfr_spiel.options.names import ALIASES, RULES
 from ps_cfr_spiel.options.option import Option, Options
 
-LEAVES = ("auto", "dense", "showdown", "native", "sparse")
+LEAVES = ("auto", "dense", "showdown", "native", "blocks", "sparse")
 SOURCES = ("closure", "observer", "none")
 DTYPES = ("float32", "float64")
 BITS = (16, 32)
@@ -93,10 +93,10 @@ Batch = Annotated[
 Leaves = Annotated[
   str,
   Option(
-    "Evaluator of the game's ends: dense (matrices over all pairs of hands), showdown (card removal "
-    "instead of matrices, for poker with many hands), native (the same in C++, on CPUs), sparse (a number "
-    "for each pair of sequences, for any game), or auto, the fastest for the game, the device and the "
-    "installation.",
+    "Evaluator of the game's ends: dense (two matrices over all pairs of hands), showdown (card removal "
+    "instead of matrices, for poker with many hands), native (the same in C++, on CPUs); of enumerated games "
+    "blocks (a matrix for each end, if all secrets are dealt once) or sparse (a number for each pair of "
+    "sequences, for any game); or auto, the fastest for the game, the device and the installation.",
     choices=LEAVES,
     group=TREE,
   ),

@@ -236,7 +236,7 @@ def test_no_public_states_but_a_solution():
     ("einstein_wurfelt_nicht", {"limit": 1000}, "has more than 1,000 histories"),
     ("leduc_poker", {"limit": 1000}, r"leduc_poker\(\) has more than 1,000 histories, the limit"),
     ("leduc_poker", {"leaves": "showdown"}, r"'showdown' needs a game with a bayesian_form\(\)"),
-    (goofspiel(3), {"leaves": "dense"}, "'dense' needs a Bayesian game"),
+    (goofspiel(3), {"leaves": "blocks"}, "'blocks' needs a Bayesian game"),
     ("kuhn_poker", {"public_states": "guess"}, "Unknown public_states 'guess'; choose one of 'closure'"),
     ("liars_dice(dice_sides=2)", {"public_states": "observer"}, "has no public observer; use"),
   ],
@@ -295,5 +295,5 @@ def test_policies_of_other_layouts_are_evaluated():
     assert ps_cfr_spiel.exploitability(game, cpp, **options) == pytest.approx(
       solver.exploitability(), abs=1e-9
     )
-  dense = ps_cfr_spiel.exploitability(leduc, policy, leaves="dense")  # through infostate names
-  assert dense == pytest.approx(solver.exploitability(), abs=1e-9)
+  blocks = ps_cfr_spiel.exploitability(leduc, policy, leaves="blocks")  # through infostate names
+  assert blocks == pytest.approx(solver.exploitability(), abs=1e-9)

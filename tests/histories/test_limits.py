@@ -162,8 +162,8 @@ def test_memory_is_a_limit():
   histories = enumerate_histories(game)
   choices = own_choices(histories)[0]
   found = public_partition("leduc", histories, choices, "closure")
-  with pytest.raises(ValueError, match=r"'dense' needs .* for the utilities of .* leaves with 6 x 6 types"):
-    build_general(game, histories, choices, found, "dense", memory=1000)
+  with pytest.raises(ValueError, match=r"'blocks' needs .* for the utilities of .* leaves with 6 x 6 types"):
+    build_general(game, histories, choices, found, "blocks", memory=1000)
   for wrong in (0, -1, "4 GB", True, math.nan):
     with pytest.raises(ValueError, match="memory must be a number of at least 1, got"):
       build_tree(game, memory=wrong)

@@ -160,7 +160,7 @@ def with_leaves(made, **methods):
 
 
 @pytest.mark.parametrize(
-  "name, leaves", [("kuhn_poker", "sparse"), ("kuhn_poker", "dense"), (RIVER, "native")]
+  "name, leaves", [("kuhn_poker", "sparse"), ("kuhn_poker", "blocks"), (RIVER, "native")]
 )
 def test_a_derived_evaluator(name, leaves):
   """Where nothing is worth anything, play stays uniform."""

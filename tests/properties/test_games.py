@@ -36,7 +36,7 @@ def load(shape):
 def trees_of(game):
   """The game compiled in every way that it allows; always without public states."""
   found = [build_tree(game, "sparse", public_states="none")]
-  for leaves in ("sparse", "auto", "dense"):
+  for leaves in ("sparse", "auto", "blocks"):
     try:
       found.append(build_tree(game, leaves))
     except ValueError as error:
@@ -76,7 +76,7 @@ def test_all_leaf_forms_are_worth_the_same(shape, seed):
   results = []
   for tree in trees_of(game):
     policy = TreePolicy(game, tree.names, random_strategies(tree, seed))
-    options = {"leaves": {"sparse": "sparse", "blocks": "dense"}.get(tree.leaves.kind, "auto")}
+    options = {"leaves": tree.leaves.kind if tree.leaves.kind in ("sparse", "blocks") else "auto"}
     options["public_states"] = "closure" if tree.names.public_states else "none"
     results.append(ps_cfr_spiel.evaluate_policy(game, policy, **options))
   scale = scale_of(tree)

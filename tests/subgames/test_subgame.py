@@ -332,7 +332,7 @@ def test_trees_without_public_states():
 def test_types_are_split_without_another_walk():
   """Where types hide what players know, the tree is the one that a walk with leaves='sparse' gives."""
   game = pyspiel.load_game("leduc_poker")
-  found = one_row_per_infostate(game, build_tree(game, leaves="dense"))
+  found = one_row_per_infostate(game, build_tree(game, leaves="blocks"))
   expected = build_tree(game, leaves="sparse")
   assert found.labels.decisions == expected.labels.decisions
   assert found.labels.public_states == expected.labels.public_states

@@ -151,5 +151,5 @@ def test_full_ranges_agree_in_both_precisions():
 
 
 def test_unknown_evaluator_is_named():
-  with pytest.raises(ValueError, match=r"'fast'.*'auto', 'dense', 'showdown', 'native', 'sparse'"):
+  with pytest.raises(ValueError, match=r"'fast'.*'auto', 'dense', 'showdown', 'native', 'blocks', 'sparse'"):
     ps_cfr_spiel.build_tree(pyspiel.load_game("river_subgame"), "fast")

@@ -10,7 +10,7 @@ from ps_cfr_spiel.compilation.compiler.described import form_of
 from ps_cfr_spiel.compilation.compiler.form_sizes import TreeUse, check_memory
 from ps_cfr_spiel.compilation.compiler.forms import PublicStateIndex
 from ps_cfr_spiel.compilation.compiler.from_form import build_bayesian
-from ps_cfr_spiel.compilation.compiler.from_histories import build_general, with_recall
+from ps_cfr_spiel.compilation.compiler.from_histories import OF_HISTORIES, build_general, with_recall
 from ps_cfr_spiel.compilation.histories import (
   Limits,
   check_kind,
@@ -64,11 +64,11 @@ def build_tree(
   limits = Limits.create(limit, memory)
   form = form_of(game)
   if form is not None:
-    if leaves != "sparse" and public_states == "closure":
+    if leaves not in OF_HISTORIES and public_states == "closure":
       check_memory(game, memory, TreeUse(leaves=leaves))
       with waiting("Building the tree", progress):
         return build_bayesian(game, form, leaves)
-    _check_size(game, form, limit, "leaves='sparse'" if leaves == "sparse" else f"{public_states=}")
+    _check_size(game, form, limit, f"{leaves=}" if leaves in OF_HISTORIES else f"{public_states=}")
   observe = public_observer(game) if public_states == "observer" else None
   histories, choices, fault = with_recall(
     game, enumerate_histories(game, limits, progress, observe), limits.memory

@@ -5,6 +5,7 @@ them, many bet sizes and all hands can be too much as well.
 """
 
 import dataclasses
+import math
 
 import jax
 import numpy as np
@@ -125,6 +126,6 @@ def _leaf_tables(lines: PublicStateIndex, boards: int, kind: str, itemsize: int)
   """Bytes of the leaves of some boards, on the host and on the device."""
   if (evaluator := LEAVES.get(kind)) is not None:
     return evaluator.table_bytes(boards, lines.form.cards, itemsize)
-  # Sparse leaves, of histories: a number for each deal at each end.
-  deals, ends = int(lines.disjoint.sum()), int(lines.sizes[lines.betting.ends].sum())
+  # Of histories: a number for each deal at each end.
+  deals, ends = math.prod(map(len, lines.form.types)), int(lines.sizes[lines.betting.ends].sum())
   return deals * ends * (2 * HOST + itemsize)

@@ -44,6 +44,7 @@ from ps_cfr_spiel.tree import (
   make_forest,
 )
 
+OF_HISTORIES = ("blocks", "sparse")  # kinds of leaves for which games with a form are enumerated too
 LEAST_FILL = 1 / 3  # dense leaf blocks and rows must be at least this full, else infostates stand alone
 
 
@@ -109,7 +110,7 @@ def build_general(
 ) -> PublicTree:
   """Compile the histories of a game.
 
-  `leaves` is "auto", "dense" (types share a row) or "sparse" (each infostate has its own). TooLarge if
+  `leaves` is "auto", "blocks" (types share a row) or "sparse" (each infostate has its own). TooLarge if
   utilities of the leaves take more than `memory` bytes; ValueError if `leaves` does not fit the game, or its
   utilities are too large or too small.
   """
@@ -117,12 +118,13 @@ def build_general(
   if fault:
     raise ValueError(f"{game}: {fault}")
   layout = None
-  if leaves in ("auto", "dense") and partition is not None and len(histories.players) == 2:
-    layout = _typed_layout(histories, partition, choices, 0.0 if leaves == "dense" else LEAST_FILL)
+  if leaves in ("auto", "blocks") and partition is not None and len(histories.players) == 2:
+    layout = _typed_layout(histories, partition, choices, 0.0 if leaves == "blocks" else LEAST_FILL)
   if leaves not in ("auto", "sparse") and layout is None:
     two = "a Bayesian game of two players with public states"
-    needs = two if leaves == "dense" else "a game with a bayesian_form()"
-    raise ValueError(f"leaves={leaves!r} needs {needs}, which {game} is not; use 'auto' or 'sparse'.")
+    needs = two if leaves == "blocks" else "a game with a bayesian_form()"
+    alike = ", 'blocks'" if leaves == "dense" else ""
+    raise ValueError(f"leaves={leaves!r} needs {needs}, which {game} is not; use 'auto'{alike} or 'sparse'.")
   layout = layout or _sparse_layout(histories, choices)
   size = 8 * len(layout.last[0]) * math.prod(layout.types)
   types = " x ".join(f"{n:,}" for n in layout.types)
