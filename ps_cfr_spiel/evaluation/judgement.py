@@ -23,13 +23,13 @@ from ps_cfr_spiel.evaluation.exploitability import exploitability
 from ps_cfr_spiel.evaluation.local_regrets import against_trembles, as_table
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, check_records, replay
 from ps_cfr_spiel.loading import load_game, sequential
-from ps_cfr_spiel.options import PSCFROptions
+from ps_cfr_spiel.options import JUDGING, PSCFROptions
 from ps_cfr_spiel.policy import OpenSpielPolicy, TreePolicy, tree_for
 from ps_cfr_spiel.solvers import PSCFRSolver
 from ps_cfr_spiel.tree import Decision, PublicTree
 
 NAMES = ("A", "B")  # of the agent of a record, and of all others, where it names none
-ITERATIONS, TREMBLE = 3000, 1.0  # of the solver that makes a solution
+ITERATIONS, TREMBLE = JUDGING, 1.0  # of the solver that makes a solution
 
 
 class Mistake(NamedTuple):

@@ -9,6 +9,8 @@ METHODS = ("chips", "mivat", "imaginary", "aivat")
 
 Seed = Annotated[int, Option("Seed of chance and of the bots.", least=0, most=MOST_SEED - 1)]
 
+JUDGING = 3000  # iterations of a solution that players are judged by
+
 
 class MatchOptions(Options):
   """Options of matches."""

@@ -25,7 +25,7 @@ from ps_cfr_spiel.apps.commands.play import make_opponent
 from ps_cfr_spiel.apps.commands.show import made_by
 from ps_cfr_spiel.cards.poker import describe
 from ps_cfr_spiel.loading import sequential
-from ps_cfr_spiel.options import MatchOptions, RunOptions
+from ps_cfr_spiel.options import JUDGING, MatchOptions, RunOptions
 from ps_cfr_spiel.reports import progress_bar, report
 
 ASSUMED = "opponents that play the solution: losses are against their values, and luck is left out"
@@ -39,7 +39,7 @@ FLAGS = (
     "either as actions, and the names of the players by seat; or trajectories of OpenSpiel.", value="FILE"),
   Flag("solution", None,
     "Saved strategy to judge by (default: the game is solved first).", value="FILE"),
-  dataclasses.replace(flag_of(RunOptions, "iterations"), default=ps.matches.ITERATIONS,
+  dataclasses.replace(flag_of(RunOptions, "iterations"), default=JUDGING,
     help="Iterations of the solution, if the game is solved first.", least=1),
   flag_of(MatchOptions, "hands"),
   flag_of(MatchOptions, "seed"),
