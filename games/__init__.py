@@ -5,6 +5,16 @@ and `keyed_form()`; people meet them by `ForPeople`, the same for a user's own g
 """
 
 from . import cheat, poker, pursuit
-from .base import BotMaker, ForPeople, GuessesValues, Map, Position
+from .base import BotMaker, ForPeople, GuessesForHands, GuessesValues, Map, Position
 
-__all__ = ["BotMaker", "ForPeople", "GuessesValues", "Map", "Position", "cheat", "poker", "pursuit"]
+__all__ = [
+  "BotMaker",
+  "ForPeople",
+  "GuessesForHands",
+  "GuessesValues",
+  "Map",
+  "Position",
+  "cheat",
+  "poker",
+  "pursuit",
+]

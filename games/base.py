@@ -100,6 +100,26 @@ class GuessesValues:
     raise NotImplementedError(f"{type(self).__name__} derives from GuessesValues, so it needs this method.")
 
 
+class GuessesForHands(GuessesValues):
+  """A hold'em that does so for all hands at once, float64[1326] for `cards.ALL_HANDS`.
+
+  It has a `deck`, and its states the method `hole`, as `holdem`.
+  """
+
+  deck: tuple[int, ...]
+
+  def guess_for_hands(self, state: pyspiel.State, player: int) -> Mapping[int, np.ndarray]:
+    """For each action, or card that may come, a guess of a player's return after it, with each hand.
+
+    The other player's hand counts, the player's own in `state` does not. Impossible hands have any guess.
+    """
+    raise NotImplementedError(f"{type(self).__name__} derives from GuessesForHands, so it needs this method.")
+
+  def returns_for_hands(self, state: pyspiel.State, player: int) -> np.ndarray:
+    """A player's return at an end, with each hand; likewise."""
+    raise NotImplementedError(f"{type(self).__name__} derives from GuessesForHands, so it needs this method.")
+
+
 class Game(pyspiel.Game, ForPeople):
   """A game. It holds every table, because OpenSpiel deep-copies the contents of a state.
 

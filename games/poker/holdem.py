@@ -26,8 +26,8 @@ Parameters (`ValueError` for any other value):
 
 import functools
 import itertools
+import math
 import re
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -45,7 +45,7 @@ _MOST = 2**31 - 1  # OpenSpiel's whole numbers have 32 bits
 _TURNS = ("deal p0", "deal p1", "p0 to act", "p1 to act", "deal card", "end")
 
 
-class HoldemGame(base.Game, base.GuessesValues):
+class HoldemGame(base.Game, base.GuessesForHands):
   """The game; see `base.Game`.
 
   Attributes:
@@ -89,27 +89,49 @@ class HoldemGame(base.Game, base.GuessesValues):
   def guess_values(self, state: "HoldemState") -> dict[int, float]:
     """For each action a guess of player 0's return: by equity, as if both checked and called from there on.
 
-    The equity is that of `_BOARDS` boards drawn with the seed 0, or of all boards with one card to come. A
+    The equity is that of all boards, or of `_BOARDS` drawn with the seed 0 if they are more than `_EVERY`. A
     guess of the value of hands alone is 0.
     """
-    public, rules = state.public_state, self.rules
-    live = state.live_cards()
     if len(state.cards) < _HOLE:
-      return dict.fromkeys(map(self.deck.index, live), 0.0)
+      return dict.fromkeys(map(self.deck.index, state.live_cards()), 0.0)
+    values = self._guesses(state, 0, tuple(state.hole(0)))
+    return {action: float(worth[0]) for action, worth in values.items()}
+
+  def guess_for_hands(self, state: "HoldemState", player: int) -> dict[int, np.ndarray]:
+    """See `base.GuessesForHands`; by equity, likewise."""
+    return self._guesses(state, player)
+
+  def returns_for_hands(self, state: "HoldemState", player: int) -> np.ndarray:
+    """See `base.GuessesForHands`."""
+    public = state.public_state
+    worth = np.full(len(cards.ALL_HANDS), public.fold_payoff[player])
+    if public.showdown_payoff:
+      _, _, leads = self._ahead(state, player)
+      worth += public.showdown_payoff * leads[0]
+    return worth
+
+  def _guesses(self, state: "HoldemState", player: int, hand: cards.Board = ()) -> dict[int, np.ndarray]:
+    """float64[n] for each action: guesses of a player's return with a hand, or each of all hands."""
+    public, (on, live, leads) = state.public_state, self._ahead(state, player, hand)
     if state.current_player() == CHANCE:
-      leads = _leads(state.hands, state.runout, live)
-      places = map(self.deck.index, live)
-      return {place: min(public.spent) * lead for place, lead in zip(places, leads.tolist(), strict=True)}
-    lead, sign = None, 1 - 2 * public.player
-    values = {}
-    for action, chips in rules.moves(public).items():
-      if action == betting.FOLD:
-        values[action] = -float(sign * chips)
-      else:
-        if lead is None:
-          lead = float(_signs(_boards(state.runout, live), state.hands).mean())
-        values[action] = max(chips, *public.spent) * lead
-    return values
+      gone = {*state.runout, *state.hole(1 - player), *hand}
+      places = [place for place, card in enumerate(self.deck) if card not in gone]
+      of_card = on[:, np.array(self.deck)[places]].T
+      means = min(public.spent) * (of_card @ leads) / np.maximum(of_card @ live, 1)
+      return dict(zip(places, means.astype(float), strict=True))
+    lead, sign = leads.sum(0) / np.maximum(live.sum(0), 1), 1 if player == public.player else -1
+    return {
+      action: np.full(len(lead), -float(sign * chips))
+      if action == betting.FOLD
+      else max(chips, *public.spent) * lead.astype(float)
+      for action, chips in self.rules.moves(public).items()
+    }
+
+  def _ahead(
+    self, state: "HoldemState", player: int, hand: cards.Board = ()
+  ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """See `_ahead`, for a player against the other's hand."""
+    return _ahead(self.deck, state.runout, tuple(state.hole(1 - player)), hand)
 
 
 def _parse_blinds(text: object) -> tuple[int, int]:
@@ -121,32 +143,38 @@ def _parse_blinds(text: object) -> tuple[int, int]:
   return big, small
 
 
-_BOARDS = 64  # drawn for a guess
+_EVERY = 256  # most boards that all count, as with a card to come
+_BOARDS = 256  # drawn for a guess where there are more
 
 
-def _leads(hands: Sequence[list[int]], board: cards.Board, live: list[int]) -> np.ndarray:
-  """float64[n]: the mean of +1 for a win of the first hand and -1 for one of the second, by the next card."""
-  boards = [_boards((*board, card), live[:k] + live[k + 1 :]) for k, card in enumerate(live)]
-  return _signs(np.array(boards), hands).mean(1)
+@functools.lru_cache(maxsize=8)  # a hand's places are asked one after the other
+def _ahead(
+  deck: cards.Board, board: cards.Board, other: cards.Board, hand: cards.Board
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+  """Whole boards, and who wins there, all float32.
 
-
-def _boards(board: cards.Board, live: list[int]) -> np.ndarray:
-  """int[n, 5]: whole boards with cards that are left: some that are drawn, or all with one card to come."""
-  missing, left = cards.BOARD_SIZE - len(board), np.array(live)
-  rest = left[:, None] if missing == 1 else left[_draws(len(live), missing)]
-  return np.hstack([np.broadcast_to(np.array(board, int), (len(rest), len(board))), rest])
-
-
-def _signs(boards: np.ndarray, hands: Sequence[list[int]]) -> np.ndarray:
-  strength = strengths(boards, np.array(hands))
-  return np.sign(strength[..., 0] - strength[..., 1])
+  Returns:
+    [B, 52], 1 for the cards of each board, [B, n], 1 for possible hands, of all or of the one given, and
+    [B, n], 1 where it wins, -1 where the hand `other` does, and 0 if they are equal or it is impossible.
+  """
+  left = np.array([card for card in deck if card not in board and card not in other])
+  missing, hands = cards.BOARD_SIZE - len(board), np.array([hand] if hand else cards.ALL_HANDS)
+  few = math.comb(len(left), missing) <= _EVERY
+  every = list(itertools.combinations(range(len(left)), missing)) if few else _draws(len(left), missing)
+  rest = left[np.array(every, int).reshape(len(every), missing)]
+  boards = np.hstack([np.broadcast_to(np.array(board, int), (len(rest), len(board))), rest])
+  on = (boards[:, :, None] == np.arange(len(cards.WHOLE_DECK))).any(1)
+  live = ~(on[:, hands[:, 0]] | on[:, hands[:, 1]] | np.isin(hands, other).any(1))
+  dealt = np.concatenate([[other], hands])
+  strength = np.concatenate([strengths(some, dealt) for some in np.split(boards, range(16, len(boards), 16))])
+  mine, theirs = strength[:, 1:], strength[:, :1]
+  leads = np.subtract(mine > theirs, mine < theirs, dtype=np.float32) * live
+  return on.astype(np.float32), live.astype(np.float32), leads
 
 
 @functools.cache
 def _draws(count: int, missing: int) -> np.ndarray:
-  """int[_BOARDS, missing]: places of cards among `count`, different in each row; a single row for none."""
-  if not missing:
-    return np.zeros((1, 0), int)
+  """int[_BOARDS, missing]: places of cards among `count`, different in each row."""
   return np.random.default_rng(0).random((_BOARDS, count)).argsort(1)[:, :missing]
 
 

@@ -21,8 +21,10 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.backend.device import jit, precision, to_device
+from ps_cfr_spiel.cards.poker import cards, set_numbers
 from ps_cfr_spiel.compilation.histories import Histories, history_origin
-from ps_cfr_spiel.policy import OpenSpielPolicy, choice_probabilities, reaches
+from ps_cfr_spiel.games import GuessesForHands
+from ps_cfr_spiel.policy import OpenSpielPolicy, choice_probabilities, for_hands, reaches
 from ps_cfr_spiel.tree import (
   CHANCE,
   Array,
@@ -39,7 +41,9 @@ Guess = Callable[[int, str], float]
 StateGuess = Callable[
   [pyspiel.State], Mapping[int, float]
 ]  # of each action at a state: the utility of player 0
+HandsGuess = Callable[[pyspiel.State, int], Mapping[int, np.ndarray]]  # see `GuessesForHands`
 MOST = 1e30  # of a guess
+HOLE_CARDS = 2 * cards.HAND_SIZE  # of both players
 IMPOSSIBLE = "the agent's policy never plays so"
 
 
@@ -173,32 +177,80 @@ class Mivat:
 
 
 class Corrected:
-  """Chips, less the luck of chance and of the agent's own choices, as guesses value them.
+  """Chips, less the luck of chance as guesses value it: MIVAT for games too large to compile.
 
-  For games too large to compile: guesses are asked for along the game alone, and each number subtracted has
-  the mean 0 for any guesses. Single histories, so more noise is left than `Aivat` leaves.
+  Guesses are asked for along the game alone, and each number subtracted has the mean 0 for any guesses.
   """
 
-  def __init__(self, game: pyspiel.Game, guess: StateGuess, policy: OpenSpielPolicy | None, agent: int):
-    """Take the agent's seat and policy, or None for the luck of chance alone."""
-    self._game, self._guess, self._policy, self._agent = game, guess, policy, agent
+  def __init__(self, game: pyspiel.Game, guess: StateGuess, agent: int):
+    """Take the agent's seat."""
+    self._game, self._guess, self._agent = game, guess, agent
 
   def __call__(self, game: Game) -> float:
     """See `Estimator`."""
     state, luck = self._game.new_initial_state(), 0.0
     for action in game.actions:
-      odds: dict[int, float] = {}
-      if state.is_chance_node():
-        odds = dict(state.chance_outcomes())
-      elif self._policy is not None and state.current_player() == self._agent:
-        odds = self._policy.action_probabilities(state, self._agent)
-        if odds.get(action, 0) <= 0:
-          raise ValueError(IMPOSSIBLE)
-      if len(odds) > 1:
+      if state.is_chance_node() and len(odds := state.chance_outcomes()) > 1:
         values = self._guess(state)
-        luck += values[action] - sum(chance * values[a] for a, chance in odds.items() if chance)
+        luck += values[action] - sum(chance * values[a] for a, chance in odds if chance)
       state.apply_action(action)
     return game.utility - (1 - 2 * self._agent) * float(luck)
+
+
+class OverHands:
+  """AIVAT where a policy is known for all hands of two cards, in a game too large to compile.
+
+  As in `Aivat` the classes are what the opponent knows: their hand and all that is public, over all hands of
+  the agent, each weighed by the probability that the agent plays so. Events are public cards, the agent's
+  moves, and the opponent's if their policy is known. An event's luck is the guess of the class after it, less
+  its mean over the events that could come; the base is the mean utility over the hands at the end.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    worths: GuessesForHands,
+    guess: HandsGuess,
+    policy: OpenSpielPolicy,
+    agent: int,
+    opponent: OpenSpielPolicy | None = None,
+  ):
+    """Take the agent's policy and seat, and the opponent's policy if that is known; `worths` is the game."""
+    self._game, self._worths, self._guess, self._agent = game, worths, guess, agent
+    self._policies = (policy, opponent) if agent == 0 else (opponent, policy)
+
+  def __call__(self, game: Game) -> float:
+    """See `Estimator`."""
+    state, luck, agent = self._game.new_initial_state(), 0.0, self._agent
+    for action in game.actions[:HOLE_CARDS]:
+      state.apply_action(action)
+    held = [int(set_numbers(np.array(state.hole(player)))) for player in (0, 1)]
+    weight = 1.0 * cards.unblocked({*cards.WHOLE_DECK} - {*self._worths.deck} | {*state.hole(1 - agent)})
+    for action in game.actions[HOLE_CARDS:]:
+      if (odds := self._odds(state, held)) is not None:
+        guesses = self._guess(state, agent)
+        mean = sum(float((weight * chances) @ guesses[a]) for a, chances in odds.items() if chances.any())
+        mean /= weight.sum()
+        weight = weight * odds.get(action, np.zeros(len(weight)))
+        if weight[held[agent]] <= 0:
+          raise ValueError(IMPOSSIBLE if state.current_player() == agent else "opponent= never plays so")
+        luck += float(weight @ guesses[action]) / weight.sum() - mean
+      state.apply_action(action)
+    return float(weight @ self._worths.returns_for_hands(state, agent)) / weight.sum() - luck
+
+  def _odds(self, state: pyspiel.State, held: Sequence[int]) -> Mapping[int, np.ndarray] | None:
+    """For each event that may come float64[1326], its probability with each hand; None if unknown."""
+    if state.is_chance_node():
+      places, deck = state.legal_actions(), self._worths.deck  # as many with any hand
+      left = [*places, *map(deck.index, state.hole(self._agent))]
+      return {place: cards.unblocked({deck[place]}) / len(places) for place in left}
+    player = state.current_player()
+    if (policy := self._policies[player]) is None:
+      return None
+    odds = for_hands(policy, state)
+    if player == self._agent:
+      return odds
+    return {action: np.full(len(chances), chances[held[player]]) for action, chances in odds.items()}
 
 
 def _history_values(histories: Histories, choice: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_list, check_player, is_integer
 from ps_cfr_spiel.evaluation import aivat
-from ps_cfr_spiel.games import GuessesValues
+from ps_cfr_spiel.games import GuessesForHands, GuessesValues
 from ps_cfr_spiel.loading import check_is_game
 from ps_cfr_spiel.options import MatchResultOptions
 from ps_cfr_spiel.policy import OpenSpielPolicy, strategies_of, tree_for
@@ -132,19 +132,22 @@ def evaluate_match(
   given = MatchResultOptions.of(options, **MatchResultOptions.picked(keywords))
   of_tree = {name: value for name, value in keywords.items() if name not in vars(given)}
   values, method = given.values, given.method or ("chips" if agent is None else "aivat")
-  guess: Any = _guess_of(game)
-  if guess is not None and method == "imaginary":
+  guesses = _guesses_of(game)
+  if guesses is not None and method == "imaginary":
     raise ValueError(f"method='imaginary' needs a compiled game; for {game} choose 'aivat' or 'mivat'.")
-  if agent is None and method != "chips" and not (method == "mivat" and guess is not None):
+  if agent is None and method != "chips" and not (method == "mivat" and guesses is not None):
     raise ValueError(f"method={method!r} needs the agent's policy; give agent=, or method='chips'.")
   played = check_records(games)
   estimators: dict[int, aivat.Estimator] = {}
   tree = None
-  if guess is not None and method != "chips":
+  if given.opponent is not None and (method != "aivat" or guesses is None):
+    raise ValueError(
+      f"opponent= is for method='aivat' in holdem, not for {method!r} in {game}; leave it out."
+    )
+  if guesses is not None and method != "chips":
     if not (values is None or callable(values)):
       raise TypeError(f"values must be a function of a state of {game}, got {type(values).__name__}.")
-    guess, policy = guess if values is None else values, agent if method == "aivat" else None
-    estimators = {seat: aivat.Corrected(game, guess, policy, seat) for seat in (0, 1)}
+    estimators = {seat: _by_guesses(game, guesses, given, agent, method, seat) for seat in (0, 1)}
   elif method != "chips":
     tree = tree_for(game, agent, None, **of_tree)
     check_zero_sum(tree, "estimates without luck", "method='chips' takes any game")
@@ -175,8 +178,25 @@ def check_records(games: Iterable[Played]) -> list[Played]:
   return played
 
 
-def _guess_of(game: pyspiel.Game) -> aivat.StateGuess | None:
-  return game.guess_values if isinstance(game, GuessesValues) else None
+def _guesses_of(game: pyspiel.Game) -> GuessesValues | None:
+  return game if isinstance(game, GuessesValues) else None
+
+
+def _by_guesses(
+  game: pyspiel.Game,
+  guesses: GuessesValues,
+  options: MatchResultOptions,
+  agent: OpenSpielPolicy | None,
+  method: str,
+  seat: int,
+) -> aivat.Estimator:
+  """The estimator of a method for one seat of the agent in a game that is not compiled."""
+  if method == "mivat":
+    return aivat.Corrected(game, options.values or guesses.guess_values, seat)
+  if agent is None or not isinstance(guesses, GuessesForHands):
+    raise ValueError(f"method='aivat' needs guesses for all hands, which {game} lacks; choose 'mivat'.")
+  guess = options.values or guesses.guess_for_hands
+  return aivat.OverHands(game, guesses, guess, agent, seat, options.opponent)
 
 
 def _hashable(value: object) -> bool:

@@ -40,7 +40,7 @@ class MatchResultOptions(Options):
       "agent's own choices, averaged likewise.",
       "By default aivat if the agent's probabilities are known, else chips. White and Bowling 2009; Bowling "
       "et al. 2008; Burch et al. 2018. All but chips are for two players and zero sums. In `holdem` mivat "
-      "needs no agent, and aivat averages over nothing.",
+      "needs no agent, and aivat averages over the agent's hands.",
       "The agent is A (default: chips; in holdem aivat, or mivat where A's probabilities are unknown).",
       choices=METHODS,
     ),
@@ -50,8 +50,16 @@ class MatchResultOptions(Options):
     Option(
       "A guess of the rest of a game: a policy of the opponent's, by default the agent's; for aivat also a "
       "function (player, information state string of the opponent) -> the agent's expected utility. In "
-      "`holdem` a function state -> {action: player 0's expected utility after it}, by default the game's "
-      "`guess_values`. Good values reduce the noise, and none change the mean.",
+      "`holdem` a function, for mivat state -> {action: player 0's expected utility after it}, for aivat "
+      "(state, player) -> {action: the player's with each hand}, by default the game's `guess_values` and "
+      "`guess_for_hands`. Good values reduce the noise, and none change the mean.",
+      flag=None,
+    ),
+  ] = None
+  opponent: Annotated[
+    Any,
+    Option(
+      "In `holdem` by aivat: the opponent's policy, so that the luck of their choices is taken out, too.",
       flag=None,
     ),
   ] = None

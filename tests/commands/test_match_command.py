@@ -145,7 +145,7 @@ def test_hands_before_a_failure_are_kept(capsys, monkeypatch, tmp_path):
   """A bot fails in the fourth hand; the first three hands are evaluated and written."""
   file = tmp_path / "hands.phhs"
   monkeypatch.setitem(match.ps.matches.BOTS, "all_in", lambda seat, rng: Tires(8 if seat else 6))
-  words = ["match", "always_call", "all_in", "--hands=9", "--nomirrored", f"--phh={file}"]
+  words = ["match", "always_call", "all_in", "--hands=9", "--nomirrored", "--method=mivat", f"--phh={file}"]
   assert program.run([*words, "--json"]) == 1
   out, error = capsys.readouterr()
   found, hands = json.loads(out), read_hands(file, "always_call")

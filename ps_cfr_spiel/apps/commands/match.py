@@ -145,7 +145,7 @@ def _player(values: flags.FlagValues, game: pyspiel.Game, who: str, seed: int) -
 
 def _here(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], players: Sequence[Any]) -> Any:
   seats: list[Any] = []
-  policy = None
+  policy, other = None, None
   with contextlib.ExitStack() as stack:
     for number, player in enumerate(players):
       if isinstance(player, Remote):
@@ -156,7 +156,7 @@ def _here(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], pl
       else:
         made, known = _player(values, game, player, values.seed + number)
         seats.append(made)
-        policy = known if number == 0 else policy
+        policy, other = (known, other) if number == 0 else (policy, known)
     method = values.method or _usual_method(game, policy)
     if method in OF_AGENT and policy is None:
       raise ValueError(f"--method={method} needs the probabilities of {words[0]}; choose chips or mivat.")
@@ -166,7 +166,8 @@ def _here(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], pl
   poker = game.get_type().short_name == POKER
   hands = [ps.protocols.hand_of(game, record) for record in records] if poker else []
   agent = policy if method in OF_AGENT or not poker else None
-  estimate = ps.matches.evaluate_match(game, records, agent, method=method)
+  opponent = other if method == "aivat" and poker else None
+  estimate = ps.matches.evaluate_match(game, records, agent, method=method, opponent=opponent)
   chips = estimate if method == "chips" else ps.matches.evaluate_match(game, records, method="chips")
   return *_report(game, words[0], chips, estimate, failure), hands
 
@@ -174,8 +175,7 @@ def _here(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], pl
 def _usual_method(game: pyspiel.Game, policy: object) -> str:
   if game.get_type().short_name != POKER:
     return "chips"
-  again = policy is None or isinstance(policy, ps.HoldemPolicy)  # whose searches would be repeated
-  return "mivat" if again else "aivat"
+  return "mivat" if policy is None else "aivat"
 
 
 def _response(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str]) -> Any:
