@@ -52,7 +52,7 @@ NO_SPOT = r"Unknown command line flag '(board|pot)'; .* help \w+ lists those tha
 REFUSED = {  # (command, kind): why, and what is allowed instead
   **{
     (command, kind): LARGE
-    for command in ("solve", "summary", "resolve", "learn", "compare")
+    for command in ("solve", "summary", "resolve", "learn", "compare", "judge")
     for kind in BY_PLAY
   },
   **{(command, kind): NO_TREE for command in ("show",) for kind in ("dealt", *BY_PLAY)},
@@ -122,6 +122,15 @@ def words_of(command, kind, run, folder):
       "--noplot",
       output,
       "--json",
+    ],
+    "judge": [
+      game_of(kind, run(kind)),
+      run(kind),
+      "random",
+      "--hands=4",
+      "--iterations=5",
+      "--json",
+      *module,
     ],
     "match": [run(kind), "random", "--hands=6", "--json", *module],
     "play": [game_of(kind, run(kind)), f"--opponent={run(kind)}", "--move_seconds=0", "--seed=1", *module],
@@ -202,6 +211,9 @@ def check_output(command, kind, out, run, folder):
   elif command == "match":
     assert facts["hands"] == 6
     assert game.min_utility() <= facts["chips"]["mean"] <= game.max_utility()
+  elif command == "judge":
+    assert facts["exploitability"] > -1e-9
+    assert sum(agent["games"] for agent in facts["agents"]) == 4 * game.num_players()  # each in its seats
   elif command == "play":
     assert re.search(r"^(You (win|lose|get) -?[\d.]+|A draw)", out, re.M)
   elif command == "compare":
