@@ -66,7 +66,8 @@ def test_the_benchmark_of_accelerators_compares_games_and_outlives_those_that_st
     assert all(side["ms"] > 0 and "failed" not in side for side in sides.values())
     largest = max(map(abs, sides["cpu"]["values"]))
     assert sides["device"]["values"] == pytest.approx(sides["cpu"]["values"], abs=1e-5 * largest)
-  assert found["turn"]["device"]["engine"].startswith("xla")
+  engines = [found["turn"][side]["engine"] for side in ("device", "cpu")]
+  assert "native" not in engines[0].partition(":")[0] and engines[0] != engines[1]
   assert any("fusion" in name and us > 0 for name, us, _ in found["turn"]["device"]["kernels"])
 
 
