@@ -69,7 +69,7 @@ def test_unwritable_path(solver, tmp_path):
     ("width", 0, "width in its header must be an integer of at least 1"),
     ("solver", "Sol", "holds a Sol, not a Solver"),
     ("game", 3, "game in its header must be a game string, got 3"),
-    ("game", "no_such_game", "damaged"),
+    ("game", "no_such_game", "its game no_such_game is not registered; add --module=FILE"),
     ("options", ["dtype"], "options in its header must be options by name"),
     ("options.colour", 1, "damaged: PSCFROptions has the options .*, got colour"),
     ("iteration", "5", "iteration in its header must be an integer of at least 0"),

@@ -79,7 +79,7 @@ def test_other_threads_are_left_alone():
 def test_a_handler_that_raises_while_others_are_put_back_leaves_no_deaf_one(monkeypatch):
   called = []
   signal.signal(signal.SIGTERM, lambda number, _: called.append(number))
-  put = signal.signal
+  put = interrupts._signal.signal
 
   def interrupted(number, handler):
     put(number, handler)
@@ -87,7 +87,7 @@ def test_a_handler_that_raises_while_others_are_put_back_leaves_no_deaf_one(monk
       signal.raise_signal(signal.SIGINT)
 
   with pytest.raises(KeyboardInterrupt), Uninterrupted():
-    monkeypatch.setattr(signal, "signal", interrupted)
+    monkeypatch.setattr(interrupts._signal, "signal", interrupted)
   monkeypatch.undo()
   signal.raise_signal(signal.SIGTERM)
   assert called == [signal.SIGTERM]
