@@ -20,7 +20,7 @@ from ps_cfr_spiel.policy import TreePolicy
 
 Pair = Sequence[np.ndarray]  # of each player
 Strategies = Sequence[list[np.ndarray]]
-Item: TypeAlias = Situation | pyspiel.Game  # a game is none of a river
+Item: TypeAlias = Situation | pyspiel.Game  # a game is not of a river
 Given: TypeAlias = Situation | Mapping[str, JSON] | str | pyspiel.Game  # by a user; see `solve_batch`
 
 ONE_EACH = ("value", "best_response", "exploitability", "iterations")  # of a `Solution`

@@ -8,7 +8,7 @@ An iteration gives each player a turn (`_turn`):
   rule      the next strategy by the regrets; the average by the reach           `_learn`
 
 Where players tremble they play the rule's strategies with a least probability of each action: reach and
-values are of what is played (`Step.played`), regrets against the rule's own strategy, which the state keeps.
+values are of those (`Step.played`), regrets against the rule's own strategy, which the state keeps.
 
 `iterate` is the loop, for use inside a trace, and `run` the same, jitted. This file has the reference,
 by XLA; the native `engines` take over a turn, or whole iterations, where they apply, and another has passes

@@ -200,7 +200,7 @@ class Corrected:
 class OverHands:
   """AIVAT where a policy is known for all hands of two cards, in a game too large to compile.
 
-  As in `Aivat` the classes are what the opponent knows: their hand and all that is public, over all hands of
+  As in `Aivat` the classes are the opponent's knowledge: their hand and all that is public, over all hands of
   the agent, each weighed by the probability that the agent plays so. Events are public cards, the agent's
   moves, and the opponent's if their policy is known. An event's luck is the guess of the class after it, less
   its mean over the events that could come; the base is the mean utility over the hands at the end.
@@ -241,7 +241,7 @@ class OverHands:
   def _odds(self, state: pyspiel.State, held: Sequence[int]) -> Mapping[int, np.ndarray] | None:
     """For each event that may come float64[1326], its probability with each hand; None if unknown."""
     if state.is_chance_node():
-      places, deck = state.legal_actions(), self._worths.deck  # as many with any hand
+      places, deck = state.legal_actions(), self._worths.deck  # one number of them for any hand
       left = [*places, *map(deck.index, state.hole(self._agent))]
       return {place: cards.unblocked({deck[place]}) / len(places) for place in left}
     player = state.current_player()

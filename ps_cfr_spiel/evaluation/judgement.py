@@ -2,7 +2,7 @@
 
 The loss of a decision is the value of the solution's mixture at its infostate less that of the action played,
 if all then follow the solution. Against opponents who play the solution, the mean of a player's losses is
-exactly what the player wins less than the solution would: chance and the opponents average out within each
+exactly how much less the player wins than the solution would: chance and opponents average out within each
 infostate. Against others it is the loss against the solution, at the places where these others lead.
 """
 
@@ -28,12 +28,12 @@ from ps_cfr_spiel.policy import OpenSpielPolicy, TreePolicy, tree_for
 from ps_cfr_spiel.solvers import PSCFRSolver
 from ps_cfr_spiel.tree import Decision, PublicTree
 
-NAMES = ("A", "B")  # of the agent of a record, and of all others, where it names none
+NAMES = ("A", "B")  # of the agent of a record, and of all others, where it has no names
 ITERATIONS, TREMBLE = JUDGING, 1.0  # of the solver that makes a solution
 
 
 class Mistake(NamedTuple):
-  """A decision that an agent took, and what it loses each time."""
+  """A decision that an agent took, and its loss each time."""
 
   player: int  #: the seat
   infostate: str  #: information state string
@@ -110,7 +110,7 @@ def judge(
     game: any game that `build_tree` takes, of any number of players.
     games: such as `matches.play_games` records, or `matches.read_games` reads.
     solution: any OpenSpiel policy of all players, near an equilibrium; by default `PSCFRSolver` makes one, by
-      trembles good wherever players lead.
+      trembles good everywhere.
     iterations: of this solver.
     tree: of `build_tree(game)`; by default it is built.
     progress: of `build_tree`, and of the solver's run.
@@ -203,7 +203,7 @@ def _add(tallies: Mapping[str, _Tally], referee: Referee, number: int, record: P
 
   utilities = replay(game, record.actions, look).returns()
   if not np.isfinite(lost).all():
-    raise ValueError("the solution plays so many of its moves never that their values are not known")
+    raise ValueError("the solution never plays most of its moves, so their values are not known")
   for name, loss, utility in zip(names, lost, utilities, strict=True):
     tally = tallies[name]
     tally.losses.append(loss)

@@ -13,12 +13,11 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.loading import sequential
+from ps_cfr_spiel.options import RARE
 from ps_cfr_spiel.policy import OpenSpielPolicy, TreePolicy, strategies_of, tree_for
 from ps_cfr_spiel.tree import Labels, PublicTree
 
 TREMBLE = 1e-12
-#: The groups of infostates that play comes to rarely, and the reach below which it does.
-RARE = {"rare for the player": 1e-3, "rare for the others": 1e-4}
 
 
 class Losses(NamedTuple):
@@ -78,7 +77,7 @@ def local_regrets(
   progress: bool | None = None,
   **options: object,
 ) -> LocalRegrets:
-  """What any OpenSpiel policy loses at each infostate, in float64; all 0 in a sequential equilibrium.
+  """The losses of any OpenSpiel policy at each infostate, in float64; all 0 in a sequential equilibrium.
 
   Args:
     game: any game that `build_tree` takes.

@@ -10,6 +10,7 @@ program's flags are made from them.
 from ps_cfr_spiel.options.evaluating import (
   JUDGING,
   METHODS,
+  RARE,
   ComparisonOptions,
   LocalResponseOptions,
   MatchOptions,

@@ -10,6 +10,8 @@ METHODS = ("chips", "mivat", "imaginary", "aivat")
 Seed = Annotated[int, Option("Seed of chance and of the bots.", least=0, most=MOST_SEED - 1)]
 
 JUDGING = 3000  # iterations of a solution that players are judged by
+#: The groups of infostates that play comes to rarely, and the reach below which it does.
+RARE = {"rare for the player": 1e-3, "rare for the others": 1e-4}
 
 
 class MatchOptions(Options):

@@ -19,7 +19,7 @@ class Reach(NamedTuple):
   #: float64[H], probability that chance and the opponents play to it; `own * others` is the probability of
   #: the infostate.
   others: np.ndarray
-  dealt: np.ndarray  #: float64[H], probability that chance alone leads to it, whatever the players do
+  dealt: np.ndarray  #: float64[H], probability that chance alone leads to it, if the players do
   #: float64[H], the share of the pot that a hand would win in a showdown here, against the opponent's range
   #: here, ties counted half; nan for an empty range. None without showdowns.
   equity: np.ndarray | None = None

@@ -1,7 +1,7 @@
 """Card games with public cards to come, for accelerators: the boards of a street are an axis of its tables.
 
 The tables of a street are [actions, lines, boards, hands]. Links between lines are constant numbers of
-slabs, [boards, hands] (`evaluators.board_streets`). Where public cards come, reach is copied along the axis
+slabs, [boards, hands] (`evaluators.board_streets`). When public cards come, reach is copied along the axis
 of boards and values are added up along it, so nothing is scattered, and sums have one order. Of boards that
 differ in names of suits one stands for all (`Boards`): one index a street, `back`, says for every card that
 may come which board, and which of its hands, has the values.
@@ -33,7 +33,9 @@ from ps_cfr_spiel.tree.public_tree import PublicTree
 from ps_cfr_spiel.tree.strategy_values import evaluation_by
 from ps_cfr_spiel.tree.traverse import max_actions, normalise, sum_actions
 
-Pieces = Sequence[tuple[Float[Array, "_n _boards H"], Sequence[int]]]  # slabs of values, and what they go to
+Pieces = Sequence[
+  tuple[Float[Array, "_n _boards H"], Sequence[int]]
+]  # slabs of values, and their places above
 Tables = TypeVar("Tables")  # of a bucket or a group, a pytree of arrays [n, rows, H]
 
 
@@ -42,7 +44,7 @@ Tables = TypeVar("Tables")  # of a bucket or a group, a pytree of arrays [n, row
 class BoardAxis:
   """The streets of a game whose boards are an axis, for solvers by XLA; a `Traversal`."""
 
-  #: for each street but the first the board above each; None: as many below each, side by side.
+  #: for each street but the first the board above each; None: the same number below each, side by side.
   above: tuple[Int[Array, " _boards"] | None, ...]
   #: for each player and street but the first: by board above, card that comes and hand, the place of its
   #: values among boards and hands; None where each board stands for itself.
@@ -71,7 +73,7 @@ class BoardAxis:
 
 @dataclasses.dataclass(frozen=True)
 class BoardPasses:
-  """As `PlayerPasses`, but with tables for groups, [A, lines * boards, H], in place of buckets."""
+  """Like `PlayerPasses`, with tables for groups, [A, lines * boards, H], in place of buckets."""
 
   axis: BoardAxis
   player: int

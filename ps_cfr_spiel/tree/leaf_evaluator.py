@@ -13,7 +13,7 @@ from ps_cfr_spiel.tree.arrays import Array, Parts
 
 
 class Payoffs(NamedTuple):
-  """What the leaves pay to a player: one of K matrices each, times a factor."""
+  """The payoffs of the leaves to a player: one of K matrices each, times a factor."""
 
   matrix: Float[Array, "K _G _H"]  #: by the opponent's type and the own one, times the probability of chance
   number: Int[Array, " _"]  #: the matrix of each leaf; empty if leaf k has the k-th and the factor 1
@@ -113,7 +113,7 @@ class LeafEvaluator(abc.ABC):
     return None
 
   def payoffs(self) -> tuple[Payoffs, Payoffs] | None:
-    """What the leaves pay to each player, of all parts, in the order of `orders`.
+    """The payoffs of the leaves to each player, of all parts, in the order of `orders`.
 
     The library iterates on these in place of calls. None, the default, stands for an evaluator without them.
     """

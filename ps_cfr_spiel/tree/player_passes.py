@@ -56,7 +56,7 @@ class Passes(Protocol):
   ) -> tuple[list[Float[Array, "_A _rows H"]], Float[Array, "roots H"]]:
     """Counterfactual values of every action, [A, rows, H] for each table, and of the roots, [roots, H].
 
-    They are those of a strategy, [A, rows, H] for each table, or of a best response where it is None.
+    They are those of a strategy, [A, rows, H] for each table, or of a best response if it is None.
     """
     ...
 
@@ -203,7 +203,7 @@ def iterate_natively(
   """Each player's tables after iterations in one call of the library: in small games calls take long.
 
   Args:
-    payoffs: what the leaves pay to each player.
+    payoffs: of the leaves to each player.
     orders: of each player the order in which payoffs come, None for that of the tree.
     tables: of each player, as `PlayerPasses.learn` takes them.
     count: number of iterations, at most N.

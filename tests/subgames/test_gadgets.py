@@ -297,7 +297,7 @@ def test_only_proportions_count(gadget):
   """Twice the player's range and twice the promises: the same game; the opponent's range is not asked for."""
   subgame, ranges, promises = prepare("kuhn_poker", load("kuhn_poker")[0].random(5), [2], 0)
   plain, _, best = solve(gadget(subgame, 0, ranges, promises), ranges[0], 30)
-  twice = gadget(subgame, 0, (ranges[0] * 2, None), promises * 2)
+  twice = gadget(subgame, 0, (ranges[0] * 2, np.full_like(ranges[1], np.nan)), promises * 2)
   average, _, other = solve(twice, ranges[0] * 2, 30)
   for a, b in zip(plain[0], average[0], strict=True):
     np.testing.assert_allclose(a, b, rtol=0, atol=1e-9)

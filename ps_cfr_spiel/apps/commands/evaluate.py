@@ -115,7 +115,7 @@ COMMAND = Command(
   arguments="FILE...",
   summary="Measure saved strategies",
   text="Prints the value of the game under each, the gains of both players' best responses, the "
-  "exploitability, exact and in float64, and what the strategy loses at single infostates. --lbr adds a "
+  "exploitability, exact and in float64, and the losses at single infostates. --lbr adds a "
   "local best response. With --json, a line for each file.",
   examples=(
     "evaluate runs/river_subgame/run.safetensors",

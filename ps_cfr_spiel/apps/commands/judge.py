@@ -44,8 +44,8 @@ FLAGS = (
   flag_of(MatchOptions, "hands"),
   flag_of(MatchOptions, "seed"),
   Flag("interval", None,
-    "Half width of an interval, in the game's utility, for which the number of games is told (default: 1% of "
-    "the stakes).", kind=float, value="X"),
+    "Half width of an interval, in the game's utility, for which a number of games is printed (default: 1% "
+    "of the stakes).", kind=float, value="X"),
   Flag("rows", 10, "Most decisions to name for each player.", least=0),
   MOST_HISTORIES,
   QUIET,
@@ -140,9 +140,9 @@ COMMAND = Command(
   summary="Judge players by their decisions",
   text="Prints what each player loses a game by its own decisions, without luck: the value of the solution's "
   "mixture less that of the action played, if all then follow the solution, so that far fewer games are "
-  "needed than by chips. Against opponents that play the solution, the mean is exactly what the player wins "
-  "less than the solution would. The games are those of a file, or of A and B, players as in match: bots by "
-  "name, search, or files of policies.",
+  "needed than by chips. Against opponents that play the solution, the mean is exactly how much less the "
+  "player wins than the solution would. The games are those of a file, or of A and B, players as in match: "
+  "bots by name, search, or files of policies.",
   examples=(
     "judge leduc_poker --games=games.jsonl",
     "judge leduc_poker always_call random --hands=500",

@@ -61,7 +61,7 @@ class Solutions:
   def solve(self, game: str, iterations: int = ITERATIONS) -> dict[str, JSON]:
     """Solve a game; the solution is kept for advise and judge.
 
-    Returns the value to player 0, the exploitability, and what the strategy loses at its infostates (local
+    Returns the value to player 0, the exploitability, and the losses of the strategy at its infostates (local
     regret), all in the game's utility.
 
     Args:
@@ -92,7 +92,7 @@ class Solutions:
     }
 
   def advise(self, game: str, moves: str) -> dict[str, JSON]:
-    """What to play after some moves: the solution's probability of each action, its value, and its loss.
+    """Advise after some moves: the solution's probability of each action, its value, and its loss.
 
     Values are to the player who acts, if all then follow the solution, and use only what this player knows:
     hidden moves and cards of others in `moves` have no influence.
@@ -119,7 +119,7 @@ class Solutions:
     }
 
   def judge(self, game: str, games: list[JSON]) -> dict[str, JSON]:
-    """What each player of some games lost by its own decisions, without luck.
+    """Judge the players of some games by the losses of their own decisions, without luck.
 
     Args:
       game: as for OpenSpiel's load_game.

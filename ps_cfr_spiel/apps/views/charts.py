@@ -106,7 +106,7 @@ def heading_text(spot: Spot) -> str:
 
 
 def doubt_text(spot: Spot) -> str:
-  """What to think of the answers at a spot that is `rare` in a solution without trembles."""
+  """A warning about the answers at a spot that is `rare` in a solution without trembles."""
   return (
     f"Do not trust these answers: by the choices of {spot.rare} play hardly ever comes here, and the "
     "strategy was solved without trembles. For good answers everywhere: solve --tremble=1."

@@ -25,7 +25,7 @@ from ps_cfr_spiel.apps.views.units import pot_of, seat_of, unit_of
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.notation import is_hand
 from ps_cfr_spiel.cards.poker import CLASSES, board_of, describe
-from ps_cfr_spiel.measures import RARE
+from ps_cfr_spiel.options import RARE
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.version import __version__
 
@@ -164,7 +164,7 @@ def _spot(
   mean = np.where(view.legal & (view.probability > 0), view.probability * worth.value, 0).sum(0)
   best = np.where(view.legal, worth.best, -np.inf).max(0)
   equity = np.full(len(view.types), np.nan) if worth.equity is None else worth.equity
-  rest = worth.others + view.spent[1 - view.player] if math.isfinite(worth.others) else None
+  rest = worth.others + view.spent[1 - view.player]
   more = view.reach, view.dealt, mean, best - mean, equity, view.others, view.held
   return {
     "actions": list(view.actions),
@@ -173,7 +173,7 @@ def _spot(
     "made": made.setdefault(view.classes, len(made)) if view.board else None,
     "spent": view.spent[view.player],
     "pot": sum(view.spent),
-    "rest": rest,
+    "rest": float(np.float32(rest)) if math.isfinite(rest) else None,
     "data": base64.b64encode(np.asarray([*probability, *worth.value, *more], "<f4").tobytes()).decode(),
   }
 

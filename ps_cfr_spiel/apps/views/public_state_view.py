@@ -18,7 +18,7 @@ import pyspiel
 from ps_cfr_spiel import TreePolicy
 from ps_cfr_spiel.cards.notation import Moves, play_moves, read_move
 from ps_cfr_spiel.cards.poker import board_of, cards, made_hands
-from ps_cfr_spiel.measures import RARE
+from ps_cfr_spiel.options import RARE
 
 CHANCE = pyspiel.PlayerId.CHANCE
 
@@ -76,7 +76,7 @@ class Spot:
 
   @property
   def rare(self) -> str:
-    """Who hardly ever plays to this state, whatever chance deals: "the player", "the others", or ""."""
+    """The one who hardly ever plays to this state, chance left out: "the player", "the others", or ""."""
     dealt = self.dealt.sum()
     bounds = zip(
       ("the player", "the others"), (self.weight.sum(), self.others.sum()), RARE.values(), strict=True
@@ -141,8 +141,8 @@ def worth_at(policy: TreePolicy, view: Spot) -> SpotWorth:
 def _to_other(policy: TreePolicy, view: Spot) -> float:
   """The mean utility of the other player where play comes to a spot of a general-sum game of two.
 
-  It is known of their move that leads here, or of the decisions of theirs that all moves here lead to: in
-  hold'em of every spot but one whose move may end the game. Elsewhere nan.
+  It is known of their move that leads here, if it is public, or of the decisions of theirs that all moves
+  here lead to: in hold'em of every spot but one whose move may end the game. Elsewhere nan.
   """
   states, number, other = policy.labels.public_states, view.public_state, 1 - view.player
 
@@ -150,7 +150,7 @@ def _to_other(policy: TreePolicy, view: Spot) -> float:
     return [child for child in policy.labels.children[place] if states[child].action in (action, -1)]
 
   above, action = states[number].parent, states[number].action
-  if above >= 0 and states[above].player == other and after(above, action) == [number]:
+  if above >= 0 and action >= 0 and states[above].player == other and after(above, action) == [number]:
     before = spot_of(policy, above)
     weight = before.reach * before.others * before.probability[before.ids.index(action)]
     return weighted_mean(_own_worth(policy, before).value[before.ids.index(action)], weight)
@@ -186,7 +186,7 @@ def _own_worth(policy: TreePolicy, view: Spot) -> SpotWorth:
 
 
 def is_trembled(policy: TreePolicy) -> bool:
-  """Whether a policy was solved with trembles, so that it is good where play hardly ever comes, too."""
+  """True if a policy was solved with trembles, and so is good where play hardly ever comes, too."""
   return bool(policy.info.get("options", {}).get("tremble"))
 
 

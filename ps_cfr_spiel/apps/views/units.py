@@ -1,14 +1,20 @@
 """Chips, pots and shares: all knowledge of single games' parameters for reports."""
 
+from __future__ import annotations
+
 import math
 import re
 import textwrap
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import pyspiel
 
 from ps_cfr_spiel.cards.poker import HOLDEM, describe
-from ps_cfr_spiel.measures import RARE, LocalRegrets, Losses
+from ps_cfr_spiel.options import RARE
+
+if TYPE_CHECKING:  # JAX
+  from ps_cfr_spiel.measures import LocalRegrets, Losses
 
 NOTHING = 1e-6  # of the pot, or of the span of utilities: rounding
 LONGEST_TITLE = 70  # characters, which fit above a picture

@@ -104,7 +104,7 @@ class CardDeal(Deal):
 
   @functools.cached_property
   def all_alike(self) -> bool:
-    """Whether every hand of the deck has the weight 1."""
+    """True if every hand of the deck has the weight 1."""
     return bool((self.weights == 1).all())
 
   @functools.cached_property

@@ -4,7 +4,7 @@ A card is an integer `4 * rank + suit` in 0..51, ranks and suits in the order of
 `SUITS`, in small decks too. A hand is two different cards, kept and written with the higher one
 first ("AsKd"), in the notation of `notation.hand_ranges`.
 
-A set of cards, such as a hand, has one number everywhere, its row in `card_sets`, whatever the order of its
+A set of cards, such as a hand, has one number everywhere, its row in `card_sets`, in any order of its
 cards. `ALL_HANDS` are the hands of the whole deck by their numbers, `set_numbers` finds the number of cards
 that are read or dealt, and a range is weights by numbers.
 """

@@ -21,15 +21,15 @@ If the promises can be kept, these are at most their values at v = p. So the opp
 times the mean slack above the promises, and nothing if TREMBLE is small enough: it is an exact penalty, since
 the least of a linear program is taken at one of finitely many vertices.
 
-In an expected gadget the opponent also comes to each infostate by the range that searches expect, so often
-that the player answers that range. If players tremble it leaves out no infostate, and answers are good
+In an expected gadget the opponent also comes to each infostate by the range that searches expect, with such
+weight that the player answers that range. If players tremble it leaves out no infostate, and answers are good
 everywhere; otherwise it is poor. The formulas are those above with EXPECTED for TREMBLE and means weighted by
 the range, so the opponent gains at most EXPECTED times the mean slack, which is little after a good search.
 
 All this is for zero-sum games; subgames and searches refuse others, such as those with rake. A promise bounds
-what the opponent gets, and only in a zero-sum game is that what the player loses. Elsewhere promises that are
-kept would give the opponent no reason to play otherwise above the subgame, but the player's own value in it
-might fall without bound.
+the value to the opponent, and only in a zero-sum game is that the loss of the player. Elsewhere promises that
+are kept would give the opponent no reason to play otherwise above the subgame, but the player's own value in
+it might fall without bound.
 
 Promises are unnormalised counterfactual values, like those of `tree.best_response_values` at roots: they
 count chance and the player's range, in the same units.

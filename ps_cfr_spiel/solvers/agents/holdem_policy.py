@@ -157,7 +157,7 @@ class HoldemPolicy(SearchPolicy):
     return self._both(hand.until(hand.on_street(self._rules, hand.street)[0], hand.street))
 
   def _before(self, hand: PublicHand, player: int) -> tuple[Search, int]:
-    """What promises at a street's first decision, and its line: the search before, or the blueprint."""
+    """The search before, or the blueprint: it promises values at a street's first decision; and its line."""
     start, _ = hand.on_street(self._rules, hand.street)
     last = None
     if hand.street > self._first:

@@ -141,5 +141,7 @@ def ways_back(
   order = np.argsort(above, kind="stable")
   board = np.repeat(order, (last - first)[order])
   swap = np.concatenate([boards.swap[first[b] : last[b]] for b in order])
-  assert len(set(np.bincount(above[board]).tolist())) == 1  # as many cards may come after every board
+  assert (
+    len(set(np.bincount(above[board]).tolist())) == 1
+  )  # the same number of cards may come after every board
   return (board[:, None] * columns.shape[1] + columns[swap]).astype(np.int32).ravel()

@@ -32,7 +32,7 @@ class _View:
   scale: Float[Array, "... H"]  #: own weight over Z
   weight: Float[Array, "... G"]  #: the opponent's weight
   order: Int[Array, "... G"]  #: the opponent's hands from 1, the weakest first
-  by_card: Int[Array, "... W N"]  #: for each card those that have it, in the same order; card 0 is nobody's
+  by_card: Int[Array, "... W N"]  #: for each card those that have it, in the same order; no hand has card 0
   cards: Int[Array, "... 2 H"]  #: the cards of each own hand, from 1; 0 if no opponent may hold it
   ends: Int[Array, "... 2 H"]  #: the number of opponent hands that are weaker, and of those not stronger
   card_ends: Int[Array, "... 2 2 H"]  #: for either card of `cards` the same among the hands that have it

@@ -38,7 +38,7 @@ SHARING = group("Many situations",
 )
 QUIET = Flag("quiet", False, "Print the result only.")
 LOCAL_REGRETS = Flag("local_regrets", None,
-  "Measure what the strategy loses at each infostate, also where its own play never comes, against the best "
+  "Measure the strategy's losses at each infostate, also where its own play never comes, against the best "
   "action, if all then follow the strategy, and onward, against a best response.", kind=bool,
   unlike=f"default: with up to {MOST_CELLS:,} actions of infostates")
 JSON = Flag("json", False, "Print the result as JSON, in one line, and nothing else.")
