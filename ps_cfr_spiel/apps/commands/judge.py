@@ -71,8 +71,9 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if values.interval is not None and not values.interval > 0:
     raise ValueError(f"--interval={values.interval}: must be above 0.")
   game = sequential(load_game(words[:1]))
-  records = _played(values, game, words[1:]) if values.games is None else None
-  if records is None:
+  if values.games is None:
+    records = _played(values, game, words[1:])
+  else:
     records = ps.matches.read_games(values.games, game)
   solution = None
   if values.solution is not None:
