@@ -116,7 +116,7 @@ def test_help_and_mistakes_in_flags_need_no_jax(words):
 
 @pytest.mark.parametrize("game", ["kuhn_poker", "python_kuhn_poker"])
 def test_openspiels_games_in_python_are_imported_where_one_is_named(game):
-  """With them come pokerkit and others, for more seconds than the whole command takes."""
+  """They would import pokerkit and others, which takes longer than the whole command."""
   pytest.importorskip("pokerkit")
   done, imported = program_with(["summary", game])
   assert done.returncode == 0 and f"{game}()" in done.stdout, done.stderr

@@ -155,7 +155,7 @@ def large(rows, leaves, types, generator):
   ],
 )
 def test_threads_share_a_large_game(types, dtype, alternating, monkeypatch, on_cores):
-  """With more than 2^20 numbers of a player; of 1 and 5 types leaves are in an order of each player's.
+  """A player has more than 2^20 numbers; with 1 and 5 types leaves are in the order of each player.
 
   With 30 types whole iterations are native, with 80 turns.
 
@@ -210,7 +210,7 @@ def test_tables_in_16_bits_are_xlas(game, alternating):
   ],
 )
 def test_many_iterations_in_one_call_are_xlas(game, alternating, name):
-  """From iteration 7 over the ends of three blocks; with one type and with several, which share matrices."""
+  """Iteration 7 and later ones, past the ends of three blocks; one type, and several that share matrices."""
   with precision("float64"):
     made, rule = (
       to_device(compiled(game, "dense" if game == RIVER else "auto"), "float64"),

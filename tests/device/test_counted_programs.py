@@ -106,7 +106,7 @@ def test_nothing_is_scattered(rule, monkeypatch):
 
 @pytest.mark.usefixtures("optimized")
 def test_a_turn_takes_less_than_three_tables_besides(monkeypatch):
-  """By the CPU's compiler, which fuses less than a GPU's."""
+  """Counted by the compiler for CPUs, which fuses less than that for GPUs."""
   program, tables = lowered(monkeypatch, "rm+")
   memory = program.compile().memory_analysis()
   assert memory is not None

@@ -232,7 +232,7 @@ def test_mistakes_of_the_caller():
 
 
 def test_intervals_hold_the_exact_loss():
-  """Of three scripted agents in random games, 200 games each; most are shorter than by chips."""
+  """Three scripted agents play 200 games of each random game; most intervals are shorter than by chips."""
   covered, shorter = [], []
   for seed in range(15):
     game = random_game(seed)

@@ -280,7 +280,7 @@ def test_shares_of_the_pot_add_up_to_the_pot_less_rake():
   ids=["river", "turn"],
 )
 def test_both_players_values_at_spots_are_those_of_all_histories(name, lines):
-  """Of a random profile, by OpenSpiel's states below the spot, weighed by all choices on the way."""
+  """A random profile: OpenSpiel's states below the spot, weighted by all choices on the way."""
   game, rng = pyspiel.load_game(name), np.random.default_rng(1)
   tree = build_tree(game)
   strategies = [

@@ -163,7 +163,7 @@ def test_ctrl_c_keeps_what_was_reached(tmp_path):
 
 
 def test_a_short_run_is_little_work_beside_its_iterations():
-  """Of Python: the second run of ten iterations makes 620 calls; 1,440 took as long as 200 iterations."""
+  """The second run of ten iterations makes 620 calls in Python; 1,440 took as long as 200 iterations."""
   solver, calls = PSCFRSolver(pyspiel.load_game("kuhn_poker")), itertools.count()
   solver.run(100)
   solver.run(10)
