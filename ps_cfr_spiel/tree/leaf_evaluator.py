@@ -70,6 +70,7 @@ class LeafEvaluator(abc.ABC):
   #: whether the native library may iterate board by board in place of calls (`streaming`); it counts for the
   #: class alone whose own body declares it, as `payoffs` does (`arguments.declared`).
   native: ClassVar[bool] = False
+  takes_orders: ClassVar[bool] = False  #: whether `orders` is a field, for `player_passes.ordered` to set
   #: for each player the order in which `payoffs` come; None: that of the tree.
   orders: tuple[Order | None, Order | None] = (None, None)
 

@@ -66,7 +66,6 @@ class PlayerPasses:
   """A player's decisions as the native library visits them; made where a loop begins, with `of`.
 
   The tables are those of buckets.
-
   Sequences are numbered as in `sequences`, with buckets for blocks, so that a bucket's table is a slice.
   """
 
@@ -164,7 +163,7 @@ MANY = 2**18  # leaves from which on threads share them
 def ordered(tree: PublicTree) -> PublicTree:
   """The tree with an `Order` of its leaves for both players, where the library iterates and they are many."""
   leaves, count = tree.leaves, sum(tree.players[0].leaf.children)
-  orderly = any(field.name == "orders" for field in dataclasses.fields(leaves)) and leaves.has_payoffs
+  orderly = leaves.takes_orders and leaves.has_payoffs
   alone = all(player_tree.leaf.orbit is None for player_tree in tree.players)
   payoffs = leaves.payoffs() if orderly and count >= MANY and alone and not why_unavailable() else None
   if payoffs is None:

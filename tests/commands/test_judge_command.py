@@ -60,7 +60,7 @@ def test_players_by_a_saved_solution(tmp_path, capsys):
     (("kuhn_poker", "--games={games}", "--interval=0"), "--interval=0.0: must be above 0"),
     (("leduc_poker", "--games={games}"), "line 1: 0 is not legal after [0, 2, 1]"),
     (("chess", "random", "random", "--hands=1", "--limit=1000"), "chess"),
-    (("kuhn_poker", "random", "nobody"), "nobody"),
+    (("kuhn_poker", "random", "unknown"), "unknown"),
     (("kuhn_poker", "--games={empty}"), "There are no games to evaluate"),
   ],
 )

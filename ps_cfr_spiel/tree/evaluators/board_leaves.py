@@ -84,6 +84,7 @@ class BoardLeaves(LeafEvaluator):
 
   kind: ClassVar[str] = "boards"
   native: ClassVar[bool] = True  #: as `NativeLeaves`, if the evaluators of all boards are
+  takes_orders: ClassVar[bool] = True
   #: for each street an evaluator of two parts, all of whose arrays have an axis in front, the boards.
   streets: tuple[LeafEvaluator, ...]
   #: the number of boards of each street.

@@ -186,6 +186,7 @@ class SparseLeaves(BlockLeaves):
   """A number for each pair of last choices, any game: `utility` is [L, 1]."""
 
   kind: ClassVar[str] = "sparse"
+  takes_orders: ClassVar[bool] = True
   utility: Float[Array, "L 1"]
   orders: tuple[Order | None, Order | None] = (None, None)  #: of many leaves, see `player_passes.ordered`
 
