@@ -49,7 +49,7 @@ class DealtGame:
     card_game = read_card_game(game)
     betting, deal = card_game.betting, card_game.deal
     if deal.streets == 1:
-      raise ValueError(f"{game}: its board is full; expected public cards to come.")
+      raise ValueError(f"{game}: no public cards come; expected some before each round but the first.")
     later = deal.public[2:]
     if deal.most_classes()[-1] > MOST_CLASSES and not deal.board and set(later) == {1} and len(later) <= 2:
       if reason := why_unavailable():

@@ -30,6 +30,7 @@ LIARS_DICE = [
   for rule in ("", ",bidding_rule=reset-quantity")
 ]
 POKER = {
+  "kuhn": "kuhn_poker",
   "leduc": "leduc_poker",
   "Leduc of universal poker": "betting=limit,numRounds=2,blind=5 5,firstPlayer=1 1,numSuits=2,numRanks=3,"
   "numHoleCards=1,numBoardCards=0 1,raiseSize=10 20,maxRaises=1 1",
@@ -40,7 +41,7 @@ POKER = {
   "all-ins": "betting=nolimit,numRounds=2,blind=5 10,firstPlayer=2 1,numSuits=2,numRanks=3,numHoleCards=1,"
   "numBoardCards=0 1,stack=40 60,bettingAbstraction=fcpa",
 }
-POKER = {k: v if v == "leduc_poker" else f"universal_poker(numPlayers=2,{v})" for k, v in POKER.items()}
+POKER = {k: f"universal_poker(numPlayers=2,{v})" if "=" in v else v for k, v in POKER.items()}
 SMALL = "liars_dice(numdice=1,dice_sides=3)"
 BY_DEFAULT = "liars_dice(numdice=3,dice_sides=2)"  # more histories than `WALKED`
 
@@ -87,7 +88,7 @@ def test_poker_by_its_form_is_the_walked_game(name):
   assert len(form.names.public_states) == described.describe(game).size
   np.testing.assert_allclose(values(form, 1), values(walked, 1), rtol=0, atol=1e-12 * game.max_utility())
   infostates = list(form.names.infostates())
-  for decision, h, infostate in infostates[:: len(infostates) // 40]:
+  for decision, h, infostate in infostates[:: max(1, len(infostates) // 40)]:
     state = game.new_initial_state()
     for action in form.names.source.path(decision, h):
       state.apply_action(action)
@@ -260,7 +261,8 @@ def test_a_game_too_large_for_the_machine_is_refused_before_it_is_built():
 @pytest.mark.parametrize(
   "name",
   [
-    "liars_dice_ir", "kuhn_poker", "goofspiel(num_cards=3)", "leduc_poker(players=3)",
+    "liars_dice_ir", "kuhn_poker(players=3)", "parametric_poker",
+    "goofspiel(num_cards=3)", "leduc_poker(players=3)",
     "leduc_poker(suit_isomorphism=True)",
     POKER["Rhode Island"].replace("0 1 1", "0 3 1").replace("numRanks=3", "numRanks=6"),
     POKER["Rhode Island"].replace("0 1 1", "0 1 0"),

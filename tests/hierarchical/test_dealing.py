@@ -547,7 +547,8 @@ def test_wrong_abstractions_are_refused():
 @pytest.mark.parametrize(
   ("name", "words"),
   [
-    ("kuhn_poker", "expected universal_poker for two"),
+    ("kuhn_poker", "no public cards come"),
+    ("kuhn_poker(players=3)", "expected universal_poker for two"),
     ("leduc_poker(suit_isomorphism=True)", "leduc_poker without suit_isomorphism"),
     (poker(3, 2, 1, "0 0"), "expected none before the first and some before each other"),
     (poker(4, 2, 3, "0 1"), "deals hands of 3 cards"),

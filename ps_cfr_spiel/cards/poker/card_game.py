@@ -238,10 +238,11 @@ class Names(abc.ABC):
     """The string of the infostate of the player to act."""
 
   @abc.abstractmethod
-  def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
+  def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int] | None:
     """The line, the runout and the hand of the only infostate that may have this string.
 
-    KeyError, IndexError or ValueError if there is none; `CardGame.find` compares the string.
+    None: all strings are compared. KeyError, IndexError or ValueError if there is none; `CardGame.find`
+    compares the string.
     """
 
 
@@ -343,9 +344,11 @@ class CardGame(BayesianForm, Generic[AnyDeal]):
     player = int(self.betting.player[line])
     return self.names.infostate(player, line, runout, self._numbers[player][type_index])
 
-  def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
+  def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int] | None:
     try:
-      line, runout, hand = self.names.find(player, infostate)
+      if (named := self.names.find(player, infostate)) is None:
+        return None
+      line, runout, hand = named
       place = line, runout, self._numbers[player].index(hand)
       came = self.runouts[int(self.betting.street[line])].shape[1]
       known = self.betting.player[line] == player and len(runout) == came

@@ -42,17 +42,17 @@ def is_by_name(game: pyspiel.Game) -> bool:
 
 
 def read_card_game(game: Any) -> CardGame[CardDeal]:
-  """`universal_poker` for two, `holdem` or `leduc_poker` as a card game, and a game whose form is one.
+  """`universal_poker`, `leduc_poker` and `kuhn_poker` for two, `holdem`, or a game whose form is this.
 
   Strings of the first forget the order of more than two public cards. ValueError for another game, or one
-  without public cards, or with payoffs that depend on more than the better hand.
+  with payoffs that depend on more than the better hand.
   """
   if (describes := declared(game, "bayesian_form")) is not None:
     form = describes()
     if isinstance(form, CardGame) and isinstance(form.deal, CardDeal):
       return form
   deck, hole, public = cards_of(game)
-  if len(public) < 2 or public[0] or not all(public[1:]):
+  if public[0] or not all(public[1:]):
     raise ValueError(
       f"{game} deals {', '.join(map(str, public))} public cards before its rounds; expected none before the "
       f"first and some before each other."
@@ -98,6 +98,8 @@ def cards_of(game: pyspiel.Game) -> tuple[Deck, int, tuple[int, ...]]:
   name, given = game.get_type().short_name, game.get_parameters()
   if name == "leduc_poker" and game.num_players() == PLAYERS and not given.get("suit_isomorphism", False):
     return Deck(PLAYERS + 1, 2), 1, (0, 1)
+  if name == "kuhn_poker" and game.num_players() == PLAYERS:
+    return Deck(PLAYERS + 1, 1), 1, (0,)
   if name == "parametric_poker":
     raise ValueError(
       f"{game}: its players do not distinguish copies of a rank; expected cards with suits, as of "
@@ -111,7 +113,7 @@ def cards_of(game: pyspiel.Game) -> tuple[Deck, int, tuple[int, ...]]:
     return Deck.of(parse_deck(given["deck"])), HOLES[-1], (0, *np.diff([0, *STREETS]).tolist())
   raise ValueError(
     f"{game}: expected universal_poker for two without boardCards or handReaches, holdem with sizes "
-    "of bets, holdem_subgame, or leduc_poker without suit_isomorphism."
+    "of bets, holdem_subgame, kuhn_poker, or leduc_poker without suit_isomorphism."
   )
 
 

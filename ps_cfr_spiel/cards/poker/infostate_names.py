@@ -20,7 +20,7 @@ PRIVATE, PUBLIC, CARDS = map(
 
 
 class StateNames(Names):
-  """The strings of `universal_poker` and `leduc_poker`, of states that are dealt and played on request.
+  """The strings of OpenSpiel's poker games, of states that are dealt and played on request.
 
   `find` takes strings of games with one public card before each later round.
   """
@@ -74,8 +74,10 @@ class StateNames(Names):
       public[_shown(first_string(1, (card,), h), PUBLIC)[-1]] = card
     return lines, private, public
 
-  def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int]:
+  def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int] | None:
     lines, private, public = self._keys
+    if len(private) < len(self._hands):  # as in "0pb" of Kuhn poker, cards are not in brackets
+      return None
     line = lines[player, CARDS.sub("", infostate.split("\n")[-1])]
     runout, seen = [], ""
     for text in _shown(infostate, PUBLIC):

@@ -151,7 +151,7 @@ def _dealt_cards(game: pyspiel.Game) -> CardGame | None:
   """The game; None for other cards."""
   try:
     _, _, public = cards_of(game)
-    if public[0] or not public[1:] or {*public[1:]} != {1}:
+    if public[0] or {*public[1:]} - {1}:
       return None
     card_game = read_card_game(game)
   except ValueError:
@@ -189,6 +189,7 @@ def _liars_dice(game: pyspiel.Game) -> CardGame:
 DESCRIBED: Mapping[str, Callable[[Any], Any]] = {
   "liars_dice": _liars_dice,
   "holdem": _holdem,
+  "kuhn_poker": _dealt_cards,
   "leduc_poker": _dealt_cards,
   "universal_poker": _dealt_cards,
 }
