@@ -4,6 +4,9 @@ GP5+1 is GP5 with 1 for the attacker when time runs out, as in the library of th
 GS6, OpenSpiel's game, the last card plays itself; in GS3+ to GS5+ it is a decision with one action, as the
 paper counts. Nothing of the game is lost without it, but an algorithm that splits all that it visits, as
 FPIRA does, splits these too.
+
+P111, P222 and P224 have their actions in the order of that library, with which FPIRA and double oracle find
+smaller games: they begin with the first action and prefer it in ties.
 """
 
 import itertools
@@ -18,7 +21,7 @@ GOOFSPIEL = (
 GAMES = {
   **{f"GS{n}": GOOFSPIEL.format(n) for n in (3, 4, 5, 6)},
   **{
-    f"P{b}{r}{c}": f"parametric_poker(bets={b},raises={r},max_raises={c})"
+    f"P{b}{r}{c}": f"parametric_poker(bets={b},raises={r},max_raises={c},fold_last=true)"
     for b, r, c in ((1, 1, 1), (2, 2, 2), (2, 2, 4))
   },
   "GP5": "graph_pursuit(edges={},start=0:7 13,goal=10,turns=5)",

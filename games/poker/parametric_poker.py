@@ -12,32 +12,36 @@ raises and raises in a row, 4 ranks and 3 copies: 504, 14,040 and 252,504 infost
 3,006,005 histories, copies of a rank being one card with its weight. With 3 ranks, 2 copies and one of
 each it is Leduc poker with sizes 2 and 4, up to suits, but for a limit on raises.
 
+An action is 0 to fold, 1 to check or call, 2, 3, ... for the sizes of bets and of raises; with `fold_last` it is
+0 to call, 1, 2, ... for the sizes, and the last number to check or fold. The game is the same, but fictitious play
+and double oracle begin with the first action and prefer it in ties, and so does what they make: the order with
+`fold_last` is that of the library of the paper's authors.
+
 Parameters (`ValueError` for any other value):
   bets: Sizes of bets, 2, 4, ..., at least 1.
   raises: Sizes of raises, 2, 4, ..., at least 1.
   max_raises: Raises in a row, at least 0.
   ranks: Ranks of cards, at least 2.
   copies: Cards of each rank; three cards in all at least.
+  fold_last: The second numbering of actions above.
 """
 
 from .. import base
 from ..base import CHANCE, TERMINAL, join
 
-FOLD, CALL, FIRST_SIZE = 0, 1, 2  # a call where nothing is to be called is a check
 SIZE = 2  # chips of the smallest bet in the first round
 _NUM_PLAYERS = 2
 _TURNS = ("deal p0", "deal p1", "deal table", "p0 to act", "p1 to act", "end")
 _LEAST = {"bets": 1, "raises": 1, "max_raises": 0, "ranks": 2, "copies": 1}
-_DEFAULTS = {"bets": 1, "raises": 1, "max_raises": 1, "ranks": 4, "copies": 3}
+_DEFAULTS = {"bets": 1, "raises": 1, "max_raises": 1, "ranks": 4, "copies": 3, "fold_last": False}
 
 
 class ParametricPokerGame(base.Game):
   """The game; see `base.Game`.
 
-  An action is 0 to fold, 1 to check or call, 2, 3, ... for the sizes of bets and of raises.
-
   Attributes:
     bets, raises, max_raises, ranks, copies: The parameters.
+    fold, check, call, first_size: Actions; with `fold_last` a check has the number of a fold, else of a call.
   """
 
   game_type = base.game_type("parametric_poker", "Parametric Poker", _DEFAULTS)
@@ -55,7 +59,12 @@ class ParametricPokerGame(base.Game):
     self.ranks, self.copies = params["ranks"], params["copies"]
     round_moves = 3 + self.max_raises  # check, bet, raises, call
     most = 1.0 + 3 * SIZE * (self.bets + self.max_raises * self.raises)  # the second round counts double
-    actions = FIRST_SIZE + max(self.bets, self.raises if self.max_raises else 0)
+    sizes = max(self.bets, self.raises if self.max_raises else 0)
+    if params["fold_last"]:
+      self.call, self.first_size, self.check, self.fold = 0, 1, 1 + sizes, 1 + sizes
+    else:
+      self.fold, self.check, self.call, self.first_size = 0, 1, 1, 2
+    actions = 2 + sizes
     super().__init__(params, actions, outcomes=self.ranks, length=2 * round_moves, most=most)
 
   def max_chance_nodes_in_history(self) -> int:
@@ -91,9 +100,9 @@ class ParametricPokerState(base.State):
   def _legal_actions(self, player: int) -> list[int]:
     game = self.get_game()
     if self.paid[0] == self.paid[1]:
-      return [CALL, *range(FIRST_SIZE, FIRST_SIZE + game.bets)]
+      return sorted([game.check, *range(game.first_size, game.first_size + game.bets)])
     sizes = game.raises if self.raises < game.max_raises else 0
-    return [FOLD, CALL, *range(FIRST_SIZE, FIRST_SIZE + sizes)]
+    return sorted([game.fold, game.call, *range(game.first_size, game.first_size + sizes)])
 
   def chance_outcomes(self) -> list[tuple[int, float]]:
     game = self.get_game()
@@ -108,17 +117,19 @@ class ParametricPokerState(base.State):
       self.cards += (action,)
       self.player = CHANCE if len(self.cards) < _NUM_PLAYERS else 0
       return
-    mover, self.moves = self.player, self.moves + 1
+    game, mover, self.moves = self.get_game(), self.player, self.moves + 1
     mine, theirs = self.paid[mover], self.paid[1 - mover]
-    if action == FOLD:
+    facing = mine < theirs
+    if facing and action == game.fold:
       self.folded, self.player = mover, TERMINAL
-    elif action == CALL and (mine < theirs or self.moves > 1):
+    elif action != (game.call if facing else game.check):
+      self.raises += facing
+      self._pay(mover, theirs + (action - game.first_size + 1) * self.unit)
+      self.player = 1 - mover
+    elif facing or self.moves > 1:
       self._pay(mover, theirs)
       self._end_round()
     else:
-      if action >= FIRST_SIZE:
-        self.raises += mine < theirs
-        self._pay(mover, theirs + (action - FIRST_SIZE + 1) * self.unit)
       self.player = 1 - mover
 
   def _pay(self, player: int, chips: int) -> None:
@@ -131,10 +142,10 @@ class ParametricPokerState(base.State):
   def _action_to_string(self, player: int, action: int) -> str:
     if player == CHANCE:
       return f"Deal {action}"
-    if action < FIRST_SIZE:
-      return "Fold" if action == FOLD else "Call" if self.paid[0] != self.paid[1] else "Check"
-    verb = "Bet" if self.paid[0] == self.paid[1] else "Raise"
-    return f"{verb} {(action - FIRST_SIZE + 1) * self.unit}"
+    game, facing = self.get_game(), self.paid[0] != self.paid[1]
+    if action in ((game.fold, game.call) if facing else (game.check,)):
+      return "Check" if not facing else "Fold" if action == game.fold else "Call"
+    return f"{'Raise' if facing else 'Bet'} {(action - game.first_size + 1) * self.unit}"
 
   def won(self) -> float:
     if self.folded >= 0:
@@ -152,17 +163,17 @@ class ParametricPokerState(base.State):
 
   def line(self) -> str:
     """All that is public, "x b2 c [0] x": x check, c call, f fold, b2 bet, r4 raise, [0] the table's card."""
-    words, unit, facing = [], SIZE, False
+    game, words, unit, facing = self.get_game(), [], SIZE, False
     for n, move in enumerate(self.history()[_NUM_PLAYERS:], start=_NUM_PLAYERS):
       if n == self.table_at:
         words.append(f"[{move}]")
         unit, facing = 2 * SIZE, False
-      elif move == FOLD:
-        words.append("f")
-      elif move == CALL:
+      elif move == (game.call if facing else game.check):
         words.append("c" if facing else "x")
+      elif facing and move == game.fold:
+        words.append("f")
       else:
-        words.append(f"{'r' if facing else 'b'}{(move - FIRST_SIZE + 1) * unit}")
+        words.append(f"{'r' if facing else 'b'}{(move - game.first_size + 1) * unit}")
         facing = True
     return " ".join([*words, _TURNS[self.turn]] if self.player == CHANCE else words)
 

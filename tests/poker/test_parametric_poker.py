@@ -81,6 +81,27 @@ def test_moves():
   assert moves_of(play("parametric_poker(copies=1)", "Deal 0")) == ["Deal 1", "Deal 2", "Deal 3"]
 
 
+def test_the_order_of_the_papers_authors_is_of_the_same_game():
+  """Every history of one order, move by move in words, is one of the other with the same returns."""
+  theirs = "parametric_poker(bets=3,raises=2,max_raises=2,fold_last=true)"
+  assert moves_of(play(theirs, "Deal 0", "Deal 1")) == ["Bet 2", "Bet 4", "Bet 6", "Check"]
+  assert moves_of(play(theirs, "Deal 0", "Deal 1", "Bet 4")) == ["Call", "Raise 2", "Raise 4", "Fold"]
+  small = "parametric_poker(bets=2,raises=1,max_raises=1,ranks=2,copies=2{})"
+
+  def ends(state, line=""):
+    if state.is_terminal():
+      return {f"{line} = {state}": state.returns()}
+    return {
+      text: returns
+      for action in state.legal_actions()
+      for text, returns in ends(state.child(action), f"{line}, {state.action_to_string(action)}").items()
+    }
+
+  one, other = (ends(pyspiel.load_game(small.format(end)).new_initial_state()) for end in ("", ",fold_last=true"))
+  assert one == other
+  assert list(one) != list(other)
+
+
 def test_chance_knows_the_deck():
   state = play("parametric_poker", "Deal 2", "Deal 2", "Check", "Check")
   assert dict(state.chance_outcomes()) == pytest.approx({0: 0.3, 1: 0.3, 2: 0.1, 3: 0.3})

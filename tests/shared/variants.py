@@ -86,6 +86,7 @@ SAMPLED = {
     "default": "parametric_poker",
     "sizes": "parametric_poker(bets=2,raises=3,max_raises=2,ranks=2)",
     "no raises": "parametric_poker(max_raises=0,ranks=3,copies=1)",
+    "fold last": "parametric_poker(bets=3,raises=1,ranks=2,fold_last=true)",
   },
   "river_subgame": {"default": "river_subgame"},
 }
