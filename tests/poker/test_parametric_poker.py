@@ -97,7 +97,8 @@ def test_the_order_of_the_papers_authors_is_of_the_same_game():
       for text, returns in ends(state.child(action), f"{line}, {state.action_to_string(action)}").items()
     }
 
-  one, other = (ends(pyspiel.load_game(small.format(end)).new_initial_state()) for end in ("", ",fold_last=true"))
+  orders = ("", ",fold_last=true")
+  one, other = (ends(pyspiel.load_game(small.format(order)).new_initial_state()) for order in orders)
   assert one == other
   assert list(one) != list(other)
 
