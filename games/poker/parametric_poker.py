@@ -12,10 +12,10 @@ raises and raises in a row, 4 ranks and 3 copies: 504, 14,040 and 252,504 infost
 3,006,005 histories, copies of a rank being one card with its weight. With 3 ranks, 2 copies and one of
 each it is Leduc poker with sizes 2 and 4, up to suits, but for a limit on raises.
 
-An action is 0 to fold, 1 to check or call, 2, 3, ... for the sizes of bets and of raises; with `fold_last` it
-is 0 to call, 1, 2, ... for the sizes, and the last number to check or fold. The game is the same, but fictitious
-play and double oracle begin with the first action and prefer it in ties, and so does what they make: the order
-with `fold_last` is that of the library of the paper's authors.
+An action is 0 to fold, 1 to check or call, 2, 3, ... for the sizes of bets and of raises; with `fold_last`
+it is 0 to call, 1, 2, ... for the sizes, and the last number to check or fold. The game is the same, but
+fictitious play and double oracle begin with the first action and prefer it in ties, and so does what they
+make: the order with `fold_last` is that of the library of the paper's authors.
 
 Parameters (`ValueError` for any other value):
   bets: Sizes of bets, 2, 4, ..., at least 1.
