@@ -5,6 +5,7 @@ the command line and `ps_cfr_spiel.rules` then have it too.
 """
 
 import dataclasses
+import math
 from typing import ClassVar
 
 import jax.numpy as jnp
@@ -112,6 +113,40 @@ class APCFRPlus(Rule):
     a = jnp.where(missed < self.most * moved, missed / jnp.where(moved > 0, moved, 1), self.most)
     weights = positive_part(now + regret / (1 + a))
     return (now, regret, jnp.concatenate([missed, moved])), normalise(weights)
+
+
+@dataclasses.dataclass(frozen=True)
+class Hedge(Rule):
+  """Hedge, or multiplicative weights (Freund and Schapire 1997; Schmid 2021, Section 17.2.3).
+
+  For each infostate with A actions, and m the largest abs(x_a) so far,
+    R <- R + x
+    strategy proportional to exp(beta sqrt(2 ln(A) / t) R / m)
+  The source's step sqrt(2 ln(A) / T) is for T iterations planned and payoffs that span 1; here t iterations
+  are over, and m stands for the span. Its average is uniform.
+
+  Attributes:
+    beta: a factor of the step. 1 has the bound of the source up to a constant; larger ones are often faster.
+  """
+
+  beta: float = 1.0
+  gamma: float = 0.0
+
+  def __post_init__(self):
+    check_numbers(self, beta=(1e-6, 1e6), gamma=(0, 100))
+
+  def init(self, shape, dtype):
+    """State: (R, m [1, rows, H])."""
+    return np.zeros(shape, dtype), np.zeros((1, *shape[1:]), dtype)
+
+  def update(self, state, strategy, regret, t):
+    """One step; see the class."""
+    total, m = state[0] + regret, jnp.maximum(state[1], jnp.abs(regret).max(0, keepdims=True))
+    step = self.beta * jnp.sqrt(2 * math.log(len(regret)) / t.astype(regret.dtype))
+    below = (total - total.max(0, keepdims=True)) / jnp.where(
+      m > 0, m, 1
+    )  # exponents up to 0: none overflows
+    return (total, m), normalise(jnp.exp(step * below))
 
 
 FAINT, UNHEARD = 2.0**-90, 2.0**-100  # of narrow n z: the least n, and its place if it is zero

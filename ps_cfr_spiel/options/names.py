@@ -30,6 +30,7 @@ RULES = {
   "hs-dcfr": f"{DISCOUNTED}:HSDCFR",
   "hs-pcfr+": f"{DISCOUNTED}:HSPCFRPlus",
   "vad-cfr": f"{RULE_FILE}:VADCFR",
+  "hedge": f"{RULE_FILE}:Hedge",
   "nrm+": f"{RULE_FILE}:NRMPlus",
 }
 ALIASES = {"cfr": "rm", "cfr+": "rm+"}  # by the name of the algorithm, as papers and OpenSpiel have it

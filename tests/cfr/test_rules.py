@@ -315,6 +315,12 @@ def test_rules_with_schedules_from_histories(rule, update, weights, seed):
         np.testing.assert_allclose(found, probabilities, rtol=1e-6, atol=1e-9)
 
 
+def hedge(memory, x, t):
+  memory["R"], memory["m"] = memory.get("R", 0 * x) + x, max(memory.get("m", 0), np.abs(x).max())
+  weights = np.exp(math.sqrt(2 * math.log(len(x)) / t) * memory["R"] / (memory["m"] or 1))
+  return weights / weights.sum()
+
+
 def power(gamma):
   return lambda x, t: float(t) ** gamma
 
@@ -324,6 +330,7 @@ BY_FORMULA = {  # what makes strategies of regrets, and the weight of an iterati
   "lcfr": (dcfr(1, 1), power(1)), "pcfr+": (pcfr_plus(1), power(2)), "pdcfr+": (pdcfr_plus, power(5)),
   "apcfr+": (apcfr_plus, power(2)), "sapcfr+": (pcfr_plus(1 / 3), power(2)), "hs-dcfr": (hs_dcfr, hs_weight),
   "hs-pcfr+": (pcfr_plus(1), hs_weight), "vad-cfr": (vad_cfr, vad_weight), "nrm+": (None, power(7)),
+  "hedge": (hedge, power(0)),
 }  # fmt: skip
 
 
