@@ -201,6 +201,21 @@ def test_closure_is_common_knowledge(name):
   assert groups == common_knowledge(game)
 
 
+def test_walk_through_of_the_thesis():
+  """Schmid 2021, 15.1.6: of the deals AA, KA, KK and QQ common knowledge tells the queens from the rest."""
+  lines = ['EFG 2 R "cards" { "A" "B" } ""', 'c "" 1 "" { "AA" 0.25 "KA" 0.25 "KK" 0.25 "QQ" 0.25 } 0']
+  for first, second in ("AA", "KA", "KK", "QQ"):
+    mover, other = ("AKQ".index(card) + 1 for card in (first, second))
+    lines += [f'p "" 1 {mover} "{first}" {{ "check" "bet" }} 0', f't "" {len(lines)} "" {{ 0 0 }}']
+    lines += [f'p "" 2 {other} "{second}" {{ "fold" "call" }} 0']
+    lines += [f't "" {len(lines) + n} "" {{ {n} {-n} }}' for n in (1, 2)]
+  labels = build_tree(pyspiel.load_efg_game("\n".join(lines) + "\n")).labels
+  beginnings = [state for state in labels.public_states if state.player == 0]
+  names = [[name for d in state.decisions for name in labels.decisions[d].infostates] for state in beginnings]
+  assert sorted([*map(len, names)]) == [1, 2]
+  assert [name[-1] for held in sorted(names, key=len) for name in held] == ["Q", "A", "K"]
+
+
 def test_invalid_public_states_are_named():
   kuhn = enumerate_histories(pyspiel.load_game("kuhn_poker"))
   leaky = dataclasses.replace(kuhn, public=kuhn.infostate[0])  # an observer that shows player 0's card
