@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyspiel
 import pytest
 from benchmark_scripts import NAMES, script
 
@@ -16,6 +17,28 @@ REPOSITORY = Path(__file__).parents[1]
 PAGES = [
   path for pattern in ("*.md", "docs/*.md", "ps_cfr_spiel/**/*.py") for path in REPOSITORY.glob(pattern)
 ]
+
+
+def test_sizes_of_holdem_are_those_of_openspiels_game():
+  """Decisions of each round with fixed cards; of limit hold'em as in Schmid 2021, Table 13.3."""
+  module = script("benchmarks.papers.holdem_sizes")
+  game = pyspiel.load_game(
+    "universal_poker(betting=nolimit,bettingAbstraction=fullgame,numPlayers=2,numRounds=4,blind=2 1,"
+    "stack=9 9,firstPlayer=2 1 1 1,numSuits=4,numRanks=13,numHoleCards=2,numBoardCards=0 3 1 1)"
+  )
+  counts = dict.fromkeys((4, 7, 8, 9), 0)  # by cards dealt
+
+  def count(state, cards):
+    if state.is_chance_node():
+      count(state.child(state.legal_actions()[0]), cards + 1)
+    elif not state.is_terminal():
+      counts[cards] += 1
+      for action in state.legal_actions():
+        count(state.child(action), cards)
+
+  count(game.new_initial_state(), 0)
+  assert module.no_limit_decisions(stack=9, blind=2) == list(counts.values())
+  assert [f"{n:.0e}" for n in module.sizes(module.limit_decisions())] == ["3e+17", "3e+14", "3e+11"]
 
 
 @pytest.mark.parametrize("name", NAMES)
