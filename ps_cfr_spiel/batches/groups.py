@@ -223,7 +223,10 @@ def _stack_rivers(rivers: Sequence[_Street], leaves: str, dtype: str, room: int)
     np.where(gone[..., None], DEAD, cards.ALL_HANDS[rows]) for rows, gone in zip(numbers, dead, strict=True)
   ]
   # Dead hands never count, so any strength and range will do; use the last hand's.
-  ranks = [strengths(boards, cards.ALL_HANDS[rows]) for rows in numbers]
+  ranks = [strengths(boards, cards.ALL_HANDS[numbers[0]])]
+  ranks.append(
+    ranks[0] if np.array_equal(numbers[0], numbers[1]) else strengths(boards, cards.ALL_HANDS[numbers[1]])
+  )
   form = BoardTypes(
     (np.where(dead[0], 0.0, 1.0), np.where(dead[1], 0.0, 1.0)), (hands[0], hands[1]), (ranks[0], ranks[1])
   )

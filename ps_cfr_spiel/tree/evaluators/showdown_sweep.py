@@ -42,27 +42,33 @@ class _View:
   @classmethod
   def pair(cls, form: WeightedTypes, total: float) -> tuple["_View", "_View"]:
     """Tables for both players; `total` is Z, the sum of w0 w1 over compatible pairs."""
-    order = [np.argsort(strength, axis=-1, kind="stable") for strength in form.strength]
-    strength = [np.take_along_axis(s, o, -1) for s, o in zip(form.strength, order, strict=True)]
+    alike = all(np.array_equal(*pair) for pair in (form.cards, form.strength))  # weights apart
     distinct = np.unique(np.concatenate([cards.ravel() for cards in form.cards]))
-    numbered = [np.searchsorted(distinct, cards) for cards in form.cards]
-    hands = []  # int16[..., 3, H]: the hands in order, and the numbers of their cards
-    for cards, places in zip(numbered, order, strict=True):
-      held = [_in_order(cards[..., k], places)[..., None, :] for k in range(cards.shape[-1])]
-      hands.append(np.concatenate([places[..., None, :], *held], -2, dtype=np.int16, casting="unsafe"))
+    orders, strengths, hands = [], [], []
+    for strength, cards in zip(form.strength[: 2 - alike], form.cards, strict=False):
+      order = np.argsort(strength, axis=-1, kind="stable")
+      numbered = np.searchsorted(distinct, cards)
+      held = [_in_order(numbered[..., k], order)[..., None, :] for k in range(cards.shape[-1])]
+      orders.append(order)
+      strengths.append(np.take_along_axis(strength, order, -1))
+      # int16[..., 3, H]: the hands in order, and the numbers of their cards
+      hands.append(np.concatenate([order[..., None, :], *held], -2, dtype=np.int16, casting="unsafe"))
 
     def view(player: int, other: int) -> "_View":
-      counts = [search_rows(strength[other], strength[player], side) for side in ("left", "right")]
-      same = _in_order(same_hand(form.cards[player], form.cards[other]), order[player])
+      counts = [search_rows(strengths[other], strengths[player], side) for side in ("left", "right")]
+      same = _in_order(same_hand(form.cards[player], form.cards[other]), orders[player])
       more = [x[..., None, :] for x in (*counts, same)]
       return cls(
         scale=form.weights[player] / total,
-        weight=form.weights[other],
+        weight=form.weights[1 - player],
         opponent=hands[other],
         hands=np.concatenate([hands[player], *more], -2, dtype=np.int16, casting="unsafe"),
       )
 
-    return view(0, 1), view(1, 0)
+    if not alike:
+      return view(0, 1), view(1, 0)
+    first = view(0, 0)
+    return first, dataclasses.replace(first, scale=form.weights[1] / total, weight=form.weights[0])
 
   def padded(self, hands: int, opponents: int) -> "_View":
     """The view with dead hands: behind all others, of the first card, with weight and scale 0."""
