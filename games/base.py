@@ -4,7 +4,7 @@
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -115,8 +115,13 @@ class GuessesForHands(GuessesValues):
     """
     raise NotImplementedError(f"{type(self).__name__} derives from GuessesForHands, so it needs this method.")
 
-  def returns_for_hands(self, state: pyspiel.State, player: int) -> np.ndarray:
-    """A player's return at an end, with each hand; likewise."""
+  def returns_for_hands(
+    self, state: pyspiel.State, player: int, others: Sequence[tuple[int, ...]] = ()
+  ) -> np.ndarray:
+    """A player's return at an end, with each hand; before it a guess, as if both checked from there on.
+
+    The other player's hand is that of the state; with `others`, hands in its place, float64[n, 1326].
+    """
     raise NotImplementedError(f"{type(self).__name__} derives from GuessesForHands, so it needs this method.")
 
 

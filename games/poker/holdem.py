@@ -28,10 +28,19 @@ import functools
 import itertools
 import math
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
-from ps_cfr_spiel.cards.poker import betting, cards, for_game_string, parse_rake, strengths, with_rake
+from ps_cfr_spiel.cards.poker import (
+  betting,
+  cards,
+  for_game_string,
+  parse_rake,
+  set_numbers,
+  strengths,
+  with_rake,
+)
 
 from .. import base
 from ..base import CHANCE, join
@@ -101,13 +110,18 @@ class HoldemGame(base.Game, base.GuessesForHands):
     """See `base.GuessesForHands`; by equity, likewise."""
     return self._guesses(state, player)
 
-  def returns_for_hands(self, state: "HoldemState", player: int) -> np.ndarray:
+  def returns_for_hands(
+    self, state: "HoldemState", player: int, others: Sequence[cards.Board] = ()
+  ) -> np.ndarray:
     """See `base.GuessesForHands`."""
-    public = state.public_state
-    worth = np.full(len(cards.ALL_HANDS), public.fold_payoff[player])
-    if public.showdown_payoff:
-      _, _, leads = self._ahead(state, player)
-      worth += public.showdown_payoff * leads[0]
+    public, ended = state.public_state, state.is_terminal()
+    shape = (len(others), len(cards.ALL_HANDS)) if others else len(cards.ALL_HANDS)
+    worth = np.full(shape, float(public.fold_payoff[player]) if ended else 0.0)
+    if stakes := public.showdown_payoff if ended else max(public.spent):
+      if others:
+        return worth + stakes * _lead(self.deck, state.runout, tuple(others))
+      _, live, leads = self._ahead(state, player)
+      worth += stakes * (leads.sum(0) / np.maximum(live.sum(0), 1))
     return worth
 
   def _guesses(self, state: "HoldemState", player: int, hand: cards.Board = ()) -> dict[int, np.ndarray]:
@@ -170,6 +184,24 @@ def _ahead(
   mine, theirs = strength[:, 1:], strength[:, :1]
   leads = np.subtract(mine > theirs, mine < theirs, dtype=np.float32) * live
   return on.astype(np.float32), live.astype(np.float32), leads
+
+
+@functools.lru_cache(maxsize=1)
+def _lead(deck: cards.Board, board: cards.Board, others: tuple[cards.Board, ...]) -> np.ndarray:
+  """float32[n, 1326]: the share of boards on which each hand wins against each of others, less its losses."""
+  left = np.array([card for card in deck if card not in board])
+  rest = left[_draws(len(left), cards.BOARD_SIZE - len(board))]
+  boards = np.hstack([np.broadcast_to(np.array(board, int), (len(rest), len(board))), rest])
+  numbers = set_numbers(np.array(others))
+  total, count = np.zeros((2, len(others), len(cards.ALL_HANDS)), np.int16)
+  for some in np.split(boards, range(16, len(boards), 16)):
+    on = (some[:, :, None] == np.arange(len(cards.WHOLE_DECK))).any(1)
+    live = ~on[:, cards.ALL_HANDS].any(2)
+    for strength, free in zip(strengths(some, cards.ALL_HANDS), live, strict=True):
+      other, both = strength[numbers, None], free[numbers, None] & free
+      total += both * np.subtract(strength > other, strength < other, dtype=np.int8)
+      count += both
+  return total / np.maximum(count, 1).astype(np.float32)
 
 
 @functools.cache

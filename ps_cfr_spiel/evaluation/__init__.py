@@ -35,7 +35,7 @@ from ps_cfr_spiel.evaluation.match_play import (
   own_bots,
   search_response,
 )
-from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, Score, evaluate_match
+from ps_cfr_spiel.evaluation.match_results import MatchEstimate, MatchResult, Played, Score, evaluate_match
 from ps_cfr_spiel.evaluation.points import (
   Point,
   is_round,

@@ -14,7 +14,7 @@ from ps_cfr_spiel.cards.notation import bet_sizes
 from ps_cfr_spiel.cards.poker import betting, cards
 from ps_cfr_spiel.compilation.histories import NoPublicStatesError
 from ps_cfr_spiel.evaluation import table_play
-from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, evaluate_match
+from ps_cfr_spiel.evaluation.match_results import MatchEstimate, MatchResult, Played
 from ps_cfr_spiel.games import BotMaker, ForPeople
 from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.options import LIMIT, MatchOptions, ParticleBotOptions, SearchResponseOptions
@@ -96,9 +96,14 @@ def play_games(
     options: all options, or the number of games alone.
     **keywords: options by name; see `MatchOptions`, with its errors.
   """
-  options = MatchOptions.of(options, **keywords)
+  return list(_with_progress(game, first, second, MatchOptions.of(options, **keywords)))
+
+
+def _with_progress(
+  game: pyspiel.Game, first: Player, second: Player, options: MatchOptions
+) -> Iterable[Played]:
   played = each_game(game, first, second, options)
-  return list(progress_bar(None, iterable=played, total=options.games, desc="Playing", unit=" games"))
+  return progress_bar(None, iterable=played, total=options.games, desc="Playing", unit=" games")
 
 
 def each_game(game: pyspiel.Game, first: Player, second: Player, options: MatchOptions) -> Iterator[Played]:
@@ -148,9 +153,12 @@ def match(
     agent: the policy of the first player, to take luck out of the result.
     **keywords: options by name, see `MatchOptions` and `MatchResultOptions`; and those of `build_tree`.
   """
-  played = MatchOptions.of(options, **MatchOptions.picked(keywords))
-  evaluation = {name: value for name, value in keywords.items() if name not in vars(played)}
-  return evaluate_match(game, play_games(game, first, second, played), agent, None, **evaluation)
+  options = MatchOptions.of(options, **MatchOptions.picked(keywords))
+  evaluation = {name: value for name, value in keywords.items() if name not in vars(options)}
+  estimate = MatchEstimate(game, agent, None, **evaluation)
+  for record in _with_progress(game, first, second, options):
+    estimate.add(record)
+  return estimate.result()
 
 
 def search_response(

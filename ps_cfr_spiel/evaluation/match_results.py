@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyspiel
-from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_list, check_player, is_integer
 from ps_cfr_spiel.evaluation import aivat
@@ -19,6 +18,7 @@ from ps_cfr_spiel.loading import check_is_game
 from ps_cfr_spiel.options import MatchResultOptions
 from ps_cfr_spiel.policy import OpenSpielPolicy, strategies_of, tree_for
 from ps_cfr_spiel.reports import waiting
+from ps_cfr_spiel.solvers import HoldemPolicy
 from ps_cfr_spiel.tree import PublicTree, check_zero_sum
 
 
@@ -105,6 +105,72 @@ def wilson(wins: int, games: int) -> tuple[float, float]:
   return float(low), float(high)
 
 
+class MatchEstimate:
+  """The result of an agent in games that are given one after the other.
+
+  A search that is asked again right after its game still knows its answers.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    agent: OpenSpielPolicy | None = None,
+    options: MatchResultOptions | str | None = None,
+    **keywords: object,
+  ):
+    """Take no games yet; arguments and errors are those of `evaluate_match`."""
+    check_is_game(game)
+    given = MatchResultOptions.of(options, **MatchResultOptions.picked(keywords))
+    of_tree = {name: value for name, value in keywords.items() if name not in vars(given)}
+    values, method = given.values, given.method or ("chips" if agent is None else "aivat")
+    guesses = _guesses_of(game)
+    if guesses is not None and method == "imaginary":
+      raise ValueError(f"method='imaginary' needs a compiled game; for {game} choose 'aivat' or 'mivat'.")
+    if agent is None and method != "chips" and not (method == "mivat" and guesses is not None):
+      raise ValueError(f"method={method!r} needs the agent's policy; give agent=, or method='chips'.")
+    if given.opponent is not None and (method != "aivat" or guesses is None):
+      raise ValueError(
+        f"opponent= is for method='aivat' in holdem, not for {method!r} in {game}; leave it out."
+      )
+    self._game, self._agent, self._values, self.method = game, agent, values, method
+    self._estimators: dict[int, aivat.Estimator] = {}
+    self._tree: PublicTree | None = None
+    if guesses is not None and method != "chips":
+      if not (values is None or callable(values) or isinstance(values, OpenSpielPolicy)):
+        raise TypeError(f"values must be a function of a state of {game}, got {type(values).__name__}.")
+      self._estimators = {seat: _by_guesses(game, guesses, given, agent, method, seat) for seat in (0, 1)}
+    elif method != "chips":
+      self._tree = tree_for(game, agent, None, **of_tree)
+      check_zero_sum(self._tree, "estimates without luck", "method='chips' takes any game")
+    self._worth: list[float] = []
+    self._utilities: list[float] = []
+    self._deals: list[Hashable] = []
+
+  def add(self, record: Played) -> None:
+    """Evaluate one more game; ValueError if it is not over or cannot have been played."""
+    number, tree = len(self._worth), self._tree
+    _check_record(number, record)
+    seat = check_player(record.seat, self._game.num_players())
+    if seat not in self._estimators:
+      made = None if tree is None else _estimator(tree, self._agent, self._values, self.method, seat)
+      self._estimators[seat] = made or aivat.chips
+    try:
+      seen = _replay(self._game, tree, seat, record.actions)
+      worth = self._estimators[seat](seen)
+    except ValueError as error:
+      raise ValueError(f"Game {number} ({list(record.actions)}): {error}.") from error
+    self._worth.append(worth)
+    self._utilities.append(seen.utility)
+    self._deals.append(record.deal)
+
+  def result(self) -> MatchResult:
+    """The result of the games so far, at least one."""
+    worth = self._worth
+    if self.method != "chips" and None not in self._deals and len({*self._deals}) < len(worth):
+      worth = mixed_with_chips(worth, self._utilities, self._deals).tolist()
+    return MatchResult.of(worth, self._utilities, self._deals, self.method)
+
+
 def evaluate_match(
   game: pyspiel.Game,
   games: Iterable[Played],
@@ -128,43 +194,11 @@ def evaluate_match(
   ValueError for a wrong argument, a game that is not over or cannot have been played, or `values` that are
   not numbers; TypeError if `game`, `agent` or `values` is of another kind.
   """
-  check_is_game(game)
-  given = MatchResultOptions.of(options, **MatchResultOptions.picked(keywords))
-  of_tree = {name: value for name, value in keywords.items() if name not in vars(given)}
-  values, method = given.values, given.method or ("chips" if agent is None else "aivat")
-  guesses = _guesses_of(game)
-  if guesses is not None and method == "imaginary":
-    raise ValueError(f"method='imaginary' needs a compiled game; for {game} choose 'aivat' or 'mivat'.")
-  if agent is None and method != "chips" and not (method == "mivat" and guesses is not None):
-    raise ValueError(f"method={method!r} needs the agent's policy; give agent=, or method='chips'.")
-  played = check_records(games)
-  estimators: dict[int, aivat.Estimator] = {}
-  tree = None
-  if given.opponent is not None and (method != "aivat" or guesses is None):
-    raise ValueError(
-      f"opponent= is for method='aivat' in holdem, not for {method!r} in {game}; leave it out."
-    )
-  if guesses is not None and method != "chips":
-    if not (values is None or callable(values)):
-      raise TypeError(f"values must be a function of a state of {game}, got {type(values).__name__}.")
-    estimators = {seat: _by_guesses(game, guesses, given, agent, method, seat) for seat in (0, 1)}
-  elif method != "chips":
-    tree = tree_for(game, agent, None, **of_tree)
-    check_zero_sum(tree, "estimates without luck", "method='chips' takes any game")
-  worth, utilities = [], []
+  estimate = MatchEstimate(game, agent, options, **keywords)
   with waiting("Evaluating games"):
-    for number, record in enumerate(played):
-      seat = check_player(record.seat, game.num_players())
-      if seat not in estimators:
-        made = None if tree is None else _estimator(tree, agent, values, method, seat)
-        estimators[seat] = made or aivat.chips
-      try:
-        seen = _replay(game, tree, seat, record.actions)
-        worth.append(estimators[seat](seen))
-      except ValueError as error:
-        raise ValueError(f"Game {number} ({list(record.actions)}): {error}.") from error
-      utilities.append(seen.utility)
-  return MatchResult.of(worth, utilities, [record.deal for record in played], method)
+    for record in check_records(games):
+      estimate.add(record)
+  return estimate.result()
 
 
 def check_records(games: Iterable[Played]) -> list[Played]:
@@ -173,9 +207,14 @@ def check_records(games: Iterable[Played]) -> list[Played]:
   if not played:
     raise ValueError("There are no games to evaluate.")
   for number, record in enumerate(played):
-    if not (isinstance(record, Played) and isinstance(record.actions, Sequence) and _hashable(record.deal)):
-      raise ValueError(f"Game {number}: expected Played(seat, actions, deal), got {record!r}.")
+    _check_record(number, record)
   return played
+
+
+def _check_record(number: int, record: object) -> None:
+  """ValueError unless it is a recorded game."""
+  if not (isinstance(record, Played) and isinstance(record.actions, Sequence) and _hashable(record.deal)):
+    raise ValueError(f"Game {number}: expected Played(seat, actions, deal), got {record!r}.")
 
 
 def _guesses_of(game: pyspiel.Game) -> GuessesValues | None:
@@ -195,8 +234,17 @@ def _by_guesses(
     return aivat.Corrected(game, options.values or guesses.guess_values, seat)
   if agent is None or not isinstance(guesses, GuessesForHands):
     raise ValueError(f"method='aivat' needs guesses for all hands, which {game} lacks; choose 'mivat'.")
-  guess = options.values or guesses.guess_for_hands
-  return aivat.OverHands(game, guesses, guess, agent, seat, options.opponent)
+  values, opponent = options.values, options.opponent
+  if values is not None and not isinstance(values, OpenSpielPolicy):
+    return aivat.OverHands(game, guesses, lambda state, i, _: values(state, i), agent, seat, opponent)
+  own, other = _without_search(values or agent), _without_search(values or opponent or agent)
+  guess = aivat.StreetGuesses(guesses, (own, other) if seat == 0 else (other, own))
+  return aivat.OverHands(game, guesses, guess, agent, seat, opponent, guess.of_deals(game, seat))
+
+
+def _without_search(policy: OpenSpielPolicy) -> OpenSpielPolicy:
+  """A policy that is quick to ask: of an agent that searches its blueprint."""
+  return policy.blueprint if isinstance(policy, HoldemPolicy) else policy
 
 
 def _hashable(value: object) -> bool:
@@ -205,6 +253,27 @@ def _hashable(value: object) -> bool:
   except TypeError:
     return False
   return True
+
+
+def mixed_with_chips(
+  worth: Sequence[float], utilities: Sequence[float], deals: Sequence[Hashable]
+) -> np.ndarray:
+  """Estimates of games, mixed with the chips won there to the least noise.
+
+  In mirrored games chips cancel at times better than estimates do, which look at single games. The share of
+  chips is that of least variance in all other deals, so it is independent of the game, and the mean stays.
+  """
+  number = {deal: n for n, deal in enumerate(dict.fromkeys(deals))}
+  group, count = [number[deal] for deal in deals], len(number) - 1
+  estimate, more = np.asarray(worth, float), np.asarray(utilities, float) - worth
+  if count < 2:
+    return estimate
+  by_deal = np.array([np.bincount(group, estimate), np.bincount(group, more)])
+  sums = by_deal.sum(1, keepdims=True) - by_deal  # of all other deals
+  products = by_deal * by_deal[1]
+  covariance, variance = products.sum(1, keepdims=True) - products - sums * sums[1] / count
+  share = np.where(variance > 0, -covariance / np.where(variance > 0, variance, 1), 0)
+  return estimate + share[group] * more
 
 
 def standard_error(values: Sequence[float], groups: Sequence[Hashable]) -> float:
@@ -258,7 +327,7 @@ def _estimator(
   """The estimator of a method for one seat of the agent."""
   decisions = tree.names.decisions
   guess: Any = None  # a user's function, whose answers `guesses_of` checks
-  if values is not None and not isinstance(values, openspiel_policy.Policy | pyspiel.Policy):
+  if values is not None and not isinstance(values, OpenSpielPolicy):
     if not callable(values) or method != "aivat":
       raise TypeError(f"values must be a policy, or for 'aivat' a function, got {type(values).__name__}.")
     guess = values

@@ -52,9 +52,10 @@ class MatchResultOptions(Options):
     Option(
       "A guess of the rest of a game: a policy of the opponent's, by default the agent's; for aivat also a "
       "function (player, information state string of the opponent) -> the agent's expected utility. In "
-      "`holdem` a function, for mivat state -> {action: player 0's expected utility after it}, for aivat "
-      "(state, player) -> {action: the player's with each hand}, by default the game's `guess_values` and "
-      "`guess_for_hands`. Good values reduce the noise, and none change the mean.",
+      "`holdem` a function, for mivat state -> {action: player 0's expected utility after it}, by default "
+      "the game's `guess_values`; for aivat (state, player) -> {action: the player's with each hand}, or a "
+      "policy of both players, by default their own, and of a search its blueprint, until the street ends. "
+      "Good values reduce the noise, and none change the mean.",
       flag=None,
     ),
   ] = None

@@ -11,8 +11,9 @@ import ps_cfr_spiel
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.cards.poker import cards, set_numbers
 from ps_cfr_spiel.evaluation import Played, aivat, evaluate_match, evaluate_policy
-from ps_cfr_spiel.evaluation.match_results import MatchResult, standard_error
+from ps_cfr_spiel.evaluation.match_results import MatchResult, mixed_with_chips, standard_error
 from ps_cfr_spiel.options import METHODS
+from ps_cfr_spiel.solvers import HoldemPolicy
 
 GLASSES = "glasses(turns=2)"
 DICE = "liars_dice(dice_sides=2)"
@@ -236,7 +237,9 @@ def test_averages_over_all_hands_are_unbiased(seat, known):
     actions = {*state.legal_actions(), *range(len(game.deck))}
     return {action: noise(tuple(state.history()[4:]), action) for action in actions}
 
-  estimate = aivat.OverHands(game, game, wrong, agent, seat, opponent if known else None)
+  guesses = 50 * rng.standard_normal(len(cards.ALL_HANDS))
+  known_to = opponent if known else None
+  estimate = aivat.OverHands(game, game, lambda s, i, _: wrong(s, i), agent, seat, known_to, guesses)
   theirs = 5
   low, high = (int(place) for place in list(itertools.combinations(range(len(game.deck)), 2))[theirs])
   hands = [hand for hand in itertools.combinations(range(len(game.deck)), 2) if not {*hand} & {low, high}]
@@ -268,7 +271,55 @@ def test_averages_over_all_hands_are_unbiased(seat, known):
 
   visit([(start(hand), 1 / len(hands)) for hand in hands])
   assert total[0] == pytest.approx(1)
-  assert total[2] == pytest.approx(total[1], abs=1e-9)
+  dealt = [set_numbers(np.array([hand])) for hand in itertools.combinations(game.deck, 2)]
+  luck = guesses[set_numbers(np.array([game.deck[low], game.deck[high]]))] - np.mean(guesses[dealt])
+  assert total[2] == pytest.approx(total[1] - luck, abs=1e-9)  # over all their hands this luck is 0
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_guesses_by_the_play_of_both_are_exact_on_the_last_street(seat):
+  """Hand by hand against an enumeration; hands that share a card with the other's have any guess."""
+  game = pyspiel.load_game("holdem(deck=3x3,stack=8,blinds=2/1,bets=x/x/x/1)")
+  pair = ByHand(game, 1), ByHand(game, 2)
+  guess = aivat.StreetGuesses(game, pair)
+
+  def right(state):
+    if state.is_terminal():
+      return state.returns()[seat]
+    odds = pair[state.current_player()].action_probabilities(state)
+    return sum(chance * right(state.child(action)) for action, chance in odds.items())
+
+  def dealt(hand):
+    state, free = game.new_initial_state(), iter(set(range(9)) - {2, 3, *hand})
+    for action in [*hand, 2, 3] if seat == 0 else [2, 3, *hand]:
+      state.apply_action(action)
+    while state.current_player() < 0 or state.public_state.street < 3:
+      state.apply_action(1 if state.current_player() >= 0 else next(free))
+    return state
+
+  for hand in ((0, 1), (0, 8), (1, 8)):
+    state, h = dealt(hand), set_numbers(np.array([game.deck[place] for place in hand]))
+    found = guess(state, seat, state.legal_actions())
+    assert [*found] == state.legal_actions()
+    for action, worth in found.items():
+      assert worth[h] == pytest.approx(right(state.child(action)), abs=1e-5)
+  of_deals = guess.of_deals(game, seat)
+  best, worst = (set_numbers(np.array(cards.parse_cards(hand))) for hand in ("4d4c", "3d2c"))
+  assert of_deals[best] < of_deals[worst]
+
+
+def test_a_search_is_asked_once():
+  """An estimate that follows each game at once costs no further search."""
+  game = pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1)")
+  count = []
+  for known in (False, True):
+    policy = HoldemPolicy(game, openspiel_policy.UniformRandomPolicy(game), "a", iterations=1)
+    found = matches.match(
+      game, policy.bot, matches.player("always_call"), 4, seed=1, agent=policy if known else None
+    )
+    assert found.method == ("aivat" if known else "chips")
+    count.append(len(policy.seconds))
+  assert count[0] == count[1] > 0
 
 
 def test_hold_em_is_not_compiled():
@@ -320,6 +371,27 @@ def test_mirrored_games_share_their_deals():
     game, matches.player(policy, 1), matches.player(policy, 2), 20, seed=4, mirrored=True
   )
   assert again == games
+
+
+def test_mirrored_games_lose_no_chips_to_an_estimate():
+  """Two players of one move each: chips cancel in each deal, and so do estimates beside them."""
+  game = pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1)")
+  pair = [matches.Habit(habit) for habit in ("all_in", "always_call")]
+  both = [matches.player(policy, seed) for seed, policy in enumerate(pair)]
+  for mirrored in (False, True):
+    records = matches.play_games(game, *both, 12, seed=3, mirrored=mirrored)
+    error = evaluate_match(game, records, pair[0]).standard_error
+    assert error == pytest.approx(0, abs=1e-9) if mirrored else error > 0.1
+  rng, deals = np.random.default_rng(0), np.repeat(np.arange(200), 2)
+  chips, noise = rng.standard_normal((2, 400))
+  mixed = mixed_with_chips(chips + noise, 3 * chips, deals)
+  alone = [standard_error(x, deals) for x in (chips + noise, 3 * chips, mixed)]
+  assert alone[2] < min(alone[:2])
+  means = []
+  for _ in range(400):  # weights of other deals keep the mean, here 0, of few games
+    values = rng.standard_exponential((2, 16)) - 1
+    means.append(mixed_with_chips(*values, deals[:16]).mean())
+  assert abs(np.mean(means)) < 4 * np.std(means) / 20
 
 
 def test_standard_errors():

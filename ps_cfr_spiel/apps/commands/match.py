@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -160,16 +160,16 @@ def _here(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str], pl
     method = values.method or _usual_method(game, policy)
     if method in OF_AGENT and policy is None:
       raise ValueError(f"--method={method} needs the probabilities of {words[0]}; choose chips or mivat.")
+    poker = game.get_type().short_name == POKER
+    agent = policy if method in OF_AGENT or not poker else None
+    opponent = other if method == "aivat" and poker else None
+    estimate = ps.matches.MatchEstimate(game, agent, method=method, opponent=opponent)
     options = MatchOptions(games=values.hands, seed=values.seed, mirrored=values.mirrored)
     played = ps.matches.each_game(game, seats[0], seats[1], options)
-    records, failure = _until_the_end(values, played, values.hands)
-  poker = game.get_type().short_name == POKER
+    records, failure = _until_the_end(values, played, values.hands, estimate.add)
   hands = [ps.protocols.hand_of(game, record) for record in records] if poker else []
-  agent = policy if method in OF_AGENT or not poker else None
-  opponent = other if method == "aivat" and poker else None
-  estimate = ps.matches.evaluate_match(game, records, agent, method=method, opponent=opponent)
-  chips = estimate if method == "chips" else ps.matches.evaluate_match(game, records, method="chips")
-  return *_report(game, words[0], chips, estimate, failure), hands
+  chips = ps.matches.evaluate_match(game, records, method="chips")
+  return *_report(game, words[0], chips, estimate.result(), failure), hands
 
 
 def _usual_method(game: pyspiel.Game, policy: object) -> str:
@@ -216,17 +216,21 @@ def _elsewhere(values: flags.FlagValues, game: pyspiel.Game, words: Sequence[str
 
 
 def _until_the_end(
-  values: flags.FlagValues, played: Iterator[Any], total: int | None
+  values: flags.FlagValues,
+  played: Iterator[Any],
+  total: int | None,
+  evaluate: Callable[[Any], None] = lambda _: None,
 ) -> tuple[list[Any], str | None]:
   """All hands that are played, and what ended them early if anything failed, such as a bot or a connection.
 
-  Ctrl-C ends them too. Without a hand the error is raised.
+  Each is evaluated right after it. Ctrl-C ends them too. Without a hand the error is raised.
   """
   hands: list[Any] = []
   try:
     for hand in progress_bar(
       progress_of(values), iterable=played, total=total, desc="Playing", unit=" hands"
     ):
+      evaluate(hand)
       hands.append(hand)
   except KeyboardInterrupt:
     if not hands:

@@ -296,7 +296,8 @@ def agent_on(game: pyspiel.Game, name: str, seed: int, limit: int) -> Callable[[
   """A maker of agents that play hold'em from the blueprint in a file, and with values search flops too."""
   _, comma, file = name.rpartition(",")
   blueprint, values = blueprint_of(name, limit), load_values(file, game) if comma else None
-  return lambda seat: ps.HoldemPolicy(game, blueprint, values=values).bot(seat, seed)
+  policy = ps.HoldemPolicy(game, blueprint, values=values)
+  return lambda seat: policy.bot(seat, seed)
 
 
 def blueprint_of(name: str, limit: int) -> ps.TreePolicy | ps.KeyedPolicy:
