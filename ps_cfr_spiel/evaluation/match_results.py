@@ -237,8 +237,8 @@ def _by_guesses(
   values, opponent = options.values, options.opponent
   if values is not None and not isinstance(values, OpenSpielPolicy):
     return aivat.OverHands(game, guesses, lambda state, i, _: values(state, i), agent, seat, opponent)
-  own, other = _without_search(values or agent), _without_search(values or opponent or agent)
-  guess = aivat.StreetGuesses(guesses, (own, other) if seat == 0 else (other, own))
+  ours, theirs = _without_search(values or agent), _without_search(values or opponent or agent)
+  guess = aivat.StreetGuesses(guesses, (ours, theirs) if seat == 0 else (theirs, ours))
   return aivat.OverHands(game, guesses, guess, agent, seat, opponent, guess.of_deals(game, seat))
 
 
