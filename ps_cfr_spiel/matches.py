@@ -32,6 +32,7 @@ from ps_cfr_spiel.evaluation.match_play import (
   play,
   play_games,
   player,
+  policy_of,
   search_player,
   search_response,
 )
@@ -70,6 +71,7 @@ __all__ = [
   "play",
   "play_games",
   "player",
+  "policy_of",
   "read_game",
   "read_games",
   "rules_of",

@@ -1,17 +1,19 @@
 """Players judged by a solution of the game, without luck: what each of their own decisions loses.
 
 The loss of a decision is the value of the solution's mixture at its infostate less that of the action played,
-if all then follow the solution. Against opponents who play the solution, the mean of a player's losses is
-exactly how much less the player wins than the solution would: chance and opponents average out within each
-infostate. Against others it is the loss against the solution, at the places where these others lead.
+if all then follow the solution. An agent's loss is how much less it wins than the solution would, against
+opponents who play the solution. If its probabilities are known that is computed. Otherwise its other games
+make a model of its play: frequencies of actions, and the solution's probabilities where it has not been. What
+the model loses, plus the losses of a game's actions against the model's mixture, has the same mean for every
+model, as in MIVAT and AIVAT: chance and opponents average out within each infostate. A right model leaves
+only the luck of the agent's own choices; and with it opponents may play as they like.
 """
 
 import collections
-import dataclasses
 import json
 import math
 import os
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,12 +26,15 @@ from ps_cfr_spiel.evaluation.local_regrets import against_trembles, as_table
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, check_records, replay
 from ps_cfr_spiel.loading import load_game, sequential
 from ps_cfr_spiel.options import JUDGING, PSCFROptions
-from ps_cfr_spiel.policy import OpenSpielPolicy, TreePolicy, tree_for
+from ps_cfr_spiel.policy import OpenSpielPolicy, TreePolicy, strategies_of, tree_for
+from ps_cfr_spiel.policy.worth import worths_of
 from ps_cfr_spiel.solvers import PSCFRSolver
 from ps_cfr_spiel.tree import Decision, PublicTree
 
 NAMES = ("A", "B")  # of the agent of a record, and of all others, where it has no names
 ITERATIONS, TREMBLE = JUDGING, 1.0  # of the solver that makes a solution
+PARTS = 10  # of an agent's games, each judged by a model of its play in the others
+KNOWN, ESTIMATED = "expectation", "advantages"  # methods of results
 
 
 class Mistake(NamedTuple):
@@ -47,9 +52,14 @@ class Judgement(NamedTuple):
   """The losses of one agent."""
 
   agent: str
-  loss: MatchResult  #: of each of the agent's games, by its own decisions
+  loss: MatchResult  #: of each of the agent's games, by its own decisions; the expectation if it is known
   chips: MatchResult  #: the utility of the same games
   mistakes: tuple[Mistake, ...]  #: all decisions taken, the worst first
+
+  @property
+  def exact(self) -> bool:
+    """Whether the loss follows from the agent's probabilities, which are known."""
+    return self.loss.method == KNOWN
 
   def games_for(self, half: float) -> int | None:
     """The number of games for a 95% interval of the mean loss of plus or minus `half`.
@@ -71,6 +81,7 @@ class Judgement(NamedTuple):
       "agent": self.agent,
       "games": len(self.loss.values),
       "loss": fact(self.loss),
+      "exact": self.exact,
       "chips": fact(self.chips),
       "games_needed": {"half_width": half, "games": self.games_for(half)},
       "worst_decisions": [mistake._asdict() for mistake in self.mistakes[:decisions]],
@@ -102,6 +113,7 @@ def judge(
   iterations: int = ITERATIONS,
   tree: PublicTree | None = None,
   progress: bool | None = None,
+  policies: Mapping[str, OpenSpielPolicy] | None = None,
   **options: object,
 ) -> Judged:
   """Judge all agents of some games by a solution, each by what its own decisions lose.
@@ -114,10 +126,11 @@ def judge(
     iterations: of this solver.
     tree: of `build_tree(game)`; by default it is built.
     progress: of `build_tree`, and of the solver's run.
+    policies: of agents whose probabilities are known, by name, to take all luck out; asked everywhere.
     **options: of `build_tree`; by default those with which a `TreePolicy` was made.
 
   ValueError for a wrong argument, a game that cannot be solved, or a recorded one that is not over or cannot
-  have been played; TypeError if `game` or `solution` is of another kind.
+  have been played; TypeError for a `game` or policy of another kind.
   """
   game, records = sequential(game), check_records(games)
   if solution is None:
@@ -126,14 +139,18 @@ def judge(
     solution, tree = solver.average_policy(), solver.tree
   tree = tree_for(game, solution, progress, **options) if tree is None else tree
   policy = as_table(tree, solution, game)
-  referee, tallies = Referee(policy), collections.defaultdict[str, _Tally](_Tally)
+  referee, agents = Referee(policy), collections.defaultdict[str, list[_Seat]](list)
   for number, record in enumerate(records):
     try:
-      _add(tallies, referee, number, record)
+      for name, seat in _seats(policy, number, record):
+        agents[name].append(seat)
     except ValueError as error:
       raise ValueError(f"Game {number} ({list(record.actions)}): {error}.") from error
-  agents = tuple(_judgement(name, tally, referee) for name, tally in tallies.items())
-  return Judged(agents, policy, exploitability(game, policy, tree=tree))
+  known = policies or {}
+  if unknown := [name for name in known if name not in agents]:
+    raise ValueError(f"policies has {unknown[0]!r}; the agents of these games are {', '.join(agents)}.")
+  judged = tuple(_judgement(name, seats, referee, known.get(name)) for name, seats in agents.items())
+  return Judged(judged, policy, exploitability(game, policy, tree=tree))
 
 
 class Referee:
@@ -142,17 +159,22 @@ class Referee:
   def __init__(self, solution: TreePolicy):
     """Nothing is computed yet; the solution should be near an equilibrium."""
     self.solution = solution
-    self._against: dict[int, TreePolicy] = {}  # by player, made when it acts
-    self._values: dict[tuple[int, int, int], np.ndarray] = {}  # by row
+    self._against: dict[int, TreePolicy] = {}  # by player, as are models
+    self._models: dict[int, _Model] = {}
+
+  def model(self, player: int, strategy: Sequence[np.ndarray] | None = None) -> "_Model":
+    """A player's play of a strategy, [A, rows, H] for each block, by default of the solution's own."""
+    if player not in self._against:
+      self._against[player] = against_trembles(self.solution, player)
+    if strategy is not None:
+      return _Model(self._against[player], player, strategy)
+    if player not in self._models:
+      self._models[player] = self.model(player, self.solution.strategies[player])
+    return self._models[player]
 
   def values(self, decision: Decision) -> np.ndarray:
     """float64[A, H]: to the player if all then follow the solution; nan if trembles are beyond numbers."""
-    row = decision.player, decision.block, decision.row
-    if row not in self._values:
-      if decision.player not in self._against:
-        self._against[decision.player] = against_trembles(self.solution, decision.player)
-      self._values[row] = self._against[decision.player].worths.at(decision).value
-    return self._values[row]
+    return self.model(decision.player).values(decision)
 
   def losses(self, decision: Decision) -> np.ndarray:
     """float64[A, H]: the values of the solution's mixture less those of the actions."""
@@ -170,62 +192,145 @@ class Referee:
     return [MoveValue(*row) for row in rows]
 
 
-@dataclasses.dataclass
-class _Tally:
-  """The games of one agent so far."""
+class _Model:
+  """The play of an agent in one seat, known or guessed, against opponents who play the solution."""
 
-  losses: list[float] = dataclasses.field(default_factory=list)
-  utilities: list[float] = dataclasses.field(default_factory=list)
-  deals: list[Hashable] = dataclasses.field(default_factory=list)
-  #: (player, infostate) -> (its row, its type, how often each action was taken there).
-  taken: dict[tuple[int, str], tuple[Decision, int, collections.Counter[int]]] = dataclasses.field(
-    default_factory=dict
-  )
+  def __init__(self, against: TreePolicy, player: int, strategy: Sequence[np.ndarray]):
+    """`strategy` is [A, rows, H] for each block; `against` is the solution with trembles of the others."""
+    self._strategy = strategy
+    profile = [strategy if i == player else other for i, other in enumerate(against.strategies)]
+    self._worths = worths_of(against.tree, profile, against.reach)
+    starts = sum(len(level.actions) for level in against.tree.players[player].levels[:1])
+    tables = zip(strategy[:starts], self._worths.values[player], strict=False)
+    #: The utility to the player, less that of ends before which the player never acts.
+    self.value = sum(float((table * values).sum()) for table, values in tables)
+
+  def values(self, decision: Decision) -> np.ndarray:
+    """float64[A, H]: to the player if an action is taken, and the model followed then."""
+    return self._worths.at(decision).value
+
+  def chances(self, decision: Decision, h: int) -> np.ndarray:
+    """float64[A]: the probabilities at an infostate."""
+    return self._strategy[decision.block][:, decision.row, h]
+
+  def loss(self, decision: Decision, h: int, choice: int) -> float:
+    """The value of the mixture at an infostate less that of an action; nan if it is not known."""
+    values = self.values(decision)[:, h]
+    return float(self.chances(decision, h) @ values - values[choice])
 
 
-def _add(tallies: Mapping[str, _Tally], referee: Referee, number: int, record: Played) -> None:
-  """Count a game for all its agents; ValueError if it is not a game."""
-  game, labels = referee.solution.game, referee.solution.labels
+class _Seat(NamedTuple):
+  """One player's part of a recorded game."""
+
+  player: int
+  number: int  # of the game
+  deal: Hashable
+  utility: float
+  taken: list[tuple[Decision, int, int]]  # the decisions: row, type, action
+
+
+def _seats(solution: TreePolicy, number: int, record: Played) -> list[tuple[str, _Seat]]:
+  """Each player's part of a game, with the agent's name; ValueError if it is not a game."""
+  game, labels = solution.game, solution.labels
   seats = range(game.num_players())
   check_player(record.seat, len(seats))
-  names = record.players or tuple(NAMES[seat != record.seat] for seat in seats)
+  names = record.players or [NAMES[seat != record.seat] for seat in seats]
   if len(names) != len(seats):
     raise ValueError(f"it names {len(names)} players, and {game} has {len(seats)}")
-  lost = [0.0 for _ in seats]
+  taken: list[list[tuple[Decision, int, int]]] = [[] for _ in seats]
 
   def look(state: pyspiel.State, player: int, action: int) -> None:
     if player >= 0:
       decision, h = labels.decision_at(state, player)
-      choice = decision.legal_actions.index(action)
-      lost[player] += float(referee.losses(decision)[choice, h])
-      place, visited = (player, str(decision.infostates[h])), tallies[names[player]].taken
-      visited.setdefault(place, (decision, h, collections.Counter()))[2][choice] += 1
+      taken[player].append((decision, h, decision.legal_actions.index(action)))
 
   utilities = replay(game, record.actions, look).returns()
-  if not np.isfinite(lost).all():
-    raise ValueError("the solution never plays most of its moves, so their values are not known")
-  for name, loss, utility in zip(names, lost, utilities, strict=True):
-    tally = tallies[name]
-    tally.losses.append(loss)
-    tally.utilities.append(utility)
-    tally.deals.append(("game", number) if record.deal is None else ("deal", record.deal))
+  deal = ("game", number) if record.deal is None else ("deal", record.deal)
+  return [(names[i], _Seat(i, number, deal, utilities[i], taken[i])) for i in seats]
 
 
-def _judgement(name: str, tally: _Tally, referee: Referee) -> Judgement:
-  labels, mistakes = referee.solution.labels, []
-  for (player, infostate), (decision, h, choices) in tally.taken.items():
+def _judgement(
+  name: str, seats: Sequence[_Seat], referee: Referee, policy: OpenSpielPolicy | None
+) -> Judgement:
+  losses = _estimates(seats, referee) if policy is None else _exactly(name, seats, referee, policy)
+  utilities, deals = [seat.utility for seat in seats], [seat.deal for seat in seats]
+  method, players = ESTIMATED if policy is None else KNOWN, [seat.player for seat in seats]
+  loss = MatchResult.of(losses, utilities, deals, method, players)
+  loss = loss if policy is None else loss._replace(standard_error=0.0)
+  chips = MatchResult.of(utilities, utilities, deals, "chips")
+  return Judgement(name, loss, chips, _mistakes(seats, referee))
+
+
+def _estimates(seats: Sequence[_Seat], referee: Referee) -> list[float]:
+  """The loss of each part of a game, by models of the agent's play in games of other deals."""
+  parts = {deal: k % PARTS for k, deal in enumerate(dict.fromkeys(seat.deal for seat in seats))}
+  losses = [math.nan] * len(seats)
+  for part, player in sorted({(parts[seat.deal], seat.player) for seat in seats}):
+    others = [seat for seat in seats if seat.player == player and parts[seat.deal] != part]
+    solution, taken = (
+      referee.solution.strategies[player],
+      [choice for seat in others for choice in seat.taken],
+    )
+    model = referee.model(player, _frequencies(solution, taken) if taken else None)
+    base = referee.model(player).value - model.value
+    for k, seat in enumerate(seats):
+      if (parts[seat.deal], seat.player) == (part, player):
+        losses[k] = base + sum(model.loss(*choice) for choice in seat.taken)
+        if not math.isfinite(losses[k]):
+          raise ValueError(
+            f"Game {seat.number}: the solution never plays most of its moves, so their values are not known."
+          )
+  return losses
+
+
+def _frequencies(
+  solution: Sequence[np.ndarray], taken: Iterable[tuple[Decision, int, int]]
+) -> list[np.ndarray]:
+  """The frequencies of the actions taken, for each block; the solution's probabilities elsewhere."""
+  counts = collections.Counter((d.block, d.row, h, choice) for d, h, choice in taken)
+  strategy, changed = list(solution), {block for block, *_ in counts}
+  for block in changed:
+    table = np.zeros_like(solution[block])
+    for (at, row, h, choice), times in counts.items():
+      if at == block:
+        table[choice, row, h] = times
+    visits = table.sum(0)
+    strategy[block] = np.where(visits > 0, table / np.maximum(visits, 1), solution[block])
+  return strategy
+
+
+def _exactly(name: str, seats: Sequence[_Seat], referee: Referee, policy: OpenSpielPolicy) -> list[float]:
+  """The loss in each seat of an agent that plays a policy; ValueError if it never does what it did."""
+  tree, expected = referee.solution.tree, dict[int, float]()
+  for player in {seat.player for seat in seats}:
+    rows = [decision for decision in tree.names.decisions if decision.player == player]
+    model = referee.model(player, strategies_of(tree, policy, rows)[player])
+    expected[player] = referee.model(player).value - model.value
+    played = ((seat.number, choice) for seat in seats if seat.player == player for choice in seat.taken)
+    for number, (decision, h, choice) in played:
+      if not model.chances(decision, h)[choice] > 0:
+        raise ValueError(
+          f"Game {number}: {name} plays {tree.names.move_names(decision)[choice]} at "
+          f"{decision.infostates[h]!r}, which its policy never does; give the policy that played, or none."
+        )
+  return [expected[seat.player] for seat in seats]
+
+
+def _mistakes(seats: Iterable[_Seat], referee: Referee) -> tuple[Mistake, ...]:
+  """All decisions taken, the worst first."""
+  labels, visited = referee.solution.labels, dict[tuple[int, str], tuple[Decision, int]]()
+  taken = collections.Counter[tuple[int, str, int]]()
+  for decision, h, choice in (choice for seat in seats for choice in seat.taken):
+    place = decision.player, str(decision.infostates[h])
+    visited.setdefault(place, (decision, h))
+    taken[*place, choice] += 1
+  mistakes = []
+  for (player, infostate, choice), times in taken.items():
+    decision, h = visited[player, infostate]
     losses, moves = referee.losses(decision)[:, h], labels.move_names(decision)
     best = moves[int(losses.argmin())]
-    mistakes += [
-      Mistake(player, infostate, moves[choice], best, float(losses[choice]), times)
-      for choice, times in choices.items()
-    ]
-  mistakes.sort(key=lambda mistake: -mistake.loss)
-  loss, chips = (
-    MatchResult.of(worth, tally.utilities, tally.deals, method)
-    for worth, method in ((tally.losses, "advantages"), (tally.utilities, "chips"))
-  )
-  return Judgement(name, loss, chips, tuple(mistakes))
+    mistakes.append(Mistake(player, infostate, moves[choice], best, float(losses[choice]), times))
+  return tuple(sorted(mistakes, key=lambda mistake: -mistake.loss))
 
 
 # --- Files ----------------------------------------------------------------------------------------

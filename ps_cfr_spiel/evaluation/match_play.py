@@ -20,7 +20,7 @@ from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.options import LIMIT, MatchOptions, ParticleBotOptions, SearchResponseOptions
 from ps_cfr_spiel.policy import OpenSpielPolicy
 from ps_cfr_spiel.reports import progress_bar
-from ps_cfr_spiel.solvers import ContinualResolving, ParticleBot, PolicyBot
+from ps_cfr_spiel.solvers import ContinualResolving, ParticleBot, PolicyBot, SearchPolicy
 
 DEPTH = 2  # moves that a search of sampled histories looks ahead
 Player = Callable[[int], pyspiel.Bot]  # makes the bot for a seat
@@ -64,6 +64,16 @@ def player(who: str | openspiel_policy.Policy, seed: int = 0, game: pyspiel.Game
   bots = BOTS if game is None else bots_for(game)
   make = bots[check_option("bot", who, bots)]
   return lambda seat: make(seat, rng)
+
+
+def policy_of(game: pyspiel.Game, player: Player) -> OpenSpielPolicy | None:
+  """The probabilities of a player of matches, for `judge`; None of one that searches, or does not tell."""
+  bot = player(0)
+  if isinstance(bot, UniformRandomBot):
+    return openspiel_policy.UniformRandomPolicy(game)
+  if type(bot) is PolicyBot and not isinstance(bot.policy, SearchPolicy):
+    return bot.policy
+  return None
 
 
 def search_player(game: pyspiel.Game, seed: int = 0, limit: int = LIMIT) -> Player:

@@ -45,13 +45,21 @@ class MatchResult(NamedTuple):
 
   @classmethod
   def of(
-    cls, worth: Sequence[float], utilities: Sequence[float], deals: Sequence[Hashable], method: str
+    cls,
+    worth: Sequence[float],
+    utilities: Sequence[float],
+    deals: Sequence[Hashable],
+    method: str,
+    strata: Sequence[Hashable] | None = None,
   ) -> "MatchResult":
-    """The result of games with these values, utilities to the agent and deals (`Played.deal`)."""
+    """The result of games with these values, utilities to the agent and deals (`Played.deal`).
+
+    `strata` are as of `standard_error`.
+    """
     signs = np.sign(utilities)
     score = Score(*(int((signs == sign).sum()) for sign in (1, 0, -1)))
     groups = [("alone", n) if deal is None else deal for n, deal in enumerate(deals)]
-    return cls(np.array(worth), standard_error(worth, groups), score, method)
+    return cls(np.array(worth), standard_error(worth, groups, strata), score, method)
 
   @property
   def mean(self) -> float:
@@ -263,8 +271,8 @@ def mixed_with_chips(
   In mirrored games chips cancel at times better than estimates do, which look at single games. The share of
   chips is that of least variance in all other deals, so it is independent of the game, and the mean stays.
   """
-  number = {deal: n for n, deal in enumerate(dict.fromkeys(deals))}
-  group, count = [number[deal] for deal in deals], len(number) - 1
+  group = _numbered(deals)
+  count = max(group)
   estimate, more = np.asarray(worth, float), np.asarray(utilities, float) - worth
   if count < 2:
     return estimate
@@ -276,14 +284,28 @@ def mixed_with_chips(
   return estimate + share[group] * more
 
 
-def standard_error(values: Sequence[float], groups: Sequence[Hashable]) -> float:
-  """Standard error of the mean of values that depend on each other within groups; nan of a single group."""
-  number = {group: n for n, group in enumerate(dict.fromkeys(groups))}
-  if len(number) < 2:
+def standard_error(
+  values: Sequence[float], groups: Sequence[Hashable], strata: Sequence[Hashable] | None = None
+) -> float:
+  """Standard error of the mean of values that depend on each other within groups.
+
+  With strata, such as seats, the number of values in each is not by chance, and their means may differ. nan
+  if there are not more groups than strata.
+  """
+  group, stratum = _numbered(groups), _numbered(["all"] * len(values) if strata is None else strata)
+  count = max(group) + 1
+  free = count - (max(stratum) + 1)
+  if free < 1:
     return float("nan")
-  centred = np.asarray(values) - np.mean(values)
-  sums = np.bincount([number[group] for group in groups], centred)
-  return float(np.sqrt((sums**2).sum() * len(number) / (len(number) - 1)) / len(centred))
+  means = np.bincount(stratum, values) / np.bincount(stratum)
+  sums = np.bincount(group, np.asarray(values) - means[stratum])
+  return float(np.sqrt((sums**2).sum() * count / free) / len(values))
+
+
+def _numbered(keys: Sequence[Hashable]) -> list[int]:
+  """Equal numbers from 0 on for equal keys."""
+  number = {key: n for n, key in enumerate(dict.fromkeys(keys))}
+  return [number[key] for key in keys]
 
 
 def replay(

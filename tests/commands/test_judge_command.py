@@ -4,8 +4,10 @@ import json
 
 import pyspiel
 import pytest
+from open_spiel.python import policy as openspiel_policy
+from open_spiel.python.algorithms.expected_game_score import policy_value
 
-from ps_cfr_spiel import matches
+from ps_cfr_spiel import load_policy, matches
 from ps_cfr_spiel.apps.commands import program
 
 GAMES = '[0, 2, 1, 0]\n{"actions": [0, 1, 1, 1], "players": ["x", "y"]}\n'
@@ -39,12 +41,29 @@ def test_players_by_a_saved_solution(tmp_path, capsys):
   words = ("kuhn_poker", run, "random", f"--solution={run}", "--hands=60", "--interval=0.01")
   solution, random = facts(capsys, *words)["agents"]
   assert (solution["agent"], solution["games"], random["agent"]) == (str(run), 60, "random")
-  assert abs(solution["loss"]["mean"]) < 1e-3 and random["loss"]["mean"] > 0.05
-  error = random["loss"]["standard_error"]
-  assert random["games_needed"]["games"] == pytest.approx(60 * (1.96 * error / 0.01) ** 2, abs=1)
+  assert solution["exact"] and solution["loss"] == {"mean": 0, "standard_error": 0}
+  game, policy = pyspiel.load_game("kuhn_poker"), load_policy(run)
+  uniform, losses = openspiel_policy.UniformRandomPolicy(game), []
+  for seat in (0, 1):
+    players = [[uniform if i == seat else policy for i in (0, 1)], [policy, policy]]
+    worse, value = (policy_value(game.new_initial_state(), pair)[seat] for pair in players)
+    losses.append(value - worse)
+  assert random["exact"] and random["loss"]["mean"] == pytest.approx(sum(losses) / 2, abs=1e-6)
   assert program.run(["judge", *map(str, words)]) == 0
   text = capsys.readouterr().out
-  assert f"loses {random['loss']['mean']:.4g} ±" in text and "for ± 0.01:" in text
+  assert f"loses {random['loss']['mean']:.4g} a game by its own decisions (its prob" in text
+  assert "for ±" not in text
+
+
+def test_a_player_that_searches_is_judged_by_its_games(capsys):
+  words = ("kuhn_poker", "search", "random", "--hands=20", "--interval=0.01", "--iterations=300")
+  search, random = facts(capsys, *words)["agents"]
+  error = search["loss"]["standard_error"]
+  assert (search["exact"], random["exact"]) == (False, True) and error > 0
+  assert search["games_needed"]["games"] == pytest.approx(20 * (1.96 * error / 0.01) ** 2, abs=1)
+  assert program.run(["judge", *words]) == 0
+  text = capsys.readouterr().out
+  assert f"loses {search['loss']['mean']:.4g} ±" in text and "for ± 0.01:" in text
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyspiel
 from absl import flags
+from open_spiel.python import policy as openspiel_policy
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.apps.commands.framework.command import Command, Flag, flag_of
@@ -72,16 +73,18 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     raise ValueError(f"--interval={values.interval}: must be above 0.")
   game = sequential(load_game(words[:1]))
   if values.games is None:
-    records = _played(values, game, words[1:])
+    records, known = _played(values, game, words[1:])
   else:
-    records = ps.matches.read_games(values.games, game)
+    records, known = ps.matches.read_games(values.games, game), {}
   solution = None
   if values.solution is not None:
     solution = with_tree(load_opponent(values.solution, values.limit), values.solution)
     if str(solution.game) != str(game):
       raise ValueError(f"--solution={values.solution} is of {solution.game}, not of {game}.")
   limit = {} if solution is not None else {"limit": values.limit}
-  judged = ps.matches.judge(game, records, solution, values.iterations, progress=progress_of(values), **limit)
+  judged = ps.matches.judge(
+    game, records, solution, values.iterations, progress=progress_of(values), policies=known, **limit
+  )
   regrets = ps.measures.local_regrets(game, judged.solution, judged.solution.tree)
   half = values.interval or 0.01 * regrets.stakes
   facts = {
@@ -105,8 +108,10 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   return None
 
 
-def _played(values: flags.FlagValues, game: pyspiel.Game, players: Sequence[str]) -> list[ps.matches.Played]:
-  """Games of two players by name."""
+def _played(
+  values: flags.FlagValues, game: pyspiel.Game, players: Sequence[str]
+) -> tuple[list[ps.matches.Played], dict[str, openspiel_policy.Policy | pyspiel.Policy]]:
+  """Games of two players by name, and the policies of those whose probabilities are known."""
   makers = [
     make_opponent(game, name, np.random.RandomState(values.seed + k), values.limit)
     for k, name in enumerate(players)
@@ -115,16 +120,19 @@ def _played(values: flags.FlagValues, game: pyspiel.Game, players: Sequence[str]
   played = ps.matches.each_game(game, makers[0], makers[1], options)
   bar = progress_bar(progress_of(values), iterable=played, total=values.hands, desc="Playing", unit=" games")
   seats = range(game.num_players())
-  return [record._replace(players=tuple(players[seat != record.seat] for seat in seats)) for record in bar]
+  records = [record._replace(players=tuple(players[seat != record.seat] for seat in seats)) for record in bar]
+  policies = {name: ps.matches.policy_of(game, maker) for name, maker in zip(players, makers, strict=True)}
+  return records, {name: policy for name, policy in policies.items() if policy is not None}
 
 
 def _text(agent: ps.matches.Judgement, half: float, rows: int, game: pyspiel.Game) -> str:
   """The judgement of an agent for people."""
-  needed = agent.games_for(half)
+  needed, exact = agent.games_for(half), agent.exact
+  loss = f"{agent.loss.mean:.4g} a game" if exact else agent.loss.interval("a game")
   lines = {
-    agent.agent: f"loses {agent.loss.interval('a game by its own decisions')}",
+    agent.agent: f"loses {loss} by its own decisions{' (its probabilities are known)' * exact}",
     "chips": str(agent.chips),
-    f"for ± {half:.4g}": "unknown" if needed is None else f"{needed:,} games",
+    **({} if exact else {f"for ± {half:.4g}": "unknown" if needed is None else f"{needed:,} games"}),
   }
   mistakes = [m for m in agent.mistakes if ps.views.without_rounding(m.loss, game) > 0][:rows]
   table = [["decision", "played", "best", "loss", "times"]]
@@ -140,9 +148,10 @@ COMMAND = Command(
   arguments="GAME [A B]",
   summary="Judge players by their decisions",
   text="Prints what each player loses a game by its own decisions, without luck: the value of the solution's "
-  "mixture less that of the action played, if all then follow the solution, so that far fewer games are "
-  "needed than by chips. Against opponents that play the solution, the mean is exactly how much less the "
-  "player wins than the solution would. The games are those of a file, or of A and B, players as in match: "
+  "mixture less that of the action played, if all then follow the solution. The mean is how much less the "
+  "player wins than the solution would, against opponents that play the solution. Of players whose "
+  "probabilities are known it is computed; of others it is estimated from the frequencies of their moves, "
+  "with far fewer games than by chips. The games are those of a file, or of A and B, players as in match: "
   "bots by name, search, or files of policies.",
   examples=(
     "judge leduc_poker --games=games.jsonl",
