@@ -3,8 +3,8 @@
 The loss of a decision is the value of the solution's mixture at its infostate less that of the action played,
 if all then follow the solution. An agent's loss is how much less it wins than the solution would, against
 opponents who play the solution. If its probabilities are known that is computed. Otherwise its other games
-make a model of its play: frequencies of actions, and the solution's probabilities where it has not been. What
-the model loses, plus the losses of a game's actions against the model's mixture, has the same mean for every
+make a model of its play: frequencies of actions, and the solution's probabilities where it has not been. The
+model's loss, plus the losses of a game's actions against the model's mixture, has the same mean for every
 model, as in MIVAT and AIVAT: chance and opponents average out within each infostate. A right model leaves
 only the luck of the agent's own choices; and with it opponents may play as they like.
 """
@@ -26,8 +26,7 @@ from ps_cfr_spiel.evaluation.local_regrets import against_trembles, as_table
 from ps_cfr_spiel.evaluation.match_results import MatchResult, Played, check_records, replay
 from ps_cfr_spiel.loading import load_game, sequential
 from ps_cfr_spiel.options import JUDGING, PSCFROptions
-from ps_cfr_spiel.policy import OpenSpielPolicy, TreePolicy, strategies_of, tree_for
-from ps_cfr_spiel.policy.worth import worths_of
+from ps_cfr_spiel.policy import OpenSpielPolicy, TreePolicy, strategies_of, tree_for, worths_of
 from ps_cfr_spiel.solvers import PSCFRSolver
 from ps_cfr_spiel.tree import Decision, PublicTree
 
@@ -160,21 +159,21 @@ class Referee:
     """Nothing is computed yet; the solution should be near an equilibrium."""
     self.solution = solution
     self._against: dict[int, TreePolicy] = {}  # by player, as are models
-    self._models: dict[int, _Model] = {}
+    self._models: dict[int, _Play] = {}
 
-  def model(self, player: int, strategy: Sequence[np.ndarray] | None = None) -> "_Model":
+  def _play_of(self, player: int, strategy: Sequence[np.ndarray] | None = None) -> "_Play":
     """A player's play of a strategy, [A, rows, H] for each block, by default of the solution's own."""
     if player not in self._against:
       self._against[player] = against_trembles(self.solution, player)
     if strategy is not None:
-      return _Model(self._against[player], player, strategy)
+      return _Play(self._against[player], player, strategy)
     if player not in self._models:
-      self._models[player] = self.model(player, self.solution.strategies[player])
+      self._models[player] = self._play_of(player, self.solution.strategies[player])
     return self._models[player]
 
   def values(self, decision: Decision) -> np.ndarray:
     """float64[A, H]: to the player if all then follow the solution; nan if trembles are beyond numbers."""
-    return self.model(decision.player).values(decision)
+    return self._play_of(decision.player).values(decision)
 
   def losses(self, decision: Decision) -> np.ndarray:
     """float64[A, H]: the values of the solution's mixture less those of the actions."""
@@ -192,7 +191,7 @@ class Referee:
     return [MoveValue(*row) for row in rows]
 
 
-class _Model:
+class _Play:
   """The play of an agent in one seat, known or guessed, against opponents who play the solution."""
 
   def __init__(self, against: TreePolicy, player: int, strategy: Sequence[np.ndarray]):
@@ -271,8 +270,8 @@ def _estimates(seats: Sequence[_Seat], referee: Referee) -> list[float]:
       referee.solution.strategies[player],
       [choice for seat in others for choice in seat.taken],
     )
-    model = referee.model(player, _frequencies(solution, taken) if taken else None)
-    base = referee.model(player).value - model.value
+    model = referee._play_of(player, _frequencies(solution, taken) if taken else None)
+    base = referee._play_of(player).value - model.value
     for k, seat in enumerate(seats):
       if (parts[seat.deal], seat.player) == (part, player):
         losses[k] = base + sum(model.loss(*choice) for choice in seat.taken)
@@ -304,8 +303,8 @@ def _exactly(name: str, seats: Sequence[_Seat], referee: Referee, policy: OpenSp
   tree, expected = referee.solution.tree, dict[int, float]()
   for player in {seat.player for seat in seats}:
     rows = [decision for decision in tree.names.decisions if decision.player == player]
-    model = referee.model(player, strategies_of(tree, policy, rows)[player])
-    expected[player] = referee.model(player).value - model.value
+    model = referee._play_of(player, strategies_of(tree, policy, rows)[player])
+    expected[player] = referee._play_of(player).value - model.value
     played = ((seat.number, choice) for seat in seats if seat.player == player for choice in seat.taken)
     for number, (decision, h, choice) in played:
       if not model.chances(decision, h)[choice] > 0:

@@ -67,7 +67,7 @@ def player(who: str | openspiel_policy.Policy, seed: int = 0, game: pyspiel.Game
 
 
 def policy_of(game: pyspiel.Game, player: Player) -> OpenSpielPolicy | None:
-  """The probabilities of a player of matches, for `judge`; None of one that searches, or does not tell."""
+  """The probabilities of a player of matches, for `judge`; None for one that searches."""
   bot = player(0)
   if isinstance(bot, UniformRandomBot):
     return openspiel_policy.UniformRandomPolicy(game)
