@@ -17,8 +17,9 @@ from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import PyTree
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.backend.device import jit
+from ps_cfr_spiel.backend.device import Device, jit, peers, platform
 from ps_cfr_spiel.cfr import Rule, SolverState
+from ps_cfr_spiel.options import CPU
 from ps_cfr_spiel.tree import (
   Array,
   Evaluation,
@@ -56,13 +57,13 @@ class BatchResult(NamedTuple):
 
 
 def order_here() -> str:
-  """The name in `ORDERS` that suits JAX's default device."""
-  return "map" if jax.default_backend() == "cpu" else "vmap"
+  """The name in `ORDERS` that suits the device."""
+  return "map" if platform() == CPU else "vmap"
 
 
-def local_mesh() -> Mesh:
-  """All devices of this process, in one row."""
-  return Mesh(np.array(jax.local_devices()), (AXIS,))
+def local_mesh(device: Device | None = None) -> Mesh:
+  """All devices of this process like a given one, by default CPUs, in one row."""
+  return Mesh(np.array(peers(device)), (AXIS,))
 
 
 @jit(static_argnames=("rule", "alternating", "tremble", "order", "mesh"))

@@ -18,7 +18,7 @@ from jax.sharding import Mesh
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import JSON, check_count, check_list, check_target
-from ps_cfr_spiel.backend.device import barrier, check_finite, precision, to_device
+from ps_cfr_spiel.backend.device import barrier, check_finite, device_named, on, precision, to_device
 from ps_cfr_spiel.batches.batch_program import Spots, local_mesh, order_here, solve_spots
 from ps_cfr_spiel.batches.groups import LEAVES, Group, StreetValues, groups
 from ps_cfr_spiel.batches.solutions import Given, Item, Solution, Solutions, write_chunk
@@ -53,8 +53,8 @@ def solve_batch(
 ) -> Solutions:
   """Solve many situations by public-state CFR; those with the same decisions share a compiled program.
 
-  All local devices share the work (the cores of a CPU after `use_cores()`), and all processes share the
-  chunks (after `join_processes`). Results do not depend on either.
+  All local devices of a kind share the work (the cores of a CPU after `use_cores()`), and all processes
+  share the chunks (after `join_processes`). Results do not depend on either.
 
   Args:
     situations: rivers, as `Situation`s, as mappings of the parameters of `river_subgame` with the stack
@@ -78,6 +78,19 @@ def solve_batch(
   options = BatchOptions.of(options, **keywords)
   known = _street_values(options.values)
   check_target("target", options.target, pot=1.0)
+  with on(device_named(options.device)):
+    return _solve(situations, options, known, chunk, output, progress)
+
+
+def _solve(
+  situations: Iterable[Given],
+  options: BatchOptions,
+  known: StreetValues | None,
+  chunk: int | None,
+  output: str | os.PathLike | None,
+  progress: bool | None,
+) -> Solutions:
+  """The same as `solve_batch` on the device around it, whose values of the next street are `known`."""
   order = options.order or order_here()
   options = options.changed(
     rule=make_rule(options.rule, options.iterations, options.alternating),
@@ -235,7 +248,7 @@ def _solved(items: Sequence[Item], part: range, options: BatchOptions, size: int
     except ValueError as error:
       raise ValueError(f"Situation {number}: {error}") from error
   solutions: dict[int, Solution] = {}
-  mesh = local_mesh()
+  mesh = local_mesh(device_named(options.device))
   # One program serves all chunks, for any number of situations with the same decisions in each.
   room = -(-size // mesh.size) * mesh.size
   for group in groups(items, options.leaves, options.hands, options.dtype, room, options.values):

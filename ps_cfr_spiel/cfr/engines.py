@@ -18,11 +18,13 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Float, Int
 
+from ps_cfr_spiel.backend.device import platform
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step
 from ps_cfr_spiel.cfr.rule import Rule, RuleState
 from ps_cfr_spiel.cfr.state import WHOLE, Abstraction, PlayerState
+from ps_cfr_spiel.options import CPU
 from ps_cfr_spiel.tree import (
   Array,
   BoardAxis,
@@ -136,7 +138,7 @@ def choose(tree: PublicTree, rule: Rule, players: Players, sets: Abstraction = W
 
   The arguments are those of `loop.iterate`, on the host, on the device or traced.
   """
-  case, reason, on_cpu = Case(tree, rule, players, sets), "", jax.default_backend() == "cpu"
+  case, reason, on_cpu = Case(tree, rule, players, sets), "", platform() == CPU
   for engine in ENGINES:
     missing = next(filter(None, (need(case) for need in engine.needs)), "")
     if not missing:
@@ -153,7 +155,7 @@ def equip(tree: PublicTree, rule: Rule, bits: int = 32) -> PublicTree:
   On accelerators that is an axis of boards; on CPUs the traversal of boards of card games, and otherwise
   leaves in the order of the players' sequences.
   """
-  if jax.default_backend() != "cpu":
+  if platform() != CPU:
     return on_axis(tree)
   if not rule.has_native_form:
     return tree

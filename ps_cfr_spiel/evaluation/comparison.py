@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-import jax
 import numpy as np
 import pyspiel
 
@@ -68,7 +67,7 @@ def measure(make: Maker, game: pyspiel.Game, tree: PublicTree, seconds: float) -
     solver = make(game)
     if isinstance(solver, Solver):
       solver.compile()
-  waits = isinstance(solver, Solver) and jax.default_backend() != "cpu"  # the processor, for the accelerator
+  waits = isinstance(solver, Solver) and solver.device is not None  # the processor, for the accelerator
   pace, waiting = Pace(time.perf_counter if waits else _busy_clock(), chunk=MOST_ITERATIONS), Stopwatch()
   points: list[Point] = []
 

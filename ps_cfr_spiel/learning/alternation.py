@@ -211,6 +211,7 @@ class _Boards:
     self.method = {
       "iterations": options.iterations,
       "target": options.target,
+      "device": options.device,
       "values": values,
       "chunk": chunk,
       "hands": "all",

@@ -17,7 +17,7 @@ import pyspiel
 from jaxtyping import PyTree
 
 from ps_cfr_spiel.arguments import JSON, check_instance, check_seconds
-from ps_cfr_spiel.backend.device import Uninterrupted, precision, to_device
+from ps_cfr_spiel.backend.device import Uninterrupted, device_named, precision, to_device
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors
 from ps_cfr_spiel.learning.examples import Examples
@@ -206,7 +206,7 @@ def _fit(
   begun = _last(losses)
   steps = 0 if isinstance(start.network, AlphaVectors) else settings.steps
   random = np.random.default_rng([settings.seed, begun])
-  with precision("float32"):
+  with precision("float32", device_named(settings.device)):
     learned, validation = (start.tensors(examples, np.flatnonzero(m)) for m in (~held, held))
     network = to_device(start.network, "float32")
     optimiser = optax.adam(optax.cosine_decay_schedule(settings.learning_rate, settings.steps, 0.01))

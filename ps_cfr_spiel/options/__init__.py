@@ -47,9 +47,12 @@ from ps_cfr_spiel.options.searching import (
 )
 from ps_cfr_spiel.options.shared import (
   ABSTRACTIONS,
+  AUTO,
   BASELINES,
   BEST,
   BITS,
+  CPU,
+  DEVICES,
   DISTRIBUTION,
   DTYPES,
   HANDS,

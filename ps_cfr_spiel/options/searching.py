@@ -9,6 +9,7 @@ from ps_cfr_spiel.options.shared import (
   METHOD,
   Alternating,
   AveragingDelay,
+  Device,
   DType,
   EnumerationOptions,
   Exploration,
@@ -229,6 +230,7 @@ class HoldemPolicyOptions(Options):
       "Value function of turns, such as `learning.NetworkValues`; flops are then searched, too.", flag=None
     ),
   ] = None
+  device: Device = "auto"
 
 
 class SearchResponseOptions(Options):

@@ -8,6 +8,8 @@ from ps_cfr_spiel.arguments import MOST
 from ps_cfr_spiel.options.names import ALIASES, RULES
 from ps_cfr_spiel.options.option import Option, Options
 
+AUTO, CPU = "auto", "cpu"
+DEVICES = (AUTO, CPU, "gpu", "cuda", "rocm", "tpu")  # platforms as JAX names them
 LEAVES = ("auto", "dense", "showdown", "native", "blocks", "sparse")
 SOURCES = ("closure", "observer", "none")
 DTYPES = ("float32", "float64")
@@ -99,6 +101,18 @@ Leaves = Annotated[
     "sequences, for any game); or auto, the fastest for the game, the device and the installation.",
     choices=LEAVES,
     group=TREE,
+  ),
+]
+Device = Annotated[
+  str,
+  Option(
+    "Device that computes: auto, an accelerator where JAX has one and it is the faster, else the CPU; or one "
+    "by the name of its platform in JAX.",
+    "Results are the same up to rounding, and files go on on any device.",
+    choices=DEVICES,
+    group=TREE,
+    saved=False,
+    result=False,
   ),
 ]
 Exploration = Annotated[

@@ -19,6 +19,7 @@ from ps_cfr_spiel.options.shared import (
   Alternating,
   AveragingDelay,
   Batch,
+  Device,
   DType,
   EnumerationOptions,
   Exploration,
@@ -76,6 +77,7 @@ class PSCFROptions(TreeOptions):
       group=METHOD,
     ),
   ] = 32
+  device: Device = "auto"
   abstraction: Abstracted = None
   tree: Annotated[
     Any,
@@ -324,6 +326,7 @@ class BatchOptions(Options):
   tremble: Tremble = 0.0
   dtype: DType = "float32"
   leaves: Leaves = "auto"
+  device: Device = "auto"
   hands: Annotated[
     str,
     Option(

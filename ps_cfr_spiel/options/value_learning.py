@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 from ps_cfr_spiel.options.option import Option, Options
+from ps_cfr_spiel.options.shared import Device
 
 TEACHERS = ("solve", "search")
 
@@ -33,6 +34,7 @@ class TrainingOptions(Options):
       flag=None,
     ),
   ] = 20
+  device: Device = "auto"
 
 
 class LearnOptions(TrainingOptions):

@@ -141,7 +141,7 @@ class TreeSolver(ExactSolver[TreePolicy]):
     self.evaluation(progress)
 
   def _evaluate(self, progress):
-    with precision(self.dtype), waiting("Evaluating", progress):
+    with precision(self.dtype, self.device), waiting("Evaluating", progress):
       return jax.tree.map(float, self._evaluated())
 
   def _evaluated(self) -> Evaluation:
@@ -149,7 +149,7 @@ class TreeSolver(ExactSolver[TreePolicy]):
     return evaluate(self._tree, self._strategies(average=True))
 
   def _policy(self, average):
-    with precision(self.dtype):
+    with precision(self.dtype, self.device):
       strategies = [
         [*self._of_game(player, blocks)] for player, blocks in enumerate(self._strategies(average))
       ]

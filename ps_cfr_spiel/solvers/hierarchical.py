@@ -79,7 +79,8 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
     else:
       self.abstraction = abstraction.on(self._dealt)
     self._mesh, least = hierarchical.all_devices(), -math.inf if options.pruning is None else options.pruning
-    with device.precision(self.dtype):
+    self.device = device.accelerator()  # which meshes are of
+    with device.precision(self.dtype, self.device):
       tree = hierarchical.dealt_tree(self._dealt, self.abstraction, self._mesh.size)
       needs = hierarchical.run_needs(tree, self._mesh, batch * boards, self.dtype)
       what = f"{self.name} on {game} with batch={batch:,} and boards={boards:,}"
@@ -142,7 +143,7 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
       columns = slice(cluster * cells, (cluster + 1) * cells)
       return jax.tree.map(lambda x: x[:, columns], state.tables.clusters)
 
-    with device.precision(self.dtype):
+    with device.precision(self.dtype, self.device):
       self._tree = hierarchical.device_game(self._tree, self.dtype, self._mesh)
       self._state = hierarchical.on_mesh(self._tree, state, self._mesh, part, self.abstraction.count)
 
@@ -199,7 +200,7 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
 
   def _restore(self, file):
     super()._restore(file)
-    with device.precision(self.dtype):
+    with device.precision(self.dtype, self.device):
       clusters = self._sampler.init(self._tree, self.dtype).clusters
       state, subtree = self._state, self._tree.cluster_subtree
       state = state._replace(tables=state.tables._replace(clusters=clusters))

@@ -12,7 +12,7 @@ import pyspiel
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, abstract_tree, as_sets, bind
-from ps_cfr_spiel.backend.device import precision, to_device, trim_heap
+from ps_cfr_spiel.backend.device import on, platform_of, precision, to_device, trim_heap
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
 from ps_cfr_spiel.compilation.compiler import (
   TreeUse,
@@ -21,16 +21,18 @@ from ps_cfr_spiel.compilation.compiler import (
   form_of,
   is_streamed,
   memory_needs,
+  solved_actions,
   values_needs,
 )
-from ps_cfr_spiel.memory import LARGE
-from ps_cfr_spiel.options import BEST, PSCFROptions
+from ps_cfr_spiel.memory import LARGE, TooLarge
+from ps_cfr_spiel.options import AUTO, BEST, PSCFROptions
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, locks_text, read_locks, types_header
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.solvers.exact import TreeSolver
 from ps_cfr_spiel.tree import (
   Array,
   Evaluation,
+  NativeLeaves,
   PublicTree,
   Variant,
   lock_rows,
@@ -74,20 +76,30 @@ class PSCFRSolver(TreeSolver):
     abstraction, locks = options.abstraction, options.locks
     plain = abstraction is None and locks is None  # each infostate plays for itself, and is free to
     native = self.rule.has_native_form and (options.tree is None or options.tree.leaves.is_native)
-    streams = plain and native and is_streamed(game, options.leaves, options.memory)
     estimate = partial(_estimate, game, self.rule, options)
-    #: estimated bytes of a run, beside those of Python and JAX; None for a game that is enumerated.
-    self.estimated_bytes = estimate(abstraction is None, locks is not None, streams)
-    self._build(game, options, options.dtype, progress, options.tree)
+
+    def estimated() -> int | None:
+      streams = plain and native and is_streamed(game, options.leaves, options.memory)
+      return estimate(abstraction is None, locks is not None, streams)
+
+    #: the device of the run, and why `auto` chose it; estimated bytes of the run, beside those of Python and
+    #: JAX, None for a game that is enumerated.
+    self.placement, self.estimated_bytes = _placed(game, options, estimated)
+    with on(self.placement.device):
+      self._build(game, options, options.dtype, progress, options.tree)
+    if self.estimated_bytes is None:  # the size is known only now
+      self.placement = cfr.place(options.device, lambda: _actions(self.tree), _for_cpus(options))
+    self.device = self.placement.device
     if abstraction is not None:
       self._start = abstract_tree(self.tree, self.game, abstraction)
     if locks is not None and not isinstance(locks, PartialStrategy):
       locks = read_locks(self.tree, locks)
     self.locks = locks  #: the strategies that players must play in some public states
-    self._place(*self._prepared(estimate), plain)
-    with precision(self.dtype):
-      # An iteration over large tables takes too long for late ones to be lost in one array.
-      self._state = self._first(not self._in_place)
+    with on(self.device):
+      self._place(*self._prepared(estimate), plain)
+      with precision(self.dtype):
+        # An iteration over large tables takes too long for late ones to be lost in one array.
+        self._state = self._first(not self._in_place)
     trim_heap()  # memory of the compiler's own arrays
 
   def _prepared(self, estimate: Callable[..., int | None]) -> tuple[Variant, cfr.Abstraction]:
@@ -129,7 +141,8 @@ class PSCFRSolver(TreeSolver):
   @property
   def engine(self) -> cfr.Choice:
     """The way in which iterations are computed (`cfr.engines`), and why a faster one does not apply."""
-    return cfr.choose(self._tree, self.rule, self._state.players, self._sets)
+    with on(self.device):
+      return cfr.choose(self._tree, self.rule, self._state.players, self._sets)
 
   def _first(self, compensated: bool) -> cfr.SolverState:
     return cfr.init(self._tree, self.rule, self.dtype, self._sets, self.options.bits, compensated)
@@ -199,7 +212,8 @@ class PSCFRSolver(TreeSolver):
 
   def summary(self):
     locked = {} if self.locks is None else {"locked": self.locked}
-    return "\n".join([super().summary(), report({"engine": str(self.engine), **locked})])
+    place = {"device": str(self.placement)} if self.device or self.placement.reason else {}
+    return "\n".join([super().summary(), report({**place, "engine": str(self.engine), **locked})])
 
   def _header(self):
     header = super()._header()
@@ -267,6 +281,37 @@ def _estimate(
   itemsize, uncompressed = np.dtype(options.dtype).itemsize, _uncompressed(rule, options.dtype)
   use = TreeUse(tables, itemsize, folded, locked, options.leaves, streamed, uncompressed)
   return check_memory(game, options.memory, use)
+
+
+def _placed(
+  game: pyspiel.Game, options: PSCFROptions, estimated: Callable[[], int | None]
+) -> tuple[cfr.Placement, int | None]:
+  """The device of a run, before its tree is built, and its estimated bytes there; `auto` sees that it fits.
+
+  ValueError for a device that is not there, or a game that does not fit.
+  """
+  tree, folded = options.tree, options.abstraction is None and options.locks is None
+  count = partial(solved_actions, game, folded, options.memory) if tree is None else partial(_actions, tree)
+  placement = cfr.place(options.device, count, _for_cpus(options))
+  device = placement.device
+  try:
+    with on(device):
+      return placement, estimated()
+  except TooLarge:
+    if device is None or options.device != AUTO:
+      raise
+  return cfr.Placement(None, f"the {platform_of(device)} has too little memory for this game"), estimated()
+
+
+def _for_cpus(options: PSCFROptions) -> str:
+  """The reason why a run is for CPUs alone, "" if it is not."""
+  leaves = () if options.tree is None else jax.tree.leaves(options.tree.leaves, is_leaf=_is_native)
+  native = options.leaves == "native" or any(map(_is_native, leaves))
+  return "native leaves are for CPUs" if native else ""
+
+
+def _is_native(part: object) -> bool:
+  return isinstance(part, NativeLeaves)
 
 
 def sets_of(tree: PublicTree, abstraction: Abstraction | None, variant: Variant) -> cfr.Abstraction:

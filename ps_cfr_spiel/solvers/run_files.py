@@ -16,7 +16,7 @@ import pyspiel
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import JSON, MOST_ITERATIONS
-from ps_cfr_spiel.backend.device import precision, to_device
+from ps_cfr_spiel.backend.device import Device, precision, to_device
 from ps_cfr_spiel.cfr import rule_header
 from ps_cfr_spiel.loading import game_fields, game_in
 from ps_cfr_spiel.options import LIMIT, Options, fields_of
@@ -35,6 +35,7 @@ class Resumable(abc.ABC):
   game: pyspiel.Game  #: the game
   options: Any  #: the options as the run uses them, of `options_type`
   dtype: str  #: "float32" or "float64"
+  device: Device | None = None  #: the accelerator that computes; None for the CPU
   _state: RunState  #: the whole state of a run
 
   @abc.abstractmethod
@@ -147,7 +148,7 @@ class Resumable(abc.ABC):
         raise ValueError(f"{file.path} is damaged: {name} holds negative probabilities.")
       if field == "strategy" and (np.abs(array.sum(0) - 1) > ROUNDING * len(array)).any():
         raise ValueError(f"{file.path} is damaged: the probabilities in {name} do not sum to one.")
-    with precision(self.dtype):
+    with precision(self.dtype, self.device):
       kept = jax.tree.unflatten(structure, [arrays[name] for name in names])
       self._state = to_device(kept, self.dtype)
     if not self.iteration == file.header["iteration"] <= MOST_ITERATIONS:

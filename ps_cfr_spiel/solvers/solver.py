@@ -223,7 +223,8 @@ class Solver(Resumable, Generic[Policy]):
 
   def _advance(self, iterations: int) -> None:
     ready = block_until_ready if self._in_place else jax.block_until_ready
-    with Uninterrupted(ENDING), precision(self.dtype):  # in place there is no state until the assignment
+    # In place there is no state until the assignment.
+    with Uninterrupted(ENDING), precision(self.dtype, self.device):
       self._state = ready(self._step(self._state, iterations))
 
   def _checked(self, sound: RunState) -> RunState:

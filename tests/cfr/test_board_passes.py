@@ -9,7 +9,7 @@ import pyspiel
 import pytest
 
 from ps_cfr_spiel import PSCFRSolver, cfr, load_solver, tree
-from ps_cfr_spiel.backend.device import precision, to_device
+from ps_cfr_spiel.backend.device import precision, rehearsal, to_device
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.compilation.compiler import build_tree, fold_suits
 
@@ -110,31 +110,23 @@ def test_a_run_in_two_calls_is_a_run_in_one():
     np.testing.assert_array_equal(x, y)
 
 
-def on_an_accelerator(monkeypatch):
-  """Solvers made from here on have the trees of accelerators."""
-  monkeypatch.setattr("ps_cfr_spiel.cfr.engines.jax.default_backend", lambda: "gpu")
-  monkeypatch.setattr("ps_cfr_spiel.cfr.engines.why_unavailable", lambda: "it runs on CPUs only")
-
-
-def test_a_checkpoint_of_either_engine_goes_on_in_the_other(monkeypatch, tmp_path):
+def test_a_checkpoint_of_either_engine_goes_on_in_the_other(tmp_path):
   game, path = pyspiel.load_game(FLOP), tmp_path / "run.safetensors"
-  options = {"rule": "dcfr", "alternating": False, "dtype": "float64", "leaves": "showdown"}
-  with monkeypatch.context() as patch:
-    on_an_accelerator(patch)
-    first = PSCFRSolver(game, **options)
+  options = {"rule": "dcfr", "alternating": False, "dtype": "float64"}
+  with rehearsal("gpu"):
+    first = PSCFRSolver(game, **options, device="gpu")
     assert str(first.engine) == "xla on an axis of boards"
     first.run(9, progress=False, checkpoint=path)
   later = load_solver(path)
   assert isinstance(later, PSCFRSolver)
-  assert later.engine.engine.name != "xla on an axis of boards"
+  assert str(later.engine) == "boards, 32 bits"
   later.run(9, progress=False, checkpoint=path)
-  with monkeypatch.context() as patch:
-    on_an_accelerator(patch)
-    last = load_solver(path)
+  with rehearsal("gpu"):
+    last = load_solver(path, device="gpu")
     assert isinstance(last, PSCFRSolver)
     assert str(last.engine) == "xla on an axis of boards"
     last.run(9, progress=False)
-    whole = PSCFRSolver(game, **options)
+    whole = PSCFRSolver(game, **options, device="gpu")
     whole.run(27, progress=False)
     np.testing.assert_allclose(last.exploitability(), whole.exploitability(), rtol=1e-9)
   for x, y in zip(last.average_policy().strategies, whole.average_policy().strategies, strict=True):
@@ -150,7 +142,7 @@ def test_a_checkpoint_of_either_engine_goes_on_in_the_other(monkeypatch, tmp_pat
     (FLOP, {"abstraction": "initial"}, "an abstraction joins infostates in sets"),
   ],
 )
-def test_what_has_no_axis_is_told(monkeypatch, game, options, reason):
-  on_an_accelerator(monkeypatch)
-  solver = PSCFRSolver(pyspiel.load_game(game), leaves="auto" if game != FLOP else "showdown", **options)
-  assert str(solver.engine).startswith(f"xla: {reason}")
+def test_what_has_no_axis_is_told(game, options, reason):
+  with rehearsal("gpu"):
+    solver = PSCFRSolver(pyspiel.load_game(game), device="gpu", **options)
+    assert str(solver.engine).startswith(f"xla: {reason}")

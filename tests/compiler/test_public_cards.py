@@ -20,7 +20,7 @@ from ps_cfr_spiel import (
   cfr,
   memory,
 )
-from ps_cfr_spiel.backend.device import accelerator_memory, precision, to_device
+from ps_cfr_spiel.backend.device import accelerator_memory, platform, precision, rehearsal, to_device
 from ps_cfr_spiel.cards.poker import cards, strengths
 from ps_cfr_spiel.compilation.compiler import PublicStateIndex, TreeUse, check_memory, memory_needs
 from ps_cfr_spiel.compilation.compiler.from_form import build_bayesian
@@ -437,7 +437,7 @@ def test_a_game_that_does_not_fit_an_accelerator_is_refused_with_the_way_out(mon
   """Told before anything is made; a limit of one's own replaces the estimate."""
   game, free = pyspiel.load_game(GAMES["flop"]), 2**20
   monkeypatch.setattr("ps_cfr_spiel.compilation.compiler.form_sizes.accelerator_memory", lambda: free)
-  with pytest.raises(ValueError, match=r"needs about .* 1 MB are allowed\. .*JAX_PLATFORMS=cpu .*memory="):
+  with pytest.raises(ValueError, match=r"needs about .* 1 MB are allowed\. .*--device=cpu .*--memory"):
     check_memory(game, use=TreeUse(3))
   assert check_memory(game, 1e12, TreeUse(3)) > free
   free = 10**12
@@ -447,11 +447,13 @@ def test_a_game_that_does_not_fit_an_accelerator_is_refused_with_the_way_out(mon
 def test_the_memory_of_an_accelerator_is_its_limit_less_what_is_used(monkeypatch):
   """On a CPU, and where a device does not say, there is none."""
   assert accelerator_memory() is None
-  monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-  for stats, expected in (({"bytes_limit": 100, "bytes_in_use": 30}, 70), ({}, None), (None, None)):
-    device = types.SimpleNamespace(memory_stats=lambda stats=stats: stats)
-    monkeypatch.setattr(jax, "devices", lambda device=device: [device])
-    assert accelerator_memory() == expected
+  with rehearsal("gpu"):
+    assert accelerator_memory() is None
+    for stats, expected in (({"bytes_limit": 100, "bytes_in_use": 30}, 70), ({}, None), (None, None)):
+      device = types.SimpleNamespace(memory_stats=lambda stats=stats: stats)
+      monkeypatch.setitem(accelerator_memory.__globals__, "accelerator", lambda device=device: device)
+      monkeypatch.setitem(accelerator_memory.__globals__, "platform_of", lambda _: platform())
+      assert accelerator_memory() == expected
 
 
 def test_a_limit_of_memory_that_is_none():

@@ -19,7 +19,7 @@ from jax.experimental.compilation_cache import compilation_cache
 from jax.sharding import SingleDeviceSharding
 
 from ps_cfr_spiel import build_tree, cfr
-from ps_cfr_spiel.backend.device import bytes_of, precision
+from ps_cfr_spiel.backend.device import accelerator, bytes_of, precision, rehearsal
 from ps_cfr_spiel.compilation.compiler import fold_suits
 from ps_cfr_spiel.tree import BoardLeaves, Variant, pad_types
 
@@ -50,13 +50,12 @@ def gpu(name):
   return topologies.get_topology_desc("one", "cuda", target_config=text, topology="1x1x1").devices[0]
 
 
-def lowered(monkeypatch, rule, device=None, equip=cfr.equip):
+def lowered(rule, device=None, equip=cfr.equip):
   """An accelerator's loop of a turn, with tables in place, and the bytes of its tables."""
-  monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-  tree = build_tree(pyspiel.load_game(TURN), "showdown")
   rule, sharding = cfr.make_rule(rule), None if device is None else SingleDeviceSharding(device)
-  tree = equip(pad_types(fold_suits(tree, Variant.of(tree)).tree).tree, rule)
-  with precision("float32"):
+  with rehearsal("gpu"), precision("float32", accelerator()):
+    tree = build_tree(pyspiel.load_game(TURN), "showdown")
+    tree = equip(pad_types(fold_suits(tree, Variant.of(tree)).tree).tree, rule)
     state = cfr.init(tree, rule, "float32", compensated=False)
 
     def shape(x):
@@ -92,9 +91,9 @@ def kernels(text):
 
 
 @pytest.mark.parametrize("rule", ["rm+", "nrm+"])
-def test_nothing_is_scattered(rule, monkeypatch):
+def test_nothing_is_scattered(rule):
   """Numbers that are scattered to one place are added in no fixed order on a GPU, as by passes over rows."""
-  on_axis, on_rows = lowered(monkeypatch, rule), lowered(monkeypatch, rule, equip=lambda tree, _: tree)
+  on_axis, on_rows = lowered(rule), lowered(rule, equip=lambda tree, _: tree)
   assert "stablehlo.scatter" not in on_axis[0].as_text()
   assert "stablehlo.scatter" in on_rows[0].as_text()
   leaves = build_tree(pyspiel.load_game(TURN), "showdown").leaves
@@ -105,9 +104,9 @@ def test_nothing_is_scattered(rule, monkeypatch):
 
 
 @pytest.mark.usefixtures("optimized")
-def test_a_turn_takes_less_than_three_tables_besides(monkeypatch):
+def test_a_turn_takes_less_than_three_tables_besides():
   """Counted by the compiler for CPUs, which fuses less than that for GPUs."""
-  program, tables = lowered(monkeypatch, "rm+")
+  program, tables = lowered("rm+")
   memory = program.compile().memory_analysis()
   assert memory is not None
   assert memory.temp_size_in_bytes < 3 * tables
@@ -119,7 +118,7 @@ def test_a_turn_takes_less_than_three_tables_besides(monkeypatch):
 @pytest.mark.parametrize(("name", "most"), [("H100", 100), ("T4", 120)])
 def test_a_turn_is_few_kernels_of_a_gpu(name, most, monkeypatch):
   monkeypatch.setenv("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")
-  program, tables = lowered(monkeypatch, "rm+", gpu(name))
+  program, tables = lowered("rm+", gpu(name))
   compiled = program.compile()
   assert 20 < kernels(compiled.as_text()) <= most
   memory = compiled.memory_analysis()

@@ -174,7 +174,7 @@ def _from_examples(values: flags.FlagValues, words: Sequence[str]) -> tuple[Call
   name = examples.card["game"].partition("(")[0]
   folder = make_folder(values.output or f"runs/{name}-values")
   batch = {"batch": BOARDS_BATCH} if examples.features.cards else {}
-  options = TrainingOptions(**given_options(values, TrainingOptions), **batch)
+  options = TrainingOptions(**{**given_options(values, TrainingOptions), **batch})
   return lambda: ps.values.train_in(folder / FILE, examples, options, progress=progress), folder
 
 

@@ -16,7 +16,7 @@ from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.apps.commands.framework.command import INTERRUPTED, Command, Flag, flag_of, flags_of
-from ps_cfr_spiel.apps.commands.framework.flags import BITS, JSON, QUIET, SPOT, progress_of, say
+from ps_cfr_spiel.apps.commands.framework.flags import BITS, DEVICE, JSON, QUIET, SPOT, progress_of, say
 from ps_cfr_spiel.apps.commands.framework.user_input import keep_apart, make_folder, refuse, writable
 from ps_cfr_spiel.arguments import check_target
 from ps_cfr_spiel.cards.poker import cards, deals_on, holdem, next_boards, plain
@@ -37,6 +37,7 @@ FLAGS = (
   flag_of(BatchOptions, "target"),
   flag_of(BatchOptions, "tremble"),
   BITS,
+  DEVICE,
   Flag("csv", None,
     "File of the report, which gets each row once it is solved (default: runs/report.csv). The same "
     "command again continues it.", value="FILE"),
@@ -123,7 +124,7 @@ def _solve(
 
 def _solution(values: flags.FlagValues, game: pyspiel.Game, target: float) -> tuple[ps.PSCFRSolver, str]:
   """The solver of a board, after as many iterations as `solve` runs; and the names of the line's moves."""
-  solver = ps.PSCFRSolver(game, bits=int(values.bits), tremble=values.tremble)
+  solver = ps.PSCFRSolver(game, bits=int(values.bits), device=values.device, tremble=values.tremble)
   solver.values_fit()  # or it is refused now
   number = solver.tree.names.find_turn(values.at)  # now rather than after the work
   moves = ", ".join(solver.tree.names.line_to(number))

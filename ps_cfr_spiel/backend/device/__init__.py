@@ -12,6 +12,16 @@ from ps_cfr_spiel.backend.device.cores import accelerator_memory, cores, use_cor
 from ps_cfr_spiel.backend.device.driver import CHUNK_SECONDS, Pace, advance, run_for, run_to
 from ps_cfr_spiel.backend.device.dtype import bytes_of, check_dtype, check_finite, precision, to_device
 from ps_cfr_spiel.backend.device.interrupts import Uninterrupted, block_until_ready
+from ps_cfr_spiel.backend.device.platforms import (
+  Device,
+  accelerator,
+  device_named,
+  on,
+  peers,
+  platform,
+  platform_of,
+  rehearsal,
+)
 from ps_cfr_spiel.backend.device.processes import (
   all_gather_rows,
   ask_to_stop,

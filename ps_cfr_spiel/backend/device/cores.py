@@ -5,6 +5,7 @@ import os
 import jax
 
 from ps_cfr_spiel.arguments import check_count
+from ps_cfr_spiel.backend.device.platforms import accelerator, platform, platform_of
 
 MOST_EACH = 16  # devices a core: more only wait for each other
 
@@ -37,9 +38,10 @@ def cores() -> int:
 
 
 def accelerator_memory() -> float | None:
-  """Bytes that JAX can still take of its default accelerator; None on a CPU, or if it does not say."""
-  if jax.default_backend() == "cpu":
+  """Bytes that JAX can still take of the accelerator that is chosen; None on a CPU, or if it does not say."""
+  device = accelerator()
+  if device is None or platform() != platform_of(device):
     return None
-  statistics = jax.devices()[0].memory_stats() or {}
+  statistics = device.memory_stats() or {}
   limit = statistics.get("bytes_limit")
   return None if limit is None else max(limit - statistics.get("bytes_in_use", 0), 1)

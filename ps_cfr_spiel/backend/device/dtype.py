@@ -12,6 +12,7 @@ import numpy as np
 from jax.core import Tracer
 
 from ps_cfr_spiel.arguments import check_option
+from ps_cfr_spiel.backend.device.platforms import Device, on
 from ps_cfr_spiel.options import DTYPES
 
 Arrays = TypeVar("Arrays")
@@ -28,8 +29,10 @@ def check_dtype(dtype: str) -> str:
 
 
 @contextlib.contextmanager
-def precision(dtype: str) -> Iterator[None]:
+def precision(dtype: str, device: Device | None = None) -> Iterator[None]:
   """A context for arrays of `dtype` and computations with them, with the same draws from a seed everywhere.
+
+  They are `on` a device; None: on the one chosen around it, without one on the CPU.
 
   JAX_THREEFRY_PARTITIONABLE changes the numbers that a seed draws, so a run pins it. RuntimeError inside a
   function that JAX traces: what works in this context compiles its own code.
@@ -40,7 +43,7 @@ def precision(dtype: str) -> Iterator[None]:
       "outside, or use cfr.iterate and tree.evaluation, which can be traced."
     )
   pinned = jax.threefry_partitionable(True) if hasattr(jax, "threefry_partitionable") else _nothing
-  with _enable_x64(dtype == "float64"), pinned:
+  with _enable_x64(dtype == "float64"), pinned, on(device):
     yield
 
 

@@ -16,7 +16,9 @@ import jax
 import numpy as np
 from jax.typing import ArrayLike, DTypeLike
 
+from ps_cfr_spiel.backend.device import platform
 from ps_cfr_spiel.backend.native.kernels import KERNELS
+from ps_cfr_spiel.options import CPU
 
 FOLDER = Path(__file__).parent  #: of the sources in C++, and of the library where it was built
 LIBRARY = FOLDER / "_native.abi3.so"
@@ -25,15 +27,15 @@ BITS = {"float32": "32", "float64": "64"}  # at the end of a handler's name, in 
 
 def why_unavailable() -> str:
   """The reason why the library cannot be used here, "" if it can."""
-  if jax.default_backend() != "cpu":
-    return f"it runs on CPUs only, and JAX's default device is a {jax.default_backend()}"
+  if platform() != CPU:
+    return f"it runs on CPUs only, and this is for a {platform()}"
   return _load(LIBRARY)
 
 
 @functools.cache  # once a process
 def warn_if_missing() -> None:
   """Warn that a CPU has to do without the library, and of what that costs."""
-  if jax.default_backend() == "cpu" and (reason := why_unavailable()):
+  if platform() == CPU and (reason := why_unavailable()):
     warnings.warn(
       f"The native library is missing: {reason}. XLA does its work: rivers take some seven times longer, and "
       "flops several times the memory. Build it with pip install -e . in the checkout.",

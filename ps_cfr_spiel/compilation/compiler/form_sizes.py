@@ -7,12 +7,11 @@ them, many bet sizes and all hands can be too much as well.
 import dataclasses
 import math
 
-import jax
 import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import memory as estimates
-from ps_cfr_spiel.backend.device import accelerator_memory
+from ps_cfr_spiel.backend.device import accelerator_memory, platform
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cards.poker import BayesianForm
 from ps_cfr_spiel.compilation.compiler.described import form_of
@@ -53,8 +52,7 @@ def check_memory(game: pyspiel.Game, memory: float | None = None, use: TreeUse =
   _check_size(game, form, memory)
   needs = memory_needs(form, use)
   if memory is None and (room := accelerator_memory()) is not None:
-    device = jax.default_backend()
-    advice = f"The {device} has no more: set JAX_PLATFORMS=cpu to solve it on the CPU, or memory= to try"
+    advice = f"The {platform()} has no more: solve it by --device=cpu (device='cpu'), or give --memory to try"
     check_needs(str(game), needs, room, advice)
   return check_needs(str(game), needs, memory, form.advice)
 
@@ -63,6 +61,18 @@ def _check_size(game: pyspiel.Game, form: BayesianForm, memory: float | None) ->
   """Refuse a form whose arrays, which a described one makes when they are asked for, would not fit."""
   needs = {"for the public tree": estimates.LINE * form.size}
   check_needs(str(game), needs, memory, form.advice)
+
+
+def solved_actions(game: pyspiel.Game, folded: bool, memory: float | None = None) -> int | None:
+  """The number of actions of all infostates with tables in a solver, counted; None without a form.
+
+  ValueError as of `check_memory`.
+  """
+  form = form_of(game)
+  if form is None:
+    return None
+  _check_size(game, form, memory)
+  return _counts(form, folded, "auto", HOST).solved
 
 
 def is_streamed(game: pyspiel.Game, leaves: str = "auto", memory: float | None = None) -> bool:

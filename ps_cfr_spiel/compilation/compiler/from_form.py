@@ -13,11 +13,13 @@ import jax
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.backend.device import platform
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cards.poker import BayesianForm, Betting
 from ps_cfr_spiel.compilation.compiler.form_labels import FormLabels
 from ps_cfr_spiel.compilation.compiler.forms import CHUNK, LineIndex, PublicStateIndex
 from ps_cfr_spiel.compilation.histories import scale_fault
+from ps_cfr_spiel.options import CPU
 from ps_cfr_spiel.tree import (
   AllInLeaves,
   BoardLeaves,
@@ -298,7 +300,7 @@ def leaves_of(lines: PublicStateIndex, kind: str) -> str:
 
 
 def fastest_leaves(pairs: int, boards: int) -> str:
-  """The kind of evaluator that suits JAX's device for pairs of types on some boards at once.
+  """The kind of evaluator that suits the device for pairs of types on some boards at once.
 
   Matrices are for few hands, and on accelerators for one board.
   """
@@ -306,5 +308,5 @@ def fastest_leaves(pairs: int, boards: int) -> str:
     return "dense"
   if not why_unavailable():
     return "native"
-  matrices = boards == 1 and (pairs <= 150_000 or jax.default_backend() != "cpu")
+  matrices = boards == 1 and (pairs <= 150_000 or platform() != CPU)
   return "dense" if matrices else "showdown"

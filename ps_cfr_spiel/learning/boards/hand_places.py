@@ -19,8 +19,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ps_cfr_spiel.backend.device import precision
+from ps_cfr_spiel.backend.device import platform, precision
 from ps_cfr_spiel.cards.poker import cards, strengths
+from ps_cfr_spiel.options import CPU
 from ps_cfr_spiel.tree import Array
 
 Arrays = TypeVar("Arrays")
@@ -33,7 +34,7 @@ TOGETHER = 64  # boards that an accelerator takes at once
 
 def of_each(function: Callable[[Stack], Arrays], stack: Stack) -> Arrays:
   """A function of each entry of a stack: one by one on a CPU, some at once on an accelerator."""
-  return jax.lax.map(function, stack, batch_size=None if jax.default_backend() == "cpu" else TOGETHER)
+  return jax.lax.map(function, stack, batch_size=None if platform() == CPU else TOGETHER)
 
 
 def hand_places(boards: np.ndarray) -> np.ndarray:

@@ -33,7 +33,7 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.backend.device import precision, run_for, to_device
+from ps_cfr_spiel.backend.device import Device, on, precision, run_for, to_device
 from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.cards.notation import BetSizes, add_sizes, parse_sizes, sizes_text
 from ps_cfr_spiel.cards.poker import (
@@ -44,6 +44,7 @@ from ps_cfr_spiel.cards.poker import (
   check_unraked,
   set_numbers,
 )
+from ps_cfr_spiel.compilation.compiler import solved_actions
 from ps_cfr_spiel.options import HoldemPolicyOptions
 from ps_cfr_spiel.policy import Recent, Translation, WrappedPolicy, check_turn
 from ps_cfr_spiel.resolving.subgames import Subgames, gadget_of
@@ -288,9 +289,10 @@ class HoldemPolicy(SearchPolicy):
     bets = _game_text(add_sizes(self._bets, 0, made)[:1])
     ranges = self._possible(hand.until(start, hand.street))
     given = Situation(hand.board, 2 * spent, self._rules.stack, bets, ranges)
-    options = {"iterations": self.options.iterations, "values": self._values, "chunk": 1, "progress": False}
+    iterations, device = self.options.iterations, self.options.device
+    options = {"iterations": iterations, "device": device, "values": self._values, "chunk": 1}
     with self.searching(progress=False):
-      (solution,) = solve_batch([given], **options)
+      (solution,) = solve_batch([given], **options, progress=False)
     return StreetSearch(chips, solution, given, self._values)
 
   def _both(self, hand: PublicHand) -> np.ndarray:
@@ -321,7 +323,7 @@ class HoldemPolicy(SearchPolicy):
     promises = None
     if worths is not None:
       promises = worths[search.hands(opponent)] * subgame.prior.weight(opponent, (first, second)[player])
-    with self.searching(progress=False), precision(DTYPE):
+    with self.searching(progress=False), precision(DTYPE, self._device(search.game)):
       game_tree = self._gadget(subgame, player, (first, second), promises)
       tree = to_device(game_tree.tree, DTYPE)
       state = cfr.init(tree, self._rule, DTYPE)
@@ -347,7 +349,12 @@ class HoldemPolicy(SearchPolicy):
       "deck": self.game.get_parameters()["deck"],
     }
     game = pyspiel.load_game("holdem_subgame", parameters)
-    return self._trees.once(str(game), lambda: (game, Subgames.of(game)))
+    with on(self._device(game)):
+      return self._trees.once(str(game), lambda: (game, Subgames.of(game)))
+
+  def _device(self, game: pyspiel.Game) -> Device | None:
+    """The device of the searches of the rest of a hand."""
+    return cfr.place(self.options.device, lambda: solved_actions(game, folded=False)).device
 
 
 def _game_text(bets: BetSizes) -> str:

@@ -16,6 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from ps_cfr_spiel.backend.device import platform
+from ps_cfr_spiel.options import CPU
 from ps_cfr_spiel.tree.arrays import Array, Parts
 from ps_cfr_spiel.tree.evaluators.leaves import dot, pick
 from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator, Order, Payoffs
@@ -203,7 +205,7 @@ def leaf_places(leaves: LeafEvaluator, parts: Sequence[int]) -> Places:
 def is_batched(kind: str, boards: Sequence[int]) -> bool:
   """Whether evaluators of a kind take all boards of a street in one call; `boards` are those of each."""
   # The native one takes the boards of one call one by one anyway.
-  return kind == "native" or jax.default_backend() != "cpu" or max(boards) == 1
+  return kind == "native" or platform() != CPU or max(boards) == 1
 
 
 def stacked(boards: Sequence[LeafEvaluator]) -> LeafEvaluator:

@@ -9,7 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from ps_cfr_spiel.backend.device import platform
 from ps_cfr_spiel.memory import HOST
+from ps_cfr_spiel.options import CPU
 from ps_cfr_spiel.tree.arrays import Array, Parts
 from ps_cfr_spiel.tree.evaluators.leaves import TwoParts, dot
 from ps_cfr_spiel.tree.padding import fill
@@ -186,7 +188,7 @@ class ShowdownLeaves(TwoParts):
 def _in_chunks(function: Callable[[Array], Array], rows: Float[Array, "L G"]) -> Float[Array, "L H"]:
   """A function of rows to rows; on a CPU of at most `CHUNK` of them at a time, in chunks alike."""
   count = -(-len(rows) // CHUNK)
-  if count <= 1 or jax.default_backend() != "cpu":
+  if count <= 1 or platform() != CPU:
     return function(rows)
   size = -(-len(rows) // count)
   parts = jnp.pad(rows, ((0, count * size - len(rows)), (0, 0))).reshape(count, size, -1)

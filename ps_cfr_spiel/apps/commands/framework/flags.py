@@ -15,18 +15,18 @@ from absl import flags
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.apps.commands.framework.command import Flag, flag_of, group, option_flags
 from ps_cfr_spiel.memory import RUNTIME, readable_bytes
-from ps_cfr_spiel.options import FLAGS, EnumerationOptions, PSCFROptions, SpotOptions, TreeOptions
+from ps_cfr_spiel.options import AUTO, FLAGS, EnumerationOptions, PSCFROptions, SpotOptions, TreeOptions
 from ps_cfr_spiel.reports import report
 
-AUTO = "auto"
 MOST_CELLS = 500_000  # actions of infostates whose local regrets are measured unasked
 
 MOST_HISTORIES = dataclasses.replace(flag_of(EnumerationOptions, "limit"), group=FLAGS)
 ENUMERATION, TREE, SPOT = (
   option_flags({"": kind}) for kind in (EnumerationOptions, TreeOptions, SpotOptions)
 )
-RULE, BITS, DTYPE = (
-  dataclasses.replace(flag_of(PSCFROptions, name), group=FLAGS) for name in ("rule", "bits", "dtype")
+RULE, BITS, DTYPE, DEVICE = (
+  dataclasses.replace(flag_of(PSCFROptions, name), group=FLAGS)
+  for name in ("rule", "bits", "dtype", "device")
 )
 # fmt: off
 SHARING = group("Many situations",

@@ -1,0 +1,52 @@
+"""The device of a run: the rule by which `device="auto"` takes an accelerator where it is the faster one.
+
+An accelerator starts some hundred kernels an iteration, each for microseconds, however small the tables; a
+core of a CPU takes nanoseconds for each action of an infostate.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ps_cfr_spiel.backend.device import Device, accelerator, device_named, platform_of
+from ps_cfr_spiel.options import AUTO
+
+#: nanoseconds of a core for an action of an infostate in an iteration, natively: 3 in a river, 5 in the
+#: preset flop, 6 to 7 in a turn (docs/measurements.md)
+EACH = 5
+#: kernels of a turn's iteration by nrm+, in XLA's program for an H100 (tests/device/test_counted_programs.py)
+KERNELS = 240
+START = 5_000  #: nanoseconds to start a kernel, a usual figure; not measured here
+
+
+class Placement(NamedTuple):
+  """The device of a run; its text says both."""
+
+  device: Device | None  #: None: the CPU
+  reason: str = ""  #: of `auto`, where there was a choice
+
+  def __str__(self) -> str:
+    name = "cpu" if self.device is None else platform_of(self.device)
+    return f"{name}: {self.reason}" if self.reason else name
+
+
+def place(name: str, actions: Callable[[], int | None], obstacle: str = "") -> Placement:
+  """The device that the option `device` names for a run; ValueError if it cannot be there.
+
+  `actions` gives the number of actions of all infostates with tables, None where it is not known yet, and
+  `obstacle` is the reason why the run is for CPUs alone, "" if it is not.
+  """
+  device = accelerator() if name == AUTO else device_named(name)
+  if device is None or (name != AUTO and not obstacle):
+    return Placement(device)
+  if name != AUTO:
+    raise ValueError(f"device={name!r}: {obstacle}; choose auto or cpu.")
+  if obstacle:
+    return Placement(None, obstacle)
+  other = platform_of(device)
+  if (count := actions()) is None:
+    return Placement(None)
+  core, start = (1e-6 * ns for ns in (EACH * count, KERNELS * START))
+  means = f"some {core:.2g} ms an iteration on a core for {count:,} actions, by estimate"
+  if core <= start:
+    return Placement(None, f"{means}; the {other} takes {start:.2g} to start its kernels")
+  return Placement(device, f"{means}, and {start:.2g} to start the kernels here")
