@@ -18,6 +18,7 @@ NAMES = (
   "re_solving",
   "cheat",
   "turn",
+  "gpu",
   "learned_values",
 )
 SHORTER = {  # long runs of cells in the tests, and repeated ones: what a cell does is the same
@@ -46,6 +47,11 @@ SHORTER = {  # long runs of cells in the tests, and repeated ones: what a cell d
     '("cfr-d", "max-margin", "unsafe")': '("cfr-d",)',
     "curve(game, gadget=gadget)": "curve(game, (3, 10), gadget=gadget)",
     "games=200": "games=10",
+  },
+  "gpu": {
+    "timed(solver, 100)": "timed(solver, 10)",
+    "timed(flop, 100)": "timed(flop, 10)",
+    "else 300": "else 200",
   },
   "turn": {"run(100,": "run(10,", "stack=1000)": "stack=600,ranges=22+ A2s+;22+ A2s+)"},
   "variance_reduction": {
