@@ -58,6 +58,7 @@ def pytest_sessionstart(session):
 
 # --- The quick tests are those that durations.json does not name -------------------------------------------
 
+MOST_MAPS = 20_000  # of memory, of 65,530 that Linux allows a process
 START = pytest.StashKey[float]()
 spent = {}  # {test function: processor seconds} in this session
 
@@ -114,13 +115,16 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture(autouse=True, scope="module")
 def forget_compiled_code():
-  """After each file. Each program that XLA compiles takes some of the process's 65,530 memory maps.
+  """After a file, if need be. Each program that XLA compiles takes some of the process's 65,530 memory maps.
 
-  Thousands of them, as in all tests together, end in a segmentation fault.
+  Thousands of them, as in all tests together, end in a segmentation fault. Until then the next files find
+  operations compiled that all of them use.
   """
   yield
-  jax.clear_caches()
-  gc.collect()
+  maps = Path("/proc/self/maps")
+  if not maps.exists() or maps.read_bytes().count(b"\n") > MOST_MAPS:
+    jax.clear_caches()
+    gc.collect()
 
 
 @pytest.fixture

@@ -145,7 +145,7 @@ class HoldemGame(base.Game, base.GuessesForHands):
     self, state: "HoldemState", player: int, hand: cards.Board = ()
   ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """See `_ahead`, for a player against the other's hand."""
-    return _ahead(self.deck, state.runout, tuple(state.hole(1 - player)), hand)
+    return _ahead(self.deck, tuple(sorted(state.runout)), tuple(state.hole(1 - player)), hand)
 
 
 def _parse_blinds(text: object) -> tuple[int, int]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cuts import TURN
 from test_mccfr import GAMES, chance_of
-from trajectories import GOOFSPIEL, RIVER, compiled, exact
+from trajectories import GOOFSPIEL, compiled, exact
 
 from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.backend.native import why_unavailable
@@ -48,10 +48,7 @@ def begun(nodes, regrets, sampler, dtype, iteration=0):
     ("leduc_poker", "learned", RMPlus(gamma=1.5), 5, "float64"),
     ("leduc_poker", "external", RMPlus(gamma=1.5), 5, "float64"),
     (GOOFSPIEL, "learned, none at chance", RM(), 3, "float64"),
-    (GOOFSPIEL, "external", RM(), 3, "float64"),
-    (RIVER, "learned", RM(), 3, "float64"),
     (TURN, "learned", RM(), 3, "float64"),
-    (TURN, "external", RMPlus(), 3, "float64"),
     ("kuhn of three", "outcome", RM(), 3, "float64"),
     ("auction", "external", RM(), 3, "float64"),
     ("raked turn", "external", RM(), 3, "float64"),

@@ -58,24 +58,23 @@ def interrupted_at(moment, run, files, opcodes):
   return left < 0
 
 
-def assert_whole_after_every_interrupt(files, opcodes, stride=1):
-  """Two parts and a checkpoint, then the rest without an interrupt."""
+def assert_whole_after_every_interrupt(files, opcodes):
+  """A whole part and a shorter one, then the rest without an interrupt."""
   whole = kuhn()
-  whole.run(7)
+  whole.run(5)
   solver = kuhn()
   first, moment = jax.tree.map(np.array, solver._state), 0
   handler = signal.getsignal(signal.SIGINT)
   while True:
     solver._state = jax.tree.map(jax.numpy.asarray, first)
     solver.pace.chunk, solver._compiled = 2, True
-    if not interrupted_at(moment, lambda: solver.run(5, progress=False), files, opcodes):
+    if not interrupted_at(moment, lambda: solver.run(3, progress=False), files, opcodes):
       return moment
     assert signal.getsignal(signal.SIGINT) is handler
-    assert solver.iteration in (0, 2, 4, 5)
-    assert np.isfinite(solver.exploitability())
-    solver.run(7 - solver.iteration, progress=False)
+    assert solver.iteration in (0, 2, 3)
+    solver.run(5 - solver.iteration, progress=False)
     assert_same(solver, whole)
-    moment += stride
+    moment += 1
 
 
 FILES = {module.__file__ for module in (base, driver, interrupts)}
