@@ -25,7 +25,7 @@ SHORTER = {  # long runs of cells in the tests, and repeated ones: what a cell d
   "cheat": {
     "games=500": "games=20",
     "curve(solver, 500)": "curve(solver, 50)",
-    "run(400": "run(40",
+    "run(400": "run(8",
     "max_turns=5": "max_turns=2",
   },
   "compare_with_openspiel": {
@@ -40,6 +40,7 @@ SHORTER = {  # long runs of cells in the tests, and repeated ones: what a cell d
     "(10, 30, 100, 300, 1000)": "(3,)",
     '  "10 iterations of CFR": ps_cfr_spiel.values.CFRValues(10),\n': "",
   },
+  "quickstart": {"curve(solver, 500)": "curve(solver, 30)", "run(100)": "run(10)"},
   "re_solving": {
     '"glasses"': '"glasses(turns=2)"',
     "iterations=100": "iterations=10",

@@ -79,7 +79,7 @@ def test_recording_and_selecting(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
-  assert "5 passed" in pytest_says("-m", "", "--record", "-n", "2")
+  assert "5 passed" in pytest_says("-m", "", "--record", "-n", "1")
   assert {*durations.recorded(tmp_path)} == SLOW
   (tmp_path / "durations.json").write_text(
     json.dumps({"test_it.py::test_quick": 3.0, **dict.fromkeys(SLOW, 2.0)})

@@ -44,20 +44,20 @@ def test_a_chase_is_learned_without_training(tmp_path, capsys):
 
 
 def test_rivers_are_solved_and_learned_from(tmp_path, capsys):
-  folder, small = tmp_path / "learned", ["--steps=200", "--width=16", "--noplot"]
-  call = ["learn", "--street=river", "--draws=24", "--ratios=0.5", "--bets=a", "--iterations=10", *small]
+  folder, small = tmp_path / "learned", ["--steps=60", "--width=8", "--noplot"]
+  call = ["learn", "--street=river", "--draws=8", "--ratios=0.5", "--bets=a", "--iterations=10", *small]
   assert run(*call, f"--output={folder}") == 0
   printed = capsys.readouterr().out
-  assert "24 rivers" in printed and "--lookahead=round --values=" in printed
+  assert "8 rivers" in printed and "--lookahead=round --values=" in printed
   values = NetworkValues.load(folder / "values.safetensors")
-  assert values.card["learned_from"] == 24
+  assert values.card["learned_from"] == 8
   assert run(*call, f"--output={folder}", "--json") == 0  # the same call has nothing left to do
   assert json.loads(capsys.readouterr().out)["finished"]
   again = ["learn", f"--examples={folder / 'examples-0'}", f"--output={tmp_path / 'again'}", *small]
   assert run(*again, "--json") == 0
   assert json.loads(capsys.readouterr().out)["loss"] == values.card["loss"]
-  assert run(*again, "--steps=300") == 2
-  assert "is of another call: its steps: 200, not 300" in capsys.readouterr().err
+  assert run(*again, "--steps=90") == 2
+  assert "is of another call: its steps: 60, not 90" in capsys.readouterr().err
 
 
 def test_examples_of_a_game_are_learned_from_again(tmp_path, capsys):

@@ -342,7 +342,6 @@ class Seats(openspiel_policy.Policy):
     (NO_LIMIT, 1, [(3, "lossless"), (2, 2)]),
     (TURN, 1, [(3, 3), (2, "lossless")]),
     (PAIRS, 1, [(2, 3), (3, "lossless")]),
-    (FLOP, 1, [(3, 3), (2, "lossless")]),
     (FLOP, 2, [(3, 3), (2, "lossless")]),
   ],
 )
