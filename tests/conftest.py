@@ -77,8 +77,12 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-  """Takes imports and tests out of every later collection of garbage, which they made a tenth of all time."""
+  """Takes imports and tests out of every later collection of garbage, which they made a tenth of all time.
+
+  Collections are rarer, too: tracing makes many objects, and few cycles.
+  """
   gc.freeze()
+  gc.set_threshold(20_000)
 
 
 @pytest.hookimpl(tryfirst=True)

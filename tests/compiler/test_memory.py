@@ -43,9 +43,7 @@ print(max(estimate, sum(values_needs(game.bayesian_form()).values())), peak() - 
 # the policy.
 WIDE = "ranges=22+ A2s+;22+ A2s+"
 GAMES = {
-  "few hands": (["holdem_subgame(stack=1000,ranges=AA;KK)", "nrm+"], 1 / 5),
-  "folded suits": (["holdem_subgame(board=9s7s5s4s,stack=1000,ranges=AA;KK)", "nrm+"], 1 / 5),
-  "a lock": ([f"holdem_subgame(stack=1000,{WIDE})", "nrm+", "locked"], 1 / 4),
+  "few hands, folded suits": (["holdem_subgame(board=9s7s5s4s,stack=1000,ranges=AA;KK)", "nrm+"], 1 / 5),
   "a lock, folded": ([f"holdem_subgame(board=9s7s5s4s,stack=1000,{WIDE})", "nrm+", "locked"], 1 / 4),
   "all hands": (["holdem_subgame(stack=1000)", "nrm+"], 1 / 2),
   "all hands, tables not compressed": (["holdem_subgame(stack=1000)", "dcfr"], 1 / 2),

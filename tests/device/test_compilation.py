@@ -23,7 +23,6 @@ from ps_cfr_spiel.rules import PCFRPlus
 from ps_cfr_spiel.sampling.mccfr import (
   ExternalSampling,
   LearnedBaseline,
-  OracleBaseline,
   OutcomeSampling,
   PublicSampling,
 )
@@ -65,11 +64,10 @@ def check(function, *arguments, constants=False):
   "sampler, game",
   [
     (OutcomeSampling(LearnedBaseline()), LATE),
-    (OutcomeSampling(OracleBaseline()), LATE),
     (ExternalSampling(), LATE),
     (PublicSampling(LearnedBaseline()), RIVER),
   ],
-  ids=["learned", "oracle", "external", "public"],
+  ids=["learned", "external", "public"],
 )
 def test_samplers(sampler, game):
   """Also where tables are constants of a user's function and the root decides: its column is one, too."""

@@ -270,7 +270,7 @@ def test_ctrl_c_ends_all_turns(tmp_path, monkeypatch):
 
 def test_searches_teach_upwards():
   """Each turn solves one decision ahead only; the values come nearer to those of whole solutions."""
-  game, errors = pyspiel.load_game("liars_dice(dice_sides=3)"), []
+  game, errors = pyspiel.load_game(DICE), []
   truth = generate_examples(game, 20, 99, iterations=200, progress=False)
 
   def measure(values):
@@ -401,15 +401,15 @@ def test_bad_input(monkeypatch, source, more, message):
 
 def test_rivers_are_learned_in_turns_and_extended(tmp_path):
   """Random ones, then those of searches of turns by the network so far; files are used again."""
-  drawn, extended = (RandomSituations(count, ratios=(0.5,), bets="a;x") for count in (24, 40))
+  drawn, extended = (RandomSituations(count, ratios=(0.5,), bets="a;x") for count in (8, 16))
   network = {"steps": 200, "batch": 8, "width": 8, "layers": 1}
   options = LearnOptions(turns=1, chains=1, iterations=5, **network)
   values = learn(drawn, options, folder=tmp_path, progress=False)
-  assert values.cards == 5 and values.card["learned_from"] == 24 + 20
+  assert values.cards == 5 and values.card["learned_from"] == 8 + 20
   stamps = {path: path.stat().st_mtime_ns for path in tmp_path.glob("examples-*/*")}
   assert same(learn(drawn, options, folder=tmp_path, progress=False), values)
   assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("examples-*/*")} == stamps
   more = options.changed(turns=0)
   longer = learn(extended, more, folder=tmp_path, progress=False)
   whole = learn(extended, more, progress=False)
-  assert longer.card["learned_from"] == 40 and same(longer, whole)
+  assert longer.card["learned_from"] == 16 and same(longer, whole)

@@ -170,7 +170,7 @@ def test_alpha_vectors(tmp_path):
   np.testing.assert_allclose(found[0][:, 0] * unit, -worth, atol=1e-5)
   kept = situations.draw % 20 != 0
   assert (worth[kept] <= taught[kept] + 1e-5).all()
-  exact = generate_examples(game, 40, iterations=1000, progress=False)
+  exact = generate_examples(game, 40, iterations=500, progress=False)
   true = (exact.ranges[1] * exact.values[1]).sum(1)
   np.testing.assert_array_equal(exact.ranges[1], own)
   error = worth - true
@@ -178,8 +178,8 @@ def test_alpha_vectors(tmp_path):
   network = ValueNetwork(*situations.features.extent, 32, 1, jax.random.key(0))
   smooth = train(situations, steps=400, batch=64, network=network, progress=False)
   exploitable = []
-  for function in (CFRValues(100), values, smooth):
-    policy = ContinualResolving(game, 200, lookahead=1, value_function=function).tabularise(progress=False)
+  for function in (CFRValues(50), values, smooth):
+    policy = ContinualResolving(game, 100, lookahead=1, value_function=function).tabularise(progress=False)
     exploitable.append(float(evaluate_policy(game, policy).exploitability))
   assert exploitable[1] < exploitable[0] + 0.02 < exploitable[2]
 
