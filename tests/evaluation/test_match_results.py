@@ -235,7 +235,8 @@ def test_averages_over_all_hands_are_unbiased(seat, known):
   """
   game = pyspiel.load_game("holdem(deck=3x3,stack=6,blinds=2/1,bets=x/1|x;x/x/x)")
   agent, opponent = ByHand(game, 1), ByHand(game, 2)
-  noise = 50 * np.random.default_rng(0).standard_normal((997, len(cards.ALL_HANDS)))
+  rng = np.random.default_rng(0)
+  noise = 50 * rng.standard_normal((997, len(cards.ALL_HANDS)))
 
   def wrong(state, player):
     actions = {*state.legal_actions(), *range(len(game.deck))}
