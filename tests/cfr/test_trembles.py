@@ -97,14 +97,12 @@ def test_formulas_on_histories(name, iterations, c):
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("strategies", ["average", "current"])
-def test_every_rule_plays_every_action(rule, strategies):
+def test_every_rule_plays_every_action(rule):
   """In iteration t with at least c / t, and on average with no less than in the last one."""
   solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"), rule, dtype="float64", tremble=0.5)
   solver.run(20)
-  policy = solver.average_policy() if strategies == "average" else solver.current_policy()
-  least = 0.5 / (20 if strategies == "average" else 21)
-  assert min(x.min() for x in table(policy).values()) >= least * (1 - 1e-12)
+  for policy, least in ((solver.average_policy(), 0.5 / 20), (solver.current_policy(), 0.5 / 21)):
+    assert min(x.min() for x in table(policy).values()) >= least * (1 - 1e-12)
 
 
 def perturbed(game, e):
@@ -231,8 +229,9 @@ def test_a_locked_infostate_does_not_tremble():
       assert strategy.min() >= 1 / 50
 
 
-@pytest.mark.parametrize("gadget", ["cfr-d", "max-margin", "refined-max-margin"])
-@pytest.mark.parametrize("rule", ["nrm+", "apcfr+"])
+@pytest.mark.parametrize(
+  ("gadget", "rule"), [("cfr-d", "nrm+"), ("max-margin", "apcfr+"), ("refined-max-margin", "nrm+")]
+)
 def test_the_decisions_of_a_gadget_do_not_tremble(gadget, rule):
   """There the opponent takes promises too large to refuse; the decisions of the game below do tremble."""
   rule, subgames = cfr.make_rule(rule), Subgames(build_tree(pyspiel.load_game("kuhn_poker")))

@@ -1,7 +1,9 @@
-"""The program as its users run it, in fresh processes; what needs none runs in this one."""
+"""The program as its users run it: in fresh processes where that matters, else in this one."""
 
+import contextlib
 import csv
 import fcntl
+import io
 import itertools
 import json
 import os
@@ -38,12 +40,11 @@ PNG = b"\x89PNG"
 PATIENCE = 600  # seconds for a process: a loaded machine takes many times as long as a quiet one
 
 
-def program(*words, code=0):
-  """Runs the program in a process of its own; returns stdout and stderr."""
-  result = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=PATIENCE)
-  assert result.returncode == code, result
-  assert "Traceback" not in result.stderr
-  return result.stdout, result.stderr
+def program(*words):
+  """Runs the program in this process, which has imported all it needs; returns what it prints."""
+  with contextlib.redirect_stdout(io.StringIO()) as out:
+    assert command_line.run([*map(str, words)]) == 0
+  return out.getvalue()
 
 
 def rows(folder):
@@ -55,7 +56,7 @@ def rows(folder):
 def solved(tmp_path_factory):
   """A folder with a run of 120 iterations, and what the program said."""
   folder = tmp_path_factory.mktemp("solved") / "new" / "folder"
-  out, _ = program("solve", SMALL, "--iterations=120", "--output", folder)
+  out = program("solve", SMALL, "--iterations=120", "--output", folder)
   return folder, out
 
 
@@ -113,7 +114,7 @@ def test_a_resumed_run_equals_an_unbroken_one(solved, tmp_path, capsys):
 
 
 def test_evaluate_agrees_with_openspiel(solved):
-  out, _ = program("evaluate", solved[0] / "run.safetensors")
+  out = program("evaluate", solved[0] / "run.safetensors")
   policy = ps_cfr_spiel.load_policy(solved[0] / "run.safetensors")
   expected = exploitability.exploitability(policy.game, policy)
   found = re.search(r"^exploitability: +(\S+) chips = (\S+)% of the pot", out, re.M)
@@ -123,7 +124,7 @@ def test_evaluate_agrees_with_openspiel(solved):
 
 
 def test_evaluate_rounds_first(solved):
-  out, _ = program("evaluate", solved[0] / "run.safetensors", "--post_processing=purify")
+  out = program("evaluate", solved[0] / "run.safetensors", "--post_processing=purify")
   policy = ps_cfr_spiel.load_policy(solved[0] / "run.safetensors")
   rounded = ps_cfr_spiel.abstractions.post_process(policy.game, policy, "purify")
   expected = exploitability.exploitability(policy.game, rounded)
@@ -133,7 +134,7 @@ def test_evaluate_rounds_first(solved):
 
 
 def test_show_draws_and_prints(solved, tmp_path):
-  out, _ = program("show", solved[0] / "run.safetensors", "--at=x b200", "--png", tmp_path / "chart.png")
+  out = program("show", solved[0] / "run.safetensors", "--at=x b200", "--png", tmp_path / "chart.png")
   assert "After Check, Bet 200: player 0 acts" in out
   assert "Raise to 800" in out
   assert (tmp_path / "chart.png").read_bytes().startswith(PNG)
@@ -200,24 +201,25 @@ def test_closed_streams(closed):
 
 
 def test_without_matplotlib(tmp_path):
+  """A run goes without its pictures, unless they are asked for."""
   code = (
     "import sys; sys.modules['matplotlib'] = None\n"
-    "from ps_cfr_spiel.apps.commands.program import main; main(['ps-cfr-spiel', *sys.argv[1:]])"
+    "from ps_cfr_spiel.apps.commands.program import run\n"
+    "print([run([*sys.argv[1:], *more]) for more in ([], ['--plot'])])"
   )
   command = [sys.executable, "-c", code, "solve", "kuhn_poker", "--iterations=1", "--output", str(tmp_path)]
-  missing = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-  assert missing.returncode == 0, missing
-  assert "pip install 'ps_cfr_spiel[plot]'" in missing.stdout
+  done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+  assert done.stdout.endswith("[0, 2]\n"), done
+  assert "pip install 'ps_cfr_spiel[plot]'" in done.stdout
   assert {path.name for path in tmp_path.iterdir()} == {"run.safetensors", "exploitability.csv"}
-  demanded = subprocess.run([*command, "--plot"], capture_output=True, text=True, timeout=PATIENCE)
-  assert demanded.returncode == 2
-  assert re.fullmatch(r"ps-cfr-spiel: error: .*pip install 'ps_cfr_spiel\[plot\]'\n", demanded.stderr)
+  assert re.fullmatch(r"ps-cfr-spiel: error: .*pip install 'ps_cfr_spiel\[plot\]'\n", done.stderr)
 
 
 def test_an_error_is_one_line_and_nothing_else():
-  out, err = program("solve", "river_subgame(nothing=1)", code=2)
-  assert out == ""
-  assert re.fullmatch(r"ps-cfr-spiel: error: Unknown parameter 'nothing'.+\n", err), err
+  command = [PROGRAM, "solve", "river_subgame(nothing=1)"]
+  result = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+  assert (result.returncode, result.stdout) == (2, "")
+  assert re.fullmatch(r"ps-cfr-spiel: error: Unknown parameter 'nothing'.+\n", result.stderr), result.stderr
 
 
 def test_a_reader_that_leaves_is_no_error(solved):
@@ -241,23 +243,23 @@ def test_a_sampling_run_is_solved_resumed_and_evaluated(tmp_path, capfd):
 
 
 def test_a_local_best_response_is_below_the_best(solved):
-  facts = json.loads(program("evaluate", solved[0] / "run.safetensors", "--lbr", "--json")[0])
+  facts = json.loads(program("evaluate", solved[0] / "run.safetensors", "--lbr", "--json"))
   pairs = zip(facts["local_best_responses"], facts["best_responses"], strict=True)
   assert all(local <= best + 1e-9 for local, best in pairs)
-  out, _ = program("evaluate", solved[0] / "run.safetensors", "--lbr", "--lbr_actions=0,1;0,1,2")
+  out = program("evaluate", solved[0] / "run.safetensors", "--lbr", "--lbr_actions=0,1;0,1,2")
   assert re.search(r"local responses: +\S+ for player 0, \S+ for player 1", out)
 
 
 def test_a_search_is_evaluated_saved_and_shown(tmp_path):
   words = ["resolve", "kuhn_poker", "--iterations=300", "--lookahead=1", "--value_iterations=50"]
-  out, _ = program(*words, f"--output={tmp_path}", "--quiet")
+  out = program(*words, f"--output={tmp_path}", "--quiet")
   policy = ps_cfr_spiel.load_policy(tmp_path / "policy.safetensors")
   expected = exploitability.exploitability(pyspiel.load_game("kuhn_poker"), policy.to_tabular())
   assert 0 < expected < 0.01
   found = re.search(r"^exploitability: +([0-9.e-]+)$", out, re.M)
   assert found
   assert float(found[1]) == pytest.approx(expected, rel=1e-3)
-  shown, _ = program("show", tmp_path / "policy.safetensors")
+  shown = program("show", tmp_path / "policy.safetensors")
   assert "re-solving policy after 300 iterations of NRM" in shown
 
 

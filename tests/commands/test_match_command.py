@@ -23,26 +23,24 @@ def facts(capsys, *words):
 
 def test_a_match_and_its_hands(capsys, tmp_path):
   file = tmp_path / "hands.phhs"
-  found = facts(capsys, "always_call", "all_in", "--hands=12", f"--phh={file}", "--nomirrored", "--seed=3")
+  found = facts(capsys, "always_call", "all_in", "--hands=2", f"--phh={file}", "--nomirrored", "--seed=3")
   hands = read_hands(file, "always_call")
   won = [hand.won for _, hand in hands]
   game = pyspiel.load_game(FULL)
-  records = matches.play_games(
-    game, matches.player("always_call", 3), matches.player("all_in", 4), 12, seed=3
-  )
+  records = matches.play_games(game, matches.player("always_call", 3), matches.player("all_in", 4), 2, seed=3)
   assert won == evaluate_match(game, records).values.tolist()
   assert found["game"] == str(game) == str(hands[0][0])
   assert (found["hands"], found["chips"]["mean"], found["chips"]["mbb"]) == (
-    12,
-    sum(won) / 12,
-    sum(won) / 1.2,
+    2,
+    sum(won) / 2,
+    sum(won) / 0.2,
   )
   expected = evaluate_match(game, records, matches.Habit("always_call"))
   assert found["aivat"]["mbb_standard_error"] == pytest.approx(10 * expected.standard_error)
 
 
 def test_a_match_in_words(capsys):
-  assert program.run(["match", "fold", "always_call", "--hands=20", "--game=holdem(stack=2000)"]) == 0
+  assert program.run(["match", "fold", "always_call", "--hands=4", "--game=holdem(stack=2000)"]) == 0
   lines = dict(re.split(": +", line, maxsplit=1) for line in capsys.readouterr().out.splitlines())
   assert list(lines) == ["game", "fold", "chips", "aivat"]
   assert lines["game"] == "holdem(bets=fcpa,blinds=100/50,deck=13x4,stack=2000)"
@@ -60,11 +58,11 @@ def test_a_server_that_cannot_be_reached(player, capsys):
 
 
 def test_a_local_best_response(capsys):
-  found = facts(capsys, "lbr:c/fc", "always_call", "--hands=4")
+  found = facts(capsys, "lbr:c/fc", "always_call", "--hands=2")
   expected = evaluation.local_best_response(
-    pyspiel.load_game(FULL), matches.Habit("always_call"), "c/fc", hands=4
+    pyspiel.load_game(FULL), matches.Habit("always_call"), "c/fc", hands=2
   )
-  assert (found["hands"], found["mbb"]) == (4, pytest.approx(10 * expected.mean))
+  assert (found["hands"], found["mbb"]) == (2, pytest.approx(10 * expected.mean))
   assert found["mbb_standard_error"] == pytest.approx(10 * expected.error)
   assert program.run(["match", "lbr:", "always_call"]) == 2
   assert "lbr: names no actions; write lbr for all, or lbr:ACTIONS" in capsys.readouterr().err
@@ -75,17 +73,17 @@ def test_a_local_best_response(capsys):
 def test_policies_of_files(capsys, tmp_path):
   """Any game; in hold'em a policy for some bets plays with all."""
   solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("kuhn_poker"))
-  solver.run(100)
+  solver.run(10)
   solver.save(tmp_path / "kuhn.safetensors")
-  kuhn = facts(capsys, str(tmp_path / "kuhn.safetensors"), "random", "--hands=40", "--method=aivat")
+  kuhn = facts(capsys, str(tmp_path / "kuhn.safetensors"), "random", "--hands=10", "--method=aivat")
   assert kuhn["game"] == "kuhn_poker()" and set(kuhn) >= {"chips", "aivat"} and "mbb" not in kuhn["chips"]
   trained = ps_cfr_spiel.KeyedMCCFRSolver(pyspiel.load_game("holdem(stack=400)"), batch=8)
   trained.run(1)
   trained.save(tmp_path / "holdem.safetensors")
   file = str(tmp_path / "holdem.safetensors")
-  assert facts(capsys, file, "always_call", "--hands=2")["game"].endswith("stack=400)")
-  more = facts(capsys, file, "always_call", "--hands=4", "--game=holdem(stack=400,bets=fullgame)")
-  assert more["hands"] == 4 and "fullgame" in more["game"]
+  assert facts(capsys, file, "always_call", "--hands=2", "--method=mivat")["game"].endswith("stack=400)")
+  more = facts(capsys, file, "always_call", "--hands=2", "--game=holdem(stack=400,bets=fullgame)")
+  assert more["hands"] == 2 and "fullgame" in more["game"]
 
 
 def test_a_program_that_comes_here(capsys):
@@ -104,10 +102,10 @@ def test_a_program_that_comes_here(capsys):
 
   client = threading.Thread(target=come)
   client.start()
-  found = facts(capsys, "always_call", f"acpc:{port}", "--hands=6", "--nomirrored")
+  found = facts(capsys, "always_call", f"acpc:{port}", "--hands=2", "--nomirrored")
   client.join()
-  assert found["players"] == ["always_call", f"acpc:{port}"] and found["hands"] == len(hands) == 6
-  assert found["chips"]["mean"] == -sum(hand.won for hand in hands) / 6
+  assert found["players"] == ["always_call", f"acpc:{port}"] and found["hands"] == len(hands) == 2
+  assert found["chips"]["mean"] == -sum(hand.won for hand in hands) / 2
 
 
 def test_a_server_elsewhere(capsys):
