@@ -208,16 +208,13 @@ def test_a_long_walk_is_told_and_not_made(histories, seconds, walks, monkeypatch
   assert ("--limit" in found(report, "perfect recall")) is not walks
 
 
-def test_the_command_in_a_fresh_process(tmp_path):
+def test_the_command_in_a_fresh_process(tmp_path, monkeypatch, capsys):
   def check(*words):
     command = [PROGRAM, "check", *words]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
     assert "Traceback" not in result.stderr
     return result.returncode, result.stdout, result.stderr
 
-  code, out, _ = check("kuhn_poker")
-  assert code == 0
-  assert "FAIL" not in out and out.endswith("\nOK: can be solved\n")
   (tmp_path / "my_game.py").write_text(Path(faulty_games.__file__).read_text())
   assert check("faulty_game", "--module=my_game.py")[0] == 0
   code, out, _ = check("faulty_game(fault=returns)", "--module=my_game")
@@ -225,9 +222,14 @@ def test_the_command_in_a_fresh_process(tmp_path):
   assert "FAIL  returns:                at history [1, 0, 1], the returns are [-1.0, -1.0]" in out
   assert out.endswith("\ncannot be solved: returns\n")
   (tmp_path / "my_game.py").write_text("import nothing_of_this_name")
-  code, out, err = check("faulty_game", "--module=my_game.py")
-  assert (code, out) == (2, "")
+  monkeypatch.chdir(tmp_path)
+  assert program.run(["check", "kuhn_poker", "--module=my_game.py"]) == 2
+  out, err = capsys.readouterr()
+  assert out == ""
   assert "--module=my_game.py: ModuleNotFoundError: No module named 'nothing_of_this_name'" in err
+  assert program.run(["check", "kuhn_poker"]) == 0
+  out = capsys.readouterr().out
+  assert "FAIL" not in out and out.endswith("\nOK: can be solved\n")
 
 
 def test_other_commands_take_games_of_the_users_too(tmp_path, capsys):

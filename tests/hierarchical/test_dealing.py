@@ -276,9 +276,7 @@ def test_expected_increments_are_the_counterfactual_regrets(clusters, draws, tra
     np.testing.assert_allclose(found, increments, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-  ("clustered_round", "clusters"), [(1, (0, 0)), (1, (1, 0)), (2, (0,) * 6), (2, (1, 0, 0, 2, 1, 2))]
-)
+@pytest.mark.parametrize(("clustered_round", "clusters"), [(1, (1, 0)), (2, (1, 0, 0, 2, 1, 2))])
 @pytest.mark.parametrize("traverser", [0, 1])
 def test_expected_increments_over_three_rounds(clustered_round, clusters, traverser):
   """No card comes twice: every deal and all public cards, against an opponent with pure policies."""
@@ -296,7 +294,7 @@ def test_expected_increments_over_three_rounds(clustered_round, clusters, traver
     trunk, clusters = np.concatenate([clusters[:1], trunk]), clusters[1:]
   dealt_hands = hands[grid[:, 0].astype(int)].T.astype(np.int32)
   last = 0
-  for seed in range(3):
+  for seed in range(2):
     generator = np.random.default_rng(seed)
     choices = (
       generator.integers(0, legal_actions(parts.trunk)),

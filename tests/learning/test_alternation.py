@@ -1,5 +1,6 @@
 """Learning in turns, interrupted and taken up again; teachers that look one decision ahead."""
 
+import dataclasses
 import functools
 
 import jax
@@ -59,6 +60,8 @@ def interrupt(monkeypatch, after):
 
 
 def test_ctrl_c_keeps_the_best_and_resume_goes_on(monkeypatch, tmp_path):
+  drawn, step = [], training.take_steps
+  monkeypatch.setattr(training, "take_steps", lambda *args: drawn.append(args[3]) or step(*args))
   with monkeypatch.context() as patch:
     interrupt(patch, 2)
     file = tmp_path / "values.safetensors"
@@ -70,18 +73,8 @@ def test_ctrl_c_keeps_the_best_and_resume_goes_on(monkeypatch, tmp_path):
   assert done.card["finished"] and done.losses[:, 0].tolist() == [200, 400, 600, 800]
   np.testing.assert_array_equal(done.losses[:2], found.losses)
   assert done.card["loss"] == pytest.approx(done.losses[:, 2].min(), rel=1e-5)
+  assert len(drawn) == 4 and not np.array_equal(drawn[0], drawn[2])  # it draws other batches
   assert same(resume(situations(), done, progress=False), done)  # nothing is left to do
-
-
-def test_training_that_goes_on_draws_other_batches(monkeypatch):
-  drawn, step = [], training.take_steps
-  monkeypatch.setattr(training, "take_steps", lambda *args: drawn.append(args[3]) or step(*args))
-  with monkeypatch.context() as patch:
-    interrupt(patch, 1)
-    kept = train(situations(), progress=False, **{**SMALL, "steps": 400})
-  resume(situations(), kept, progress=False)
-  first, second = drawn
-  assert not np.array_equal(first, second)
 
 
 def test_patience_ends_training_and_the_best_is_kept(monkeypatch):
@@ -156,16 +149,16 @@ def test_training_further_starts_where_the_other_ended():
 
 def test_mixed_data():
   game = pyspiel.load_game("kuhn_poker")
-  more = generate_examples(game, 5, seed=3, iterations=30, progress=False)
-  both = Examples.mixed([situations(), more])
-  assert len(both) == len(situations()) + len(more)
-  assert sorted(set(both.draw.tolist())) == list(range(45))
+  some, more = (generate_examples(game, 5, seed=seed, iterations=30, progress=False) for seed in (0, 3))
+  both = Examples.mixed([some, more])
+  assert len(both) == len(some) + len(more)
+  assert sorted(set(both.draw.tolist())) == list(range(10))
   assert [part["seed"] for part in both.card["mixed"]] == [0, 3]
   assert [part["seed"] for part in Examples.mixed([both, more]).card["mixed"]] == [0, 3, 3]
   with pytest.raises(ValueError, match="Data set 1 has another teacher: CFRValues"):
-    Examples.mixed([more, generate_examples(game, 1, iterations=31, progress=False)])
+    Examples.mixed([more, dataclasses.replace(some, card={**some.card, "teacher": "CFRValues()"})])
   with pytest.raises(ValueError, match="Data set 1 has another game: liars_dice"):
-    Examples.mixed([more, generate_examples(pyspiel.load_game(DICE), 1, iterations=30, progress=False)])
+    Examples.mixed([more, dataclasses.replace(some, card={**some.card, "game": DICE})])
   with pytest.raises(ValueError, match="sets is empty"):
     Examples.mixed([])
 

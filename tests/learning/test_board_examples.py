@@ -33,7 +33,7 @@ from ps_cfr_spiel.resolving.subgames import Subgames
 from ps_cfr_spiel.values import CFRValues
 
 RANGES = "ranges=AA KQs 8d7d 6h6c;QQ JTs Ah8h"
-TURN = f"holdem_subgame(board=9s7c5s4h,pot=200,stack=500,bets=1 a,{RANGES})"
+TURN = f"holdem_subgame(board=9s7c5s4h,pot=200,stack=500,bets=a,{RANGES})"
 NO_BETS = f"holdem_subgame(board=9s7c5s4h,pot=200,stack=300,bets=a/x,{RANGES})"  # no bets on rivers
 BATCH = ("board", "pot", "stack", "ranges")  # fields of situations
 SMALL = {"steps": 400, "batch": 8, "width": 16, "layers": 1, "progress": False}
@@ -63,6 +63,7 @@ def learned(data):
   return train(data, **SMALL)
 
 
+@functools.cache
 def rivers_of(name):
   """Subgames of a game, and the public states after its next card."""
   subgames = Subgames.of(pyspiel.load_game(name))
@@ -76,8 +77,13 @@ def both(bound, ranges):
     return [np.asarray(called(given[0], player, given[1])) for player in (0, 1)]
 
 
-def test_what_checking_down_wins(data):
-  """The same sums by a loop over pairs of hands."""
+def test_rivers_are_as_they_were_drawn_and_solved(data):
+  """And what checking down wins is the sum over pairs of hands."""
+  drawn = RandomSituations(24, ratios=(0.5,), bets="a", distribution="betting")
+  found = solve_batch([drawn[20]], iterations=20, hands="all", progress=False)[0]
+  assert data.inputs["board"][20].tolist() == list(drawn[20].board) and data.inputs["ratio"][20] == 0.5
+  np.testing.assert_allclose(data.values[1][20], found.values[1] / drawn.options.pot, atol=1e-5)
+  np.testing.assert_allclose(data.ranges[0][20], drawn[20].ranges[0], rtol=1e-5)
   random = np.random.default_rng(0)
   for n in (0, 13):
     board = data.inputs["board"][n].tolist()
@@ -87,14 +93,6 @@ def test_what_checking_down_wins(data):
       others = [g for g in live if not set(cards.ALL_HANDS[g]) & set(cards.ALL_HANDS[h])]
       won = [np.sign(strength[h] - strength[g]) * data.ranges[1 - player][n, g] / 2 for g in others]
       assert data.inputs[CHECKED[player]][n, h] == pytest.approx(sum(won), abs=1e-5)
-
-
-def test_rivers_are_as_they_were_drawn_and_solved(data):
-  drawn = RandomSituations(24, ratios=(0.5,), bets="a", distribution="betting")
-  found = solve_batch([drawn[20]], iterations=20, hands="all", progress=False)[0]
-  assert data.inputs["board"][20].tolist() == list(drawn[20].board) and data.inputs["ratio"][20] == 0.5
-  np.testing.assert_allclose(data.values[1][20], found.values[1] / drawn.options.pot, atol=1e-5)
-  np.testing.assert_allclose(data.ranges[0][20], drawn[20].ranges[0], rtol=1e-5)
 
 
 def test_suits_do_not_matter():
@@ -263,6 +261,17 @@ def some_values():
   return dataclasses.replace(values, scale=np.float32(1))
 
 
+def unsolved():
+  """Two dozen rivers without bets: nothing is won by betting."""
+  drawn = RandomSituations(24, ratios=(0.5,), bets="a")
+  boards = np.stack([one.board for one in drawn])
+  ranges = np.stack([one.ranges for one in drawn], 1).astype(np.float32)
+  inputs = {"board": boards, "ratio": np.full(24, 0.5), **dict.fromkeys(CHECKED, np.zeros_like(ranges[0]))}
+  return dataclasses.replace(
+    NO_RIVERS, inputs=inputs, ranges=tuple(ranges), values=tuple(0 * ranges), draw=np.arange(24)
+  )
+
+
 def test_they_sum_to_zero():
   """Exactly, river by river, whatever the network says; nothing where a range is zero."""
   subgames, states = rivers_of(TURN)
@@ -350,7 +359,8 @@ def test_bad_input(data, learned, tmp_path):
     ("ranges", lambda x: x[:, :9], r"range1 is float32\[24, 9\], expected float32\[24, 1326\]"),
   ],
 )
-def test_rivers_nobody_can_learn_from(data, name, change, message):
+def test_rivers_nobody_can_learn_from(name, change, message):
+  data = unsolved()
   if name == "checked":
     changed = {"inputs": {**data.inputs, CHECKED[1]: change(data.inputs[CHECKED[1]])}}
   else:
@@ -372,7 +382,7 @@ def test_rivers_nobody_can_learn_from(data, name, change, message):
     (TURN, 1, "are for searches that end with the turn; set lookahead='round'"),
   ],
 )
-def test_games_they_are_not_for(learned, name, lookahead, message):
-  search = ContinualResolving(pyspiel.load_game(name), 1, lookahead=lookahead, value_function=learned)
+def test_games_they_are_not_for(name, lookahead, message):
+  search = ContinualResolving(pyspiel.load_game(name), 1, lookahead=lookahead, value_function=some_values())
   with pytest.raises(ValueError, match=message):
     search.start(0)

@@ -45,6 +45,14 @@ def learned(name):
   return train(solved(name), steps=400, batch=64, width=32, layers=1, progress=False)
 
 
+@functools.cache
+def untrained():
+  """Values of Kuhn poker with the card of trained ones."""
+  situations = solved("kuhn_poker")
+  card = {**pretrained("leduc_poker").card, **situations.card, "learned_from": len(situations)}
+  return dataclasses.replace(NetworkValues.untrained(situations, 0, 8, 1), card=card)
+
+
 def test_values_sum_to_zero_whatever_the_weights():
   key = jax.random.key(1)
   network = ValueNetwork(5, (3, 4), 16, 2, key)
@@ -58,7 +66,7 @@ def test_values_sum_to_zero_whatever_the_weights():
 
 
 def test_parameters_are_counted():
-  network = ValueNetwork(5, (3, 4), 16, 2, jax.random.key(1))
+  network = eqx.filter_eval_shape(ValueNetwork, 5, (3, 4), 16, 2, jax.random.key(1))
   assert count_parameters(5, (3, 4), 16, 2) == sum(x.size for x in jax.tree.leaves(network))
 
 
@@ -77,7 +85,7 @@ def test_ranges_are_normalised_and_zeros_are_not_divided_by():
   assert total.tolist() == [[4], [0], [0]]
 
 
-@pytest.mark.parametrize("name", ["kuhn_poker", CHASE])
+@pytest.mark.parametrize("name", ["kuhn_poker", CHASE.replace("turns=4", "turns=3")])
 def test_situations_are_what_the_teacher_says(name):
   """A situation, put back where it came from, has the values that `CFRValues` gives."""
   game, iterations = pyspiel.load_game(name), 5  # few: float32's last bits, which differ, grow with each
@@ -194,9 +202,8 @@ def test_bad_input(tmp_path):
   other.save(tmp_path / "other.safetensors")
   with pytest.raises(ValueError, match="Shard 1 is of another data set"):
     Examples.load(path, tmp_path / "other.safetensors")
-  for name in ("kuhn_poker", CHASE):
-    with pytest.raises(ValueError, match="too few draws"):
-      train(generate_examples(pyspiel.load_game(name), 1, iterations=2, progress=False))
+  with pytest.raises(ValueError, match="too few draws"):
+    train(dataclasses.replace(situations, draw=np.zeros_like(situations.draw)))
 
 
 def with_row(x, row):
@@ -250,7 +257,7 @@ def test_situations_nobody_can_learn_from(name, change, message):
     (lambda: taught(teacher=5), r"teacher must have a bind\(\) method, like CFRValues\(\); got 5"),
     (lambda: taught(teacher=CFRValues), "teacher must have a bind.*got <class"),
     (
-      lambda: taught(teacher=learned("kuhn_poker")),
+      lambda: taught(teacher=untrained()),
       "the bound values of .* must be BoundCFR, got BoundNetwork",
     ),
   ],
@@ -307,10 +314,9 @@ class ThroughNetwork:
     )
 
 
-@pytest.mark.parametrize("name", ["kuhn_poker", "liars_dice(dice_sides=2)"])
-def test_a_network_of_solved_values_searches_as_they_do(name):
+def test_a_network_of_solved_values_searches_as_they_do():
   """Strategies and promises of all searches; regret matching's ties aside, to rounding."""
-  game = pyspiel.load_game(name)
+  game = pyspiel.load_game("liars_dice(dice_sides=2)")
   solver = ps_cfr_spiel.PSCFRSolver(game, dtype="float64")
   solver.run(30)
   solved = SolvedValues(solver.average_policy().strategies)
@@ -337,7 +343,7 @@ def test_the_pretrained_values_of_leduc():
 
 def test_another_feature_set(tmp_path):
   path = tmp_path / "values.safetensors"
-  learned("kuhn_poker").save(path)
+  pretrained("leduc_poker").save(path)
   file = storage.read(path)
   arrays = file.arrays(file.shapes)
   storage.write(path, "values", {**file.header, "features": "buckets"}, arrays)
@@ -363,13 +369,13 @@ def test_another_feature_set(tmp_path):
   ],
 )
 def test_a_damaged_card_is_not_resumed(name, value, message):
-  values, situations = learned("kuhn_poker"), solved("kuhn_poker")
+  values, situations = untrained(), solved("kuhn_poker")
   with pytest.raises(ValueError, match=message):
     resume(situations, dataclasses.replace(values, card={**values.card, name: value}), progress=False)
 
 
 def test_files_that_no_training_can_have_written(tmp_path):
-  path, values = tmp_path / "values.safetensors", learned("kuhn_poker")
+  path, values = tmp_path / "values.safetensors", pretrained("leduc_poker")
   for change, message in (
     ({"scale": -values.scale}, "its scale is not positive"),
     ({"losses": values.losses * 1e30}, "the steps of its losses do not ascend"),

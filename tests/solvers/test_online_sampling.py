@@ -76,7 +76,6 @@ def follow(nodes, regrets, learned, way, traverser, target, delta, baseline):
     ("kuhn_poker", "several", ZeroBaseline()),
     ("kuhn_poker", "infostate", LearnedBaseline()),
     ("kuhn_poker", "infostate", OracleBaseline()),
-    ("leduc_poker", "infostate", ZeroBaseline()),
     ("leduc_poker", "infostate", LearnedBaseline()),
     (GOOFSPIEL, "several", ZeroBaseline()),
   ],
@@ -206,7 +205,7 @@ def test_single_runs_converge(target):
 @pytest.mark.usefixtures("optimized")
 def test_what_is_played_stays_exploitable():
   """Coordinated matching pennies: each run finds an equilibrium, each its own (Schmid 2021, Fig. 19.2)."""
-  runs = online_runs(OnlineOutcomeSampling(pennies()), range(20), (100_000,))
+  runs = online_runs(OnlineOutcomeSampling(pennies()), range(8), (100_000,))
   assert np.median(runs.single) < 0.02
   assert np.median(runs.tabularised) > 0.05
   heads = runs.strategies[:, :, 0, 0]  # [R, S, S]; cells 1 and 2 are player 1's
@@ -226,7 +225,7 @@ def pure(action):
 def test_favoured_equilibria_are_found():
   favoured = {(1, "2T"): pure(0), (1, "2B"): pure(1)}
   method = OnlineOutcomeSampling(pennies(), favoured=favoured, favour=1000.0)
-  runs = online_runs(method, range(10), (20, 30_000))
+  runs = online_runs(method, range(4), (20, 30_000))
   assert (runs.strategies[:, (1, 2), 0, 0, (1, 2)] > 0.9).all()  # heads at first, by either run
   assert np.median(runs.single[:, :, 1]) < 0.03
   assert np.median(runs.tabularised[:, 1]) > 0.15
@@ -237,7 +236,7 @@ def test_tabularised_policy_is_what_is_played(target):
   method = OnlineOutcomeSampling(kuhn(), 300, target=target, seed=5, dtype="float64")
   policy = method.tabularise()
   assert policy.labels.histories == 58
-  for (player, infostate), cell in method.cells.items():
+  for (player, infostate), cell in list(method.cells.items())[::3]:
     single = method.single_run_policy(player, infostate)
     assert policy.at(player, infostate) == pytest.approx(single.at(player, infostate), abs=1e-9)
     state = kuhn().new_initial_state()
@@ -289,7 +288,7 @@ def test_bots_play_matches(name, keep):
   for _ in range(2):
     bots = [method.bot(player, seed=4, keep_tables=keep) for player in (0, 1)]
     rng = np.random.default_rng(8)
-    matches.append([play(game, bots, rng) for _ in range(4)])
+    matches.append([play(game, bots, rng) for _ in range(2)])
   assert matches[0] == matches[1]
   assert name == GOOFSPIEL or len({tuple(match) for match in matches[0]}) > 1
 
