@@ -103,15 +103,15 @@ def test_iterates_are_those_of_our_rules(solvers, name, game, iterations):
   for _ in range(iterations):
     theirs.evaluate_and_update_policy()
     ours.evaluate_and_update_policy()
-    for mine, other in (
-      (ours.current_policy(), theirs.current_policy()),
-      (ours.average_policy(), theirs.average_policy()),
-    ):
-      table = mine.to_tabular()
-      for key, row in table.state_lookup.items():
-        np.testing.assert_allclose(
-          table.action_probability_array[row], other.policy_for_key(key), atol=1e-9, err_msg=key
-        )
+  for mine, other in (
+    (ours.current_policy(), theirs.current_policy()),
+    (ours.average_policy(), theirs.average_policy()),  # of all iterates
+  ):
+    table = mine.to_tabular()
+    for key, row in table.state_lookup.items():
+      np.testing.assert_allclose(
+        table.action_probability_array[row], other.policy_for_key(key), atol=1e-9, err_msg=key
+      )
 
 
 def test_glasses_is_the_same_game(glasses):

@@ -93,10 +93,10 @@ def test_chases():
 @pytest.mark.parametrize("pruning", ["none", "best_response"])
 def test_cheat_is_learned(pruning):
   """Yi and Kaneko: external sampling solves a small deck with and without pruning, by OpenSpiel's measure."""
-  game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=4)")
+  game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=3)")
   solver = ps_cfr_spiel.KeyedExternalSolver(game, pruning, batch=20, seed=1)
   solver.run(300)
-  assert openspiel_exploitability.exploitability(game, solver.average_policy()) < 0.001  # uniform play: 0.65
+  assert openspiel_exploitability.exploitability(game, solver.average_policy()) < 0.001  # uniform play: 0.55
   assert (solver.skipped > 0) == (pruning != "none")
 
 

@@ -27,6 +27,7 @@ DICE = [(1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (2, 1), (2, 2), (3, 1), (4, 1)] 
 LIARS_DICE = [
   f"liars_dice(numdice={dice},dice_sides={sides}{rule})"
   for dice, sides in DICE
+  if (dice, sides) not in [(1, 5), (4, 1)]  # the largest, and one more of a single side
   for rule in ("", ",bidding_rule=reset-quantity")
 ]
 POKER = {
@@ -204,9 +205,8 @@ def test_a_solver_solves_the_form_and_the_walk(monkeypatch):
   assert kinds == {True, False}
 
 
-@pytest.mark.parametrize("name", [POKER["leduc"], POKER["Leduc of universal poker"]])
-def test_openspiel_evaluates_a_policy_of_a_form(forms_first, name):
-  solver = PSCFRSolver(pyspiel.load_game(name), dtype="float64")
+def test_openspiel_evaluates_a_policy_of_a_form(forms_first):
+  solver = PSCFRSolver(pyspiel.load_game(POKER["Leduc of universal poker"]), dtype="float64")
   solver.run(20)
   assert solver.tree.leaves.kind == "boards"
   expected = openspiel_exploitability.exploitability(solver.game, solver.average_policy().to_tabular())

@@ -60,7 +60,7 @@ def test_compiled_equals_walked(game_string):
   walked = build_tree(game, leaves="sparse")
   profile = random_profile(walked)
   expected = profile_values(walked, profile)
-  for kind in KINDS:
+  for kind in KINDS if game_string in (GAMES["turn"], GAMES["flop"]) else KINDS[1:2]:
     tree = build_tree(game, leaves=kind)
     assert tree.leaves.kind == "boards"
     legal = [
@@ -327,10 +327,16 @@ def test_other_evaluators_need_the_walk():
     build_tree(pyspiel.load_game("holdem_subgame"), leaves="sparse")
 
 
-@pytest.mark.parametrize("more", [(3, -3), (3, -5)], ids=["zero-sum", "general sum"])
 @pytest.mark.parametrize(
-  ("name", "kind"),
-  [*(("river", kind) for kind in KINDS), ("turn", "dense"), ("turn", "native"), ("flop", "native")],
+  ("name", "kind", "more"),
+  [
+    *(("river", kind, (3, -5)) for kind in KINDS),
+    ("turn", "dense", (3, -5)),
+    ("turn", "native", (3, -5)),
+    ("flop", "native", (3, -5)),
+    ("river", "showdown", (3, -3)),  # a zero-sum game
+    ("turn", "native", (3, -3)),
+  ],
 )
 def test_a_payment_to_each_player_at_every_end_shifts_all_values(name, kind, more):
   """Showdowns then pay something whoever wins, all-ins with cards to come too, and suits are folded."""
@@ -470,7 +476,17 @@ def test_single_leaves_are_valued_as_all_are(kind):
     reach = [rng.random((n, tree.players[1 - player].types)) for n in counts]
     with precision("float64"):
       leaves, parts = to_device((tree.leaves, reach), "float64")
-      everything = np.concatenate(leaves(player, parts))
+      everything = np.concatenate(_values_of_leaves(leaves, parts, player=player))
       some = rng.permutation(sum(counts))[:60]
-      found = leaves.sampled(player, some.astype(np.int32), np.concatenate(reach)[some])
+      found = _sampled_values(leaves, some.astype(np.int32), np.concatenate(reach)[some], player=player)
     np.testing.assert_allclose(found, everything[some], rtol=0, atol=1e-12)
+
+
+@functools.partial(jax.jit, static_argnames="player")
+def _values_of_leaves(leaves, reach, player):
+  return leaves(player, reach)
+
+
+@functools.partial(jax.jit, static_argnames="player")
+def _sampled_values(leaves, places, reach, player):
+  return leaves.sampled(player, places, reach)

@@ -65,14 +65,14 @@ def test_a_few_deals_are_weighed_as_they_come():
 
 
 def test_the_mean_is_that_of_the_exact_response():
-  assert near_the_exact_response(3_000, error=0.05)
+  assert near_the_exact_response(1_500, error=0.07)
 
 
 def test_holdem_by_states_is_holdem_by_lines():
   """The same hands and searches on OpenSpiel's states and on the lines of the dealt form."""
   game = pyspiel.load_game("holdem(stack=400)")
-  by_lines = local_best_response(game, blind(game, (1,) * 4), hands=12, seed=2)
-  by_states = local_best_response(game, UniformRandomPolicy(game), "fcpa", hands=12, seed=2)
+  by_lines = local_best_response(game, blind(game, (1,) * 4), hands=4, seed=2)
+  by_states = local_best_response(game, UniformRandomPolicy(game), "fcpa", hands=4, seed=2)
   np.testing.assert_allclose(by_states.wins, by_lines.wins, atol=1e-9)
   assert by_lines.wins.std() > 1
 
@@ -81,8 +81,8 @@ def test_responses_in_holdem_by_hand():
   """Folding always costs the blind (Schmid 2021, Table 18.1); a searcher that may only call wins no blind."""
   game = pyspiel.load_game("holdem(bets=fullgame)")
   np.testing.assert_allclose(local_best_response(game, Habit("fold"), hands=4).wins, [50, 100, 50, 100])
-  calls = local_best_response(game, Habit("always_call"), "c", hands=6)
-  folds = local_best_response(game, Habit("always_call"), "fc", hands=6)
+  calls = local_best_response(game, Habit("always_call"), "c", hands=2)
+  folds = local_best_response(game, Habit("always_call"), "fc", hands=2)
   assert (np.abs(calls.wins) <= 100).all() and (folds.wins >= calls.wins - 1e-9).all()
   with pytest.raises(ValueError, match="plays holdem with a whole deck"):
     local_best_response(pyspiel.load_game("holdem(deck=6x2,stack=400)"), Habit("fold"), hands=2)

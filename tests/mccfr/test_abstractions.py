@@ -1,5 +1,6 @@
 """Sampling under an abstraction: its updates by enumeration, and its runs beside full traversals."""
 
+import functools
 import itertools
 
 import jax.numpy as jnp
@@ -132,12 +133,18 @@ def best_response(game, opponent, player):
   return max(found)
 
 
+@functools.cache
+def whole_solution():
+  """Kuhn poker in the sets of `low_or_high`, solved by full traversals."""
+  solver = PSCFRSolver(pyspiel.load_game("kuhn_poker"), abstraction=low_or_high)
+  solver.run(2000)
+  return solver
+
+
 @pytest.mark.parametrize("kind, options", KINDS.values(), ids=KINDS)
 def test_runs_converge_to_a_solution_of_the_abstract_game(kind, options):
   """It has perfect recall; in the whole game its solutions are exploitable, and not all of them equally."""
-  game = pyspiel.load_game("kuhn_poker")
-  whole = PSCFRSolver(game, abstraction=low_or_high)
-  whole.run(2000)
+  game, whole = pyspiel.load_game("kuhn_poker"), whole_solution()
   solver = kind(game, abstraction=low_or_high, rule="rm+", batch=64, seed=1, **options)
   solver.run(3000)
   assert solver.value() == pytest.approx(whole.value(), abs=0.01)

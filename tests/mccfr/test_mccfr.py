@@ -133,11 +133,12 @@ def test_estimates_are_unbiased(name, baseline, player):
     np.testing.assert_allclose(dealt[met.any(0)], chance_of(game.nodes, 1 - player)[met.any(0)], atol=1e-12)
 
 
-@pytest.mark.parametrize("player", [0, 1, 2])
-@pytest.mark.parametrize("name", ["kuhn of three", "auction", "raked turn"])
+@pytest.mark.parametrize(
+  "name, player",
+  [("kuhn of three", 0), ("kuhn of three", 2), *itertools.product(("auction", "raked turn"), (0, 1))],
+)
 def test_regrets_are_unbiased_in_general_sum(name, player):
   game = compiled(GAMES[name])
-  player = min(player, game.nodes.players - 1)
   updates, probability, _ = every_trajectory(game, BASELINES["zero"], random_table(0), player)
   regrets, averages = expected(game.nodes, updates, probability)
   exact_regrets, _ = exact(game, player)
@@ -159,8 +160,6 @@ def chance_of(nodes, player):
   "name, leaves, baseline",
   [
     *[("kuhn", "auto", baseline) for baseline in BASELINES],
-    ("leduc", "auto", "learned"),
-    ("river", "dense", "learned"),
     ("river", "showdown", "learned"),
     ("turn", "auto", "learned"),
   ],

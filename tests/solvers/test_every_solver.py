@@ -158,12 +158,18 @@ def value_of(name):
   return sequence_form_value(pyspiel.load_game(name))
 
 
+@functools.cache
+def uniform_exploitability(name):
+  """That of uniform play, by OpenSpiel."""
+  game = pyspiel.load_game(name)
+  return openspiel_exploitability.exploitability(game, UniformRandomPolicy(game))
+
+
 @each_row(lambda row: row.iterations is not None)
 def test_exploitability_falls_and_is_openspiels(name):
   """From that of uniform play; the value comes as near to the linear program's as that allows."""
   row = ROWS[name]
-  solver = row.solver()
-  start = openspiel_exploitability.exploitability(solver.game, UniformRandomPolicy(solver.game))
+  solver, start = row.solver(), uniform_exploitability(row.game)
   solver.run(row.iterations)
   policy = solver.average_policy()
   exact = openspiel_exploitability.exploitability(solver.game, policy)

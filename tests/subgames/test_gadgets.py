@@ -259,14 +259,15 @@ def test_the_blocks_of_a_gadget_come_before_those_of_the_subgame(name, gadget):
     assert np.concatenate(reached[: len(expected)]) == pytest.approx(np.concatenate(expected))
 
 
-@pytest.mark.parametrize("gadget", ["unsafe", "cfr-d"])
-@pytest.mark.parametrize("name", ["kuhn_poker", RIVER, CHASE])
+@pytest.mark.parametrize(
+  ("name", "gadget"), [("kuhn_poker", "unsafe"), (RIVER, "unsafe"), (RIVER, "cfr-d"), (CHASE, "cfr-d")]
+)
 def test_many_roots_at_once(name, gadget):
   """One run for all public states of a level plays as if each had been solved alone, in any shape."""
   game, subgames = load(name)
   profile = game.random(5)
   for player in (0, 1):
-    states = levels(subgames, player)[-1][:6]
+    states = levels(subgames, player)[-1][:3]
     before = tables_of(subgames.tree, profile)[player]
     found = {True: before, False: before}  # together, alone
     shape = rounded(common_shape(subgames, [[s] for s in states])(None))
@@ -285,7 +286,7 @@ def test_margins_of_many_roots_at_once(name):
   game, subgames = load(name)
   profile = game.random(5)
   for player in (0, 1):
-    states = levels(subgames, player)[-1][:6]
+    states = levels(subgames, player)[-1][:3]
     shape = rounded(common_shape(subgames, [[s] for s in states])(None))
     found = []
     for group in (states, *([s] for s in states)):
