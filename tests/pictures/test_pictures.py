@@ -231,6 +231,27 @@ def test_all_logarithmic_axes_have_powers_of_ten():
       assert axis.get_scale().endswith("log") and ticks and all("10" in tick for tick in ticks), ticks
 
 
+def test_a_percent_of_the_pot_is_beside_its_chips():
+  """The ticks of both axes by their numbers, and the thin lines between powers of ten."""
+  figure = pictures.exploitability_curve(pyspiel.load_game("river_subgame(pot=50)"), {"a": POINTS})
+  FigureCanvasAgg(figure).draw()
+  (axes,) = figure.axes
+  (right,) = axes.child_axes
+  low, high = axes.get_ylim()
+  for axis, factor in ((axes.yaxis, 1), (right.yaxis, 2)):
+    for place, label in zip(axis.get_majorticklocs(), axis.get_ticklabels(), strict=True):
+      assert label.get_text() == power_text(place)
+    shown = [x for x in axis.get_majorticklocs() if low * factor <= x <= high * factor]
+    assert len(shown) > 2 and not len(axis.get_minorticklocs())
+  across, along = ([line[0] for line in grid.get_segments()] for grid in axes.collections)
+  expected = {k * 10**n for n in range(-3, 4) for k in range(2, 10)}
+  for drawn, (least, most) in (
+    ([x for x, _ in across], axes.get_xlim()),
+    ([y for _, y in along], (low, high)),
+  ):
+    np.testing.assert_allclose(sorted(drawn), sorted(x for x in expected if least < x < most))
+
+
 @pytest.mark.parametrize(
   ("number", "text"),
   [(1, "10⁰"), (1e-5, "10⁻⁵"), (5e-6, "5·10⁻⁶"), (2000, "2·10³")],

@@ -9,7 +9,7 @@ import pyspiel
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ps_cfr_spiel.apps.pictures.style import DPI, INK, LINES, set_ticks
+from ps_cfr_spiel.apps.pictures.style import DPI, INK, LINES, draw_minor_grid, set_ticks
 from ps_cfr_spiel.apps.views import pot_of, title_of, unit_of
 from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.measures import Point, Run, Runs
@@ -142,10 +142,10 @@ def dress(axes: Axes, x_label: str, y_label: str) -> None:
   axes.set_xlabel(x_label, color=INK)
   axes.set_ylabel(y_label, color=INK)
   axes.grid(which="major", color="#d9dce0", linewidth=0.8)
-  axes.grid(which="minor", color="#eef0f2", linewidth=0.5)
   axes.spines[["top", "right"]].set_visible(False)
   set_ticks(axes.xaxis)
   set_ticks(axes.yaxis)
+  draw_minor_grid(axes)
 
 
 def _add_pot_axis(axes: Axes, pot: float) -> None:
@@ -153,3 +153,4 @@ def _add_pot_axis(axes: Axes, pot: float) -> None:
   right = axes.secondary_yaxis("right", functions=scale)
   right.set_ylabel("% of the pot", color=INK)
   right.spines["right"].set_visible(False)
+  set_ticks(right.yaxis, axes.yaxis)

@@ -4,9 +4,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator, NullLocator
 
 DPI = 150
 INK = "#22262b"
@@ -27,14 +29,33 @@ def action_colors(actions: Sequence[str]) -> list:
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def set_ticks(axis: Axis) -> None:
-  """Powers of ten on a logarithmic axis; below three of them also 2 and 5 times each."""
-  if axis.get_scale() != "log":
+def set_ticks(axis: Axis, parent: Axis | None = None) -> None:
+  """Powers of ten on a logarithmic axis; below three of them also 2 and 5 times each.
+
+  `parent` is the axis whose numbers, times a factor, a secondary axis shows.
+
+  Between them are no ticks, each of which takes matplotlib as long as a labelled one: see `draw_minor_grid`.
+  """
+  shown = parent or axis
+  if shown.get_scale() != "log":
     return
-  low, high = axis.get_view_interval()
+  low, high = shown.get_view_interval()
   axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
   axis.set_major_formatter(lambda x, _: power_text(x))
-  axis.set_minor_formatter(NullFormatter())
+  axis.set_minor_locator(NullLocator())
+
+
+def draw_minor_grid(axes: Axes) -> None:
+  """Lines at 2, 3, ..., 9 times the powers of ten of logarithmic axes, as one artist for each axis."""
+  spans = ("x", axes.get_xaxis_transform()), ("y", axes.get_yaxis_transform())
+  for (name, transform), axis in zip(spans, (axes.xaxis, axes.yaxis), strict=True):
+    if axis.get_scale() != "log":
+      continue
+    low, high = axis.get_view_interval()
+    at = [x for x in LogLocator(subs=range(2, 10), numticks=1000).tick_values(low, high) if low < x < high]
+    lines = [[(x, 0), (x, 1)] if name == "x" else [(0, x), (1, x)] for x in at]
+    grid = LineCollection(lines, colors="#eef0f2", linewidths=0.5, transform=transform, zorder=0.5)
+    axes.add_collection(grid, autolim=False)
 
 
 def power_text(x: float) -> str:
