@@ -284,12 +284,8 @@ def test_they_sum_to_zero():
   assert np.abs(values[0][6]).max() > 1e-3 and not values[0][5].any()
   np.testing.assert_allclose(total, 0, atol=1e-12)
   assert all(np.isfinite(v).all() for v in both(bound, tuple(map(np.zeros_like, ranges))))
-
-
-def test_hands_that_a_river_blocks_count_for_nothing():
-  """Whatever range they come with; on every board that of other hands is what the network is asked about."""
-  subgames, states = rivers_of(TURN)
-  bound, random = some_values().bind(subgames, states), np.random.default_rng(3)
+  # Hands that a river blocks count for nothing, whatever range they come with; on every board that of other
+  # hands is what the network is asked about.
   lines, changed = len(bound.ratio), 0
   ranges = tuple(random.random((len(states), player.types)) for player in subgames.tree.players)
   others = []

@@ -201,9 +201,8 @@ def made(kind) -> Kind:
     if kind == "abstraction":
       save_abstraction(path, make_abstraction(dealt(), clusters=2, buckets=2))
       return Kind(path.read_bytes(), use_abstraction, copy_abstraction)
-    situations = learning.generate_examples(pyspiel.load_game(KUHN), 4, iterations=5, progress=False)
     if kind == "situations":
-      situations.save(path)
+      learning.generate_examples(pyspiel.load_game(KUHN), 4, iterations=5, progress=False).save(path)
       return Kind(path.read_bytes(), use_situations, copy_situations)
-    learning.train(situations, steps=2, batch=4, width=4, layers=1, progress=False).save(path)
+    learning.pretrained("leduc_poker").save(path)
     return Kind(path.read_bytes(), use_values, copy_values)
