@@ -6,7 +6,14 @@ The peer is another solver behind a small program of one's own (`machine.peer_li
 run here, after ours on each river, and what it prints is shown. The documentation's figures are of
 postflop-solver, in Rust, which pip does not install. Our seconds are iterations times the median time of one;
 compilation is left out, and is nothing for a second river with the same bets. Looks do not count in either.
+
+Iterations to a target are chaotic: games that hardly differ take half as many more. Ours are medians, with
+the least and the most, over --neighbours rivers whose stacks are 0.2% apart, at least one chip.
 """
+
+import math
+import statistics
+from collections.abc import Sequence
 
 import pyspiel
 
@@ -14,6 +21,7 @@ import ps_cfr_spiel
 from benchmarks.engineering.general_convergence import LEVELS, SUBGAMES, first_below, marks
 from benchmarks.machine import describe, flags, median_seconds, peer_lines
 
+APART = 0.002  # the difference of neighbours' stacks
 RULES = {"NRM+": "nrm+", "DCFR": "dcfr", "CFR+": "rm+"}
 WIDE = SUBGAMES["paired: SPR 1, half pot and pot, wide"].replace("stack=300", "stack={}")
 NARROW = SUBGAMES["straight: SPR 10, half pot and pot, sparse"].replace("stack=2100", "stack={}")
@@ -29,42 +37,67 @@ RIVERS = {
 }
 
 
-def measure(game: pyspiel.Game, rule: str, cap: int) -> tuple[float, list[tuple[int, float]]]:
-  """Milliseconds an iteration, and exploitability in % of the pot at each mark."""
+def neighbours(game: pyspiel.Game, count: int) -> list[pyspiel.Game]:
+  """A river with its stack in the middle of `count`."""
+  spot = game.get_parameters()
+  step = max(1, round(APART * spot["stack"]))
+  stacks = (spot["stack"] + step * (k - count // 2) for k in range(count))
+  return [pyspiel.load_game("river_subgame", {**spot, "stack": stack}) for stack in stacks]
+
+
+def iterations(game: pyspiel.Game, rule: str, cap: int) -> list[float]:
+  """The iterations to each of `LEVELS`; infinity beyond the cap."""
   solver, curve = ps_cfr_spiel.PSCFRSolver(game, rule), []
   for mark in marks(cap):
     solver._advance(mark - solver.iteration)
     curve.append((mark, 100 * solver.exploitability() / game.get_parameters()["pot"]))
     if curve[-1][1] <= LEVELS[-1]:
       break
+  return [first_below(curve, level) or math.inf for level in LEVELS]
+
+
+def an_iteration(game: pyspiel.Game, rule: str) -> float:
+  """Seconds of an iteration."""
+  solver = ps_cfr_spiel.PSCFRSolver(game, rule)
   step = lambda count: solver.run(count, progress=False)  # noqa: E731
+  step(4)
   count = max(4, min(100, int(0.2 / (median_seconds(lambda: step(4), 1) / 4))))
-  return 1e3 * median_seconds(lambda: step(count), 7) / count, curve
+  return median_seconds(lambda: step(count), 7) / count
 
 
 def main() -> None:
   """Prints a table for each river."""
-  options = flags(__doc__, cap=6000, rivers=list(RIVERS), peer=None)
+  options = flags(__doc__, cap=6000, rivers=list(RIVERS), rules=list(RULES), neighbours=5, peer=None)
   print(describe())
   for name, text in RIVERS.items():
     if not name.startswith(tuple(options.rivers)):
       continue
     game = pyspiel.load_game(text)
     levels = "/".join(map(str, LEVELS))
-    print(f"\n{name}\n{'':17}{'ms/it':>7}   seconds (iterations) to {levels} % of the pot")
-    for label, rule in RULES.items():
-      milliseconds, curve = measure(game, rule, options.cap)
-      found = [first_below(curve, level) for level in LEVELS]
-      cells = ["-" if n is None else f"{n * milliseconds / 1e3:.4f} ({n})" for n in found]
-      print(row(label, milliseconds, cells), flush=True)
+    print(
+      f"\n{name}\n{'':17}{'ms/it':>7}   seconds (iterations: median, least to most) to {levels} % of the pot"
+    )
+    for label in options.rules:
+      seconds = an_iteration(game, RULES[label])
+      each = [iterations(near, RULES[label], options.cap) for near in neighbours(game, options.neighbours)]
+      cells = [cell(seconds, counts) for counts in zip(*each, strict=True)]
+      print(row(label, 1e3 * seconds, cells), flush=True)
     if options.peer:
       lines = peer_lines(options.peer, game.get_parameters(), "--target", "0.1", "--most", str(options.cap))
       print("peer, to 0.1%:", *lines[-4:], sep="\n  ", flush=True)
 
 
+def cell(seconds: float, counts: Sequence[float]) -> str:
+  """The median of counts of iterations and their range, with its seconds; some may be infinite."""
+  middle = statistics.median_high(counts)
+  if math.isinf(middle):
+    return "-"
+  return f"{middle * seconds:.4f} ({middle}, {min(counts)} to {max(counts)})"
+
+
 def row(label: str, milliseconds: float, cells: list[str]) -> str:
   """A line of the table."""
-  return f"{label:17}{milliseconds:7.3f}   " + "".join(f"{cell:>15}" for cell in cells)
+  return f"{label:17}{milliseconds:7.3f}   " + "".join(f"{cell:>28}" for cell in cells)
 
 
 if __name__ == "__main__":
