@@ -3,9 +3,9 @@
 from ps_cfr_spiel.abstraction import Abstraction, Key, Loss, abstract, abstraction_loss
 from ps_cfr_spiel.hierarchical import (
   DealtAbstraction,
-  DealtGame,
   Hierarchy,
   NearestAbstraction,
+  card_game,
   exact_values,
   has_clusters,
   load_abstraction,
@@ -13,6 +13,7 @@ from ps_cfr_spiel.hierarchical import (
   measure,
   rounded,
   save_abstraction,
+  shares_beaten,
   value_against,
 )
 from ps_cfr_spiel.policy import PostProcessing, Translation, WrappedPolicy, post_process
@@ -22,7 +23,6 @@ __all__ = [
   "Abstraction",
   "CFRPlusIRASolver",
   "DealtAbstraction",
-  "DealtGame",
   "FPIRASolver",
   "HierarchicalMCCFRSolver",
   "Hierarchy",
@@ -34,6 +34,7 @@ __all__ = [
   "WrappedPolicy",
   "abstract",
   "abstraction_loss",
+  "card_game",
   "exact_values",
   "has_clusters",
   "load_abstraction",
@@ -42,5 +43,6 @@ __all__ = [
   "post_process",
   "rounded",
   "save_abstraction",
+  "shares_beaten",
   "value_against",
 ]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ps_cfr_spiel.arguments import is_number
-from ps_cfr_spiel.cards.poker import CHUNK, CardDeal
+from ps_cfr_spiel.cards.poker import CHUNK, RANKED, CardDeal
 
 RUNTIME = 300e6  # bytes of Python, NumPy and JAX before any game
 HOST = 8  # bytes of a number on the host
@@ -187,11 +187,8 @@ PAIR = 13  # bytes of each pair of boards while they are compared and clustered
 ROWS = 5  # copies of the numbers that describe hands while they are put into buckets
 
 
-def card_needs(deal: CardDeal, scored: int) -> dict[str, int]:
-  """Estimated bytes of a deal's classes of boards and hands, and of an abstraction of them, by purpose.
-
-  `scored` is the number of boards on which hands are ranked at once.
-  """
+def card_needs(deal: CardDeal) -> dict[str, int]:
+  """Estimated bytes of a deal's classes of boards and hands, and of an abstraction of them, by purpose."""
   deck, hands, classes = deal.deck, math.comb(deal.deck.size, deal.hole), deal.most_classes()
   renamed = math.factorial(deck.suits)
 
@@ -203,7 +200,7 @@ def card_needs(deal: CardDeal, scored: int) -> dict[str, int]:
     naming(below, size) + INDEX * below * math.comb(deck.size, size)
     for below, size in zip(classes, deal.public[1:], strict=False)
   ]
-  ranked = max(naming(max(classes), deal.hole), SCORE * hands * min(classes[-1], scored))
+  ranked = max(naming(max(classes), deal.hole), SCORE * hands * min(classes[-1], RANKED))
   return {
     f"for {classes[-1]:,} classes of boards": max(boards),
     f"for {hands:,} hands on them": ranked + 4 * TABLES * hands * sum(classes),

@@ -20,7 +20,7 @@ from benchmarks.papers.hierarchical import GAMES
 from ps_cfr_spiel import hierarchical
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.cards.poker.dealt import read_card_game
-from ps_cfr_spiel.hierarchical import DealtAbstraction, DealtGame, clustering, dealt_game
+from ps_cfr_spiel.hierarchical import DealtAbstraction, card_game, clustering
 from ps_cfr_spiel.memory import card_needs
 from ps_cfr_spiel.options import DISTRIBUTION, POTENTIAL
 
@@ -57,7 +57,7 @@ def measured(row: Row) -> tuple[float, float]:
   """Most MB in use, and the estimate."""
   jnp.ones((2, 2)) @ jnp.ones((2, 2))
   game = pyspiel.load_game(GAMES[row.game])
-  needs = card_needs(read_card_game(game).deal, dealt_game.SCORED)
+  needs = card_needs(read_card_game(game).deal)
   check = clustering.check_needs
 
   def noted(name, asked, *rest):
@@ -66,8 +66,8 @@ def measured(row: Row) -> tuple[float, float]:
 
   clustering.check_needs = noted
   used = PeakMemory()
-  dealt = DealtGame.of(game)
-  classes = dealt.classes
+  dealt = card_game(game)
+  classes = dealt.deal.hand_classes
   own = np.arange(len(classes[1])) % row.clusters
   if row.what == "buckets":
     hierarchical.make_abstraction(

@@ -105,10 +105,10 @@ def begin(game: str, first: Path) -> tuple[int, int, int, int]:
   import pyspiel
 
   from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
-  from ps_cfr_spiel.hierarchical import DealtAbstraction, DealtGame, make_abstraction
+  from ps_cfr_spiel.hierarchical import DealtAbstraction, card_game, make_abstraction
 
   name, clusters, buckets, apart = GAMES[game]
-  dealt = DealtGame.of(pyspiel.load_game(name))
+  dealt = card_game(pyspiel.load_game(name))
   made = make_abstraction(dealt, clusters=clusters, buckets=buckets, restarts=2, progress=False)
   spread = [np.where(table < 0, -1, (table + 1) * apart - 1) for table in made.buckets[1:]]
   made = DealtAbstraction.of(dealt, made.clusters, [made.buckets[0], *spread])

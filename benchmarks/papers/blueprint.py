@@ -31,7 +31,7 @@ from ps_cfr_spiel.cards.poker import Betting
 from ps_cfr_spiel.evaluation import local_best_response
 from ps_cfr_spiel.hierarchical import (
   ClusterSampling,
-  DealtGame,
+  card_game,
   load_abstraction,
   make_abstraction,
   save_abstraction,
@@ -71,7 +71,7 @@ def speed(options: argparse.Namespace) -> None:
   for stack in STACKS:
     game = pyspiel.load_game(NO_LIMIT.format(2, 5, "0 3", stack, stack))
     solver = HierarchicalMCCFRSolver(game, clusters=4, buckets=20)
-    lines, found = len(DealtGame.of(game).betting), []
+    lines, found = len(card_game(game).betting), []
     for kind in (ByJax, ClusterSampling):
       solver._sampler = kind(solver.abstraction.count)
       found.append(seconds_of(solver, options.seconds))
@@ -103,10 +103,10 @@ def train(options: argparse.Namespace) -> None:
     solver = HierarchicalMCCFRSolver.load(path)
   else:
     if cards.exists():
-      abstraction = load_abstraction(cards, DealtGame.of(game))
+      abstraction = load_abstraction(cards, card_game(game))
     else:
       abstraction = make_abstraction(
-        DealtGame.of(game), clusters=options.clusters, buckets=options.buckets, progress=False
+        card_game(game), clusters=options.clusters, buckets=options.buckets, progress=False
       )
       save_abstraction(cards, abstraction)
       print(f"abstraction made in {time.process_time() - start:.0f} s of processors, {memory()}", flush=True)
@@ -151,7 +151,7 @@ def uniform(betting: Betting, hands: int) -> Callable:
 
 def respond(options: argparse.Namespace) -> None:
   game, kept = holdem(options.rounds, options.stack), options.folder / FOUND
-  dealt = DealtGame.of(game)
+  dealt = card_game(game)
   betting, hands = dealt.betting, len(dealt.deal.hands)
   found = json.loads(kept.read_text()) if kept.exists() else {}
   players: dict[str, Callable[[], Callable]] = {

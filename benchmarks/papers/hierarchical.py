@@ -35,7 +35,8 @@ import pyspiel
 import ps_cfr_spiel
 from benchmarks.machine import describe, flags
 from ps_cfr_spiel.abstractions import exact_values, rounded, value_against
-from ps_cfr_spiel.hierarchical import DealtGame, make_abstraction, measure
+from ps_cfr_spiel.cards.poker import CardDeal, CardGame
+from ps_cfr_spiel.hierarchical import card_game, make_abstraction, measure
 
 LIMIT = (
   "universal_poker(betting=limit,numPlayers=2,numRounds=2,blind=1 2,raiseSize=2 4,firstPlayer=1 1,"
@@ -53,9 +54,9 @@ FLAT = ("flat", "fair")
 ROUNDINGS = ("none", "purify", "threshold=0.15", "cautious=0.2")
 
 
-def clusters_of(way: str, dealt: DealtGame, count: int, seed: int) -> int | np.ndarray:
+def clusters_of(way: str, dealt: CardGame[CardDeal], count: int, seed: int) -> int | np.ndarray:
   """How boards are clustered: the argument of `make_abstraction`."""
-  boards = dealt.runouts[1].cards
+  boards = dealt.deal.tables[1].cards
   even = np.arange(len(boards)) * count // len(boards)
   if way == "random":
     return np.random.default_rng(seed).permutation(even)
@@ -88,8 +89,8 @@ def run(solver, seconds: float, looks: int, uniform: float) -> list[tuple[float,
 
 def solve(options: argparse.Namespace) -> None:
   game = pyspiel.load_game(GAMES[options.game])
-  dealt = DealtGame.of(game)
-  sizes = measure(dealt)
+  dealt = card_game(game)
+  sizes = measure(dealt.betting, dealt.deal)
   up_to_suits, gigabytes = sizes.infostate_classes, sizes.bytes / 1e9
   print(f"{sizes.infostates:,} infostates, {up_to_suits:,} up to suits, {gigabytes:.3g} GB of tables")
   options.folder.mkdir(parents=True, exist_ok=True)
@@ -98,7 +99,7 @@ def solve(options: argparse.Namespace) -> None:
   for way, seed in itertools.product(options.ways, options.seeds):
     start, clusters = time.process_time(), clusters_of(way, dealt, options.clusters, seed)
     buckets = options.flat if way in FLAT else options.buckets
-    boards = min(options.clusters, len(dealt.runouts[1].cards)) if way == "fair" else 1
+    boards = min(options.clusters, len(dealt.deal.tables[1].cards)) if way == "fair" else 1
     abstraction = make_abstraction(dealt, clusters=clusters, buckets=buckets, seed=seed, restarts=2)
     took, members = time.process_time() - start, np.bincount(abstraction.clusters)
     solver = ps_cfr_spiel.abstractions.HierarchicalMCCFRSolver(

@@ -23,9 +23,9 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.arguments import check_count, check_integer
 from ps_cfr_spiel.cards.notation import split_streets
-from ps_cfr_spiel.cards.poker import Deck, betting, card_sets, cards, check_unraked
+from ps_cfr_spiel.cards.poker import CardDeal, CardGame, Deck, betting, card_sets, cards, check_unraked
 from ps_cfr_spiel.evaluation.local_search import Actions
-from ps_cfr_spiel.hierarchical import DEAD, DealtGame, by_lines, hand_strengths, has_clusters
+from ps_cfr_spiel.hierarchical import DEAD, by_lines, card_game, hand_strengths, has_clusters
 from ps_cfr_spiel.policy import for_hands
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.tree import CHANCE
@@ -59,7 +59,7 @@ def sampled_wins(
     raise ValueError(f"actions={actions!r} needs an OpenSpiel policy of holdem; others are met with all.")
   if actions is not None and not isinstance(actions, str):
     raise ValueError(f"actions in sampled hands are bets of each street, such as 'c/fcpa', got {actions!r}.")
-  table: _Table = _Lines(DealtGame.of(game), policy) if not by_states else _Holdem(game, policy, actions)
+  table: _Table = _Lines(card_game(game), policy) if not by_states else _Holdem(game, policy, actions)
   if isinstance(table, _Lines) and not table.deal.all_alike:
     raise ValueError(f"{game} deals hands of ranges; expected a game that deals all hands alike.")
   generator = np.random.default_rng(check_integer("seed", seed, 0))
@@ -71,7 +71,7 @@ class _Table(Protocol):
   """A game and the opponent's policy, as a searcher needs them."""
 
   hands: np.ndarray  #: int[H, n], all hands
-  deck: int  #: the number of cards
+  deck: Deck  #: the cards
   public: int  #: that of public cards at the end
 
   def start(self, dealt: np.ndarray) -> Place:
@@ -110,19 +110,14 @@ class _Table(Protocol):
     """Whether no player acts any more."""
     ...
 
-  def strengths(self, boards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The strengths of hands, see `DealtGame.strengths`."""
-    ...
-
 
 class _Lines:
   """A game of dealt cards; see `_Table`."""
 
-  def __init__(self, game: DealtGame, answers: Answers):
+  def __init__(self, game: CardGame[CardDeal], answers: Answers):
     check_unraked(game.game, "responses in sampled hands")
     self.deal, self._answers = game.deal, answers
-    self.hands, self.deck, self.public = self.deal.hands, self.deal.deck.size, sum(self.deal.public)
-    self.strengths = game.strengths
+    self.hands, self.deck, self.public = self.deal.hands, self.deal.deck, sum(self.deal.public)
     self._lines = lines = game.betting
     self._down = lines.showdown_payoff.copy()
     self._closed = lines.player < 0
@@ -164,7 +159,7 @@ class _Lines:
 class _Holdem:
   """The whole of hold'em, whose places are its states; see `_Table`."""
 
-  hands, deck, public = cards.ALL_HANDS, len(cards.WHOLE_DECK), cards.BOARD_SIZE
+  hands, deck, public = cards.ALL_HANDS, Deck.of(cards.WHOLE_DECK), cards.BOARD_SIZE
 
   def __init__(self, game: pyspiel.Game, policy: openspiel_policy.Policy, actions: str | None):
     if game.get_type().short_name != "holdem" or game.get_parameters()["deck"] != "13x4":
@@ -222,15 +217,11 @@ class _Holdem:
   def closed(self, place: Place) -> bool:
     return place.current_player() < 0 and (place.is_terminal() or self.down(place) == self._game.rules.stack)
 
-  def strengths(self, boards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    ranks = hand_strengths(Deck(len(cards.RANKS), len(cards.SUITS)), cards.HAND_SIZE, boards)
-    return ranks, ranks != DEAD
-
 
 def _play(table: _Table, seat: int, generator: np.random.Generator) -> float:
   """The credit of the searcher in one deal, a mean over its hands; see the module."""
   hole = table.hands.shape[1]
-  dealt = generator.permutation(table.deck)[: 2 * hole + table.public].astype(int)
+  dealt = generator.permutation(table.deck.size)[: 2 * hole + table.public].astype(int)
   search = _Search(table, seat, generator.permutation(len(table.hands))[:TOGETHER], generator)
   place, whole, board = table.start(dealt), dealt[2 * hole :].tolist(), ()
   reach, weights = np.ones(len(table.hands)), np.full(len(search.own_hands), 1 / len(search.own_hands))
@@ -291,7 +282,7 @@ class _Search:
   def odds(self, board: tuple[int, ...], card: int, reach: np.ndarray) -> np.ndarray:
     """float64[K]: the probability that a card comes, over that if no hand had been dealt."""
     table = self._table
-    size, left = table.hands.shape[1], table.deck - len(board)
+    size, left = table.hands.shape[1], table.deck.size - len(board)
     free = _apart(table, [card])
     return free[self.own_hands] * self.share(reach * free, reach) * left / (left - 2 * size)
 
@@ -323,7 +314,7 @@ class _Search:
   def _net_wins_on(self, board: tuple[int, ...]) -> tuple[np.ndarray, bool]:
     """The net wins over all cards that may come, or over some that are drawn, and whether they are."""
     table = self._table
-    rest = np.setdiff1d(np.arange(table.deck), board)
+    rest = np.setdiff1d(np.arange(table.deck.size), board)
     left = table.public - len(board)
     drawn = math.comb(len(rest), left) > MOST_BOARDS
     if drawn:
@@ -331,8 +322,9 @@ class _Search:
     else:
       more = rest[card_sets(len(rest), left)] if left else rest[:0][None]
     whole = np.concatenate([np.broadcast_to(np.array(board, int), (len(more), len(board))), more], 1)
-    strengths, alive = table.strengths(whole)
-    strengths = np.where(alive, strengths, np.nan)  # neither larger nor smaller than any
+    ranks = hand_strengths(table.deck, table.hands.shape[1], whole)
+    alive = ranks != DEAD
+    strengths = np.where(alive, ranks, np.nan)  # neither larger nor smaller than any
     ahead = np.zeros(self._apart.shape, np.int32)
     for strength in strengths:
       ahead += strength[self.own_hands, None] > strength

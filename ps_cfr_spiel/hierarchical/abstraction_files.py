@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
+from ps_cfr_spiel.cards.poker import CardDeal, CardGame
 from ps_cfr_spiel.hierarchical.hierarchy import DealtAbstraction, Hierarchy
 from ps_cfr_spiel.hierarchical.nearest import NearestAbstraction
 from ps_cfr_spiel.hierarchical.shards import shard_folder
@@ -22,7 +22,7 @@ class InFile(NamedTuple):
   arrays: Mapping[str, np.ndarray]  #: of `Hierarchy.to_arrays`
   kept: Path | None = None  #: see `NearestAbstraction`
 
-  def on(self, game: DealtGame) -> Hierarchy:
+  def on(self, game: CardGame[CardDeal]) -> Hierarchy:
     """The abstraction, checked; ValueError if it does not fit the game, KeyError if an array is missing."""
     name = "centres" if "groups" in self.arrays else "buckets"
     tables = [self.arrays[key] for n in range(len(self.arrays)) if (key := f"{name}{n}") in self.arrays]
@@ -45,14 +45,14 @@ def save_abstraction(path: str | os.PathLike, abstraction: Hierarchy) -> None:
   storage.write(path, "abstraction", header, abstraction.to_arrays())
 
 
-def load_abstraction(path: str | os.PathLike, game: DealtGame) -> Hierarchy:
+def load_abstraction(path: str | os.PathLike, game: CardGame[CardDeal]) -> Hierarchy:
   """Read an abstraction of a file of `save_abstraction`, or of a run in it.
 
   OSError without a file; ValueError if it is damaged, of another kind, or of another game.
   """
   stored = from_file(storage.read(path))
-  if stored.game != game.name:
-    raise ValueError(f"{path} is an abstraction of {stored.game}, not of {game.name}.")
+  if stored.game != str(game.game):
+    raise ValueError(f"{path} is an abstraction of {stored.game}, not of {game.game}.")
   try:
     return stored.on(game)
   except KeyError as error:

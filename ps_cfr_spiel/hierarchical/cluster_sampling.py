@@ -20,10 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from ps_cfr_spiel.backend.native import why_unavailable
-from ps_cfr_spiel.cards.poker import card_sets
+from ps_cfr_spiel.cards.poker import CardDeal, CardGame, card_sets
 from ps_cfr_spiel.cfr import Rule, averages
 from ps_cfr_spiel.hierarchical.card_draws import Cards, deal_hands, deal_public_cards
-from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, DealtAbstraction, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import BettingPart, ascend, descend, leaving, trunk_and_subtree
 from ps_cfr_spiel.hierarchical.native_clusters import sample_clusters
@@ -83,34 +82,34 @@ class Numbers(NamedTuple):
 
 
 def dealt_tree(
-  game: DealtGame, abstraction: Hierarchy, devices: int = 1, progress: bool | None = None
+  game: CardGame[CardDeal], abstraction: Hierarchy, devices: int = 1, progress: bool | None = None
 ) -> DealtTree:
   """The game on the host, with a number of clusters that `devices` divides."""
   deal = game.deal
   trunk, subtree = trunk_and_subtree(game.betting, abstraction.clustered_round, abstraction.sizes)
-  deck, later, known = deal.deck.size, range(1, game.rounds), range(1, len(game.runouts))
+  deck, later, known = deal.deck.size, range(1, deal.streets), range(1, len(deal.tables))
   in_tables = isinstance(abstraction, DealtAbstraction)
   cards = Cards(
     hand_masks=_masks(deal.hands, deck),
     hand_swaps=deal.hand_swaps,
     set_masks=tuple(_masks(card_sets(deck, deal.public[number]), deck) for number in later),
-    index=tuple(game.runouts[number].index for number in known),
-    swap=tuple(game.runouts[number].swap for number in known),
-    board_masks=tuple(_masks(after.cards, deck) for after in game.runouts),
-    buckets=tuple(np.maximum(x, 0) for x in (abstraction.buckets if in_tables else game.classes[:1])),
-    strength=game.strength if in_tables else None,
-    weights=None if deal.all_alike else _drawn(game),
+    index=tuple(deal.tables[number].index for number in known),
+    swap=tuple(deal.tables[number].swap for number in known),
+    board_masks=tuple(_masks(after.cards, deck) for after in deal.tables),
+    buckets=tuple(np.maximum(x, 0) for x in (abstraction.buckets if in_tables else deal.hand_classes[:1])),
+    strength=deal.strength_table if in_tables else None,
+    weights=None if deal.all_alike else _drawn(deal),
   )
   every = np.asarray(float(deal.boards_left(abstraction.clustered_round)))
-  boards = _boards_of(game, abstraction, devices)
+  boards = _boards_of(deal, abstraction, devices)
   untabulated = None
   if isinstance(abstraction, NearestAbstraction):
-    untabulated = _untabulated(game, abstraction, len(boards), progress)
+    untabulated = _untabulated(deal, abstraction, len(boards), progress)
   return DealtTree(trunk, subtree, leaving(trunk), cards, every, boards, untabulated)
 
 
 def _untabulated(
-  game: DealtGame, abstraction: NearestAbstraction, count: int, progress: bool | None
+  deal: CardDeal, abstraction: NearestAbstraction, count: int, progress: bool | None
 ) -> UntabulatedBuckets:
   """The buckets of rounds that are in no table, of `count` clusters, made when a cluster is asked for."""
   last = abstraction.centres[-1]
@@ -118,15 +117,15 @@ def _untabulated(
 
   def read(clusters: slice) -> np.ndarray:
     first, stop, _ = clusters.indices(count)
-    return tabulated(game, abstraction, range(first, stop), progress)
+    return tabulated(deal, abstraction, range(first, stop), progress)
 
-  buckets: Any = ByCluster((count, *table_shape(game, abstraction)), read)
+  buckets: Any = ByCluster((count, *table_shape(deal, abstraction)), read)
   slot = slots(abstraction)
-  return UntabulatedBuckets(buckets, slot, abstraction.groups, centres, game.deal.deck)
+  return UntabulatedBuckets(buckets, slot, abstraction.groups, centres, deal.deck)
 
 
-def _boards_of(game: DealtGame, abstraction: Hierarchy, devices: int) -> np.ndarray:
-  index = game.runouts[abstraction.clustered_round].index
+def _boards_of(deal: CardDeal, abstraction: Hierarchy, devices: int) -> np.ndarray:
+  index = deal.tables[abstraction.clustered_round].index
   before, sets = np.nonzero(index >= 0)
   group = abstraction.clusters[index[before, sets]] * len(index) + before
   count = abstraction.count + -abstraction.count % devices
@@ -136,10 +135,10 @@ def _boards_of(game: DealtGame, abstraction: Hierarchy, devices: int) -> np.ndar
   return boards.reshape(count, len(index), -1)
 
 
-def _drawn(game: DealtGame) -> np.ndarray:
+def _drawn(deal: CardDeal) -> np.ndarray:
   """float64[2, H]: see `Cards.weights`."""
-  first, second = game.deal.weights
-  return np.stack([first * (game.deal.together @ second), second])
+  first, second = deal.weights
+  return np.stack([first * (deal.together @ second), second])
 
 
 def _masks(sets: np.ndarray, deck: int) -> np.ndarray:

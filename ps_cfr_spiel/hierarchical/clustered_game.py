@@ -7,8 +7,7 @@ from typing import TypeGuard
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.cards.poker import cards, set_numbers
-from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
+from ps_cfr_spiel.cards.poker import CardDeal, CardGame, Place, cards, set_numbers
 from ps_cfr_spiel.hierarchical.evaluation import Strategy, StrategyTables, evaluate_strategies
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import LineCells, trunk_and_subtree
@@ -27,7 +26,7 @@ class ClusteredGame(KeyedGame):
 
   key = "bucket"
 
-  def __init__(self, dealt: DealtGame, abstraction: Hierarchy):
+  def __init__(self, dealt: CardGame[CardDeal], abstraction: Hierarchy):
     """The game `dealt` with an abstraction of it."""
     self.game = dealt.game
     #: dealt, abstraction: as given.
@@ -40,13 +39,13 @@ class ClusteredGame(KeyedGame):
     self.cells = trunk.actions * trunk.cells + abstraction.count * subtree.actions * subtree.cells
 
   def locate(self, state: pyspiel.State) -> tuple[np.ndarray, list[int]]:
-    (line, seen), actions = self.dealt.place(state), state.legal_actions()
+    (line, seen), actions = self._place(state), state.legal_actions()
     cluster, bucket = self.abstraction.find(seen)
     return self._numbers(line, cluster, np.array(bucket), len(actions)), actions
 
   def bucket(self, state: pyspiel.State) -> tuple[int, int]:
     """The public cluster, -1 before the clustered round, and the bucket of a state's player to move."""
-    return self.abstraction.find(self.dealt.place(state)[1])
+    return self.abstraction.find(self._place(state)[1])
 
   def locate_hands(self, line: int, board: Sequence[int]) -> np.ndarray:
     """int64[A, H]: the cells of all hands; undefined for those that hold a card of the board.
@@ -54,7 +53,7 @@ class ClusteredGame(KeyedGame):
     `line` is one of `poker.Betting` at which a player acts; `board` has the public cards in the order of
     their rounds, numbered as there.
     """
-    dealt, renamed = self.dealt, self.dealt.renamed(board)
+    dealt, renamed = self.dealt, self.dealt.deal.renamed(board)
     cluster, bucket = self.abstraction.of_hands([place for place, _ in renamed])
     _, swap = renamed[-1]
     buckets = np.maximum(bucket, 0).astype(int)[set_numbers(swap[dealt.deal.hands])]
@@ -64,8 +63,15 @@ class ClusteredGame(KeyedGame):
     deal = self.dealt.deal
     if deal.hole != cards.HAND_SIZE:
       return None
-    line, board = self.dealt.public_place(state)
-    return self.locate_hands(line, board), deal.whole
+    board = deal.dealt(state)[2 * deal.hole :]
+    return self.locate_hands(self.dealt.betting.line_of(state), board), deal.whole
+
+  def _place(self, state: pyspiel.State) -> tuple[int, list[tuple[Place, int]]]:
+    """The line of a state's player to move, and the cards as in `CardDeal.seen`."""
+    deal, player = self.dealt.deal, state.current_player()
+    came = deal.dealt(state)
+    hand = came[player * deal.hole : (player + 1) * deal.hole]
+    return self.dealt.betting.line_of(state), deal.seen(hand, came[2 * deal.hole :])
 
   def _numbers(self, line: int, cluster: int, buckets: np.ndarray, count: int) -> np.ndarray:
     """int64[A, ...]: the cells of A = `count` actions in buckets int[...]."""

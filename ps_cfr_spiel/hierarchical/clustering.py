@@ -24,7 +24,7 @@ from ps_cfr_spiel.abstraction import (
 )
 from ps_cfr_spiel.arguments import check_count
 from ps_cfr_spiel.backend.device import all_gather_rows, assigned_here
-from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
+from ps_cfr_spiel.cards.poker import CardDeal, CardGame
 from ps_cfr_spiel.hierarchical.dealt_hands import BINS
 from ps_cfr_spiel.hierarchical.hierarchy import (
   DealtAbstraction,
@@ -54,29 +54,29 @@ class Rows(NamedTuple):
   weight: np.ndarray
 
 
-def _rows(game: DealtGame, number: int, boards: np.ndarray) -> Rows:
+def _rows(deal: CardDeal, number: int, boards: np.ndarray) -> Rows:
   """The classes of hands on classes of runouts of a round, board by board, in order."""
   board, hand, weight = [], [], []
-  for k, classes in zip(boards.tolist(), game.classes[number][boards], strict=True):
+  for k, classes in zip(boards.tolist(), deal.hand_classes[number][boards], strict=True):
     _, first, sizes = np.unique(classes, return_index=True, return_counts=True)
     alive = classes[first] >= 0
     board.append(np.full(alive.sum(), k))
     hand.append(first[alive])
-    weight.append(sizes[alive] * game.runouts[number].count[k])
+    weight.append(sizes[alive] * deal.tables[number].count[k])
   return Rows(*map(np.concatenate, (board, hand, weight)))
 
 
-def _spread_labels(game: DealtGame, number: int, rows: Rows, label: np.ndarray, table: np.ndarray) -> None:
+def _spread_labels(deal: CardDeal, number: int, rows: Rows, label: np.ndarray, table: np.ndarray) -> None:
   """Write the labels of rows into a table [K, H], for every hand of their classes."""
   boards = np.unique(rows.board)
   ends = np.searchsorted(rows.board, boards, "right")
   for board, part in zip(boards, np.split(label, ends[:-1]), strict=True):
-    classes = game.classes[number][board]
+    classes = deal.hand_classes[number][board]
     table[board] = np.where(classes >= 0, part[classes], -1)
 
 
 def make_abstraction(
-  game: DealtGame,
+  game: CardGame[CardDeal],
   options: MakeAbstractionOptions | int | np.ndarray | None = None,
   *,
   progress: bool | None = None,
@@ -97,47 +97,49 @@ def make_abstraction(
   """
   options = MakeAbstractionOptions.of(options, **keywords)
   clusters, buckets, seed, restarts = options.clusters, options.buckets, options.seed, options.restarts
-  clustered_round = check_clustered_round(game, options.clustered_round)
-  aware = options.aware or (POTENTIAL if game.in_tables else DISTRIBUTION)
+  clustered_round, deal = check_clustered_round(game, options.clustered_round), game.deal
+  aware = options.aware or (POTENTIAL if deal.in_tables else DISTRIBUTION)
   if buckets != LOSSLESS:
     check_count("buckets", buckets, 1)
-  boards = len(game.runouts[clustered_round].cards)
+  boards = len(deal.tables[clustered_round].cards)
   clusters = min(CLUSTERS, boards) if clusters is None else clusters
   counted = np.ndim(clusters) == 0
   if counted:
     if check_count("clusters", clusters, 1) > boards:
       raise ValueError(f"clusters={clusters}: there are only {boards} boards that suits do not make alike.")
-    check_needs(game.name, board_needs(boards), None, "Fewer public cards at first, ranks or suits take less")
-  if not game.in_tables:
+    check_needs(
+      str(game.game), board_needs(boards), None, "Fewer public cards at first, ranks or suits take less"
+    )
+  if not deal.in_tables:
     if buckets == LOSSLESS or aware != DISTRIBUTION:
       raise ValueError(
-        f"{game.name} has too many boards for tables: give a number of buckets, described by 'distribution'; "
+        f"{game.game} has too many boards for tables: give a number of buckets, described by 'distribution'; "
         f"got buckets={buckets!r} and aware={aware!r}."
       )
     return make_nearest(game, clusters, int(buckets), seed, restarts, progress)
   if counted and buckets != LOSSLESS:  # the largest cluster has no fewer hands than the mean
-    every = measure(game.betting, game.deal).hand_classes[clustered_round:]
+    every = measure(game.betting, deal).hand_classes[clustered_round:]
     _check_memory(game, (every / int(clusters)).tolist(), int(buckets), aware)
   with waiting("Comparing hands", progress):
-    equities = Equities.of(game, seed) if counted or buckets != LOSSLESS else None
+    equities = Equities.of(deal, seed) if counted or buckets != LOSSLESS else None
   if counted:
     assert equities is not None
-    table = board_transitions(game, clustered_round, equities, seed, progress)
+    table = board_transitions(deal, clustered_round, equities, seed, progress)
     clusters = public_clusters(board_distances(table), int(clusters), seed=seed, restarts=restarts)
   clusters = check_clusters(game, clusters, clustered_round)
   tables = []
-  for number in range(game.rounds if buckets == LOSSLESS else clustered_round):
-    of_board = np.zeros(len(game.runouts[number].cards), int)
+  for number in range(deal.streets if buckets == LOSSLESS else clustered_round):
+    of_board = np.zeros(len(deal.tables[number].cards), int)
     if number >= clustered_round:
-      of_board = clusters[boards_before(game, number, clustered_round)]
-    tables.append(_lossless(game, of_board, number))
+      of_board = clusters[boards_before(deal, number, clustered_round)]
+    tables.append(_lossless(deal, of_board, number))
   if buckets == LOSSLESS:
     return DealtAbstraction.of(game, clusters, tables, clustered_round)
-  tables += [table.copy() for table in game.classes[clustered_round:]]
+  tables += [table.copy() for table in deal.hand_classes[clustered_round:]]
   assert equities is not None
-  rounds = range(clustered_round, game.rounds)
-  cluster_of_board = [clusters[boards_before(game, number, clustered_round)] for number in rounds]
-  hands = [classes.max(1) + 1 for classes in game.classes[clustered_round:]]  # of each board
+  rounds = range(clustered_round, deal.streets)
+  cluster_of_board = [clusters[boards_before(deal, number, clustered_round)] for number in rounds]
+  hands = [classes.max(1) + 1 for classes in deal.hand_classes[clustered_round:]]  # of each board
   rows = [
     float(np.bincount(where, sizes).max()) for where, sizes in zip(cluster_of_board, hands, strict=True)
   ]
@@ -146,30 +148,30 @@ def make_abstraction(
   with progress_bar(progress, total=int(assigned_here(every).sum()), unit="cluster", desc="Buckets") as bar:
     for cluster in every[assigned_here(every)].tolist():
       members = [np.flatnonzero(numbers == cluster) for numbers in cluster_of_board]
-      _fill_buckets(game, equities, members, tables, int(buckets), aware, seed=seed, restarts=restarts)
+      _fill_buckets(deal, equities, members, tables, int(buckets), aware, seed=seed, restarts=restarts)
       bar.update()
   for table, numbers in zip(tables[clustered_round:], cluster_of_board, strict=True):
     all_gather_rows(table, assigned_here(numbers))
   return DealtAbstraction.of(game, clusters, tables, clustered_round)
 
 
-def _check_memory(game: DealtGame, rows: Sequence[float], count: int, aware: str) -> None:
+def _check_memory(game: CardGame[CardDeal], rows: Sequence[float], count: int, aware: str) -> None:
   """TooLarge, a ValueError, if making `count` buckets in a cluster needs more memory than is free.
 
   `rows` are its hands up to suits, in the clustered round and each later one.
   """
   columns, sums = [GROUPS], [0]  # the last round first
-  clustered_round = game.rounds - len(rows)
-  for number in reversed(range(clustered_round + 1, game.rounds)):  # see `_expected` for the round before
+  deal, clustered_round = game.deal, game.deal.streets - len(rows)
+  for number in reversed(range(clustered_round + 1, deal.streets)):  # see `_expected` for the round before
     columns.append(int(min(count, rows[number - clustered_round])) if aware == POTENTIAL else BINS)
-    sums.append(game.runouts[number].index.shape[1] * len(game.deal.hands))
+    sums.append(deal.tables[number].index.shape[1] * len(deal.hands))
   histograms = BINS * rows[-1] if aware == DISTRIBUTION and len(rows) > 1 else 0
   needs = bucket_needs(rows[::-1], columns, sums, histograms)
-  check_needs(game.name, needs, None, "More clusters or fewer buckets take less")
+  check_needs(str(game.game), needs, None, "More clusters or fewer buckets take less")
 
 
 def _fill_buckets(
-  game: DealtGame,
+  deal: CardDeal,
   equities: "Equities",
   boards: Sequence[np.ndarray],
   tables: Sequence[np.ndarray],
@@ -181,15 +183,15 @@ def _fill_buckets(
 
   `boards` are of the cluster, in the clustered round and each later one.
   """
-  later, clustered_round = None, game.rounds - len(boards)
-  for number in reversed(range(clustered_round, game.rounds)):
-    rows = _rows(game, number, boards[number - clustered_round])
+  later, clustered_round = None, deal.streets - len(boards)
+  for number in reversed(range(clustered_round, deal.streets)):
+    rows = _rows(deal, number, boards[number - clustered_round])
     if later is None:
       numbers, distance, most = equities(rows), squared, MOST_ROWS
     else:
-      numbers, distance, most = _expected(game, number, rows, later), later.distance, SOME
+      numbers, distance, most = _expected(deal, number, rows, later), later.distance, SOME
     grouping = bucketed(numbers, count, distance, weights=rows.weight, most=most, **options)
-    _spread_labels(game, number, rows, grouping.label, tables[number])
+    _spread_labels(deal, number, rows, grouping.label, tables[number])
     if number == clustered_round:
       break
     if aware == POTENTIAL:
@@ -200,7 +202,7 @@ def _fill_buckets(
       )
     else:
       table = np.empty_like(tables[number])
-      _spread_labels(game, number, rows, np.arange(len(rows.hand)), table)
+      _spread_labels(deal, number, rows, np.arange(len(rows.hand)), table)
       if later is None:
         beaten = dataclasses.replace(equities, groups=np.zeros_like(equities.groups))(rows)[:, 0]
         numbers = np.eye(BINS)[np.minimum(BINS * beaten, BINS - 1).astype(int)]
@@ -215,9 +217,9 @@ class Later(NamedTuple):
   distance: Distance  #: from one distribution over these places to another
 
 
-def _lossless(game: DealtGame, clusters: np.ndarray, number: int) -> np.ndarray:
+def _lossless(deal: CardDeal, clusters: np.ndarray, number: int) -> np.ndarray:
   """int32[K, H]: a bucket for each class of hands on each class of runouts, in clusters int[K]."""
-  classes = game.classes[number]
+  classes = deal.hand_classes[number]
   sizes = classes.max(1) + 1
   start = np.zeros(len(sizes), int)
   for cluster in range(int(clusters.max()) + 1):
@@ -230,46 +232,48 @@ def _lossless(game: DealtGame, clusters: np.ndarray, number: int) -> np.ndarray:
 class Equities:
   """Describes hands of the last round by their equities against clusters of the opponent's hands."""
 
-  game: DealtGame  #: the game
+  deal: CardDeal  #: what is dealt
   #: int[H], the opponent's clusters, of hands whose mean strength is alike before public cards come.
   groups: np.ndarray
 
   @classmethod
-  def of(cls, game: DealtGame, seed: int) -> "Equities":
+  def of(cls, deal: CardDeal, seed: int) -> "Equities":
     """Clusters the opponent's hands by the mean share of hands on the board that they beat."""
-    runouts, total = game.runouts[-1], np.zeros(len(game.deal.hands))
-    for count, strength, classes in zip(runouts.count, game.strength, game.classes[-1], strict=True):
+    runouts, total = deal.tables[-1], np.zeros(len(deal.hands))
+    for count, strength, classes in zip(
+      runouts.count, deal.strength_table, deal.hand_classes[-1], strict=True
+    ):
       alive = classes >= 0
       among = np.sort(strength[alive])
       beaten = sum(np.searchsorted(among, strength, side) for side in ("left", "right"))
       total += np.where(alive, count * beaten / (2 * len(among)), 0)
-    rows = _rows(game, 0, np.zeros(1, int))
-    classes = game.classes[0][0]
+    rows = _rows(deal, 0, np.zeros(1, int))
+    classes = deal.hand_classes[0][0]
     alive = classes >= 0
     mean = np.bincount(classes[alive], total[alive]) / np.bincount(classes[alive])
     grouping = bucketed(mean[:, None], GROUPS, weights=rows.weight, seed=seed)
-    return cls(game, grouping.label[classes])
+    return cls(deal, grouping.label[classes])
 
   def __call__(self, rows: Rows) -> np.ndarray:
     """float64[N, G]."""
-    last, game = self.game.rounds - 1, self.game
+    deal, last = self.deal, self.deal.streets - 1
     parts = []
     for board in np.unique(rows.board):
-      alive = game.classes[last][board] >= 0
+      alive = deal.hand_classes[last][board] >= 0
       hands = rows.hand[rows.board == board]
-      parts.append(cluster_equities(hands, game.strength[board], game.deal.hands, alive, self.groups))
+      parts.append(cluster_equities(hands, deal.strength_table[board], deal.hands, alive, self.groups))
     return np.concatenate(parts)
 
 
-def _expected(game: DealtGame, number: int, rows: Rows, later: Later) -> np.ndarray:
+def _expected(deal: CardDeal, number: int, rows: Rows, later: Later) -> np.ndarray:
   """float64[N, D]: the mean, over the cards that come next, of the descriptions of hands by then."""
-  after, means = game.runouts[number + 1], np.zeros((len(rows.hand), later.rows.shape[1]))
+  after, means = deal.tables[number + 1], np.zeros((len(rows.hand), later.rows.shape[1]))
   # The last row is for hands that are dead.
   described = np.concatenate([later.rows, np.zeros_like(later.rows[:1])])
   for board in np.unique(rows.board):
     members = np.flatnonzero(rows.board == board)
     sets = np.flatnonzero(after.index[board] >= 0)
-    hands = game.deal.hand_swaps[after.swap[board, sets]][:, rows.hand[members]]
+    hands = deal.hand_swaps[after.swap[board, sets]][:, rows.hand[members]]
     means[members] = described[later.table[after.index[board, sets][:, None], hands]].sum(
       0
     )  # [sets, hands, D]
@@ -277,26 +281,26 @@ def _expected(game: DealtGame, number: int, rows: Rows, later: Later) -> np.ndar
 
 
 def board_transitions(
-  game: DealtGame, clustered_round: int, equities: Equities, seed: int, progress: bool | None = None
+  deal: CardDeal, clustered_round: int, equities: Equities, seed: int, progress: bool | None = None
 ) -> np.ndarray:
   """float64[K, B]: how the hands on each class of boards fall into the buckets of a base abstraction.
 
   Its buckets are made by k-means from the equities of hands, on all boards together, that may be held at the
   end, and are weighed by chance.
   """
-  last = game.rounds - 1
-  runouts, boards = game.runouts[last], np.arange(len(game.runouts[last].cards))
+  last = deal.streets - 1
+  runouts, boards = deal.tables[last], np.arange(len(deal.tables[last].cards))
   generator = np.random.default_rng(seed)
   chosen = np.sort(generator.permutation(boards)[:SAMPLED_BOARDS])
-  rows = _rows(game, last, chosen)
+  rows = _rows(deal, last, chosen)
   some = np.sort(generator.permutation(len(rows.hand))[:SAMPLE])
   sample = Rows(*(column[some] for column in rows))
   means = bucketed(equities(sample), BASE, weights=sample.weight, seed=seed, restarts=1).means
-  before = boards_before(game, last, clustered_round)
-  table = np.zeros((len(game.runouts[clustered_round].cards), len(means)))
+  before = boards_before(deal, last, clustered_round)
+  table = np.zeros((len(deal.tables[clustered_round].cards), len(means)))
   boards = boards[assigned_here(before)]
   for board in progress_bar(progress, iterable=boards, unit="board", desc="Boards"):
-    rows = _rows(game, last, np.array([board]))
+    rows = _rows(deal, last, np.array([board]))
     label = squared(equities(rows), means).argmin(1)
     table[before[board]] += np.bincount(label, rows.weight, len(means)) / runouts.count[board]
   all_gather_rows(table, assigned_here(np.arange(len(table))))

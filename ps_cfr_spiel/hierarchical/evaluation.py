@@ -20,7 +20,7 @@ import numpy as np
 
 from ps_cfr_spiel.backend.device import jit, precision, sum_over_processes, to_device
 from ps_cfr_spiel.backend.native import why_unavailable
-from ps_cfr_spiel.hierarchical.dealt_game import DealtGame
+from ps_cfr_spiel.cards.poker import CardDeal, CardGame
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, DealtAbstraction, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import BettingPart, LineCells, betting_part, leaving
 from ps_cfr_spiel.reports import progress_bar
@@ -98,7 +98,7 @@ class Products(NamedTuple):
 
 
 def evaluate_strategies(
-  game: DealtGame,
+  game: CardGame[CardDeal],
   strategies: tuple[Strategy, Strategy],
   dtype: str = "float32",
   progress: bool | None = None,
@@ -127,9 +127,10 @@ def evaluate_strategies(
     raise ValueError(
       f"The strategies cluster the boards of rounds {first} and {second}; expected abstractions of one round."
     )
-  if not game.in_tables:
+  deal = game.deal
+  if not deal.in_tables:
     raise ValueError(
-      f"{game.name} has too many boards to evaluate a strategy exactly; measure it by matches or by "
+      f"{game.game} has too many boards to evaluate a strategy exactly; measure it by matches or by "
       "matches.local_best_response(..., hands=1000)."
     )
   every = np.arange(len(strategies[0].abstraction.clusters))
@@ -138,10 +139,10 @@ def evaluate_strategies(
   boards = boards[np.argsort(strategies[0].abstraction.clusters[boards], kind="stable")]
   with precision(dtype), progress_bar(progress, total=len(boards), unit="board", desc="Evaluating") as bar:
     runouts = RunoutValues(game, strategies, dtype, boards, bar.update)
-    by_hand = runouts.values(0, 0, game.deal.weights[:, None].astype(dtype)).astype(np.float64)
-  total = (by_hand * game.deal.weights[[player for player, _ in RUNS[: len(by_hand)]], None]).sum((1, 2))
-  left = [game.deal.boards_left(number) for number in range(1, game.rounds)]
-  deals = game.deal.weights[0] @ game.deal.together @ game.deal.weights[1] * math.prod(left)
+    by_hand = runouts.values(0, 0, deal.weights[:, None].astype(dtype)).astype(np.float64)
+  total = (by_hand * deal.weights[[player for player, _ in RUNS[: len(by_hand)]], None]).sum((1, 2))
+  left = [deal.boards_left(number) for number in range(1, deal.streets)]
+  deals = deal.weights[0] @ deal.together @ deal.weights[1] * math.prod(left)
   value, first, second, *others = (total / deals).tolist()
   return Evaluation.of((first, second), value, *others)
 
@@ -151,7 +152,7 @@ class RunoutValues:
 
   def __init__(
     self,
-    game: DealtGame,
+    game: CardGame[CardDeal],
     strategies: tuple[Strategy, Strategy],
     dtype: str,
     boards: np.ndarray,
@@ -179,30 +180,32 @@ class RunoutValues:
 
     `reach`, [2, roots, H], is of both players.
     """
-    game = self.game
+    deal = self.game.deal
     lines, place = self.rounds[number], self._board(number, board)
     policy, arrived = _down(lines, self._table(self._clusters(number, board)), place, reach)
-    beyond = np.zeros((self.runs, len(lines.leaving), len(game.deal.hands)), self.dtype)
-    if number + 1 < game.rounds:
-      after, onward = game.runouts[number + 1], np.asarray(arrived[:, lines.leaving])
+    beyond = np.zeros((self.runs, len(lines.leaving), len(deal.hands)), self.dtype)
+    if number + 1 < deal.streets:
+      after, onward = deal.tables[number + 1], np.asarray(arrived[:, lines.leaving])
       boards = self.boards if number + 1 == self.clustered_round else np.arange(len(after.cards))
       boards = boards[after.parent[boards] == board]
       for child in boards.tolist():
-        times = after.count[child] / game.runouts[number].count[board]
+        times = after.count[child] / deal.tables[number].count[board]
         beyond += np.asarray(times, self.dtype) * self.values(number + 1, child, onward)
         if number + 1 == self.clustered_round:
           self.passed()
       beyond = sum_over_processes(beyond) if number + 1 == self.clustered_round else beyond
-      beyond = _averaged(beyond, game.classes[number][board])
+      beyond = _averaged(beyond, deal.hand_classes[number][board])
     return np.asarray(_up(lines, place, policy, arrived, beyond))
 
   def _board(self, number: int, board: int) -> Board:
-    game = self.game
-    last = number == game.rounds - 1
-    left = [game.deal.boards_left(later) for later in range(number + 1, game.rounds)]
-    alive = (game.classes[number][board] >= 0).astype(self.dtype)
+    deal = self.game.deal
+    last = number == deal.streets - 1
+    left = [deal.boards_left(later) for later in range(number + 1, deal.streets)]
+    alive = (deal.hand_classes[number][board] >= 0).astype(self.dtype)
     bucket = [np.maximum(buckets[number][board], 0) for buckets in self.buckets]
-    leaves = self._leaves(number, game.strength[board] if last else np.zeros(len(alive), np.int32), alive)
+    leaves = self._leaves(
+      number, deal.strength_table[board] if last else np.zeros(len(alive), np.int32), alive
+    )
     return Board(np.stack(bucket), alive, leaves, np.asarray(math.prod(left), self.dtype))
 
   def _leaves(self, number: int, strength: np.ndarray, alive: np.ndarray) -> "NativeLeaves | Products":
@@ -218,7 +221,7 @@ class RunoutValues:
     """The cluster of a class of runouts in each player's abstraction; none before the clustered round."""
     if number < self.clustered_round:
       return []
-    for after in self.game.runouts[number : self.clustered_round : -1]:
+    for after in self.game.deal.tables[number : self.clustered_round : -1]:
       board = int(after.parent[board])
     return [int(strategy.abstraction.clusters[board]) for strategy in self.strategies]
 
@@ -240,7 +243,7 @@ def _different(strategies: tuple[Strategy, Strategy]) -> list[Strategy]:
   return [strategies[0]] if strategies[0] is strategies[1] else list(strategies)
 
 
-def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Round]:
+def _rounds(game: CardGame[CardDeal], strategies: tuple[Strategy, Strategy]) -> list[Round]:
   """The lines of each round, by the cells of the trunk and of the clusters."""
   betting, tables, number = game.betting, strategies[0].tables, strategies[0].abstraction.clustered_round
   first, second = (LineCells.of(betting, number, strategy.abstraction.sizes) for strategy in strategies)
@@ -248,7 +251,7 @@ def _rounds(game: DealtGame, strategies: tuple[Strategy, Strategy]) -> list[Roun
   behind = behind * (len(_different(strategies)) - 1)
   cell = np.where(betting.player == 1, behind + second.cell, first.cell).astype(np.int32)
   roots, rounds = np.zeros(1, np.int32), []
-  for number in range(game.rounds):
+  for number in range(game.deal.streets):
     part = betting_part(betting, roots, range(number, number + 1), first._replace(cell=cell), 0)
     out, betting_there = leaving(part), part.betting
     shows = np.flatnonzero(betting_there.showdown_payoff).astype(np.int32)

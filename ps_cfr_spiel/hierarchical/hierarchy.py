@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ps_cfr_spiel.arguments import check_count
-from ps_cfr_spiel.hierarchical.dealt_game import DealtGame, Place
+from ps_cfr_spiel.cards.poker import CardDeal, CardGame, Place
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -41,16 +41,16 @@ class Hierarchy(abc.ABC):
   def of_hands(self, places: Sequence[Place]) -> tuple[int, np.ndarray]:
     """The cluster, -1 before the clustered round, and int[H], the buckets of all hands.
 
-    Buckets of dead hands are undefined. `places` are those of the rounds so far, as of `DealtGame.seen`.
+    Buckets of dead hands are undefined. `places` are those of the rounds so far, as of `CardDeal.seen`.
     """
 
   def find(self, seen: Sequence[tuple[Place, int]]) -> tuple[int, int]:
-    """The cluster, as of `of_hands`, and the bucket of a hand; `seen` is of `DealtGame.seen`."""
+    """The cluster, as of `of_hands`, and the bucket of a hand; `seen` is of `CardDeal.seen`."""
     cluster, buckets = self.of_hands([place for place, _ in seen])
     return cluster, int(buckets[seen[-1][1]])
 
   @abc.abstractmethod
-  def on(self, game: DealtGame) -> "Hierarchy":
+  def on(self, game: CardGame[CardDeal]) -> "Hierarchy":
     """The same, checked; ValueError if it does not fit the game."""
 
   @abc.abstractmethod
@@ -94,7 +94,7 @@ class DealtAbstraction(Hierarchy):
     cluster = int(self.clusters[places[clustered]]) if number >= clustered else -1
     return cluster, self.buckets[number][places[-1]]
 
-  def on(self, game: DealtGame) -> "DealtAbstraction":
+  def on(self, game: CardGame[CardDeal]) -> "DealtAbstraction":
     return DealtAbstraction.of(game, self.clusters, self.buckets, self.clustered_round)
 
   def to_arrays(self) -> dict[str, np.ndarray]:
@@ -103,7 +103,7 @@ class DealtAbstraction(Hierarchy):
   @classmethod
   def of(
     cls,
-    game: DealtGame,
+    game: CardGame[CardDeal],
     clusters: np.ndarray,
     buckets: Sequence[np.ndarray],
     clustered_round: int = 1,
@@ -114,11 +114,13 @@ class DealtAbstraction(Hierarchy):
     in names of suits alone and are in two buckets.
     """
     clusters = check_clusters(game, clusters, clustered_round)
-    if len(buckets) != game.rounds:
-      raise ValueError(f"buckets: expected a table for each of {game.rounds} rounds, got {len(buckets)}.")
+    if len(buckets) != game.deal.streets:
+      raise ValueError(
+        f"buckets: expected a table for each of {game.deal.streets} rounds, got {len(buckets)}."
+      )
     tables = tuple(map(np.asarray, buckets))
     for number, table in enumerate(tables):
-      classes = game.classes[number]
+      classes = game.deal.hand_classes[number]
       if not np.issubdtype(table.dtype, np.integer):
         raise ValueError(f"buckets of round {number}: expected integers, got {table.dtype}.")
       if table.shape != classes.shape or ((table < 0) != (classes < 0)).any():
@@ -138,7 +140,7 @@ class DealtAbstraction(Hierarchy):
           f"buckets of round {number}: hands that differ in names of suits are in two buckets."
         )
     integers = tuple(table.astype(np.int32) for table in tables)
-    return cls(game.name, clusters, integers, clustered_round=clustered_round)
+    return cls(str(game.game), clusters, integers, clustered_round=clustered_round)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -152,31 +154,31 @@ class ByCluster:
     return self.read(part[0] if isinstance(part, tuple) else part)
 
 
-def check_clustered_round(game: DealtGame, number: int) -> int:
+def check_clustered_round(game: CardGame[CardDeal], number: int) -> int:
   """The round whose boards are clustered, as given.
 
   ValueError unless public cards come before it, and its boards are in tables.
   """
-  last = game.rounds - 1
+  last = game.deal.streets - 1
   if check_count("clustered_round", number, 1) > last:
     raise ValueError(
       f"clustered_round={number}: public cards come before rounds 1 to {last}; give one of these."
     )
-  if number >= len(game.runouts):
+  if number >= len(game.deal.tables):
     raise ValueError(
-      f"clustered_round={number}: {game.name} has too many boards for tables; cluster those of round 1, the "
+      f"clustered_round={number}: {game.game} has too many boards for tables; cluster those of round 1, the "
       "default."
     )
   return number
 
 
-def check_clusters(game: DealtGame, clusters: ArrayLike, clustered_round: int) -> np.ndarray:
+def check_clusters(game: CardGame[CardDeal], clusters: ArrayLike, clustered_round: int) -> np.ndarray:
   """int32[K], the cluster of each class of boards of the clustered round, as given.
 
   ValueError for a round without public cards, if some boards have no cluster, or some clusters no boards.
   """
   check_clustered_round(game, clustered_round)
-  given, boards = np.asarray(clusters), len(game.runouts[clustered_round].cards)
+  given, boards = np.asarray(clusters), len(game.deal.tables[clustered_round].cards)
   whole = np.issubdtype(given.dtype, np.integer) and given.shape == (boards,)
   if not whole or set(given.tolist()) != set(range(len(set(given.tolist())))):
     raise ValueError(
@@ -185,9 +187,9 @@ def check_clusters(game: DealtGame, clusters: ArrayLike, clustered_round: int) -
   return given.astype(np.int32)
 
 
-def boards_before(game: DealtGame, number: int, earlier: int) -> np.ndarray:
+def boards_before(deal: CardDeal, number: int, earlier: int) -> np.ndarray:
   """int[K]: for each class of runouts of a round, the class of an `earlier` round that it goes on from."""
-  board = np.arange(len(game.runouts[number].cards))
-  for after in game.runouts[number:earlier:-1]:
+  board = np.arange(len(deal.tables[number].cards))
+  for after in deal.tables[number:earlier:-1]:
     board = after.parent[board]
   return board

@@ -22,8 +22,7 @@ from numpy.typing import ArrayLike
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.abstraction import Distance, board_distances, bucketed, public_clusters, squared
 from ps_cfr_spiel.backend.device import all_gather_rows, assigned_here, cores
-from ps_cfr_spiel.cards.poker import Deck, card_sets
-from ps_cfr_spiel.hierarchical.dealt_game import DealtGame, Place
+from ps_cfr_spiel.cards.poker import CardDeal, CardGame, Deck, Place, card_sets
 from ps_cfr_spiel.hierarchical.dealt_hands import BINS, equities, histograms, nearest
 from ps_cfr_spiel.hierarchical.hierarchy import Hierarchy, check_clusters
 from ps_cfr_spiel.reports import progress_bar
@@ -90,7 +89,7 @@ class NearestAbstraction(Hierarchy):
     tables = {f"centres{number}": table for number, table in enumerate(self.centres)}
     return {"clusters": self.clusters, "groups": self.groups, **tables}
 
-  def on(self, game: DealtGame) -> "NearestAbstraction":
+  def on(self, game: CardGame[CardDeal]) -> "NearestAbstraction":
     return NearestAbstraction.of(game, self.clusters, self.groups, self.centres, self.kept)
 
   def table_of(self, folder: Path, cluster: int) -> Path:
@@ -107,7 +106,7 @@ class NearestAbstraction(Hierarchy):
   @classmethod
   def of(
     cls,
-    game: DealtGame,
+    game: CardGame[CardDeal],
     clusters: ArrayLike,
     groups: np.ndarray,
     centres: Sequence[np.ndarray],
@@ -115,8 +114,8 @@ class NearestAbstraction(Hierarchy):
   ) -> "NearestAbstraction":
     """An abstraction of a game whose boards are not all in tables, checked; ValueError if it does not fit."""
     clusters, deal = check_clusters(game, clusters, 1), game.deal
-    if game.in_tables or len(centres) != game.rounds - 1:
-      raise ValueError(f"{game.name}: expected centres of hands for each round from the clustered one on.")
+    if deal.in_tables or len(centres) != deal.streets - 1:
+      raise ValueError(f"{game.game}: expected centres of hands for each round from the clustered one on.")
     groups = np.asarray(groups)
     hands = len(deal.hands)
     if groups.shape != (hands,) or not np.issubdtype(groups.dtype, np.integer) or groups.min() < 0:
@@ -130,13 +129,13 @@ class NearestAbstraction(Hierarchy):
           f"centres of round {1 + number}: expected finite numbers {[*shape, 'buckets']}, got {table.shape}."
         )
     return cls(
-      *(game.name, clusters, groups.astype(np.int32), tables, deal.deck, deal.hole, deal.public),
-      *(game.classes[0][0], game.runouts[1].cards, kept),
+      *(str(game.game), clusters, groups.astype(np.int32), tables, deal.deck, deal.hole, deal.public),
+      *(deal.hand_classes[0][0], deal.tables[1].cards, kept),
     )
 
 
 def make_nearest(
-  game: DealtGame,
+  game: CardGame[CardDeal],
   clusters: int | np.ndarray,
   buckets: int,
   seed: int,
@@ -147,14 +146,15 @@ def make_nearest(
 
   Boards are compared by the histograms of the hands on them (Brown et al. 2015, Algorithm 2).
   """
-  generator, runouts = np.random.default_rng(seed), game.runouts[1]
-  boards, sets = runouts.cards, game.deal.deck.size
-  left, rows = len(game.deal.public) - 2, max(8 * ROWS // len(boards), 64)
-  by_board = np.empty((len(boards), len(game.deal.hands), BINS - 1), np.float32)
+  generator, deal = np.random.default_rng(seed), game.deal
+  runouts = deal.tables[1]
+  boards, sets = runouts.cards, deal.deck.size
+  left, rows = len(deal.public) - 2, max(8 * ROWS // len(boards), 64)
+  by_board = np.empty((len(boards), len(deal.hands), BINS - 1), np.float32)
   later = np.empty((len(boards), rows if left == 2 else 0, BINS - 1), np.float32)
-  picks = generator.integers(0, len(game.deal.hands) * sets, (len(boards), 64 * rows))
+  picks = generator.integers(0, len(deal.hands) * sets, (len(boards), 64 * rows))
   assigned = assigned_here(np.arange(len(boards)))
-  described = _described(game, np.flatnonzero(assigned))
+  described = _described(deal, np.flatnonzero(assigned))
   for board, of_board in progress_bar(
     progress, iterable=described, total=int(assigned.sum()), unit="board", desc="Hands"
   ):
@@ -165,9 +165,9 @@ def make_nearest(
       later[board] = flat[np.resize(chosen, rows)]
   for table in (by_board, later):
     all_gather_rows(table, assigned)
-  groups = _groups(game, by_board, seed)
+  groups = _groups(deal, by_board, seed)
   if np.ndim(clusters) == 0:
-    clusters = _clustered(game, by_board, int(clusters), seed, restarts)
+    clusters = _clustered(deal, by_board, int(clusters), seed, restarts)
   clusters = check_clusters(game, clusters, 1)
   every = np.arange(int(clusters.max()) + 1)
   assigned, sizes = assigned_here(every), np.zeros((len(every), left + 1), np.int32)
@@ -176,13 +176,13 @@ def make_nearest(
   for cluster in progress_bar(progress, iterable=every, unit="cluster", desc="Buckets"):
     members = np.flatnonzero(clusters == cluster)
     weights = runouts.count[members].astype(float)
-    alive, which = by_board[members].reshape(-1, BINS - 1), np.repeat(members, len(game.deal.hands))
+    alive, which = by_board[members].reshape(-1, BINS - 1), np.repeat(members, len(deal.hands))
     living = np.flatnonzero(np.isfinite(alive[:, 0]))
     described = [_some(alive[living], runouts.count[which[living]].astype(float), generator)]
     if left == 2:
       described.append(_some(later[members].reshape(-1, later.shape[2]), np.repeat(weights, rows), generator))
     distances: list[Distance] = [_city] * left + [squared]
-    described.append(_last(game, members, weights, groups if assigned[cluster] else None, generator))
+    described.append(_last(deal, members, weights, groups if assigned[cluster] else None, generator))
     if not assigned[cluster]:
       continue  # its random numbers alone are drawn
     for number, (points, distance) in enumerate(zip(described, distances, strict=True)):
@@ -195,9 +195,9 @@ def make_nearest(
   return NearestAbstraction.of(game, clusters, groups, [np.ascontiguousarray(x) for x in trimmed])
 
 
-def _described(game: DealtGame, boards: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+def _described(deal: CardDeal, boards: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
   """Boards of the clustered round, and the histograms on each, by all cores."""
-  deal, cards = game.deal, game.runouts[1].cards
+  cards = deal.tables[1].cards
   left = len(deal.public) - 2
   with ThreadPoolExecutor(cores()) as pool:
     for start in range(0, len(boards), KEPT):  # the histograms of few boards are held at once
@@ -207,9 +207,9 @@ def _described(game: DealtGame, boards: np.ndarray) -> Iterator[tuple[int, np.nd
       )
 
 
-def _groups(game: DealtGame, by_board: np.ndarray, seed: int) -> np.ndarray:
+def _groups(deal: CardDeal, by_board: np.ndarray, seed: int) -> np.ndarray:
   """int[H]: groups of hands whose mean equity is alike before public cards come."""
-  classes, count = game.classes[0][0], game.runouts[1].count[:, None]
+  classes, count = deal.hand_classes[0][0], deal.tables[1].count[:, None]
   equity, alive = 1 - by_board.mean(2), np.isfinite(by_board[:, :, 0])
   total, times = (np.where(alive, count * x, 0).sum(0) for x in (equity, 1))
   mean = np.bincount(classes, total) / np.bincount(classes, times)
@@ -217,7 +217,7 @@ def _groups(game: DealtGame, by_board: np.ndarray, seed: int) -> np.ndarray:
   return grouping.label[classes]
 
 
-def _clustered(game: DealtGame, by_board: np.ndarray, count: int, seed: int, restarts: int) -> np.ndarray:
+def _clustered(deal: CardDeal, by_board: np.ndarray, count: int, seed: int, restarts: int) -> np.ndarray:
   """Clusters boards by the buckets of a base abstraction into which the hands on them fall."""
   generator = np.random.default_rng(seed)
   alive = np.argwhere(np.isfinite(by_board[:, :, 0]))
@@ -233,14 +233,14 @@ def _some(points: np.ndarray, weights: np.ndarray, generator: np.random.Generato
 
 
 def _last(
-  game: DealtGame, members, weights, groups: np.ndarray | None, generator: np.random.Generator
+  deal: CardDeal, members, weights, groups: np.ndarray | None, generator: np.random.Generator
 ) -> np.ndarray:
   """Equities of hands on boards of the last round, as chance deals them; none without groups."""
-  deal, cards, samples = game.deal, game.runouts[1].cards, []
+  cards, samples = deal.tables[1].cards, []
   for board in cards[generator.choice(members, RUNOUTS, p=weights / weights.sum())]:
     rest = np.setdiff1d(np.arange(deal.deck.size), board)
     whole = [*board.tolist(), *generator.permutation(rest)[: sum(deal.public[2:])].tolist()]
-    alive = np.flatnonzero(~np.isin(game.deal.hands, whole).any(1))
+    alive = np.flatnonzero(~np.isin(deal.hands, whole).any(1))
     chosen = generator.choice(alive, ROWS // RUNOUTS)
     if groups is not None:
       samples.append(equities(deal.deck, deal.hole, np.array([whole]), groups)[0][chosen])
@@ -277,17 +277,17 @@ def slots(abstraction: NearestAbstraction) -> np.ndarray:
   return numbers
 
 
-def table_shape(game: DealtGame, abstraction: NearestAbstraction) -> tuple[int, int, int]:
+def table_shape(deal: CardDeal, abstraction: NearestAbstraction) -> tuple[int, int, int]:
   """(F, 1 + D, H), of a cluster's table."""
   most = int(np.bincount(abstraction.clusters).max())
-  return most, 1 + game.deal.deck.size * (game.rounds == 4), len(game.deal.hands)
+  return most, 1 + deal.deck.size * (deal.streets == 4), len(deal.hands)
 
 
 def tabulated(
-  game: DealtGame, abstraction: NearestAbstraction, clusters: range, progress: bool | None
+  deal: CardDeal, abstraction: NearestAbstraction, clusters: range, progress: bool | None
 ) -> np.ndarray:
   """int16[clusters, F, 1 + D, H]: buckets before the last round; 0 of dead hands and behind boards."""
-  shape, known = table_shape(game, abstraction), []
+  shape, known = table_shape(deal, abstraction), []
   table = np.zeros((len(clusters), *shape), np.int16)
   for cluster in clusters:
     with contextlib.suppress(FileNotFoundError):
@@ -298,7 +298,7 @@ def tabulated(
         known.append(cluster)
   missing = [cluster for cluster in clusters if cluster not in known]
   boards, place = np.flatnonzero(np.isin(abstraction.clusters, missing)), slots(abstraction)
-  described = _described(game, boards)
+  described = _described(deal, boards)
   for board, of_board in progress_bar(
     progress, iterable=described, total=len(boards), unit="board", desc="Cards"
   ):

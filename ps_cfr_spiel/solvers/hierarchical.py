@@ -73,7 +73,7 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
       )
     if abstraction is not None and abstraction.game != str(game):
       raise ValueError(f"The abstraction is one of {abstraction.game}, not of {game}.")
-    self._dealt = hierarchical.DealtGame.of(game)
+    self._dealt = hierarchical.card_game(game)
     if abstraction is None:
       self.abstraction = hierarchical.make_abstraction(self._dealt, **options.values(MakeAbstractionOptions))
     else:
@@ -91,7 +91,7 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
 
   @property
   def evaluable(self):
-    return self._dealt.in_tables
+    return self._dealt.deal.in_tables
 
   def summary(self):
     sizes = hierarchical.measure(self._dealt.betting, self._dealt.deal)
@@ -161,7 +161,7 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
     """The average policy of a run's file, whose clusters are opened when they are asked for."""
     saved, game = cls._saved_options(file), game_in(file.header, file.path)
     dtype, of_abstraction = saved.dtype, saved.abstraction
-    dealt = hierarchical.DealtGame.of(game)
+    dealt = hierarchical.card_game(game)
     form = hierarchical.ClusteredGame(dealt, of_abstraction.on(dealt))
     part = _shards(file, form.cluster, dtype)
 

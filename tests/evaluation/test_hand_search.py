@@ -6,14 +6,14 @@ import pytest
 from open_spiel.python.policy import Policy, UniformRandomPolicy
 
 from ps_cfr_spiel.evaluation import Habit, local_best_response
-from ps_cfr_spiel.hierarchical import DealtGame
+from ps_cfr_spiel.hierarchical import card_game
 
 GAME = "leduc_poker"
 
 
 def blind(game, weights):
   """A policy that sees no card: [A, H] by the line, from weights of fold, call and raise."""
-  betting, hands = DealtGame.of(game).betting, len(DealtGame.of(game).deal.hands)
+  betting, hands = card_game(game).betting, len(card_game(game).deal.hands)
 
   def answers(line, board):
     own = np.array([weights[action] for action in betting.legal_actions(line)], float)
@@ -34,7 +34,7 @@ class ByLines(Policy):
 
   def __init__(self, game, answers):
     super().__init__(game, [0, 1])
-    self._betting, self._answers = DealtGame.of(game).betting, answers
+    self._betting, self._answers = card_game(game).betting, answers
 
   def action_probabilities(self, state, player_id=None):
     line, dealt, held = 0, [], state.history()[state.current_player()]
@@ -49,7 +49,7 @@ class ByLines(Policy):
 def near_the_exact_response(deals, error):
   """Of a policy that depends on all that its player sees."""
   game = pyspiel.load_game(GAME)
-  betting = DealtGame.of(game).betting
+  betting = card_game(game).betting
 
   def answers(line, board):
     odds = np.random.default_rng([line, *board]).random((betting.moves[line], 6))

@@ -8,7 +8,7 @@ from ps_cfr_spiel import storage
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.apps.commands import program
 from ps_cfr_spiel.hierarchical import (
-  DealtGame,
+  card_game,
   from_file,
   load_abstraction,
   make_abstraction,
@@ -21,7 +21,7 @@ LEDUC = pyspiel.load_game("leduc_poker")
 
 @pytest.fixture(scope="module")
 def dealt():
-  return DealtGame.of(LEDUC)
+  return card_game(LEDUC)
 
 
 @pytest.fixture(scope="module")
@@ -55,27 +55,27 @@ def test_a_hand_is_found(dealt):
   found, places = make_abstraction(dealt, clusters=2, buckets="lossless"), []
   for hand, board in (("2c", "3d"), ("2d", "3c"), ("3d", "3c")):
     hand, board = dealt.deal.deck.find(hand), dealt.deal.deck.find(board)
-    places.append(found.find(dealt.seen(hand, board)))
+    places.append(found.find(dealt.deal.seen(hand, board)))
   assert places[0] == places[1] and places[0][0] == places[2][0] and places[0] != places[2]
 
 
 def test_cards_that_no_round_has(dealt):
   with pytest.raises(ValueError, match="Expected 0, 1 public cards, got 2"):
-    dealt.seen([0], [2, 4])
+    dealt.deal.seen([0], [2, 4])
   with pytest.raises(ValueError, match="Expected a hand of 1"):
-    dealt.seen([], [2])
+    dealt.deal.seen([], [2])
 
 
 def test_a_file_knows_its_clustered_round(tmp_path, capsys):
   """A cluster of boards of two cards, none after the first card."""
   game, file = poker(3, 2, 1, "0 1 1", raises=1), tmp_path / "abstraction.safetensors"
-  dealt = DealtGame.of(pyspiel.load_game(game))
+  dealt = card_game(pyspiel.load_game(game))
   made = make_abstraction(dealt, clusters=2, buckets=2, clustered_round=2)
   assert "boards up to names of suits, after the cards of round 2" in made.facts()["clusters"]
   save_abstraction(file, made)
   for board, cluster in ((["3c"], {-1}), (["3c", "4d"], {0, 1})):
     hand, shown = dealt.deal.deck.find("2c"), dealt.deal.deck.find("".join(board))
-    assert load_abstraction(file, dealt).find(dealt.seen(hand, shown))[0] in cluster
+    assert load_abstraction(file, dealt).find(dealt.deal.seen(hand, shown))[0] in cluster
   solve = [f"--abstraction={file}", "--solver=hierarchical", "--iterations=2", "--noplot", "--quiet"]
   assert program.run(["solve", game, *solve, f"--output={tmp_path}"]) == 0
   words = ["solve", "leduc_poker", "--solver=hierarchical", f"--abstraction={file}"]

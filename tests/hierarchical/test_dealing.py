@@ -14,17 +14,17 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel import build_tree, evaluate_policy
 from ps_cfr_spiel.backend.device import jit, to_device
 from ps_cfr_spiel.backend.native import why_unavailable
-from ps_cfr_spiel.cards.poker.dealt import dealt_cards, read_card_game
+from ps_cfr_spiel.cards.poker.dealt import read_card_game
 from ps_cfr_spiel.cards.poker.suits import set_numbers
 from ps_cfr_spiel.cfr import RM, averages
 from ps_cfr_spiel.hierarchical import (
   ClusteredGame,
   DealtAbstraction,
-  DealtGame,
   DealtTables,
   LineCells,
   Strategy,
   StrategyTables,
+  card_game,
   clustering,
   dealt_tree,
   evaluate_strategies,
@@ -32,6 +32,7 @@ from ps_cfr_spiel.hierarchical import (
   exact_values,
   make_abstraction,
   measure,
+  shares_beaten,
   value_against,
 )
 from ps_cfr_spiel.hierarchical.card_draws import deal_hands
@@ -57,7 +58,7 @@ NO_LIMIT = poker(3, 2, 1, "0 1", bets="nolimit").replace("stack=20 20", "stack=8
 @functools.cache
 def compiled(name):
   game = pyspiel.load_game(name)
-  return game, DealtGame.of(game)
+  return game, card_game(game)
 
 
 def legal_actions(part):
@@ -118,7 +119,7 @@ def test_payoffs_are_openspiels_on_random_playouts(name):
       state.apply_action(action)
     while (line, -1) in after:
       line = after[line, -1]
-    cards = dealt_cards(state, deal)
+    cards = deal.dealt(state)
     pairs = [cards[: deal.hole], cards[deal.hole : 2 * deal.hole]]
     won = betting.fold_payoff[line, 0]
     if betting.showdown_payoff[line]:
@@ -134,8 +135,7 @@ def test_payoffs_are_openspiels_on_random_playouts(name):
 
 def cell_of(dealt, abstraction, state):
   """(cluster or -1, cell) of a state."""
-  line, seen = dealt.place(state)
-  cluster, bucket = abstraction.find(seen)
+  line, (cluster, bucket) = dealt.betting.line_of(state), ClusteredGame(dealt, abstraction).bucket(state)
   cells = LineCells.of(dealt.betting, abstraction.clustered_round, abstraction.sizes)
   return cluster, cells.cell[line] + cells.stride[line] * bucket
 
@@ -176,9 +176,8 @@ def exact_increments(game, policy, traverser, key_of=pyspiel.State.information_s
 def test_hands_are_dealt_as_chance_deals_them(name):
   """Pairs without a card in common, as often as their weights say."""
   _, dealt = compiled(name)
-  parts = dealt_tree(
-    dealt, make_abstraction(dealt, clusters=np.zeros(len(dealt.runouts[1].cards), int), buckets="lossless")
-  )
+  clusters = np.zeros(len(dealt.deal.tables[1].cards), int)
+  parts = dealt_tree(dealt, make_abstraction(dealt, clusters=clusters, buckets="lossless"))
   draws, hands = 100_000, len(dealt.deal.hands)
   first, second = np.asarray(jax.jit(deal_hands, static_argnums=2)(parts.cards, jax.random.key(3), draws))
   apart = np.array(
@@ -432,12 +431,12 @@ def test_shares_beaten_before_the_last_cards():
   for board, hand in itertools.permutations(range(6), 2):
     shares = []
     for card in set(range(6)) - {board, hand}:
-      (runout, own), others = dealt.seen([hand], [board, card])[-1], set(range(6)) - {board, card}
-      lead = [dealt.strength[runout][own] - dealt.strength[runout][dealt.seen([o], [board, card])[-1][1]]
-              for o in others]  # fmt: skip
+      (runout, own), others = dealt.deal.seen([hand], [board, card])[-1], set(range(6)) - {board, card}
+      strength = dealt.deal.strength_table[runout]
+      lead = [strength[own] - strength[dealt.deal.seen([o], [board, card])[-1][1]] for o in others]
       shares.append(np.mean([(x > 0) + (x == 0) / 2 for x in lead]))
-    runout, own = dealt.seen([hand], [board])[-1]
-    assert dealt.shares_beaten(1, runout)[own] == pytest.approx(np.mean(shares))
+    runout, own = dealt.deal.seen([hand], [board])[-1]
+    assert shares_beaten(dealt.deal, 1, runout)[own] == pytest.approx(np.mean(shares))
 
 
 # --- Abstractions -----------------------------------------------------------------------------------
@@ -450,7 +449,7 @@ def test_opponents_hands_are_described_by_all_boards(monkeypatch):
   monkeypatch.setattr(
     clustering, "bucketed", lambda rows, *rest, **k: found.append(rows) or bucketed(rows, *rest, **k)
   )
-  clustering.Equities.of(dealt, 0)
+  clustering.Equities.of(dealt.deal, 0)
   deck, expected = range(dealt.deal.deck.size), {}
   for hand in itertools.combinations(deck, 2):
     shares = []
@@ -459,7 +458,8 @@ def test_opponents_hands_are_described_by_all_boards(monkeypatch):
       strength = dealt.deal.strengths(np.array([board]))[0]
       lead = strength[set_numbers(np.array([hand]))] - strength[set_numbers(here)]
       shares.append(np.mean(np.sign(lead) + 1) / 2)
-    expected.setdefault(dealt.classes[0][0][set_numbers(np.array([hand]))[0]], []).append(np.sum(shares))
+    number = set_numbers(np.array([hand]))[0]
+    expected.setdefault(dealt.deal.hand_classes[0][0][number], []).append(np.sum(shares))
   means = np.array([np.mean(expected[k]) for k in range(len(expected))])
   np.testing.assert_allclose(found[0][:, 0] / found[0][0, 0], means / means[0])
 
@@ -468,9 +468,9 @@ def test_opponents_hands_are_described_by_all_boards(monkeypatch):
 def test_lossless_buckets_are_the_classes_and_clusters_share_none(name, clustered_round):
   _, dealt = compiled(name)
   abstraction = make_abstraction(dealt, clusters=2, buckets="lossless", clustered_round=clustered_round)
-  for number in range(1, dealt.rounds):
-    table, classes = abstraction.buckets[number], dealt.classes[number]
-    own = np.arange(len(table)) if number == clustered_round else dealt.runouts[number].parent
+  for number in range(1, dealt.deal.streets):
+    table, classes = abstraction.buckets[number], dealt.deal.hand_classes[number]
+    own = np.arange(len(table)) if number == clustered_round else dealt.deal.tables[number].parent
     own = np.zeros(len(table), int) if number < clustered_round else abstraction.clusters[own]
     alive = classes >= 0
     board = np.broadcast_to(np.arange(len(table))[:, None], table.shape)
@@ -495,13 +495,13 @@ def test_hands_share_a_bucket_before_the_last_round_if_they_are_alike(aware):
   for board, hand in itertools.permutations(deck, 2):
     after = []
     for card in set(deck) - {board, hand}:
-      place = dealt.seen([hand], [board, card])
+      place = dealt.deal.seen([hand], [board, card])
       (runout, own), others = place[-1], set(deck) - {board, hand, card}
-      lead = [dealt.strength[runout][own] - dealt.strength[runout][dealt.seen([o], [board, card])[-1][1]]
-              for o in others]  # fmt: skip
+      strength = dealt.deal.strength_table[runout]
+      lead = [strength[own] - strength[dealt.deal.seen([o], [board, card])[-1][1]] for o in others]
       beaten = np.mean([(x > 0) + (x == 0) / 2 for x in lead])
       after.append(made.find(place)[1] if aware == "potential" else min(int(20 * beaten), 19))
-    alike.setdefault(tuple(sorted(after)), set()).add(made.find(dealt.seen([hand], [board]))[1])
+    alike.setdefault(tuple(sorted(after)), set()).add(made.find(dealt.deal.seen([hand], [board]))[1])
   assert all(len(buckets) == 1 for buckets in alike.values())
   assert len(set.union(*alike.values())) == len(alike) > 5
 
@@ -553,7 +553,7 @@ def test_wrong_abstractions_are_refused():
 )
 def test_other_games_are_refused(name, words):
   with pytest.raises(ValueError, match=words):
-    DealtGame.of(pyspiel.load_game(name))
+    card_game(pyspiel.load_game(name))
 
 
 def test_sizes_are_counted_without_making_anything():

@@ -15,15 +15,14 @@ from ps_cfr_spiel.abstraction import cluster_equities
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
 from ps_cfr_spiel.backend.device import jit, precision
 from ps_cfr_spiel.backend.native import why_unavailable
-from ps_cfr_spiel.cards.poker import betting, card_sets, renamings, set_numbers, strengths
+from ps_cfr_spiel.cards.poker import betting, card_sets, deals, renamings, set_numbers, strengths
 from ps_cfr_spiel.cards.poker.suits import Deck
 from ps_cfr_spiel.cfr import LCFR, RM, RMPlus
 from ps_cfr_spiel.hierarchical import (
   ClusterSampling,
-  DealtGame,
   NearestAbstraction,
   StrategyTables,
-  dealt_game,
+  card_game,
   dealt_hands,
   make_abstraction,
 )
@@ -48,8 +47,8 @@ class ByJax(ClusterSampling):
 @pytest.fixture
 def untabulated(monkeypatch):
   """A game whose boards are in no table, for all that it is small."""
-  monkeypatch.setattr(dealt_game, "MOST_CLASSES", 0)
-  return lambda name: DealtGame.of(pyspiel.load_game(name))
+  monkeypatch.setattr(deals, "MOST_CLASSES", 0)
+  return lambda name: card_game(pyspiel.load_game(name))
 
 
 def begun(tree, sampler, regrets, dtype, iteration=0):
@@ -79,7 +78,7 @@ def random_regrets(tree, generator, floor=-np.inf):
 )
 def test_the_library_samples_as_the_reference(name, clustered_round, rule, boards, dtype):
   """Across the fold before iteration 8, from any tables, empty clusters beside the others."""
-  dealt = DealtGame.of(pyspiel.load_game(name))
+  dealt = card_game(pyspiel.load_game(name))
   abstraction = make_abstraction(dealt, clusters=2, buckets=4, restarts=1, clustered_round=clustered_round)
   mesh, found = hierarchical.all_devices(), []
   with precision(dtype):
@@ -163,7 +162,7 @@ def exact_increments(dealt, abstraction, tables, traverser):
   for cards in deals:
     held, board = (cards[:1], cards[1:2]), cards[2:]
     places = [
-      [abstraction.find(dealt.seen(hand, board[:n])) for n in range(len(deal.public))] for hand in held
+      [abstraction.find(dealt.deal.seen(hand, board[:n])) for n in range(len(deal.public))] for hand in held
     ]
     first, second = strengths(
       deal.deck.whole(np.array(board)), deal.deck.whole(np.array([[held[0][0]], [held[1][0]]]))
@@ -315,8 +314,8 @@ def test_a_policy_plays_what_the_sampler_learns(untabulated, size):
   dealt, generator = untabulated(poker(*size, raises=1)), np.random.default_rng(0)
   abstraction = make_abstraction(dealt, clusters=3, buckets=5, restarts=1)
   untabulated_buckets = hierarchical.dealt_tree(dealt, abstraction).untabulated
-  table, runouts, deck = untabulated_buckets.buckets[0:3], dealt.runouts[1], dealt.deal.deck
-  assert abstraction.on(dealt).find([(0, 1)]) == (-1, int(dealt.classes[0][0][1]))
+  table, runouts, deck = untabulated_buckets.buckets[0:3], dealt.deal.tables[1], dealt.deal.deck
+  assert abstraction.on(dealt).find([(0, 1)]) == (-1, int(dealt.deal.hand_classes[0][0][1]))
   for _ in range(200):
     cards = generator.permutation(deck.size)
     hand, board = (
@@ -324,15 +323,14 @@ def test_a_policy_plays_what_the_sampler_learns(untabulated, size):
       cards[dealt.deal.hole :][: sum(dealt.deal.public) - 1].tolist(),
     )
     swaps = renamings(deck)
-    seen = dealt.seen(hand, board)
+    seen = dealt.deal.seen(hand, board)
     board_class, number = seen[1][0], seen[-1][1]
     row = 0 if len(seen) == 2 else 1 + seen[-1][0][-1]
     place = abstraction.clusters[board_class], untabulated_buckets.slot[board_class], row, number
     assert abstraction.find(seen) == (place[0], table[place])
     renamed = swaps[generator.integers(len(swaps))]
-    assert abstraction.find(dealt.seen(renamed[hand].tolist(), renamed[board].tolist())) == abstraction.find(
-      seen
-    )
+    alike = dealt.deal.seen(renamed[hand].tolist(), renamed[board].tolist())
+    assert abstraction.find(alike) == abstraction.find(seen)
     assert set(runouts.cards[board_class].tolist()) <= set(range(deck.size))
 
 
@@ -343,8 +341,8 @@ def test_hold_em_to_the_river_is_answered():
     "firstPlayer=2 1 1 1,numSuits=4,numRanks=13,numHoleCards=2,numBoardCards=0 3 1 1,stack=20000 20000)"
   )
   game, generator = pyspiel.load_game(name), np.random.default_rng(0)
-  dealt = DealtGame.of(game)
-  clusters = np.arange(len(dealt.runouts[1].cards)) % 60
+  dealt = card_game(game)
+  clusters = np.arange(len(dealt.deal.tables[1].cards)) % 60
   centres = [generator.random((60, size, 500)) for size in (19, 19, 8)]
   abstraction = NearestAbstraction.of(dealt, clusters, np.arange(len(dealt.deal.hands)) % 8, centres)
   trunk, subtree = hierarchical.trunk_and_subtree(dealt.betting, 1, abstraction.sizes)
@@ -388,7 +386,7 @@ def test_a_run_without_tables_of_boards(untabulated, tmp_path):
     state.apply_action(action)
   shares = policy.action_probabilities(state)
   assert shares == average.action_probabilities(state)
-  line, _ = resumed._dealt.place(state)
+  line = resumed._dealt.betting.line_of(state)
   number = int(set_numbers(np.array([5, 7])))
   np.testing.assert_allclose(
     hierarchical.by_lines(policy)(line, (8, 9, 10))[:, number], list(shares.values())

@@ -10,7 +10,7 @@ from dealt_games import poker
 from ps_cfr_spiel import memory
 from ps_cfr_spiel.abstraction import board_distances, public_clusters
 from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver
-from ps_cfr_spiel.hierarchical import DealtAbstraction, DealtGame, make_abstraction
+from ps_cfr_spiel.hierarchical import DealtAbstraction, card_game, make_abstraction
 from ps_cfr_spiel.memory import COMPILING, MORE_CODE, TooLarge, board_needs
 
 
@@ -41,24 +41,25 @@ def test_cards_are_refused_where_their_tables_would_not_fit(free, size):
   game = holdem(*size)
 
   def tables():
-    dealt = DealtGame.of(game)
-    assert len(dealt.strength) == len(dealt.classes[-1])
-    alike = [np.where(classes < 0, -1, 0) for classes in dealt.classes[1:]]
-    DealtAbstraction.of(dealt, np.zeros(len(dealt.classes[1]), int), [dealt.classes[0], *alike])
+    dealt = card_game(game)
+    classes = dealt.deal.hand_classes
+    assert len(dealt.deal.strength_table) == len(classes[-1])
+    alike = [np.where(after < 0, -1, 0) for after in classes[1:]]
+    DealtAbstraction.of(dealt, np.zeros(len(classes[1]), int), [classes[0], *alike])
 
   taken = peak(tables)
   free(5 * taken)
   tables()
   free(taken)
   with pytest.raises(TooLarge, match=r"classes of boards, .* hands on them.*Fewer public cards"):
-    DealtGame.of(game)
+    card_game(game)
 
 
 @pytest.mark.parametrize("aware", ["potential", "distribution"])
 def test_buckets_are_refused_where_their_hands_would_not_fit(free, aware):
-  dealt = DealtGame.of(holdem(5, 4, "0 3 1"))
-  assert len(dealt.strength) == len(dealt.classes[-1])
-  clusters = np.arange(len(dealt.classes[1])) % 2
+  dealt = card_game(holdem(5, 4, "0 3 1"))
+  assert len(dealt.deal.strength_table) == len(dealt.deal.hand_classes[-1])
+  clusters = np.arange(len(dealt.deal.hand_classes[1])) % 2
   taken = peak(
     lambda: make_abstraction(dealt, clusters=clusters, buckets=10, restarts=1, progress=False, aware=aware)
   )
@@ -73,20 +74,20 @@ def test_whole_holdem_is_dealt_without_tables(free):
   """Tables of its 2.6 million classes of runouts would take 140 GB; other numbers of cards need them."""
   free(2e9)
   game = holdem(13, 4, "0 3 1 1")
-  assert peak(lambda: DealtGame.of(game)) < 1e8
-  assert not DealtGame.of(game).in_tables
+  assert peak(lambda: card_game(game)) < 1e8
+  assert not card_game(game).deal.in_tables
   with pytest.raises(
     ValueError, match=r"clustered_round=2: .* has too many boards for tables; cluster those of round 1"
   ):
-    make_abstraction(DealtGame.of(game), clusters=2, buckets=2, clustered_round=2)
+    make_abstraction(card_game(game), clusters=2, buckets=2, clustered_round=2)
   free(32e9)
   with pytest.raises(TooLarge, match="for 1,326 hands"):
-    DealtGame.of(holdem(13, 4, "0 3 2"))
+    card_game(holdem(13, 4, "0 3 2"))
 
 
 @pytest.mark.parametrize("clustered_round", [0, 3])
 def test_only_rounds_with_public_cards_are_clustered(clustered_round):
-  dealt = DealtGame.of(holdem(4, 2, "0 1 1"))
+  dealt = card_game(holdem(4, 2, "0 1 1"))
   with pytest.raises(ValueError, match=f"clustered_round.*{clustered_round}"):
     make_abstraction(dealt, clusters=2, clustered_round=clustered_round)
 
@@ -105,19 +106,19 @@ def test_boards_are_refused_where_their_distances_would_not_fit(free):
       boards *= np.poly1d([1] + [0] * (cycle - 1) + [1]) ** ranks
     fixed += renamings * round(boards[5])
   free(1e9)
-  dealt = DealtGame.of(holdem(ranks, 4, "0 5"))
+  dealt = card_game(holdem(ranks, 4, "0 5"))
   for buckets in (50, "lossless"):
     with pytest.raises(TooLarge, match=rf"for the distances of {fixed // 24:,} boards"):
       make_abstraction(dealt, clusters=60, buckets=buckets)
-  assert "classes" not in vars(dealt)  # nobody has looked at hands
+  assert "hand_classes" not in vars(dealt.deal)  # nobody has looked at hands
 
 
 def test_buckets_of_all_boards_are_refused_before_boards_are_compared(free):
-  dealt = DealtGame.of(holdem(13, 4, "0 3"))
+  dealt = card_game(holdem(13, 4, "0 3"))
   free(1e8)
   with pytest.raises(TooLarge, match="for the hands of one cluster"):
     make_abstraction(dealt, clusters=1, buckets=50)
-  assert "classes" not in vars(dealt)  # nobody has looked at hands
+  assert "hand_classes" not in vars(dealt.deal)  # nobody has looked at hands
 
 
 @pytest.mark.parametrize(

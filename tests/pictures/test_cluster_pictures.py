@@ -6,7 +6,7 @@ import pytest
 
 from ps_cfr_spiel.apps.pictures import bucket_chart, cluster_chart
 from ps_cfr_spiel.cards.poker.suits import set_numbers
-from ps_cfr_spiel.hierarchical import DealtGame, make_abstraction
+from ps_cfr_spiel.hierarchical import card_game, make_abstraction, shares_beaten
 
 GAME = (
   "universal_poker(betting=limit,numPlayers=2,numRounds=2,blind=1 2,raiseSize=2 4,firstPlayer=1 1,"
@@ -16,7 +16,7 @@ GAME = (
 
 @pytest.fixture(scope="module")
 def made():
-  dealt = DealtGame.of(pyspiel.load_game(GAME))
+  dealt = card_game(pyspiel.load_game(GAME))
   return dealt, make_abstraction(dealt, clusters=4, buckets=5, restarts=1)
 
 
@@ -26,7 +26,7 @@ def test_every_board_is_in_the_row_of_its_cluster(made):
   places = {text.get_position(): text.get_text() for text in axes.texts}
   labels = {y: int(name) for (x, y), name in places.items() if x < 0}
   assert sorted(labels.values()) == [0, 1, 2, 3]
-  boards = dealt.runouts[1].cards
+  boards = dealt.deal.tables[1].cards
   for cluster in range(4):
     row = next(y for y, number in labels.items() if number == cluster)
     shown = sorted(name for (x, y), name in places.items() if x > 0 and y == row)
@@ -48,9 +48,9 @@ def test_hands_of_a_bucket_have_one_colour(made):
   for hand in dealt.deal.hands:
     assert colors[tuple(hand)] == colors[tuple(hand[::-1])]
     if not set(hand.tolist()) & set(board):
-      seen = dealt.seen(hand.tolist(), list(board))
+      seen = dealt.deal.seen(hand.tolist(), list(board))
       found.setdefault(abstraction.find(seen)[1], set()).add(colors[tuple(hand)])
-      shares[tuple(hand)] = dealt.shares_beaten(1, seen[1][0])[seen[1][1]]
+      shares[tuple(hand)] = shares_beaten(dealt.deal, 1, seen[1][0])[seen[1][1]]
   assert len(found) > 1 and all(len(colors) == 1 for colors in found.values())
   assert len(set.union(*found.values())) == len(found)
   strongest = max(shares, key=shares.get)
@@ -74,4 +74,4 @@ def test_shares_beaten_are_those_of_a_plain_count(made):
         int(strength[k]) for k, other in enumerate(dealt.deal.hands) if not board & set(other.tolist())
       ]
       shares.append(np.mean([(np.sign(int(own) - other) + 1) / 2 for other in others]))
-    assert dealt.shares_beaten(0, 0)[set_numbers(np.array(hand))] == pytest.approx(np.mean(shares))
+    assert shares_beaten(dealt.deal, 0, 0)[set_numbers(np.array(hand))] == pytest.approx(np.mean(shares))

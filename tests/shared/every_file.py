@@ -14,7 +14,7 @@ import ps_cfr_spiel
 from ps_cfr_spiel import learning
 from ps_cfr_spiel.apps.commands import show
 from ps_cfr_spiel.arguments import MOST_ITERATIONS
-from ps_cfr_spiel.hierarchical import DealtGame, load_abstraction, make_abstraction, save_abstraction
+from ps_cfr_spiel.hierarchical import card_game, load_abstraction, make_abstraction, save_abstraction
 from ps_cfr_spiel.memory import LimitReachedError
 
 KUHN, CHEAT = "kuhn_poker", "cheat(suits=2,ranks=2,hand_size=1,max_turns=6)"
@@ -162,13 +162,13 @@ def use_abstraction(path):
   """An abstraction has a bucket for every hand, and no more buckets than hands."""
   game = dealt()
   found = load_abstraction(path, game)
-  for table, classes in zip(found.buckets, game.classes, strict=True):
+  for table, classes in zip(found.buckets, game.deal.hand_classes, strict=True):
     assert ((table >= 0) == (classes >= 0)).all() and table.max() < table.size
 
 
 @functools.cache
 def dealt():
-  return DealtGame.of(pyspiel.load_game("leduc_poker"))
+  return card_game(pyspiel.load_game("leduc_poker"))
 
 
 def batch(folder):

@@ -18,7 +18,8 @@ from ps_cfr_spiel.abstractions import (
   rounded,
   value_against,
 )
-from ps_cfr_spiel.hierarchical import DealtGame, dealt_game, make_abstraction
+from ps_cfr_spiel.cards.poker import deals
+from ps_cfr_spiel.hierarchical import card_game, make_abstraction
 
 GAME = "leduc_poker"
 PROGRAM = """
@@ -39,15 +40,16 @@ import sys
 import numpy as np
 import pyspiel
 import ps_cfr_spiel
-from ps_cfr_spiel.hierarchical import DealtGame, clustering, dealt_game, make_abstraction
+from ps_cfr_spiel.cards.poker import deals
+from ps_cfr_spiel.hierarchical import card_game, clustering, make_abstraction
 
 fill, filled = clustering._fill_buckets, []
 clustering._fill_buckets = lambda *given, **options: filled.append(1) or fill(*given, **options)
 process, port, folder, *games = sys.argv[1:]
 ps_cfr_spiel.runtime.join_processes(f"localhost:{port}", 2, int(process))
 for number, name in enumerate(games):
-  dealt_game.MOST_CLASSES = 200_000 if number == 0 else 0
-  made = make_abstraction(DealtGame.of(pyspiel.load_game(name)), clusters=3, buckets=4, restarts=1)
+  deals.MOST_CLASSES = 200_000 if number == 0 else 0
+  made = make_abstraction(card_game(pyspiel.load_game(name)), clusters=3, buckets=4, restarts=1)
   np.savez(f"{folder}/{process}.{number}.npz", **made.to_arrays())
 assert len(filled) == 2 - int(process)
 """
@@ -109,9 +111,9 @@ def test_two_processes_build_an_abstraction_together(tmp_path, monkeypatch):
   started = [subprocess.Popen([sys.executable, "-c", BUILDS, process, *words]) for process in "01"]
   assert [process.wait(300) for process in started] == [0, 0]
   for number, name in enumerate(games):
-    monkeypatch.setattr(dealt_game, "MOST_CLASSES", 200_000 if number == 0 else 0)
+    monkeypatch.setattr(deals, "MOST_CLASSES", 200_000 if number == 0 else 0)
     alone = make_abstraction(
-      DealtGame.of(pyspiel.load_game(name)), clusters=3, buckets=4, restarts=1
+      card_game(pyspiel.load_game(name)), clusters=3, buckets=4, restarts=1
     ).to_arrays()
     assert ("groups" in alone) == (number == 1)
     for process in "01":
@@ -179,7 +181,7 @@ def test_boards_of_a_later_round_are_clustered(tmp_path):
     state.apply_action(action)
     if not state.is_chance_node():
       clusters.append(policy.form.bucket(state)[0])
-  assert clusters == [-1] * 4 + [int(solver.abstraction.clusters[solver._dealt.seen([0], [4, 2])[2][0]])]
+  assert clusters == [-1] * 4 + [int(solver.abstraction.clusters[solver._dealt.deal.seen([0], [4, 2])[2][0]])]
   with pytest.raises(ValueError, match="clustered_round=3: public cards come before rounds 1 to 2; give one"):
     HierarchicalMCCFRSolver(game, 3, clustered_round=3)
 

@@ -6,21 +6,21 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ps_cfr_spiel.abstractions import DealtGame, Hierarchy
+from ps_cfr_spiel.abstractions import Hierarchy, shares_beaten
 from ps_cfr_spiel.apps.pictures.hand_charts import boxes
 from ps_cfr_spiel.apps.pictures.style import BETS, DPI, INK, LINES, NEVER, SOFT
-from ps_cfr_spiel.cards.poker import RANKS
+from ps_cfr_spiel.cards.poker import RANKS, CardDeal, CardGame
 
 ROW, COLUMN, MARGIN = 0.15, 0.3, 0.9  # inches
 SMALL = 6  # size of letters
 
 
-def cluster_chart(game: DealtGame, abstraction: Hierarchy) -> Figure:
+def cluster_chart(game: CardGame[CardDeal], abstraction: Hierarchy) -> Figure:
   """All boards of the clustered round up to names of suits: a row for each cluster, the largest first.
 
   A board is shown by the ranks of its cards; the colour is the number of suits.
   """
-  boards, deck = game.runouts[abstraction.clustered_round].cards, game.deal.deck
+  boards, deck = game.deal.tables[abstraction.clustered_round].cards, game.deal.deck
   suits = np.array([len(set(cards.tolist())) for cards in boards % deck.suits])
   ranks = np.sort(boards // deck.suits, 1)[:, ::-1]
   members = [np.flatnonzero(abstraction.clusters == k) for k in range(abstraction.count)]
@@ -42,7 +42,7 @@ def cluster_chart(game: DealtGame, abstraction: Hierarchy) -> Figure:
   return figure
 
 
-def bucket_chart(game: DealtGame, abstraction: Hierarchy, board: Sequence[int]) -> Figure:
+def bucket_chart(game: CardGame[CardDeal], abstraction: Hierarchy, board: Sequence[int]) -> Figure:
   """The buckets of all hands on a board: a box for each pair of cards, or each card.
 
   Boxes of one bucket have one colour; it is redder if its hands beat more hands on average over the cards to
@@ -50,10 +50,10 @@ def bucket_chart(game: DealtGame, abstraction: Hierarchy, board: Sequence[int]) 
   """
   deck, hands, taken = game.deal.deck, game.deal.hands, list(board)
   alive = ~np.isin(hands, [*game.deal.board, *taken]).any(1)
-  seen = [game.seen(hand.tolist(), taken) for hand in hands[alive]]
+  seen = [game.deal.seen(hand.tolist(), taken) for hand in hands[alive]]
   buckets = np.array([abstraction.find(places)[1] for places in seen])
   number, place = len(seen[0]) - 1, seen[0][-1][0]
-  shares = game.shares_beaten(number, place)[[places[-1][1] for places in seen]]
+  shares = shares_beaten(game.deal, number, place)[[places[-1][1] for places in seen]]
   means = np.bincount(buckets, shares) / np.maximum(np.bincount(buckets), 1)
   depth = means[buckets]
   depth = (depth - depth.min()) / max(np.ptp(depth), 1e-9)

@@ -3,7 +3,7 @@
 May import: base layers. Nothing here is a game: `games/poker` has the games of this package, and OpenSpiel
 has others. `cards` has the numbering of cards and hands, and ranges on a board; `ranking` and `suits` work on
 arrays of hands and boards. `bayesian_form` is how a game describes itself to the compiler, and `card_game`
-is such a description in three parts: `betting_lines`, a deal, and `infostate_names`; `dealt`
+is such a description in three parts: `betting_lines`, one of `deals`, and `infostate_names`; `dealt`
 reads them off a game of OpenSpiel. `spots` and `situations` read what users describe.
 """
 
@@ -12,9 +12,10 @@ from ps_cfr_spiel.cards.poker import cards as cards
 from ps_cfr_spiel.cards.poker.bayesian_form import BayesianForm as BayesianForm
 from ps_cfr_spiel.cards.poker.betting_lines import Betting
 from ps_cfr_spiel.cards.poker.board_lists import deals_on, next_boards
-from ps_cfr_spiel.cards.poker.card_game import CardDeal, CardGame, Deal, Names
+from ps_cfr_spiel.cards.poker.card_game import CardGame, Names
 from ps_cfr_spiel.cards.poker.cards import RANKS, card_sets, set_numbers
-from ps_cfr_spiel.cards.poker.dealt import cards_of, dealt_cards, is_by_name, read_card_game
+from ps_cfr_spiel.cards.poker.deals import RANKED, CardDeal, Deal, Place
+from ps_cfr_spiel.cards.poker.dealt import cards_of, is_by_name, read_card_game
 from ps_cfr_spiel.cards.poker.infostate_names import HoldemNames, StateNames
 from ps_cfr_spiel.cards.poker.made_hands import CLASSES, made_hands, named_hands
 from ps_cfr_spiel.cards.poker.rake import check_unraked, parse_rake, with_rake

@@ -5,6 +5,7 @@ import functools
 from collections.abc import Sequence
 
 import numpy as np
+import pyspiel
 
 from ps_cfr_spiel.cards.poker.betting import CHANCE, TERMINAL, BettingState
 
@@ -125,6 +126,16 @@ class Betting:
       legal = ", ".join(map(str, actions)) or "none"
       raise ValueError(f"action {action} is not legal at line {line}; legal are {legal}")
     return self.children(line)[actions.index(action)]
+
+  def line_of(self, state: pyspiel.State) -> int:
+    """The line of a state of OpenSpiel, after the cards that have come."""
+    line = 0
+    for move in state.full_history():
+      if move.player >= 0:
+        line = self.child(line, move.action)
+        while self.player[line] == CHANCE:  # the cards that come are in the history too
+          line = self.child(line, -1)
+    return line
 
   def part(self, roots: Sequence[int] | np.ndarray, streets: range) -> tuple["Betting", np.ndarray]:
     """The lines of some streets from some lines on: those, then all that follow, depth by depth.

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 
 from ps_cfr_spiel.cards.poker import cards
-from ps_cfr_spiel.cards.poker.card_game import CardDeal
+from ps_cfr_spiel.cards.poker.deals import CardDeal
 from ps_cfr_spiel.cards.poker.situations import compatible
 from ps_cfr_spiel.cards.poker.suits import Deck, renamings
 

@@ -5,7 +5,6 @@ of each line of betting, and the cards give the winner of a showdown.
 """
 
 import functools
-import itertools
 import re
 from typing import Any
 
@@ -15,13 +14,13 @@ import pyspiel
 from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.cards.poker.betting import BettingRules
 from ps_cfr_spiel.cards.poker.betting_lines import Betting
-from ps_cfr_spiel.cards.poker.card_game import CardDeal, CardGame
+from ps_cfr_spiel.cards.poker.card_game import CardGame
 from ps_cfr_spiel.cards.poker.cards import STREETS, card_sets, parse_deck
+from ps_cfr_spiel.cards.poker.deals import PLAYERS, CardDeal
 from ps_cfr_spiel.cards.poker.infostate_names import ADVICE, HoldemNames, StateNames
 from ps_cfr_spiel.cards.poker.ranking import strengths
 from ps_cfr_spiel.cards.poker.suits import Deck
 
-PLAYERS = 2
 MAX_LINES = 2_000_000
 HOLES = (1, 2)  # cards of a hand
 TRIES = 1000
@@ -75,8 +74,8 @@ def read_card_game(game: Any) -> CardGame[CardDeal]:
   deal = CardDeal.create(deck, hole, public)
   if game.get_type().short_name == "holdem":
     lines = functools.partial(_texts, game.rules)
-    return CardGame(betting, deal, HoldemNames(game.header, lines, deal, advice=ADVICE))
-  return CardGame(betting, deal, StateNames(game, betting, deal))
+    return CardGame(betting, deal, HoldemNames(game.header, lines, deal, advice=ADVICE), game)
+  return CardGame(betting, deal, StateNames(game, betting, deal), game)
 
 
 def _texts(rules: BettingRules) -> list[str]:
@@ -115,15 +114,6 @@ def cards_of(game: pyspiel.Game) -> tuple[Deck, int, tuple[int, ...]]:
     f"{game}: expected universal_poker for two without boardCards or handReaches, holdem with sizes "
     "of bets, holdem_subgame, kuhn_poker, or leduc_poker without suit_isomorphism."
   )
-
-
-def dealt_cards(state: pyspiel.State, deal: CardDeal) -> list[int]:
-  """The cards of both hands, then the public ones that have come, as the deck of the deal numbers them."""
-  actions = [move.action for move in state.full_history() if move.player < 0]
-  if not deal.at_once:
-    return actions
-  hands = [deal.hands[held[h]].tolist() for held, h in zip(deal.held, actions, strict=False)]
-  return [*itertools.chain(*hands), *actions[PLAYERS:]]
 
 
 def _a_winner(deck: Deck, hole: int, size: int) -> tuple[list[int], list[int], list[int]]:

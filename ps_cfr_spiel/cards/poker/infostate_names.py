@@ -11,7 +11,8 @@ import pyspiel
 
 from ps_cfr_spiel.cards.poker.betting import CHANCE
 from ps_cfr_spiel.cards.poker.betting_lines import Betting
-from ps_cfr_spiel.cards.poker.card_game import CardDeal, Names
+from ps_cfr_spiel.cards.poker.card_game import Names
+from ps_cfr_spiel.cards.poker.deals import CardDeal
 
 ADVICE = "Use fewer cards, rounds or raises"
 PRIVATE, PUBLIC, CARDS = map(

@@ -81,7 +81,7 @@ def new_solver(values: flags.FlagValues, words: Sequence[str]) -> ps.measures.Ex
 def _cards(values: flags.FlagValues, game: pyspiel.Game) -> ps.abstractions.Hierarchy:
   """The abstraction of a dealt game's cards in a file."""
   refuse(values, flags_of(ClusteringOptions), f"is in --abstraction={values.abstraction} already")
-  return ps.abstractions.load_abstraction(values.abstraction, ps.abstractions.DealtGame.of(game))
+  return ps.abstractions.load_abstraction(values.abstraction, ps.abstractions.card_game(game))
 
 
 def _locks(words: Sequence[str], limit: int) -> dict[str, Any]:
