@@ -4,9 +4,11 @@ import numpy as np
 import pyspiel
 import pytest
 
+from ps_cfr_spiel.backend.device import precision
 from ps_cfr_spiel.batches import RandomSituations, solve_batch
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.learning import BoardFeatures, Examples, NetworkValues, load_boards, rivers_met
+from ps_cfr_spiel.learning.boards import street_leaves
 from ps_cfr_spiel.learning.boards.board_features import CHECKED, lines_of
 from ps_cfr_spiel.learning.listening import Listener
 from ps_cfr_spiel.resolving.subgames import Subgames
@@ -90,3 +92,29 @@ def test_they_are_solved_and_learned_from(values, tmp_path):
 def test_bad_input(values, given, words):
   with pytest.raises(ValueError, match=words):
     rivers_met(**{"values": values, "turns": turns(1), **OPTIONS, **given})
+
+
+def test_tables_of_the_last_board_are_kept(monkeypatch):
+  """Those of batches are not, and none are met in another precision or with other hands."""
+  made = []
+  monkeypatch.setattr(street_leaves, "_tables_on", lambda boards, hands: made.append((boards, hands)) or {})
+  street_leaves._kept_tables.cache_clear()
+  flop, other, hands = np.array([[0, 5, 10]]), np.array([[1, 5, 10]]), np.arange(20, 30)[None]
+
+  def new(board, hands=hands):
+    before = len(made)
+    street_leaves.street_tables(board, hands)
+    return len(made) - before
+
+  assert [new(board) for board in (flop, flop, other, other, flop)] == [1, 0, 1, 0, 1]
+  assert [new(flop, hands[:, :5]), new(flop), new(flop)] == [1, 1, 0]
+  with precision("float32"):
+    new(flop)
+  with precision("float64"):
+    assert [new(flop), new(flop)] == [1, 0]
+  both = np.concatenate([flop, other])
+  assert [new(both, np.tile(hands, (2, 1))) for _ in range(2)] == [1, 1]
+  boards, dealt = made[-1]
+  np.testing.assert_array_equal(boards, both)
+  np.testing.assert_array_equal(dealt[1], cards.ALL_HANDS[20:30])
+  street_leaves._kept_tables.cache_clear()

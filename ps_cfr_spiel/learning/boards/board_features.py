@@ -171,7 +171,7 @@ class BoardFeatures(Features):
     ratio = at_ratios((stacks - showdown_payoff[:, left]) / (2 * showdown_payoff[:, left]))
     pot = np.array([one.pot for one in situations], float)
     boards = np.array([one.board for one in situations])
-    tables = street_tables(boards, cards.ALL_HANDS[hands])
+    tables = street_tables(boards, hands)
     chips = {"showdown_payoff": showdown_payoff, "fold_payoff": fold_payoff, "pot": pot, "ratio": ratio}
     first, second, chips = jax.tree.map(jnp.asarray, (*ranges, chips))
     return StreetLeaves(ranges=(first, second), left=tuple(left.tolist()), **tables, **chips)

@@ -9,6 +9,7 @@ All tables are made from the boards on the device, so that batches suit an accel
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 from typing import ClassVar
@@ -122,9 +123,26 @@ class StreetLeaves(SubgameLeaves):
     return (self._others(reach)[:, None] - with_card[:, :, None] + shared) * self.alive[None]
 
 
+def street_tables(boards: np.ndarray, hands: np.ndarray) -> dict[str, Array]:
+  """`StreetLeaves.net_wins` to `mixtures` of boards [N, C] with hands [N, H], each with N in front.
+
+  Hands are numbers in `cards.ALL_HANDS`. Those of the last single board are kept: an agent searches a flop
+  after every bet on it.
+  """
+  if len(boards) > 1:
+    return _tables_on(boards, cards.ALL_HANDS[hands])
+  return _kept_tables(tuple(boards[0].tolist()), tuple(hands[0].tolist()), jnp.result_type(float).name)
+
+
+@functools.lru_cache(maxsize=1)
+def _kept_tables(board: tuple[int, ...], hands: tuple[int, ...], dtype: str) -> dict[str, Array]:
+  """`street_tables` of one board; `dtype` is the precision in which the caller is."""
+  del dtype
+  return _tables_on(np.array([board]), cards.ALL_HANDS[np.array([hands])])
+
+
 @jax.jit
-def street_tables(boards: Array, hands: Array) -> dict[str, Array]:
-  """`StreetLeaves.net_wins` to `mixtures` of boards [N, C] with hands [N, H, 2], each with N in front."""
+def _tables_on(boards: Array, hands: Array) -> dict[str, Array]:
   return of_each(lambda one: _tables_of(*one), (boards, hands))
 
 
