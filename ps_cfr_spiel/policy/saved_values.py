@@ -14,7 +14,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import storage
-from ps_cfr_spiel.compilation.compiler import EXACT, FormLabels, PublicStateIndex, form_of
+from ps_cfr_spiel.compilation.compiler import EXACT, FormLabels, FormOrigin, PublicStateIndex, form_of
 from ps_cfr_spiel.loading import game_in
 from ps_cfr_spiel.memory import check_needs
 from ps_cfr_spiel.tree import Labels
@@ -44,10 +44,10 @@ def may_save_values(game: pyspiel.Game, labels: Labels, memory: float | None = N
   """
   from ps_cfr_spiel.compilation.compiler import values_needs  # JAX, which looks at the file do without
 
-  form = form_of(game)
-  if form is None or not isinstance(labels, FormLabels):
+  if not isinstance(labels, FormLabels) or not isinstance(labels.source, FormOrigin):
     return False
-  check_needs(f"A table of all values of {game}", values_needs(form), memory, ADVICE)
+  needs = values_needs(labels.source.lines.form)
+  check_needs(f"A table of all values of {game}", needs, memory, ADVICE)
   return True
 
 

@@ -13,6 +13,7 @@ import pyspiel
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, abstract_tree, as_sets, bind
 from ps_cfr_spiel.backend.device import on, platform_of, precision, to_device, trim_heap
+from ps_cfr_spiel.cards.poker import BayesianForm
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
 from ps_cfr_spiel.compilation.compiler import (
   TreeUse,
@@ -76,15 +77,18 @@ class PSCFRSolver(TreeSolver):
     abstraction, locks = options.abstraction, options.locks
     plain = abstraction is None and locks is None  # each infostate plays for itself, and is free to
     native = self.rule.has_native_form and (options.tree is None or options.tree.leaves.is_native)
-    estimate = partial(_estimate, game, self.rule, options)
+    form = form_of(game)
+    estimate = partial(_estimate, game, form, self.rule, options)
 
     def estimated() -> int | None:
-      streams = plain and native and is_streamed(game, options.leaves, options.memory)
+      streams = False
+      if form is not None and plain and native:
+        streams = is_streamed(game, form, options.leaves, options.memory)
       return estimate(abstraction is None, locks is not None, streams)
 
     #: the device of the run, and why `auto` chose it; estimated bytes of the run, beside those of Python and
     #: JAX, None for a game that is enumerated.
-    self.placement, self.estimated_bytes = _placed(game, options, estimated)
+    self.placement, self.estimated_bytes = _placed(game, form, options, estimated)
     with on(self.placement.device):
       self._build(game, options, options.dtype, progress, options.tree)
     if self.estimated_bytes is None:  # the size is known only now
@@ -132,7 +136,7 @@ class PSCFRSolver(TreeSolver):
     form = form_of(game)
     if form is None:
       return None
-    streams = is_streamed(game, leaves)
+    streams = is_streamed(game, form, leaves)
     rule, dtype = make_rule("nrm+"), "float32"
     tables, uncompressed = cfr.num_tables(rule, dtype, bits, not streams), _uncompressed(rule, dtype)
     run = memory_needs(form, TreeUse(tables, leaves=leaves, streamed=streams, uncompressed=uncompressed))
@@ -266,6 +270,7 @@ def _table_bytes(tree: PublicTree, sets: cfr.Abstraction, rule: Rule, dtype: str
 
 def _estimate(
   game: pyspiel.Game,
+  form: BayesianForm | None,
   rule: Rule,
   options: PSCFROptions,
   folded: bool,
@@ -273,25 +278,35 @@ def _estimate(
   streamed: bool,
   copies: float = 1.0,
 ) -> int | None:
-  """Estimated bytes of a run; ValueError if they are more than `options.memory`. See `compiler.check_memory`.
+  """Estimated bytes of a run, None without a form; errors as of `compiler.check_memory`.
 
   `copies` is the factor by which locks of some hands multiply the rows.
   """
+  if form is None:
+    return None
   tables = copies * cfr.num_tables(rule, options.dtype, options.bits, compensated=not streamed)
   itemsize, uncompressed = np.dtype(options.dtype).itemsize, _uncompressed(rule, options.dtype)
   use = TreeUse(tables, itemsize, folded, locked, options.leaves, streamed, uncompressed)
-  return check_memory(game, options.memory, use)
+  return check_memory(game, form, options.memory, use)
 
 
 def _placed(
-  game: pyspiel.Game, options: PSCFROptions, estimated: Callable[[], int | None]
+  game: pyspiel.Game,
+  form: BayesianForm | None,
+  options: PSCFROptions,
+  estimated: Callable[[], int | None],
 ) -> tuple[cfr.Placement, int | None]:
   """The device of a run, before its tree is built, and its estimated bytes there; `auto` sees that it fits.
 
   ValueError for a device that is not there, or a game that does not fit.
   """
   tree, folded = options.tree, options.abstraction is None and options.locks is None
-  count = partial(solved_actions, game, folded, options.memory) if tree is None else partial(_actions, tree)
+
+  def count() -> int | None:
+    if tree is not None:
+      return _actions(tree)
+    return None if form is None else solved_actions(game, form, folded, options.memory)
+
   placement = cfr.place(options.device, count, _for_cpus(options))
   device = placement.device
   try:

@@ -376,7 +376,6 @@ def test_a_tree_that_does_not_fit_is_refused_before_it_is_built(monkeypatch):
   turn = pyspiel.load_game("holdem_subgame(stack=1000)")
   with pytest.raises(ValueError, match="and 10 MB are allowed"):
     build_tree(turn, memory=10e6)
-  check_memory(pyspiel.load_game("kuhn_poker"), 1)
 
 
 def test_a_river_of_many_bet_sizes_is_refused_too():
@@ -442,12 +441,13 @@ def test_sparse_leaves_of_a_form_are_estimated_too():
 def test_a_game_that_does_not_fit_an_accelerator_is_refused_with_the_way_out(monkeypatch):
   """Told before anything is made; a limit of one's own replaces the estimate."""
   game, free = pyspiel.load_game(GAMES["flop"]), 2**20
+  form = game.bayesian_form()
   monkeypatch.setattr("ps_cfr_spiel.compilation.compiler.form_sizes.accelerator_memory", lambda: free)
   with pytest.raises(ValueError, match=r"needs about .* 1 MB are allowed\. .*--device=cpu .*--memory"):
-    check_memory(game, use=TreeUse(3))
-  assert check_memory(game, 1e12, TreeUse(3)) > free
+    check_memory(game, form, use=TreeUse(3))
+  assert check_memory(game, form, 1e12, TreeUse(3)) > free
   free = 10**12
-  assert check_memory(game, use=TreeUse(3))
+  assert check_memory(game, form, use=TreeUse(3))
 
 
 def test_the_memory_of_an_accelerator_is_its_limit_less_what_is_used(monkeypatch):
@@ -490,3 +490,12 @@ def _values_of_leaves(leaves, reach, player):
 @functools.partial(jax.jit, static_argnames="player")
 def _sampled_values(leaves, places, reach, player):
   return leaves.sampled(player, places, reach)
+
+
+def test_a_solver_makes_the_form_twice_at_most(monkeypatch):
+  """For the estimate and the tree: with many hands its names take as long as the rest of the set-up."""
+  game, made = pyspiel.load_game("river_subgame(stack=300,ranges=AA;KK)"), []
+  make = type(game).bayesian_form
+  monkeypatch.setattr(type(game), "bayesian_form", lambda self: made.append(self) or make(self))
+  PSCFRSolver(game)
+  assert 1 <= len(made) <= 2

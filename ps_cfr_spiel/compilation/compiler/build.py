@@ -61,14 +61,14 @@ def build_tree(
   check_kind(game)
   options = TreeOptions.of(options, **keywords)
   leaves, public_states, limit, memory = options.leaves, options.public_states, options.limit, options.memory
-  limits = Limits.create(limit, memory)
   form = form_of(game)
   if form is not None:
     if leaves not in OF_HISTORIES and public_states == "closure":
-      check_memory(game, memory, TreeUse(leaves=leaves))
+      check_memory(game, form, memory, TreeUse(leaves=leaves))
       with waiting("Building the tree", progress):
         return build_bayesian(game, form, leaves)
     _check_size(game, form, limit, f"{leaves=}" if leaves in OF_HISTORIES else f"{public_states=}")
+  limits = Limits.create(limit, memory)
   observe = public_observer(game) if public_states == "observer" else None
   histories, choices, fault = with_recall(
     game, enumerate_histories(game, limits, progress, observe), limits.memory

@@ -14,11 +14,10 @@ from ps_cfr_spiel import memory as estimates
 from ps_cfr_spiel.backend.device import accelerator_memory, platform
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cards.poker import BayesianForm
-from ps_cfr_spiel.compilation.compiler.described import form_of
 from ps_cfr_spiel.compilation.compiler.forms import EXACT, PublicStateIndex
 from ps_cfr_spiel.compilation.compiler.from_form import LEAVES, leaves_of
 from ps_cfr_spiel.compilation.compiler.suit_isomorphism import orbit_maps
-from ps_cfr_spiel.memory import HOST, TreeCounts, allowed_memory, check_needs
+from ps_cfr_spiel.memory import HOST, TreeCounts, check_needs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,16 +38,14 @@ class TreeUse:
 ALONE = TreeUse()  # the tree without a solver
 
 
-def check_memory(game: pyspiel.Game, memory: float | None = None, use: TreeUse = ALONE) -> int | None:
-  """Refuse a game whose tree and solver tables would not fit into memory; games without a form pass.
+def check_memory(
+  game: pyspiel.Game, form: BayesianForm, memory: float | None = None, use: TreeUse = ALONE
+) -> int:
+  """Refuse a form whose tree and solver tables would not fit into memory; returns the estimated bytes.
 
-  `memory` is the maximum bytes; None: all free memory, of an accelerator too. Returns the estimated bytes,
-  None without a form. ValueError if more is needed, or `memory` is not a number or too small.
+  `memory` is the maximum bytes; None: all free memory, of an accelerator too. ValueError if more is needed,
+  or `memory` is not a number or too small.
   """
-  form = form_of(game)
-  if form is None:
-    allowed_memory(memory)
-    return None
   _check_size(game, form, memory)
   needs = memory_needs(form, use)
   if memory is None and (room := accelerator_memory()) is not None:
@@ -63,26 +60,22 @@ def _check_size(game: pyspiel.Game, form: BayesianForm, memory: float | None) ->
   check_needs(str(game), needs, memory, form.advice)
 
 
-def solved_actions(game: pyspiel.Game, folded: bool, memory: float | None = None) -> int | None:
-  """The number of actions of all infostates with tables in a solver, counted; None without a form.
+def solved_actions(game: pyspiel.Game, form: BayesianForm, folded: bool, memory: float | None = None) -> int:
+  """The number of actions of all infostates with tables in a solver, counted.
 
   ValueError as of `check_memory`.
   """
-  form = form_of(game)
-  if form is None:
-    return None
   _check_size(game, form, memory)
   return _counts(form, folded, "auto", HOST).solved
 
 
-def is_streamed(game: pyspiel.Game, leaves: str = "auto", memory: float | None = None) -> bool:
-  """Whether a game has public cards to come that the native library can go through board by board.
+def is_streamed(
+  game: pyspiel.Game, form: BayesianForm, leaves: str = "auto", memory: float | None = None
+) -> bool:
+  """Whether a form has public cards to come that the native library can go through board by board.
 
   ValueError as of `check_memory`.
   """
-  form = form_of(game)
-  if form is None:
-    return False
   _check_size(game, form, memory)
   lines = PublicStateIndex.of(form)
   return len(lines.boards) > 1 and leaves_of(lines, leaves) == "native"

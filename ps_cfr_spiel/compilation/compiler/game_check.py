@@ -186,7 +186,7 @@ def _compile_form(
     form = form_of(game)
     if form is None:
       return None
-    check_memory(game, memory)
+    check_memory(game, form, memory)
     describes_itself = declared(game, "bayesian_form") is not None
     if not describes_itself and isinstance(form, CardGame) and form.histories > limit:
       needs = memory_needs(form, TreeUse(cfr.num_tables(cfr.make_rule("nrm+"), "float32")))

@@ -15,7 +15,7 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.arguments import check_player, is_integer
 from ps_cfr_spiel.backend.device import Uninterrupted
 from ps_cfr_spiel.cfr import make_rule, num_tables, rule_header
-from ps_cfr_spiel.compilation.compiler import TreeUse, check_memory
+from ps_cfr_spiel.compilation.compiler import TreeUse, check_memory, form_of
 from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.options import ContinualResolvingOptions, SearchOptions
 from ps_cfr_spiel.policy import TreePolicy, check_policy_of, probabilities_at, strategies_of
@@ -63,7 +63,9 @@ class ContinualResolving(SearchPolicy):
     self.settings = SearchSettings(**{**options.values(SearchOptions), **made})
     limit, memory, blueprint = options.limit, options.memory, options.blueprint
     kept = num_tables(self.settings.rule, self.settings.dtype)
-    check_memory(game, memory, TreeUse(kept, np.dtype(self.settings.dtype).itemsize, folded=False))
+    if (form := form_of(game)) is not None:
+      use = TreeUse(kept, np.dtype(self.settings.dtype).itemsize, folded=False)
+      check_memory(game, form, memory, use)
     if self.settings.knowledge is None:
       subgames = Subgames.of(game, public_states=options.public_states, limit=limit, memory=memory)
     else:

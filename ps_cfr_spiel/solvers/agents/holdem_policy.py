@@ -44,7 +44,7 @@ from ps_cfr_spiel.cards.poker import (
   check_unraked,
   set_numbers,
 )
-from ps_cfr_spiel.compilation.compiler import solved_actions
+from ps_cfr_spiel.compilation.compiler import form_of, solved_actions
 from ps_cfr_spiel.options import HoldemPolicyOptions
 from ps_cfr_spiel.policy import Recent, Translation, WrappedPolicy, check_turn
 from ps_cfr_spiel.resolving.subgames import Subgames, gadget_of
@@ -354,7 +354,9 @@ class HoldemPolicy(SearchPolicy):
 
   def _device(self, game: pyspiel.Game) -> Device | None:
     """The device of the searches of the rest of a hand."""
-    return cfr.place(self.options.device, lambda: solved_actions(game, folded=False)).device
+    form = form_of(game)
+    assert form is not None  # that of `holdem_subgame`
+    return cfr.place(self.options.device, lambda: solved_actions(game, form, folded=False)).device
 
 
 def _game_text(bets: BetSizes) -> str:
