@@ -230,13 +230,13 @@ def test_the_sampler_is_unbiased():
   regrets = np.zeros((tree.actions, tree.cells))
   means = []
   for sampler in (example("new_sampler").AntitheticSampling(ZeroBaseline()), OutcomeSampling(ZeroBaseline())):
-    uniforms = np.random.default_rng(1).random((sampler.draws(tree), 200_000))
-    updates = sampler(tree, regrets, np.zeros(0), np.int32(0), uniforms)
+    uniforms = np.random.default_rng(1).random((sampler.draws(tree), 60_000))
+    updates = jax.jit(sampler)(tree, regrets, np.zeros(0), np.int32(0), uniforms)
     total = np.zeros_like(regrets)
     np.add.at(total.T, np.asarray(updates.cells), np.asarray(updates.regrets).T)
     means.append(total / uniforms.shape[1])
   assert np.abs(means[0]).max() > 0.05
-  np.testing.assert_allclose(*means, atol=0.01)
+  np.testing.assert_allclose(*means, atol=0.02)
 
 
 def test_values_are_learned_from_solved_subgames():

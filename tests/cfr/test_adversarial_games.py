@@ -197,7 +197,7 @@ def test_lemmas_of_the_bound(rule):
   weighted, largest_u, largest_x, most, size_before = np.zeros(shape), 0.0, 0.0, rule.ahead, 0.0
   before_p, before_g, before_phi = np.zeros(shape), np.zeros(shape), np.full(shape[1:], most)
   q, used = (1 - most) / (1 + most), set()
-  for t in range(1, 400):
+  for t in range(1, 200):
     x = regrets_against(rng, strategy, shape)
     if rule.memory == 1:
       state = state[0], state[1].at[2:].set(agreement_against(rng, shape))

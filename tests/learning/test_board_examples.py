@@ -113,12 +113,12 @@ def test_places_and_stacks_are_mixtures_of_fixed_ones():
   place = hand_places(np.array([cards.parse_board("9s7c5s4hKd")]))[0, :, 0]
   live = place >= 0
   assert live.sum() == 1081 and 0 <= place[live].min() < 0.01 and 0.99 < place[live].max() <= 1
-  mixture = np.asarray(at_places(place[:, None]))
+  mixture = np.asarray(jit()(at_places)(place[:, None]))
   np.testing.assert_allclose(mixture.sum(1), live, atol=1e-6)
   np.testing.assert_allclose(mixture[live] @ np.linspace(0, 1, mixture.shape[1]), place[live], atol=1e-6)
   ratios = np.array([0.001, 0.03, 0.07, 1.0, 5.0, 16.0, 99.0])
   logarithms = np.log(np.clip(ratios, RATIOS[0], RATIOS[-1]))
-  np.testing.assert_allclose(np.asarray(at_ratios(ratios)) @ np.log(RATIOS), logarithms, atol=1e-5)
+  np.testing.assert_allclose(np.asarray(jit()(at_ratios)(ratios)) @ np.log(RATIOS), logarithms, atol=1e-5)
 
 
 def test_places_with_cards_to_come():

@@ -205,7 +205,7 @@ def test_single_runs_converge(target):
 @pytest.mark.usefixtures("optimized")
 def test_what_is_played_stays_exploitable():
   """Coordinated matching pennies: each run finds an equilibrium, each its own (Schmid 2021, Fig. 19.2)."""
-  runs = online_runs(OnlineOutcomeSampling(pennies()), range(8), (100_000,))
+  runs = online_runs(OnlineOutcomeSampling(pennies()), range(8), (50_000,))
   assert np.median(runs.single) < 0.02
   assert np.median(runs.tabularised) > 0.05
   heads = runs.strategies[:, :, 0, 0]  # [R, S, S]; cells 1 and 2 are player 1's
@@ -225,7 +225,7 @@ def pure(action):
 def test_favoured_equilibria_are_found():
   favoured = {(1, "2T"): pure(0), (1, "2B"): pure(1)}
   method = OnlineOutcomeSampling(pennies(), favoured=favoured, favour=1000.0)
-  runs = online_runs(method, range(4), (20, 30_000))
+  runs = online_runs(method, range(4), (20, 15_000))
   assert (runs.strategies[:, (1, 2), 0, 0, (1, 2)] > 0.9).all()  # heads at first, by either run
   assert np.median(runs.single[:, :, 1]) < 0.03
   assert np.median(runs.tabularised[:, 1]) > 0.15

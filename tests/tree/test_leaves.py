@@ -129,8 +129,8 @@ def test_there_may_be_no_showdown(kind):
   hands = len(pyspiel.load_game(GAMES["other ranges"]).bayesian_form().types[1])
   reach = [rng.random((n, hands)) for n in (len(leaves.showdown_payoff), folds)]
   with precision("float64"):
-    _, values = leaves(0, reach)
-    showdowns, same = fewer(0, [reach[0][:0], reach[1]])
+    _, values = values_of(leaves, 0, reach)
+    showdowns, same = values_of(fewer, 0, [reach[0][:0], reach[1]])
   assert showdowns.shape == (0, values.shape[1])
   np.testing.assert_array_equal(same, values)
 
