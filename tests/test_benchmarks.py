@@ -72,17 +72,17 @@ def test_games_of_the_abstraction_papers_load():
 GPU = [sys.executable, "-m", "benchmarks.engineering.gpu", "--quick", "--run", "0.01"]
 
 
-@pytest.mark.parametrize("seconds", [300, 0.5], ids=["time enough", "too little time"])
+@pytest.mark.parametrize("seconds", [700, 0.5], ids=["time enough", "too little time"])
 def test_the_benchmark_of_accelerators_compares_games_and_outlives_those_that_stop(seconds, tmp_path):
   """The small turn and rivers of its rehearsal, where a CPU alone stands for both sides."""
   output, environment = tmp_path / "gpu.json", {**os.environ, "JAX_PLATFORMS": "cpu"}
   words = [*GPU, "--only", "turn", "64", "--seconds", str(seconds), "--output", str(output)]
-  done = subprocess.run(words, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=400)
+  done = subprocess.run(words, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=720)
   assert done.returncode == 0, done.stderr
   found = json.loads(output.read_text())
   if seconds < 1:
-    assert found["turn"]["device"]["failed"] == "time is over" and "64 rivers" not in found
-    assert "64 rivers        not begun" in done.stdout
+    assert all(sides["device"]["failed"] == "time is over" for sides in found.values())
+    assert "64 rivers        FAILED: time is over" in done.stdout
     return
   assert list(found) == ["turn", "64 rivers"]
   for sides in found.values():

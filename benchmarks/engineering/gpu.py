@@ -5,11 +5,11 @@
   python -m benchmarks.engineering.gpu --only turn flop --seconds 120
   JAX_PLATFORMS=cpu python -m benchmarks.engineering.gpu --quick    # a rehearsal on small games
 
-JAX chooses the device: a GPU if it has one. Each game runs in a process of its own, so that one that fails,
-or takes too long, does not stop the rest; at the same time other processes compute the same on the CPU, with
-the native library, one after the other. The rule is --rule, in float32. Where JAX has a CPU alone the first
-processes take it for an accelerator, and compute as on one. After --seconds in all no game is begun, and the
-one that runs is stopped. Figures are printed as they come, and written to --output after each game.
+Every game runs on JAX's accelerator, small ones too, in a process of its own, so that one that fails, or
+takes longer than half of --seconds, does not stop the rest; at the same time other processes compute the same
+on the CPU, with the native library, one after the other. The rule is --rule, in float32. Where JAX has a CPU
+alone, it stands for an accelerator. After --seconds in all no game is begun, and one that runs is stopped. A
+game is printed when it ends; --output has each figure as soon as it is known.
 
 ms is the median of three runs of --run seconds, without evaluations, compile the seconds of the first
 iteration, MB the allocator's peak on the device, on a CPU the growth of the resident set. The difference is
@@ -19,6 +19,7 @@ their differences are of values and exploitability of each. Of a turn and a flop
 follow, by `jax.profiler`.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -42,6 +43,7 @@ from benchmarks.engineering.small_games import GOOFSPIEL
 from benchmarks.engineering.streets import PRESET
 from benchmarks.machine import PeakMemory, describe, flags
 from ps_cfr_spiel import PSCFRSolver
+from ps_cfr_spiel.backend.device import accelerator, platform_of, rehearsal
 from ps_cfr_spiel.batches import solve_batch
 
 TURN = {"board": "9s7c5s4h", "pot": 200, "stack": 1000}
@@ -79,29 +81,34 @@ SHOWN = 12  # kernels of a profile
 
 
 def measured(
-  game: tuple[str, Mapping[str, Any]] | int, rule: str, seconds: float, profile: bool
+  game: tuple[str, Mapping[str, Any]] | int, rule: str, seconds: float, device: str, profile: bool
 ) -> Iterator[dict]:
   """Figures of a game as they come."""
-  device = jax.devices()[0]
-  yield {"device": device.device_kind}
-  memory = None if device.platform != "cpu" else PeakMemory()
-  work = _batch(game, rule, seconds) if isinstance(game, int) else _solver(game, rule, seconds, profile)
-  yield from work
-  statistics_of_device = device.memory_stats() or {}
-  used = memory() if memory else statistics_of_device.get("peak_bytes_in_use", float("nan")) / 1e6
-  yield {"MB": round(used)}
+  kind = jax.devices()[0]
+  yield {"device": kind.device_kind}
+  peak = PeakMemory() if kind.platform == "cpu" else None
 
+  def memory() -> dict[str, int | None]:
+    most = peak() * 1e6 if peak else (kind.memory_stats() or {}).get("peak_bytes_in_use")
+    return {"MB": None if most is None else round(most / 1e6)}
 
-def _solver(game: tuple[str, Mapping[str, Any]], rule: str, seconds: float, profile: bool) -> Iterator[dict]:
-  started = time.perf_counter()
+  if isinstance(game, int):
+    yield from _batch(game, rule, seconds, device)
+    yield memory()
+    return
   name, parameters = game
   loaded = pyspiel.load_game(name, parameters) if parameters else pyspiel.load_game(name)
-  solver = PSCFRSolver(loaded, rule, progress=False)
-  yield {
-    "set-up": time.perf_counter() - started,
-    "evaluator": solver.tree.leaves.kind,
-    "engine": str(solver.engine),
-  }
+  started = time.perf_counter()
+  solver = PSCFRSolver(loaded, rule, device=device, progress=False)
+  yield {"set-up": time.perf_counter() - started}
+  yield from _solver(solver, seconds)
+  yield memory()
+  if profile:
+    yield {"kernels": profiled(lambda: solver._advance(4), 4)}
+
+
+def _solver(solver: PSCFRSolver, seconds: float) -> Iterator[dict]:
+  yield {"evaluator": solver.tree.leaves.kind, "engine": str(solver.engine)}
   yield {"compile": _time(solver._advance, 1)}
   once = _time(solver._advance, 1)
   found = solver.evaluation()
@@ -109,15 +116,13 @@ def _solver(game: tuple[str, Mapping[str, Any]], rule: str, seconds: float, prof
   count = max(int(seconds / once), 2)
   yield _spread([1e3 * _time(solver._advance, count) / count for _ in range(3)])
   yield {"iterations": solver.iteration, "exploitability": float(solver.exploitability())}
-  if profile:
-    yield {"kernels": profiled(lambda: solver._advance(4), 4)}
 
 
-def _batch(count: int, rule: str, seconds: float) -> Iterator[dict]:
+def _batch(count: int, rule: str, seconds: float, device: str) -> Iterator[dict]:
   def solve(iterations: int):
     return solve_batch(
       rivers(count), rule, iterations=iterations, hands="all", strategies=False, chunk=min(count, 1024),
-      progress=False,
+      device=device, progress=False,
     )  # fmt: skip
 
   yield {"compile": _time(solve, 1)}
@@ -164,8 +169,10 @@ def profiled(run: Callable[[], object], iterations: int) -> list[tuple[str, floa
 # --- All games ------------------------------------------------------------------------------------------
 
 
-def started(words: list[str], until: float, **environment: str) -> tuple[dict[str, Any], threading.Thread]:
-  """A game in a process; its figures, which grow, and a thread that ends with it."""
+def started(
+  words: list[str], until: float, keep: Callable[[], None], **environment: str
+) -> tuple[dict[str, Any], threading.Thread]:
+  """A game in a process; its figures, which grow, and a thread that ends with it; `keep` after each."""
   figures: dict[str, Any] = {}
 
   def follow() -> None:
@@ -179,6 +186,7 @@ def started(words: list[str], until: float, **environment: str) -> tuple[dict[st
       for line in process.stdout or ():
         if line.startswith("{"):
           figures.update(json.loads(line))
+        keep()
       code = process.wait()
       late = not stop.is_alive()
       stop.cancel()
@@ -194,35 +202,37 @@ def started(words: list[str], until: float, **environment: str) -> tuple[dict[st
 
 def compare(names: list[str], words: list[str], seconds: float, output: str | None) -> dict[str, Any]:
   """Print all games, on JAX's device and on the CPU; their figures."""
-  until, found = time.monotonic() + seconds, {}
-  on_cpu: dict[str, dict[str, Any]] = {}
+  until, found = time.monotonic() + seconds, {name: {"device": {}, "cpu": {}} for name in names}
+  lock = threading.Lock()
+
+  def limit() -> float:
+    return min(until, time.monotonic() + seconds / 2)
+
+  def keep() -> None:
+    if output:
+      with lock:
+        Path(output).write_text(json.dumps(found, indent=1) + "\n")
 
   def cpu() -> None:  # one after the other, so that they do not disturb each other
     for name in names:
       if time.monotonic() < until:
-        on_cpu[name], thread = started(["--one", name, *words], until, JAX_PLATFORMS="cpu")
+        one = ["--one", name, *words]
+        found[name]["cpu"], thread = started(one, limit(), keep, JAX_PLATFORMS="cpu")
         thread.join()
 
   beside = threading.Thread(target=cpu, daemon=True)
   beside.start()
-
-  def keep() -> None:
-    if output:
-      Path(output).write_text(json.dumps(found, indent=1) + "\n")
-
   for name in names:
     if time.monotonic() > until:
       print(f"{name:16} not begun: time is over", flush=True)
       continue
-    figures, thread = started(["--one", name, "--hide", *words], until)
+    figures, thread = started(["--one", name, "--accelerator", *words], limit(), keep)
+    found[name]["device"] = figures
     thread.join()
-    found[name] = {"device": figures, "cpu": on_cpu.get(name, {})}
-    keep()
     print(f"{name:16} {_shown(figures)}", flush=True)
   beside.join(max(until - time.monotonic(), 0) + 5)
   print("\nBeside the CPU:")
   for name, figures in found.items():
-    figures["cpu"] = on_cpu.get(name, {})
     print(f"{name:16} {compared(figures['device'], figures['cpu'])}")
   for name, figures in found.items():
     for kernel, us, calls in figures["device"].get("kernels", []):
@@ -236,7 +246,7 @@ def _shown(figures: dict[str, Any]) -> str:
   parts = [
     f"{figures['ms']:.3f} ms ({figures['from']:.3f}-{figures['to']:.3f})" if "ms" in figures else "",
     *(f"{name} {figures[name]:.1f} s" for name in ("set-up", "compile") if name in figures),
-    f"{figures['MB']} MB" if "MB" in figures else "",
+    f"{figures['MB']} MB" if figures.get("MB") else "",
     *(figures[name] for name in ("evaluator", "engine", "device") if name in figures),
     f"FAILED: {figures['failed']}" if "failed" in figures else "",
   ]
@@ -267,16 +277,16 @@ def main() -> None:
     output=None,
     quick=False,
     one=None,
-    hide=False,
+    accelerator=False,
   )
   games = QUICK if options.quick else GAMES
   if options.one:
-    if options.hide and jax.default_backend() == "cpu":
-      jax.default_backend = lambda: "gpu"  # all that chooses by device asks this
-    for figures in measured(
-      games[options.one], options.rule, options.run, options.hide and options.one in PROFILED
-    ):
-      print(json.dumps(figures), flush=True)
+    alone = options.accelerator and accelerator() is None
+    with rehearsal("gpu") if alone else contextlib.nullcontext():
+      device = platform_of(accelerator()) if options.accelerator else "cpu"
+      profile = options.accelerator and options.one in PROFILED
+      for figures in measured(games[options.one], options.rule, options.run, device, profile):
+        print(json.dumps(figures), flush=True)
     return
   names = [name for name in games if any(word.lower() in name.lower() for word in options.only)]
   if not names:

@@ -14,7 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int, Shaped
 
+from ps_cfr_spiel.backend.device import platform
 from ps_cfr_spiel.backend.native import call, why_unavailable
+from ps_cfr_spiel.options import CPU
 
 Array: TypeAlias = jax.Array | np.ndarray  # on the device, and on the host
 Parts = Sequence[Shaped[Array, "_rows _H"]]  # one for each block; rows count through all of them
@@ -25,12 +27,30 @@ LONG = 64  # minimum types per row for which calling the native library pays
 def sum_rows(rows: Shaped[Array, "m H"], index: Int[Array, " m"], count: int) -> Shaped[Array, "{count} H"]:
   """Rows added up; `index` has the row of the sum for each.
 
-  XLA's CPU backend turns the scatter into a loop of tiny kernels, one for each row, unless rows are short.
+  XLA's CPU backend turns the scatter of `segment_sums` into a loop of tiny kernels, one for each row, unless
+  rows are short.
   """
   if rows.shape[1] < LONG or why_unavailable():
-    return jax.ops.segment_sum(rows, index, count)
+    return segment_sums(rows, index, count)
   total = jax.ShapeDtypeStruct((count, rows.shape[1]), rows.dtype)
   return call("Rows", rows.dtype, (rows, index), [total], "expand_dims")[0]
+
+
+def segment_sums(rows: Shaped[Array, "m _H"], index: Int[Array, " m"], count: int) -> jax.Array:
+  """`jax.ops.segment_sum`; on accelerators without its scatter, which would add in another order in each run.
+
+  There rows come side by side by their sum, and in each step every row takes on the one twice as far off.
+  """
+  if platform() == CPU or not len(index):
+    return jax.ops.segment_sum(rows, index, count)
+  order = jnp.argsort(index, stable=True)
+  index, rows, far = index[order], rows[order], 1
+  while far < len(index):
+    alike = jnp.pad(index[far:] == index[:-far], (0, far))
+    rows, far = rows + jnp.where(alike[:, None], jnp.pad(rows[far:], ((0, far), (0, 0))), 0), 2 * far
+  numbers = jnp.arange(count, dtype=index.dtype)
+  first = jnp.minimum(jnp.searchsorted(index, numbers), len(index) - 1)
+  return jnp.where((index[first] == numbers)[:, None], rows[first], 0)
 
 
 @jax.tree_util.register_dataclass

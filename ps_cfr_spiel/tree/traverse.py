@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from ps_cfr_spiel.tree.arrays import Array
+from ps_cfr_spiel.tree.arrays import Array, segment_sums
 from ps_cfr_spiel.tree.public_tree import PlayerTree
 from ps_cfr_spiel.tree.sets import Sets
 
@@ -140,5 +140,5 @@ def collapse(
   sums = []
   for x, cells, (_, columns, _) in zip(tables, sets.cells, sets.shapes, strict=True):
     members = x.reshape(len(x), -1).T  # [rows * H, n]
-    sums.append(jax.ops.segment_sum(members, cells.reshape(-1), columns).T[:, :, None])
+    sums.append(segment_sums(members, cells.reshape(-1), columns).T[:, :, None])
   return sums

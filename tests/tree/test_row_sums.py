@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from test_native_leaves import MISSING, needs_library
 
-from ps_cfr_spiel.backend.device import precision
+from ps_cfr_spiel.backend.device import accelerator, precision, rehearsal
 from ps_cfr_spiel.backend.native import library
 from ps_cfr_spiel.tree.arrays import LONG, sum_rows
 from ps_cfr_spiel.tree.public_tree import Link
@@ -37,6 +37,16 @@ def test_equal_to_a_loop(dtype, tolerance, width):
     found = jax.jit(lambda x, i: sum_rows(x, i, 9))(x, index)
     assert found.dtype == dtype
     np.testing.assert_allclose(found, expected, rtol=0, atol=20 * tolerance)
+
+
+@pytest.mark.parametrize(("rows", "sums"), [(1, 3), (2, 3), (23, 9), (64, 3)])
+def test_on_accelerators_nothing_is_scattered(rows, sums):
+  """By a loop, for single rows, for numbers of rows that are powers of two, and sums that get none."""
+  with rehearsal("gpu"), precision("float64", accelerator()):
+    x, index, expected = some_rows("float64", 5, rows, sums)
+    summed = jax.jit(lambda x, i: sum_rows(x, i, sums))
+    np.testing.assert_allclose(summed(x, index), expected, rtol=0, atol=1e-13)
+    assert "scatter" not in summed.lower(x, index).as_text()
 
 
 @needs_library
