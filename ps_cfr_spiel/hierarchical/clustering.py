@@ -232,7 +232,7 @@ def _lossless(deal: CardDeal, clusters: np.ndarray, number: int) -> np.ndarray:
 class Equities:
   """Describes hands of the last round by their equities against clusters of the opponent's hands."""
 
-  deal: CardDeal  #: what is dealt
+  deal: CardDeal  #: the deal
   #: int[H], the opponent's clusters, of hands whose mean strength is alike before public cards come.
   groups: np.ndarray
 

@@ -28,8 +28,8 @@ def card_game(game: pyspiel.Game) -> CardGame[CardDeal]:
 def shares_beaten(deal: CardDeal, number: int, board: Place) -> np.ndarray:
   """float64[H]: the share of hands that each hand beats on a class of runouts, averaged over later cards.
 
-  Ties count half; cards that hands share are not removed; the share of dead hands is 0. Where boards are in
-  no table, `board` is as in `CardDeal.seen`, the cards are removed, and shares before the last round are
+  Ties count half; cards that hands share are not removed; the share of dead hands is 0. If boards are in no
+  table, `board` is as in `CardDeal.seen`, the cards are removed, and shares before the last round are
   rounded.
   """
   if not deal.in_tables:

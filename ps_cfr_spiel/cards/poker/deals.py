@@ -1,4 +1,4 @@
-"""What chance deals in card games: hands in secret, then public cards before each street."""
+"""The deals of card games: hands in secret, then public cards before each street."""
 
 import abc
 import dataclasses
@@ -155,8 +155,8 @@ class CardDeal(Deal):
   def tables(self) -> tuple[Runouts, ...]:
     """The classes of public cards of each street, see `classes`.
 
-    Where there are more than `MOST_CLASSES`, as of hold'em to the river, up to the first public cards alone;
-    there hands are ranked when they are dealt (`hierarchical.dealt_hands`).
+    With more than `MOST_CLASSES` of them, as in hold'em to the river, up to the first public cards alone;
+    hands are then ranked when they are dealt (`hierarchical.dealt_hands`).
     """
     return self.classes(self.streets if self.in_tables else 2)
 
