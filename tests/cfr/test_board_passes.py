@@ -96,7 +96,7 @@ def test_a_turn_with_all_hands_is_that_of_another_program():
 
 def test_a_run_in_two_calls_is_a_run_in_one():
   """Bit by bit, with the narrow tables of a large game."""
-  rule, made = cfr.make_rule("nrm+"), tree.on_axis(folded(FLOP))
+  rule, made = cfr.make_rule("nrm+"), tree.on_axis(folded(GAMES["folded turn"]))
   with precision("float32"):
     made = to_device(made, "float32")
     start = cfr.init(made, rule, "float32", compensated=False)

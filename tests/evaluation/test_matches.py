@@ -90,10 +90,10 @@ def test_a_solved_policy_loses_to_nobody(cheat):
   assert solver.exploitability() < 0.01
   agent = matches.player(solver.average_policy(), 3)
   for name in ("naive", "heuristic"):
-    records = matches.play_games(cheat, agent, matches.player(name, 4, cheat), 600, seed=7)
+    records = matches.play_games(cheat, agent, matches.player(name, 4, cheat), 300, seed=7)
     chips = evaluate_match(cheat, records)
     score = chips.score
-    assert score.wins - score.losses > -60, score  # 3.5 standard deviations around zero are 0.14 a game
+    assert score.wins - score.losses > -42, score  # 3.5 standard deviations around zero are 0.2 a game
   result = evaluate_match(cheat, records[:100], solver.average_policy())
   assert result.mean > -0.02
   assert result.standard_error < evaluate_match(cheat, records[:100]).standard_error

@@ -42,10 +42,10 @@ def exploitability(name, iterations=1000, **options):
 
 @pytest.mark.parametrize(
   "name, bound",
-  [("kuhn_poker", 1e-4), ("leduc_poker", 3e-3), (DICE, 1e-5), (CHASE, 3e-3), (RIVER, 1e-2), (PENNIES, 1e-3)],
+  [("kuhn_poker", 1e-4), (DICE, 1e-5), (CHASE, 3e-3), (RIVER, 1e-2), (PENNIES, 1e-3)],
 )
 def test_exploitability_falls(name, bound):
-  """Tabularised, with float32 and the defaults; PS-CFR in one run would do as well."""
+  """Tabularised, with float32 and the defaults; PS-CFR in one run would do as well (Leduc: test_mission)."""
   few, many = exploitability(name, 20), exploitability(name, 1000)
   assert -1e-6 <= many < bound
   assert many < 0.2 * few + 1e-6
