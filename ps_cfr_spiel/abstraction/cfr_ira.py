@@ -55,6 +55,7 @@ class Setting:
   refinement: Refinement
   dtype: str
   averaging_delay: int
+  tremble: float
   seed: int
   #: for each player float64[slots], the range of utilities below each infostate.
   spread: tuple[np.ndarray, np.ndarray]
@@ -103,7 +104,7 @@ def _blank(setting: Setting, player: int, parts: Partition) -> PlayerState:
   return PlayerState(tuple(strategy), averages.Sum(average, compensation), tuple(regrets))
 
 
-_turn = jit(static_argnames=("player", "rule"))(cfr.take_turn)
+_turn = jit(static_argnames=("player", "rule", "tremble"))(cfr.take_turn)
 
 
 def take_turn(setting: Setting, state: IRAState, sets: tuple[Sets, Sets], player: int) -> IRAState:
@@ -122,7 +123,13 @@ def take_turn(setting: Setting, state: IRAState, sets: tuple[Sets, Sets], player
     tracked[:], summed[:] = -1, 0
     tracked[: len(pairs)] = pairs
   players, regrets = _turn(
-    setting.device, state.tables, setting.averaging_delay, sets, player=player, rule=RULE
+    setting.device,
+    state.tables,
+    setting.averaging_delay,
+    sets,
+    player=player,
+    rule=RULE,
+    tremble=setting.tremble,
   )
   regrets = [np.asarray(x) for x in regrets]
   mine = tracked[:, 0] == player

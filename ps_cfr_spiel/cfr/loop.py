@@ -209,6 +209,7 @@ def take_turn(
   *,
   player: int,
   rule: Rule,
+  tremble: float = 0.0,
 ) -> tuple[tuple[PlayerState, ...], list[Float[Array, "_A _rows H"]]]:
   """One player's turn of the next iteration, for callers that need the regrets of every infostate.
 
@@ -216,8 +217,9 @@ def take_turn(
   are those of `iterate`. Returns both players afterwards, and the regrets of the turn, for each bucket.
   """
   game, players = _Game.of(tree, sets), list(state.players)
-  step = Step(state.iteration + 1, averaging_delay, rule)
-  reach = tuple(_reach(game, i, x, step) for i, x in enumerate(players))
+  step = Step(state.iteration + 1, averaging_delay, rule, tremble)
+  steps = (step.following() if i < player else step for i in range(len(players)))
+  reach = tuple(_reach(game, i, x, at) for i, (x, at) in enumerate(zip(players, steps, strict=True)))
   before, leaf_values = players[player], _leaf_values(game, player, reach)
   wide = before.decompressed(rule).carried_over(step)
   regrets, record = _regrets(game, player, wide, leaf_values, step), tree.leaves.recorded(player, leaf_values)

@@ -164,6 +164,8 @@ class Options:
       raise ValueError(f"Expected {cls.__name__}, got {type(given).__name__}.")
     if given is not None and not cls.main:
       raise TypeError(f"Expected {cls.__name__} or options by their names, got {given!r}.")
+    if unknown := keywords.keys() - fields_of(cls):
+      raise TypeError(f"{cls.__name__} has no option {min(unknown)!r}; it has {', '.join(fields_of(cls))}.")
     return cls(**({} if given is None else {cls.main: given}), **keywords)
 
   def changed(self, **changes: Any) -> Self:

@@ -163,6 +163,7 @@ class CFRPlusIRAOptions(Refinement, TreeOptions):
   abstraction: Abstracted = "initial"
   seed: Seed = 0
   averaging_delay: AveragingDelay = 100
+  tremble: Tremble = 0.0
   dtype: DType = "float32"
 
 

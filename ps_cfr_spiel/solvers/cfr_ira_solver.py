@@ -49,6 +49,7 @@ class CFRPlusIRASolver(SplittingSolver):
         options,
         self.dtype,
         options.averaging_delay,
+        options.tremble,
         options.seed,
         cfr_ira.utility_ranges(self.tree),
       )
@@ -65,8 +66,10 @@ class CFRPlusIRASolver(SplittingSolver):
     return cfr_ira.take_turn(self._setting, state, sets, player)
 
   def _strategies(self, average):
-    read = cfr.average_strategy if average else cfr.current_strategy
-    return read(self._tree, self._state.tables, self._sets(self._parts()))
+    tables, sets = self._state.tables, self._sets(self._parts())
+    if average:
+      return cfr.average_strategy(self._tree, tables, sets)
+    return cfr.current_strategy(self._tree, tables, sets, cfr_ira.RULE, self.options.tremble)
 
   def _obstacle(self):
     infostates = [set(np.flatnonzero(part.sets >= 0).tolist()) for part in self._parts()]

@@ -189,13 +189,19 @@ def test_table_1(bound, worth, sets):
   assert np.mean(won[200:]) == pytest.approx(worth, abs=0.1)
 
 
-def test_without_samples_it_is_cfr_plus_on_the_first_abstraction():
-  plain = ps_cfr_spiel.PSCFRSolver(KUHN, "rm+", abstraction="initial", dtype="float64", averaging_delay=5)
-  same = CFRPlusIRASolver(KUHN, bound=0, heuristic=0, dtype="float64", averaging_delay=5)
+@pytest.mark.parametrize("tremble", [0, 1])
+def test_without_samples_it_is_cfr_plus_on_the_first_abstraction(tremble):
+  given = {"averaging_delay": 5, "dtype": "float64", "tremble": tremble}
+  plain = ps_cfr_spiel.PSCFRSolver(KUHN, "rm+", abstraction="initial", **given)
+  same = CFRPlusIRASolver(KUHN, bound=0, heuristic=0, **given)
   for solver in (plain, same):
     solver.run(20)
   assert same.abstraction.count == 3
   assert same.exploitability() == plain.exploitability()
+  for ours, theirs in zip(
+    *(jax.tree.leaves(x.current_policy().strategies) for x in (same, plain)), strict=True
+  ):
+    np.testing.assert_array_equal(ours, theirs)
 
 
 def test_its_last_abstraction_solves_the_whole_game():

@@ -253,7 +253,10 @@ def test_the_decisions_of_a_gadget_do_not_tremble(gadget, rule):
 def test_a_batch_trembles_as_a_run_of_its_own():
   solver = PSCFRSolver(pyspiel.load_game(RIVER), tremble=1, dtype="float64")
   solver.run(40)
-  solution = batches.solve_batch([RIVER], iterations=40, tremble=1, dtype="float64")[0]
+  solved = batches.solve_batch([RIVER], iterations=40, tremble=1, dtype="float64")
+  solution, game = solved[0], pyspiel.load_game(RIVER)
+  losses = [measures.local_regrets(game, p).losses() for p in (solved.policy(0), solver.average_policy())]
+  assert losses[0] == pytest.approx(losses[1], abs=1e-6)
   assert solution.exploitability == pytest.approx(solver.exploitability(), rel=1e-9)
   assert min(x.min() for player in solution.strategies for x in player) >= 0.99 / 40
 

@@ -434,6 +434,15 @@ def test_a_table_that_is_not_ours_is_not_overwritten(solved, tmp_path, capsys):
   assert (tmp_path / "exploitability.csv").read_text() == "a,b\n1,2\n"
 
 
+def test_summary_of_a_solved_game(capsys):
+  """By the table; Kuhn poker is worth -1/18."""
+  assert command_line.run(["summary", "kuhn_poker"]) == 0
+  out = capsys.readouterr().out
+  assert "-0.05556\n" in out and "local regret: mean " in out
+  assert command_line.run(["summary", "kuhn_poker(players=3)"]) == 0
+  assert "with trembles" not in capsys.readouterr().out
+
+
 def test_summary(capsys):
   assert command_line.run(["summary"]) == 0
   out = capsys.readouterr().out

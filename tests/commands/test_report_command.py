@@ -39,6 +39,8 @@ def test_rows_are_those_of_single_solves(tmp_path, capsys, boards, line, tremble
   words.append(f"--tremble={tremble}")
   code, out, _ = run(capsys, "report", *words, "--json")
   assert code == 0 and json.loads(out)["boards"] == len(boards.split())
+  _, shown, _ = run(capsys, "report", *words, f"--html={tmp_path / 'x.html'}")
+  assert ("local regret" in (tmp_path / "x.html").read_text()) == bool(tremble)
   for text, row in zip(boards.split(), rows_of(tmp_path / "x.csv"), strict=True):
     board, _, weight = text.partition(":")
     assert (row["board"], row["weight"]) == (board, weight or "1")
@@ -50,6 +52,13 @@ def test_rows_are_those_of_single_solves(tmp_path, capsys, boards, line, tremble
     found = {name: float(row[name]) for name in row if name not in ("board", *report.GIVEN)}
     assert found["percent_of_pot"] == pytest.approx(5 * solver.exploitability(), rel=1e-4)
     assert found["iterations"] == 40
+    if tremble:
+      losses = ps_cfr_spiel.measures.local_regrets(policy.game, policy, solver.tree).losses()
+      regrets = [found[f"{name}_local_regret_percent_of_pot"] for name in ("mean", "worst")]
+      assert regrets == pytest.approx([5 * losses.mean, 5 * losses.worst], rel=1e-4)
+      assert len(boards.split()) > 1 or f"mean {regrets[0]:.3g}%, worst {regrets[1]:.3g}% of the pot" in shown
+    else:
+      assert not any("local" in name for name in found)
     everything = policy.to_rows([here.public_state])
     come = {r["infostate"]: r["reach"] * r["others_reach"] for r in everything}
     evs = [0.0, 0.0]

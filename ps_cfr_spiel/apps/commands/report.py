@@ -11,12 +11,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyspiel
 from absl import flags
 
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.apps.commands.framework.command import INTERRUPTED, Command, Flag, flag_of, flags_of
-from ps_cfr_spiel.apps.commands.framework.flags import BITS, DEVICE, JSON, QUIET, SPOT, progress_of, say
+from ps_cfr_spiel.apps.commands.framework.flags import (
+  BITS,
+  DEVICE,
+  JSON,
+  QUIET,
+  SPOT,
+  local_regrets_of,
+  progress_of,
+  say,
+)
 from ps_cfr_spiel.apps.commands.framework.user_input import keep_apart, make_folder, refuse, writable
 from ps_cfr_spiel.arguments import check_target
 from ps_cfr_spiel.cards.poker import cards, deals_on, holdem, next_boards, plain
@@ -119,7 +129,12 @@ def _solve(
   reached = {"percent_of_pot": 100 * solver.exploitability() / pot, "iterations": solver.iteration}
   policy = solver.average_policy()
   del solver  # its tables and the values need not fit together
-  return ps.views.board_row(policy, values.at, deals) | reached, moves
+  row = ps.views.board_row(policy, values.at, deals) | reached
+  if values.tremble:
+    regrets = local_regrets_of(policy)
+    _, mean, _, worst = regrets.losses() if regrets else ps.measures.Losses.of(np.zeros(0))
+    row |= zip(ps.views.LOCAL_REGRETS, (100 * mean / pot, 100 * worst / pot), strict=True)
+  return row, moves
 
 
 def _solution(values: flags.FlagValues, game: pyspiel.Game, target: float) -> tuple[ps.PSCFRSolver, str]:
@@ -209,10 +224,18 @@ def _tell(values: flags.FlagValues, file: Path, rows: Sequence[Mapping[str, str]
     "boards": f"{len(rows):,}",
     "line": rows[0]["moves"] or "the start",
     "exploitability": f"at most {worst:.3g}% of the pot",
+    **({"local regret": _local_regret(numbers)} if values.tremble else {}),
     "time": f"{seconds:.1f} s",
     "saved": f"{file} and {values.html}" if values.html else file,
   }
   say(values, facts, lines)
+
+
+def _local_regret(rows: Sequence[Mapping[str, float]]) -> str:
+  mean, worst = (np.array([row[name] for row in rows]) for name in ps.views.LOCAL_REGRETS)
+  if not np.isfinite(mean).any():
+    return "not measured, the boards have too many infostates"
+  return f"mean {np.nanmean(mean):.3g}%, worst {np.nanmax(worst):.3g}% of the pot"
 
 
 COMMAND = Command(
@@ -222,7 +245,8 @@ COMMAND = Command(
   text="BOARDS are flops (all of them, up to the names of suits), turns or rivers (all next cards of "
   "--board), or a file: a CSV file with the columns board and, if wanted, weight, or lines such as Ks7d2c or "
   "Ks7d2c:4. A row has the frequency and EV of every action at a line, EV and equity of both players, and "
-  "the exploitability; averages weigh boards by their weights and the hands that they leave.",
+  "the exploitability, with --tremble also the mean and the worst local regret; averages weigh boards by "
+  "their weights and the hands that they leave.",
   examples=(
     "report turns --board='Ks 7d 2c' --ranges='AA, KQs; TT+, AQ' --bets='50%, a' --target=0.5%",
     "report rivers --board='Ks 7d 2c 5h' --at=check --html=rivers.html",

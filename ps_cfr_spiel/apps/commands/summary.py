@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyspiel
 from absl import flags
 
 import ps_cfr_spiel as ps
@@ -36,18 +37,33 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if drawn:
     pictures, file = drawn
     pictures.public_tree(tree, values.depth).savefig(file)
+  solved = next((known for known in ps.measures.solved() if known.game == tree.names.game), None)
   if values.json:
     needs = ps.PSCFRSolver.memory_needs(game, leaves=values.leaves)
     facts = {} if needs is None else {"bytes_to_solve": needs.run}
+    facts |= {} if solved is None else {"solved": solved._asdict()}
     say(values, tree.sizes() | facts | ({"tree": lines.split("\n")} if lines else {}))
     return None
   print(tree.summary())
   if memory := memory_lines(game, values.leaves):
     print(report(memory))
+  if solved is not None:
+    print(report(_solved(solved, game)))
   if lines:
     print("\n" + lines)
   if drawn:
     print(report({"saved": drawn[1]}))
+
+
+def _solved(known: ps.measures.SolvedGame, game: pyspiel.Game) -> dict[str, str]:
+  """Lines of the table of solved games."""
+  losses = (known.trembled_exploitability, known.mean_local_regret, known.worst_local_regret)
+  exploitability, mean, worst = (ps.views.with_unit(loss, game) for loss in losses)
+  return {
+    **ps.views.value_lines([known.value], game),
+    "with trembles": f"exploitability {exploitability}; local regret: mean {mean}, worst {worst} "
+    f"(table of solved games, {known.iterations:,} iterations)",
+  }
 
 
 COMMAND = Command(
@@ -55,7 +71,8 @@ COMMAND = Command(
   arguments="[GAME]",
   summary="Print how large a game is",
   text="GAME is written as for solve. Prints how many histories, public states and infostates it has, and "
-  "how much memory a poker game takes to solve; with --tree also the public tree itself, a line for each "
+  "how much memory a poker game takes to solve, and of a game in the table of solved ones the results; with "
+  "--tree also the public tree itself, a line for each "
   "public state.",
   examples=(
     "summary 'river_subgame(bets=0.5 1 2 a)'",

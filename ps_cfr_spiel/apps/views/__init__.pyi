@@ -1,5 +1,6 @@
 from . import charts as charts
 from . import position_view as position_view
+from .board_report import LOCAL_REGRETS as LOCAL_REGRETS
 from .board_report import average_row as average_row
 from .board_report import board_row as board_row
 from .board_report import boards_page as boards_page

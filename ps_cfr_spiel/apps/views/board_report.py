@@ -19,6 +19,8 @@ from ps_cfr_spiel.cards.notation import grouped
 
 EV = " EV"  # after an action, in the name of a column
 MOST_ROWS = 50  # of the table as text
+#: Columns of strategies that were solved with trembles: the losses at infostates, in percent of the pot.
+LOCAL_REGRETS = ("mean_local_regret_percent_of_pot", "worst_local_regret_percent_of_pot")
 
 Row = Mapping[str, float]
 
@@ -83,6 +85,8 @@ def boards_page(boards: Sequence[str], rows: Sequence[Row], about: str) -> str:
   columns += [(f"ev_{i}", f"EV {SEATS[i]}", "value") for i in (0, 1)]
   columns += [(f"equity_{i}", f"equity {SEATS[i]}", "share") for i in (0, 1)]
   columns += [("percent_of_pot", "exploitability, %", "value")]
+  shown = zip(LOCAL_REGRETS, ("local regret, mean %", "worst %"), strict=True)
+  columns += [(name, text, "value") for name, text in shown if name in rows[0]]
 
   def numbers(row: Row) -> list[float | None]:
     return [float(f"{row[name]:.6g}") if np.isfinite(row[name]) else None for name, _, _ in columns]

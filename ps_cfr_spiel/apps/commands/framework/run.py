@@ -141,12 +141,8 @@ class Run:
   @functools.cached_property
   def local_regrets(self) -> ps.measures.LocalRegrets | None:
     """Those of the average strategy at the end, in small games that are solved with trembles."""
-    solver = self.solver
-    return (
-      local_regrets_of(solver.average_policy())
-      if isinstance(solver, ps.PSCFRSolver) and solver.options.tremble
-      else None
-    )
+    policy = self.solver.average_policy() if self.solver.options.header().get("tremble") else None
+    return local_regrets_of(policy) if isinstance(policy, ps.TreePolicy) else None
 
   def facts(self, files: Sequence[str]) -> dict[str, JSON]:
     """The result for programs."""
