@@ -6,15 +6,18 @@
 
 The rivers are those of `RandomSituations`: all 1,081 hands for both players, pot and all-in, ten pots behind.
 A figure is iterations of all rivers over the seconds of a call of `solve_batch` that finds values, tables
-included, compilation not; the best of several, in turns with `PSCFRSolver.run` on a game that is built and
-compiled already. Memory is the largest resident set. `--peer PROGRAM` runs another solver afterwards, with
---batch, --most, --pot and --stack (behind), on its own random rivers of the same depth.
+included, compilation not; the best of several. Its multiples are of seconds of processor, in turns with one
+plain `PSCFRSolver` whose `run` alone counts, and with a solver for each river, made, run and evaluated.
+Memory is the largest resident set. `--peer PROGRAM` runs another solver afterwards, with --batch, --most,
+--pot and --stack (behind), on its own random rivers of the same depth.
 """
 
 import argparse
 import resource
 import subprocess
 import time
+from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 
@@ -26,13 +29,26 @@ from ps_cfr_spiel.runtime import use_cores
 RATIO, POT = 10.0, 200
 
 
+class Seconds(NamedTuple):
+  """The time of some work."""
+
+  wall: float
+  processor: float
+
+  @classmethod
+  def of(cls, work: Callable[[], object]) -> "Seconds":
+    """Do the work."""
+    wall, processor = time.perf_counter(), time.process_time()
+    work()
+    return cls(time.perf_counter() - wall, time.process_time() - processor)
+
+
 def rivers(count: int) -> RandomSituations:
   return RandomSituations(count, seed=1, ratios=(RATIO,))
 
 
-def batch(count: int, iterations: int, order: str | None, leaves: str) -> float:
-  """Seconds of a call."""
-  started = time.perf_counter()
+def batch(count: int, iterations: int, order: str | None, leaves: str) -> None:
+  """A call of `solve_batch`."""
   solve_batch(
     rivers(count),
     iterations=iterations,
@@ -43,7 +59,14 @@ def batch(count: int, iterations: int, order: str | None, leaves: str) -> float:
     chunk=min(count, 1024),
     progress=False,
   )
-  return time.perf_counter() - started
+
+
+def one_by_one(count: int, iterations: int) -> None:
+  """A solver for each river."""
+  for river in rivers(count):
+    solver = PSCFRSolver(river.game())
+    solver.run(iterations, progress=False)
+    solver.evaluation()
 
 
 def resident() -> float:
@@ -51,31 +74,27 @@ def resident() -> float:
   return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def single(solver: PSCFRSolver, iterations: int) -> float:
-  """Seconds of a run of one solver."""
-  started = time.perf_counter()
-  solver.run(iterations, progress=False)
-  return time.perf_counter() - started
-
-
 def compare(options: argparse.Namespace) -> None:
-  """Prints a table; sizes and the single solver take turns."""
-  solver = PSCFRSolver(rivers(1)[0].game())
+  """Prints a table; sizes and solvers take turns."""
+  iterations, solver = options.iterations, PSCFRSolver(rivers(1)[0].game())
   solver.compile()
-  alone = lambda: options.iterations / single(solver, options.iterations)  # noqa: E731
   cases = [(n, order, leaves) for n in options.sizes for order in options.orders for leaves in options.leaves]
   for n, order, leaves in cases:
     batch(n, 1, order, leaves)  # compiles
-  print(f"{jax.local_device_count()} device(s); iterations a second, also as multiples")
-  print("rivers  order  leaves     batch    to one solver    MB")
+  print(f"{jax.local_device_count()} device(s); iterations a second, also as multiples by processor")
+  print("rivers  order  leaves     batch    to one solver    to one each    MB")
   for n, order, leaves in cases:
-    rates = [
-      (n * options.iterations / batch(n, options.iterations, order, leaves), alone())
-      for _ in range(options.repeats)
-    ]
-    best, ones = max(rate for rate, _ in rates), max(one for _, one in rates)
+    works = (
+      lambda case=(n, iterations, order, leaves): batch(*case),
+      lambda n=n: [solver.run(iterations, progress=False) for _ in range(n)],
+      lambda n=n: one_by_one(n, iterations),
+    )
+    turns = zip(*([Seconds.of(work) for work in works] for _ in range(options.repeats)), strict=True)
+    ours, alone, made = (Seconds(*map(min, zip(*times, strict=True))) for times in turns)
+    ratios = (other.processor / ours.processor for other in (alone, made))
     print(
-      f"{n:6} {order:>6} {leaves:>7} {best:9,.0f} {best / ones:16.2f} {resident():6,.0f}",
+      f"{n:6} {order:>6} {leaves:>7} {n * iterations / ours.wall:9,.0f} "
+      f"{next(ratios):16.2f} {next(ratios):14.2f} {resident():5,.0f}",
       flush=True,
     )
     if options.peer:
