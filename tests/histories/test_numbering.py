@@ -1,9 +1,13 @@
 """Numbers of rows against NumPy's sorts."""
 
+import sys
+
 import numpy as np
+import pyspiel
 import pytest
 from scipy.sparse import coo_array, csgraph
 
+from ps_cfr_spiel import build_tree
 from ps_cfr_spiel.compilation.histories import components, number_rows, one_to_one
 from ps_cfr_spiel.compilation.histories.numbering import first_members, number_by_appearance
 
@@ -57,3 +61,9 @@ def test_components_are_those_of_a_graph():
     for x, y in ((parts, found), (found, parts)):  # equal parts, whatever their numbers
       assert all(len(set(x[y == part])) == 1 for part in set(y.tolist()))
   assert parts.max() == 0
+
+
+def test_a_game_is_enumerated_without_scipy(monkeypatch):
+  """Whose import takes longer than a small game."""
+  monkeypatch.setitem(sys.modules, "scipy.sparse", None)
+  assert build_tree(pyspiel.load_game("kuhn_poker")).names.histories == 58

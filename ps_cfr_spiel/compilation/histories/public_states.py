@@ -143,11 +143,6 @@ def components(count, joined, members=(), groups=()) -> np.ndarray:
 
   It also joins all `members` with equal `groups`.
   """
-  from scipy.sparse import (
-    coo_matrix,
-    csgraph,
-  )  # imported here: a fifth of all modules, for enumerations alone
-
   if not count:
     return np.zeros(0, np.int32)
   # The nodes are the numbers of the first array; an entry of another one joins two nodes.
@@ -161,9 +156,27 @@ def components(count, joined, members=(), groups=()) -> np.ndarray:
       offset = int(columns[-1].max()) + 1
   if not rows:
     return node
-  edges = (np.concatenate(rows), np.concatenate(columns))
-  graph = coo_matrix((np.ones(len(edges[0]), bool), edges), (offset, offset))
-  return csgraph.connected_components(graph, directed=False)[1][node]
+  return _connected(offset, np.concatenate(rows), np.concatenate(columns))[node]
+
+
+def _connected(count: int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+  """int32[count]: the number of each node's component, by edges from `first` to `second`.
+
+  Components are numbered in the order of their least nodes. Each round joins every tree to the least of its
+  neighbours, and puts all nodes right below their roots (as Shiloach and Vishkin 1982). SciPy takes as long,
+  and its import more than a small game.
+  """
+  nodes = np.arange(count, dtype=np.int32)
+  root = nodes.copy()
+  while True:
+    first, second = root[first], root[second]
+    apart = first != second
+    if not apart.any():
+      return (np.cumsum(root == nodes, dtype=np.int32) - 1)[root]
+    first, second = first[apart], second[apart]
+    np.minimum.at(root, np.maximum(first, second), np.minimum(first, second))
+    while not np.array_equal(above := root[root], root):
+      root = above
 
 
 def augmented_infostates(histories: Histories, player: int) -> np.ndarray:
