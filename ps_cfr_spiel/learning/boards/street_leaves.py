@@ -75,6 +75,19 @@ class StreetLeaves(SubgameLeaves):
     sure = dot(ends, self.net_wins.T) * self.showdown_payoff[:, None]
     return [sure + betting, self._others(folds) * ((1 - 2 * player) * self.fold_payoff)[:, None]]
 
+  def take(self, leaves: Sequence[np.ndarray]) -> "StreetLeaves":
+    """See `LeafEvaluator`, for leaves that are all there, and none settled."""
+    ends, folds = (part[0] for part in leaves)
+    behind = [k for k, end in enumerate(ends.tolist()) if end in self.left]
+    rows = [self.left.index(end) for end in ends[behind].tolist()]
+    return dataclasses.replace(
+      self,
+      showdown_payoff=self.showdown_payoff[ends],
+      fold_payoff=self.fold_payoff[folds],
+      ratio=self.ratio[np.array(rows, int)],
+      left=tuple(behind),
+    )
+
   def settle(self, reach: Sequence[Parts]) -> "StreetLeaves":
     reached = [parts[0] * range_[None] for parts, range_ in zip(reach, self.ranges, strict=True)]
     return dataclasses.replace(self, settled=self.betting((reached[0], reached[1])))

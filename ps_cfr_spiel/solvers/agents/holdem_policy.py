@@ -6,25 +6,24 @@ on the river it solves the rest of the hand, a `holdem_subgame`, from the street
 again after a bet that the tree lacks, with this bet among its sizes. Ranges come by Bayes' rule from the
 strategies played: those of the blueprint, then those of the searches.
 
-With a value function of turns, the way of DeepStack (Moravčík et al. 2017), the agent searches the flop too:
-it solves the flop's betting from the street's first decision on, by `solve_batch`, and again with the bets
-made there if the tree lacks one. After `ADDED` such bets the blueprint plays the rest of the flop: each is a
-new tree, for which a program is compiled.
+With a value function of turns, the way of DeepStack (Moravčík et al. 2017), the agent searches the flop too,
+whose tree ends when the turn comes. A bet that the tree of a search lacks is answered by a new search on
+every street that is searched, with this bet among its sizes.
 
-Each search of a flop believes the opponent's range. Each search of turn and river is safe by one of
-`subgames.gadgets`. It promises the opponent, in each hand, the value of a best response in the search before:
-at the river's first decision, or at the decision before the bet that its tree lacks, where no bet is worth
-more (Brown and Sandholm 2017, nested subgame solving). Where the blueprint played the flop, a best response
-to the blueprint is promised at the turn's first decision, in the tree that is searched: the blueprint, with
-bets translated, is a strategy there like that of a search, for all hands and rivers. After a flop's search
-the promises there are values of the value function.
+Each search is safe by one of `subgames.gadgets`. It promises the opponent, in each hand, the value of a best
+response in the search before: at a street's first decision, or at the decision before the bet that its tree
+lacks, where no bet is worth more (Brown and Sandholm 2017, nested subgame solving). Where the blueprint
+played the street before, a best response to the blueprint is promised, in the tree that is searched: the
+blueprint, with bets translated, is a strategy there like that of a search, for all hands and boards. On a
+flop that tree ends with values of turns, at the ranges of both strategies; after a flop's search they are
+the promises on the turn.
 
 All this follows from the public part of a hand and is the same for all cards, so it is a policy, whose
 probabilities are known for all hands at once; the seed chooses among actions alone. Safe searches are those
 of the player to move.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -33,8 +32,7 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.backend.device import Device, on, precision, run_for, to_device
-from ps_cfr_spiel.batches import solve_batch
+from ps_cfr_spiel.backend.device import precision, run_for, to_device
 from ps_cfr_spiel.cards.notation import BetSizes, add_sizes, parse_sizes, sizes_text
 from ps_cfr_spiel.cards.poker import (
   Situation,
@@ -44,7 +42,6 @@ from ps_cfr_spiel.cards.poker import (
   check_unraked,
   set_numbers,
 )
-from ps_cfr_spiel.compilation.compiler import form_of, solved_actions
 from ps_cfr_spiel.options import HoldemPolicyOptions
 from ps_cfr_spiel.policy import Recent, Translation, WrappedPolicy, check_turn
 from ps_cfr_spiel.resolving.subgames import Subgames, gadget_of
@@ -55,16 +52,14 @@ from ps_cfr_spiel.solvers.agents.holdem_searches import (
   Search,
   State,
   StreetSearch,
-  SubgameSearch,
+  street_of,
 )
 from ps_cfr_spiel.solvers.agents.search_policy import SearchPolicy
 
-LEAST = 1e-6  # weight of a hand in a range, over the largest
 TREMBLE = 0.01  # share of uniform play in the strategies by which ranges that are believed are updated
 FLOP, TURN = 1, 2  # streets
 KEPT = 16  # ranges and searches
 TREES = 2  # compiled subgames that are kept for another search: those of both players begin in the same
-ADDED = 2  # bets on a flop that the searched tree lacks, at most
 NEVER = 1e-30  # weight that counts as none
 FIRST = 5  # iterations of a search before the first look at the clock
 BLUEPRINTS = ("holdem", "universal_poker")
@@ -119,7 +114,7 @@ class HoldemPolicy(SearchPolicy):
     self._safe, self._rule = self._gadget.keeps_promises, cfr.make_rule(None)
     rules: betting.BettingRules = game.rules  # pyright: ignore[reportAttributeAccessIssue]
     self._betting, self._rules = rules, rules._replace(bets=rules.streets)  # as given, with bets of any size
-    self._known, self._trees = Recent(KEPT), Recent[str, tuple[Any, Subgames]](TREES)
+    self._known, self._trees = Recent(KEPT), Recent[Hashable, tuple[Any, Subgames]](TREES)
 
   def action_probabilities(self, state: State, player_id: int | None = None) -> dict[int, float]:
     """The probability of every action that may be played at a state of a player's turn."""
@@ -166,9 +161,12 @@ class HoldemPolicy(SearchPolicy):
     return last or (self._planned(hand.until(start, hand.street), player), 0)
 
   def _planned(self, hand: PublicHand, player: int) -> Search:
-    """A player's blueprint from the first decision of a street on, as a search of the tree to be searched."""
+    """The blueprint from the first decision of a street on, as a search of the tree to be searched."""
     *_, (start, _) = self._moves(hand)
-    return SubgameSearch(*self._subgames(hand, self._bets)).following(self.blueprint, player, start)
+    search = self._empty(hand, self._bets)
+    for i in (0, 1) if search.believes else (player,):
+      search.following(self.blueprint, i, start)
+    return search
 
   def _free(self, board: cards.Board) -> np.ndarray:
     """bool[1326]: the hands of the deck that hold no card of the board."""
@@ -199,38 +197,31 @@ class HoldemPolicy(SearchPolicy):
       if action is not None:
         odds, player = self.blueprint.for_hands_at(state), state.current_player()
         chances = odds.get(action, np.zeros(NUM_HANDS))
-        believed = not self._safe or self._first == FLOP
-        reweighted = weights[player] * (_trembling(chances, len(odds)) if believed else chances)
+        reweighted = weights[player] * (chances if self._safe else _trembling(chances, len(odds)))
         weights[player] = reweighted if reweighted.max() > NEVER else weights[player]
     return weights
 
-  def _range(self, hand: PublicHand, player: int) -> np.ndarray:
-    """float64[1326]: a player's range at a place, by the player's own searches.
+  def _range(self, hand: PublicHand, player: int, by: int | None = None) -> np.ndarray:
+    """float64[1326]: a player's range at a place, by the searches of one of the two, by default the player's.
 
     A move that they lack, or never make, changes nothing.
     """
     start, chips = hand.on_street(self._rules, hand.street)
-    begun = hand.until(start, hand.street)
+    begun, by = hand.until(start, hand.street), player if by is None else by
     if hand.street == self._first:
       weights = np.array(self._known.once(("ranges", begun), lambda: self._ranges(begun))[player])
     else:
-      weights = self._range(hand.until(start, hand.street - 1), player)
+      weights = self._range(hand.until(start, hand.street - 1), player, by)
     free = self._free(hand.board)
     weights = weights * free if (weights * free).any() else free.astype(float)
-    searches = (
-      self._searches_on_path(hand.until(start + len(chips) - 1, hand.street), player) if chips else []
-    )
-    for search, line, n in [
-      (*place, n) for place, n in zip(searches, chips, strict=True) if place is not None
-    ]:
+    searches = self._searches_on_path(hand.until(start + len(chips) - 1, hand.street), by) if chips else []
+    for (search, line), n in zip(searches, chips, strict=True):
       after = search.after(line, n)
       if search.betting.player[line] == player and after is not None:
         row = search.row(line)
         played = row[search.betting.rank[after]]
-        moved = np.zeros(NUM_HANDS)
-        held = search.hands(player)
-        safe = self._safe and hand.street > FLOP
-        moved[held] = weights[held] * (played if safe else _trembling(played, len(row)))
+        moved, held = np.zeros(NUM_HANDS), search.hands(player)
+        moved[held] = weights[held] * (played if self._safe else _trembling(played, len(row)))
         weights = moved if moved.max() > NEVER else weights
     return weights
 
@@ -247,27 +238,14 @@ class HoldemPolicy(SearchPolicy):
       probabilities.setdefault(action, np.zeros(NUM_HANDS))[hands] += chances
     return probabilities
 
-  def _searches_on_path(self, hand: PublicHand, player: int) -> list[tuple[Search, int] | None]:
-    """A player's search at each place on the street so far, the first and the last included, and its line.
-
-    Places where the blueprint plays have None.
-    """
+  def _searches_on_path(self, hand: PublicHand, player: int) -> list[tuple[Search, int]]:
+    """A player's search at each place on the street so far, the first and the last included, and its line."""
     start, chips = hand.on_street(self._rules, hand.street)
-    searches: list[tuple[Search, int] | None] = [
-      (self._search(hand.until(start, hand.street), player, None), 0)
-    ]
-    added = 0
+    searches = [(self._search(hand.until(start, hand.street), player, None), 0)]
     for k, n in enumerate(chips, 1):
-      if (last := searches[-1]) is None:
-        searches.append(None)
-        continue
-      search, line = last
+      search, line = last = searches[-1]
       after = search.after(line, n)
       if after is None:
-        added += 1
-        if hand.street == FLOP and added > ADDED:
-          searches.append(None)
-          continue
         search = self._search(hand.until(start + k, hand.street), player, last)
         after = search.root
       searches.append((search, after))
@@ -275,55 +253,33 @@ class HoldemPolicy(SearchPolicy):
 
   def _search(self, hand: PublicHand, player: int, last: tuple[Search, int] | None) -> Search:
     """A player's search from a place on; `last` is the one before on this street, and its line."""
-    if hand.street == FLOP:
-      return self._known.once(hand, lambda: self._on_flop(hand))
     player *= self._safe  # else the searches of both are the same
-
     return self._known.once((hand, player), lambda: self._resolved(hand, player, last))
-
-  def _on_flop(self, hand: PublicHand) -> Search:
-    """The search of a flop's betting, with the bets made there."""
-    assert self._values is not None
-    start, chips = hand.on_street(self._rules, hand.street)
-    made, spent = hand.sizes(self._rules, hand.street), hand.chips[start - 1]
-    bets = _game_text(add_sizes(self._bets, 0, made)[:1])
-    ranges = self._possible(hand.until(start, hand.street))
-    given = Situation(hand.board, 2 * spent, self._rules.stack, bets, ranges)
-    iterations, device = self.options.iterations, self.options.device
-    options = {"iterations": iterations, "device": device, "values": self._values, "chunk": 1}
-    with self.searching(progress=False):
-      (solution,) = solve_batch([given], **options, progress=False)
-    return StreetSearch(chips, solution, given, self._values)
 
   def _both(self, hand: PublicHand) -> np.ndarray:
     """float64[2, 1326]: both players' ranges at the start of a street."""
     return np.array([self._range(hand, player) for player in (0, 1)])
 
-  def _possible(self, hand: PublicHand) -> np.ndarray:
-    """float64[2, 1326]: the same for a search that believes them; no hand is impossible."""
-    ranges = self._both(hand)
-    return np.maximum(ranges / ranges.max(1, keepdims=True), LEAST) * self._free(hand.board)
-
   def _resolved(self, hand: PublicHand, player: int, last: tuple[Search, int] | None) -> Search:
-    """The search from the first decision of turn or river, or from a bet on that the last search lacks."""
+    """The search from a street's first decision, or from a bet on that the last search lacks."""
     start, chips = hand.on_street(self._rules, hand.street)
     from_hand, bets = hand, self._bets
     if chips:
       from_hand = hand.until(start + len(chips) - 1, hand.street)
       bets = add_sizes(bets, hand.street - self._first, hand.sizes(self._rules, hand.street))
-    search = SubgameSearch(*self._subgames(hand, bets), chips)
+    search = self._empty(hand, bets, chips)
     subgame, opponent = search.subgames.cut([search.place(search.root)]), 1 - player
     before, line = (None, 0) if not self._safe else last or self._before(hand, player)
     ranges = np.ones((2, NUM_HANDS))  # the opponent's may not count, and then is not searched for
     for i in (0, 1) if before is None or before.believes else (player,):
-      ranges[i] = self._range(from_hand, i)
+      ranges[i] = self._range(from_hand, i, player if self._safe else i)
     worths = None if before is None else before.promised(line, hand.board, opponent, ranges)
     ranges[opponent] = 1 if self._safe else ranges[opponent]
     first, second = ((r / r.max())[search.hands(i)][None] for i, r in enumerate(ranges))
     promises = None
     if worths is not None:
       promises = worths[search.hands(opponent)] * subgame.prior.weight(opponent, (first, second)[player])
-    with self.searching(progress=False), precision(DTYPE, self._device(search.game)):
+    with self.searching(progress=False), precision(DTYPE):
       game_tree = self._gadget(subgame, player, (first, second), promises)
       tree = to_device(game_tree.tree, DTYPE)
       state = cfr.init(tree, self._rule, DTYPE)
@@ -338,25 +294,27 @@ class HoldemPolicy(SearchPolicy):
       search.tables[i][:] = subgame.back(i, game_tree.inside(subgame, i, blocks), search.tables[i])
     return search
 
-  def _subgames(self, hand: PublicHand, bets: BetSizes) -> tuple[Any, Subgames]:
-    """The rest of a hand as a compiled game, from the first decision of the street on, to cut."""
+  def _empty(self, hand: PublicHand, bets: BetSizes, moves: Sequence[int] = ()) -> Search:
+    """A search of the rest of a hand from the first decision of the street on, begun after some moves.
+
+    A flop's ends with the street.
+    """
     start, _ = hand.on_street(self._rules, hand.street)
+    pot = 2 * hand.chips[start - 1]  # of each player, after the moves that end the street before
+    text, values = _game_text(bets[hand.street - self._first :] or bets[-1:]), self._values
+    if values is not None and hand.street == FLOP:
+      given = Situation(hand.board, pot, self._rules.stack, _game_text(bets[:1]), np.ones((2, NUM_HANDS)))
+      made = self._trees.once((given.board, pot, given.bets), lambda: street_of(given, values))
+      return StreetSearch(*made, values, moves)
     parameters = {
       "board": cards.card_names(hand.board),
-      "pot": 2 * hand.chips[start - 1],  # of each player, after the moves that end the street before
+      "pot": pot,
       "stack": self._rules.stack,
-      "bets": _game_text(bets[hand.street - self._first :] or bets[-1:]),
+      "bets": text,
       "deck": self.game.get_parameters()["deck"],
     }
     game = pyspiel.load_game("holdem_subgame", parameters)
-    with on(self._device(game)):
-      return self._trees.once(str(game), lambda: (game, Subgames.of(game)))
-
-  def _device(self, game: pyspiel.Game) -> Device | None:
-    """The device of the searches of the rest of a hand."""
-    form = form_of(game)
-    assert form is not None  # that of `holdem_subgame`
-    return cfr.place(self.options.device, lambda: solved_actions(game, form, folded=False)).device
+    return Search(*self._trees.once(str(game), lambda: (game, Subgames.of(game))), moves)
 
 
 def _game_text(bets: BetSizes) -> str:

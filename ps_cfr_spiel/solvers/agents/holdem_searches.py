@@ -5,25 +5,30 @@ hands, which the next search promises. A blueprint is a search, too, whose strat
 that a tree lacks are written into the text of its sizes.
 """
 
-import abc
+import dataclasses
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, Self
 
+import jax
 import numpy as np
+import pyspiel
 
-from ps_cfr_spiel.batches import Solution, StreetValues
-from ps_cfr_spiel.cards.poker import Betting, CardDeal, CardGame, Situation, betting, cards
+from ps_cfr_spiel.backend.device import precision, to_device
+from ps_cfr_spiel.batches import StreetValues
+from ps_cfr_spiel.cards.poker import CardDeal, CardGame, Situation, betting, cards
 from ps_cfr_spiel.compilation.compiler import (
+  FormLabels,
   FormOrigin,
-  LineIndex,
   PublicStateIndex,
+  form_of,
   make_decisions,
   street_ends,
 )
 from ps_cfr_spiel.policy import WrappedPolicy
 from ps_cfr_spiel.resolving.search import best_responses
-from ps_cfr_spiel.resolving.subgames import Subgames, unsafe
+from ps_cfr_spiel.resolving.subgames import Ranges, Subgame, Subgames, unsafe
+from ps_cfr_spiel.tree import PublicTree, sequence_reach
 
 State = Any  # a state of `holdem`, whose class is not one of this package
 DTYPE = "float32"  # of searches
@@ -80,33 +85,24 @@ class PublicHand(NamedTuple):
     )
 
 
-class Search(abc.ABC):
-  """A solved rest of a hand, from some line of its betting on: the strategies."""
+class Search:
+  """A solved rest of a hand, from some line of its betting on, as a compiled game: the strategies."""
 
   believes = False  #: whether both players' ranges count in `promised`, or the other player's alone
 
-  def __init__(self, betting: Betting, tables: Sequence[Sequence[Any]], moves: Sequence[int] = ()):
-    """The search begins after `moves`, as in `line_of`; `betting` counts chips."""
-    self.betting = betting
-    self.tables = [list(blocks) for blocks in tables]  #: for each player [A, rows, H] for each block
+  def __init__(self, game: Any, subgames: Subgames, moves: Sequence[int] = ()):
+    """Uniform strategies at first; `subgames` is the compiled game, which counts chips.
+
+    The search begins after `moves`, as in `line_of`.
+    """
+    self.game, self.subgames, self.tree = game, subgames, subgames.tree
+    shapes = [player.block_shapes for player in self.tree.players]
+    #: for each player [A, rows, H] for each block
+    self.tables = [[np.full(shape, 1 / shape[0]) for shape in blocks] for blocks in shapes]
+    self.betting = self.lines.betting
     root = self.line_of(moves)
     assert root is not None
     self.root = root  #: the line where the search begins
-
-  @abc.abstractmethod
-  def hands(self, player: int) -> np.ndarray:
-    """int[H]: a player's hands, as numbers in `cards.ALL_HANDS`."""
-
-  @abc.abstractmethod
-  def row(self, line: int) -> np.ndarray:
-    """float64[A, H]: the strategy of the player to act, on the first street of the search."""
-
-  @abc.abstractmethod
-  def promised(self, line: int, board: cards.Board, player: int, ranges: np.ndarray) -> np.ndarray:
-    """float64[1326]: the worths of a player's hands after a line, and the board's cards that the game lacks.
-
-    `ranges` are float64[2, 1326], see `believes`.
-    """
 
   def spent(self, line: int, player: int) -> int:
     """The chips that a player has in the pot at a line."""
@@ -125,17 +121,6 @@ class Search(abc.ABC):
     for n in chips:
       line = None if line is None else self.after(line, n)
     return line
-
-
-class SubgameSearch(Search):
-  """A search whose game is compiled; its promises are values of best responses."""
-
-  def __init__(self, game: Any, subgames: Subgames, moves: Sequence[int] = ()):
-    """Uniform strategies at first; `subgames` is the compiled game."""
-    self.game, self.subgames, self.tree = game, subgames, subgames.tree
-    shapes = [player.block_shapes for player in self.tree.players]
-    uniform = [[np.full(shape, 1 / shape[0]) for shape in blocks] for blocks in shapes]
-    super().__init__(self.lines.betting, uniform, moves)
 
   def following(self, policy: WrappedPolicy, player: int, start: State) -> Self:
     """The same with a policy's answers as a player's strategy.
@@ -187,6 +172,7 @@ class SubgameSearch(Search):
     return next(k for k, child in enumerate(children) if self.betting.action[child] == passive)
 
   def hands(self, player: int) -> np.ndarray:
+    """int[H]: a player's hands, as numbers in `cards.ALL_HANDS`."""
     form = self.lines.form
     assert isinstance(form, CardGame) and isinstance(form.deal, CardDeal)
     return form.deal.whole[form.deal.held[player]]
@@ -205,51 +191,90 @@ class SubgameSearch(Search):
     return int(lines.starts[line]) + known.tolist().index(list(cards_by_place))
 
   def row(self, line: int) -> np.ndarray:
+    """float64[A, H]: the strategy of the player to act, on the first street of the search."""
     labels = self.tree.names
     decision = labels.decisions[labels.public_states[self.place(line)].decisions[0]]
     return self.tables[decision.player][decision.block][:, decision.row]
 
   def promised(self, line: int, board: cards.Board, player: int, ranges: np.ndarray) -> np.ndarray:
-    came = board[len(getattr(self.game, "board", ())) :]
-    place = self.place(self.betting.children(line)[0] if came else line, came)
-    return self.worths(place, player, ranges[1 - player])
+    """float64[1326]: the worths of a player's hands after a line, and the board's cards that the game lacks.
 
-  def worths(self, place: int, player: int, others: np.ndarray) -> np.ndarray:
+    `ranges` are float64[2, 1326], see `believes`.
+    """
+    came = board[len(self.game.board) :]
+    return self.worths(self.place(self.betting.children(line)[0] if came else line, came), player, ranges)
+
+  def worths(self, place: int, player: int, ranges: np.ndarray) -> np.ndarray:
     """float64[1326]: the mean win of a best response of a player's hands, from a public state on.
 
-    It responds to the other player's strategy with the range `others` there, float64[1326].
+    It responds to the other player's strategy with the other's of the ranges there, float64[2, 1326].
     """
     subgame, other = self.subgames.cut([place]), 1 - player
+    first, second = ((ranges[i][self.hands(i)] / self.lines.form.weights[i])[None] for i in (0, 1))
+    range_ = (first, second)[other]
     whole = np.ones((1, len(self.hands(player))))
-    range_ = (others[self.hands(other)] / self.lines.form.weights[other])[None]
-    tree = unsafe(subgame, other, (range_, whole) if player else (whole, range_)).tree
+    tree = unsafe(
+      self._settled(subgame, (first, second)), other, (range_, whole) if player else (whole, range_)
+    ).tree
     values = best_responses(tree, subgame.there(other, self.tables[other]), player, DTYPE)[0]
     weight = subgame.prior.weight(player, range_)[0]
     worths = np.zeros(NUM_HANDS)
     worths[self.hands(player)] = np.where(weight > 0, values / np.where(weight > 0, weight, 1), 0)
     return worths
 
+  def _settled(self, subgame: Subgame, ranges: Ranges) -> Subgame:
+    """The subgame with values beyond it, if there are any, fixed at those for both strategies and ranges."""
+    return subgame
+
 
 class StreetSearch(Search):
-  """A search of a street by a value function, which has the worths when the next card has come."""
+  """A search of one street, whose values when the next card has come are those of a value function."""
 
   believes = True
 
-  def __init__(self, moves: Sequence[int], solution: Solution, given: Situation, values: StreetValues):
-    """The solution of a situation by `batches.solve_batch`."""
-    assert solution.strategies is not None and solution.hands is not None
-    super().__init__(given.betting, solution.strategies, moves)
-    self._given, self._hands, self._values = given, solution.hands, values
-    _, self._places = make_decisions(LineIndex(self.betting, (1,)), street_ends(self.betting), (1, 1))
-
-  def hands(self, player: int) -> np.ndarray:
-    return self._hands[player]
-
-  def row(self, line: int) -> np.ndarray:
-    player = int(self.betting.player[line])
-    block, row = self._places[player][np.count_nonzero(self.betting.player[:line] == player)].tolist()
-    return self.tables[player][block][:, row]
+  def __init__(self, game: Any, subgames: Subgames, values: StreetValues, moves: Sequence[int] = ()):
+    """The arguments of `Search`, of `street_of`, and the value function."""
+    super().__init__(game, subgames, moves)
+    self._values = values
 
   def promised(self, line: int, board: cards.Board, player: int, ranges: np.ndarray) -> np.ndarray:
-    pot = 2 * self.spent(line, player)
-    return self._values.worths(self._given._replace(board=board, pot=pot, ranges=ranges))[player]
+    if len(board) == len(self.game.board):
+      return super().promised(line, board, player, ranges)
+    pot, stack = 2 * self.spent(line, player), self.game.get_parameters()["stack"]
+    return self._values.worths(Situation(board, pot, stack, "", ranges))[player]
+
+  def _settled(self, subgame: Subgame, ranges: Ranges) -> Subgame:
+    tree, reach = subgame.tree, []
+    with precision(DTYPE):
+      for i, forest in enumerate(tree.players):
+        played = to_device(subgame.there(i, self.tables[i]), DTYPE)
+        at_leaves = forest.leaf.pull(sequence_reach(to_device(forest, DTYPE), played))
+        reach.append([part * to_device(ranges[i], DTYPE) for part in at_leaves])
+      leaves = to_device(tree.leaves, DTYPE).settle(reach)
+    return dataclasses.replace(subgame, tree=dataclasses.replace(tree, leaves=leaves))
+
+
+def street_of(given: Situation, values: StreetValues) -> tuple[Any, Subgames]:
+  """A `holdem_subgame` of a situation, and its first street as a compiled game; values count from its end."""
+  later = " / x" * (cards.BOARD_SIZE - len(given.board))
+  parameters = {"board": cards.card_names(given.board), "pot": given.pot, "stack": given.stack}
+  game = pyspiel.load_game("holdem_subgame", {**parameters, "bets": given.bets + later})
+  whole = form_of(game)
+  assert isinstance(whole, CardGame) and isinstance(whole.deal, CardDeal)
+  deal = dataclasses.replace(whole.deal, public=whole.deal.public[:1])
+  lines = PublicStateIndex.of(dataclasses.replace(whole, betting=given.betting, deal=deal))
+  ends = street_ends(lines.betting)
+  hands = deal.whole[deal.held[0]]
+  forests, places = make_decisions(lines, ends, (len(hands), len(hands)))
+  ((showdowns, folds),) = ends
+  # The weights of deals are in the values: each hand's are 1, over the sum of those of all deals.
+  even = np.full((1, len(hands)), 1 / lines.total)
+  with precision(DTYPE):
+    stacked = values.street_leaves(
+      [given], hands[None], (even, even), (showdowns.utility[None], folds.utility[None])
+    )
+    leaves = dataclasses.replace(
+      jax.tree.map(lambda table: np.asarray(table)[0], stacked), beyond=values.beyond
+    )
+  labels = FormLabels.create(game, lines, places)
+  return game, Subgames(PublicTree(forests, leaves, labels), game)
