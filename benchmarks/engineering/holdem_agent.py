@@ -32,7 +32,6 @@ from ps_cfr_spiel import matches
 from ps_cfr_spiel.abstractions import Translation, WrappedPolicy
 from ps_cfr_spiel.apps.commands.framework.user_input import load_values
 from ps_cfr_spiel.cards.poker import cards
-from ps_cfr_spiel.options import HoldemPolicyOptions
 from ps_cfr_spiel.solvers.agents import holdem_policy
 
 
@@ -62,7 +61,7 @@ def player(bot: str, seed: int) -> matches.Player:
 def respond(game, blueprint, options) -> None:
   """Prints a line for each opponent and its responses."""
   made = functools.partial(
-    ps_cfr_spiel.HoldemPolicy, game, blueprint, options.searched, iterations=options.iterations
+    ps_cfr_spiel.HoldemPolicy, game, blueprint, options.searched or None, **searching(options)
   )
   players = {
     "always_call": matches.Habit("always_call"),
@@ -79,6 +78,11 @@ def respond(game, blueprint, options) -> None:
       )
       mean, error, each = 10 * found.mean, 19.6 * found.error, (time.perf_counter() - began) / options.hands
       print(f"{name:12} {actions:16} {mean:9,.0f} ± {error:6,.0f} mbb, {each:.2f} s a hand", flush=True)
+
+
+def searching(options) -> dict:
+  """The options of the agent's searches; `--iterations 0` leaves them to the preset."""
+  return {"preset": options.preset, "iterations": options.iterations or None}
 
 
 def values_of(options, game):
@@ -150,8 +154,8 @@ def exact(options) -> None:
     blueprint = solver.average_policy()
     before = measured(f"blueprint, {solved} iterations")
     for gadget in options.gadgets:
-      settings = {"iterations": iterations, "gadget": gadget}
-      agent = ps_cfr_spiel.HoldemPolicy(game, blueprint, options.searched, **settings)
+      settings = {**searching(options), "gadget": gadget}
+      agent = ps_cfr_spiel.HoldemPolicy(game, blueprint, options.searched or None, **settings)
       measured(f"  agent, {gadget}", functools.partial(played, tree, agent), before)
     for gadget in options.gadgets:
       search = ps_cfr_spiel.ContinualResolving(game, iterations, blueprint=blueprint, gadget=gadget)
@@ -170,8 +174,9 @@ def main() -> None:
     blueprint="",
     values="",
     sizes="fullgame",
-    searched=HoldemPolicyOptions().bets,
+    searched="",
     iterations=100,
+    preset="quick",
     seed=0,
     boards=0,
     small="holdem(deck=5x2,stack=20,blinds=2/1,bets=x/1;x/1;x/1;x)",
@@ -193,8 +198,8 @@ def main() -> None:
       agents = []
 
       def make(seat, game=game, blueprint=blueprint, agents=agents):
-        settings = {"iterations": options.iterations, "values": values_of(options, game)}
-        policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, options.searched, **settings)
+        settings = {**searching(options), "values": values_of(options, game)}
+        policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, options.searched or None, **settings)
         agents.append(Timed(seat, options.seed, policy))
         return agents[-1]
 

@@ -17,6 +17,7 @@ from ps_cfr_spiel.options.evaluating import (
   MatchResultOptions,
 )
 from ps_cfr_spiel.options.names import (
+  AGENTS,
   ALIASES,
   DEEPSTACK_BETS,
   GADGETS,
@@ -24,6 +25,8 @@ from ps_cfr_spiel.options.names import (
   PRESETS,
   ROUND,
   RULES,
+  agent_bets,
+  agent_searches,
   objects,
   preset,
 )

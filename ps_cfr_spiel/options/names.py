@@ -62,6 +62,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
   "deepstack-river": {**_HYBRID, "iterations": 2000, "averaging_delay": 1000},
 }
 DEEPSTACK_BETS = {"flop": "0.5 1 a;1 a", "turn": "0.5 1 a;1 a", "river": "0.5 1 2 a;0.5 1 2 a;1 a"}
+AGENTS = ("quick", "deepstack")  # presets of the agent of hold'em
+QUICK_BETS, QUICK_ITERATIONS = "1 a;1 a;a / 1 a;a", 100
 
 
 def objects(places: Mapping[str, str]) -> dict[str, Any]:
@@ -72,3 +74,19 @@ def objects(places: Mapping[str, str]) -> dict[str, Any]:
 def preset(name: str, **changes: Any) -> dict[str, Any]:
   """Options of `ContinualResolving`: a preset's, with changes; ValueError for an unknown preset."""
   return {**PRESETS[check_option("preset", name, PRESETS)], **changes}
+
+
+def agent_bets(name: str, streets: int) -> str:
+  """The bets of an agent's preset on the last streets, which it searches."""
+  return QUICK_BETS if name == "quick" else " / ".join([*DEEPSTACK_BETS.values()][-streets:])
+
+
+def agent_searches(name: str, iterations: int | None = None) -> Mapping[str, Mapping[str, Any]]:
+  """By street the options of the searches of an agent's preset, or with other iterations."""
+  if name == "quick":
+    return {street: {"iterations": iterations or QUICK_ITERATIONS} for street in DEEPSTACK_BETS}
+  made = {street: preset(f"deepstack-{street}") for street in DEEPSTACK_BETS}
+  if iterations is None:
+    return made
+  few = {"iterations": iterations, "averaging_delay": iterations // 2}
+  return {street: settings | few for street, settings in made.items()}

@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from ps_cfr_spiel.options import playing
-from ps_cfr_spiel.options.names import GADGETS, MAPPINGS, ROUND
+from ps_cfr_spiel.options.names import AGENTS, GADGETS, MAPPINGS, ROUND
 from ps_cfr_spiel.options.option import Option, Options
 from ps_cfr_spiel.options.shared import (
   METHOD,
@@ -189,20 +189,28 @@ class HoldemPolicyOptions(Options):
 
   main = "bets"
   bets: Annotated[
-    str,
+    str | None,
     Option(
       "Bet sizes of the searches on turn and river, with values of turns on the flop first: as in "
-      "`holdem_subgame`, for both players alike.",
-      "The default is the pot and all-in, later raises all-in alone: raises of the pot in all places make "
-      "deep turns three times as slow.",
+      "`holdem_subgame`, for both players alike (default: the preset's).",
       value="SIZES",
     ),
-  ] = "1 a;1 a;a / 1 a;a"
-  iterations: Annotated[int, Option("Iterations of each search.", least=1)] = 100
+  ] = None
+  iterations: Annotated[int | None, Option("Iterations of each search (default: the preset's).", least=1)] = (
+    None
+  )
+  preset: Annotated[
+    str,
+    Option(
+      "Bets and iterations: quick, the pot and all-in, later raises all-in alone, and 100 iterations; or "
+      "deepstack, those of Schmid (2021), Tables 21.1 and 21.2, whose deep turns take gigabytes.",
+      choices=AGENTS,
+    ),
+  ] = "quick"
   seconds: Annotated[
     float | None,
     Option(
-      "Most seconds of a search of a turn or river (default: no limit); the iterations, and with them the "
+      "Most seconds of a search, of the preset quick (default: no limit); the iterations, and with them the "
       "moves, then depend on the machine.",
       above=0,
       flag="move_seconds",
@@ -231,6 +239,14 @@ class HoldemPolicyOptions(Options):
     ),
   ] = None
   device: Device = "auto"
+
+  def __post_init__(self):
+    super().__post_init__()
+    if self.seconds is not None and self.preset != AGENTS[0]:
+      raise ValueError(
+        f"seconds={self.seconds:g} might end before the iterations that preset={self.preset!r} averages; "
+        f"leave it out, or choose preset={AGENTS[0]!r}."
+      )
 
 
 class SearchResponseOptions(Options):

@@ -3,11 +3,13 @@
 import numpy as np
 import pyspiel
 import pytest
+from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel import ContinualResolving, cfr
+from ps_cfr_spiel import ContinualResolving, HoldemPolicy, PSCFRSolver, cfr
 from ps_cfr_spiel.apps.commands import program
 from ps_cfr_spiel.cfr import RMPlus
 from ps_cfr_spiel.options import DEEPSTACK_BETS, PRESETS, preset
+from ps_cfr_spiel.solvers.agents.holdem_searches import PublicHand
 from ps_cfr_spiel.values import CFRValues
 
 TABLE = {"flop": (1000, 500, "round"), "turn": (1000, 500, None), "river": (2000, 1000, None)}  # 21.1
@@ -64,3 +66,31 @@ def test_on_the_command_line(tmp_path, capsys):
   assert "1,200 iterations of RMPlus" in capsys.readouterr().out
   with pytest.raises(ValueError, match="Unknown preset 'alphastack'; choose one of 'deepstack-flop'"):
     preset("alphastack")
+
+
+def test_the_agent_of_hold_em_searches_as_deepstack():
+  """A turn with even ranges is the solver's with these bets, by the hybrid over the second half."""
+  game = pyspiel.load_game("holdem(deck=5x2,stack=12,blinds=2/1,bets=fullgame)")
+  state = game.new_initial_state()
+  for action in (0, 1, 2, 3):
+    state.apply_action(action)
+  for text in ("Call", "Check", "Deal 4c", "Deal 4d", "Deal 5c", "Check", "Check", "Deal 5d"):
+    state.apply_action(state.string_to_action(text))
+  uniform = openspiel_policy.UniformRandomPolicy(pyspiel.load_game("holdem(deck=5x2,stack=12,blinds=2/1)"))
+  policy = HoldemPolicy(game, uniform, preset="deepstack", gadget="unsafe", iterations=6)
+  bets = f"{DEEPSTACK_BETS['turn']} / {DEEPSTACK_BETS['river']}"
+  given = {"board": "4c4d5c5d", "pot": 4, "stack": 12, "bets": bets, "deck": "5x2"}
+  solver = PSCFRSolver(
+    pyspiel.load_game("holdem_subgame", given),
+    {"name": "rm+", "gamma": 0},
+    alternating=False,
+    averaging_delay=3,
+  )
+  solver.run(6)
+  row = solver.average_policy().strategies[0]
+  search, line = policy._searches_on_path(PublicHand.of(state), 0)[-1]
+  assert line == 0
+  for block, other in zip(search.tables[0], row, strict=True):
+    np.testing.assert_allclose(block, other, atol=1e-4)
+  with pytest.raises(ValueError, match="seconds=1 might end before the iterations"):
+    HoldemPolicy(game, uniform, preset="deepstack", seconds=1)

@@ -42,7 +42,7 @@ from ps_cfr_spiel.cards.poker import (
   check_unraked,
   set_numbers,
 )
-from ps_cfr_spiel.options import HoldemPolicyOptions
+from ps_cfr_spiel.options import HoldemPolicyOptions, SearchOptions, agent_bets, agent_searches
 from ps_cfr_spiel.policy import Recent, Translation, WrappedPolicy, check_turn
 from ps_cfr_spiel.resolving.subgames import Subgames, gadget_of
 from ps_cfr_spiel.solvers.agents.holdem_searches import (
@@ -101,17 +101,19 @@ class HoldemPolicy(SearchPolicy):
     if values is not None and (getattr(values, "cards", 0), self._deck) != served:
       raise ValueError(f"values must be of turns, and the deck whole; got {values!r} for {game}.")
     self._values, self._first = values, TURN if values is None else FLOP
-    self._bets = parse_sizes(options.bets)
-    betting.numbered(
-      self._bets, len(cards.STREETS) + 1 - self._first, options.bets
-    )  # raises for more streets
+    streets = len(cards.STREETS) + 1 - self._first
+    bets = options.bets or agent_bets(options.preset, streets)
+    self._bets = parse_sizes(bets)
+    betting.numbered(self._bets, streets, bets)  # raises for more streets
     if values is not None:
       check_streets(sizes_text(self._bets[:1]), cards.BOARD_SIZES[FLOP])
     if any(first != second for first, second in self._bets):
-      raise ValueError(f"bets={options.bets!r}: give sizes for both players alike, such as '1 a / 0.5 1 a'.")
+      raise ValueError(f"bets={bets!r}: give sizes for both players alike, such as '1 a / 0.5 1 a'.")
     self.blueprint = WrappedPolicy(game, blueprint, Translation(options.mapping))
     self._gadget = gadget_of(options.gadget)
-    self._safe, self._rule = self._gadget.keeps_promises, cfr.make_rule(None)
+    self._safe = self._gadget.keeps_promises
+    searches = agent_searches(options.preset, options.iterations)
+    self._methods = {street: SearchOptions(**searches[name]) for street, name in enumerate(searches, FLOP)}
     rules: betting.BettingRules = game.rules  # pyright: ignore[reportAttributeAccessIssue]
     self._betting, self._rules = rules, rules._replace(bets=rules.streets)  # as given, with bets of any size
     self._known, self._trees = Recent(KEPT), Recent[Hashable, tuple[Any, Subgames]](TREES)
@@ -282,13 +284,17 @@ class HoldemPolicy(SearchPolicy):
     with self.searching(progress=False), precision(DTYPE):
       game_tree = self._gadget(subgame, player, (first, second), promises)
       tree = to_device(game_tree.tree, DTYPE)
-      state = cfr.init(tree, self._rule, DTYPE)
+      method = self._methods[hand.street]
+      rule = cfr.make_rule(method.rule, alternating=method.alternating)
+      state = cfr.init(tree, rule, DTYPE)
 
       def step(iterations: int) -> None:
         nonlocal state
-        state = jax.block_until_ready(cfr.run(tree, state, iterations, rule=self._rule))
+        state = jax.block_until_ready(
+          cfr.run(tree, state, iterations, method.averaging_delay, rule=rule, alternating=method.alternating)
+        )
 
-      run_for(step, self.options.iterations, self.options.seconds, FIRST)
+      run_for(step, method.iterations, self.options.seconds, FIRST)
       average = cfr.average_strategy(tree, state)
     for i, blocks in enumerate(average):
       search.tables[i][:] = subgame.back(i, game_tree.inside(subgame, i, blocks), search.tables[i])
