@@ -5,12 +5,14 @@
   python -m benchmarks.engineering.holdem_agent --stacks 2000 --iterations 10 --hands 100 \
     --lbr fc c/c/fcpa/fcpa
   python -m benchmarks.engineering.holdem_agent --boards 12 --searched '1;x / 1;x'
+  python -m benchmarks.engineering.holdem_agent --bots always_call fold min_bet --trembles 0 1 --hands 100
 
 The blueprint is uniform play, or that of `--blueprint FILE`. With `--values pretrained` the agent searches
 flops too. Prints for each stack and bot the gain in mbb a hand with its 95% interval, and for decisions of
 each street their number, the median and the 95% quantile of their seconds. `--lbr` plays local best responses
 with these actions (`matches.local_best_response`) to a player who always calls, to the blueprint, and to the
-agent with and without values instead, and prints their gain.
+agent with and without values instead, and prints their gain. `--trembles` has trembles of searches:
+bots with a habit come where equilibrium play does not.
 
 `--boards` measures the agent exactly in a small deck, which is compiled. On some boards of the turn, drawn by
 the seed, the blueprint's strategy is replaced by the agent's, by each gadget, or by that of continual
@@ -32,6 +34,7 @@ from ps_cfr_spiel import matches
 from ps_cfr_spiel.abstractions import Translation, WrappedPolicy
 from ps_cfr_spiel.apps.commands.framework.user_input import load_values
 from ps_cfr_spiel.cards.poker import cards
+from ps_cfr_spiel.options import MatchOptions
 from ps_cfr_spiel.solvers.agents import holdem_policy
 
 
@@ -53,9 +56,15 @@ class MinBet(openspiel_policy.Policy):
   def action_probabilities(self, state, player_id=None):
     return {min(a for a in state.legal_actions() if a >= min(2, state.legal_actions()[-1])): 1.0}
 
+  def for_hands_at(self, state):
+    return {action: np.full(len(cards.ALL_HANDS), chance) for action, chance in self(state).items()}
 
-def player(bot: str, seed: int) -> matches.Player:
-  return matches.player(MinBet(None, [0, 1]) if bot == "min_bet" else bot, seed)
+
+def habit(game, bot: str) -> openspiel_policy.Policy:
+  """The policy of a bot's name."""
+  if bot == "random":
+    return openspiel_policy.UniformRandomPolicy(game)
+  return MinBet(None, [0, 1]) if bot == "min_bet" else matches.Habit(bot)
 
 
 def respond(game, blueprint, options) -> None:
@@ -168,7 +177,8 @@ def main() -> None:
     __doc__,
     hands=300,
     stacks=[2000, 5000, 20000],
-    bots=["random", "min_bet", "always_call", "all_in"],
+    bots=["random", "min_bet", "always_call", "all_in", "fold"],
+    trembles=[0.0],
     lbr=[""],
     against=["always_call", "blueprint", "agent"],
     blueprint="",
@@ -195,25 +205,31 @@ def main() -> None:
       respond(game, blueprint, options)
       continue
     for bot in options.bots:
-      agents = []
-
-      def make(seat, game=game, blueprint=blueprint, agents=agents):
-        settings = {**searching(options), "values": values_of(options, game)}
+      for tremble in options.trembles:
+        settings = {**searching(options), "values": values_of(options, game), "tremble": tremble}
+        settings["gadget"] = "expected-cfr-d" if tremble else "cfr-d"  # the one that suits trembles
         policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, options.searched or None, **settings)
-        agents.append(Timed(seat, options.seed, policy))
-        return agents[-1]
+        met(options, game, policy, bot, f"stack {stack:>6} {bot:12} tremble {tremble:g}")
 
-      records = matches.play_games(game, make, player(bot, options.seed), options.hands, seed=options.seed)
-      found = matches.evaluate_match(game, records, method="mivat")
-      streets = np.concatenate([agent.streets for agent in agents])
-      seconds = np.concatenate([agent.seconds for agent in agents])
-      times = ""
-      for which, name in enumerate(("before", "flop", "turn", "river")):
-        took = seconds[streets == which]
-        quantiles = np.quantile(took, [0.5, 0.95]) if len(took) else [np.nan, np.nan]
-        times += f"  {name} {len(took):5} {quantiles[0]:7.4f} {quantiles[1]:7.3f}"
-      gain, error = 10 * found.mean, 19.6 * found.standard_error
-      print(f"stack {stack:>6} {bot:12}{gain:9.0f} ± {error:6.0f} mbb{times}", flush=True)
+
+def met(options, game, policy, bot: str, name: str) -> None:
+  """Print a line for the agent's hands against a bot, with luck taken out by AIVAT."""
+  agents = [Timed(seat, options.seed, policy) for seat in (0, 1)]
+  other = habit(game, bot)
+  estimate = matches.MatchEstimate(game, policy, method="aivat", opponent=other)
+  played = MatchOptions(games=options.hands, seed=options.seed)
+  for record in matches.each_game(game, agents.__getitem__, matches.player(other, options.seed), played):
+    estimate.add(record)
+  result = estimate.result()
+  streets = np.concatenate([agent.streets for agent in agents])
+  seconds = np.concatenate([agent.seconds for agent in agents])
+  times = ""
+  for which, street in enumerate(("before", "flop", "turn", "river")):
+    took = seconds[streets == which]
+    quantiles = np.quantile(took, [0.5, 0.95]) if len(took) else [np.nan, np.nan]
+    times += f"  {street} {len(took):5} {quantiles[0]:7.4f} {quantiles[1]:7.3f}"
+  gain, error = 10 * result.mean, 19.6 * result.standard_error
+  print(f"{name}{gain:9.0f} ± {error:6.0f} mbb{times}", flush=True)
 
 
 if __name__ == "__main__":

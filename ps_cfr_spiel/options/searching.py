@@ -232,6 +232,7 @@ class HoldemPolicyOptions(Options):
       choices=tuple(GADGETS),
     ),
   ] = "cfr-d"
+  tremble: Tremble = 0.0
   values: Annotated[
     Any,
     Option(

@@ -166,7 +166,7 @@ class HoldemPolicy(SearchPolicy):
     """The blueprint from the first decision of a street on, as a search of the tree to be searched."""
     *_, (start, _) = self._moves(hand)
     search = self._empty(hand, self._bets)
-    for i in (0, 1) if search.believes else (player,):
+    for i in (0, 1) if isinstance(search, StreetSearch) else (player,):  # its values depend on both
       search.following(self.blueprint, i, start)
     return search
 
@@ -272,11 +272,8 @@ class HoldemPolicy(SearchPolicy):
     search = self._empty(hand, bets, chips)
     subgame, opponent = search.subgames.cut([search.place(search.root)]), 1 - player
     before, line = (None, 0) if not self._safe else last or self._before(hand, player)
-    ranges = np.ones((2, NUM_HANDS))  # the opponent's may not count, and then is not searched for
-    for i in (0, 1) if before is None or before.believes else (player,):
-      ranges[i] = self._range(from_hand, i, player if self._safe else i)
+    ranges = np.array([self._range(from_hand, i, player if self._safe else i) for i in (0, 1)])
     worths = None if before is None else before.promised(line, hand.board, opponent, ranges)
-    ranges[opponent] = 1 if self._safe else ranges[opponent]
     first, second = ((r / r.max())[search.hands(i)][None] for i, r in enumerate(ranges))
     promises = None
     if worths is not None:

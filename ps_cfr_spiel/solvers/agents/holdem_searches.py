@@ -88,8 +88,6 @@ class PublicHand(NamedTuple):
 class Search:
   """A solved rest of a hand, from some line of its betting on, as a compiled game: the strategies."""
 
-  believes = False  #: whether both players' ranges count in `promised`, or the other player's alone
-
   def __init__(self, game: Any, subgames: Subgames, moves: Sequence[int] = ()):
     """Uniform strategies at first; `subgames` is the compiled game, which counts chips.
 
@@ -199,7 +197,7 @@ class Search:
   def promised(self, line: int, board: cards.Board, player: int, ranges: np.ndarray) -> np.ndarray:
     """float64[1326]: the worths of a player's hands after a line, and the board's cards that the game lacks.
 
-    `ranges` are float64[2, 1326], see `believes`.
+    `ranges` are float64[2, 1326], of both players, before these cards.
     """
     came = board[len(self.game.board) :]
     return self.worths(self.place(self.betting.children(line)[0] if came else line, came), player, ranges)
@@ -229,8 +227,6 @@ class Search:
 
 class StreetSearch(Search):
   """A search of one street, whose values when the next card has come are those of a value function."""
-
-  believes = True
 
   def __init__(self, game: Any, subgames: Subgames, values: StreetValues, moves: Sequence[int] = ()):
     """The arguments of `Search`, of `street_of`, and the value function."""
