@@ -196,7 +196,7 @@ def test_flops_are_solved_with_values_of_turns():
 
 
 def test_a_turn_keeps_the_promises_of_a_flop_search():
-  """Hands of the opponent win little more than the values of turns say; if it believes ranges, they win more.
+  """No hand of the opponent wins much more than the values of turns say; if it believes ranges, some do.
 
   The values err, so their promises cannot all be kept.
   """
@@ -213,8 +213,8 @@ def test_a_turn_keeps_the_promises_of_a_flop_search():
     search, line = agent.policy._searches_on_path(PublicHand.of(start), 1)[-1]
     promised = values.worths(Situation(cards.parse_board("9s7c5s4h", (4,)), 900, 1000, "", ranges))[0]
     won = search.worths(search.place(line), 0, ranges)
-    more[gadget] = np.maximum(won - promised, 0)[won != 0].mean()
-  assert 0 < more["cfr-d"] < 0.95 * more["unsafe"] < 0.02 * 900
+    more[gadget] = (won - promised)[won != 0].max()
+  assert 0 < more["cfr-d"] < 0.8 * more["unsafe"] < 0.1 * 900
   lines = ("Check", "Bet 150", "Raise to 300", "Raise to 450", "Raise to 600")  # each a bet that trees lack
   for n in range(3, 6):
     state = play(game, *moves[:5], *lines[:n])

@@ -95,6 +95,7 @@ class Gadget:
   make: Callable[..., GadgetTree]  #: the function, with the arguments of a call
   #: whether it uses promises, and the player's range alone; else searches give both players' ranges.
   keeps_promises: bool = True
+  expects: bool = False  #: whether it uses the opponent's range beside promises
 
   def __call__(
     self,
@@ -183,8 +184,8 @@ EXPECTED = 10.0  # and of an expected gadget's range
 unsafe, cfr_d, max_margin = Gadget(_unsafe, keeps_promises=False), Gadget(_cfr_d), Gadget(_max_margin)
 refined_cfr_d = Gadget(functools.partial(_cfr_d, refine=True))
 refined_max_margin = Gadget(functools.partial(_max_margin, refine=True))
-expected_cfr_d = Gadget(functools.partial(_cfr_d, expected=True))
-expected_max_margin = Gadget(functools.partial(_max_margin, expected=True))
+expected_cfr_d = Gadget(functools.partial(_cfr_d, expected=True), expects=True)
+expected_max_margin = Gadget(functools.partial(_max_margin, expected=True), expects=True)
 
 GADGETS: dict[str, Gadget] = options.objects(options.GADGETS)
 

@@ -203,20 +203,22 @@ class HoldemPolicy(SearchPolicy):
         weights[player] = reweighted if reweighted.max() > NEVER else weights[player]
     return weights
 
-  def _range(self, hand: PublicHand, player: int, by: int | None = None) -> np.ndarray:
-    """float64[1326]: a player's range at a place, by the searches of one of the two, by default the player's.
+  def _range(self, hand: PublicHand, player: int) -> np.ndarray:
+    """float64[1326]: a player's range at a place, by the player's own searches.
 
     A move that they lack, or never make, changes nothing.
     """
     start, chips = hand.on_street(self._rules, hand.street)
-    begun, by = hand.until(start, hand.street), player if by is None else by
+    begun = hand.until(start, hand.street)
     if hand.street == self._first:
       weights = np.array(self._known.once(("ranges", begun), lambda: self._ranges(begun))[player])
     else:
-      weights = self._range(hand.until(start, hand.street - 1), player, by)
+      weights = self._range(hand.until(start, hand.street - 1), player)
     free = self._free(hand.board)
     weights = weights * free if (weights * free).any() else free.astype(float)
-    searches = self._searches_on_path(hand.until(start + len(chips) - 1, hand.street), by) if chips else []
+    searches = (
+      self._searches_on_path(hand.until(start + len(chips) - 1, hand.street), player) if chips else []
+    )
     for (search, line), n in zip(searches, chips, strict=True):
       after = search.after(line, n)
       if search.betting.player[line] == player and after is not None:
@@ -272,7 +274,10 @@ class HoldemPolicy(SearchPolicy):
     search = self._empty(hand, bets, chips)
     subgame, opponent = search.subgames.cut([search.place(search.root)]), 1 - player
     before, line = (None, 0) if not self._safe else last or self._before(hand, player)
-    ranges = np.array([self._range(from_hand, i, player if self._safe else i) for i in (0, 1)])
+    ranges = np.ones((2, NUM_HANDS))  # the opponent's may not count, and then is not searched for
+    both = not self._safe or self._gadget.expects or isinstance(before, StreetSearch)
+    for i in (0, 1) if both else (player,):
+      ranges[i] = self._range(from_hand, i)
     worths = None if before is None else before.promised(line, hand.board, opponent, ranges)
     first, second = ((r / r.max())[search.hands(i)][None] for i, r in enumerate(ranges))
     promises = None
