@@ -54,9 +54,10 @@ MAPPINGS = {
   "nearest-ratio": f"{TRANSLATION_FILE}:nearest_ratio",
 }
 
+Settings = Mapping[str, Any]  # options by name
 ROUND = "round"  # the lookahead until the next public chance event
-_HYBRID: dict[str, Any] = {"rule": {"name": "rm+", "gamma": 0}, "alternating": False, "gadget": "cfr-d"}
-PRESETS: Mapping[str, Mapping[str, Any]] = {
+_HYBRID: Settings = {"rule": {"name": "rm+", "gamma": 0}, "alternating": False, "gadget": "cfr-d"}
+PRESETS: Mapping[str, Settings] = {
   "deepstack-flop": {**_HYBRID, "iterations": 1000, "averaging_delay": 500, "lookahead": ROUND},
   "deepstack-turn": {**_HYBRID, "iterations": 1000, "averaging_delay": 500},
   "deepstack-river": {**_HYBRID, "iterations": 2000, "averaging_delay": 1000},
@@ -81,7 +82,7 @@ def agent_bets(name: str, streets: int) -> str:
   return QUICK_BETS if name == "quick" else " / ".join([*DEEPSTACK_BETS.values()][-streets:])
 
 
-def agent_searches(name: str, iterations: int | None = None) -> Mapping[str, Mapping[str, Any]]:
+def agent_searches(name: str, iterations: int | None = None) -> Mapping[str, Settings]:
   """By street the options of the searches of an agent's preset, or with other iterations."""
   if name == "quick":
     return {street: {"iterations": iterations or QUICK_ITERATIONS} for street in DEEPSTACK_BETS}
@@ -89,4 +90,4 @@ def agent_searches(name: str, iterations: int | None = None) -> Mapping[str, Map
   if iterations is None:
     return made
   few = {"iterations": iterations, "averaging_delay": iterations // 2}
-  return {street: settings | few for street, settings in made.items()}
+  return {street: {**settings, **few} for street, settings in made.items()}

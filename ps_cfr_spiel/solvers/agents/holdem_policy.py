@@ -32,7 +32,7 @@ import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.backend.device import precision, run_for, to_device
+from ps_cfr_spiel.backend.device import Device, on, precision, run_for, to_device
 from ps_cfr_spiel.cards.notation import BetSizes, add_sizes, parse_sizes, sizes_text
 from ps_cfr_spiel.cards.poker import (
   Situation,
@@ -42,12 +42,14 @@ from ps_cfr_spiel.cards.poker import (
   check_unraked,
   set_numbers,
 )
+from ps_cfr_spiel.compilation.compiler import form_of, solved_actions
 from ps_cfr_spiel.options import HoldemPolicyOptions, SearchOptions, agent_bets, agent_searches
 from ps_cfr_spiel.policy import Recent, Translation, WrappedPolicy, check_turn
 from ps_cfr_spiel.resolving.subgames import Subgames, gadget_of
 from ps_cfr_spiel.solvers.agents.holdem_searches import (
   DTYPE,
   NUM_HANDS,
+  Game,
   PublicHand,
   Search,
   State,
@@ -116,7 +118,7 @@ class HoldemPolicy(SearchPolicy):
     self._methods = {street: SearchOptions(**searches[name]) for street, name in enumerate(searches, FLOP)}
     rules: betting.BettingRules = game.rules  # pyright: ignore[reportAttributeAccessIssue]
     self._betting, self._rules = rules, rules._replace(bets=rules.streets)  # as given, with bets of any size
-    self._known, self._trees = Recent(KEPT), Recent[Hashable, tuple[Any, Subgames]](TREES)
+    self._known, self._trees = Recent(KEPT), Recent[Hashable, tuple[Game, Subgames]](TREES)
 
   def action_probabilities(self, state: State, player_id: int | None = None) -> dict[int, float]:
     """The probability of every action that may be played at a state of a player's turn."""
@@ -283,7 +285,7 @@ class HoldemPolicy(SearchPolicy):
     promises = None
     if worths is not None:
       promises = worths[search.hands(opponent)] * subgame.prior.weight(opponent, (first, second)[player])
-    with self.searching(progress=False), precision(DTYPE):
+    with self.searching(progress=False), precision(DTYPE, self._device(search.game)):
       game_tree = self._gadget(subgame, player, (first, second), promises)
       tree = to_device(game_tree.tree, DTYPE)
       method = self._methods[hand.street]
@@ -322,7 +324,14 @@ class HoldemPolicy(SearchPolicy):
       "deck": self.game.get_parameters()["deck"],
     }
     game = pyspiel.load_game("holdem_subgame", parameters)
-    return Search(*self._trees.once(str(game), lambda: (game, Subgames.of(game))), moves)
+    with on(self._device(game)):
+      return Search(*self._trees.once(str(game), lambda: (game, Subgames.of(game))), moves)
+
+  def _device(self, game: pyspiel.Game) -> Device | None:
+    """The device of the searches of the rest of a hand."""
+    form = form_of(game)
+    assert form is not None  # that of `holdem_subgame`
+    return cfr.place(self.options.device, lambda: solved_actions(game, form, folded=False)).device
 
 
 def _game_text(bets: BetSizes) -> str:

@@ -31,6 +31,7 @@ from ps_cfr_spiel.resolving.subgames import Ranges, Subgame, Subgames, unsafe
 from ps_cfr_spiel.tree import PublicTree, sequence_reach
 
 State = Any  # a state of `holdem`, whose class is not one of this package
+Game = Any  # a `holdem_subgame`, likewise
 DTYPE = "float32"  # of searches
 NUM_HANDS = len(cards.ALL_HANDS)
 
@@ -88,7 +89,7 @@ class PublicHand(NamedTuple):
 class Search:
   """A solved rest of a hand, from some line of its betting on, as a compiled game: the strategies."""
 
-  def __init__(self, game: Any, subgames: Subgames, moves: Sequence[int] = ()):
+  def __init__(self, game: Game, subgames: Subgames, moves: Sequence[int] = ()):
     """Uniform strategies at first; `subgames` is the compiled game, which counts chips.
 
     The search begins after `moves`, as in `line_of`.
@@ -228,7 +229,7 @@ class Search:
 class StreetSearch(Search):
   """A search of one street, whose values when the next card has come are those of a value function."""
 
-  def __init__(self, game: Any, subgames: Subgames, values: StreetValues, moves: Sequence[int] = ()):
+  def __init__(self, game: Game, subgames: Subgames, values: StreetValues, moves: Sequence[int] = ()):
     """The arguments of `Search`, of `street_of`, and the value function."""
     super().__init__(game, subgames, moves)
     self._values = values
@@ -250,7 +251,7 @@ class StreetSearch(Search):
     return dataclasses.replace(subgame, tree=dataclasses.replace(tree, leaves=leaves))
 
 
-def street_of(given: Situation, values: StreetValues) -> tuple[Any, Subgames]:
+def street_of(given: Situation, values: StreetValues) -> tuple[Game, Subgames]:
   """A `holdem_subgame` of a situation, and its first street as a compiled game; values count from its end."""
   later = " / x" * (cards.BOARD_SIZE - len(given.board))
   parameters = {"board": cards.card_names(given.board), "pot": given.pot, "stack": given.stack}
