@@ -82,7 +82,7 @@ def test_the_agent_of_hold_em_searches_as_deepstack():
   given = {"board": "4c4d5c5d", "pot": 4, "stack": 12, "bets": bets, "deck": "5x2"}
   solver = PSCFRSolver(
     pyspiel.load_game("holdem_subgame", given),
-    {"name": "rm+", "gamma": 0},
+    RMPlus(gamma=0),
     alternating=False,
     averaging_delay=3,
   )
