@@ -5,29 +5,27 @@
 The program is `ps-cfr-spiel solve GAME`, from the command to its pictures, with a cache of compiled code of
 its own for each game; the first process fills it. The floor is a process that only imports JAX, pyspiel and
 matplotlib. Then some rivers with the same bets and ranges on other boards, in one process without a cache:
-each is loaded, built and solved to 0.1% of the pot. Then `--help`; what a call of `run` takes beside its
-iterations; and iterations of games of growing size, for each entry: an action of an infostate of a player.
+each is loaded, built and solved to 0.1% of the pot. Then `--help`, and what a call of `run` takes beside
+its iterations.
 """
 
-import math
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import pyspiel
 
 import ps_cfr_spiel
-from benchmarks.machine import describe, duration, flags, median_seconds
+from benchmarks.machine import describe, flags, median_seconds
 
 RANGES = "22+ A2s+ K9s+ QTs+ JTs ATo+ KJo+;22+ A5s+ K7s+ Q9s+ J9s+ T9s A9o+ KTo+"
 RIVER = f"river_subgame(board={{}},pot=200,stack=700,bets=0.5 1 a,ranges={RANGES})"
 BOARDS = ("AhJh6h9c2d", "Ks9d4c7h3s", "QcTd7h3s2c", "6c7d8hKsKc")
 SHORT = ("kuhn_poker", "river_subgame(pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)")
-GROWING = ("liars_dice", "liars_dice(dice_sides=7)", "liars_dice(numdice=2,dice_sides=4)")
 HELP = [sys.executable, "-m", "ps_cfr_spiel", "--help"]
 TARGET, EVERY = 0.001, 10  # of the pot; iterations between two looks
 
@@ -89,21 +87,6 @@ def short_calls() -> None:
     print(f"run(10) beside its iterations {wall:8.0f} us{processor:8.0f} us of processor  {game}", flush=True)
 
 
-def growth(games: Sequence[str]) -> None:
-  """Prints what an iteration takes, and for each entry."""
-  for game in games:
-    for rule in ("cfr+", "nrm+"):
-      solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game(game), rule, progress=False)
-      solver.run(32)
-      entries = sum(math.prod(shape) for player in solver.tree.players for shape in player.block_shapes)
-      wall, processor = (seconds / 16 for seconds in used(lambda s=solver: s.run(16), 1))
-      print(
-        f"{game}, {rule}, {entries:,} entries: {duration(wall)}, {duration(processor)} of processor an "
-        f"iteration, {1e9 * processor / entries:.2f} ns an entry",
-        flush=True,
-      )
-
-
 def rivers() -> None:
   """Prints what each river takes."""
   for board in BOARDS:
@@ -127,7 +110,7 @@ def rivers() -> None:
 def main() -> None:
   """Prints all, or without processes what comes after the rivers (--repeats 0)."""
   games = ["river_subgame", "kuhn_poker", "leduc_poker"]
-  options = flags(__doc__ or "", repeats=5, games=games, growing=list(GROWING))
+  options = flags(__doc__ or "", repeats=5, games=games)
   print(describe())
   if options.repeats:
     floor()
@@ -136,7 +119,6 @@ def main() -> None:
     rivers()
   help_of_the_program()
   short_calls()
-  growth(options.growing)
 
 
 if __name__ == "__main__":
