@@ -3,6 +3,7 @@
 import dataclasses
 import math
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pyspiel
@@ -34,9 +35,9 @@ def steps(rule, regrets, dtype="float64"):
   """Strategies after each regret of a single infostate."""
   shape = (len(regrets[0]), 1, 1)
   state, strategy = rule.init(shape, dtype), jnp.full(shape, 1 / shape[0], dtype)
-  strategies = []
+  update, strategies = jax.jit(rule.update), []
   for t, regret in enumerate(regrets, start=1):
-    state, strategy = rule.update(state, strategy, jnp.asarray(regret, dtype).reshape(shape), jnp.asarray(t))
+    state, strategy = update(state, strategy, np.asarray(regret, dtype).reshape(shape), np.asarray(t))
     strategies.append(np.asarray(strategy).ravel())
   return strategies
 
