@@ -121,7 +121,8 @@ def test_the_abstraction_of_a_run_is_solved_again_and_its_policy_evaluated(tmp_p
       [GAME, "--solver=hierarchical", "--abstraction=a.safetensors", "--clusters=2"],
       "--clusters is in --abstraction=a.safetensors already; leave it out",
     ),
-    (["kuhn_poker", "--solver=hierarchical"], "expected universal_poker for two"),
+    (["liars_dice", "--solver=hierarchical"], "expected universal_poker for two"),
+    (["kuhn_poker", "--solver=hierarchical"], "no public cards come; expected some before each round but"),
     ([GAME, "--solver=hierarchical", "--join=0"], "expected auto, or K/N@HOST:PORT"),
   ],
 )

@@ -196,7 +196,7 @@ def test_a_flop_with_ranges_is_solved():
 
 def test_wrong_input(tmp_path):
   with pytest.raises(ValueError, match="expected universal_poker for two"):
-    HierarchicalMCCFRSolver(pyspiel.load_game("kuhn_poker"))
+    HierarchicalMCCFRSolver(pyspiel.load_game("liars_dice"))
   with pytest.raises(TypeError, match=r"game must be a pyspiel.Game, got NoneType"):
     HierarchicalMCCFRSolver(None)
   solver = make()
