@@ -108,8 +108,12 @@ class HoldemNames(Names):
   ):
     """`lines` gives the text of each line of betting when it is first asked for, as `BettingState.line`."""
     self._header, self._make, self._deal = header, lines, deal
-    self._cards = [deal.deck.names([card]) for card in range(deal.deck.size)]
     self.remarks, self.advice = remarks or {}, Names.advice if advice is None else advice
+
+  @functools.cached_property
+  def _cards(self) -> list[str]:
+    text = self._deal.deck.names(np.arange(self._deal.deck.size))
+    return ["".join(pair) for pair in zip(text[::2], text[1::2], strict=True)]
 
   @functools.cached_property
   def _hands(self) -> list[str]:

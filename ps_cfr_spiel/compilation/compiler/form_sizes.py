@@ -104,7 +104,7 @@ def _counts(form: BayesianForm, folded: bool, leaves: str, itemsize: int) -> Tre
   sizes, actions = np.array(rows)[lines.betting.street], _numbers(lines, lines.sizes)
   ends = lines.betting.ends
   acting = lines.betting.last_acting(ends)
-  types = len(form.types[0]) + len(form.types[1])
+  types = len(form.weights[0]) + len(form.weights[1])  # not by their names, which take longer to make
   # All-ins before the last card have a matrix for each board.
   streets = set(lines.betting.street[acting[acting != ends]].tolist())
   return TreeCounts(
@@ -113,7 +113,7 @@ def _counts(form: BayesianForm, folded: bool, leaves: str, itemsize: int) -> Tre
     lines=int(sizes.sum()),
     values=int(sizes[acting].sum()) * types,
     members=int(lines.sizes[acting].sum()) * types // 2 if orbits else 0,
-    pairs=sum(lines.boards[street] for street in streets) * len(form.types[0]) * len(form.types[1]),
+    pairs=sum(lines.boards[street] for street in streets) * len(form.weights[0]) * len(form.weights[1]),
     leaves=_leaf_tables(lines, sum(rows), leaves_of(lines, leaves), itemsize),
     number=HOST if actions <= EXACT else HOST // 2,
   )
@@ -122,7 +122,7 @@ def _counts(form: BayesianForm, folded: bool, leaves: str, itemsize: int) -> Tre
 def _numbers(lines: PublicStateIndex, sizes: np.ndarray) -> int:
   """The number of actions of all infostates; `sizes` counts the boards of each line."""
   each, moves = [np.flatnonzero(lines.betting.player == i) for i in (0, 1)], lines.betting.moves
-  return sum(int(sizes[acting] @ moves[acting]) * len(lines.form.types[i]) for i, acting in enumerate(each))
+  return sum(int(sizes[acting] @ moves[acting]) * len(lines.form.weights[i]) for i, acting in enumerate(each))
 
 
 def _leaf_tables(lines: PublicStateIndex, boards: int, kind: str, itemsize: int) -> int:
@@ -130,5 +130,5 @@ def _leaf_tables(lines: PublicStateIndex, boards: int, kind: str, itemsize: int)
   if (evaluator := LEAVES.get(kind)) is not None:
     return evaluator.table_bytes(boards, lines.form.cards, itemsize)
   # Of histories: a number for each deal at each end.
-  deals, ends = math.prod(map(len, lines.form.types)), int(lines.sizes[lines.betting.ends].sum())
+  deals, ends = math.prod(map(len, lines.form.weights)), int(lines.sizes[lines.betting.ends].sum())
   return deals * ends * (2 * HOST + itemsize)

@@ -57,13 +57,13 @@ class StreetEnds(NamedTuple):
 def build_bayesian(game: pyspiel.Game, form: BayesianForm, leaves: str = "auto") -> PublicTree:
   """Compile a form; see `build_tree`."""
   name, betting = str(game), form.betting
-  pairs = len(form.types[0]) * len(form.types[1])  # each has a probability of about 1 / pairs
+  pairs = len(form.weights[0]) * len(form.weights[1])  # each has a probability of about 1 / pairs
   fault = scale_fault(betting.largest_payoff / pairs)
   if fault:
     raise ValueError(f"{name}: {fault}")
   lines = PublicStateIndex.of(form)
   streets = street_ends(betting)
-  first, second = map(len, form.types)
+  first, second = map(len, form.weights)
   forests, places = make_decisions(lines, streets, (first, second))
   evaluator, labels = make_leaves(lines, leaves, streets), FormLabels.create(game, lines, places)
   return PublicTree(forests, evaluator, labels, _boards(lines, forests, places))
@@ -296,7 +296,7 @@ def leaves_of(lines: PublicStateIndex, kind: str) -> str:
   """The kind of leaf evaluator; for "auto" the fastest."""
   if kind != "auto":
     return kind
-  return fastest_leaves(len(lines.form.types[0]) * len(lines.form.types[1]), len(lines.boards))
+  return fastest_leaves(len(lines.form.weights[0]) * len(lines.form.weights[1]), len(lines.boards))
 
 
 def fastest_leaves(pairs: int, boards: int) -> str:
