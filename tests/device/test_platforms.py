@@ -7,8 +7,9 @@ import sys
 import numpy as np
 import pyspiel
 import pytest
+from open_spiel.python import policy as openspiel_policy
 
-from ps_cfr_spiel import PSCFRSolver, batches, build_tree, cfr, load_solver
+from ps_cfr_spiel import HoldemPolicy, PSCFRSolver, batches, build_tree, cfr, load_solver
 from ps_cfr_spiel.apps.commands.program import run as run_program
 from ps_cfr_spiel.backend.device import accelerator, device_named, on, platform, precision, rehearsal
 from ps_cfr_spiel.cfr.placement import EACH, KERNELS, START
@@ -136,6 +137,26 @@ def test_batches_are_the_same_on_an_accelerator():
     (kept,) = batches.solve_batch([RIVER], **options, device="cpu")
   assert other.exploitability == pytest.approx(one.exploitability, rel=1e-9)
   assert kept.exploitability == one.exploitability
+
+
+def test_the_agent_searches_on_an_accelerator(monkeypatch):
+  """By its option, with three ranks and suits; by auto so small a search stays on the CPU."""
+  searched, run = [], cfr.run
+  monkeypatch.setattr(
+    cfr, "run", lambda *given, **options: searched.append(platform()) or run(*given, **options)
+  )
+  game = pyspiel.load_game("holdem(deck=3x3,stack=600)")
+  state = game.new_initial_state()
+  while state.is_chance_node() or len(state.history()) < 14:
+    state.apply_action(state.legal_actions()[0] if state.is_chance_node() else 1)
+  answers = []
+  with rehearsal("gpu"):
+    for device in ("gpu", "cpu", "auto"):
+      blueprint = openspiel_policy.UniformRandomPolicy(game)
+      agent = HoldemPolicy(game, blueprint, "1 a / a", iterations=5, device=device)
+      answers.append(agent.action_probabilities(state))
+  assert answers[0] == pytest.approx(answers[1], abs=1e-5) and answers[2] == answers[1]
+  assert searched == [*["gpu"] * (len(searched) // 3), *["cpu"] * (2 * len(searched) // 3)]
 
 
 TWO = f"""
