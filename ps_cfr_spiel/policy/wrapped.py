@@ -135,6 +135,12 @@ def for_hands(policy: OpenSpielPolicy, state: pyspiel.State) -> Mapping[int, np.
   return by_action
 
 
+def answers_at_once(policy: OpenSpielPolicy) -> bool:
+  """Whether `for_hands` need not ask a policy hand by hand."""
+  inner = policy.policy if isinstance(policy, WrappedPolicy) else policy
+  return type(inner) is openspiel_policy.UniformRandomPolicy or declared(inner, "for_hands_at") is not None
+
+
 def _public_cards(state: pyspiel.State) -> list[int]:
   """Chance's actions that dealt the public cards."""
   return [move.action for move in state.full_history() if move.player < 0][HOLE_CARDS:]

@@ -320,7 +320,12 @@ def test_a_search_is_asked_once():
   for known in (False, True):
     policy = HoldemPolicy(game, openspiel_policy.UniformRandomPolicy(game), "a", iterations=1)
     found = matches.match(
-      game, policy.bot, matches.player("always_call"), 4, seed=1, agent=policy if known else None
+      game,
+      functools.partial(policy.bot, seed=3),
+      matches.player("always_call"),
+      4,
+      seed=1,
+      agent=policy if known else None,
     )
     assert found.method == ("aivat" if known else "chips")
     count.append(len(policy.seconds))
@@ -376,6 +381,22 @@ def test_mirrored_games_share_their_deals():
     game, matches.player(policy, 1), matches.player(policy, 2), 20, seed=4, mirrored=True
   )
   assert again == games
+
+
+def test_a_policy_asked_hand_by_hand_is_asked_along_the_game_alone():
+  class Counted(openspiel_policy.UniformRandomPolicy):
+    asked = 0
+
+    def action_probabilities(self, state, player_id=None):
+      self.asked += 1
+      return super().action_probabilities(state, player_id)
+
+  game = pyspiel.load_game("holdem(deck=3x3,stack=6,blinds=2/1)")
+  policy = Counted(game)
+  records = matches.play_games(game, matches.player("random"), matches.player("random", 1), 4, seed=2)
+  assert evaluate_match(game, records, policy).method == "aivat"
+  decisions = sum(len(record.actions) - 4 for record in records)
+  assert 0 < policy.asked <= decisions * 36  # hands of the deck
 
 
 def test_mirrored_games_lose_no_chips_to_an_estimate():
