@@ -165,7 +165,8 @@ def test_alpha_vectors_by_hand(informed):
 def test_alpha_vectors(tmp_path):
   """Of a chase: right at their own ranges, elsewhere not below what a long solution says, and exact at last.
 
-  Searches by them are hardly more exploitable than by solutions; a perceptron rounds the kinks.
+  Searches by them are less exploitable than by 50 iterations of CFR, which leave 0.044, and than by a
+  perceptron, which rounds the kinks.
   """
   game, situations = pyspiel.load_game(CHASE), solved(CHASE)
   values = train(situations, progress=False)
@@ -186,10 +187,10 @@ def test_alpha_vectors(tmp_path):
   network = ValueNetwork(*situations.features.extent, 32, 1, jax.random.key(0))
   smooth = train(situations, steps=400, batch=64, network=network, progress=False)
   exploitable = []
-  for function in (CFRValues(50), values, smooth):
+  for function in (values, smooth):
     policy = ContinualResolving(game, 100, lookahead=1, value_function=function).tabularise(progress=False)
     exploitable.append(float(evaluate_policy(game, policy).exploitability))
-  assert exploitable[1] < exploitable[0] + 0.02 < exploitable[2]
+  assert exploitable[0] < 0.044 < exploitable[1]
 
 
 def test_bad_input(tmp_path):
