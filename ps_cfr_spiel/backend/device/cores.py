@@ -5,7 +5,7 @@ import os
 import jax
 
 from ps_cfr_spiel.arguments import check_count
-from ps_cfr_spiel.backend.device.platforms import accelerator, platform, platform_of
+from ps_cfr_spiel.backend.device.platforms import accelerator, peers, platform, platform_of
 
 MOST_EACH = 16  # devices a core: more only wait for each other
 
@@ -25,8 +25,7 @@ def use_cores(count: int | None = None) -> None:
   try:
     jax.config.update("jax_num_cpu_devices", wanted)
   except RuntimeError as error:
-    if count is not None and jax.local_device_count() != count:
-      have = jax.local_device_count()
+    if count is not None and (have := len(peers(None))) != count:
       raise ValueError(
         f"cores={count}: JAX is already running with {have} device(s); call use_cores before any computation."
       ) from error

@@ -36,6 +36,7 @@ INSTALL = {
 }
 INSTALL["cuda"] = INSTALL["gpu"]
 _chosen = operator.attrgetter("jax_default_device")  # which pyright does not know of; this thread's own
+_platforms = operator.attrgetter("jax_platforms")
 _rehearsed = ""  # the platform that this process's last CPU device stands for
 
 
@@ -72,23 +73,22 @@ def device_named(name: str = AUTO) -> Device | None:
   if name == CPU:
     if _cpu() is not None:
       return None
-    raise ValueError(
-      f"device='cpu': JAX has {_there()} alone; leave JAX_PLATFORMS unset, or add ',cpu' to it."
-    )
+    raise ValueError(f"device='cpu': JAX has {_there()}; leave JAX_PLATFORMS unset, or add ',cpu' to it.")
   try:
     return jax.local_devices(backend=name)[0]
   except RuntimeError:
     way = INSTALL[name]
     raise ValueError(
-      f"device={name!r}: JAX has {_there()} alone; choose auto or one of these, or install JAX for it: {way}."
+      f"device={name!r}: JAX has {_there()}; choose auto or one of these, or install JAX for it: {way}."
     ) from None
 
 
 def _there() -> str:
-  """The platforms that JAX has, in words."""
+  """The platforms that JAX has, in words, and the setting that leaves others out."""
   first = accelerator()
   have = [] if first is None else [platform_of(first)]
-  return " and ".join([*have, *([] if _cpu() is None else [CPU])])
+  named = " and ".join([*have, *([] if _cpu() is None else [CPU])])
+  return f"{named} alone" + (f" by JAX_PLATFORMS={only}" if (only := _platforms(jax.config)) else "")
 
 
 def platform_of(device: Device) -> str:
