@@ -23,6 +23,7 @@ from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step
 from ps_cfr_spiel.cfr.rule import Rule, RuleState
+from ps_cfr_spiel.cfr.sixteen_bits import first_threshold
 from ps_cfr_spiel.cfr.state import WHOLE, Abstraction, PlayerState
 from ps_cfr_spiel.options import CPU
 from ps_cfr_spiel.tree import (
@@ -171,7 +172,7 @@ def _turn(
 ) -> PlayerState:
   """Values up, regrets, the rule and the average, in one pass of the library."""
   assert isinstance(passes, PlayerPasses)
-  dtype = state.average.dtype
+  dtype = state.dtype
   tables = passes.learn(_tables(state), own_reach, leaf_values, step.rule.native, _numbers(step, dtype))
   return _with_tables(state, tables)
 
@@ -185,7 +186,7 @@ def _iterations(
   alternating: bool,
 ) -> Players:
   """Whole iterations on the matrices by which leaves pay."""
-  dtype, leaves = players[0].average.dtype, tree.leaves
+  dtype, leaves = players[0].dtype, tree.leaves
   rows = jax.vmap(lambda t: _numbers(step._replace(t=t), dtype))(_block(step))
   players = tuple(player.carried_over(step) for player in players)
   payoffs = [
@@ -208,17 +209,18 @@ def _boards_in_turn(
 ) -> Players:
   """Whole iterations, one board after the other; the library carries the averages over itself."""
   assert isinstance(tree.stream, BoardTraversal)
-  dtype, gamma = players[0].average.dtype, step.rule.gamma
+  dtype, gamma = players[0].dtype, step.rule.gamma
 
   def numbers(t: Int[Array, ""]) -> Float[Array, " K"]:
-    carried = jnp.stack([averages.begins(t).astype(dtype), averages.scale(t, gamma).astype(dtype)])
+    carried = averages.begins(t), averages.scale(t, gamma), first_threshold(t)
+    carried = jnp.stack([x.astype(dtype) for x in carried])
     return jnp.concatenate([carried, _numbers(step._replace(t=t), dtype)])
 
   rows = jax.vmap(numbers)(_block(step))
   tables = tuple(_tables(player, whole=True) for player in players)
-  pair = players[0].average.average is not None
-  state = players[0].rule[0] if players[0].rule else players[1].rule[0]
-  each = 1 + len(jax.tree.leaves(state))
+  average = players[0].average
+  pair = isinstance(average, averages.Sum) and average.average is not None
+  each = len(jax.tree.leaves(next(bucket for player in players for bucket in _changed(player, True)[0])))
   after = tree.stream.iterate(tree.leaves, tables, pair, each, count, step.rule.native, rows, alternating)
   return tuple(_with_tables(player, new, whole=True) for player, new in zip(players, after, strict=True))
 
@@ -236,13 +238,16 @@ def _numbers(step: Step, dtype: DTypeLike) -> Float[Array, " K"]:
 
 def _changed(
   state: PlayerState, whole: bool
-) -> tuple[list[tuple[Array, RuleState]], averages.Sum | Array | None]:
-  """The tables that a turn changes: the strategy and the rule's of each bucket, and last the average's.
+) -> tuple[Sequence[tuple[RuleState, ...]], averages.Sum | Array | None]:
+  """The tables that a turn changes: of each bucket the strategy, the rule's, and in 16 bits the average's.
 
-  Of the average that is the compensation alone, unless the turn carries it over (`whole`).
+  Last comes an average in a column: the compensation alone, unless the turn carries it over (`whole`).
   """
+  average = state.average
+  if not isinstance(average, averages.Sum):
+    return list(zip(state.strategy, state.rule, average, strict=True)), None
   buckets = list(zip(state.strategy, state.rule, strict=True))
-  return buckets, state.average if whole else state.average.compensation
+  return buckets, average if whole else average.compensation
 
 
 def _tables(state: PlayerState, whole: bool = False) -> list[Array]:
@@ -250,9 +255,13 @@ def _tables(state: PlayerState, whole: bool = False) -> list[Array]:
 
 
 def _with_tables(state: PlayerState, tables: Sequence[Array], whole: bool = False) -> PlayerState:
-  buckets, average = jax.tree.unflatten(jax.tree.structure(_changed(state, whole)), tables)
-  strategy, rules = zip(*buckets, strict=True) if buckets else ((), ())
-  return PlayerState(strategy, average if whole else state.average._replace(compensation=average), rules)
+  buckets, column = jax.tree.unflatten(jax.tree.structure(_changed(state, whole)), tables)
+  strategy, rules, *kept = zip(*buckets, strict=True) if buckets else ((), ())
+  if isinstance(state.average, averages.Sum):
+    average = column if whole else state.average._replace(compensation=column)
+  else:
+    average = kept[0] if kept else ()
+  return PlayerState(strategy, average, rules)
 
 
 def _passes_of_axis(tree: PublicTree) -> tuple[BoardPasses, BoardPasses]:

@@ -25,7 +25,7 @@ from jaxtyping import Float, Int
 
 from ps_cfr_spiel.backend.device import jit
 from ps_cfr_spiel.cfr import averages
-from ps_cfr_spiel.cfr.averages import Step
+from ps_cfr_spiel.cfr.averages import Step, Sum
 from ps_cfr_spiel.cfr.engines import Engine, choose
 from ps_cfr_spiel.cfr.rule import Rule
 from ps_cfr_spiel.cfr.state import WHOLE, Abstraction, PlayerState, SolverState, sets_of_players
@@ -105,7 +105,8 @@ def _learn(
   The leaves' record is kept as S <- S ((t - 1) / t)^gamma + new, which weighs iteration t by t^gamma too;
   leaves are at no infostate, so a rule's `trust` does not touch it.
   """
-  t, rule, average, dtype = step.t, step.rule, state.average, state.average.dtype
+  t, rule, average, dtype = step.t, step.rule, state.average, state.dtype
+  assert isinstance(average, Sum)
   regrets, share = collapse(game.sets[player], regrets), step.share(dtype)
   trust = [rule.trust(x, t) for x in regrets]
   if any(x is not None for x in trust):
@@ -133,7 +134,7 @@ def _turn(
   game: _Game, engine: Engine, player: int, state: PlayerState, reach: tuple[Reach, ...], step: Step
 ) -> PlayerState:
   """The player after a turn against the reach of all players."""
-  wide = state.decompressed(step.rule)
+  wide = state.opened(step, game.tree.players[player].types)
   own_reach, leaf_values = _own_reach(game, player, reach), _leaf_values(game, player, reach)
   if engine.turn is not None:
     after = engine.turn(game.passes[player], wide, own_reach, leaf_values, step)
@@ -141,7 +142,7 @@ def _turn(
     record = game.tree.leaves.recorded(player, leaf_values)
     regrets = _regrets(game, player, wide, leaf_values, step)
     after = _learn(game, player, wide, own_reach, regrets, record, step)
-  return after.kept_as(state, step.rule)
+  return after.kept_as(state, step)
 
 
 def iterate(
@@ -221,8 +222,8 @@ def take_turn(
   steps = (step.following() if i < player else step for i in range(len(players)))
   reach = tuple(_reach(game, i, x, at) for i, (x, at) in enumerate(zip(players, steps, strict=True)))
   before, leaf_values = players[player], _leaf_values(game, player, reach)
-  wide = before.decompressed(rule).carried_over(step)
+  wide = before.carried_over(step).opened(step, tree.players[player].types)
   regrets, record = _regrets(game, player, wide, leaf_values, step), tree.leaves.recorded(player, leaf_values)
   after = _learn(game, player, wide, _own_reach(game, player, reach), regrets, record, step)
-  players[player] = after.kept_as(before, rule)
+  players[player] = after.kept_as(before, step)
   return tuple(players), regrets

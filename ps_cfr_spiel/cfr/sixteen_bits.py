@@ -3,18 +3,66 @@
 A rule whose tables fit has the methods `Rule.compress` and `Rule.decompress` in its own class's body. That
 is `NRMPlus`: its regrets are normalised, and its strategy differs from them by a prediction alone, which is
 kept in 8 bits in place of the strategy. Play is by the kept numbers. In 16 bits regrets have 16, rounded to
-the nearest: random rounding was worse in every game tried. In 32 they stay float32; so do averages.
+the nearest: random rounding was worse in every game tried. In 32 they stay float32.
+
+In 16 bits the sums of strategies have 16 too (`Rounded`). To the nearest, an addition below half a step would
+be lost, and additions shrink as 1 / t. So each number is rounded up or down by a threshold of its own, which
+moves by the golden ratio from one iteration to the next: however long numbers add up, they lose or gain a few
+steps, where random thresholds would make that the square root of their count.
 """
+
+import math
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Float, Int, UInt8, UInt16
 
 from ps_cfr_spiel.cfr.rule import Rule
-from ps_cfr_spiel.tree import Array
+from ps_cfr_spiel.tree import Array, sum_actions
 
 SIGNED = 32767  # numbers from -1 to 1 are multiples of 1 / SIGNED, int16
+STEPS = 2.0**16  # of the power of two above a sum, in which the numbers that it is of are whole
+FAINTEST = 2.0**-90  # of such sums; below, there is nothing
+MOVE, APART = 0x9E3779B9, 0x85EBCA6B  # of thresholds in 2 ** -32: in an iteration, from a number to the next
+
+
+class Rounded(NamedTuple):
+  """Sums of the strategies of a bucket: codes in units of 2 ** -16 of a power of two above their total."""
+
+  codes: UInt16[Array, "A rows H"]
+  exponent: UInt8[Array, "1 rows H"]  #: of the power, as float32 has it; 0: all are zero; 255: not finite
+
+  @classmethod
+  def of(cls, sums: Float[Array, "A rows H"], t: Int[Array, ""] | int) -> "Rounded":
+    """Sums as they are kept after iteration t."""
+    total = sum_actions(sums)
+    nothing = total < FAINTEST
+    exponent = jnp.minimum(jnp.where(nothing, 0, (_bits(total) >> 23) + 1), 255)
+    scale = jnp.where(nothing, 0, STEPS / power(exponent))
+    codes = jnp.floor(sums * scale + thresholds(t, sums.shape))
+    return cls(jnp.clip(codes, 0, STEPS - 1).astype(jnp.uint16), exponent.astype(jnp.uint8))
+
+  @property
+  def sums(self) -> Float[Array, "A rows H"]:
+    """The sums, float32."""
+    return self.codes.astype("float32") * (power(self.exponent) * np.float32(1 / STEPS))
+
+
+def first_threshold(t: Int[Array, ""] | int) -> Float[Array, ""]:
+  """The threshold of a table's first number in iteration t, a multiple of 2 ** -24 below 1."""
+  return _below_one(jnp.asarray(t).astype(jnp.uint32) * np.uint32(MOVE))
+
+
+def thresholds(t: Int[Array, ""] | int, shape: tuple[int, ...]) -> Float[Array, "..."]:
+  """The thresholds of all numbers of a table in iteration t, from 0 to 1."""
+  first = (first_threshold(t) * 2.0**24).astype(jnp.uint32) << 8
+  return _below_one(first + jax.lax.iota(jnp.uint32, math.prod(shape)) * np.uint32(APART)).reshape(shape)
+
+
+def _below_one(x: Int[Array, "..."]) -> Float[Array, "..."]:
+  return (x >> 8).astype("float32") * np.float32(2.0**-24)
 
 
 def check_bits(bits: int, rule: Rule, dtype: str) -> None:

@@ -3,14 +3,15 @@
 A run has one layout of a player's tables, in the loop, between calls and in files: strategies and the rule's
 tables are in *buckets*, [A, rows, H] for each number of actions (`PlayerTree.join`), so that a rule runs once
 for a bucket, however many levels there are. Averages, to which an action is like any other, are in one
-*column* of all buckets (`tree.column_of`). Small games are many small kernels: the fewer, the faster they run
-and compile. Large tables are never copied to another layout but to read a strategy: `average_strategy` and
-`current_strategy` give *blocks*, one for each level and number of actions, as everywhere else.
+*column* of all buckets (`tree.column_of`), and in 16 bits in buckets too. Small games are many small kernels:
+the fewer, the faster they run and compile. Large tables are never copied to another layout but to read a
+strategy: `average_strategy` and `current_strategy` give *blocks*, one for each level and number of actions.
 
 Under an abstraction (`tree.Sets`) tables have a column for each set, [A, K, 1].
 """
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -20,9 +21,11 @@ from jax.core import Tracer
 from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.backend.device import jit, to_device
+from ps_cfr_spiel.backend.native import call, why_unavailable
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step, Sum
 from ps_cfr_spiel.cfr.rule import Rule, RuleState
+from ps_cfr_spiel.cfr.sixteen_bits import Rounded
 from ps_cfr_spiel.tree import (
   Array,
   BoardPasses,
@@ -41,6 +44,7 @@ from ps_cfr_spiel.tree import (
 Blocks = tuple[Shaped[Array, "_A _rows _H"], ...]  # a player's tables, one for each block
 Abstraction = tuple[Sets, Sets] | None  # each player's sets; None: every infostate for itself
 WHOLE: Abstraction = None
+LARGE_PAGES = 8 * 2**20  # bytes of an array from which on it begins on large pages
 Arrays = TypeVar("Arrays")
 
 
@@ -49,7 +53,9 @@ class PlayerState(NamedTuple):
 
   #: the current strategy for each bucket; `sixteen_bits` has another form.
   strategy: tuple[Shaped[Array, "_A _rows H"], ...]
-  average: Sum  #: [S, H], reach-weighted sum of strategies, up to a factor common to the whole array
+  #: [S, H], reach-weighted sum of strategies, up to a factor common to the whole array; in 16 bits the same
+  #: of each bucket.
+  average: Sum | tuple[Rounded, ...]
   rule: tuple[RuleState, ...]  #: the rule's own state of each bucket
   #: sums of records of the leaf evaluator (`LeafEvaluator.recorded`), weighted as `average` is, and last
   #: the sum of the weights; empty if it records nothing.
@@ -60,19 +66,44 @@ class PlayerState(NamedTuple):
     """True if the tables are in the form of `Rule.compress`."""
     return any(table.dtype == np.int8 for table in self.strategy)
 
-  def compressed(self, rule: Rule, bits: int) -> "PlayerState":
-    """The player with tables in the form of 16 or 32 bits."""
-    return self._changed(lambda strategy, tables: rule.compress(strategy, tables, bits))
+  @property
+  def dtype(self) -> np.dtype:
+    """The dtype that is computed in."""
+    return self.average.dtype if isinstance(self.average, Sum) else np.dtype("float32")
+
+  @property
+  def weights(self) -> list[Float[Array, "_A _rows H"]]:
+    """The average strategies for each bucket, up to a factor in each infostate."""
+    if isinstance(self.average, Sum):
+      return tables_of(self.average.total, [x.shape for x in self.strategy])
+    return [x.codes.astype("float32") for x in self.average]
+
+  def compressed(self, rule: Rule, bits: int, t: Int[Array, ""] | int = 0) -> "PlayerState":
+    """The player after iteration t with tables in the form of 16 or 32 bits."""
+    average = self.average if bits == 32 else tuple(Rounded.of(table, t) for table in self.weights)
+    changed = self._changed(lambda strategy, tables: rule.compress(strategy, tables, bits))
+    return changed._replace(average=average)
 
   def decompressed(self, rule: Rule) -> "PlayerState":
-    """The inverse of `compressed`; a state that is not compressed is unchanged."""
+    """The player with a strategy and a rule's tables that are not compressed; others are unchanged."""
     return self._changed(rule.decompress) if self.is_compressed else self
 
-  def kept_as(self, before: "PlayerState", rule: Rule) -> "PlayerState":
-    """The player with compressed tables if those `before` are, else unchanged."""
-    if not before.is_compressed:
-      return self
-    return self.compressed(rule, 16 if before.rule[0][0].dtype == np.int16 else 32)
+  def opened(self, step: Step, types: int) -> "PlayerState":
+    """The player as a turn needs it, nothing compressed; `types` are the player's.
+
+    In 16 bits averages are carried over here.
+    """
+    wide = self.decompressed(step.rule)
+    if isinstance(self.average, Sum):
+      return wide
+    column = column_of([x.sums for x in self.average], types)
+    return wide._replace(average=Sum(None, -column)).carried_over(step)
+
+  def kept_as(self, before: "PlayerState", step: Step) -> "PlayerState":
+    """The player after an iteration with compressed tables if those `before` are, else unchanged."""
+    if isinstance(before.average, Sum):
+      return self.compressed(step.rule, 32) if before.is_compressed else self
+    return self.compressed(step.rule, 16, step.t)
 
   def _changed(self, change: Callable[[Array, RuleState], tuple[Array, RuleState]]) -> "PlayerState":
     buckets = [change(*bucket) for bucket in zip(self.strategy, self.rule, strict=True)]
@@ -94,13 +125,19 @@ class PlayerState(NamedTuple):
   def _moved(
     self, tables: Callable[[Sequence[RuleState]], list[RuleState]], column: Callable[[Array], Array]
   ) -> "PlayerState":
-    average = jax.tree.map(column, self.average)
+    in_column = isinstance(self.average, Sum)
+    average = jax.tree.map(column, self.average) if in_column else tuple(tables(self.average))
     return self._replace(
       strategy=tuple(tables(self.strategy)), average=average, rule=tuple(tables(self.rule))
     )
 
   def carried_over(self, step: Step) -> "PlayerState":
-    """The player before an iteration, with the average as `averages.carry_over` leaves it."""
+    """The player before an iteration, with the average as `averages.carry_over` leaves it.
+
+    In 16 bits it is carried over in each turn, `opened`.
+    """
+    if not isinstance(self.average, Sum):
+      return self
     return self._replace(average=averages.carry_over(self.average, step.t, step.rule.gamma))
 
 
@@ -132,25 +169,31 @@ def init(
     leaves = [np.zeros((n, player.types), dtype) for n in player.leaf.children]
     record = jax.eval_shape(functools.partial(tree.leaves.recorded, i), leaves)
     # Table by table, so that there is no second copy of them all.
-    zeros = lambda shape: _filled(np.zeros((), dtype), shape)  # noqa: E731
-    average = Sum(zeros(column) if compensated else None, zeros(column))
+    zeros = lambda shape: filled_array(np.zeros((), dtype), shape)  # noqa: E731
     if not (rule.has_native_form or compressed):
       rules = tuple(to_device(_checked(rule, shape, dtype), dtype) for shape in shapes)
     else:  # all infostates begin alike
       rules = tuple(_checked(rule, (a, 1, 1), dtype) for a, _, _ in shapes)
     one = PlayerState(
       strategy=tuple(np.full((a, 1, 1), 1 / a, dtype) for a, _, _ in shapes),
-      average=average,
+      average=Sum(None, np.zeros((sum(a for a, _, _ in shapes), 1), dtype)),
       rule=rules,
-      recorded=tuple(zeros(shape) for shape in (*(x.shape for x in record), ())) if record else (),
     )
     one = _compressed(one, rule=rule, bits=bits) if compressed else one
-    buckets = [
-      jax.tree.map(lambda x, shape=shape: _filled(x, (len(x), *shape[1:])), tables)
-      for *tables, shape in zip(one.strategy, one.rule, shapes, strict=True)
-    ]
-    strategy, rules = zip(*buckets, strict=True) if buckets else ((), ())
-    return one._replace(strategy=tuple(strategy), rule=tuple(rules))
+
+    def filled(tables):
+      of_shapes = zip(tables, shapes, strict=True)
+      return tuple(
+        jax.tree.map(lambda x, shape=shape: filled_array(x, (len(x), *shape[1:])), x)
+        for x, shape in of_shapes
+      )
+
+    if isinstance(one.average, Sum):
+      average = Sum(zeros(column) if compensated else None, zeros(column))
+    else:
+      average = filled(one.average)
+    recorded = tuple(zeros(shape) for shape in (*(x.shape for x in record), ())) if record else ()
+    return PlayerState(filled(one.strategy), average, filled(one.rule), recorded)
 
   shapes = table_shapes(tree, sets)
   players = tuple(player_state(i, *pair) for i, pair in enumerate(zip(tree.players, shapes, strict=True)))
@@ -161,11 +204,18 @@ def init(
 _compressed = jit(static_argnames=("rule", "bits"))(PlayerState.compressed)
 
 
-def _filled(values: Shaped[Array, "..."], shape: tuple[int, ...]) -> Shaped[jax.Array, "..."]:
-  """An array on the device with the same values everywhere, without a second one on the host."""
+def filled_array(values: Shaped[Array, "..."], shape: tuple[int, ...]) -> Shaped[jax.Array, "..."]:
+  """An array on the device of values that differ along the first axis alone; there is none on the host."""
   if isinstance(values, jax.Array) and values.shape == shape:
     return values
+  if values.dtype.itemsize * math.prod(shape) >= LARGE_PAGES and not why_unavailable():
+    return _on_large_pages(values, shape)
   return jax.device_put(np.broadcast_to(np.asarray(values), shape))
+
+
+@jit(static_argnames="shape")
+def _on_large_pages(values: Shaped[Array, "..."], shape: tuple[int, ...]) -> Shaped[jax.Array, "..."]:
+  return call("Filled", "float32", [values], [jax.ShapeDtypeStruct(shape, values.dtype)])[0]
 
 
 def sets_of_players(tree: PublicTree, sets: Abstraction) -> tuple[Sets | None, ...]:
@@ -187,13 +237,15 @@ def num_tables(rule: Rule, dtype: str, bits: int = 32, compensated: bool = True)
   """
 
   def share(actions: int) -> float:
-    state = np.zeros((actions, 1, 1), dtype), rule.init((actions, 1, 1), dtype)
+    column = np.zeros((actions, 1), dtype)
+    average = Sum(column if compensated and bits == 32 else None, column)
+    state = PlayerState((column[:, None],), average, (rule.init((actions, 1, 1), dtype),))
     if is_kept_compressed(rule, dtype, bits, compensated):
-      state = jax.eval_shape(functools.partial(rule.compress, bits=bits), *state)
+      state = jax.eval_shape(functools.partial(PlayerState.compressed, rule=rule, bits=bits), state)
     sizes = [np.size(x) * x.dtype.itemsize for x in jax.tree.leaves(state)]
     return sum(sizes) / np.dtype(dtype).itemsize / actions
 
-  return 1 + compensated + sum(map(share, (2, 3, 4))) / 3
+  return sum(map(share, (2, 3, 4))) / 3
 
 
 def is_kept_compressed(rule: Rule, dtype: str, bits: int, compensated: bool) -> bool:
@@ -222,8 +274,7 @@ def average_strategy(tree: PublicTree, state: SolverState, sets: Abstraction = W
   def average(
     forest: PlayerTree, of: Sets | None, player: PlayerState
   ) -> Blocks:  # its sums are gone afterwards
-    sums = tables_of(player.average.total, [x.shape for x in player.strategy])
-    return tuple(map(normalise, forest.split(expand(of, sums))))
+    return tuple(map(normalise, forest.split(expand(of, player.weights))))
 
   with np.errstate(all="ignore"):  # NaN propagates, so that a diverged run is detected
     return [*map(average, tree.players, sets_of_players(tree, sets), players)]
@@ -259,7 +310,7 @@ def evaluate_average(tree: PublicTree, state: SolverState, sets: Abstraction = W
   """Value, best responses and exploitability of the average strategies; board by board where possible."""
   if tree.stream is None or sets is not WHOLE:
     return evaluate(tree, average_strategy(tree, state, sets))
-  return _board_by_board(tree, [player.average for player in state.players])
+  return _board_by_board(tree, [_readable(player.average) for player in state.players])
 
 
 def evaluate_current(
@@ -279,13 +330,18 @@ def evaluate_current(
   return _board_by_board(tree, [Sum(None, -column) for column in columns])  # each sum is of one strategy
 
 
-def _board_by_board(tree: PublicTree, sums: Sequence[Sum]) -> Evaluation:
+def _readable(average: Sum | tuple[Rounded, ...]) -> Sequence[Array | None]:
+  """An average as a traversal reads it."""
+  return average if isinstance(average, Sum) else [x.codes for x in average]
+
+
+def _board_by_board(tree: PublicTree, sums: Sequence[Sequence[Array | None]]) -> Evaluation:
   first, second, *values = _worth(tree, sums)
   return Evaluation.of((first, second), *values)
 
 
 @jit()
-def _worth(tree: PublicTree, averages: Sequence[Sum]) -> Float[Array, " _numbers"]:
+def _worth(tree: PublicTree, averages: Sequence[Sequence[Array | None]]) -> Float[Array, " _numbers"]:
   assert tree.stream is not None
   return tree.stream.worth(tree.leaves, averages)
 

@@ -69,10 +69,10 @@ class PSCFROptions(TreeOptions):
   bits: Annotated[
     int,
     Option(
-      "Bits of strategies and regrets between iterations; 16 takes half of the memory, with the rule nrm+ "
-      "and float32.",
-      "In 16 bits predictions take 8 in place of strategies, and averages 32. Large tables that are solved "
-      "board by board keep predictions in 8 bits in any case.",
+      "Bits of regrets and averages between iterations; 16 takes two thirds of the memory, with the rule "
+      "nrm+ and float32.",
+      "Averages are then exact to some 1e-4 however long a run is. In place of strategies there are "
+      "predictions in 8 bits, as in any large tables that are solved board by board.",
       choices=BITS,
       group=METHOD,
     ),

@@ -59,13 +59,17 @@ class BoardAxis:
   def worth(
     self,
     leaves: LeafEvaluator,
-    averages: Sequence[tuple[Float[Array, "_S _H"] | None, Float[Array, "_S _H"]]],
+    averages: Sequence[Sequence[Shaped[Array, "..."] | None]],
   ) -> Float[Array, " _numbers"]:
     """See `Traversal`."""
     strategies = []
-    for passes, (average, compensation) in zip(self.passes, averages, strict=True):
-      total = -compensation if average is None else average - compensation
-      tables = tables_of(total, self.players[passes.player].buckets)
+    for passes, arrays in zip(self.passes, averages, strict=True):
+      given = [x for x in arrays if x is not None]
+      if given and given[0].dtype == np.uint16:
+        tables = [codes.astype("float32") for codes in given]
+      else:
+        total = given[0] - given[1] if len(given) > 1 else -given[0]
+        tables = tables_of(total, self.players[passes.player].buckets)
       strategies.append(passes.split([normalise(table) for table in tables]))
     result = evaluation_by(self.passes, leaves, strategies)
     return jnp.stack([*result.best_response, result.value, *(result.others or ())])

@@ -208,13 +208,13 @@ class Traversal(Protocol):
   def worth(
     self,
     leaves: LeafEvaluator,
-    averages: Sequence[tuple[Float[Array, "_S _H"] | None, Float[Array, "_S _H"]]],
+    averages: Sequence[Sequence[Shaped[Array, "..."] | None]],
   ) -> Float[Array, " _numbers"]:
     """The worth of each player's best response to the averages, and their value to player 0.
 
     `averages` has of each player the pair of arrays that is the sum of strategies (`cfr.averages.Sum`), in
-    columns of buckets; `leaves` are the tree's. In a general-sum game their value to player 1 too, the fourth
-    number.
+    columns of buckets, or in 16 bits the codes of each bucket; `leaves` are the tree's. In a general-sum game
+    their value to player 1 too, the fourth number.
     """
     ...
 

@@ -9,6 +9,7 @@ from open_spiel.python.algorithms import exploitability
 
 import ps_cfr_spiel
 from ps_cfr_spiel import PSCFRSolver, cfr
+from ps_cfr_spiel.backend.device import check_finite
 from ps_cfr_spiel.cfr import sixteen_bits
 
 RIVER = "river_subgame(pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
@@ -42,6 +43,42 @@ def test_signed_numbers_are_rounded_to_the_nearest_and_cut_off():
   np.testing.assert_allclose(found, np.clip(x, -1, 1), rtol=0, atol=0.51 / sixteen_bits.SIGNED)
 
 
+@pytest.mark.parametrize("t", [1, 77, 3_000_000])
+def test_sums_are_off_by_a_step_at_most_and_their_total_by_none_on_average(t):
+  rng = np.random.default_rng(t)
+  sums = 10.0 ** rng.uniform(-20, 10, (1, 40, 500)) * rng.dirichlet([0.3] * 3, (40, 500)).transpose(2, 0, 1)
+  sums = sums.astype(np.float32)
+  kept = sixteen_bits.Rounded.of(jnp.asarray(sums), t)
+  assert (kept.codes.dtype, kept.exponent.dtype) == (np.uint16, np.uint8)
+  wrong = (np.asarray(kept.sums, float) - sums) / sums.sum(0) * 2.0**16
+  assert np.abs(wrong).max() <= 2 and np.abs(wrong.mean()) < 0.02
+  again = sixteen_bits.Rounded.of(kept.sums, t + 1)
+  assert np.mean(np.asarray(again.sums != kept.sums)) < 1e-3  # what is kept stays, whatever the threshold
+
+
+def test_nothing_stays_nothing_and_what_is_not_finite_is_seen():
+  none = sixteen_bits.Rounded.of(jnp.zeros((2, 1, 3), "float32"), 5)
+  assert not np.any(none.codes) and not np.any(none.exponent) and not np.any(none.sums)
+  lost = sixteen_bits.Rounded.of(jnp.full((2, 1, 3), np.nan, "float32"), 5)
+  with pytest.raises(FloatingPointError):
+    check_finite("a run", lost, "float32")
+  check_finite("a run", none, "float32")
+
+
+def test_small_additions_are_not_lost():
+  """A strategy that is added 20,000 times by less than half a step: to the nearest, all would be lost."""
+  state, new = (
+    sixteen_bits.Rounded.of(jnp.asarray([[[0.5]], [[0.5]]], "float32"), 0),
+    jnp.asarray([[[0.9]], [[0.1]]]),
+  )
+
+  def add(t, kept):
+    return sixteen_bits.Rounded.of(kept.sums + 5e-6 * new.astype("float32"), t)
+
+  kept = jax.jit(lambda state: jax.lax.fori_loop(1, 20_001, add, state))(state)
+  np.testing.assert_allclose(np.ravel(kept.sums), [0.5 + 0.09, 0.5 + 0.01], atol=3e-4)
+
+
 def test_it_converges_as_close_as_float32_does():
   solver = run_of("leduc_poker")
   solver.run(1000)
@@ -72,7 +109,7 @@ def test_a_long_run_does_not_rise(game):
   solver.run(2000)
   early = solver.exploitability()
   solver.run(68_000)
-  assert solver.exploitability() < max(early, 1e-5)
+  assert solver.exploitability() < max(early, 2e-4)
 
 
 @pytest.mark.parametrize("options", [{"abstraction": "observation"}, {"locks": {"": {"Check": 1}}}])
@@ -89,7 +126,7 @@ def test_the_bytes_of_a_run_are_those_of_the_estimate():
   entries = sum(np.size(x) for own in solver._state.players for x in own.strategy)
   kept = sum(x.nbytes for x in arrays(solver)) / 4
   assert kept == pytest.approx(entries * cfr.num_tables(solver.rule, "float32", 16), rel=0.1)
-  assert cfr.num_tables(solver.rule, "float32", 16) < 0.6 * cfr.num_tables(solver.rule, "float32")
+  assert cfr.num_tables(solver.rule, "float32", 16) < 0.35 * cfr.num_tables(solver.rule, "float32")
 
 
 @pytest.mark.parametrize(

@@ -48,9 +48,14 @@ def precision(dtype: str, device: Device | None = None) -> Iterator[None]:
 
 
 def check_finite(what: str, arrays: object, dtype: str) -> None:
-  """Raise FloatingPointError if a number left the range of `dtype`: if it is infinite or NaN."""
+  """Raise FloatingPointError if a number left the range of `dtype`: if it is infinite or NaN.
+
+  So is an exponent of 255, uint8.
+  """
   with np.errstate(all="ignore"):
     for array in map(np.asarray, jax.tree.leaves(arrays)):
+      if array.dtype == np.uint8:
+        array = np.where(array.max(initial=0) == 255, np.inf, 0.0)
       if array.dtype.kind != "f" or math.isfinite(array.sum()):
         continue
       extremes = array.min(initial=0), array.max(initial=0)  # finite if the sum alone leaves the range

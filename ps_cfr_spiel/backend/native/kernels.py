@@ -104,6 +104,13 @@ KERNELS = {
       "ps_cfr_spiel.policy.worth:all_at_once",
       "tests/cfr/test_streaming.py::test_values_are_those_of_all_boards_at_once",
     ),
+    Kernel(
+      "Filled",
+      "tables of equal rows, on large pages from their first use on",
+      "nothing",
+      "ps_cfr_spiel.cfr.state:filled_array",
+      "tests/cfr/test_streaming.py::test_large_tables_begin_as_small_ones",
+    ),
     # Sampling.
     Kernel(
       "Turns",

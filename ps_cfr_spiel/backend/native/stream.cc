@@ -38,7 +38,7 @@ struct Seat {
   const int32_t *leaves, *start, *parent, *swap, *columns;  // the last four as in `player_passes.Members`
   const T* utility;
   std::vector<View<T>> streets;  // of the first board; others follow
-  void* const* tables;           // of each bucket `each`, the strategy first
+  void* const* tables;           // of each bucket `each`, the strategy first, in 16 bits the average's last
   int64_t each;
   T *average, *compensation;     // no average: the compensation alone
 
@@ -102,8 +102,23 @@ INLINE float of_bits(int32_t bits) {
   return x;
 }
 
-// Narrow tables of `NRMPlus`, with regrets in 16 or 32 bits; its `narrow` and cfr/sixteen_bits.py are the reference.
-// The first table has the predictions, of which and of the regrets the strategy is made anew.
+// The threshold of each number of a table in an iteration, by that of the first: cfr/sixteen_bits.py has the reference.
+constexpr uint32_t APART = 0x85EBCA6B;
+struct Apart {
+  uint32_t of[STRIP];
+
+  constexpr Apart() : of{} {
+    for (uint32_t h = 0; h < STRIP; ++h) of[h] = h * APART;
+  }
+};
+constexpr Apart IN_STRIP;
+INLINE float threshold(uint32_t first, int64_t h) {
+  return static_cast<float>(static_cast<int32_t>((first + IN_STRIP.of[h]) >> 8)) * 0x1p-24f;
+}
+
+// Narrow tables of `NRMPlus`, with regrets in 16 or 32 bits; its `compress` and cfr/sixteen_bits.py are the reference.
+// The first table has the predictions, of which and of the regrets the strategy is made anew. In 16 bits the fourth and
+// the fifth have the average, `sixteen_bits.Rounded`.
 template <typename Regret>
 struct Narrow {
   static constexpr bool small = std::is_same_v<Regret, int16_t>;
@@ -131,6 +146,42 @@ struct Narrow {
     for (int64_t a = 0; a < at.actions; ++a) {
       fetch(array<int8_t>(at, 0) + a * at.next);
       fetch(array<Regret>(at, 1) + a * at.next);
+    }
+  }
+  // Adds `share` of the reach of actions, which are `apart`, to `scale` times the average; `sums` has room for it.
+  INLINE void add(const Place& at, const float* reach, int64_t apart, float share, float scale, float first,
+                  float* sums) const {
+    static_assert(small);
+    constexpr float steps = 0x1p16f, faintest = 0x1p-90f;
+    uint16_t* codes = array<uint16_t>(at, 3);
+    uint8_t* exponent = static_cast<uint8_t*>(seat.tables[at.table * seat.each + 4]) + at.at;
+    float unit[STRIP], total[STRIP];
+    for (int64_t h = 0; h < at.count; ++h) {
+      unit[h] = of_bits(exponent[h] << 23) * (1 / steps) * scale;
+      total[h] = 0;
+    }
+    for (int64_t a = 0; a < at.actions; ++a) {
+      float* __restrict sum = sums + a * STRIP;
+      const uint16_t* code = codes + a * at.next;
+      const float* own = reach + a * apart;
+      for (int64_t h = 0; h < at.count; ++h) {
+        sum[h] = static_cast<float>(code[h]) * unit[h] + share * own[h];
+        total[h] += sum[h];
+      }
+    }
+    for (int64_t h = 0; h < at.count; ++h) {
+      const int32_t power = total[h] < faintest ? 0 : std::min((bits_of(total[h]) >> 23) + 1, 255);
+      exponent[h] = static_cast<uint8_t>(power);
+      unit[h] = of_bits(static_cast<int32_t>(static_cast<uint32_t>(270 - power) << 23));  // steps by the power; any of zeros
+    }
+    for (int64_t a = 0; a < at.actions; ++a) {
+      const float* sum = sums + a * STRIP;
+      uint16_t* code = codes + a * at.next;
+      const uint32_t begin = (static_cast<uint32_t>(first * 0x1p24f) << 8) + static_cast<uint32_t>(at.at + a * at.next) * APART;
+      for (int64_t h = 0; h < at.count; ++h) {
+        const float x = sum[h] * unit[h] + threshold(begin, h);
+        code[h] = static_cast<uint16_t>(static_cast<int32_t>(below(x, steps - 1)));
+      }
     }
   }
   INLINE Chance<float> chance(const Place& at, float* to) const {
@@ -205,7 +256,7 @@ struct Narrow {
       for (int64_t h = 0; h < at.count; ++h) {
         const float x = c.first[a * STRIP + h], own = above(x, 0.0f), kept = x * scale[h];
         codes[a * at.next + h] = code(own, c.strategy[a * STRIP + h] - own);
-        if constexpr (small) z[a * at.next + h] = static_cast<int16_t>(static_cast<int32_t>(rounded(above(below(kept, most), -most))));
+        if constexpr (small) z[a * at.next + h] = static_cast<int16_t>(static_cast<int32_t>(rounded(above(kept, -most))));
         else z[a * at.next + h] = kept;
       }
     }
@@ -233,6 +284,29 @@ struct Averages {
       }
     }
     const Cells<T> c{at.actions, at.count, STRIP, 0, nullptr, nullptr, to, nullptr, nullptr};
+    c.normalise(total);
+    return {to, STRIP, nullptr};
+  }
+};
+
+// The same in 16 bits, of which the codes are given.
+struct Codes {
+  static constexpr float tremble = 0;
+  const Seat<float>& seat;
+
+  INLINE void expect(const Place&) const {}
+
+  INLINE Chance<float> chance(const Place& at, float* to) const {
+    float total[STRIP];
+    for (int64_t h = 0; h < at.count; ++h) total[h] = 0;
+    for (int64_t a = 0; a < at.actions; ++a) {
+      const uint16_t* from = static_cast<const uint16_t*>(seat.tables[at.table]) + at.at + a * at.next;
+      for (int64_t h = 0; h < at.count; ++h) {
+        to[a * STRIP + h] = from[h];
+        total[h] += from[h];
+      }
+    }
+    const Cells<float> c{at.actions, at.count, STRIP, 0, nullptr, nullptr, to, nullptr, nullptr};
     c.normalise(total);
     return {to, STRIP, nullptr};
   }
@@ -268,14 +342,25 @@ struct Strategies {
 template <typename T, typename Rule>
 struct Learning {
   bool carries;  // whether the compensation goes into the average first, both times `scale`: `cfr.averages`
-  T scale, share;
+  T scale, threshold, share;
   const Rule& rule;
 
   template <typename Kept>
   INLINE void operator()(const Seat<T>& seat, const Kept& kept, const Place& at, const T* values, const T* reach, T* sum,
                          T* memory) const {
     Cells<T> c{at.actions, at.count, 0, seat.width, values, sum, nullptr, nullptr, nullptr};
+    if constexpr (std::is_same_v<Kept, Narrow<int16_t>>) {
+      kept.add(at, reach, seat.width, share, scale, threshold, memory);
+    } else {
+      add(seat, at, reach);
+    }
     kept.open(c, at, memory, sum);
+    T total[STRIP];
+    rule(c, total);
+    kept.close(c, at, total);
+    Floor<T>(kept.tremble, at.actions).value(at.actions, at.count, values, seat.width, sum);
+  }
+  INLINE void add(const Seat<T>& seat, const Place& at, const T* reach) const {
     for (int64_t a = 0; a < at.actions; ++a) {
       const T* own = reach + a * seat.width;
       T* compensation = seat.compensation + at.column + a * at.next;
@@ -283,10 +368,6 @@ struct Learning {
       else if (carries) for (int64_t h = 0; h < at.count; ++h) compensation[h] *= scale;
       for (int64_t h = 0; h < at.count; ++h) compensation[h] -= share * own[h];
     }
-    T total[STRIP];
-    rule(c, total);
-    kept.close(c, at, total);
-    Floor<T>(kept.tremble, at.actions).value(at.actions, at.count, values, seat.width, sum);
   }
   INLINE void carry_over(T* average, T* compensation, int64_t count) const {
     for (int64_t h = 0; h < count; ++h) {
@@ -448,6 +529,13 @@ INLINE void close(const Game<T, Kept>& game, const Unit* unit, const Stack<T>& s
     if (const Row* next = own.rows + k - 1; own.compensation && k > unit->rows[i] && next->table >= 0) {
       const Place at = place(*next, own.buckets[next->table], width, 0);
       for (int64_t a = 0; a < at.actions; ++a) fetch(own.compensation + at.column + a * at.next);
+    } else if constexpr (std::is_same_v<Kept, Narrow<int16_t>>) {
+      if (const Row* next = own.rows + k - 1; k > unit->rows[i] && next->table >= 0) {
+        const Place at = place(*next, own.buckets[next->table], width, 0);
+        for (int64_t a = 0; a < at.actions; ++a) {
+          fetch(static_cast<uint16_t*>(own.tables[at.table * own.each + 3]) + at.at + a * at.next);
+        }
+      }
     }
     for (int64_t cell = 0; cell < width; cell += STRIP) {
       const Place at = place(r, own.buckets[r.table], width, cell);
@@ -483,8 +571,8 @@ INLINE void walk(const Game<T, Kept>& game, const Unit* unit, const Unit* end, c
 template <typename T>
 struct Turn {
   int64_t rule;
-  const T* numbers;  // carries, scale, share, c / t before and after; the rule's
-  static constexpr int64_t before_rule = 5;
+  const T* numbers;  // carries, scale, threshold, share, c / t before and after; the rule's
+  static constexpr int64_t before_rule = 6;
 };
 
 template <typename T, typename Kept>
@@ -492,11 +580,11 @@ INLINE void walk_by(const Game<T, Kept>& game, const Unit* unit, const Unit* end
                     const Turn<T>& turn, Who who, Who reaching, Step step) {
   const T* x = turn.numbers;
   if constexpr (!std::is_same_v<Kept, Whole<T>>) {  // of one rule alone
-    const Learning<T, Normalised<T>> job{x[0] != 0, x[1], x[2], Normalised<T>::of(x + turn.before_rule)};
+    const Learning<T, Normalised<T>> job{x[0] != 0, x[1], x[2], x[3], Normalised<T>::of(x + turn.before_rule)};
     return walk(game, unit, end, stack, job, who, reaching, step);
   }
   by_rule(turn.rule, x + turn.before_rule, [&](const auto& rule) INLINE_LAMBDA {
-    const Learning<T, std::decay_t<decltype(rule)>> job{x[0] != 0, x[1], x[2], rule};
+    const Learning<T, std::decay_t<decltype(rule)>> job{x[0] != 0, x[1], x[2], x[3], rule};
     walk(game, unit, end, stack, job, who, reaching, step);
   });
 }
@@ -512,6 +600,7 @@ WALK(float, Narrow<int16_t>, Turn<float>, walk_by)
 WALK(float, Narrow<float>, Turn<float>, walk_by)
 WALK(float, Averages<float>, Worth<float>, walk)
 WALK(double, Averages<double>, Worth<double>, walk)
+WALK(float, Codes, Worth<float>, walk)
 WALK(double, Strategies<float>, Values, walk)
 WALK(double, Strategies<double>, Values, walk)
 
@@ -602,15 +691,15 @@ struct Given {
 };
 
 // Large tables on large pages: a walk goes through all of them, and a miss in the table of pages costs more than one
-// in the cache. Pages that are there already are collapsed.
-void on_large_pages(void* data, size_t bytes) {
+// in the cache. Pages that are there already are collapsed, which takes as long as an iteration or two.
+void on_large_pages(void* data, size_t bytes, bool are_there) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   constexpr uintptr_t page = uintptr_t(1) << 21;
   const uintptr_t first = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
   const uintptr_t last = (reinterpret_cast<uintptr_t>(data) + bytes) / page * page;
   if (last < first + 4 * page) return;
   void* from = reinterpret_cast<void*>(first);
-  if (madvise(from, last - first, MADV_HUGEPAGE) == 0) madvise(from, last - first, 25);  // MADV_COLLAPSE
+  if (madvise(from, last - first, MADV_HUGEPAGE) == 0 && are_there) madvise(from, last - first, 25);  // MADV_COLLAPSE
 #endif
 }
 
@@ -621,6 +710,7 @@ struct Board {
   const Unit* units;
   int64_t count;
   Seat<T> seats[2];
+  int64_t buckets[2];
   std::vector<void*> tables[2];
 
   Board(Given& given, const int64_t (&trunk)[2], const int64_t (&stack)[2], int64_t streets, int64_t cards) {
@@ -634,6 +724,7 @@ struct Board {
       own.stack = stack[i];
       auto buckets = given.buffer();
       own.buckets = static_cast<const Bucket*>(buckets.untyped_data());
+      this->buckets[i] = buckets.dimensions()[0];
       own.actions = 1;
       for (int64_t k = 0; k < buckets.dimensions()[0]; ++k) {
         own.actions = std::max<int64_t>(own.actions, own.buckets[k].actions);
@@ -679,14 +770,16 @@ ffi::Error stream(ffi::RemainingArgs arrays, ffi::RemainingRets returned, int64_
       auto before = given.buffer();
       ffi::Result<ffi::AnyBuffer> after = *returned.get<ffi::AnyBuffer>(k);
       void* to = after->untyped_data();
-      if (before.untyped_data() != to) std::memcpy(to, before.untyped_data(), before.size_bytes());
-      on_large_pages(to, before.size_bytes());
+      const bool in_place = before.untyped_data() == to;
+      on_large_pages(to, before.size_bytes(), in_place);
+      if (!in_place) std::memcpy(to, before.untyped_data(), before.size_bytes());
       if (k == starts[i]) codes = before.element_type();
       if (k == starts[i] + 1 && codes == ffi::S8) narrow = true, regrets = before.element_type();
       board.tables[i].push_back(to);
     }
     Seat<T>& own = board.seats[i];
-    own.compensation = static_cast<T*>(board.tables[i].back());
+    const bool in_column = regrets != ffi::S16;
+    own.compensation = in_column ? static_cast<T*>(board.tables[i].back()) : nullptr;
     own.average = pair ? static_cast<T*>(board.tables[i][board.tables[i].size() - 2]) : nullptr;
     own.tables = board.tables[i].data();
     own.each = each;
@@ -696,11 +789,11 @@ ffi::Error stream(ffi::RemainingArgs arrays, ffi::RemainingRets returned, int64_
   const auto iterate = [&](auto game) {
     for (const T* end = numbers + iterations * width; numbers < end; numbers += width) {
       const Turn<T> turn{rule, numbers};
-      for (auto& kept : game.kept) kept.tremble = numbers[3];
+      for (auto& kept : game.kept) kept.tremble = numbers[4];
       if (!alternating) walk(game, turn, {0, 1});
       for (int i = 0; alternating && i < 2; ++i) {
         walk(game, turn, {i, i});
-        game.kept[i].tremble = numbers[4];  // as the other player meets the new strategy
+        game.kept[i].tremble = numbers[5];  // as the other player meets the new strategy
       }
     }
   };
@@ -712,27 +805,62 @@ ffi::Error stream(ffi::RemainingArgs arrays, ffi::RemainingRets returned, int64_
   return ffi::Error::Success();
 }
 
+// Arrays whose numbers are those given for each place on the first axis, on large pages from the start.
+ffi::Error filled(ffi::RemainingArgs values, ffi::RemainingRets arrays) {
+  for (size_t k = 0; k < arrays.size(); ++k) {
+    auto value = *values.get<ffi::AnyBuffer>(k);
+    ffi::Result<ffi::AnyBuffer> array = *arrays.get<ffi::AnyBuffer>(k);
+    const int64_t count = value.element_count(), each = array->element_count() / std::max<int64_t>(count, 1);
+    const auto fill = [&](auto* to) {
+      const auto* from = static_cast<const std::remove_pointer_t<decltype(to)>*>(value.untyped_data());
+      for (int64_t n = 0; n < count; ++n) std::fill_n(to + n * each, each, from[n]);
+    };
+    void* to = array->untyped_data();
+    on_large_pages(to, array->size_bytes(), false);
+    switch (count ? value.size_bytes() / count : 0) {
+      case 1: fill(static_cast<uint8_t*>(to)); break;
+      case 2: fill(static_cast<uint16_t*>(to)); break;
+      case 4: fill(static_cast<uint32_t*>(to)); break;
+      case 8: fill(static_cast<uint64_t*>(to)); break;
+    }
+  }
+  return ffi::Error::Success();
+}
+
 // Both players' best responses to the averages, and their value to player 0: [3].
 template <ffi::DataType type>
 ffi::Error worth(ffi::RemainingArgs arrays, ffi::ResultBuffer<type> found, int64_t trunk0, int64_t trunk1,
-                 int64_t stack0, int64_t stack1, int64_t streets, int64_t cards, int64_t pair) {
+                 int64_t stack0, int64_t stack1, int64_t streets, int64_t cards, int64_t pair, int64_t codes) {
   using T = ffi::NativeType<type>;
   Given given{arrays};
   Board<T> board(given, {trunk0, trunk1}, {stack0, stack1}, streets, cards);
-  for (Seat<T>& own : board.seats) {
+  for (int i : {0, 1}) {
+    Seat<T>& own = board.seats[i];
+    if (codes) {
+      while (board.tables[i].size() < static_cast<size_t>(board.buckets[i])) {
+        board.tables[i].push_back(given.buffer().untyped_data());
+      }
+      own.tables = board.tables[i].data();
+      continue;
+    }
     own.average = pair ? given.of<T>() : nullptr;
     own.compensation = given.of<T>();
   }
   const Seat<T>* seats = board.seats;
   Streaming<T> walk(board.units, board.count, seats);
-  const Game<T, Averages<T>> game{board.units, seats, {{seats[0]}, {seats[1]}}};
-  walk(game, Worth<T>{true}, {0, 1});
-  for (int i : {0, 1}) found->typed_data()[i] = walk.root(i);
-  const int values = static_cast<int>(found->element_count()) - 2;  // of player 0, or of both in general sum
-  for (int i = 0; i < values; ++i) {
-    walk(game, Worth<T>{false}, {i, i});
-    found->typed_data()[2 + i] = walk.root(i);
+  const auto evaluate = [&](const auto& game) {
+    walk(game, Worth<T>{true}, {0, 1});
+    for (int i : {0, 1}) found->typed_data()[i] = walk.root(i);
+    const int values = static_cast<int>(found->element_count()) - 2;  // of player 0, or of both in general sum
+    for (int i = 0; i < values; ++i) {
+      walk(game, Worth<T>{false}, {i, i});
+      found->typed_data()[2 + i] = walk.root(i);
+    }
+  };
+  if constexpr (type == ffi::F32) {
+    if (codes) evaluate(Game<T, Codes>{board.units, seats, {{seats[0]}, {seats[1]}}});
   }
+  if (!codes) evaluate(Game<T, Averages<T>>{board.units, seats, {{seats[0]}, {seats[1]}}});
   return ffi::Error::Success();
 }
 
@@ -771,11 +899,14 @@ auto bind_stream() {
 
 template <ffi::DataType type>
 auto bind_worth() {
-  return with_sizes(ffi::Ffi::Bind().RemainingArgs().template Ret<ffi::Buffer<type>>()).template Attr<int64_t>("pair");
+  return with_sizes(ffi::Ffi::Bind().RemainingArgs().template Ret<ffi::Buffer<type>>()).template Attr<int64_t>("pair")
+      .template Attr<int64_t>("codes");
 }
 
 }  // namespace
 
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Filled32, filled, ffi::Ffi::Bind().RemainingArgs().RemainingRets());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Filled64, filled, ffi::Ffi::Bind().RemainingArgs().RemainingRets());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsLearn32, stream<ffi::F32>, bind_stream());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsLearn64, stream<ffi::F64>, bind_stream());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(BoardsWorth32, worth<ffi::F32>, bind_worth<ffi::F32>());

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.backend.native import call
 from ps_cfr_spiel.tree.arrays import Array
@@ -108,8 +108,9 @@ class BoardTraversal:
     Args:
       tables: of each player for each bucket the strategy and the rule's arrays, `each` in all, then the
         average, if there is a `pair`, and its compensation, in columns (`averages.Sum`); possibly as
-        `sixteen_bits` keeps them.
-      numbers: for each iteration whether averages are carried over, their factor, and then as there.
+        `sixteen_bits` keeps them, in 16 bits with the average among those of each bucket.
+      numbers: for each iteration whether averages are carried over, their factor, the first threshold of
+        `sixteen_bits`, and then as there.
     """
     first, results = len(tables[0]), (*tables[0], *tables[1])
     given = *self._arrays(leaves), count, numbers
@@ -122,13 +123,16 @@ class BoardTraversal:
   def worth(
     self,
     leaves: LeafEvaluator,
-    averages: Sequence[tuple[Float[Array, "_S _H"] | None, Float[Array, "_S _H"]]],
+    averages: Sequence[Sequence[Shaped[Array, "..."] | None]],
   ) -> Float[Array, " _numbers"]:
     """See `Traversal`."""
-    dtype, pair = averages[0][1].dtype, averages[0][0] is not None
-    given = *self._arrays(leaves), *(x for average in averages for x in average if x is not None)
+    arrays = [x for average in averages for x in average if x is not None]
+    codes = arrays[0].dtype == np.uint16
+    pair = not codes and averages[0][0] is not None
+    dtype = np.dtype("float32") if codes else arrays[0].dtype
     worth = [jax.ShapeDtypeStruct((1, 3 if leaves.zero_sum else 4), dtype)]
-    return call("BoardsWorth", dtype, given, worth, "sequential", {"pair": pair, **self._sizes(leaves)})[0][0]
+    sizes = {"pair": pair, "codes": codes, **self._sizes(leaves)}
+    return call("BoardsWorth", dtype, (*self._arrays(leaves), *arrays), worth, "sequential", sizes)[0][0]
 
   def values(
     self, leaves: LeafEvaluator, columns: Sequence[Float[Array, "_S _H"]]
