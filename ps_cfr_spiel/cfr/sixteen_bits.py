@@ -6,9 +6,9 @@ kept in 8 bits in place of the strategy. Play is by the kept numbers. In 16 bits
 the nearest: random rounding was worse in every game tried. In 32 they stay float32.
 
 In 16 bits the sums of strategies have 16 too (`Rounded`). To the nearest, an addition below half a step would
-be lost, and additions shrink as 1 / t. So each number is rounded up or down by a threshold of its own, which
-moves by the golden ratio from one iteration to the next: however long numbers add up, they lose or gain a few
-steps, where random thresholds would make that the square root of their count.
+be lost, and additions shrink as 1 / t. So each infostate's are rounded up or down by a threshold of its own,
+which moves by the golden ratio from one iteration to the next: however long numbers add up, they lose or gain
+a few steps, where random thresholds would make that the square root of their count.
 """
 
 import math
@@ -25,7 +25,7 @@ from ps_cfr_spiel.tree import Array, sum_actions
 SIGNED = 32767  # numbers from -1 to 1 are multiples of 1 / SIGNED, int16
 STEPS = 2.0**16  # of the power of two above a sum, in which the numbers that it is of are whole
 FAINTEST = 2.0**-90  # of such sums; below, there is nothing
-MOVE, APART = 0x9E3779B9, 0x85EBCA6B  # of thresholds in 2 ** -32: in an iteration, from a number to the next
+MOVE, APART = 0x9E3779B9, 0x85EBCA6B  # of thresholds in 2 ** -32: in an iteration, to the next infostate
 
 
 class Rounded(NamedTuple):
@@ -41,7 +41,7 @@ class Rounded(NamedTuple):
     nothing = total < FAINTEST
     exponent = jnp.minimum(jnp.where(nothing, 0, (_bits(total) >> 23) + 1), 255)
     scale = jnp.where(nothing, 0, STEPS / power(exponent))
-    codes = jnp.floor(sums * scale + thresholds(t, sums.shape))
+    codes = jnp.floor(sums * scale + thresholds(t, total.shape))
     return cls(jnp.clip(codes, 0, STEPS - 1).astype(jnp.uint16), exponent.astype(jnp.uint8))
 
   @property
@@ -51,12 +51,12 @@ class Rounded(NamedTuple):
 
 
 def first_threshold(t: Int[Array, ""] | int) -> Float[Array, ""]:
-  """The threshold of a table's first number in iteration t, a multiple of 2 ** -24 below 1."""
+  """The threshold of a table's first infostate in iteration t, a multiple of 2 ** -24 below 1."""
   return _below_one(jnp.asarray(t).astype(jnp.uint32) * np.uint32(MOVE))
 
 
 def thresholds(t: Int[Array, ""] | int, shape: tuple[int, ...]) -> Float[Array, "..."]:
-  """The thresholds of all numbers of a table in iteration t, from 0 to 1."""
+  """The thresholds of all infostates of a table in iteration t, from 0 to 1."""
   first = (first_threshold(t) * 2.0**24).astype(jnp.uint32) << 8
   return _below_one(first + jax.lax.iota(jnp.uint32, math.prod(shape)) * np.uint32(APART)).reshape(shape)
 

@@ -102,7 +102,7 @@ INLINE float of_bits(int32_t bits) {
   return x;
 }
 
-// The threshold of each number of a table in an iteration, by that of the first: cfr/sixteen_bits.py has the reference.
+// The threshold of each infostate of a table in an iteration, by that of the first; cfr/sixteen_bits.py is the reference.
 constexpr uint32_t APART = 0x85EBCA6B;
 struct Apart {
   uint32_t of[STRIP];
@@ -155,9 +155,11 @@ struct Narrow {
     constexpr float steps = 0x1p16f, faintest = 0x1p-90f;
     uint16_t* codes = array<uint16_t>(at, 3);
     uint8_t* exponent = static_cast<uint8_t*>(seat.tables[at.table * seat.each + 4]) + at.at;
-    float unit[STRIP], total[STRIP];
+    const uint32_t begin = (static_cast<uint32_t>(first * 0x1p24f) << 8) + static_cast<uint32_t>(at.at) * APART;
+    float unit[STRIP], total[STRIP], least[STRIP];
     for (int64_t h = 0; h < at.count; ++h) {
       unit[h] = of_bits(exponent[h] << 23) * (1 / steps) * scale;
+      least[h] = threshold(begin, h);
       total[h] = 0;
     }
     for (int64_t a = 0; a < at.actions; ++a) {
@@ -177,10 +179,8 @@ struct Narrow {
     for (int64_t a = 0; a < at.actions; ++a) {
       const float* sum = sums + a * STRIP;
       uint16_t* code = codes + a * at.next;
-      const uint32_t begin = (static_cast<uint32_t>(first * 0x1p24f) << 8) + static_cast<uint32_t>(at.at + a * at.next) * APART;
       for (int64_t h = 0; h < at.count; ++h) {
-        const float x = sum[h] * unit[h] + threshold(begin, h);
-        code[h] = static_cast<uint16_t>(static_cast<int32_t>(below(x, steps - 1)));
+        code[h] = static_cast<uint16_t>(static_cast<int32_t>(below(sum[h] * unit[h] + least[h], steps - 1)));
       }
     }
   }
