@@ -19,11 +19,11 @@ def peak():
   lines = Path("/proc/self/status").read_text().splitlines()
   return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
-game, rule, *locked = sys.argv[1:]
-game, locks = pyspiel.load_game(game), {"check": {"check": 1}} if locked else None
+game, rule, *options = sys.argv[1:]
+game, locks = pyspiel.load_game(game), {"check": {"check": 1}} if "locked" in options else None
 jnp.ones((2, 2)) @ jnp.ones((2, 2))
 bare = peak()
-solver = PSCFRSolver(game, rule, locks=locks)
+solver = PSCFRSolver(game, rule, locks=locks, bits=16 if "16" in options else 32)
 solver.run(10, progress=False)
 solver.exploitability()
 policy = solver.average_policy()  # which the estimate covers
@@ -46,6 +46,7 @@ GAMES = {
   "few hands, folded suits": (["holdem_subgame(board=9s7s5s4s,stack=1000,ranges=AA;KK)", "nrm+"], 1 / 5),
   "a lock, folded": ([f"holdem_subgame(board=9s7s5s4s,stack=1000,{WIDE})", "nrm+", "locked"], 1 / 4),
   "all hands": (["holdem_subgame(stack=1000)", "nrm+"], 1 / 2),
+  "all hands, 16 bits": (["holdem_subgame(stack=1000)", "nrm+", "16"], 1 / 2),
   "all hands, tables not compressed": (["holdem_subgame(stack=1000)", "dcfr"], 1 / 2),
 }
 
