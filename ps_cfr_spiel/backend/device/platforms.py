@@ -8,7 +8,7 @@ import contextlib
 import functools
 import operator
 from collections.abc import Iterator, Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import jax
 
@@ -16,6 +16,7 @@ from ps_cfr_spiel.arguments import check_option
 from ps_cfr_spiel.options import AUTO, CPU, DEVICES
 
 
+@runtime_checkable
 class Device(Protocol):
   """A device of JAX, whose own class has no public name for types."""
 
