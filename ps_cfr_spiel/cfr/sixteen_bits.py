@@ -36,7 +36,7 @@ class Rounded(NamedTuple):
 
   @classmethod
   def of(cls, sums: Float[Array, "A rows H"], t: Int[Array, ""] | int) -> "Rounded":
-    """Sums as they are kept after iteration t."""
+    """Sums, rounded for iteration t."""
     total = sum_actions(sums)
     nothing = total < FAINTEST
     exponent = jnp.minimum(jnp.where(nothing, 0, (_bits(total) >> 23) + 1), 255)

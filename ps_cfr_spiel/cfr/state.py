@@ -205,7 +205,7 @@ _compressed = jit(static_argnames=("rule", "bits"))(PlayerState.compressed)
 
 
 def filled_array(values: Shaped[Array, "..."], shape: tuple[int, ...]) -> Shaped[jax.Array, "..."]:
-  """An array on the device of values that differ along the first axis alone; there is none on the host."""
+  """An array on the device of values that differ along the first axis alone, without a copy on the host."""
   if isinstance(values, jax.Array) and values.shape == shape:
     return values
   if values.dtype.itemsize * math.prod(shape) >= LARGE_PAGES and not why_unavailable():
