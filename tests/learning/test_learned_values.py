@@ -334,7 +334,7 @@ def test_the_pretrained_values_of_leduc():
   game = pyspiel.load_game("leduc_poker")
   values = pretrained(game)
   assert {"game", "training", "error", "learned_from"} <= set(values.card)
-  search = ContinualResolving(game, 300, lookahead=1, value_function=values)
+  search = ContinualResolving(game, 150, lookahead=1, value_function=values)
   assert ps_cfr_spiel.exploitability(game, search.tabularise(progress=False)) < 0.07
   with pytest.raises(
     ValueError, match=r"No values for kuhn_poker\(\) come with ps_cfr_spiel, only for leduc_poker, holdem"
