@@ -17,7 +17,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int, UInt8, UInt16
+from jaxtyping import Float, Int, UInt8, UInt16, UInt32
 
 from ps_cfr_spiel.cfr.rule import Rule
 from ps_cfr_spiel.tree import Array, sum_actions
@@ -61,7 +61,7 @@ def thresholds(t: Int[Array, ""] | int, shape: tuple[int, ...]) -> Float[Array, 
   return _below_one(first + jax.lax.iota(jnp.uint32, math.prod(shape)) * np.uint32(APART)).reshape(shape)
 
 
-def _below_one(x: Int[Array, "..."]) -> Float[Array, "..."]:
+def _below_one(x: UInt32[Array, "..."]) -> Float[Array, "..."]:
   return (x >> 8).astype("float32") * np.float32(2.0**-24)
 
 
