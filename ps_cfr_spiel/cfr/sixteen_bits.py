@@ -17,7 +17,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int, UInt8, UInt16, UInt32
+from jaxtyping import Float, Int, Shaped, UInt8, UInt16, UInt32
 
 from ps_cfr_spiel.cfr.rule import Rule
 from ps_cfr_spiel.tree import Array, sum_actions
@@ -39,10 +39,10 @@ class Rounded(NamedTuple):
     """Sums, rounded for iteration t."""
     total = sum_actions(sums)
     nothing = total < FAINTEST
-    exponent = jnp.minimum(jnp.where(nothing, 0, (_bits(total) >> 23) + 1), 255)
+    exponent = jnp.minimum(jnp.where(nothing, 0, (_bits(total) >> 23) + 1), 255).astype(jnp.uint8)
     scale = jnp.where(nothing, 0, STEPS / power(exponent))
     codes = jnp.floor(sums * scale + thresholds(t, total.shape))
-    return cls(jnp.clip(codes, 0, STEPS - 1).astype(jnp.uint16), exponent.astype(jnp.uint8))
+    return cls(jnp.clip(codes, 0, STEPS - 1).astype(jnp.uint16), exponent)
 
   @property
   def sums(self) -> Float[Array, "A rows H"]:
@@ -81,7 +81,7 @@ def signed(x: Float[Array, "..."]) -> Int[jax.Array, "..."]:
   return jnp.round(jnp.clip(x, -1, 1) * SIGNED).astype(jnp.int16)
 
 
-def unsigned(x: Int[Array, "..."]) -> Float[Array, "..."]:
+def unsigned(x: Shaped[Array, "..."]) -> Float[Array, "..."]:
   """The inverse of `signed`, float32."""
   return x.astype("float32") * np.float32(1 / SIGNED)
 
