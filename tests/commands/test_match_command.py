@@ -35,7 +35,7 @@ def test_a_match_and_its_hands(capsys, tmp_path):
     sum(won) / 2,
     sum(won) / 0.2,
   )
-  expected = evaluate_match(game, records, matches.Habit("always_call"))
+  expected = evaluate_match(game, records, matches.Habit("always_call"), opponent=matches.Habit("all_in"))
   assert found["aivat"]["mbb_standard_error"] == pytest.approx(10 * expected.standard_error)
 
 
