@@ -104,7 +104,7 @@ class TreeCounts(NamedTuple):
   number: int  #: bytes of a number of a policy
 
 
-# Peaks of turns and flops (docs/measurements.md, "Memory of turns and flops").
+# Peaks of turns and flops (tests/compiler/test_memory.py).
 STREAMING = 40 * 2**20  # of compiling board by board, which is one call
 PAIRS = 1.14  # tables of rows with two actions, which have most numbers for each, over `cfr.num_tables`
 LARGE = 64 * 2**20  # bytes of tables in full precision, from which on a run changes them in place
@@ -164,7 +164,7 @@ def tree_needs(
   }
 
 
-# Peaks of `summary` of a policy after a run (docs/measurements.md, "Memory of turns and flops").
+# Peaks of `summary` of a policy after a run (tests/compiler/test_memory.py).
 VALUING = 230 * 2**20  # of the compilation that finds the values of a policy
 VALUES = 4.3  # tables of a policy and the values of its actions, which are computed without the solver's
 

@@ -19,9 +19,8 @@ import time
 import pyspiel
 
 from benchmarks.machine import anchor, describe, flags, peer_lines
-from ps_cfr_spiel import PSCFRSolver, cfr
+from ps_cfr_spiel import PSCFRSolver
 from ps_cfr_spiel.apps.views import pot_of
-from ps_cfr_spiel.compilation.compiler import TreeUse, memory_needs
 
 WIDE = "22+ A2s+ K8s+ Q9s+ J9s+ T9s 98s ATo+ KTo+"
 PRESET = {  # sizes beyond the stack are all-in
@@ -66,11 +65,8 @@ def main() -> None:
   print(f"set-up {time.perf_counter() - started:.2f} s; {resident() - bare:,.0f} MB over the runtime")
   hands = [len(names) for names in solver.tree.names.types]
   rows = [sum(n for _, n, _ in player.block_shapes) for player in solver._tree.players]
-  streams, folded = solver._tree.stream is not None, not options.abstraction
-  tables = cfr.num_tables(solver.rule, solver.dtype, solver.options.bits, compensated=not streams)
-  use = TreeUse(tables, 4, folded, bool(options.lock), options.leaves, streams)
-  needs = memory_needs(game.bayesian_form(), use)
-  print(f"{hands} hands, {rows} rows on the device; estimate {sum(needs.values()) / 2**20:,.0f} MB")
+  needs = PSCFRSolver.memory_needs(game, options.bits, options.leaves)
+  print(f"{hands} hands, {rows} rows on the device; estimate {needs.run / 2**20:,.0f} MB")
   started = time.perf_counter()
   solver.compile()
   print(f"compilation {time.perf_counter() - started:.1f} s; {resident() - bare:,.0f} MB over the runtime")
