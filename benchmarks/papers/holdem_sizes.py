@@ -2,7 +2,7 @@
 
   python -m benchmarks.papers.holdem_sizes [--stack 20000] [--blind 100]
 
-Prints how many histories, infostates and public states of limit and of no-limit hold'em somebody acts in.
+Prints how many histories, infostates and public states of limit and of no-limit hold'em have a player to act.
 Betting does not depend on the cards, so the decisions of a round are counted once, and each has every deal of
 the cards, as in Johanson (2013). With the stacks of the competition this takes 3.4 GB.
 """
@@ -29,12 +29,12 @@ class Sizes(NamedTuple):
 
 
 def sizes(decisions: Sequence[float]) -> Sizes:
-  """The sizes of a game with so many decisions of betting in each round."""
+  """The sizes of a game, given the number of its decisions of betting in each round."""
   return Sizes(*(sum(n * d for n, d in zip(decisions, deals(hands), strict=True)) for hands in (2, 1, 0)))
 
 
 def deals(hands: int) -> Iterator[float]:
-  """For each round, the number of deals of so many hands and of the board."""
+  """For each round, the number of deals of the board and of `hands` hands."""
   left, ways = DECK, 1
   for cards in (HAND,) * hands:
     ways, left = ways * math.comb(left, cards), left - cards
@@ -67,7 +67,7 @@ def no_limit_decisions(stack: int, blind: int) -> list[float]:
   A player who has put in x and faces y has ways to be there that depend on x and y alone: the next raise is
   at least y - x, the last one. `blind` is the big blind.
   """
-  begun = np.zeros(stack + 1)  # ways in which a round begins with so many chips of each player
+  begun = np.zeros(stack + 1)  # ways in which a round begins, by the chips of each player
   begun[blind] = 1  # preflop: one may call the blind and the other raise still, as after a check
   faced = np.zeros((stack + 1, stack + 1))  # of [y, x]
   counts = []
@@ -85,7 +85,7 @@ def no_limit_decisions(stack: int, blind: int) -> list[float]:
       faced[y + 1 :, y] = ways
       following[y] += faced[y].sum()
     counts[-1] += faced.sum()
-    following[stack] = 0  # nobody acts any more
+    following[stack] = 0  # both are all in
     begun = following
   return counts
 

@@ -83,7 +83,7 @@ def agent_bets(name: str, streets: int) -> str:
 
 
 def agent_searches(name: str, iterations: int | None = None) -> Mapping[str, Settings]:
-  """By street the options of the searches of an agent's preset, or with other iterations."""
+  """The options of an agent's searches on each street by a preset, or with other iterations."""
   if name == "quick":
     return {street: {"iterations": iterations or QUICK_ITERATIONS} for street in DEEPSTACK_BETS}
   made = {street: preset(f"deepstack-{street}") for street in DEEPSTACK_BETS}

@@ -489,7 +489,7 @@ def test_the_opponents_moves_come_as_often_as_they_should(played, deals):
 
 
 def test_pruning_loses_nothing():
-  """As little exploitability in as many iterations (see also test_mission); fewer decisions."""
+  """Exploitability is as low after the same iterations (see also test_mission), by fewer decisions."""
   game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=4)")
   nodes = {}
   for pruning, seed in itertools.product(PRUNINGS, (1, 2)):

@@ -435,7 +435,7 @@ def test_a_table_that_is_not_ours_is_not_overwritten(solved, tmp_path, capsys):
 
 
 def test_summary_of_a_solved_game(capsys):
-  """By the table; Kuhn poker is worth -1/18."""
+  """The table of solved games gives them; Kuhn poker is worth -1/18."""
   assert command_line.run(["summary", "kuhn_poker"]) == 0
   out = capsys.readouterr().out
   assert "-0.05556\n" in out and "local regret: mean " in out

@@ -146,7 +146,7 @@ def test_batches_are_the_same_on_an_accelerator():
 
 
 def test_the_agent_searches_on_an_accelerator(monkeypatch):
-  """By its option, with three ranks and suits; by auto so small a search stays on the CPU."""
+  """An agent's search goes to the device of its option; by auto one as small as this stays on the CPU."""
   searched, run = [], cfr.run
   monkeypatch.setattr(
     cfr, "run", lambda *given, **options: searched.append(platform()) or run(*given, **options)
