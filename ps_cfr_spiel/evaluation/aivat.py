@@ -281,7 +281,7 @@ class StreetGuesses:
 
   def __call__(self, state: pyspiel.State, player: int, actions: Collection[int]) -> Mapping[int, np.ndarray]:
     """See `HandsGuess`."""
-    if state.is_chance_node():
+    if state.is_chance_node() or len(actions) > FEW:
       return self._worths.guess_for_hands(state, player)
     other = state.hole(1 - player)
     return {action: self._worth(state.child(action), player, [tuple(other)]) for action in actions}

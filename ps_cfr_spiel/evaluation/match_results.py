@@ -266,24 +266,29 @@ def _hashable(value: object) -> bool:
   return True
 
 
+LEAST_DEALS = 10  # by which the share of chips is chosen: fewer mislead more than chips help
+
+
 def mixed_with_chips(
   worth: Sequence[float], utilities: Sequence[float], deals: Sequence[Hashable]
 ) -> np.ndarray:
   """Estimates of games, mixed with the chips won there to the least noise.
 
   In mirrored games chips cancel at times better than estimates do, which look at single games. The share of
-  chips is that of least variance in all other deals, so it is independent of the game, and the mean stays.
+  chips, from none to all, is that of least variance in all other deals, so it is independent of the game, and
+  the mean stays. With fewer than `LEAST_DEALS` of these there is none.
   """
   group = _numbered(deals)
   count = max(group)
   estimate, more = np.asarray(worth, float), np.asarray(utilities, float) - worth
-  if count < 2:
+  if count < LEAST_DEALS:
     return estimate
   by_deal = np.array([np.bincount(group, estimate), np.bincount(group, more)])
   sums = by_deal.sum(1, keepdims=True) - by_deal  # of all other deals
   products = by_deal * by_deal[1]
   covariance, variance = products.sum(1, keepdims=True) - products - sums * sums[1] / count
-  share = np.where(variance > 0, -covariance / np.where(variance > 0, variance, 1), 0)
+  known = variance > 1e-9 * products[1].sum()  # beyond rounding errors
+  share = np.clip(np.where(known, -covariance / np.where(known, variance, 1), 0), 0, 1)
   return estimate + share[group] * more
 
 

@@ -44,7 +44,11 @@ def segment_sums(rows: Shaped[Array, "m _H"], index: Int[Array, " m"], count: in
   if platform() == CPU or not len(index):
     return jax.ops.segment_sum(rows, index, count)
   order = jnp.argsort(index, stable=True)
-  index, rows, far = index[order], rows[order], 1
+  index, rows, far = (
+    jnp.asarray(index)[order],
+    jnp.asarray(rows)[order],
+    1,
+  )  # of NumPy where a tree is not traced
   while far < len(index):
     alike = jnp.pad(index[far:] == index[:-far], (0, far))
     rows, far = rows + jnp.where(alike[:, None], jnp.pad(rows[far:], ((0, far), (0, 0))), 0), 2 * far

@@ -405,19 +405,23 @@ def test_mirrored_games_lose_no_chips_to_an_estimate():
   pair = [matches.Habit(habit) for habit in ("all_in", "always_call")]
   both = [matches.player(policy, seed) for seed, policy in enumerate(pair)]
   for mirrored in (False, True):
-    records = matches.play_games(game, *both, 12, seed=3, mirrored=mirrored)
+    records = matches.play_games(game, *both, 24, seed=3, mirrored=mirrored)
     error = evaluate_match(game, records, pair[0]).standard_error
     assert error == pytest.approx(0, abs=1e-9) if mirrored else error > 0.1
   rng, deals = np.random.default_rng(0), np.repeat(np.arange(200), 2)
-  chips, noise = rng.standard_normal((2, 400))
-  mixed = mixed_with_chips(chips + noise, 3 * chips, deals)
-  alone = [standard_error(x, deals) for x in (chips + noise, 3 * chips, mixed)]
+  estimates, chips = rng.standard_normal((2, 400))
+  mixed = mixed_with_chips(estimates, chips, deals)
+  alone = [standard_error(x, deals) for x in (estimates, chips, mixed)]
   assert alone[2] < min(alone[:2])
   means = []
   for _ in range(400):  # weights of other deals keep the mean, here 0, of few games
-    values = rng.standard_exponential((2, 16)) - 1
-    means.append(mixed_with_chips(*values, deals[:16]).mean())
+    values = rng.standard_exponential((2, 24)) - 1
+    means.append(mixed_with_chips(*values, deals[:24]).mean())
   assert abs(np.mean(means)) < 4 * np.std(means) / 20
+  few = rng.standard_normal((2, 8))
+  np.testing.assert_array_equal(mixed_with_chips(*few, deals[:8]), few[0])  # too few to choose a share by
+  twice = mixed_with_chips(-few[0].repeat(5), few[0].repeat(5), np.arange(40))  # half of each is never noisy
+  np.testing.assert_allclose(twice, 0, atol=1e-12)
 
 
 def test_standard_errors():

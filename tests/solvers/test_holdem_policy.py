@@ -279,6 +279,16 @@ def test_promises_are_kept(line):
   assert found @ weights / weights.sum() == pytest.approx(solver.evaluation().best_response[0], abs=1e-4)
 
 
+def test_searches_tremble():
+  """Each action comes at least as often as the least probability of the last iteration says."""
+  game = pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1,bets=fullgame)")
+  blueprint = Pairs(pyspiel.load_game("holdem(deck=6x2,stack=20,blinds=2/1)"), [0, 1])
+  made = [ps_cfr_spiel.HoldemPolicy(game, blueprint, "a / a", iterations=10, tremble=c) for c in (0, 4)]
+  without, with_trembles = (policy.action_probabilities(play(game, *TURN)) for policy in made)
+  assert without != with_trembles
+  assert min(p for p in with_trembles.values() if p) >= 0.25  # half of a uniform share, until 4 / t is less
+
+
 def test_it_sees_its_own_cards_alone():
   game = pyspiel.load_game("holdem(stack=1000,bets=fullgame)")
   line = ("Raise to 300", "Call", "9s7c5s", "Check", "Check", "4h", "Check", "Bet 200", "Call", "2d", "Check")

@@ -295,7 +295,15 @@ class HoldemPolicy(SearchPolicy):
       def step(iterations: int) -> None:
         nonlocal state
         state = jax.block_until_ready(
-          cfr.run(tree, state, iterations, method.averaging_delay, rule=rule, alternating=method.alternating)
+          cfr.run(
+            tree,
+            state,
+            iterations,
+            method.averaging_delay,
+            rule=rule,
+            alternating=method.alternating,
+            tremble=self.options.tremble,
+          )
         )
 
       run_for(step, method.iterations, self.options.seconds, FIRST)
