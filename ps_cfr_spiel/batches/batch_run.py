@@ -18,7 +18,7 @@ from jax.sharding import Mesh
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import JSON, check_count, check_list, check_target
-from ps_cfr_spiel.backend.device import barrier, check_finite, device_named, on, precision, to_device
+from ps_cfr_spiel.backend.device import Device, barrier, check_finite, device_named, on, precision, to_device
 from ps_cfr_spiel.batches.batch_program import Spots, local_mesh, order_here, solve_spots
 from ps_cfr_spiel.batches.groups import LEAVES, Group, StreetValues, groups
 from ps_cfr_spiel.batches.solutions import Given, Item, Solution, Solutions, write_chunk
@@ -33,7 +33,7 @@ from ps_cfr_spiel.cards.poker import (
 )
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
 from ps_cfr_spiel.loading import load_game
-from ps_cfr_spiel.options import HANDS, BatchOptions
+from ps_cfr_spiel.options import AUTO, HANDS, BatchOptions
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.storage import has_same_options, read, shard
 from ps_cfr_spiel.tree import Array, PublicTree
@@ -78,8 +78,13 @@ def solve_batch(
   options = BatchOptions.of(options, **keywords)
   known = _street_values(options.values)
   check_target("target", options.target, pot=1.0)
-  with on(device_named(options.device)):
+  with on(_device(options)):
     return _solve(situations, options, known, chunk, output, progress)
+
+
+def _device(options: BatchOptions) -> Device | None:
+  """The device of a batch; native leaves, which are for CPUs alone, keep what `auto` chooses there."""
+  return None if options.device == AUTO and options.leaves == "native" else device_named(options.device)
 
 
 def _solve(
@@ -248,7 +253,7 @@ def _solved(items: Sequence[Item], part: range, options: BatchOptions, size: int
     except ValueError as error:
       raise ValueError(f"Situation {number}: {error}") from error
   solutions: dict[int, Solution] = {}
-  mesh = local_mesh(device_named(options.device))
+  mesh = local_mesh(_device(options))
   # One program serves all chunks, for any number of situations with the same decisions in each.
   room = -(-size // mesh.size) * mesh.size
   for group in groups(items, options.leaves, options.hands, options.dtype, room, options.values):

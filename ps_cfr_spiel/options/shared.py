@@ -108,7 +108,7 @@ Device = Annotated[
   Option(
     "Device that computes: auto, an accelerator where JAX has one and it is the faster, else the CPU; or one "
     "by the name of its platform in JAX.",
-    "Results are the same up to rounding, and files go on on any device.",
+    "Results are the same up to rounding, and a run's file goes on on any device.",
     choices=DEVICES,
     group=TREE,
     saved=False,

@@ -141,6 +141,8 @@ def test_batches_are_the_same_on_an_accelerator():
   with rehearsal("gpu"):
     (other,) = batches.solve_batch([RIVER], **options)
     (kept,) = batches.solve_batch([RIVER], **options, device="cpu")
+    (native,) = batches.solve_batch([RIVER], **options, leaves="native")
+  assert native.exploitability == pytest.approx(one.exploitability, rel=1e-9)
   assert other.exploitability == pytest.approx(one.exploitability, rel=1e-9)
   assert kept.exploitability == one.exploitability
 
