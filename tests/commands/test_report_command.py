@@ -114,6 +114,22 @@ def test_a_killed_report_goes_on(tmp_path, capsys, monkeypatch):
   assert code == 2 and "is a report on other boards" in error
 
 
+def test_a_report_without_local_regrets_is_not_continued_with_them(tmp_path, capsys):
+  """By whatever made it: rows with more columns would be read wrongly."""
+  (tmp_path / "boards.txt").write_text("Ks7d2c5h9s\n9s7c5s4h3c")
+  file = tmp_path / "x.csv"
+  words = ["report", tmp_path / "boards.txt", *FLAGS, "--iterations=1", f"--csv={file}"]
+  assert run(capsys, *words)[0] == 0
+  code, _, error = run(capsys, *words, "--tremble=1")
+  assert code == 2 and "is a report with method" in error
+  lines = file.read_text().replace("bits=32", "bits=32, tremble=1").splitlines(keepends=True)
+  for rows in (lines, lines[:2]):  # finished or not
+    file.write_text("".join(rows))
+    code, _, error = run(capsys, *words, "--tremble=1")
+    assert code == 2 and "is not a report of this command" in error and error.count("\n") == 1
+    assert file.read_text() == "".join(rows)
+
+
 def test_classes_of_turns_have_weights(tmp_path, capsys):
   """Of a flop of one suit, by the next card: a class has up to three boards, which are solved once."""
   ranges = "--ranges=AA, KK; QQ"

@@ -69,7 +69,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   method = f"iterations={values.iterations}, target={values.target or 'none'}, bits={values.bits}"
   method += f", tremble={values.tremble:g}" if values.tremble else ""
   same = {**given, "line": values.at.strip(), "method": method}
-  done = _read(file, same)
+  done = _read(file, same, bool(values.tremble))
   expected = [(cards.card_names(board), _text(weight)) for board, weight in boards]
   if [(row["board"], row["weight"]) for row in done] != expected[: len(done)]:
     raise ValueError(f"{file} is a report on other boards; name another file with --csv, or delete it.")
@@ -85,7 +85,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
       row = {"board": cards.card_names(board), "weight": weight, **columns}
       _append(file, row | {name: settings[name] for name in GIVEN})
       bar.update()
-  rows = _read(file, same)
+  rows = _read(file, same, bool(values.tremble))
   if len(rows) < len(boards):
     print(f"Interrupted. {file} has {len(rows):,} of {len(boards):,} boards; the same command continues it.")
     return INTERRUPTED
@@ -176,15 +176,19 @@ def _append(file: Path, row: Mapping[str, object]) -> None:
     os.fsync(more.fileno())
 
 
-def _read(file: Path, same: Mapping[str, str]) -> list[dict[str, str]]:
-  """The rows of the file, without one that a killed program left unfinished; ValueError if it is another."""
+def _read(file: Path, same: Mapping[str, str], trembles: bool) -> list[dict[str, str]]:
+  """The rows of the file, without one that a killed program left unfinished; ValueError if it is another.
+
+  It has columns for local regrets exactly if the solver trembles.
+  """
   if not file.exists():
     return []
   text = file.read_text(encoding="utf-8", errors="replace")
   head, line, _ = text.partition("\n")
   names = next(csv.reader([head]), [])
+  other = f"{file} is not a report of this command; name another file with --csv."
   if not line or names[:2] != ["board", "weight"] or tuple(names[-len(GIVEN) :]) != GIVEN:
-    raise ValueError(f"{file} is not a report of this command; name another file with --csv.")
+    raise ValueError(other)
   whole = text[: text.rindex("\n") + 1]
   if whole != text:
     os.truncate(file, len(whole.encode()))
@@ -196,6 +200,8 @@ def _read(file: Path, same: Mapping[str, str]) -> list[dict[str, str]]:
           f"{file} is a report with {name} {row[name]!r}, not {value!r}; name another file with --csv, or "
           "delete it."
         )
+  if any((name in names) != trembles for name in ps.views.LOCAL_REGRETS):
+    raise ValueError(other)
   return rows
 
 
