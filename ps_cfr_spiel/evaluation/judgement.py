@@ -70,7 +70,7 @@ class Judgement(NamedTuple):
     return max(1, math.ceil(len(self.loss.values) * (1.96 * self.loss.standard_error / half) ** 2))
 
   def facts(self, half: float, decisions: int) -> dict[str, object]:
-    """The judgement as JSON values, with the number of games for `half` and the worst `decisions`."""
+    """As JSON values, with the games needed for `half`, None if it is exact, and the worst `decisions`."""
 
     def fact(result: MatchResult) -> dict[str, float | None]:
       error = None if math.isnan(result.standard_error) else result.standard_error
@@ -82,7 +82,7 @@ class Judgement(NamedTuple):
       "loss": fact(self.loss),
       "exact": self.exact,
       "chips": fact(self.chips),
-      "games_needed": {"half_width": half, "games": self.games_for(half)},
+      "games_needed": None if self.exact else {"half_width": half, "games": self.games_for(half)},
       "worst_decisions": [mistake._asdict() for mistake in self.mistakes[:decisions]],
     }
 

@@ -21,6 +21,8 @@ from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers import HoldemPolicy
 from ps_cfr_spiel.tree import PublicTree, check_zero_sum
 
+NO_GAMES = "There are no games to evaluate."
+
 
 class Played(NamedTuple):
   """A game that was played to its end."""
@@ -144,7 +146,8 @@ class MatchEstimate:
     self._estimators: dict[int, aivat.Estimator] = {}
     self._tree: PublicTree | None = None
     if guesses is not None and method != "chips":
-      if not (values is None or callable(values) or isinstance(values, OpenSpielPolicy)):
+      is_policy = isinstance(values, OpenSpielPolicy)  # Python's are callable, but give probabilities
+      if not (method == "aivat" if is_policy else values is None or callable(values)):
         raise TypeError(f"values must be a function of a state of {game}, got {type(values).__name__}.")
       self._estimators = {seat: _by_guesses(game, guesses, given, agent, method, seat) for seat in (0, 1)}
     elif method != "chips":
@@ -172,8 +175,10 @@ class MatchEstimate:
     self._deals.append(record.deal)
 
   def result(self) -> MatchResult:
-    """The result of the games so far, at least one."""
+    """The result of the games so far; ValueError without games."""
     worth = self._worth
+    if not worth:
+      raise ValueError(NO_GAMES)
     if self.method != "chips" and None not in self._deals and len({*self._deals}) < len(worth):
       worth = mixed_with_chips(worth, self._utilities, self._deals).tolist()
     return MatchResult.of(worth, self._utilities, self._deals, self.method)
@@ -213,7 +218,7 @@ def check_records(games: Iterable[Played]) -> list[Played]:
   """A list of some recorded games, at least one; ValueError for anything else."""
   played = check_list("games", games)
   if not played:
-    raise ValueError("There are no games to evaluate.")
+    raise ValueError(NO_GAMES)
   for number, record in enumerate(played):
     _check_record(number, record)
   return played

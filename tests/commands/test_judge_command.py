@@ -49,6 +49,7 @@ def test_players_by_a_saved_solution(tmp_path, capsys):
     worse, value = (policy_value(game.new_initial_state(), pair)[seat] for pair in players)
     losses.append(value - worse)
   assert random["exact"] and random["loss"]["mean"] == pytest.approx(sum(losses) / 2, abs=1e-6)
+  assert random["games_needed"] is None
   assert program.run(["judge", *map(str, words)]) == 0
   text = capsys.readouterr().out
   assert f"loses {random['loss']['mean']:.4g} a game by its own decisions (its prob" in text

@@ -347,6 +347,8 @@ def test_hold_em_is_not_compiled():
     evaluate_match(game, records, matches.Habit("all_in"), method="imaginary")
   with pytest.raises(TypeError, match="values must be a function of a state"):
     evaluate_match(game, records, values=3, method="mivat")
+  with pytest.raises(TypeError, match=r"values must be a function of a state of holdem\(.*, got Habit"):
+    evaluate_match(game, records, values=matches.Habit("all_in"), method="mivat")
   with pytest.raises(ValueError, match="method='aivat' needs the agent's policy"):
     evaluate_match(game, records, method="aivat")
   with pytest.raises(ValueError, match="the agent's policy never plays so"):
@@ -469,6 +471,11 @@ def test_in_words():
 def test_bad_input(games, options, message):
   with pytest.raises(ValueError, match=message):
     evaluate_match(load("kuhn_poker")[0], games, **options)
+
+
+def test_an_estimate_without_games_has_no_result():
+  with pytest.raises(ValueError, match="There are no games to evaluate"):
+    matches.MatchEstimate(load("kuhn_poker")[0]).result()
 
 
 def test_a_game_that_the_agent_cannot_have_played():
