@@ -149,8 +149,8 @@ COMMAND = Command(
   summary="Judge players by their decisions",
   text="Prints what each player loses a game by its own decisions, without luck: the value of the solution's "
   "mixture less that of the action played, if all then follow the solution. The mean is how much less the "
-  "player wins than the solution would, against opponents that play the solution. Of players whose "
-  "probabilities are known it is computed; of others it is estimated from the frequencies of their moves, "
+  "player wins than the solution would, against opponents that play the solution. For players whose "
+  "probabilities are known it is computed; for others it is estimated from the frequencies of their moves, "
   "with far fewer games than by chips. The games are those of a file, or of A and B, players as in match: "
   "bots by name, search, or files of policies.",
   examples=(

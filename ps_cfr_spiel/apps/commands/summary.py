@@ -71,9 +71,8 @@ COMMAND = Command(
   arguments="[GAME]",
   summary="Print how large a game is",
   text="GAME is written as for solve. Prints how many histories, public states and infostates it has, and "
-  "how much memory a poker game takes to solve, and of a game in the table of solved ones the results; with "
-  "--tree also the public tree itself, a line for each "
-  "public state.",
+  "how much memory a poker game takes to solve, and, for a game in the table of solved games, its results; "
+  "with --tree also the public tree itself, a line for each public state.",
   examples=(
     "summary 'river_subgame(bets=0.5 1 2 a)'",
     "summary kuhn_poker --tree --infostates",
