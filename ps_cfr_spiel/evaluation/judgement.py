@@ -70,7 +70,7 @@ class Judgement(NamedTuple):
     return max(1, math.ceil(len(self.loss.values) * (1.96 * self.loss.standard_error / half) ** 2))
 
   def facts(self, half: float, decisions: int) -> dict[str, object]:
-    """As JSON values, with the games needed for `half`, None if it is exact, and the worst `decisions`."""
+    """JSON values, with the games needed for `half` (None for an exact loss) and the worst `decisions`."""
 
     def fact(result: MatchResult) -> dict[str, float | None]:
       error = None if math.isnan(result.standard_error) else result.standard_error
