@@ -281,7 +281,7 @@ def mixed_with_chips(
 
   In mirrored games chips cancel at times better than estimates do, which look at single games. The share of
   chips, from none to all, is that of least variance in all other deals, so it is independent of the game, and
-  the mean stays. With fewer than `LEAST_DEALS` of these there is none.
+  the mean stays. With fewer than `LEAST_DEALS` of these the share is 0.
   """
   group = _numbered(deals)
   count = max(group)
