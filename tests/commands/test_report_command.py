@@ -115,7 +115,7 @@ def test_a_killed_report_goes_on(tmp_path, capsys, monkeypatch):
 
 
 def test_a_report_without_local_regrets_is_not_continued_with_them(tmp_path, capsys):
-  """By whatever made it: rows with more columns would be read wrongly."""
+  """Whatever made the file: rows with more columns would be read wrongly."""
   (tmp_path / "boards.txt").write_text("Ks7d2c5h9s\n9s7c5s4h3c")
   file = tmp_path / "x.csv"
   words = ["report", tmp_path / "boards.txt", *FLAGS, "--iterations=1", f"--csv={file}"]

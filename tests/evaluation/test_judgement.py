@@ -114,7 +114,7 @@ def test_scripted_agents_in_random_games(seed):
 
 @pytest.mark.parametrize(("seed", "seat"), [(5, 0), (14, 1)])
 def test_models_of_an_agent_leave_the_mean_as_it_is(seed, seat):
-  """Of all pairs of games, with their probability: each is judged by a model from the other."""
+  """The mean over all pairs of games, by their probability; each is judged by a model from the other."""
   game = random_game(seed)
   solution = solved(game)
   agent = Slips(game, Ends(game, 0), 0.7)
