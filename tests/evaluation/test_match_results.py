@@ -385,6 +385,18 @@ def test_mirrored_games_share_their_deals():
   assert again == games
 
 
+def test_guesses_of_many_bets_ask_no_policy():
+  """Of the hundreds of bets of a game with every size each would be followed to the end of the street."""
+  game = pyspiel.load_game("holdem(stack=1000,bets=fullgame)")
+  state = game.new_initial_state()
+  for card in range(4):
+    state.apply_action(card)
+  guesses = aivat.StreetGuesses(game, (None, None))(state, 0, state.legal_actions())
+  assert guesses.keys() == {*state.legal_actions()}
+  for action, expected in game.guess_for_hands(state, 0).items():
+    np.testing.assert_array_equal(guesses[action], expected)
+
+
 def test_a_policy_asked_hand_by_hand_is_asked_along_the_game_alone():
   class Counted(openspiel_policy.UniformRandomPolicy):
     asked = 0

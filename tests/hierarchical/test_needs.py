@@ -110,7 +110,7 @@ def test_boards_are_refused_where_their_distances_would_not_fit(free):
   for buckets in (50, "lossless"):
     with pytest.raises(TooLarge, match=rf"for the distances of {fixed // 24:,} boards"):
       make_abstraction(dealt, clusters=60, buckets=buckets)
-  assert "hand_classes" not in vars(dealt.deal)  # nobody has looked at hands
+  assert "hand_classes" not in vars(dealt.deal)  # hands are not enumerated
 
 
 def test_buckets_of_all_boards_are_refused_before_boards_are_compared(free):
@@ -118,7 +118,7 @@ def test_buckets_of_all_boards_are_refused_before_boards_are_compared(free):
   free(1e8)
   with pytest.raises(TooLarge, match="for the hands of one cluster"):
     make_abstraction(dealt, clusters=1, buckets=50)
-  assert "hand_classes" not in vars(dealt.deal)  # nobody has looked at hands
+  assert "hand_classes" not in vars(dealt.deal)  # hands are not enumerated
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_equal_to_a_loop(dtype, tolerance, width):
 
 @pytest.mark.parametrize(("rows", "sums"), [(1, 3), (2, 3), (23, 9), (64, 3)])
 def test_on_accelerators_nothing_is_scattered(rows, sums):
-  """By a loop, for single rows, for numbers of rows that are powers of two, and sums that get none."""
+  """Sums equal a loop's, also of one row, of a power of two of rows, and of none."""
   with rehearsal("gpu"), precision("float64", accelerator()):
     x, index, expected = some_rows("float64", 5, rows, sums)
     summed = jax.jit(lambda x, i: sum_rows(x, i, sums))

@@ -141,7 +141,6 @@ def ways_back(
   order = np.argsort(above, kind="stable")
   board = np.repeat(order, (last - first)[order])
   swap = np.concatenate([boards.swap[first[b] : last[b]] for b in order])
-  assert (
-    len(set(np.bincount(above[board]).tolist())) == 1
-  )  # the same number of cards may come after every board
+  # The same number of cards may come after every board.
+  assert len(set(np.bincount(above[board]).tolist())) == 1
   return (board[:, None] * columns.shape[1] + columns[swap]).astype(np.int32).ravel()
