@@ -43,12 +43,9 @@ def segment_sums(rows: Shaped[Array, "m _H"], index: Int[Array, " m"], count: in
   """
   if platform() == CPU or not len(index):
     return jax.ops.segment_sum(rows, index, count)
+  index, rows = jnp.asarray(index), jnp.asarray(rows)  # NumPy's do not take the traced order
   order = jnp.argsort(index, stable=True)
-  index, rows, far = (
-    jnp.asarray(index)[order],
-    jnp.asarray(rows)[order],
-    1,
-  )  # of NumPy where a tree is not traced
+  index, rows, far = index[order], rows[order], 1
   while far < len(index):
     alike = jnp.pad(index[far:] == index[:-far], (0, far))
     rows, far = rows + jnp.where(alike[:, None], jnp.pad(rows[far:], ((0, far), (0, 0))), 0), 2 * far

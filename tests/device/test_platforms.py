@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import jax
 import numpy as np
 import pyspiel
 import pytest
@@ -13,6 +14,7 @@ from ps_cfr_spiel import HoldemPolicy, PSCFRSolver, batches, build_tree, cfr, lo
 from ps_cfr_spiel.apps.commands.program import run as run_program
 from ps_cfr_spiel.backend.device import accelerator, device_named, on, platform, precision, rehearsal
 from ps_cfr_spiel.cfr.placement import EACH, KERNELS, START
+from ps_cfr_spiel.tree.arrays import segment_sums
 
 RIVER = "river_subgame(stack=300,ranges=AA KQs;QQ AKs)"
 TURN = "holdem_subgame(board=9s7c5s4h,stack=300,ranges=AA KQs;QQ AKs)"
@@ -133,6 +135,13 @@ def test_files_go_on_on_any_device(tmp_path):
       whole = gpu_solver(game, "rm+", dtype="float64")
       whole.run(27)
       assert last.exploitability() == pytest.approx(whole.exploitability(), rel=1e-9)
+
+
+def test_sums_for_an_accelerator_take_numbers_of_the_host_in_a_trace():
+  rows, index = np.arange(10.0, dtype="float32").reshape(5, 2), np.array([2, 0, 2, 3, 0])
+  with rehearsal("gpu"), precision("float32", accelerator()):
+    sums = jax.jit(lambda rows: segment_sums(rows, index, 4))(rows)
+  np.testing.assert_array_equal(sums, [rows[[1, 4]].sum(0), [0, 0], rows[[0, 2]].sum(0), rows[3]])
 
 
 def test_batches_are_the_same_on_an_accelerator():
