@@ -15,8 +15,8 @@ ms is the median of three runs of --run seconds, without evaluations, compile th
 iteration, MB the allocator's peak on the device, on a CPU the growth of the resident set. The difference is
 the largest of the value and both best responses after two iterations: later ones amplify rounding, so the
 exploitability after all iterations stands beside it. Batches are of rivers with all hands, ten pots behind;
-their differences are of values and exploitability of each. Of a turn and a flop the kernels that take longest
-follow, by `jax.profiler`.
+their differences are of values and exploitability of each. The kernels that take longest, by `jax.profiler`,
+follow for every game but the batches.
 """
 
 import contextlib
@@ -73,7 +73,6 @@ QUICK: dict[str, tuple[str, Mapping[str, Any]] | int] = {
   "goofspiel 6": (GOOFSPIEL.format(3), {}),
   "goofspiel 7": (GOOFSPIEL.format(4), {}),
 }
-PROFILED = ("turn", "flop")
 SHOWN = 12  # kernels of a profile
 
 
@@ -284,7 +283,7 @@ def main() -> None:
     alone = options.accelerator and accelerator() is None
     with rehearsal("gpu") if alone else contextlib.nullcontext():
       device = platform_of(accelerator()) if options.accelerator else "cpu"
-      profile = options.accelerator and options.one in PROFILED
+      profile = options.accelerator
       for figures in measured(games[options.one], options.rule, options.run, device, profile):
         print(json.dumps(figures), flush=True)
     return
