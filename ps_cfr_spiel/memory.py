@@ -58,6 +58,17 @@ def free_memory() -> float:
   return max(min(free), 0)
 
 
+def peak_memory() -> int | None:
+  """The most bytes that this process has held so far; None where the system does not report them."""
+  with contextlib.suppress(OSError, StopIteration), open("/proc/self/status") as file:
+    return next(1024 * int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+  with contextlib.suppress(ImportError):  # macOS; in Linux it counts a parent's too
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+  return None
+
+
 def _machine_memory() -> float:
   """Free bytes of the machine; half of all bytes where the system does not report it."""
   with contextlib.suppress(OSError, StopIteration), open("/proc/meminfo") as file:

@@ -2,6 +2,9 @@
 
 import time
 
+import pyspiel
+
+import ps_cfr_spiel
 from ps_cfr_spiel import reports
 
 
@@ -23,3 +26,21 @@ def test_short_work_and_silence(capsys):
     with reports.waiting("Compiling", progress), reports.progress_bar(progress, total=3) as bar:
       bar.set_description("Walking")
   assert capsys.readouterr().err == ""
+
+
+def test_the_lines_of_a_run_have_the_saved_iteration(monkeypatch, tmp_path, capsys):
+  """So a death that prints nothing, such as kill -9, loses the iterations since."""
+  monkeypatch.setattr(reports, "MINUTE", 0.005)
+  solver = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game("kuhn_poker"))
+  solver.pace.chunk = 10
+  saved: list[int] = []
+  solver.run(
+    100,
+    checkpoint=lambda: saved.append(solver.iteration),
+    checkpoint_seconds=0,
+    every=10,
+    callback=lambda _: time.sleep(0.01),
+  )
+  lines = capsys.readouterr().err.splitlines()
+  named = [int(line.partition(", ")[2].removesuffix(" saved")) for line in lines if "saved" in line]
+  assert named and set(named) <= set(saved)

@@ -203,6 +203,7 @@ class Solver(Resumable, Generic[Policy]):
         if due and save:
           with saving:
             save()
+          bar.set_postfix_str(f"{self.iteration:,} saved", refresh=False)
           saved_at = self.clock()
     except (JaxRuntimeError, ValueError):
       if process_count() > 1:

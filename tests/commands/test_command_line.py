@@ -443,6 +443,34 @@ def test_summary_of_a_solved_game(capsys):
   assert "with trembles" not in capsys.readouterr().out
 
 
+def test_summary_measures_iterations_and_names_the_unit(capsys):
+  words = ["summary", "--pot=5.5", "--stack=11", "--board=Ks 7d 2c 5h 9s", "--ranges=AA; KK", "--bets=a"]
+  assert command_line.run([*words, "--measure"]) == 0
+  lines = dict(re.findall(r"^(.*?): +(.*)$", capsys.readouterr().out, re.MULTILINE))
+  assert lines["unit"] == "chips; shares are of the pot of 5.5"
+  each, whole, _ = map(float, re.findall(r"([\d.e-]+) s\b", lines["time to solve"]))
+  assert 0 < each < 1 and whole == pytest.approx(500 * each, rel=1e-2)
+  assert 50 < float(lines["peak memory"].removesuffix(" MB").replace(",", "")) < 10_000
+
+
+def test_summary_of_a_run(tmp_path, capsys):
+  """It has its locks and how far it is, and refuses what is for games."""
+  solve = ["solve", "kuhn_poker", "--iterations=7", f"--output={tmp_path}", "--quiet", "--noplot"]
+  assert command_line.run([*solve, "--lock=Pass, Bet=Pass"]) == 0
+  run = str(tmp_path / "run.safetensors")
+  capsys.readouterr()
+  assert command_line.run(["summary", run]) == 0
+  lines = dict(re.findall(r"^(.*?): +(.*)$", capsys.readouterr().out, re.MULTILINE))
+  assert (
+    lines["iterations"] == "7" and "Pass, Bet" in lines["locked"] and "1 public states" in lines["method"]
+  )
+  assert command_line.run(["summary", run, "--json", "--measure"]) == 0
+  found = json.loads(capsys.readouterr().out)
+  assert found["iterations"] == 7 and found["iteration_seconds"] > 0 and found["peak_bytes"] > 5e7
+  assert command_line.run(["summary", run, "--tree"]) == 2
+  assert "--tree is for games, not for a run" in capsys.readouterr().err
+
+
 def test_summary(capsys):
   assert command_line.run(["summary"]) == 0
   out = capsys.readouterr().out

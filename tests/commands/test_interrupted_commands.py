@@ -78,6 +78,26 @@ def test_before_the_first_iteration_there_is_nothing_to_keep(monkeypatch, tmp_pa
   assert not (tmp_path / "run.safetensors").exists()
 
 
+@pytest.mark.parametrize(
+  "error", [MemoryError(), OSError(28, "No space left on device"), FloatingPointError("nan")]
+)
+def test_an_error_says_what_is_saved(error, monkeypatch, tmp_path, capsys):
+  """Its line ends with the iteration that the file has."""
+  step, calls = solvers.PSCFRSolver._step, itertools.count()
+
+  def failing(self, state, iterations):
+    if next(calls) == 8:
+      raise error
+    return step(self, state, iterations)
+
+  monkeypatch.setattr(solvers.PSCFRSolver, "_step", failing)
+  words = ["solve", "kuhn_poker", "--checkpoint_seconds=0", f"--output={tmp_path}", "--quiet", "--noplot"]
+  assert program.run(words) == 2
+  kept = load_solver(tmp_path / "run.safetensors").iteration
+  line = capsys.readouterr().err.splitlines()[-1]
+  assert kept > 1 and f"The run up to iteration {kept:,} is in {tmp_path / 'run.safetensors'};" in line
+
+
 def test_learn_says_how_it_goes_on(monkeypatch, tmp_path, capsys):
   from ps_cfr_spiel.learning import alternation
 

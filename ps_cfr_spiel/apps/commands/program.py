@@ -141,24 +141,26 @@ def run(words: Sequence[str], begin: Callable[[], object] = lambda: None) -> int
     print(f"{PROGRAM}: {str(interrupt) or 'interrupted'}", file=sys.stderr)
     return INTERRUPTED
   except (ValueError, FloatingPointError, ModuleNotFoundError, flags.Error, pyspiel.SpielError) as error:
-    message = str(error)
-  except MemoryError:
-    message = "There is not enough memory for this game."
+    return _refused(error, str(error))
+  except MemoryError as error:
+    return _refused(error, "There is not enough memory for this game.")
   except OSError as error:
-    message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    return _refused(error, f"{error.filename}: {error.strerror}" if error.filename else str(error))
   except ps.runtime.JaxRuntimeError as error:
-    if "RESOURCE_EXHAUSTED" in str(error):
-      return _refused("There is not enough memory for this.")
-    if "Disallowed" in str(error) and "transfer" in str(error):
-      return _refused("JAX_TRANSFER_GUARD forbids copies between host and device; unset it.")
-    if ps.runtime.process_count() == 1:
-      raise
     message = str(error)
-  return _refused(message)
+    if "RESOURCE_EXHAUSTED" in message:
+      message = "There is not enough memory for this."
+    elif "Disallowed" in message and "transfer" in message:
+      message = "JAX_TRANSFER_GUARD forbids copies between host and device; unset it."
+    elif ps.runtime.process_count() == 1:
+      raise
+    return _refused(error, message)
 
 
-def _refused(message: str) -> int:
-  print(f"{PROGRAM}: error: {' '.join(message.split())}", file=sys.stderr)
+def _refused(error: Exception, message: str) -> int:
+  """Print an error with its notes, such as what a command has saved, in one line."""
+  words = " ".join([message, *vars(error).get("__notes__", ())]).split()
+  print(f"{PROGRAM}: error: {' '.join(words)}", file=sys.stderr)
   return USER_ERROR
 
 

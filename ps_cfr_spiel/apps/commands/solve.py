@@ -153,8 +153,9 @@ def _iterate(run: Run, iterations: int) -> bool:
       return False
   except KeyboardInterrupt:
     return True
-  except FloatingPointError as error:
-    raise ValueError(f"{error} {run.saved_state}") from error
+  except (FloatingPointError, MemoryError, OSError, ps.runtime.JaxRuntimeError) as error:
+    error.add_note(run.saved_state)
+    raise
 
 
 COMMAND = Command(

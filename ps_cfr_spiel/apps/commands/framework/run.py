@@ -19,7 +19,7 @@ from ps_cfr_spiel.apps.commands.framework.flags import (
 )
 from ps_cfr_spiel.apps.commands.framework.run_tables import write_points
 from ps_cfr_spiel.arguments import JSON
-from ps_cfr_spiel.memory import TooLarge
+from ps_cfr_spiel.memory import TooLarge, peak_memory, readable_bytes
 from ps_cfr_spiel.reports import Stopwatch
 
 RUN, POINTS, CURVE, STRATEGY = "run.safetensors", "exploitability.csv", "exploitability.png", "strategy.png"
@@ -162,12 +162,13 @@ class Run:
       "target_reached": self.reached,
       "seconds": self.seconds,
       "setup_seconds": self.building.seconds,
+      "peak_bytes": peak_memory(),
       "saved": [str(self.folder / name) for name in files],
     }
 
   def result(self, files: Sequence[str]) -> dict[str, str]:
     """The result for people."""
-    game, values = self.solver.game, {}
+    game, values, peak = self.solver.game, {}, peak_memory()
     if self.solver.evaluable:
       last, evaluation = self.points[-1], self.solver.evaluation()
       values = {
@@ -182,6 +183,7 @@ class Run:
       **({"abstraction": self.abstraction.size} if self.abstraction else {}),
       "time": f"{self.seconds:.2f} s for {self.solver.iteration - self.start:,} iterations, "
       f"after {self.building.seconds:.1f} s to build and compile",
+      **({"peak memory": readable_bytes(peak)} if peak else {}),
       "saved": f"{', '.join(files)} in {self.folder}",
     }
 
