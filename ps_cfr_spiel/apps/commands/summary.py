@@ -1,4 +1,4 @@
-"""The command `ps-cfr-spiel summary`: the size of a game or a run, seconds and memory, and the public tree."""
+"""The command `ps-cfr-spiel summary`: the size of a game or run, seconds and memory, and the public tree."""
 
 from __future__ import annotations
 
