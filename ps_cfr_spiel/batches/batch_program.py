@@ -27,8 +27,9 @@ from ps_cfr_spiel.tree import (
   PlayerTree,
   PublicTree,
   action_values,
-  best_response_values,
+  max_actions,
   sequence_reach,
+  sequence_values,
 )
 
 AXIS = "spots"
@@ -127,8 +128,14 @@ def _evaluate(tree: PublicTree, weights: tuple[Array, Array], strategies: list[c
   at_leaves = [player_tree.leaf.pull(parts) for player_tree, parts in zip(tree.players, reach, strict=True)]
   checked = tree.leaves.checked()
   tree = dataclasses.replace(tree, leaves=tree.leaves.settle(at_leaves))
-  first, second = (action_values(tree, i, strategies[i], reach)[1][0] for i in (0, 1))
-  best = tuple((weights[i] * best_response_values(tree, i, strategies[1 - i])[1][0]).sum() for i in (0, 1))
+
+  def worth(i: int) -> tuple[Array, Array]:  # of the hands to the strategy, and to a best response
+    _, roots, leaf_values = action_values(tree, i, strategies[i], reach)
+    _, responding = sequence_values(tree.players[i], leaf_values, lambda _, q: max_actions(q))
+    return roots[0], responding[0]
+
+  (first, to_first), (second, to_second) = worth(0), worth(1)
+  best = (weights[0] * to_first).sum(), (weights[1] * to_second).sum()
   to_both = (weights[0] * first).sum(), (weights[1] * second).sum()
   evaluation = Evaluation.of(best, *(to_both[:1] if tree.leaves.zero_sum else to_both))
   return BatchResult(evaluation, (first, second), checked)

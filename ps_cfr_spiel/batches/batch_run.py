@@ -184,7 +184,7 @@ def read_situation(given: Given, sizes: tuple[int, ...] = (cards.BOARD_SIZE,)) -
 
 def _read_all(situations: Sequence[Given], part: range, sizes: tuple[int, ...]) -> list[Item]:
   if isinstance(situations, RandomSituations):
-    return [situations[number] for number in part]  # drawn sound
+    return situations[part.start : part.stop]  # drawn sound
   items = []
   for number in part:
     try:

@@ -21,6 +21,7 @@ from ps_cfr_spiel.batches.batch_program import order_here
 from ps_cfr_spiel.cards.poker import Betting, Situation, cards, compatible, strengths
 from ps_cfr_spiel.compilation.compiler import (
   LineIndex,
+  StreetEnds,
   build_tree,
   fastest_leaves,
   make_decisions,
@@ -151,11 +152,13 @@ def _stack(members: Sequence[tuple[int, tuple[int, int], PublicTree]], dtype: st
 
 
 class _Street(NamedTuple):
-  """A river, turn or flop in a list: position, itself, each player's hands (int[H], in `cards.ALL_HANDS`)."""
+  """A river, turn or flop in a list."""
 
-  place: int
+  place: int  #: its position
   situation: Situation
-  hands: tuple[np.ndarray, np.ndarray]
+  hands: tuple[np.ndarray, np.ndarray]  #: each player's, int[H], numbers in `cards.ALL_HANDS`
+  betting: Betting
+  ends: tuple[StreetEnds, StreetEnds]  #: the showdowns and folds of the betting
 
 
 def _streets(
@@ -168,6 +171,7 @@ def _streets(
 ) -> list[Group]:
   check_option("leaves", leaves, LEAVES if items else (leaves,))
   alike: dict[Hashable, list[_Street]] = defaultdict(list)
+  ends_of: dict[Betting, tuple[StreetEnds, StreetEnds]] = {}  # streets share their betting
   for k, street in items:
     lines = street.betting
     if values is not None and not lines.zero_sum:
@@ -175,7 +179,9 @@ def _streets(
         f"rake={street.rake}: values of the next street are for zero-sum games; leave out rake, or solve the "
         "turn or flop to the end by PSCFRSolver (the command solve)."
       )
-    ((showdowns, folds),) = street_ends(lines)  # with rake a showdown is among both
+    if lines not in ends_of:
+      (ends_of[lines],) = street_ends(lines)
+    showdowns, folds = ends = ends_of[lines]  # with rake a showdown is among both
     decisions = lines.parent, lines.action, lines.player, showdowns.line, folds.line
     columns = lines.zero_sum, tuple(column.tobytes() for column in decisions)
     live = np.flatnonzero(cards.unblocked(street.board))
@@ -184,7 +190,7 @@ def _streets(
       kind: Hashable = padded_size(len(first)), padded_size(len(second))
     else:  # chips are left at the same ends
       kind = tuple((showdowns.utility < street.stack).tolist())
-    alike[columns, kind].append(_Street(k, street, (first, second)))
+    alike[columns, kind].append(_Street(k, street, (first, second), lines, ends))
   if values is not None:
     return [_stack_streets(same, values, dtype, room) for same in alike.values()]
   return [_stack_rivers(same, leaves, dtype, room) for same in alike.values()]
@@ -201,7 +207,7 @@ def _stack_streets(streets: Sequence[_Street], values: StreetValues, dtype: str,
   types = numbers.shape[1], numbers.shape[1]
   return Group(
     [street.place for street in streets],
-    _decisions(given[0].betting, types),
+    _decisions(streets[0], types),
     evaluator,
     (_filled(weights[0], room), _filled(weights[1], room)),
     (numbers, numbers),
@@ -255,7 +261,7 @@ def _stack_rivers(rivers: Sequence[_Street], leaves: str, dtype: str, room: int)
       evaluator = to_device(dataclasses.replace(made, views=views), dtype)
   return Group(
     [river.place for river in rivers],
-    _decisions(rivers[0].situation.betting, types),
+    _decisions(rivers[0], types),
     evaluator,
     weights,
     (numbers[0], numbers[1]),
@@ -277,14 +283,13 @@ def _ranges(rivers, numbers, player: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _payoffs(streets: Sequence[_Street]) -> tuple[np.ndarray, np.ndarray]:
   """The stakes of the showdowns, and the values of the folds, [N, L] each, in the order of the leaves."""
-  ends = [street_ends(street.situation.betting)[0] for street in streets]
-  showdowns, folds = zip(*ends, strict=True)
+  showdowns, folds = zip(*(street.ends for street in streets), strict=True)
   return np.array([end.utility for end in showdowns]), np.array([end.utility for end in folds])
 
 
-def _decisions(betting: Betting, types: tuple[int, int]) -> Players:
+def _decisions(street: _Street, types: tuple[int, int]) -> Players:
   """Each player's decisions on a street, with these numbers of types."""
-  return make_decisions(LineIndex(betting, (1,)), street_ends(betting), types)[0]
+  return make_decisions(LineIndex(street.betting, (1,)), [street.ends], types)[0]
 
 
 @jax.jit

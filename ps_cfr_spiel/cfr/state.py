@@ -197,20 +197,21 @@ def init(
 
   shapes = table_shapes(tree, sets)
   players = tuple(player_state(i, *pair) for i, pair in enumerate(zip(tree.players, shapes, strict=True)))
-  return SolverState(to_device(np.zeros((), np.int32), dtype), players)
+  return jax.device_put(SolverState(np.zeros((), np.int32), players))  # at once: each call takes some 0.1 ms
 
 
 # Jitted, because each of its operations alone would be code to compile.
 _compressed = jit(static_argnames=("rule", "bits"))(PlayerState.compressed)
 
 
-def filled_array(values: Shaped[Array, "..."], shape: tuple[int, ...]) -> Shaped[jax.Array, "..."]:
-  """An array on the device of values that differ along the first axis alone, without a copy on the host."""
-  if isinstance(values, jax.Array) and values.shape == shape:
-    return values
+def filled_array(values: Shaped[Array, "..."], shape: tuple[int, ...]) -> Shaped[Array, "..."]:
+  """An array of values that differ along the first axis alone.
+
+  A large one is on the device; another is a view of the values, so that the host has no copy.
+  """
   if values.dtype.itemsize * math.prod(shape) >= LARGE_PAGES and not why_unavailable():
     return _on_large_pages(values, shape)
-  return jax.device_put(np.broadcast_to(np.asarray(values), shape))
+  return np.broadcast_to(np.asarray(values), shape)
 
 
 @jit(static_argnames="shape")

@@ -7,7 +7,7 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ps_cfr_spiel.cards.poker import cards
+from ps_cfr_spiel.cards.poker import cards, situations
 from ps_cfr_spiel.cards.poker.situations import (
   DRAWN,
   RandomSituations,
@@ -83,13 +83,23 @@ def test_drawn_ranges(distribution):
 def test_halves_share_the_probability_at_random():
   """The supplement's law: the weaker half's share is uniform, so its mean is 1/2 and its variance 1/12."""
   rng = np.random.default_rng(0)
-  ranges = np.stack([DRAWN["halves"](rng, np.arange(101), ()) for _ in range(3000)])
+  orders = np.tile(np.arange(101), (1500, 1))
+  ranges = DRAWN["halves"]([rng] * 1500, orders, ()).reshape(3000, 101)
   share, inner = ranges[:, :50].sum(1), ranges[:, :25].sum(1) / ranges[:, :50].sum(1)
   for part in (share, inner):
     assert abs(part.mean() - 1 / 2) < 4 * np.sqrt(1 / 12 / 3000)
     assert abs(part.var() - 1 / 12) < 0.006
   assert abs(np.corrcoef(share, inner)[0, 1]) < 0.08
-  assert DRAWN["halves"](rng, np.arange(1), ()).tolist() == [1.0]
+  assert DRAWN["halves"]([rng], np.arange(1)[None], ()).tolist() == [[[1.0], [1.0]]]
+
+
+@pytest.mark.parametrize("distribution", DRAWN)
+def test_rivers_drawn_together_are_those_drawn_one_by_one(distribution, monkeypatch):
+  monkeypatch.setattr(situations, "TOGETHER", 2)
+  rivers = RandomSituations(3, 5, distribution=distribution, ratios=(1.0, 3.0))
+  for number, river in enumerate(rivers[:]):
+    *fields, ranges = rivers.draw(number)[:5]
+    assert fields == list(river[:4]) and ranges.tobytes() == river.ranges.tobytes()
 
 
 def test_compatible_is_a_sum_over_disjoint_hands():

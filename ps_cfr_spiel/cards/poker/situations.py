@@ -194,18 +194,23 @@ def _street_betting(pot: int, stack: int, bets: str, rake: Rake) -> Betting:
   return Betting.of_states(betting.betting_states(pot, stack, betting.parse_bets(bets), rake=rake))
 
 
-def even(rng: np.random.Generator, order: np.ndarray, _: cards.Board) -> np.ndarray:
-  """A range; arguments as for `DRAWN`."""
-  weights = rng.random(len(order))
-  return weights / weights.sum()
+Generators = Sequence[np.random.Generator]
 
 
-def halves(rng: np.random.Generator, order: np.ndarray, _: cards.Board) -> np.ndarray:
-  """A range; arguments as for `DRAWN`."""
-  mass = np.ones(1)
-  for divided, held in _halvings(len(order)):
-    part = mass * rng.random(len(mass)) * divided
-    mass = np.stack([part, mass - part], 1).ravel()[held]
+def even(rngs: Generators, orders: np.ndarray, _: Sequence[cards.Board]) -> np.ndarray:
+  """Ranges; arguments as for `DRAWN`."""
+  weights = np.stack([rng.random((2, orders.shape[1])) for rng in rngs])
+  return weights / weights.sum(-1, keepdims=True)
+
+
+def halves(rngs: Generators, orders: np.ndarray, _: Sequence[cards.Board]) -> np.ndarray:
+  """Ranges; arguments as for `DRAWN`."""
+  halvings, mass = _halvings(orders.shape[1]), np.ones((len(rngs), 2, 1))
+  ends = np.cumsum([0, *(len(divided) for divided, _ in halvings)])
+  shares = np.stack([rng.random((2, ends[-1])) for rng in rngs])
+  for start, (divided, held) in zip(ends, halvings, strict=False):
+    part = mass * shares[..., start : start + len(divided)] * divided
+    mass = np.stack([part, mass - part], -1).reshape(len(rngs), 2, -1)[..., held]
   return mass
 
 
@@ -222,17 +227,25 @@ def _halvings(count: int) -> list[tuple[np.ndarray, np.ndarray]]:
   return halvings
 
 
-def left_by_betting(rng: np.random.Generator, order: np.ndarray, board: cards.Board) -> np.ndarray:
-  """A range; arguments as for `DRAWN`."""
-  hands = cards.ALL_HANDS[order]
-  rank, suit = np.divmod(hands, len(cards.SUITS))
-  starting = rank[:, 0] * 13 + rank[:, 1] + 169 * (suit[:, 0] == suit[:, 1])
-  weights = rng.random(2 * 169)[starting] ** rng.choice(POWERS)
-  strength = _before(board[: cards.BOARD_SIZE - 1])[order]
-  for _ in range(rng.integers(4)):  # bets and calls before the river
-    going_on = rng.random(len(POINTS)) ** rng.choice(POWERS)
-    weights *= np.interp(strength, POINTS, going_on) * rng.uniform(0.5, 1, len(hands))
-  return weights / weights.sum()
+def left_by_betting(rngs: Generators, orders: np.ndarray, boards: Sequence[cards.Board]) -> np.ndarray:
+  """Ranges; arguments as for `DRAWN`."""
+
+  def drawn(rng: np.random.Generator, order: np.ndarray, strength: np.ndarray) -> np.ndarray:
+    hands = cards.ALL_HANDS[order]
+    rank, suit = np.divmod(hands, len(cards.SUITS))
+    starting = rank[:, 0] * 13 + rank[:, 1] + 169 * (suit[:, 0] == suit[:, 1])
+    weights = rng.random(2 * 169)[starting] ** rng.choice(POWERS)
+    for _ in range(rng.integers(4)):  # bets and calls before the river
+      going_on = rng.random(len(POINTS)) ** rng.choice(POWERS)
+      weights *= np.interp(strength, POINTS, going_on) * rng.uniform(0.5, 1, len(hands))
+    return weights / weights.sum()
+
+  return np.stack(
+    [
+      [drawn(rng, order, _before(board[: cards.BOARD_SIZE - 1])[order]) for _ in range(2)]
+      for rng, order, board in zip(rngs, orders, boards, strict=True)
+    ]
+  )
 
 
 @functools.lru_cache(maxsize=1)  # both players' ranges ask
@@ -248,9 +261,11 @@ def _before(board: cards.Board) -> np.ndarray:
 
 POWERS = (0.25, 1.0, 3.0)  # of random shares: nearly all, any, few
 POINTS = np.linspace(0, 1, 6)  # strengths at which shares are drawn
+TOGETHER = 64  # situations that are drawn side by side
 
-# Ranges [n] of the hands `order`, numbers in `cards.ALL_HANDS` from the weakest, on a board.
-DRAWN: dict[str, Callable[[np.random.Generator, np.ndarray, cards.Board], np.ndarray]] = dict(
+# Both players' ranges [N, 2, n] on N boards, of the hands `orders` [N, n], numbers in `cards.ALL_HANDS` from
+# the weakest; each board has a generator of its own.
+DRAWN: dict[str, Callable[[Generators, np.ndarray, Sequence[cards.Board]], np.ndarray]] = dict(
   zip(DISTRIBUTIONS, (halves, even, left_by_betting), strict=True)
 )
 
@@ -296,24 +311,35 @@ class RandomSituations(Sequence):
       raise IndexError(
         f"situation {number!r} of {self._count}: out of range; give a whole number below that or a slice"
       ) from None
-    return self.draw(chosen) if isinstance(chosen, int) else [self.draw(k) for k in chosen]
+    if isinstance(chosen, int):
+      return self.draw(chosen)
+    parts = (chosen[k : k + TOGETHER] for k in range(0, len(chosen), TOGETHER))
+    return [drawn for part in parts for drawn in self._drawn(part)]
 
   def draw(self, number: int) -> Situation:
     """The situation of a number, beyond `count` too; ValueError for anything but a whole number from 0."""
+    return self._drawn([whole("number", number)])[0]
+
+  def _drawn(self, numbers: Sequence[int]) -> list[Situation]:
+    """The situations of some numbers, drawn side by side."""
     options = self.options
-    rng = np.random.default_rng((options.seed, whole("number", number)))
-    board = tuple(rng.choice(len(cards.WHOLE_DECK), options.cards, replace=False).tolist())
-    ratio = options.ratios[rng.integers(len(options.ratios))]
-    if isinstance(ratio, tuple):
-      ratio = float(np.exp(rng.uniform(*np.log(ratio))))
-    live = np.flatnonzero(cards.unblocked(board))
-    last = len(board) == cards.BOARD_SIZE
-    strength = strengths(np.array(board), cards.ALL_HANDS) if last else _before(board)
-    order = live[np.argsort(strength[live], kind="stable")]
-    ranges = np.zeros((2, len(cards.ALL_HANDS)))
-    for weights in ranges:
-      weights[order] = DRAWN[options.distribution](rng, order, board)
-    return Situation(board, options.pot, self._stack(ratio), options.bets, ranges)
+    rngs = [np.random.default_rng((options.seed, number)) for number in numbers]
+    boards = [tuple(rng.choice(len(cards.WHOLE_DECK), options.cards, replace=False).tolist()) for rng in rngs]
+    stacks = []
+    for rng in rngs:
+      ratio = options.ratios[rng.integers(len(options.ratios))]
+      if isinstance(ratio, tuple):
+        ratio = float(np.exp(rng.uniform(*np.log(ratio))))
+      stacks.append(self._stack(ratio))
+    last = options.cards == cards.BOARD_SIZE
+    ranked = strengths(np.array(boards), cards.ALL_HANDS) if last else np.stack(list(map(_before, boards)))
+    live = np.array([np.flatnonzero(cards.unblocked(board)) for board in boards])
+    by_strength = np.argsort(np.take_along_axis(ranked, live, 1), 1, kind="stable")
+    orders = np.take_along_axis(live, by_strength, 1)
+    ranges = np.zeros((len(boards), 2, len(cards.ALL_HANDS)))
+    np.put_along_axis(ranges, orders[:, None], DRAWN[options.distribution](rngs, orders, boards), 2)
+    drawn = zip(boards, stacks, ranges, strict=True)
+    return [Situation(board, options.pot, stack, options.bets, both) for board, stack, both in drawn]
 
 
 def from_words(given: Mapping[str, Any], sizes: tuple[int, ...] = (cards.BOARD_SIZE,)) -> Situation:

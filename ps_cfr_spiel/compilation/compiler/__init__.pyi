@@ -14,6 +14,7 @@ from .form_sizes import values_needs as values_needs
 from .forms import EXACT as EXACT
 from .forms import LineIndex as LineIndex
 from .forms import PublicStateIndex as PublicStateIndex
+from .from_form import StreetEnds as StreetEnds
 from .from_form import fastest_leaves as fastest_leaves
 from .from_form import make_decisions as make_decisions
 from .from_form import street_ends as street_ends

@@ -43,11 +43,11 @@ class _View:
   def pair(cls, form: WeightedTypes, total: float) -> tuple["_View", "_View"]:
     """Tables for both players; `total` is Z, the sum of w0 w1 over compatible pairs."""
     alike = all(np.array_equal(*pair) for pair in (form.cards, form.strength))  # weights apart
-    distinct = np.unique(np.concatenate([cards.ravel() for cards in form.cards]))
+    number_of = np.cumsum(np.bincount(np.concatenate([cards.ravel() for cards in form.cards])) > 0) - 1
     orders, strengths, hands = [], [], []
     for strength, cards in zip(form.strength[: 2 - alike], form.cards, strict=False):
       order = np.argsort(strength, axis=-1, kind="stable")
-      numbered = np.searchsorted(distinct, cards)
+      numbered = number_of[cards]
       held = [_in_order(numbered[..., k], order)[..., None, :] for k in range(cards.shape[-1])]
       orders.append(order)
       strengths.append(np.take_along_axis(strength, order, -1))
