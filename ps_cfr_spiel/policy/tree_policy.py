@@ -26,7 +26,7 @@ from ps_cfr_spiel.policy.partial_strategy import (
   types_in,
 )
 from ps_cfr_spiel.policy.reach import Reach, Worths, reach_of, reaches
-from ps_cfr_spiel.policy.rows import rows, write_rows
+from ps_cfr_spiel.policy.rows import COLUMNS, rows, write_rows
 from ps_cfr_spiel.policy.saved_values import Saved, may_save_values, save, saved_beside
 from ps_cfr_spiel.policy.state_answers import probabilities_at
 from ps_cfr_spiel.tree import Decision, Labels
@@ -237,7 +237,7 @@ class TreePolicy(openspiel_policy.Policy):
   def to_rows(self, public_states: Collection[int] | None = None) -> list[dict[str, Any]]:
     """The policy as a table: a dictionary for every action of every infostate.
 
-    `pandas.DataFrame(policy.to_rows())` is a data frame. The columns:
+    The columns:
         player: the acting player.
         public_state, line: the public state's number and the public moves that lead there; None without any.
         type: the hand, or another dealt type; None in games that deal no types.
@@ -263,6 +263,14 @@ class TreePolicy(openspiel_policy.Policy):
         f"into a list; name public states, or write a file with to_csv (show --csv)."
       )
     return list(rows(self, public_states))
+
+  def to_frame(self, public_states: Collection[int] | None = None):
+    """`to_rows` as a `pandas.DataFrame`; pandas is an extra, and without it this is a ModuleNotFoundError."""
+    try:
+      import pandas
+    except ModuleNotFoundError as error:
+      raise ModuleNotFoundError("Data frames need pandas: run pip install 'ps_cfr_spiel[pandas]'") from error
+    return pandas.DataFrame(self.to_rows(public_states), columns=list(COLUMNS))
 
   def to_csv(self, path: str | os.PathLike, public_states: Collection[int] | None = None) -> int:
     """Write `to_rows` to a CSV file, or as JSON lines if its name ends in .jsonl; OSError if it cannot.

@@ -7,8 +7,10 @@ from functools import partial
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pyspiel
+from jaxtyping import Float
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, abstract_tree, as_sets, bind
@@ -34,10 +36,12 @@ from ps_cfr_spiel.tree import (
   Array,
   Evaluation,
   NativeLeaves,
+  PlayerTree,
   PublicTree,
   Variant,
   lock_rows,
   pad_types,
+  sequence_values,
 )
 
 
@@ -205,6 +209,20 @@ class PSCFRSolver(TreeSolver):
     last = cfr.evaluate_current(*of, self.rule, self.options.tremble), self._last()
     return min(average, last, key=lambda pair: float(pair[0].exploitability))
 
+  def cce_gap(self) -> float | None:
+    """The most that a player gains by leaving the joint play of all iterations for a strategy of its own.
+
+    All play the strategies of one iteration, drawn alike; where the gap is 0, that is a coarse correlated
+    equilibrium. It is found from the sums of regrets (Zinkevich et al. 2007, lemma 5), which the rule "rm"
+    has; None for other rules, and with alternating updates, abstractions or locks.
+    """
+    plain = self.locks is None and self._start is None and not self.options.alternating
+    if type(self.rule) is not cfr.RM or not plain or not self.iteration:
+      return None
+    with precision(self.dtype, self.device):
+      gaps = map(_largest_regret, self._tree.players, self._state.players)
+      return float(max(map(float, gaps)) / self.iteration)
+
   def _of_game(self, player, tables):
     return self._variant.back(player, [np.asarray(table) for table in tables])
 
@@ -250,6 +268,21 @@ class PSCFRSolver(TreeSolver):
 def _digest(*arrays: Array) -> str:
   """A short hash of the bytes of some arrays."""
   return hashlib.sha256(b"".join(np.asarray(array).tobytes() for array in arrays)).hexdigest()[:16]
+
+
+def _largest_regret(forest: PlayerTree, player: cfr.PlayerState) -> Float[Array, ""]:
+  """A player's regret in a whole game, over all iterations, from the regrets of each infostate.
+
+  Playing an action once, and the best from then on, has the regret of the action there, and those of the
+  infostates that may follow.
+  """
+  regrets = forest.split(player.rule)
+
+  def best(block: int, after: Float[Array, "A rows H"]) -> Float[Array, "1 rows H"]:
+    return (regrets[block] + after).max(0, keepdims=True)
+
+  nothing = [jnp.zeros((count, forest.types), player.dtype) for count in forest.leaf.children]
+  return sequence_values(forest, nothing, best)[1].sum()
 
 
 def _actions(tree: PublicTree) -> int:

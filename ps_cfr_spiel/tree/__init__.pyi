@@ -19,6 +19,8 @@ from .evaluators.leaves import check_two_players as check_two_players
 from .evaluators.leaves import check_zero_sum as check_zero_sum
 from .evaluators.leaves import dot as dot
 from .evaluators.leaves import zero_sum_way as zero_sum_way
+from .evaluators.sequence_form import SequenceForm as SequenceForm
+from .evaluators.sequence_form import sequence_form as sequence_form
 from .evaluators.showdown import ShowdownLeaves as ShowdownLeaves
 from .evaluators.showdown_sweep import NativeLeaves as NativeLeaves
 from .evaluators.streaming import BoardTraversal as BoardTraversal

@@ -134,7 +134,7 @@ def test_evaluate_rounds_first(solved):
 
 
 def test_show_draws_and_prints(solved, tmp_path):
-  out = program("show", solved[0] / "run.safetensors", "--at=x b200", "--png", tmp_path / "chart.png")
+  out = program("show", solved[0] / "run.safetensors", "--at=x b200", "--picture", tmp_path / "chart.png")
   assert "After Check, Bet 200: player 0 acts" in out
   assert "Raise to 800" in out
   assert (tmp_path / "chart.png").read_bytes().startswith(PNG)

@@ -16,7 +16,7 @@ from ps_cfr_spiel.rules import RULES
 def test_solvers_side_by_side(tmp_path, capsys):
   png = tmp_path / "curves.png"
   words = ["compare", "kuhn_poker", "--solvers=rm+,OpenSpiel CFR+", "--seconds=0.01"]
-  assert program.run([*words, f"--png={png}"]) == 0
+  assert program.run([*words, f"--picture={png}"]) == 0
   out, error = capsys.readouterr()
   assert not error  # bars are for terminals
   assert "rm+" in out and "OpenSpiel CFR+" in out and png.read_bytes().startswith(b"\x89PNG")
@@ -36,7 +36,7 @@ def test_solvers_side_by_side(tmp_path, capsys):
 def test_all_rules(tmp_path, capsys):
   """A line for each rule, in the table and in the picture, the same as those of solvers named by hand."""
   words = ["compare", "kuhn_poker", "--seconds=0.001"]
-  assert program.run([*words, "--rules=all", f"--png={tmp_path / 'rules.png'}"]) == 0
+  assert program.run([*words, "--rules=all", f"--picture={tmp_path / 'rules.png'}"]) == 0
   lines = capsys.readouterr().out.splitlines()
   assert [line.split()[0] for line in lines[3 : 3 + len(RULES)]] == list(RULES)
   assert program.run([*words, "--rules=SAPCFR+,hs-dcfr", "--solvers=OpenSpiel CFR", "--json"]) == 0

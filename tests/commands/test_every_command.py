@@ -290,7 +290,7 @@ def test_everything_that_solves_and_shows_three_players(runs, tmp_path, capsys, 
   assert call("show", run, module, "--player=2") == 0
   assert call("show", run, module, "--at=say left") == 0
   assert call("play", game, module, f"--opponent={run}", "--seat=3") == 2
-  assert call("summary", game, module, "--tree", "--png=tree.png") == 0
+  assert call("summary", game, module, "--tree", "--picture=tree.png") == 0
   out = capsys.readouterr().out
   assert "player 2  player 2, tip (1,)" in out and "say left: player 1, 2 x 1 x 1" in out
   assert re.search(r"#3 \.\.\.: player 2, 2 x 2 x 1, 4 histories", out)

@@ -24,7 +24,7 @@ def saved(tmp_path_factory):
 def test_beliefs_in_glasses_are_printed_and_drawn(saved, tmp_path, capsys):
   path, policy = saved
   png = tmp_path / "beliefs.png"
-  assert program.run(["show", path, "--at=Stones to 1/9, 4, 1/7", f"--png={png}"]) == 0
+  assert program.run(["show", path, "--at=Stones to 1/9, 4, 1/7", f"--picture={png}"]) == 0
   out = capsys.readouterr().out
   belief = belief_at(play("glasses", (1, 9), 4, (1, 7)), policy)
   for node in np.flatnonzero(belief.sought):
@@ -55,7 +55,7 @@ def test_without_moves_glasses_is_a_table(saved, capsys):
       "--at=2/9, 4, 4/7, 1",
       "The game is over after Stones to 2/9, Evader to 4, Stones to 4/7; '1' cannot follow.",
     ),
-    ("--action=4", "--action and --png are for charts of hands"),
+    ("--action=4", "--action and --picture are for charts of hands"),
   ],
 )
 def test_mistakes_are_answered_in_a_line(saved, capsys, option, message):

@@ -74,7 +74,7 @@ def test_a_hand_with_the_card_is_not_there(solved, capsys):
 
 
 def test_cards_in_words_and_drawn(solved, folder, capsys):
-  out = run(capsys, "show", solved, "--at=check, check", f"--png={folder / 'cards.png'}")
+  out = run(capsys, "show", solved, "--at=check, check", f"--picture={folder / 'cards.png'}")
   assert "Deal 8c" not in out and "Deal 5d" in out
   assert (folder / "cards.png").read_bytes().startswith(b"\x89PNG")
   assert "Deal 5d" in run(capsys, "show", solved, "--at=check, check, 5d", "--hand=7d6c")

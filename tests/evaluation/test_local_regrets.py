@@ -33,6 +33,14 @@ def partly_pure(game, seed=1):
   return TreePolicy(game, tree.names, strategies)
 
 
+def test_policies_are_not_asked_for_hands_that_cannot_be():
+  """OpenSpiel's own tables have no hand that shares a card with the board."""
+  game = pyspiel.load_game("leduc_poker")
+  ours = partly_pure(game)
+  losses = [measures.local_regrets(game, policy, tree=ours.tree) for policy in (ours, ours.to_tabular())]
+  np.testing.assert_allclose(losses[1].following, losses[0].following, atol=1e-12)
+
+
 def by_openspiel(game, policy):
   """{(player, infostate): (following, onward)} by OpenSpiel's tools, the opponent trembled."""
   losses = {}

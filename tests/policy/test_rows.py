@@ -160,3 +160,11 @@ def test_a_game_without_public_states_has_rows_too():
   rows = solver.average_policy().to_rows()
   assert {row["public_state"] for row in rows} == {row["line"] for row in rows} == {None}
   assert all(np.isfinite(row["probability"]) for row in rows)
+
+
+def test_a_data_frame_has_the_rows():
+  pandas = pytest.importorskip("pandas")
+  policy = random_policy("kuhn_poker")
+  frame = policy.to_frame()
+  pandas.testing.assert_frame_equal(frame, pandas.DataFrame(policy.to_rows()))
+  assert frame.groupby("infostate")["probability"].sum().to_list() == pytest.approx([1.0] * 12)

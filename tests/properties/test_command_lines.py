@@ -63,7 +63,7 @@ def lines(draw):
   for name in draw(st.lists(st.sampled_from(sorted(listed)), max_size=3, unique=True)):
     flag = listed[name]
     choices = getattr(flag.parser, "enum_values", None) or ()
-    own = SMALL.get(name) or (*choices, *JUNK, *(files if name in ("resume", "opponent", "png") else ()))
+    own = SMALL.get(name) or (*choices, *JUNK, *(files if name in ("resume", "opponent", "picture") else ()))
     if flag.boolean and draw(st.booleans()):
       words.append(draw(st.sampled_from([f"--{name}", f"--no{name}"])))
     else:

@@ -23,7 +23,8 @@ FLAGS = (
   flag_of(ComparisonOptions, "seconds"),
   flag_of(ComparisonOptions, "seeds"),
   Flag("csv", None, "Table to write: a row for each measurement.", value="FILE"),
-  Flag("png", None, "Picture to draw: exploitability by iterations and by seconds.", value="FILE"),
+  Flag("picture", None, "Picture to draw, such as curves.pdf: exploitability by iterations and by seconds.",
+    value="FILE"),
   *SPOT,
   JSON,
 )
@@ -33,7 +34,7 @@ FLAGS = (
 def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   options = ComparisonOptions(seconds=values.seconds, seeds=values.seeds)
   game = load_game(words, values)
-  drawn = drawing(values.png)
+  drawn = drawing(values.picture)
   table = writable("csv", values.csv, "runs.csv") if values.csv else None
   names = None if values.solvers is None else list(values.solvers)
   if values.rules is not None:
@@ -99,7 +100,7 @@ COMMAND = Command(
   "solver that fails has a line with its error. The game must be small enough for OpenSpiel's "
   "solvers, unless --solvers leaves them out. GAME is written as for solve.",
   examples=(
-    "compare leduc_poker --seconds=5 --png=leduc.png",
+    "compare leduc_poker --seconds=5 --picture=leduc.png",
     "compare leduc_poker --rules=all --seconds=1",
     "compare leduc_poker --seeds=3 --csv=leduc.csv",
     "compare --solvers=nrm+,pcfr+,dcfr --board='Ks 7d 2c 5h 9s' --ranges='AA, KQs; TT+, AQ'",

@@ -25,7 +25,7 @@ from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.storage import replacing
 
 # Flags of a chart or a table, which other output has whole.
-TEXT = ("player", "rows", "hand", "action", "png", "classes", "ev")
+TEXT = ("player", "rows", "hand", "action", "picture", "classes", "ev")
 
 # fmt: off
 FLAGS = (
@@ -47,7 +47,7 @@ FLAGS = (
     "start.", choices=("now", "start")),
   Flag("action", None,
     "In a chart: the action whose frequency is shown, instead of the most frequent one.", value="ACTION"),
-  Flag("png", None, "Picture of the chart, or of the belief.", value="FILE"),
+  Flag("picture", None, "Picture of the chart, or of the belief, such as chart.pdf.", value="FILE"),
   Flag("csv", None,
     "Table of the strategy, a row for every action of every information state, with values (EV), reach and "
     "equity: all of it, or with --at or --history that place alone. JSON lines if the name ends in .jsonl.",
@@ -90,7 +90,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     refuse(values, ("port",), "belongs to --serve")
   if values.html:
     writable("html", values.html, "strategy.html")
-  drawn = drawing(values.png)
+  drawn = drawing(values.picture)
   policy = load_saved_policy(words[0], values.limit)
   if page:
     return _page(values, policy, words[0])
@@ -141,13 +141,14 @@ def _place(values: flags.FlagValues, policy: ps.TreePolicy) -> ps.views.Spot:
 
 def _text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
   placed = values.at or values.history
-  if ps.views.map_of(policy.game) and (values.at or values.png) and "#" not in values.at:
+  if ps.views.map_of(policy.game) and (values.at or values.picture) and "#" not in values.at:
     return ps.views.belief_text(play_moves(policy.game, values.at)[0], policy)
   if placed or ps.views.charts.deals_hands(policy):
     return _spot_text(values, policy)
-  if values.png or values.action:
+  if values.picture or values.action:
     raise ValueError(
-      f"--action and --png are for charts of hands, --png for games with a map; not for {policy.labels.game}."
+      "--action and --picture are for charts of hands, --picture for games with a map; not for "
+      f"{policy.labels.game}."
     )
   return ps.views.charts.infostates_text(policy, values.player, values.hand or "", values.rows)
 
@@ -236,7 +237,7 @@ COMMAND = Command(
   examples=(
     "show runs/river_subgame/run.safetensors",
     "show runs/river_subgame/run.safetensors --at='check, bet 200'",
-    "show runs/river_subgame/run.safetensors --at='x b200' --action=fold --png=folds.png",
+    "show runs/river_subgame/run.safetensors --at='x b200' --action=fold --picture=folds.png",
     "show runs/river_subgame/run.safetensors --hand=AKs",
     "show runs/river_subgame/run.safetensors --hand='top pair'",
     "show runs/river_subgame/run.safetensors --classes",
@@ -247,8 +248,8 @@ COMMAND = Command(
     "show runs/holdem_subgame/run.safetensors --part='check, check, 2c ...' --save=river.safetensors",
     "show runs/leduc_poker/run.safetensors --at='call, raise'",
     "show runs/holdem_subgame/run.safetensors --at='check, bet 200, call, 2c'",
-    "show runs/holdem_subgame/run.safetensors --at='check, check' --png=rivers.png",
-    "show runs/glasses/run.safetensors --at='1/9, 4, 1/7' --png=beliefs.png",
+    "show runs/holdem_subgame/run.safetensors --at='check, check' --picture=rivers.png",
+    "show runs/glasses/run.safetensors --at='1/9, 4, 1/7' --picture=beliefs.png",
   ),
   options=FLAGS,
   run=_run,

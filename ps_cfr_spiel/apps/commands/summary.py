@@ -23,7 +23,7 @@ FLAGS = (
   Flag("tree", False, "Print the public tree, too."),
   Flag("infostates", False, "With --tree: list the possible knowledge of each player."),
   Flag("depth", None, "Depth below which the tree is left out.", kind=int, least=0),
-  Flag("png", None, "Picture of the public tree.", value="FILE"),
+  Flag("picture", None, "Picture of the public tree, such as tree.pdf.", value="FILE"),
   Flag("measure", False,
     f"Build the solver and take {MEASURED} iterations: the seconds of one, and the peak of memory."),
   *TREE,
@@ -35,11 +35,11 @@ FLAGS = (
 
 def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if not values.tree:
-    refuse(values, ("infostates", *([] if values.png else ["depth"])), "is for --tree")
+    refuse(values, ("infostates", *([] if values.picture else ["depth"])), "is for --tree")
   if len(words) == 1 and words[0].endswith(".safetensors"):
     return _of_run(words[0], values)
   game = load_game(words, values)
-  drawn = drawing(values.png)
+  drawn = drawing(values.picture)
   with Stopwatch() as building:
     tree = ps.build_tree(game, **given_options(values, TreeOptions))
   lines = ps.views.certificate(tree, values.depth, infostates=values.infostates) if values.tree else ""
@@ -143,7 +143,7 @@ COMMAND = Command(
   examples=(
     "summary 'river_subgame(bets=0.5 1 2 a)'",
     "summary kuhn_poker --tree --infostates",
-    "summary leduc_poker --tree --depth=5 --png=tree.png",
+    "summary leduc_poker --tree --depth=5 --picture=tree.png",
     "summary --board='Kh Kd 8c 4s' --ranges='AA, KQs; TT+, AQ' --measure",
     "summary runs/river_subgame/run.safetensors",
   ),

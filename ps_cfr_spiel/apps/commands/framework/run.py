@@ -138,6 +138,14 @@ class Run:
     locked = self.solver.locked if isinstance(self.solver, ps.PSCFRSolver) else ""
     return {"locked": locked} if locked else {}
 
+  @property
+  def cce_gap(self) -> float | None:
+    """The gain from leaving the joint play of all iterations, in general-sum games and where it is known."""
+    solver = self.solver
+    if not isinstance(solver, ps.PSCFRSolver) or solver.tree.leaves.zero_sum:
+      return None
+    return solver.cce_gap()
+
   @functools.cached_property
   def local_regrets(self) -> ps.measures.LocalRegrets | None:
     """Those of the average strategy at the end, in small games that are solved with trembles."""
@@ -151,6 +159,7 @@ class Run:
       last = self.points[-1]
       values = {"value": last.value, **exploitability_facts(last.exploitability, game)}
       values |= general_sum_facts(self.solver.evaluation())
+      values |= {} if self.cce_gap is None else {"cce_gap": self.cce_gap}
       values |= local_regret_facts(self.local_regrets) if self.local_regrets else {}
     return {
       "game": str(game),
@@ -175,6 +184,11 @@ class Run:
         **ps.views.value_lines(evaluation.values, game),
         "exploitability": ps.views.with_unit(last.exploitability, game),
         **general_sum_lines(evaluation),
+        **(
+          {}
+          if self.cce_gap is None
+          else {"gap of a CCE": f"{self.cce_gap:.4g}, of all iterations' joint play"}
+        ),
         **(ps.views.local_regret_lines(self.local_regrets, game) if self.local_regrets else {}),
       }
     return {

@@ -108,14 +108,14 @@ def pictures_if(plot: bool | None) -> ModuleType | None:
 
 
 def drawing(text: str | None) -> tuple[ModuleType, Path] | None:
-  """The module that draws and the file that --png names, tried now rather than after a long run."""
+  """The module that draws and the file that --picture names, tried now rather than after a long run."""
   if not text:
     return None
   path = Path(text)
   path = path if path.suffix or path.is_dir() else path.with_suffix(".png")
-  writable("png", path, "picture.png")
+  writable("picture", path, "picture.png")
   if path.suffix.lower() not in PICTURES:
-    raise ValueError(f"--png={text}: pictures end in one of {', '.join(PICTURES)}, not in {path.suffix}.")
+    raise ValueError(f"--picture={text}: pictures end in one of {', '.join(PICTURES)}, not in {path.suffix}.")
   return importlib.import_module("ps_cfr_spiel.apps.pictures"), path
 
 
