@@ -12,7 +12,8 @@ measured, a line for each run, and goes on where an earlier call stopped; --plot
 pair of the paper's figures. With --seeds 0 it only reports and draws what the file has.
 
 A method is CFR+, FP (fictitious play), FPIRA, DO (double oracle), or BxHy: CFR+IRA whose bound tracks x and
-whose heuristic samples y infostates. The games are those of abstraction_games.py.
+whose heuristic samples y infostates; BxHySz estimates the regrets of each turn from z traversals of external
+sampling. The games are those of abstraction_games.py.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import dataclasses
 import itertools
 import json
 import pathlib
+import re
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -56,8 +58,8 @@ def begun(method: str, game: pyspiel.Game) -> Any:
     kind = FPIRASolver if method == "FPIRA" else ps_cfr_spiel.FictitiousPlaySolver
     solver = kind(game, **common)
   else:
-    bound, heuristic = map(int, method[1:].split("H"))
-    solver = CFRPlusIRASolver(game, bound=bound, heuristic=heuristic, **common)
+    bound, heuristic, samples = map(int, re.split("[HS]", method[1:] + ("" if "S" in method else "S0")))
+    solver = CFRPlusIRASolver(game, bound=bound, heuristic=heuristic, samples=samples, **common)
   solver.compile()
   return solver
 

@@ -10,24 +10,38 @@ averages are kept for each set (Eqs. 8 to 11, summed over members). After a turn
 The text leaves five things open, or its figures need another reading: random sets are sampled with all their
 members while these fit (Algorithm 8), only the tables of new sets begin anew, the heuristic looks at positive
 regrets alone, its t counts rounds of both players, and sets without regrets play uniformly.
+
+With `samples` a turn estimates its regrets by external sampling (the paper's Section 6.1 asks for it), in
+`PARTS` independent parts. The heuristic then parts only infostates whose best actions differ by more than the
+parts do (`refine.proven_disagreement`); averages are of the exact own reach.
 """
 
 import dataclasses
 import functools
 from typing import NamedTuple
 
+import jax
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Key, UInt32
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction.partitions import Partition, entries, room, split
-from ps_cfr_spiel.abstraction.refine import disagreement, largest, sample, without_largest
+from ps_cfr_spiel.abstraction.refine import (
+  disagreement,
+  largest,
+  proven_disagreement,
+  sample,
+  without_largest,
+)
 from ps_cfr_spiel.backend.device import jit, to_device
 from ps_cfr_spiel.cfr import PlayerState, RMPlus, SolverState, averages
 from ps_cfr_spiel.options import Refinement
+from ps_cfr_spiel.sampling import mccfr
 from ps_cfr_spiel.tree import Array, PublicTree, Sets, column_of, tables_of
 
 RULE = RMPlus()
+SAMPLER = mccfr.ExternalSampling()
+PARTS = 8  # of the samples of a turn, whose estimates are compared
 
 
 class IRAState(NamedTuple):
@@ -52,6 +66,8 @@ class Setting:
 
   tree: PublicTree  #: the game, on the host
   device: PublicTree  #: the same on the device
+  nodes: mccfr.SamplingTree | None  #: the tree to sample from, on the device; None traverses the whole game
+  samples: int  #: traversals of external sampling in each turn, if any
   refinement: Refinement
   dtype: str
   averaging_delay: int
@@ -107,6 +123,27 @@ def _blank(setting: Setting, player: int, parts: Partition) -> PlayerState:
 _turn = jit(static_argnames=("player", "rule", "tremble"))(cfr.take_turn)
 
 
+@jit(static_argnames=("player", "samples"))
+def _estimated(
+  tree: PublicTree,
+  nodes: mccfr.SamplingTree,
+  state: SolverState,
+  sets: tuple[Sets, Sets],
+  key: UInt32[Array, "2"],
+  *,
+  player: int,
+  samples: int,
+) -> list[Float[Array, "parts _A _rows H"]]:
+  """Estimates of a player's regrets in a turn, for each bucket, each from a part of the traversals."""
+  strategies = cfr.current_strategy(tree, state, sets, RULE)
+  keys = jax.random.split(jax.random.wrap_key_data(key, impl="threefry2x32"), PARTS)
+
+  def part(key: Key[jax.Array, ""]) -> list[Float[Array, "_A _rows H"]]:
+    return tree.players[player].join(SAMPLER.regrets(nodes, strategies, player, key, -(-samples // PARTS)))
+
+  return jax.lax.map(part, keys)
+
+
 def take_turn(setting: Setting, state: IRAState, sets: tuple[Sets, Sets], player: int) -> IRAState:
   """One player's turn and the splits that follow it (Algorithm 6, one pass of the loop).
 
@@ -122,11 +159,16 @@ def take_turn(setting: Setting, state: IRAState, sets: tuple[Sets, Sets], player
     pairs = np.concatenate([np.stack([np.full(len(slots), i), slots], 1) for i, slots in enumerate(chosen)])
     tracked[:], summed[:] = -1, 0
     tracked[: len(pairs)] = pairs
+  estimates = None
+  if setting.nodes is not None:
+    key, method = rng.integers(2**32, size=2, dtype=np.uint32), {"player": player, "samples": setting.samples}
+    estimates = _estimated(setting.device, setting.nodes, state.tables, sets, key, **method)
   players, regrets = _turn(
     setting.device,
     state.tables,
     setting.averaging_delay,
     sets,
+    None if estimates is None else [x.mean(0) for x in estimates],
     player=player,
     rule=RULE,
     tremble=setting.tremble,
@@ -140,7 +182,13 @@ def take_turn(setting: Setting, state: IRAState, sets: tuple[Sets, Sets], player
   if len(hot):
     sampled, time = entries(regrets, hot, -np.inf), (turn + 1) // 2
     scale = largest(sampled.max(1), parts[player].sets[hot]) if how.relative else np.ones(len(hot))
-    groups = disagreement(sampled, how.tolerance * scale / np.sqrt(time))
+    tolerance = how.tolerance * scale / np.sqrt(time)
+    if estimates is None:
+      groups = disagreement(sampled, tolerance)
+    else:
+      each = [np.asarray(x) for x in estimates]
+      apart = np.array([entries([x[k] for x in each], hot, -np.inf) for k in range(PARTS)])
+      groups = proven_disagreement(apart, tolerance, parts[player].sets[hot])
     leave = without_largest(parts[player], hot, groups)
     _part(setting, parts, players, player, hot[leave], groups[leave])
   if turn != since:

@@ -68,9 +68,9 @@ def _reach(game: _Game, player: int, state: PlayerState, step: Step) -> Reach:
   return game.passes[player].down(step.played(game.tree.players[player], strategy))
 
 
-def _own_reach(game: _Game, player: int, reach: tuple[Reach, ...]) -> Float[Array, "S H"]:
+def _own_reach(game: _Game, player: int, reach: Reach) -> Float[Array, "S H"]:
   """The player's own reach in a column, made where it is read."""
-  sequences, _ = reach[player]
+  sequences, _ = reach
   if isinstance(sequences, list):
     return column_of(sequences, game.tree.players[player].types)
   return sequences
@@ -135,7 +135,7 @@ def _turn(
 ) -> PlayerState:
   """The player after a turn against the reach of all players."""
   wide = state.opened(step, game.tree.players[player].types)
-  own_reach, leaf_values = _own_reach(game, player, reach), _leaf_values(game, player, reach)
+  own_reach, leaf_values = _own_reach(game, player, reach[player]), _leaf_values(game, player, reach)
   if engine.turn is not None:
     after = engine.turn(game.passes[player], wide, own_reach, leaf_values, step)
   else:
@@ -207,23 +207,31 @@ def take_turn(
   state: SolverState,
   averaging_delay: Int[Array, ""] | int,
   sets: Abstraction = WHOLE,
+  regrets: Sequence[Float[Array, "_A _rows _H"]] | None = None,
   *,
   player: int,
   rule: Rule,
   tremble: float = 0.0,
-) -> tuple[tuple[PlayerState, ...], list[Float[Array, "_A _rows H"]]]:
+) -> tuple[tuple[PlayerState, ...], Sequence[Float[Array, "_A _rows _H"]]]:
   """One player's turn of the next iteration, for callers that need the regrets of every infostate.
 
   Player 0's turn and then player 1's are an iteration with alternating updates; the caller counts. Arguments
-  are those of `iterate`. Returns both players afterwards, and the regrets of the turn, for each bucket.
+  are those of `iterate`. Returns both players afterwards, and the regrets of the turn, for each bucket; or
+  those that were given, estimates of them, and then the turn visits only the player's own decisions.
   """
   game, players = _Game.of(tree, sets), list(state.players)
   step = Step(state.iteration + 1, averaging_delay, rule, tremble)
-  steps = (step.following() if i < player else step for i in range(len(players)))
-  reach = tuple(_reach(game, i, x, at) for i, (x, at) in enumerate(zip(players, steps, strict=True)))
-  before, leaf_values = players[player], _leaf_values(game, player, reach)
+  steps = [step.following() if i < player else step for i in range(len(players))]
+  before = players[player]
   wide = before.carried_over(step).opened(step, tree.players[player].types)
-  regrets, record = _regrets(game, player, wide, leaf_values, step), tree.leaves.recorded(player, leaf_values)
-  after = _learn(game, player, wide, _own_reach(game, player, reach), regrets, record, step)
+  if regrets is None:
+    reach = tuple(_reach(game, i, x, at) for i, (x, at) in enumerate(zip(players, steps, strict=True)))
+    own, leaf_values = reach[player], _leaf_values(game, player, reach)
+    regrets = _regrets(game, player, wide, leaf_values, step)
+    record = tree.leaves.recorded(player, leaf_values)
+  else:
+    own, record = _reach(game, player, before, step), ()
+  own_reach = _own_reach(game, player, own)
+  after = _learn(game, player, wide, own_reach, regrets, record, step)
   players[player] = after.kept_as(before, step)
   return tuple(players), regrets

@@ -160,11 +160,28 @@ class CFRPlusIRAOptions(Refinement, TreeOptions):
   """Options of CFR+IRA."""
 
   main = ""
+  samples: Annotated[
+    int,
+    Option(
+      "Traversals of external sampling from which each turn estimates its regrets; 0 traverses the whole "
+      "game.",
+      least=0,
+      group=SPLITTING,
+    ),
+  ] = 0
   abstraction: Abstracted = "initial"
   seed: Seed = 0
   averaging_delay: AveragingDelay = 100
   tremble: Tremble = 0.0
   dtype: DType = "float32"
+
+  def __post_init__(self):
+    super().__post_init__()
+    if self.samples and self.tremble:
+      raise ValueError(
+        f"samples={self.samples} with tremble={self.tremble}: sampled regrets are of strategies without "
+        f"trembles; give one of the two."
+      )
 
 
 class FictitiousPlayOptions(EnumerationOptions):

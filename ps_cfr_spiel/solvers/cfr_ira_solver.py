@@ -7,6 +7,7 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import abstract_tree, bind, cfr_ira
 from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.options import CFRPlusIRAOptions
+from ps_cfr_spiel.sampling import mccfr
 from ps_cfr_spiel.solvers.splitting import SplittingSolver
 
 
@@ -41,11 +42,15 @@ class CFRPlusIRASolver(SplittingSolver):
     options = CFRPlusIRAOptions.of(options, **keywords)
     self._build(game, options, options.dtype, progress)
     self._start = abstract_tree(self.tree, game, options.abstraction)
+    nodes = mccfr.build_sampling_tree(game, self.tree) if options.samples else None
     with precision(self.dtype):
       self._tree = to_device(self.tree, self.dtype)
+      nodes = to_device(nodes, self.dtype)
       self._setting = cfr_ira.Setting(
         self.tree,
         self._tree,
+        nodes,
+        options.samples,
         options,
         self.dtype,
         options.averaging_delay,
@@ -60,7 +65,8 @@ class CFRPlusIRASolver(SplittingSolver):
 
   @property
   def name(self):
-    return f"CFR+IRA B{self.options.bound}H{self.options.heuristic}"
+    samples = f"S{self.options.samples}" if self.options.samples else ""
+    return f"CFR+IRA B{self.options.bound}H{self.options.heuristic}{samples}"
 
   def _take_turn(self, state, sets, player):
     return cfr_ira.take_turn(self._setting, state, sets, player)

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from ps_cfr_spiel.abstraction.partitions import Partition, entries, split
-from ps_cfr_spiel.abstraction.refine import disagreement, largest, sample, without_largest
+from ps_cfr_spiel.abstraction.refine import (
+  disagreement,
+  largest,
+  proven_disagreement,
+  sample,
+  without_largest,
+)
 
 
 def random_partition(rng, cells=40, sets=6):
@@ -104,3 +110,25 @@ def test_entries():
 
 def test_largest():
   assert largest(np.array([1.0, 5.0, -2.0, 3.0]), np.array([4, 4, 7, 0])).tolist() == [5, 5, 0, 3]
+
+
+def test_only_what_estimates_prove_parts_a_set():
+  """Three infostates: one is better off with the first action, one with the second, one is too noisy."""
+  rng = np.random.default_rng(0)
+  means, noise = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]), np.array([0.1, 0.1, 20.0])
+  estimates = means + noise[:, None] * rng.normal(size=(8, 3, 2))
+  groups = proven_disagreement(estimates, np.full(3, 0.1), np.zeros(3, int))
+  assert groups[0] != groups[1]
+  assert groups[2] in groups[:2]
+  apart = proven_disagreement(estimates, np.full(3, 0.1), np.array([0, 1, 1]))
+  assert apart[1] == apart[2]  # sets are parted each by itself
+  tolerant = proven_disagreement(estimates, np.full(3, 2.0), np.zeros(3, int))
+  assert len(set(tolerant.tolist())) == 1
+
+
+def test_estimates_without_noise_part_only_contradictions():
+  """{a} and {a, b} have an action in common, {a} and {b} have none; an illegal action is never best."""
+  means = np.array([[1.0, 0.0, -np.inf], [1.0, 1.0, -np.inf], [0.0, 1.0, -np.inf]])
+  groups = proven_disagreement(np.stack([means] * 4), np.full(3, 0.1), np.zeros(3, int))
+  assert groups[0] == groups[1] or groups[1] == groups[2]
+  assert groups[0] != groups[2]

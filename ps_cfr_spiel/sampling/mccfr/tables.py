@@ -15,7 +15,7 @@ from jaxtyping import Float, Int, Key
 from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.backend.device import jit
 from ps_cfr_spiel.backend.native import why_unavailable
-from ps_cfr_spiel.cfr import Blocks, Rule, averages, normalise
+from ps_cfr_spiel.cfr import RM, Blocks, Rule, averages, normalise
 from ps_cfr_spiel.sampling.mccfr.baselines import Baseline, ZeroBaseline
 from ps_cfr_spiel.sampling.mccfr.native_turns import sample_turns
 from ps_cfr_spiel.sampling.mccfr.sampling_loop import Sampler, Turn, Turns, regret_weight
@@ -24,6 +24,9 @@ from ps_cfr_spiel.sampling.mccfr.sampling_trees import build_sampling_tree
 from ps_cfr_spiel.tree import Array, PublicTree
 
 UNIFORMS = 65_536  # random numbers drawn at once
+KEPT_SMALL = (
+  2**20
+)  # by which strategies are divided to which regrets are added: so few bits of these are lost
 STEP = 8  # numbers that a trajectory keeps of a step, beside those of the actions
 
 
@@ -165,6 +168,27 @@ class TreeSampler(Sampler[SamplingTree, Tables]):
     before = tables.regrets, tables.average.compensation, tables.learned
     regrets, compensation, learned = sample_turns(game, before, turns, rule, batch, options)
     return Tables(regrets, tables.average._replace(compensation=compensation), learned)
+
+  def regrets(
+    self,
+    game: SamplingTree,
+    strategies: Sequence[Blocks],
+    player: int,
+    key: Key[jax.Array, ""],
+    batch: int,
+  ) -> Blocks:
+    """A player's regrets in one turn of `batch` samples under given strategies, for each block.
+
+    Strategies are [A, rows, H] for each player and block, and so are the estimates; pure JAX.
+    """
+    blocks = [block for of_player in strategies for block in of_player]
+    padded = [jnp.pad(x.reshape(len(x), -1), ((0, game.actions - len(x)), (0, 0))) for x in blocks]
+    policy = jnp.concatenate(padded, 1) / KEPT_SMALL
+    nothing_yet = averages.Sum(jnp.zeros_like(policy), jnp.zeros_like(policy))
+    before = Tables(policy, nothing_yet, jnp.zeros(self.entries(game), policy.dtype))
+    turns = Turns(key, jnp.int32(0), jnp.int32(player), jnp.int32(player + 1))
+    after = self.turns(game, before, turns, RM(), batch)
+    return tuple(game.blocks(after.regrets - policy)[player])
 
   def turn(self, game: SamplingTree, tables: Tables, turn: Turn, rule: Rule, batch: int) -> Tables:
     updates = self(game, tables.regrets, tables.learned, turn.traverser, turn.random)
