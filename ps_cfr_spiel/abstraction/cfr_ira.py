@@ -21,6 +21,7 @@ import functools
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int, Key, UInt32
 
@@ -136,7 +137,7 @@ def _estimated(
 ) -> list[Float[Array, "parts _A _rows H"]]:
   """Estimates of a player's regrets in a turn, for each bucket, each from a part of the traversals."""
   strategies = cfr.current_strategy(tree, state, sets, RULE)
-  keys = jax.random.split(jax.random.wrap_key_data(key, impl="threefry2x32"), PARTS)
+  keys = jax.random.split(jax.random.wrap_key_data(jnp.asarray(key), impl="threefry2x32"), PARTS)
 
   def part(key: Key[jax.Array, ""]) -> list[Float[Array, "_A _rows H"]]:
     return tree.players[player].join(SAMPLER.regrets(nodes, strategies, player, key, -(-samples // PARTS)))

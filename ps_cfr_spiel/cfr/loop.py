@@ -226,12 +226,12 @@ def take_turn(
   wide = before.carried_over(step).opened(step, tree.players[player].types)
   if regrets is None:
     reach = tuple(_reach(game, i, x, at) for i, (x, at) in enumerate(zip(players, steps, strict=True)))
-    own, leaf_values = reach[player], _leaf_values(game, player, reach)
+    of_player, leaf_values = reach[player], _leaf_values(game, player, reach)
     regrets = _regrets(game, player, wide, leaf_values, step)
     record = tree.leaves.recorded(player, leaf_values)
   else:
-    own, record = _reach(game, player, before, step), ()
-  own_reach = _own_reach(game, player, own)
+    of_player, record = _reach(game, player, before, step), ()
+  own_reach = _own_reach(game, player, of_player)
   after = _learn(game, player, wide, own_reach, regrets, record, step)
   players[player] = after.kept_as(before, step)
   return tuple(players), regrets
