@@ -5,12 +5,14 @@ from `KeyedGame`; a faster form of the states that a player holds possible deriv
 """
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
 import numpy as np
 import pyspiel
+
+from ps_cfr_spiel.arguments import JSON
 
 Cells = slice | np.ndarray  #: an index of tables by cell
 Weighted = tuple[np.ndarray, np.ndarray]  #: hidden states [n, ...] and their weights float64[n]
@@ -156,3 +158,33 @@ class KeyedGame(abc.ABC):
   def arrays(self) -> dict[str, np.ndarray]:
     """The arrays that a file needs beside the tables, by name, to make the same keys again."""
     return {}
+
+  def fields(self) -> dict[str, JSON]:
+    """The fields of a file's header that it needs beside the game to make the same keys again."""
+    return {"key": self.key}
+
+  def relative(self, table: Any) -> dict[str, np.ndarray]:
+    """The strategy in a table of sums as arrays for a file, by name: shares of each key's largest sum.
+
+    ValueError for a game that cannot list its keys.
+    """
+    if (shared := self.shared(self)) is None:
+      raise ValueError(f"{self.game} by {self.key}s does not list its keys; save the solver's run instead.")
+    first, _, moves = shared
+    key = np.repeat(np.arange(len(moves)), moves)
+    cells = first[key] + np.arange(len(key)) - (moves.cumsum() - moves)[key]
+    sums, most, whole = np.maximum(table[: self.cells], 0), np.zeros(len(moves)), np.zeros(self.cells)
+    np.maximum.at(most, key, sums[cells])
+    whole[cells] = sums[cells] / np.where(most > 0, most, 1)[key]
+    return {"strategy": whole}
+
+  def table_of(self, arrays: Mapping[str, np.ndarray]) -> Any:
+    """A table of sums from the arrays of `relative`; errors of value or key if they do not fit."""
+    return fitting(arrays["strategy"], (self.cells,))
+
+
+def fitting(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+  """float32[shape]: an array of a file; ValueError if it has another shape."""
+  if array.shape != shape:
+    raise ValueError(f"its strategy has the shape {list(array.shape)}, expected {list(shape)}")
+  return array.astype(np.float32)

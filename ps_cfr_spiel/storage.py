@@ -57,7 +57,7 @@ def _is_string(value: JSON) -> bool:
 TEXT = (_is_string, "a string")
 FIELDS: dict[str, tuple[Callable[[JSON], bool], str]] = {  # of a header: a check, and the demand
   "kind": (lambda value: value in list(NEEDED), "'run', 'policy', 'abstraction', 'examples' or 'values'"),
-  **dict.fromkeys(("version", "policy", "situations", "features"), TEXT),
+  **dict.fromkeys(("version", "policy", "situations", "features", "key"), TEXT),
   "game": (_is_string, "a game string"),
   "module": (lambda value: _is_string(value) and value.isprintable(), "the name of a module"),
   "solver": (lambda value: _is_string(value) and value.isidentifier(), "a solver's name"),

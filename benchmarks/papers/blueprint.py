@@ -4,13 +4,17 @@
   python -m benchmarks.papers.blueprint train --folder FOLDER [--clusters 60] [--buckets 500] [--minutes 60]
     [--looks 4] [--rule lcfr] [--rounds 4] [--stack 20000]
   python -m benchmarks.papers.blueprint respond --folder FOLDER [--hands 400] [--rounds 4] [--plot FILE]
+  python -m benchmarks.papers.blueprint pack --folder FOLDER --file FILE [--hands 400]
 
 `speed` times an iteration of modified external sampling on small no-limit games (20 cards, to the flop,
 fcpa, 4 clusters) by the number of lines of betting: line by visited line in the library, and all lines side
 by side in JAX, its reference. `train` solves hold'em with 200 big blinds and fold, call, pot and all-in, 16
 pairs of hands and a board of each cluster at a time, and saves the run along the way. `respond` plays a
 local best response (Lisý and Bowling 2017) against each of them, against a player who always calls, and
-against uniform play, in thousandths of a big blind a hand. `--rounds 3` ends the game on the turn.
+against uniform play, in thousandths of a big blind a hand. `--rounds 3` ends the game on the turn. `pack`
+writes the last of these runs as the policy that comes with the package, a byte for each move, with a local
+best response to it in its card: `train --clusters 8 --buckets 100 --minutes 8`, then `pack --file
+ps_cfr_spiel/learning/pretrained/holdem_policy.safetensors`.
 """
 
 import argparse
@@ -173,6 +177,27 @@ def respond(options: argparse.Namespace) -> None:
     draw(found, options.plot)
 
 
+def pack(options: argparse.Namespace) -> None:
+  spent, path = looks_in(options.folder)[-1]
+  solver = HierarchicalMCCFRSolver.load(path)
+  policy = solver.average_policy()
+  policy.save(options.file)
+  packed = ps_cfr_spiel.load_policy(options.file)
+  assert isinstance(packed, ps_cfr_spiel.KeyedPolicy)
+  answers = ps_cfr_spiel.hierarchical.by_lines(packed)
+  result = local_best_response(packed.game, answers, hands=options.hands, progress=False)
+  mean, error = 1e3 * result.mean / BLIND, 1e3 * result.error / BLIND
+  card = {
+    "made_by": "benchmarks/papers/blueprint.py",
+    "processor_seconds": round(spent),
+    "abstraction": solver.abstraction.facts(),
+    "local_best_response": {"mbb": round(mean), "standard_error": round(error), "hands": options.hands},
+  }
+  policy.save(options.file, card)
+  size = options.file.stat().st_size / 1e6
+  print(f"{options.file}: {size:.2f} MB; a local best response wins {mean:,.0f} +- {1.96 * error:,.0f} mbb")
+
+
 def draw(found: dict, file: Path) -> None:
   from matplotlib.figure import Figure
 
@@ -198,7 +223,7 @@ def draw(found: dict, file: Path) -> None:
 def main() -> None:
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   commands = parser.add_subparsers(required=True)
-  for work in (speed, train, respond):
+  for work in (speed, train, respond, pack):
     command = commands.add_parser(work.__name__)
     command.set_defaults(work=work)
     if work is speed:
@@ -215,7 +240,10 @@ def main() -> None:
       command.add_argument("--rule", default="lcfr")
     else:
       command.add_argument("--hands", type=int, default=400)
+    if work is respond:
       command.add_argument("--plot", type=Path)
+    if work is pack:
+      command.add_argument("--file", type=Path, required=True)
   options = parser.parse_args()
   print(describe(), flush=True)
   options.work(options)

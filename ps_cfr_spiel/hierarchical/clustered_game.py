@@ -1,17 +1,18 @@
 """A game of dealt cards with an abstraction, as a keyed game; values and rounding of policies by its keys."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeGuard
 
 import numpy as np
 import pyspiel
 
+from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.poker import CardDeal, CardGame, Place, cards, set_numbers
 from ps_cfr_spiel.hierarchical.evaluation import Strategy, StrategyTables, evaluate_strategies
 from ps_cfr_spiel.hierarchical.hierarchy import ByCluster, Hierarchy
 from ps_cfr_spiel.hierarchical.lines import LineCells, trunk_and_subtree
-from ps_cfr_spiel.keyed_game import KeyedGame
+from ps_cfr_spiel.keyed_game import KeyedGame, fitting
 from ps_cfr_spiel.policy import PostProcessing, parse_post_processing
 from ps_cfr_spiel.sampling.keyed import KeyedPolicy, normalised
 from ps_cfr_spiel.tree import Evaluation
@@ -65,6 +66,25 @@ class ClusteredGame(KeyedGame):
       return None
     board = deal.dealt(state)[2 * deal.hole :]
     return self.locate_hands(self.dealt.betting.line_of(state), board), deal.whole
+
+  def arrays(self) -> dict[str, np.ndarray]:
+    return self.abstraction.to_arrays()
+
+  def fields(self) -> dict[str, JSON]:
+    return {**super().fields(), "clustered_round": self.abstraction.clustered_round}
+
+  def relative(self, table: StrategyTables) -> dict[str, np.ndarray]:
+    def of_largest(part: np.ndarray) -> np.ndarray:
+      sums = np.maximum(part, 0)
+      most = sums.max(0)
+      return sums / np.where(most > 0, most, 1)
+
+    parts = [of_largest(table.clusters[cluster]) for cluster in range(self.abstraction.count)]
+    return {"trunk": of_largest(table.trunk), "parts": np.array(parts)}
+
+  def table_of(self, arrays: Mapping[str, np.ndarray]) -> StrategyTables:
+    parts = fitting(arrays["parts"], (self.abstraction.count, *self.cluster))
+    return StrategyTables(fitting(arrays["trunk"], self.trunk), parts)
 
   def _place(self, state: pyspiel.State) -> tuple[int, list[tuple[Place, int]]]:
     """The line of a state's player to move, and the cards as in `CardDeal.seen`."""

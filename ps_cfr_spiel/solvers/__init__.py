@@ -3,7 +3,8 @@
 May import: hierarchical, search, abstraction, keyed, policy, mccfr and lower layers. `solver` and
 `run_files` are the base class of all solvers; `exact` that of solvers that are evaluated exactly,
 `splitting` that of solvers that split an abstraction; `ps_cfr`, `sampling`, `cfr_ira_solver`,
-`fictitious_play_solvers`, `keyed_solver`, `keyed_mccfr` and `hierarchical` are solvers;
+`fictitious_play_solvers`, `keyed_solver`, `keyed_mccfr` and `hierarchical` are solvers; `saved_policies`
+reads policies from files;
 `search_policy` is the contract of policies that search, and the bot that plays any policy;
 `continual_resolving`, `online_outcome_sampling` and `holdem_policy`, by `holdem_searches`, are such policies,
 and `particle_bot` is a bot that searches.
@@ -27,4 +28,5 @@ from ps_cfr_spiel.solvers.sampling import (
   SamplingSolver,
   VRMCCFRSolver,
 )
-from ps_cfr_spiel.solvers.solver import Solver, load_policy, load_solver
+from ps_cfr_spiel.solvers.saved_policies import load_policy, pretrained_policy
+from ps_cfr_spiel.solvers.solver import Solver, load_solver

@@ -25,10 +25,8 @@ from ps_cfr_spiel.backend.device import (
   process_count,
   trim_heap,
 )
-from ps_cfr_spiel.options import LIMIT, RunOptions, TreeOptions, fields_of
-from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.options import RunOptions, TreeOptions, fields_of
 from ps_cfr_spiel.reports import Stopwatch, progress_bar, waiting
-from ps_cfr_spiel.sampling.keyed import KeyedPolicy
 from ps_cfr_spiel.solvers.run_files import Resumable, RunState
 
 SAVING_SHARE = 0.05  # of the time, at most for checkpoints
@@ -256,15 +254,3 @@ def _marks(start: int, every: int | Callable[[int], int]) -> Callable[[int], int
 def load_solver(path: str | os.PathLike, **options: object) -> Solver:
   """Read a solver of any class from its file; see `Solver.load`."""
   return Solver.load(path, **options)
-
-
-def load_policy(path: str | os.PathLike, limit: int = LIMIT) -> TreePolicy | KeyedPolicy:
-  """The policy in a file of `TreePolicy.save`, or the average policy in a solver's file; errors as of `load`.
-
-  `limit` is the maximum number of histories of the game that the file names.
-  """
-  file = storage.read(path)
-  if file.header["kind"] == "run":
-    options = {"limit": limit} if "limit" in file.header.get("options", {}) else {}
-    return Solver.kind_in(file)._policy_in(file, options)
-  return TreePolicy.from_file(file, limit)

@@ -36,13 +36,23 @@ KINDS = (
   *(f"{name} {number}" for number, (name, _, _) in enumerate(SOLVERS)),
   "run as a policy",
   "policy",
+  "policy in bytes",
   "situations",
   "values",
   "abstraction",
   "batch",
 )
 
-ONE_EACH = (KINDS[0], "run as a policy", "policy", "situations", "values", "abstraction", "batch")
+ONE_EACH = (
+  KINDS[0],
+  "run as a policy",
+  "policy",
+  "policy in bytes",
+  "situations",
+  "values",
+  "abstraction",
+  "batch",
+)
 
 
 class Kind(NamedTuple):
@@ -92,6 +102,9 @@ def copy_abstraction(path, other):
 def use_policy(path):
   """A policy, or a run's average: all its probabilities are sound."""
   policy = ps_cfr_spiel.load_policy(path, limit=10_000)
+  if isinstance(policy, ps_cfr_spiel.KeyedPolicy):
+    sound(policy)
+    return
   for block in [block for blocks in policy.strategies for block in blocks]:
     assert (block >= 0).all()
     np.testing.assert_allclose(block.sum(0), 1)
@@ -193,6 +206,12 @@ def made(kind) -> Kind:
     if kind == "policy":
       path.write_bytes(made(KINDS[0]).content)
       ps_cfr_spiel.load_policy(path).save(path)
+      return Kind(path.read_bytes(), use_policy, copy_policy)
+    if kind == "policy in bytes":
+      name, game, options = SOLVERS[-1]
+      solver = getattr(ps_cfr_spiel.solvers, name)(pyspiel.load_game(game), **options)
+      solver.run(2, progress=False)
+      solver.average_policy().save(path)
       return Kind(path.read_bytes(), use_policy, copy_policy)
     if kind == "batch":
       batch(Path(folder) / "batch")

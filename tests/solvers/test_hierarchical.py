@@ -147,6 +147,25 @@ def test_policies_are_of_the_whole_game(ten, tmp_path):
     policy.action_probabilities(pyspiel.load_game("kuhn_poker").new_initial_state().child(0).child(1))
 
 
+def test_a_policy_in_bytes_plays_as_the_run(ten, tmp_path):
+  """Each probability is within a byte's rounding of that of the run, at every decision of the game."""
+  whole, path = ten.average_policy(), tmp_path / "policy.safetensors"
+  whole.save(path, {"made_by": "a test"})
+  packed = load_policy(path)
+  assert packed.info["card"] == {"made_by": "a test"} and packed.info["iteration"] == 10
+
+  def compare(state):
+    if state.is_terminal():
+      return 0
+    if not state.is_chance_node():
+      exact, rounded = (policy.action_probabilities(state) for policy in (whole, packed))
+      assert rounded == pytest.approx(exact, abs=len(exact) / 510)
+    return state.is_player_node() + sum(compare(state.child(a)) for a in state.legal_actions())
+
+  assert compare(ten.game.new_initial_state()) > 3000
+  assert path.stat().st_size < 4000 + sum(x.nbytes for x in jax.tree.leaves(ten._state.tables)) / 4
+
+
 @pytest.mark.parametrize("how", ["purify", "threshold=0.3", "cautious=0.3"])
 def test_rounded_tables_are_rounded_play(ten, how):
   """A table at once, or the rows of the whole game one by one."""

@@ -56,6 +56,19 @@ def test_a_large_gamma_is_that_of_a_written_sum(name):
   np.testing.assert_allclose(solver.average_policy().table, total, rtol=1e-9)
 
 
+def test_a_policy_in_bytes_plays_as_the_run(trained, tmp_path):
+  whole = trained.average_policy()
+  whole.save(tmp_path / "policy.safetensors")
+  packed = ps_cfr_spiel.load_policy(tmp_path / "policy.safetensors")
+  first, _, moves = whole.form.shared(whole.form)
+  for cell, count in zip(first.tolist(), moves.tolist(), strict=True):
+    exact, rounded = (policy.shares(slice(cell, cell + count)) for policy in (whole, packed))
+    np.testing.assert_allclose(rounded, exact, atol=count / 510)
+  solver = KeyedMCCFRSolver(pyspiel.load_game("kuhn_poker"), batch=2, cells=100)
+  with pytest.raises(ValueError, match="does not list its keys; save the solver's run instead"):
+    solver.average_policy().save(tmp_path / "kuhn.safetensors")
+
+
 def test_it_beats_a_random_player(trained):
   policy = trained.average_policy()
   score = match(trained.game, player(policy), player("random"), 400).score

@@ -20,12 +20,13 @@ from ps_cfr_spiel.apps.commands.framework.command import INTERRUPTED, Command, F
 from ps_cfr_spiel.apps.commands.framework.flags import JSON, MOST_HISTORIES, QUIET, progress_of, say
 from ps_cfr_spiel.apps.commands.framework.user_input import given, in_words, load_game, refuse, writable
 from ps_cfr_spiel.apps.commands.play import (
-  AGENT,
   FAILED,
   MOVE_SECONDS,
   SEARCH,
   blueprint_of,
+  is_packaged,
   make_opponent,
+  names_agent,
   policy_for,
 )
 from ps_cfr_spiel.cards.poker import describe
@@ -122,7 +123,8 @@ def _game(values: flags.FlagValues, players: Sequence[str | Remote]) -> pyspiel.
     return sequential(load_game([values.game]))
   if not any(isinstance(player, Remote) for player in players):
     for player in players:
-      if player not in (*ps.matches.BOTS, SEARCH) and str(player).split(":")[0] != LBR:
+      named = player in (*ps.matches.BOTS, SEARCH) or is_packaged(str(player))
+      if not named and str(player).split(":")[0] != LBR:
         return blueprint_of(str(player), values.limit).game
   return load_game([DEFAULT_GAME])
 
@@ -134,8 +136,8 @@ def _player(values: flags.FlagValues, game: pyspiel.Game, who: str, seed: int) -
     known = {"random": openspiel_policy.UniformRandomPolicy(game)}
     known |= {habit: ps.matches.Habit(habit) for habit in ps.matches.HABITS}
     return make_opponent(game, who, rng, values.limit), known.get(who)
-  if who.startswith(AGENT):
-    make = make_opponent(game, who, rng, values.limit)
+  if names_agent(who) and game.get_type().short_name == POKER:
+    make = make_opponent(game, who, rng, values.limit, values.move_seconds)
     return make, make(0).policy
   if values.move_seconds > 0:
     return make_opponent(game, who, rng, values.limit, values.move_seconds), None

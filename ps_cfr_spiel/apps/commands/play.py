@@ -22,6 +22,7 @@ from ps_cfr_spiel.apps.commands.framework.command import Command, Flag, flag_of
 from ps_cfr_spiel.apps.commands.framework.flags import MOST_HISTORIES, SPOT
 from ps_cfr_spiel.apps.commands.framework.server import serve
 from ps_cfr_spiel.apps.commands.framework.user_input import (
+  PRETRAINED,
   SPOT_FLAGS,
   default_folders,
   in_words,
@@ -36,14 +37,16 @@ from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.options import MatchOptions, ParticleBotOptions
 
 SEARCH = "search"
-TRANSLATED = {("holdem", "holdem"), ("universal_poker", "holdem")}  # games of a policy and of its play
+HOLDEM = "holdem"
+TRANSLATED = {(HOLDEM, HOLDEM), ("universal_poker", HOLDEM)}  # games of a policy and of its play
 TEMPERATURE = 0.03  # of the search of an agent of train
 FAILED = 1  # exit code where a player fails
 # For messages: all by their names (a test compares them).
 PLAYERS = (
-  "random, search, in poker always_call, fold or all_in, in cheat naive or heuristic, in holdem agent:FILE"
+  "random, search, in poker always_call, fold or all_in, in cheat naive or heuristic, in holdem and cheat "
+  "agent or pretrained, in holdem agent:FILE"
 )
-AGENT = "agent:"  # in front of the file of a blueprint, which a comma and values may follow
+AGENT = "agent"  # by the package's policy, or after a colon by that of a file; values follow a comma
 SOON = 20_000  # histories of a game that a search is ready to play within seconds
 MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a turn with all hands millions
 # 0: no search
@@ -58,10 +61,12 @@ FLAGS = (
     "Player of the other seats: random, a bot of the game (in cheat naive or heuristic), in poker "
     "always_call, fold or all_in, search (continual re-solving; in a game too large or without public states "
     "a search by knowledge), a file of solve, resolve or train, such as runs/glasses/run.safetensors, or "
-    "agent:FILE, which in holdem searches from the turn on, with a blueprint from a file, or with "
-    "agent:FILE,pretrained from the flop on, by values of turns (default: search in a game that it is ready "
-    "for within seconds, else the run that train has saved, else the game's last bot, in cheat heuristic, "
-    "else random).",
+    "agent, which in holdem searches from the flop on, with a blueprint and values of turns that come with "
+    "the package, and in cheat searches with a trained policy of the package (pretrained: without searches); "
+    "or agent:FILE, which in holdem searches from the turn on, with a blueprint from a file, or with "
+    "agent:FILE,pretrained from the flop on (default: search in a game that it is ready for within seconds, "
+    "else the run that train has saved, else agent where there is one, else the game's last bot, else "
+    "random).",
     value="NAME|FILE"),
   MOVE_SECONDS,
   Flag("seat", 0,
@@ -91,10 +96,11 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     raise ValueError(f"--opponent is empty; name {PLAYERS}, or a file of solve, resolve or train.")
   name = values.opponent or default_opponent(game)
   opponent = make_opponent(game, name, rng, values.limit, values.move_seconds)
-  by_name = name in (*ps.matches.bots_for(game), SEARCH) or name.startswith(AGENT)
-  policy = None if by_name else load_opponent(name, values.limit)
-  searches = is_agent(policy) and values.move_seconds > 0
-  how = f", which searches for {values.move_seconds:g} s a decision" if searches else ""
+  seconds, poker = values.move_seconds, names_agent(name) and game.get_type().short_name == HOLDEM
+  by_name = name in (*ps.matches.bots_for(game), SEARCH) or poker
+  policy = None if by_name else saved_player(name, values.limit, game)
+  how = f", which searches for {seconds:g} s a decision" if is_agent(policy) and seconds > 0 else ""
+  how = f", of a blueprint and searches{f' of at most {seconds:g} s' if seconds else ''}" if poker else how
   many = ps.matches.own_bots(game) and game.num_players() > 2
   few = "; agents of train are for two players" if many else ""
   print(f"Opponent: {name}{how}; --opponent= chooses another{few}.")
@@ -225,11 +231,11 @@ def _parsed(sent: bytes) -> JSON:
 def default_opponent(game: pyspiel.Game) -> str:
   """The strongest opponent that is ready within seconds."""
   if bots := ps.matches.own_bots(game):
-    return _trained(game) or [*bots][-1]
+    return _trained(game) or _packaged(game) or [*bots][-1]
   try:
     tree = ps.build_tree(game, limit=SOON)
   except ValueError:
-    return _trained(game) or "random"
+    return _trained(game) or _packaged(game) or "random"
   if len(tree.players) > 2 or not tree.leaves.zero_sum:  # searches are for others
     return _trained(game) or "random"
   numbers = sum(math.prod(shape) for player in tree.players for shape in player.block_shapes)
@@ -247,6 +253,15 @@ def _trained(game: pyspiel.Game) -> str | None:
   return str(path) if ours else None
 
 
+def _packaged(game: pyspiel.Game) -> str | None:
+  """The agent that comes with the package, if it plays the game."""
+  try:
+    make_opponent(game, AGENT, np.random.RandomState(0))
+  except ValueError:
+    return None
+  return AGENT
+
+
 def make_opponent(
   game: pyspiel.Game,
   name: str,
@@ -257,7 +272,8 @@ def make_opponent(
   """A function that makes a bot for a seat, by its name in `bots_for`, `SEARCH`, or the file of its policy.
 
   A search or a file may enumerate at most `limit` histories; an agent of train searches for `seconds` a
-  decision. ValueError for a bot or policy of another game.
+  decision, one of hold'em at most so long a search, if they are not 0. ValueError for a bot or policy of
+  another game.
   """
   bots = ps.matches.bots_for(game)
   if name in bots:
@@ -269,8 +285,8 @@ def make_opponent(
     )
   if name == SEARCH:
     return ps.matches.search_player(game, int(rng.randint(2**31)), limit)
-  if name.startswith(AGENT):
-    return agent_on(game, name, int(rng.randint(2**31)), limit)
+  if names_agent(name) and game.get_type().short_name == HOLDEM:
+    return agent_on(game, name, int(rng.randint(2**31)), limit, seconds)
   policy = policy_for(game, name, limit)
   if seconds > 0 and is_agent(policy):
     options: dict[str, JSON] = {"seconds": seconds, "temperature": TEMPERATURE}
@@ -283,8 +299,23 @@ def is_agent(policy: object) -> bool:
   return isinstance(policy, ps.KeyedPolicy) and not ps.abstractions.has_clusters(policy)
 
 
-def saved_player(word: str, limit: int) -> ps.TreePolicy | ps.KeyedPolicy:
-  """The policy in a file; ValueError with the names of players for a word that is no path."""
+def names_agent(word: str) -> bool:
+  """Whether a word names an agent, with or without a file."""
+  return word.partition(":")[0] == AGENT
+
+
+def is_packaged(word: str) -> bool:
+  """Whether a word names a player, or an agent's blueprint, that comes with the package."""
+  return word.removeprefix(f"{AGENT}:").partition(",")[0] in (AGENT, PRETRAINED)
+
+
+def saved_player(word: str, limit: int, game: pyspiel.Game | None = None) -> ps.TreePolicy | ps.KeyedPolicy:
+  """The policy in a file, or that which comes with the package for a `game`.
+
+  ValueError with the names of players for a word that is no path.
+  """
+  if game is not None and is_packaged(word):
+    return ps.pretrained_policy(game)
   if Path(word).name == word and not Path(word).suffix and not Path(word).exists():
     raise ValueError(
       f"no such file or player: {word}; players are {PLAYERS}, or a file of solve, resolve or train."
@@ -292,26 +323,37 @@ def saved_player(word: str, limit: int) -> ps.TreePolicy | ps.KeyedPolicy:
   return load_opponent(word, limit)
 
 
-def agent_on(game: pyspiel.Game, name: str, seed: int, limit: int) -> Callable[[int], pyspiel.Bot]:
-  """A maker of agents that play hold'em from the blueprint in a file, and with values search flops too."""
+def agent_on(
+  game: pyspiel.Game, name: str, seed: int, limit: int, seconds: float = 0
+) -> Callable[[int], pyspiel.Bot]:
+  """A maker of agents that play hold'em from a blueprint, and with values search flops too."""
   _, comma, file = name.rpartition(",")
-  blueprint, values = blueprint_of(name, limit), load_values(file, game) if comma else None
-  policy = ps.HoldemPolicy(game, blueprint, values=values)
+  values = load_values(file, game) if comma else _values_if_installed(game) if name == AGENT else None
+  policy = ps.HoldemPolicy(game, blueprint_of(name, limit, game), values=values, seconds=seconds or None)
   return lambda seat: policy.bot(seat, seed)
 
 
-def blueprint_of(name: str, limit: int) -> ps.TreePolicy | ps.KeyedPolicy:
-  """The policy of a file, or the blueprint of an agent, without its values."""
-  agent = name.removeprefix(AGENT)
-  return saved_player(agent if agent == name else agent.rpartition(",")[0] or agent, limit)
+def _values_if_installed(game: pyspiel.Game) -> ps.values.NetworkValues | None:
+  """The values of the package; None without the extra `learn`, and then the turn is searched first."""
+  try:
+    return load_values(PRETRAINED, game)
+  except ModuleNotFoundError:
+    return None
+
+
+def blueprint_of(name: str, limit: int, game: pyspiel.Game | None = None) -> ps.TreePolicy | ps.KeyedPolicy:
+  """The policy of a file, or the blueprint of an agent, without its values; see `saved_player`."""
+  agent = name.removeprefix(f"{AGENT}:")
+  return saved_player(agent if agent == name else agent.rpartition(",")[0] or agent, limit, game)
 
 
 def policy_for(game: pyspiel.Game, path: str, limit: int) -> openspiel_policy.Policy:
   """The policy in a file, by translation if for other bets of hold'em; ValueError if of another game."""
-  policy = saved_player(path, limit)
+  policy = saved_player(path, limit, game)
   if str(policy.game) == str(game):
     return policy
-  if (policy.game.get_type().short_name, game.get_type().short_name) not in TRANSLATED:
+  kinds = policy.game.get_type().short_name, game.get_type().short_name
+  if kinds not in TRANSLATED:
     raise ValueError(f"{path} holds a policy for {policy.game}, not for {game}.")
   return ps.abstractions.WrappedPolicy(game, policy, ps.abstractions.Translation())
 

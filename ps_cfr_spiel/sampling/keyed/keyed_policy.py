@@ -1,5 +1,6 @@
 """Strategies in tables by key, as OpenSpiel policies: a key is the part of an infostate that it knows."""
 
+import os
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -7,9 +8,15 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
+from ps_cfr_spiel import storage
+from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.keyed_game import Cells, KeyedGame
+from ps_cfr_spiel.loading import game_fields
 from ps_cfr_spiel.policy import probabilities_at
+
+CODES = 255  # the largest of a byte
+ORIGIN = ("solver", "options", "iteration", "policy")  # fields of a policy's `info` that a file keeps
 
 
 class Sums(Protocol):
@@ -33,6 +40,21 @@ class KeyedPolicy(openspiel_policy.Policy):
   def shares(self, cells: Cells) -> np.ndarray:
     """float64[A, ...]: the probabilities of the A moves of keys, from their cells [A, ...]."""
     return normalised(self.table[cells])
+
+  def save(self, path: str | os.PathLike, card: Mapping[str, JSON] | None = None) -> None:
+    """Save the policy alone, a byte for each move of a key, for `ps_cfr_spiel.load_policy`.
+
+    A probability is rounded to 1/255 of the likeliest move's; a run in a file has them whole. `card` says
+    more of its origin in the policy's `info`: how it was made, and how well it plays.
+
+    OSError if the file cannot be written, and an earlier one stays; ValueError for a game that cannot list
+    its keys.
+    """
+    card = {**self.info.get("card", {}), **(card or {})}
+    origin = {name: self.info[name] for name in ORIGIN if name in self.info}
+    header = {**origin, **game_fields(self.game), **self.form.fields(), "card": card}
+    codes = {name: np.rint(CODES * x).astype(np.uint8) for name, x in self.form.relative(self.table).items()}
+    storage.write(path, "policy", header, {**self.form.arrays(), **codes})
 
   def for_hands_at(self, state: pyspiel.State) -> dict[int, np.ndarray] | None:
     """See `policy.for_hands`; None where the keys do not say which cards they hold."""

@@ -1,0 +1,75 @@
+"""Policies in files: of runs, of policies alone, and those that come with this package."""
+
+import functools
+import os
+from pathlib import Path
+
+import pyspiel
+
+from ps_cfr_spiel import hierarchical, storage
+from ps_cfr_spiel.arguments import check_instance
+from ps_cfr_spiel.keyed_game import KeyedGame
+from ps_cfr_spiel.loading import game_in, load_game
+from ps_cfr_spiel.options import LIMIT
+from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.sampling.keyed import KeyedPolicy
+from ps_cfr_spiel.solvers.keyed_solver import keyed_form
+from ps_cfr_spiel.solvers.solver import Solver
+
+PACKAGED = Path(__file__).parents[1] / "learning" / "pretrained"  # beside learned values
+
+
+def load_policy(path: str | os.PathLike, limit: int = LIMIT) -> TreePolicy | KeyedPolicy:
+  """The policy in a file of a policy's `save`, or the average policy in a solver's file; errors as of `load`.
+
+  `limit` is the maximum number of histories of the game that the file names.
+  """
+  file = storage.read(path)
+  if file.header["kind"] == "run":
+    options = {"limit": limit} if "limit" in file.header.get("options", {}) else {}
+    return Solver.kind_in(file)._policy_in(file, options)
+  if file.header["kind"] == "policy" and "key" in file.header:
+    return _keyed_policy(file)
+  return TreePolicy.from_file(file, limit)
+
+
+def _keyed_policy(file: storage.Stored) -> KeyedPolicy:
+  """The policy in a file of `KeyedPolicy.save`."""
+  game, arrays = game_in(file.header, file.path), file.arrays(file.shapes)
+  try:
+    form = _form(game, file)
+    return KeyedPolicy(form, form.table_of(arrays), file.header)
+  except (KeyError, ValueError) as error:
+    raise ValueError(f"{file.path} is damaged: {error}.") from error
+
+
+def _form(game: pyspiel.Game, file: storage.Stored) -> KeyedGame:
+  if "clustered_round" not in file.header:
+    return keyed_form(game, file.header["key"])
+  dealt = hierarchical.card_game(game)
+  return hierarchical.ClusteredGame(dealt, hierarchical.from_file(file).on(dealt))
+
+
+def pretrained_policy(game: pyspiel.Game | str) -> KeyedPolicy:
+  """Load the policy that comes with this package for a game; its `info` has a card: how it was made.
+
+  For `holdem` with the whole deck it is a blueprint of fold, call, pot and all-in, 200 big blinds deep, of
+  benchmarks/papers/blueprint.py; `HoldemPolicy` plays it with other bets and stacks. For `cheat` with the
+  default rules it is an agent of the command train. ValueError for other games.
+  """
+  loaded = load_game(game) if isinstance(game, str) else game
+  check_instance("game", loaded, pyspiel.Game)
+  name = loaded.get_type().short_name
+  path, given = PACKAGED / f"{name}_policy.safetensors", loaded.get_parameters()
+  usual = load_game(name).get_parameters() if path.exists() else {"deck": ""}
+  if any(given.get(key) != usual[key] for key in (["deck"] if name == "holdem" else usual)):
+    raise ValueError(
+      f"No policy for {loaded} comes with ps_cfr_spiel, only for holdem with the whole deck, and for cheat "
+      "with the default parameters; name a file."
+    )
+  return _packaged(path)
+
+
+@functools.lru_cache(maxsize=1)
+def _packaged(path: Path) -> KeyedPolicy:
+  return _keyed_policy(storage.read(path))
