@@ -51,6 +51,5 @@ from .solvers import Solver as Solver
 from .solvers import VRMCCFRSolver as VRMCCFRSolver
 from .solvers import load_policy as load_policy
 from .solvers import load_solver as load_solver
-from .solvers import pretrained_policy as pretrained_policy
 from .tree import PublicTree as PublicTree
 from .version import __version__ as __version__

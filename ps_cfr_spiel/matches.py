@@ -37,7 +37,7 @@ from ps_cfr_spiel.evaluation.match_play import (
   search_response,
 )
 from ps_cfr_spiel.evaluation.table_play import Sitting, Thought, rules_of
-from ps_cfr_spiel.solvers import ParticleBot, PolicyBot
+from ps_cfr_spiel.solvers import ParticleBot, PolicyBot, pretrained_policy
 
 __all__ = [
   "BOTS",
@@ -72,6 +72,7 @@ __all__ = [
   "play_games",
   "player",
   "policy_of",
+  "pretrained_policy",
   "read_game",
   "read_games",
   "rules_of",

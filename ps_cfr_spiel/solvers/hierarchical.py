@@ -157,7 +157,7 @@ class HierarchicalMCCFRSolver(ExactSolver[KeyedPolicy]):
     return KeyedPolicy(form, tables, self._policy_info(average))
 
   @classmethod
-  def _policy_in(cls, file, options):
+  def policy_in(cls, file, options):
     """The average policy of a run's file, whose clusters are opened when they are asked for."""
     saved, game = cls._saved_options(file), game_in(file.header, file.path)
     dtype, of_abstraction = saved.dtype, saved.abstraction

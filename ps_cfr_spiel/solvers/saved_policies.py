@@ -27,7 +27,7 @@ def load_policy(path: str | os.PathLike, limit: int = LIMIT) -> TreePolicy | Key
   file = storage.read(path)
   if file.header["kind"] == "run":
     options = {"limit": limit} if "limit" in file.header.get("options", {}) else {}
-    return Solver.kind_in(file)._policy_in(file, options)
+    return Solver.kind_in(file).policy_in(file, options)
   if file.header["kind"] == "policy" and "key" in file.header:
     return _keyed_policy(file)
   return TreePolicy.from_file(file, limit)

@@ -69,7 +69,7 @@ class Solver(Resumable, Generic[Policy]):
     return self._policy(average=False)
 
   @classmethod
-  def _policy_in(cls, file: storage.Stored, options: Mapping[str, object]) -> Policy:
+  def policy_in(cls, file: storage.Stored, options: Mapping[str, object]) -> Policy:
     """The average policy of a run in a file; `options` as of `load`."""
     return cls.from_file(file, options).average_policy()
 

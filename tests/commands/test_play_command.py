@@ -384,11 +384,12 @@ def test_an_opponent_that_fails(monkeypatch, capsys):
 
 def test_players_in_messages_are_all_that_there_are():
   words = re.findall(r"[a-z_]+(?=:FILE|\b)", play.PLAYERS)
-  assert {*words} - {"in", "or", "poker", "cheat", "holdem"} == {
+  assert {*words} - {"in", "or", "and", "poker", "cheat", "holdem"} == {
     *ps_cfr_spiel.matches.BOTS,
     *pyspiel.load_game("cheat").bots,
     "search",
     "agent",
+    "pretrained",
   }
 
 

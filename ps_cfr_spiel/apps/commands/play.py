@@ -315,7 +315,7 @@ def saved_player(word: str, limit: int, game: pyspiel.Game | None = None) -> ps.
   ValueError with the names of players for a word that is no path.
   """
   if game is not None and is_packaged(word):
-    return ps.pretrained_policy(game)
+    return ps.matches.pretrained_policy(game)
   if Path(word).name == word and not Path(word).suffix and not Path(word).exists():
     raise ValueError(
       f"no such file or player: {word}; players are {PLAYERS}, or a file of solve, resolve or train."
