@@ -18,6 +18,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
 FOLDER = pathlib.Path(__file__).parent
+CLEARED = {"text/plain": ""}  # the output of a bar that has ended
 METADATA = {
   "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
   "language_info": {"name": "python"},
@@ -60,21 +61,18 @@ def execute(path: pathlib.Path, folder: pathlib.Path, timeout: int = 600) -> nbf
   notebook.metadata = nbformat.from_dict(METADATA)
   for cell in notebook.cells:
     if cell.cell_type == "code":
-      cell.outputs = [output for output in _joined(cell.outputs) if output.get("text") != ""]
+      cell.outputs = [output for output in _joined(cell.outputs) if output.get("data") != CLEARED]
   return notebook
 
 
 def _joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
-  """Outputs with pieces of print joined, as they are seen in the end: bars clear or overwrite their line."""
+  """Outputs with pieces of print joined, as they are seen in the end."""
   joined: list[nbformat.NotebookNode] = []
   for output in outputs:
     if joined and output.get("name") == joined[-1].get("name", "") and output.output_type == "stream":
       joined[-1].text += output.text
     else:
       joined.append(output)
-  for output in joined:
-    if output.output_type == "stream":
-      output.text = "\n".join(line.rpartition("\r")[2] for line in output.text.split("\n"))
   return joined
 
 

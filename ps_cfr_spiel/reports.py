@@ -1,12 +1,13 @@
 """Reports for people: lines of facts, progress bars and notices, and a stopwatch."""
 
 import contextlib
+import io
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self, TextIO
+from typing import Any, Self
 
 from tqdm import tqdm
 
@@ -60,19 +61,41 @@ class LineBar(tqdm):
     """Leave the lines."""
 
 
+class NotebookBar(tqdm):
+  """A bar in one output of a notebook, which is updated, and emptied where the bar is cleared."""
+
+  def __init__(self, **options: Any):
+    self._output = None
+    super().__init__(**{**options, "file": io.StringIO()})  # in a notebook \r would begin a line
+
+  def display(self, msg: str | None = None, pos: int | None = None) -> None:
+    """Show the bar's state, or `msg`."""
+    from IPython.display import display  # part of the notebook's kernel
+
+    data = {"text/plain": str(self) if msg is None else msg}
+    if self._output is not None:
+      self._output.update(data, raw=True)
+    elif data["text/plain"]:
+      self._output = display(data, raw=True, display_id=True)
+
+  def clear(self, nolock: bool = False) -> None:
+    """Empty the output."""
+    self.display("")
+
+
 def progress_bar(progress: bool | None, **options: Any) -> tqdm:
   """A progress bar, with tqdm's options. True: show it; False: hide it.
 
   None: show it after two seconds, on a terminal or in a notebook, and clear it at the end; elsewhere print a
   line a minute.
   """
-  if progress is None and not _is_seen():
+  notebook = "ipykernel" in sys.modules
+  if progress is None and not (notebook or sys.stderr.isatty()):
     return LineBar(**options)
-  options = {"file": _stream(), **options}
   if progress is None:
     progress = True
     options |= {"delay": PATIENCE, "leave": False}
-  return tqdm(disable=not progress, **options)
+  return (NotebookBar if notebook else tqdm)(disable=not progress, **options)
 
 
 @contextlib.contextmanager
@@ -85,14 +108,15 @@ def waiting(what: str, progress: bool | None = None) -> Iterator[None]:
   if progress is not None:
     yield
     return
-  done, start, seen = threading.Event(), time.time(), _is_seen()
+  done, start = threading.Event(), time.time()
+  seen = sys.stderr.isatty() or "ipykernel" in sys.modules
 
   def tell() -> None:
     while not seen and not done.wait(MINUTE):
       print(f"{what} ... {time.time() - start:.0f} s", file=sys.stderr, flush=True)
     if done.wait(PATIENCE):
       return
-    with tqdm(desc=what, bar_format="{desc} ... {elapsed}", leave=False, file=_stream()) as bar:
+    with progress_bar(True, desc=what, bar_format="{desc} ... {elapsed}", leave=False) as bar:
       bar.start_t = start
       while not done.wait(TICK):
         bar.refresh()
@@ -118,13 +142,3 @@ def quiet_stderr() -> Iterator[None]:
   finally:
     os.dup2(kept, 2)
     os.close(kept)
-
-
-def _is_seen() -> bool:
-  """Whether the output is a terminal or a notebook."""
-  return sys.stderr.isatty() or "ipykernel" in sys.modules
-
-
-def _stream() -> TextIO:
-  """The stream of bars: a notebook shows all that is written to stderr as an error, in pink."""
-  return sys.stdout if "ipykernel" in sys.modules else sys.stderr

@@ -1,8 +1,10 @@
 """The notebooks: what is stored in them, and that they run from top to bottom with this checkout."""
 
+import base64
 import importlib.util
 import pathlib
 import re
+import struct
 import tomllib
 
 import nbformat
@@ -140,6 +142,20 @@ def test_outputs_are_stored(name):
     assert all(output.output_type != "error" and output.get("name") != "stderr" for output in cell.outputs)
     for text in texts(cell):
       assert not MACHINE.search(text), text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_outputs_fit_on_a_page(name):
+  """Text has lines of 17 pixels, and pictures are shown at most 900 wide."""
+  height = 0
+  for cell in code_cells(read(name)):
+    for output in cell.outputs:
+      if picture := output.get("data", {}).get("image/png"):
+        wide, high = struct.unpack(">II", base64.b64decode(picture)[16:24])
+        height += high * min(1, 900 / wide)
+      else:
+        height += 17 * sum(text.count("\n") + 1 for text in texts(nbformat.from_dict({"outputs": [output]})))
+  assert 0 < height < 4000
 
 
 @pytest.mark.parametrize("name", NAMES)

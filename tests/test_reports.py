@@ -1,5 +1,6 @@
 """Bars and notices where the output is neither a terminal nor a notebook: a line now and then."""
 
+import sys
 import time
 
 import pyspiel
@@ -18,6 +19,39 @@ def test_a_line_a_minute(monkeypatch, capsys):
   with reports.waiting("Compiling"):
     time.sleep(0.12)
   assert capsys.readouterr().err.startswith("Compiling ... 0 s\n")
+
+
+class Output:
+  """An output of a notebook, with all that it has shown."""
+
+  shown: list[str]
+
+  def __init__(self, data, raw, display_id):
+    assert raw and display_id
+    self.shown = []
+    self.update(data, raw)
+
+  def update(self, data, raw):
+    self.shown.append(data["text/plain"])
+
+
+def test_a_notebook_has_one_output_that_ends_empty(monkeypatch, capsys):
+  outputs = []
+  monkeypatch.setitem(sys.modules, "ipykernel", None)
+  monkeypatch.setattr(
+    "IPython.display.display", lambda *data, **how: outputs.append(Output(*data, **how)) or outputs[-1]
+  )
+  for progress in (True, None):
+    monkeypatch.setattr(reports, "PATIENCE", 0.0)
+    with reports.progress_bar(progress, total=3, desc="Walking", mininterval=0, leave=False) as bar:
+      for _ in range(3):
+        bar.update()
+      bar.clear()
+  with reports.waiting("Compiling"):
+    time.sleep(0.05)
+  assert [output.shown[0].split()[0] for output in outputs] == ["Walking:", "Walking:", "Compiling"]
+  assert len(outputs[0].shown) > 3 and all(output.shown[-1] == "" for output in outputs)
+  assert capsys.readouterr() == ("", "")
 
 
 def test_short_work_and_silence(capsys):
