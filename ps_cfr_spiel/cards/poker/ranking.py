@@ -1,7 +1,8 @@
 """Strengths of hands on a river, for many boards and many hands at once.
 
 The ranks of the cards of each suit are a mask of 13 bits. The value of seven cards follows from a few
-operations on the four masks of their suits and from tables over all masks, whole arrays at a time.
+operations on the four masks of their suits and from tables over all masks, whole arrays at a time. The
+tables are made at their first use: a program that ranks no hand starts without them.
 """
 
 import functools
@@ -12,29 +13,37 @@ import numpy as np
 from ps_cfr_spiel.cards.poker.cards import RANKS, SUITS
 
 _MASKS = np.arange(1 << len(RANKS), dtype=np.int32)  # tables of half the size stay in the cache
-_BITS = (_MASKS[:, None] >> np.arange(len(RANKS), dtype=np.int32)) & 1
-_COUNT = _BITS.sum(1, dtype=np.int32)
 _ROOM = len(RANKS)  # bits for each of the two masks of a strength
 _FIVE = 5
 
 
+@functools.cache
+def _bits() -> np.ndarray:
+  """For each mask whether it has each rank, 0 or 1."""
+  return (_MASKS[:, None] >> np.arange(len(RANKS), dtype=np.int32)) & 1
+
+
+@functools.cache
+def _counts() -> np.ndarray:
+  """For each mask the number of its ranks."""
+  return _bits().sum(1, dtype=np.int32)
+
+
+@functools.cache
 def _highest(count: int) -> np.ndarray:
   """For each mask that of its `count` highest ranks."""
-  higher = np.cumsum(_BITS[:, ::-1], 1)[:, ::-1]  # ranks from here upwards
-  return (_BITS * (higher <= count)) @ (1 << np.arange(len(RANKS), dtype=np.int32))
+  higher = np.cumsum(_bits()[:, ::-1], 1)[:, ::-1]  # ranks from here upwards
+  return (_bits() * (higher <= count)) @ (1 << np.arange(len(RANKS), dtype=np.int32))
 
 
+@functools.cache
 def _straights() -> np.ndarray:
   """For each mask the rank of its highest straight, 1 from the ace to the five, 0 without one."""
-  with_low_ace = np.concatenate([_BITS[:, -1:], _BITS], 1)
+  with_low_ace = np.concatenate([_bits()[:, -1:], _bits()], 1)
   highest = np.zeros(len(_MASKS), np.int32)
   for lowest in range(with_low_ace.shape[1] - _FIVE + 1):
     highest[with_low_ace[:, lowest : lowest + _FIVE].all(1)] = lowest + 1
   return highest
-
-
-_TOP = {count: _highest(count) for count in (1, 2, 3, _FIVE)}
-_STRAIGHT = _straights()
 
 
 def strengths(boards: Any, hands: Any, xp: Any = np) -> Any:
@@ -48,14 +57,14 @@ def strengths(boards: Any, hands: Any, xp: Any = np) -> Any:
   front = (None,) * (shared[0].ndim + 1 - held_masks[0].ndim)
   suits = a, b, c, d = [s[..., None] | h[front] for s, h in zip(shared, held_masks, strict=True)]
   look = lambda table, at: xp.take(xp.asarray(table), at)  # noqa: E731
-  top = lambda count, masks: look(_TOP[count], masks)  # noqa: E731
+  top = lambda count, masks: look(_highest(count), masks)  # noqa: E731
   ranks = a | b | c | d
   twice = (a & b) | (c & d) | ((a | b) & (c | d))
   thrice = (a & b & (c | d)) | (c & d & (a | b))
   four = a & b & c & d
   # Of seven cards only one suit can have five.
-  flush = sum(xp.where(look(_COUNT, suit) >= _FIVE, suit, 0) for suit in suits)
-  straight, steel, two = look(_STRAIGHT, ranks), look(_STRAIGHT, flush), look(_COUNT, twice) > 1
+  flush = sum(xp.where(look(_counts(), suit) >= _FIVE, suit, 0) for suit in suits)
+  straight, steel, two = look(_straights(), ranks), look(_straights(), flush), look(_counts(), twice) > 1
   pairs, trips = top(2, twice), top(1, thrice)
   kinds = (  # from the strongest: is it made?, the ranks that make it, those beside it
     (steel > 0, steel, 0),
@@ -85,7 +94,7 @@ def completing_ranks(board: np.ndarray, hands: np.ndarray) -> np.ndarray:
   """int[H]: the number of ranks whose cards would complete a straight that a hand, [H, 2], has a part in."""
   shared, held_masks = (np.bitwise_or.reduce(_masks(held)) for held in (board, hands))
   more = 1 << np.arange(len(RANKS))
-  return (_STRAIGHT[shared | held_masks[:, None] | more] > _STRAIGHT[shared | more]).sum(1)
+  return (_straights()[shared | held_masks[:, None] | more] > _straights()[shared | more]).sum(1)
 
 
 def _masks(cards: Any, xp: Any = np) -> list[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.server
 import re
 import threading
 from collections.abc import Callable
@@ -37,6 +36,8 @@ def serve(answer: Answer, port: int) -> int:
 
   ValueError if the port is taken.
   """
+  import http.server  # imported here: other commands need none
+
   one_by_one = threading.Lock()
 
   class Handler(http.server.BaseHTTPRequestHandler):
