@@ -83,7 +83,8 @@ class KeyedMCCFROptions(Options):
   cells: Annotated[
     int | None,
     Option(
-      "Most moves of keys, in games other than cheat (default: a million); a run with full tables ends.",
+      "Most moves of keys that plays meet (default: a million; in cheat all keys are counted, and with this "
+      "option they are not, for decks of too many); a run with full tables ends.",
       least=1,
     ),
   ] = None

@@ -78,13 +78,14 @@ class KeyedMCCFRSolver(KeyedSolver):
 def _form_of(
   game: pyspiel.Game, key: str | None, cells: int | None, keys: Sequence[np.ndarray] | None
 ) -> KeyedGame:
-  """The game with keys of its own, or of OpenSpiel's strings; ValueError if neither is available."""
-  if declared(game, "keyed_form") is None:
-    return OpenSpielKeys(
-      game, "infostate" if key is None else key, keyed.CELLS if cells is None else cells, keys
-    )
-  if cells is not None:
-    raise ValueError(f"{game} counts its own cells; leave out cells={cells!r}.")
+  """The game with keys of its own, or of OpenSpiel's strings; ValueError if neither is available.
+
+  A number of cells asks for strings in any game.
+  """
+  counted = declared(game, "keyed_form") is not None
+  if cells is not None or not counted:
+    usual = "observation" if counted else "infostate"
+    return OpenSpielKeys(game, usual if key is None else key, keyed.CELLS if cells is None else cells, keys)
   if keys is not None:
     raise ValueError(f"{game} has its own keys; leave out those of another game.")
   return keyed_form(game, key)

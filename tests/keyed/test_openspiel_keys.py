@@ -106,7 +106,8 @@ def test_a_game_that_cannot_be_walked_is_learned():
     ("kuhn_poker", {"key": "hand"}, "Unknown key 'hand'; choose one of 'infostate', 'observation'"),
     ("kuhn_poker", {"key": 7}, "Unknown key 7"),
     ("kuhn_poker", {"cells": 0}, "cells must be an integer of at least 1, got 0"),
-    ("cheat", {"cells": 10}, "counts its own cells; leave out cells=10"),
+    ("cheat", {"cells": 10, "key": "memory"}, "Unknown key 'memory'; choose one of 'infostate', 'obs"),
+    ("cheat(ranks=13)", {}, "too many to count the keys.* With cells=1000000"),
     ("cheat", {"key": "infostate"}, "Unknown key 'infostate'; choose one of 'observation', 'memory'"),
   ],
 )
@@ -160,3 +161,17 @@ def test_a_key_that_was_not_met_has_no_cells():
   assert form.locate(state) == (slice(0, 0), [0, 1])
   assert form.visit(state) == form.locate(state) == (slice(0, 2), [0, 1])
   assert form.visit(state.child(0)) == (slice(2, 4), [0, 1])
+
+
+def test_cheat_by_keys_that_plays_meet(tmp_path):
+  """The whole deck, whose keys are too many to count: as few cells as were met, also from a file."""
+  game = pyspiel.load_game("cheat(ranks=13,hand_size=2,max_turns=6)")
+  solver = ps_cfr_spiel.KeyedMCCFRSolver(game, cells=50_000, batch=16)
+  solver.run(4)
+  solver.save(tmp_path / "run.safetensors")
+  again = ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
+  for run in (solver, again):
+    run.run(2)
+  assert 500 < solver.cells < 50_000
+  np.testing.assert_array_equal(solver.average_policy().table, again.average_policy().table)
+  assert match(game, player(solver.average_policy()), player("random"), 20).score.games == 20
