@@ -1,5 +1,6 @@
 """Checks of arguments, and the type of JSON values."""
 
+import math
 from collections.abc import Collection, Iterable
 from typing import Any, TypeAlias, TypeGuard, TypeVar
 
@@ -39,10 +40,11 @@ def check_count(name: str, value: object, least: int) -> int:
   return int(value)
 
 
-def check_integer(name: str, value: object, least: int) -> int:
-  """An integer from `least` to 2^32 - 1, or ValueError."""
-  if not is_integer(value) or not least <= value < 2**32:
-    raise ValueError(f"{name} must be an integer from {least} to {2**32 - 1}, got {value!r}.")
+def check_integer(name: str, value: object, least: int, most: float = 2**32 - 1) -> int:
+  """An integer from `least` to `most`, which may be infinite, or ValueError."""
+  if not is_integer(value) or not least <= value <= most:
+    allowed = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
+    raise ValueError(f"{name} must be an integer {allowed}, got {value!r}.")
   return int(value)
 
 

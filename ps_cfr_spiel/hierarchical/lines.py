@@ -17,8 +17,22 @@ from ps_cfr_spiel.cards.poker import Betting
 from ps_cfr_spiel.sampling.mccfr import Updates, at, join, nothing, regret_matching, row_sum
 from ps_cfr_spiel.tree import CHANCE, Array
 
+COLUMNS = tuple(column.name for column in dataclasses.fields(Betting) if column.init)
+
+
+def _columns(betting: Betting) -> tuple[tuple[Array | None, ...], None]:
+  return tuple(vars(betting)[name] for name in COLUMNS), None
+
+
+def _of_columns(_: None, columns: Sequence[Array | None]) -> Betting:
+  """In a program the columns are traced, so that nothing follows from them."""
+  betting = object.__new__(Betting)
+  vars(betting).update(zip(COLUMNS, columns, strict=True))
+  return betting
+
+
 # The columns of a betting tree are arrays in JAX's programs too; `cards` does without JAX.
-jax.tree_util.register_dataclass(Betting, [column.name for column in dataclasses.fields(Betting)], [])
+jax.tree_util.register_pytree_node(Betting, _columns, _of_columns)
 
 
 class LineCells(NamedTuple):

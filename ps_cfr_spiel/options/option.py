@@ -6,7 +6,6 @@ on the command line and the list in its documentation all come from the fields o
 
 import dataclasses
 import functools
-import math
 import operator
 import types
 import typing
@@ -16,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 from ps_cfr_spiel.arguments import (
   check_count,
   check_flag,
+  check_integer,
   check_number,
   check_option,
   is_integer,
@@ -58,19 +58,13 @@ class Option:
     if kind is bool:
       return check_flag(name, value)
     if kind is int:
-      return self._check_integer(name, value)
+      least = int(self.least or 0)
+      if self.most is None:
+        return check_count(name, value, least)
+      return check_integer(name, value, least, self.most)
     if kind is float:
       return self._check_number(name, value)
     return value
-
-  def _check_integer(self, name: str, value: Any) -> int:
-    low = int(self.least or 0)
-    if self.most is None:
-      return check_count(name, value, low)
-    if not is_integer(value) or not low <= value <= self.most:
-      allowed = f"of at least {low}" if self.most == math.inf else f"from {low} to {self.most}"
-      raise ValueError(f"{name} must be an integer {allowed}, got {value!r}.")
-    return int(value)
 
   def _check_number(self, name: str, value: Any) -> float:
     if self.least is not None and self.most is not None:

@@ -77,33 +77,26 @@ def make_forest(
   number = {key: k for k, key in enumerate(blocks)}
   block = np.array([number[key] for key in zip(depth.tolist(), actions.tolist(), strict=True)], int)
   place = ranks(block)
-  # Numbers: of the sequences of all blocks, with which every link counts.
-  shapes = [(a, size) for (_, a), size in blocks.items()]
-  starts, sizes = sequence_starts(shapes, roots), np.array([size for _, size in shapes], int)
-  lengths = np.diff(starts)  # sequences of each block
-
-  def sequences(choice):
-    """The numbers of last choices (row, action): of the root number `action` if there is no row."""
-    row, action = choice.T
-    after = sequence_numbers(shapes, block[row], place[row], action, roots) if rows else 0
-    return np.where(row < 0, np.maximum(action, 0), after)
-
+  # The number of the sequence that each choice (row, action) ends with, before the rows and then before the
+  # leaves; that of the root `action` if there is no row. Every link counts with these.
+  shapes, sizes = [(a, size) for (_, a), size in blocks.items()], np.array([*blocks.values()], int)
+  starts = sequence_starts(shapes, roots)
+  row, action = np.concatenate([parents, *leaves]).T
+  after = sequence_numbers(shapes, block[row], place[row], action, roots) if rows else 0
+  sequence = np.where(row < 0, np.maximum(action, 0), after)
   # Levels: a link from each row, in the order of blocks and places, to its sequence in the level above. Idle
   # rows keep the first one, `start`.
+  lengths = np.diff(starts)  # sequences of each block
   levels, above, start = [], [roots], 0
   for d in sorted({d for d, _ in blocks}):
     of_depth = [number[key] for key in blocks if key[0] == d]
     index = np.full(sum(sizes[of_depth]), start)
     for k, offset in zip(of_depth, np.cumsum(sizes[of_depth]) - sizes[of_depth], strict=True):
       members = np.flatnonzero(block == k)
-      index[offset + place[members]] = sequences(parents[members])
+      index[offset + place[members]] = sequence[members]
     link = Link.create(index - start, above, sizes[of_depth].tolist())
     levels.append(Level(link, tuple(a for e, a in blocks if e == d)))
     above, start = lengths[of_depth].tolist(), int(starts[of_depth[0]])
   # Leaves hang on sequences of any level.
-  leaf = Link.create(
-    np.concatenate([sequences(part) for part in leaves]),
-    [roots, *lengths.tolist()],
-    [len(part) for part in leaves],
-  )
+  leaf = Link.create(sequence[rows:], [roots, *lengths.tolist()], [len(part) for part in leaves])
   return PlayerTree(tuple(levels), leaf, types), np.stack([block, place], 1)

@@ -90,6 +90,16 @@ class Origin(Protocol):
   @property
   def pruned(self) -> bool: ...
 
+  @property
+  def num_histories(self) -> int:
+    """The number of histories; in a Bayesian form the deal counts as one event."""
+    ...
+
+  @property
+  def type_names(self) -> tuple[tuple[str, ...], ...]:
+    """Names of each player's types; in a Bayesian form an index here is the chance action that deals it."""
+    ...
+
   def path(self, decision: Decision, type_index: int) -> list[int]:
     """Actions from the start of the game to a history in which the decision's player is of this type."""
     ...
@@ -145,9 +155,6 @@ class Labels:
   game: str  #: `str(game)`, which `pyspiel.load_game` reads back
   public_states: Sequence[PublicState]  #: parents before children; empty in a tree without
   decisions: Sequence[Decision]  #: all rows, player 0's first
-  #: names of each player's types; in a Bayesian form an index here is the chance action that deals it.
-  types: tuple[tuple[str, ...], ...]
-  histories: int  #: number of histories; in a Bayesian form the deal counts as one event
   source: Origin  #: the origin of the tree
   #: a new state at the start of the game.
   start: Callable[[], pyspiel.State] = dataclasses.field(kw_only=True, compare=False, repr=False)
@@ -157,6 +164,16 @@ class Labels:
   )
   #: lines of the summary on a game that is solved otherwise than it is given, by their names.
   remarks: Mapping[str, str] = dataclasses.field(default_factory=dict, kw_only=True)
+
+  @property
+  def types(self) -> tuple[tuple[str, ...], ...]:
+    """See `Origin.type_names`."""
+    return self.source.type_names
+
+  @property
+  def histories(self) -> int:
+    """See `Origin.num_histories`."""
+    return self.source.num_histories
 
   def infostates(self, decisions: Iterable[Decision] | None = None) -> Iterator[tuple[Decision, int, str]]:
     """All decision infostates, or those of some rows: (row, type, information state string)."""

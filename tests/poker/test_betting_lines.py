@@ -69,7 +69,7 @@ def test_last_choices_and_last_actions_are_found_by_going_back(name):
           expected = [acting.index(above), list(states[above].children.values()).index(below)]
         below = above
       assert choice == expected
-  for line, last in zip(lines.ends.tolist(), lines.last_acting(lines.ends).tolist(), strict=True):
+  for line, last in zip(lines.ends.tolist(), lines.last_acting.tolist(), strict=True):
     while states[line].action == betting.ANY_CARD:
       line = states[line].parent
     assert last == line

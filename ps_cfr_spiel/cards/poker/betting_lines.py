@@ -31,6 +31,21 @@ class Betting:
   showdown_payoff: np.ndarray  #: float64[N], to player 0 if the stronger; 0 before the end and after folds
   showdown_index: np.ndarray  #: int32[N], which of K showdowns, between which strengths differ, each end is
   paid: np.ndarray | None = None  #: float64[N, 2], what each player has put into the pot; None: 0
+  # These follow from the columns above, and are computed once.
+  #: int[N]: the number of lines that follow each line
+  moves: np.ndarray = dataclasses.field(init=False, repr=False)
+  #: int[n]: the lines at which the game is over
+  ends: np.ndarray = dataclasses.field(init=False, repr=False)
+  #: int[n]: the line of the last action before each end: itself, or an all-in before a card
+  last_acting: np.ndarray = dataclasses.field(init=False, repr=False)
+  #: the number of streets
+  streets: int = dataclasses.field(init=False, repr=False)
+  #: K, the number of showdowns between which strengths differ
+  showdowns: int = dataclasses.field(init=False, repr=False)
+  #: whether payoffs to both players add up to zero at every end
+  zero_sum: bool = dataclasses.field(init=False, repr=False)
+  #: the largest utility, in absolute terms
+  largest_payoff: float = dataclasses.field(init=False, repr=False)
 
   @classmethod
   def create(
@@ -73,51 +88,49 @@ class Betting:
       paid=np.array([state.spent for state in states]) / unit,
     )
 
+  def __post_init__(self):
+    ends = last = np.flatnonzero(self.player == TERMINAL)
+    while (dealt := (self.parent[last] >= 0) & (self.player[self.parent[last]] == CHANCE)).any():
+      last = np.where(dealt, self.parent[last], last)
+    largest = np.abs(self.showdown_payoff) + np.abs(self.fold_payoff).max(1)
+    vars(self).update(
+      moves=np.bincount(self.parent + 1, minlength=len(self.parent) + 1)[1:],
+      ends=ends,
+      last_acting=last,
+      streets=int(self.street.max()) + 1,
+      showdowns=int(self.showdown_index.max()) + 1,
+      zero_sum=not self.fold_payoff.sum(1).any(),
+      largest_payoff=float(largest.max(initial=0)),
+    )
+
   def __len__(self) -> int:
     """N."""
     return len(self.parent)
 
-  @property
-  def streets(self) -> int:
-    """The number of streets."""
-    return int(self.street.max()) + 1
-
-  @property
-  def showdowns(self) -> int:
-    """K, the number of showdowns between which strengths differ."""
-    return int(self.showdown_index.max()) + 1
-
   @functools.cached_property
-  def moves(self) -> np.ndarray:
-    """int[N]: the number of lines that follow each line."""
-    return np.bincount(self.parent + 1, minlength=len(self) + 1)[1:]
-
-  @functools.cached_property
-  def _ordered(self) -> np.ndarray:
-    """int[N]: the lines, those that follow one line side by side, by ascending action."""
-    return np.lexsort((self.action, self.parent))
-
-  @functools.cached_property
-  def _first(self) -> np.ndarray:
-    """int[N]: the place in `_ordered` of the first line that follows each line; the roots stand before."""
-    return np.count_nonzero(self.parent < 0) + np.cumsum(self.moves) - self.moves
+  def _ordered(self) -> tuple[np.ndarray, np.ndarray]:
+    """int[N], the lines, those that follow one line side by side, by ascending action; and int[N], the place
+    there of the first line that follows each line, where the roots stand before.
+    """
+    first = np.count_nonzero(self.parent < 0) + np.cumsum(self.moves) - self.moves
+    return np.lexsort((self.action, self.parent)), first
 
   @functools.cached_property
   def rank(self) -> np.ndarray:
     """int[N]: the number of each line among those that follow the same line."""
-    place = np.zeros(len(self), int)
-    place[self._ordered] = np.arange(len(self))
-    return np.where(self.parent >= 0, place - self._first[self.parent], 0)
+    ordered, first = self._ordered
+    place = np.zeros(len(ordered), int)
+    place[ordered] = np.arange(len(ordered))
+    return np.where(self.parent >= 0, place - first[self.parent], 0)
 
   def children(self, line: int) -> list[int]:
     """The lines that follow a line, by ascending action."""
-    start = self._first[line]
-    return self._ordered[start : start + self.moves[line]].tolist()
+    ordered, first = self._ordered
+    return ordered[first[line] : first[line] + self.moves[line]].tolist()
 
   def legal_actions(self, line: int) -> list[int]:
     """The actions at a line, ascending; [-1] where public cards come."""
-    start = self._first[line]
-    return self.action[self._ordered[start : start + self.moves[line]]].tolist()
+    return self.action[self.children(line)].tolist()
 
   def child(self, line: int, action: int) -> int:
     """The line after an action, -1 where public cards come; ValueError for an action that is not legal."""
@@ -146,13 +159,14 @@ class Betting:
       The part, and int32[n], which of these lines each of its own is.
     """
     inside = np.isin(self.street, streets)
+    ordered, first = self._ordered
     line, parent, start = np.asarray(roots, int), np.full(len(roots), -1), 0
     lines, parents = [line], [parent]
     while len(line):
       moves = self.moves[line]
       before = np.repeat(np.arange(len(line)), moves)
       number = np.arange(len(before)) - (np.cumsum(moves) - moves)[before]
-      after = self._ordered[self._first[line][before] + number]
+      after = ordered[first[line][before] + number]
       parent = (start + before)[inside[after]]
       start, line = start + len(line), after[inside[after]]
       lines.append(line)
@@ -169,30 +183,6 @@ class Betting:
       paid=None if self.paid is None else self.paid[line],
     )
     return part, line.astype(np.int32)
-
-  @functools.cached_property
-  def ends(self) -> np.ndarray:
-    """int[n]: the lines at which the game is over."""
-    return np.flatnonzero(self.player == TERMINAL)
-
-  @property
-  def zero_sum(self) -> bool:
-    """Whether payoffs to both players add up to zero at every end."""
-    return not self.fold_payoff.sum(1).any()
-
-  @functools.cached_property
-  def largest_payoff(self) -> float:
-    """The largest utility, in absolute terms."""
-    return float((np.abs(self.showdown_payoff) + np.abs(self.fold_payoff).max(1)).max(initial=0))
-
-  def last_acting(self, lines: np.ndarray) -> np.ndarray:
-    """The line of the last action before each of the ends `lines`: itself, or an all-in before a card."""
-    while True:
-      above = self.parent[lines]
-      dealt = (above >= 0) & (self.player[above] == CHANCE)
-      if not dealt.any():
-        return lines
-      lines = np.where(dealt, above, lines)
 
   def last_choices(self, player: int) -> np.ndarray:
     """int[N, 2]: a player's last choice before each line, -1 without one.

@@ -52,6 +52,23 @@ class CardGame(BayesianForm, Generic[AnyDeal]):
   deal: AnyDeal
   names: Names
   game: Any = None  #: OpenSpiel's game
+  _numbers: Sequence[list[int]] = dataclasses.field(init=False, repr=False)  # of each player's hands
+  _lines: list[int] = dataclasses.field(init=False, repr=False)  # the number of lines of each street
+
+  def __post_init__(self):
+    deal, names, held = self.deal, self.names, self.deal.held
+    numbers = [hands.tolist() for hands in held]
+    vars(self).update(
+      weights=tuple(row[hands] for row, hands in zip(deal.weights, held, strict=True)),
+      cards=tuple(cards[hands] for cards, hands in zip(deal.cards, held, strict=True)),
+      deals=None if deal.actions is None else tuple([deal.actions[h] for h in hands] for hands in numbers),
+      live=deal.live,
+      named=names.named,
+      remarks=names.remarks,
+      advice=names.advice,
+      _numbers=numbers,
+      _lines=np.bincount(self.betting.street, minlength=len(deal.boards)).tolist(),
+    )
 
   @functools.cached_property
   def types(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -59,59 +76,14 @@ class CardGame(BayesianForm, Generic[AnyDeal]):
     first, second = (tuple(map(self.names.hand, hands)) for hands in self._numbers)
     return first, second
 
-  @functools.cached_property
-  def _numbers(self) -> tuple[list[int], list[int]]:
-    first, second = (hands.tolist() for hands in self.deal.held)
-    return first, second
-
-  @functools.cached_property
-  def weights(self) -> tuple[np.ndarray, np.ndarray]:
-    first, second = (row[hands] for row, hands in zip(self.deal.weights, self.deal.held, strict=True))
-    return first, second
-
-  @functools.cached_property
-  def cards(self) -> tuple[np.ndarray, np.ndarray]:
-    first, second = (self.deal.cards(player)[hands] for player, hands in enumerate(self.deal.held))
-    return first, second
-
-  @functools.cached_property
-  def deals(self) -> tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]] | None:
-    if (actions := self.deal.actions) is None:
-      return None
-    first, second = ([actions[hand] for hand in hands] for hands in self._numbers)
-    return first, second
-
   @property
   def runouts(self) -> tuple[np.ndarray, ...]:
     return self.deal.runouts
 
   @property
-  def live(self) -> int:
-    return self.deal.live
-
-  @functools.cached_property
   def swaps(self) -> np.ndarray | None:
     """See `Deal.swaps`."""
     return self.deal.swaps
-
-  @property
-  def named(self) -> Callable[[Any, int], str] | None:
-    """See `Names.named`."""
-    return self.names.named
-
-  @property
-  def remarks(self) -> Mapping[str, str]:
-    """See `Names.remarks`."""
-    return self.names.remarks
-
-  @property
-  def advice(self) -> str:
-    return self.names.advice
-
-  @property
-  def _lines(self) -> list[int]:
-    """The number of lines of each street."""
-    return np.bincount(self.betting.street, minlength=len(self.deal.boards)).tolist()
 
   @property
   def size(self) -> int:

@@ -45,15 +45,15 @@ class Deal(abc.ABC):
   live: int = 0
   swaps: np.ndarray | None = None
 
+  #: for each player int32[H, 2], the cards of each hand; hands of one card have a dummy too, another for each
+  #: player.
+  cards: tuple[np.ndarray, np.ndarray]
+
   @functools.cached_property
   def held(self) -> tuple[np.ndarray, np.ndarray]:
     """int[H0], int[H1]: the numbers of each player's hands of a weight above 0."""
     first, second = map(np.flatnonzero, self.weights)
     return first, second
-
-  @abc.abstractmethod
-  def cards(self, player: int) -> np.ndarray:
-    """int32[H, 2]: the cards of each hand; hands of one card have a dummy too, another for each player."""
 
   @abc.abstractmethod
   def showdowns(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -84,6 +84,12 @@ class CardDeal(Deal):
   #: for hands that hold a card of the board.
   weights: np.ndarray
   at_once: bool = False  #: whether a hand is dealt by one action, not card by card
+  # These follow from the fields above; `Deal` describes the last three.
+  hands: np.ndarray = dataclasses.field(init=False, repr=False)  #: int32[H, n], all hands
+  streets: int = dataclasses.field(init=False, repr=False)  #: the number of streets
+  cards: tuple[np.ndarray, np.ndarray] = dataclasses.field(init=False, repr=False)
+  boards: Sequence[int] = dataclasses.field(init=False, repr=False)
+  live: int = dataclasses.field(init=False, repr=False)
 
   @classmethod
   def create(
@@ -96,26 +102,32 @@ class CardDeal(Deal):
     at_once: bool = False,
   ) -> "CardDeal":
     """The deal; `weights` are of the hands of the whole deck, by default all that the board leaves alike."""
+    hands = card_sets(deck.size, hole)
     if weights is None:
-      free = ~np.isin(card_sets(deck.size, hole), board).any(1)
-      return cls(deck, hole, public, board, np.tile(free.astype(float), (2, 1)), at_once)
-    deal = cls(deck, hole, public, board, weights, at_once)
-    return dataclasses.replace(deal, weights=weights[:, deal.whole])
+      weights = np.tile((~np.isin(hands, board).any(1)).astype(float), (2, 1))
+    else:
+      weights = weights[:, set_numbers(deck.whole(hands))]
+    return cls(deck, hole, public, board, weights, at_once)
 
-  @property
-  def streets(self) -> int:
-    """The number of streets."""
-    return len(self.public)
+  def __post_init__(self):
+    hands, left = card_sets(self.deck.size, self.hole), self.deck.size - len(self.board)
+    came = np.cumsum([0, *self.public]).tolist()
+    boards = [math.comb(left - before, count) for before, count in zip(came, self.public, strict=False)]
+    vars(self).update(
+      hands=hands,
+      cards=tuple(
+        np.pad(hands[:, ::-1], ((0, 0), (0, 2 - self.hole)), constant_values=self.deck.size + player)
+        for player in range(PLAYERS)
+      ),
+      streets=len(self.public),
+      boards=np.cumprod(boards).tolist(),
+      live=left - PLAYERS * self.hole,
+    )
 
   @functools.cached_property
   def all_alike(self) -> bool:
     """True if every hand of the deck has the weight 1."""
     return bool((self.weights == 1).all())
-
-  @functools.cached_property
-  def hands(self) -> np.ndarray:
-    """int32[H, n]: all hands."""
-    return card_sets(self.deck.size, self.hole)
 
   @functools.cached_property
   def whole(self) -> np.ndarray:
@@ -209,7 +221,7 @@ class CardDeal(Deal):
     """The classes of public cards of the first streets, joined by names of suits that change no weight."""
     return runouts(self.deck, self.public[1:streets], self.board, self.stay)
 
-  def most_classes(self) -> list[int]:
+  def most_classes(self) -> Sequence[int]:
     """The number of classes of boards of each street; at most, after a board, where suits may differ."""
     if not self.board:
       return [count_classes(self.deck, self.public[1 : number + 1]) for number in range(self.streets)]
@@ -230,20 +242,10 @@ class CardDeal(Deal):
     starts = range(0, len(boards), RANKED)
     return np.concatenate([self.strengths(boards[k : k + RANKED], hands) for k in starts])
 
-  def cards(self, player: int) -> np.ndarray:
-    """See `Deal`; the higher card first."""
-    dummies = np.full((len(self.hands), 2 - self.hole), self.deck.size + player)
-    return np.concatenate([self.hands[:, ::-1], dummies], 1).astype(np.int32)
-
   @functools.cached_property
   def actions(self) -> list[list[int]] | None:
     """See `Deal`."""
     return None if self.at_once else self.hands.tolist()
-
-  @property
-  def live(self) -> int:
-    """See `Deal`."""
-    return self.deck.size - len(self.board) - 2 * self.hole
 
   @functools.cached_property
   def swaps(self) -> np.ndarray | None:
@@ -253,12 +255,6 @@ class CardDeal(Deal):
     cards, dummies = renamings(self.deck)[self.stay], 2 * (2 - self.hole)
     fixed = np.tile(np.arange(self.deck.size, self.deck.size + dummies, dtype=np.int32), (len(cards), 1))
     return np.concatenate([cards, fixed], 1)
-
-  @property
-  def boards(self) -> list[int]:
-    """See `Deal`."""
-    left = (self.deck.size - len(self.board) - np.cumsum([0, *self.public])).tolist()
-    return np.cumprod([math.comb(n, count) for n, count in zip(left, self.public, strict=False)]).tolist()
 
   @functools.cached_property
   def runouts(self) -> tuple[np.ndarray, ...]:

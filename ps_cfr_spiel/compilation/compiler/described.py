@@ -78,11 +78,8 @@ class DiceDeal(Deal):
     hands = list(itertools.combinations_with_replacement(range(sides), dice))
     ways = [math.factorial(dice) / math.prod(map(math.factorial, Counter(hand).values())) for hand in hands]
     self.weights, self.hands, self.actions = np.tile(ways, (2, 1)), hands, hands
-
-  def cards(self, player: int) -> np.ndarray:
-    """See `Deal`: no hand keeps another from the other player."""
-    number = np.arange(len(self.hands)) + player * len(self.hands)
-    return np.stack([number, number], 1).astype(np.int32)
+    number = np.stack([np.arange(len(hands), dtype=np.int32)] * 2, 1)
+    self.cards = number, number + np.int32(len(hands))  # no hand keeps another from the other player
 
   def showdowns(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """See `Deal`."""

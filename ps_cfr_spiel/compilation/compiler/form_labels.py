@@ -37,6 +37,14 @@ class FormOrigin(Origin):
     return self.lines.betting.largest_payoff
 
   @property
+  def num_histories(self) -> int:
+    return self.lines.histories
+
+  @property
+  def type_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return self.lines.form.types
+
+  @property
   def foretells(self) -> bool:
     """Whether all lines await the same showdown, as `ahead` demands."""
     return self.lines.betting.showdowns == 1
@@ -191,8 +199,6 @@ class FormLabels(Labels):
       start=game.new_initial_state,
       public_states=LazySequence(int(lines.starts[-1]), public_state),
       decisions=LazySequence(int(rows[-1]), decision),
-      types=form.types,
-      histories=lines.histories,
       source=FormOrigin(lines),
       places=tuple(places),
       infostate=form.named or information_state_string,

@@ -103,7 +103,7 @@ def _counts(form: BayesianForm, folded: bool, leaves: str, itemsize: int) -> Tre
   rows = [int(stand.kept.sum()) for stand in orbits] if orbits else lines.boards
   sizes, actions = np.array(rows)[lines.betting.street], _numbers(lines, lines.sizes)
   ends = lines.betting.ends
-  acting = lines.betting.last_acting(ends)
+  acting = lines.betting.last_acting
   types = len(form.weights[0]) + len(form.weights[1])  # not by their names, which take longer to make
   # All-ins before the last card have a matrix for each board.
   streets = set(lines.betting.street[acting[acting != ends]].tolist())

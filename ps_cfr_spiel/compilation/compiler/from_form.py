@@ -122,7 +122,7 @@ def street_ends(betting: Betting) -> list[tuple[StreetEnds, StreetEnds]]:
   """
   ends = betting.ends
   # A showdown after an all-in belongs to the street of the all-in.
-  acting = betting.last_acting(ends)
+  acting = betting.last_acting
   street = betting.street[acting] + betting.showdown_index[ends]
   played = betting.showdown_payoff[ends] != 0
 

@@ -20,6 +20,7 @@ from ps_cfr_spiel.compilation.histories import (
   acting,
   actions_fault,
   choice_rows,
+  first_decisions,
   first_members,
   history_origin,
   is_constant,
@@ -171,7 +172,7 @@ def _typed_layout(
   histories: Histories, partition: PublicPartition, choices: Choices, least_fill: float
 ) -> Layout | None:
   """A row for each public state of an acting player, or None if the game is not Bayesian."""
-  start = _first_decisions(histories)
+  start = first_decisions(histories)
   starts = np.unique(start[start >= 0])  # the first decisions, numbered
   begin = np.full(len(start), -1, np.int32)
   begin[starts] = np.arange(len(starts))
@@ -212,16 +213,6 @@ def _typed_layout(
   layout = Layout.create(histories, choices, rows, types, sizes)
   cells = number_rows(layout.leaf, *(type_[layout.ends] for type_ in types)).max() + 1
   return layout if cells >= least_fill * len(layout.last[0]) * sizes[0] * sizes[1] else None
-
-
-def _first_decisions(histories: Histories) -> np.ndarray:
-  """int32[N]: the first decision on the way to each history, -1 before it."""
-  start = np.full(len(histories.parent), -1, np.int32)
-  for layer in histories.layers:
-    above = histories.parent[layer]
-    inherited = np.where(above >= 0, start[above], np.int32(-1))
-    start[layer] = np.where((inherited < 0) & (histories.player[layer] >= 0), layer, inherited)
-  return start
 
 
 def _ranks(group: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, int]:
@@ -266,23 +257,11 @@ def _assemble(
     rows,
     game=str(game),
     start=game.new_initial_state,
-    types=tuple(_type_names(histories, layout, player) for player in histories.players),
-    histories=len(histories.parent),
     source=HistoryOrigin(histories, None if partition is None else partition.of, layout.type),
     infostate=remembered if histories.remembers else information_state_string,
     remarks=remarks(game, histories),
   )
   return PublicTree(tuple(forests), leaves, labels)
-
-
-def _type_names(histories: Histories, layout: Layout, player: int) -> tuple[str, ...]:
-  """The name of each type: the player's infostate at the first decision."""
-  if layout.types[player] == 1:
-    return ("",)
-  start = _first_decisions(histories)
-  after = np.flatnonzero(start >= 0)
-  first = start[after[first_members(layout.type[player][after])]]
-  return tuple(histories.names[player][n] for n in histories.infostate[player][first].tolist())
 
 
 def _rows(histories: Histories, partition, player: int, layout: Layout, legal, places) -> PlayerRows:

@@ -31,13 +31,13 @@ from ps_cfr_spiel.compilation.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compilation.compiler.from_histories import build_general, own_choices, with_recall
 from ps_cfr_spiel.compilation.compiler.history_labels import remarks
 from ps_cfr_spiel.compilation.histories import (
-  KIND_CHECKS,
   Histories,
   Limits,
   PublicPartition,
   actions_fault,
   enumerate_histories,
   foretell,
+  kind_faults,
   names_fault,
   public_observer,
   public_partition,
@@ -170,7 +170,7 @@ def _kind_findings(game: pyspiel.Game) -> list[Finding]:
     "information states": f"{strings_of(game)}s are provided".replace("_", " "),
     "chance mode": kind.chance_mode.name,
   }
-  return [_line(check, fault(game), holds[check]) for check, fault in KIND_CHECKS.items()]
+  return [_line(check, fault, holds[check]) for check, fault in kind_faults(game).items()]
 
 
 def _compile_form(
@@ -205,10 +205,11 @@ def _compile_form(
     return None, Finding(FORM, Verdict.NOTE, tree)
   if tree is None or tree.labels is None:
     return None, Finding(FORM, Verdict.FAIL, f"cannot be compiled: {fault}")
-  if tree.labels.histories <= limit:
+  histories = tree.labels.histories
+  if histories <= limit:
     return tree, None
   text = (
-    f"{tree.labels.histories:,} histories by the form, more than the limit of {limit:,}; also check smaller "
+    f"{histories:,} histories by the form, more than the limit of {limit:,}; also check smaller "
     f"parameters of the game, which can be enumerated and compared with the form"
   )
   return tree, Finding(FORM, Verdict.NOTE, text)

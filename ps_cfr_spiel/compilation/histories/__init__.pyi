@@ -1,14 +1,15 @@
 from .enumeration import enumerate_histories as enumerate_histories
 from .enumeration import foretell as foretell
-from .game_checks import KIND_CHECKS as KIND_CHECKS
 from .game_checks import NO_GUARANTEE as NO_GUARANTEE
 from .game_checks import check_kind as check_kind
 from .game_checks import check_observer as check_observer
+from .game_checks import kind_faults as kind_faults
 from .game_checks import scale_fault as scale_fault
 from .grown import grow as grow
 from .histories import Histories as Histories
 from .histories import HistoryOrigin as HistoryOrigin
 from .histories import choice_rows as choice_rows
+from .histories import first_decisions as first_decisions
 from .histories import history_origin as history_origin
 from .histories import last_choices as last_choices
 from .histories import layers as layers

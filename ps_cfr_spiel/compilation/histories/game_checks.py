@@ -7,11 +7,9 @@ that returns None where it passes, and otherwise a text on the fault. Checks of 
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pyspiel
-
-from ps_cfr_spiel.loading import check_is_game
 
 CHANCE_TOLERANCE = 1e-6  # of a sum of chance probabilities: game files round them
 NUMBERS = {2: "two", 3: "three", 4: "four"}
@@ -19,13 +17,6 @@ RETURNS_TOLERANCE = 1e-9  # of a sum of returns, relative to the largest
 SCALES = 1e-30, 1e30  # of the largest utility; float32 ends at 1e-38 and 3e38
 
 # --- The kind of game, as its type declares it ---------------------------------------------------
-
-
-def players_fault(game: pyspiel.Game) -> str | None:
-  """There are two players, or more."""
-  if game.num_players() < 2:
-    return f"public trees are for games of two players or more, this one has {game.num_players()} player(s)."
-  return None
 
 
 #: of solutions of games of general sum, or of more than two players.
@@ -37,38 +28,33 @@ def is_zero_sum(game: pyspiel.Game) -> bool:
   return game.get_type().utility == pyspiel.GameType.Utility.ZERO_SUM
 
 
-def dynamics_fault(game: pyspiel.Game) -> str | None:
-  """The players move one after the other; `knowledge.sequential` makes them."""
-  kind = game.get_type().dynamics
-  if kind != pyspiel.GameType.Dynamics.SEQUENTIAL:
-    return f"public trees are for sequential and simultaneous games, this one has dynamics {kind.name}."
-  return None
+def kind_faults(game: pyspiel.Game) -> dict[str, str | None]:
+  """The checks of the kind of game, by name: None where it has a public tree, otherwise a text on the fault.
 
-
-def strings_fault(game: pyspiel.Game) -> str | None:
-  """The game has strings of the players' knowledge."""
-  kind = game.get_type()
-  if not (kind.provides_information_state_string or kind.provides_observation_string):
-    return "it has neither information state strings nor observation strings, which identify infostates."
-  return None
-
-
-def chance_mode_fault(game: pyspiel.Game) -> str | None:
-  """Chance can be enumerated."""
-  if game.get_type().chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
-    return (
+  There are two players or more, who move one after the other (`loading.sequential` makes them so); their
+  knowledge has strings, and chance can be enumerated.
+  """
+  kind, players = game.get_type(), game.num_players()
+  checks = {
+    "players": (
+      players >= 2,
+      f"public trees are for games of two players or more, this one has {players} player(s).",
+    ),
+    "dynamics": (
+      kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL,
+      f"public trees are for sequential and simultaneous games, this one has dynamics {kind.dynamics.name}.",
+    ),
+    "information states": (
+      kind.provides_information_state_string or kind.provides_observation_string,
+      "it has neither information state strings nor observation strings, which identify infostates.",
+    ),
+    "chance mode": (
+      kind.chance_mode != pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC,
       "its chance moves are sampled inside the game (SAMPLED_STOCHASTIC) and cannot be enumerated; a public "
-      "tree needs chance nodes with all their outcomes (EXPLICIT_STOCHASTIC), or no chance (DETERMINISTIC)."
-    )
-  return None
-
-
-KIND_CHECKS: dict[str, Callable[[pyspiel.Game], str | None]] = {
-  "players": players_fault,
-  "dynamics": dynamics_fault,
-  "information states": strings_fault,
-  "chance mode": chance_mode_fault,
-}
+      "tree needs chance nodes with all their outcomes (EXPLICIT_STOCHASTIC), or no chance (DETERMINISTIC).",
+    ),
+  }
+  return {name: None if holds else fault for name, (holds, fault) in checks.items()}
 
 
 def check_observer(game: pyspiel.Game, error: Exception) -> None:
@@ -81,12 +67,9 @@ def check_observer(game: pyspiel.Game, error: Exception) -> None:
 
 
 def check_kind(game: pyspiel.Game) -> None:
-  """TypeError unless this is a game; ValueError if it fails one of `KIND_CHECKS`, and has no public tree."""
-  check_is_game(game)
-  for fault in KIND_CHECKS.values():
-    text = fault(game)
-    if text:
-      raise ValueError(f"{game}: {text}")
+  """ValueError if a game fails one of `kind_faults`, and has no public tree."""
+  if text := next(filter(None, kind_faults(game).values()), None):
+    raise ValueError(f"{game}: {text}")
 
 
 # --- A state ------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 
+from ps_cfr_spiel.compilation.histories.numbering import first_members
 from ps_cfr_spiel.tree import TERMINAL, Decision, Labels, LazySequence, Origin
 
 Names: TypeAlias = list[str] | LazySequence[str]
@@ -73,6 +74,24 @@ class HistoryOrigin(Origin):
   @property
   def pruned(self) -> bool:
     return self.histories.pruned
+
+  @property
+  def num_histories(self) -> int:
+    return len(self.histories.parent)
+
+  @functools.cached_property
+  def type_names(self) -> tuple[tuple[str, ...], ...]:
+    """See `Origin`: the player's infostate at the first decision."""
+    start = first_decisions(self.histories)
+    after = np.flatnonzero(start >= 0)
+
+    def names(player: int) -> tuple[str, ...]:
+      if not self.types[player].any():
+        return ("",)
+      first = start[after[first_members(self.types[player][after])]]
+      return tuple(self.histories.names[player][n] for n in self.histories.infostate[player][first].tolist())
+
+    return tuple(map(names, self.histories.players))
 
   def path(self, decision: Decision, type_index: int) -> list[int]:
     return self.histories.path(decision.examples[type_index])
@@ -152,6 +171,16 @@ def last_choices(histories: Histories, player: int) -> np.ndarray:
     last[acted, 0] = histories.infostate[player][histories.parent[acted]]
     last[acted, 1] = histories.rank[acted]
   return last
+
+
+def first_decisions(histories: Histories) -> np.ndarray:
+  """int32[N]: the first decision on the way to each history, -1 before it."""
+  start = np.full(len(histories.parent), -1, np.int32)
+  for layer in histories.layers:
+    above = histories.parent[layer]
+    inherited = np.where(above >= 0, start[above], np.int32(-1))
+    start[layer] = np.where((inherited < 0) & (histories.player[layer] >= 0), layer, inherited)
+  return start
 
 
 def choice_rows(choices: np.ndarray, row: np.ndarray) -> np.ndarray:
