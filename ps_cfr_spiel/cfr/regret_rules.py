@@ -17,7 +17,7 @@ from ps_cfr_spiel import options
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cfr.discounted import *  # noqa: F403
 from ps_cfr_spiel.cfr.rule import Rule, Scalar, check_numbers, positive_part
-from ps_cfr_spiel.cfr.sixteen_bits import power, power_above, ratios, shares, signed, unsigned
+from ps_cfr_spiel.cfr.sixteen_bits import namespace, power, power_above, ratios, shares, signed, unsigned
 from ps_cfr_spiel.tree import Array, normalise, sum_actions
 
 
@@ -250,14 +250,15 @@ class NRMPlus(Rule):
     In 16 bits z is in units of the power of two above n, and cut off at -1, which only raises regrets as NRM+
     may. In 32, n below `FAINT` becomes zero.
     """
-    z, (n, total, agreed) = state[0], jnp.split(state[1], 3)
-    weights = positive_part(z)
-    predicted, agreed = shares(weights, strategy * total - weights), jnp.round(agreed * 127 + 127)
+    xp = namespace(state[0])
+    z, (n, total, agreed) = state[0], xp.split(state[1], 3)
+    weights = xp.maximum(z, 0)
+    predicted, agreed = shares(weights, strategy * total - weights), xp.round(agreed * 127 + 127)
     if bits == 32:
-      return predicted, (z * jnp.where(n > FAINT, n, UNHEARD), agreed.astype(jnp.uint8))
+      return predicted, (z * xp.where(n > FAINT, n, UNHEARD), agreed.astype(xp.uint8))
     exponent = power_above(n)
-    z = signed(z * jnp.where(exponent > 0, n / jnp.where(exponent > 0, power(exponent), 1), 1))
-    return predicted, (z, jnp.concatenate([agreed.astype(jnp.uint8), exponent]))
+    z = signed(z * xp.where(exponent > 0, n / xp.where(exponent > 0, power(exponent), 1), 1))
+    return predicted, (z, xp.concatenate([agreed.astype(xp.uint8), exponent]))
 
   def decompress(self, strategy, state):
     """The inverse of `compress`, with the strategy by the kept numbers."""

@@ -12,9 +12,9 @@ a few steps, where random thresholds would make that the square root of their co
 """
 
 import math
+from types import ModuleType
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int, Shaped, UInt8, UInt16, UInt32
@@ -28,6 +28,11 @@ FAINTEST = 2.0**-90  # of such sums; below, there is nothing
 MOVE, APART = 0x9E3779B9, 0x85EBCA6B  # of thresholds in 2 ** -32: in an iteration, to the next infostate
 
 
+def namespace(x: Array) -> ModuleType:
+  """`jax.numpy`, or `numpy` for its own arrays: a run's first tables, for which no program is compiled."""
+  return np if isinstance(x, np.ndarray) else jnp
+
+
 class Rounded(NamedTuple):
   """Sums of the strategies of a bucket: codes in units of 2 ** -16 of a power of two above their total."""
 
@@ -37,12 +42,12 @@ class Rounded(NamedTuple):
   @classmethod
   def of(cls, sums: Float[Array, "A rows H"], t: Int[Array, ""] | int) -> "Rounded":
     """Sums, rounded for iteration t."""
-    total = sum_actions(sums)
+    xp, total = namespace(sums), sum_actions(sums)
     nothing = total < FAINTEST
-    exponent = jnp.minimum(jnp.where(nothing, 0, (_bits(total) >> 23) + 1), 255).astype(jnp.uint8)
-    scale = jnp.where(nothing, 0, STEPS / power(exponent))
-    codes = jnp.floor(sums * scale + thresholds(t, total.shape))
-    return cls(jnp.clip(codes, 0, STEPS - 1).astype(jnp.uint16), exponent)
+    exponent = xp.minimum(xp.where(nothing, 0, (_bits(total) >> 23) + 1), 255).astype(xp.uint8)
+    scale = xp.where(nothing, 0, STEPS / power(exponent))
+    codes = xp.floor(sums * scale + thresholds(t, total.shape, xp))
+    return cls(xp.clip(codes, 0, STEPS - 1).astype(xp.uint16), exponent)
 
   @property
   def sums(self) -> Float[Array, "A rows H"]:
@@ -50,15 +55,15 @@ class Rounded(NamedTuple):
     return self.codes.astype("float32") * (power(self.exponent) * np.float32(1 / STEPS))
 
 
-def first_threshold(t: Int[Array, ""] | int) -> Float[Array, ""]:
+def first_threshold(t: Int[Array, ""] | int, xp: ModuleType = jnp) -> Float[Array, ""]:
   """The threshold of a table's first infostate in iteration t, a multiple of 2 ** -24 below 1."""
-  return _below_one(jnp.asarray(t).astype(jnp.uint32) * np.uint32(MOVE))
+  return _below_one(xp.asarray(t).astype(xp.uint32) * np.uint32(MOVE))
 
 
-def thresholds(t: Int[Array, ""] | int, shape: tuple[int, ...]) -> Float[Array, "..."]:
-  """The thresholds of all infostates of a table in iteration t, from 0 to 1."""
-  first = (first_threshold(t) * 2.0**24).astype(jnp.uint32) << 8
-  return _below_one(first + jax.lax.iota(jnp.uint32, math.prod(shape)) * np.uint32(APART)).reshape(shape)
+def thresholds(t: Int[Array, ""] | int, shape: tuple[int, ...], xp: ModuleType = jnp) -> Float[Array, "..."]:
+  """The thresholds of all infostates of a table in iteration t, from 0 to 1; `xp` is a `namespace`."""
+  first = (first_threshold(t, xp) * 2.0**24).astype(xp.uint32) << 8
+  return _below_one(first + xp.arange(math.prod(shape), dtype=xp.uint32) * np.uint32(APART)).reshape(shape)
 
 
 def _below_one(x: UInt32[Array, "..."]) -> Float[Array, "..."]:
@@ -76,9 +81,10 @@ def check_bits(bits: int, rule: Rule, dtype: str) -> None:
     )
 
 
-def signed(x: Float[Array, "..."]) -> Int[jax.Array, "..."]:
+def signed(x: Float[Array, "..."]) -> Int[Array, "..."]:
   """Numbers as multiples of 1 / SIGNED, int16; those beyond -1 and 1 become these."""
-  return jnp.round(jnp.clip(x, -1, 1) * SIGNED).astype(jnp.int16)
+  xp = namespace(x)
+  return xp.round(xp.clip(x, -1, 1) * SIGNED).astype(xp.int16)
 
 
 def unsigned(x: Shaped[Array, "..."]) -> Float[Array, "..."]:
@@ -86,35 +92,37 @@ def unsigned(x: Shaped[Array, "..."]) -> Float[Array, "..."]:
   return x.astype("float32") * np.float32(1 / SIGNED)
 
 
-def shares(whole: Float[Array, "..."], part: Float[Array, "..."]) -> Int[jax.Array, "..."]:
+def shares(whole: Float[Array, "..."], part: Float[Array, "..."]) -> Int[Array, "..."]:
   """Ratios of numbers to larger ones, which are at least 0, in 8 bits, int8; off by an eighth at most.
 
   The difference of both numbers' bits, in eighths of a power of two and at least one, and above it the sign.
   A ratio below about 2 ** -16 becomes zero.
   """
-  less = ((_bits(whole) - _bits(jnp.abs(part))) >> 20) + 1
-  return jnp.where(less > 127, 0, less - jnp.where(jnp.signbit(part), 128, 0)).astype(jnp.int8)
+  xp = namespace(part)
+  less = ((_bits(whole) - _bits(xp.abs(part))) >> 20) + 1
+  return xp.where(less > 127, 0, less - xp.where(xp.signbit(part), 128, 0)).astype(xp.int8)
 
 
-def ratios(code: Int[Array, "..."]) -> Float[jax.Array, "..."]:
+def ratios(code: Int[Array, "..."]) -> Float[Array, "..."]:
   """The inverse of `shares`, float32."""
   size = _float(0x3F800000 - ((code.astype(jnp.int32) & 127) << 20))
   return jnp.where(code == 0, 0, jnp.where(code < 0, -size, size))
 
 
-def power_above(x: Float[Array, "..."]) -> UInt8[jax.Array, "..."]:
+def power_above(x: Float[Array, "..."]) -> UInt8[Array, "..."]:
   """The exponent of the power of two above numbers of at least 0, as float32 has it; 0 for zero."""
-  return jnp.where(x < jnp.finfo(x.dtype).tiny, 0, (_bits(x) >> 23) + 1).astype(jnp.uint8)
+  xp = namespace(x)
+  return xp.where(x < xp.finfo(x.dtype).tiny, 0, (_bits(x) >> 23) + 1).astype(xp.uint8)
 
 
-def power(exponent: UInt8[Array, "..."]) -> Float[jax.Array, "..."]:
+def power(exponent: UInt8[Array, "..."]) -> Float[Array, "..."]:
   """The power of two of an exponent as float32 has it; 0 for 0."""
-  return _float(exponent.astype(jnp.int32) << 23)
+  return _float(exponent.astype("int32") << 23)
 
 
-def _bits(x: Float[Array, "..."]) -> Int[jax.Array, "..."]:
-  return jax.lax.bitcast_convert_type(x, jnp.int32)
+def _bits(x: Float[Array, "..."]) -> Int[Array, "..."]:
+  return x.view("int32")
 
 
-def _float(bits: Int[Array, "..."]) -> Float[jax.Array, "..."]:
-  return jax.lax.bitcast_convert_type(bits, jnp.float32)
+def _float(bits: Int[Array, "..."]) -> Float[Array, "..."]:
+  return bits.view("float32")

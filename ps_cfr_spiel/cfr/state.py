@@ -179,7 +179,8 @@ def init(
       average=Sum(None, np.zeros((sum(a for a, _, _ in shapes), 1), dtype)),
       rule=rules,
     )
-    one = _compressed(one, rule=rule, bits=bits) if compressed else one
+    with np.errstate(divide="ignore"):  # of sums of nothing
+      one = one.compressed(rule, bits) if compressed else one
 
     def filled(tables):
       of_shapes = zip(tables, shapes, strict=True)
@@ -198,10 +199,6 @@ def init(
   shapes = table_shapes(tree, sets)
   players = tuple(player_state(i, *pair) for i, pair in enumerate(zip(tree.players, shapes, strict=True)))
   return jax.device_put(SolverState(np.zeros((), np.int32), players))  # at once: each call takes some 0.1 ms
-
-
-# Jitted, because each of its operations alone would be code to compile.
-_compressed = jit(static_argnames=("rule", "bits"))(PlayerState.compressed)
 
 
 def filled_array(values: Shaped[Array, "..."], shape: tuple[int, ...]) -> Shaped[Array, "..."]:
@@ -242,7 +239,8 @@ def num_tables(rule: Rule, dtype: str, bits: int = 32, compensated: bool = True)
     average = Sum(column if compensated and bits == 32 else None, column)
     state = PlayerState((column[:, None],), average, (rule.init((actions, 1, 1), dtype),))
     if is_kept_compressed(rule, dtype, bits, compensated):
-      state = jax.eval_shape(functools.partial(PlayerState.compressed, rule=rule, bits=bits), state)
+      with np.errstate(divide="ignore"):  # of sums of nothing
+        state = state.compressed(rule, bits)
     sizes = [np.size(x) * x.dtype.itemsize for x in jax.tree.leaves(state)]
     return sum(sizes) / np.dtype(dtype).itemsize / actions
 
