@@ -46,7 +46,7 @@ def may_save_values(game: pyspiel.Game, labels: Labels, memory: float | None = N
 
   if not isinstance(labels, FormLabels) or not isinstance(labels.source, FormOrigin):
     return False
-  needs = values_needs(labels.source.lines.form)
+  needs = values_needs(labels.source.lines)
   check_needs(f"A table of all values of {game}", needs, memory, ADVICE)
   return True
 

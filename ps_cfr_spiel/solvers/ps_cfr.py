@@ -15,13 +15,14 @@ from jaxtyping import Float
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, abstract_tree, as_sets, bind
 from ps_cfr_spiel.backend.device import on, platform_of, precision, to_device, trim_heap
-from ps_cfr_spiel.cards.poker import BayesianForm
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
 from ps_cfr_spiel.compilation.compiler import (
+  PublicStateIndex,
   TreeUse,
   check_memory,
   fold_suits,
   form_of,
+  index_of,
   is_streamed,
   memory_needs,
   solved_actions,
@@ -82,17 +83,16 @@ class PSCFRSolver(TreeSolver):
     plain = abstraction is None and locks is None  # each infostate plays for itself, and is free to
     native = self.rule.has_native_form and (options.tree is None or options.tree.leaves.is_native)
     form = form_of(game)
-    estimate = partial(_estimate, game, form, self.rule, options)
+    lines = None if form is None else index_of(game, form, options.memory)
+    estimate = partial(_estimate, game, lines, self.rule, options)
 
     def estimated() -> int | None:
-      streams = False
-      if form is not None and plain and native:
-        streams = is_streamed(game, form, options.leaves, options.memory)
+      streams = lines is not None and plain and native and is_streamed(lines, options.leaves)
       return estimate(abstraction is None, locks is not None, streams)
 
     #: the device of the run, and why `auto` chose it; estimated bytes of the run, beside those of Python and
     #: JAX, None for a game that is enumerated.
-    self.placement, self.estimated_bytes = _placed(game, form, options, estimated)
+    self.placement, self.estimated_bytes = _placed(lines, options, estimated)
     with on(self.placement.device):
       self._build(game, options, options.dtype, progress, options.tree)
     if self.estimated_bytes is None:  # the size is known only now
@@ -140,11 +140,12 @@ class PSCFRSolver(TreeSolver):
     form = form_of(game)
     if form is None:
       return None
-    streams = is_streamed(game, form, leaves)
+    lines = index_of(game, form)
+    streams = is_streamed(lines, leaves)
     rule, dtype = make_rule("nrm+"), "float32"
     tables, uncompressed = cfr.num_tables(rule, dtype, bits, not streams), _uncompressed(rule, dtype)
-    run = memory_needs(form, TreeUse(tables, leaves=leaves, streamed=streams, uncompressed=uncompressed))
-    return MemoryNeeds(sum(run.values()), sum(values_needs(form).values()))
+    run = memory_needs(lines, TreeUse(tables, leaves=leaves, streamed=streams, uncompressed=uncompressed))
+    return MemoryNeeds(sum(run.values()), sum(values_needs(lines).values()))
 
   @property
   def engine(self) -> cfr.Choice:
@@ -303,7 +304,7 @@ def _table_bytes(tree: PublicTree, sets: cfr.Abstraction, rule: Rule, dtype: str
 
 def _estimate(
   game: pyspiel.Game,
-  form: BayesianForm | None,
+  lines: PublicStateIndex | None,
   rule: Rule,
   options: PSCFROptions,
   folded: bool,
@@ -315,19 +316,16 @@ def _estimate(
 
   `copies` is the factor by which locks of some hands multiply the rows.
   """
-  if form is None:
+  if lines is None:
     return None
   tables = copies * cfr.num_tables(rule, options.dtype, options.bits, compensated=not streamed)
   itemsize, uncompressed = np.dtype(options.dtype).itemsize, _uncompressed(rule, options.dtype)
   use = TreeUse(tables, itemsize, folded, locked, options.leaves, streamed, uncompressed)
-  return check_memory(game, form, options.memory, use)
+  return check_memory(game, lines, options.memory, use)
 
 
 def _placed(
-  game: pyspiel.Game,
-  form: BayesianForm | None,
-  options: PSCFROptions,
-  estimated: Callable[[], int | None],
+  lines: PublicStateIndex | None, options: PSCFROptions, estimated: Callable[[], int | None]
 ) -> tuple[cfr.Placement, int | None]:
   """The device of a run, before its tree is built, and its estimated bytes there; `auto` sees that it fits.
 
@@ -338,7 +336,7 @@ def _placed(
   def count() -> int | None:
     if tree is not None:
       return _actions(tree)
-    return None if form is None else solved_actions(game, form, folded, options.memory)
+    return None if lines is None else solved_actions(lines, folded)
 
   placement = cfr.place(options.device, count, _for_cpus(options))
   device = placement.device

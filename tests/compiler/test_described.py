@@ -18,6 +18,7 @@ from ps_cfr_spiel.backend.device import precision, to_device
 from ps_cfr_spiel.cards.poker import BayesianForm, read_card_game
 from ps_cfr_spiel.compilation.compiler import described
 from ps_cfr_spiel.compilation.compiler.form_check import form_fault
+from ps_cfr_spiel.compilation.compiler.forms import PublicStateIndex
 from ps_cfr_spiel.compilation.compiler.from_form import build_bayesian
 from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.sampling.mccfr.sampling_trees import build_sampling_tree
@@ -48,7 +49,7 @@ BY_DEFAULT = "liars_dice(numdice=3,dice_sides=2)"  # more histories than `WALKED
 
 
 def by_form(game):
-  return build_bayesian(game, described.describe(game))
+  return build_bayesian(game, PublicStateIndex.of(described.describe(game)))
 
 
 def values(tree, seed):
@@ -105,7 +106,7 @@ def test_cards_that_come_together():
   given = POKER["all-ins"].replace("numBoardCards=0 1", "numBoardCards=0 2")
   game = pyspiel.load_game(given)
   form, walked = read_card_game(game), build_tree(game, leaves="sparse")
-  tree = build_bayesian(game, form)
+  tree = build_bayesian(game, PublicStateIndex.of(form))
   assert form_fault(tree, walked) is None
   np.testing.assert_allclose(values(tree, 1), values(walked, 1), rtol=0, atol=1e-12 * game.max_utility())
   assert len(tree.names.public_states) == form.size

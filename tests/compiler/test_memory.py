@@ -32,11 +32,11 @@ print(estimate, peak() - bare)
 """
 # What a look at the strategies takes, and the values of actions, for which the solver is given up.
 READ = """
-from ps_cfr_spiel.compilation.compiler import values_needs
+from ps_cfr_spiel.compilation.compiler import PublicStateIndex, values_needs
 tree = solver.tree
 del solver
 policy.worths
-print(max(estimate, sum(values_needs(game.bayesian_form()).values())), peak() - bare)
+print(max(estimate, sum(values_needs(PublicStateIndex.of(game.bayesian_form())).values())), peak() - bare)
 """
 # And which share of the estimate is surely taken. Of few hands compiling takes most, and not always as much
 # (38 MB of the first were seen, and with other versions of JAX 52 to 120 MB); of all hands the tables and

@@ -349,7 +349,7 @@ def test_a_payment_to_each_player_at_every_end_shifts_all_values(name, kind, mor
   assert paid.zero_sum == (sum(more) == 0)
   evaluations = []
   for lines in (form.betting, paid):
-    tree = build_bayesian(game, dataclasses.replace(form, betting=lines), kind)
+    tree = build_bayesian(game, PublicStateIndex.of(dataclasses.replace(form, betting=lines)), kind)
     assert tree.leaves.zero_sum == lines.zero_sum
     solver = PSCFRSolver(game, tree=tree, dtype="float64")
     solver.run(1)
@@ -384,7 +384,7 @@ def test_a_river_of_many_bet_sizes_is_refused_too():
   numbers = sum(
     len(form.types[state.player]) * len(state.children) for state in river.public_states if state.player >= 0
   )
-  needs = memory_needs(form, TreeUse(1))
+  needs = memory_needs(PublicStateIndex.of(form), TreeUse(1))
   assert needs["for strategies, averages and regrets"] == 4 * numbers
   with pytest.raises(
     ValueError, match=r"needs about .* MB of memory .*, and 10 MB are allowed. To use less memory"
@@ -416,7 +416,9 @@ def test_the_estimate_counts_every_number():
   kept = sum(array.nbytes for array in jax.tree.leaves(solver._state.players))
   numbers = sum(a * rows * types for player in solver.tree.players for a, rows, types in player.block_shapes)
   assert kept == 4 * numbers * cfr.num_tables(solver.rule, "float32")
-  needs = memory_needs(game.bayesian_form(), TreeUse(cfr.num_tables(solver.rule, "float32")))
+  needs = memory_needs(
+    PublicStateIndex.of(game.bayesian_form()), TreeUse(cfr.num_tables(solver.rule, "float32"))
+  )
   assert needs["for strategies, averages and regrets"] == kept
 
 
@@ -426,7 +428,7 @@ def test_the_estimate_counts_the_tables_of_leaves(kind, board):
   """They are there twice in float64 while boards are stacked, and once on the device in float32."""
   game = pyspiel.load_game(f"holdem_subgame(board={board},stack=300,ranges=22+ A2s+;22+ KQo)")
   made = sum(np.asarray(array).nbytes for array in jax.tree.leaves(build_tree(game, leaves=kind).leaves))
-  needs = memory_needs(game.bayesian_form(), TreeUse(leaves=kind))
+  needs = memory_needs(PublicStateIndex.of(game.bayesian_form()), TreeUse(leaves=kind))
   assert 2 * made <= needs["for the leaves"] <= (8 if board.endswith("3c") else 3) * made
 
 
@@ -434,7 +436,7 @@ def test_sparse_leaves_of_a_form_are_estimated_too():
   """A number for each deal and end of the histories; a solver of them is made."""
   game = pyspiel.load_game("river_subgame(stack=300,ranges=AsAh KsKh 8d7d;QsQh JsTs AsKd)")
   made = sum(np.asarray(x).nbytes for x in jax.tree.leaves(PSCFRSolver(game, leaves="sparse").tree.leaves))
-  needs = memory_needs(game.bayesian_form(), TreeUse(leaves="sparse"))
+  needs = memory_needs(PublicStateIndex.of(game.bayesian_form()), TreeUse(leaves="sparse"))
   assert made <= needs["for the leaves"] <= 8 * made
 
 
@@ -444,10 +446,10 @@ def test_a_game_that_does_not_fit_an_accelerator_is_refused_with_the_way_out(mon
   form = game.bayesian_form()
   monkeypatch.setattr("ps_cfr_spiel.compilation.compiler.form_sizes.accelerator_memory", lambda: free)
   with pytest.raises(ValueError, match=r"needs about .* 1 MB are allowed\. .*--device=cpu .*--memory"):
-    check_memory(game, form, use=TreeUse(3))
-  assert check_memory(game, form, 1e12, TreeUse(3)) > free
+    check_memory(game, PublicStateIndex.of(form), use=TreeUse(3))
+  assert check_memory(game, PublicStateIndex.of(form), 1e12, TreeUse(3)) > free
   free = 10**12
-  assert check_memory(game, form, use=TreeUse(3))
+  assert check_memory(game, PublicStateIndex.of(form), use=TreeUse(3))
 
 
 def test_the_memory_of_an_accelerator_is_its_limit_less_what_is_used(monkeypatch):

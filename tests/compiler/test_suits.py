@@ -12,7 +12,6 @@ from ps_cfr_spiel import PSCFRSolver, build_tree, load_solver, storage
 from ps_cfr_spiel.backend.device import jit, precision, to_device
 from ps_cfr_spiel.compilation.compiler import fold_suits
 from ps_cfr_spiel.compilation.compiler.forms import PublicStateIndex
-from ps_cfr_spiel.compilation.compiler.suit_isomorphism import orbit_maps
 from ps_cfr_spiel.tree import action_values, evaluate, evaluation, lock_rows, sequence_reach
 
 RANGES = "6c6d 6c6h 5d4d 5h4h 5d4h:0.5 5h4d:0.5 6d6h;6d3d 6h3h 3d2d 3h2h 6c2d:2 6c2h:2"
@@ -38,9 +37,9 @@ GAMES = {
 def test_as_many_boards_as_others_count(board, count):
   """Runouts to compute of 48 and of 2,352, as postflop-solver's rules give them."""
   lines = PublicStateIndex.of(pyspiel.load_game(f"holdem_subgame(board={board})").bayesian_form())
-  found = orbit_maps(lines)
+  found = lines.orbits
   assert (lines.boards[-1] if found is None else found[-1].kept.sum()) == count
-  if found is not None:  # by hand: every runout is what its renaming makes of the one that orbit_maps for it
+  if found is not None:  # by hand: every runout is what its renaming makes of the one that stands for it
     for runouts, stand in zip(lines.runouts, found, strict=True):
       np.testing.assert_array_equal(lines.form.swaps[stand.swap[:, None], runouts[stand.row]], runouts)
       assert not stand.swap[stand.kept].any()

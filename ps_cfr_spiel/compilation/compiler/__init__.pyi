@@ -7,6 +7,7 @@ from .form_labels import FormLabels as FormLabels
 from .form_labels import FormOrigin as FormOrigin
 from .form_sizes import TreeUse as TreeUse
 from .form_sizes import check_memory as check_memory
+from .form_sizes import index_of as index_of
 from .form_sizes import is_streamed as is_streamed
 from .form_sizes import memory_needs as memory_needs
 from .form_sizes import solved_actions as solved_actions

@@ -7,7 +7,7 @@ import pyspiel
 
 from ps_cfr_spiel.cards.poker import BayesianForm, CardGame
 from ps_cfr_spiel.compilation.compiler.described import form_of
-from ps_cfr_spiel.compilation.compiler.form_sizes import TreeUse, check_memory
+from ps_cfr_spiel.compilation.compiler.form_sizes import TreeUse, check_memory, index_of
 from ps_cfr_spiel.compilation.compiler.forms import PublicStateIndex
 from ps_cfr_spiel.compilation.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compilation.compiler.from_histories import OF_HISTORIES, build_general, with_recall
@@ -64,9 +64,10 @@ def build_tree(
   form = form_of(game)
   if form is not None:
     if leaves not in OF_HISTORIES and public_states == "closure":
-      check_memory(game, form, memory, TreeUse(leaves=leaves))
+      lines = index_of(game, form, memory)
+      check_memory(game, lines, memory, TreeUse(leaves=leaves))
       with waiting("Building the tree", progress):
-        return build_bayesian(game, form, leaves)
+        return build_bayesian(game, lines, leaves)
     _check_size(game, form, limit, f"{leaves=}" if leaves in OF_HISTORIES else f"{public_states=}")
   limits = Limits.create(limit, memory)
   observe = public_observer(game) if public_states == "observer" else None

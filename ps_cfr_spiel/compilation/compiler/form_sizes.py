@@ -16,7 +16,6 @@ from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cards.poker import BayesianForm
 from ps_cfr_spiel.compilation.compiler.forms import EXACT, PublicStateIndex
 from ps_cfr_spiel.compilation.compiler.from_form import LEAVES, leaves_of
-from ps_cfr_spiel.compilation.compiler.suit_isomorphism import orbit_maps
 from ps_cfr_spiel.memory import HOST, TreeCounts, check_needs
 
 
@@ -38,68 +37,59 @@ class TreeUse:
 ALONE = TreeUse()  # the tree without a solver
 
 
+def index_of(game: pyspiel.Game, form: BayesianForm, memory: float | None = None) -> PublicStateIndex:
+  """The public states of a form; all that follows is of them.
+
+  TooLarge if their arrays, which a described form makes when they are asked for, would not fit into `memory`
+  bytes; None: into all free memory. ValueError if that is not a number or too small.
+  """
+  check_needs(str(game), {"for the public tree": estimates.LINE * form.size}, memory, form.advice)
+  return PublicStateIndex.of(form)
+
+
 def check_memory(
-  game: pyspiel.Game, form: BayesianForm, memory: float | None = None, use: TreeUse = ALONE
+  game: pyspiel.Game, lines: PublicStateIndex, memory: float | None = None, use: TreeUse = ALONE
 ) -> int:
   """Refuse a form whose tree and solver tables would not fit into memory; returns the estimated bytes.
 
-  `memory` is the maximum bytes; None: all free memory, of an accelerator too. ValueError if more is needed,
-  or `memory` is not a number or too small.
+  `memory` is as of `index_of`, None: of an accelerator too.
   """
-  _check_size(game, form, memory)
-  needs = memory_needs(form, use)
+  needs, advice = memory_needs(lines, use), lines.form.advice
   if memory is None and (room := accelerator_memory()) is not None:
-    advice = f"The {platform()} has no more: solve it by --device=cpu (device='cpu'), or give --memory to try"
-    check_needs(str(game), needs, room, advice)
-  return check_needs(str(game), needs, memory, form.advice)
+    other = f"The {platform()} has no more: solve it by --device=cpu (device='cpu'), or give --memory to try"
+    check_needs(str(game), needs, room, other)
+  return check_needs(str(game), needs, memory, advice)
 
 
-def _check_size(game: pyspiel.Game, form: BayesianForm, memory: float | None) -> None:
-  """Refuse a form whose arrays, which a described one makes when they are asked for, would not fit."""
-  needs = {"for the public tree": estimates.LINE * form.size}
-  check_needs(str(game), needs, memory, form.advice)
+def solved_actions(lines: PublicStateIndex, folded: bool) -> int:
+  """The number of actions of all infostates with tables in a solver, counted."""
+  return _counts(lines, folded, "auto", HOST).solved
 
 
-def solved_actions(game: pyspiel.Game, form: BayesianForm, folded: bool, memory: float | None = None) -> int:
-  """The number of actions of all infostates with tables in a solver, counted.
-
-  ValueError as of `check_memory`.
-  """
-  _check_size(game, form, memory)
-  return _counts(form, folded, "auto", HOST).solved
-
-
-def is_streamed(
-  game: pyspiel.Game, form: BayesianForm, leaves: str = "auto", memory: float | None = None
-) -> bool:
-  """Whether a form has public cards to come that the native library can go through board by board.
-
-  ValueError as of `check_memory`.
-  """
-  _check_size(game, form, memory)
-  lines = PublicStateIndex.of(form)
+def is_streamed(lines: PublicStateIndex, leaves: str = "auto") -> bool:
+  """Whether public cards are to come that the native library can go through board by board."""
   return len(lines.boards) > 1 and leaves_of(lines, leaves) == "native"
 
 
-def memory_needs(form: BayesianForm, use: TreeUse = ALONE) -> dict[str, int]:
+def memory_needs(lines: PublicStateIndex, use: TreeUse = ALONE) -> dict[str, int]:
   """Estimated bytes, by their purpose."""
   native = (use.folded or use.locked) and not why_unavailable()
-  counts = _counts(form, bool(use.tables) and use.folded, use.leaves, use.itemsize)
+  counts = _counts(lines, bool(use.tables) and use.folded, use.leaves, use.itemsize)
   return estimates.tree_needs(
     counts, use.tables, use.itemsize, use.locked, use.streamed, native, use.uncompressed
   )
 
 
-def values_needs(form: BayesianForm, leaves: str = "auto") -> dict[str, int]:
+def values_needs(lines: PublicStateIndex, leaves: str = "auto") -> dict[str, int]:
   """Estimated bytes, by their purpose, of a policy of a game and of the values of its actions."""
-  return estimates.values_needs(_counts(form, False, leaves, HOST))
+  return estimates.values_needs(_counts(lines, False, leaves, HOST))
 
 
-def _counts(form: BayesianForm, folded: bool, leaves: str, itemsize: int) -> TreeCounts:
+def _counts(lines: PublicStateIndex, folded: bool, leaves: str, itemsize: int) -> TreeCounts:
   """The sizes of a form's tree; `folded`: with suits folded where they may be."""
-  lines = PublicStateIndex.of(form)
+  form = lines.form
   # A solver has rows and leaves for one board of each orbit (`suit_isomorphism`).
-  orbits = orbit_maps(lines) if folded else None
+  orbits = lines.orbits if folded else None
   rows = [int(stand.kept.sum()) for stand in orbits] if orbits else lines.boards
   sizes, actions = np.array(rows)[lines.betting.street], _numbers(lines, lines.sizes)
   ends = lines.betting.ends

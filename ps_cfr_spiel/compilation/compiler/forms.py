@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import itertools
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,6 +59,24 @@ class LineIndex:
     line, runout = self.places(np.arange(len(self.betting)))
     up, street = self.betting.parent[line], self.betting.street
     return np.where(up >= 0, self.starts[up] + self.above(runout, street[line], street[up]), -1)
+
+
+class OrbitMap(NamedTuple):
+  """The row that stands for each of n rows."""
+
+  row: np.ndarray  #: int[n], the row that stands for each; a row that is kept stands for itself
+  #: int[n], the renaming that makes that row into this one; 0, which changes nothing, where it is kept.
+  swap: np.ndarray
+
+  @property
+  def kept(self) -> np.ndarray:
+    """bool[n]: rows that stand for themselves."""
+    return self.row == np.arange(len(self.row))
+
+  @property
+  def number(self) -> np.ndarray:
+    """int[n]: the number, among the rows that are kept, of the one that stands for each."""
+    return (np.cumsum(self.kept) - 1)[self.row]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -133,6 +152,11 @@ class PublicStateIndex(LineIndex):
     return tuple(tuple(alive(player, s) for s in range(len(self.runouts))) for player in (0, 1))
 
   @functools.cached_property
+  def orbits(self) -> tuple[OrbitMap, ...] | None:
+    """For each street the orbits of its runouts (`suit_isomorphism`); None where suits are not folded."""
+    return orbit_maps(self, self.form.swaps)
+
+  @functools.cached_property
   def strength(self) -> tuple[np.ndarray, np.ndarray]:
     """int32[B, H0], int32[B, H1] on the boards of the last street; entries of dead types are arbitrary."""
     return self.form.strengths()
@@ -176,6 +200,29 @@ class PublicStateIndex(LineIndex):
           total, added = total + small, 0
           small[:] = 0
     return total + small
+
+
+def orbit_maps(lines: PublicStateIndex, swaps: np.ndarray | None) -> tuple[OrbitMap, ...] | None:
+  """For each street the orbits of runouts, under some renamings of cards; None without renamings."""
+  if swaps is None or len(swaps) == 1:
+    return None
+  maps = []
+  for street, runouts in enumerate(lines.runouts):
+    images = renamed_runouts(lines, street, swaps)
+    first = images.min(0)
+    maps.append(OrbitMap(first, (images[:, first] == np.arange(len(runouts))).argmax(0)))
+  return tuple(maps)
+
+
+def renamed_runouts(lines: PublicStateIndex, street: int, swaps: np.ndarray) -> np.ndarray:
+  """int[S, B]: the number of the runout that each renaming makes of each of a street."""
+  runouts, deals = lines.runouts[street], lines.came[1:street]
+  # The cards of one deal are listed in ascending order.
+  renamed = np.concatenate([np.sort(deal, 2) for deal in np.split(swaps[:, runouts], deals, 2)], 2)
+  digits = swaps.shape[1] ** np.arange(runouts.shape[1])[::-1]  # a runout as a number
+  codes = runouts @ digits
+  order = np.argsort(codes)
+  return order[np.searchsorted(codes[order], renamed @ digits)]
 
 
 def _holds(cards: np.ndarray, most: int) -> np.ndarray:

@@ -15,7 +15,7 @@ import pyspiel
 
 from ps_cfr_spiel.backend.device import platform
 from ps_cfr_spiel.backend.native import why_unavailable
-from ps_cfr_spiel.cards.poker import BayesianForm, Betting
+from ps_cfr_spiel.cards.poker import Betting
 from ps_cfr_spiel.compilation.compiler.form_labels import FormLabels
 from ps_cfr_spiel.compilation.compiler.forms import CHUNK, LineIndex, PublicStateIndex
 from ps_cfr_spiel.compilation.histories import scale_fault
@@ -54,16 +54,14 @@ class StreetEnds(NamedTuple):
   utility: np.ndarray
 
 
-def build_bayesian(game: pyspiel.Game, form: BayesianForm, leaves: str = "auto") -> PublicTree:
-  """Compile a form; see `build_tree`."""
-  name, betting = str(game), form.betting
-  pairs = len(form.weights[0]) * len(form.weights[1])  # each has a probability of about 1 / pairs
-  fault = scale_fault(betting.largest_payoff / pairs)
+def build_bayesian(game: pyspiel.Game, lines: PublicStateIndex, leaves: str = "auto") -> PublicTree:
+  """Compile a form from its public states; see `build_tree`."""
+  first, second = map(len, lines.form.weights)
+  # Each pair of types has a probability of about 1 / pairs.
+  fault = scale_fault(lines.betting.largest_payoff / (first * second))
   if fault:
-    raise ValueError(f"{name}: {fault}")
-  lines = PublicStateIndex.of(form)
-  streets = street_ends(betting)
-  first, second = map(len, form.weights)
+    raise ValueError(f"{game}: {fault}")
+  streets = street_ends(lines.betting)
   forests, places = make_decisions(lines, streets, (first, second))
   evaluator, labels = make_leaves(lines, leaves, streets), FormLabels.create(game, lines, places)
   return PublicTree(forests, evaluator, labels, _boards(lines, forests, places))

@@ -25,8 +25,7 @@ from ps_cfr_spiel.compilation.compiler.check_report import (
 )
 from ps_cfr_spiel.compilation.compiler.described import form_of
 from ps_cfr_spiel.compilation.compiler.form_check import form_fault
-from ps_cfr_spiel.compilation.compiler.form_sizes import TreeUse, check_memory, memory_needs
-from ps_cfr_spiel.compilation.compiler.forms import PublicStateIndex
+from ps_cfr_spiel.compilation.compiler.form_sizes import TreeUse, check_memory, index_of, memory_needs
 from ps_cfr_spiel.compilation.compiler.from_form import build_bayesian
 from ps_cfr_spiel.compilation.compiler.from_histories import build_general, own_choices, with_recall
 from ps_cfr_spiel.compilation.compiler.history_labels import remarks
@@ -186,17 +185,18 @@ def _compile_form(
     form = form_of(game)
     if form is None:
       return None
-    check_memory(game, form, memory)
+    lines = index_of(game, form, memory)
+    check_memory(game, lines, memory)
     describes_itself = declared(game, "bayesian_form") is not None
     if not describes_itself and isinstance(form, CardGame) and form.histories > limit:
-      needs = memory_needs(form, TreeUse(cfr.num_tables(cfr.make_rule("nrm+"), "float32")))
+      needs = memory_needs(lines, TreeUse(cfr.num_tables(cfr.make_rule("nrm+"), "float32")))
       return (
         f"about {readable_count(form.histories)} histories and {form.size:,} public states, built without "
         f"histories in {readable_seconds(SECONDS * form.size)}, "
         f"solved in {readable_bytes(sum(needs.values()))}"
       )
-    with waiting(f"Building a tree of {PublicStateIndex.of(form).starts[-1]:,} public states", progress):
-      return build_bayesian(game, form)
+    with waiting(f"Building a tree of {lines.starts[-1]:,} public states", progress):
+      return build_bayesian(game, lines)
 
   tree, fault = _attempt(compiled)
   if tree is None and fault is None:

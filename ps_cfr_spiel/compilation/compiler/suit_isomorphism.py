@@ -9,12 +9,11 @@ the rows that are kept. Values come up as the sum over the orbit, each member's 
 import dataclasses
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from ps_cfr_spiel.compilation.compiler.form_labels import FormLabels, FormOrigin
-from ps_cfr_spiel.compilation.compiler.forms import PublicStateIndex
+from ps_cfr_spiel.compilation.compiler.forms import OrbitMap, PublicStateIndex, orbit_maps, renamed_runouts
 from ps_cfr_spiel.tree import (
   BoardLeaves,
   Boards,
@@ -26,48 +25,6 @@ from ps_cfr_spiel.tree import (
   Variant,
   sequence_numbers,
 )
-
-
-class OrbitMap(NamedTuple):
-  """The row that stands for each of n rows."""
-
-  row: np.ndarray  #: int[n], the row that stands for each; a row that is kept stands for itself
-  #: int[n], the renaming that makes that row into this one; 0, which changes nothing, where it is kept.
-  swap: np.ndarray
-
-  @property
-  def kept(self) -> np.ndarray:
-    """bool[n]: rows that stand for themselves."""
-    return self.row == np.arange(len(self.row))
-
-  @property
-  def number(self) -> np.ndarray:
-    """int[n]: the number, among the rows that are kept, of the one that stands for each."""
-    return (np.cumsum(self.kept) - 1)[self.row]
-
-
-def orbit_maps(lines: PublicStateIndex, swaps: np.ndarray | None = None) -> tuple[OrbitMap, ...] | None:
-  """For each street the orbits of runouts, under the form's renamings or some; None without renamings."""
-  swaps = lines.form.swaps if swaps is None else swaps
-  if swaps is None or len(swaps) == 1:
-    return None
-  maps = []
-  for street, runouts in enumerate(lines.runouts):
-    images = _images(lines, street, swaps)
-    first = images.min(0)
-    maps.append(OrbitMap(first, (images[:, first] == np.arange(len(runouts))).argmax(0)))
-  return tuple(maps)
-
-
-def _images(lines: PublicStateIndex, street: int, swaps: np.ndarray) -> np.ndarray:
-  """int[S, B]: the number of the runout that each renaming makes of each of a street."""
-  runouts, deals = lines.runouts[street], lines.came[1:street]
-  # The cards of one deal are listed in ascending order.
-  renamed = np.concatenate([np.sort(deal, 2) for deal in np.split(swaps[:, runouts], deals, 2)], 2)
-  digits = swaps.shape[1] ** np.arange(runouts.shape[1])[::-1]  # a runout as a number
-  codes = runouts @ digits
-  order = np.argsort(codes)
-  return order[np.searchsorted(codes[order], renamed @ digits)]
 
 
 def columns(lines: PublicStateIndex, player: int, swaps: np.ndarray) -> np.ndarray:
@@ -95,7 +52,7 @@ def fold_suits(tree: PublicTree, over: Variant | None = None) -> Variant:
   assert isinstance(labels.source, FormOrigin)
   lines = labels.source.lines
   swaps = _symmetries(lines, tree, labels.places, over)
-  boards = orbit_maps(lines, swaps)
+  boards = lines.orbits if swaps is lines.form.swaps else orbit_maps(lines, swaps)
   if swaps is None or boards is None:
     return over
   parts = [_leaves(board, count) for board, both in zip(boards, leaves.leaves, strict=True) for count in both]
@@ -139,7 +96,7 @@ def _symmetries(
   if swaps is None or over.tree is tree:
     return swaps
   streets = range(len(lines.runouts))
-  images, same = [_images(lines, street, swaps) for street in streets], np.ones(len(swaps), bool)
+  images, same = [renamed_runouts(lines, street, swaps) for street in streets], np.ones(len(swaps), bool)
   for player in (0, 1):
     nothing = [np.full(shape, np.nan) for shape in over.tree.players[player].block_shapes]
     tables, permuted = over.back(player, nothing), columns(lines, player, swaps)

@@ -15,7 +15,7 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.arguments import check_player, is_integer
 from ps_cfr_spiel.backend.device import Uninterrupted
 from ps_cfr_spiel.cfr import make_rule, num_tables, rule_header
-from ps_cfr_spiel.compilation.compiler import TreeUse, check_memory, form_of
+from ps_cfr_spiel.compilation.compiler import TreeUse, check_memory, form_of, index_of
 from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.options import ContinualResolvingOptions, SearchOptions
 from ps_cfr_spiel.policy import TreePolicy, check_policy_of, probabilities_at, strategies_of
@@ -65,7 +65,7 @@ class ContinualResolving(SearchPolicy):
     kept = num_tables(self.settings.rule, self.settings.dtype)
     if (form := form_of(game)) is not None:
       use = TreeUse(kept, np.dtype(self.settings.dtype).itemsize, folded=False)
-      check_memory(game, form, memory, use)
+      check_memory(game, index_of(game, form, memory), memory, use)
     if self.settings.knowledge is None:
       subgames = Subgames.of(game, public_states=options.public_states, limit=limit, memory=memory)
     else:

@@ -42,7 +42,7 @@ from ps_cfr_spiel.cards.poker import (
   check_unraked,
   set_numbers,
 )
-from ps_cfr_spiel.compilation.compiler import form_of, solved_actions
+from ps_cfr_spiel.compilation.compiler import form_of, index_of, solved_actions
 from ps_cfr_spiel.options import HoldemPolicyOptions, SearchOptions, agent_bets, agent_searches
 from ps_cfr_spiel.policy import Recent, Translation, WrappedPolicy, check_turn
 from ps_cfr_spiel.resolving.subgames import Subgames, gadget_of
@@ -339,7 +339,7 @@ class HoldemPolicy(SearchPolicy):
     """The device of the searches of the rest of a hand."""
     form = form_of(game)
     assert form is not None  # that of `holdem_subgame`
-    return cfr.place(self.options.device, lambda: solved_actions(game, form, folded=False)).device
+    return cfr.place(self.options.device, lambda: solved_actions(index_of(game, form), folded=False)).device
 
 
 def _game_text(bets: BetSizes) -> str:
