@@ -45,7 +45,6 @@ from ps_cfr_spiel.cards.poker import (
   Betting,
   CardDeal,
   CardGame,
-  Deck,
   HoldemNames,
   betting,
   cards,
@@ -165,11 +164,8 @@ class HoldemSubgameGame(base.Game):
 
   def bayesian_form(self) -> CardGame:
     """The game as a card game, without visiting its histories."""
-    deck = Deck.of(self.deck)
-    board, public = deck.numbers(np.array(self.board)).tolist(), (0, *[1] * self.cards_to_come)
-    weights = np.stack([hands.wide for hands in self.ranges])
-    deal = CardDeal.create(deck, cards.HAND_SIZE, public, tuple(board), weights, at_once=True)
     remarks = {"left out": text} if (text := self.left_out()) else {}
+    deal = CardDeal.of_ranges(self.deck, self.board, self.ranges, (0, *[1] * self.cards_to_come))
     names = HoldemNames(self.header, self.lines, deal, remarks)
     return CardGame(Betting.of_states(self.public_states, self.unit), deal, names, self)
 

@@ -1,11 +1,11 @@
-"""The devices that share work: cores as devices; the memory of an accelerator."""
+"""Cores as devices that share work."""
 
 import os
 
 import jax
 
 from ps_cfr_spiel.arguments import check_count
-from ps_cfr_spiel.backend.device.platforms import accelerator, peers, platform, platform_of
+from ps_cfr_spiel.backend.device.platforms import peers
 
 MOST_EACH = 16  # devices a core: more only wait for each other
 
@@ -34,13 +34,3 @@ def use_cores(count: int | None = None) -> None:
 def cores() -> int:
   """Cores that this process may use."""
   return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def accelerator_memory() -> float | None:
-  """Bytes that JAX can still take of the accelerator that is chosen; None on a CPU, or if it does not say."""
-  device = accelerator()
-  if device is None or platform() != platform_of(device):
-    return None
-  statistics = device.memory_stats() or {}
-  limit = statistics.get("bytes_limit")
-  return None if limit is None else max(limit - statistics.get("bytes_in_use", 0), 1)

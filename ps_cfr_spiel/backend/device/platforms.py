@@ -105,6 +105,16 @@ def platform() -> str:
   return platform_of(jax.local_devices(backend=chosen)[0] if isinstance(chosen, str) else chosen)
 
 
+def accelerator_memory() -> float | None:
+  """Bytes that JAX can still take of the accelerator that is chosen; None on a CPU, or if it does not say."""
+  device = accelerator()
+  if device is None or platform() != platform_of(device):
+    return None
+  statistics = device.memory_stats() or {}
+  limit = statistics.get("bytes_limit")
+  return None if limit is None else max(limit - statistics.get("bytes_in_use", 0), 1)
+
+
 def on(device: Device | None = None) -> contextlib.AbstractContextManager:
   """A context for computations on a device; None: on the one chosen around it, without one on the CPU."""
   if device is not None:

@@ -1,5 +1,6 @@
 """The description that a Bayesian game gives of itself: its tree is compiled without enumeration."""
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -54,7 +55,7 @@ class BayesianForm:
     "raises; streets follow '/', raises ';'), a smaller stack or, before the river, one more board card"
   )
 
-  @property
+  @functools.cached_property
   def size(self) -> int:
     """The number of public states, here counted in `runouts`."""
     return sum(len(self.runouts[street]) for street in self.betting.street.tolist())

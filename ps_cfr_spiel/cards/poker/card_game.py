@@ -58,6 +58,7 @@ class CardGame(BayesianForm, Generic[AnyDeal]):
   def __post_init__(self):
     deal, names, held = self.deal, self.names, self.deal.held
     numbers = [hands.tolist() for hands in held]
+    lines = np.bincount(self.betting.street, minlength=len(deal.boards)).tolist()
     vars(self).update(
       weights=tuple(row[hands] for row, hands in zip(deal.weights, held, strict=True)),
       cards=tuple(cards[hands] for cards, hands in zip(deal.cards, held, strict=True)),
@@ -67,7 +68,9 @@ class CardGame(BayesianForm, Generic[AnyDeal]):
       remarks=names.remarks,
       advice=names.advice,
       _numbers=numbers,
-      _lines=np.bincount(self.betting.street, minlength=len(deal.boards)).tolist(),
+      # Without the runouts themselves, which may be too many to be listed.
+      size=sum(count * boards for count, boards in zip(lines, deal.boards, strict=True)),
+      _lines=lines,
     )
 
   @functools.cached_property
@@ -84,11 +87,6 @@ class CardGame(BayesianForm, Generic[AnyDeal]):
   def swaps(self) -> np.ndarray | None:
     """See `Deal.swaps`."""
     return self.deal.swaps
-
-  @property
-  def size(self) -> int:
-    """See `BayesianForm`; without its runouts, which may be too many to be listed."""
-    return sum(lines * boards for lines, boards in zip(self._lines, self.deal.boards, strict=True))
 
   @property
   def histories(self) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.cards.poker.bayesian_form import BayesianForm
-from ps_cfr_spiel.cards.poker.cards import card_sets, set_numbers
+from ps_cfr_spiel.cards.poker.cards import ALL_HANDS, HAND_SIZE, Board, Range, card_sets, set_numbers
 from ps_cfr_spiel.cards.poker.ranking import strengths
 from ps_cfr_spiel.cards.poker.suits import (
   Deck,
@@ -45,15 +45,12 @@ class Deal(abc.ABC):
   live: int = 0
   swaps: np.ndarray | None = None
 
+  held: tuple[
+    np.ndarray, np.ndarray
+  ]  #: int[H0], int[H1]: the numbers of each player's hands of a weight above 0
   #: for each player int32[H, 2], the cards of each hand; hands of one card have a dummy too, another for each
   #: player.
   cards: tuple[np.ndarray, np.ndarray]
-
-  @functools.cached_property
-  def held(self) -> tuple[np.ndarray, np.ndarray]:
-    """int[H0], int[H1]: the numbers of each player's hands of a weight above 0."""
-    first, second = map(np.flatnonzero, self.weights)
-    return first, second
 
   @abc.abstractmethod
   def showdowns(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -84,9 +81,11 @@ class CardDeal(Deal):
   #: for hands that hold a card of the board.
   weights: np.ndarray
   at_once: bool = False  #: whether a hand is dealt by one action, not card by card
-  # These follow from the fields above; `Deal` describes the last three.
+  # These follow from the fields above; `Deal` describes the last five.
   hands: np.ndarray = dataclasses.field(init=False, repr=False)  #: int32[H, n], all hands
   streets: int = dataclasses.field(init=False, repr=False)  #: the number of streets
+  held: tuple[np.ndarray, np.ndarray] = dataclasses.field(init=False, repr=False)
+  actions: Sequence[Sequence[int]] | None = dataclasses.field(init=False, repr=False)
   cards: tuple[np.ndarray, np.ndarray] = dataclasses.field(init=False, repr=False)
   boards: Sequence[int] = dataclasses.field(init=False, repr=False)
   live: int = dataclasses.field(init=False, repr=False)
@@ -101,13 +100,23 @@ class CardDeal(Deal):
     weights: np.ndarray | None = None,
     at_once: bool = False,
   ) -> "CardDeal":
-    """The deal; `weights` are of the hands of the whole deck, by default all that the board leaves alike."""
-    hands = card_sets(deck.size, hole)
+    """The deal; by default all hands that the board leaves have the weight 1."""
     if weights is None:
-      weights = np.tile((~np.isin(hands, board).any(1)).astype(float), (2, 1))
-    else:
-      weights = weights[:, set_numbers(deck.whole(hands))]
+      free = ~np.isin(card_sets(deck.size, hole), board).any(1)
+      weights = np.tile(free.astype(float), (PLAYERS, 1))
     return cls(deck, hole, public, board, weights, at_once)
+
+  @classmethod
+  def of_ranges(
+    cls, deck: Board, board: Board, ranges: Sequence[Range], public: tuple[int, ...]
+  ) -> "CardDeal":
+    """The deal of hands of two cards, at once, from ranges; all cards are as `cards` numbers them."""
+    cards = Deck.of(deck)
+    weights = np.zeros((PLAYERS, len(card_sets(cards.size, HAND_SIZE))))
+    for row, held in zip(weights, ranges, strict=True):
+      row[set_numbers(cards.numbers(ALL_HANDS[held.numbers]))] = held.weights
+    numbers = tuple(cards.numbers(np.array(board)).tolist())
+    return cls(cards, HAND_SIZE, public, numbers, weights, at_once=True)
 
   def __post_init__(self):
     hands, left = card_sets(self.deck.size, self.hole), self.deck.size - len(self.board)
@@ -119,6 +128,8 @@ class CardDeal(Deal):
         np.pad(hands[:, ::-1], ((0, 0), (0, 2 - self.hole)), constant_values=self.deck.size + player)
         for player in range(PLAYERS)
       ),
+      held=tuple(map(np.flatnonzero, self.weights)),
+      actions=None if self.at_once else hands.tolist(),
       streets=len(self.public),
       boards=np.cumprod(boards).tolist(),
       live=left - PLAYERS * self.hole,
@@ -241,11 +252,6 @@ class CardDeal(Deal):
     """`strengths`, of `RANKED` boards after the other."""
     starts = range(0, len(boards), RANKED)
     return np.concatenate([self.strengths(boards[k : k + RANKED], hands) for k in starts])
-
-  @functools.cached_property
-  def actions(self) -> list[list[int]] | None:
-    """See `Deal`."""
-    return None if self.at_once else self.hands.tolist()
 
   @functools.cached_property
   def swaps(self) -> np.ndarray | None:

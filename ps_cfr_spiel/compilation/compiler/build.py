@@ -9,7 +9,7 @@ from ps_cfr_spiel.cards.poker import BayesianForm, CardGame
 from ps_cfr_spiel.compilation.compiler.described import form_of
 from ps_cfr_spiel.compilation.compiler.form_sizes import TreeUse, check_memory, index_of
 from ps_cfr_spiel.compilation.compiler.forms import PublicStateIndex
-from ps_cfr_spiel.compilation.compiler.from_form import build_bayesian
+from ps_cfr_spiel.compilation.compiler.from_form import build_bayesian, leaves_of
 from ps_cfr_spiel.compilation.compiler.from_histories import OF_HISTORIES, build_general, with_recall
 from ps_cfr_spiel.compilation.histories import (
   Limits,
@@ -65,6 +65,7 @@ def build_tree(
   if form is not None:
     if leaves not in OF_HISTORIES and public_states == "closure":
       lines = index_of(game, form, memory)
+      leaves = leaves_of(lines, leaves)
       check_memory(game, lines, memory, TreeUse(leaves=leaves))
       with waiting("Building the tree", progress):
         return build_bayesian(game, lines, leaves)

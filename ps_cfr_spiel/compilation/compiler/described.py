@@ -32,6 +32,7 @@ from ps_cfr_spiel.memory import LINE, check_needs
 from ps_cfr_spiel.tree import TERMINAL
 
 WALKED = 500_000  # histories; up to this number, a second or two, a described game is enumerated
+SMALL = ("kuhn_poker", "leduc_poker")  # described games without as many histories at any parameters
 BOARDS = 100_000  # with five cards in a deck of hold'em that is compiled
 SHOWN = 2  # rounds; of later public cards the strings of poker games forget the order
 
@@ -48,13 +49,13 @@ def form_of(game: pyspiel.Game) -> BayesianForm | None:
         f"{type(game).__name__}.bayesian_form() must return an object of a class that derives from "
         f"ps_cfr_spiel.cards.poker.BayesianForm, got {form!r}."
       )
-    if missing := form.missing():
+    if not isinstance(form, CardGame) and (missing := form.missing()):
       raise TypeError(
         f"{type(game).__name__}.bayesian_form() lacks {', '.join(missing)}; a form has all of "
         f"{', '.join(form.NEEDED)}. Set them as ps_cfr_spiel.cards.poker.BayesianForm describes them."
       )
     return form
-  form = describe(game)
+  form = None if game.get_type().short_name in SMALL else describe(game)
   return form if form is not None and form.histories > WALKED else None
 
 
@@ -78,6 +79,7 @@ class DiceDeal(Deal):
     hands = list(itertools.combinations_with_replacement(range(sides), dice))
     ways = [math.factorial(dice) / math.prod(map(math.factorial, Counter(hand).values())) for hand in hands]
     self.weights, self.hands, self.actions = np.tile(ways, (2, 1)), hands, hands
+    self.held = np.arange(len(hands)), np.arange(len(hands))
     number = np.stack([np.arange(len(hands), dtype=np.int32)] * 2, 1)
     self.cards = number, number + np.int32(len(hands))  # no hand keeps another from the other player
 

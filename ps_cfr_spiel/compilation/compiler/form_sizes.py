@@ -16,6 +16,7 @@ from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cards.poker import BayesianForm
 from ps_cfr_spiel.compilation.compiler.forms import EXACT, PublicStateIndex
 from ps_cfr_spiel.compilation.compiler.from_form import LEAVES, leaves_of
+from ps_cfr_spiel.compilation.histories import scale_fault
 from ps_cfr_spiel.memory import HOST, TreeCounts, check_needs
 
 
@@ -41,8 +42,13 @@ def index_of(game: pyspiel.Game, form: BayesianForm, memory: float | None = None
   """The public states of a form; all that follows is of them.
 
   TooLarge if their arrays, which a described form makes when they are asked for, would not fit into `memory`
-  bytes; None: into all free memory. ValueError if that is not a number or too small.
+  bytes; None: into all free memory. ValueError if that is not a number or too small, or payoffs are too large
+  or too small (`scale_fault`).
   """
+  # Each pair of types has a probability of about 1 / pairs.
+  fault = scale_fault(form.betting.largest_payoff / math.prod(map(len, form.weights)))
+  if fault:
+    raise ValueError(f"{game}: {fault}")
   check_needs(str(game), {"for the public tree": estimates.LINE * form.size}, memory, form.advice)
   return PublicStateIndex.of(form)
 

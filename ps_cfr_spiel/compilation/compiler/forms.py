@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import itertools
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -26,16 +27,13 @@ class LineIndex:
 
   betting: Betting
   boards: tuple[int, ...]  #: runouts of each street
+  sizes: np.ndarray = dataclasses.field(init=False, repr=False)  #: int[N]: public states of each line
+  #: int[N + 1]: the first public state of each line, and the number of public states.
+  starts: np.ndarray = dataclasses.field(init=False, repr=False)
 
-  @functools.cached_property
-  def sizes(self) -> np.ndarray:
-    """int[N]: public states of each line."""
-    return np.array(self.boards)[self.betting.street]
-
-  @functools.cached_property
-  def starts(self) -> np.ndarray:
-    """int[N + 1]: the first public state of each line, and the number of public states."""
-    return np.cumsum([0, *self.sizes])
+  def __post_init__(self):
+    sizes = np.array(self.boards)[self.betting.street]
+    vars(self).update(sizes=sizes, starts=np.append(0, np.cumsum(sizes)))
 
   def place(self, public_state: int) -> tuple[int, int]:
     """The line of a public state, and the number of its runout."""
@@ -48,10 +46,32 @@ class LineIndex:
     first = np.cumsum(sizes) - sizes
     return np.repeat(lines, sizes), np.arange(sizes.sum()) - np.repeat(first, sizes)
 
+  def board_by_board(self, lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same for lines of one street, first all of them with the first runout, then with the next."""
+    boards = int(self.sizes[lines[:1]].sum())
+    return np.tile(lines, boards), np.repeat(np.arange(boards), len(lines))
+
   def above(self, runout: np.ndarray, street: np.ndarray, above: np.ndarray) -> np.ndarray:
     """The runouts that these continue on the streets `above`; all int[n]."""
     boards = np.array(self.boards)
     return runout // np.maximum(boards[street] // boards[above], 1)
+
+  def last_choices(self, player: int) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """The player's last choice before lines with some runouts, both int[n]: int[n, 2] for `make_forest`.
+
+    Rows are numbered like public states, by the lines in which the player acts.
+    """
+    last, street = self.betting.last_choices(player), self.betting.street
+    acting = np.flatnonzero(self.betting.player == player)
+    start = np.append(0, np.cumsum(self.sizes[acting]))
+
+    def choices(line: np.ndarray, runout: np.ndarray) -> np.ndarray:
+      k, action = last[line].T
+      before = np.append(acting, 0)[k]  # any line for those without a choice
+      row = start[k] + self.above(runout, street[line], street[before])
+      return np.where(k[:, None] < 0, -1, np.stack([row, action], 1))
+
+    return choices
 
   @functools.cached_property
   def parents(self) -> np.ndarray:

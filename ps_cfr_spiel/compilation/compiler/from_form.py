@@ -6,7 +6,7 @@ of the deal at the root.
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -18,7 +18,6 @@ from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cards.poker import Betting
 from ps_cfr_spiel.compilation.compiler.form_labels import FormLabels
 from ps_cfr_spiel.compilation.compiler.forms import CHUNK, LineIndex, PublicStateIndex
-from ps_cfr_spiel.compilation.histories import scale_fault
 from ps_cfr_spiel.options import CPU
 from ps_cfr_spiel.tree import (
   AllInLeaves,
@@ -56,15 +55,11 @@ class StreetEnds(NamedTuple):
 
 def build_bayesian(game: pyspiel.Game, lines: PublicStateIndex, leaves: str = "auto") -> PublicTree:
   """Compile a form from its public states; see `build_tree`."""
-  first, second = map(len, lines.form.weights)
-  # Each pair of types has a probability of about 1 / pairs.
-  fault = scale_fault(lines.betting.largest_payoff / (first * second))
-  if fault:
-    raise ValueError(f"{game}: {fault}")
+  first, second = lines.form.weights
   streets = street_ends(lines.betting)
-  forests, places = make_decisions(lines, streets, (first, second))
-  evaluator, labels = make_leaves(lines, leaves, streets), FormLabels.create(game, lines, places)
-  return PublicTree(forests, evaluator, labels, _boards(lines, forests, places))
+  forests, places = make_decisions(lines, streets, (len(first), len(second)))
+  boards, evaluator = _boards(lines, forests, places), make_leaves(lines, leaves, streets)
+  return PublicTree(forests, evaluator, FormLabels.create(game, lines, places), boards)
 
 
 def make_decisions(
@@ -79,11 +74,11 @@ def make_decisions(
 
   def of_player(player: int) -> tuple[PlayerTree, np.ndarray]:
     rows = np.flatnonzero(lines.betting.player == player)
-    choices = _choices(lines, player, rows)
+    choices = lines.last_choices(player)
     return make_forest(
-      choices(rows),
+      choices(*lines.places(rows)),
       np.repeat(lines.betting.moves[rows], lines.sizes[rows]),
-      [_by_board(choices(part), len(part)) for part in parts],
+      [choices(*lines.board_by_board(part)) for part in parts],
       types[player],
     )
 
@@ -134,29 +129,6 @@ def street_ends(betting: Betting) -> list[tuple[StreetEnds, StreetEnds]]:
     (part((street == s) & played, won), part((street == s) & fixed, folded))
     for s in range(max(betting.streets, betting.showdowns))
   ]
-
-
-def _choices(lines: LineIndex, player: int, rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-  """The player's last choice before lines, for each of their runouts: int[n, 2] for `make_forest`.
-
-  Rows are numbered line by line; `rows` are the lines in which the player acts.
-  """
-  last, street = lines.betting.last_choices(player), lines.betting.street
-  start = np.append(0, np.cumsum(lines.sizes[rows]))
-
-  def choices(at: np.ndarray) -> np.ndarray:
-    line, runout = lines.places(at)
-    k, action = last[line].T
-    before = np.append(rows, 0)[k]  # any line for those without a choice
-    row = start[k] + lines.above(runout, street[line], street[before])
-    return np.where(k[:, None] < 0, -1, np.stack([row, action], 1))
-
-  return choices
-
-
-def _by_board(choices: np.ndarray, lines: int) -> np.ndarray:
-  """Choices line by line, for all boards of one street, as choices board by board."""
-  return choices.reshape(lines, -1, 2).swapaxes(0, 1).reshape(-1, 2) if lines else choices
 
 
 def make_leaves(

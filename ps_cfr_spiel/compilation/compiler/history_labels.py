@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -58,8 +58,8 @@ class HistoriesLabels(Labels):
     decision = functools.partial(_decision, enumerated.names, of_player, starts)
     states = () if partition is None else _public_states(enumerated, partition, of_player)
     return cls(
-      public_states=_held(states),
-      decisions=_held(LazySequence(int(starts[-1]), decision)),
+      public_states=states,
+      decisions=_labels(int(starts[-1]), decision),
       acting=np.zeros(0, np.int8) if partition is None else partition.player,
       infostate_counts=tuple(int((rows.infostate >= 0).sum()) for rows in of_player),
       **labels,
@@ -83,8 +83,8 @@ def _decision(
   return Decision(player, int(rows.public[k]), block, row, rows.legal[k], infostates, examples)
 
 
-def _held(labels: Sequence[Label]) -> Sequence[Label]:
-  return tuple(labels) if len(labels) <= FEW_LABELS else labels
+def _labels(count: int, make: Callable[[int], Label]) -> Sequence[Label]:
+  return tuple(map(make, range(count))) if count <= FEW_LABELS else LazySequence(count, make)
 
 
 def _public_states(
@@ -98,7 +98,7 @@ def _public_states(
   of = np.concatenate([rows.public for rows in of_player])
   members = np.argsort(of, kind="stable")
   starts = np.searchsorted(of[members], np.arange(count + 1))
-  return LazySequence(count, functools.partial(_public_state, partition, action, members, starts))
+  return _labels(count, functools.partial(_public_state, partition, action, members, starts))
 
 
 def _public_state(

@@ -28,7 +28,7 @@ import pyspiel
 
 from ps_cfr_spiel.backend.device import cache_folder, trim_heap
 from ps_cfr_spiel.backend.native import FOLDER
-from ps_cfr_spiel.compilation.histories import game_checks, player_information
+from ps_cfr_spiel.compilation.histories import player_information
 from ps_cfr_spiel.compilation.histories.histories import Histories, path_to
 from ps_cfr_spiel.compilation.histories.limits import EnumerationProgress, FaultAtError, Limits, Watch
 from ps_cfr_spiel.memory import TooLarge
@@ -205,12 +205,13 @@ class NativeEnumeration(EnumerationProgress):
 
   def __init__(self, game: pyspiel.Game, threads: int = 1, library: Path | None = None):
     """Stands before the first history."""
-    library, zero_sum = library or library_path(), game_checks.is_zero_sum(game)
+    library, kind = library or library_path(), game.get_type()
     assert library is not None
+    zero_sum = kind.utility == pyspiel.GameType.Utility.ZERO_SUM
     self.library, self.game, self.threads = _load(library), game, threads
     self.players = game.num_players()
     self.utilities = 1 if zero_sum and self.players == 2 else self.players
-    self._kind = (player_information.strings_of(game) == "information_state_string", zero_sum)
+    self._kind = kind.provides_information_state_string, zero_sum
     self.handle = self._begin(-1)
 
   def _begin(self, split: int) -> ctypes.c_void_p:
