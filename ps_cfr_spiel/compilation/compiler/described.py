@@ -32,7 +32,7 @@ from ps_cfr_spiel.memory import LINE, check_needs
 from ps_cfr_spiel.tree import TERMINAL
 
 WALKED = 500_000  # histories; up to this number, a second or two, a described game is enumerated
-SMALL = ("kuhn_poker", "leduc_poker")  # described games without as many histories at any parameters
+SMALL = ("kuhn_poker", "leduc_poker")  # described games with fewer histories, whatever their parameters
 BOARDS = 100_000  # with five cards in a deck of hold'em that is compiled
 SHOWN = 2  # rounds; of later public cards the strings of poker games forget the order
 
@@ -55,7 +55,9 @@ def form_of(game: pyspiel.Game) -> BayesianForm | None:
         f"{', '.join(form.NEEDED)}. Set them as ps_cfr_spiel.cards.poker.BayesianForm describes them."
       )
     return form
-  form = None if game.get_type().short_name in SMALL else describe(game)
+  if isinstance(game, pyspiel.Game) and game.get_type().short_name in SMALL:
+    return None
+  form = describe(game)
   return form if form is not None and form.histories > WALKED else None
 
 

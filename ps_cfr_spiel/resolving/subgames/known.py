@@ -22,10 +22,10 @@ from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.compilation.compiler import build_tree
 from ps_cfr_spiel.compilation.histories import components, first_members, history_origin, number_rows
 from ps_cfr_spiel.resolving.subgames.cut import Subgames
-from ps_cfr_spiel.resolving.subgames.nodes import SubgameNodes, history_nodes
+from ps_cfr_spiel.resolving.subgames.nodes import SubgameNodes, check_searchable, history_nodes
 from ps_cfr_spiel.resolving.subgames.shapes import PadTo
 from ps_cfr_spiel.resolving.subgames.subgame import Subgame
-from ps_cfr_spiel.tree import CHANCE, PublicState, PublicTree, check_zero_sum
+from ps_cfr_spiel.tree import CHANCE, PublicState, PublicTree
 
 NEVER = 1e-30  # reach that counts as none, as in `search.promises`
 
@@ -35,7 +35,7 @@ class KnownSubgames(Subgames):
 
   def __init__(self, tree: PublicTree, knowledge: int, options: Mapping[str, JSON] | None = None):
     """See the class; the tree has a row for each infostate (`leaves="sparse"`)."""
-    check_zero_sum(tree, "subgames and searches")
+    check_searchable(tree)
     source = history_origin(tree.names)
     assert source is not None
     nodes = history_nodes(tree.names, source)

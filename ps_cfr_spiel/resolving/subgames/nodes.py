@@ -104,12 +104,19 @@ def types_fault(tree: PublicTree) -> str | None:
   return None
 
 
+def check_searchable(tree: PublicTree) -> None:
+  """ValueError for a game of general sum, or of more players; `gadgets` says why."""
+  check_zero_sum(
+    tree, "subgames and searches", why=", where a value promised to the opponent bounds the player's own loss"
+  )
+
+
 def _is_split(tree: PublicTree) -> bool:
   return all(player.types == 1 for player in tree.players)
 
 
 def _nodes(tree: PublicTree) -> SubgameNodes:
-  check_zero_sum(tree, "subgames and searches")
+  check_searchable(tree)
   labels = tree.names
   source = history_origin(labels)
   if source is not None and _is_split(tree):

@@ -337,9 +337,13 @@ class HoldemPolicy(SearchPolicy):
 
   def _device(self, game: pyspiel.Game) -> Device | None:
     """The device of the searches of the rest of a hand."""
-    form = form_of(game)
-    assert form is not None  # that of `holdem_subgame`
-    return cfr.place(self.options.device, lambda: solved_actions(index_of(game, form), folded=False)).device
+
+    def count() -> int:
+      form = form_of(game)
+      assert form is not None  # that of `holdem_subgame`
+      return solved_actions(index_of(game, form), folded=False)
+
+    return cfr.place(self.options.device, count).device
 
 
 def _game_text(bets: BetSizes) -> str:

@@ -228,15 +228,16 @@ class GeneralSumLeaves(LeafEvaluator):
 INSTEAD = "The command solve, by PSCFRSolver, takes this game without them"
 
 
-def check_zero_sum(tree: PublicTree, use: str, instead: str = INSTEAD) -> None:
+def check_zero_sum(tree: PublicTree, use: str, instead: str = INSTEAD, why: str = "") -> None:
   """ValueError if the game is of general sum or has more players.
 
-  `use`, in the plural, names the purpose, and `instead` what takes such a game.
+  `use`, in the plural, names the purpose, and `instead` what takes such a game; `why` is a clause on zero-sum
+  games.
   """
   check_two_players(tree, use, instead)
   if not tree.leaves.zero_sum:
     raise ValueError(
-      f"{tree.names.game} is of general sum; {use} are for zero-sum games. {instead}; the other way is "
+      f"{tree.names.game} is of general sum; {use} are for zero-sum games{why}. {instead}; the other way is "
       f"{zero_sum_way(tree.names.game)}."
     )
 
