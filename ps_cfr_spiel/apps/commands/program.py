@@ -158,7 +158,7 @@ def run(words: Sequence[str], begin: Callable[[], object] = lambda: None) -> int
 
 
 def _refused(error: Exception, message: str) -> int:
-  """Print an error with its notes, such as what a command has saved, in one line."""
+  """Print an error with its notes, such as the saved iteration, in one line."""
   words = " ".join([message, *vars(error).get("__notes__", ())]).split()
   print(f"{PROGRAM}: error: {' '.join(words)}", file=sys.stderr)
   return USER_ERROR
