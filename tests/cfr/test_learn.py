@@ -109,12 +109,12 @@ def test_one_pass_of_each_kind_of_rule_in_a_small_game(rule, alternating, trembl
   ("game", "rules", "alternating", "dtype", "tremble"),
   [
     ("kuhn_poker", RULES, True, "float64", 1),
-    ("leduc_poker", FEW, True, "float32", 0),
-    ("leduc_poker", ["nrm+"], False, "float32", 0.7),
-    ("3", FEW[2:], False, "float64", 4),
-    ("8", FEW[:2], False, "float32", 0),
-    (RIVER, FEW[1::2], False, "float64", 1),
-    (TURN, FEW[::2], False, "float32", 0),
+    ("leduc_poker", FEW[:2], True, "float32", 0),
+    ("leduc_poker", FEW[3:], False, "float32", 0.7),
+    ("3", FEW[2:3], False, "float64", 4),
+    ("8", FEW[:1], False, "float32", 0),
+    (RIVER, FEW[1:2], False, "float64", 1),
+    (TURN, FEW[2:3], False, "float32", 0),
     (TURN, ["nrm+"], True, "float64", 1),
   ],
   ids=["kuhn", "leduc", "leduc trembles", "random 3", "random 8", "river", "turn", "turn trembles"],
@@ -183,8 +183,8 @@ def test_threads_share_a_large_game(types, dtype, alternating, monkeypatch, on_c
 
 @pytest.mark.parametrize(
   ("game", "alternating"),
-  [("leduc_poker", True), ("kuhn_poker", False), ("3", False), (RIVER, False), (TURN, True)],
-  ids=["leduc", "kuhn", "random 3", "river", "turn"],
+  [("leduc_poker", True), ("3", False), (TURN, True)],
+  ids=["leduc", "random 3", "turn"],
 )
 def test_tables_in_16_bits_are_xlas(game, alternating):
   """A rounding error of float32 may move a number by a step of 16 bits, where it is at the edge of two."""

@@ -304,7 +304,7 @@ def test_the_library_plays_as_the_reference(played, deals, firsts, estimate, tra
 
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize(
-  ("game_string", "games"), [("cheat(ranks=4,suits=3,hand_size=4,max_discard=2)", 12), ("cheat", 4)]
+  ("game_string", "games"), [("cheat(ranks=4,suits=3,hand_size=4,max_discard=2)", 6), ("cheat", 3)]
 )
 def test_plays_of_larger_decks_are_the_python_games(game_string, games, key):
   """Where policies are pure along a random line of the Python game, the play is that line."""
@@ -492,16 +492,14 @@ def test_pruning_loses_nothing():
   """Exploitability is as low after the same iterations (see also test_mission), by fewer decisions."""
   game = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=2,max_turns=4)")
   nodes = {}
-  for pruning, seed in itertools.product(PRUNINGS, (1, 2)):
-    solver = ps_cfr_spiel.KeyedExternalSolver(game, pruning, batch=20, seed=seed)
+  for pruning in PRUNINGS:
+    solver = ps_cfr_spiel.KeyedExternalSolver(game, pruning, batch=20, seed=1)
     solver.run(300)
-    nodes[pruning, seed] = solver.nodes
-    by_openspiel = (pruning, seed) == ("regret", 1)
-    measure = exploitability.exploitability if by_openspiel else ps_cfr_spiel.exploitability
+    nodes[pruning] = solver.nodes
+    measure = exploitability.exploitability if pruning == "regret" else ps_cfr_spiel.exploitability
     assert measure(game, solver.average_policy()) < 0.001  # uniform play: 0.65
     assert (solver.skipped > 0) == (pruning != "none")
-  for pruning, seed in itertools.product(PRUNINGS[1:], (1, 2)):
-    assert nodes[pruning, seed] < 0.95 * nodes["none", seed]
+  assert max(nodes[pruning] for pruning in PRUNINGS[1:]) < 0.95 * nodes["none"]
 
 
 def test_a_traversal_that_is_too_long_is_given_up(game, tmp_path):

@@ -15,7 +15,7 @@ from ps_cfr_spiel.abstractions import exact_values, rounded
 from ps_cfr_spiel.apps.commands import program
 
 GAME = "leduc_poker"
-ITERATIONS = 400
+ITERATIONS = 200
 SOLVE = (
   GAME,
   "--solver=hierarchical",
@@ -31,15 +31,11 @@ ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "JAX_DISABLE_MOST_OPT
 }
 
 
-def command(*words):
-  return [sys.executable, "-m", "ps_cfr_spiel", "solve", *words]
-
-
 def start(folder, *more, **environment):
   """The program in a process of its own."""
-  words = command(*SOLVE, f"--iterations={ITERATIONS}", f"--output={folder}", *more)
+  words = [sys.executable, "-m", "ps_cfr_spiel", "solve", *SOLVE, f"--iterations={ITERATIONS}"]
   pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-  return subprocess.Popen(words, env={**ENVIRONMENT, **environment}, **pipes)
+  return subprocess.Popen([*words, f"--output={folder}", *more], env={**ENVIRONMENT, **environment}, **pipes)
 
 
 @pytest.fixture(scope="module")
@@ -49,29 +45,29 @@ def saved(tmp_path_factory):
   return folder / "run.safetensors"
 
 
-def test_a_killed_task_changes_nothing(tmp_path):
+@pytest.mark.usefixtures("optimized")
+def test_a_killed_task_changes_nothing(tmp_path, capsys):
   """One of two tasks of Slurm is killed after a checkpoint: resumed by one, the run ends in the same bits."""
   file, seconds = tmp_path / "two" / "run.safetensors", "--checkpoint_seconds=0"
   step = {"SLURM_JOB_ID": str(os.getpid()), "SLURM_STEP_NODELIST": "localhost", "SLURM_NTASKS": "2"}
   tasks = [{**step, "SLURM_PROCID": process, "SLURM_LOCALID": process} for process in "01"]
-  with start(tmp_path / "one") as alone:
-    with (
-      start(file.parent, seconds, "--join=auto", **tasks[0]) as first,
-      start(file.parent, seconds, "--join=auto", **tasks[1]) as second,
-    ):
-      while second.poll() is None and not file.exists():
-        time.sleep(0.02)
-      second.kill()
-      complaint = first.communicate(timeout=500)[1].splitlines()[-1]
-      assert complaint.startswith("ps-cfr-spiel: error: Stopped, as another process of this run may have: ")
-      assert "The run up to iteration " in complaint and first.returncode == 2
-      assert complaint.endswith(f" is in {file}; continue with --resume.")
-      assert '"value"' not in second.communicate()[0]  # the first one speaks for all
-    left = f"--iterations={ITERATIONS - load_solver(file).iteration}"
-    resume = [f"--resume={file}", left, "--noplot", "--json"]
-    assert alone.communicate(timeout=500) and alone.returncode == 0
-  told = subprocess.run(command(*resume), env=ENVIRONMENT, capture_output=True, text=True, check=True).stdout
-  facts = json.loads(told.splitlines()[-1])
+  with (
+    start(file.parent, seconds, "--join=auto", **tasks[0]) as first,
+    start(file.parent, seconds, "--join=auto", **tasks[1]) as second,
+  ):
+    while second.poll() is None and not file.exists():
+      time.sleep(0.02)
+    second.kill()
+    complaint = first.communicate(timeout=500)[1].splitlines()[-1]
+    assert complaint.startswith("ps-cfr-spiel: error: Stopped, as another process of this run may have: ")
+    assert "The run up to iteration " in complaint and first.returncode == 2
+    assert complaint.endswith(f" is in {file}; continue with --resume.")
+    assert '"value"' not in second.communicate()[0]  # the first one speaks for all
+  whole = [*SOLVE, f"--iterations={ITERATIONS}", f"--output={tmp_path / 'one'}"]
+  left = f"--iterations={ITERATIONS - load_solver(file).iteration}"
+  for words in (whole, [f"--resume={file}", left, "--noplot", "--json"]):
+    assert program.run(["solve", *words]) == 0
+  facts = json.loads(capsys.readouterr().out.splitlines()[-1])
   assert facts["iterations"] == ITERATIONS
   one, two = (load_solver(tmp_path / name / "run.safetensors") for name in ("one", "two"))
   for x, y in zip(*(jax.tree.leaves((run._kept(), run._here())) for run in (one, two)), strict=True):

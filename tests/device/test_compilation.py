@@ -30,6 +30,7 @@ from ps_cfr_spiel.sampling.mccfr import (
 pytestmark = pytest.mark.usefixtures("optimized")
 
 RIVER = "river_subgame(board=KhKd8c4s2h,stack=500,ranges=AsAd QsQd:0.5 7c6c;JsJd Ah8h 5c4c:3)"
+FEW_BETS = RIVER.replace("stack=500,", "stack=500,bets=a,")
 LATE = Shape(3, 0.0, 0.3, False, False, False, 0.5, True, 1, seed=7)  # a game whose chance moves come late
 
 
@@ -65,15 +66,15 @@ def check(function, *arguments, constants=False):
   [
     (OutcomeSampling(LearnedBaseline()), LATE),
     (ExternalSampling(), LATE),
-    (PublicSampling(LearnedBaseline()), RIVER),
+    (PublicSampling(LearnedBaseline()), FEW_BETS),
   ],
   ids=["learned", "external", "public"],
 )
 def test_samplers(sampler, game):
   """Also where tables are constants of a user's function and the root decides: its column is one, too."""
-  loaded, source = load(game), "closure" if game == RIVER else "none"
+  loaded, source = load(game), "closure" if game == FEW_BETS else "none"
   host = sampler.sampling_tree(loaded, build_tree(loaded, public_states=source))
-  assert any(depth.outcomes for depth in host.depths[1:]) or game == RIVER
+  assert any(depth.outcomes for depth in host.depths[1:]) or game == FEW_BETS
   player = int(host.actor[0])
   assert player in (0, 1)
   tree, rng = to_device(host, "float64"), np.random.default_rng(0)

@@ -265,8 +265,9 @@ def expected_and_found(clusters, traverser, draws=1):
     yield cluster, kind, increments, table[: len(increments), cell]
 
 
-@pytest.mark.parametrize(("clusters", "draws"), [((0, 0, 0), 1), ((0, 1, 1), 2), ((2, 0, 1), 1)])
-@pytest.mark.parametrize("traverser", [0, 1])
+@pytest.mark.parametrize(
+  ("clusters", "draws", "traverser"), [((0, 0, 0), 1, 0), ((0, 1, 1), 2, 1), ((2, 0, 1), 1, 0)]
+)
 def test_expected_increments_are_the_counterfactual_regrets(clusters, draws, traverser):
   """With one cluster, some, and one for each board, empty ones beside them; with several boards at once."""
   cells = list(expected_and_found(clusters, traverser, draws=draws))
@@ -275,8 +276,9 @@ def test_expected_increments_are_the_counterfactual_regrets(clusters, draws, tra
     np.testing.assert_allclose(found, increments, atol=1e-12)
 
 
-@pytest.mark.parametrize(("clustered_round", "clusters"), [(1, (1, 0)), (2, (1, 0, 0, 2, 1, 2))])
-@pytest.mark.parametrize("traverser", [0, 1])
+@pytest.mark.parametrize(
+  ("clustered_round", "clusters", "traverser"), [(1, (1, 0), 0), (2, (1, 0, 0, 2, 1, 2), 1)]
+)
 def test_expected_increments_over_three_rounds(clustered_round, clusters, traverser):
   """No card comes twice: every deal and all public cards, against an opponent with pure policies."""
   game, dealt = compiled(poker(2, 2, 1, "0 1 1", raises=1))

@@ -70,7 +70,6 @@ def random_regrets(tree, generator, floor=-np.inf):
 @pytest.mark.parametrize(
   ("name", "clustered_round", "rule", "boards", "dtype"),
   [
-    ("leduc_poker", 1, RMPlus(), 2, "float64"),
     (NO_LIMIT, 2, LCFR(), 2, "float64"),
     (FLOP, 2, RMPlus(), 1, "float64"),
     (poker(4, 2, 2, "0 2", raises=1), 1, RMPlus(gamma=1.5), 1, "float32"),

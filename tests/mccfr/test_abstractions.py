@@ -46,16 +46,16 @@ def in_sets(sets, table):
   return found
 
 
-@pytest.mark.parametrize("player", [0, 1])
 @pytest.mark.parametrize(
-  ("name", "key", "moves"),
+  ("name", "key", "moves", "player"),
   [
-    ("kuhn_poker", low_or_high, "histories"),
-    ("leduc_poker", "observation", "histories"),
-    (RIVER, "initial", "histories"),
-    ("leduc_poker", "initial", "public"),
+    ("kuhn_poker", low_or_high, "histories", 0),
+    ("kuhn_poker", low_or_high, "histories", 1),
+    ("leduc_poker", "observation", "histories", 0),
+    (RIVER, "initial", "histories", 1),
+    ("leduc_poker", "initial", "public", 0),
   ],
-  ids=["kuhn", "leduc", "river", "public"],
+  ids=["kuhn, first", "kuhn, second", "leduc", "river", "public"],
 )
 def test_expected_updates_are_those_of_the_members_together(name, key, moves, player):
   """Summed over all trajectories, with random learned values, in every set."""

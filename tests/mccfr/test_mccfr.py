@@ -102,14 +102,14 @@ GAMES = {
 }
 
 
-@pytest.mark.parametrize("player", [0, 1])
 @pytest.mark.parametrize(
-  "name, baseline",
+  "name, baseline, player",
   [
-    *itertools.product(("kuhn",), BASELINES),
-    *itertools.product(("leduc", "goofspiel", "river"), ("learned", "oracle")),
-    ("turn", "learned"),
-    ("flop", "oracle"),
+    *itertools.product(("kuhn",), BASELINES, (0, 1)),
+    *itertools.product(("leduc", "goofspiel", "river"), ("learned",), (0,)),
+    *itertools.product(("leduc", "goofspiel", "river"), ("oracle",), (1,)),
+    ("turn", "learned", 1),
+    ("flop", "oracle", 0),
   ],
 )
 def test_estimates_are_unbiased(name, baseline, player):
@@ -155,13 +155,12 @@ def chance_of(nodes, player):
   return np.bincount(np.asarray(nodes.cell), np.asarray(chance_reach(nodes)) * acts, nodes.cells)
 
 
-@pytest.mark.parametrize("player", [0, 1])
 @pytest.mark.parametrize(
-  "name, leaves, baseline",
+  "name, leaves, baseline, player",
   [
-    *[("kuhn", "auto", baseline) for baseline in BASELINES],
-    ("river", "showdown", "learned"),
-    ("turn", "auto", "learned"),
+    *itertools.product(("kuhn",), ("auto",), BASELINES, (0, 1)),
+    ("river", "showdown", "learned", 0),
+    ("turn", "auto", "learned", 1),
   ],
 )
 def test_public_estimates_are_unbiased(name, leaves, baseline, player):

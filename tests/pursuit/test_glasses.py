@@ -50,7 +50,6 @@ def compiled(game, source):
   ("game_string", "histories", "public", "caught"),
   [
     ("glasses", 5410, 1310, 400),
-    ("glasses(preset=lens)", 55095, 6565, None),
     *((s, *[None] * 3) for s in ENUMERATED["glasses"].values()),
   ],
 )

@@ -41,7 +41,7 @@ def reduced():
 def test_iterates_equal_openspiels(reduced, rule, reference, leaves):
   ours = PSCFRSolver(reduced, rule, dtype="float64", leaves=leaves)
   theirs = reference(reduced)
-  for _ in range(4):
+  for _ in range(3):
     ours.evaluate_and_update_policy()
     theirs.evaluate_and_update_policy()
     for mine, other in (

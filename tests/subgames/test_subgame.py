@@ -39,12 +39,12 @@ FORMS = [(name, "auto") for name in NAMES] + [
 
 @pytest.mark.parametrize("name, leaves", FORMS)
 def test_values_at_public_states(name, leaves):
-  """At all, or 80 of them, in one padded shape, so that little is compiled; so padding changes nothing."""
+  """At all, or 30 of them, in one padded shape, so that little is compiled; so padding changes nothing."""
   subgames = subgames_of(name, leaves)
   states = decisions(subgames)
   pad_to = common_shape(subgames, [[s] for s in states])
-  check_values(name, leaves, states[:: max(len(states) // 80, 1)], pad_to)
-  check_values(name, leaves, states[:: max(len(states) // 12, 1)], pad_to, best=True)
+  check_values(name, leaves, states[:: max(len(states) // 30, 1)], pad_to)
+  check_values(name, leaves, states[:: max(len(states) // 8, 1)], pad_to, best=True)
 
 
 def test_values_in_a_game_of_few_histories():
