@@ -67,18 +67,8 @@ def pytest_addoption(parser):
   parser.addoption("--record", action="store_true", help="write times of slow tests to tests/durations.json")
 
 
-def first_and_last(items):
-  """Of each test function's cases."""
-  cases = {}
-  for item in items:
-    cases.setdefault(durations.function(item.nodeid), []).append(item)
-  return [item for own in cases.values() for item in dict.fromkeys((own[0], own[-1]))]
-
-
 def pytest_collection_modifyitems(items):
   """Marks the slow tests, before `-m` selects; the longest come first, so that no worker ends with one."""
-  if packages:
-    items[:] = first_and_last(items)
   seconds = durations.recorded()
   for item in items:
     if durations.function(item.nodeid) in seconds:

@@ -61,6 +61,7 @@ SHORTER = {  # long runs of cells in the tests, and repeated ones: what a cell d
     '"leduc_poker"': '"kuhn_poker"',
     "range(8)": "range(2)",
     '  "MCCFR": {"baseline": "zero"},\n': "",
+    '  "VR-MCCFR+, oracle": {"baseline": "oracle", "rule": "rm+"},\n': "",
     '  "MCCFR+": {"baseline": "zero", "rule": "rm+"},\n  "VR-MCCFR": {"baseline": "learned"},\n': "",
     "[100, 200, 500, 1000, 2000, 5000, 10_000, 20_000]": "[10, 30]",
   },

@@ -45,9 +45,10 @@ def test_the_record_is_of_slow_tests():
 
 
 def test_marks_follow_the_record(request):
+  recorded = durations.recorded()
   for item in request.session.items:
     marked = item.get_closest_marker("slow") is not None
-    assert marked == (durations.function(item.nodeid) in durations.recorded()), item.nodeid
+    assert marked == (durations.function(item.nodeid) in recorded), item.nodeid
 
 
 def test_what_is_gone_leaves_the_record(tmp_path):

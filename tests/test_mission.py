@@ -40,7 +40,6 @@ def test_a_turn_has_the_value_of_another_solver():
   assert solver.exploitability() < 1.2e-3 * 200
 
 
-@pytest.mark.usefixtures("optimized")
 def test_variance_reduction_on_leduc():
   """Fig. 17.7 of Schmid (2021), on public lines: after 10,000 iterations VR-MCCFR+ is far below MCCFR.
 

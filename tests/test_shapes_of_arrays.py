@@ -44,10 +44,7 @@ checked = pytest.mark.skipif("CHECKED_SHAPES" not in os.environ, reason="nothing
 
 @pytest.mark.skipif("CHECKED_SHAPES" in os.environ, reason="this is the process that checks")
 def test_annotated_shapes():
-  """In a process of their own, whose `conftest` has all calls and fields checked (`shape_checks`).
-
-  It takes the first and the last case of each test there, which differ most.
-  """
+  """In a process of their own, whose `conftest` has all calls and fields checked (`shape_checks`)."""
   words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
   words += ["-k", "not test_bad and not estimate"]  # the first give what annotations exclude; one is slow
   words += [f"tests/{name}" for name in FILES]
@@ -77,17 +74,21 @@ PUBLIC = [PublicSampling(baseline) for baseline in BASELINES]
 HISTORIES = [*(OutcomeSampling(baseline) for baseline in BASELINES), ExternalSampling()]
 
 
-TRACED = [("kuhn_poker", "histories", sampler) for sampler in HISTORIES]
-TRACED += [(RIVER, "histories", sampler) for sampler in HISTORIES[2:]]
-TRACED += [(FLOP, "histories", HISTORIES[1]), *(("kuhn_poker", "public", sampler) for sampler in PUBLIC)]
-
-
 @checked
-def test_samplers(monkeypatch):
+@pytest.mark.parametrize(
+  "name, moves, samplers",
+  [
+    ("kuhn_poker", "histories", HISTORIES),
+    (RIVER, "histories", HISTORIES[2:]),
+    (FLOP, "histories", HISTORIES[1:2]),
+    ("kuhn_poker", "public", PUBLIC),
+  ],
+)
+def test_samplers(name, moves, samplers, monkeypatch):
   """As JAX traces them, which is much shorter than a run; elsewhere the library samples."""
   monkeypatch.setattr("ps_cfr_spiel.sampling.mccfr.tables.why_unavailable", lambda: "JAX is tested")
-  for name, moves, sampler in TRACED:
-    nodes = compiled(name, moves).nodes
+  nodes = compiled(name, moves).nodes
+  for sampler in samplers:
     state = mccfr.init(nodes, sampler, 0, "float64")
     after = jax.eval_shape(partial(mccfr.iterate, sampler=sampler, rule=RM(), batch=3), nodes, state, 2)
     assert after.tables.regrets.shape == (nodes.actions, nodes.cells)

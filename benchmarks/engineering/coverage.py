@@ -81,7 +81,6 @@ GAMES = {
   "pathfinding": {"grid": "A.b\nB.a\n", "players": 2, "horizon": 1},
   "phantom_go": "board_size=2,max_game_length=3",
   "pig": "winscore=3,horizon=6",
-  "python_dynamic_routing": "max_num_time_step=3",
   "python_liars_poker": "players=2,hand_length=1,num_digits=2",
   "quoridor": "board_size=3",
   "rbc": "board_size=4,sense_size=2",

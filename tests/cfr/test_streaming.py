@@ -90,9 +90,7 @@ def test_values_are_those_of_all_boards_at_once():
       np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-13 * np.abs(theirs).max())
 
 
-@pytest.mark.parametrize(
-  ("bits", "alternating", "tremble"), [(16, True, 1), (16, False, 0), (32, True, 0), (32, False, 1)]
-)
+@pytest.mark.parametrize(("bits", "alternating", "tremble"), [(16, True, 1), (16, False, 0), (32, True, 0)])
 def test_narrow_tables_are_xlas(bits, alternating, tremble):
   """A rounding error of float32 may move a number by a step of its bits, where it is at the edge of two."""
   rule, generator = cfr.make_rule("nrm+"), np.random.default_rng(3)

@@ -304,7 +304,7 @@ def test_the_library_plays_as_the_reference(played, deals, firsts, estimate, tra
 
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize(
-  ("game_string", "games"), [("cheat(ranks=4,suits=3,hand_size=4,max_discard=2)", 6), ("cheat", 3)]
+  ("game_string", "games"), [("cheat(ranks=4,suits=3,hand_size=4,max_discard=2)", 12), ("cheat", 4)]
 )
 def test_plays_of_larger_decks_are_the_python_games(game_string, games, key):
   """Where policies are pure along a random line of the Python game, the play is that line."""

@@ -270,8 +270,13 @@ def test_averages_over_all_hands_are_unbiased(seat, known):
       mover = at.current_player()
       odds = at.chance_outcomes() if mover < 0 else (agent if mover == seat else opponent)(at).items()
       for action, chance in odds:
-        after.setdefault(action, []).append((at.child(action), p * chance))
-    for following in after.values():
+        after.setdefault(action, []).append((at, p * chance))
+    for action, following in after.items():
+      if len(after) > 1:
+        following = [(at.child(action), p) for at, p in following]
+      else:  # nothing branches here: without copies
+        for at, _ in following:
+          at.apply_action(action)
       visit(following)
 
   visit([(start(hand), 1 / len(hands)) for hand in hands])

@@ -353,14 +353,15 @@ def test_board_by_board_values_are_the_walked_trees(name, clustered_round, makin
     abstraction = make_abstraction(dealt, **given, restarts=2)
     strategies.append(Strategy(abstraction, random_tables(dealt, abstraction, seed)))
     policies.append(KeyedPolicy(ClusteredGame(dealt, strategies[-1].abstraction), strategies[-1].tables, {}))
-  values = []
+  values, whole = [], build_tree(game)
   for seats in ((0, 1), (1, 0)):
     found = evaluate_strategies(dealt, tuple(strategies[seat] for seat in seats), "float64")
-    walked = evaluate_policy(game, Seats(game, [policies[seat] for seat in seats]))
+    walked = evaluate_policy(game, Seats(game, [policies[seat] for seat in seats]), tree=whole)
     np.testing.assert_allclose(jax.tree.leaves(found), jax.tree.leaves(walked), atol=1e-9)
     values.append(walked.value)
   assert value_against(*policies) == pytest.approx((values[0] - values[1]) / 2)
-  assert exact_values(policies[1]).value == pytest.approx(evaluate_policy(game, policies[1]).value)
+  walked = evaluate_policy(game, policies[1], tree=whole)
+  assert exact_values(policies[1]).value == pytest.approx(walked.value)
 
 
 @pytest.mark.skipif(bool(why_unavailable()), reason="no native library")

@@ -243,7 +243,10 @@ def test_without_a_compiler_python_walks(monkeypatch, tmp_path):
 
 def test_a_library_that_does_not_fit_is_not_kept(monkeypatch, tmp_path):
   """The trial in a process of its own sees a wrong value, and a crash."""
-  source = native_enumeration.SOURCE.read_text()
+  source, compiler = native_enumeration.SOURCE.read_text(), tmp_path / "unoptimized"
+  compiler.write_text('#!/bin/sh\nexec g++ "$@" -O0\n')
+  compiler.chmod(0o755)
+  monkeypatch.setenv("CXX", str(compiler))
   for old, new, said in (
     (
       "returns = state->Returns();",

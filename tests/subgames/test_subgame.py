@@ -89,7 +89,7 @@ def test_there_and_back(name, leaves):
     for block, copy in zip(tables[i], found, strict=True):
       np.testing.assert_array_equal(copy, block)
   rng = np.random.default_rng(0)
-  for s in decisions(subgames)[1::5]:
+  for s in decisions(subgames)[1::10]:
     subgame = subgames.cut([s], pad_to=rounded)
     below = {s}
     for t, state in enumerate(subgames.labels.public_states):
