@@ -142,7 +142,7 @@ def signalled(words, number, seconds, folder, program=(PROGRAM,)):
 def test_a_signal_at_a_random_moment(number, code, tmp_path):
   """A turn whose tables change in place is saved, and goes on to the bits of a run in one piece."""
   words = ["solve", TURN, "--iterations=1000000", "--checkpoint_seconds=0.3", "--noplot"]
-  seconds = random.uniform(0, 1.5)
+  seconds = random.uniform(0, 0.5)
   found, errors = signalled(words, number, seconds, tmp_path, (sys.executable, "-c", IN_PLACE))
   assert found == code, (seconds, errors)
   assert "Interrupted; the run is saved." in errors

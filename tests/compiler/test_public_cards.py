@@ -335,7 +335,6 @@ def test_other_evaluators_need_the_walk():
     ("turn", "native", (3, -5)),
     ("flop", "native", (3, -5)),
     ("river", "showdown", (3, -3)),  # a zero-sum game
-    ("turn", "native", (3, -3)),
   ],
 )
 def test_a_payment_to_each_player_at_every_end_shifts_all_values(name, kind, more):

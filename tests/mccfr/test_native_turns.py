@@ -42,7 +42,6 @@ def begun(nodes, regrets, sampler, dtype, iteration=0):
 @pytest.mark.parametrize(
   "name, sampler, rule, batch, dtype",
   [
-    ("kuhn_poker", "outcome", RM(), 1, "float64"),
     ("kuhn_poker", "learned", RMPlus(), 1, "float32"),
     ("kuhn_poker", "external", RMPlus(), 1, "float32"),
     ("leduc_poker", "learned", RMPlus(gamma=1.5), 5, "float64"),

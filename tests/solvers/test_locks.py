@@ -203,15 +203,15 @@ def test_a_lock_that_keeps_suits_alike_is_solved_with_one_row_for_them(monkeypat
 
 
 @pytest.mark.parametrize(
-  ("name", "key"),
+  ("name", "key", "share"),
   [
-    ("kuhn_poker", "initial"),
-    ("leduc_poker", "observation"),
-    (RIVER, lambda name, player: name.split("|", 1)[1]),  # all hands are one
+    ("kuhn_poker", "initial", 1),
+    ("kuhn_poker", "initial", 0.5),
+    ("leduc_poker", "observation", 0.5),
+    (RIVER, lambda name, player: name.split("|", 1)[1], 1),  # all hands are one
   ],
-  ids=["kuhn, initial", "leduc, observation", "river, hands"],
+  ids=["kuhn, all", "kuhn, some", "leduc", "river"],
 )
-@pytest.mark.parametrize("share", [1, 0.5])
 def test_a_lock_under_an_abstraction(name, key, share):
   """The lock is played to the letter, other members of its sets still play alike, and best responses keep to
   it.
