@@ -1,17 +1,24 @@
 """Table 1 of Kovařík et al. 2021 again: set-up, time and memory of CFR on the river subgame.
 
   taskset -c 0 python -m benchmarks.papers.table1
+  taskset -c 0 python -m benchmarks.papers.table1 --plot docs/growth.png
 
-Each row runs in a process of its own. OpenSpiel's solver works history by history, does so on a smaller
-deck, and is extrapolated to 61,000,831 histories in proportion; those figures are marked "~".
+Each row runs in a process of its own. Two solvers work history by history, do so on a smaller deck, and are
+extrapolated to 61,000,831 histories in proportion; those figures are marked "~". OpenSpiel's makes histories
+anew in every iteration; CFR "in memory" is ours on enumerated histories, whose ends it keeps.
+
+With --plot it measures Theorem 4 instead: an iteration takes time in proportion to the pairs of hands (dense)
+or to the hands (native), here of random ranges.
 """
 
+import itertools
 import json
+import random
 import time
 
 import pyspiel
 
-from benchmarks.machine import PeakMemory, describe, duration, flags, in_process, median_seconds
+from benchmarks.machine import PeakMemory, describe, duration, flags, in_process, median_seconds, picture
 
 HISTORIES = 61_000_831
 # The same betting with a deck of 2 suits and 9 ranks: 13 cards are left for the hands, dealt one by one.
@@ -22,6 +29,7 @@ REDUCED_DECK = (
 )
 PAPER = {  # Kovařík et al. 2021, Table 1, on their machine
   "OpenSpiel C++ CFR": ("1.57 min", "92.71 s", "25.75 h", "292 MB"),
+  "CFR, in memory": ("2.92 min", "19.73 s", "5.48 h", "22 GB"),
   "PS-CFR, dense": ("2.36 s", "173 ms", "2.89 min", "736 MB"),
   "PS-CFR, showdown": ("2.82 s", "85 ms", "1.42 min", "526 MB"),
 }
@@ -41,6 +49,36 @@ def openspiel_cfr() -> dict:
     count += 1
     stack += [state.child(action) for action in state.legal_actions()]
   return {"setup": setup, "iteration": seconds, "memory": used, "histories": count}
+
+
+def in_memory() -> dict:
+  """Ours on all histories, kept as pairs of sequences: the paper's Algorithm 2, on the smaller deck."""
+  import jax
+
+  import ps_cfr_spiel
+  from ps_cfr_spiel import cfr
+  from ps_cfr_spiel.compilation.histories import history_origin
+
+  jax.block_until_ready(jax.jit(lambda x: x + 1)(0))  # the bare runtime
+  memory, start = PeakMemory(), time.perf_counter()
+  game = pyspiel.load_game(REDUCED_DECK)
+  solver = ps_cfr_spiel.PSCFRSolver(game, "rm", leaves="sparse", public_states="none")
+  setup = time.perf_counter() - start
+  start = time.perf_counter()
+  solver.run(1)
+  compile_seconds = time.perf_counter() - start
+  run = lambda: jax.block_until_ready(cfr.run(solver._tree, solver._state, 10, rule=solver.rule))  # noqa: E731
+  seconds = median_seconds(run, 3) / 10
+  used, source = memory(), history_origin(solver.tree.names)
+  assert source is not None
+  histories = len(source.histories.parent)
+  return {
+    "setup": setup,
+    "iteration": seconds,
+    "memory": used * HISTORIES / histories,
+    "compile": compile_seconds,
+    "histories": histories,
+  }
 
 
 def ps_cfr(leaves: str) -> dict:
@@ -74,17 +112,65 @@ def ps_cfr(leaves: str) -> dict:
 
 ROWS = {
   "OpenSpiel C++ CFR": openspiel_cfr,
+  "CFR, in memory": in_memory,
   "PS-CFR, dense": lambda: ps_cfr("dense"),
   "PS-CFR, showdown": lambda: ps_cfr("showdown"),
   "PS-CFR, native": lambda: ps_cfr("native"),
 }
 
 
+HANDS = 135, 270, 540, 1081  # the last are all on a board
+
+
+def growth() -> dict[str, list[float]]:
+  """Seconds of an iteration of RM+ by evaluator, for each number of hands."""
+  import jax
+
+  import ps_cfr_spiel
+  from ps_cfr_spiel import cfr
+
+  deck = [rank + suit for rank in "23456789TJQKA" for suit in "cdhs"]
+  board = "9s7c5s4h3c"
+  left = [card for card in deck if card not in board]
+  hands = ["".join(pair) for pair in itertools.combinations(left, 2)]
+  random.Random(0).shuffle(hands)
+  found: dict[str, list[float]] = {}
+  for leaves, count in itertools.product(("dense", "native"), HANDS):
+    chosen = " ".join(hands[:count])
+    game = pyspiel.load_game(f"river_subgame(board={board},ranges={chosen};{chosen})")
+    solver = ps_cfr_spiel.PSCFRSolver(game, "rm+", leaves=leaves)
+
+    def run(solver: ps_cfr_spiel.PSCFRSolver = solver) -> object:
+      return jax.block_until_ready(cfr.run(solver._tree, solver._state, 300, rule=solver.rule))
+
+    found.setdefault(leaves, []).append(median_seconds(run, 5) / 300)
+    print(f"{leaves:8}{count:6,} hands: {duration(found[leaves][-1])} an iteration", flush=True)
+  for leaves, seconds in found.items():
+    more = HANDS[-1] / HANDS[0]
+    print(f"{leaves}: {seconds[-1] / seconds[0]:.1f} times the time for {more:.1f} times the hands")
+  return found
+
+
+def draw(found: dict[str, list[float]], path: str) -> None:
+  """Microseconds of an iteration by hands."""
+  from ps_cfr_spiel.apps.pictures import dress, figure_with_panels
+
+  figure, (axes,) = figure_with_panels(["Theorem 4: time of an iteration by hands"])
+  for leaves, seconds in found.items():
+    axes.loglog(HANDS, [1e6 * x for x in seconds], marker="o", label=leaves)
+  dress(axes, "hands of each player", "microseconds")
+  axes.legend(frameon=False)
+  figure.savefig(path)
+
+
 def main() -> None:
-  """Prints the table."""
-  options = flags(__doc__, row=None)
+  """Prints the table, or measures and draws Theorem 4."""
+  options = flags(__doc__ or "", row=None, plot=None, redraw=False)
   if options.row:
     print(json.dumps(ROWS[options.row]()))
+    return
+  if options.plot:
+    picture(options, growth, draw)
     return
   print(describe())
   print(f"\n{'':24}{'set-up':>12}{'iteration':>13}{'1000 iterations':>17}{'memory':>11}   paper's figures")
@@ -97,7 +183,7 @@ def main() -> None:
       f"{mark}{duration(row['setup'] * scale)}",
       f"{mark}{duration(row['iteration'] * scale)}",
       f"{mark}{duration(1000 * row['iteration'] * scale)}",
-      f"{row['memory']:,.0f} MB",  # OpenSpiel's solver keeps no tree
+      f"{row['memory']:,.0f} MB",  # OpenSpiel's solver keeps no tree; that in memory is extrapolated
     ]
     line = f"{name:24}{cells[0]:>12}{cells[1]:>13}{cells[2]:>17}{cells[3]:>11}"
     print(f"{line}   {', '.join(PAPER.get(name, ()))}")
