@@ -55,14 +55,13 @@ def in_memory() -> dict:
   """Ours on all histories, kept as pairs of sequences: the paper's Algorithm 2, on the smaller deck."""
   import jax
 
-  import ps_cfr_spiel
-  from ps_cfr_spiel import cfr
+  from ps_cfr_spiel import PSCFRSolver, cfr
   from ps_cfr_spiel.compilation.histories import history_origin
 
   jax.block_until_ready(jax.jit(lambda x: x + 1)(0))  # the bare runtime
   memory, start = PeakMemory(), time.perf_counter()
   game = pyspiel.load_game(REDUCED_DECK)
-  solver = ps_cfr_spiel.PSCFRSolver(game, "rm", leaves="sparse", public_states="none")
+  solver = PSCFRSolver(game, "rm", leaves="sparse", public_states="none")
   setup = time.perf_counter() - start
   start = time.perf_counter()
   solver.run(1)
