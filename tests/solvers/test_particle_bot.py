@@ -16,7 +16,7 @@ from open_spiel.python.algorithms.exploitability import exploitability
 
 import ps_cfr_spiel
 from ps_cfr_spiel import KeyedMCCFRSolver, matches
-from ps_cfr_spiel.compilation.histories import grow
+from ps_cfr_spiel.compilation.histories import grow, moves_beyond
 from ps_cfr_spiel.matches import ParticleBot
 from ps_cfr_spiel.policy import strategies_of
 from ps_cfr_spiel.resolving.search import Search, Searcher, SearchSettings
@@ -383,7 +383,7 @@ def test_a_history_that_left_the_way_ends_after_the_depth():
   roots = bot.roots(state)
   seen = form.seen(state, player)
   way = [(at[1], did[1]) for at, did in zip(seen[1:-1:2], seen[2::2], strict=True)]
-  grown, ends, _ = grow(game, roots, player, way, 1)
+  grown, ends, _ = grow(game, roots, moves_beyond(game, player, way, 1))
   kept = {path[:length] for path in roots for length in range(len(path) + 1)}
   assert len(ends) > len(roots)
   for end in ends:

@@ -1,4 +1,5 @@
 from .build import build_tree as build_tree
+from .build import tree_of_histories as tree_of_histories
 from .check_report import Finding as Finding
 from .check_report import Report as Report
 from .check_report import Verdict as Verdict

@@ -1,5 +1,6 @@
 """The compilation of a pyspiel game into a `PublicTree`: the one entry for games."""
 
+import math
 import warnings
 from typing import Any
 
@@ -12,6 +13,7 @@ from ps_cfr_spiel.compilation.compiler.forms import PublicStateIndex
 from ps_cfr_spiel.compilation.compiler.from_form import build_bayesian, leaves_of
 from ps_cfr_spiel.compilation.compiler.from_histories import OF_HISTORIES, build_general, with_recall
 from ps_cfr_spiel.compilation.histories import (
+  Histories,
   Limits,
   check_kind,
   enumerate_histories,
@@ -72,9 +74,24 @@ def build_tree(
     _check_size(game, form, limit, f"{leaves=}" if leaves in OF_HISTORIES else f"{public_states=}")
   limits = Limits.create(limit, memory)
   observe = public_observer(game) if public_states == "observer" else None
-  histories, choices, fault = with_recall(
-    game, enumerate_histories(game, limits, progress, observe), limits.memory
+  return tree_of_histories(
+    game, enumerate_histories(game, limits, progress, observe), public_states, leaves, limits.memory
   )
+
+
+def tree_of_histories(
+  game: pyspiel.Game,
+  histories: Histories,
+  public_states: str = "closure",
+  leaves: str = "sparse",
+  memory: float = math.inf,
+) -> PublicTree:
+  """Compile a sequential game's histories, all of them or grown ones.
+
+  Arguments and errors are as of `build_tree`; `public_states` may be "observer" if the histories have its
+  observations.
+  """
+  histories, choices, fault = with_recall(game, histories, memory)
   if fault:
     raise ValueError(f"{game}: {fault} Only games of perfect recall can be compiled.")
   kind = game.get_type()
@@ -83,11 +100,11 @@ def build_tree(
     warnings.warn(
       f"{game} has imperfect recall: its information states forget. It is solved with perfect recall, "
       "another game: each player remembers the own actions and all that was seen.",
-      stacklevel=2,
+      stacklevel=3,
     )
   none = public_states == "none"
   partition = None if none else public_partition(str(game), histories, choices, public_states)
-  return build_general(game, histories, choices, partition, leaves, limits.memory)
+  return build_general(game, histories, choices, partition, leaves, memory)
 
 
 def _check_size(game: pyspiel.Game, form: BayesianForm, limit: int, option: str) -> None:

@@ -5,10 +5,15 @@ from .game_checks import check_kind as check_kind
 from .game_checks import check_observer as check_observer
 from .game_checks import kind_faults as kind_faults
 from .game_checks import scale_fault as scale_fault
+from .grown import Grown as Grown
+from .grown import Horizon as Horizon
+from .grown import Path as Path
 from .grown import grow as grow
+from .grown import moves_beyond as moves_beyond
 from .histories import Histories as Histories
 from .histories import HistoryOrigin as HistoryOrigin
 from .histories import choice_rows as choice_rows
+from .histories import find_histories as find_histories
 from .histories import first_decisions as first_decisions
 from .histories import history_origin as history_origin
 from .histories import last_choices as last_choices

@@ -39,6 +39,7 @@ class Histories:
   #: for each further player float[N], the utility; None in a zero-sum game of two.
   others: tuple[np.ndarray, ...] | None = None
   remembers: bool = False  #: whether infostates are pasts, by `remember`, instead of strings of the game
+  bound: float = 0.0  #: of utilities where histories end before the game, in absolute terms
 
   @property
   def largest_value(self) -> float:
@@ -46,6 +47,11 @@ class Histories:
     ends = np.flatnonzero(self.player == TERMINAL)
     weighted = (self.chance[ends] * utility[ends] for utility in (self.utility, *(self.others or ())))
     return max(float(max(values.max(initial=0), -values.min(initial=0))) for values in weighted)
+
+  @property
+  def largest_utility(self) -> float:
+    """The largest utility to player 0, in absolute terms."""
+    return max(float(np.abs(self.utility).max()), self.bound)
 
   @property
   def players(self) -> range:
@@ -181,6 +187,23 @@ def first_decisions(histories: Histories) -> np.ndarray:
     inherited = np.where(above >= 0, start[above], np.int32(-1))
     start[layer] = np.where((inherited < 0) & (histories.player[layer] >= 0), layer, inherited)
   return start
+
+
+def find_histories(some: Histories, others: Histories) -> np.ndarray:
+  """int[N]: for each of some histories the number of the same one among others of the game; -1 without."""
+  if len(others.parent) == 1:
+    return np.where(np.arange(len(some.parent)) == 0, 0, -1)
+  width = max(int(some.action.max()), int(others.action.max())) + 1
+  key = others.parent[1:].astype(np.int64) * width + others.action[1:]
+  order = np.argsort(key)
+  ascending, at = key[order], np.full(len(some.parent), -1)
+  at[0] = 0
+  for layer in some.layers[1:]:
+    wanted = at[some.parent[layer]] * width + some.action[layer]
+    place = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    same = (at[some.parent[layer]] >= 0) & (ascending[place] == wanted)
+    at[layer] = np.where(same, order[place] + 1, -1)
+  return at
 
 
 def choice_rows(choices: np.ndarray, row: np.ndarray) -> np.ndarray:

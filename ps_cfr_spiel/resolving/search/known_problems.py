@@ -13,9 +13,9 @@ import numpy as np
 
 from ps_cfr_spiel.arguments import is_integer
 from ps_cfr_spiel.resolving.search.problems import Problem, Problems
-from ps_cfr_spiel.resolving.search.promises import Search, Table, best_responses
-from ps_cfr_spiel.resolving.subgames import KnownSubgames, Ranges, Shape, Subgame, unsafe
-from ps_cfr_spiel.tree import Decision, PlayerTree
+from ps_cfr_spiel.resolving.search.promises import Search, best_responses, reach_on_host
+from ps_cfr_spiel.resolving.subgames import KnownSubgames, PaddedShapes, Ranges, Subgame, unsafe
+from ps_cfr_spiel.tree import Decision
 
 
 class KnownProblems(Problems):
@@ -24,16 +24,14 @@ class KnownProblems(Problems):
   subgames: KnownSubgames
   kinds = 0
 
-  def __init__(
-    self, subgames: KnownSubgames, safe: bool, dtype: str, shapes: dict[tuple[int, int], Shape] | None = None
-  ):
+  def __init__(self, subgames: KnownSubgames, safe: bool, dtype: str, shapes: PaddedShapes | None = None):
     """See the class and `SearchSettings`.
 
     `shapes` keeps the padded shapes of each player's decisions by the number of own ones before, for
     problems of several games that share code.
     """
     self.subgames, self._safe, self._dtype = subgames, safe, dtype
-    self._shapes = {} if shapes is None else shapes
+    self._shapes = PaddedShapes() if shapes is None else shapes
     first, second = ([np.zeros(rows) for _, rows, _ in p.block_shapes] for p in subgames.tree.players)
     self.stops = first, second  # no search changes the prediction of the opponent's play
 
@@ -60,13 +58,10 @@ class KnownProblems(Problems):
 
   def later(self, last: Search, places: Sequence[int]) -> Problem | None:
     (decision,), player = places, last.player
-    reach = [_reach(p, table) for p, table in zip(self.subgames.tree.players, last.tables, strict=True)]
-    key = player, len(self.subgames.above(decision))
-
-    def pad_to(least: Shape) -> Shape:
-      self._shapes[key] = shape = least.rounded().union(self._shapes.get(key, least))
-      return shape
-
+    reach = [
+      reach_on_host(p, table) for p, table in zip(self.subgames.tree.players, last.tables, strict=True)
+    ]
+    pad_to = self._shapes.largest((player, len(self.subgames.above(decision))))
     subgame = self.subgames.at(decision, reach[player], pad_to)
     if subgame is None:
       return None
@@ -78,17 +73,6 @@ class KnownProblems(Problems):
       range_ = reach[1 - player][subgame.roots[1 - player].sequence][:, None]
       ranges[1 - player][:] = range_ if range_.any() else 1.0
     return Problem(last, subgame, ranges, promises, None, last.horizon, ())
-
-
-def _reach(forest: PlayerTree, table: Table) -> np.ndarray:
-  """float64[S]: the reach of a player's sequences, of one type, on the host: no game's code is compiled."""
-  reach, block = [np.ones(1)], 0
-  for level, above in zip(forest.levels, forest.above(), strict=True):
-    rows = np.concatenate(reach)[above]
-    for (_, count), end in zip(level.shapes, np.cumsum(level.link.children), strict=True):
-      reach.append((table[block][:, :, 0] * rows[end - count : end]).ravel())
-      block += 1
-  return np.concatenate(reach)
 
 
 def _ones(subgame: Subgame) -> Ranges:

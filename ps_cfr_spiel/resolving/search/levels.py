@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 
+from ps_cfr_spiel.compilation.histories import Horizon
 from ps_cfr_spiel.options import ROUND
 from ps_cfr_spiel.tree import CHANCE, Labels, PublicTree
 
@@ -109,6 +110,26 @@ class Levels:
   def frontier(self, horizon: float) -> tuple[int, ...]:
     """The public states where a lookahead to a horizon ends; empty if it goes to the end of the game."""
     return tuple(np.flatnonzero(self.stop & (self.stops_above == horizon)).tolist())
+
+
+def stops_ahead(player: int, lookahead: Lookahead) -> Horizon[tuple[int | None, bool, bool]]:
+  """The end of a player's lookahead from given histories, those of a public state: see `Levels`.
+
+  A mark is the number of stops left, None above the given histories; whether a decision lies above; and
+  whether chance has moved since the last one.
+  """
+
+  def step(state, actions, mark, inside):
+    (left, decided, chance), mover = mark, state.current_player()
+    stop = chance and mover >= 0 if lookahead == ROUND else mover == player
+    if inside and left is None:
+      left = int(stop) if lookahead == ROUND else lookahead
+    over = stop and left == 0
+    left = None if left is None else left - stop
+    chance = mover < 0 and (chance or (decided and mover == CHANCE))
+    return over, [(left, decided or mover >= 0, chance)] * len(actions)
+
+  return Horizon((None, False, False), step)
 
 
 def by_row(tree: PublicTree, player: int, numbers: np.ndarray) -> list[np.ndarray]:

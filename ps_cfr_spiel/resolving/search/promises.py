@@ -48,9 +48,17 @@ class Promises:
   """The ranges and promises of a search, computed for the next one."""
 
   def __init__(
-    self, subgames: Subgames, levels: tuple[Levels, Levels], actions: frozenset[int] | None, dtype: str
+    self,
+    subgames: Subgames,
+    levels: tuple[Levels, Levels],
+    actions: frozenset[int] | None,
+    dtype: str,
+    on_host: bool = False,
   ):
-    """See the class; ValueError if some actions cannot be left out, or searches cannot end there."""
+    """See the class; ValueError if some actions cannot be left out, or searches cannot end there.
+
+    `on_host` spares code for each tree, where rows have one type.
+    """
     self.subgames = subgames  #: of the game
     self.actions = actions  #: OpenSpiel actions that searches consider; all if None
     self.dtype = dtype  #: "float32" or "float64"
@@ -59,8 +67,10 @@ class Promises:
     self.anchors = {} if actions is None else find_anchors(subgames.labels, actions)
     self.anchors |= find_ends(subgames.labels, levels)
     self._depth = _depths(subgames.labels)
-    with precision(dtype):
-      self._players = to_device(subgames.tree.players, dtype)
+    self._players, self._on_host = subgames.tree.players, on_host
+    if not on_host:
+      with precision(dtype):
+        self._players = to_device(subgames.tree.players, dtype)
 
   def ranges(self, search: Search, subgame: Subgame) -> Ranges:
     """Both players' ranges at the roots, by the tables of the last search.
@@ -70,7 +80,7 @@ class Promises:
     """
     ranges = []
     for i, infostates in enumerate(subgame.roots):
-      range_ = reach_of(self._players[i], search.tables[i], self.dtype)[infostates.sequence]
+      range_ = self._reach(i, search.tables[i])[infostates.sequence]
       range_[len(infostates.public) :] = 0  # padding
       for s in np.unique(infostates.public):
         rows = np.flatnonzero(infostates.public == s)
@@ -78,6 +88,11 @@ class Promises:
           range_[rows] = 1.0
       ranges.append(range_)
     return ranges[0], ranges[1]
+
+  def _reach(self, player: int, table: Table) -> np.ndarray:
+    if self._on_host:
+      return reach_on_host(self._players[player], table)[:, None]
+    return reach_of(self._players[player], table, self.dtype)
 
   def values(self, search: Search, subgame: Subgame, pad_to: PadTo | None) -> np.ndarray:
     """The opponent's promised values at the roots, by the last search: [roots, H].
@@ -132,6 +147,17 @@ def reach_of(forest: PlayerTree, table: Table, dtype: str) -> np.ndarray:
   """The reach of all sequences of a player's forest, on the device, [S, H]."""
   with precision(dtype):
     return np.concatenate([np.asarray(part, float) for part in _reach(forest, to_device(table, dtype))])
+
+
+def reach_on_host(forest: PlayerTree, table: Table) -> np.ndarray:
+  """float64[S]: the reach of a player's sequences, of one type, on the host: no game's code is compiled."""
+  reach, block = [np.ones(1)], 0
+  for level, above in zip(forest.levels, forest.above(), strict=True):
+    rows = np.concatenate(reach)[above]
+    for (_, count), end in zip(level.shapes, np.cumsum(level.link.children), strict=True):
+      reach.append((table[block][:, :, 0] * rows[end - count : end]).ravel())
+      block += 1
+  return np.concatenate(reach)
 
 
 def best_responses(tree: PublicTree, strategy: Table, player: int, dtype: str) -> np.ndarray:

@@ -15,7 +15,7 @@ from ps_cfr_spiel.resolving.search.levels import Levels, Lookahead, by_row
 from ps_cfr_spiel.resolving.search.problems import Problem, Problems
 from ps_cfr_spiel.resolving.search.promises import Promises, Search
 from ps_cfr_spiel.resolving.search.value_functions import ValueFunction
-from ps_cfr_spiel.resolving.subgames import BoundValues, PadTo, Subgame, Subgames
+from ps_cfr_spiel.resolving.subgames import BoundValues, PaddedShapes, PadTo, Subgame, Subgames
 from ps_cfr_spiel.tree import Decision
 
 
@@ -38,16 +38,24 @@ class PublicProblems(Problems):
     actions: frozenset[int] | None,
     safe: bool,
     dtype: str,
+    shapes: PaddedShapes | None = None,
   ):
-    """Arguments as in `SearchSettings`; ValueError if searches cannot leave out these actions."""
-    self.subgames = subgames
+    """Arguments as in `SearchSettings`; ValueError if searches cannot leave out these actions.
+
+    `shapes` are for problems of several trees that share code; without them problems are padded to the
+    largest of their kind in this tree.
+    """
+    self.subgames, self._shapes = subgames, shapes
     self.levels = Levels.of(subgames.labels, lookahead)  #: for each player the public states of searches
     #: ranges and promises for the next search.
-    self.promises = Promises(subgames, self.levels, actions, dtype)
+    self.promises = Promises(subgames, self.levels, actions, dtype, on_host=shapes is not None)
     self._value_function, self._actions, self._safe = value_function, actions, safe
     #: for each of `Levels.kinds` the shapes of the subgames of a search from one of its public states.
     self.paddings = {
-      kind: self._padding(levels, states) for levels in self.levels for kind, states in levels.kinds().items()
+      kind: self._padding(levels, states)
+      for levels in self.levels
+      for kind, states in levels.kinds().items()
+      if shapes is None
     }
     self.kinds = len(self.paddings)
     stops = [levels.stops_above + levels.stop for levels in self.levels]
@@ -98,7 +106,13 @@ class PublicProblems(Problems):
     levels = self.levels[last.player]
     before = levels.horizon_before(places[0])
     last = last._replace(horizon=before, frontier=levels.frontier(before))
-    padding = self.paddings[levels.kind(places[0])] if len(places) == 1 else LevelPadding()
+    kind = levels.kind(places[0])
+    padding = LevelPadding()
+    if len(places) == 1:
+      if self._shapes is None:
+        padding = self.paddings[kind]
+      else:
+        padding = LevelPadding(self._shapes.fitting("search"), self._shapes.fitting("promises"))
     return self._problem(last, places, padding, self._safe)
 
   def _problem(self, last: Search, roots: Sequence[int], padding: LevelPadding, safe: bool) -> Problem:
@@ -107,7 +121,10 @@ class PublicProblems(Problems):
     frontier = levels.frontier(horizon)
     subgame = self.subgames.cut(roots, frontier, self._actions, padding.search)
     promises = self.promises.values(last, subgame, padding.promises) if safe else None
-    beyond = self._beyond(subgame, padding.beyond)
+    pad_to = padding.beyond
+    if self._shapes is not None:  # the frontier may be padded
+      pad_to = self._shapes.fitting("beyond", subgame.shape.frontier)
+    beyond = self._beyond(subgame, pad_to)
     ranges = self.promises.ranges(last, subgame)
     return Problem(last, subgame, ranges, promises, beyond, horizon, frontier)
 

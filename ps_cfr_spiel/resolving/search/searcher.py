@@ -25,7 +25,7 @@ from ps_cfr_spiel.resolving.subgames import (
   Gadget,
   GadgetTree,
   KnownSubgames,
-  Shape,
+  PaddedShapes,
   Subgame,
   Subgames,
   gadget_of,
@@ -71,7 +71,7 @@ class Searcher:
     self,
     subgames: Subgames,
     settings: SearchSettings,
-    shapes: dict[tuple[int, int], Shape] | None = None,
+    shapes: PaddedShapes | None = None,
     seconds: float | None = None,
   ):
     """Make a searcher; nothing is searched yet.
@@ -79,7 +79,7 @@ class Searcher:
     Args:
       subgames: of the game; with `settings.knowledge`, those by knowledge.
       settings: of each search.
-      shapes: with `settings.knowledge`, as of `KnownProblems`.
+      shapes: as of `PublicProblems`, or of `KnownProblems` with `settings.knowledge`.
       seconds: the time of a search's iterations, after which none begins.
 
     ValueError if searches cannot leave out the actions that the settings leave out.
@@ -89,7 +89,7 @@ class Searcher:
       problems = KnownProblems(subgames, settings.safe, settings.dtype, shapes)
     else:
       ahead = settings.lookahead, settings.value_function, settings.actions
-      problems = PublicProblems(subgames, *ahead, settings.safe, settings.dtype)
+      problems = PublicProblems(subgames, *ahead, settings.safe, settings.dtype, shapes)
     self.problems: Problems = problems  #: what each search solves
 
   def start(self, player: int) -> Search:

@@ -7,7 +7,7 @@ function would add features of the public states to the ranges.) Schmid 2021, Se
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import jax
 import numpy as np
@@ -25,6 +25,9 @@ VALUES = ("average", "best-response")
 
 class ValueFunction(Protocol):
   """The protocol of value functions for `ContinualResolving`."""
+
+  #: whether it needs the game below the frontier, and not only the public states there.
+  solves: ClassVar[bool] = True
 
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None

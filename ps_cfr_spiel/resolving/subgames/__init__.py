@@ -1,7 +1,8 @@
 """Subgames cut from a compiled game, and the gadgets that make them safe to solve.
 
 May import: compiler, cfr and lower layers. `cut` takes a subgame out at any public states, with `nodes`
-of the compiled game and the deal from `priors`, and `known` at an infostate of one player; `alike` finds
+of the compiled game and the deal from `priors`, and `known` at an infostate of one player; `on_demand` makes
+the public states and trees of games that are not enumerated; `alike` finds
 equal subgames; `gadgets` puts a choice of the opponent on top, and a new gadget goes there; `ranged_leaves`
 evaluates the ends of a subgame.
 """
@@ -18,6 +19,7 @@ from ps_cfr_spiel.resolving.subgames.gadgets import (
 )
 from ps_cfr_spiel.resolving.subgames.known import KnownSubgames
 from ps_cfr_spiel.resolving.subgames.nodes import RootInfostates
+from ps_cfr_spiel.resolving.subgames.on_demand import Members, PublicStates
 from ps_cfr_spiel.resolving.subgames.ranged_leaves import (
   BoundValues,
   EchoedRanges,
@@ -28,5 +30,5 @@ from ps_cfr_spiel.resolving.subgames.ranged_leaves import (
   with_beyond,
   with_ranges,
 )
-from ps_cfr_spiel.resolving.subgames.shapes import PadTo, Shape
+from ps_cfr_spiel.resolving.subgames.shapes import PaddedShapes, PadTo, Shape
 from ps_cfr_spiel.resolving.subgames.subgame import Subgame

@@ -71,5 +71,5 @@ def find_prior(tree: PublicTree, nodes: SubgameNodes, roots: Sequence[RootInfost
     (source.types[0][chosen], source.types[1][chosen]),
     source.histories.chance[chosen],
     (shapes[0], shapes[1]),
-    float(np.abs(source.histories.utility).max()),
+    source.histories.largest_utility,
   )

@@ -3,7 +3,7 @@
 Subgames that are padded to one shape share compiled code.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,8 @@ from jaxtyping import Bool, Int
 
 from ps_cfr_spiel.resolving.subgames.nodes import SubgameNodes
 from ps_cfr_spiel.tree import Places
+
+WASTE = 4  # times the size that a problem needs, for code that is there already
 
 
 class Shape(NamedTuple):
@@ -46,6 +48,12 @@ class Shape(NamedTuple):
     roots, frontier = ((up(a), up(b)) for a, b in (self.roots, self.frontier))
     return Shape((first, second), leaves, roots, frontier)
 
+  @property
+  def size(self) -> int:
+    """The number of sequences, leaves, roots and infostates at the frontier."""
+    rows = sum(actions * n for of_player in self.rows for (_, actions), n in of_player.items())
+    return rows + sum(boards * each for boards, each in self.leaves) + sum(self.roots) + sum(self.frontier)
+
   def pad_to(self, shape: "Shape") -> "Shape":
     """The same shape, for any subgame: a `PadTo`."""
     return self
@@ -53,6 +61,39 @@ class Shape(NamedTuple):
 
 def _larger(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
   return max(a[0], b[0]), max(a[1], b[1])
+
+
+class PaddedShapes:
+  """The shapes to which problems of several trees are padded, by a key of each kind: they share code."""
+
+  def __init__(self):
+    self._of: dict[Hashable, list[Shape]] = {}
+
+  def largest(self, key: Hashable) -> "PadTo":
+    """To one shape for all problems of a kind, which grows with them."""
+
+    def pad_to(least: Shape) -> Shape:
+      known = self._of.get(key, [least])
+      self._of[key] = [least.rounded().union(known[0])]
+      return self._of[key][0]
+
+    return pad_to
+
+  def fitting(self, key: Hashable, roots: tuple[int, int] | None = None) -> "PadTo":
+    """To the least known shape that holds a problem, or one of its own if those are much larger.
+
+    Without `roots` their number stays: a gadget may begin with a choice among them, each as probable.
+    """
+
+    def pad_to(least: Shape) -> Shape:
+      needed, known = least.rounded()._replace(roots=roots or least.roots), self._of.setdefault(key, [])
+      alike = [shape for shape in known if shape.roots == needed.roots and shape.union(needed) == shape]
+      fit = [shape for shape in alike if shape.size <= WASTE * needed.size]
+      if not fit:
+        known.append(needed)
+      return min(fit, key=lambda shape: shape.size, default=needed)
+
+    return pad_to
 
 
 Depths = tuple[Int[np.ndarray, " N"], Int[np.ndarray, " N"]]  # see `own_depths`

@@ -30,13 +30,13 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel.cfr import make_rule
 from ps_cfr_spiel.compilation.compiler import build_general, with_recall
-from ps_cfr_spiel.compilation.histories import Histories, grow
+from ps_cfr_spiel.compilation.histories import Histories, grow, moves_beyond
 from ps_cfr_spiel.keyed_game import HiddenStates
 from ps_cfr_spiel.memory import free_memory
 from ps_cfr_spiel.options import ParticleBotOptions
 from ps_cfr_spiel.policy import check_policy_of, strategies_of
 from ps_cfr_spiel.resolving.search import Search, Searcher, SearchSettings
-from ps_cfr_spiel.resolving.subgames import KnownSubgames, Shape
+from ps_cfr_spiel.resolving.subgames import KnownSubgames, PaddedShapes
 from ps_cfr_spiel.sampling.keyed import KeyedPolicy, OpenSpielStates, Particles, halving, thinned
 from ps_cfr_spiel.solvers.agents.search_policy import PolicyBot
 from ps_cfr_spiel.tree import TERMINAL, PublicTree
@@ -120,7 +120,7 @@ class ParticleBot(PolicyBot):
     )
     self.ends: Values = self._played if options.values is None else options.values
     self._states = OpenSpielStates(game, policy, options.tremble)
-    self._shapes: dict[tuple[int, int], Shape] = {}
+    self._shapes = PaddedShapes()
     self._answers: dict[Hashable, tuple[dict[int, float], Columns]] = {}
     return self._states
 
@@ -194,10 +194,10 @@ class ParticleBot(PolicyBot):
 
   def _solved(self, state: pyspiel.State, results: Columns) -> tuple[dict[int, float], Columns]:
     """`_decision` by a game around it: the average strategy of a search."""
-    roots = self.roots(state)
+    game, roots = self._states.game, self.roots(state)
     seen = self._states.seen(state, self.player)
     path = [(at[1], did[1]) for at, did in zip(seen[1:-1:2], seen[2::2], strict=True)]
-    tree = self._tree(*grow(self._states.game, roots, self.player, path, self.options.depth))
+    tree = self._tree(*grow(game, roots, moves_beyond(game, self.player, path, self.options.depth)))
     subgames, labels = KnownSubgames(tree, 1), tree.names
     players = (self.player,) if self.settings.safe else (0, 1)
     strategies = strategies_of(tree, self.policy, [d for d in labels.decisions if d.player in players])
@@ -268,7 +268,7 @@ class ParticleBot(PolicyBot):
         )
       player, utility = grown.player.copy(), grown.utility.copy()
       player[ends], utility[ends] = TERMINAL, values
-      grown = dataclasses.replace(grown, player=player, utility=utility)
+      grown = dataclasses.replace(grown, player=player, utility=utility, bound=0.0)
     histories, choices, fault = with_recall(self._states.game, grown, free_memory() / 2)
     if fault:
       raise ValueError(f"{self._states.game}: {fault}")
