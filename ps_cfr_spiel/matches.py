@@ -37,7 +37,7 @@ from ps_cfr_spiel.evaluation.match_play import (
   search_response,
 )
 from ps_cfr_spiel.evaluation.table_play import Sitting, Thought, rules_of
-from ps_cfr_spiel.solvers import ParticleBot, PolicyBot, pretrained_policy
+from ps_cfr_spiel.solvers import OnDemandResolving, ParticleBot, PolicyBot, pretrained_policy
 
 __all__ = [
   "BOTS",
@@ -53,6 +53,7 @@ __all__ = [
   "MatchResult",
   "Mistake",
   "MoveValue",
+  "OnDemandResolving",
   "ParticleBot",
   "Played",
   "Player",

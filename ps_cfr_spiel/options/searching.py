@@ -7,6 +7,7 @@ from ps_cfr_spiel.options.names import AGENTS, GADGETS, MAPPINGS, ROUND
 from ps_cfr_spiel.options.option import Option, Options
 from ps_cfr_spiel.options.shared import (
   METHOD,
+  TREE,
   Alternating,
   AveragingDelay,
   Device,
@@ -28,6 +29,18 @@ def _numbers(text: str) -> list[int]:
   if not all(word.isdecimal() for word in words):
     raise ValueError("expected OpenSpiel's numbers of actions, such as 0,1,3.")
   return [int(word) for word in words]
+
+
+MoveSeconds = Annotated[
+  float | None,
+  Option(
+    "Time of a decision of search.",
+    "Of its plays, or with depth of its iterations; the rest comes on top.",
+    "In play and match an agent of train searches on top of its strategy; 0: it does not.",
+    above=0,
+    flag="move_seconds",
+  ),
+]
 
 
 class SearchOptions(Options):
@@ -116,6 +129,21 @@ class ContinualResolvingOptions(EnumerationOptions, SearchOptions):
   ] = None
 
 
+class OnDemandResolvingOptions(EnumerationOptions, SearchOptions):
+  """Options of continual re-solving in a game that is not enumerated."""
+
+  limit: Annotated[int, Option("Most histories of a search.", least=1, group=TREE, result=False)] = 10**6
+  seconds: MoveSeconds = None
+
+  def __post_init__(self):
+    super().__post_init__()
+    if self.public_states == "none" or self.knowledge is not None or self.actions is not None:
+      raise ValueError(
+        "Searches without an enumeration need public states, and consider all actions; leave "
+        "public_states='none', knowledge= and actions= out."
+      )
+
+
 class OnlineOutcomeSamplingOptions(EnumerationOptions):
   """Options of online outcome sampling."""
 
@@ -163,16 +191,6 @@ Rollouts = Annotated[
     "Plays of a decision of search (default: 4000, or by the time alone; with depth 4000 in any case).",
     "At least one for each action or end.",
     least=1,
-  ),
-]
-MoveSeconds = Annotated[
-  float | None,
-  Option(
-    "Time of a decision of search.",
-    "Of its plays, or with depth of its iterations; the rest comes on top.",
-    "In play and match an agent of train searches on top of its strategy; 0: it does not.",
-    above=0,
-    flag="move_seconds",
   ),
 ]
 Particles = Annotated[

@@ -21,8 +21,8 @@ from ps_cfr_spiel.options import ContinualResolvingOptions, SearchOptions
 from ps_cfr_spiel.policy import TreePolicy, check_policy_of, probabilities_at, strategies_of
 from ps_cfr_spiel.reports import progress_bar
 from ps_cfr_spiel.resolving.search import Search, Searcher, SearchSettings
-from ps_cfr_spiel.resolving.subgames import GADGETS, KnownSubgames, Subgames
-from ps_cfr_spiel.solvers.agents.search_policy import SearchPolicy
+from ps_cfr_spiel.resolving.subgames import KnownSubgames, Subgames
+from ps_cfr_spiel.solvers.agents.search_policy import SearchPolicy, describe, gadget_name
 
 CACHE = 256  # searches kept, at most
 CACHE_BYTES = 2**30  # most memory of their tables together
@@ -84,12 +84,7 @@ class ContinualResolving(SearchPolicy):
   @property
   def description(self) -> str:
     """The method with its settings, as text."""
-    s, gadget = self.settings, self._header()["options"]["gadget"]
-    ahead = "to the end" if s.lookahead is None else f"lookahead {s.lookahead}, then {s.value_function}"
-    rule = type(s.rule).__name__
-    known = "" if s.knowledge is None else f", knowledge {s.knowledge}{'' if s.keep else ', not kept'}"
-    trembles = f", every action at least {s.tremble:g} / t" if s.tremble else ""
-    return f"re-solving{known}, {s.iterations:,} iterations of {rule}{trembles}, {gadget}, {ahead}, {s.dtype}"
+    return f"re-solving{describe(self.settings)}"
 
   def start(self, player: int, progress: bool | None = None) -> Search:
     """A player's search from the start of the game; ValueError unless `player` is 0 or 1."""
@@ -186,13 +181,15 @@ class ContinualResolving(SearchPolicy):
     return TreePolicy(self.game, self.labels, tables, self._header())
 
   def _header(self) -> dict[str, Any]:
-    given = self.settings.gadget
-    representation = getattr(given.make, "__name__", repr(given.make))
-    gadget = next((name for name, known in GADGETS.items() if known == given), representation)
     values = None if self.settings.lookahead is None else repr(self.settings.value_function)
     actions = None if self.settings.actions is None else sorted(self.settings.actions)
     rule = rule_header(self.settings.rule)
-    objects = {"rule": rule, "gadget": gadget, "value_function": values, "actions": actions}
+    objects = {
+      "rule": rule,
+      "gadget": gadget_name(self.settings.gadget),
+      "value_function": values,
+      "actions": actions,
+    }
     options = {**self.settings.header(), **objects, **self._build}
     return {
       "solver": type(self).__name__,

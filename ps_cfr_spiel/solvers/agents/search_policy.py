@@ -11,8 +11,27 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.arguments import check_integer, check_player
 from ps_cfr_spiel.policy import OpenSpielPolicy, answer_of, check_turn
 from ps_cfr_spiel.reports import waiting
+from ps_cfr_spiel.resolving.search import SearchSettings
+from ps_cfr_spiel.resolving.subgames import GADGETS, Gadget
 
 Random = np.random.Generator | np.random.RandomState
+
+
+def gadget_name(given: Gadget) -> str:
+  """The name of a gadget in `GADGETS`, or of its function."""
+  representation = getattr(given.make, "__name__", repr(given.make))
+  return next((name for name, known in GADGETS.items() if known == given), representation)
+
+
+def describe(settings: SearchSettings) -> str:
+  """The settings of searches, as text that begins after the name of the method."""
+  s = settings
+  ahead = "to the end" if s.lookahead is None else f"lookahead {s.lookahead}, then {s.value_function}"
+  rule = type(s.rule).__name__
+  known = "" if s.knowledge is None else f", knowledge {s.knowledge}{'' if s.keep else ', not kept'}"
+  trembles = f", every action at least {s.tremble:g} / t" if s.tremble else ""
+  gadget = gadget_name(s.gadget)
+  return f"{known}, {s.iterations:,} iterations of {rule}{trembles}, {gadget}, {ahead}, {s.dtype}"
 
 
 class SearchPolicy(openspiel_policy.Policy):

@@ -1,0 +1,114 @@
+"""Continual re-solving in games too large to enumerate: as a policy and as a bot.
+
+Student of Games (Schmid et al. 2023) and ReBeL (Brown et al. 2020) search like this, with learned values
+where the lookahead ends.
+"""
+
+import collections
+from collections.abc import Sequence
+from typing import Any
+
+import pyspiel
+
+from ps_cfr_spiel.cfr import make_rule
+from ps_cfr_spiel.loading import sequential
+from ps_cfr_spiel.memory import HISTORY, readable_bytes
+from ps_cfr_spiel.options import OnDemandResolvingOptions, SearchOptions
+from ps_cfr_spiel.policy import probabilities_at
+from ps_cfr_spiel.resolving.search import SearchesOnDemand, SearchSettings, Step, column
+from ps_cfr_spiel.resolving.subgames import PublicStates
+from ps_cfr_spiel.solvers.agents.search_policy import SearchPolicy, describe
+
+CACHE_BYTES = 2**30  # most memory of the trees of searches that are kept
+
+
+class OnDemandResolving(SearchPolicy):
+  """Continual re-solving that makes the public tree of each search when play comes there.
+
+  It plays as `ContinualResolving` does, up to rounding, and needs memory for the histories of a search alone:
+  those in the public state of a decision, and all below it. With a lookahead and values that need nothing
+  below (`ValueFunction.solves` is False) these end with the lookahead; otherwise with the game, and the first
+  search has all of it.
+
+  The answer at a state follows from the public states on the way. `seconds` has the duration of each search.
+  """
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    options: OnDemandResolvingOptions | int | None = None,
+    **keywords: Any,
+  ):
+    """Make the policy, without searching yet; ValueError for a wrong option or game.
+
+    Args:
+      game: from `pyspiel.load_game`.
+      options: all options, or the iterations alone.
+      **keywords: options by name; see `OnDemandResolvingOptions`.
+    """
+    game = sequential(game)
+    super().__init__(game)
+    self.options = options = OnDemandResolvingOptions.of(options, **keywords)
+    rule = make_rule(options.rule, options.iterations, options.alternating)
+    settings = SearchSettings(**{**options.values(SearchOptions), "rule": rule})
+    states = PublicStates(game, options.public_states, options.limit, options.memory)
+    self.searches = SearchesOnDemand(states, settings, options.seconds)
+    self._steps: collections.OrderedDict[tuple[int, tuple[int, ...]], Step] = collections.OrderedDict()
+
+  @property
+  def description(self) -> str:
+    """The method with its settings, as text."""
+    return f"re-solving on demand{describe(self.searches.settings)}"
+
+  @property
+  def kept_bytes(self) -> int:
+    """About the memory of the searches and public states that are kept for further questions."""
+    trees = sum(HISTORY * step.searcher.subgames.labels.histories for step in self._steps.values())
+    return trees + self.searches.states.kept_bytes
+
+  @property
+  def kept(self) -> str:
+    """The searches and public states that are kept, as text."""
+    return f"{len(self._steps):,} searches in {readable_bytes(self.kept_bytes)}"
+
+  def search(self, history: Sequence[int], player: int) -> Step:
+    """The search from a history in which the player acts, given by its actions, after those on the way."""
+    step, decided, state = self._start(player), False, self.game.new_initial_state()
+    for number, action in enumerate((*history, None)):
+      if state.current_player() == player and decided:
+        step = self._later(step, history[:number])
+      decided |= state.current_player() >= 0
+      if action is not None:
+        state.apply_action(action)
+    return step
+
+  def _start(self, player: int) -> Step:
+    if (player, ()) not in self._steps:
+      with self.searching():
+        self._keep((player, ()), self.searches.start(player))
+    return self._steps[player, ()]
+
+  def _later(self, last: Step, history: Sequence[int]) -> Step:
+    members = self.searches.states.members(history)
+    key = last.search.player, members[0]
+    if key not in self._steps:
+      with self.searching():
+        self._keep(key, self.searches.later(last, members))
+    self._steps.move_to_end(key)
+    return self._steps[key]
+
+  def _keep(self, key: tuple[int, tuple[int, ...]], step: Step) -> None:
+    """Keep a search; the oldest go where they take too much memory, but those from the start."""
+    self._steps[key] = step
+    old = [other for other in self._steps if other[1] and other != key]
+    while old and self.kept_bytes > CACHE_BYTES:
+      del self._steps[old.pop(0)]
+
+  def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
+    """Probability of every legal action at a state."""
+
+    def at(state: pyspiel.State, player: int) -> dict[int, float]:
+      history = state.history()
+      return column(self.search(history, player), player, history)
+
+    return probabilities_at(state, player_id, self.game, at)

@@ -1,0 +1,132 @@
+"""Searches in games that are not enumerated: public states, strategies and values as in enumerated games."""
+
+import numpy as np
+import pyspiel
+import pytest
+
+from ps_cfr_spiel import ContinualResolving, build_tree
+from ps_cfr_spiel.compilation.histories import find_histories, grow, history_origin, moves_beyond
+from ps_cfr_spiel.loading import sequential
+from ps_cfr_spiel.matches import OnDemandResolving
+from ps_cfr_spiel.resolving.subgames import PublicStates, Subgames
+from ps_cfr_spiel.values import CFRValues
+
+LIARS_DICE = "liars_dice(numdice=1,dice_sides=4)"
+GOOFSPIEL = "goofspiel(num_cards=4,imp_info=True,points_order=descending,returns_type=win_loss)"
+SOLVING = {"rule": "rm+", "dtype": "float64"}  # where regrets tie, last bits make no difference with cfr-d
+AHEAD = {"lookahead": 1, "value_function": CFRValues(3, rule="rm+"), "iterations": 5}
+
+
+def random_play(game, seed):
+  """The states of a random play in which a player acts."""
+  rng, state = np.random.default_rng(seed), game.new_initial_state()
+  while not state.is_terminal():
+    actions = state.legal_actions()
+    if state.is_chance_node():
+      actions = [action for action, chance in state.chance_outcomes() if chance > 0]
+    else:
+      yield state.clone()
+    state.apply_action(int(rng.choice(actions)))
+
+
+@pytest.mark.parametrize(
+  "name, source, each",
+  [
+    ("kuhn_poker", "closure", 1),
+    ("leduc_poker", "closure", 80),
+    ("leduc_poker", "observer", 80),
+    (LIARS_DICE, "closure", 40),
+    (GOOFSPIEL, "closure", 10),
+  ],
+)
+def test_public_states_are_those_of_the_enumerated_game(name, source, each):
+  game = sequential(pyspiel.load_game(name))
+  origin = history_origin(build_tree(game, "sparse", public_states=source).names)
+  states = PublicStates(game, source)
+  for public in range(0, origin.public.max() + 1, each):
+    paths = [tuple(origin.histories.path(h)) for h in np.flatnonzero(origin.public == public)]
+    assert states.members(paths[-1]) == tuple(sorted(paths))
+
+
+@pytest.fixture
+def sparse_trees(monkeypatch):
+  """Enumerated games have a row for each infostate, too.
+
+  Sums in another order end in other last bits, which decide where regrets tie, and so the strategies of a few
+  iterations.
+  """
+  made_of = Subgames.of
+  sparse = classmethod(lambda cls, game, **options: made_of(game, leaves="sparse", **options))
+  monkeypatch.setattr(Subgames, "of", sparse)
+  monkeypatch.setattr("ps_cfr_spiel.solvers.agents.continual_resolving.form_of", lambda game: None)
+
+
+def plays_alike(name, options, seeds):
+  game = pyspiel.load_game(name)
+  listed, made = (kind(game, **SOLVING | options) for kind in (ContinualResolving, OnDemandResolving))
+  for seed in seeds:
+    for state in random_play(game, seed):
+      if state.is_simultaneous_node():
+        asked = [(listed.action_probabilities(state, i), made.action_probabilities(state, i)) for i in (0, 1)]
+      else:
+        asked = [(listed.action_probabilities(state), made.action_probabilities(state))]
+      for expected, given in asked:
+        assert given == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("options", [{"iterations": 30}, AHEAD])
+def test_kuhn_is_played_as_if_it_were_enumerated(options):
+  plays_alike("kuhn_poker", options, range(4))
+
+
+@pytest.mark.parametrize(
+  "name, options",
+  [
+    ("leduc_poker", {"gadget": "max-margin", "iterations": 10}),
+    (LIARS_DICE, {"iterations": 10}),
+    (GOOFSPIEL, {"iterations": 10}),
+  ],
+)
+def test_games_are_played_as_if_they_were_enumerated(sparse_trees, name, options):
+  plays_alike(name, options, [1])
+
+
+def test_histories_are_found_among_others():
+  game = pyspiel.load_game("kuhn_poker")
+  whole = grow(game, {(): 1.0}, moves_beyond(game, 0, [], None)).histories
+  part = grow(game, {(0, 1): 1.0, (2, 0): 1.0}, moves_beyond(game, 0, [], 1)).histories
+  at = find_histories(part, whole)
+  assert [whole.path(h) for h in at] == [part.path(h) for h in range(len(at))]
+  back = find_histories(whole, part)
+  assert all((back[n] < 0) == (n not in at) for n in range(len(back)))
+  assert (back[at] == np.arange(len(at))).all()
+
+
+def test_matches_and_searches_that_are_kept():
+  game = pyspiel.load_game("kuhn_poker")
+  resolving = OnDemandResolving(game, 30, **SOLVING)
+  first, second = resolving.bot(0, seed=1), resolving.bot(1, seed=2)
+  for seed in range(8):
+    for state in random_play(game, seed):
+      assert (first, second)[state.current_player()].step(state) in state.legal_actions()
+  searches = len(resolving.seconds)
+  assert resolving.kept.startswith(f"{searches} searches in ")
+  resolving.action_probabilities(next(random_play(game, 0)))
+  assert len(resolving.seconds) == searches  # kept, as are all others
+
+
+def test_wrong_input_is_refused():
+  game = pyspiel.load_game("kuhn_poker")
+  with pytest.raises(ValueError, match="leave public_states='none', knowledge= and actions= out"):
+    OnDemandResolving(game, knowledge=1)
+  with pytest.raises(ValueError, match="more than 20 histories"):
+    OnDemandResolving(game, 5, limit=20).action_probabilities(next(random_play(game, 0)))
+  with pytest.raises(ValueError, match=r"the history \[0, 0\] is impossible"):
+    PublicStates(game).members([0, 0])
+  with pytest.raises(ValueError, match="has no public observer"):
+    PublicStates(pyspiel.load_game("phantom_ttt"), "observer").members([0])
+  with pytest.raises(ValueError, match="closure' or 'observer'"):
+    PublicStates(game, "none")
+  dark_hex = pyspiel.load_game("dark_hex(board_size=2)")
+  with pytest.raises(ValueError, match="no public states"):
+    OnDemandResolving(dark_hex, 5).action_probabilities(dark_hex.new_initial_state())
