@@ -5,15 +5,30 @@ and `keyed_form()`; people meet them by `ForPeople`, the same for a user's own g
 """
 
 from . import cheat, poker, pursuit
-from .base import BotMaker, ForPeople, GuessesForHands, GuessesValues, Map, Position
+from .base import (
+  HIDDEN,
+  Board,
+  BotMaker,
+  ForPeople,
+  GuessesForHands,
+  GuessesValues,
+  Map,
+  Position,
+  Row,
+  Table,
+)
 
 __all__ = [
+  "HIDDEN",
+  "Board",
   "BotMaker",
   "ForPeople",
   "GuessesForHands",
   "GuessesValues",
   "Map",
   "Position",
+  "Row",
+  "Table",
   "cheat",
   "poker",
   "pursuit",

@@ -69,6 +69,36 @@ class Position(NamedTuple):
   in_sight: tuple[tuple[int, int], ...] = ()  #: pairs of nodes whose pieces see each other
 
 
+HIDDEN = "?"  # the face of a card that lies face down
+
+
+class Row(NamedTuple):
+  """Cards side by side on a table."""
+
+  cards: tuple[str, ...]  #: their faces, such as "Ks" or "7"; `HIDDEN`, or "" for a place without a card
+  player: int = -1  #: whose they are, or -1
+  name: str = ""  #: if they are nobody's, such as "Board"
+  notes: tuple[str, ...] = ()  #: beside them, such as "1,700 behind"
+
+
+class Board(NamedTuple):
+  """Places, and what stands on each."""
+
+  marks: tuple[str, ...]  #: "" where nothing stands
+  columns: int = 0  #: of squares, row by row; 0 for the nodes of the game's map
+  hexagons: bool = False  #: each row of squares half a square farther to the right
+
+
+class Table(NamedTuple):
+  """All that some players see together at a point of a game: pages and the terminal draw it."""
+
+  facts: tuple[str, ...] = ()  #: such as "Pot 400"
+  rows: tuple[Row, ...] = ()
+  board: Board | None = None
+  #: for moves of a player in sight the places of the board, or the faces of own cards, that they choose.
+  picks: Mapping[int, tuple[str, ...]] = {}
+
+
 class ForPeople:
   """Additions of a game for people who look at a strategy or play; all of it has a default.
 
@@ -87,6 +117,10 @@ class ForPeople:
   def position(self, state: pyspiel.State) -> Position:
     """The pieces on the map after a history; asked in a game with a map alone."""
     raise NotImplementedError(f"{type(self).__name__} has a map(), so it needs a position(state) too.")
+
+  def table(self, state: pyspiel.State, seats: Collection[int]) -> Table | None:
+    """The table after a history as players in some seats see it; None, the default: the game has texts."""
+    return None
 
 
 class GuessesValues:

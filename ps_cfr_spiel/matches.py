@@ -36,6 +36,7 @@ from ps_cfr_spiel.evaluation.match_play import (
   search_player,
   search_response,
 )
+from ps_cfr_spiel.evaluation.player_views import table_of
 from ps_cfr_spiel.evaluation.table_play import Sitting, Thought, rules_of
 from ps_cfr_spiel.solvers import OnDemandResolving, ParticleBot, PolicyBot, pretrained_policy
 
@@ -79,4 +80,5 @@ __all__ = [
   "rules_of",
   "search_player",
   "search_response",
+  "table_of",
 ]

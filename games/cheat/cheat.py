@@ -30,6 +30,7 @@ Parameters (`ValueError` for any other value):
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, ClassVar
 
 from .. import base
@@ -91,6 +92,18 @@ class CheatGame(base.Game):
     from .keyed_cheat import KeyedCheat  # it needs JAX, which takes long to import
 
     return KeyedCheat(self, key)
+
+  def table(self, state: CheatState, seats: Collection[int]) -> base.Table:
+    faces, rows = cheat_rules.RANKS, []
+    for player, size in enumerate(state.hand_sizes()):
+      held = (faces[rank] for rank in cheat_rules.cards_of(state.hand(player)))
+      rows.append(base.Row(tuple(held) if player in seats else (base.HIDDEN,) * size, player))
+    rows.append(base.Row((base.HIDDEN,) * sum(state.pile), name="Pile"))
+    claim, picks = state.claim(), dict[int, tuple[str, ...]]()
+    said = f"Player {state.discarder} claims {claim} of rank {faces[state.rank]}"
+    if state.player in seats and not claim:
+      picks = {a: tuple(faces[rank] for rank in self.cards(a)) for a in state.legal_actions()}
+    return base.Table((said if claim else f"Rank {faces[state.rank]} is next",), tuple(rows), picks=picks)
 
   def cards(self, action: int) -> tuple[int, ...]:
     """The ranks of the cards that a discard lays down."""

@@ -44,7 +44,7 @@ from ps_cfr_spiel.cards.poker import (
 
 from .. import base
 from ..base import CHANCE, join
-from .observer import NUM_PLAYERS, HoldemObserver, PokerState
+from .observer import NUM_PLAYERS, HoldemObserver, PokerState, PokerTable
 
 _DEFAULTS = {"stack": 20000, "blinds": "100/50", "bets": "fcpa", "deck": "13x4", "rake": "0%", "cap": 0}
 _FULL = "fullgame"
@@ -54,7 +54,7 @@ _MOST = 2**31 - 1  # OpenSpiel's whole numbers have 32 bits
 _TURNS = ("deal p0", "deal p1", "p0 to act", "p1 to act", "deal card", "end")
 
 
-class HoldemGame(base.Game, base.GuessesForHands):
+class HoldemGame(PokerTable, base.GuessesForHands):
   """The game; see `base.Game`.
 
   Attributes:

@@ -56,7 +56,7 @@ from ps_cfr_spiel.cards.poker import (
 
 from .. import base
 from ..base import CHANCE, join
-from .observer import NUM_PLAYERS, HoldemSubgameObserver, PokerState
+from .observer import NUM_PLAYERS, HoldemSubgameObserver, PokerState, PokerTable
 
 _BOARD_SIZES = (3, 4, 5)
 DEFAULTS = {
@@ -72,7 +72,7 @@ DEFAULTS = {
 }
 
 
-class HoldemSubgameGame(base.Game):
+class HoldemSubgameGame(PokerTable):
   """The game; see `base.Game`."""
 
   game_type = base.game_type("holdem_subgame", "Subgame of Texas Hold'em", DEFAULTS)

@@ -1,6 +1,6 @@
 """Observations of a subgame of hold'em, of its players and of the public."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 import pyspiel
@@ -45,6 +45,29 @@ class PokerState(base.State):
 
   def __str__(self) -> str:
     return base.join(hands_text(self, range(NUM_PLAYERS)), self.get_game().header, self.line)
+
+
+class PokerTable(base.Game):
+  """A game whose states are hands of hold'em, and are drawn as such."""
+
+  def table(self, state: PokerState, seats: Collection[int]) -> base.Table:
+    public, stack, rows = state.public_state, self.get_parameters()["stack"], []
+    for player, spent in enumerate(public.spent):
+      hand = tuple(cards.card_names([card]) for card in sorted(state.hole(player), reverse=True))
+      bet = spent - public.ante
+      notes = f"{self._chips(stack - spent)} behind", *([f"bet {self._chips(bet)}"] if bet > 0 else [])
+      rows.append(base.Row(hand if player in seats else (base.HIDDEN,) * len(hand), player, notes=notes))
+    board = [cards.card_names([card]) for card in (*self.board, *state.runout)]
+    places = ("",) * (cards.BOARD_SIZE - len(board))
+    rows.append(base.Row((*board, *places), name="Board"))
+    to_call = max(public.spent) - min(public.spent)
+    call = [f"To call {self._chips(to_call)}"] if to_call and not state.is_terminal() else []
+    return base.Table((f"Pot {self._chips(sum(public.spent))}", *call), tuple(rows))
+
+  def _chips(self, chips: int) -> str:
+    """Chips in units, with thousands separators: 1,234.5."""
+    whole, point, part = betting.amount_text(chips, self.unit).partition(".")
+    return f"{int(whole):,}{point}{part}"
 
 
 class HoldemSubgameObserver(base.Observer):

@@ -32,6 +32,7 @@ value that the preset has:
 """
 
 import itertools
+from collections.abc import Collection
 
 from .. import base
 from ..base import TERMINAL, join
@@ -97,6 +98,19 @@ class GlassesGame(base.Game):
   def position(self, state: "GlassesState") -> base.Position:
     heading = f"After {state.moves} of {self.max_moves} moves: {_TURNS[state.turn]}"
     return base.Position(state.evader, state.stones, heading)
+
+  def table(self, state: "GlassesState", seats: Collection[int]) -> base.Table:
+    sees, picks = EVADER in seats, dict[int, tuple[str, ...]]()
+    if state.player == EVADER and sees:
+      picks = {action: (str(action),) for action in state.legal_actions()}
+    elif state.player == CHASER and CHASER in seats:
+      picks = {action: tuple(map(str, self.stones_after(action))) for action in state.legal_actions()}
+    moves = f"{state.moves} of {self.max_moves} moves"
+    board = graphs.board_of(
+      len(self.chase.neighbours), self.map(), state.evader if sees else None, state.stones
+    )
+    facts = moves, _TURNS[state.turn].capitalize(), graphs.legend(self.map())
+    return base.Table(facts, board=board, picks=picks)
 
   def escapes(self, evader: int, stones: tuple[int, ...]) -> list[int]:
     """The nodes that the evader can move to, ascending."""

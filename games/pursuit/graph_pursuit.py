@@ -25,6 +25,7 @@ preset:
 """
 
 import itertools
+from collections.abc import Collection
 
 from .. import base
 from ..base import TERMINAL
@@ -72,6 +73,22 @@ class GraphPursuitGame(base.Game):
     heading = f"After {state.turns} of {self.pursuit.turns} turns: {_TURNS[state.turn]}"
     seen = self.contact(state.attacker, state.units)[1:]
     return base.Position(state.attacker, state.units, heading, tuple((state.attacker, unit) for unit in seen))
+
+  def table(self, state: "GraphPursuitState", seats: Collection[int]) -> base.Table:
+    contact, picks = self.contact(state.attacker, state.units), dict[int, tuple[str, ...]]()
+    if state.current_player() in seats:
+      for action in state.legal_actions():
+        nodes = (action,) if state.turn == ATTACKER else self.units_after(action)
+        picks[action] = tuple(map(str, nodes))
+    sees = ATTACKER in seats
+    attacker = state.attacker if sees or contact else None
+    units = state.units if DEFENDER in seats else contact[1:]
+    chosen = (f"Attacker to {state.chosen}",) * (sees and state.chosen >= 0)
+    turns = f"{state.turns} of {self.pursuit.turns} turns"
+    facts = turns, _TURNS[state.turn].capitalize(), *chosen, graphs.legend(self.map())
+    return base.Table(
+      facts, board=graphs.board_of(len(self.pursuit.ways), self.map(), attacker, units), picks=picks
+    )
 
   def contact(self, attacker: int, units: tuple[int, ...]) -> tuple[int, ...]:
     """The sight of both sides: the attacker's node and those of the units near it, in order, or ()."""

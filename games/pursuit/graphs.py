@@ -6,7 +6,7 @@ parameters may not hold commas and turn a lone number into an integer.
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from .. import base
@@ -35,6 +35,19 @@ PRESETS: dict[str, base.Parameters] = {
     "first": "evader",
   },
 }
+
+
+def board_of(nodes: int, place: base.Map, sought: int | None, others: Sequence[int]) -> base.Board:
+  """The pieces in sight on a map, by their initials."""
+  first, second = place.sought[0].upper(), place.others[0].upper()
+  return base.Board(tuple(first * (k == sought) + second * others.count(k) for k in range(nodes)))
+
+
+def legend(place: base.Map) -> str:
+  """The initials of `board_of` in words."""
+  return f"{place.sought[0].upper()}: {place.sought}, {place.others[0].upper()}: {place.others}"
+
+
 _CHOICES = {"moving": ("all", "one"), "stay": ("yes", "no"), "first": ("chaser", "evader")}
 
 

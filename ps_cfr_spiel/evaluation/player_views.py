@@ -5,13 +5,14 @@ fields are removed from these.
 """
 
 import re
+from collections.abc import Callable, Collection, Mapping
 
 import pyspiel
 
 from ps_cfr_spiel.cards.notation import grouped, move_name
 from ps_cfr_spiel.cards.poker import betting, cards
 from ps_cfr_spiel.evaluation.how_to_play import is_observed
-from ps_cfr_spiel.games import poker
+from ps_cfr_spiel.games import HIDDEN, Board, ForPeople, Row, Table, poker
 
 UNSET = "-10000"  # of a card that is not dealt yet, in OpenSpiel's poker games
 FOR_PROGRAMS = ("Observer", "Player", "Current player", "Terminal?")
@@ -27,8 +28,8 @@ def whole_view(state: pyspiel.State, player: int) -> str:
 
 def present_view(state: pyspiel.State, player: int) -> str:
   """The player's present view; "" if it only repeats the past."""
-  if isinstance(state, poker.PokerState):
-    return _hand_now(state, player)
+  if (table := table_of(state, [player])) is not None:
+    return drawn(table, player)
   return state.observation_string(player) if writes_for_people(state.get_game()) else ""
 
 
@@ -37,6 +38,102 @@ def revealed_view(state: pyspiel.State, player: int) -> str:
   if isinstance(state, poker.PokerState):
     return f"Player {player} held {_held(state, player)}."
   return f"Player {player} saw: {whole_view(state, player)}"
+
+
+# --- The table -----------------------------------------------------------------------------------
+
+
+def table_of(state: pyspiel.State, seats: Collection[int]) -> Table | None:
+  """The table as players in some seats see it; None in a game without, and before cards are dealt."""
+  game = state.get_game()
+  if state.is_chance_node():
+    return None
+  if isinstance(game, ForPeople):
+    return game.table(state, seats)
+  made = TABLES.get(game.get_type().short_name)
+  return None if made is None else made(state, seats)
+
+
+def drawn(table: Table, player: int) -> str:
+  """A table in lines of text for the player who sees it: facts, cards, and the board below."""
+  said = [*table.facts]
+  for row in table.rows:
+    hidden = row.cards.count(HIDDEN)
+    shown = f"{hidden} card{'s' * (hidden != 1)}" if hidden else " ".join(filter(None, row.cards))
+    words = ", ".join(filter(None, ["" if hidden and row.notes else shown, *row.notes]))
+    if words:
+      name = row.name or ("You" if row.player == player else f"Player {row.player}")
+      said.append(f"{name}: {words}")
+  lines, board = [f"{'. '.join(said)}."] if said else [], table.board
+  if board is not None and not board.columns:
+    lines += [f"{', '.join(f'{mark} on {k}' for k, mark in enumerate(board.marks) if mark)}."]
+    return " ".join(lines)
+  if board is not None:
+    for row, start in enumerate(range(0, len(board.marks), board.columns)):
+      marks = (mark or "." for mark in board.marks[start : start + board.columns])
+      lines.append(" " * (2 + row * board.hexagons) + " ".join(marks))
+  return "\n".join(lines if said else ["", *lines])
+
+
+def _faces(ranks: int) -> str:
+  """The highest cards below the ace, such as JQK."""
+  return "A23456789TJQK"[-ranks:]
+
+
+def _kuhn(state: pyspiel.State, seats: Collection[int]) -> Table:
+  players = state.get_game().num_players()
+  dealt, moves = state.history()[:players], state.history()[players:]
+  faces = _faces(players + 1)
+  hands = (faces[card] if i in seats else HIDDEN for i, card in enumerate(dealt))
+  rows = tuple(Row((face,), i) for i, face in enumerate(hands))
+  return Table((f"Pot {players + sum(moves)}",), rows)
+
+
+def _leduc(state: pyspiel.State, seats: Collection[int]) -> Table:
+  """Of the parts of information state strings, which a player's public part has too."""
+  game, parts = state.get_game(), dict[str, str]()
+  isomorphic = game.get_parameters()["suit_isomorphism"]
+  faces = _faces(game.num_players() + 1)
+
+  def face(number: str) -> str:
+    rank, suit = (int(number), 0) if isomorphic else divmod(int(number), 2)
+    return faces[rank] + ("" if isomorphic else "sh"[suit])
+
+  rows = []
+  for player in range(game.num_players()):
+    fields = re.findall(r"\[([^][:]*): ([^][]*)\]", state.observation_string(player))
+    parts = dict(fields)
+    money = parts["Money"].split()[player]
+    shown = face(parts["Private"]) if player in seats else HIDDEN
+    rows.append(Row((shown,), player, notes=(f"{money} behind",)))
+  public = parts.get("Public", UNSET)
+  rows.append(Row((face(public) if public != UNSET else "",), name="Board"))
+  spent = sum(map(int, parts["Ante"].split()))
+  return Table((f"Pot {spent}",), tuple(rows))
+
+
+def _marks(state: pyspiel.State, seats: Collection[int]) -> Table:
+  """Boards of crosses and noughts, of which several seats together see all."""
+  text = state.observation_string(*seats) if len(seats) == 1 else str(state)
+  rows = [line.replace(" ", "") for line in text.splitlines()]
+  rows = [line for line in rows if line and set(line) <= {*CROSSES, *NOUGHTS, "."}]
+  marks = ["x" if c in CROSSES else "o" if c in NOUGHTS else "" for line in rows for c in line]
+  name, mover = state.get_game().get_type().short_name, state.current_player()
+  picks = {a: (str(a),) for a in state.legal_actions()} if mover in seats else {}
+  marked = f"Player {mover}, {'xo'[mover]}, to move" if mover >= 0 else "The game is over"
+  return Table((marked,), board=Board(tuple(marks), len(rows[0]), "hex" in name), picks=picks)
+
+
+CROSSES, NOUGHTS = "xXyz", "oOpq"  # also those of hex that touch an edge
+#: The tables of OpenSpiel's games, which have none of their own.
+TABLES: Mapping[str, Callable[[pyspiel.State, Collection[int]], Table]] = {
+  "kuhn_poker": _kuhn,
+  "leduc_poker": _leduc,
+  **dict.fromkeys(("tic_tac_toe", "phantom_ttt", "dark_hex", "hex"), _marks),
+}
+
+
+# --- Words ---------------------------------------------------------------------------------------
 
 
 def _hand_so_far(state: poker.PokerState, player: int) -> str:
@@ -56,28 +153,6 @@ def _hand_so_far(state: poker.PokerState, player: int) -> str:
 
 def _held(state: poker.PokerState, player: int) -> str:
   return " ".join(cards.card_names([card]) for card in sorted(state.hole(player), reverse=True))
-
-
-def _hand_now(state: poker.PokerState, player: int) -> str:
-  """A hand of hold'em: "Pot 400. Board: Ks 7d 2c. You: 7h 2d, 5,106 behind. To call 100."."""
-  game, public = state.get_game(), state.public_state
-  board = [cards.card_names([card]) for card in (*game.board, *state.runout)]
-  behind = _chips(game.get_parameters()["stack"] - public.spent[player], game.unit)
-  to_call = max(public.spent) - public.spent[player]
-  return " ".join(
-    [
-      f"Pot {_chips(sum(public.spent), game.unit)}.",
-      *([f"Board: {' '.join(board)}."] if board else []),
-      f"You: {_held(state, player)}, {behind} behind.",
-      *([f"To call {_chips(to_call, game.unit)}."] if to_call and not state.is_terminal() else []),
-    ]
-  )
-
-
-def _chips(chips: int, unit: int) -> str:
-  """Chips in units, with thousands separators: 1,234.5."""
-  whole, point, part = betting.amount_text(chips, unit).partition(".")
-  return f"{int(whole):,}{point}{part}"
 
 
 def writes_for_people(game: pyspiel.Game) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 import pyspiel
 import pytest
 from open_spiel.python import policy as openspiel_policy
+from ps_cfr_spiel.games import HIDDEN
 from test_explore import BROWSER, needs_browser, served
 
 import ps_cfr_spiel
@@ -32,7 +33,8 @@ DRIVER = """<script>
     const found = [...document.querySelectorAll(where)].find(
       (b) => name === b.textContent || b.tagName === "INPUT");
     if (!found || found.disabled) throw Error(`no ${name} in ${where}`);
-    if (found.tagName === "INPUT") { found.value = name; found.oninput(); } else found.click();
+    if (found.tagName === "INPUT") { found.value = name; found.oninput(); } else
+      found.dispatchEvent(new MouseEvent("click", { bubbles: true }));
     for (let k = 0; k < 200 && document.querySelector("#result").textContent.startsWith("Thinking"); k++)
       await new Promise((done) => setTimeout(done, 30));
     const texts = (what) => [...document.querySelectorAll(what)].map((e) => e.textContent);
@@ -88,25 +90,33 @@ class Browser:
     return self.data
 
 
+def row(data, whose):
+  """The faces of a row of the table, of a player or by its name."""
+  (faces,) = (row["cards"] for row in data["table"]["rows"] if whose in (row["player"], row["name"]))
+  return [face for face in faces if face not in ("", HIDDEN)]
+
+
 def test_hands_are_dealt_played_and_counted():
   """The result of a showdown is that of its cards; then seats change, and a fold loses the small blind."""
   browser = Browser(table_of(HOLDEM))
   assert browser.data["over"] and browser.data["number"] == 0
   first = browser.send("/deal")
-  assert (first["seat"], first["number"], first["cards"]["board"], first["cards"]["pot"]) == (0, 1, [], "200")
-  assert list(first["cards"]["hands"]) == ["0"] and not first["thoughts"]
+  assert (first["seat"], first["number"], row(first, "Board")) == (0, 1, [])
+  assert first["table"]["facts"] == ["Pot 200"] and not first["thoughts"]
+  assert [len(row(first, player)) for player in (0, 1)] == [2, 0]
   assert first["actions"] == [[1, "Check"]]
   assert first["sized"] == {"least": 200, "most": 2000, "called": 100, "before": 0}
   browser.send("/move", action=300)
-  assert browser.data["cards"]["log"] == [[0, 1, "Call"], [0, 0, "Raise to 300"], [0, 1, "Call"]]
-  assert len(browser.data["cards"]["board"]) == 3 and browser.data["cards"]["stacks"] == ["1700", "1700"]
+  assert browser.data["log"] == [[0, 1, "Call"], [0, 0, "Raise to 300"], [0, 1, "Call"]]
+  assert len(row(browser.data, "Board")) == 3
+  assert [one["notes"] for one in browser.data["table"]["rows"]] == [["1,700 behind"], ["1,700 behind"], []]
   for text in ("k", "b 100", "1"):
     assert not browser.data["over"]
     browser.send("/move", text=text)
   end = browser.data
-  assert end["over"] and len(end["cards"]["hands"]) == 2 and len(end["cards"]["board"]) == 5
-  hands = [cards.parse_cards("".join(end["cards"]["hands"][seat])) for seat in "01"]
-  theirs = strengths(np.array(cards.parse_cards("".join(end["cards"]["board"]))), np.array(hands))
+  assert end["over"] and len(row(end, "Board")) == 5
+  board, *hands = (cards.parse_cards("".join(row(end, whose))) for whose in ("Board", 0, 1))
+  theirs = strengths(np.array(board), np.array(hands))
   assert end["won"] == 400 * np.sign(theirs[0] - theirs[1]) != 0
   assert [thought["chances"] for thought in end["thoughts"]][1] == [["Call", 1.0]]
   assert browser.reload()["thoughts"] == end["thoughts"]
@@ -172,7 +182,7 @@ def test_nothing_hidden_is_sent_before_the_end():
     assert not sitting.state.is_terminal()
     sitting.move(1)
     found.append(table_data(sitting))
-  assert found[0] == found[1] and found[0]["cards"]["hands"] == {0: ["As", "Ah"]}
+  assert found[0] == found[1] and row(found[0], 0) == ["As", "Ah"] and not row(found[0], 1)
 
 
 def test_a_range_is_shown_by_kinds_of_hands():
@@ -236,22 +246,34 @@ def test_an_agent_tells_its_searches():
   while not browser.data["over"]:
     browser.send("/move", action=1)
   last = browser.data["thoughts"][-1]
-  assert len(last["cards"]["board"]) == 5 and max(t["held"] is not None for t in browser.data["thoughts"])
+  assert len(row(last, "Board")) == 5 and max(t["held"] is not None for t in browser.data["thoughts"])
   assert sum(chance for _, chance in last["chances"]) == pytest.approx(1)
 
 
-TEXTS = {"cheat(max_turns=6)": "heuristic", "leduc_poker": "random", "glasses(turns=2)": "random"}
+GAMES = {
+  "cheat(max_turns=6)": "heuristic",
+  "leduc_poker": "random",
+  "glasses(turns=2)": "random",
+  "dark_hex(board_size=2)": "random",
+  "liars_dice": "random",
+}
 
 
-@pytest.mark.parametrize(("name", "opponent"), TEXTS.items())
-def test_other_games_have_their_text(name, opponent):
+@pytest.mark.parametrize(("name", "opponent"), GAMES.items())
+def test_other_games_have_their_table_or_text(name, opponent):
+  """Every pick is of a legal move, and of a place or a card that the person sees."""
   browser = Browser(table_of(name, opponent))
   data = browser.send("/deal")
   while not data["over"]:
-    assert data["cards"] is None and data["story"] and data["actions"] and not data["revealed"]
-    name = data["actions"][0][1]
-    data = browser.send("/move", text=name)
-    assert data["made"] == name
+    assert data["log"] is None and data["story"] and data["actions"] and not data["revealed"]
+    table, actions = data["table"], [str(action) for action, _ in data["actions"]]
+    assert (table is None) == (name == "liars_dice")
+    for action, picks in (table or {"picks": {}})["picks"].items():
+      places = [str(k) for k in range(len(table["board"]["marks"]))] if table["board"] else row(data, 0)
+      assert action in actions and set(picks) <= set(places)
+    name_of_move = data["actions"][0][1]
+    data = browser.send("/move", text=name_of_move)
+    assert data["made"] == name_of_move
   assert data["result"] and data["revealed"][0].startswith("Player 1 saw")
 
 
@@ -354,6 +376,35 @@ def test_the_command(capsys):
     assert server.wait(60) == 0
 
 
+def in_browser(table, steps, folder, monkeypatch):
+  """What a page shows after each click or text of a person; see `DRIVER`."""
+
+  def answer(path, sent):
+    status, kind, text = table.answer(path, sent) or (404, "text/plain", "")
+    driver = DRIVER.replace("STEPS", json.dumps(steps))
+    return status, kind, text.replace("</body>", driver + "</body>")
+
+  flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}"]
+  flags += ["--window-size=390,900", "--virtual-time-budget=20000", "--dump-dom"]
+  with served(answer, monkeypatch) as address:
+    run = subprocess.run([str(BROWSER), *flags, address], capture_output=True, text=True, timeout=100)
+  found = re.search('<pre id="seen">(.*?)</pre>', run.stdout, re.DOTALL)
+  assert found, run.stdout[-2000:] + run.stderr[-2000:]
+  return json.loads(html.unescape(found[1]))
+
+
+@needs_browser
+def test_stones_are_moved_on_the_map(tmp_path, monkeypatch):
+  """Two nodes are clicked, and the move is made; no buttons are needed, and the page is not too wide."""
+  table = table_of("glasses(turns=2)", "random", seats=[0])
+  steps = [("#moves button", "Deal"), *((f'[data-place="{node}"]', "") for node in (1, 8))]
+  dealt, first, second = in_browser(table, steps, tmp_path, monkeypatch)
+  assert not dealt["log"].startswith("You") and not first["log"].startswith("You")
+  assert second["log"].startswith("You: Stones to 1/8") and not any(
+    s["wide"] or s["error"] for s in (first, second)
+  )
+
+
 @needs_browser
 def test_a_hand_in_a_browser(tmp_path, monkeypatch):
   """Deal, bet in chips and by the pot, see the cards and the thoughts; then fold the next hand."""
@@ -362,19 +413,7 @@ def test_a_hand_in_a_browser(tmp_path, monkeypatch):
   half = [("#form input", "1/2 pot"), ("#form button", "Move: 1/2 pot")]
   steps = [("#moves button", "Deal"), field, go, *half, check, ("#form button", "all-in")]
   steps += [("#form button", "All-in 1,300"), ("#moves button", "Deal again"), ("#moves button", "Fold")]
-
-  def answer(path, sent):
-    status, kind, text = table.answer(path, sent) or (404, "text/plain", "")
-    driver = DRIVER.replace("STEPS", json.dumps(steps))
-    return status, kind, text.replace("</body>", driver + "</body>")
-
-  flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}"]
-  flags += ["--window-size=390,900", "--virtual-time-budget=20000", "--dump-dom"]
-  with served(answer, monkeypatch) as address:
-    run = subprocess.run([str(BROWSER), *flags, address], capture_output=True, text=True, timeout=100)
-  found = re.search('<pre id="seen">(.*?)</pre>', run.stdout, re.DOTALL)
-  assert found, run.stdout[-2000:] + run.stderr[-2000:]
-  seen = json.loads(html.unescape(found[1]))
+  seen = in_browser(table, steps, tmp_path, monkeypatch)
   assert [len(list(filter(None, shown["cards"]))) for shown in seen] == [2, 2, 5, 5, 6, 7, 7, 9, 2, 4]
   assert not any(shown["wide"] or shown["error"] for shown in seen)
   assert seen[2]["log"] == "Opponent: Call, You: Raise to 350, Opponent: Call"

@@ -19,7 +19,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import TreePolicy
-from ps_cfr_spiel.apps.views.position_view import beliefs, edges, layout, map_of
+from ps_cfr_spiel.apps.views.position_view import beliefs, map_data, map_of
 from ps_cfr_spiel.apps.views.public_state_view import has_spots, is_trembled, spot_of, worth_at
 from ps_cfr_spiel.apps.views.units import pot_of, seat_of, unit_of
 from ps_cfr_spiel.arguments import JSON
@@ -196,7 +196,5 @@ def _map(policy: TreePolicy, nodes: list[dict[str, JSON]]) -> dict[str, JSON] | 
     node["belief"] = belief.sought.round(6).tolist()
     node["pieces"] = [[k, round(p, 6)] for k, p in enumerate(belief.others.tolist()) if p]
   said = f"Orange: the {place.sought}; blue: {place.others}; by all strategies and public information."
-  placed = [[round(x, 3) if math.isfinite(x) else 0 for x in at] for at in layout(place.ways).tolist()]
-  drawn = {"places": placed, "edges": edges(place.ways), "apart": APART}
-  goal = {} if place.goal is None else {"goal": place.goal}
-  return {**drawn, **goal, "said": said if place.goal is None else f"{said} Green: the goal."}
+  said = said if place.goal is None else f"{said} Green: the goal."
+  return {**map_data(place), "apart": APART, "said": said}

@@ -5,6 +5,7 @@ For games with a `map()`, see `games.ForPeople`.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,6 +16,7 @@ from open_spiel.python import observation
 from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import TreePolicy
+from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.games import ForPeople, Map, Position
 from ps_cfr_spiel.reports import waiting
 
@@ -175,6 +177,13 @@ def watch(resolving: ContinualResolving, opponent: pyspiel.Bot, seed: int = 0) -
 # --- The map -------------------------------------------------------------------------------------
 
 LEAST_APART = 1.0  # distance of two nodes, in the unit of an edge; circles around them do not touch
+
+
+def map_data(place: Map) -> dict[str, JSON]:
+  """A map for a page: places of the nodes, edges as of `edges`, and the goal if there is one."""
+  placed = [[round(x, 3) if math.isfinite(x) else 0 for x in at] for at in layout(place.ways).tolist()]
+  goal = {} if place.goal is None else {"goal": place.goal}
+  return {"places": placed, "edges": edges(place.ways), **goal}
 
 
 def edges(ways: tuple[tuple[int, ...], ...]) -> list[tuple[int, int, bool]]:

@@ -1,22 +1,23 @@
 """A person's game against bots as a page for the browser: their own view, and at the end the bots' thoughts.
 
 The page is `table.html` with the game's data put in, which its server renews after each move. During the game
-the data are made of the person's own view alone. Hold'em has cards and chips, other games their text.
+the data are made of the person's own view alone. A game with a `table()` is drawn, others have their text.
 """
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.apps.views.charts import cell
 from ps_cfr_spiel.apps.views.explorer_page import page_of
+from ps_cfr_spiel.apps.views.position_view import map_data, map_of
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.notation import MAX_LISTED, grouped, move_name, state_after
 from ps_cfr_spiel.cards.poker import betting, cards
 from ps_cfr_spiel.games import poker
-from ps_cfr_spiel.matches import Sitting, Thought
+from ps_cfr_spiel.matches import Sitting, Thought, table_of
 
 MOST_NAMES = 1000  # of legal moves; further ones may be typed
 MOST_CHANCES = 8  # actions of a bot's thought that are shown
@@ -41,7 +42,9 @@ def table_data(sitting: Sitting) -> dict[str, JSON]:
     "story": story,
     "present": present,
     "made": sitting.made,
-    "cards": _cards(state, range(len(sitting.bots) + 1) if over else [seat]),
+    "players": len(sitting.bots) + 1,
+    "table": _table(state, range(len(sitting.bots) + 1) if over else [seat]),
+    "log": _log(state),
     "actions": [],
     "sized": None,
     "result": "",
@@ -59,25 +62,22 @@ def table_data(sitting: Sitting) -> dict[str, JSON]:
   return data | {"actions": names, "listed": MAX_LISTED, "sized": sized}
 
 
-def _cards(state: pyspiel.State, seats: Iterable[int]) -> dict[str, JSON] | None:
-  """Cards and chips of hold'em, with the hands of some seats; None in other games."""
+def _table(state: pyspiel.State, seats: Sequence[int]) -> dict[str, JSON] | None:
+  """The table as seats see it, with the map of a board of nodes; None in a game without."""
+  if (table := table_of(state, seats)) is None:
+    return None
+  board, place = table.board, map_of(state.get_game())
+  drawn = None if board is None else {**board._asdict(), "map": None}
+  if drawn is not None and place is not None:
+    drawn |= {"map": map_data(place), "sought": place.sought[0].upper()}
+  rows = [row._asdict() for row in table.rows]
+  return {"facts": table.facts, "rows": rows, "board": drawn, "picks": dict(table.picks)}
+
+
+def _log(state: pyspiel.State) -> list[list[JSON]] | None:
+  """The moves of a hand of hold'em, all public: street, player and name; None in other games."""
   if not isinstance(state, poker.PokerState):
     return None
-  game, public = state.get_game(), state.public_state
-  stack = game.get_parameters()["stack"]
-  units = lambda chips: betting.amount_text(chips, game.unit)  # noqa: E731
-  return {
-    "board": [cards.card_names([card]) for card in (*game.board, *state.runout)],
-    "hands": {seat: [cards.card_names([card]) for card in sorted(state.hole(seat))[::-1]] for seat in seats},
-    "stacks": [units(stack - spent) for spent in public.spent],
-    "bets": [units(max(spent - public.ante, 0)) for spent in public.spent],
-    "pot": units(sum(public.spent)),
-    "log": _log(state),
-  }
-
-
-def _log(state: poker.PokerState) -> list[list[JSON]]:
-  """The moves of a hand: street, player and name."""
   log, position = [], state.get_game().new_initial_state()
   for action in state.history():
     if position.current_player() >= 0:
@@ -122,7 +122,8 @@ def _thought(sitting: Sitting, thought: Thought) -> dict[str, JSON]:
   shown = [pair for pair in chances[:MOST_CHANCES] if pair[1] >= LEAST_CHANCE or pair[0] == thought.action]
   return {
     "player": thought.player,
-    "cards": _cards(state, [thought.player]),
+    "table": _table(state, [thought.player]),
+    "log": _log(state),
     "view": thought.view,
     "move": grouped(move_name(state, thought.action)),
     "chances": [[grouped(move_name(state, action)), chance] for action, chance in shown],
