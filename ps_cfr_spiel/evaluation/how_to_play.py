@@ -10,10 +10,10 @@ from ps_cfr_spiel.games import ForPeople
 
 WIDTH = 100
 RULES = {  # of OpenSpiel's games, which carry no text
-  "kuhn_poker": "Three cards, jack to king (0 to 2 in texts). Both players put one chip in and get a card. Pass or Bet one chip; a "
-  "Bet may be called by Bet or given up by Pass. At the end the higher card wins the pot. You see your card, "
-  "then p and b for every Pass and Bet.",
-  "leduc_poker": "Six cards: three ranks, two of each; jack to king; card numbers 2k and 2k+1 have the same rank. Both "
+  "kuhn_poker": "Three cards, jack to king (0 to 2 in texts). Both players put one chip in and get a card. "
+  "Pass or Bet one chip; a Bet may be called by Bet or given up by Pass. At the end the higher card wins "
+  "the pot. You see your card, then p and b for every Pass and Bet.",
+  "leduc_poker": "Six cards: jack to king, two of each; card numbers 2k and 2k+1 have the same rank. Both "
   "players put one chip in and get a card; raises are 2 chips in the first round and 4 in the second, at "
   "most two in a round. Between the rounds a public card is dealt. A pair with it wins, else the higher "
   "rank. Round1 and Round2 list the moves: 1 for Call, 2 for Raise.",
