@@ -241,7 +241,23 @@ def draw(results: list[dict[str, Any]], target: float, prefix: str) -> None:
     marks = paper if name == "sets" else None
     picture = abstraction_sizes(panels, label, marks=marks, level=target, columns=3)
     picture.savefig(f"{prefix}_{name}.png")
+  if curves := by_size(results, target):
+    panels = {"parametric poker: P111, P222, P224": curves}
+    abstraction_sizes(panels, "infostates of the game", QUANTITIES["sets"][0]).savefig(f"{prefix}_games.png")
   print(f"Drawn in {prefix}_*.png")
+
+
+def by_size(results: list[dict[str, Any]], target: float) -> dict[str, list[list[tuple[float, float]]]]:
+  """For each method a curve over the games of parametric poker (Fig. 13): infostates, and sets in percent.
+
+  Sets are medians over the runs that came to the target.
+  """
+  curves: dict[str, list[list[tuple[float, float]]]] = {}
+  for game, method, runs in groups(sorted(results, key=lambda run: run["infostates"])):
+    shares = [share(run, point.sets) for run in runs if (point := reached(run, target))]
+    if game.startswith("P") and shares and method not in ("CFR+", "FP"):
+      curves.setdefault(method, [[]])[0].append((runs[0]["infostates"], float(np.median(shares))))
+  return curves
 
 
 def best(run: dict[str, Any]) -> list[Point]:

@@ -34,3 +34,17 @@ def test_numbers_of_an_axis_keep_apart():
     ]
     assert len(boxes) >= 3
     assert all(one.x1 < other.x0 for one, other in itertools.pairwise(boxes))
+
+
+def test_shares_of_sets_by_the_size_of_the_game():
+  """Medians of the runs that came to the target, in the order of the games' sizes; other games play no part."""
+  module = script("benchmarks.papers.abstraction_sizes")
+
+  def run(game, method, infostates, sets, nash_conv=0.04):
+    return {"game": game, "method": method, "infostates": infostates, "points": [
+      module.Point(1, 1.0, 1.0, 1, 1, 1), module.Point(2, nash_conv, 2.0, sets, 1, 1)]}  # fmt: skip
+
+  runs = [run("P222", "DO", 1000, 420), run("P111", "DO", 100, 90), run("GS5", "DO", 50, 10)]
+  runs += [run("P111", "B10H90", 100, sets) for sets in (50, 60, 80)]
+  runs += [run("P222", "B10H90", 1000, 1, nash_conv=0.06), run("P111", "CFR+", 100, 100)]
+  assert module.by_size(runs, 0.05) == {"DO": [[(100, 90.0), (1000, 42.0)]], "B10H90": [[(100, 60.0)]]}
