@@ -37,7 +37,7 @@ def test_numbers_of_an_axis_keep_apart():
 
 
 def test_shares_of_sets_by_the_size_of_the_game():
-  """Medians of the runs that came to the target, in the order of the games' sizes; other games play no part."""
+  """Medians of the runs that came to the target, by the games' sizes; other games play no part."""
   module = script("benchmarks.papers.abstraction_sizes")
 
   def run(game, method, infostates, sets, nash_conv=0.04):
