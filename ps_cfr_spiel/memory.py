@@ -116,7 +116,7 @@ class TreeCounts(NamedTuple):
 
 
 # Peaks of turns and flops (tests/compiler/test_memory.py).
-STREAMING = 40 * 2**20  # of compiling board by board, which is one call
+STREAMING = 60 * 2**20  # of compiling board by board, which is one call, and of its stacks
 PAIRS = 1.14  # tables of rows with two actions, which have most numbers for each, over `cfr.num_tables`
 LARGE = 64 * 2**20  # bytes of tables in full precision, from which on a run changes them in place
 STATES = 3  # of a run with smaller tables: before and after a part, and the last that was looked at
@@ -127,7 +127,7 @@ PASSES = 3.5  # tables of one iteration: values, regrets, reaches, the rule's st
 UNFOLDED = 4  # the same for the values of leaves, with folded suits
 LINE = 300  # bytes of a public state on the way to a tree
 LOCKED = 3  # tables on the host, with locked rows
-READING = 2.5  # tables of the game on the way to a policy, beside the solver's
+READING = 2.5  # tables of the game on the way to a policy
 LEAD = 6  # bytes of a number of `tree.AllInLeaves`, whose matrices exist up to three times
 
 
@@ -153,14 +153,13 @@ def tree_needs(
   """
   kept = counts.solved * itemsize * tables
   if streamed:  # reach and values are those of one board, and all-ins need no matrices
-    reading = READING * counts.actions * counts.number
     if counts.solved * itemsize * uncompressed > LARGE:
       states = PAIRS * max(kept, min(2 * kept, LARGE))
     else:  # the averages are two arrays
       states = STATES * (kept + counts.solved * itemsize)
     return {
       "for strategies, averages and regrets": int(states),
-      "for compiling and iterating": int(max(STREAMING + ROW * counts.lines, reading)),
+      "for compiling and iterating": STREAMING + ROW * counts.lines,
       "for the leaves": counts.leaves,
     }
   # An iteration has tables that go in and others that come out; the values of all leaves are added by orbit.
@@ -173,6 +172,14 @@ def tree_needs(
     "for the leaves": counts.values * 2 * itemsize + counts.leaves,
     "for all-ins before the last card": counts.pairs * (itemsize + LEAD),
   }
+
+
+def policy_needs(actions: int, number: int) -> dict[str, int]:
+  """Estimated bytes, by their purpose, of making a policy beside the run that it is of.
+
+  `actions` are those of all infostates, `number` the bytes of a probability.
+  """
+  return {"for the strategies": int(READING * actions * number)}
 
 
 # Peaks of `summary` of a policy after a run (tests/compiler/test_memory.py).

@@ -25,10 +25,11 @@ from ps_cfr_spiel.compilation.compiler import (
   index_of,
   is_streamed,
   memory_needs,
+  policy_needs,
   solved_actions,
   values_needs,
 )
-from ps_cfr_spiel.memory import LARGE, TooLarge
+from ps_cfr_spiel.memory import LARGE, TooLarge, check_needs
 from ps_cfr_spiel.options import AUTO, BEST, PSCFROptions
 from ps_cfr_spiel.policy import PartialStrategy, locks_from_file, locks_text, read_locks, types_header
 from ps_cfr_spiel.reports import report
@@ -49,7 +50,7 @@ from ps_cfr_spiel.tree import (
 class MemoryNeeds(NamedTuple):
   """Estimated bytes, beside those of Python and JAX, for a game that describes itself."""
 
-  run: int  #: of a run by the default rule in float32
+  run: int  #: of a run by the default rule in float32, and of its evaluation
   values: int  #: of the average policy and the values of all actions, after the run
 
 
@@ -199,6 +200,14 @@ class PSCFRSolver(TreeSolver):
     if average and self.options.strategy == BEST:
       return self._best()[1]
     return cfr.average_strategy(self._tree, self._state, self._sets) if average else self._last()
+
+  def _policy(self, average):
+    """TooLarge if it does not fit beside the run."""
+    needs, memory = policy_needs(_actions(self.tree)), self.options.memory
+    if memory is not None:
+      needs["for the run"] = self.estimated_bytes or 0
+    check_needs(f"A policy of {self.game}", needs, memory, "Evaluations need none")
+    return super()._policy(average)
 
   def _last(self) -> list[cfr.Blocks]:
     return cfr.current_strategy(self._tree, self._state, self._sets, self.rule, self.options.tremble)

@@ -3,9 +3,10 @@
 import csv
 import io
 
+import pyspiel
 import pytest
 
-from ps_cfr_spiel import load_policy, load_solver
+from ps_cfr_spiel import PSCFRSolver, load_policy, load_solver
 from ps_cfr_spiel.apps.commands import program as command_line
 from ps_cfr_spiel.apps.views import spot
 
@@ -29,6 +30,18 @@ def solved(folder):
   words = [TURN, "--target=2%", "--iterations=2000", "--lock=all-in 200=fold", "--noplot", "--quiet"]
   assert command_line.run(["solve", *words, f"--output={folder}"]) == 0
   return folder / "run.safetensors"
+
+
+def test_a_strategy_that_does_not_fit_is_not_drawn(tmp_path, capsys):
+  solver = PSCFRSolver(pyspiel.load_game(TURN))
+  memory = solver.estimated_bytes + 1
+  with pytest.raises(ValueError, match=r"A policy of holdem_subgame.* needs about .* for the strategies"):
+    PSCFRSolver(solver.game, memory=memory).average_policy()
+  words = [TURN, f"--memory={memory}", "--iterations=1", "--novalues", f"--output={tmp_path}"]
+  assert command_line.run(["solve", *words]) == 0
+  assert "The strategy was not drawn. A policy of " in capsys.readouterr().err
+  assert {path.suffix for path in tmp_path.iterdir()} == {".safetensors", ".csv", ".png"}
+  assert not (tmp_path / "strategy.png").exists()
 
 
 def test_it_stops_at_the_target_and_keeps_the_lock(solved):

@@ -11,6 +11,7 @@ from .form_sizes import check_memory as check_memory
 from .form_sizes import index_of as index_of
 from .form_sizes import is_streamed as is_streamed
 from .form_sizes import memory_needs as memory_needs
+from .form_sizes import policy_needs as policy_needs
 from .form_sizes import solved_actions as solved_actions
 from .form_sizes import values_needs as values_needs
 from .forms import EXACT as EXACT

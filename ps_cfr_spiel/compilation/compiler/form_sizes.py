@@ -91,6 +91,16 @@ def values_needs(lines: PublicStateIndex, leaves: str = "auto") -> dict[str, int
   return estimates.values_needs(_counts(lines, False, leaves, HOST))
 
 
+def policy_needs(actions: int) -> dict[str, int]:
+  """Estimated bytes, by their purpose, of making a policy with so many actions of infostates."""
+  return estimates.policy_needs(actions, _number(actions))
+
+
+def _number(actions: int) -> int:
+  """Bytes of a number of a policy."""
+  return HOST if actions <= EXACT else HOST // 2
+
+
 def _counts(lines: PublicStateIndex, folded: bool, leaves: str, itemsize: int) -> TreeCounts:
   """The sizes of a form's tree; `folded`: with suits folded where they may be."""
   form = lines.form
@@ -111,7 +121,7 @@ def _counts(lines: PublicStateIndex, folded: bool, leaves: str, itemsize: int) -
     members=int(lines.sizes[acting].sum()) * types // 2 if orbits else 0,
     pairs=sum(lines.boards[street] for street in streets) * len(form.weights[0]) * len(form.weights[1]),
     leaves=_leaf_tables(lines, sum(rows), leaves_of(lines, leaves), itemsize),
-    number=HOST if actions <= EXACT else HOST // 2,
+    number=_number(actions),
   )
 
 

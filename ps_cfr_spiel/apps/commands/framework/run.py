@@ -234,8 +234,13 @@ class Run:
     files = [RUN, POINTS]
     if pictures is None or not ps.runtime.is_first_process():
       return files
-    policy, name, game = self.solver.average_policy(), self.solver.name, self.solver.game
+    name, game = self.solver.name, self.solver.game
     figures = {CURVE: pictures.exploitability_curve(game, {name: self.points})} if self.points else {}
+    policy = None
+    try:
+      policy = self.solver.average_policy()
+    except TooLarge as error:
+      print(f"The strategy was not drawn. {error}", file=sys.stderr)
     if isinstance(policy, ps.TreePolicy) and ps.views.charts.deals_hands(policy):
       figures[STRATEGY] = pictures.hand_chart(policy)
     for name, figure in figures.items():
