@@ -6,10 +6,12 @@
     --lbr fc c/c/fcpa/fcpa
   python -m benchmarks.engineering.holdem_agent --boards 12 --searched '1;x / 1;x'
   python -m benchmarks.engineering.holdem_agent --bots always_call fold min_bet --trembles 0 1 --hands 100
+  python -m benchmarks.engineering.holdem_agent --bots blueprint agent --values pretrained --hands 100
 
 The blueprint is uniform play, or that of `--blueprint FILE`. With `--values pretrained` the agent searches
 flops too. Prints for each stack and bot the gain in mbb a hand with its 95% interval, and for decisions of
-each street their number, the median and the 95% quantile of their seconds. `--lbr` plays local best responses
+each street their number, the median and the 95% quantile of their seconds. Among the bots, `blueprint` is the
+agent's own, and `agent` the same agent without values. `--lbr` plays local best responses
 with these actions (`matches.local_best_response`) to a player who always calls, to the blueprint, and to the
 agent with and without values instead, and prints their gain. `--trembles` has trembles of searches:
 bots with a habit come where equilibrium play does not.
@@ -60,10 +62,14 @@ class MinBet(openspiel_policy.Policy):
     return {action: np.full(len(cards.ALL_HANDS), chance) for action, chance in self(state).items()}
 
 
-def habit(game, bot: str) -> openspiel_policy.Policy:
+def other_player(game, bot: str, blueprint, options) -> openspiel_policy.Policy:
   """The policy of a bot's name."""
   if bot == "random":
     return openspiel_policy.UniformRandomPolicy(game)
+  if bot == "blueprint":
+    return WrappedPolicy(game, blueprint, Translation())
+  if bot == "agent":
+    return ps_cfr_spiel.HoldemPolicy(game, blueprint, options.searched or None, **searching(options))
   return MinBet(None, [0, 1]) if bot == "min_bet" else matches.Habit(bot)
 
 
@@ -209,13 +215,13 @@ def main() -> None:
         settings = {**searching(options), "values": values_of(options, game), "tremble": tremble}
         settings["gadget"] = "expected-cfr-d" if tremble else "cfr-d"  # the one that suits trembles
         policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, options.searched or None, **settings)
-        met(options, game, policy, bot, f"stack {stack:>6} {bot:12} tremble {tremble:g}")
+        other = other_player(game, bot, blueprint, options)
+        met(options, game, policy, other, f"stack {stack:>6} {bot:12} tremble {tremble:g}")
 
 
-def met(options, game, policy, bot: str, name: str) -> None:
-  """Print a line for the agent's hands against a bot, with luck taken out by AIVAT."""
+def met(options, game, policy, other: openspiel_policy.Policy, name: str) -> None:
+  """Print a line for the agent's hands against another player, with luck taken out by AIVAT."""
   agents = [Timed(seat, options.seed, policy) for seat in (0, 1)]
-  other = habit(game, bot)
   estimate = matches.MatchEstimate(game, policy, method="aivat", opponent=other)
   played = MatchOptions(games=options.hands, seed=options.seed)
   for record in matches.each_game(game, agents.__getitem__, matches.player(other, options.seed), played):

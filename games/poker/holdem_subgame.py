@@ -111,7 +111,9 @@ class HoldemSubgameGame(PokerTable):
       least=least if rake.share else None,
     )
     self.unit = params["unit"]
-    self._rules = betting.BettingRules(bets, params["stack"], self.unit, (0, 0), 0)
+    ante = params["pot"] // 2
+    #: the rules of the betting.
+    self.rules = betting.BettingRules(bets, params["stack"], self.unit, (ante, ante), ante, rake=rake)
     pot, stack = (betting.amount_text(params[name], params["unit"]) for name in ("pot", "stack"))
     #: the beginning of every public string.
     self.header = f"{cards.card_names(board)} pot {pot} stack {stack}"
@@ -152,8 +154,8 @@ class HoldemSubgameGame(PokerTable):
   def left_out(self) -> str:
     """The bet sizes that fit nowhere in the betting tree, in words; "" if all do, or no chips are behind."""
     root = self.public_states[0]
-    behind = (self._rules.stack - root.ante) / (2 * root.ante)
-    sizes = betting.left_out(self.public_states, self._rules) if behind else []
+    behind = (self.rules.stack - root.ante) / (2 * root.ante)
+    sizes = betting.left_out(self.public_states, self.rules) if behind else []
     none = not any(state.num_bets for state in self.public_states)
     words = f"no bet of {' or '.join(map(size_text, sizes))} fits, with {behind:.3g} pots behind"
     return f"{words}{', so neither player can bet' * none}" if sizes else ""

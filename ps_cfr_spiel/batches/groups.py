@@ -60,6 +60,11 @@ class StreetValues(Protocol):
     ...
 
   @property
+  def deck(self) -> tuple[int, ...]:
+    """All cards of the hold'em that it is for."""
+    ...
+
+  @property
   def beyond(self) -> PyTree:
     """The part of the evaluators of `street_leaves` that all boards share: a pytree."""
     ...

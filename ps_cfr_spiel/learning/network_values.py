@@ -12,6 +12,7 @@ from jaxtyping import PyTree
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import JSON, MOST
 from ps_cfr_spiel.batches import Situation, StreetValues
+from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors
 from ps_cfr_spiel.learning.examples import FEATURES, Examples
 from ps_cfr_spiel.learning.features import Features, Pair
@@ -88,6 +89,10 @@ class NetworkValues(ValueFunction, StreetValues):
   def cards(self) -> int:
     """The number of cards on the boards where these values serve: 5 on rivers; 0 without boards."""
     return self.features.cards
+
+  @property
+  def deck(self) -> tuple[int, ...]:
+    return cards.WHOLE_DECK
 
   @property
   def beyond(self) -> tuple[Network, np.ndarray]:

@@ -5,8 +5,9 @@ Help and completion need the names, and must not import JAX; so an object is wri
 regret rule, gadget or mapping of bets is its class or function, and a line here.
 
 DeepStack's settings (Moravčík et al. 2017; Schmid 2021, Tables 21.1 and 21.2): the regrets of CFR+, updated
-at once for both players, with uniform averages over the second half of the iterations. A flop is searched
-until the turn, with values of a network beyond; a turn and a river are searched to the end. (The thesis's
+at once for both players, with uniform averages over the second half of the iterations. Before the flop and on
+it a search goes until the next cards come, with values of a network beyond; a turn and a river are searched
+to the end. (The thesis's
 text has other numbers for the river than its table; these are the table's.) Bets are part of a game here:
 `DEEPSTACK_BETS` are its actions, the sizes of first, second and later bets.
 """
@@ -58,13 +59,19 @@ Settings = Mapping[str, Any]  # options by name
 ROUND = "round"  # the lookahead until the next public chance event
 _HYBRID: Settings = {"rule": {"name": "rm+", "gamma": 0}, "alternating": False, "gadget": "cfr-d"}
 PRESETS: Mapping[str, Settings] = {
+  "deepstack-preflop": {**_HYBRID, "iterations": 1000, "averaging_delay": 500, "lookahead": ROUND},
   "deepstack-flop": {**_HYBRID, "iterations": 1000, "averaging_delay": 500, "lookahead": ROUND},
   "deepstack-turn": {**_HYBRID, "iterations": 1000, "averaging_delay": 500},
   "deepstack-river": {**_HYBRID, "iterations": 2000, "averaging_delay": 1000},
 }
-DEEPSTACK_BETS = {"flop": "0.5 1 a;1 a", "turn": "0.5 1 a;1 a", "river": "0.5 1 2 a;0.5 1 2 a;1 a"}
+DEEPSTACK_BETS = {
+  "preflop": "0.5 1 a;0.5 1 2 a;1 a",
+  "flop": "0.5 1 a;1 a",
+  "turn": "0.5 1 a;1 a",
+  "river": "0.5 1 2 a;0.5 1 2 a;1 a",
+}
 AGENTS = ("quick", "deepstack")  # presets of the agent of hold'em
-QUICK_BETS, QUICK_ITERATIONS = "1 a;1 a;a / 1 a;a", 100
+QUICK_BETS, QUICK_ITERATIONS = ["1 a;1 a;a", "1 a;a", "1 a;a", "1 a;a"], 100
 
 
 def objects(places: Mapping[str, str]) -> dict[str, Any]:
@@ -79,7 +86,7 @@ def preset(name: str, **changes: Any) -> dict[str, Any]:
 
 def agent_bets(name: str, streets: int) -> str:
   """The bets of an agent's preset on the last streets, which it searches."""
-  return QUICK_BETS if name == "quick" else " / ".join([*DEEPSTACK_BETS.values()][-streets:])
+  return " / ".join(QUICK_BETS[:streets] if name == "quick" else [*DEEPSTACK_BETS.values()][-streets:])
 
 
 def agent_searches(name: str, iterations: int | None = None) -> Mapping[str, Settings]:

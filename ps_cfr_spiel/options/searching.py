@@ -209,8 +209,8 @@ class HoldemPolicyOptions(Options):
   bets: Annotated[
     str | None,
     Option(
-      "Bet sizes of the searches on turn and river, with values of turns on the flop first: as in "
-      "`holdem_subgame`, for both players alike (default: the preset's).",
+      "Bet sizes of the searches, from the first searched street on: as in `holdem_subgame`, for both "
+      "players alike (default: the preset's).",
       value="SIZES",
     ),
   ] = None
@@ -220,8 +220,9 @@ class HoldemPolicyOptions(Options):
   preset: Annotated[
     str,
     Option(
-      "Bets and iterations: quick, the pot and all-in, later raises all-in alone, and 100 iterations; or "
-      "deepstack, those of Schmid (2021), Tables 21.1 and 21.2, whose deep turns take gigabytes.",
+      "Bets and iterations of an agent of hold'em: quick, the pot and all-in, later raises all-in alone, "
+      "and 100 iterations; or deepstack, those of Schmid (2021), Tables 21.1 and 21.2, whose deep turns "
+      "take gigabytes.",
       choices=AGENTS,
     ),
   ] = "quick"
@@ -254,7 +255,9 @@ class HoldemPolicyOptions(Options):
   values: Annotated[
     Any,
     Option(
-      "Value function of turns, such as `learning.NetworkValues`; flops are then searched, too.", flag=None
+      "Value function of turns, such as `learning.NetworkValues`: flops are then searched, too; or one of "
+      "flops and one of turns: the agent then searches from the first move on.",
+      flag=None,
     ),
   ] = None
   device: Device = "auto"

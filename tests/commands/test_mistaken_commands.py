@@ -174,6 +174,8 @@ def spoil(folder, run):
     ("play|kuhn_poker|--move_seconds=nan", "--move_seconds=nan: must be a number of at least 0"),
     ("match|random|random|--move_seconds=nan", "--move_seconds=nan: must be a number of at least 0"),
     ("match|random|random|--move_seconds=inf", "inf is not a number in the range [0, 1000000.0]"),
+    ("play|kuhn_poker|--opponent=random|--preset=quick", "--preset is for an agent of holdem; leave it out"),
+    ("match|random|random|--preset=deepstack", "--preset is for an agent of holdem; leave it out"),
     (
       "match|random|random|--phh={run}",
       "run.safetensors: It holds a run or other arrays: choose another name",

@@ -12,7 +12,12 @@ from ps_cfr_spiel.options import DEEPSTACK_BETS, PRESETS, preset
 from ps_cfr_spiel.solvers.agents.holdem_searches import PublicHand
 from ps_cfr_spiel.values import CFRValues
 
-TABLE = {"flop": (1000, 500, "round"), "turn": (1000, 500, None), "river": (2000, 1000, None)}  # 21.1
+TABLE = {  # 21.1
+  "preflop": (1000, 500, "round"),
+  "flop": (1000, 500, "round"),
+  "turn": (1000, 500, None),
+  "river": (2000, 1000, None),
+}
 
 
 @pytest.mark.parametrize("street", TABLE)
@@ -50,9 +55,10 @@ def test_the_hybrid_averages_the_second_half_evenly():
 
 def test_bets_are_games():
   for street, bets in DEEPSTACK_BETS.items():
-    board = {"flop": "9s7c5s", "turn": "9s7c5s4h", "river": "9s7c5s4hKd"}[street]
+    board = {"flop": "9s7c5s", "turn": "9s7c5s4h", "river": "9s7c5s4hKd"}.get(street)
     name = "river_subgame" if street == "river" else "holdem_subgame"
-    game = pyspiel.load_game(f"{name}(board={board},bets={bets},ranges=AA;KK,pot=200,stack=800)")
+    given = f"board={board},ranges=AA;KK,pot=200," if board else ""
+    game = pyspiel.load_game(f"{name if board else 'holdem'}({given}bets={bets},stack=800)")
     state = game.new_initial_state()
     while state.is_chance_node():
       state.apply_action(state.chance_outcomes()[0][0])
@@ -64,7 +70,7 @@ def test_on_the_command_line(tmp_path, capsys):
   call = ["resolve", "kuhn_poker", "--preset=deepstack-river", "--iterations=1200", f"--output={tmp_path}"]
   assert program.run(call) == 0
   assert "1,200 iterations of RMPlus" in capsys.readouterr().out
-  with pytest.raises(ValueError, match="Unknown preset 'alphastack'; choose one of 'deepstack-flop'"):
+  with pytest.raises(ValueError, match="Unknown preset 'alphastack'; choose one of 'deepstack-preflop'"):
     preset("alphastack")
 
 

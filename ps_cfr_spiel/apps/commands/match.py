@@ -22,8 +22,10 @@ from ps_cfr_spiel.apps.commands.framework.user_input import given, in_words, loa
 from ps_cfr_spiel.apps.commands.play import (
   FAILED,
   MOVE_SECONDS,
+  PRESET,
   SEARCH,
   blueprint_of,
+  check_preset,
   is_packaged,
   make_opponent,
   names_agent,
@@ -52,6 +54,7 @@ FLAGS = (
   Flag("phh", None, "File for the hands of holdem, in the PHH format (.phhs).", value="FILE"),
   flag_of(MatchOptions, "seed"),
   dataclasses.replace(MOVE_SECONDS, default=0.0),
+  PRESET,
   MOST_HISTORIES,
   QUIET,
   JSON,
@@ -77,6 +80,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
     raise ValueError("match needs two players, such as always_call and runs/holdem/run.safetensors.")
   players = [remote(word) or word for word in words]
   game = _game(values, players)
+  check_preset(values, game, words)
   if any(isinstance(player, Remote) for player in players) and game.get_type().short_name != POKER:
     raise ValueError(f"acpc and slumbot play {POKER}, not {game}; leave out --game.")
   file = writable("phh", values.phh, "match.phhs") if values.phh else None
@@ -137,7 +141,7 @@ def _player(values: flags.FlagValues, game: pyspiel.Game, who: str, seed: int) -
     known |= {habit: ps.matches.Habit(habit) for habit in ps.matches.HABITS}
     return make_opponent(game, who, rng, values.limit), known.get(who)
   if names_agent(who) and game.get_type().short_name == POKER:
-    make = make_opponent(game, who, rng, values.limit, values.move_seconds)
+    make = make_opponent(game, who, rng, values.limit, values.move_seconds, values.preset)
     return make, make(0).policy
   if values.move_seconds > 0:
     return make_opponent(game, who, rng, values.limit, values.move_seconds), None

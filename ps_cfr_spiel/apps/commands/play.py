@@ -34,7 +34,7 @@ from ps_cfr_spiel.apps.commands.framework.user_input import (
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.notation import legal_moves, read_move
 from ps_cfr_spiel.loading import sequential
-from ps_cfr_spiel.options import MatchOptions, ParticleBotOptions
+from ps_cfr_spiel.options import AGENTS, HoldemPolicyOptions, MatchOptions, ParticleBotOptions
 
 SEARCH = "search"
 HOLDEM = "holdem"
@@ -53,6 +53,7 @@ MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a tur
 MOVE_SECONDS = dataclasses.replace(
   flag_of(ParticleBotOptions, "move_seconds"), default=1.0, least=0, most=1e6
 )
+PRESET = flag_of(HoldemPolicyOptions, "preset")
 
 
 # fmt: off
@@ -69,6 +70,7 @@ FLAGS = (
     "random).",
     value="NAME|FILE"),
   MOVE_SECONDS,
+  PRESET,
   Flag("seat", 0,
     "Your player; in the browser, without this flag, players change seats after each game.", least=0),
   Flag("browser", False, "Play in the browser, game after game, from this machine. Ctrl-C ends it."),
@@ -95,8 +97,12 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   if values.opponent == "":
     raise ValueError(f"--opponent is empty; name {PLAYERS}, or a file of solve, resolve or train.")
   name = values.opponent or default_opponent(game)
-  opponent = make_opponent(game, name, rng, values.limit, values.move_seconds)
-  seconds, poker = values.move_seconds, names_agent(name) and game.get_type().short_name == HOLDEM
+  check_preset(values, game, [name])
+  # The searches of other presets end by their iterations, unless a time is given, which they refuse.
+  timed = values.preset == AGENTS[0] or values["move_seconds"].present
+  seconds = values.move_seconds if timed else 0
+  opponent = make_opponent(game, name, rng, values.limit, seconds, values.preset)
+  poker = names_agent(name) and game.get_type().short_name == HOLDEM
   by_name = name in (*ps.matches.bots_for(game), SEARCH) or poker
   policy = None if by_name else saved_player(name, values.limit, game)
   how = f", which searches for {seconds:g} s a decision" if is_agent(policy) and seconds > 0 else ""
@@ -268,12 +274,13 @@ def make_opponent(
   rng: np.random.RandomState,
   limit: int = MOST_HISTORIES.default,
   seconds: float = 0,
+  preset: str = AGENTS[0],
 ) -> Callable[[int], pyspiel.Bot]:
   """A function that makes a bot for a seat, by its name in `bots_for`, `SEARCH`, or the file of its policy.
 
   A search or a file may enumerate at most `limit` histories; an agent of train searches for `seconds` a
-  decision, one of hold'em at most so long a search, if they are not 0. ValueError for a bot or policy of
-  another game.
+  decision, one of hold'em at most so long a search, if they are not 0, by a preset. ValueError for a bot or
+  policy of another game.
   """
   bots = ps.matches.bots_for(game)
   if name in bots:
@@ -286,7 +293,7 @@ def make_opponent(
   if name == SEARCH:
     return ps.matches.search_player(game, int(rng.randint(2**31)), limit)
   if names_agent(name) and game.get_type().short_name == HOLDEM:
-    return agent_on(game, name, int(rng.randint(2**31)), limit, seconds)
+    return agent_on(game, name, int(rng.randint(2**31)), limit, seconds, preset)
   policy = policy_for(game, name, limit)
   if seconds > 0 and is_agent(policy):
     options: dict[str, JSON] = {"seconds": seconds, "temperature": TEMPERATURE}
@@ -323,13 +330,20 @@ def saved_player(word: str, limit: int, game: pyspiel.Game | None = None) -> ps.
   return load_opponent(word, limit)
 
 
+def check_preset(values: flags.FlagValues, game: pyspiel.Game, players: Sequence[str]) -> None:
+  """ValueError for --preset without an agent of hold'em among the players."""
+  if game.get_type().short_name != HOLDEM or not any(map(names_agent, players)):
+    refuse(values, (PRESET.name,), "is for an agent of holdem")
+
+
 def agent_on(
-  game: pyspiel.Game, name: str, seed: int, limit: int, seconds: float = 0
+  game: pyspiel.Game, name: str, seed: int, limit: int, seconds: float = 0, preset: str = AGENTS[0]
 ) -> Callable[[int], pyspiel.Bot]:
   """A maker of agents that play hold'em from a blueprint, and with values search flops too."""
   _, comma, file = name.rpartition(",")
   values = load_values(file, game) if comma else _values_if_installed(game) if name == AGENT else None
-  policy = ps.HoldemPolicy(game, blueprint_of(name, limit, game), values=values, seconds=seconds or None)
+  blueprint = blueprint_of(name, limit, game)
+  policy = ps.HoldemPolicy(game, blueprint, values=values, seconds=seconds or None, preset=preset)
   return lambda seat: policy.bot(seat, seed)
 
 

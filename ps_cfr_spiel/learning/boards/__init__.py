@@ -3,5 +3,14 @@
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
-  __name__, submodules=["board_features", "hand_places", "places", "ranges", "solved_boards", "street_leaves"]
+  __name__,
+  submodules=[
+    "board_features",
+    "flop_leaves",
+    "hand_places",
+    "places",
+    "ranges",
+    "solved_boards",
+    "street_leaves",
+  ],
 )

@@ -19,6 +19,7 @@ from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.backend.device import precision
 from ps_cfr_spiel.cards.poker import CardGame, Situation, cards, compatible
 from ps_cfr_spiel.compilation.compiler import FormOrigin, PublicStateIndex
+from ps_cfr_spiel.learning.boards.flop_leaves import FlopLeaves, flop_tables
 from ps_cfr_spiel.learning.boards.hand_places import (
   PLACES,
   RATIOS,
@@ -171,10 +172,11 @@ class BoardFeatures(Features):
     ratio = at_ratios((stacks - showdown_payoff[:, left]) / (2 * showdown_payoff[:, left]))
     pot = np.array([one.pot for one in situations], float)
     boards = np.array([one.board for one in situations])
-    tables = street_tables(boards, hands)
+    later = boards.size > 0  # than before the flop
+    kind, tables = (StreetLeaves, street_tables(boards, hands)) if later else (FlopLeaves, flop_tables())
     chips = {"showdown_payoff": showdown_payoff, "fold_payoff": fold_payoff, "pot": pot, "ratio": ratio}
     first, second, chips = jax.tree.map(jnp.asarray, (*ranges, chips))
-    return StreetLeaves(ranges=(first, second), left=tuple(left.tolist()), **tables, **chips)
+    return kind(ranges=(first, second), left=tuple(left.tolist()), **tables, **chips)
 
   def bind(
     self, values: Learned, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None

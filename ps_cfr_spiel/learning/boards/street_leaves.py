@@ -99,11 +99,11 @@ class StreetLeaves(SubgameLeaves):
 
   def betting(self, reach: Pair) -> Pair:
     """For each player [L, H]: the value of betting after the ends, for both players' reach [L, H] of them."""
-    assert self.beyond is not None
-    (network, scale), at = self.beyond, np.array(self.left, int)
     nothing = jnp.zeros_like(reach[0])
     if not self.left:
       return nothing, nothing
+    assert self.beyond is not None
+    (network, scale), at = self.beyond, np.array(self.left, int)
     boards, each = len(self.after), len(at)
     both = [r[at] for r in reach]
     # The mixtures are by far the largest table, so both players are multiplied at once.
@@ -118,10 +118,20 @@ class StreetLeaves(SubgameLeaves):
     added = jnp.split(jnp.matmul(outputs, self.mixtures).swapaxes(0, 1), 2)
     pots = [self._others_after(other) for other in both[::-1]]
     added = balanced(added, [reach[:, None] * pot for reach, pot in zip(both, pots, strict=True)])
-    unseen = len(cards.WHOLE_DECK) - 2 * cards.HAND_SIZE - (len(cards.WHOLE_DECK) - boards)
-    chips = (2 * self.showdown_payoff[at] * scale / unseen)[:, None]
-    first, second = (nothing.at[at].set((pot * x).sum(1) * chips) for pot, x in zip(pots, added, strict=True))
+    chips = (2 * self.showdown_payoff[at] * scale / self.unseen)[:, None]
+    first, second = (
+      nothing.at[at].set(self._sum(pot * x) * chips) for pot, x in zip(pots, added, strict=True)
+    )
     return first, second
+
+  @property
+  def unseen(self) -> float:
+    """The number of next cards that two hands leave."""
+    return len(self.after) - 2 * cards.HAND_SIZE
+
+  def _sum(self, values: Array) -> Array:
+    """[n, H]: the sum of values [n, B, H] of all next boards."""
+    return values.sum(1)
 
   def _others(self, reach: Array) -> Array:
     """[n, H]: the sum of the reach [n, H] of the hands that share no card with each."""
@@ -134,6 +144,21 @@ class StreetLeaves(SubgameLeaves):
     beside = jnp.pad(reach, ((0, 0), (0, 1)))[:, self.pair]  # [n, B, 52], of that card and another
     shared = dot(beside, self.holds.T[None])
     return (self._others(reach)[:, None] - with_card[:, :, None] + shared) * self.alive[None]
+
+
+def leads(place: Array) -> Array:
+  """int32[H, H]: on how many boards each hand is ahead of another, less those where it is behind.
+
+  `place` [n, UNROLLED, H] has the places of hands; those of blocked ones are negative.
+  """
+  ranked = jnp.where(place < 0, jnp.nan, place)  # neither larger nor smaller than any
+
+  def add(run: Array, total: Array) -> Array:
+    for hand, other in zip(ranked[run][:, :, None], ranked[run][:, None], strict=True):
+      total = total + (hand > other) - (hand < other)
+    return total
+
+  return jax.lax.fori_loop(0, len(ranked), add, jnp.zeros((place.shape[2],) * 2, jnp.int32))
 
 
 def street_tables(boards: np.ndarray, hands: np.ndarray) -> dict[str, Array]:
@@ -168,15 +193,7 @@ def net_wins_on(board: Array, hands: Array) -> Array:
 def _tables_of(board: Array, hands: Array) -> dict[str, Array]:
   size, count, deck = len(board), len(hands), len(cards.WHOLE_DECK)
   place = river_places(whole_boards(board), hands)  # [R, H]
-  ranked = jnp.where(place < 0, jnp.nan, place)  # neither larger nor smaller than any
-  ranked = ranked.reshape(-1, UNROLLED, count)
-
-  def add(run: Array, total: Array) -> Array:
-    for hand, other in zip(ranked[run][:, :, None], ranked[run][:, None], strict=True):
-      total = total + (hand > other) - (hand < other)
-    return total
-
-  net_wins = jax.lax.fori_loop(0, len(ranked), add, jnp.zeros((count, count), jnp.int32))
+  net_wins = leads(place.reshape(-1, UNROLLED, count))
   holds = (hands[:, :, None] == jnp.arange(deck)[None, None]).any(1).astype(place.dtype)
   apart = dot(holds, holds.T) == 0
   unseen = deck - size - 2 * cards.HAND_SIZE

@@ -1,4 +1,4 @@
-"""A policy for the whole of heads-up no-limit hold'em: a blueprint, then searches from the turn or flop on.
+"""A policy for the whole of heads-up no-limit hold'em: a blueprint, then searches from some street on.
 
 The way of Libratus (Brown and Sandholm 2018) in its simplest form. At first the agent plays a blueprint for
 few bet sizes, other bets being understood as sizes around them (`policy.Translation`). On the turn and
@@ -7,8 +7,9 @@ again after a bet that the tree lacks, with this bet among its sizes. Ranges com
 strategies played: those of the blueprint, then those of the searches.
 
 With a value function of turns, the way of DeepStack (Moravčík et al. 2017), the agent searches the flop too,
-whose tree ends when the turn comes. A bet that the tree of a search lacks is answered by a new search on
-every street that is searched, with this bet among its sizes.
+whose tree ends when the turn comes; with values of flops besides, it searches from the first move on, and the
+blueprint plays nowhere. A bet that the tree of a search lacks is answered by a new search on every street
+that is searched, with this bet among its sizes.
 
 Each search is safe by one of `subgames.gadgets`. It promises the opponent, in each hand, the value of a best
 response in the search before: at a street's first decision, or at the decision before the bet that its tree
@@ -16,14 +17,15 @@ lacks, where no bet is worth more (Brown and Sandholm 2017, nested subgame solvi
 played the street before, a best response to the blueprint is promised, in the tree that is searched: the
 blueprint, with bets translated, is a strategy there like that of a search, for all hands and boards. On a
 flop that tree ends with values of turns, at the ranges of both strategies; after a flop's search they are
-the promises on the turn.
+the promises on the turn, and values of flops those on the flop. A search from the hand's first move on has
+nothing before it and promises nothing.
 
 All this follows from the public part of a hand and is the same for all cards, so it is a policy, whose
 probabilities are known for all hands at once; the seed chooses among actions alone. Safe searches are those
 of the player to move.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -33,9 +35,9 @@ from open_spiel.python import policy as openspiel_policy
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.backend.device import Device, on, precision, run_for, to_device
+from ps_cfr_spiel.batches import StreetValues
 from ps_cfr_spiel.cards.notation import BetSizes, add_sizes, parse_sizes, sizes_text
 from ps_cfr_spiel.cards.poker import (
-  Situation,
   betting,
   cards,
   check_streets,
@@ -45,7 +47,7 @@ from ps_cfr_spiel.cards.poker import (
 from ps_cfr_spiel.compilation.compiler import form_of, index_of, solved_actions
 from ps_cfr_spiel.options import HoldemPolicyOptions, SearchOptions, agent_bets, agent_searches
 from ps_cfr_spiel.policy import Recent, Translation, WrappedPolicy, check_turn
-from ps_cfr_spiel.resolving.subgames import Subgames, gadget_of
+from ps_cfr_spiel.resolving.subgames import Subgames, gadget_of, unsafe
 from ps_cfr_spiel.solvers.agents.holdem_searches import (
   DTYPE,
   NUM_HANDS,
@@ -59,7 +61,7 @@ from ps_cfr_spiel.solvers.agents.holdem_searches import (
 from ps_cfr_spiel.solvers.agents.search_policy import SearchPolicy
 
 TREMBLE = 0.01  # share of uniform play in the strategies by which ranges that are believed are updated
-FLOP, TURN = 1, 2  # streets
+BEFORE_FLOP, FLOP, TURN = 0, 1, 2  # streets
 KEPT = 16  # ranges and searches
 TREES = 2  # compiled subgames that are kept for another search: those of both players begin in the same
 NEVER = 1e-30  # weight that counts as none
@@ -87,7 +89,6 @@ class HoldemPolicy(SearchPolicy):
       **keywords: options by name; see `HoldemPolicyOptions`.
     """
     self.options = options = HoldemPolicyOptions.of(options, **keywords)
-    values = options.values
     super().__init__(game)
     if game.get_type().short_name != BLUEPRINTS[0]:
       raise ValueError(f"HoldemPolicy plays holdem, got {game}.")
@@ -99,26 +100,35 @@ class HoldemPolicy(SearchPolicy):
     dealt = len(theirs.new_initial_state().legal_actions())
     if (getattr(theirs, "deck", cards.WHOLE_DECK), dealt) != (self._deck, len(self._deck)):
       raise ValueError(f"blueprint must be a policy for the deck of {game}, got one of {theirs}.")
-    served = cards.BOARD_SIZES[TURN], cards.WHOLE_DECK
-    if values is not None and (getattr(values, "cards", 0), self._deck) != served:
-      raise ValueError(f"values must be of turns, and the deck whole; got {values!r} for {game}.")
-    self._values, self._first = values, TURN if values is None else FLOP
-    streets = len(cards.STREETS) + 1 - self._first
+    self._values = self._by_street(game, options.values)
+    self._first = min(self._values, default=TURN)
+    streets = len(cards.BOARD_SIZES) - self._first
     bets = options.bets or agent_bets(options.preset, streets)
     self._bets = parse_sizes(bets)
     betting.numbered(self._bets, streets, bets)  # raises for more streets
-    if values is not None:
-      check_streets(sizes_text(self._bets[:1]), cards.BOARD_SIZES[FLOP])
+    for number, street in enumerate(sorted(self._values)):
+      alone = self._bets[number : number + 1] or self._bets[-1:]
+      check_streets(sizes_text(alone), cards.BOARD_SIZES[street])
     if any(first != second for first, second in self._bets):
       raise ValueError(f"bets={bets!r}: give sizes for both players alike, such as '1 a / 0.5 1 a'.")
     self.blueprint = WrappedPolicy(game, blueprint, Translation(options.mapping))
     self._gadget = gadget_of(options.gadget)
     self._safe = self._gadget.keeps_promises
     searches = agent_searches(options.preset, options.iterations)
-    self._methods = {street: SearchOptions(**searches[name]) for street, name in enumerate(searches, FLOP)}
+    self._methods = [SearchOptions(**settings) for settings in searches.values()]  # by street
     rules: betting.BettingRules = game.rules  # pyright: ignore[reportAttributeAccessIssue]
     self._betting, self._rules = rules, rules._replace(bets=rules.streets)  # as given, with bets of any size
     self._known, self._trees = Recent(KEPT), Recent[Hashable, tuple[Game, Subgames]](TREES)
+
+  def _by_street(self, game: pyspiel.Game, given: Any) -> dict[int, StreetValues]:
+    """The value functions by the street that each ends; ValueError for others than `values` may be."""
+    every = given if isinstance(given, tuple | list) else [given] if given is not None else []
+    sizes = [getattr(one, "cards", 0) for one in every]
+    if sizes not in ([], [cards.BOARD_SIZES[TURN]], [*cards.BOARD_SIZES[FLOP : TURN + 1]]):
+      raise ValueError(f"values must be of turns, or of flops and then of turns; got {given!r}.")
+    if any(one.deck != self._deck for one in every):
+      raise ValueError(f"values must be for the deck of {game}, got {given!r}.")
+    return dict(zip(range(TURN - len(every), TURN), every, strict=True))
 
   def action_probabilities(self, state: State, player_id: int | None = None) -> dict[int, float]:
     """The probability of every action that may be played at a state of a player's turn."""
@@ -275,9 +285,11 @@ class HoldemPolicy(SearchPolicy):
       bets = add_sizes(bets, hand.street - self._first, hand.sizes(self._rules, hand.street))
     search = self._empty(hand, bets, chips)
     subgame, opponent = search.subgames.cut([search.place(search.root)]), 1 - player
-    before, line = (None, 0) if not self._safe else last or self._before(hand, player)
+    safe = self._safe and (last is not None or hand.street > BEFORE_FLOP)  # else the hand begins
+    gadget = self._gadget if safe else unsafe
+    before, line = last or self._before(hand, player) if safe else (None, 0)
     ranges = np.ones((2, NUM_HANDS))  # the opponent's may not count, and then is not searched for
-    both = not self._safe or self._gadget.expects or isinstance(before, StreetSearch)
+    both = not safe or gadget.expects or isinstance(before, StreetSearch)
     for i in (0, 1) if both else (player,):
       ranges[i] = self._range(from_hand, i)
     worths = None if before is None else before.promised(line, hand.board, opponent, ranges)
@@ -285,8 +297,8 @@ class HoldemPolicy(SearchPolicy):
     promises = None
     if worths is not None:
       promises = worths[search.hands(opponent)] * subgame.prior.weight(opponent, (first, second)[player])
-    with self.searching(progress=False), precision(DTYPE, self._device(search.game)):
-      game_tree = self._gadget(subgame, player, (first, second), promises)
+    with self.searching(progress=False), precision(DTYPE, self._device(lambda: search.size)):
+      game_tree = gadget(subgame, player, (first, second), promises)
       tree = to_device(game_tree.tree, DTYPE)
       method = self._methods[hand.street]
       rule = cfr.make_rule(method.rule, alternating=method.alternating)
@@ -315,35 +327,42 @@ class HoldemPolicy(SearchPolicy):
   def _empty(self, hand: PublicHand, bets: BetSizes, moves: Sequence[int] = ()) -> Search:
     """A search of the rest of a hand from the first decision of the street on, begun after some moves.
 
-    A flop's ends with the street.
+    With values beyond, it ends with the street.
     """
-    start, _ = hand.on_street(self._rules, hand.street)
-    pot = 2 * hand.chips[start - 1]  # of each player, after the moves that end the street before
-    text, values = _game_text(bets[hand.street - self._first :] or bets[-1:]), self._values
-    if values is not None and hand.street == FLOP:
-      given = Situation(hand.board, pot, self._rules.stack, _game_text(bets[:1]), np.ones((2, NUM_HANDS)))
-      made = self._trees.once((given.board, pot, given.bets), lambda: street_of(given, values))
+    rest = bets[hand.street - self._first :] or bets[-1:]
+    values = self._values.get(hand.street)
+    text = _game_text(rest) if values is None else f"{_game_text(rest[:1])} / x"
+    if hand.street == BEFORE_FLOP:
+      name, parameters = BLUEPRINTS[0], {**self.game.get_parameters(), "bets": text}
+    else:
+      start, _ = hand.on_street(self._rules, hand.street)
+      name, parameters = (
+        "holdem_subgame",
+        {
+          "board": cards.card_names(hand.board),
+          "pot": 2 * hand.chips[start - 1],  # of each player, after the moves that end the street before
+          "stack": self._rules.stack,
+          "bets": text,
+          "deck": self.game.get_parameters()["deck"],
+        },
+      )
+    game = pyspiel.load_game(name, parameters)
+    if values is not None:
+      made = self._trees.once(str(game), lambda: (game, street_of(game, values)))
       return StreetSearch(*made, values, moves)
-    parameters = {
-      "board": cards.card_names(hand.board),
-      "pot": pot,
-      "stack": self._rules.stack,
-      "bets": text,
-      "deck": self.game.get_parameters()["deck"],
-    }
-    game = pyspiel.load_game("holdem_subgame", parameters)
-    with on(self._device(game)):
+    with on(self._device(lambda: _actions(game))):
       return Search(*self._trees.once(str(game), lambda: (game, Subgames.of(game))), moves)
 
-  def _device(self, game: pyspiel.Game) -> Device | None:
-    """The device of the searches of the rest of a hand."""
+  def _device(self, actions: Callable[[], int]) -> Device | None:
+    """The device of a search with this number of actions of all infostates."""
+    return cfr.place(self.options.device, actions).device
 
-    def count() -> int:
-      form = form_of(game)
-      assert form is not None  # that of `holdem_subgame`
-      return solved_actions(index_of(game, form), folded=False)
 
-    return cfr.place(self.options.device, count).device
+def _actions(game: pyspiel.Game) -> int:
+  """The number of actions of all infostates of a `holdem_subgame`."""
+  form = form_of(game)
+  assert form is not None
+  return solved_actions(index_of(game, form), folded=False)
 
 
 def _game_text(bets: BetSizes) -> str:

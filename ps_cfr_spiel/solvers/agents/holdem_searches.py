@@ -12,23 +12,21 @@ from typing import Any, NamedTuple, Self
 
 import jax
 import numpy as np
-import pyspiel
 
-from ps_cfr_spiel.backend.device import precision, to_device
+from ps_cfr_spiel.backend.device import jit, precision, to_device
 from ps_cfr_spiel.batches import StreetValues
-from ps_cfr_spiel.cards.poker import CardDeal, CardGame, Situation, betting, cards
+from ps_cfr_spiel.cards.poker import Betting, CardDeal, CardGame, Situation, betting, cards, read_card_game
 from ps_cfr_spiel.compilation.compiler import (
   FormLabels,
   FormOrigin,
   PublicStateIndex,
-  form_of,
   make_decisions,
   street_ends,
 )
 from ps_cfr_spiel.policy import WrappedPolicy
 from ps_cfr_spiel.resolving.search import best_responses
 from ps_cfr_spiel.resolving.subgames import Ranges, Subgame, Subgames, unsafe
-from ps_cfr_spiel.tree import PublicTree, sequence_reach
+from ps_cfr_spiel.tree import Array, LeafEvaluator, PublicTree, sequence_reach
 
 State = Any  # a state of `holdem`, whose class is not one of this package
 Game = Any  # a `holdem_subgame`, likewise
@@ -170,6 +168,11 @@ class Search:
     passive = min(action, betting.CALL)
     return next(k for k, child in enumerate(children) if self.betting.action[child] == passive)
 
+  @property
+  def size(self) -> int:
+    """The number of actions of all infostates."""
+    return sum(block.size for blocks in self.tables for block in blocks)
+
   def hands(self, player: int) -> np.ndarray:
     """int[H]: a player's hands, as numbers in `cards.ALL_HANDS`."""
     form = self.lines.form
@@ -241,25 +244,30 @@ class StreetSearch(Search):
     return self._values.worths(Situation(board, pot, stack, "", ranges))[player]
 
   def _settled(self, subgame: Subgame, ranges: Ranges) -> Subgame:
-    tree, reach = subgame.tree, []
+    played = [subgame.there(i, table) for i, table in enumerate(self.tables)]
     with precision(DTYPE):
-      for i, forest in enumerate(tree.players):
-        played = to_device(subgame.there(i, self.tables[i]), DTYPE)
-        at_leaves = forest.leaf.pull(sequence_reach(to_device(forest, DTYPE), played))
-        reach.append([part * to_device(ranges[i], DTYPE) for part in at_leaves])
-      leaves = to_device(tree.leaves, DTYPE).settle(reach)
-    return dataclasses.replace(subgame, tree=dataclasses.replace(tree, leaves=leaves))
+      leaves = _settled(*to_device((subgame.tree, played, ranges), DTYPE))
+    return dataclasses.replace(subgame, tree=dataclasses.replace(subgame.tree, leaves=leaves))
 
 
-def street_of(given: Situation, values: StreetValues) -> tuple[Game, Subgames]:
-  """A `holdem_subgame` of a situation, and its first street as a compiled game; values count from its end."""
-  later = " / x" * (cards.BOARD_SIZE - len(given.board))
-  parameters = {"board": cards.card_names(given.board), "pot": given.pot, "stack": given.stack}
-  game = pyspiel.load_game("holdem_subgame", {**parameters, "bets": given.bets + later})
-  whole = form_of(game)
-  assert isinstance(whole, CardGame) and isinstance(whole.deal, CardDeal)
+@jit()  # at once: each of its operations would be compiled for each tree
+def _settled(tree: PublicTree, strategies: Sequence[Sequence[Array]], ranges: Ranges) -> LeafEvaluator:
+  """A tree's leaves with the values beyond fixed at those for both strategies and ranges."""
+  reach = [
+    [part * range_ for part in forest.leaf.pull(sequence_reach(forest, played))]
+    for forest, played, range_ in zip(tree.players, strategies, ranges, strict=True)
+  ]
+  return tree.leaves.settle(reach)
+
+
+def street_of(game: Game, values: StreetValues) -> Subgames:
+  """The first street of a `holdem_subgame`, or of `holdem`, as a compiled game; values count from its end."""
+  whole, parameters = read_card_game(game), game.get_parameters()
   deal = dataclasses.replace(whole.deal, public=whole.deal.public[:1])
-  lines = PublicStateIndex.of(dataclasses.replace(whole, betting=given.betting, deal=deal))
+  pot = parameters.get("pot", 0)  # 0 before the flop, where blinds are bets
+  states = game.rules._replace(bets=game.rules.bets[:1]).states(betting.MAX_PUBLIC_STATES)
+  lines = PublicStateIndex.of(dataclasses.replace(whole, betting=Betting.of_states(states), deal=deal))
+  given = Situation(tuple(game.board), pot, parameters["stack"], "", np.ones((2, NUM_HANDS)))
   ends = street_ends(lines.betting)
   hands = deal.whole[deal.held[0]]
   forests, places = make_decisions(lines, ends, (len(hands), len(hands)))
@@ -274,4 +282,4 @@ def street_of(given: Situation, values: StreetValues) -> tuple[Game, Subgames]:
       jax.tree.map(lambda table: np.asarray(table)[0], stacked), beyond=values.beyond
     )
   labels = FormLabels.create(game, lines, places)
-  return game, Subgames(PublicTree(forests, leaves, labels), game)
+  return Subgames(PublicTree(forests, leaves, labels), game)
