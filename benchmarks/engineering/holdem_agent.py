@@ -20,10 +20,11 @@ bots with a habit come where equilibrium play does not.
 the seed, the blueprint's strategy is replaced by the agent's, by each gadget, or by that of continual
 re-solving on the compiled game, from the turn's first decision on with the same blueprint and iterations. It
 prints the exploitability of the blueprint after some iterations, and the estimate for all boards: the change,
-divided by the share of boards.
+divided by the share of boards; for each of the `--iterations` of searches.
 """
 
 import functools
+import itertools
 import time
 
 import numpy as np
@@ -95,9 +96,9 @@ def respond(game, blueprint, options) -> None:
       print(f"{name:12} {actions:16} {mean:9,.0f} ± {error:6,.0f} mbb, {each:.2f} s a hand", flush=True)
 
 
-def searching(options) -> dict:
+def searching(options, iterations: int | None = None) -> dict:
   """The options of the agent's searches; `--iterations 0` leaves them to the preset."""
-  return {"preset": options.preset, "iterations": options.iterations or None}
+  return {"preset": options.preset, "iterations": iterations or options.iterations[0] or None}
 
 
 def values_of(options, game):
@@ -147,7 +148,7 @@ def exact(options) -> None:
   """Print a line for each blueprint and each way to search on it."""
   game = pyspiel.load_game(options.small)
   solver = ps_cfr_spiel.PSCFRSolver(game)
-  tree, iterations = solver.tree, options.iterations
+  tree = solver.tree
   every = [tuple(board) for board in tree.names.source.lines.runouts[2].tolist()]
   drawn = np.random.default_rng(options.seed).permutation(len(every))[: options.boards]
   chosen = [every[k] for k in drawn]
@@ -161,20 +162,20 @@ def exact(options) -> None:
     policy = ps_cfr_spiel.TreePolicy(game, tree.names, tables)
     found = ps_cfr_spiel.exploitability(game, policy, tree=tree)
     whole = found if change is None else before + (found - before) * len(every) / len(chosen)
-    print(f"{name:30} {whole:9.5f} {time.perf_counter() - began:6.0f} s", flush=True)
+    print(f"{name:30} {whole:9.6f} {time.perf_counter() - began:6.0f} s", flush=True)
     return found
 
   for solved in options.solved:
     solver.run(solved - solver.iteration)
     blueprint = solver.average_policy()
     before = measured(f"blueprint, {solved} iterations")
-    for gadget in options.gadgets:
-      settings = {**searching(options), "gadget": gadget}
+    for gadget, iterations in itertools.product(options.gadgets, options.iterations):
+      settings = {**searching(options, iterations), "gadget": gadget}
       agent = ps_cfr_spiel.HoldemPolicy(game, blueprint, options.searched or None, **settings)
-      measured(f"  agent, {gadget}", functools.partial(played, tree, agent), before)
-    for gadget in options.gadgets:
+      measured(f"  agent, {gadget}, {iterations}", functools.partial(played, tree, agent), before)
+    for gadget, iterations in itertools.product(options.gadgets, options.iterations):
       search = ps_cfr_spiel.ContinualResolving(game, iterations, blueprint=blueprint, gadget=gadget)
-      measured(f"  re-solving, {gadget}", functools.partial(resolved, tree, search), before)
+      measured(f"  re-solving, {gadget}, {iterations}", functools.partial(resolved, tree, search), before)
 
 
 def main() -> None:
@@ -191,7 +192,7 @@ def main() -> None:
     values="",
     sizes="fullgame",
     searched="",
-    iterations=100,
+    iterations=[100],
     preset="quick",
     seed=0,
     boards=0,
@@ -223,7 +224,7 @@ def met(options, game, policy, other: openspiel_policy.Policy, name: str) -> Non
   """Print a line for the agent's hands against another player, with luck taken out by AIVAT."""
   agents = [Timed(seat, options.seed, policy) for seat in (0, 1)]
   estimate = matches.MatchEstimate(game, policy, method="aivat", opponent=other)
-  played = MatchOptions(games=options.hands, seed=options.seed)
+  played = MatchOptions(games=options.hands, seed=options.seed, mirrored=True)
   for record in matches.each_game(game, agents.__getitem__, matches.player(other, options.seed), played):
     estimate.add(record)
   result = estimate.result()

@@ -343,7 +343,7 @@ def test_hierarchical_runs_come_to_small_gains():
 class RiverValues:
   """Values of rivers, which are never asked."""
 
-  cards, beyond = 5, None
+  cards, deck, beyond = 5, (), None
 
   def worths(self, given):
     raise AssertionError

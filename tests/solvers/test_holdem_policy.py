@@ -380,8 +380,8 @@ def blueprints():
 def test_searches_of_a_blueprint_that_is_compiled(solved, blueprints):
   """In a whole small game, exactly, where the agent plays on a board of the turn.
 
-  With promises from the turn's first decision on it is no worse than any blueprint; believing the range
-  spoils a good one.
+  With promises from the turn's first decision on it is no worse than any blueprint, but for the error of its
+  searches, which ten times the iterations divide by more than ten; believing the range spoils a good one.
   """
   solver, policies = blueprints
   game, labels = solver.game, solver.tree.names
@@ -393,11 +393,13 @@ def test_searches_of_a_blueprint_that_is_compiled(solved, blueprints):
     line, runout = lines.place(decision.public_state)
     if tuple(lines.runouts[lines.betting.street[line]][runout][:4].tolist()) == board:
       here.append(decision)
-  for gadget in ("unsafe", "cfr-d") if solved == 100 else ("cfr-d",):
-    policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, "1;x / 1;x", iterations=100, gadget=gadget)
+  for gadget in ("unsafe", "cfr-d", "cfr-d in few") if solved == 100 else ("cfr-d",):
+    options = {"gadget": gadget.split()[0], "iterations": 10 if "few" in gadget else 100}
+    policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, "1;x / 1;x", **options)
     found[gadget] = exploited(solver, blueprint, policy, here) - before
   assert found["cfr-d"] < 1e-4
   assert solved == 3 or found["unsafe"] > max(found["cfr-d"], 0)
+  assert solved == 3 or found["cfr-d in few"] > 1e-5 > 10 * found["cfr-d"]
 
 
 def test_a_blueprint_of_dealt_cards(tmp_path):
@@ -489,26 +491,30 @@ class CheckedDown:
     self.deck, self.cards = deck, size
 
   def net_wins(self, board):
-    """The share of the boards to come that each hand wins, less that it loses, against each other one."""
-    left, (total, count) = [card for card in self.deck if card not in board], np.zeros((2, 1326, 1326))
+    """The share of the boards to come that each live hand wins, less that it loses; their numbers, cards."""
+    held = np.flatnonzero(cards.unblocked({*cards.WHOLE_DECK} - {*self.deck} | {*board}))
+    hands, left = cards.ALL_HANDS[held], [card for card in self.deck if card not in board]
+    total, count = np.zeros((2, len(held), len(held)))
     for more in itertools.combinations(left, cards.BOARD_SIZE - len(board)):
-      whole = (*board, *more)
-      strength = np.where(cards.unblocked(whole), strengths(np.array([whole]), cards.ALL_HANDS)[0], np.nan)
+      free = ~np.isin(hands, more).any(1)
+      strength = np.where(free, strengths(np.array([(*board, *more)]), hands)[0], np.nan)
       lead = np.sign(strength[:, None] - strength)
       total, count = total + np.nan_to_num(lead), count + ~np.isnan(lead)
-    holds = (cards.ALL_HANDS[:, :, None] == np.arange(52)).any(1).astype(float)
-    return total / np.maximum(count, 1) * (holds @ holds.T == 0), holds
+    holds = (hands[:, :, None] == np.arange(52)).any(1).astype(float)
+    return total / np.maximum(count, 1) * (holds @ holds.T == 0), held, holds
 
   def worths(self, given):
-    net_wins, _ = self.net_wins(given.board)
-    ranges = given.ranges * cards.unblocked({*cards.WHOLE_DECK} - {*self.deck} | {*given.board})
-    wins, beside = ranges[::-1] @ net_wins.T, compatible(ranges[::-1])
+    net_wins, held, _ = self.net_wins(given.board)
+    ranges, wins = np.zeros((2, 2, 1326))
+    ranges[:, held] = given.ranges[:, held]
+    wins[:, held] = ranges[::-1, held] @ net_wins.T
+    beside = compatible(ranges[::-1])
     return given.pot / 2 * np.divide(wins, beside, out=np.zeros_like(wins), where=beside > 0)
 
   def street_leaves(self, situations, hands, ranges, ends):
-    (net_wins, holds), ((held,), none) = self.net_wins(situations[0].board), (hands, np.zeros((1, 0)))
+    (net_wins, _, holds), none = self.net_wins(situations[0].board), np.zeros((1, 0))
     return StreetLeaves(
-      ranges=tuple(ranges), net_wins=net_wins[held][None, :, held], holds=holds[None, held],
+      ranges=tuple(ranges), net_wins=net_wins[None], holds=holds[None],
       showdown_payoff=ends[0], fold_payoff=ends[1], pot=np.array([float(situations[0].pot)]), left=(),
       **dict.fromkeys(("pair", "after", "alive", "mixtures", "ratio"), none),
     )  # fmt: skip
@@ -522,16 +528,18 @@ def test_searches_before_the_flop(bets):
   """
   game = pyspiel.load_game(f"holdem(deck=3x3,stack=12,blinds=2/1,bets={bets};x / x)")
   solver = ps_cfr_spiel.PSCFRSolver(game)
-  solver.run(1)
   labels, found = solver.tree.names, {}
+  shapes = [player.block_shapes for player in solver.tree.players]
+  checks = [[np.full(shape, 1 / shape[0]) for shape in blocks] for blocks in shapes]
+  other = ps_cfr_spiel.TreePolicy(game, labels, checks)  # without a choice where the agent is not asked
   chosen = [decision for decision in labels.decisions if len(decision.legal_actions) > 1]
-  for gadget in ("cfr-d", "unsafe"):
+  for gadget in ("cfr-d", "unsafe") if bets == "0.5 1 a" else ("cfr-d",):
     values = [CheckedDown(game.deck, size) for size in (3, 4)]
     options = {"iterations": 200, "gadget": gadget, "values": values}
     policy = ps_cfr_spiel.HoldemPolicy(game, Fickle(game, [0, 1]), "1 a;x / x", **options)
-    found[gadget] = exploited(solver, solver.average_policy(), policy, chosen)
+    found[gadget] = exploited(solver, other, policy, chosen)
   if bets == "1 a":
-    assert max(found.values()) < 1e-4
+    assert found["cfr-d"] < 1e-4
   else:
     assert found["cfr-d"] < 0.03 < 0.1 < found["unsafe"]
   line = ("4h4d", "2c3d", "Raise to 6", "Call", "2d3c4c")

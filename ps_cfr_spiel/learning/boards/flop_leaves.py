@@ -27,6 +27,7 @@ FLOPS = 120
 BOARDS = 4096  # a multiple of `UNROLLED`
 ROWS = 256  # boards whose hands are ranked at once
 DECK = Deck(13, 4)
+HOLDS = (cards.ALL_HANDS[:, :, None] == np.arange(DECK.size)).any(1).astype(float)  # see `StreetLeaves.holds`
 
 
 @jax.tree_util.register_dataclass
@@ -64,12 +65,12 @@ def flop_tables() -> dict[str, Array]:
 def _tables(dtype: str) -> dict[str, Array]:
   """See `flop_tables`; `dtype` is the precision in which the caller is."""
   flops, share = drawn_flops(FLOPS)
-  place, hands = hand_places(flops), jnp.asarray(cards.ALL_HANDS)
+  place = hand_places(flops)
   _, kind = np.unique(renamed_sets(DECK, cards.HAND_SIZE).min(0), return_inverse=True)
   of_kind = (kind.ravel()[:, None] == np.arange(kind.max() + 1)).astype(float)
   none = np.zeros((0, 0), int)
   tables = {
-    "net_wins": _net_wins(BOARDS), "holds": (hands[:, :, None] == jnp.arange(DECK.size)).any(1),
+    "net_wins": _net_wins(BOARDS), "holds": HOLDS,
     "pair": none, "after": np.arange(len(flops)), "alive": place[:, :, 0] >= 0,
     "mixtures": at_places(place).swapaxes(1, 2), "share": share, "mean": of_kind / of_kind.sum(0),
   }  # fmt: skip
@@ -94,8 +95,7 @@ def _net_wins(count: int) -> np.ndarray:
     for start in range(0, count, ROWS):
       some, more = _counted(jnp.asarray(boards[start : start + ROWS]))
       wins, both = wins + np.asarray(some), both + np.asarray(more)
-  holds = (cards.ALL_HANDS[:, :, None] == np.arange(DECK.size)).any(1).astype(float)
-  return wins / np.maximum(both, 1) * (holds @ holds.T == 0)
+  return wins / np.maximum(both, 1) * (HOLDS @ HOLDS.T == 0)
 
 
 @jax.jit

@@ -123,7 +123,7 @@ class HoldemPolicy(SearchPolicy):
   def _by_street(self, game: pyspiel.Game, given: Any) -> dict[int, StreetValues]:
     """The value functions by the street that each ends; ValueError for others than `values` may be."""
     every = given if isinstance(given, tuple | list) else [given] if given is not None else []
-    sizes = [getattr(one, "cards", 0) for one in every]
+    sizes = [one.cards if isinstance(one, StreetValues) else 0 for one in every]
     if sizes not in ([], [cards.BOARD_SIZES[TURN]], [*cards.BOARD_SIZES[FLOP : TURN + 1]]):
       raise ValueError(f"values must be of turns, or of flops and then of turns; got {given!r}.")
     if any(one.deck != self._deck for one in every):
