@@ -487,7 +487,9 @@ def test_an_agent_of_holdem(capsys, monkeypatch, tmp_path):
   out = capsys.readouterr().out
   assert f"Opponent: agent:{tmp_path / 'holdem.safetensors'}" in out and "Check" in out
   asked = []
-  monkeypatch.setattr(play, "agent_on", lambda *given: asked.append(given[-2:]) or (lambda seat: FirstBot(seat, [])))
+  monkeypatch.setattr(
+    play, "agent_on", lambda *given: asked.append(given[-2:]) or (lambda seat: FirstBot(seat, []))
+  )
   monkeypatch.setattr(sys, "stdin", io.StringIO("1\n" * 9))
   program.run(["play", *words, "--preset=deepstack"])
   assert asked == [(0, "deepstack")]
