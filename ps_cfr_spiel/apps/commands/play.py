@@ -65,7 +65,8 @@ FLAGS = (
     "agent, which in holdem searches from the flop on, with a blueprint and values of turns that come with "
     "the package, and in cheat searches with a trained policy of the package (pretrained: without searches); "
     "or agent:FILE, which in holdem searches from the turn on, with a blueprint from a file, or with "
-    "agent:FILE,pretrained from the flop on (default: search in a game that it is ready for within seconds, "
+    "agent:FILE,pretrained from the flop on, or with agent:FILE,FLOPS,pretrained, with values of flops by "
+    "learn, from the first move on (default: search in a game that it is ready for within seconds, "
     "else the run that train has saved, else agent where there is one, else the game's last bot, else "
     "random).",
     value="NAME|FILE"),
@@ -339,9 +340,9 @@ def check_preset(values: flags.FlagValues, game: pyspiel.Game, players: Sequence
 def agent_on(
   game: pyspiel.Game, name: str, seed: int, limit: int, seconds: float = 0, preset: str = AGENTS[0]
 ) -> Callable[[int], pyspiel.Bot]:
-  """A maker of agents that play hold'em from a blueprint, and with values search flops too."""
-  _, comma, file = name.rpartition(",")
-  values = load_values(file, game) if comma else _values_if_installed(game) if name == AGENT else None
+  """A maker of agents that play hold'em from a blueprint, and with values search earlier streets too."""
+  values = [load_values(file, game) for file in name.split(",")[1:]]
+  values = _values_if_installed(game) if name == AGENT else values
   blueprint = blueprint_of(name, limit, game)
   policy = ps.HoldemPolicy(game, blueprint, values=values, seconds=seconds or None, preset=preset)
   return lambda seat: policy.bot(seat, seed)
@@ -358,7 +359,7 @@ def _values_if_installed(game: pyspiel.Game) -> ps.values.NetworkValues | None:
 def blueprint_of(name: str, limit: int, game: pyspiel.Game | None = None) -> ps.TreePolicy | ps.KeyedPolicy:
   """The policy of a file, or the blueprint of an agent, without its values; see `saved_player`."""
   agent = name.removeprefix(f"{AGENT}:")
-  return saved_player(agent if agent == name else agent.rpartition(",")[0] or agent, limit, game)
+  return saved_player(agent if agent == name else agent.split(",")[0], limit, game)
 
 
 def policy_for(game: pyspiel.Game, path: str, limit: int) -> openspiel_policy.Policy:
