@@ -2,8 +2,8 @@
 
 There are 1,755 flops that differ by more than the names of suits. A search can ask a network about a part of
 them in each iteration: `FLOPS` are drawn evenly from all, in their order, so that high and low, paired and
-suited ones have their share, and stand for all. Who wins at an all-in is counted on `BOARDS` drawn boards.
-Both are the same for all searches.
+suited ones have their share, and stand for all. All-ins are counted on `BOARDS` drawn boards. Both are the
+same for all searches.
 
 Before the flop hands that differ in suits only are of one *kind*, of which there are 169, and are worth the
 same; so each hand is given the mean of its kind, and no suit is favoured by the flops drawn.
@@ -79,7 +79,7 @@ def _tables(dtype: str) -> dict[str, Array]:
 
 
 def drawn_flops(count: int) -> tuple[np.ndarray, np.ndarray]:
-  """int[n, 3] and float64[n]: flops, evenly from all, and their shares; all 1,755 for as many or more."""
+  """int[n, 3] and float64[n]: flops, evenly from all, and their shares; all 1,755 for larger counts."""
   _, flops = runouts(DECK, (3,))
   if count >= len(flops.cards):
     return flops.cards, flops.count / flops.count.sum()
