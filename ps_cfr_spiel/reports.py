@@ -47,7 +47,7 @@ class LineBar(tqdm):
   """A line a minute in place of a bar, for files and pipes."""
 
   def __init__(self, **options: Any):
-    layout = "{desc}: {n_fmt}/{total_fmt}{unit} after {elapsed}{postfix}"
+    layout = "{desc}: {n_fmt}/{total_fmt}{unit} after {elapsed}, {remaining} to go{postfix}"
     super().__init__(**{**options, "delay": MINUTE, "miniters": 1, "leave": False, "bar_format": layout})
     self._printed = time.time()
 

@@ -8,7 +8,7 @@ import pytest
 import ps_cfr_spiel
 from ps_cfr_spiel.apps.commands import program, report
 from ps_cfr_spiel.apps.views import spot
-from ps_cfr_spiel.cards.poker import holdem
+from ps_cfr_spiel.cards.poker import cards, holdem, next_boards, representatives
 
 SPOT = {"pot": "20", "stack": "30", "bets": "a", "ranges": "AA:0.5, KK, 76s; QQ, A9s"}
 FLAGS = [f"--{name}={value}" for name, value in SPOT.items()]
@@ -164,3 +164,16 @@ def test_mistakes(words, message, capsys, tmp_path, monkeypatch):
   code, _, error = run(capsys, "report", *words)
   assert code == 2 and message in error and error.count("\n") == 1
   assert (tmp_path / "list.txt").read_text() == "Ks7d2c5h9s"
+
+
+def test_some_boards_that_stand_for_all(tmp_path, capsys):
+  """Rows are those of the boards that are chosen, with their weights; a wrong number is refused."""
+  flags = [*FLAGS, "--board=Ks 7d 2c 5h", "--iterations=3", f"--csv={tmp_path / 'x.csv'}"]
+  code, out, _ = run(capsys, "report", "rivers:3", *flags, "--json")
+  assert code == 0 and json.loads(out)["boards"] == 3
+  boards = next_boards(cards.parse_cards("Ks7d2c5h"), 1, SPOT["ranges"])
+  expected = [(cards.card_names(board), f"{weight:.6g}") for board, weight in representatives(boards, 3)]
+  assert [(row["board"], row["weight"]) for row in rows_of(tmp_path / "x.csv")] == expected
+  for words, message in ((["flops:x"], "such as flops:49"), (["rivers:99", *flags], "choose 1 to")):
+    code, _, error = run(capsys, "report", *words)
+    assert code == 2 and message in error

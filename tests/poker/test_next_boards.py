@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ps_cfr_spiel.cards.poker import cards, deals_on, next_boards
+from ps_cfr_spiel.cards.poker import cards, deals_on, next_boards, representatives
 
 SUITED = "AA KQs:0.5 7h6h;TT+ AhQh"  # tells suits apart
 
@@ -68,3 +68,33 @@ def test_boards_that_no_hands_leave_are_left_out():
   found = next_boards((), 3, "AA;AsAh AcAd")
   assert found and all(deals_on(board, "AA;AsAh AcAd") > 0 for board, _ in found)
   assert sum(weight for _, weight in found) == 48 * 47 * 46 // 6  # without an ace
+
+
+@pytest.mark.parametrize(("count", "error"), [(25, 0.02), (49, 0.015), (184, 0.006)])
+def test_some_flops_stand_for_all(count, error):
+  """Their weights give shares of flops that are known by counting."""
+  every = [(board, float(weight)) for board, weight in next_boards((), 3, "uniform")]
+  some = representatives(every, count)
+  assert len({board for board, _ in some}) == count and {board for board, _ in some} <= dict(every).keys()
+  assert sum(weight for _, weight in some) == pytest.approx(22_100)
+
+  def share(true):
+    return sum(weight for board, weight in some if true(board)) / 22_100
+
+  def suits(board):
+    return len({card % 4 for card in board})
+
+  assert share(lambda board: suits(board) == 1) == pytest.approx(4 * 286 / 22_100, abs=error)
+  assert share(lambda board: suits(board) == 3) == pytest.approx(4 * 13**3 / 22_100, abs=error)
+  assert share(lambda board: len({c // 4 for c in board}) < 3) == pytest.approx(
+    (3744 + 52) / 22_100, abs=error
+  )
+  aces = 1 - (48 * 47 * 46) / (52 * 51 * 50)
+  assert share(lambda board: max(board) // 4 == 12) == pytest.approx(aces, abs=error)
+
+
+def test_no_more_boards_than_there_are():
+  every = next_boards(cards.parse_cards("Ks7s2d"), 1, "uniform")
+  assert sum(weight for _, weight in representatives(every, len(every))) == pytest.approx(49)
+  with pytest.raises(ValueError, match="boards cannot stand for all; choose 1 to 36"):
+    representatives(every, len(every) + 1)

@@ -29,7 +29,7 @@ from ps_cfr_spiel.apps.commands.framework.flags import (
 )
 from ps_cfr_spiel.apps.commands.framework.user_input import keep_apart, make_folder, refuse, writable
 from ps_cfr_spiel.arguments import check_target
-from ps_cfr_spiel.cards.poker import cards, deals_on, holdem, next_boards, plain
+from ps_cfr_spiel.cards.poker import cards, deals_on, holdem, next_boards, plain, representatives
 from ps_cfr_spiel.options import BatchOptions, SpotOptions
 from ps_cfr_spiel.reports import Stopwatch, progress_bar
 from ps_cfr_spiel.storage import replacing
@@ -95,7 +95,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
 def _boards(values: flags.FlagValues, words: Sequence[str], ranges: str) -> list[tuple[cards.Board, float]]:
   if len(words) != 1:
     raise ValueError(f"report needs {', '.join(STREETS)} or one file with boards; got {len(words)} words.")
-  if words[0] not in STREETS:
+  street, colon, count = words[0].partition(":")
+  if street not in STREETS:
     refuse(values, ("board",), f"is not for the boards of {words[0]}")
     if not Path(words[0]).exists():
       raise ValueError(f"no such file: {words[0]}; report takes {', '.join(STREETS)} or a file with boards.")
@@ -105,15 +106,20 @@ def _boards(values: flags.FlagValues, words: Sequence[str], ranges: str) -> list
         f"{words[0]}: no hands of these ranges can be dealt on {cards.card_names(bad)}; remove it."
       )
     return boards
-  size, more = STREETS[words[0]]
+  if colon and not count.isdecimal():
+    raise ValueError(
+      f"report {words[0]}: expected a number of {street} after the colon, such as {street}:49."
+    )
+  size, more = STREETS[street]
   board: cards.Board = ()
   if not size:
-    refuse(values, ("board",), f"is not for a report on all {words[0]}")
+    refuse(values, ("board",), f"is not for a report on {street}")
   elif values.board is None:
-    raise ValueError(f"report {words[0]} needs --board with {size} cards, after which the next one comes.")
+    raise ValueError(f"report {street} needs --board with {size} cards, after which the next one comes.")
   else:
     board = cards.parse_board(values.board, (size,))
-  return [(one, float(weight)) for one, weight in next_boards(board, more, ranges)]
+  boards = [(one, float(weight)) for one, weight in next_boards(board, more, ranges)]
+  return representatives(boards, int(count)) if colon else boards
 
 
 def _solve(
@@ -249,14 +255,15 @@ COMMAND = Command(
   arguments="BOARDS",
   summary="Solve many boards of a spot, a row each",
   text="BOARDS are flops (all of them, up to the names of suits), turns or rivers (all next cards of "
-  "--board), or a file: a CSV file with the columns board and, if wanted, weight, or lines such as Ks7d2c or "
-  "Ks7d2c:4. A row has the frequency and EV of every action at a line, EV and equity of both players, and "
-  "the exploitability, with --tremble also the mean and the worst local regret; averages weigh boards by "
-  "their weights and the hands that they leave.",
+  "--board), such as flops:49 of them that stand for all, with weights, or a file: a CSV file with the "
+  "columns board and, if wanted, weight, or lines such as Ks7d2c or Ks7d2c:4. A row has the frequency and EV "
+  "of every action at a line, EV and equity of both players, and the exploitability, with --tremble also the "
+  "mean and the worst local regret; averages weigh boards by their weights and the hands that they leave.",
   examples=(
     "report turns --board='Ks 7d 2c' --ranges='AA, KQs; TT+, AQ' --bets='50%, a' --target=0.5%",
     "report rivers --board='Ks 7d 2c 5h' --at=check --html=rivers.html",
     "report flops --ranges='77+, AT+; 22+, A2s+' --bets='33%; a' --pot=6 --stack=20 --target=1%",
+    "report flops:49 --ranges='77+, AT+; 22+, A2s+' --bets='33%; a' --pot=6 --stack=20 --target=1%",
     "report boards.csv --csv=report.csv",
   ),
   options=FLAGS,

@@ -11,7 +11,7 @@ from ps_cfr_spiel.cards.poker import betting as betting
 from ps_cfr_spiel.cards.poker import cards as cards
 from ps_cfr_spiel.cards.poker.bayesian_form import BayesianForm as BayesianForm
 from ps_cfr_spiel.cards.poker.betting_lines import Betting
-from ps_cfr_spiel.cards.poker.board_lists import deals_on, next_boards
+from ps_cfr_spiel.cards.poker.board_lists import deals_on, next_boards, representatives
 from ps_cfr_spiel.cards.poker.card_game import CardGame, Names
 from ps_cfr_spiel.cards.poker.cards import RANKS, card_sets, set_numbers
 from ps_cfr_spiel.cards.poker.deals import RANKED, CardDeal, Deal, Place

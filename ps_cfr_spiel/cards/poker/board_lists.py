@@ -1,7 +1,8 @@
-"""Lists of boards for reports: the next boards of a spot up to the names of suits, and their deals."""
+"""Lists of boards for reports: all next boards of a spot up to the names of suits, or some for all."""
 
 import functools
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -40,3 +41,26 @@ def next_boards(board: cards.Board, count: int, ranges: str) -> list[tuple[cards
   shown = np.flatnonzero(images[0] == highest)  # the first renaming changes nothing
   boards = [((*board, *more[k].tolist()), int(size[members[k]])) for k in shown]
   return [(new, weight) for new, weight in boards if deals_on(new, ranges) > 0]
+
+
+def representatives(
+  boards: Sequence[tuple[cards.Board, float]], count: int
+) -> list[tuple[cards.Board, float]]:
+  """At most `count` of some boards that stand for all: the middles of equal parts, each with a part's weight.
+
+  Boards are in the order of their largest number of cards of one suit, of pairs, and of ranks from high to
+  low, so shares of boards by these are nearly those of all. ValueError if there are fewer boards.
+  """
+  if not 1 <= count <= len(boards):
+    raise ValueError(f"{count} of {len(boards):,} boards cannot stand for all; choose 1 to {len(boards):,}.")
+  ordered = sorted(boards, key=lambda board: _texture(board[0]))
+  ends = np.cumsum([weight for _, weight in ordered])
+  middles = (np.arange(count) + 0.5) * ends[-1] / count
+  chosen, parts = np.unique(np.searchsorted(ends, middles), return_counts=True)
+  return [(ordered[k][0], float(n * ends[-1] / count)) for k, n in zip(chosen, parts, strict=True)]
+
+
+def _texture(board: cards.Board) -> tuple[int, ...]:
+  """The most cards of one suit, the number of ranks, and the ranks from high to low."""
+  ranks = sorted((card // 4 for card in board), reverse=True)
+  return max(sum(card % 4 == suit for card in board) for suit in range(4)), len(set(ranks)), *ranks
