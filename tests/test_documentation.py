@@ -52,6 +52,7 @@ SHORTER = {  # long runs of blocks: what they do is the same
   "batches.md": {"iterations=50, values": "iterations=2, values"},
   "comparing.md": {"--rules=all": "--rules=rm+"},
   "matches.md": {"--hands=10": "--hands=2"},
+  "rivers.md": {"--target=2%": "--target=40%"},
 }
 
 

@@ -77,7 +77,7 @@ SAMPLED = {
   },
   "holdem_subgame": {
     "turn": "holdem_subgame(stack=1000)",
-    "flop": "holdem_subgame(board=QsJh2h,bets=0.5 a / 1 a;a / fcpa)",
+    "flop": "holdem_subgame(board=QsJh2h,bets=0.5 a / 1 a;a / fcpa,ranges=TT+ AQs+;99+ KQs)",
     "river": "holdem_subgame(board=9s7c5s4h3c,ranges=AsKd QQ;TT 87s)",
     "weighted ranges": "holdem_subgame(stack=900,ranges=AhKh:0.5 QQ:0.1 6h2d;AhQh:3 QhTs 62o:0.25)",
     "all-in before the turn": "holdem_subgame(stack=100,ranges=AsKd QQ;TT 87s)",
