@@ -173,11 +173,13 @@ def test_a_string_of_no_decision_is_refused(infostate):
 @pytest.fixture
 def forms_first(monkeypatch):
   monkeypatch.setattr(described, "WALKED", 0)
+  monkeypatch.setattr(described, "SMALL", ())
 
 
 def test_solvers_on_the_form_do_what_they_do_on_the_walk(monkeypatch):
   """In Leduc: in liar's dice rounding errors decide between actions that are worth exactly the same."""
   game, found = pyspiel.load_game(POKER["leduc"]), []
+  monkeypatch.setattr(described, "SMALL", ())
   for most in (0, 10_000):
     monkeypatch.setattr(described, "WALKED", most)
     solver = PSCFRSolver(game, "rm+", dtype="float64")
