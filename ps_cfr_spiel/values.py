@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ps_cfr_spiel.resolving.search import CFRValues, SolvedValues, ValueFunction
+from ps_cfr_spiel.resolving.search import CFRValues, SolvedValues, StateValues, ValueFunction
 from ps_cfr_spiel.resolving.subgames import BoundValues
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ __all__ = [
   "CFRValues",
   "NetworkValues",
   "SolvedValues",
+  "StateValues",
   "ValueFunction",
   "learn",
   "load_examples",

@@ -1,15 +1,21 @@
 """Searches in games that are not enumerated: public states, strategies and values as in enumerated games."""
 
+import dataclasses
+
 import numpy as np
 import pyspiel
 import pytest
 
 from ps_cfr_spiel import ContinualResolving, build_tree
+from ps_cfr_spiel.compilation.compiler import tree_of_histories
 from ps_cfr_spiel.compilation.histories import find_histories, grow, history_origin, moves_beyond
 from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.matches import OnDemandResolving
+from ps_cfr_spiel.resolving.search import Searcher, SearchSettings
+from ps_cfr_spiel.resolving.search.levels import stops_ahead
 from ps_cfr_spiel.resolving.subgames import PublicStates, Subgames
-from ps_cfr_spiel.values import CFRValues
+from ps_cfr_spiel.tree import TERMINAL
+from ps_cfr_spiel.values import CFRValues, StateValues
 
 LIARS_DICE = "liars_dice(numdice=1,dice_sides=4)"
 GOOFSPIEL = "goofspiel(num_cards=4,imp_info=True,points_order=descending,returns_type=win_loss)"
@@ -130,3 +136,43 @@ def test_wrong_input_is_refused():
   dark_hex = pyspiel.load_game("dark_hex(board_size=2)")
   with pytest.raises(ValueError, match="no public states"):
     OnDemandResolving(dark_hex, 5).action_probabilities(dark_hex.new_initial_state())
+
+
+def lengths(states):
+  """Values of states that have little to do with the game."""
+  return [len(state.history()) + sum(state.history()[:2]) / 7 for state in states]
+
+
+def test_a_lookahead_ends_with_the_values_of_states():
+  """The first search solves the game in which the states at its end have these payoffs."""
+  game = pyspiel.load_game("leduc_poker")
+  grown, ends, states = grow(game, {(): 1.0}, stops_ahead(0, 1))
+  player, utility = grown.player.copy(), grown.utility.copy()
+  player[ends], utility[ends] = TERMINAL, lengths(states)
+  short = tree_of_histories(game, dataclasses.replace(grown, player=player, utility=utility))
+  expected = Searcher(Subgames(short, game), SearchSettings(iterations=20, **SOLVING)).start(0).tables[0]
+  values = StateValues(lengths)
+  resolving = OnDemandResolving(game, 20, lookahead=1, value_function=values, **SOLVING)
+  asked = 0
+  for state in (state for seed in range(3) for state in random_play(game, seed)):
+    if state.current_player() == 0 and len(state.history()) == 2:
+      decision, _ = short.names.decision_at(state, 0)
+      column = expected[decision.block][:, decision.row, 0]
+      answer, asked = list(resolving.action_probabilities(state).values()), asked + 1
+      assert answer == pytest.approx(list(column / column.sum()), abs=1e-9)
+  assert asked == 3
+
+
+@pytest.mark.parametrize("given", [lambda states: [0.0], lambda states: [np.nan] * len(states)])
+def test_wrong_values_of_states_are_refused(given):
+  game = pyspiel.load_game("leduc_poker")
+  resolving = OnDemandResolving(game, 2, lookahead=1, value_function=StateValues(given))
+  with pytest.raises(ValueError, match=r"must give \d+ finite numbers, one for each state; got [01] in"):
+    resolving.action_probabilities(next(random_play(game, 0)))
+  with pytest.raises(ValueError, match="StateValues need a function"):
+    StateValues(0)
+  river = Subgames.of(pyspiel.load_game("river_subgame(bets=a,ranges=AA KK;QQ JJ)"))
+  with pytest.raises(ValueError, match="compiled without its histories; StateValues are for OnDemandRes"):
+    StateValues(given).bind(
+      river, [s for s, state in enumerate(river.labels.public_states) if state.decisions][:1]
+    )

@@ -12,9 +12,11 @@ from ps_cfr_spiel.resolving.search.search_steps import SearchesOnDemand, Step, c
 from ps_cfr_spiel.resolving.search.searcher import Searcher, SearchSettings
 from ps_cfr_spiel.resolving.search.value_functions import (
   BoundCFR,
+  BoundStateValues,
   BoundStrategies,
   CFRValues,
   FrozenValues,
   SolvedValues,
+  StateValues,
   ValueFunction,
 )

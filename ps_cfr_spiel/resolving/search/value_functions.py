@@ -6,18 +6,29 @@ function would add features of the public states to the ranges.) Schmid 2021, Se
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Protocol
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+import pyspiel
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_binds, check_count, check_option
 from ps_cfr_spiel.cfr import Rule, make_rule
+from ps_cfr_spiel.compilation.histories import history_origin
 from ps_cfr_spiel.options import ROUND
 from ps_cfr_spiel.resolving.search.levels import Levels, Lookahead
-from ps_cfr_spiel.resolving.subgames import BoundValues, FrontierLeaves, PadTo, Ranges, Subgames, with_ranges
+from ps_cfr_spiel.resolving.subgames import (
+  BoundValues,
+  FrontierLeaves,
+  HistoriesPrior,
+  PadTo,
+  Ranges,
+  Subgames,
+  with_ranges,
+)
 from ps_cfr_spiel.tree import Array, PublicTree, action_values, best_response_values, sequence_reach
 
 VALUES = ("average", "best-response")
@@ -180,6 +191,66 @@ class BoundStrategies(BoundValues):
     leaves = with_ranges(self.tree.leaves, ranges, self.leaf_roots)
     tree = dataclasses.replace(self.tree, leaves=leaves)
     return best_response_values(tree, player, self.strategies[1 - player])[1]
+
+
+@dataclasses.dataclass(frozen=True)
+class StateValues(ValueFunction):
+  """A value of each history at the frontier, by a function of its state: nothing below is looked at.
+
+  Such values are right where both players go on by strategies that do not depend on the search, such as those
+  of a blueprint whose plays give the values. Those of an equilibrium depend on the ranges: a search by values
+  of histories is exploitable, however exact they are.
+  """
+
+  solves: ClassVar[bool] = False
+  function: Callable[[list[pyspiel.State]], Sequence[float]]  #: the value to player 0 of each of some states
+
+  def __post_init__(self):
+    if not callable(self.function):
+      raise ValueError(f"StateValues need a function of a list of states, got {self.function!r}.")
+
+  def bind(
+    self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
+  ) -> "BoundStateValues":
+    prior = subgames.cut(public_states, pad_to=pad_to).prior
+    source = history_origin(subgames.labels)
+    if source is None or source.public is None or not isinstance(prior, HistoriesPrior):
+      raise ValueError(
+        f"{subgames.labels.game} was compiled without its histories; StateValues are for OnDemandResolving."
+      )
+    states, members = [], np.flatnonzero(np.isin(source.public, np.asarray(public_states, int)))
+    for history in members.tolist():
+      states.append(subgames.labels.start())
+      for action in source.histories.path(history):
+        states[-1].apply_action(action)
+    values = np.asarray(self.function(states) if states else [], float)
+    if values.shape != members.shape or not np.isfinite(values).all():
+      raise ValueError(
+        f"The function of StateValues must give {len(members)} finite numbers, one for each state; got "
+        f"{np.isfinite(values).sum()} in the shape {values.shape}."
+      )
+    more = (1 << len(members).bit_length()) - len(members)  # of weight 0: searches share code
+    pad = lambda column: np.pad(column, (0, more))  # noqa: E731
+    root, type_ = ((pad(first), pad(second)) for first, second in (prior.root, prior.type))
+    return BoundStateValues(root, type_, pad(prior.chance * values), prior.shapes)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class BoundStateValues(BoundValues):
+  """`StateValues` of some histories."""
+
+  #: root, type: for each player int[n], the row and the type of each history.
+  root: tuple[Array, Array]
+  type: tuple[Array, Array]
+  value: Array  #: [n], to player 0, times the probability of chance
+  shapes: tuple[tuple[int, int], tuple[int, int]] = dataclasses.field(metadata={"static": True})
+
+  def __call__(self, player: int, ranges: Ranges) -> Array:
+    other = 1 - player
+    worth = self.value * ranges[other][self.root[other], self.type[other]]
+    values = jnp.zeros(self.shapes[player], worth.dtype)
+    return values.at[self.root[player], self.type[player]].add(worth if player == 0 else -worth)
 
 
 @jax.tree_util.register_dataclass

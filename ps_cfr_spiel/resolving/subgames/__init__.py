@@ -20,6 +20,7 @@ from ps_cfr_spiel.resolving.subgames.gadgets import (
 from ps_cfr_spiel.resolving.subgames.known import KnownSubgames
 from ps_cfr_spiel.resolving.subgames.nodes import RootInfostates
 from ps_cfr_spiel.resolving.subgames.on_demand import Members, PublicStates
+from ps_cfr_spiel.resolving.subgames.priors import HistoriesPrior
 from ps_cfr_spiel.resolving.subgames.ranged_leaves import (
   BoundValues,
   EchoedRanges,
