@@ -6,7 +6,7 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ps_cfr_spiel import ContinualResolving, build_tree
+from ps_cfr_spiel import ContinualResolving, build_tree, matches
 from ps_cfr_spiel.compilation.compiler import tree_of_histories
 from ps_cfr_spiel.compilation.histories import find_histories, grow, history_origin, moves_beyond
 from ps_cfr_spiel.loading import sequential
@@ -115,10 +115,18 @@ def test_matches_and_searches_that_are_kept():
   for seed in range(8):
     for state in random_play(game, seed):
       assert (first, second)[state.current_player()].step(state) in state.legal_actions()
+  played = matches.play_games(game, lambda seat: (first, second)[seat], matches.player(resolving), 4)
+  assert len(played) == 4
   searches = len(resolving.seconds)
   assert resolving.kept.startswith(f"{searches} searches in ")
   resolving.action_probabilities(next(random_play(game, 0)))
   assert len(resolving.seconds) == searches  # kept, as are all others
+
+
+def test_a_search_ends_with_its_time():
+  """A billion iterations would take days."""
+  resolving = OnDemandResolving(pyspiel.load_game("kuhn_poker"), 10**9, seconds=0.01, **SOLVING)
+  assert resolving.action_probabilities(next(random_play(resolving.game, 0)))
 
 
 def test_wrong_input_is_refused():
