@@ -98,7 +98,8 @@ class KeyedGame(abc.ABC):
     """The cells of all hands of two cards of the player to move; None where keys do not say which they are.
 
     Returns:
-      int[A, H], the cells of H hands, and int[H], their numbers in `poker.cards.ALL_HANDS`.
+      int[A, H], the cells of H hands, and int[H], their numbers in `poker.cards.ALL_HANDS`; others have no
+      cells.
     """
     return None
 

@@ -4,11 +4,14 @@ import numpy as np
 import pyspiel
 import pytest
 from edited_files import packed, unpacked
+from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms import expected_game_score, exploitability
 
 import ps_cfr_spiel
+from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.evaluation.match_play import match, player
 from ps_cfr_spiel.memory import LimitReachedError
+from ps_cfr_spiel.policy import for_hands
 from ps_cfr_spiel.sampling.keyed import OpenSpielKeys
 
 
@@ -175,3 +178,32 @@ def test_cheat_by_keys_that_plays_meet(tmp_path):
   assert 500 < solver.cells < 50_000
   np.testing.assert_array_equal(solver.average_policy().table, again.average_policy().table)
   assert match(game, player(solver.average_policy()), player("random"), 20).score.games == 20
+
+
+class HandByHand(openspiel_policy.Policy):
+  """Another policy, which is asked for one hand at a time."""
+
+  def __init__(self, policy):
+    super().__init__(policy.game, [0, 1])
+    self._policy = policy
+
+  def action_probabilities(self, state, player_id=None):
+    return self._policy.action_probabilities(state, player_id)
+
+
+@pytest.mark.parametrize("key", ["infostate", "observation"])
+def test_all_hands_of_holdem_at_once(key):
+  """The answers are those of each hand, also of hands that no play has met."""
+  game = pyspiel.load_game("holdem(deck=5x2,stack=6,blinds=2/1,bets=a/x/a)")
+  solver = ps_cfr_spiel.KeyedMCCFRSolver(game, batch=64, key=key)
+  solver.run(4)
+  policy, state, spread = solver.average_policy(), game.new_initial_state(), 0
+  for action in (0, 1, 2, 3, 1, 1, 4, 5, 6, 1):
+    if not state.is_chance_node():
+      found, asked = for_hands(policy, state), for_hands(HandByHand(policy), state)
+      live = cards.unblocked({*cards.WHOLE_DECK} - {*game.deck} | {*state.runout})
+      for legal in state.legal_actions():
+        np.testing.assert_allclose(found[legal][live], asked[legal][live])
+        spread = max(spread, np.ptp(found[legal][live]))
+    state.apply_action(action)
+  assert spread > 0.1

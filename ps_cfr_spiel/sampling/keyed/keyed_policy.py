@@ -61,7 +61,7 @@ class KeyedPolicy(openspiel_policy.Policy):
     if (hands := self.form.hands_at(state)) is None:
       return None
     cells, held = hands
-    chances = np.zeros((len(cells), len(cards.ALL_HANDS)))
+    chances = np.full((len(cells), len(cards.ALL_HANDS)), 1 / len(cells))
     chances[:, held] = self.shares(cells)
     return dict(zip(state.legal_actions(), chances, strict=True))
 

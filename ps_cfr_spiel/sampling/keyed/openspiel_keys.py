@@ -3,13 +3,16 @@
 Keys get their cells at their first visit, until the tables are full; a digest of 16 bytes is kept of each.
 """
 
+import functools
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_count, check_option
+from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.compilation.histories import check_observer, scale_fault
 from ps_cfr_spiel.keyed_game import KeyedGame
 from ps_cfr_spiel.loading import check_is_game
@@ -17,6 +20,7 @@ from ps_cfr_spiel.options import KEYS
 
 DIGEST = 16  # bytes of a key
 CELLS = 1_000_000
+HOLDEM = "holdem"  # the game of this package
 SAVED_KEYS = ("digests", "players", "counts")  # arrays in files, as of `KeyTable.arrays`
 
 
@@ -126,6 +130,17 @@ class OpenSpielKeys(KeyedGame):
       )
     return slice(first, first + count), actions
 
+  def hands_at(self, state: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """See `KeyedGame`: of hands whose keys have cells, in `holdem`, where keys begin with the hand."""
+    if self.game.get_type().short_name != HOLDEM:
+      return None
+    before, after = self._string(state).split(state.hand(state.current_player()), 1)
+    known = self.table.known
+    cells = [known.get(_digest(f"{before}{hand}{after}"), (0, 0, 0))[1:] for hand in _hand_names()]
+    held = [h for h, (_, count) in enumerate(cells) if count]
+    first = np.array([cells[h][0] for h in held], int)
+    return first + np.arange(len(state.legal_actions()))[:, None], np.array(held, int)
+
   def arrays(self) -> dict[str, np.ndarray]:
     return dict(zip(SAVED_KEYS, self.table.arrays(), strict=True))
 
@@ -139,4 +154,14 @@ class OpenSpielKeys(KeyedGame):
       raise
 
   def _digest(self, state: pyspiel.State) -> bytes:
-    return hashlib.blake2b(self._string(state).encode(), digest_size=DIGEST).digest()
+    return _digest(self._string(state))
+
+
+def _digest(key: str) -> bytes:
+  return hashlib.blake2b(key.encode(), digest_size=DIGEST).digest()
+
+
+@functools.cache
+def _hand_names() -> list[str]:
+  """The hands of `cards.ALL_HANDS` as states of hold'em name them."""
+  return [cards.card_names(sorted(hand, reverse=True)) for hand in cards.ALL_HANDS.tolist()]
