@@ -6,7 +6,6 @@ Keys get their cells at their first visit, until the tables are full; a digest o
 import functools
 import hashlib
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyspiel
@@ -130,13 +129,12 @@ class OpenSpielKeys(KeyedGame):
       )
     return slice(first, first + count), actions
 
-  def hands_at(self, state: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """See `KeyedGame`: of hands whose keys have cells, in `holdem`, where keys begin with the hand."""
+  def hands_at(self, state: pyspiel.State) -> tuple[np.ndarray, np.ndarray] | None:
+    """See `KeyedGame`: of hands whose keys have cells, in `holdem`, where keys begin such as "p0 AsKd"."""
     if self.game.get_type().short_name != HOLDEM:
       return None
-    before, after = self._string(state).split(state.hand(state.current_player()), 1)
-    known = self.table.known
-    cells = [known.get(_digest(f"{before}{hand}{after}"), (0, 0, 0))[1:] for hand in _hand_names()]
+    known, (seat, _, public) = self.table.known, self._string(state).split(" ", 2)
+    cells = [known.get(_digest(f"{seat} {hand} {public}"), (0, 0, 0))[1:] for hand in _hand_names()]
     held = [h for h, (_, count) in enumerate(cells) if count]
     first = np.array([cells[h][0] for h in held], int)
     return first + np.arange(len(state.legal_actions()))[:, None], np.array(held, int)
