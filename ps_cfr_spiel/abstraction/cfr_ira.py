@@ -12,8 +12,9 @@ members while these fit (Algorithm 8), only the tables of new sets begin anew, t
 regrets alone, its t counts rounds of both players, and sets without regrets play uniformly.
 
 With `samples` a turn estimates its regrets by external sampling (the paper's Section 6.1 asks for it), in
-`PARTS` independent parts. The heuristic then parts only infostates whose best actions differ by more than the
-parts do (`refine.proven_disagreement`); averages are of the exact own reach.
+`PARTS` independent parts. The heuristic then leaves out infostates whose best actions may be an accident of
+the samples (`refine.certain`), so that more samples come to the same splits; averages are of the exact own
+reach.
 """
 
 import dataclasses
@@ -28,9 +29,9 @@ from jaxtyping import Float, Int, Key, UInt32
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction.partitions import Partition, entries, room, split
 from ps_cfr_spiel.abstraction.refine import (
+  certain,
   disagreement,
   largest,
-  proven_disagreement,
   sample,
   without_largest,
 )
@@ -184,12 +185,13 @@ def take_turn(setting: Setting, state: IRAState, sets: tuple[Sets, Sets], player
     sampled, time = entries(regrets, hot, -np.inf), (turn + 1) // 2
     scale = largest(sampled.max(1), parts[player].sets[hot]) if how.relative else np.ones(len(hot))
     tolerance = how.tolerance * scale / np.sqrt(time)
-    if estimates is None:
-      groups = disagreement(sampled, tolerance)
-    else:
+    if estimates is not None:
       each = [np.asarray(x) for x in estimates]
       apart = np.array([entries([x[k] for x in each], hot, -np.inf) for k in range(PARTS)])
-      groups = proven_disagreement(apart, tolerance, parts[player].sets[hot])
+      sure = certain(apart, tolerance)
+      hot, sampled, tolerance = hot[sure], sampled[sure], tolerance[sure]
+  if len(hot):
+    groups = disagreement(sampled, tolerance)
     leave = without_largest(parts[player], hot, groups)
     _part(setting, parts, players, player, hot[leave], groups[leave])
   if turn != since:

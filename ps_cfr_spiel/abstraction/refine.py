@@ -6,7 +6,7 @@ import numpy as np
 
 from ps_cfr_spiel.abstraction.partitions import Partition
 
-ERRORS = 2  # standard errors by which estimates must differ
+ERRORS = 2  # standard errors beyond which a difference is no accident
 
 
 def without_largest(parts: Partition, slots: np.ndarray, groups: np.ndarray) -> np.ndarray:
@@ -49,35 +49,17 @@ def disagreement(regrets: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
   return np.unique(best, axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def proven_disagreement(estimates: np.ndarray, tolerance: np.ndarray, sets: np.ndarray) -> np.ndarray:
-  """int[n]: numbers of groups, of independent estimates of the regrets that `disagreement` takes.
+def certain(estimates: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
+  """bool[n]: whether `disagreement` on the mean of independent estimates, [parts, n, A], is no accident.
 
-  An action is not among the best where it is worse than the best one by more than the tolerance and
-  `ERRORS` standard errors of the estimates, [parts, n, A]. Members of a set (`sets`, int[n]) are in one
-  group as long as some actions are among the best of all.
+  It may be one where an action's distance from the best is within `ERRORS` standard errors of the tolerance.
   """
-  shown = np.where(np.isfinite(estimates), estimates, 0)
-  mean, legal = shown.mean(0), np.isfinite(estimates[0])
-  top = np.where(legal, mean, -np.inf).argmax(1)
-  worse = np.take_along_axis(shown, top[None, :, None], 2) - shown
-  error = worse.std(0, ddof=1) / np.sqrt(len(worse))
-  best = legal & (worse.mean(0) <= tolerance[:, None] + ERRORS * error)
-  groups = np.zeros(len(sets), int)
-  for number in np.unique(sets):
-    members = np.flatnonzero(sets == number)
-    patterns, member, size = np.unique(best[members], axis=0, return_inverse=True, return_counts=True)
-    shared: list[np.ndarray] = []
-    of = np.zeros(len(size), int)
-    for k in np.lexsort((-size, patterns.sum(1))):
-      fits = [n for n, actions in enumerate(shared) if (actions & patterns[k]).any()]
-      if fits:
-        of[k] = fits[0]
-        shared[fits[0]] = shared[fits[0]] & patterns[k]
-      else:
-        of[k] = len(shared)
-        shared.append(patterns[k])
-    groups[members] = of[member.reshape(-1)]
-  return groups
+  mean = estimates.mean(0)
+  shown = np.where(np.isfinite(mean), np.maximum(mean, 0), -np.inf)
+  apart = estimates - np.take_along_axis(estimates, shown.argmax(1)[None, :, None], 2)
+  error = np.where(np.isfinite(mean), apart, 0).std(0, ddof=1) / np.sqrt(len(estimates))
+  short = shown.max(1, keepdims=True) - shown
+  return (np.abs(short - tolerance[:, None]) >= ERRORS * error).all(1)
 
 
 def largest(values: np.ndarray, sets: np.ndarray) -> np.ndarray:

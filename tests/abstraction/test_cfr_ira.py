@@ -268,8 +268,7 @@ RIVER = "river_subgame(pot=10,stack=20,bets=a,ranges=AA KK QQ;KK QQ JJ)"
 
 @pytest.mark.parametrize(("game", "player"), [("kuhn_poker", 1), (RIVER, 0)], ids=["enumerated", "described"])
 def test_sampled_regrets_are_those_of_the_whole_game_in_the_mean(game, player):
-  solver = CFRPlusIRASolver(pyspiel.load_game(game), samples=20_000, averaging_delay=0, dtype="float64")
-  solver.run(2)
+  solver = CFRPlusIRASolver(pyspiel.load_game(game), samples=40_000, averaging_delay=0, dtype="float64")
   run, setting = on_host(solver._state), solver._setting
   sets = solver._sets(run.parts)
   assert setting.nodes is not None

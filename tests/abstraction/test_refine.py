@@ -5,9 +5,9 @@ import pytest
 
 from ps_cfr_spiel.abstraction.partitions import Partition, entries, split
 from ps_cfr_spiel.abstraction.refine import (
+  certain,
   disagreement,
   largest,
-  proven_disagreement,
   sample,
   without_largest,
 )
@@ -112,23 +112,20 @@ def test_largest():
   assert largest(np.array([1.0, 5.0, -2.0, 3.0]), np.array([4, 4, 7, 0])).tolist() == [5, 5, 0, 3]
 
 
-def test_only_what_estimates_prove_parts_a_set():
-  """Three infostates: one is better off with the first action, one with the second, one is too noisy."""
+def test_best_actions_are_certain_where_estimates_agree():
+  """Eight estimates each of an infostate that is better off with one action, of one with noise, of a tie."""
   rng = np.random.default_rng(0)
-  means, noise = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]), np.array([0.1, 0.1, 20.0])
-  estimates = means + noise[:, None] * rng.normal(size=(8, 3, 2))
-  groups = proven_disagreement(estimates, np.full(3, 0.1), np.zeros(3, int))
-  assert groups[0] != groups[1]
-  assert groups[2] in groups[:2]
-  apart = proven_disagreement(estimates, np.full(3, 0.1), np.array([0, 1, 1]))
-  assert apart[1] == apart[2]  # sets are parted each by itself
-  tolerant = proven_disagreement(estimates, np.full(3, 2.0), np.zeros(3, int))
-  assert len(set(tolerant.tolist())) == 1
+  means, noise = (
+    np.array([[1.0, 0.0, -np.inf], [1.0, 0.0, -np.inf], [0.4, 0.4, 0.0]]),
+    np.array([0.1, 20, 0.1]),
+  )
+  estimates = means + noise[:, None] * rng.normal(size=(8, 3, 3))
+  assert certain(estimates, np.full(3, 0.2)).tolist() == [True, False, True]
+  edge = estimates[:, :1].mean(0)[0, :2]
+  assert not certain(estimates[:, :1], np.array([edge.max() - edge.min()])).any()
 
 
-def test_estimates_without_noise_part_only_contradictions():
-  """{a} and {a, b} have an action in common, {a} and {b} have none; an illegal action is never best."""
-  means = np.array([[1.0, 0.0, -np.inf], [1.0, 1.0, -np.inf], [0.0, 1.0, -np.inf]])
-  groups = proven_disagreement(np.stack([means] * 4), np.full(3, 0.1), np.zeros(3, int))
-  assert groups[0] == groups[1] or groups[1] == groups[2]
-  assert groups[0] != groups[2]
+def test_without_noise_all_is_certain():
+  """Then splits are those of whole traversals."""
+  means = np.array([[1.0, 0.0, -np.inf], [0.0, 0.0, 0.0], [-1.0, -2.0, -np.inf]])
+  assert certain(np.stack([means] * 8), np.full(3, 0.2)).all()
