@@ -133,6 +133,8 @@ def test_wrong_input_is_refused():
   game = pyspiel.load_game("kuhn_poker")
   with pytest.raises(ValueError, match="leave public_states='none', knowledge= and actions= out"):
     OnDemandResolving(game, knowledge=1)
+  with pytest.raises(ValueError, match="has 4 players; searches are for two"):
+    OnDemandResolving(pyspiel.load_game("hearts"))
   with pytest.raises(ValueError, match="more than 20 histories"):
     OnDemandResolving(game, 5, limit=20).action_probabilities(next(random_play(game, 0)))
   with pytest.raises(ValueError, match=r"the history \[0, 0\] is impossible"):

@@ -110,7 +110,7 @@ class PublicStates:
   @property
   def _most(self) -> int:
     """Histories within both limits."""
-    return int(min(self.limits.histories, self.limits.memory / HISTORY))
+    return int(min(self.limits.histories, max(self.limits.memory / HISTORY, 1)))
 
   def below(self, members: Members, horizon: Horizon) -> Subgames:
     """The game around a public state: the ways there, and all below it as far as a horizon.

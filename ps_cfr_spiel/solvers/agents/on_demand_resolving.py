@@ -47,6 +47,10 @@ class OnDemandResolving(SearchPolicy):
       **keywords: options by name; see `OnDemandResolvingOptions`.
     """
     game = sequential(game)
+    if game.num_players() != 2:
+      raise ValueError(
+        f"{game} has {game.num_players()} players; searches are for two. matches.ParticleBot plays this game."
+      )
     super().__init__(game)
     self.options = options = OnDemandResolvingOptions.of(options, **keywords)
     rule = make_rule(options.rule, options.iterations, options.alternating)
