@@ -92,7 +92,7 @@ def values_needs(lines: PublicStateIndex, leaves: str = "auto") -> dict[str, int
 
 
 def policy_needs(actions: int) -> dict[str, int]:
-  """Estimated bytes, by their purpose, of making a policy with so many actions of infostates."""
+  """Estimated bytes, by their purpose, of making a policy, by its number of actions of infostates."""
   return estimates.policy_needs(actions, _number(actions))
 
 
