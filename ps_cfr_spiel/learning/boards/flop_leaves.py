@@ -57,7 +57,7 @@ class FlopLeaves(StreetLeaves):
 
 
 def flop_tables() -> dict[str, Array]:
-  """The tables of `FlopLeaves`, those of one situation in front; it takes half a minute, once."""
+  """The tables of `FlopLeaves`, those of one situation in front; they are made once."""
   return _tables(jnp.result_type(float).name)
 
 
