@@ -11,7 +11,7 @@ from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, from_file, to_arrays
 from ps_cfr_spiel.backend.device import check_finite, precision
 from ps_cfr_spiel.backend.native import warn_if_missing
-from ps_cfr_spiel.compilation.compiler import build_tree
+from ps_cfr_spiel.compilation.compiler import PublicStateIndex, build_tree
 from ps_cfr_spiel.compilation.histories import NoPublicStatesError
 from ps_cfr_spiel.hierarchical import Hierarchy
 from ps_cfr_spiel.loading import sequential
@@ -82,11 +82,13 @@ class TreeSolver(ExactSolver[TreePolicy]):
     dtype: str,
     progress: bool | None,
     tree: PublicTree | None = None,
+    lines: PublicStateIndex | None = None,
     **fixed: object,
   ) -> None:
     """Set `game`, `options`, `dtype` and `tree`, which `fixed` options of `build_tree` concern too.
 
-    A game without public states is solved without them. ValueError if a given tree is another game's.
+    So do `lines`. A game without public states is solved without them. ValueError if a given tree is another
+    game's.
     """
     self.game, self.dtype = sequential(game), dtype
     warn_if_missing()
@@ -97,7 +99,7 @@ class TreeSolver(ExactSolver[TreePolicy]):
       return
     of_tree = TreeOptions(**{**options.values(TreeOptions), **fixed})
     try:
-      self.tree = build_tree(self.game, of_tree, progress=progress)
+      self.tree = build_tree(self.game, of_tree, progress=progress, lines=lines)
     except NoPublicStatesError:
       if options.public_states != "closure":
         raise

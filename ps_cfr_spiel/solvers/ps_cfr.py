@@ -95,7 +95,7 @@ class PSCFRSolver(TreeSolver):
     #: JAX, None for a game that is enumerated.
     self.placement, self.estimated_bytes = _placed(lines, options, estimated)
     with on(self.placement.device):
-      self._build(game, options, options.dtype, progress, options.tree)
+      self._build(game, options, options.dtype, progress, options.tree, lines)
     if self.estimated_bytes is None:  # the size is known only now
       self.placement = cfr.place(options.device, lambda: _actions(self.tree), _for_cpus(options))
     self.device = self.placement.device

@@ -32,6 +32,7 @@ def build_tree(
   options: TreeOptions | str | None = None,
   *,
   progress: bool | None = None,
+  lines: PublicStateIndex | None = None,
   **keywords: Any,
 ) -> PublicTree:
   """Compile a game into a public tree.
@@ -47,6 +48,7 @@ def build_tree(
     game: from `pyspiel.load_game`.
     options: all options, or the leaf evaluator alone.
     progress: show a progress bar while enumerating; None: on a terminal or in a notebook, after two seconds.
+    lines: those of `index_of`, of a solver that has counted them; None: of the game's form, if it has one.
     **keywords: options by name; see `TreeOptions`. After half a second of enumeration a game that surely
       exceeds `limit` or `memory` is refused; trees of forms are refused before they are built.
 
@@ -63,10 +65,10 @@ def build_tree(
   check_kind(game)
   options = TreeOptions.of(options, **keywords)
   leaves, public_states, limit, memory = options.leaves, options.public_states, options.limit, options.memory
-  form = form_of(game)
+  form = form_of(game) if lines is None else lines.form
   if form is not None:
     if leaves not in OF_HISTORIES and public_states == "closure":
-      lines = index_of(game, form, memory)
+      lines = index_of(game, form, memory) if lines is None else lines
       leaves = leaves_of(lines, leaves)
       check_memory(game, lines, memory, TreeUse(leaves=leaves))
       with waiting("Building the tree", progress):
