@@ -77,7 +77,7 @@ class Row(NamedTuple):
 
   cards: tuple[str, ...]  #: their faces, such as "Ks" or "7"; `HIDDEN`, or "" for a place without a card
   player: int = -1  #: whose they are, or -1
-  name: str = ""  #: if they are nobody's, such as "Board"
+  name: str = ""  #: of cards that lie on the table, such as "Board"
   notes: tuple[str, ...] = ()  #: beside them, such as "1,700 behind"
 
 

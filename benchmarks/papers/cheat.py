@@ -3,6 +3,7 @@
   python -m benchmarks.papers.cheat curves [--seconds 60] [--games 500] [--plot docs/cheat_learning.png]
   python -m benchmarks.papers.cheat agent --agent run.safetensors [--games 10000]
     [--plot docs/cheat_behaviour.png]
+  python -m benchmarks.papers.cheat pack --agent run.safetensors --file FILE [--games 500]
   python -m benchmarks.papers.cheat pruning [--game cheat] [--depth 5] [--seconds 60]
   python -m benchmarks.papers.cheat exact [--game 'cheat(ranks=2,max_turns=4)'] [--seeds 8]
   python -m benchmarks.papers.cheat keys [--game 'cheat(ranks=2,max_turns=4)'] [--seeds 8]
@@ -15,6 +16,7 @@ with the same processor time. Traversals go down `--depth` decisions of the trav
 of 50 turns would not come to an end.
 agent: matches of a saved agent in both seats, and its behaviour against itself: lies by claim and rank,
 challenges, and how many of those are right.
+pack: writes a saved agent as the policy that comes with the package, with those matches in its card.
 pruning: decisions of an iteration with each kind of pruning, as learning goes on.
 exact: in a game that can be walked, exploitability and decisions met after as many iterations with each kind
 of pruning, medians over seeds.
@@ -314,17 +316,29 @@ def draw_behaviour(found: dict, path: str) -> None:
 DRAW = {"curves": draw_curves, "agent": draw_behaviour, "search": draw_searches}
 
 
+def pack(options: argparse.Namespace) -> None:
+  """Writes an agent's policy alone, a byte for each move: `learning/pretrained/cheat_policy.safetensors`."""
+  policy = ps_cfr_spiel.load_policy(options.agent)
+  assert isinstance(policy, ps_cfr_spiel.KeyedPolicy)
+  won = {rival: wins(policy.game, policy, rival, options.games)[0] for rival in RIVALS}
+  made = {"made_by": "ps-cfr-spiel train cheat, benchmarks/papers/cheat.py"}
+  policy.save(options.file, {**made, "games": options.games, "won": won})
+  print(f"{options.file}: of {options.games} games it wins {won}")
+
+
 def main() -> None:
   options = flags(
-    __doc__, part=("curves", "agent", "pruning", "exact", "keys", "search"), seconds=60.0, games=500,
+    __doc__, part=("curves", "agent", "pruning", "exact", "keys", "search", "pack"), seconds=60.0, games=500,
     methods=[*PRUNINGS, PLAYS],
     game=None, seeds=8, depth=5, agent=None, agents=[], rivals=[*RIVALS], temperatures=[0.03],
-    rollouts=ROLLOUTS, plot=None, redraw=False,
+    file="cheat_policy.safetensors", rollouts=ROLLOUTS, plot=None, redraw=False,
   )  # fmt: skip
   if options.part == "pruning":
     return pruning(options)
   if options.part == "exact":
     return exact(options.game or SMALL, options.seeds)
+  if options.part == "pack":
+    return pack(options)
   if options.part == "keys":
     return keys(options)
   measure = {"curves": curves, "agent": agent, "search": search}[options.part]

@@ -90,7 +90,7 @@ def _kuhn(state: pyspiel.State, seats: Collection[int]) -> Table:
 
 
 def _leduc(state: pyspiel.State, seats: Collection[int]) -> Table:
-  """Of the parts of information state strings, which a player's public part has too."""
+  """Cards and chips in the fields of observation strings."""
   game, parts = state.get_game(), dict[str, str]()
   isomorphic = game.get_parameters()["suit_isomorphism"]
   faces = _faces(game.num_players() + 1)
@@ -125,7 +125,7 @@ def _marks(state: pyspiel.State, seats: Collection[int]) -> Table:
 
 
 CROSSES, NOUGHTS = "xXyz", "oOpq"  # also those of hex that touch an edge
-#: The tables of OpenSpiel's games, which have none of their own.
+#: The tables of OpenSpiel's games.
 TABLES: Mapping[str, Callable[[pyspiel.State, Collection[int]], Table]] = {
   "kuhn_poker": _kuhn,
   "leduc_poker": _leduc,

@@ -17,6 +17,8 @@ from ps_cfr_spiel.policy import PostProcessing, parse_post_processing
 from ps_cfr_spiel.sampling.keyed import KeyedPolicy, normalised
 from ps_cfr_spiel.tree import Evaluation
 
+BOARDS = 64  # whose buckets are kept
+
 
 class ClusteredGame(KeyedGame):
   """A key is a line of betting, a public cluster, and a bucket of the hand.
@@ -54,11 +56,20 @@ class ClusteredGame(KeyedGame):
     `line` is one of `poker.Betting` at which a player acts; `board` has the public cards in the order of
     their rounds, numbered as there.
     """
-    dealt, renamed = self.dealt, self.dealt.deal.renamed(board)
-    cluster, bucket = self.abstraction.of_hands([place for place, _ in renamed])
-    _, swap = renamed[-1]
-    buckets = np.maximum(bucket, 0).astype(int)[set_numbers(swap[dealt.deal.hands])]
-    return self._numbers(line, cluster, buckets, int(dealt.betting.moves[line]))
+    cluster, buckets = self._on_boards(tuple(board))
+    return self._numbers(line, cluster, buckets, int(self.dealt.betting.moves[line]))
+
+  @functools.cached_property
+  def _on_boards(self) -> Callable[[tuple[int, ...]], tuple[int, np.ndarray]]:
+    """The cluster of a board, and the buckets of all hands on it: searches ask at many lines."""
+
+    def buckets_on(board: tuple[int, ...]) -> tuple[int, np.ndarray]:
+      renamed = self.dealt.deal.renamed(board)
+      cluster, bucket = self.abstraction.of_hands([place for place, _ in renamed])
+      _, swap = renamed[-1]
+      return cluster, np.maximum(bucket, 0).astype(int)[set_numbers(swap[self.dealt.deal.hands])]
+
+    return functools.lru_cache(maxsize=BOARDS)(buckets_on)
 
   def hands_at(self, state: pyspiel.State) -> tuple[np.ndarray, np.ndarray] | None:
     deal = self.dealt.deal

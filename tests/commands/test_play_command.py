@@ -464,7 +464,7 @@ def test_a_trained_agent_searches_by_default(tmp_path, monkeypatch, capsys):
   assert program.run(["train", name, "--iterations=1", "--batch=4", "--games=1", "--quiet"]) == 0
   agent = play.default_opponent(game)
   assert (
-    agent == "runs/cheat/run.safetensors" and play.default_opponent(pyspiel.load_game("cheat")) == "heuristic"
+    agent == "runs/cheat/run.safetensors" and play.default_opponent(pyspiel.load_game("cheat")) == "agent"
   )
   rng = np.random.RandomState(0)
   assert isinstance(play.make_opponent(game, agent, rng, seconds=0.01)(1), ps_cfr_spiel.matches.ParticleBot)
@@ -493,3 +493,30 @@ def test_an_agent_of_holdem(capsys, monkeypatch, tmp_path):
   monkeypatch.setattr(sys, "stdin", io.StringIO("1\n" * 9))
   program.run(["play", *words, "--preset=deepstack"])
   assert asked == [(0, "deepstack")]
+
+
+def test_the_players_of_the_package():
+  """They are there without a file, for hold'em of any stacks, and elsewhere there are others."""
+  deep, short = (pyspiel.load_game(f"holdem(stack={stack},bets=fullgame)") for stack in (20000, 1500))
+  assert play.default_opponent(deep) == "agent"
+  assert play.default_opponent(pyspiel.load_game("holdem(deck=6x2)")) == "random"
+  cheat, matches = pyspiel.load_game("cheat"), ps_cfr_spiel.matches
+  searching = play.make_opponent(cheat, "agent", np.random.RandomState(0), seconds=1)(0)
+  assert isinstance(searching, matches.ParticleBot)
+  agent, heuristic = matches.player(matches.pretrained_policy(cheat)), matches.player("heuristic", 1, cheat)
+  assert matches.match(cheat, agent, heuristic, 100).score.wins > 50
+  policy = matches.pretrained_policy(deep)
+  assert policy.info["card"]["local_best_response"]["hands"] >= 100
+  for game in (deep, short):
+    state = game.new_initial_state()
+    for card in cards.parse_cards("As Ah 7d 2c"):
+      state.apply_action(card)
+    bot = play.make_opponent(game, "agent:pretrained", np.random.RandomState(0))(1)
+    answer = bot.policy.for_hands_at(state)  # of the button
+    np.testing.assert_allclose(sum(answer.values()), 1)
+    aces, trash = (cards.set_numbers(np.array(cards.parse_cards(hand))) for hand in ("AsAh", "7d2c"))
+    assert answer[0][aces] < 0.05 < 0.5 < answer[0][trash]
+  with pytest.raises(
+    ValueError, match=r"No policy for kuhn_poker.* comes with ps_cfr_spiel, only for holdem"
+  ):
+    play.make_opponent(pyspiel.load_game("kuhn_poker"), "agent", np.random.RandomState(0))
