@@ -121,7 +121,15 @@ def test_the_map_of_a_chase_lists_every_edge():
 
 @pytest.mark.parametrize(
   ("name", "opponent"),
-  [("cheat", "heuristic"), ("kuhn_poker", "search"), ("glasses", "search"), ("liars_dice", "random")],
+  [
+    ("cheat", "agent"),
+    ("cheat(players=3)", "heuristic"),
+    ("holdem", "agent"),
+    ("holdem(deck=6x2)", "random"),
+    ("kuhn_poker", "search"),
+    ("glasses", "search"),
+    ("liars_dice", "random"),
+  ],
 )
 def test_default_opponents(name, opponent):
   assert play.default_opponent(pyspiel.load_game(name)) == opponent
@@ -498,8 +506,6 @@ def test_an_agent_of_holdem(capsys, monkeypatch, tmp_path):
 def test_the_players_of_the_package():
   """They are there without a file, for hold'em of any stacks, and elsewhere there are others."""
   deep, short = (pyspiel.load_game(f"holdem(stack={stack},bets=fullgame)") for stack in (20000, 1500))
-  assert play.default_opponent(deep) == "agent"
-  assert play.default_opponent(pyspiel.load_game("holdem(deck=6x2)")) == "random"
   cheat, matches = pyspiel.load_game("cheat"), ps_cfr_spiel.matches
   searching = play.make_opponent(cheat, "agent", np.random.RandomState(0), seconds=1)(0)
   assert isinstance(searching, matches.ParticleBot)
