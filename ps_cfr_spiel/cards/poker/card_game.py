@@ -33,7 +33,7 @@ class Names(abc.ABC):
   def find(self, player: int, infostate: str) -> tuple[int, tuple[int, ...], int] | None:
     """The line, the runout and the hand of the only infostate that may have this string.
 
-    None: all strings are compared. KeyError, IndexError or ValueError if there is none; `CardGame.find`
+    None: all strings are compared. KeyError, IndexError or ValueError without such an entry; `CardGame.find`
     compares the string.
     """
 

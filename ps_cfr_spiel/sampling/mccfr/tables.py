@@ -24,9 +24,7 @@ from ps_cfr_spiel.sampling.mccfr.sampling_trees import build_sampling_tree
 from ps_cfr_spiel.tree import Array, PublicTree
 
 UNIFORMS = 65_536  # random numbers drawn at once
-KEPT_SMALL = (
-  2**20
-)  # by which strategies are divided to which regrets are added: so few bits of these are lost
+KEPT_SMALL = 2**20  # by which strategies are divided to which regrets are added, so that these lose few bits
 STEP = 8  # numbers that a trajectory keeps of a step, beside those of the actions
 
 
