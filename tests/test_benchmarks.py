@@ -82,7 +82,7 @@ def test_the_benchmark_of_accelerators_compares_games_and_outlives_those_that_st
   found = json.loads(output.read_text())
   if seconds < 1:
     assert all(sides["device"]["failed"] == "time is over" for sides in found.values())
-    assert "64 rivers        FAILED: time is over" in done.stdout
+    assert "64 rivers        device FAILED: time is over" in done.stdout
     return
   assert list(found) == ["turn", "64 rivers"]
   for sides in found.values():

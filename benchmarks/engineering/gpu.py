@@ -5,17 +5,18 @@
   python -m benchmarks.engineering.gpu --only turn flop --seconds 120
   JAX_PLATFORMS=cpu python -m benchmarks.engineering.gpu --quick    # a rehearsal on small games
 
-Every game runs on JAX's accelerator, small ones too, in a process of its own, so that one that fails, or
-takes longer than half of --seconds, does not stop the rest; at the same time other processes compute the same
-on the CPU, with the native library, one after the other. The rule is --rule, in float32. Where JAX has a CPU
-alone, it stands for an accelerator. After --seconds in all no game is begun, and one that runs is stopped. A
-game is printed when it ends; --output has each figure as soon as it is known.
+Every game runs on JAX's accelerator, small ones too, and then on the CPU with the native library, each in a
+process of its own, so that one that fails does not stop the rest. They are measured one after the other;
+meanwhile others are set up and compile, on all cores but four. The rule is --rule, in float32. Where JAX has
+a CPU alone, it stands for an accelerator. After --seconds in all no process is begun, and those that run are
+stopped. A game is printed when it ends; --output has each figure as soon as it is known.
 
 ms is the median of three runs of --run seconds, without evaluations, compile the seconds of the first
 iteration, MB the allocator's peak on the device, on a CPU the growth of the resident set. The difference is
 the largest of the value and both best responses after two iterations: later ones amplify rounding, so the
 exploitability after all iterations stands beside it. Batches are of rivers with all hands, ten pots behind;
-their differences are of values and exploitability of each. The kernels that take longest, by `jax.profiler`,
+their differences are of values and exploitability of each after one iteration, because in some of many rivers
+exact ties of the first are decided by rounding. The kernels that take longest, by `jax.profiler`,
 follow for every game but the batches.
 """
 
@@ -29,7 +30,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ from benchmarks.engineering.small_games import GOOFSPIEL
 from benchmarks.engineering.streets import PRESET
 from benchmarks.machine import PeakMemory, describe, flags
 from ps_cfr_spiel import PSCFRSolver
-from ps_cfr_spiel.backend.device import accelerator, platform_of, rehearsal
+from ps_cfr_spiel.backend.device import accelerator, cores, platform_of, rehearsal
 from ps_cfr_spiel.batches import solve_batch
 
 TURN = {"board": "9s7c5s4h", "pot": 200, "stack": 1000}
@@ -82,7 +83,7 @@ SHOWN = 12  # kernels of a profile
 def measured(
   game: tuple[str, Mapping[str, Any]] | int, rule: str, seconds: float, device: str, profile: bool
 ) -> Iterator[dict]:
-  """Figures of a game as they come."""
+  """Figures of a game as they come; those after "ready" are of speed, with the machine for itself."""
   kind = jax.devices()[0]
   yield {"device": kind.device_kind}
   peak = PeakMemory() if kind.platform == "cpu" else None
@@ -109,10 +110,10 @@ def measured(
 def _solver(solver: PSCFRSolver, seconds: float) -> Iterator[dict]:
   yield {"evaluator": solver.tree.leaves.kind, "engine": str(solver.engine)}
   yield {"compile": _time(solver._advance, 1)}
-  once = _time(solver._advance, 1)
-  found = solver.evaluation()
-  yield {"values": [float(found.value), *map(float, found.best_response)]}
-  count = max(int(seconds / once), 2)
+  solver._advance(1)
+  after = solver.evaluation()
+  yield {"values": [float(after.value), *map(float, after.best_response)], "ready": True}
+  count = max(int(seconds / _time(solver._advance, 4) * 4), 2)
   yield _spread([1e3 * _time(solver._advance, count) / count for _ in range(3)])
   yield {"iterations": solver.iteration, "exploitability": float(solver.exploitability())}
 
@@ -125,12 +126,12 @@ def _batch(count: int, rule: str, seconds: float, device: str) -> Iterator[dict]
     )  # fmt: skip
 
   yield {"compile": _time(solve, 1)}
-  found = list(solve(2))
-  yield {"values": [float(x) for one in found for x in (one.value, one.exploitability)]}
-  few = max(int(seconds / max(_time(solve, 12) - _time(solve, 2), 1e-3) * 10), 10)
-  # A call makes tables too, which a longer call does not make again.
-  times = sorted(1e3 * (_time(solve, 3 * few) - _time(solve, few)) / (2 * few) for _ in range(3))
-  yield _spread(times)
+  yield {"values": [float(x) for one in solve(1) for x in (one.value, one.exploitability)], "ready": True}
+  # A call makes tables too, as long for few iterations as for many.
+  tables, few = _time(solve, 1), 4
+  while _time(solve, few) < tables + 2 * seconds:
+    few *= 4
+  yield _spread([1e3 * (_time(solve, 2 * few) - _time(solve, few)) / few for _ in range(3)])
 
 
 def _time(run: Callable[[int], object], count: int) -> float:
@@ -168,76 +169,96 @@ def profiled(run: Callable[[], object], iterations: int) -> list[tuple[str, floa
 # --- All games ------------------------------------------------------------------------------------------
 
 
-def started(
-  words: list[str], until: float, keep: Callable[[], None], **environment: str
-) -> tuple[dict[str, Any], threading.Thread]:
-  """A game in a process; its figures, which grow, and a thread that ends with it; `keep` after each."""
-  figures: dict[str, Any] = {}
+class Run:
+  """A game on a device, in a process; its figures grow while it works."""
 
-  def follow() -> None:
-    with tempfile.TemporaryFile("w+") as errors:
-      process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.engineering.gpu", *words],
-        stdout=subprocess.PIPE, stderr=errors, text=True, env={**os.environ, **environment},
-      )  # fmt: skip
-      stop = threading.Timer(max(until - time.monotonic(), 0.1), process.kill)
-      stop.start()
-      for line in process.stdout or ():
-        if line.startswith("{"):
-          figures.update(json.loads(line))
-        keep()
-      code = process.wait()
-      late = not stop.is_alive()
-      stop.cancel()
-      if code:
-        errors.seek(0)
-        said = errors.read().strip().splitlines() or [f"exit code {code}"]
-        figures["failed"] = "time is over" if late else said[-1]
+  def __init__(
+    self, words: list[str], until: float, keep: Callable[[], None], environment: Mapping[str, str]
+  ):
+    """Begin it; it is stopped at a time, `until`, and `keep` is called after each of its figures."""
+    self.figures: dict[str, Any] = {}
+    self.ready, self._keep = threading.Event(), keep
+    self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
+    self._process = subprocess.Popen(
+      [sys.executable, "-m", "benchmarks.engineering.gpu", *words],
+      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True,
+      env={**os.environ, **environment},
+    )  # fmt: skip
+    self._stop = threading.Timer(max(until - time.monotonic(), 0.1), self._process.kill)
+    self._stop.start()
+    self._reader = threading.Thread(target=self._follow, daemon=True)
+    self._reader.start()
 
-  thread = threading.Thread(target=follow, daemon=True)
-  thread.start()
-  return figures, thread
+  def _follow(self) -> None:
+    for line in self._process.stdout or ():
+      if line.startswith("{"):
+        self.figures.update(json.loads(line))
+      if self.figures.pop("ready", False):
+        self.ready.set()
+      self._keep()
+    code, late = self._process.wait(), not self._stop.is_alive()
+    self._stop.cancel()
+    if code:
+      self._errors.seek(0)
+      said = self._errors.read().strip().splitlines() or [f"exit code {code}"]
+      self.figures["failed"] = "time is over" if late else said[-1]
+    self.ready.set()
+
+  def finish(self) -> dict[str, Any]:
+    """The figures, after its speed has been measured; for one that is `ready`."""
+    assert self._process.stdin is not None
+    with contextlib.suppress(BrokenPipeError):  # of one that failed
+      self._process.stdin.write("measure\n")
+      self._process.stdin.close()
+    self._reader.join()
+    return self.figures
 
 
 def compare(names: list[str], words: list[str], seconds: float, output: str | None) -> dict[str, Any]:
   """Print all games, on JAX's device and on the CPU; their figures."""
-  until, found = time.monotonic() + seconds, {name: {"device": {}, "cpu": {}} for name in names}
-  lock = threading.Lock()
-
-  def limit() -> float:
-    return min(until, time.monotonic() + seconds / 2)
+  until = time.monotonic() + seconds
+  every = {name: {"device": {}, "cpu": {}} for name in names}
+  lock, ahead = threading.Lock(), max(cores() - 4, 1)
+  shared = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"} if ahead > 1 else {}
 
   def keep() -> None:
     if output:
       with lock:
-        Path(output).write_text(json.dumps(found, indent=1) + "\n")
+        Path(output).write_text(json.dumps(every, indent=1) + "\n")
 
-  def cpu() -> None:  # one after the other, so that they do not disturb each other
-    for name in names:
-      if time.monotonic() < until:
-        one = ["--one", name, *words]
-        found[name]["cpu"], thread = started(one, limit(), keep, JAX_PLATFORMS="cpu")
-        thread.join()
+  def begin(name: str, where: str) -> Run:
+    of_device = ["--accelerator"] if where == "device" else []
+    environment = shared if of_device else {"JAX_PLATFORMS": "cpu"}
+    run = Run(["--one", name, *of_device, *words], until, keep, environment)
+    every[name][where] = run.figures
+    return run
 
-  beside = threading.Thread(target=cpu, daemon=True)
-  beside.start()
-  for name in names:
-    if time.monotonic() > until:
-      print(f"{name:16} not begun: time is over", flush=True)
+  waiting = deque((name, where) for where in ("device", "cpu") for name in names)
+  runs: list[tuple[str, str, Run]] = []
+  while waiting or runs:
+    while waiting and len(runs) < ahead and time.monotonic() < until:
+      name, where = waiting.popleft()
+      runs.append((name, where, begin(name, where)))
+    if not runs:
+      break
+    ready = [one for one in runs if one[2].ready.is_set()]
+    if not ready:
+      runs[0][2].ready.wait(0.1)
       continue
-    figures, thread = started(["--one", name, "--accelerator", *words], limit(), keep)
-    found[name]["device"] = figures
-    thread.join()
-    print(f"{name:16} {_shown(figures)}", flush=True)
-  beside.join(max(until - time.monotonic(), 0) + 5)
+    runs.remove(ready[0])
+    name, where, run = ready[0]
+    print(f"{name:16} {where:6} {_shown(run.finish())}", flush=True)
+  for name, where in waiting:
+    every[name][where] = {"failed": "time is over"}
+    print(f"{name:16} {where:6} {_shown(every[name][where])}")
   print("\nBeside the CPU:")
-  for name, figures in found.items():
+  for name, figures in every.items():
     print(f"{name:16} {compared(figures['device'], figures['cpu'])}")
-  for name, figures in found.items():
+  for name, figures in every.items():
     for kernel, us, calls in figures["device"].get("kernels", []):
       print(f"{name:16} {us:10.1f} us an iteration, {calls:5} calls: {kernel}")
   keep()
-  return found
+  return every
 
 
 def _shown(figures: dict[str, Any]) -> str:
@@ -254,7 +275,7 @@ def _shown(figures: dict[str, Any]) -> str:
 
 def compared(device: dict[str, Any], cpu: dict[str, Any]) -> str:
   """A game on the device beside the CPU."""
-  parts = [_shown(cpu) or "no figures of the CPU"]
+  parts = [] if cpu else ["no figures of the CPU"]
   if "ms" in device and "ms" in cpu:
     parts.append(f"the device is {cpu['ms'] / max(device['ms'], 1e-9):.2f} times as fast")
   if "values" in device and "values" in cpu:
@@ -286,6 +307,8 @@ def main() -> None:
       profile = options.accelerator
       for figures in measured(games[options.one], options.rule, options.run, device, profile):
         print(json.dumps(figures), flush=True)
+        if "ready" in figures:
+          sys.stdin.readline()
     return
   names = [name for name in games if any(word.lower() in name.lower() for word in options.only)]
   if not names:

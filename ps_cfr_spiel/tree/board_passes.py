@@ -171,7 +171,9 @@ class BoardPasses:
       pieces = crossing
       for part, owner in zip(leaf_values[2 * s :], (street.shown, street.folds), strict=False):
         if owner:
-          pieces = [*pieces, (part.reshape(shape[0], len(owner), shape[1]).swapaxes(0, 1), owner)]
+          slabs = part.reshape(shape[0], len(owner), shape[1]).swapaxes(0, 1)
+          # In memory, with hands side by side: otherwise each reader would gather them from afar.
+          pieces = [*pieces, (jax.lax.optimization_barrier(slabs), owner)]
       for group, start in reversed([*zip(street.groups, street.starts, strict=True)]):
         total = _sums(pieces, start, group.actions * group.lines, shape)
         total = total.reshape(group.actions, -1, shape[1])

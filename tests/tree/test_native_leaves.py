@@ -20,6 +20,7 @@ from ps_cfr_spiel.backend.device import accelerator, on, precision, rehearsal, t
 from ps_cfr_spiel.backend.native import library, why_unavailable
 from ps_cfr_spiel.compilation.compiler import fastest_leaves
 from ps_cfr_spiel.tree import DenseLeaves, NativeLeaves, ShowdownLeaves
+from ps_cfr_spiel.tree.evaluators import showdown
 
 MISSING = "it was not built"
 needs_library = pytest.mark.skipif(why_unavailable() != "", reason=why_unavailable() or "it is there")
@@ -99,6 +100,27 @@ def test_equals_brute_force_and_the_others(name, player):
       assert all(v.dtype == dtype for v in values)
       # Running sums are differences: their rounding is relative to all reach, not to a value.
       close(values, truth, tolerance, 1 if kind is ShowdownLeaves else 1e-30)
+
+
+@pytest.mark.parametrize("name", ["all hands tie", "unequal", "no showdown"])
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-6)])
+def test_products_of_halves_equal_brute_force(name, dtype, tolerance, monkeypatch):
+  """As accelerators compute many leaves: in 16 bits twice, with a scale of its own in each row."""
+  monkeypatch.setattr(showdown, "PAIRS", 1e9)
+  form, showdown_payoff, fold_payoff, reach = some_leaves(name)
+  scale = 10.0 ** -np.arange(30)
+  for player in (0, 1):
+    given = [part * np.resize(scale, (len(part), 1)) for part in reach[1 - player]]
+    truth = brute_force(form, player, given, showdown_payoff, fold_payoff)
+    with rehearsal("gpu"), precision(dtype, accelerator()):
+      leaves = to_device(ShowdownLeaves.create(form, showdown_payoff, fold_payoff), dtype)
+      values = jax.jit(lambda leaves, reach, player=player: leaves(player, reach))(
+        leaves, to_device(given, dtype)
+      )
+    for part, exact, rows in zip(values, truth, given, strict=True):
+      assert part.dtype == dtype
+      row = np.resize(scale, (len(rows), 1))
+      np.testing.assert_allclose(part / row, exact / row, rtol=0, atol=tolerance * rows.shape[1])
 
 
 @needs_library

@@ -1,13 +1,15 @@
 """The leaf evaluator of card games where the stronger hand wins: card removal without a matrix."""
 
 import dataclasses
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 
 from ps_cfr_spiel.backend.device import platform
 from ps_cfr_spiel.memory import HOST
@@ -18,6 +20,10 @@ from ps_cfr_spiel.tree.padding import fill
 from ps_cfr_spiel.tree.prior import WeightedTypes
 
 BLOCK = 32  # hands that are summed in one step
+WHOLE = 2.0**12  # the largest number of a row in `by_halves`, whose halves are then no subnormal numbers
+#: pairs of hands for each number of `by_card`, up to which an accelerator multiplies a leaf's reach by a
+#: matrix sooner than it gathers and adds up (benchmarks/engineering/gpu.py)
+PAIRS = 13
 CHUNK = 64  # leaves whose intermediate arrays stay in a core's cache (benchmarks/engineering/leaves.py)
 
 
@@ -34,6 +40,7 @@ class _View:
   scale: Float[Array, "... H"]  #: own weight over Z
   weight: Float[Array, "... G"]  #: the opponent's weight
   order: Int[Array, "... G"]  #: the opponent's hands from 1, the weakest first
+  place: Int[Array, "... G"]  #: of each opponent hand in this order, from 0
   by_card: Int[Array, "... W N"]  #: for each card those that have it, in the same order; no hand has card 0
   cards: Int[Array, "... 2 H"]  #: the cards of each own hand, from 1; 0 if no opponent may hold it
   ends: Int[Array, "... 2 H"]  #: the number of opponent hands that are weaker, and of those not stronger
@@ -58,7 +65,9 @@ class _View:
       live = np.where(form.weights[other][..., None] != 0, numbers[other], 0)
       by_card, card_ends = _by_card(live, order[other], len(common), cards, ends)
       same = (same_hand(form.cards[player], form.cards[other]) + 1) % (ascending.shape[-1] + 1)
-      tables = order[other] + 1, by_card, cards, ends, card_ends, np.broadcast_to(same, strength.shape)
+      place = np.argsort(order[other], axis=-1)
+      shape = strength.shape
+      tables = order[other] + 1, place, by_card, cards, ends, card_ends, np.broadcast_to(same, shape)
       return cls(form.weights[player] / total, form.weights[other], *map(_small, tables))
 
     return view(0, 1), view(1, 0)
@@ -70,6 +79,7 @@ class _View:
       scale=fill(self.scale, hands),
       weight=fill(self.weight, opponents),
       order=fill(self.order, opponents),
+      place=fill(self.place, opponents),
       by_card=fill(self.by_card, wide, cards),
       cards=fill(self.cards, hands),
       ends=fill(self.ends, hands),
@@ -77,13 +87,27 @@ class _View:
       same=fill(self.same, hands),
     )
 
-  def showdown(self, reach: Float[Array, "L G"]) -> Float[Array, "L H"]:
-    """Sum over disjoint opponent hands of reach x sign(own - opponent strength).
+  def showdown(self, reach: Float[Array, "L G"], opponent: "_View") -> Float[Array, "L H"]:
+    """Sum over disjoint opponent hands of reach x sign(own - opponent strength); `opponent` is their view.
 
-    All hands, less for each own card the hands with that card. The hand itself is taken off twice,
+    By sums of all hands, less for each own card the hands with that card. The hand itself is taken off twice,
     but ties with itself: its sign is 0.
     """
-    return _in_chunks(self._showdown, reach)
+    if not self._multiplies(reach):
+      return _in_chunks(self._showdown, reach)
+    weaker, not_stronger, place = self.ends[:1], self.ends[1:], self.place[:, None]
+    sign = (place < weaker).astype(jnp.int8) - (place >= not_stronger).astype(jnp.int8)
+    return by_halves(reach, jnp.where(self._compatible(opponent), sign, 0))
+
+  def _multiplies(self, reach: Float[Array, "L G"]) -> bool:
+    """Whether a matrix of all pairs of hands is the faster way, on accelerators alone."""
+    leaves, opponents = reach.shape
+    return platform() != CPU and opponents * len(self.scale) < PAIRS * leaves * self.by_card.size
+
+  def _compatible(self, opponent: "_View") -> Bool[Array, "G H"]:
+    """Whether hands share no card."""
+    pairs = [(theirs, own) for theirs in opponent.cards for own in self.cards]
+    return ~functools.reduce(operator.or_, [(a[:, None] == b[None]) & (b > 0)[None] for a, b in pairs])
 
   def _showdown(self, reach: Array) -> Array:
     # Sums less half of the sum of all: two of them make the reach of weaker hands less that of stronger ones.
@@ -104,11 +128,31 @@ class _View:
       value = value - (_at(sums, weaker) + _at(sums, not_stronger))
     return value.T
 
-  def disjoint(self, reach: Float[Array, "L G"]) -> Float[Array, "L H"]:
+  def disjoint(self, reach: Float[Array, "L G"], opponent: "_View") -> Float[Array, "L H"]:
     """Sum of reach over the opponent's disjoint hands, by inclusion and exclusion."""
+    if self._multiplies(reach):
+      return by_halves(reach, self._compatible(opponent))
     rows, (first, second) = _rows(reach), self.cards
     by_card = _at(rows, self.by_card).sum(0)
     return (rows.sum(0, keepdims=True) - _at(by_card, first) - _at(by_card, second) + _at(rows, self.same)).T
+
+
+def by_halves(rows: Float[Array, "m n"], signs: Shaped[Array, "n k"]) -> Float[Array, "m k"]:
+  """Product with a matrix of -1, 0 and 1, for units that multiply numbers of 16 bits and add in 32.
+
+  A float32 is a multiple of its row's largest number in two halves of 11 bits each, and loses no more than
+  sums of float32 do.
+  """
+  if rows.dtype != np.float32:
+    return dot(rows, signs.astype(rows.dtype))
+  largest = jnp.abs(rows).max(-1, keepdims=True)
+  unit = jnp.where(largest > WHOLE * jnp.finfo(rows.dtype).tiny, largest, 1) / WHOLE
+  scaled = rows / unit
+  # A conversion to 16 bits and back could be left out by XLA, this rounding not.
+  upper = jax.lax.reduce_precision(scaled, exponent_bits=5, mantissa_bits=10)
+  halves, signs = [x.astype(jnp.float16) for x in (upper, scaled - upper)], signs.astype(jnp.float16)
+  first, second = (jnp.matmul(half, signs, preferred_element_type=np.float32) for half in halves)
+  return (first + second) * unit
 
 
 def running_sums(rows: Float[Array, "n ..."]) -> Float[Array, "n ..."]:
@@ -144,7 +188,8 @@ class ShowdownLeaves(TwoParts):
   The paper's domain-specific version (Kovařík et al. 2021, Appendix B; Johanson et al. 2011). Their sweep
   over sorted hands is sequential; here the running sums, of all hands and of those with each card, are
   products with triangles as large as a card's list: about 140,000 multiplications a leaf for 1,081 hands.
-  The tables take 40 kB. Sums are the same in every run.
+  The tables take 40 kB. Sums are the same in every run. Accelerators, to which products are cheap and copies
+  dear, multiply many leaves by the matrix of a board's signs instead, made anew in every call.
   """
 
   kind: ClassVar[str] = "showdown"
@@ -166,18 +211,18 @@ class ShowdownLeaves(TwoParts):
 
   @classmethod
   def table_bytes(cls, boards: int, cards: tuple[np.ndarray, np.ndarray], itemsize: int) -> int:
-    # Of each hand ten numbers, for each card the hands that have it, all in 16 bits; a scale and a weight.
+    # Of each hand eleven numbers, for each card the hands that have it, all in 16 bits; a scale and a weight.
     hands, common = len(cards[0]) + len(cards[1]), np.intersect1d(*cards)
     held = [np.bincount(one[np.isin(one, common)], minlength=1) for one in cards]
-    numbers = 10 * hands + (len(common) + 1) * sum(int(count.max()) + 1 for count in held)
+    numbers = 11 * hands + (len(common) + 1) * sum(int(count.max()) + 1 for count in held)
     return boards * 2 * (numbers * 2 + hands * 2 * HOST)
 
   def __call__(self, player: int, opponent_reach: Parts, own_reach: Parts | None = None) -> Parts:
-    view = self.views[player]
+    view, opponent = self.views[player], self.views[1 - player]
     showdowns, folds = (reach * view.weight[None] for reach in opponent_reach)
     return [
-      view.showdown(showdowns) * self.showdown_payoff[:, None] * view.scale[None],
-      view.disjoint(folds) * self.fold_payoff_of(player)[:, None] * view.scale[None],
+      view.showdown(showdowns, opponent) * self.showdown_payoff[:, None] * view.scale[None],
+      view.disjoint(folds, opponent) * self.fold_payoff_of(player)[:, None] * view.scale[None],
     ]
 
   def pad_types(self, types: Sequence[int]) -> "ShowdownLeaves":
