@@ -10,6 +10,7 @@ native turns, and 327 where XLA computes the rule between the library's passes d
 run, what engines of whole iterations read.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -153,11 +154,14 @@ def choose(tree: PublicTree, rule: Rule, players: Players, sets: Abstraction = W
 def equip(tree: PublicTree, rule: Rule, bits: int = 32) -> PublicTree:
   """A tree on the host with what whole iterations read beside it, if a run by this rule has them.
 
-  On accelerators that is an axis of boards; on CPUs the traversal of boards of card games, and otherwise
-  leaves in the order of the players' sequences.
+  On accelerators that is an axis of boards, or else the rows that each sum adds up; on CPUs the traversal of
+  boards of card games, and otherwise leaves in the order of the players' sequences.
   """
   if platform() != CPU:
-    return on_axis(tree)
+    tree = on_axis(tree)
+    if tree.stream is not None:
+      return tree
+    return dataclasses.replace(tree, players=tuple(player.grouped() for player in tree.players))
   if not rule.has_native_form:
     return tree
   tree = streamed(tree)

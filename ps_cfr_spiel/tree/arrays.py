@@ -6,6 +6,8 @@ it; the numbers of another member are those of the kept row, in other columns.
 """
 
 import dataclasses
+import functools
+import operator
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -22,6 +24,7 @@ Array: TypeAlias = jax.Array | np.ndarray  # on the device, and on the host
 Parts = Sequence[Shaped[Array, "_rows _H"]]  # one for each block; rows count through all of them
 
 LONG = 64  # minimum types per row for which calling the native library pays
+GROUP = 8  # rows that an accelerator adds up at once
 
 
 def sum_rows(rows: Shaped[Array, "m H"], index: Int[Array, " m"], count: int) -> Shaped[Array, "{count} H"]:
@@ -52,6 +55,40 @@ def segment_sums(rows: Shaped[Array, "m _H"], index: Int[Array, " m"], count: in
   numbers = jnp.arange(count, dtype=index.dtype)
   first = jnp.minimum(jnp.searchsorted(index, numbers), len(index) - 1)
   return jnp.where((index[first] == numbers)[:, None], rows[first], 0)
+
+
+def row_groups(index: Int[np.ndarray, " m"], count: int) -> tuple[Int[np.ndarray, "_n _k"], ...]:
+  """Tables by which `add_groups`, one after the other, makes the `count` sums of rows of an index.
+
+  Up to `GROUP` rows are added at once, then such sums of one place, until one is left of each. An entry is
+  the number of a row, or -1. Of no rows there is no table.
+  """
+  tables, most = [], GROUP + 1
+  while len(index) and most > GROUP:
+    order = np.argsort(index, kind="stable")
+    index, place = index[order], np.arange(len(index))
+    within = place - np.searchsorted(index, index)  # of a row among those of its sum
+    most = int(within.max()) + 1
+    if most > GROUP:
+      starts = within % GROUP == 0
+      group, sums = np.cumsum(starts) - 1, index[starts]
+      rows, width = len(sums), GROUP
+    else:
+      group, sums, rows, width = index, index, count, most
+    table = np.full((rows, width), -1, np.int32)
+    table[group, within % GROUP] = order
+    tables.append(table)
+    index = sums
+  return tuple(tables)
+
+
+def add_groups(rows: Shaped[Array, "m H"], table: Int[Array, "n k"]) -> Shaped[jax.Array, "n H"]:
+  """The sums of rows by a table of `row_groups`, each from its first entry to its last, in one kernel."""
+
+  def picked(numbers: Int[Array, " n"]) -> Shaped[jax.Array, "n H"]:
+    return jnp.where((numbers >= 0)[:, None], jnp.take(rows, numbers, axis=0, mode="clip"), 0)
+
+  return functools.reduce(operator.add, map(picked, jnp.asarray(table).T))
 
 
 @jax.tree_util.register_dataclass

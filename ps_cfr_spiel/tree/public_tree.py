@@ -41,6 +41,7 @@ the public tree is needed on the device; the rest is kept in `Labels`, on the ho
 """
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
@@ -52,7 +53,7 @@ from jaxtyping import Float, Int, Shaped
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.poker import describe
 from ps_cfr_spiel.reports import report
-from ps_cfr_spiel.tree.arrays import Array, Orbit, sum_rows
+from ps_cfr_spiel.tree.arrays import Array, Orbit, add_groups, row_groups, sum_rows
 from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Labels
 from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator
 
@@ -69,6 +70,8 @@ class Link:
   children: tuple[int, ...] = dataclasses.field(metadata={"static": True})
   #: the rows that these stand for, whose values count too; None if each stands for itself.
   orbit: Orbit | None = None
+  #: how accelerators add the child rows up (`row_groups`); empty: by `index`.
+  groups: tuple[Int[Array, "_n _k"], ...] = ()
 
   @classmethod
   def create(cls, index: Int[Array, " m"], parents: Sequence[int], children: Sequence[int]) -> "Link":
@@ -89,8 +92,16 @@ class Link:
     rows, index = jnp.concatenate(list(children)), self.index
     if self.orbit is not None:
       rows, index = self.orbit.members(rows), self.orbit.parent
-    rows = sum_rows(rows, index, sum(self.parents))
+    if self.groups:
+      rows = functools.reduce(add_groups, self.groups, rows)
+    else:
+      rows = sum_rows(rows, index, sum(self.parents))
     return jnp.split(rows, np.cumsum(self.parents)[:-1])
+
+  def grouped(self) -> "Link":
+    """The link, on the host, with its `groups`."""
+    index = np.asarray(self.index if self.orbit is None else self.orbit.parent)
+    return dataclasses.replace(self, groups=row_groups(index, sum(self.parents)))
 
 
 @jax.tree_util.register_dataclass
@@ -122,6 +133,11 @@ class PlayerTree:
   types: int = dataclasses.field(metadata={"static": True})  #: H
   #: the number of first blocks that a gadget adds, whose decisions are not the game's.
   added: int = dataclasses.field(default=0, metadata={"static": True})
+
+  def grouped(self) -> "PlayerTree":
+    """The same, on the host, with links as accelerators add up (`Link.groups`)."""
+    levels = tuple(dataclasses.replace(level, link=level.link.grouped()) for level in self.levels)
+    return dataclasses.replace(self, levels=levels, leaf=self.leaf.grouped())
 
   @property
   def roots(self) -> int:

@@ -1,14 +1,19 @@
 """Sums of rows in C++ are those of XLA's scatter, in both precisions, in batches, and without the library."""
 
+import functools
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pyspiel
 import pytest
 from test_native_leaves import MISSING, needs_library
 
+from ps_cfr_spiel import build_tree, cfr
 from ps_cfr_spiel.backend.device import accelerator, precision, rehearsal
 from ps_cfr_spiel.backend.native import library
-from ps_cfr_spiel.tree.arrays import LONG, sum_rows
+from ps_cfr_spiel.tree.arrays import GROUP, LONG, add_groups, row_groups, sum_rows
 from ps_cfr_spiel.tree.public_tree import Link
 
 
@@ -47,6 +52,29 @@ def test_on_accelerators_nothing_is_scattered(rows, sums):
     summed = jax.jit(lambda x, i: sum_rows(x, i, sums))
     np.testing.assert_allclose(summed(x, index), expected, rtol=0, atol=1e-13)
     assert "scatter" not in summed.lower(x, index).as_text()
+
+
+@pytest.mark.parametrize(
+  ("rows", "sums"), [(1, 3), (23, 9), (GROUP, 1), (GROUP + 1, 1), (1000, 2), (1000, 700)]
+)
+def test_sums_in_groups_equal_a_loop(rows, sums):
+  """A sum of hundreds of rows takes several tables, and one without rows is 0."""
+  x, index, expected = some_rows("float64", 3, rows, max(sums, 3))
+  tables = row_groups(index, max(sums, 3))
+  assert len(tables) == (1 if rows <= GROUP else max(math.ceil(math.log(np.bincount(index).max(), GROUP)), 1))
+  with precision("float64"):
+    np.testing.assert_allclose(functools.reduce(add_groups, tables, x), expected, rtol=0, atol=1e-12)
+
+
+def test_an_iteration_on_an_accelerator_sorts_and_scatters_nothing():
+  """Which rows each sum adds up is found once, on the host."""
+  with rehearsal("gpu"), precision("float32", accelerator()):
+    rule = cfr.make_rule("nrm+")
+    tree = cfr.equip(build_tree(pyspiel.load_game("leduc_poker"), public_states="closure"), rule)
+    state = cfr.init(tree, rule, "float32", compensated=False)
+    text = jax.jit(functools.partial(cfr.iterate, rule=rule)).lower(tree, state, 3).as_text()
+  assert "stablehlo.gather" in text
+  assert "stablehlo.sort" not in text and "stablehlo.scatter" not in text
 
 
 @needs_library
