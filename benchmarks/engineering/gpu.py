@@ -54,13 +54,13 @@ GAMES: dict[str, tuple[str, Mapping[str, Any]] | int] = {
   "river": ("river_subgame", {}),
   "turn": ("holdem_subgame", TURN),
   "flop": ("holdem_subgame", PRESET),
-  "64 rivers": 64,
-  "1,024 rivers": 1024,
   "Leduc": ("leduc_poker", {}),
   "liar's dice 1x6": ("liars_dice", {}),
   "liar's dice 2x5": ("liars_dice", {"numdice": 2, "dice_sides": 5}),
   "goofspiel 6": (GOOFSPIEL.format(6), {}),
   "goofspiel 7": (GOOFSPIEL.format(7), {}),
+  "64 rivers": 64,
+  "1,024 rivers": 1024,
 }
 NARROW = {"stack": 300, "ranges": "AA KQs;QQ AKs"}
 QUICK: dict[str, tuple[str, Mapping[str, Any]] | int] = {
@@ -140,7 +140,7 @@ def _batch(count: int, rule: str, seconds: float, device: str) -> Iterator[dict]
   # A call makes tables too, as long for few iterations as for many.
   tables, few = _time(solve, 1), 4
   while _time(solve, few) < tables + 2 * seconds:
-    few *= 4
+    few *= 2
   yield _spread([1e3 * (_time(solve, 2 * few) - _time(solve, few)) / few for _ in range(3)])
 
 

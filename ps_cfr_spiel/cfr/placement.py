@@ -1,7 +1,7 @@
 """The device of a run: the rule by which `device="auto"` takes an accelerator where it is the faster one.
 
-An accelerator starts some hundred kernels an iteration, each for microseconds, however small the tables; a
-core of a CPU takes nanoseconds for each action of an infostate.
+An accelerator's program compiles for half a minute, and starts some hundred kernels an iteration, however
+small the tables; a core of a CPU begins at once, and takes nanoseconds for each action of an infostate.
 """
 
 from collections.abc import Callable
@@ -13,9 +13,9 @@ from ps_cfr_spiel.options import AUTO
 #: nanoseconds of a core for an action of an infostate in an iteration, natively: 3 in a river, 5 in the
 #: preset flop, 6 to 7 in a turn (docs/measurements.md)
 EACH = 5
-#: kernels of a turn's iteration by nrm+, in XLA's program for an H100 (tests/device/test_counted_programs.py)
-KERNELS = 240
-START = 5_000  #: nanoseconds to start a kernel, a usual figure; not measured here
+#: nanoseconds of an iteration on an accelerator, however small: an H200 starts kernels in 0.1 to 0.9 ms, and
+#: a thousandth of the 25 s in which it compiles (benchmarks/engineering/gpu.py)
+START = 26_000_000
 
 
 class Placement(NamedTuple):
@@ -45,8 +45,9 @@ def place(name: str, actions: Callable[[], int | None], obstacle: str = "") -> P
   other = platform_of(device)
   if (count := actions()) is None:
     return Placement(None)
-  core, start = (1e-6 * ns for ns in (EACH * count, KERNELS * START))
+  core, start = 1e-6 * EACH * count, 1e-6 * START
   means = f"some {core:.2g} ms an iteration on a core for {count:,} actions, by estimate"
+  least = f"{start:.2g} in a run of 1,000, with compilation"
   if core <= start:
-    return Placement(None, f"{means}; the {other} takes {start:.2g} to start its kernels")
-  return Placement(device, f"{means}, and {start:.2g} to start the kernels here")
+    return Placement(None, f"{means}; the {other} takes at least {least}")
+  return Placement(device, f"{means}, and here at least {least}")

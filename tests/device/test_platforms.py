@@ -13,12 +13,12 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel import HoldemPolicy, PSCFRSolver, batches, build_tree, cfr, load_solver
 from ps_cfr_spiel.apps.commands.program import run as run_program
 from ps_cfr_spiel.backend.device import accelerator, device_named, on, platform, precision, rehearsal
-from ps_cfr_spiel.cfr.placement import EACH, KERNELS, START
+from ps_cfr_spiel.cfr.placement import EACH, START
 from ps_cfr_spiel.tree.arrays import segment_sums
 
 RIVER = "river_subgame(stack=300,ranges=AA KQs;QQ AKs)"
 TURN = "holdem_subgame(board=9s7c5s4h,stack=300,ranges=AA KQs;QQ AKs)"
-JUST = KERNELS * START // EACH  # actions from which on an accelerator is taken
+JUST = START // EACH  # actions from which on an accelerator is taken
 
 
 def gpu_solver(game, *options, **keywords):
@@ -60,13 +60,13 @@ def test_the_program_refuses_it_in_one_line(capsys):
   assert error.startswith("ps-cfr-spiel: error: device='gpu': JAX has cpu alone") and error.count("\n") == 1
 
 
-def test_auto_takes_an_accelerator_where_a_core_takes_longer_than_its_kernels_to_start():
+def test_auto_takes_an_accelerator_where_a_core_takes_longer_than_its_start():
   assert str(cfr.place("auto", lambda: 10**9)) == "cpu"  # nothing else is there
   with rehearsal("gpu"):
     few, many = (cfr.place("auto", lambda n=n: n) for n in (JUST, JUST + 1))
     assert few.device is None and many.device == accelerator()
-    assert str(few).startswith("cpu: some 1.2 ms an iteration on a core for 240,000 actions")
-    assert str(many).startswith("gpu: some 1.2 ms an iteration on a core for 240,001 actions")
+    assert str(few).startswith("cpu: some 26 ms an iteration on a core for 5,200,000 actions")
+    assert str(many).startswith("gpu: some 26 ms an iteration on a core for 5,200,001 actions")
     assert str(cfr.place("auto", lambda: JUST + 1, "it is for CPUs")) == "cpu: it is for CPUs"
     assert str(cfr.place("gpu", lambda: 1)) == "gpu"
     with pytest.raises(ValueError, match="device='gpu': it is for CPUs; choose auto or cpu"):
