@@ -308,7 +308,8 @@ def main() -> None:
   if options.one:
     alone = options.accelerator and accelerator() is None
     with rehearsal("gpu") if alone else contextlib.nullcontext():
-      device = platform_of(accelerator()) if options.accelerator else "cpu"
+      first = accelerator() if options.accelerator else None
+      device = "cpu" if first is None else platform_of(first)
       profile = options.accelerator
       for figures in measured(games[options.one], options.rule, options.run, device, profile):
         print(json.dumps(figures), flush=True)

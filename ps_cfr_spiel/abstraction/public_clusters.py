@@ -84,7 +84,7 @@ def draw(generator: np.random.Generator, weight: np.ndarray, chosen: list[int]) 
 
 
 def descend(distances: np.ndarray, clusters: np.ndarray, sweeps: int) -> np.ndarray:
-  """Move points one at a time until none is better off elsewhere; W never rises."""
+  """Move points one at a time until no point is better off elsewhere; W never rises."""
   clusters, count = clusters.copy(), int(clusters.max()) + 1
   sums = np.stack([distances[:, clusters == k].sum(1) for k in range(count)], 1)  # of each point to each
   for _ in range(sweeps):

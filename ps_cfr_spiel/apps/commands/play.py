@@ -308,12 +308,12 @@ def is_agent(policy: object) -> bool:
 
 
 def names_agent(word: str) -> bool:
-  """Whether a word names an agent, with or without a file."""
+  """True if a word names an agent, with or without a file."""
   return word.partition(":")[0] == AGENT
 
 
 def is_packaged(word: str) -> bool:
-  """Whether a word names a player, or an agent's blueprint, that comes with the package."""
+  """True if a word names a player, or an agent's blueprint, that comes with the package."""
   return word.removeprefix(f"{AGENT}:").partition(",")[0] in (AGENT, PRETRAINED)
 
 

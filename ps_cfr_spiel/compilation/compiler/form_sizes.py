@@ -73,7 +73,7 @@ def solved_actions(lines: PublicStateIndex, folded: bool) -> int:
 
 
 def is_streamed(lines: PublicStateIndex, leaves: str = "auto") -> bool:
-  """Whether public cards are to come that the native library can go through board by board."""
+  """True if public cards are to come that the native library can go through board by board."""
   return len(lines.boards) > 1 and leaves_of(lines, leaves) == "native"
 
 

@@ -100,13 +100,13 @@ class _View:
     return by_halves(reach, jnp.where(self._compatible(opponent), sign, 0))
 
   def _multiplies(self, reach: Float[Array, "L G"]) -> bool:
-    """Whether a matrix of all pairs of hands is the faster way, on accelerators alone."""
+    """True where a matrix of all pairs of hands is the faster way, on accelerators alone."""
     leaves, opponents = reach.shape
     return platform() != CPU and opponents * len(self.scale) < PAIRS * leaves * self.by_card.size
 
   def _compatible(self, opponent: "_View") -> Bool[Array, "G H"]:
-    """Whether hands share no card."""
-    pairs = [(theirs, own) for theirs in opponent.cards for own in self.cards]
+    """True where hands share no card."""
+    pairs = [(a, b) for a in opponent.cards for b in self.cards]
     return ~functools.reduce(operator.or_, [(a[:, None] == b[None]) & (b > 0)[None] for a, b in pairs])
 
   def _showdown(self, reach: Array) -> Array:
