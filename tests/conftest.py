@@ -3,6 +3,7 @@ import os
 import shutil
 import signal
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -10,10 +11,13 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # with the fixture `optimized` compile as users do; so do all with JAX_DISABLE_MOST_OPTIMIZATIONS=0.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 # A program in pieces, one for each of 32 threads, takes a tenth longer where cores are few. The package
-# compiles its loops without XLA's slow fusion emitters (device/compilation.py); the tests, all else too.
-os.environ.setdefault(
-  "XLA_FLAGS", "--xla_cpu_parallel_codegen_split_count=1 --xla_cpu_use_fusion_emitters=false"
-)
+# compiles its loops without XLA's slow fusion emitters (device/compilation.py); the tests, all else too. XLA
+# ends a process for a flag that it does not know, as this one from jax 0.11 on.
+if tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 11):
+  os.environ.setdefault(
+    "XLA_FLAGS", "--xla_cpu_parallel_codegen_split_count=1 --xla_cpu_use_fusion_emitters=false"
+  )
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_parallel_codegen_split_count=1")
 # What one file or worker has compiled, others read; so do the processes that tests start.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache/compiled"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.03")
@@ -34,6 +38,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from jax._src import compiler
 
+NO_EMITTERS = " --xla_cpu_use_fusion_emitters=false"
 jax.config.update("jax_enable_x64", True)  # an array made without a dtype must not slip into a float32 run
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
@@ -138,17 +143,18 @@ def optimized(monkeypatch):
   A program keeps the settings that it was compiled with, so the test shares none with others.
   """
   usual = jax.config.values["jax_disable_most_optimizations"]
-  usual_options = compiler.get_compile_options
+  usual_options, known = compiler.get_compile_options, NO_EMITTERS in os.environ["XLA_FLAGS"]
 
   def options_of_users(*args, **keywords):
     """Turn fusion emitters on, unless a function has options of its own: flags are read once a process."""
     options = usual_options(*args, **keywords)
-    options.env_option_overrides = [("xla_cpu_use_fusion_emitters", True), *options.env_option_overrides]
+    if known:
+      options.env_option_overrides = [("xla_cpu_use_fusion_emitters", True), *options.env_option_overrides]
     return options
 
   monkeypatch.setattr(compiler, "get_compile_options", options_of_users)
   monkeypatch.delenv("JAX_DISABLE_MOST_OPTIMIZATIONS", raising=False)
-  monkeypatch.setenv("XLA_FLAGS", os.environ["XLA_FLAGS"].replace("--xla_cpu_use_fusion_emitters=false", ""))
+  monkeypatch.setenv("XLA_FLAGS", os.environ["XLA_FLAGS"].replace(NO_EMITTERS, ""))
   jax.clear_caches()
   jax.config.update("jax_disable_most_optimizations", False)
   yield
