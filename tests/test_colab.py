@@ -44,7 +44,7 @@ SHORTER = {  # long runs of cells in the tests, and repeated ones: what a cell d
   },
   "quickstart": {"curve(solver, 500)": "curve(solver, 30)", "run(100)": "run(10)"},
   "re_solving": {
-    '"glasses"': '"glasses(turns=2)"',
+    '"glasses"': '"glasses(turns=1)"',
     "iterations=100": "iterations=10",
     "(10, 30, 100, 300)": "(3, 10)",
     '("cfr-d", "max-margin", "unsafe")': '("cfr-d",)',
@@ -55,8 +55,9 @@ SHORTER = {  # long runs of cells in the tests, and repeated ones: what a cell d
     "timed(solver, 100)": "timed(solver, 10)",
     "timed(flop, 100)": "timed(flop, 10)",
     "else 300": "else 200",
+    "stack={stack})": "stack={stack},ranges=TT+ AQs+;TT+ AQs+)",
   },
-  "turn": {"run(100,": "run(10,", "stack=1000)": "stack=600,ranges=22+ A2s+;22+ A2s+)"},
+  "turn": {"run(100,": "run(10,", "stack=1000)": "stack=600,ranges=TT+ AQs+;TT+ AQs+)"},
   "variance_reduction": {
     '"leduc_poker"': '"kuhn_poker"',
     "range(8)": "range(2)",

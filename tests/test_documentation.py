@@ -48,11 +48,22 @@ LEFT_OUT = {  # parts of a command line, by how they begin
 }
 
 
-SHORTER = {  # long runs of blocks: what they do is the same
-  "batches.md": {"iterations=50, values": "iterations=2, values"},
+SHORTER = {  # long runs of blocks, and larger games: what they do is the same
+  "asked.md": {
+    "leduc_poker": "kuhn_poker",
+    "run(100)": "run(10)",
+    "iterations=100": "iterations=10",
+    "glasses(turns=2)": "glasses(turns=1)",
+  },
+  "batches.md": {"iterations=50, values": "iterations=2, values", "--target=0.1%": "--target=20%"},
   "comparing.md": {"--rules=all": "--rules=rm+"},
   "matches.md": {"--hands=10": "--hands=2"},
-  "rivers.md": {"--target=2%": "--target=40%"},
+  "rl.md": {"leduc_poker": "kuhn_poker", "run(200)": "run(10)"},
+  "rivers.md": {"--target=2%": "--target=40%", "--board='Ks 7s 2d'": "--board='Ks 7s 2s'"},
+  "value_functions.md": {
+    "--turns=3 ": "--turns=1 --draws=10 --steps=20 --iterations=10 ",
+    "--lookahead=1 --values": "--lookahead=1 --iterations=10 --values",
+  },
 }
 
 

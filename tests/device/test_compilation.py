@@ -81,7 +81,7 @@ def test_samplers(sampler, game):
   regrets = rng.normal(0.3, 1, (tree.actions, tree.cells))
   regrets *= np.arange(tree.actions)[:, None] < np.asarray(tree.legal)
   tables = [jnp.asarray(x) for x in (regrets, rng.normal(size=sampler.entries(tree)))]
-  plays = 5 if sampler == ExternalSampling() else 37  # it samples one traversal after the other
+  plays = 2 if sampler == ExternalSampling() else 37  # it samples one traversal after the other
   uniforms = jnp.asarray(rng.random((sampler.draws(tree), plays)))
   check(sampler, tree, *tables, jnp.int32(player), uniforms, constants=True)
 

@@ -71,7 +71,7 @@ ROWS = {
   "PS-CFR, better of two": Row(
     solvers.PSCFRSolver, KUHN, {"rule": "hs-pcfr+", "strategy": "best"}, 200, 0.01
   ),
-  "PS-CFR in sets": Row(solvers.PSCFRSolver, LEDUC, {"abstraction": "identity", "rule": "rm"}),
+  "PS-CFR in sets": Row(solvers.PSCFRSolver, KUHN, {"abstraction": "identity", "rule": "rm"}),
   "PS-CFR on a river": Row(solvers.PSCFRSolver, RIVER, {"averaging_delay": 7}, 1000, 0.01),
   "PS-CFR with locks": Row(solvers.PSCFRSolver, LOCKED, {"locks": {"check": {"check": 1}}}),
   "PS-CFR in 16 bits": Row(solvers.PSCFRSolver, TURN, {"bits": 16}),
