@@ -59,10 +59,10 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.mark.parametrize(("words", "share"), GAMES.values(), ids=GAMES)
 def test_a_solver_takes_at_most_what_was_estimated_and_not_much_less(words, share):
-  check_run(*measured(SOLVE, words), share)
+  check_run(share, *measured(SOLVE, words))
 
 
-def check_run(run, taken, both, at_all, share):
+def check_run(share, run, taken, both, at_all):
   """The run, which may be looked at, and a policy of it beside it."""
   assert share * run <= taken <= run
   assert share * both <= at_all <= both
@@ -73,7 +73,7 @@ def test_the_values_of_actions_take_at_most_what_was_estimated(board, share):
   """After a run with all hands; also where suits are folded, which the values of all hands are not."""
   words = [f"holdem_subgame(board={board},stack=1000)", "nrm+"]
   *run, estimate, taken = measured(SOLVE + READ, words)
-  check_run(*run, share)
+  check_run(share, *run)
   assert estimate / 2 <= taken <= estimate
 
 
