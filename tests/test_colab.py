@@ -128,9 +128,13 @@ def test_format(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_first_cell_installs_only_what_is_missing(name):
   first, *others = code_cells(read(name))
-  assert 'find_spec("ps_cfr_spiel") is None' in first.source  # elsewhere it is not touched
-  extra = " equinox optax" if name == "learned_values" else ""
-  assert first.source.endswith("\n  %pip install --quiet --find-links=. {source}" + extra)
+  package, *extras = re.findall(r"^if .*?\n  %pip .*?$", first.source, re.DOTALL | re.MULTILINE)
+  assert 'find_spec("ps_cfr_spiel") is None' in package  # elsewhere it is not touched
+  assert package.endswith("\n  %pip install --quiet --find-links=. {source}")
+  assert len(extras) == (name == "learned_values")
+  for extra in extras:  # also where the package alone is installed
+    for module in extra.rpartition("--quiet ")[2].split():
+      assert f'"{module}"' in extra
   assert not any("pip " in cell.source for cell in others)
 
 

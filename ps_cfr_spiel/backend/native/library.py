@@ -38,7 +38,8 @@ def warn_if_missing() -> None:
   if platform() == CPU and (reason := why_unavailable()):
     warnings.warn(
       f"The native library is missing: {reason}. XLA does its work: rivers take some seven times longer, and "
-      "flops several times the memory. Build it with pip install -e . in the checkout.",
+      "flops several times the memory. Build it with a C++ compiler: pip install -e . in the checkout, or "
+      "install the source archive again with pip's --force-reinstall --no-deps --no-cache-dir.",
       stacklevel=2,
     )
 
