@@ -30,7 +30,7 @@ KINDS = {  # the words that name a game
   "simultaneous": ("goofspiel(num_cards=3)",),
   "dealt": (poker(3, 2, 1, "0 1"),),
   "hold'em": ("holdem(stack=1000)",),
-  "cheat": ("cheat(hand_size=2)",),
+  "cheat": ("cheat(ranks=4,suits=2,hand_size=2)",),
   "own, observed": ("faulty_game", f"--module={SHARED / 'faulty_games.py'}"),
   "own": ("half_street", f"--module={EXAMPLES / 'new_game.py'}"),
   "own of three": ("py_heist", f"--module={SHARED / 'heist.py'}"),
