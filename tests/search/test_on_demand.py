@@ -89,6 +89,7 @@ def test_kuhn_is_played_as_if_it_were_enumerated(options):
   "name, options",
   [
     ("leduc_poker", {"gadget": "max-margin", "iterations": 10}),
+    ("leduc_poker", AHEAD | {"iterations": 3}),
     (LIARS_DICE, {"iterations": 10}),
     (GOOFSPIEL, {"iterations": 10}),
   ],
@@ -146,6 +147,37 @@ def test_wrong_input_is_refused():
   dark_hex = pyspiel.load_game("dark_hex(board_size=2)")
   with pytest.raises(ValueError, match="no public states"):
     OnDemandResolving(dark_hex, 5).action_probabilities(dark_hex.new_initial_state())
+
+
+def test_games_without_a_common_clock_are_refused():
+  """Player 1 does not know whether player 0 moved before: chance may have left the move out."""
+  game = pyspiel.load_efg_game("""EFG 2 R "clock" { "0" "1" }
+c "" 1 "" { "a" 0.5 "b" 0.5 } 0
+p "" 1 1 "" { "x" "y" } 0
+p "" 2 1 "" { "l" "r" } 0
+t "" 1 "" { 1 -1 }
+t "" 2 "" { -1 1 }
+t "" 3 "" { 0 0 }
+p "" 2 1 "" { "l" "r" } 0
+t "" 4 "" { -1 1 }
+t "" 5 "" { 1 -1 }
+""")
+  message = r"player 1 does not know whether [12] or [12] moves were made at '1-1-1-'"
+  with pytest.raises(ValueError, match=message):
+    PublicStates(game).members([0, 0])
+  with pytest.raises(ValueError, match="public states"):
+    OnDemandResolving(game, 5).action_probabilities(game.new_initial_state().child(1))
+
+
+def test_what_is_kept_is_bounded(monkeypatch):
+  """Public states and searches that were dropped are made again, and are the same."""
+  game, plays = pyspiel.load_game("leduc_poker"), [*random_play(pyspiel.load_game("leduc_poker"), 4)]
+  kept = OnDemandResolving(game, 3, **SOLVING)
+  before = [kept.action_probabilities(state) for state in plays]
+  monkeypatch.setattr("ps_cfr_spiel.resolving.subgames.on_demand.KEPT", 1)
+  monkeypatch.setattr("ps_cfr_spiel.solvers.agents.on_demand_resolving.CACHE_BYTES", 1)
+  bounded = OnDemandResolving(game, 3, **SOLVING)
+  assert [bounded.action_probabilities(state) for state in plays] == before
 
 
 def lengths(states):

@@ -7,10 +7,12 @@ histories of the public states on the way are visited, and no others but those o
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.compilation.compiler import tree_of_histories, with_recall
 from ps_cfr_spiel.compilation.histories import (
+  Histories,
   Horizon,
   Limits,
   Path,
@@ -61,6 +63,7 @@ class PublicStates:
     if public_states == "observer":
       self._observe = public_observer(self.game)
     self._members: dict[Path, Members] = {(): ((),)}
+    self._moves: dict[tuple[int, str], int] = {}  # before each decision that was met, by player and infostate
 
   @property
   def kept_bytes(self) -> int:
@@ -70,8 +73,8 @@ class PublicStates:
   def members(self, path: Sequence[int]) -> Members:
     """All histories in the public state of a history, given by its actions.
 
-    TooLarge if there are more than the limit; ValueError for a history that chance excludes, or a game whose
-    public states are no common knowledge.
+    TooLarge if there are more than the limit; ValueError for a history that chance excludes, or where those
+    visited show that a player does not know the number of moves.
     """
     path = tuple(path)
     known = len(path)
@@ -105,7 +108,26 @@ class PublicStates:
     histories, choices, fault = with_recall(self.game, grown, self.limits.memory)
     if fault:
       raise ValueError(f"{self.game}: {fault}")
+    self._check_clock(histories)
     return histories, choices
+
+  def _check_clock(self, histories: Histories) -> None:
+    """ValueError if the player in a decision does not know how many moves were made, chance's included.
+
+    Then a public state has more histories than those after as many moves. What was met before is kept, for
+    the histories of such a decision may be far apart.
+    """
+    for player in histories.players:
+      acting = np.flatnonzero(histories.player == player)
+      numbers, first = np.unique(histories.infostate[player][acting], return_index=True)
+      for number, depth in zip(numbers.tolist(), histories.depth[acting[first]].tolist(), strict=True):
+        name = histories.names[player][number]
+        if self._moves.setdefault((player, name), depth) != depth:
+          known = self._moves[player, name]
+          raise ValueError(
+            f"{self.game}: player {player} does not know whether {known} or {depth} moves were made at "
+            f"{name!r}, so there are no public states on demand. Use ContinualResolving."
+          )
 
   @property
   def _most(self) -> int:
@@ -118,6 +140,7 @@ class PublicStates:
     A row of its tree is an infostate. Errors as of `members`.
     """
     grown = grow(self.game, dict.fromkeys(members, 1.0), horizon, self._most, self._observe).histories
+    self._check_clock(grown)
     tree = tree_of_histories(self.game, grown, self.source, "sparse", self.limits.memory)
     return Subgames(tree, self.game)
 
