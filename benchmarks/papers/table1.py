@@ -133,7 +133,7 @@ def growth() -> dict[str, list[float]]:
   left = [card for card in deck if card not in board]
   hands = ["".join(pair) for pair in itertools.combinations(left, 2)]
   random.Random(0).shuffle(hands)
-  found: dict[str, list[float]] = {}
+  times: dict[str, list[float]] = {}
   for leaves, count in itertools.product(("dense", "native"), HANDS):
     chosen = " ".join(hands[:count])
     game = pyspiel.load_game(f"river_subgame(board={board},ranges={chosen};{chosen})")
@@ -142,20 +142,20 @@ def growth() -> dict[str, list[float]]:
     def run(solver: ps_cfr_spiel.PSCFRSolver = solver) -> object:
       return jax.block_until_ready(cfr.run(solver._tree, solver._state, 300, rule=solver.rule))
 
-    found.setdefault(leaves, []).append(median_seconds(run, 5) / 300)
-    print(f"{leaves:8}{count:6,} hands: {duration(found[leaves][-1])} an iteration", flush=True)
-  for leaves, seconds in found.items():
+    times.setdefault(leaves, []).append(median_seconds(run, 5) / 300)
+    print(f"{leaves:8}{count:6,} hands: {duration(times[leaves][-1])} an iteration", flush=True)
+  for leaves, seconds in times.items():
     more = HANDS[-1] / HANDS[0]
     print(f"{leaves}: {seconds[-1] / seconds[0]:.1f} times the time for {more:.1f} times the hands")
-  return found
+  return times
 
 
-def draw(found: dict[str, list[float]], path: str) -> None:
+def draw(times: dict[str, list[float]], path: str) -> None:
   """Microseconds of an iteration by hands."""
   from ps_cfr_spiel.apps.pictures import dress, figure_with_panels
 
   figure, (axes,) = figure_with_panels(["Theorem 4: time of an iteration by hands"])
-  for leaves, seconds in found.items():
+  for leaves, seconds in times.items():
     axes.loglog(HANDS, [1e6 * x for x in seconds], marker="o", label=leaves)
   dress(axes, "hands of each player", "microseconds")
   axes.legend(frameon=False)

@@ -13,8 +13,8 @@ regrets alone, its t counts rounds of both players, and sets without regrets pla
 
 With `samples` a turn estimates its regrets by external sampling (the paper's Section 6.1 asks for it), in
 `PARTS` independent parts. The heuristic then leaves out infostates whose best actions may be an accident of
-the samples (`refine.certain`), so that more samples come to the same splits; averages are of the exact own
-reach.
+the samples (`refine.certain`), so that more samples come to the same splits; the bound takes sums of samples
+as they are. Averages are of the exact own reach.
 """
 
 import dataclasses
@@ -37,13 +37,12 @@ from ps_cfr_spiel.abstraction.refine import (
 )
 from ps_cfr_spiel.backend.device import jit, to_device
 from ps_cfr_spiel.cfr import PlayerState, RMPlus, SolverState, averages
-from ps_cfr_spiel.options import Refinement
+from ps_cfr_spiel.options import PARTS, Refinement
 from ps_cfr_spiel.sampling import mccfr
 from ps_cfr_spiel.tree import Array, PublicTree, Sets, column_of, tables_of
 
 RULE = RMPlus()
 SAMPLER = mccfr.ExternalSampling()
-PARTS = 8  # of the samples of a turn, whose estimates are compared
 
 
 class IRAState(NamedTuple):
@@ -141,7 +140,7 @@ def _estimated(
   keys = jax.random.split(jax.random.wrap_key_data(jnp.asarray(key), impl="threefry2x32"), PARTS)
 
   def part(key: Key[jax.Array, ""]) -> list[Float[Array, "_A _rows H"]]:
-    return tree.players[player].join(SAMPLER.regrets(nodes, strategies, player, key, -(-samples // PARTS)))
+    return tree.players[player].join(SAMPLER.regrets(nodes, strategies, player, key, samples // PARTS))
 
   return jax.lax.map(part, keys)
 

@@ -1,6 +1,6 @@
 """The device of a run: the rule by which `device="auto"` takes an accelerator where it is the faster one.
 
-An accelerator's program compiles for half a minute, and starts some hundred kernels an iteration, however
+An accelerator's program compiles for some 25 seconds, and starts some hundred kernels an iteration, however
 small the tables; a core of a CPU begins at once, and takes nanoseconds for each action of an infostate.
 """
 
@@ -13,9 +13,9 @@ from ps_cfr_spiel.options import AUTO
 #: nanoseconds of a core for an action of an infostate in an iteration, natively: 3 in a river, 5 in the
 #: preset flop, 6 to 7 in a turn (docs/measurements.md)
 EACH = 5
-#: nanoseconds of an iteration on an accelerator, however small: an H200 starts kernels in 0.1 to 0.9 ms, and
-#: a thousandth of the 25 s in which it compiles (benchmarks/engineering/gpu.py)
-START = 26_000_000
+#: nanoseconds of an iteration on an accelerator, however small: 1 ms to start kernels, and 25 ms for the 25 s
+#: of compilation in a run of 1,000 iterations (an H200, benchmarks/engineering/gpu.py)
+LEAST = 26_000_000
 
 
 class Placement(NamedTuple):
@@ -45,7 +45,7 @@ def place(name: str, actions: Callable[[], int | None], obstacle: str = "") -> P
   other = platform_of(device)
   if (count := actions()) is None:
     return Placement(None)
-  core, start = 1e-6 * EACH * count, 1e-6 * START
+  core, start = 1e-6 * EACH * count, 1e-6 * LEAST
   means = f"some {core:.2g} ms an iteration on a core for {count:,} actions, by estimate"
   least = f"{start:.2g} in a run of 1,000, with compilation"
   if core <= start:

@@ -72,6 +72,7 @@ from ps_cfr_spiel.options.shared import (
   TreeOptions,
 )
 from ps_cfr_spiel.options.solving import (
+  PARTS,
   AnySamplerOptions,
   BatchOptions,
   CFRPlusIRAOptions,

@@ -156,6 +156,9 @@ class Refinement(Options):
   ] = False
 
 
+PARTS = 8  # of the samples of a turn of CFR+IRA, whose estimates are compared
+
+
 class CFRPlusIRAOptions(Refinement, TreeOptions):
   """Options of CFR+IRA."""
 
@@ -163,8 +166,8 @@ class CFRPlusIRAOptions(Refinement, TreeOptions):
   samples: Annotated[
     int,
     Option(
-      "Traversals of external sampling from which each turn estimates its regrets; 0 traverses the whole "
-      "game.",
+      f"Traversals of external sampling from which each turn estimates its regrets, a multiple of {PARTS}; 0 "
+      "traverses the whole game.",
       least=0,
       group=SPLITTING,
     ),
@@ -177,6 +180,11 @@ class CFRPlusIRAOptions(Refinement, TreeOptions):
 
   def __post_init__(self):
     super().__post_init__()
+    if self.samples % PARTS:
+      raise ValueError(
+        f"samples={self.samples}: samples are in {PARTS} equal parts; give a multiple of {PARTS}, such as "
+        f"{-(-self.samples // PARTS) * PARTS}."
+      )
     if self.samples and self.tremble:
       raise ValueError(
         f"samples={self.samples} with tremble={self.tremble}: sampled regrets are of strategies without "

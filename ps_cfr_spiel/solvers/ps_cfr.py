@@ -206,7 +206,9 @@ class PSCFRSolver(TreeSolver):
     needs, memory = policy_needs(_actions(self.tree)), self.options.memory
     if memory is not None:
       needs["for the run"] = self.estimated_bytes or 0
-    check_needs(f"A policy of {self.game}", needs, memory, "Evaluations need none")
+    check_needs(
+      f"A policy of {self.game}", needs, memory, "Give more, or leave memory= out; evaluations need no policy"
+    )
     return super()._policy(average)
 
   def _last(self) -> list[cfr.Blocks]:

@@ -292,6 +292,8 @@ def test_samples_find_few_sets():
   assert 36 < solver.abstraction.count < 52
 
 
-def test_samples_with_trembles_are_refused():
+def test_wrong_samples_are_refused():
   with pytest.raises(ValueError, match="give one of the two"):
-    CFRPlusIRASolver(KUHN, samples=10, tremble=1)
+    CFRPlusIRASolver(KUHN, samples=16, tremble=1)
+  with pytest.raises(ValueError, match=r"samples=9: .*a multiple of 8, such as 16"):
+    CFRPlusIRASolver(KUHN, samples=9)

@@ -13,12 +13,12 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel import HoldemPolicy, PSCFRSolver, batches, build_tree, cfr, load_solver
 from ps_cfr_spiel.apps.commands.program import run as run_program
 from ps_cfr_spiel.backend.device import accelerator, device_named, on, platform, precision, rehearsal
-from ps_cfr_spiel.cfr.placement import EACH, START
+from ps_cfr_spiel.cfr.placement import EACH, LEAST
 from ps_cfr_spiel.tree.arrays import segment_sums
 
 RIVER = "river_subgame(stack=300,ranges=AA KQs;QQ AKs)"
 TURN = "holdem_subgame(board=9s7c5s4h,stack=300,ranges=AA KQs;QQ AKs)"
-JUST = START // EACH  # actions from which on an accelerator is taken
+JUST = LEAST // EACH  # actions from which on an accelerator is taken
 
 
 def gpu_solver(game, *options, **keywords):

@@ -81,7 +81,7 @@ ROWS = {
   "FPIRA": Row(solvers.FPIRASolver, KUHN, {}, 200, 0.1),
   "CFR+IRA": Row(solvers.CFRPlusIRASolver, KUHN, {"seed": 3}, 400, 0.01),
   "CFR+IRA on a river": Row(solvers.CFRPlusIRASolver, RIVER, {"averaging_delay": 0, "dtype": "float64"}),
-  "CFR+IRA by samples": Row(solvers.CFRPlusIRASolver, KUHN, {"seed": 3, "samples": 20}, 1000, 0.05),
+  "CFR+IRA by samples": Row(solvers.CFRPlusIRASolver, KUHN, {"seed": 3, "samples": 24}, 1000, 0.05),
   "external sampling": Row(solvers.ExternalSamplingSolver, KUHN, BATCH, 3000, 0.065),
   "external sampling on a river": Row(solvers.ExternalSamplingSolver, RIVER, {}),
   "outcome sampling": Row(solvers.OutcomeSamplingSolver, KUHN, BATCH, 3000, 0.065),

@@ -102,7 +102,7 @@ def test_equals_brute_force_and_the_others(name, player):
       close(values, truth, tolerance, 1 if kind is ShowdownLeaves else 1e-30)
 
 
-@pytest.mark.parametrize("name", ["all hands tie", "unequal", "no showdown"])
+@pytest.mark.parametrize("name", ["all hands tie", "unequal", "no showdown", "one hand each"])
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-6)])
 def test_products_of_halves_equal_brute_force(name, dtype, tolerance, monkeypatch):
   """As accelerators compute many leaves: in 16 bits twice, with a scale of its own in each row."""
@@ -121,6 +121,19 @@ def test_products_of_halves_equal_brute_force(name, dtype, tolerance, monkeypatc
       assert part.dtype == dtype
       row = np.resize(scale, (len(rows), 1))
       np.testing.assert_allclose(part / row, exact / row, rtol=0, atol=tolerance * rows.shape[1])
+
+
+@pytest.mark.parametrize("scale", [1, 1e-10, 1e-33])
+def test_two_halves_are_as_good_as_float32(scale):
+  rng = np.random.default_rng(1)
+  rows, signs = (
+    (scale * rng.random((9, 300))).astype(np.float32),
+    rng.integers(-1, 2, (300, 40)).astype(np.int8),
+  )
+  with precision("float32"):
+    product = np.asarray(jax.jit(showdown.by_halves)(rows, signs), float)
+  exact, sums = rows.astype(float) @ signs, rows.sum(1, dtype=float)[:, None]
+  np.testing.assert_allclose(product / sums, exact / sums, rtol=0, atol=2e-7)
 
 
 @needs_library

@@ -40,9 +40,13 @@ def sequence_form(tree: PublicTree) -> SequenceForm:
   check_two_players(tree, "matrices of the sequence form")
   first, second = tree.players
   pairs = sum(first.leaf.children) * first.types * second.types
-  if (first.roots, second.roots) != (1, 1) or pairs > MOST_PAIRS:
-    why = "is a subgame" if pairs <= MOST_PAIRS else f"has {pairs:,} pairs of hands at its ends"
-    raise TooLarge(f"{tree.names.game} {why}; the sequence form is for whole games of up to {MOST_PAIRS:,}.")
+  if (first.roots, second.roots) != (1, 1):
+    raise ValueError("This tree is a subgame; the sequence form is for whole games.")
+  if pairs > MOST_PAIRS:
+    raise TooLarge(
+      f"{tree.names.game} has {pairs:,} pairs of hands at its ends; the sequence form is for whole games of up "
+      f"to {MOST_PAIRS:,}. Take smaller ranges or fewer bets, or solve it by PSCFRSolver."
+    )
   numbers = decision_sequences(tree)
   columns, constraints, sequences = zip(*(_player(tree, i, numbers) for i in (0, 1)), strict=True)
   payoffs = tuple(_payoff(tree, i, columns) for i in range(1 if tree.leaves.zero_sum else 2))

@@ -141,12 +141,11 @@ def by_halves(rows: Float[Array, "m n"], signs: Shaped[Array, "n k"]) -> Float[A
   """Product with a matrix of -1, 0 and 1, for units that multiply numbers of 16 bits and add in 32.
 
   A float32 is a multiple of its row's largest number in two halves of 11 bits each, and loses no more than
-  sums of float32 do.
+  sums of float32 do, if that number is above 1e-34.
   """
   if rows.dtype != np.float32:
     return dot(rows, signs.astype(rows.dtype))
-  largest = jnp.abs(rows).max(-1, keepdims=True)
-  unit = jnp.where(largest > WHOLE * jnp.finfo(rows.dtype).tiny, largest, 1) / WHOLE
+  unit = jnp.maximum(jnp.abs(rows).max(-1, keepdims=True) / WHOLE, jnp.finfo(rows.dtype).tiny)
   scaled = rows / unit
   # A conversion to 16 bits and back could be left out by XLA, this rounding not.
   upper = jax.lax.reduce_precision(scaled, exponent_bits=5, mantissa_bits=10)
