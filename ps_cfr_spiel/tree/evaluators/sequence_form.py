@@ -44,8 +44,8 @@ def sequence_form(tree: PublicTree) -> SequenceForm:
     raise ValueError("This tree is a subgame; the sequence form is for whole games.")
   if pairs > MOST_PAIRS:
     raise TooLarge(
-      f"{tree.names.game} has {pairs:,} pairs of hands at its ends; the sequence form is for whole games of up "
-      f"to {MOST_PAIRS:,}. Take smaller ranges or fewer bets, or solve it by PSCFRSolver."
+      f"{tree.names.game} has {pairs:,} pairs of hands at its ends; the sequence form is for whole games of "
+      f"up to {MOST_PAIRS:,}. Take smaller ranges or fewer bets, or solve it by PSCFRSolver."
     )
   numbers = decision_sequences(tree)
   columns, constraints, sequences = zip(*(_player(tree, i, numbers) for i in (0, 1)), strict=True)
