@@ -453,6 +453,12 @@ def test_summary_measures_iterations_and_names_the_unit(capsys):
   assert 50 < float(lines["peak memory"].removesuffix(" MB").replace(",", "")) < 10_000
 
 
+def test_summary_measures_the_tree_of_its_flags(capsys):
+  flags = ["--limit=100000", "--leaves=sparse", "--public_states=observer"]
+  assert command_line.run(["summary", "kuhn_poker", "--measure", "--json", *flags]) == 0
+  assert json.loads(capsys.readouterr().out)["iteration_seconds"] > 0
+
+
 def test_summary_of_a_run(tmp_path, capsys):
   """It has its locks and how far it is, and refuses what is for games."""
   solve = ["solve", "kuhn_poker", "--iterations=7", f"--output={tmp_path}", "--quiet", "--noplot"]

@@ -50,7 +50,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   measured = None
   if values.measure:
     with building:
-      solver = ps.PSCFRSolver(game, tree=tree, **given_options(values, TreeOptions))
+      solver = ps.PSCFRSolver(game, tree=tree)
     measured = _measured(solver, building)
   if values.json:
     needs = ps.PSCFRSolver.memory_needs(game, leaves=values.leaves)
