@@ -9,7 +9,7 @@ from game_checks import all_histories
 from ps_cfr_spiel.games.poker import PokerState
 
 import ps_cfr_spiel
-from ps_cfr_spiel.apps.commands import play, program
+from ps_cfr_spiel.apps.commands import match, play, program
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.evaluation import player_views, table_play
 from ps_cfr_spiel.evaluation.how_to_play import rules_of
@@ -401,6 +401,32 @@ def test_players_in_messages_are_all_that_there_are():
     "agent",
     "pretrained",
   }
+  assert play.PLAYERS in match.COMMAND.text
+
+
+@pytest.mark.parametrize("game", ["cheat", "holdem(deck=6x2)"])
+@pytest.mark.parametrize(
+  "name",
+  ["agent,nonsense.safetensors", "agent,pretrained", "pretrained,nonsense", "agents", "agent:agent"],
+)
+def test_a_mistyped_player_is_no_other(game, name):
+  with pytest.raises(ValueError, match=f"no such file or player: {name}; players are random"):
+    play.make_opponent(pyspiel.load_game(game), name, np.random.RandomState(0))
+
+
+def test_mistyped_agents(tmp_path, monkeypatch, capsys):
+  """An agent with files is of hold'em, and of several errors the blueprint's comes first."""
+  monkeypatch.chdir(tmp_path)
+  with pytest.raises(ValueError, match="no such file or player: agent:pretrained,x"):
+    play.make_opponent(pyspiel.load_game("cheat"), "agent:pretrained,x", np.random.RandomState(0))
+  for name in ("agent:", "agent:,pretrained", "agent:pretrained,"):
+    with pytest.raises(ValueError, match=f"{name} lacks the name of a file; write agent:FILE, or agent for"):
+      play.make_opponent(pyspiel.load_game("holdem"), name, np.random.RandomState(0))
+  assert program.run(["play", "holdem", "--opponent=agent:no/a.safetensors,no/b.safetensors"]) == 2
+  assert "no/a.safetensors: No such file" in capsys.readouterr().err
+  for name in ("agent,nonsense", "agent:agent"):
+    assert program.run(["match", name, "random"]) == 2
+    assert f"no such file or player: {name}" in capsys.readouterr().err
 
 
 def test_no_such_policy(tmp_path):
@@ -501,6 +527,15 @@ def test_an_agent_of_holdem(capsys, monkeypatch, tmp_path):
   monkeypatch.setattr(sys, "stdin", io.StringIO("1\n" * 9))
   program.run(["play", *words, "--preset=deepstack"])
   assert asked == [(0, "deepstack")]
+
+
+def test_only_the_agent_of_the_package_searches(monkeypatch, capsys):
+  """In Cheat; `pretrained` is its policy alone."""
+  _, text = run(monkeypatch, capsys, ["cheat", "--opponent=pretrained"], ["q"])
+  assert "Opponent: pretrained; --opponent= chooses another" in text
+  cheat, rng = pyspiel.load_game("cheat"), np.random.RandomState(0)
+  kinds = [type(play.make_opponent(cheat, name, rng, seconds=1)(0)) for name in ("pretrained", "agent")]
+  assert kinds == [ps_cfr_spiel.matches.PolicyBot, ps_cfr_spiel.matches.ParticleBot]
 
 
 def test_the_players_of_the_package():

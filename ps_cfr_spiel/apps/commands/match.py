@@ -18,15 +18,23 @@ import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.apps.commands.framework.command import INTERRUPTED, Command, Flag, flag_of
 from ps_cfr_spiel.apps.commands.framework.flags import JSON, MOST_HISTORIES, QUIET, progress_of, say
-from ps_cfr_spiel.apps.commands.framework.user_input import given, in_words, load_game, refuse, writable
+from ps_cfr_spiel.apps.commands.framework.user_input import (
+  PRETRAINED,
+  given,
+  in_words,
+  load_game,
+  refuse,
+  writable,
+)
 from ps_cfr_spiel.apps.commands.play import (
   FAILED,
   MOVE_SECONDS,
+  PLAYERS,
   PRESET,
   SEARCH,
+  agent_files,
   blueprint_of,
   check_preset,
-  is_packaged,
   make_opponent,
   names_agent,
   policy_for,
@@ -127,10 +135,15 @@ def _game(values: flags.FlagValues, players: Sequence[str | Remote]) -> pyspiel.
     return sequential(load_game([values.game]))
   if not any(isinstance(player, Remote) for player in players):
     for player in players:
-      named = player in (*ps.matches.BOTS, SEARCH) or is_packaged(str(player))
+      named = player in (*ps.matches.BOTS, SEARCH) or _is_packaged(str(player))
       if not named and str(player).split(":")[0] != LBR:
         return blueprint_of(str(player), values.limit).game
   return load_game([DEFAULT_GAME])
+
+
+def _is_packaged(word: str) -> bool:
+  """Whether a word names a policy, or an agent with a blueprint, that comes with the package."""
+  return (agent_files(word)[0] if names_agent(word) else word) == PRETRAINED
 
 
 def _player(values: flags.FlagValues, game: pyspiel.Game, who: str, seed: int) -> tuple[Any, Any]:
@@ -279,10 +292,11 @@ COMMAND = Command(
   arguments="A B",
   summary="Let two players play a match",
   text="Prints the gain of A, which has each seat in turn; B has the other, or all others where more play. "
-  "A player is random, always_call, fold, all_in or another bot of play, search, "
-  "the file of a policy, or agent:FILE, which in holdem searches from the turn on, with a blueprint from the "
+  f"A player is the file of a policy, a bot of the game, or {PLAYERS}. "
+  "agent:FILE searches from the turn on, with a blueprint from the "
   "file; agent:FILE,VALUES searches flops too, by values of turns: a file of learn, or pretrained; "
-  "agent:FILE,FLOPS,VALUES searches before the flop too, by values of flops. "
+  "agent:FILE,FLOPS,VALUES searches before the flop too, by values of flops. agent alone has the blueprint "
+  "and values of the package; in cheat it searches with --move_seconds only. pretrained never searches. "
   "acpc:PORT is a program that connects by the ACPC's protocol to a port of this machine, from any machine, "
   "as to the ACPC's dealer: the port is open on all network interfaces, and the first program to connect "
   "plays. B may also deal itself: acpc:HOST:PORT, a server of that protocol, or slumbot (slumbot:URL for "

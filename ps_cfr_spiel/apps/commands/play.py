@@ -6,10 +6,12 @@ import dataclasses
 import functools
 import json
 import math
+import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeGuard
 
 import numpy as np
 import pyspiel
@@ -106,7 +108,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   poker = names_agent(name) and game.get_type().short_name == HOLDEM
   by_name = name in (*ps.matches.bots_for(game), SEARCH) or poker
   policy = None if by_name else saved_player(name, values.limit, game)
-  how = f", which searches for {seconds:g} s a decision" if is_agent(policy) and seconds > 0 else ""
+  how = f", which searches for {seconds:g} s a decision" if searches(policy, name, seconds) else ""
   how = f", of a blueprint and searches{f' of at most {seconds:g} s' if seconds else ''}" if poker else how
   many = ps.matches.own_bots(game) and game.num_players() > 2
   few = "; agents of train are for two players" if many else ""
@@ -296,15 +298,16 @@ def make_opponent(
   if names_agent(name) and game.get_type().short_name == HOLDEM:
     return agent_on(game, name, int(rng.randint(2**31)), limit, seconds, preset)
   policy = policy_for(game, name, limit)
-  if seconds > 0 and is_agent(policy):
+  if searches(policy, name, seconds):
     options: dict[str, JSON] = {"seconds": seconds, "temperature": TEMPERATURE}
     return lambda seat: ps.matches.ParticleBot(game, seat, policy, seed=int(rng.randint(2**31)), **options)
   return lambda seat: ps.matches.PolicyBot(seat, rng, policy)
 
 
-def is_agent(policy: object) -> bool:
-  """Whether a policy is one of train, and can search."""
-  return isinstance(policy, ps.KeyedPolicy) and not ps.abstractions.has_clusters(policy)
+def searches(policy: object, name: str, seconds: float) -> TypeGuard[ps.KeyedPolicy]:
+  """Whether a player searches: by a policy of train, if it has time, and is not `PRETRAINED`."""
+  trained = isinstance(policy, ps.KeyedPolicy) and not ps.abstractions.has_clusters(policy)
+  return seconds > 0 and name != PRETRAINED and trained
 
 
 def names_agent(word: str) -> bool:
@@ -312,19 +315,23 @@ def names_agent(word: str) -> bool:
   return word.partition(":")[0] == AGENT
 
 
-def is_packaged(word: str) -> bool:
-  """True if a word names a player, or an agent's blueprint, that comes with the package."""
-  return word.removeprefix(f"{AGENT}:").partition(",")[0] in (AGENT, PRETRAINED)
+def agent_files(word: str) -> list[str]:
+  """The files of an agent, blueprint first; ValueError if one has no name."""
+  files = [PRETRAINED] if word == AGENT else word.partition(":")[2].split(",")
+  if "" in files:
+    raise ValueError(
+      f"{word} lacks the name of a file; write {AGENT}:FILE, or {AGENT} for the package's own."
+    )
+  return files
 
 
 def saved_player(word: str, limit: int, game: pyspiel.Game | None = None) -> ps.TreePolicy | ps.KeyedPolicy:
-  """The policy in a file, or that which comes with the package for a `game`.
-
-  ValueError with the names of players for a word that is no path.
-  """
-  if game is not None and is_packaged(word):
+  """The policy in a file, or the package's for a `game`; ValueError with all players for no path."""
+  if game is not None and word in (AGENT, PRETRAINED):
     return ps.matches.pretrained_policy(game)
-  if Path(word).name == word and not Path(word).suffix and not Path(word).exists():
+  path = Path(word)
+  mistyped = re.split("[:,]", word)[0] in (AGENT, PRETRAINED) or (path.name == word and not path.suffix)
+  if mistyped and not path.exists():
     raise ValueError(
       f"no such file or player: {word}; players are {PLAYERS}, or a file of solve, resolve or train."
     )
@@ -341,9 +348,9 @@ def agent_on(
   game: pyspiel.Game, name: str, seed: int, limit: int, seconds: float = 0, preset: str = AGENTS[0]
 ) -> Callable[[int], pyspiel.Bot]:
   """A maker of agents that play hold'em from a blueprint, and with values search earlier streets too."""
-  values = [load_values(file, game) for file in name.split(",")[1:]]
-  values = _values_if_installed(game) if name == AGENT else values
-  blueprint = blueprint_of(name, limit, game)
+  blueprint = blueprint_of(name, limit, game)  # first, so that its error comes before that of the values
+  _, *files = agent_files(name)
+  values = _values_if_installed(game) if name == AGENT else [load_values(file, game) for file in files]
   policy = ps.HoldemPolicy(game, blueprint, values=values, seconds=seconds or None, preset=preset)
   return lambda seat: policy.bot(seat, seed)
 
@@ -358,8 +365,8 @@ def _values_if_installed(game: pyspiel.Game) -> ps.values.NetworkValues | None:
 
 def blueprint_of(name: str, limit: int, game: pyspiel.Game | None = None) -> ps.TreePolicy | ps.KeyedPolicy:
   """The policy of a file, or the blueprint of an agent, without its values; see `saved_player`."""
-  agent = name.removeprefix(f"{AGENT}:")
-  return saved_player(agent if agent == name else agent.split(",")[0], limit, game)
+  blueprint = agent_files(name)[0] if names_agent(name) else name
+  return saved_player(name if blueprint == AGENT else blueprint, limit, game)
 
 
 def policy_for(game: pyspiel.Game, path: str, limit: int) -> openspiel_policy.Policy:
