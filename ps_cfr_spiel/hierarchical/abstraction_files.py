@@ -46,7 +46,7 @@ def save_abstraction(path: str | os.PathLike, abstraction: Hierarchy) -> None:
 
 
 def load_abstraction(path: str | os.PathLike, game: CardGame[CardDeal]) -> Hierarchy:
-  """Read an abstraction of a file of `save_abstraction`, or of a run in it.
+  """Read an abstraction of a file of `save_abstraction`, or of a run or a policy in it.
 
   OSError without a file; ValueError if it is damaged, of another kind, or of another game.
   """

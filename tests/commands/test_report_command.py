@@ -145,7 +145,7 @@ def test_classes_of_turns_have_weights(tmp_path, capsys):
     ([], "report needs flops, turns, rivers or one file with boards; got 0 words"),
     (["turns"], "report turns needs --board with 3 cards"),
     (["turns", "--board=Ks7d2c5h"], "a flop board has 3 different cards"),
-    (["flops", "--board=Ks7d2c"], "--board is not for a report on all flops"),
+    (["flops", "--board=Ks7d2c"], "--board is not for a report on flops"),
     (["no-such.csv"], "no-such.csv"),
     (["list.txt", "--ranges=AsKs;QQ"], "list.txt: no hands of these ranges can be dealt on Ks7d2c5h9s"),
     (["list.txt", "--board=Ks7d2c"], "--board is not for the boards of list.txt"),
