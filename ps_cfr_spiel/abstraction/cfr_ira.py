@@ -13,8 +13,8 @@ regrets alone, its t counts rounds of both players, and sets without regrets pla
 
 With `samples` a turn estimates its regrets by external sampling (the paper's Section 6.1 asks for it), in
 `PARTS` independent parts. The heuristic then leaves out infostates whose best actions may be an accident of
-the samples (`refine.certain`), so that more samples come to the same splits; the bound takes sums of samples
-as they are. Averages are of the exact own reach.
+the samples (`refine.certain`), so that more samples come to the same splits; the bound takes sums of all
+samples. Averages are of the exact own reach.
 """
 
 import dataclasses

@@ -114,8 +114,8 @@ class PublicStates:
   def _check_clock(self, histories: Histories) -> None:
     """ValueError if the player in a decision does not know how many moves were made, chance's included.
 
-    Then a public state has more histories than those after as many moves. What was met before is kept, for
-    the histories of such a decision may be far apart.
+    Then a public state has histories of several lengths. All decisions that were met are kept, for those of
+    such a public state may be far apart.
     """
     for player in histories.players:
       acting = np.flatnonzero(histories.player == player)
