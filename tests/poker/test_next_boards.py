@@ -93,8 +93,16 @@ def test_some_flops_stand_for_all(count, error):
   assert share(lambda board: max(board) // 4 == 12) == pytest.approx(aces, abs=error)
 
 
-def test_no_more_boards_than_there_are():
-  every = next_boards(cards.parse_cards("Ks7s2d"), 1, "uniform")
-  assert sum(weight for _, weight in representatives(every, len(every))) == pytest.approx(49)
-  with pytest.raises(ValueError, match="boards cannot stand for all; choose 1 to 36"):
-    representatives(every, len(every) + 1)
+@pytest.mark.parametrize(("flop", "most", "total"), [("", 920, 1755), ("Ks7s2s", 16, 23), ("Ks7d2c", 49, 49)])
+def test_as_many_boards_as_asked_or_all_as_they_are(flop, most, total):
+  """Of 22,100 flops a class has at most 24, of 49 turns of three spades three."""
+  board = cards.parse_cards(flop)
+  every = [(new, float(weight)) for new, weight in next_boards(board, 3 if not flop else 1, "uniform")]
+  assert representatives(every, total) == every
+  for count in {1, most // 2, most}:
+    some = representatives(every, count)
+    assert len({new for new, _ in some}) == len(some) == count
+    assert sum(weight for _, weight in some) == pytest.approx(sum(weight for _, weight in every))
+  for count in {0, most + 1, total - 1, total + 1} - {*range(1, most + 1), total}:
+    with pytest.raises(ValueError, match=f"cannot stand for all; choose 1 to {most}, or all {total:,}"):
+      representatives(every, count)

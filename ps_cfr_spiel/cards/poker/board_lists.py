@@ -46,18 +46,25 @@ def next_boards(board: cards.Board, count: int, ranges: str) -> list[tuple[cards
 def representatives(
   boards: Sequence[tuple[cards.Board, float]], count: int
 ) -> list[tuple[cards.Board, float]]:
-  """At most `count` of some boards that stand for all: the middles of equal parts, each with a part's weight.
+  """Some of many boards that stand for all: the middles of `count` parts of equal weight, each with a part's.
 
   Boards are in the order of their largest number of cards of one suit, of pairs, and of ranks from high to
-  low, so shares of boards by these are nearly those of all. ValueError if there are fewer boards.
+  low, so shares of boards by these are nearly those of all. All boards stand for themselves, as they are.
+  ValueError if there are fewer boards, or a board may be the middle of two parts.
   """
-  if not 1 <= count <= len(boards):
-    raise ValueError(f"{count} of {len(boards):,} boards cannot stand for all; choose 1 to {len(boards):,}.")
+  if count == len(boards):
+    return list(boards)
+  weights = [weight for _, weight in boards]
+  most = int(sum(weights) // max(weights, default=1))
+  if not 1 <= count <= most:
+    raise ValueError(
+      f"{count:,} of {len(boards):,} boards cannot stand for all; choose 1 to {most:,}, or all "
+      f"{len(boards):,}: between these the heaviest board would be chosen twice."
+    )
   ordered = sorted(boards, key=lambda board: _texture(board[0]))
   ends = np.cumsum([weight for _, weight in ordered])
   middles = (np.arange(count) + 0.5) * ends[-1] / count
-  chosen, parts = np.unique(np.searchsorted(ends, middles), return_counts=True)
-  return [(ordered[k][0], float(n * ends[-1] / count)) for k, n in zip(chosen, parts, strict=True)]
+  return [(ordered[k][0], float(ends[-1] / count)) for k in np.searchsorted(ends, middles)]
 
 
 def _texture(board: cards.Board) -> tuple[int, ...]:
