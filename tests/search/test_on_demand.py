@@ -134,9 +134,13 @@ def test_wrong_input_is_refused():
   game = pyspiel.load_game("kuhn_poker")
   with pytest.raises(ValueError, match="leave public_states='none', knowledge= and actions= out"):
     OnDemandResolving(game, knowledge=1)
-  with pytest.raises(ValueError, match="has 4 players; searches are for two"):
+  with pytest.raises(ValueError, match="has 4 players; searches are for two players"):
     OnDemandResolving(pyspiel.load_game("hearts"))
-  with pytest.raises(ValueError, match="more than 20 histories"):
+  with pytest.raises(ValueError, match="is of general sum; searches are for two players, zero-sum"):
+    OnDemandResolving(pyspiel.load_game("bargaining"))
+  with pytest.raises(
+    ValueError, match=r"more than 20 histories\. Look less far ahead [^,]*, depth\), or raise"
+  ):
     OnDemandResolving(game, 5, limit=20).action_probabilities(next(random_play(game, 0)))
   with pytest.raises(ValueError, match=r"the history \[0, 0\] is impossible"):
     PublicStates(game).members([0, 0])
@@ -178,6 +182,23 @@ def test_what_is_kept_is_bounded(monkeypatch):
   monkeypatch.setattr("ps_cfr_spiel.solvers.agents.on_demand_resolving.CACHE_BYTES", 1)
   bounded = OnDemandResolving(game, 3, **SOLVING)
   assert [bounded.action_probabilities(state) for state in plays] == before
+
+
+@pytest.mark.parametrize(
+  ("history", "player", "message"),
+  [
+    ([0, 1], 5, "player must be 0 or 1, got 5"),
+    ([0, 99], 0, r"The history \[0, 99\] is impossible: 99 \(move 1\) is not among \[1, 2\]"),
+    ([0, 1], 1, r"Player 1 does not act after \[0, 1\]: player 0 acts there"),
+    ([0], 0, r"Player 0 does not act after \[0\]: no player acts there"),
+    ([0, 1, 0, 0], 0, "no player acts there"),
+  ],
+)
+def test_a_search_is_where_its_player_acts(history, player, message):
+  resolving = OnDemandResolving(pyspiel.load_game("kuhn_poker"), 5, **SOLVING)
+  with pytest.raises(ValueError, match=message):
+    resolving.search(history, player)
+  assert not resolving.seconds  # nothing was searched
 
 
 def lengths(states):

@@ -3,6 +3,7 @@ from .enumeration import foretell as foretell
 from .game_checks import NO_GUARANTEE as NO_GUARANTEE
 from .game_checks import check_kind as check_kind
 from .game_checks import check_observer as check_observer
+from .game_checks import is_zero_sum as is_zero_sum
 from .game_checks import kind_faults as kind_faults
 from .game_checks import scale_fault as scale_fault
 from .grown import Grown as Grown

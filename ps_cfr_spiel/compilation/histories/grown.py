@@ -67,8 +67,8 @@ def grow(
     history = len(recorder.parent)
     if history >= limit:
       raise TooLarge(
-        f"A search of {game} has more than {limit:,} histories. Look less far ahead (lookahead, depth), take "
-        "fewer particles, or raise the limits (limit, memory)."
+        f"A search of {game} has more than {limit:,} histories. Look less far ahead (lookahead, depth), or "
+        "raise the limits (limit, memory)."
       )
     actions, odds = recorder.visit(state, above, path[-1] if path else -1, rank, len(path), chance)
     over, marks = horizon.step(state, actions, mark, inside)

@@ -10,7 +10,9 @@ from typing import Any
 
 import pyspiel
 
+from ps_cfr_spiel.arguments import check_player
 from ps_cfr_spiel.cfr import make_rule
+from ps_cfr_spiel.compilation.histories import is_zero_sum
 from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.memory import HISTORY, readable_bytes
 from ps_cfr_spiel.options import OnDemandResolvingOptions, SearchOptions
@@ -20,12 +22,14 @@ from ps_cfr_spiel.resolving.subgames import PublicStates
 from ps_cfr_spiel.solvers.agents.search_policy import SearchPolicy, describe
 
 CACHE_BYTES = 2**30  # most memory of the trees of searches that are kept
+MOST_LISTED = 20  # legal actions in a message
 
 
 class OnDemandResolving(SearchPolicy):
   """Continual re-solving that makes the public tree of each search when play comes there.
 
-  It plays as `ContinualResolving` does, up to rounding, and needs memory for the histories of a search alone:
+  It plays as `ContinualResolving` does up to rounding, but where regrets tie rounding decides, and strategies
+  may differ. It needs memory for the histories of a search alone:
   those in the public state of a decision, and all below it. With a lookahead and values that need nothing
   below (`ValueFunction.solves` is False) these end with the lookahead; otherwise with the game, and the first
   search has all of it.
@@ -47,9 +51,11 @@ class OnDemandResolving(SearchPolicy):
       **keywords: options by name; see `OnDemandResolvingOptions`.
     """
     game = sequential(game)
-    if game.num_players() != 2:
+    players = game.num_players()
+    if players != 2 or not is_zero_sum(game):
+      kind = f"has {players} players" if players != 2 else "is of general sum"
       raise ValueError(
-        f"{game} has {game.num_players()} players; searches are for two. matches.ParticleBot plays this game."
+        f"{game} {kind}; searches are for two players, zero-sum. matches.ParticleBot plays this game."
       )
     super().__init__(game)
     self.options = options = OnDemandResolvingOptions.of(options, **keywords)
@@ -76,15 +82,37 @@ class OnDemandResolving(SearchPolicy):
     return f"{len(self._steps):,} searches in {readable_bytes(self.kept_bytes)}"
 
   def search(self, history: Sequence[int], player: int) -> Step:
-    """The search from a history in which the player acts, given by its actions, after those on the way."""
-    step, decided, state = self._start(player), False, self.game.new_initial_state()
-    for number, action in enumerate((*history, None)):
-      if state.current_player() == player and decided:
-        step = self._later(step, history[:number])
-      decided |= state.current_player() >= 0
-      if action is not None:
-        state.apply_action(action)
+    """The search from a history in which the player acts, given by its actions, after those on the way.
+
+    ValueError for an impossible history, or one in which the player does not act.
+    """
+    player, asked = check_player(player), self._places(history, player)
+    step = self._start(player)
+    for number in asked:
+      step = self._later(step, history[:number])
     return step
+
+  def _places(self, history: Sequence[int], player: int) -> list[int]:
+    """The numbers of moves before which the player searches, on the way to a history and in it."""
+    state, decided, places = self.game.new_initial_state(), False, []
+    for number, action in enumerate((*history, None)):
+      mover = state.current_player()
+      if mover == player and decided:
+        places.append(number)
+      decided |= mover >= 0
+      if action is None and mover != player:
+        acts = f"player {mover} acts" if mover >= 0 else "no player acts"
+        raise ValueError(f"Player {player} does not act after {list(history)}: {acts} there.")
+      if action is not None:
+        chances = dict(state.chance_outcomes()) if state.is_chance_node() else {}
+        legal = [a for a in state.legal_actions() if chances.get(a, 1) > 0]
+        if action not in legal:
+          some = f"{legal[:MOST_LISTED]}{', ...' if len(legal) > MOST_LISTED else ''}"
+          raise ValueError(
+            f"The history {list(history)} is impossible: {action} (move {number}) is not among {some}."
+          )
+        state.apply_action(action)
+    return places
 
   def _start(self, player: int) -> Step:
     if (player, ()) not in self._steps:
