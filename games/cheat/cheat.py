@@ -100,10 +100,13 @@ class CheatGame(base.Game):
       rows.append(base.Row(tuple(held) if player in seats else (base.HIDDEN,) * size, player))
     rows.append(base.Row((base.HIDDEN,) * sum(state.pile), name="Pile"))
     claim, picks = state.claim(), dict[int, tuple[str, ...]]()
-    said = f"Player {state.discarder} claims {claim} of rank {faces[state.rank]}"
+    if claim:
+      said = f"Player {state.discarder} claims {claim} of rank {faces[state.rank]}"
+    else:
+      said = "The game is over" if state.player == TERMINAL else f"Rank {faces[state.rank]} is next"
     if state.player in seats and not claim:
       picks = {a: tuple(faces[rank] for rank in self.cards(a)) for a in state.legal_actions()}
-    return base.Table((said if claim else f"Rank {faces[state.rank]} is next",), tuple(rows), picks=picks)
+    return base.Table((said,), tuple(rows), picks=picks)
 
   def cards(self, action: int) -> tuple[int, ...]:
     """The ranks of the cards that a discard lays down."""

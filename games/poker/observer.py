@@ -60,8 +60,9 @@ class PokerTable(base.Game):
     board = [cards.card_names([card]) for card in (*self.board, *state.runout)]
     places = ("",) * (cards.BOARD_SIZE - len(board))
     rows.append(base.Row((*board, *places), name="Board"))
-    to_call = max(public.spent) - min(public.spent)
-    call = [f"To call {self._chips(to_call)}"] if to_call and not state.is_terminal() else []
+    mover = state.current_player()
+    to_call = max(public.spent) - public.spent[mover] if mover in seats else 0
+    call = [f"To call {self._chips(to_call)}"] if to_call else []
     return base.Table((f"Pot {self._chips(sum(public.spent))}", *call), tuple(rows))
 
   def _chips(self, chips: int) -> str:

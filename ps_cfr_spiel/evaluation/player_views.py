@@ -61,6 +61,7 @@ def drawn(table: Table, player: int) -> str:
     hidden = row.cards.count(HIDDEN)
     shown = f"{hidden} card{'s' * (hidden != 1)}" if hidden else " ".join(filter(None, row.cards))
     words = ", ".join(filter(None, ["" if hidden and row.notes else shown, *row.notes]))
+    words = words or "no cards" * (row.player >= 0 and not row.cards)
     if words:
       name = row.name or ("You" if row.player == player else f"Player {row.player}")
       said.append(f"{name}: {words}")
@@ -99,17 +100,19 @@ def _leduc(state: pyspiel.State, seats: Collection[int]) -> Table:
     rank, suit = (int(number), 0) if isomorphic else divmod(int(number), 2)
     return faces[rank] + ("" if isomorphic else "sh"[suit])
 
-  rows = []
+  pot, rows = 0, []
   for player in range(game.num_players()):
     fields = re.findall(r"\[([^][:]*): ([^][]*)\]", state.observation_string(player))
     parts = dict(fields)
-    money = parts["Money"].split()[player]
+    behind, spent = (float(parts[field].split()[player]) for field in ("Money", "Ante"))
+    if state.is_terminal():  # as before the pot was paid out
+      behind -= spent + state.returns()[player]
+    pot += round(spent)
     shown = face(parts["Private"]) if player in seats else HIDDEN
-    rows.append(Row((shown,), player, notes=(f"{money} behind",)))
+    rows.append(Row((shown,), player, notes=(f"{round(behind)} behind",)))
   public = parts.get("Public", UNSET)
   rows.append(Row((face(public) if public != UNSET else "",), name="Board"))
-  spent = sum(map(int, parts["Ante"].split()))
-  return Table((f"Pot {spent}",), tuple(rows))
+  return Table((f"Pot {pot}",), tuple(rows))
 
 
 def _marks(state: pyspiel.State, seats: Collection[int]) -> Table:

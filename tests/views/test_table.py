@@ -23,6 +23,7 @@ import ps_cfr_spiel
 from ps_cfr_spiel.apps.commands import play, program
 from ps_cfr_spiel.apps.views import table_data
 from ps_cfr_spiel.cards.poker import cards, strengths
+from ps_cfr_spiel.evaluation import player_views
 from ps_cfr_spiel.evaluation.table_play import Sitting
 
 HOLDEM = "holdem(stack=2000,bets=fullgame)"
@@ -275,6 +276,69 @@ def test_other_games_have_their_table_or_text(name, opponent):
     data = browser.send("/move", text=name_of_move)
     assert data["made"] == name_of_move
   assert data["result"] and data["revealed"][0].startswith("Player 1 saw")
+
+
+@pytest.mark.parametrize(
+  "name",
+  ["cheat(max_turns=6)", "cheat(players=3,max_turns=6)", "graph_pursuit(preset=alleys)", "glasses(turns=4)"],
+)
+def test_only_the_mover_sees_picks(name):
+  """Which moves are legal may show hidden cards or pieces."""
+  game, random, seen = pyspiel.load_game(name), np.random.RandomState(0), 0
+  state = game.new_initial_state()
+  while not state.is_terminal():
+    mover, legal = state.current_player(), state.legal_actions()
+    others = [seat for seat in range(game.num_players()) if seat != mover]
+    if not state.is_chance_node():
+      for seats in ([], others, *([seat] for seat in others)):
+        assert not player_views.table_of(state, seats).picks
+      seen += bool(player_views.table_of(state, [mover]).picks)
+    state.apply_action(int(random.choice(legal)))
+  assert seen > 1
+
+
+def test_the_end_of_cheat_in_words():
+  """The hand that is empty is named, and no rank comes next."""
+  state = pyspiel.load_game("cheat(ranks=2,suits=2,hand_size=1,first_player=0)").new_initial_state()
+  for move in ("Deal A to p0", "Deal 2 to p1", "Discard A"):
+    state.apply_action(state.string_to_action(move))
+  assert player_views.present_view(state, 1).startswith("Player 0 claims 1 of rank A. Player 0: no cards.")
+  state.apply_action(state.string_to_action("Pass"))
+  assert state.is_terminal()
+  assert player_views.present_view(state, 0).startswith("The game is over. You: no cards. Player 1: 1 card.")
+
+
+def test_only_the_mover_has_a_bet_to_call():
+  """By their own bet; nobody at the end."""
+  state = pyspiel.load_game(HOLDEM).new_initial_state()
+  for card in cards.parse_cards("AsAhKsKh"):
+    state.apply_action(card)
+
+  def facts(*seats):
+    return player_views.table_of(state, seats).facts
+
+  assert (facts(1), facts(0), facts(0, 1)) == (
+    ("Pot 150", "To call 50"), ("Pot 150",), ("Pot 150", "To call 50"),
+  )  # fmt: skip
+  state.apply_action(300)
+  assert (facts(0), facts(1), facts()) == (("Pot 400", "To call 200"), ("Pot 400",), ("Pot 400",))
+  state.apply_action(0)
+  assert state.is_terminal() and facts(0, 1) == ("Pot 400",)
+
+
+@pytest.mark.parametrize("name", ["leduc_poker", "leduc_poker(players=3)"])
+def test_chips_of_leduc_add_up_to_the_end(name):
+  """In every play the pot and the chips behind are 100 for each player."""
+  game, random = pyspiel.load_game(name), np.random.RandomState(0)
+  for _ in range(20):
+    state = game.new_initial_state()
+    while not state.is_terminal():
+      state.apply_action(int(random.choice(state.legal_actions())))
+      if not state.is_chance_node():
+        table = player_views.table_of(state, [0])
+        chips = [note.removesuffix(" behind") for one in table.rows for note in one.notes]
+        assert sum(map(int, [*chips, table.facts[0].removeprefix("Pot ")])) == 100 * game.num_players()
+  assert state.is_terminal()
 
 
 def test_a_bot_of_many_moves_tells_the_likeliest():

@@ -49,8 +49,8 @@ def representatives(
   """Some of many boards that stand for all: the middles of `count` parts of equal weight, each with a part's.
 
   Boards are in the order of their largest number of cards of one suit, of pairs, and of ranks from high to
-  low, so shares of boards by these are nearly those of all. All boards are given back.
-  ValueError if there are fewer boards, or a board may be the middle of two parts.
+  low, so shares of boards by these are nearly those of all. Asked for all boards, it returns
+  them unchanged. ValueError if there are fewer boards, or a board may be the middle of two parts.
   """
   if count == len(boards):
     return list(boards)
