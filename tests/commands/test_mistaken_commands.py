@@ -113,6 +113,14 @@ def spoil(folder, run):
     ("play|kuhn_poker|--opponent={tmp}/nan.safetensors", "nan.safetensors is damaged"),
     ("evaluate|{tmp}/wide.safetensors|--limit=1000", "more than 1,000 histories"),
     ("show|{tmp}/kuhn.safetensors|--hand=AKs", "kuhn_poker() has no information state that contains 'AKs'"),
+    (
+      "show|{tmp}/kuhn.safetensors|--picture={tmp}/x.pdf",
+      "error: --picture is for charts of hands and games with a map, not for kuhn_poker(); leave it out",
+    ),
+    (
+      "show|{tmp}/kuhn.safetensors|--action=Bet",
+      "error: --action is for charts of hands, not for kuhn_poker()",
+    ),
     ("show|{run}|--picture={tmp}/chart.txt", "pictures end in one of .png, .svg,"),
     ("compare|kuhn_poker|--picture={run}", "pictures end in one of"),
     (

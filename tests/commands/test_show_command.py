@@ -55,7 +55,7 @@ def test_without_moves_glasses_is_a_table(saved, capsys):
       "--at=2/9, 4, 4/7, 1",
       "The game is over after Stones to 2/9, Evader to 4, Stones to 4/7; '1' cannot follow.",
     ),
-    ("--action=4", "--action and --picture are for charts of hands"),
+    ("--action=4", "error: --action is for charts of hands, not for"),
   ],
 )
 def test_mistakes_are_answered_in_a_line(saved, capsys, option, message):

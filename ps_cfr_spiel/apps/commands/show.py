@@ -145,11 +145,8 @@ def _text(values: flags.FlagValues, policy: ps.TreePolicy) -> str:
     return ps.views.belief_text(play_moves(policy.game, values.at)[0], policy)
   if placed or ps.views.charts.deals_hands(policy):
     return _spot_text(values, policy)
-  if values.picture or values.action:
-    raise ValueError(
-      "--action and --picture are for charts of hands, --picture for games with a map; not for "
-      f"{policy.labels.game}."
-    )
+  refuse(values, ("action",), f"is for charts of hands, not for {policy.labels.game}")
+  refuse(values, ("picture",), f"is for charts of hands and games with a map, not for {policy.labels.game}")
   return ps.views.charts.infostates_text(policy, values.player, values.hand or "", values.rows)
 
 
