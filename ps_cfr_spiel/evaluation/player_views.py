@@ -105,7 +105,7 @@ def _leduc(state: pyspiel.State, seats: Collection[int]) -> Table:
     fields = re.findall(r"\[([^][:]*): ([^][]*)\]", state.observation_string(player))
     parts = dict(fields)
     behind, spent = (float(parts[field].split()[player]) for field in ("Money", "Ante"))
-    if state.is_terminal():  # as before the pot was paid out
+    if state.is_terminal():  # the pot is shown unpaid
       behind -= spent + state.returns()[player]
     pot += round(spent)
     shown = face(parts["Private"]) if player in seats else HIDDEN
