@@ -116,7 +116,7 @@ class TreeCounts(NamedTuple):
 
 
 # Peaks of turns and flops (tests/compiler/test_memory.py).
-STREAMING = 60 * 2**20  # of compiling board by board, which is one call, and of its stacks
+STREAMING = 85 * 2**20  # of compiling board by board, which is one call, and of its stacks
 PAIRS = 1.14  # tables of rows with two actions, which have most numbers for each, over `cfr.num_tables`
 LARGE = 64 * 2**20  # bytes of tables in full precision, from which on a run changes them in place
 STATES = 3  # of a run with smaller tables: before and after a part, and the last that was looked at

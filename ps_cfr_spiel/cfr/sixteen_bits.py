@@ -45,7 +45,7 @@ class Rounded(NamedTuple):
     xp, total = namespace(sums), sum_actions(sums)
     nothing = total < FAINTEST
     exponent = xp.minimum(xp.where(nothing, 0, (_bits(total) >> 23) + 1), 255).astype(xp.uint8)
-    scale = xp.where(nothing, 0, STEPS / power(exponent))
+    scale = xp.where(nothing, 0, STEPS / xp.where(nothing, 1, power(exponent)))
     codes = xp.floor(sums * scale + thresholds(t, total.shape, xp))
     return cls(xp.clip(codes, 0, STEPS - 1).astype(xp.uint16), exponent)
 

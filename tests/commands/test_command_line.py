@@ -99,7 +99,7 @@ def test_a_resumed_run_equals_an_unbroken_one(solved, tmp_path, capsys):
     "--quiet",
   ]
   assert command_line.run(words) == 0
-  assert len(capsys.readouterr().out.splitlines()) == 6
+  assert len(capsys.readouterr().out.splitlines()) == 7
   resumed = ps_cfr_spiel.PSCFRSolver.load(tmp_path / "run.safetensors")
   whole = ps_cfr_spiel.PSCFRSolver(pyspiel.load_game(SMALL))
   whole.run(150)

@@ -174,9 +174,13 @@ def test_a_form_that_is_not_the_game_fails(field):
     "names": lambda _: pyspiel.load_game(f"{RIVER[:-1]},pot=100)").bayesian_form().names,
     "deal": lambda f: dataclasses.replace(f.deal, weights=f.deal.weights * np.arange(1, 1327)),
     "parent": lambda _: dataclasses.replace(betting, parent=betting.parent[:-1]),
-  }[field](form)
-  changed = {"betting" if isinstance(changed, Betting) else field: changed}
-  game.bayesian_form = lambda: dataclasses.replace(form, **changed)
+  }[field]
+
+  def changed_form():
+    new = changed(form)
+    return dataclasses.replace(form, **{"betting" if isinstance(new, Betting) else field: new})
+
+  game.bayesian_form = changed_form
   report = check_game(game)
   assert broken(report) == ["bayesian_form()"]
 

@@ -89,6 +89,12 @@ class Betting:
     )
 
   def __post_init__(self):
+    count = len(self.parent)
+    for name in ("action", "player", "street", "fold_payoff", "showdown_payoff", "showdown_index"):
+      if (given := len(vars(self)[name])) != count:
+        raise ValueError(f"parent has {count} lines and {name} {given}; each line has an entry in both.")
+    if not ((self.parent >= -1) & (self.parent < np.arange(count))).all():
+      raise ValueError("parent: the line before each one has a smaller number; that of a first line is -1.")
     ends = last = np.flatnonzero(self.player == TERMINAL)
     while (dealt := (self.parent[last] >= 0) & (self.player[self.parent[last]] == CHANCE)).any():
       last = np.where(dealt, self.parent[last], last)
