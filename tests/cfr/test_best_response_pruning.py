@@ -42,7 +42,7 @@ def test_pruned_actions_stay_worse_than_what_was_gained(near):
 
 
 def test_regrets_made_again_are_those_of_a_best_response():
-  """By hand: a player who may stop for 1 or go on to a choice between 0 and 2 has these in ten iterations."""
+  """Computed by hand: a player may stop for 1, or go on to a choice between 0 and 2; ten iterations."""
   game = pyspiel.load_efg_game(
     'EFG 2 R "choice" { "A" "B" } ""\n'
     'p "" 1 1 "" { "stop" "on" } 0\nt "" 1 "" { 1 -1 }\n'

@@ -391,7 +391,7 @@ def test_mirrored_games_share_their_deals():
 
 
 def test_guesses_of_many_bets_ask_no_policy():
-  """Of the hundreds of bets of a game with every size each would be followed to the end of the street."""
+  """A game with every size has hundreds of bets, each of which would be followed to the end of the street."""
   game = pyspiel.load_game("holdem(stack=1000,bets=fullgame)")
   state = game.new_initial_state()
   for card in range(4):

@@ -14,7 +14,7 @@ soundness = script("benchmarks.papers.soundness")
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("matches", [1, 2])
 def test_a_player_without_memory_loses_as_much_in_every_match(seat, matches):
-  """As OpenSpiel's best response wins, in one match."""
+  """In one match it wins what OpenSpiel's best response wins."""
   policy = openspiel_policy.TabularPolicy(KUHN)
   policy.action_probability_array[::2] = [0.8, 0.2]
   responder = best_response.BestResponsePolicy(KUHN, 1 - seat, policy)

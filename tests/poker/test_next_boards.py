@@ -95,7 +95,7 @@ def test_some_flops_stand_for_all(count, error):
 
 @pytest.mark.parametrize(("flop", "most", "total"), [("", 920, 1755), ("Ks7s2s", 16, 23), ("Ks7d2c", 49, 49)])
 def test_as_many_boards_as_asked_or_all_as_they_are(flop, most, total):
-  """Of 22,100 flops a class has at most 24, of 49 turns of three spades three."""
+  """A class has at most 24 of the 22,100 flops, and three of the 49 turns of three spades."""
   board = cards.parse_cards(flop)
   every = [(new, float(weight)) for new, weight in next_boards(board, 3 if not flop else 1, "uniform")]
   assert representatives(every, total) == every

@@ -483,7 +483,7 @@ def test_a_blueprint_of_probabilities_promises_best_responses(player):
 
 
 class CheckedDown:
-  """Values of hands in small decks where nobody bets any more, by all boards; see `batches.StreetValues`."""
+  """Values of hands in small decks without further bets, by all boards; see `batches.StreetValues`."""
 
   beyond = None
 
@@ -522,7 +522,7 @@ class CheckedDown:
 
 @pytest.mark.parametrize("bets", ["1 a", "0.5 1 a"])
 def test_searches_before_the_flop(bets):
-  """By exact values of flops the agent plays from the first move on, without its blueprint, unbeatably.
+  """With exact values of flops the agent plays from the first move on, without its blueprint, unbeatably.
 
   A bet that its tree lacks wins more from it; far more from searches that believe a range.
   """

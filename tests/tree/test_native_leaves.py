@@ -105,7 +105,7 @@ def test_equals_brute_force_and_the_others(name, player):
 @pytest.mark.parametrize("name", ["all hands tie", "unequal", "no showdown", "one hand each"])
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-6)])
 def test_products_of_halves_equal_brute_force(name, dtype, tolerance, monkeypatch):
-  """As accelerators compute many leaves: in 16 bits twice, with a scale of its own in each row."""
+  """Accelerators compute many leaves like this: in 16 bits twice, with a scale of its own in each row."""
   monkeypatch.setattr(showdown, "PAIRS", 1e9)
   form, showdown_payoff, fold_payoff, reach = some_leaves(name)
   scale = 10.0 ** -np.arange(30)

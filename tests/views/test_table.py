@@ -309,7 +309,7 @@ def test_the_end_of_cheat_in_words():
 
 
 def test_only_the_mover_has_a_bet_to_call():
-  """By their own bet; nobody at the end."""
+  """It is counted from their own bet, and is not shown at the end."""
   state = pyspiel.load_game(HOLDEM).new_initial_state()
   for card in cards.parse_cards("AsAhKsKh"):
     state.apply_action(card)
