@@ -43,16 +43,7 @@ KINDS = (
   "batch",
 )
 
-ONE_EACH = (
-  KINDS[0],
-  "run as a policy",
-  "policy",
-  "policy in bytes",
-  "situations",
-  "values",
-  "abstraction",
-  "batch",
-)
+ONE_EACH = KINDS[0], *KINDS[len(SOLVERS) :]
 
 
 class Kind(NamedTuple):

@@ -522,7 +522,7 @@ class CheckedDown:
 
 @pytest.mark.parametrize("bets", ["1 a", "0.5 1 a"])
 def test_searches_before_the_flop(bets):
-  """With exact values of flops the agent plays from the first move on, without its blueprint, unbeatably.
+  """With exact values of flops the agent searches from the first move on, and cannot be beaten.
 
   A bet that its tree lacks wins more from it; far more from searches that believe a range.
   """

@@ -22,7 +22,7 @@ from ps_cfr_spiel.tree.prior import WeightedTypes
 BLOCK = 32  # hands that are summed in one step
 WHOLE = 2.0**12  # the largest number of a row in `by_halves`, whose halves are then no subnormal numbers
 #: pairs of hands for each number of `by_card`, up to which an accelerator multiplies a leaf's reach by a
-#: matrix sooner than it gathers and adds up (benchmarks/engineering/gpu.py)
+#: matrix sooner than it gathers and adds up; rough (benchmarks/engineering/gpu.py, with 0 and with 1e9 here)
 PAIRS = 13
 CHUNK = 64  # leaves whose intermediate arrays stay in a core's cache (benchmarks/engineering/leaves.py)
 
