@@ -1,3 +1,4 @@
+import contextlib
 import gc
 import os
 import shutil
@@ -18,9 +19,9 @@ if tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 11):
     "XLA_FLAGS", "--xla_cpu_parallel_codegen_split_count=1 --xla_cpu_use_fusion_emitters=false"
   )
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_parallel_codegen_split_count=1")
-# What one file or worker has compiled, others read; so do the processes that tests start.
+# What one file or worker has compiled, others read, small programs too; so do the processes that tests start.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache/compiled"))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.03")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 # So it is with bytecode, for those who want none beside sources: each process that a test starts would take
 # half a second more, each worker five to rewrite all assertions.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
@@ -38,6 +39,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from jax._src import compiler
 
+# A part of the key of all that JAX caches, if this JAX has it.
+KEY = jax.make_user_context() if hasattr(jax, "make_user_context") else None
 NO_EMITTERS = " --xla_cpu_use_fusion_emitters=false"
 jax.config.update("jax_enable_x64", True)  # an array made without a dtype must not slip into a float32 run
 jax.config.update("jax_numpy_rank_promotion", "raise")
@@ -136,11 +139,20 @@ def forget_compiled_code():
     gc.collect()
 
 
+def compile_under(key):
+  """Find only programs that were compiled under this key; older JAX, without keys, forgets all programs."""
+  if KEY is None:
+    jax.clear_caches()
+  else:
+    KEY.set_global(key)
+
+
 @pytest.fixture
 def optimized(monkeypatch):
   """XLA's own settings, also in processes that a test starts: for long runs, and laws of compiled code.
 
-  A program keeps the settings that it was compiled with, so the test shares none with others.
+  A program keeps the settings that it was compiled with, so the test shares none with others. The value is a
+  function that makes a context for a part of the test, in which all is as in other tests.
   """
   usual = jax.config.values["jax_disable_most_optimizations"]
   usual_options, known = compiler.get_compile_options, NO_EMITTERS in os.environ["XLA_FLAGS"]
@@ -148,18 +160,26 @@ def optimized(monkeypatch):
   def options_of_users(*args, **keywords):
     """Turn fusion emitters on, unless a function has options of its own: flags are read once a process."""
     options = usual_options(*args, **keywords)
-    if known:
+    if known and not jax.config.values["jax_disable_most_optimizations"]:
       options.env_option_overrides = [("xla_cpu_use_fusion_emitters", True), *options.env_option_overrides]
     return options
+
+  def set_optimizations(on):
+    compile_under("optimized" if on else None)
+    jax.config.update("jax_disable_most_optimizations", False if on else usual)
+
+  @contextlib.contextmanager
+  def as_elsewhere():
+    set_optimizations(False)
+    yield
+    set_optimizations(True)
 
   monkeypatch.setattr(compiler, "get_compile_options", options_of_users)
   monkeypatch.delenv("JAX_DISABLE_MOST_OPTIMIZATIONS", raising=False)
   monkeypatch.setenv("XLA_FLAGS", os.environ["XLA_FLAGS"].replace(NO_EMITTERS, ""))
-  jax.clear_caches()
-  jax.config.update("jax_disable_most_optimizations", False)
-  yield
-  jax.config.update("jax_disable_most_optimizations", usual)
-  jax.clear_caches()
+  set_optimizations(True)
+  yield as_elsewhere
+  set_optimizations(False)
 
 
 @pytest.fixture

@@ -42,23 +42,25 @@ def solve(tree, state, rule):
   return cfr.iterate(tree, state, 2, rule=rule)
 
 
-def check(function, *arguments, constants=False):
+@pytest.fixture
+def check(optimized):
   """A function gives the same by steps, compiled by XLA's defaults, and compiled by our options.
 
   With constants, the function that XLA's defaults compile closes over all arguments but the last.
   """
-  # Each operation is a program by itself here: those that XLA optimizes take a third longer.
-  jax.config.update("jax_disable_most_optimizations", True)
-  with jax.disable_jit():
-    expected = jax.tree.leaves(function(*arguments))
-  jax.config.update("jax_disable_most_optimizations", False)  # by the fixture `optimized`
-  assert any(np.abs(np.asarray(x, float)).max(initial=0) > 0 for x in expected)
-  closure = (functools.partial(function, *arguments[:-1]), arguments[-1:])
-  users = closure if constants else (function, arguments)
-  for options, (form, given) in ((None, users), (compilation.compiler_options(), (function, arguments))):
-    found = jax.tree.leaves(jax.jit(form, compiler_options=options)(*given))
-    for a, b in zip(expected, found, strict=True):
-      np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9, err_msg=f"{options} {len(given)}")
+
+  def compare(function, *arguments, constants=False):
+    with optimized(), jax.disable_jit():  # each operation is a program by itself here, which others have
+      expected = jax.tree.leaves(function(*arguments))
+    assert any(np.abs(np.asarray(x, float)).max(initial=0) > 0 for x in expected)
+    closure = (functools.partial(function, *arguments[:-1]), arguments[-1:])
+    users = closure if constants else (function, arguments)
+    for options, (form, given) in ((None, users), (compilation.compiler_options(), (function, arguments))):
+      found = jax.tree.leaves(jax.jit(form, compiler_options=options)(*given))
+      for a, b in zip(expected, found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9, err_msg=f"{options} {len(given)}")
+
+  return compare
 
 
 @pytest.mark.parametrize(
@@ -70,7 +72,7 @@ def check(function, *arguments, constants=False):
   ],
   ids=["learned", "external", "public"],
 )
-def test_samplers(sampler, game):
+def test_samplers(sampler, game, check):
   """Also where tables are constants of a user's function and the root decides: its column is one, too."""
   loaded, source = load(game), "closure" if game == FEW_BETS else "none"
   host = sampler.sampling_tree(loaded, build_tree(loaded, public_states=source))
@@ -108,7 +110,7 @@ def test_the_barrier_is_still_needed():
 @pytest.mark.parametrize(
   "game, leaves", [(RIVER, "dense"), (RIVER, "showdown"), (RIVER, "native"), (LATE, "sparse")], ids=str
 )
-def test_loop_and_leaves(game, leaves):
+def test_loop_and_leaves(game, leaves, check):
   if leaves == "native" and why_unavailable():
     pytest.skip(why_unavailable())
   source = "none" if leaves == "sparse" else "closure"
@@ -125,7 +127,7 @@ def test_loop_and_leaves(game, leaves):
 
 
 @pytest.mark.parametrize("gadget", ["cfr-d", "max-margin"])
-def test_gadgets(gadget):
+def test_gadgets(gadget, check):
   subgames = Subgames.of(pyspiel.load_game("kuhn_poker"))
   subgame = subgames.cut(levels(subgames, 0)[-1])
   sizes = [(roots, p.types) for roots, p in zip(subgame.shape.roots, subgames.tree.players, strict=True)]
@@ -143,3 +145,19 @@ def test_a_jitted_function_inside_any_trace():
   np.testing.assert_array_equal(jax.vmap(lambda x: double(x, times=3))(x), [0, 3, 6])
   np.testing.assert_array_equal(jax.jit(jax.vmap(double))(x), [0, 2, 4])
   assert jax.grad(double)(1.0) == 2
+
+
+def test_a_program_is_not_shared_across_settings(optimized):
+  """Else tests of optimized programs would get those of other tests."""
+  traces = []
+
+  @jax.jit
+  def double(x):
+    traces.append(jax.config.values["jax_disable_most_optimizations"])
+    return 2 * x
+
+  double(1.0)
+  with optimized():
+    double(1.0)
+  double(1.0)
+  assert traces[:2] == [False, True]
