@@ -19,7 +19,6 @@ from ps_cfr_spiel import build_tree, cfr
 from ps_cfr_spiel.backend.device import compilation, to_device
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.resolving.subgames import GADGETS, Subgames
-from ps_cfr_spiel.rules import PCFRPlus
 from ps_cfr_spiel.sampling.mccfr import (
   ExternalSampling,
   LearnedBaseline,
@@ -103,7 +102,7 @@ def test_columns_of_a_constant_table_by_constant_numbers():
 
 def test_the_barrier_is_still_needed():
   text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
-  oldest = tuple(int(x) for x in re.search(r'"jax>=(\d+)\.(\d+)', text).groups())
+  oldest = tuple(int(x) for x in re.findall(r'"jax>=(\d+)\.(\d+)', text)[0])
   assert oldest < RIGHT, "no supported JAX needs the barriers of `mccfr.roots`: remove them"
 
 
@@ -132,9 +131,13 @@ def test_gadgets(gadget, check):
   subgame = subgames.cut(levels(subgames, 0)[-1])
   sizes = [(roots, p.types) for roots, p in zip(subgame.shape.roots, subgames.tree.players, strict=True)]
   rng = np.random.default_rng(0)
-  ranges = [rng.random(size) for size in sizes]
+  ranges = rng.random(sizes[0]), rng.random(sizes[1])
   tree = to_device(GADGETS[gadget](subgame, 0, ranges, rng.normal(size=sizes[1])).tree, "float64")
-  check(functools.partial(solve, rule=PCFRPlus()), tree, cfr.init(tree, PCFRPlus(), "float64"))
+  check(
+    functools.partial(solve, rule=cfr.make_rule("pcfr+")),
+    tree,
+    cfr.init(tree, cfr.make_rule("pcfr+"), "float64"),
+  )
 
 
 def test_a_jitted_function_inside_any_trace():
