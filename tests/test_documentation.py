@@ -49,17 +49,29 @@ LEFT_OUT = {  # parts of a command line, by how they begin
 
 
 SHORTER = {  # long runs of blocks, and larger games: what they do is the same
+  "abstractions.md": {"run(300)": "run(10)", "run(150)": "run(10)", "run(200)": "run(10)"},
   "asked.md": {
     "leduc_poker": "kuhn_poker",
     "run(100)": "run(10)",
     "iterations=100": "iterations=10",
     "glasses(turns=2)": "glasses(turns=1)",
   },
-  "batches.md": {"iterations=50, values": "iterations=2, values", "--target=0.1%": "--target=20%"},
-  "comparing.md": {"--rules=all": "--rules=rm+"},
-  "matches.md": {"--hands=10": "--hands=2"},
+  "batches.md": {
+    "iterations=50, values": "iterations=2, values",
+    "--target=0.1%": "--target=20%",
+    "0.75 a": "a",
+  },
+  "command_line.md": {"--iterations=100": "--iterations=5", "--iterations=2000": "--iterations=20"},
+  "comparing.md": {"--rules=all": "--rules=rm+", "--seconds=0.2": "--seconds=0.05"},
+  "index.md": {"leduc_poker": "kuhn_poker", "run(200)": "run(10)"},
+  "matches.md": {"--hands=10": "--hands=2", ", 200, mirrored": ", 20, mirrored"},
+  "quickstart.md": {"--iterations=200": "--iterations=20", "run(300": "run(30"},
   "rl.md": {"leduc_poker": "kuhn_poker", "run(200)": "run(10)"},
-  "rivers.md": {"--target=2%": "--target=40%", "--board='Ks 7s 2d'": "--board='Ks 7s 2s'"},
+  "rivers.md": {  # hands of few ranks: each number of hands that a turn leaves compiles anew
+    "--target=2%": "--target=40%",
+    "--board='Ks 7s 2d'": "--board='Ks 7s 2s'",
+    "'AA, KQs; TT, AQ'": "'99; 88'",
+  },
   "value_functions.md": {
     "--turns=3 ": "--turns=1 --draws=10 --steps=20 --iterations=10 ",
     "--lookahead=1 --values": "--lookahead=1 --iterations=10 --values",
@@ -178,17 +190,18 @@ def server():
   words = [sys.executable, "-W", "ignore:os.fork:RuntimeWarning", "-c", SERVER]
   pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
   with subprocess.Popen(words, env=environment(), **pipes) as process:
+    assert process.stdin is not None and process.stdout is not None
+    asked, answers = process.stdin, process.stdout
 
     def run(folder):
-      process.stdin.write(f"{folder}\n")
-      process.stdin.flush()
-      code, seconds = process.stdout.readline().split()
+      print(folder, file=asked, flush=True)
+      code, seconds = answers.readline().split()
       durations.elsewhere += float(seconds)
       out, err = ((folder / name).read_text() for name in ("out", "err"))
       return subprocess.CompletedProcess([str(folder)], int(code), out, err)
 
     yield run
-    process.stdin.close()
+    asked.close()
 
 
 def environment():
@@ -259,8 +272,8 @@ def test_the_python_interface_is_documented_whole():
   """Each public module is on the page with all names of its `__all__`."""
   page = (REPOSITORY / "docs" / "python_api.md").read_text()
   whole = re.findall(r"^\.\. automodule:: ps_cfr_spiel\.?(.*)\n   :no-ignore-module-all:$", page, re.M)
-  submodules = {path.stem for path in Path(ps_cfr_spiel.__file__).parent.glob("*.py")} & {
-    *ps_cfr_spiel.__all__
+  submodules = {path.stem for path in Path(str(ps_cfr_spiel.__file__)).parent.glob("*.py")} & {
+    *vars(ps_cfr_spiel)["__all__"]
   }
   assert {"", "batches", "options", "apps.pictures", *submodules} <= {*whole}
 
@@ -301,7 +314,7 @@ def prose():
     nodes = [*ast.walk(ast.parse(source))]
     docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     strings = (n for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str))
-    yield from ("¶" * (id(node) in docstrings) + node.value for node in strings)
+    yield from ("¶" * (id(node) in docstrings) + str(node.value) for node in strings)
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     yield " ".join(token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT)
 

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import itertools
+from typing import Any
 
 import jax
 import numpy as np
@@ -30,7 +31,8 @@ FEW = ["rm", "dcfr", "pdcfr+", "nrm+"]
 @functools.cache  # a class anew would compile anew
 def by_xla(rule):
   """The rule as one of a user's own, which the native library does not know."""
-  return type("Own", (type(rule),), {})(**dataclasses.asdict(rule))
+  kind: Any = type("Own", (type(rule),), {})
+  return kind(**dataclasses.asdict(rule))
 
 
 def compiled(name, leaves="auto"):
@@ -145,16 +147,16 @@ def large(rows, leaves, types, generator):
 
 
 @pytest.mark.parametrize(
-  ("types", "dtype", "alternating"),
+  ("rows", "types", "dtype", "alternating"),
   [
-    (1, "float64", True),
-    (1, "float32", False),
-    (5, "float64", True),
-    (30, "float64", False),
-    (80, "float64", True),
+    (20_000, 1, "float64", True),
+    (20_000, 1, "float32", False),
+    (20_000, 5, "float64", True),
+    (20_000, 30, "float64", False),
+    (8_000, 80, "float64", True),
   ],
 )
-def test_threads_share_a_large_game(types, dtype, alternating, monkeypatch, on_cores):
+def test_threads_share_a_large_game(rows, types, dtype, alternating, monkeypatch, on_cores):
   """A player has more than 2^20 numbers; with 1 and 5 types leaves are in the order of each player.
 
   With 30 types whole iterations are native, with 80 turns.
@@ -163,7 +165,7 @@ def test_threads_share_a_large_game(types, dtype, alternating, monkeypatch, on_c
   """
   monkeypatch.setattr(tree.player_passes, "MANY", 50_000)
   generator = np.random.default_rng(1)
-  made = tree.ordered(large(20_000, 50_000, types, generator))
+  made = tree.ordered(large(rows, 5 * rows // 2, types, generator))
   assert (made.leaves.orders != (None, None)) == (types in (1, 5))
   assert tree.ordered(large(10, 30, types, generator)).leaves.orders == (None, None)
   with precision(dtype):
