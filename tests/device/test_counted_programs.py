@@ -104,9 +104,13 @@ def test_nothing_is_scattered(rule):
 
 @pytest.mark.usefixtures("optimized")
 def test_a_turn_takes_less_than_three_tables_besides():
-  """Counted by the compiler for CPUs, which fuses less than that for GPUs."""
+  """Counted by the compiler for CPUs, which fuses less than that for GPUs.
+
+  XLA gives arrays their places before LLVM optimizes, which takes two thirds of the time and changes none.
+  """
   program, tables = lowered("rm+")
-  memory = program.compile().memory_analysis()
+  fast = {"xla_llvm_disable_expensive_passes": True, "xla_backend_optimization_level": 0}
+  memory = program.compile(compiler_options=fast).memory_analysis()
   assert memory is not None
   assert memory.temp_size_in_bytes < 3 * tables
   assert memory.alias_size_in_bytes >= tables  # in place
