@@ -4,21 +4,12 @@ import os
 import shutil
 import signal
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
+import xla_settings
+
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-# Compiling takes most of the tests' time, optimizing what then runs for milliseconds a third of that. Tests
-# with the fixture `optimized` compile as users do; so do all with JAX_DISABLE_MOST_OPTIMIZATIONS=0.
-os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-# A program in pieces, one for each of 32 threads, takes a tenth longer where cores are few. The package
-# compiles its loops without XLA's slow fusion emitters (device/compilation.py); the tests, all else too. XLA
-# ends a process for a flag that it does not know, as this one from jax 0.11 on.
-if tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 11):
-  os.environ.setdefault(
-    "XLA_FLAGS", "--xla_cpu_parallel_codegen_split_count=1 --xla_cpu_use_fusion_emitters=false"
-  )
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_parallel_codegen_split_count=1")
+os.environ.update(xla_settings.quick_environment())
 # What one file or worker has compiled, others read, small programs too; so do the processes that tests start.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache/compiled"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
@@ -41,7 +32,6 @@ from jax._src import compiler
 
 # A part of the key of all that JAX caches, if this JAX has it.
 KEY = jax.make_user_context() if hasattr(jax, "make_user_context") else None
-NO_EMITTERS = " --xla_cpu_use_fusion_emitters=false"
 jax.config.update("jax_enable_x64", True)  # an array made without a dtype must not slip into a float32 run
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
@@ -155,14 +145,7 @@ def optimized(monkeypatch):
   function that makes a context for a part of the test, in which all is as in other tests.
   """
   usual = jax.config.values["jax_disable_most_optimizations"]
-  usual_options, known = compiler.get_compile_options, NO_EMITTERS in os.environ["XLA_FLAGS"]
-
-  def options_of_users(*args, **keywords):
-    """Turn fusion emitters on, unless a function has options of its own: flags are read once a process."""
-    options = usual_options(*args, **keywords)
-    if known and not jax.config.values["jax_disable_most_optimizations"]:
-      options.env_option_overrides = [("xla_cpu_use_fusion_emitters", True), *options.env_option_overrides]
-    return options
+  users_options = xla_settings.users_options(compiler.get_compile_options)
 
   def set_optimizations(on):
     compile_under("optimized" if on else None)
@@ -174,9 +157,9 @@ def optimized(monkeypatch):
     yield
     set_optimizations(True)
 
-  monkeypatch.setattr(compiler, "get_compile_options", options_of_users)
+  monkeypatch.setattr(compiler, "get_compile_options", users_options)
+  monkeypatch.setenv("XLA_FLAGS", xla_settings.users_environment()["XLA_FLAGS"])
   monkeypatch.delenv("JAX_DISABLE_MOST_OPTIMIZATIONS", raising=False)
-  monkeypatch.setenv("XLA_FLAGS", os.environ["XLA_FLAGS"].replace(NO_EMITTERS, ""))
   set_optimizations(True)
   yield as_elsewhere
   set_optimizations(False)

@@ -9,6 +9,7 @@ import time
 import jax
 import numpy as np
 import pytest
+from xla_settings import users_environment
 
 from ps_cfr_spiel import load_solver
 from ps_cfr_spiel.abstractions import exact_values, rounded
@@ -26,9 +27,7 @@ SOLVE = (
   "--json",
 )
 # XLA's own settings: the bits depend on them
-ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "JAX_DISABLE_MOST_OPTIMIZATIONS"} | {
-  "JAX_PLATFORMS": "cpu"
-}
+ENVIRONMENT = users_environment() | {"JAX_PLATFORMS": "cpu"}
 
 
 def start(folder, *more, **environment):

@@ -1,4 +1,3 @@
-import os
 import socket
 import subprocess
 import sys
@@ -9,6 +8,7 @@ import pyspiel
 import pytest
 from dealt_games import poker
 from edited_files import DELETED, rewrite
+from xla_settings import users_environment
 
 from ps_cfr_spiel import evaluate_policy, load_policy, load_solver
 from ps_cfr_spiel.abstractions import (
@@ -77,10 +77,7 @@ def five_more(start, output, devices, processes=1):
   with socket.socket() as free:
     free.bind(("localhost", 0))
     port = free.getsockname()[1]
-  environment = {
-    name: value for name, value in os.environ.items() if name != "JAX_DISABLE_MOST_OPTIMIZATIONS"
-  }
-  environment |= {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
+  environment = users_environment() | {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
   command = [sys.executable, "-c", PROGRAM, str(processes)]
   words = [str(port), str(start), str(devices), str(output)]
   started = [
