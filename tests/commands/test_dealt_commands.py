@@ -12,7 +12,7 @@ import pytest
 from xla_settings import users_environment
 
 from ps_cfr_spiel import load_solver
-from ps_cfr_spiel.abstractions import exact_values, rounded
+from ps_cfr_spiel.abstractions import HierarchicalMCCFRSolver, exact_values, rounded
 from ps_cfr_spiel.apps.commands import program
 
 GAME = "leduc_poker"
@@ -68,7 +68,7 @@ def test_a_killed_task_changes_nothing(tmp_path, capsys):
     assert program.run(["solve", *words]) == 0
   facts = json.loads(capsys.readouterr().out.splitlines()[-1])
   assert facts["iterations"] == ITERATIONS
-  one, two = (load_solver(tmp_path / name / "run.safetensors") for name in ("one", "two"))
+  one, two = (HierarchicalMCCFRSolver.load(tmp_path / name / "run.safetensors") for name in ("one", "two"))
   for x, y in zip(*(jax.tree.leaves((run._kept(), run._here())) for run in (one, two)), strict=True):
     np.testing.assert_array_equal(x, y)
   assert facts["exploitability"] == pytest.approx(one.exploitability())
@@ -92,7 +92,7 @@ def test_the_abstraction_of_a_run_is_solved_again_and_its_policy_evaluated(tmp_p
   assert program.run(["solve", *made, "--noplot", f"--output={tmp_path / 'made'}"]) == 0
   given = ["--solver=hierarchical", f"--abstraction={tmp_path}/made/run.safetensors", f"--output={tmp_path}"]
   assert program.run(["solve", GAME, *given, "--iterations=10", "--quiet", "--noplot"]) == 0
-  solver = load_solver(tmp_path / "run.safetensors")
+  solver = HierarchicalMCCFRSolver.load(tmp_path / "run.safetensors")
   assert solver.abstraction.count == 2 and solver.options.batch == 16
   capsys.readouterr()
   assert program.run(["evaluate", str(tmp_path / "run.safetensors"), "--json"]) == 0

@@ -20,6 +20,8 @@ from ps_cfr_spiel.abstractions import (
 )
 from ps_cfr_spiel.cards.poker import deals
 from ps_cfr_spiel.hierarchical import card_game, make_abstraction
+from ps_cfr_spiel.hierarchical.clustered_game import ClusteredGame
+from ps_cfr_spiel.sampling.keyed import KeyedPolicy
 
 GAME = "leduc_poker"
 PROGRAM = """
@@ -58,6 +60,12 @@ assert len(filled) == 2 - int(process)
 def make(**options):
   given = {"clusters": np.array([2, 0, 1]), "buckets": "lossless", "batch": 8} | options
   return HierarchicalMCCFRSolver(pyspiel.load_game(GAME), **given)
+
+
+def cluster(policy, state):
+  """The cluster of a state's board in the game of a policy that was read from a file."""
+  assert isinstance(policy, KeyedPolicy) and isinstance(policy.form, ClusteredGame)
+  return policy.form.bucket(state)[0]
 
 
 def same(one, other):
@@ -139,7 +147,7 @@ def test_policies_are_of_the_whole_game(ten, tmp_path):
   for action in (0, 3, 1, 1, 4):
     state.apply_action(action)
   assert policy.action_probabilities(state) == ten.average_policy().action_probabilities(state)
-  assert policy.form.bucket(state)[0] == 1  # the board is a king
+  assert cluster(policy, state) == 1  # the board is a king
   with pytest.raises(ValueError, match="the state is of another game"):
     policy.action_probabilities(pyspiel.load_game("kuhn_poker").new_initial_state().child(0).child(1))
 
@@ -190,13 +198,13 @@ def test_boards_of_a_later_round_are_clustered(tmp_path):
   solver.run(300)
   assert solver.exploitability() < before / 2
   solver.save(tmp_path / "run.safetensors")
-  assert load_solver(tmp_path / "run.safetensors").abstraction.clustered_round == 2
+  assert HierarchicalMCCFRSolver.load(tmp_path / "run.safetensors").abstraction.clustered_round == 2
   policy = load_policy(tmp_path / "run.safetensors")
   state, clusters = game.new_initial_state(), []
   for action in (0, 3, 1, 1, 4, 1, 1, 2):
     state.apply_action(action)
     if not state.is_chance_node():
-      clusters.append(policy.form.bucket(state)[0])
+      clusters.append(cluster(policy, state))
   assert clusters == [-1] * 4 + [int(solver.abstraction.clusters[solver._dealt.deal.seen([0], [4, 2])[2][0]])]
   with pytest.raises(ValueError, match="clustered_round=3: public cards come before rounds 1 to 2; give one"):
     HierarchicalMCCFRSolver(game, 3, clustered_round=3)
