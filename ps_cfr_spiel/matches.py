@@ -38,7 +38,13 @@ from ps_cfr_spiel.evaluation.match_play import (
 )
 from ps_cfr_spiel.evaluation.player_views import table_of
 from ps_cfr_spiel.evaluation.table_play import Sitting, Thought, rules_of
-from ps_cfr_spiel.solvers import OnDemandResolving, ParticleBot, PolicyBot, pretrained_policy
+from ps_cfr_spiel.solvers import (
+  MonteCarloResolving,
+  OnDemandResolving,
+  ParticleBot,
+  PolicyBot,
+  pretrained_policy,
+)
 
 __all__ = [
   "BOTS",
@@ -53,6 +59,7 @@ __all__ = [
   "MatchEstimate",
   "MatchResult",
   "Mistake",
+  "MonteCarloResolving",
   "MoveValue",
   "OnDemandResolving",
   "ParticleBot",

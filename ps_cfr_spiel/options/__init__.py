@@ -43,6 +43,7 @@ from ps_cfr_spiel.options.searching import (
   TARGETS,
   ContinualResolvingOptions,
   HoldemPolicyOptions,
+  MonteCarloResolvingOptions,
   OnDemandResolvingOptions,
   OnlineOutcomeSamplingOptions,
   ParticleBotOptions,

@@ -7,6 +7,7 @@ from ps_cfr_spiel.options.names import AGENTS, GADGETS, MAPPINGS, ROUND
 from ps_cfr_spiel.options.option import Option, Options
 from ps_cfr_spiel.options.shared import (
   METHOD,
+  SAMPLING,
   TREE,
   Alternating,
   AveragingDelay,
@@ -21,6 +22,7 @@ from ps_cfr_spiel.options.shared import (
 )
 
 TARGETS = ("infostate", "public")
+SAMPLERS = ("external", "outcome")
 
 
 def _numbers(text: str) -> list[int]:
@@ -127,6 +129,51 @@ class ContinualResolvingOptions(EnumerationOptions, SearchOptions):
   blueprint: Annotated[
     Any, Option("Any OpenSpiel policy, in the place of the first search.", flag=None, saved=False)
   ] = None
+
+
+class MonteCarloResolvingOptions(ContinualResolvingOptions):
+  """Options of continual re-solving by samples."""
+
+  iterations: Annotated[
+    int,
+    Option("Samples in each search, of either player's turn; the start of the game has as many.", least=1),
+  ] = 10_000
+  rule: Rule = "rm+"
+  gadget: Annotated[
+    Any,
+    Option("As of `ContinualResolving`; of the others neither trembles nor expected play is sampled.",
+           choices=tuple(GADGETS)[:3], group=METHOD),
+  ] = "cfr-d"  # fmt: skip
+  sampler: Annotated[
+    Any,
+    Option(
+      "Samples of a search: external, all of the player's moves against one of each other's; or outcome, "
+      "single histories.",
+      "Or a sampler of trees, as `SamplingSolver` takes.",
+      choices=SAMPLERS,
+      group=SAMPLING,
+    ),
+  ] = SAMPLERS[0]
+  exploration: Exploration = 0.6
+  seed: Seed = 0
+
+  def __post_init__(self):
+    super().__post_init__()
+    usual = vars(ContinualResolvingOptions())
+    whole = (
+      "lookahead",
+      "value_function",
+      "actions",
+      "knowledge",
+      "alternating",
+      "averaging_delay",
+      "tremble",
+    )
+    if given := [name for name in whole if vars(self)[name] != usual[name]]:
+      raise ValueError(
+        f"{', '.join(given)}: samples go to the end of the game, in turns, with all actions; leave this "
+        f"out, or use ContinualResolving."
+      )
 
 
 class OnDemandResolvingOptions(EnumerationOptions, SearchOptions):

@@ -12,6 +12,7 @@ and `particle_bot` is a bot that searches.
 
 from ps_cfr_spiel.solvers.agents.continual_resolving import ContinualResolving
 from ps_cfr_spiel.solvers.agents.holdem_policy import HoldemPolicy
+from ps_cfr_spiel.solvers.agents.monte_carlo_resolving import MonteCarloResolving
 from ps_cfr_spiel.solvers.agents.on_demand_resolving import OnDemandResolving
 from ps_cfr_spiel.solvers.agents.online_outcome_sampling import OnlineOutcomeSampling
 from ps_cfr_spiel.solvers.agents.particle_bot import ParticleBot

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 
 import jax
 import numpy as np
+from jaxtyping import Float
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_binds, check_count
 from ps_cfr_spiel.backend.device import check_finite, precision, run_for, to_device
-from ps_cfr_spiel.cfr import SolverState, make_rule
+from ps_cfr_spiel.cfr import Blocks, SolverState, make_rule
 from ps_cfr_spiel.options import ROUND, SearchOptions
 from ps_cfr_spiel.resolving.search.known_problems import KnownProblems
 from ps_cfr_spiel.resolving.search.problems import Problem, Problems
@@ -31,7 +32,7 @@ from ps_cfr_spiel.resolving.subgames import (
   gadget_of,
   unsafe,
 )
-from ps_cfr_spiel.tree import PublicTree
+from ps_cfr_spiel.tree import Array, PublicTree
 
 FIRST = 16  # iterations of a search before the first look at the clock
 
@@ -115,11 +116,8 @@ class Searcher:
       game = gadget(subgame, last.player, problem.ranges, problem.promises, problem.beyond)
       if not isinstance(game, GadgetTree):
         raise ValueError(f"A gadget must return a GadgetTree; {gadget!r} returned {type(game).__name__}.")
-      tree = to_device(game.tree, settings.dtype)
-      state = self.run(subgame, tree)
-      strategies = cfr.average_strategy(tree, state)
+      strategies, values = self.solved(problem, gadget, game)
       average = [game.inside(subgame, i, blocks) for i, blocks in enumerate(strategies)]
-      values = [cfr.average_record(p)[0] for p in state.players] if subgame.limited else []
     if not all(np.isfinite(v).all() for v in values):
       raise ValueError(f"Values of {settings.value_function} must be finite, got inf or nan.")
     check_finite(f"The search from public states {list(subgame.public_states)}", average, settings.dtype)
@@ -130,6 +128,15 @@ class Searcher:
     return Search(
       last.player, problem.horizon, self._tables(problem, average), problem.frontier, promised, 0.0
     )
+
+  def solved(
+    self, problem: Problem, gadget: Gadget, game: GadgetTree
+  ) -> tuple[Sequence[Blocks], Sequence[Float[Array, "F H"]]]:
+    """Both players' average strategies in a problem's tree with its gadget, and values at the frontier."""
+    subgame, tree = problem.subgame, to_device(game.tree, self.settings.dtype)
+    state = self.run(subgame, tree)
+    values = [cfr.average_record(p)[0] for p in state.players] if subgame.limited else []
+    return cfr.average_strategy(tree, state), values
 
   def run(self, subgame: Subgame, tree: PublicTree) -> SolverState:
     """Run all iterations on a subgame with its gadget, `tree`; `learning.listening` takes them in parts."""

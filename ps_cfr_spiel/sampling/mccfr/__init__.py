@@ -27,7 +27,13 @@ from ps_cfr_spiel.sampling.mccfr.sampling_loop import (
   start,
 )
 from ps_cfr_spiel.sampling.mccfr.sampling_tree import SamplingTree, abstracted
-from ps_cfr_spiel.sampling.mccfr.sampling_trees import build_public_sampling_tree, build_sampling_tree
+from ps_cfr_spiel.sampling.mccfr.sampling_trees import (
+  HistoryNodes,
+  build_public_sampling_tree,
+  build_sampling_tree,
+  histories_to_sample,
+  sort_nodes,
+)
 from ps_cfr_spiel.sampling.mccfr.tables import (
   Tables,
   TreeSampler,

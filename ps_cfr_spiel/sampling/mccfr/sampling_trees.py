@@ -47,7 +47,7 @@ def build_sampling_tree(game: pyspiel.Game, tree: PublicTree) -> SamplingTree:
   """Build the tree of a compiled game's histories, with NumPy arrays in float64."""
   source = history_origin(tree.names)
   if source is not None:
-    return sort_nodes(tree, _of_histories(tree, source.histories))[0]
+    return sort_nodes(tree, histories_to_sample(tree, source.histories))[0]
   assert isinstance(tree.names.source, FormOrigin)
   lines = tree.names.source.lines
   if any(after - before > 1 for before, after in itertools.pairwise(lines.came)):
@@ -110,7 +110,8 @@ def _legal(tree: PublicTree) -> Int[np.ndarray, " S"]:
   return np.concatenate(counts or [np.ones(1, np.int32)])  # a cell that no node has, where no player decides
 
 
-def _of_histories(tree: PublicTree, histories: Histories) -> HistoryNodes:
+def histories_to_sample(tree: PublicTree, histories: Histories) -> HistoryNodes:
+  """All histories of an enumerated game, in their order, with the cells of its tree."""
   cells: list[dict[str, int]] = [{} for _ in tree.players]
   for decision, first in zip(tree.names.decisions, first_cells(tree), strict=True):
     cells[decision.player].update(

@@ -8,6 +8,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     "continual_resolving",
     "holdem_policy",
     "holdem_searches",
+    "monte_carlo_resolving",
     "online_outcome_sampling",
     "particle_bot",
     "search_policy",

@@ -6,7 +6,7 @@ Schmid 2021, Sections 20.5 to 20.7 (Algorithm 7); Moravčík et al. 2017. Single
 import collections
 import math
 from collections.abc import Collection
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyspiel
@@ -40,6 +40,8 @@ class ContinualResolving(SearchPolicy):
   each pass in `tabularise`.
   """
 
+  options_type: ClassVar[type[ContinualResolvingOptions]] = ContinualResolvingOptions
+
   def __init__(
     self,
     game: pyspiel.Game,
@@ -51,11 +53,11 @@ class ContinualResolving(SearchPolicy):
     Args:
       game: from `pyspiel.load_game`.
       options: all options, or the iterations alone.
-      **keywords: options by name; see `ContinualResolvingOptions`.
+      **keywords: options by name; see `options_type`.
     """
     game = sequential(game)
     super().__init__(game)
-    self.options = options = ContinualResolvingOptions.of(options, **keywords)
+    self.options = options = self.options_type.of(options, **keywords)
     made = {
       "rule": make_rule(options.rule, options.iterations, options.alternating),
       "actions": _check_actions(game, options.actions),
@@ -70,7 +72,7 @@ class ContinualResolving(SearchPolicy):
       subgames = Subgames.of(game, public_states=options.public_states, limit=limit, memory=memory)
     else:
       subgames = KnownSubgames.of(game, self.settings.knowledge, limit=limit, memory=memory)
-    self.searcher = Searcher(subgames, self.settings)
+    self.searcher = self._make_searcher(subgames)
     self._problems = self.searcher.problems
     self._build, self.tree, self.labels = subgames.options, subgames.tree, subgames.labels
     self._blueprint = None if blueprint is None else self._strategies(blueprint)
@@ -80,6 +82,9 @@ class ContinualResolving(SearchPolicy):
     self._kept = max(min(CACHE, CACHE_BYTES // max(table, 1)), 2 * self._problems.kinds)
     self._starts: dict[int, Search] = {}
     self._searches: collections.OrderedDict[tuple[int, int], Search] = collections.OrderedDict()
+
+  def _make_searcher(self, subgames: Subgames) -> Searcher:
+    return Searcher(subgames, self.settings)
 
   @property
   def description(self) -> str:
