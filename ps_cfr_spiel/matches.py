@@ -39,6 +39,7 @@ from ps_cfr_spiel.evaluation.match_play import (
 from ps_cfr_spiel.evaluation.player_views import table_of
 from ps_cfr_spiel.evaluation.table_play import Sitting, Thought, rules_of
 from ps_cfr_spiel.solvers import (
+  CFRD,
   MonteCarloResolving,
   OnDemandResolving,
   ParticleBot,
@@ -48,6 +49,7 @@ from ps_cfr_spiel.solvers import (
 
 __all__ = [
   "BOTS",
+  "CFRD",
   "HABITS",
   "ITERATIONS",
   "POKER",

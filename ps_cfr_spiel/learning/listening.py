@@ -12,14 +12,14 @@ its betting (`rivers_met`).
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import jax
 import numpy as np
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import check_binds, check_count, check_instance
-from ps_cfr_spiel.backend.device import jit, precision, run_to, to_device
+from ps_cfr_spiel.backend.device import precision, run_to, to_device
 from ps_cfr_spiel.batches import RandomSituations
 from ps_cfr_spiel.cards.poker import Situation, cards
 from ps_cfr_spiel.cfr import SolverState
@@ -27,9 +27,15 @@ from ps_cfr_spiel.learning.boards.board_features import lines_of
 from ps_cfr_spiel.learning.boards.places import Drawn, FrontierStates, Ranges
 from ps_cfr_spiel.learning.boards.ranges import NOISE, RangeSampler, perturbed
 from ps_cfr_spiel.reports import progress_bar
-from ps_cfr_spiel.resolving.search import Lookahead, Searcher, SearchSettings, ValueFunction
+from ps_cfr_spiel.resolving.search import (
+  Lookahead,
+  Searcher,
+  SearchSettings,
+  ValueFunction,
+  asked_ranges,
+)
 from ps_cfr_spiel.resolving.subgames import EchoedRanges, Subgame, Subgames, with_beyond
-from ps_cfr_spiel.tree import Array, PublicTree, sequence_reach
+from ps_cfr_spiel.tree import PublicTree
 
 OVERHEARD = 4  # overheard iterations of a search of a turn
 
@@ -90,7 +96,7 @@ class Listener(Searcher):
     self.heard: dict[tuple[int, ...], list[Ranges]] = {}
 
   def run(self, subgame: Subgame, tree: PublicTree) -> SolverState:
-    state, asked_ranges = self.first(tree), []
+    state, heard = self.first(tree), []
     frontier = tuple(subgame.frontier_states)
     asked = dataclasses.replace(tree, leaves=with_beyond(tree.leaves, EchoedRanges())) if frontier else tree
 
@@ -102,19 +108,11 @@ class Listener(Searcher):
       if frontier:
         with precision("float32"):
           strategies = to_device(tuple(cfr.current_strategy(tree, state)), "float32")
-          first, second = (np.asarray(x, float) for x in _asked(asked, strategies))
-        asked_ranges.append((first, second))
+          first, second = (np.asarray(x, float) for x in asked_ranges(asked, strategies))
+        heard.append((first, second))
     if frontier:
-      self.heard[frontier] = asked_ranges
+      self.heard[frontier] = heard
     return state
-
-
-@jit()
-def _asked(tree: PublicTree, strategies: Sequence[cfr.Blocks]) -> tuple[Array, ...]:
-  """The ranges [F, H] of both players at the frontier, by the strategies of a search."""
-  played = zip(tree.players, strategies, strict=True)
-  reach = [player.leaf.pull(sequence_reach(player, strategy)) for player, strategy in played]
-  return tuple(tree.leaves.recorded(i, tree.leaves(i, reach[1 - i], reach[i]))[0] for i in (0, 1))
 
 
 def rivers_met(

@@ -39,12 +39,15 @@ from ps_cfr_spiel.options.playing import (
   KeyedExternalOptions,
   KeyedMCCFROptions,
 )
-from ps_cfr_spiel.options.searching import (
-  TARGETS,
+from ps_cfr_spiel.options.re_solving import (
+  CFRDOptions,
   ContinualResolvingOptions,
-  HoldemPolicyOptions,
   MonteCarloResolvingOptions,
   OnDemandResolvingOptions,
+)
+from ps_cfr_spiel.options.searching import (
+  TARGETS,
+  HoldemPolicyOptions,
   OnlineOutcomeSamplingOptions,
   ParticleBotOptions,
   SearchOptions,

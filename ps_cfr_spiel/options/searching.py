@@ -7,8 +7,6 @@ from ps_cfr_spiel.options.names import AGENTS, GADGETS, MAPPINGS, ROUND
 from ps_cfr_spiel.options.option import Option, Options
 from ps_cfr_spiel.options.shared import (
   METHOD,
-  SAMPLING,
-  TREE,
   Alternating,
   AveragingDelay,
   Device,
@@ -22,7 +20,6 @@ from ps_cfr_spiel.options.shared import (
 )
 
 TARGETS = ("infostate", "public")
-SAMPLERS = ("external", "outcome")
 
 
 def _numbers(text: str) -> list[int]:
@@ -121,74 +118,6 @@ class SearchOptions(Options):
       )
     if self.knowledge is None and not self.keep:
       raise ValueError("keep=False is for searches by knowledge; give knowledge=1 or more too.")
-
-
-class ContinualResolvingOptions(EnumerationOptions, SearchOptions):
-  """Options of continual re-solving."""
-
-  blueprint: Annotated[
-    Any, Option("Any OpenSpiel policy, in the place of the first search.", flag=None, saved=False)
-  ] = None
-
-
-class MonteCarloResolvingOptions(ContinualResolvingOptions):
-  """Options of continual re-solving by samples."""
-
-  iterations: Annotated[
-    int,
-    Option("Samples in each search, of either player's turn; the start of the game has as many.", least=1),
-  ] = 10_000
-  rule: Rule = "rm+"
-  gadget: Annotated[
-    Any,
-    Option("As of `ContinualResolving`; of the others neither trembles nor expected play is sampled.",
-           choices=tuple(GADGETS)[:3], group=METHOD),
-  ] = "cfr-d"  # fmt: skip
-  sampler: Annotated[
-    Any,
-    Option(
-      "Samples of a search: external, all of the player's moves against one of each other's; or outcome, "
-      "single histories.",
-      "Or a sampler of trees, as `SamplingSolver` takes.",
-      choices=SAMPLERS,
-      group=SAMPLING,
-    ),
-  ] = SAMPLERS[0]
-  exploration: Exploration = 0.6
-  seed: Seed = 0
-
-  def __post_init__(self):
-    super().__post_init__()
-    usual = vars(ContinualResolvingOptions())
-    whole = (
-      "lookahead",
-      "value_function",
-      "actions",
-      "knowledge",
-      "alternating",
-      "averaging_delay",
-      "tremble",
-    )
-    if given := [name for name in whole if vars(self)[name] != usual[name]]:
-      raise ValueError(
-        f"{', '.join(given)}: samples go to the end of the game, in turns, with all actions; leave this "
-        f"out, or use ContinualResolving."
-      )
-
-
-class OnDemandResolvingOptions(EnumerationOptions, SearchOptions):
-  """Options of continual re-solving in a game that is not enumerated."""
-
-  limit: Annotated[int, Option("Most histories of a search.", least=1, group=TREE, result=False)] = 10**6
-  seconds: MoveSeconds = None
-
-  def __post_init__(self):
-    super().__post_init__()
-    if self.public_states == "none" or self.knowledge is not None or self.actions is not None:
-      raise ValueError(
-        "Searches without an enumeration need public states, and consider all actions; leave "
-        "public_states='none', knowledge= and actions= out."
-      )
 
 
 class OnlineOutcomeSamplingOptions(EnumerationOptions):

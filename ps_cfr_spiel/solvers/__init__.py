@@ -10,6 +10,7 @@ reads policies from files;
 and `particle_bot` is a bot that searches.
 """
 
+from ps_cfr_spiel.solvers.agents.cfr_d import CFRD
 from ps_cfr_spiel.solvers.agents.continual_resolving import ContinualResolving
 from ps_cfr_spiel.solvers.agents.holdem_policy import HoldemPolicy
 from ps_cfr_spiel.solvers.agents.monte_carlo_resolving import MonteCarloResolving

@@ -3,7 +3,7 @@
 May import: subgames and lower layers. `searcher` runs the searches; `problems` has the needs of a search,
 `public_problems` begin in public states and `known_problems` at infostates of one player; `search_steps` go
 from tree to tree in games that are not enumerated. `sampled_searcher` samples the histories of
-`sampled_problems`. `value_functions`
+`sampled_problems`, `trunk_searcher` solves all below its lookahead apart. `value_functions`
 evaluate the frontier of a lookahead, and a new value function goes there or into your own code.
 """
 
@@ -12,6 +12,7 @@ from ps_cfr_spiel.resolving.search.promises import Search, best_responses
 from ps_cfr_spiel.resolving.search.sampled_searcher import SampledSearcher
 from ps_cfr_spiel.resolving.search.search_steps import SearchesOnDemand, Step, carried, column
 from ps_cfr_spiel.resolving.search.searcher import Searcher, SearchSettings
+from ps_cfr_spiel.resolving.search.trunk_searcher import TrunkSearches, ValuesApart, asked_ranges
 from ps_cfr_spiel.resolving.search.value_functions import (
   BoundCFR,
   BoundStateValues,

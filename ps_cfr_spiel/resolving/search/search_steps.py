@@ -52,7 +52,10 @@ class SearchesOnDemand:
     settings = self.settings
     beyond = settings.value_function is not None and settings.value_function.solves
     horizon = stops_ahead(player, None if beyond else settings.lookahead)
-    return Searcher(self.states.below(members, horizon), settings, self._shapes, self.seconds)
+    return self._make(self.states.below(members, horizon))
+
+  def _make(self, subgames: Subgames) -> Searcher:
+    return Searcher(subgames, self.settings, self._shapes, self.seconds)
 
 
 def column(step: Step, player: int, path: Sequence[int]) -> dict[int, float]:

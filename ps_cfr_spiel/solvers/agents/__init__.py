@@ -5,6 +5,7 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
   __name__,
   submodules=[
+    "cfr_d",
     "continual_resolving",
     "holdem_policy",
     "holdem_searches",

@@ -44,5 +44,5 @@ class MonteCarloResolving(ContinualResolving):
     return f"Monte Carlo {super().description}, {self._sampler()}"
 
   def _header(self) -> dict[str, Any]:
-    header, own = super()._header(), {"seed": self.options.seed, "sampler": repr(self._sampler())}
-    return {**header, "options": {**header["options"], **own}}
+    header, sampling = super()._header(), {"seed": self.options.seed, "sampler": repr(self._sampler())}
+    return {**header, "options": {**header["options"], **sampling}}

@@ -6,7 +6,7 @@ where the lookahead ends.
 
 import collections
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pyspiel
 
@@ -37,6 +37,8 @@ class OnDemandResolving(SearchPolicy):
   The answer at a state follows from the public states on the way. `seconds` has the duration of each search.
   """
 
+  options_type: ClassVar[type[OnDemandResolvingOptions]] = OnDemandResolvingOptions
+
   def __init__(
     self,
     game: pyspiel.Game,
@@ -48,7 +50,7 @@ class OnDemandResolving(SearchPolicy):
     Args:
       game: from `pyspiel.load_game`.
       options: all options, or the iterations alone.
-      **keywords: options by name; see `OnDemandResolvingOptions`.
+      **keywords: options by name; see `options_type`.
     """
     game = sequential(game)
     players = game.num_players()
@@ -58,12 +60,15 @@ class OnDemandResolving(SearchPolicy):
         f"{game} {kind}; searches are for two players, zero-sum. matches.ParticleBot plays this game."
       )
     super().__init__(game)
-    self.options = options = OnDemandResolvingOptions.of(options, **keywords)
+    self.options = options = self.options_type.of(options, **keywords)
     rule = make_rule(options.rule, options.iterations, options.alternating)
-    settings = SearchSettings(**{**options.values(SearchOptions), "rule": rule})
+    settings = {**options.values(SearchOptions), "rule": rule}
     states = PublicStates(game, options.public_states, options.limit, options.memory)
-    self.searches = SearchesOnDemand(states, settings, options.seconds)
+    self.searches = self._make_searches(states, settings)
     self._steps: collections.OrderedDict[tuple[int, tuple[int, ...]], Step] = collections.OrderedDict()
+
+  def _make_searches(self, states: PublicStates, settings: dict[str, Any]) -> SearchesOnDemand:
+    return SearchesOnDemand(states, SearchSettings(**settings), self.options.seconds)
 
   @property
   def description(self) -> str:

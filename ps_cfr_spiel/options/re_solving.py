@@ -1,0 +1,127 @@
+"""The options of continual re-solving: of enumerated games, by samples, on demand, and of CFR-D."""
+
+from typing import Annotated, Any
+
+from ps_cfr_spiel.options.names import GADGETS, ROUND
+from ps_cfr_spiel.options.option import Option
+from ps_cfr_spiel.options.searching import MoveSeconds, SearchOptions
+from ps_cfr_spiel.options.shared import (
+  METHOD,
+  SAMPLING,
+  TREE,
+  Alternating,
+  EnumerationOptions,
+  Exploration,
+  Rule,
+  Seed,
+  count_or,
+)
+
+SAMPLERS = ("external", "outcome")
+
+
+class ContinualResolvingOptions(EnumerationOptions, SearchOptions):
+  """Options of continual re-solving."""
+
+  blueprint: Annotated[
+    Any, Option("Any OpenSpiel policy, in the place of the first search.", flag=None, saved=False)
+  ] = None
+
+
+class MonteCarloResolvingOptions(ContinualResolvingOptions):
+  """Options of continual re-solving by samples."""
+
+  iterations: Annotated[
+    int,
+    Option("Samples in each search, of either player's turn; the start of the game has as many.", least=1),
+  ] = 10_000
+  rule: Rule = "rm+"
+  gadget: Annotated[
+    Any,
+    Option("As of `ContinualResolving`; of the others neither trembles nor expected play is sampled.",
+           choices=tuple(GADGETS)[:3], group=METHOD),
+  ] = "cfr-d"  # fmt: skip
+  sampler: Annotated[
+    Any,
+    Option(
+      "Samples of a search: external, all of the player's moves against one of each other's; or outcome, "
+      "single histories.",
+      "Or a sampler of trees, as `SamplingSolver` takes.",
+      choices=SAMPLERS,
+      group=SAMPLING,
+    ),
+  ] = SAMPLERS[0]
+  exploration: Exploration = 0.6
+  seed: Seed = 0
+
+  def __post_init__(self):
+    super().__post_init__()
+    usual = vars(ContinualResolvingOptions())
+    whole = (
+      "lookahead",
+      "value_function",
+      "actions",
+      "knowledge",
+      "alternating",
+      "averaging_delay",
+      "tremble",
+    )
+    if given := [name for name in whole if vars(self)[name] != usual[name]]:
+      raise ValueError(
+        f"{', '.join(given)}: samples go to the end of the game, in turns, with all actions; leave this "
+        f"out, or use ContinualResolving."
+      )
+
+
+class OnDemandResolvingOptions(EnumerationOptions, SearchOptions):
+  """Options of continual re-solving in a game that is not enumerated."""
+
+  limit: Annotated[int, Option("Most histories of a search.", least=1, group=TREE, result=False)] = 10**6
+  seconds: MoveSeconds = None
+
+  def __post_init__(self):
+    super().__post_init__()
+    if self.public_states == "none" or self.knowledge is not None or self.actions is not None:
+      raise ValueError(
+        "Searches without an enumeration need public states, and consider all actions; leave "
+        "public_states='none', knowledge= and actions= out."
+      )
+
+
+class CFRDOptions(OnDemandResolvingOptions):
+  """Options of CFR-D."""
+
+  iterations: Annotated[int, Option("Iterations of the trunk of each search.", least=1)] = 200
+  rule: Rule = "rm+"
+  alternating: Alternating = False
+  lookahead: Annotated[
+    Any,
+    Option(
+      "The trunk: own decisions, or round, all until the next public chance event.",
+      value="N|round",
+      group=METHOD,
+      read=count_or(ROUND),
+    ),
+  ] = ROUND
+  below: Annotated[
+    int,
+    Option("Iterations of CFR in a subgame below the trunk, in each of the trunk's iterations.", least=1),
+  ] = 40
+  keep_trees: Annotated[
+    bool,
+    Option(
+      "Whether trees below the trunk are kept, without their tables: sooner, in more memory.", result=False
+    ),
+  ] = False
+
+  def __post_init__(self):
+    super().__post_init__()
+    if self.lookahead is None or self.value_function is not None:
+      raise ValueError(
+        "CFR-D has a trunk, and CFR gives its values; give lookahead='round' or a number, and no "
+        "value_function."
+      )
+    if self.alternating:
+      raise ValueError(
+        "alternating=True: values below the trunk are of both players' strategies at once; leave it out."
+      )

@@ -1,0 +1,54 @@
+"""CFR-D: subgames that are solved apart and forgotten give the values of a search that has them all."""
+
+import pyspiel
+import pytest
+
+from ps_cfr_spiel import PSCFRSolver, exploitability
+from ps_cfr_spiel.backend.device import bytes_of
+from ps_cfr_spiel.matches import CFRD, OnDemandResolving
+from ps_cfr_spiel.values import CFRValues
+
+LIARS_DICE = "liars_dice(numdice=1,dice_sides=3)"
+RULES = {"rule": "rm+", "dtype": "float64", "lookahead": 1}
+
+
+def first_answers(policy):
+  """Probabilities at all first decisions."""
+  state = policy.game.new_initial_state()
+  while state.is_chance_node():
+    state.apply_action(state.legal_actions()[0])
+  return [
+    policy.action_probabilities(state),
+    policy.action_probabilities(state.child(state.legal_actions()[0])),
+  ]
+
+
+@pytest.mark.parametrize("name, iterations", [("kuhn_poker", 6), (LIARS_DICE, 2)])  # then regrets tie
+def test_values_apart_are_those_of_all_at_once(name, iterations):
+  game = pyspiel.load_game(name)
+  at_once = OnDemandResolving(
+    game, iterations, value_function=CFRValues(3, "rm+"), alternating=False, **RULES
+  )
+  for keep_trees in (False, True):
+    apart = CFRD(game, iterations, below=3, keep_trees=keep_trees, **RULES)
+    for ours, theirs in zip(first_answers(apart), first_answers(at_once), strict=True):
+      assert ours == pytest.approx(theirs, abs=1e-9)
+
+
+def test_play_comes_near_equilibrium():
+  game = pyspiel.load_game("kuhn_poker")
+  assert exploitability(game, CFRD(game, 300, below=20, lookahead=1)) < 0.015
+
+
+def test_memory_is_that_of_the_trunk_and_one_subgame():
+  game = pyspiel.load_game("leduc_poker")
+  whole, parts = PSCFRSolver(game, "rm+", leaves="sparse"), CFRD(game, 1, below=1)
+  first_answers(parts)
+  assert 0 < 4 * parts.largest < bytes_of((whole._tree, whole._state))
+
+
+def test_a_trunk_needs_an_end():
+  game = pyspiel.load_game("kuhn_poker")
+  for wrong in ({"lookahead": None}, {"value_function": CFRValues(1)}, {"alternating": True}):
+    with pytest.raises(ValueError, match="trunk"):
+      CFRD(game, 5, **wrong)
