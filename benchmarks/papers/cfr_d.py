@@ -2,6 +2,8 @@
 
   python -m benchmarks.papers.cfr_d [--games leduc_poker] [--trunks round] [--iterations 50 200] [--below 40]
 
+With --bytes-only exploitability is left out.
+
 Prints for each game and trunk (own decisions, or round) the most bytes of trees and tables at once, beside
 those of CFR on the whole game; their exploitability; and seconds of processor of the trunk's iterations, with
 the trees below kept. Regrets are those of CFR+ (rm+), updated at once for both players.
@@ -20,7 +22,7 @@ from ps_cfr_spiel.matches import CFRD
 
 def main() -> None:
   options = flags(
-    __doc__ or "", games=["leduc_poker"], trunks=["round"], iterations=[50, 200], below=40, play=True
+    __doc__ or "", games=["leduc_poker"], trunks=["round"], iterations=[50, 200], below=40, bytes_only=False
   )
   print(describe())
   for name, trunk in itertools.product(options.games, options.trunks):
@@ -36,7 +38,11 @@ def main() -> None:
       began = time.process_time()
       parts.action_probabilities(state)
       seconds, largest = time.process_time() - began, parts.largest
-      loss = f"{exploitability(game, parts, tree=whole.tree, progress=False):.4f}" if options.play else "-"
+      loss = (
+        f"{exploitability(game, parts, tree=whole.tree, progress=False):.4f}"
+        if not options.bytes_only
+        else "-"
+      )
       print(
         f"{name}, trunk {trunk}, {iterations} iterations: {largest:,} bytes (CFR {size:,}, "
         f"root {size**0.5:,.0f}), exploitability {loss} (CFR {whole.exploitability():.4f}), {seconds:.1f} s",

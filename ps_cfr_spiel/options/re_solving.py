@@ -1,12 +1,11 @@
 """The options of continual re-solving: of enumerated games, by samples, on demand, and of CFR-D."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from ps_cfr_spiel.options.names import GADGETS, ROUND
+from ps_cfr_spiel.options.names import ROUND
 from ps_cfr_spiel.options.option import Option
-from ps_cfr_spiel.options.searching import MoveSeconds, SearchOptions
+from ps_cfr_spiel.options.searching import Lookahead, MoveSeconds, SearchOptions
 from ps_cfr_spiel.options.shared import (
-  METHOD,
   SAMPLING,
   TREE,
   Alternating,
@@ -14,7 +13,6 @@ from ps_cfr_spiel.options.shared import (
   Exploration,
   Rule,
   Seed,
-  count_or,
 )
 
 SAMPLERS = ("external", "outcome")
@@ -24,7 +22,7 @@ class ContinualResolvingOptions(EnumerationOptions, SearchOptions):
   """Options of continual re-solving."""
 
   blueprint: Annotated[
-    Any, Option("Any OpenSpiel policy, in the place of the first search.", flag=None, saved=False)
+    object, Option("Any OpenSpiel policy, in the place of the first search.", flag=None, saved=False)
   ] = None
 
 
@@ -36,13 +34,8 @@ class MonteCarloResolvingOptions(ContinualResolvingOptions):
     Option("Samples in each search, of either player's turn; the start of the game has as many.", least=1),
   ] = 10_000
   rule: Rule = "rm+"
-  gadget: Annotated[
-    Any,
-    Option("As of `ContinualResolving`; of the others neither trembles nor expected play is sampled.",
-           choices=tuple(GADGETS)[:3], group=METHOD),
-  ] = "cfr-d"  # fmt: skip
   sampler: Annotated[
-    Any,
+    object,
     Option(
       "Samples of a search: external, all of the player's moves against one of each other's; or outcome, "
       "single histories.",
@@ -53,6 +46,12 @@ class MonteCarloResolvingOptions(ContinualResolvingOptions):
   ] = SAMPLERS[0]
   exploration: Exploration = 0.6
   seed: Seed = 0
+
+  def header(self):
+    return {
+      **super().header(),
+      "sampler": self.sampler if isinstance(self.sampler, str) else repr(self.sampler),
+    }
 
   def __post_init__(self):
     super().__post_init__()
@@ -94,15 +93,7 @@ class CFRDOptions(OnDemandResolvingOptions):
   iterations: Annotated[int, Option("Iterations of the trunk of each search.", least=1)] = 200
   rule: Rule = "rm+"
   alternating: Alternating = False
-  lookahead: Annotated[
-    Any,
-    Option(
-      "The trunk: own decisions, or round, all until the next public chance event.",
-      value="N|round",
-      group=METHOD,
-      read=count_or(ROUND),
-    ),
-  ] = ROUND
+  lookahead: Lookahead = ROUND
   below: Annotated[
     int,
     Option("Iterations of CFR in a subgame below the trunk, in each of the trunk's iterations.", least=1),

@@ -41,6 +41,18 @@ MoveSeconds = Annotated[
   ),
 ]
 
+Lookahead = Annotated[
+  Any,
+  Option(
+    "Own decisions that a search looks ahead, 1 for the present one only, or round, for those until the "
+    "next public chance event, such as a card; a value function evaluates the rest (default: to the end of "
+    "the game).",
+    value="N|round",
+    group=METHOD,
+    read=count_or(ROUND),
+  ),
+]
+
 
 class SearchOptions(Options):
   """Options of a search of continual re-solving."""
@@ -60,17 +72,7 @@ class SearchOptions(Options):
       group=METHOD,
     ),
   ] = "cfr-d"
-  lookahead: Annotated[
-    Any,
-    Option(
-      "Own decisions that a search looks ahead, 1 for the present one only, or round, for those until the "
-      "next public chance event, such as a card; a value function evaluates the rest (default: to the end of "
-      "the game).",
-      value="N|round",
-      group=METHOD,
-      read=count_or(ROUND),
-    ),
-  ] = None
+  lookahead: Lookahead = None
   value_function: Annotated[Any, Option("The values beyond; by default `CFRValues()`.", flag=None)] = None
   actions: Annotated[
     Any,

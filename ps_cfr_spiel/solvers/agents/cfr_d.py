@@ -1,7 +1,5 @@
 """CFR-D: a trunk in memory, and subgames that are solved apart and thrown away (Burch et al. 2014)."""
 
-from typing import Any
-
 from ps_cfr_spiel.options import CFRDOptions
 from ps_cfr_spiel.resolving.search import CFRValues, SearchSettings, TrunkSearches, ValuesApart
 from ps_cfr_spiel.resolving.subgames import PublicStates
@@ -20,8 +18,8 @@ class CFRD(OnDemandResolving):
 
   searches: TrunkSearches
 
-  def _make_searches(self, states: PublicStates, settings: dict[str, Any]) -> TrunkSearches:
-    given = SearchSettings(**{**settings, "value_function": ValuesApart()})
+  def _make_searches(self, states: PublicStates, settings: SearchSettings) -> TrunkSearches:
+    given = settings.changed(value_function=ValuesApart())
     below = CFRValues(self.options.below, self.options.rule)
     return TrunkSearches(states, given, below, self.options.keep_trees, self.options.seconds)
 

@@ -195,7 +195,7 @@ class ContinualResolving(SearchPolicy):
       "value_function": values,
       "actions": actions,
     }
-    options = {**self.settings.header(), **objects, **self._build}
+    options = {**self.options.header(), **self.settings.header(), **objects, **self._build}
     return {
       "solver": type(self).__name__,
       "policy": "re-solving",

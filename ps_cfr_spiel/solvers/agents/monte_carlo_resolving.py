@@ -1,7 +1,5 @@
 """Monte Carlo continual re-solving (Šustr, Kovařík and Lisý 2019; Schmid 2021, Section 20.5.2)."""
 
-from typing import Any
-
 from ps_cfr_spiel.options import MonteCarloResolvingOptions
 from ps_cfr_spiel.resolving.search import SampledSearcher
 from ps_cfr_spiel.resolving.subgames import Subgames
@@ -42,7 +40,3 @@ class MonteCarloResolving(ContinualResolving):
   def description(self) -> str:
     """The method with its settings, as text."""
     return f"Monte Carlo {super().description}, {self._sampler()}"
-
-  def _header(self) -> dict[str, Any]:
-    header, sampling = super()._header(), {"seed": self.options.seed, "sampler": repr(self._sampler())}
-    return {**header, "options": {**header["options"], **sampling}}

@@ -62,13 +62,13 @@ class OnDemandResolving(SearchPolicy):
     super().__init__(game)
     self.options = options = self.options_type.of(options, **keywords)
     rule = make_rule(options.rule, options.iterations, options.alternating)
-    settings = {**options.values(SearchOptions), "rule": rule}
+    settings = SearchSettings(**{**options.values(SearchOptions), "rule": rule})
     states = PublicStates(game, options.public_states, options.limit, options.memory)
     self.searches = self._make_searches(states, settings)
     self._steps: collections.OrderedDict[tuple[int, tuple[int, ...]], Step] = collections.OrderedDict()
 
-  def _make_searches(self, states: PublicStates, settings: dict[str, Any]) -> SearchesOnDemand:
-    return SearchesOnDemand(states, SearchSettings(**settings), self.options.seconds)
+  def _make_searches(self, states: PublicStates, settings: SearchSettings) -> SearchesOnDemand:
+    return SearchesOnDemand(states, settings, self.options.seconds)
 
   @property
   def description(self) -> str:
