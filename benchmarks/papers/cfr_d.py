@@ -2,7 +2,7 @@
 
   python -m benchmarks.papers.cfr_d [--games leduc_poker] [--trunks round] [--iterations 50 200] [--below 40]
 
-With --bytes-only exploitability is left out.
+With --bytes_only exploitability is left out.
 
 Prints for each game and trunk (own decisions, or round) the most bytes of trees and tables at once, beside
 those of CFR on the whole game; their exploitability; and seconds of processor of the trunk's iterations, with

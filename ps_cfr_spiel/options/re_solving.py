@@ -31,7 +31,7 @@ class MonteCarloResolvingOptions(ContinualResolvingOptions):
 
   iterations: Annotated[
     int,
-    Option("Samples in each search, of either player's turn; the start of the game has as many.", least=1),
+    Option("Samples of each search, one for either player's turn.", least=1),
   ] = 10_000
   rule: Rule = "rm+"
   sampler: Annotated[

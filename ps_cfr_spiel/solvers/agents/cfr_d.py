@@ -7,7 +7,7 @@ from ps_cfr_spiel.solvers.agents.on_demand_resolving import OnDemandResolving
 
 
 class CFRD(OnDemandResolving):
-  """Solves a game in memory for its trunk and one subgame at a time.
+  """A solution of a game in memory for its trunk and one subgame at a time.
 
   The first search finds a strategy of the trunk; below, play is found again by a gadget, with the opponent's
   average values in the trunk as promises (Schmid 2021, Sections 20.2 and 20.3).

@@ -10,7 +10,7 @@ from ps_cfr_spiel.solvers.agents.continual_resolving import ContinualResolving
 class MonteCarloResolving(ContinualResolving):
   """Continual re-solving whose searches sample their subgames, behind the same gadgets.
 
-  A search takes as long as its samples, whatever the size of its subgame; but the game is enumerated first,
+  The time of a search is that of its samples, in a subgame of any size; but the game is enumerated first,
   and the promises to the next search are exact best responses to its average. A search begins anew: it keeps
   no table of the one before. The random numbers of a search follow from the seed and its public state, so the
   bot and `tabularise` play alike.
