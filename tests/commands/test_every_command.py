@@ -48,6 +48,7 @@ TWO, SUM = "has 3 players; .* are for two. The command solve", "is of general su
 PLAYED = r"cannot be played here: it has no .*\. PSCFRSolver \(solve\) takes any"
 ONCE = "no player decides more than once; .* the command resolve .* needs no values"
 BOARDS = "no such file: .*; report takes flops, turns, rivers or a file with boards"
+NEW_SPOT = "explore makes a new spot and takes no '.*'; look at a saved run by show .* --serve"
 NO_SPOT = r"Unknown command line flag '(board|pot)'; .* help \w+ lists those that it has"
 REFUSED = {  # (command, kind): why, and what is allowed instead
   **{
@@ -63,8 +64,10 @@ REFUSED = {  # (command, kind): why, and what is allowed instead
   **{("train", kind): PLAYED for kind in ("general sum", "raked", "three players", "own of three")},
   ("train", "river"): NO_SPOT,
   **{("report", kind): BOARDS for kind in KINDS if kind != "river"},
+  **{("explore", kind): NEW_SPOT for kind in KINDS if kind != "river"},
 }
-CELLS = [(command, kind) for kind in KINDS for command in program.COMMANDS]
+SERVES = ("explore", "river")  # until Ctrl-C; tests/views/test_spot_page.py
+CELLS = [cell for kind in KINDS for command in program.COMMANDS if (cell := (command, kind)) != SERVES]
 
 
 def call(*words):
@@ -108,6 +111,7 @@ def words_of(command, kind, run, folder):
     return [run(kind), *of_file[command], *module]
   return {
     "check": [*game, "--json"],
+    "explore": list(game),
     "summary": [*game, "--json"],
     "solve": [*game, *SOLVE[1:], *(DEALT if kind == "dealt" else []), output, "--json"],
     "resolve": [*game, "--iterations=5", output, "--json"],

@@ -75,6 +75,8 @@ def lines(draw):
       words.append("kuhn_poker")  # not the default, which takes long to compile
   if command.name == "compare":  # by itself it runs every solver for a second, and each compiles
     words += ["--solvers=CFR+", "--seconds=0.001", "kuhn_poker"]
+  if command.name == "explore":
+    words.append("kuhn_poker")  # which it refuses; else it serves until Ctrl-C
   if command.name == "generate":
     words += ["--count=2", "--iterations=1", "--bets=a", "--ratios=1", "--output={}/data"]
   return words

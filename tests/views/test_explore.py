@@ -24,6 +24,7 @@ from ps_cfr_spiel.apps.commands.framework.server import answers, serve
 from ps_cfr_spiel.apps.views import (
   belief_at,
   beliefs,
+  chance_moves,
   charts,
   explore_page,
   explore_script,
@@ -45,14 +46,17 @@ DRIVER = """<script>
     const found = [...document.querySelectorAll(where)].filter(
       (b) => name === (b.dataset.move ?? b.dataset.kind ?? b.textContent));
     if (!found.length || found[0].disabled) throw Error(`no ${name} in ${where}`);
-    found[0].click();
+    found[0].dispatchEvent(new MouseEvent("click", { bubbles: true }));
     await new Promise((done) => setTimeout(done, 30));
     const texts = (what) => [...document.querySelectorAll(what)].map((e) => e.textContent);
     const rows = [...document.querySelectorAll("#table tr")];
     seen.push({
       hash: location.hash, path: texts("#path button"), moves: texts("#moves button"),
-      map: texts("#map text"), views: texts("#views button"),
+      map: texts("#drawn text"), felt: texts("#drawn .card"),
+      cards: [...document.querySelectorAll("#grid [data-move]:enabled")].map((e) => e.dataset.move),
+      views: texts("#views button"),
       table: rows.map((r) => [...r.children].map((e) => e.textContent)),
+      cells: document.querySelectorAll("#grid:not([hidden]) [data-kind]").length,
       pieces: [...document.querySelectorAll("[data-piece]")].map((e) => +e.dataset.piece),
       wide: document.documentElement.scrollWidth > innerWidth,
     });
@@ -305,9 +309,8 @@ def test_classes_of_hands_lead_to_their_hands(tmp_path):
 def test_a_line_of_a_turn_goes_through_a_card(tmp_path):
   policy = random_policy("holdem_subgame(stack=1000,ranges=AK QQ:0.5;TT 98s)")
   line, kind = ["Check", "Bet 200", "Call", "Deal 2c"], "AKo"
-  steps = [*(("#moves button", move) for move in line), (".cell", kind)]
-  seen = click(policy, steps, tmp_path)
-  assert sum(move.startswith("Deal ") for move in seen[2]["moves"]) == 52 - len("9s7c5s4h") // 2
+  seen = click(policy, [*through(line), (".cell", kind)], tmp_path)
+  assert len(seen[2]["cards"]) == 52 - len("9s7c5s4h") // 2
   here, shown = spot(policy, ", ".join(line)), seen[-1]
   assert shown["hash"] == f"#{here.public_state}"
   assert [name.replace(",", "") for name in shown["path"]] == ["Start", *line]
@@ -323,8 +326,80 @@ def test_a_line_of_a_turn_goes_through_a_card(tmp_path):
   ]
 
 
+def through(line):
+  """Clicks on the moves of a line; cards are those of a grid."""
+  return [(".cell" if move.startswith("Deal ") else "#moves button", move) for move in line]
+
+
 TURN = "holdem_subgame(stack=1000,ranges=AK QQ:0.5;TT 98s)"
 PART = ["check, check, 2c ..."]
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_cards_that_may_come_have_the_numbers_of_their_spots(tmp_path, width):
+  """In a grid that replaces the chart, and in a table; of chosen hands alone too."""
+  policy = random_policy(TURN)
+  steps = [
+    *through(["Check", "Check"]),
+    ("#views button", "value"),
+    ("#path button", "Start"),
+    (".cell", "AKo"),
+  ]
+  seen = click(policy, [*steps, *through(["Check", "Check"])], tmp_path, width)
+  assert not any(shown["wide"] for shown in seen) and seen[3]["cells"] and not seen[1]["cells"]
+  after = chance_moves(policy, "check, check")
+  for shown, hands in ((seen[2], None), (seen[-1], "AKo")):
+    assert shown["cards"] and {f"Deal {card}" for card in written(shown)} == set(after)
+    for card, numbers_shown in written(shown).items():
+      here = after[f"Deal {card}"]
+      worth = worth_at(policy, here).since(here.spent[here.player])
+      kept = np.isin(
+        np.arange(len(here.types)), charts.find_types(here, hands) if hands else np.arange(len(here.types))
+      )
+      weight, visits = here.weight * kept, here.reach * here.others * kept
+      mean = np.nan_to_num(here.probability * worth.value).sum(0)
+      expected = [
+        mean @ visits / visits.sum(),
+        worth.equity @ visits / visits.sum(),
+        *(here.probability @ weight / weight.sum()),
+      ]
+      np.testing.assert_allclose(numbers_shown, expected, atol=0.0051)
+
+
+def written(shown):
+  """The table of cards that may come: numbers by card."""
+  signs = dict(zip("♠♥♦♣", "shdc", strict=True))
+  return {row[0][:-1].replace("10", "T") + signs[row[0][-1]]: numbers(row[1:]) for row in shown["table"][1:]}
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_games_have_their_table(tmp_path, width):
+  """Hands of Leduc are cards with the policy's numbers; the board is seen, others' cards are not."""
+  policy = random_policy("leduc_poker")
+  steps = [("#moves button", "Call"), ("#moves button", "Call"), ("#moves button", "Deal 4")]
+  *_, shown = click(policy, steps, tmp_path, width)
+  here = spot(policy, "call, call, 4")
+  assert shown["felt"] == ["", "", "K♠"] and not shown["wide"]
+  names = {f"{'JQK'[k // 2]}{'♠♥'[k % 2]}": k for k in range(6)}
+  assert [row[0] for row in shown["table"][1:]] == ["K♥", "Q♠", "Q♥", "J♠", "J♥"]
+  for name, _, call, _, raised, *_ in shown["table"][1:]:
+    (column,) = (
+      c
+      for c, (n, h) in enumerate(here.cells)
+      if f"[Private: {names[name]}]" in policy.labels.decisions[n].infostates[h]
+    )
+    np.testing.assert_allclose(numbers([call, raised]), here.probability[:, column], atol=6e-4)
+
+
+@needs_browser
+def test_moves_are_chosen_on_the_map(tmp_path):
+  """Two clicked nodes are a move of the stones."""
+  policy = random_policy("glasses(turns=1)")
+  steps = [(f'[data-place="{node}"]', name) for node, name in ((1, ""), (9, ""))]
+  first, second = click(policy, steps, tmp_path)
+  assert first["path"] == ["Start"] and second["path"] == ["Start", "Stones to 1/9"]
 
 
 @pytest.mark.parametrize("saved", [False, True], ids=["lines", "part"])
@@ -336,13 +411,13 @@ def test_a_line_of_a_turn_alone(tmp_path, saved):
     policy.save(tmp_path / "part.safetensors", PART)
     policy, lines = load_policy(tmp_path / "part.safetensors"), None
   line, kind = ["Check", "Check", "Deal 2c", "Bet 200"], "TT"
-  steps = [(".cell", "AKo"), *(("#moves button", move) for move in line), (".cell", kind)]
+  steps = [(".cell", "AKo"), *through(line), (".cell", kind)]
   seen = click(policy, steps, tmp_path, lines=lines)
   whole = spot(random_policy(TURN), ", ".join(line))
   assert seen[-1]["hash"] == f"#{whole.public_state}"
   assert_table_is(seen[-1], whole, worth_at(random_policy(TURN), whole), charts.find_types(whole, kind))
   assert [move.split(" · ")[-1] for move in seen[0]["moves"][1:]] == ["not here"] * 2
-  assert [move for move in seen[2]["moves"] if "not here" not in move] == ["Deal 2c"]
+  assert seen[2]["cards"] == ["Deal 2c"]
   check = seen[0]["table"][0].index("EV Check")
   assert {np.isnan(numbers(row[1:])[check - 1]) for row in seen[0]["table"][1:]} == {saved}
 
@@ -354,9 +429,8 @@ def test_a_served_page_loads_what_is_clicked(tmp_path, monkeypatch):
   policy = random_policy(TURN)
   line, kind = ["Check", "Check", "Deal 2c", "Bet 200"], "TT"
   here = spot(policy, ", ".join(line))
-  steps = [*(("#moves button", move) for move in line), (".cell", kind)]
-  seen = click(policy, steps, tmp_path, served_by=monkeypatch)
-  assert sum(move.startswith("Deal ") for move in seen[1]["moves"]) == 48
+  seen = click(policy, [*through(line), (".cell", kind)], tmp_path, served_by=monkeypatch)
+  assert len(seen[1]["cards"]) == 48
   assert not any("not here" in move for move in seen[1]["moves"])
   assert seen[-1]["hash"] == f"#{here.public_state}"
   assert_table_is(seen[-1], here, worth_at(policy, here), charts.find_types(here, kind))

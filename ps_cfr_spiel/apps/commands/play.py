@@ -22,7 +22,7 @@ import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.apps.commands.framework.command import Command, Flag, flag_of
 from ps_cfr_spiel.apps.commands.framework.flags import MOST_HISTORIES, SPOT
-from ps_cfr_spiel.apps.commands.framework.server import serve
+from ps_cfr_spiel.apps.commands.framework.server import PORT, parsed, serve
 from ps_cfr_spiel.apps.commands.framework.user_input import (
   PRETRAINED,
   SPOT_FLAGS,
@@ -77,7 +77,7 @@ FLAGS = (
   Flag("seat", 0,
     "Your player; in the browser, without this flag, players change seats after each game.", least=0),
   Flag("browser", False, "Play in the browser, game after game, from this machine. Ctrl-C ends it."),
-  Flag("port", 0, "With --browser: port of localhost (default: a free one).", least=0, most=65535),
+  PORT,
   dataclasses.replace(flag_of(MatchOptions, "seed"), default=None),
   MOST_HISTORIES,
   *SPOT,
@@ -173,7 +173,7 @@ class Table:
     status, error = 200, None
     try:
       if sent is not None:
-        self._do(path, _parsed(sent))
+        self._do(path, parsed(sent))
       self._go_on()
     except (ValueError, TypeError) as mistake:
       status, error = 400, str(mistake)
@@ -185,9 +185,7 @@ class Table:
       return status, "text/html", ps.views.table_page(data)
     return status, "application/json", json.dumps(data)
 
-  def _do(self, path: str, asked: JSON) -> None:
-    if not isinstance(asked, dict):
-      raise ValueError("A request is a JSON object.")
+  def _do(self, path: str, asked: dict[str, JSON]) -> None:
     current = {"number": self._number, "moves": self._shown["moves"]}
     if asked | current != asked:
       raise ValueError("The game has continued in another window; this is its present state.")
@@ -227,14 +225,6 @@ class Table:
     if not turn:
       self._counted, self._won = True, self._won + state.returns()[seat]
       self._shown["result"] = " ".join(filter(None, [self._shown["result"], self._worth(state, seat)]))
-
-
-def _parsed(sent: bytes) -> JSON:
-  """The content of a request; ValueError if it is no JSON, or too deep."""
-  try:
-    return json.loads(sent)
-  except (ValueError, RecursionError) as error:
-    raise ValueError(f"A request is a JSON object, not deeply nested: {error}.") from error
 
 
 def default_opponent(game: pyspiel.Game) -> str:

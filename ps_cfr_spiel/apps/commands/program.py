@@ -19,7 +19,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from types import FrameType, ModuleType
 
-import pyspiel
 from absl import app, flags
 
 import ps_cfr_spiel as ps
@@ -30,13 +29,13 @@ from ps_cfr_spiel.apps.commands.framework.command import (
   Command,
   completion,
 )
-from ps_cfr_spiel.apps.commands.framework.user_input import load_module
+from ps_cfr_spiel.apps.commands.framework.user_input import answer_to, load_module
 from ps_cfr_spiel.loading import PYTHON_GAMES
 from ps_cfr_spiel.version import __version__
 
 PROGRAM = "ps-cfr-spiel"
 GROUPS = {
-  "Solve and search": ("solve", "report", "resolve", "check", "summary"),
+  "Solve and search": ("solve", "explore", "report", "resolve", "check", "summary"),
   "Look and play": ("show", "play"),
   "Measure": ("evaluate", "compare", "match", "judge"),
   "Learn": ("train", "learn"),
@@ -140,28 +139,12 @@ def run(words: Sequence[str], begin: Callable[[], object] = lambda: None) -> int
   except KeyboardInterrupt as interrupt:
     print(f"{PROGRAM}: {str(interrupt) or 'interrupted'}", file=sys.stderr)
     return INTERRUPTED
-  except (ValueError, FloatingPointError, ModuleNotFoundError, flags.Error, pyspiel.SpielError) as error:
-    return _refused(error, str(error))
-  except MemoryError as error:
-    return _refused(error, "There is not enough memory for this game.")
-  except OSError as error:
-    return _refused(error, f"{error.filename}: {error.strerror}" if error.filename else str(error))
-  except ps.runtime.JaxRuntimeError as error:
-    message = str(error)
-    if "RESOURCE_EXHAUSTED" in message:
-      message = "There is not enough memory for this."
-    elif "Disallowed" in message and "transfer" in message:
-      message = "JAX_TRANSFER_GUARD forbids copies between host and device; unset it."
-    elif ps.runtime.process_count() == 1:
+  except Exception as error:
+    message = answer_to(error)
+    if message is None:
       raise
-    return _refused(error, message)
-
-
-def _refused(error: Exception, message: str) -> int:
-  """Print an error with its notes, such as the saved iteration, in one line."""
-  words = " ".join([message, *vars(error).get("__notes__", ())]).split()
-  print(f"{PROGRAM}: error: {' '.join(words)}", file=sys.stderr)
-  return USER_ERROR
+    print(f"{PROGRAM}: error: {message}", file=sys.stderr)
+    return USER_ERROR
 
 
 def _parse(argv: Sequence[str]) -> Sequence[str]:

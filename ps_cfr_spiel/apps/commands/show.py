@@ -11,7 +11,7 @@ from absl import flags
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.apps.commands.framework.command import Command, Flag
 from ps_cfr_spiel.apps.commands.framework.flags import JSON, MOST_HISTORIES, say
-from ps_cfr_spiel.apps.commands.framework.server import answers, serve
+from ps_cfr_spiel.apps.commands.framework.server import PORT, answers, serve
 from ps_cfr_spiel.apps.commands.framework.user_input import (
   drawing,
   keep_apart,
@@ -58,7 +58,7 @@ FLAGS = (
   Flag("serve", False,
     "Show this page from this machine instead: streets are loaded when they are clicked, so that turns and "
     "flops are whole. Ctrl-C ends it."),
-  Flag("port", 0, "With --serve: port of localhost (default: a free one).", least=0, most=65535),
+  PORT,
   Flag("part", None,
     "Part of the strategy for --save, --html or --serve: the decisions on the way to this line and after it; "
     "with '...' at its end also all that follow, as in 'check, check, 2c ...'. May be given several times.",

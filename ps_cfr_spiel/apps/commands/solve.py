@@ -30,10 +30,10 @@ from ps_cfr_spiel.apps.commands.framework.flags import (
   next_command,
   say,
 )
+from ps_cfr_spiel.apps.commands.framework.many_rivers import solve_list
 from ps_cfr_spiel.apps.commands.framework.methods import METHOD_FLAGS, new_solver
 from ps_cfr_spiel.apps.commands.framework.run import POINTS, RUN, Run
 from ps_cfr_spiel.apps.commands.framework.run_tables import read_points
-from ps_cfr_spiel.apps.commands.many_rivers import solve_list
 from ps_cfr_spiel.arguments import check_seconds, check_target
 from ps_cfr_spiel.options import BatchOptions, RunOptions
 from ps_cfr_spiel.reports import Stopwatch, quiet_stderr, report

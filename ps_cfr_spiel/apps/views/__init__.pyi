@@ -9,6 +9,7 @@ from .certificate import certificate as certificate
 from .certificate import check_public_states as check_public_states
 from .explorer_page import explore_page as explore_page
 from .explorer_page import explore_script as explore_script
+from .pages import spot_page as spot_page
 from .position_view import Belief as Belief
 from .position_view import RecordedPlay as RecordedPlay
 from .position_view import belief_at as belief_at
@@ -25,6 +26,7 @@ from .public_state_view import is_trembled as is_trembled
 from .public_state_view import spot as spot
 from .public_state_view import spot_after as spot_after
 from .public_state_view import worth_at as worth_at
+from .range_painter import painted as painted
 from .table_page import table_data as table_data
 from .table_page import table_page as table_page
 from .units import local_regret_lines as local_regret_lines

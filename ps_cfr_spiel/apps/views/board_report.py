@@ -12,7 +12,7 @@ import numpy as np
 
 from ps_cfr_spiel import TreePolicy
 from ps_cfr_spiel.apps.views.charts import columns_text, percent_text, value_text
-from ps_cfr_spiel.apps.views.explorer_page import page_of
+from ps_cfr_spiel.apps.views.pages import page_of
 from ps_cfr_spiel.apps.views.public_state_view import spot, weighted_mean, worth_at
 from ps_cfr_spiel.apps.views.units import SEATS
 from ps_cfr_spiel.cards.notation import grouped

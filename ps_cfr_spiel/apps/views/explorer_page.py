@@ -10,18 +10,18 @@ street; a server of `explore_script` gives it the others when they are clicked.
 """
 
 import base64
-import json
 import math
 from collections.abc import Sequence
-from importlib import resources
 
 import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import TreePolicy
+from ps_cfr_spiel.apps.views.game_tables import public_table
+from ps_cfr_spiel.apps.views.pages import as_json, page_of
 from ps_cfr_spiel.apps.views.position_view import beliefs, map_data, map_of
 from ps_cfr_spiel.apps.views.public_state_view import has_spots, is_trembled, spot_of, worth_at
-from ps_cfr_spiel.apps.views.units import pot_of, seat_of, unit_of
+from ps_cfr_spiel.apps.views.units import decimals_of, pot_of, seat_of, unit_of
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.notation import is_hand
 from ps_cfr_spiel.cards.poker import CLASSES, board_of, describe
@@ -36,42 +36,41 @@ APART = 75  # pixels between neighbours on a map
 
 
 def explore_page(
-  policy: TreePolicy, origin: str = "", lines: Sequence[str] | None = None, served: bool = False
+  policy: TreePolicy,
+  origin: str = "",
+  lines: Sequence[str] | None = None,
+  served: bool = False,
+  lockable: bool = False,
 ) -> str:
   """The page, as text to write to a file.
 
   Its head has the `origin`, the method of the solution. It shows some `lines`, as for `TreePolicy.save`, and
   the states on the way to them; by default all public states, or the part of a partial policy; if they are
   too many, the first street. A `served` page loads others from `explore_script`, under the address
-  streets/NUMBER.js. ValueError if the policy has no public states, or the lines too many for a page; or a
-  line does not exist.
+  streets/NUMBER.js; a `lockable` one sends locks to /lock. ValueError if the policy has no public states, or
+  the lines too many for a page; or a line does not exist.
   """
-  data = page_data(policy, origin, lines) | {"served": served and "part" not in policy.info}
+  data = page_data(policy, origin, lines)
+  data |= {"served": served and "part" not in policy.info, "lockable": lockable}
   return page_of("explore.html", data)
 
 
 def explore_script(policy: TreePolicy, number: int) -> str:
   """The script that adds the street from a public state on to a served page."""
-  return f"add({_json(_part(policy, street(policy, number)))});"
-
-
-def page_of(template: str, data: dict[str, JSON]) -> str:
-  """One of the pages of this package, with its data put in."""
-  text = resources.files("ps_cfr_spiel.apps.views").joinpath(template).read_text(encoding="utf-8")
-  return text.replace("/*DATA*/", _json(data))
-
-
-def _json(data: dict[str, JSON]) -> str:
-  """Data as text that cannot end a script."""
-  return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+  return f"add({as_json(_part(policy, street(policy, number)))});"
 
 
 def street(policy: TreePolicy, number: int) -> list[int]:
-  """Public states from one on to the next public chance, ascending, as far as a click loads them."""
+  """Public states from one on to the next public chance, ascending, as far as a click loads them.
+
+  From a public chance on these are the public states after each of its cards.
+  """
   states, children, numbers, last = policy.labels.public_states, policy.labels.children, [number], 0
+  if states[number].player == pyspiel.PlayerId.CHANCE and len(children[number]) > 1:
+    return sorted([number, *children[number]])
   while last < len(numbers) < STREET_STATES:
     current = numbers[last]
-    if current == number or states[current].player != pyspiel.PlayerId.CHANCE or len(children[current]) == 1:
+    if states[current].player != pyspiel.PlayerId.CHANCE or len(children[current]) == 1:
       numbers += children[current]
     last += 1
   return sorted(numbers)
@@ -106,6 +105,7 @@ def page_data(policy: TreePolicy, origin: str = "", lines: Sequence[str] | None 
     "unit": unit_of(game),
     "seats": [seat_of(game, player) for player in range(game.num_players())],
     "pot": pot_of(game),
+    "decimals": decimals_of(game),
     "board": board_of(game),
     "trembled": is_trembled(policy),
     "rare": list(RARE.values()),
@@ -155,9 +155,10 @@ def _spot(
   shared: dict[tuple[str, ...], int],
   made: dict[tuple[tuple[str, ...], ...], int],
 ) -> dict[str, JSON]:
-  """The acting player's strategy at a public state; {} if no player acts."""
-  if policy.labels.public_states[number].player < 0:
-    return {}
+  """The acting player's strategy at a public state, and its table; no strategy if no player acts."""
+  player = policy.labels.public_states[number].player
+  if player < 0:
+    return {} if player == pyspiel.PlayerId.CHANCE else public_table(policy, number, None)
   view = spot_of(policy, number)
   worth = worth_at(policy, view)
   probability = np.where(view.legal, view.probability, np.nan)
@@ -166,7 +167,7 @@ def _spot(
   equity = np.full(len(view.types), np.nan) if worth.equity is None else worth.equity
   rest = worth.others + view.spent[1 - view.player]
   more = view.reach, view.dealt, mean, best - mean, equity, view.others, view.held
-  return {
+  return public_table(policy, number, view) | {
     "actions": list(view.actions),
     "ids": list(view.ids),
     "types": shared.setdefault(view.types, len(shared)),

@@ -5,19 +5,18 @@ the data are made of the person's own view alone. A game with a `table()` is dra
 """
 
 import itertools
-from collections.abc import Sequence
 
 import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.apps.views.charts import cell
-from ps_cfr_spiel.apps.views.explorer_page import page_of
-from ps_cfr_spiel.apps.views.position_view import map_data, map_of
+from ps_cfr_spiel.apps.views.game_tables import drawn_table
+from ps_cfr_spiel.apps.views.pages import page_of
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.notation import MAX_LISTED, grouped, move_name, state_after
 from ps_cfr_spiel.cards.poker import betting, cards
 from ps_cfr_spiel.games import poker
-from ps_cfr_spiel.matches import Sitting, Thought, table_of
+from ps_cfr_spiel.matches import Sitting, Thought
 
 MOST_NAMES = 1000  # of legal moves; further ones may be typed
 MOST_CHANCES = 8  # actions of a bot's thought that are shown
@@ -43,7 +42,7 @@ def table_data(sitting: Sitting) -> dict[str, JSON]:
     "present": present,
     "made": sitting.made,
     "players": len(sitting.bots) + 1,
-    "table": _table(state, range(len(sitting.bots) + 1) if over else [seat]),
+    "table": drawn_table(state, range(len(sitting.bots) + 1) if over else [seat]),
     "log": _log(state),
     "actions": [],
     "sized": None,
@@ -60,18 +59,6 @@ def table_data(sitting: Sitting) -> dict[str, JSON]:
   few = [a for a in legal if a <= betting.CALL] if sized else legal[:MOST_NAMES]
   names = [[a, grouped(move_name(state, a))] for a in few]
   return data | {"actions": names, "listed": MAX_LISTED, "sized": sized}
-
-
-def _table(state: pyspiel.State, seats: Sequence[int]) -> dict[str, JSON] | None:
-  """The table as seats see it, with the map of a board of nodes; None in a game without."""
-  if (table := table_of(state, seats)) is None:
-    return None
-  board, place = table.board, map_of(state.get_game())
-  drawn = None if board is None else {**board._asdict(), "map": None}
-  if drawn is not None and place is not None:
-    drawn |= {"map": map_data(place), "sought": place.sought[0].upper()}
-  rows = [row._asdict() for row in table.rows]
-  return {"facts": table.facts, "rows": rows, "board": drawn, "picks": dict(table.picks)}
 
 
 def _log(state: pyspiel.State) -> list[list[JSON]] | None:
@@ -122,7 +109,7 @@ def _thought(sitting: Sitting, thought: Thought) -> dict[str, JSON]:
   shown = [pair for pair in chances[:MOST_CHANCES] if pair[1] >= LEAST_CHANCE or pair[0] == thought.action]
   return {
     "player": thought.player,
-    "table": _table(state, [thought.player]),
+    "table": drawn_table(state, [thought.player]),
     "log": _log(state),
     "view": thought.view,
     "move": grouped(move_name(state, thought.action)),

@@ -89,6 +89,13 @@ def without_rounding(value: float, game: pyspiel.Game) -> float:
   return 0.0 if math.isfinite(span) and abs(value) < NOTHING * span else value
 
 
+def decimals_of(game: pyspiel.Game) -> int:
+  """Decimals of amounts side by side in a table: two with a pot below 1,000, fewer with larger ones."""
+  pot, span = pot_of(game), game.max_utility() - game.min_utility()
+  digits = math.floor(math.log10(max(pot or span, 1e-9))) + 1 if math.isfinite(span) else 3
+  return min(max(5 - digits, 0), 2 if pot else 4)
+
+
 def in_unit(number: str, game: pyspiel.Game) -> str:
   """A number of the game's utility, with its unit if it has a name."""
   return f"{number} {unit_of(game)}" if pot_of(game) else number

@@ -27,6 +27,7 @@ from ps_cfr_spiel.cards.notation.hand_ranges import (
   kinds_text,
   parse_cards,
   parse_hands,
+  range_words,
 )
 from ps_cfr_spiel.cards.notation.moves import (
   MAX_LISTED,

@@ -159,6 +159,24 @@ def hands_text(weights: Mapping[Hand, float]) -> str:
   return " ".join(f"{card_names(hand)}:{weight!r}" for hand, weight in weights.items())
 
 
+def range_words(weights: Mapping[Hand, float]) -> str:
+  """A range in few words, kinds where all their hands weigh the same: AA, AKs:0.5, AhKd:0.2.
+
+  `parse_hands` reads it back. Hands of weight 0 are left out.
+  """
+  every = [card_names(hand) for hand in _every_hand()]
+  by_weight: dict[float, list[str]] = {}
+  for hand in _every_hand():
+    if weight := weights.get(hand, 0):
+      by_weight.setdefault(weight, []).append(card_names(hand))
+  if by_weight.keys() == {1.0} and len(by_weight[1.0]) == len(every):
+    return "random"
+  texts = {weight: kinds_text(hands, every).split(", ") for weight, hands in by_weight.items()}
+  return ", ".join(
+    word if weight == 1 else f"{word}:{weight!r}" for weight, words in texts.items() for word in words
+  )
+
+
 def is_hand(name: str) -> bool:
   """True for a hold'em hand such as AhKd."""
   return re.fullmatch(f"(?:[{RANKS}][{SUITS}]){{2}}", name) is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -89,7 +89,7 @@ class Run:
     )
 
   def iterate(self, iterations: int) -> None:
-    """Run until the end or the target, and measure on the way, ever more rarely."""
+    """Run until the end or the target, save, and measure on the way, ever more rarely."""
     self.solver.run(
       0 if self.reached else iterations,
       progress=False if self.quiet else None,
@@ -101,6 +101,22 @@ class Run:
     if not self.further:
       self.measure()
       self.checkpoint()
+
+  def iterate_until(self, iterations: int, stopped: Callable[[], bool]) -> None:
+    """The same without saving; ends too, and measures once more, soon after `stopped` is true."""
+    marks, end = ps.measures.next_measurement, self.start + iterations
+
+    def look(solver: ps.Solver) -> bool:
+      done = solver.iteration
+      return ((done == end or marks(done - 1) == done) and self._look(end)) or stopped()
+
+    self.solver.run(
+      iterations,
+      progress=False,
+      every=lambda done: min(marks(done), done + self.solver.pace.chunk),
+      callback=look,
+    )
+    self.measure()
 
   def _look(self, end: int) -> bool:
     """Measure, and print a row of the table; whether the target is reached."""

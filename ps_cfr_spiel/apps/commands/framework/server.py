@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import threading
 from collections.abc import Callable
 
 import ps_cfr_spiel as ps
+from ps_cfr_spiel.apps.commands.framework.command import Flag
+from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.reports import report
 
 MOST_SENT = 10_000  # bytes of a request
@@ -15,6 +18,21 @@ HOSTS = ("127.0.0.1", "localhost")
 
 # From a path and the bytes sent to it (None by GET) to status, media type and text; None: no such path.
 Answer = Callable[[str, bytes | None], tuple[int, str, str] | None]
+
+
+# Of a command with a page.
+PORT = Flag("port", 0, "Port of localhost for the page (default: a free one).", least=0, most=65535)
+
+
+def parsed(sent: bytes) -> dict[str, JSON]:
+  """The content of a request; ValueError if it is not a JSON object, or nested too deep."""
+  try:
+    asked = json.loads(sent)
+  except (ValueError, RecursionError) as error:
+    raise ValueError(f"A request is a JSON object, not deeply nested: {error}.") from error
+  if not isinstance(asked, dict):
+    raise ValueError("A request is a JSON object.")
+  return asked
 
 
 def answers(policy: ps.TreePolicy, page: str) -> Answer:
@@ -31,10 +49,10 @@ def answers(policy: ps.TreePolicy, page: str) -> Answer:
   return answer
 
 
-def serve(answer: Answer, port: int) -> int:
+def serve(answer: Answer, port: int, most_sent: int = MOST_SENT) -> int:
   """Answer browsers on this machine, one request after the other, until Ctrl-C.
 
-  ValueError if the port is taken.
+  A request may have at most `most_sent` bytes. ValueError if the port is taken.
   """
   import http.server  # imported here: other commands need none
 
@@ -48,7 +66,7 @@ def serve(answer: Answer, port: int) -> int:
       length = self.headers.get("Content-Length", "")
       if not re.fullmatch("[0-9]+", length):
         return self.send_error(400)
-      if len(length) > len(str(MOST_SENT)) or int(length) > MOST_SENT:
+      if len(length) > len(str(most_sent)) or int(length) > most_sent:
         return self.send_error(413)
       self.reply(self.rfile.read(int(length)))
 

@@ -128,6 +128,27 @@ def writable(flag: str, path: str | Path, example: str) -> Path:
   return path
 
 
+def answer_to(error: Exception) -> str | None:
+  """The answer to a mistake of the user, in one line with its notes; None for an error of the program."""
+  mistakes = ValueError, FloatingPointError, ModuleNotFoundError, flags.Error, pyspiel.SpielError
+  if isinstance(error, mistakes):
+    message = str(error)
+  elif isinstance(error, MemoryError):
+    message = "There is not enough memory for this game."
+  elif isinstance(error, OSError):
+    message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+  elif not isinstance(error, ps.runtime.JaxRuntimeError):
+    return None
+  elif "RESOURCE_EXHAUSTED" in (message := str(error)):
+    message = "There is not enough memory for this."
+  elif "Disallowed" in message and "transfer" in message:
+    message = "JAX_TRANSFER_GUARD forbids copies between host and device; unset it."
+  elif ps.runtime.process_count() == 1:
+    return None
+  # A note is such as the saved iteration.
+  return " ".join(" ".join([message, *vars(error).get("__notes__", ())]).split())
+
+
 def in_words(error: Exception) -> str:
   """An error in one line, with its type unless the text is clear without."""
   text = str(error) if isinstance(error, ValueError | OSError) else ""

@@ -1,0 +1,307 @@
+"""The command `ps-cfr-spiel explore`: a spot of hold'em is made, solved and looked at in the browser.
+
+The fields of the page are flags of the command solve, with their names, help and defaults; a spot is read by
+it, as if typed there.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shlex
+import threading
+import traceback
+from collections.abc import Mapping, Sequence
+
+import pyspiel
+from absl import flags
+
+import ps_cfr_spiel as ps
+from ps_cfr_spiel.apps.commands import solve
+from ps_cfr_spiel.apps.commands.framework.command import Command
+from ps_cfr_spiel.apps.commands.framework.flags import memory_text
+from ps_cfr_spiel.apps.commands.framework.methods import AT, new_solver
+from ps_cfr_spiel.apps.commands.framework.run import RUN, Run
+from ps_cfr_spiel.apps.commands.framework.server import PORT, answers, parsed, serve
+from ps_cfr_spiel.apps.commands.framework.user_input import (
+  SPOT_FLAGS,
+  answer_to,
+  default_folders,
+  load_game,
+  results_folder,
+)
+from ps_cfr_spiel.apps.commands.show import made_by_lines
+from ps_cfr_spiel.arguments import JSON, check_target
+from ps_cfr_spiel.cards.poker import board_of, describe
+from ps_cfr_spiel.games import poker
+from ps_cfr_spiel.reports import Stopwatch
+
+METHOD = ("iterations", "target", "bits", "tremble", "lock", "memory")
+FIELDS = tuple(flag for flag in solve.COMMAND.options if flag.name in (*SPOT_FLAGS, *METHOD))
+# A spot to begin with, which is solved within seconds.
+START = {
+  "board": "Kh Kd 8c 4s 2h",
+  "ranges": "22+, A2s+, KTs+, QTs+, JTs, ATo+, KQo; 22-JJ, A2s-AJs, K9s+, Q9s+, J9s+, T9s, ATo-AQo, KJo+",
+  "bets": "50%, pot, a",
+  "pot": "20",
+  "stack": "90",
+  "target": "0.3%",
+}
+MOST_SENT = 200_000  # bytes of a request: two ranges of single hands with weights
+# Rough seconds of an iteration for a megabyte of a run, less those of its programs, by the cards of the board
+# (`summary --measure` has the time of an iteration). A solve corrects it for the next one.
+PROGRAMS, PACE = 157e6, {5: 4e-5, 4: 2e-3, 3: 8e-4}
+
+Fields = Mapping[str, str]  # texts by the names of flags; several of a flag are lines
+
+
+def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
+  if words:
+    raise ValueError(
+      f"explore makes a new spot and takes no {words[0]!r}; look at a saved run by show {words[0]} --serve."
+    )
+  spot = {name: str(values[name].value) for name in SPOT_FLAGS if values[name].present}
+  more = {name: values[name].value for name in METHOD if values[name].present}
+  texts = {name: "\n".join(map(str, v)) if isinstance(v, list) else str(v) for name, v in more.items()}
+  fields = (spot or START) | texts
+  explorer = Explorer(fields)
+  explorer.check(fields)  # a mistake is answered before the browser is opened
+  try:
+    return serve(explorer.answer, values.port, MOST_SENT)
+  finally:
+    explorer.stop()
+
+
+def words_of(fields: Fields) -> list[str]:
+  """The words of the command solve for the fields of a page; those at their defaults are left out."""
+  known, words = {flag.name: flag for flag in FIELDS}, []
+  for name, text in fields.items():
+    if name not in known:
+      raise ValueError(f"unknown field {name!r}; the fields are {', '.join(known)}.")
+    if not isinstance(text, str):
+      raise ValueError(f"{name}={text!r}: a field is a text.")
+    flag, text = known[name], text.strip()
+    lines = text.splitlines() if flag.type is tuple else [" ".join(text.split())]
+    default = "" if flag.default is None else str(flag.default)
+    words += [f"--{name}={line.strip()}" for line in lines if line.strip() and line.strip() != default]
+  return words
+
+
+class Explorer:
+  """The spot of a page, its solver at work in a thread, and the answers of a server about both."""
+
+  def __init__(self, fields: Fields):
+    """Begin with the texts of some fields; nothing is solved yet."""
+    self._fields = dict(fields)
+    self._run: Run | None = None
+    self._policy: ps.TreePolicy | None = None
+    self._page, self._number = "", 0  # of the strategy that can be looked at
+    self._stage, self._error = "", ""  # "", "building", "solving", "done" or "failed"
+    self._building, self._stopped = threading.Lock(), threading.Event()
+    self._thread: threading.Thread | None = None
+    self._values: flags.FlagValues | None = None
+    self._paces: dict[int, float] = {}  # measured times of an iteration over the rough ones, by cards
+
+  # --- Answers --------------------------------------------------------------------------------
+
+  def answer(self, path: str, sent: bytes | None) -> tuple[int, str, str] | None:
+    """See `server.serve`."""
+    if sent is None:
+      if path == "/":
+        return 200, "text/html", ps.views.spot_page(self._form() | {"state": self.state()})
+      place = re.fullmatch(r"/strategy/([0-9]{1,9})(/.*)", path)
+      if place is None or self._policy is None or int(place[1]) != self._number:
+        return None
+      return answers(self._policy, self._page)(place[2], None)
+    asks = {
+      "/check": lambda asked: self.check(asked["fields"]),
+      "/range": lambda asked: ps.views.painted(str(asked["text"]), str(asked["board"]), asked["paint"]),
+      "/solve": lambda asked: self.solve(asked["fields"]),
+      "/lock": lambda asked: self.lock(str(asked["lock"])),
+      "/progress": lambda _: self.state(),
+      "/stop": lambda _: self._stop_soon(),
+      "/save": lambda _: self._save(),
+    }
+    if path not in asks:
+      return None
+    status, data = 200, {}
+    try:
+      data = asks[path](parsed(sent))
+    except KeyError as error:
+      status, data = 400, {"error": f"The request lacks {error}."}
+    except Exception as error:
+      message = answer_to(error)
+      if message is None:
+        traceback.print_exc()
+      status, data = 400 if message else 500, {"error": message or f"{type(error).__name__}: {error}"}
+    return status, "application/json", json.dumps(data)
+
+  def _form(self) -> dict[str, JSON]:
+    """The fields of the page with their help and their texts."""
+    fields = [
+      {
+        "name": flag.name,
+        "help": flag.text,
+        "choices": list(flag.choices),
+        "lines": flag.type is tuple,
+        "text": self._fields.get(flag.name, "" if flag.default is None else str(flag.default)),
+        "group": "spot" if flag.name in SPOT_FLAGS else "method",
+      }
+      for flag in FIELDS
+    ]
+    return {"fields": fields, "seats": ["out of position (OOP)", "in position (IP)"]}
+
+  def state(self) -> dict[str, JSON]:
+    """The stage of the solve, and its last measurement."""
+    run, data = self._run, {"stage": self._stage, "error": self._error, "number": self._number}
+    if run is None:
+      return data
+    game, wanted = run.solver.game, self._values.iterations if self._values else 0
+    pot, done = ps.views.pot_of(game), run.solver.iteration
+    data |= {"title": describe(str(game)), "iteration": done, "iterations": wanted, "seconds": run.seconds}
+    points = [[p.iteration, p.seconds, 100 * p.exploitability / pot if pot else None] for p in run.points]
+    left = run.seconds / done * (wanted - done) if done else None
+    saved = str(run.file) if run.saved is not None else ""
+    target = 100 * run.target / pot if pot and math.isfinite(run.target) else None
+    return data | {"points": points, "left": left, "saved": saved, "target": target}
+
+  # --- The spot ---------------------------------------------------------------------------------
+
+  def check(self, fields: Fields) -> dict[str, JSON]:
+    """A spot in words, the memory and the rough time of its solve, and the same as a command.
+
+    ValueError, or an error of a flag, for a field that is not understood.
+    """
+    words = words_of(fields)
+    with self._building:
+      values = _values(words)
+      game = load_game((), values)
+      check_target("--target", values.target, ps.views.pot_of(game))
+      needs = ps.PSCFRSolver.memory_needs(game, values.bits)
+      assert needs is not None, "every spot describes itself"
+      return {
+        "title": describe(str(game)),
+        "memory": memory_text(game, needs.run),
+        "time": self._time(game, needs.run, values.iterations),
+        "warning": game.left_out() if isinstance(game, poker.holdem_subgame.HoldemSubgameGame) else "",
+        "command": shlex.join(["ps-cfr-spiel", "solve", *words]),
+      }
+
+  def _time(self, game: pyspiel.Game, run: int, iterations: int) -> str:
+    """The expected time of some iterations, in words."""
+    count = _cards(game)
+    rough = max(run - PROGRAMS, 1e5) / 1e6 * PACE[count] * iterations
+    seconds, measured = rough * self._paces.get(count, 1), count in self._paces
+    amount = f"{seconds:,.0f} s" if seconds < 120 else f"{seconds / 60:,.0f} min"
+    said = f"about {'a second' if seconds < 1.5 else amount} for {iterations:,} iterations"
+    how = ", as the last solve" if measured else ", roughly, and some seconds for the first compilation"
+    return said + how
+
+  def solve(self, fields: Fields) -> dict[str, JSON]:
+    """Begin to solve a spot; a mistake in it raises before the thread starts."""
+    if self._thread is not None and self._thread.is_alive():
+      raise ValueError("A solve is under way; stop it first, or wait for its end.")
+    self.check(fields)
+    self._fields, self._error, self._run = dict(fields), "", None
+    self._values, self._stage = _values(words_of(fields)), "building"
+    self._stopped.clear()
+    self._thread = threading.Thread(target=self._solve, args=(self._values,), daemon=True)
+    self._thread.start()
+    return self.state()
+
+  def lock(self, text: str) -> dict[str, JSON]:
+    """Solve the same spot with one more lock, in place of an earlier one of the same line."""
+    line, _, how = text.rpartition("=")
+    earlier = [old.rpartition("=") for old in self._fields.get("lock", "").splitlines()]
+    # Locks of some hands each, of one line, count together.
+    same = [mixture for place, _, mixture in earlier if place == line and AT in mixture and AT in how]
+    kept = [f"{place}={mixture}" for place, _, mixture in earlier if place != line]
+    return self.solve(self._fields | {"lock": "\n".join([*kept, f"{line}={'; '.join([*same, how])}"])})
+
+  # --- The thread -------------------------------------------------------------------------------
+
+  def _solve(self, values: flags.FlagValues) -> None:
+    try:
+      self._work(values)
+      self._stage = "done"
+    except Exception as error:  # the page shows it
+      self._error, self._stage = answer_to(error) or f"{type(error).__name__}: {error}", "failed"
+      if answer_to(error) is None:
+        traceback.print_exc()
+
+  def _work(self, values: flags.FlagValues) -> None:
+    """Build, solve, and make the page of the strategy."""
+    with self._building, Stopwatch() as building:
+      solver = new_solver(values, ())
+    target = check_target("--target", values.target, ps.views.pot_of(solver.game))
+    folder = next(default_folders(solver.game))
+    run = Run(solver, [], folder, target, values.checkpoint_seconds, True, building)
+    with run.building:
+      solver.compile(False)
+    self._run, self._stage = run, "solving"
+    run.iterate_until(values.iterations, self._stopped.is_set)
+    self._note_pace(run)
+    policy = solver.average_policy()
+    if not isinstance(policy, ps.TreePolicy):
+      raise ValueError(f"{solver.game} has no public tree to look at.")
+    note = f"exploitability {ps.views.with_unit(run.points[-1].exploitability, solver.game)}"
+    origin = "; ".join([*made_by_lines(policy), note])
+    page = ps.views.explore_page(policy, origin, served=True, lockable=True)
+    self._policy, self._page, self._number = policy, page, self._number + 1
+
+  def _note_pace(self, run: Run) -> None:
+    """Remember how much slower than the rough time a solve was."""
+    game, done = run.solver.game, run.solver.iteration
+    needs = ps.PSCFRSolver.memory_needs(game)
+    if needs is not None and done and run.seconds:
+      rough = max(needs.run - PROGRAMS, 1e5) / 1e6 * PACE[_cards(game)]
+      self._paces[_cards(game)] = run.seconds / done / rough
+
+  def _stop_soon(self) -> dict[str, JSON]:
+    self._stopped.set()
+    return self.state()
+
+  def stop(self) -> None:
+    """Stop the thread, and wait for its end: JAX may crash a process that leaves while it works."""
+    self._stopped.set()
+    if self._thread is not None:
+      self._thread.join()
+
+  def _save(self) -> dict[str, JSON]:
+    """Save the run as the command solve does."""
+    if self._run is None or self._stage != "done" or self._values is None:
+      raise ValueError("Nothing is solved yet; press Solve first.")
+    if self._run.saved is None:
+      self._run.folder = results_folder(self._values, self._run.solver, RUN)
+      self._run.checkpoint()
+    return self.state()
+
+
+def _values(words: Sequence[str]) -> flags.FlagValues:
+  """The flags of the command solve as some words set them."""
+  values = solve.COMMAND.flags()
+  rest = values(["ps-cfr-spiel", *words, "--quiet"])[1:]
+  assert not rest, "each word is a flag"
+  return values
+
+
+def _cards(game: pyspiel.Game) -> int:
+  """The cards of a spot's board."""
+  return len(board_of(game) or "") // 2
+
+
+COMMAND = Command(
+  name="explore",
+  arguments="",
+  summary="Make a spot of hold'em in the browser, solve it and look at it",
+  text="A page on this machine: click a board, paint both ranges, write pot, stack and bet sizes, see memory "
+  "and time, solve, look at the strategy, lock a decision and solve again. Flags fill in the page's fields. "
+  "Nothing is saved until you press Save; Ctrl-C ends it. A saved run is looked at with show --serve.",
+  examples=(
+    "explore",
+    "explore --board='Ks 7d 2c' --pot=6 --stack=20 --bets='33%; a' --ranges='77+, AT+; 22+, A2s+'",
+  ),
+  options=(*FIELDS, PORT),
+  run=_run,
+)

@@ -1,0 +1,222 @@
+"""The page on which a spot is made: its fields are flags of solve, its numbers those of a solver."""
+
+import json
+import re
+import subprocess
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_explore import BROWSER, needs_browser, served
+
+import ps_cfr_spiel
+from ps_cfr_spiel.apps.commands import explore, program
+from ps_cfr_spiel.apps.views import painted, range_painter, spot
+from ps_cfr_spiel.cards.notation import card_names, parse_hands, range_words
+
+FIELDS = {"board": "Ks7d2c5h9s", "pot": "20", "stack": "20", "bets": "a", "ranges": "AA, KQs; KK, QJs"}
+DRIVER = """<script>
+(async () => {
+  const steps = STEPS, seen = JSON.parse(sessionStorage.seen ?? "[]");
+  const pause = () => new Promise((done) => setTimeout(done, 100));
+  const keep = () => { sessionStorage.seen = JSON.stringify(seen); };
+  while (seen.length < steps.length) {
+    const [where, how, text] = steps[seen.length], there = () => document.querySelector(where);
+    const ready = () => there() && !there().disabled && !there().closest("[hidden]");
+    for (let k = 0; k < 300 && !ready(); k++) await pause();
+    const one = there();
+    if (!one) throw Error(`no ${where}`);
+    one.scrollIntoView({ block: "center" });
+    seen.push({});
+    keep();
+    const at = (e) => { const r = e.getBoundingClientRect();
+      return { clientX: r.x + r.width / 2, clientY: r.y + r.height / 2, bubbles: true, cancelable: true }; };
+    if (how === "click") one.click();
+    if (how === "type") { one.value = text; one.dispatchEvent(new Event("input")); }
+    if (how === "paint") {
+      one.dispatchEvent(new PointerEvent("pointerdown", at(one)));
+      for (const kind of text) document.dispatchEvent(
+        new PointerEvent("pointermove", at(one.parentNode.querySelector(`[data-kind="${kind}"]`))));
+      document.dispatchEvent(new PointerEvent("pointerup", { bubbles: true }));
+    }
+    for (let k = 0; k < 8; k++) await pause();
+    const texts = (what) => [...document.querySelectorAll(what)].map((e) => e.textContent);
+    seen[seen.length - 1] = { path: location.pathname, title: texts("#title")[0], error: texts("#error")[0],
+      board: document.querySelector("[data-field=board]")?.value,
+      range: document.querySelector("[data-range]")?.value, cells: texts("[data-kind] small").filter(Boolean),
+      moves: texts("#moves button"), about: texts("#about")[0], needs: texts("#needs")[0],
+      saved: texts("#saved")[0], wide: document.documentElement.scrollWidth > innerWidth };
+    keep();
+  }
+  await fetch("/seen", { method: "POST", body: JSON.stringify(seen) });
+})().catch((e) => fetch("/seen", { method: "POST", body: JSON.stringify(String(e)) }));
+</script>"""
+
+
+def in_browser(explorer, steps, folder, monkeypatch, width):
+  """What the pages show after each step: a click, a text, or a stroke of the pointer."""
+  ended, result = threading.Event(), []
+
+  def answer(path, sent):
+    if path == "/seen":
+      result.append(json.loads(sent))
+      ended.set()
+      return 200, "application/json", "{}"
+    status, kind, text = explorer.answer(path, sent) or (404, "text/plain", "")
+    return status, kind, text.replace("</body>", DRIVER.replace("STEPS", json.dumps(steps)) + "</body>")
+
+  flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
+  flags += [f"--window-size={width},900", "--remote-debugging-port=0"]  # stays open, and prints nothing
+  with served(answer, monkeypatch) as address:
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([str(BROWSER), *flags, address], **quiet) as browser:
+      ended.wait(90)
+      browser.terminate()
+  explorer.stop()
+  assert result and isinstance(result[0], list), result
+  return result[0]
+
+
+def shares(moves):
+  return [float(re.search(r"([\d.]+)%", move)[1]) / 100 for move in moves]
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_spot_is_made_solved_locked_and_solved_again(tmp_path, monkeypatch, width):
+  """Cards are clicked and a range is painted; the strategy shown is that of a solver of the same spot."""
+  monkeypatch.chdir(tmp_path)
+  explorer = explore.Explorer(FIELDS | {"board": "Ks7d2c5h3s", "target": "", "iterations": "50"})
+  first = '[data-range="0"]'
+  steps = [
+    ('[data-card="3s"]', "click"),
+    ('[data-card="9s"]', "click"),
+    (first, "type", "AA, KQS:50%, zz"),
+    (first, "type", "AA, KQs:50%"),
+    ('[data-kind="QQ"]', "paint", ["JJ"]),
+    ("#solve", "click"),
+    ("#moves button", "look"),
+    ('#lock input[aria-label="Check"]', "type", "100"),
+    ('#lock input[aria-label="All-in 20"]', "type", "0"),
+    ("#lock button", "click"),
+    ('[href="/"]', "look"),
+    ('[href="/"]', "click"),
+    ("#save", "click"),
+  ]
+  seen = in_browser(explorer, steps, tmp_path, monkeypatch, width)
+  assert seen[0]["board"] == "Ks 7d 2c 5h" and seen[1]["board"] == "Ks 7d 2c 5h 9s"
+  assert "'zz'" in seen[2]["error"] and not seen[3]["error"]
+  assert "50" in seen[3]["cells"]
+  assert parse_hands(seen[4]["range"]) == parse_hands("AA, KQs:.5, QQ, JJ")
+  assert "river Ks7d2c5h9s, pot 20, behind 20" in seen[4]["title"] and "Memory: about" in seen[4]["needs"]
+  ranges = ("AA, KQs:50%, QQ, JJ", "KK, QJs")
+  game = ps_cfr_spiel.river("Ks7d2c5h9s", pot=20, stack=20, bets="a", ranges=ranges)
+  for shown, locks in ((seen[6], None), (seen[10], {"": {"Check": 1}})):
+    solver = ps_cfr_spiel.PSCFRSolver(game, locks=locks)
+    solver.run(50)
+    np.testing.assert_allclose(shares(shown["moves"]), spot(solver.average_policy()).frequencies(), atol=6e-4)
+    exploitability = float(re.search(r"exploitability ([\d.e-]+) chips", shown["about"])[1])
+    assert exploitability == pytest.approx(solver.exploitability(), rel=1e-3)
+  paths = [shown.get("path") for shown in seen]
+  assert paths[:5] == ["/"] * 5 and paths[6:9] == ["/strategy/1/"] * 3 and paths[10] == "/strategy/2/"
+  saved = seen[12]["saved"].removeprefix("Saved in ")
+  assert ps_cfr_spiel.load_solver(tmp_path / saved).iteration == 50
+  assert not any(shown.get("wide") for shown in seen)
+
+
+def asked(explorer, path, **more):
+  status, _, text = explorer.answer(path, json.dumps(more).encode())
+  return status, json.loads(text)
+
+
+@pytest.mark.parametrize(
+  "wrong",
+  [
+    {"board": "Ks7d"},
+    {"board": "KsKs2c5h9s"},
+    {"pot": "x"},
+    {"stack": "-1"},
+    {"bets": "33, 2z"},
+    {"ranges": "AA; zz"},
+    {"rake": "200%"},
+    {"iterations": "many"},
+    {"bits": "8"},
+    {"target": "3 pots"},
+    {"tremble": "-2"},
+  ],
+  ids=lambda wrong: next(iter(wrong)),
+)
+def test_mistakes_have_the_answers_of_solve(wrong, capsys):
+  """Word for word, before anything is solved."""
+  fields, explorer = FIELDS | wrong, explore.Explorer(FIELDS)
+  status, data = asked(explorer, "/check", fields=fields)
+  assert asked(explorer, "/solve", fields=fields) == (status, data) and status == 400
+  words = [f"--{name}={text}" for name, text in fields.items()]
+  assert program.run(["solve", *words]) == 2
+  assert capsys.readouterr().err.strip() == f"ps-cfr-spiel: error: {data['error']}"
+  assert asked(explorer, "/progress")[1]["stage"] == ""
+
+
+def test_requests_that_are_no_spots():
+  explorer = explore.Explorer(FIELDS)
+  for path, more in (
+    ("/check", {}),
+    ("/check", {"fields": {"solver": "fpira"}}),
+    ("/check", {"fields": {"pot": 20}}),
+    ("/range", {"text": "AA", "board": "", "paint": {"AKx": 1}}),
+    ("/range", {"text": "AA", "board": "", "paint": {"AKs": 2}}),
+    ("/save", {}),
+  ):
+    assert asked(explorer, path, **more)[0] == 400, path
+  for path, sent in (("/strategy/0/", None), ("/strategy/1/streets/0.js", None), ("/else", b"{}")):
+    assert explorer.answer(path, sent) is None
+  assert explorer.answer("/solve", b"[")[0] == 400
+
+
+def test_the_command_of_the_page_is_its_spot():
+  """The line of the page, typed, describes the same game; defaults are left out of it."""
+  status, data = asked(explore.Explorer(FIELDS), "/check", fields=FIELDS | {"cap": "0", "lock": ""})
+  assert status == 200 and "--cap" not in data["command"] and "--lock" not in data["command"]
+  words = [f"--{name}={text}" for name, text in FIELDS.items()]
+  assert explore.words_of(FIELDS) == words
+  assert explore.words_of({"lock": "=Check\n x a=fold"}) == ["--lock==Check", "--lock=x a=fold"]
+
+
+def test_the_command_refuses_files_and_mistakes(capsys):
+  assert program.run(["explore", "run.safetensors"]) == 2
+  assert "show run.safetensors --serve" in capsys.readouterr().err
+  assert program.run(["explore", "--pot=x"]) == 2
+  assert capsys.readouterr().err.startswith("ps-cfr-spiel: error: pot='x'")
+
+
+WEIGHTS = st.sampled_from([0, 0.25, 0.5, 1 / 3, 1])
+HANDS = sorted(parse_hands("random"), reverse=True)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+  st.dictionaries(st.sampled_from(HANDS), WEIGHTS, max_size=40),
+  st.dictionaries(st.sampled_from(["AA", "AKs", "72o"]), WEIGHTS),
+)
+def test_painted_kinds_take_their_weight_and_others_keep_theirs(weights, paint):
+  text = range_words(weights) or range_painter.NOTHING
+  data = painted(text, "Ks7d", paint)
+  expected = {hand: weight for hand, weight in weights.items() if weight}
+  kinds = {kind: [h for h in HANDS if is_of(card_names(h), kind)] for kind in paint}
+  for kind, hands in kinds.items():
+    assert len(hands) == {"AA": 6, "AKs": 4, "72o": 12}[kind]
+    expected |= dict.fromkeys(hands, paint[kind])
+  expected = {hand: weight for hand, weight in expected.items() if weight}
+  assert parse_hands(data["text"]) == expected
+  dead, names = {"Ks", "7d"}, {hand: card_names(hand) for hand in expected}
+  live = [weight for hand, weight in expected.items() if not dead & {names[hand][:2], names[hand][2:]}]
+  assert data["combos"] == pytest.approx(sum(live))
+  counts = [len(hands) for hands in range_painter.cells().values()]
+  assert np.dot(data["cells"], counts) == pytest.approx(sum(expected.values()), abs=0.02)
+
+
+def is_of(name, kind):
+  ranks = {name[0], name[2]} == {*kind[:2]}
+  return ranks and (len(kind) == 2 or (name[1] == name[3]) == (kind[2] == "s"))
