@@ -83,6 +83,27 @@ class NotebookBar(tqdm):
     self.display("")
 
 
+class HiddenBar:
+  """What a run does with a bar, for one so short that none is seen: tqdm's takes longer to make than the run."""
+
+  n = 0
+
+  def update(self, n: float) -> None:
+    """See tqdm's, as in all these."""
+
+  def set_postfix_str(self, s: str, refresh: bool) -> None:
+    """Show nothing."""
+
+  def clear(self) -> None:
+    """Show nothing."""
+
+  def refresh(self) -> None:
+    """Show nothing."""
+
+  def close(self) -> None:
+    """Show nothing."""
+
+
 def progress_bar(progress: bool | None, **options: Any) -> tqdm:
   """A progress bar, with tqdm's options. True: show it; False: hide it.
 

@@ -2,7 +2,7 @@
 
 `loop` states the algorithm, and is itself the engine "xla", which takes any rule and leaf evaluator, with
 passes over rows, or in card games on accelerators with the boards as an axis (`tree.board_passes`). The
-others compute the same in C++, up to rounding (WalkLearn, ManyIterations and Boards in `native.KERNELS`).
+others compute the same in C++, up to rounding (WalkLearn, Iterations and BoardsLearn in `native.KERNELS`).
 Each is much faster where it applies: in Leduc poker an iteration takes 91 us by native iterations, 184 by
 native turns, and 327 where XLA computes the rule between the library's passes down and up the tree.
 
@@ -20,7 +20,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Float, Int
 
 from ps_cfr_spiel.backend.device import platform
-from ps_cfr_spiel.backend.native import why_unavailable
+from ps_cfr_spiel.backend.native import TableCall, why_unavailable
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step
 from ps_cfr_spiel.cfr.rule import Rule, RuleState
@@ -37,7 +37,7 @@ from ps_cfr_spiel.tree import (
   Payoffs,
   PlayerPasses,
   PublicTree,
-  iterate_natively,
+  iterations_natively,
   on_axis,
   ordered,
   streamed,
@@ -116,11 +116,9 @@ class Engine(NamedTuple):
   #: a player after a turn, in place of `loop`'s rule: of the passes, the state, the player's own reach in a
   #: column, the values of the leaves, and the step.
   turn: Callable[[Passes, PlayerState, Float[Array, "S H"], Parts, Step], PlayerState] | None = None
-  #: the players after iterations from a step on, in place of `loop`'s; the count, int32[], is at most
-  #: `averages.LENGTH`, and the last argument whether updates alternate.
-  iterations: (
-    Callable[[PublicTree, tuple[Passes, ...], Players, Step, Int[Array, ""], bool], Players] | None
-  ) = None
+  #: the call of the library that takes iterations, in place of `loop`'s; of the tree, the passes, the players,
+  #: the rule, and whether updates alternate.
+  iterations: Callable[[PublicTree, tuple[Passes, ...], Players, Rule, bool], TableCall] | None = None
   #: each player's passes, and so the tables, in place of `PlayerPasses` and buckets.
   passes: Callable[[PublicTree], tuple[BoardPasses, BoardPasses]] | None = None
 
@@ -182,62 +180,71 @@ def _turn(
 
 
 def _iterations(
-  tree: PublicTree,
-  passes: tuple[Passes, ...],
-  players: Players,
-  step: Step,
-  count: Int[Array, ""],
-  alternating: bool,
-) -> Players:
+  tree: PublicTree, passes: tuple[Passes, ...], players: Players, rule: Rule, alternating: bool
+) -> TableCall:
   """Whole iterations on the matrices by which leaves pay."""
   dtype, leaves = players[0].dtype, tree.leaves
-  rows = jax.vmap(lambda t: _numbers(step._replace(t=t), dtype))(_block(step))
-  players = tuple(player.carried_over(step) for player in players)
   payoffs = [
     Payoffs(jnp.asarray(matrix, dtype), jnp.asarray(number, jnp.int32), jnp.asarray(factor, dtype))
     for matrix, number, factor in leaves.payoffs() or ()
   ]
-  tables, number = tuple(map(_tables, players)), step.rule.native
   both_passes = [each for each in passes if isinstance(each, PlayerPasses)]
-  after = iterate_natively(both_passes, payoffs, leaves.orders, tables, count, number, rows, alternating)
-  return tuple(map(_with_tables, players, after))
+  first, pair = len(_tables(players[0], whole=True)), _has_pair(players)
+  return iterations_natively(both_passes, payoffs, leaves.orders, first, pair, rule.native, alternating)
 
 
 def _boards_in_turn(
-  tree: PublicTree,
-  passes: tuple[Passes, ...],
-  players: Players,
-  step: Step,
-  count: Int[Array, ""],
-  alternating: bool,
-) -> Players:
-  """Whole iterations, one board after the other; the library carries the averages over itself."""
+  tree: PublicTree, _: tuple[Passes, ...], players: Players, rule: Rule, alternating: bool
+) -> TableCall:
+  """Whole iterations, one board after the other."""
   assert isinstance(tree.stream, BoardTraversal)
-  dtype, gamma = players[0].dtype, step.rule.gamma
+  first = len(_tables(players[0], whole=True))
+  each = len(jax.tree.leaves(next(bucket for player in players for bucket in _changed(player, True)[0])))
+  return tree.stream.iterations(tree.leaves, first, each, _has_pair(players), rule.native, alternating)
+
+
+def _has_pair(players: Players) -> bool:
+  average = players[0].average
+  return isinstance(average, averages.Sum) and average.average is not None
+
+
+def iterate_in_library(made: TableCall, players: Players, step: Step, count: Int[Array, ""]) -> Players:
+  """The players after `count` iterations from a step on, at most `averages.LENGTH`, in a trace."""
+  rows = iteration_numbers(step, averages.LENGTH, players[0].dtype)
+  return with_tables(players, made.traced(count, rows, tables_of_players(players)))
+
+
+def iteration_numbers(step: Step, count: int, dtype: DTypeLike) -> Float[Array, "count K"]:
+  """The numbers of iterations from a step on, as calls of whole iterations read them.
+
+  They are whether averages are carried over, their factor, the first threshold of `sixteen_bits`, and then
+  those of a turn.
+  """
 
   def numbers(t: Int[Array, ""]) -> Float[Array, " K"]:
-    carried = averages.begins(t), averages.scale(t, gamma), first_threshold(t)
+    carried = averages.begins(t), averages.scale(t, step.rule.gamma), first_threshold(t)
     carried = jnp.stack([x.astype(dtype) for x in carried])
     return jnp.concatenate([carried, _numbers(step._replace(t=t), dtype)])
 
-  rows = jax.vmap(numbers)(_block(step))
-  tables = tuple(_tables(player, whole=True) for player in players)
-  average = players[0].average
-  pair = isinstance(average, averages.Sum) and average.average is not None
-  each = len(jax.tree.leaves(next(bucket for player in players for bucket in _changed(player, True)[0])))
-  after = tree.stream.iterate(tree.leaves, tables, pair, each, count, step.rule.native, rows, alternating)
-  return tuple(_with_tables(player, new, whole=True) for player, new in zip(players, after, strict=True))
-
-
-def _block(step: Step) -> Int[Array, " N"]:
-  """The iterations of a block, the most possible."""
-  return step.t + jnp.arange(averages.LENGTH, dtype=jnp.int32)
+  return jax.vmap(numbers)(step.t + jnp.arange(count, dtype=jnp.int32))
 
 
 def _numbers(step: Step, dtype: DTypeLike) -> Float[Array, " K"]:
   """[3 + K]: an iteration's weight in the average, `Step.least` before and after it, the rule's numbers."""
   of_play = jnp.stack([step.share(dtype), step.least(dtype), step.following().least(dtype)])
   return jnp.concatenate([of_play, step.rule.native_numbers(step.t, dtype)])
+
+
+def tables_of_players(players: Players) -> list[Array]:
+  """The tables that calls of whole iterations change, of one player after the other."""
+  return [table for player in players for table in _tables(player, whole=True)]
+
+
+def with_tables(players: Players, tables: Sequence[Array]) -> Players:
+  """The players with other tables: the inverse of `tables_of_players`."""
+  first = len(_tables(players[0], whole=True))
+  parts = tables[:first], tables[first:]
+  return tuple(_with_tables(player, part, whole=True) for player, part in zip(players, parts, strict=True))
 
 
 def _changed(

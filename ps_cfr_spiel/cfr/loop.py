@@ -26,7 +26,7 @@ from jaxtyping import Float, Int
 from ps_cfr_spiel.backend.device import jit
 from ps_cfr_spiel.cfr import averages
 from ps_cfr_spiel.cfr.averages import Step, Sum
-from ps_cfr_spiel.cfr.engines import Engine, choose
+from ps_cfr_spiel.cfr.engines import Engine, choose, iterate_in_library
 from ps_cfr_spiel.cfr.rule import Rule
 from ps_cfr_spiel.cfr.state import WHOLE, Abstraction, PlayerState, SolverState, sets_of_players
 from ps_cfr_spiel.tree import (
@@ -168,6 +168,7 @@ def iterate(
   players = tuple(map(PlayerState.in_tables, state.players, game.passes))
   everyone = tuple(range(len(tree.players)))
   turns = tuple((i,) for i in everyone) if alternating else (everyone,)
+  made = engine.iterations(tree, game.passes, players, rule, alternating) if engine.iterations else None
 
   def iteration(t, carry):
     players, reach = carry
@@ -185,8 +186,8 @@ def iterate(
     done, players, reach = carry
     step = Step(done + 1, averaging_delay, rule, tremble)
     last = jnp.minimum(averages.last_of_block(step.t), end)
-    if engine.iterations is not None:
-      return last, engine.iterations(tree, game.passes, players, step, last - done, alternating), reach
+    if made is not None:
+      return last, iterate_in_library(made, players, step, last - done), reach
     players = tuple(player.carried_over(step) for player in players)
     return last, *jax.lax.fori_loop(step.t, last + 1, iteration, (players, reach))
 

@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.abstraction import Abstraction, abstract_tree, as_sets, bind
-from ps_cfr_spiel.backend.device import on, platform_of, precision, to_device, trim_heap
+from ps_cfr_spiel.backend.device import check_untraced, on, platform_of, precision, to_device, trim_heap
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
 from ps_cfr_spiel.compilation.compiler import (
   PublicStateIndex,
@@ -59,6 +59,7 @@ class PSCFRSolver(TreeSolver):
 
   options_type = PSCFROptions
   options: PSCFROptions
+  _direct: cfr.DirectRun | None = None  # its calls of the library, if it makes them itself
 
   def __init__(
     self,
@@ -185,11 +186,29 @@ class PSCFRSolver(TreeSolver):
     forms = [kept] if self._in_place or fits(kept) else [kept, self._first(compensated=False)]
     return next(filter(fits, forms), kept)
 
+  def _after(self, iterations):
+    direct = self._direct
+    if direct is not None and direct.knows(self._state, iterations):
+      check_untraced()
+      return direct.after(self._state, iterations)
+    return super()._after(iterations)
+
   def _step(self, state, iterations):
-    run = cfr.run_in_place if self._in_place else cfr.run
     options = self.options
     method = {"rule": self.rule, "alternating": options.alternating, "tremble": options.tremble}
+    if not self._in_place and self.engine.engine.iterations is not None:
+      if self._direct is None:
+        self._direct = cfr.DirectRun(self._tree, state, options.averaging_delay, **method)
+      return self._direct.after(state, iterations)
+    run = cfr.run_in_place if self._in_place else cfr.run
     return run(self._tree, state, iterations, options.averaging_delay, self._sets, **method)
+
+  def _all_numbers(self):
+    return self._state.numbers if isinstance(self._state, cfr.HostState) else self._state
+
+  def __getstate__(self):
+    """For pickle; the direct calls hold addresses of this process."""
+    return {**vars(self), "_direct": None}
 
   def _evaluated(self):
     if self.options.strategy == BEST:

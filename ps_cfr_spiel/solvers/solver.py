@@ -1,6 +1,7 @@
 """`Solver`, the base class of all solvers: runs in parts, with progress and checkpoints; policies; files."""
 
 import abc
+import contextlib
 import functools
 import os
 import time
@@ -26,7 +27,7 @@ from ps_cfr_spiel.backend.device import (
   trim_heap,
 )
 from ps_cfr_spiel.options import RunOptions, TreeOptions, fields_of
-from ps_cfr_spiel.reports import Stopwatch, progress_bar, waiting
+from ps_cfr_spiel.reports import HiddenBar, Stopwatch, progress_bar, waiting
 from ps_cfr_spiel.solvers.run_files import Resumable, RunState
 
 SAVING_SHARE = 0.05  # of the time, at most for checkpoints
@@ -177,7 +178,8 @@ class Solver(Resumable, Generic[Policy]):
     next_mark = marks(start) if callback else target
     sound = None if self._in_place else self._state
     shown = False if progress is None and iterations <= self.pace.chunk else progress  # one part has no bar
-    bar = progress_bar(shown, total=iterations, unit="it", desc=self.name)
+    named = {"total": iterations, "unit": "it", "desc": self.name}
+    bar = HiddenBar() if shown is False else progress_bar(shown, **named)
     try:
       for done in advance(self._advance, start, target, self.pace, marks if callback else None):
         now, stop = self.clock(), done in (next_mark, target)
@@ -201,14 +203,15 @@ class Solver(Resumable, Generic[Policy]):
         if due and save:
           with saving:
             save()
-          bar.set_postfix_str(f"{self.iteration:,} saved", refresh=False)
+          bar.set_postfix_str(f"{self.iteration:,} saved", False)
           saved_at = self.clock()
     except (JaxRuntimeError, ValueError):
       if process_count() > 1:
         save = None  # a process is lost: tables in place are gone, and no save is complete without it
       raise
     finally:
-      with Uninterrupted():  # by an impatient second Ctrl-C
+      ends = save or not isinstance(bar, HiddenBar)
+      with Uninterrupted() if ends else contextlib.nullcontext():  # by an impatient second Ctrl-C
         bar.close()
         if save and self.iteration > start:
           try:
@@ -221,10 +224,19 @@ class Solver(Resumable, Generic[Policy]):
             save()
 
   def _advance(self, iterations: int) -> None:
-    ready = block_until_ready if self._in_place else jax.block_until_ready
     # In place there is no state until the assignment.
-    with Uninterrupted(ENDING), precision(self.dtype, self.device):
-      self._state = ready(self._step(self._state, iterations))
+    with Uninterrupted(ENDING):
+      self._state = self._after(iterations)
+
+  def _after(self, iterations: int) -> RunState:
+    """The state after further iterations, when they are done."""
+    ready = block_until_ready if self._in_place else jax.block_until_ready
+    with precision(self.dtype, self.device):
+      return ready(self._step(self._state, iterations))
+
+  def _all_numbers(self) -> object:
+    """The arrays of the state."""
+    return self._state
 
   def _checked(self, sound: RunState) -> RunState:
     """Return the state if its numbers are finite; else restore `sound`, an earlier one, and raise.
@@ -232,7 +244,7 @@ class Solver(Resumable, Generic[Policy]):
     Tables that change in place have no earlier state: None stands for it.
     """
     try:
-      check_finite(f"{self.name} within iterations up to {self.iteration:,}", self._state, self.dtype)
+      check_finite(f"{self.name} within iterations up to {self.iteration:,}", self._all_numbers(), self.dtype)
     except FloatingPointError as error:
       if self._in_place:
         raise FloatingPointError(

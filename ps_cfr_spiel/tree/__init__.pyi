@@ -45,7 +45,7 @@ from .padding import padded_size as padded_size
 from .player_passes import Passes as Passes
 from .player_passes import PlayerPasses as PlayerPasses
 from .player_passes import column_of as column_of
-from .player_passes import iterate_natively as iterate_natively
+from .player_passes import iterations_natively as iterations_natively
 from .player_passes import ordered as ordered
 from .player_passes import tables_of as tables_of
 from .prior import deal_weights as deal_weights

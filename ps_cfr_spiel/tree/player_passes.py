@@ -16,7 +16,7 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Float, Int, Shaped
 
-from ps_cfr_spiel.backend.native import call, why_unavailable
+from ps_cfr_spiel.backend.native import TableCall, call, why_unavailable
 from ps_cfr_spiel.tree.arrays import Array, Parts
 from ps_cfr_spiel.tree.leaf_evaluator import Order, Payoffs
 from ps_cfr_spiel.tree.public_tree import Link, PlayerTree, PublicTree
@@ -189,35 +189,37 @@ def ordered(tree: PublicTree) -> PublicTree:
   return dataclasses.replace(tree, leaves=dataclasses.replace(leaves, orders=(order(0), order(1))))
 
 
-def iterate_natively(
+def iterations_natively(
   both_passes: Sequence[PlayerPasses],
   payoffs: Sequence[Payoffs],
   orders: Sequence[Order | None],
-  tables: Sequence[Sequence[Array]],
-  count: Int[Array, ""],
+  first: int,
+  pair: bool,
   rule: int,
-  numbers: Float[Array, "N K"],
   alternating: bool,
-) -> tuple[list[jax.Array], list[jax.Array]]:
-  """Each player's tables after iterations in one call of the library: in small games calls take long.
+) -> TableCall:
+  """Iterations in one call of the library: in small games calls take long.
+
+  Its tables are of each player for each bucket the strategy and the rule's arrays, and then the average, if
+  there is a `pair`, and its compensation, in columns. The numbers of an iteration are whether averages are
+  carried over, their factor, the first threshold of `cfr.sixteen_bits`, the weight in the average, the least
+  probability of actions before and after it, and the rule's numbers.
 
   Args:
     payoffs: of the leaves to each player.
     orders: of each player the order in which payoffs come, None for that of the tree.
-    tables: of each player, as `PlayerPasses.learn` takes them.
-    count: number of iterations, at most N.
-    numbers: for each of N iterations its weight in the average, the least probability of actions before
-      and after it, and the rule's numbers.
+    first: the number of player 0's tables.
+    pair: as above.
+    rule: the number of the regret rule in C++.
+    alternating: whether a player answers the new strategies of those before.
   """
-  first, results = len(tables[0]), (*tables[0], *tables[1])
   forests = (passes._with_order(order) for passes, order in zip(both_passes, orders, strict=True))
-  given = *(x for forest in forests for x in forest), count, numbers, *payoffs[0], *payoffs[1]
-  changed = {len(given) + k: k for k in range(len(results))}
-  sizes = {"first": first, "rule": rule, "alternating": alternating}
+  before = tuple(x for forest in forests for x in forest)
+  sizes = {"first": first, "pair": pair, "rule": rule, "alternating": alternating}
   for i, passes in enumerate(both_passes):
     sizes |= {f"roots{i}": passes.tree.roots, f"buckets{i}": len(passes.tree.buckets)}
-  arrays = call("ManyIterations", numbers.dtype, (*given, *results), results, "expand_dims", sizes, changed)
-  return arrays[:first], arrays[first:]
+  after = (*payoffs[0], *payoffs[1])
+  return TableCall(before, after, "Iterations", tuple(sizes.items()), "expand_dims")
 
 
 def _members(links: Sequence[Link], numbers: Sequence[Array], above: Sequence[Array], types: int) -> Members:

@@ -37,14 +37,19 @@ def precision(dtype: str, device: Device | None = None) -> Iterator[None]:
   JAX_THREEFRY_PARTITIONABLE changes the numbers that a seed draws, so a run pins it. RuntimeError inside a
   function that JAX traces: what works in this context compiles its own code.
   """
+  check_untraced()
+  pinned = jax.threefry_partitionable(True) if hasattr(jax, "threefry_partitionable") else _nothing
+  with _enable_x64(dtype == "float64"), pinned, on(device):
+    yield
+
+
+def check_untraced() -> None:
+  """RuntimeError inside a function that JAX traces."""
   if isinstance(_probe(), Tracer):
     raise RuntimeError(
       "A solver, policy or evaluation is used inside a function that jax.jit traces; call it "
       "outside, or use cfr.iterate and tree.evaluation, which can be traced."
     )
-  pinned = jax.threefry_partitionable(True) if hasattr(jax, "threefry_partitionable") else _nothing
-  with _enable_x64(dtype == "float64"), pinned, on(device):
-    yield
 
 
 def check_finite(what: str, arrays: object, dtype: str) -> None:

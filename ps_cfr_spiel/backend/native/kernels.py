@@ -77,7 +77,7 @@ KERNELS = {
     ),
     # Iterations of both players.
     Kernel(
-      "ManyIterations",
+      "Iterations",
       "iterations in one call",
       f"{RULE}; leaves that pay by matrices",
       "ps_cfr_spiel.cfr.loop:iterate",
@@ -110,6 +110,14 @@ KERNELS = {
       "nothing",
       "ps_cfr_spiel.cfr.state:filled_array",
       "tests/cfr/test_streaming.py::test_large_tables_begin_as_small_ones",
+    ),
+    Kernel(
+      "HandlerCall",
+      "what a custom call of this table does, without XLA",
+      "arrays in memory of the host",
+      "ps_cfr_spiel.backend.native.table_calls:TableCall",
+      "tests/cfr/test_host_state.py::test_calls_of_the_library_are_those_in_a_trace",
+      custom_call=False,
     ),
     # Sampling.
     Kernel(

@@ -19,6 +19,7 @@ struct Tables {
   T* compensation;
   const T* reach;
   T share;  // of this iteration in the average
+  T* average = nullptr;  // what the compensation is carried over into, unless it is the whole sum
 };
 
 template <typename T, typename Rule>
@@ -221,6 +222,12 @@ INLINE void pay(Seat<T>& own, const Seat<T>& opponent, int64_t from, int64_t end
 }
 
 template <typename T>
+INLINE void carry_cells(const Tables<T>& own, int64_t from, int64_t to, T scale) {
+  if (own.average) return carry_over(own.average + from, own.compensation + from, to - from, scale);
+  for (int64_t cell = from; cell < to; ++cell) own.compensation[cell] *= scale;
+}
+
+template <typename T>
 INLINE void pay_by_width(Seat<T>& own, const Seat<T>& opponent, int64_t from, int64_t to) {
   if (own.start) return pay_in_order(own, opponent, from, to);
   if (own.number) {
@@ -244,8 +251,18 @@ FOR_EACH_PROCESSOR void paid(Seat<float>& own, const Seat<float>& opponent, int6
 FOR_EACH_PROCESSOR void paid(Seat<double>& own, const Seat<double>& opponent, int64_t from, int64_t to) {
   pay_by_width(own, opponent, from, to);
 }
+FOR_EACH_PROCESSOR void carried(const Tables<float>& own, int64_t from, int64_t to, float scale) {
+  carry_cells(own, from, to, scale);
+}
+FOR_EACH_PROCESSOR void carried(const Tables<double>& own, int64_t from, int64_t to, double scale) {
+  carry_cells(own, from, to, scale);
+}
 FOR_EACH_PROCESSOR void down(Seat<float>& own) { go_down_by_width(own.walk, own.reach.data()); }
 FOR_EACH_PROCESSOR void down(Seat<double>& own) { go_down_by_width(own.walk, own.reach.data()); }
+
+// Of each iteration whether averages are carried over, and their factor; a threshold that is not for these tables; and
+// then as in a turn.
+constexpr int64_t BEFORE_TURN = 3;
 
 // Iterations of both players; of the numbers each iteration has `each`.
 template <typename T>
@@ -261,8 +278,16 @@ void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, cons
     in_pieces(items, [&](int64_t from, int64_t to) { paid(own, opponent, from, to); });
     if (!own.start) push_leaves<T, 0>(own.walk, own.values.data());
   };
-  for (int i : {0, 1}) go_down(seats[i], numbers[1]);
-  for (const T* end = numbers + count * each; numbers < end; numbers += each) {
+  const auto carry = [&](const Seat<T>& own, T scale) {
+    const int64_t cells = (own.walk.sequences - own.walk.roots) * own.walk.width;
+    if (!large) return carried(own.tables, 0, cells, scale);
+    in_pieces(cells, [&](int64_t from, int64_t to) { carried(own.tables, from, to, scale); });
+  };
+  const T* end = numbers + count * each;
+  for (int i : {0, 1}) go_down(seats[i], numbers[BEFORE_TURN + 1]);
+  for (const T* all = numbers; all < end; all += each) {
+    const T* numbers = all + BEFORE_TURN;
+    for (int i = 0; all[0] != 0 && i < 2; ++i) carry(seats[i], all[1]);
     for (int first = 0, last; first < 2; first = last + 1) {
       last = alternating ? first : 1;  // where both learn at once they answer the same reach
       for (int i = first; i <= last; ++i) pay_all(seats[i], seats[1 - i]);
@@ -279,10 +304,12 @@ void iterate(Seat<T>* seats, int64_t count, int64_t rule, bool alternating, cons
 
 // Given: both players' forests and the order of their leaves, the number of iterations, the numbers of each, of both
 // players' payoffs the matrices, the number of each leaf's and the factors, and both players' tables, which come back
-// changed. `first`: number of tables of player 0, of both forests' roots and of buckets.
+// changed. `first`: number of tables of player 0, of both forests' roots and of buckets; `pair`: whether the average is one
+// of them, before its compensation.
 template <ffi::DataType type>
 ffi::Error iterations(ffi::RemainingArgs given, ffi::RemainingRets returned, int64_t first, int64_t roots0,
-                      int64_t roots1, int64_t buckets0, int64_t buckets1, int64_t rule, int64_t alternating) {
+                      int64_t roots1, int64_t buckets0, int64_t buckets1, int64_t pair, int64_t rule,
+                      int64_t alternating) {
   using T = ffi::NativeType<type>;
   const int64_t all = returned.size(), forest = 8, paying = 2 * forest + 2, begin = paying + 2 * 3;
   const int64_t roots[] = {roots0, roots1}, buckets[] = {buckets0, buckets1}, ends[] = {first, all};
@@ -310,7 +337,7 @@ ffi::Error iterations(ffi::RemainingArgs given, ffi::RemainingRets returned, int
       const int64_t matrices = matrix.dimensions()[axes], factors = factor.dimensions()[axes];
       const auto shape = (*returned.get<ffi::Buffer<type>>(ends[i] - 1))->dimensions();
       const int64_t width = shape[axes + 1], sequences = roots[i] + shape[axes];
-      const int64_t each = buckets[i] ? (ends[i] - 1 - start) / buckets[i] : 0;
+      const int64_t each = buckets[i] ? (ends[i] - 1 - pair - start) / buckets[i] : 0;
       Seat<T>& seat = seats[i];
       seat.count = factors ? factors : matrices;
       seat.others = matrix.dimensions()[axes + 1];
@@ -334,7 +361,8 @@ ffi::Error iterations(ffi::RemainingArgs given, ffi::RemainingRets returned, int
       seat.paid.resize(seat.start ? 0 : seat.count * width);
       seat.walk.leaves = {{seat.paid.data(), seat.count}};
       for (int64_t k = 0; k < buckets[i]; ++k) seat.walk.tables.push_back(tables[start + k * each]);
-      seat.tables = {tables.data() + start, each, tables[ends[i] - 1], seat.reach.data() + roots[i] * width, T(0)};
+      seat.tables = {tables.data() + start, each, tables[ends[i] - 1], seat.reach.data() + roots[i] * width, T(0),
+                     pair ? tables[ends[i] - 2] : nullptr};
     }
     auto count = integers(2 * forest);
     auto numbers = floats(2 * forest + 1);
@@ -347,12 +375,13 @@ template <ffi::DataType type>
 auto bind_play() {
   return ffi::Ffi::Bind().RemainingArgs().RemainingRets().template Attr<int64_t>("first")
       .template Attr<int64_t>("roots0").template Attr<int64_t>("roots1").template Attr<int64_t>("buckets0")
-      .template Attr<int64_t>("buckets1").template Attr<int64_t>("rule").template Attr<int64_t>("alternating");
+      .template Attr<int64_t>("buckets1").template Attr<int64_t>("pair").template Attr<int64_t>("rule")
+      .template Attr<int64_t>("alternating");
 }
 
 }  // namespace
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(ManyIterations32, iterations<ffi::F32>, bind_play<ffi::F32>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(ManyIterations64, iterations<ffi::F64>, bind_play<ffi::F64>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Iterations32, iterations<ffi::F32>, bind_play<ffi::F32>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(Iterations64, iterations<ffi::F64>, bind_play<ffi::F64>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkLearn32, (on_points<ffi::F32, walk_learn>), bind<ffi::F32>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(WalkLearn64, (on_points<ffi::F64, walk_learn>), bind<ffi::F64>());

@@ -172,4 +172,16 @@ INLINE void best(int64_t actions, int64_t count, const T* from, int64_t apart, T
   }
 }
 
+// Brings the compensation of a sum into it, both times `scale`, where a block of iterations begins; `cfr.averages` has the
+// reference.
+template <typename T>
+INLINE void carry_over(T* __restrict average, T* __restrict compensation, int64_t count, T scale) {
+  for (int64_t h = 0; h < count; ++h) {
+    const T total = average[h] - compensation[h], other = average[h] - total;
+    const T lost = (average[h] - (total + other)) - (compensation[h] - other);
+    average[h] = total * scale;
+    compensation[h] = -lost * scale;
+  }
+}
+
 }  // namespace

@@ -9,7 +9,7 @@ import ctypes
 import functools
 import logging
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import jax
@@ -60,11 +60,11 @@ def call(
   `jax.ffi.ffi_call`.
   """
   shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in results]
-  function = jax.ffi.ffi_call(
+  custom_call = jax.ffi.ffi_call(
     _handler(name, dtype), shapes, vmap_method=vmap_method, input_output_aliases=changed
   )
   typed = {key: np.float64(x) if isinstance(x, float) else np.int64(x) for key, x in (numbers or {}).items()}
-  return list(function(*given, **typed))
+  return list(custom_call(*given, **typed))
 
 
 def call_plain(name: str, *given: np.ndarray | list[np.ndarray] | int) -> None:
@@ -73,8 +73,17 @@ def call_plain(name: str, *given: np.ndarray | list[np.ndarray] | int) -> None:
   It takes contiguous arrays of NumPy by their address, a list of them by an array of addresses, and integers
   in 64 bits.
   """
-  function = _functions(LIBRARY)[name]
-  function(*map(_typed, given))
+  function(name)(*map(_typed, given))
+
+
+def address_of(array: np.ndarray) -> int:
+  """The address of an array's first number, in a third of the time of `array.ctypes`."""
+  return array.__array_interface__["data"][0]
+
+
+def function(name: str, dtype: DTypeLike | None = None) -> Callable[..., None]:
+  """A function of the library; with a dtype the handler of a custom call."""
+  return _functions(LIBRARY)[name if dtype is None else _handler(name, dtype)]
 
 
 def _typed(x: np.ndarray | list[np.ndarray] | int) -> ctypes.c_void_p | ctypes.Array | ctypes.c_int64:

@@ -364,17 +364,9 @@ struct Learning {
     for (int64_t a = 0; a < at.actions; ++a) {
       const T* own = reach + a * seat.width;
       T* compensation = seat.compensation + at.column + a * at.next;
-      if (carries && seat.average) carry_over(seat.average + at.column + a * at.next, compensation, at.count);
+      if (carries && seat.average) carry_over(seat.average + at.column + a * at.next, compensation, at.count, scale);
       else if (carries) for (int64_t h = 0; h < at.count; ++h) compensation[h] *= scale;
       for (int64_t h = 0; h < at.count; ++h) compensation[h] -= share * own[h];
-    }
-  }
-  INLINE void carry_over(T* average, T* compensation, int64_t count) const {
-    for (int64_t h = 0; h < count; ++h) {
-      const T total = average[h] - compensation[h], other = average[h] - total;
-      const T lost = (average[h] - (total + other)) - (compensation[h] - other);
-      average[h] = total * scale;
-      compensation[h] = -lost * scale;
     }
   }
 };

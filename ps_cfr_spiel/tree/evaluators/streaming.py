@@ -19,7 +19,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from ps_cfr_spiel.backend.native import call
+from ps_cfr_spiel.backend.native import TableCall, call
 from ps_cfr_spiel.tree.arrays import Array
 from ps_cfr_spiel.tree.evaluators.board_leaves import AllInLeaves, BoardLeaves
 from ps_cfr_spiel.tree.evaluators.leaves import TwoParts
@@ -92,33 +92,22 @@ class BoardTraversal:
       cards,
     )
 
-  def iterate(
+  def iterations(
     self,
     leaves: LeafEvaluator,
-    tables: Sequence[Sequence[Array]],
-    pair: bool,
+    first: int,
     each: int,
-    count: Int[Array, ""],
+    pair: bool,
     rule: int,
-    numbers: Float[Array, "N K"],
     alternating: bool,
-  ) -> tuple[list[jax.Array], list[jax.Array]]:
-    """Iterations of both players; arguments that are not described here are those of `iterate_natively`.
+  ) -> TableCall:
+    """Iterations of both players; arguments that are not described here are those of `iterations_natively`.
 
-    Args:
-      tables: of each player for each bucket the strategy and the rule's arrays, `each` in all, then the
-        average, if there is a `pair`, and its compensation, in columns (`averages.Sum`); possibly as
-        `sixteen_bits` keeps them, in 16 bits with the average among those of each bucket.
-      numbers: for each iteration whether averages are carried over, their factor, the first threshold of
-        `sixteen_bits`, and then as there.
+    Tables may be as `sixteen_bits` keeps them, in 16 bits with the average among those of each bucket.
     """
-    first, results = len(tables[0]), (*tables[0], *tables[1])
-    given = *self._arrays(leaves), count, numbers
-    changed = {len(given) + k: k for k in range(len(results))}
     sizes = {"first": first, "each": each, "pair": pair, "rule": rule, "alternating": alternating}
     sizes |= self._sizes(leaves)
-    arrays = call("BoardsLearn", numbers.dtype, (*given, *results), results, "sequential", sizes, changed)
-    return arrays[:first], arrays[first:]
+    return TableCall(tuple(self._arrays(leaves)), (), "BoardsLearn", tuple(sizes.items()), "sequential")
 
   def worth(
     self,

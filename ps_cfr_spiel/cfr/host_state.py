@@ -1,0 +1,152 @@
+"""The state of a run in one block of the host's memory, and iterations on it by direct calls of the library.
+
+`loop.run` is a program of XLA, which takes some 0.1 ms to start, and its results are dozens of arrays. Where
+an engine takes whole iterations in the library, `DirectRun` calls that itself: the same kernels on the same numbers
+give the same state to the last bit. A state is never changed: each call writes a new block.
+"""
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int, Shaped
+
+from ps_cfr_spiel.backend.device import jit
+from ps_cfr_spiel.backend.native import DirectCall, TableCall
+from ps_cfr_spiel.cfr.averages import Step
+from ps_cfr_spiel.cfr.engines import Players, choose, iteration_numbers, tables_of_players, with_tables
+from ps_cfr_spiel.cfr.rule import Rule
+from ps_cfr_spiel.cfr.state import SolverState
+from ps_cfr_spiel.tree import Array, PlayerPasses, PublicTree
+
+AHEAD = 1024  # iterations whose numbers are computed at once
+
+
+class Layout(NamedTuple):
+  """Where the tables of a state lie in a block."""
+
+  players: Players  #: in place of tables their shapes and dtypes
+  tables: Sequence[jax.ShapeDtypeStruct]
+  offsets: Sequence[int]  #: bytes before each table
+  floats: int  #: bytes of the tables of floats, which come first
+  size: int  #: bytes of all
+
+  @classmethod
+  def of(cls, players: Players) -> "Layout":
+    """The layout of players' tables: those of floats lie together, so that one look checks them."""
+    players = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, np.dtype(x.dtype)), players)
+    tables = tables_of_players(players)
+    sizes = np.array([math.prod(x.shape) * x.dtype.itemsize for x in tables], np.int64)
+    integers = np.array([x.dtype.kind != "f" for x in tables])
+    order = np.lexsort((-np.array([x.dtype.itemsize for x in tables]), integers))
+    offsets = np.empty(len(tables), np.int64)
+    offsets[order] = np.cumsum(sizes[order]) - sizes[order]
+    return cls(players, tables, offsets.tolist(), int(sizes[~integers].sum()), int(sizes.sum()))
+
+  def views(self, block: np.ndarray) -> list[np.ndarray]:
+    """The tables in a block."""
+    return [
+      np.ndarray(x.shape, x.dtype, block, offset) for x, offset in zip(self.tables, self.offsets, strict=True)
+    ]
+
+
+@jax.tree_util.register_pytree_with_keys_class
+class HostState:
+  """A `SolverState` in one block; as a pytree it is the `SolverState` itself."""
+
+  def __init__(self, layout: Layout, done: int, block: Shaped[np.ndarray, " bytes"]):
+    """The state after `done` iterations; `block` is not changed afterwards."""
+    self._layout, self._done, self.block = layout, done, block
+
+  @classmethod
+  def of(cls, state: SolverState, layout: Layout) -> "HostState":
+    """A state copied into a block."""
+    block = np.empty(layout.size, np.uint8)
+    for table, given in zip(layout.views(block), tables_of_players(state.players), strict=True):
+      table[...] = np.asarray(given)
+    return cls(layout, int(state.iteration), block)
+
+  @functools.cached_property
+  def iteration(self) -> Int[np.ndarray, ""]:
+    """As of `SolverState`."""
+    return np.array(self._done, np.int32)
+
+  @functools.cached_property
+  def players(self) -> Players:
+    """As of `SolverState`; arrays of NumPy's, in the block."""
+    return with_tables(self._layout.players, self._layout.views(self.block))
+
+  @property
+  def numbers(self) -> list[np.ndarray]:
+    """All numbers of the state in few arrays."""
+    floats, dtype = self._layout.floats, self._layout.players[0].dtype
+    others = self._layout.views(self.block) if floats < self._layout.size else []
+    return [self.block[:floats].view(dtype), *(x for x in others if x.dtype.kind != "f")]
+
+  def tree_flatten_with_keys(self) -> tuple[tuple, None]:
+    """For JAX."""
+    key = jax.tree_util.GetAttrKey
+    return ((key("iteration"), self.iteration), (key("players"), self.players)), None
+
+  @classmethod
+  def tree_unflatten(cls, _: None, children: tuple) -> SolverState:
+    """For JAX."""
+    return SolverState(*children)
+
+
+@jit(static_argnames=("rule", "alternating"))
+def _made(tree: PublicTree, players: Players, *, rule: Rule, alternating: bool) -> TableCall:
+  engine = choose(tree, rule, players).engine
+  assert engine.iterations is not None
+  return engine.iterations(tree, tuple(map(PlayerPasses.of, tree.players)), players, rule, alternating)
+
+
+@jit(static_argnames=("rule", "tremble", "dtype"))
+def _ahead(
+  done: Int[Array, ""], averaging_delay: Int[Array, ""], *, rule: Rule, tremble: float, dtype: str
+) -> Float[Array, "AHEAD K"]:
+  return iteration_numbers(Step(done + 1, averaging_delay, rule, tremble), AHEAD, dtype)
+
+
+class DirectRun:
+  """Iterations of one run; the arguments are those of `loop.run`."""
+
+  def __init__(
+    self,
+    tree: PublicTree,
+    state: SolverState,
+    averaging_delay: int,
+    *,
+    rule: Rule,
+    alternating: bool,
+    tremble: float,
+  ):
+    """Prepare the calls; within `precision`, for a case whose engine takes whole iterations."""
+    self.layout, dtype = Layout.of(state.players), state.players[0].dtype
+    made = _made(tree, state.players, rule=rule, alternating=alternating)
+    self._call = DirectCall(made, dtype, self.layout.tables, self.layout.offsets)
+    self._numbers = functools.partial(_ahead, rule=rule, tremble=tremble, dtype=str(dtype))
+    self._delay, self._from, self._rows = np.int32(averaging_delay), 0, np.zeros((0, 0), dtype)
+
+  def knows(self, state: SolverState | HostState, iterations: int) -> bool:
+    """Whether a call needs no program of XLA."""
+    ahead = int(state.iteration) - self._from
+    return isinstance(state, HostState) and 0 <= ahead and ahead + iterations <= len(self._rows)
+
+  def after(self, state: SolverState | HostState, iterations: int) -> HostState:
+    """The state after further iterations; within `precision` unless it `knows` their numbers."""
+    state = state if isinstance(state, HostState) else HostState.of(state, self.layout)
+    done = int(state.iteration)
+    end = done + iterations
+    while done < end:
+      if not self._from <= done < self._from + len(self._rows):
+        self._from, self._rows = done, np.asarray(self._numbers(np.int32(done), self._delay))
+      rows = self._rows[done - self._from : end - self._from]
+      block = np.empty(self.layout.size, np.uint8)
+      self._call(len(rows), rows, state.block, block)
+      done += len(rows)
+      state = HostState(self.layout, done, block)
+    return state
