@@ -84,7 +84,7 @@ class NotebookBar(tqdm):
 
 
 class HiddenBar:
-  """What a run does with a bar, for one so short that none is seen: tqdm's takes longer to make than the run."""
+  """A bar for runs so short that none is seen: tqdm's takes longer to make than they do."""
 
   n = 0
 

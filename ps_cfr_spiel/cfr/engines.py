@@ -116,8 +116,8 @@ class Engine(NamedTuple):
   #: a player after a turn, in place of `loop`'s rule: of the passes, the state, the player's own reach in a
   #: column, the values of the leaves, and the step.
   turn: Callable[[Passes, PlayerState, Float[Array, "S H"], Parts, Step], PlayerState] | None = None
-  #: the call of the library that takes iterations, in place of `loop`'s; of the tree, the passes, the players,
-  #: the rule, and whether updates alternate.
+  #: the call of the library that takes iterations, in place of `loop`'s; of the tree, the passes, the
+  #: players, the rule, and whether updates alternate.
   iterations: Callable[[PublicTree, tuple[Passes, ...], Players, Rule, bool], TableCall] | None = None
   #: each player's passes, and so the tables, in place of `PlayerPasses` and buckets.
   passes: Callable[[PublicTree], tuple[BoardPasses, BoardPasses]] | None = None

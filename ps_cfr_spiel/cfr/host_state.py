@@ -1,8 +1,8 @@
 """The state of a run in one block of the host's memory, and iterations on it by direct calls of the library.
 
 `loop.run` is a program of XLA, which takes some 0.1 ms to start, and its results are dozens of arrays. Where
-an engine takes whole iterations in the library, `DirectRun` calls that itself: the same kernels on the same numbers
-give the same state to the last bit. A state is never changed: each call writes a new block.
+an engine takes whole iterations in the library, `DirectRun` calls that itself: the same kernels on the same
+numbers give the same state to the last bit. A state is never changed: each call writes a new block.
 """
 
 import functools
@@ -38,7 +38,7 @@ class Layout(NamedTuple):
   def of(cls, players: Players) -> "Layout":
     """The layout of players' tables: those of floats lie together, so that one look checks them."""
     players = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, np.dtype(x.dtype)), players)
-    tables = tables_of_players(players)
+    tables = [jax.ShapeDtypeStruct(x.shape, np.dtype(x.dtype)) for x in tables_of_players(players)]
     sizes = np.array([math.prod(x.shape) * x.dtype.itemsize for x in tables], np.int64)
     integers = np.array([x.dtype.kind != "f" for x in tables])
     order = np.lexsort((-np.array([x.dtype.itemsize for x in tables]), integers))
@@ -129,12 +129,12 @@ class DirectRun:
     made = _made(tree, state.players, rule=rule, alternating=alternating)
     self._call = DirectCall(made, dtype, self.layout.tables, self.layout.offsets)
     self._numbers = functools.partial(_ahead, rule=rule, tremble=tremble, dtype=str(dtype))
-    self._delay, self._from, self._rows = np.int32(averaging_delay), 0, np.zeros((0, 0), dtype)
+    self._delay, self._from, self._rows = np.array(averaging_delay, np.int32), 0, np.zeros((0, 0), dtype)
 
   def knows(self, state: SolverState | HostState, iterations: int) -> bool:
     """Whether a call needs no program of XLA."""
     ahead = int(state.iteration) - self._from
-    return isinstance(state, HostState) and 0 <= ahead and ahead + iterations <= len(self._rows)
+    return isinstance(state, HostState) and ahead >= 0 and ahead + iterations <= len(self._rows)
 
   def after(self, state: SolverState | HostState, iterations: int) -> HostState:
     """The state after further iterations; within `precision` unless it `knows` their numbers."""
@@ -143,7 +143,7 @@ class DirectRun:
     end = done + iterations
     while done < end:
       if not self._from <= done < self._from + len(self._rows):
-        self._from, self._rows = done, np.asarray(self._numbers(np.int32(done), self._delay))
+        self._from, self._rows = done, np.asarray(self._numbers(np.array(done, np.int32), self._delay))
       rows = self._rows[done - self._from : end - self._from]
       block = np.empty(self.layout.size, np.uint8)
       self._call(len(rows), rows, state.block, block)

@@ -10,7 +10,14 @@ from ps_cfr_spiel.backend.device.code_cache import cache_folder, keep_compiled_c
 from ps_cfr_spiel.backend.device.compilation import jit, trim_heap
 from ps_cfr_spiel.backend.device.cores import cores, use_cores
 from ps_cfr_spiel.backend.device.driver import CHUNK_SECONDS, Pace, advance, run_for, run_to
-from ps_cfr_spiel.backend.device.dtype import bytes_of, check_dtype, check_finite, check_untraced, precision, to_device
+from ps_cfr_spiel.backend.device.dtype import (
+  bytes_of,
+  check_dtype,
+  check_finite,
+  check_untraced,
+  precision,
+  to_device,
+)
 from ps_cfr_spiel.backend.device.interrupts import Uninterrupted, block_until_ready
 from ps_cfr_spiel.backend.device.platforms import (
   Device,

@@ -9,7 +9,8 @@ import ctypes
 import functools
 import logging
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from _ctypes import CFuncPtr
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import jax
@@ -81,7 +82,7 @@ def address_of(array: np.ndarray) -> int:
   return array.__array_interface__["data"][0]
 
 
-def function(name: str, dtype: DTypeLike | None = None) -> Callable[..., None]:
+def function(name: str, dtype: DTypeLike | None = None) -> CFuncPtr:
   """A function of the library; with a dtype the handler of a custom call."""
   return _functions(LIBRARY)[name if dtype is None else _handler(name, dtype)]
 

@@ -1,7 +1,7 @@
 """Calls of kernels that take iterations on tables: in a trace by XLA, or directly on memory of the host.
 
-A program of XLA takes some 0.1 ms to start, for it has dozens of arguments; ten iterations of a small game take
-less. So a run outside of a trace calls the kernel itself (`direct.cc`), whose results are the same.
+A program of XLA takes some 0.1 ms to start, for it has dozens of arguments; ten iterations of a small game
+take less. So a run outside of a trace calls the kernel itself (`direct.cc`), whose results are the same.
 """
 
 import ctypes
@@ -45,7 +45,7 @@ class DirectCall:
   """A `TableCall` on memory of the host: tables are read in one block of it, and written to another."""
 
   def __init__(
-    self, made: TableCall, dtype: DTypeLike, tables: Sequence[Shaped[Array, "..."]], offsets: Sequence[int]
+    self, made: TableCall, dtype: DTypeLike, tables: Sequence[jax.ShapeDtypeStruct], offsets: Sequence[int]
   ):
     """Take tables of the shapes and dtypes of `tables`, `offsets` bytes from the beginning of a block."""
     self._count, numbers = np.zeros((), np.int32), np.zeros((0, 0), dtype)  # their length is not looked at
@@ -74,9 +74,7 @@ class DirectCall:
       *(self._message, ctypes.c_int64(ROOM)),
     )
 
-  def __call__(
-    self, count: int, numbers: Float[np.ndarray, "N K"], old: np.ndarray, new: np.ndarray
-  ) -> None:
+  def __call__(self, count: int, numbers: Float[np.ndarray, "N K"], old: np.ndarray, new: np.ndarray) -> None:
     """Write the tables after `count` iterations into the block `new`; those before are in `old`."""
     self._count[()] = count
     self._places[self._rows] = address_of(numbers)
@@ -88,7 +86,7 @@ class DirectCall:
       raise RuntimeError(self._message.value.decode())
 
 
-def _shape(array: Shaped[Array, "..."]) -> tuple[int, ...]:
+def _shape(array: np.ndarray | jax.ShapeDtypeStruct) -> tuple[int, ...]:
   """What `direct.cc` reads of an array."""
   dtype = np.dtype(array.dtype)
   return ord(dtype.kind), dtype.itemsize, array.ndim, *array.shape

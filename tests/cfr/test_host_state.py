@@ -1,0 +1,67 @@
+"""Runs that call the library themselves: the numbers of XLA's program, on states that never change."""
+
+import jax
+import numpy as np
+import pyspiel
+import pytest
+
+import ps_cfr_spiel
+from ps_cfr_spiel import cfr
+from ps_cfr_spiel.backend.device import precision
+from ps_cfr_spiel.backend.native import why_unavailable
+from ps_cfr_spiel.cfr.host_state import AHEAD
+
+pytestmark = pytest.mark.skipif(why_unavailable() != "", reason=why_unavailable() or "it is there")
+RIVER = "river_subgame(pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
+
+
+def solver_of(game, **options):
+  return ps_cfr_spiel.PSCFRSolver(pyspiel.load_game(game), **options)
+
+
+def equal(state, other):
+  pairs = zip(jax.tree.leaves(state), jax.tree.leaves(other), strict=True)
+  return all(x.dtype == y.dtype and np.array_equal(np.asarray(x), np.asarray(y)) for x, y in pairs)
+
+
+@pytest.mark.parametrize(
+  ("game", "options"),
+  [
+    ("kuhn_poker", {}),
+    ("kuhn_poker", {"dtype": "float64", "rule": "dcfr", "tremble": 1.0}),
+    ("kuhn_poker", {"alternating": False, "averaging_delay": 5}),
+    (RIVER, {"leaves": "native"}),
+    (RIVER, {"leaves": "native", "bits": 16}),
+  ],
+)
+def test_calls_of_the_library_are_those_in_a_trace(game, options):
+  """To the last bit, in parts that end within blocks, and beyond the numbers that are computed at once."""
+  solver = solver_of(game, **options)
+  given, state = solver.options, solver._state
+  parts = (7, 30, AHEAD)
+  with precision(solver.dtype):
+    for part in parts:
+      method = {"rule": solver.rule, "alternating": given.alternating, "tremble": given.tremble}
+      state = cfr.run(solver._tree, state, part, given.averaging_delay, solver._sets, **method)
+  for part in parts:
+    solver.run(part)
+  assert isinstance(solver._state, cfr.HostState)
+  assert solver.iteration == sum(parts) and equal(state, solver._state)
+
+
+def test_a_state_is_not_changed_by_further_iterations():
+  solver = solver_of("kuhn_poker")
+  solver.run(3)
+  before, copied = solver._state, jax.tree.map(np.array, solver._state)
+  solver.run(5)
+  assert equal(before, copied) and not equal(solver._state.players, copied.players)
+
+
+def test_a_failure_in_the_library_is_raised_in_its_words():
+  solver = solver_of("kuhn_poker")
+  solver.run(1)
+  direct = solver._direct
+  assert direct is not None
+  direct._call._names[0] = b"nothing"
+  with pytest.raises(RuntimeError, match="alternating"):
+    solver.run(1)
