@@ -100,26 +100,11 @@ def load_opponent(path: str, limit: int) -> ps.TreePolicy | ps.KeyedPolicy:
 def pictures_if(plot: bool | None) -> ModuleType | None:
   """The module that draws; None if pictures are not wanted, or not insisted on and matplotlib is missing."""
   try:
-    return None if plot is False else _pictures()
+    return None if plot is False else importlib.import_module("ps_cfr_spiel.apps.pictures")
   except ModuleNotFoundError:
     if plot:
       raise
     return None
-
-
-def _pictures() -> ModuleType:
-  """The module that draws.
-
-  Matplotlib writes a text on each of its setters when it is imported, in a quarter of that time; a program
-  shows none of them.
-  """
-  from matplotlib import artist  # part of an extra
-
-  write, artist.kwdoc = artist.kwdoc, lambda artist: ""
-  try:
-    return importlib.import_module("ps_cfr_spiel.apps.pictures")
-  finally:
-    artist.kwdoc = write
 
 
 def drawing(text: str | None) -> tuple[ModuleType, Path] | None:
@@ -131,7 +116,7 @@ def drawing(text: str | None) -> tuple[ModuleType, Path] | None:
   writable("picture", path, "picture.png")
   if path.suffix.lower() not in PICTURES:
     raise ValueError(f"--picture={text}: pictures end in one of {', '.join(PICTURES)}, not in {path.suffix}.")
-  return _pictures(), path
+  return importlib.import_module("ps_cfr_spiel.apps.pictures"), path
 
 
 def writable(flag: str, path: str | Path, example: str) -> Path:
