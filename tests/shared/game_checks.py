@@ -72,20 +72,22 @@ def check_laws(game, histories):
   public_of, own_past, of_player, terminals = {}, {}, {}, 0
   players = range(game.num_players())
   for state, pasts in histories:
+    seen = {}  # {(kind, player): string}
     for (kind, observer), player in itertools.product(enumerate(observers), players):
-      string = observer.string_from(state, player)
+      assert observer is not None and observer.tensor is not None
+      string = seen[kind, player] = observer.string_from(state, player)
       observer.set_from(state, player)
       joined = np.concatenate([np.zeros(0), *(piece.ravel() for piece in observer.dict.values())])
-      assert joined.tolist() == observer.tensor.tolist()
+      assert np.array_equal(joined, observer.tensor)
       tensor = observer.tensor.tobytes()
       assert tensors.setdefault((kind, player, string), tensor) == tensor, string
       known = strings.setdefault((kind, player, tensor), string)
       assert known == string, (known, string)
-    public = {observers[1].string_from(state, player) for player in players}
+    public = {seen[KINDS.index(PUBLIC), player] for player in players}
     assert len(public) == 1
-    assert len({observers[3].string_from(state, player) for player in players}) == 1
+    assert len({seen[KINDS.index(PUBLIC_NOW), player] for player in players}) == 1
     for player in players:
-      infostate = observers[0].string_from(state, player)
+      infostate = seen[KINDS.index(INFOSTATE), player]
       assert infostate == state.information_state_string(player)
       assert of_player.setdefault(infostate, player) == player
       assert public_of.setdefault(infostate, public) == public
