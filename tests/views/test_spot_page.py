@@ -159,6 +159,16 @@ def test_mistakes_have_the_answers_of_solve(wrong, capsys):
   assert asked(explorer, "/progress")[1]["stage"] == ""
 
 
+def test_progress_is_asked_while_tables_are_in_use(monkeypatch):
+  """Large tables change in place, and the solver has no state meanwhile that another thread may read."""
+  explorer = explore.Explorer(FIELDS)
+  asked(explorer, "/solve", fields=FIELDS | {"iterations": "3"})
+  explorer.wait()
+  monkeypatch.setattr(ps_cfr_spiel.PSCFRSolver, "iteration", property(lambda solver: 1 / 0), raising=False)
+  status, data = asked(explorer, "/progress")
+  assert (status, data["stage"], data["iteration"]) == (200, "done", 3)
+
+
 def test_requests_that_are_no_spots():
   explorer = explore.Explorer(FIELDS)
   for path, more in (

@@ -158,7 +158,7 @@ class Explorer:
     if run is None:
       return data
     game, wanted = run.solver.game, self._values.iterations if self._values else 0
-    pot, done = ps.views.pot_of(game), run.solver.iteration
+    pot, done = ps.views.pot_of(game), run.done
     data |= {"title": describe(str(game)), "iteration": done, "iterations": wanted, "seconds": run.seconds}
     points = [[p.iteration, p.seconds, 100 * p.exploitability / pot if pot else None] for p in run.points]
     left = run.seconds / done * (wanted - done) if done else None
@@ -265,6 +265,10 @@ class Explorer:
   def stop(self) -> None:
     """Stop the thread, and wait for its end: JAX may crash a process that leaves while it works."""
     self._stopped.set()
+    self.wait()
+
+  def wait(self) -> None:
+    """Wait for the end of the solve, if one is under way."""
     if self._thread is not None:
       self._thread.join()
 

@@ -39,7 +39,7 @@ class Run:
   saved: int | None = None  # iteration of the last save, if there was any
 
   def __post_init__(self):
-    self.start = self.solver.iteration
+    self.start = self.done = self.solver.iteration  # `done` is for other threads
     self.earlier_seconds = self.points[-1].seconds if self.points else 0.0  # of the iterations before
     self.measuring = Stopwatch(self.solver.clock)
 
@@ -107,7 +107,7 @@ class Run:
     marks, end = ps.measures.next_measurement, self.start + iterations
 
     def look(solver: ps.Solver) -> bool:
-      done = solver.iteration
+      self.done = done = solver.iteration
       return ((done == end or marks(done - 1) == done) and self._look(end)) or stopped()
 
     self.solver.run(
