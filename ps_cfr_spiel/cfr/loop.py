@@ -35,6 +35,7 @@ from ps_cfr_spiel.tree import (
   Passes,
   PlayerPasses,
   PublicTree,
+  Reach,
   Sets,
   collapse,
   column_of,
@@ -43,10 +44,6 @@ from ps_cfr_spiel.tree import (
   sum_actions,
   tables_of,
 )
-
-# Of a player's sequences, as a column or in tables, and of the leaves; see `Passes.down`.
-Sequences = Float[Array, "_S _H"] | list[Float[Array, "_A _rows _H"]]
-Reach = tuple[Sequences, Sequence[Float[Array, "_L _H"]]]
 
 
 class _Game(NamedTuple):
@@ -78,7 +75,7 @@ def _own_reach(game: _Game, player: int, reach: Reach) -> Float[Array, "S H"]:
 
 def _leaf_values(game: _Game, player: int, reach: tuple[Reach, ...]) -> Parts:
   """The values of the leaves to a player, by the reach of all players."""
-  at_leaves = [leaves for _, leaves in reach]
+  at_leaves = [passes.leaves(of) for passes, of in zip(game.passes, reach, strict=True)]
   return game.tree.leaves(player, others_reach(at_leaves, player), at_leaves[player])
 
 

@@ -44,6 +44,7 @@ from .padding import pad_types as pad_types
 from .padding import padded_size as padded_size
 from .player_passes import Passes as Passes
 from .player_passes import PlayerPasses as PlayerPasses
+from .player_passes import Reach as Reach
 from .player_passes import column_of as column_of
 from .player_passes import iterations_natively as iterations_natively
 from .player_passes import ordered as ordered

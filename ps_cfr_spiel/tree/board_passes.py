@@ -28,7 +28,7 @@ from ps_cfr_spiel.tree.evaluators.board_streets import (
 )
 from ps_cfr_spiel.tree.evaluators.streaming import with_boards
 from ps_cfr_spiel.tree.leaf_evaluator import LeafEvaluator
-from ps_cfr_spiel.tree.player_passes import column_of, tables_of
+from ps_cfr_spiel.tree.player_passes import Reach, column_of, tables_of
 from ps_cfr_spiel.tree.public_tree import PublicTree
 from ps_cfr_spiel.tree.strategy_values import evaluation_by
 from ps_cfr_spiel.tree.traverse import max_actions, normalise, sum_actions
@@ -140,24 +140,37 @@ class BoardPasses:
     """The inverse of `split_column`."""
     return column_of(self.join(tables_of(column, self.shapes)), self._of.types)
 
-  def down(
-    self, strategy: Sequence[Float[Array, "_A _rows H"]]
-  ) -> tuple[list[Float[Array, "_A _rows H"]], Parts]:
-    """Reach of every sequence, in tables, and of the parts of the leaves; see `Passes.down`."""
-    played, parts, tables = [], [], iter(strategy)
-    dtype = strategy[0].dtype if strategy else None  # as arrays are made here
-    slabs: list[Array] = [jnp.ones((1, 1, self._of.types), dtype)]
+  def down(self, strategy: Sequence[Float[Array, "_A _rows H"]]) -> Reach:
+    """Reach of every sequence, in tables; `leaves` makes that of the leaves where it is read."""
+    played, tables = [], iter(strategy)
+    # The first slab has the numbers' dtype, as arrays are made here.
+    slabs: list[Array] = [jnp.ones((1, 1, self._of.types), strategy[0].dtype if strategy else None)]
     for s, street in enumerate(self._of.streets):
-      entering = _pick(slabs, street.enter)
-      slabs = [entering if s == 0 else self._to_boards(s, entering)]
+      slabs = [self._entering(s, slabs)]
       for group in street.groups:
         table, above = next(tables), _pick(slabs, group.above)
         reach = above[None] * table.reshape(group.actions, *above.shape)
         played.append(reach.reshape(table.shape))
         slabs.append(reach.reshape(-1, *above.shape[1:]))
+    return played, ()
+
+  def leaves(self, reach: Reach) -> Parts:
+    """See `Passes`. They are rows of the tables, so a loop carries these alone."""
+    played, _ = reach
+    parts, tables = [], iter(played)
+    slabs: list[Array] = [jnp.ones((1, 1, self._of.types), played[0].dtype if played else None)]
+    for s, street in enumerate(self._of.streets):
+      slabs = [self._entering(s, slabs)]
+      for group in street.groups:
+        slabs.append(next(tables).reshape(-1, street.boards, self._of.types))
       for index in (street.shown, street.folds):  # an evaluator has the leaves of each board side by side
         parts.append(_pick(slabs, index).swapaxes(0, 1).reshape(-1, self._of.types))
-    return played, parts
+    return parts
+
+  def _entering(self, street: int, slabs: Sequence[Float[Array, "_n _boards H"]]) -> Array:
+    """The slabs of the street before that enter a street, on its boards."""
+    entering = _pick(slabs, self._of.streets[street].enter)
+    return entering if street == 0 else self._to_boards(street, entering)
 
   def up(
     self, strategy: Sequence[Float[Array, "_A _rows H"]] | None, leaf_values: Parts

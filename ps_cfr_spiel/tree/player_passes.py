@@ -24,6 +24,9 @@ from ps_cfr_spiel.tree.sequences import sequence_numbers, sequence_starts
 from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions
 
 Tables = Sequence[Shaped[Array, "_A _rows _H"]]  # for each bucket
+#: Of a player's sequences, in tables or in a column of them (`column_of`), and what the way down gives of the
+#: leaves beside it: their parts, or nothing.
+Reach = tuple[Float[Array, "_S _H"] | list[Float[Array, "_A _rows _H"]], Parts]
 
 
 class Members(NamedTuple):
@@ -43,12 +46,12 @@ class Members(NamedTuple):
 class Passes(Protocol):
   """The two passes over a player's decisions in a loop, on the loop's tables."""
 
-  def down(self, strategy: Tables) -> tuple[Float[Array, "S H"] | list[Float[Array, "_A _rows H"]], Parts]:
-    """Reach of every sequence and of every leaf under a strategy, [A, rows, H] for each table.
+  def down(self, strategy: Tables) -> Reach:
+    """Reach of every sequence, the action included, under a strategy, [A, rows, H] for each table."""
+    ...
 
-    Returns reach including the action itself, of the tables, or of them in a column (`column_of`); the
-    leaves' parts [L_k, H].
-    """
+  def leaves(self, reach: Reach) -> Parts:
+    """Reach of every leaf, in the parts of the leaf evaluator, [L_k, H], from that of the sequences."""
     ...
 
   def up(
@@ -85,7 +88,7 @@ class PlayerPasses:
     members = _members(links, numbers, above, tree.types)
     return cls(tree, (rows, above[-1]), members, not why_unavailable())
 
-  def down(self, strategy: Tables) -> tuple[Float[Array, "S H"], list[Float[jax.Array, "_L H"]]]:
+  def down(self, strategy: Tables) -> Reach:
     """See `Passes`."""
     if not self.native:
       reach = sequence_reach(self.tree, self.tree.split(strategy))
@@ -96,6 +99,10 @@ class PlayerPasses:
     parts = [jax.ShapeDtypeStruct((n, self.tree.types), dtype) for n in self.tree.leaf.children]
     reach, *leaves = self._call("WalkDown", dtype, strategy, parts)
     return reach[self.tree.roots :], leaves
+
+  def leaves(self, reach: Reach) -> Parts:
+    """See `Passes`."""
+    return reach[1]
 
   def up(
     self, strategy: Tables | None, leaf_values: Parts

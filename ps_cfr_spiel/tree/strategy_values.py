@@ -104,7 +104,8 @@ def evaluation(tree: PublicTree, strategies: Sequence[Sequence[Float[Array, "_A 
 
 def evaluation_by(passes: Sequence[Passes], leaves: LeafEvaluator, tables: Sequence[Tables]) -> Evaluation:
   """The same by each player's passes, from the strategies in their tables."""
-  reach = [of_player.down(strategy)[1] for of_player, strategy in zip(passes, tables, strict=True)]
+  pairs = zip(passes, tables, strict=True)
+  reach = [of_player.leaves(of_player.down(strategy)) for of_player, strategy in pairs]
   against = [others_reach(reach, i) for i in range(len(passes))]
   best = tuple(of_player.up(None, leaves(i, against[i]))[1].sum() for i, of_player in enumerate(passes))
 

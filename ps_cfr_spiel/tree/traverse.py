@@ -48,15 +48,15 @@ def normalise(weights: Shaped[Array, "A ..."]) -> Float[Array, "A ..."]:
 
   NaN propagates, so that a diverged run is detected. NumPy's arrays stay NumPy's.
   """
-  where = jnp.where
+  where, maximum = jnp.where, jnp.maximum
   if isinstance(weights, np.ndarray):
-    where = np.where
+    where, maximum = np.where, np.maximum
   else:  # else XLA's CPU backend computes the weights anew for each action that it adds up
     weights = jax.lax.optimization_barrier(weights)
   total = sum_actions(weights)
-  nothing = total < np.finfo(total.dtype).tiny
-  scale = 1 / where(nothing, 1, total)
-  return where(nothing, 1 / weights.shape[0], weights * scale)
+  least = np.finfo(total.dtype).tiny
+  # Asked once whether there is nothing, which a GPU's compiler would write to memory for a second reader.
+  return where(total < least, 1 / weights.shape[0], weights * (1 / maximum(total, least)))
 
 
 def sequence_reach(

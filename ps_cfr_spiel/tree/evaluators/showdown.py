@@ -106,8 +106,9 @@ class _View:
 
   def _compatible(self, opponent: "_View") -> Bool[Array, "G H"]:
     """True where hands share no card."""
-    pairs = [(a, b) for a in opponent.cards for b in self.cards]
-    return ~functools.reduce(operator.or_, [(a[:, None] == b[None]) & (b > 0)[None] for a, b in pairs])
+    pairs = [(a[:, None], b[None]) for a in opponent.cards for b in self.cards]
+    # Card 0 is none. Asked of the sum, it is part of the kernel that compares.
+    return ~functools.reduce(operator.or_, [(a == b) & (a + b > 0) for a, b in pairs])
 
   def _showdown(self, reach: Array) -> Array:
     # Sums less half of the sum of all: two of them make the reach of weaker hands less that of stronger ones.
@@ -145,13 +146,15 @@ def by_halves(rows: Float[Array, "m n"], signs: Shaped[Array, "n k"]) -> Float[A
   """
   if rows.dtype != np.float32:
     return dot(rows, signs.astype(rows.dtype))
-  unit = jnp.maximum(jnp.abs(rows).max(-1, keepdims=True) / WHOLE, jnp.finfo(rows.dtype).tiny)
-  scaled = rows / unit
+  most = jnp.maximum(jnp.abs(rows).max(-1, keepdims=True), jnp.finfo(rows.dtype).tiny * WHOLE)
+  scaled = rows / most * WHOLE
   # A conversion to 16 bits and back could be left out by XLA, this rounding not.
   upper = jax.lax.reduce_precision(scaled, exponent_bits=5, mantissa_bits=10)
-  halves, signs = [x.astype(jnp.float16) for x in (upper, scaled - upper)], signs.astype(jnp.float16)
-  first, second = (jnp.matmul(half, signs, preferred_element_type=np.float32) for half in halves)
-  return (first + second) * unit
+  # One product for both halves, which reads the signs once.
+  halves = jnp.stack([upper, scaled - upper]).astype(jnp.float16).reshape(-1, rows.shape[-1])
+  both = jnp.matmul(halves, signs.astype(jnp.float16), preferred_element_type=np.float32)
+  first, second = both.reshape(2, *rows.shape[:-1], -1)
+  return (first + second) / WHOLE * most
 
 
 def running_sums(rows: Float[Array, "n ..."]) -> Float[Array, "n ..."]:
