@@ -31,7 +31,7 @@ from benchmarks.engineering.batch import rivers
 from benchmarks.engineering.gpu import GAMES
 from benchmarks.machine import flags
 from ps_cfr_spiel import build_tree, cfr
-from ps_cfr_spiel.backend.device import accelerator, precision, rehearsal
+from ps_cfr_spiel.backend.device import Device, accelerator, precision, rehearsal
 from ps_cfr_spiel.batches.groups import groups
 from ps_cfr_spiel.compilation.compiler import fold_suits
 from ps_cfr_spiel.resolving.search import Searcher, SearchSettings
@@ -67,7 +67,7 @@ FREE = re.compile("parameter|constant|tuple|get-tuple-element|bitcast|after-all|
 WHOLE = ("dot", "reduce-window", "scatter", "sort", "dynamic-update-slice", "tuple", "custom-call")
 
 
-def card_device(name: str) -> jax.Device:
+def card_device(name: str) -> Device:
   """A device for compilation alone."""
   card = CARDS[name]
   major, minor = card.capability
@@ -175,26 +175,26 @@ def _kernel(of: Instruction, around: Sequence[Instruction], program: dict[str, l
   return Kernel(of.name, of.shape, _size(of.shape)[1], read)
 
 
-def _read(lines: Sequence[Instruction]) -> float:
+def _read(lines: Sequence[Instruction]) -> int:
   """Bytes that a fused computation asks of its parameters, each at most once.
 
   From the result upwards: what is asked of an operation is asked of its operands, of a reduction's all, of a
   concatenation's each in proportion.
   """
-  count, asked, total = {x.name: _size(x.shape)[0] for x in lines}, Counter(), 0.0
+  count, asked, total = {x.name: _size(x.shape)[0] for x in lines}, Counter(), 0
   asked[lines[-1].name] = count[lines[-1].name]
   for x in reversed(lines):
     wanted, whole = min(asked[x.name], count[x.name]), max(count[x.name], 1)
     if x.op == "parameter":
-      total += wanted / whole * _size(x.shape)[1]
+      total += wanted * _size(x.shape)[1] // whole
     for operand in x.operands:
       if x.op in WHOLE:
         asked[operand] += count[operand]
       elif x.op in ("reduce", "concatenate"):
-        asked[operand] += count[operand] * wanted / whole
+        asked[operand] += count[operand] * wanted // whole
       else:
         asked[operand] += min(count[operand], wanted)
-  return round(total)
+  return total
 
 
 # --- The loops of games -----------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ class Loop(NamedTuple):
   tables: int
 
 
-def game_loop(game: pyspiel.Game, rule: cfr.Rule, device: jax.Device | None = None, equip=cfr.equip) -> Loop:
+def game_loop(game: pyspiel.Game, rule: cfr.Rule, device: Device | None = None, equip=cfr.equip) -> Loop:
   """A solver's; None: for XLA's CPU compiler."""
   with rehearsal("gpu"), precision("float32", accelerator()):
     tree = build_tree(game)
@@ -216,7 +216,7 @@ def game_loop(game: pyspiel.Game, rule: cfr.Rule, device: jax.Device | None = No
     return _lowered(functools.partial(cfr.iterate, rule=rule), (tree, state), device)
 
 
-def batch_loop(count: int, rule: cfr.Rule, device: jax.Device | None = None) -> Loop:
+def batch_loop(count: int, rule: cfr.Rule, device: Device | None = None) -> Loop:
   """That of a chunk of rivers with all hands. Two are made, and the shapes of `count` compiled."""
   with rehearsal("gpu"), precision("float32", accelerator()):
     (group, *_) = groups(list(rivers(2)), "auto", "all", "float32", 2)
@@ -230,7 +230,7 @@ def batch_loop(count: int, rule: cfr.Rule, device: jax.Device | None = None) -> 
     return _lowered(iterate, (group.leaves, start), device, count)
 
 
-def search_loop(game: pyspiel.Game, rule: cfr.Rule, device: jax.Device | None = None) -> Loop:
+def search_loop(game: pyspiel.Game, rule: cfr.Rule, device: Device | None = None) -> Loop:
   """That of the first search of continual re-solving, of a limited lookahead."""
   loops: list[Loop] = []
 
@@ -246,7 +246,7 @@ def search_loop(game: pyspiel.Game, rule: cfr.Rule, device: jax.Device | None = 
   return loops[0]
 
 
-def _lowered(iterate, given: tuple[Any, Any], device: jax.Device | None, count: int | None = None) -> Loop:
+def _lowered(iterate, given: tuple[Any, Any], device: Device | None, count: int | None = None) -> Loop:
   sharding = None if device is None else SingleDeviceSharding(device)
 
   def shape(x):
@@ -260,16 +260,28 @@ def _lowered(iterate, given: tuple[Any, Any], device: jax.Device | None, count: 
   return Loop(jax.jit(iterate, donate_argnums=1).lower(*shapes, one), tables)
 
 
-def compiled(loop: Loop) -> jax.stages.Compiled:
-  """The program, not kept: a program for a device that is not there cannot be loaded."""
+class Program(NamedTuple):
+  """A compiled loop."""
+
+  text: str
+  body: Body
+  temporary: int  #: bytes
+  in_place: int  #: bytes of results that lie where arguments did
+
+
+def compiled(loop: Loop) -> Program:
+  """Compile it; its code is not kept: a program for a device that is not there cannot be loaded."""
   kept = jax.config.values["jax_enable_compilation_cache"]
   jax.config.update("jax_enable_compilation_cache", False)
   compilation_cache.reset_cache()
   try:
-    return loop.lowered.compile()
+    program = loop.lowered.compile()
   finally:
     jax.config.update("jax_enable_compilation_cache", kept)
     compilation_cache.reset_cache()
+  text, memory = program.as_text(), program.memory_analysis()
+  assert text is not None and memory is not None
+  return Program(text, loop_body(text), memory.temp_size_in_bytes, memory.alias_size_in_bytes)
 
 
 def main() -> None:
@@ -288,9 +300,7 @@ def main() -> None:
     else:
       make = search_loop if options.searches else game_loop
       loop = make(pyspiel.load_game(*given) if given[1] else pyspiel.load_game(given[0]), rule, device)
-    program = compiled(loop)
-    text, memory = program.as_text(), program.memory_analysis()
-    body, temporary = loop_body(text), memory.temp_size_in_bytes if memory else 0
+    text, body, temporary, _ = compiled(loop)
     print(
       f"{name}, {options.rule}, {options.card}: {len(body.kernels)} kernels, {body.bytes / 1e6:,.1f} MB, "
       f"{1e3 * body.seconds(card):.3f} ms; tables {loop.tables / 1e6:,.1f} MB, temporary "

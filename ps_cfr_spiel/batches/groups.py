@@ -295,7 +295,7 @@ def _payoffs(streets: Sequence[_Street]) -> tuple[np.ndarray, np.ndarray]:
 def _decisions(street: _Street, types: tuple[int, int]) -> Players:
   """Each player's decisions on a street, with these numbers of types."""
   first, second = make_decisions(LineIndex(street.betting, (1,)), [street.ends], types)[0]
-  return (first, second) if order_here() == "map" else (first.grouped(), second.grouped())
+  return first.grouped(), second.grouped()
 
 
 @jax.jit

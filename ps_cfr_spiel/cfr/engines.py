@@ -10,7 +10,6 @@ native turns, and 327 where XLA computes the rule between the library's passes d
 run, what engines of whole iterations read.
 """
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -157,9 +156,7 @@ def equip(tree: PublicTree, rule: Rule, bits: int = 32) -> PublicTree:
   """
   if platform() != CPU:
     tree = on_axis(tree)
-    if tree.stream is not None:
-      return tree
-    return dataclasses.replace(tree, players=tuple(player.grouped() for player in tree.players))
+    return tree.grouped() if tree.stream is None else tree
   if not rule.has_native_form:
     return tree
   tree = streamed(tree)

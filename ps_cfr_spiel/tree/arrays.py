@@ -57,28 +57,34 @@ def segment_sums(rows: Shaped[Array, "m _H"], index: Int[Array, " m"], count: in
   return jnp.where((index[first] == numbers)[:, None], rows[first], 0)
 
 
-def row_groups(index: Int[np.ndarray, " m"], count: int) -> tuple[Int[np.ndarray, "_n _k"], ...]:
+def row_groups(
+  index: Int[np.ndarray, " m"], count: int, any_index: bool = False
+) -> tuple[Int[np.ndarray, "_n _k"], ...]:
   """Tables by which `add_groups`, one after the other, makes the `count` sums of rows of an index.
 
   Up to `GROUP` rows are added at once, then such sums of one place, until one is left of each. An entry is
-  the number of a row, or -1. Of no rows there is no table.
+  the number of a row, or -1. Of no rows there is no table. With `any_index` the tables are as large as any
+  index of as many rows and sums may need, so that compiled code serves them all.
   """
-  tables, most = [], GROUP + 1
-  while len(index) and most > GROUP:
+  tables, rows, most, last = [], len(index), len(index), not len(index)
+  while not last:
     order = np.argsort(index, kind="stable")
     index, place = index[order], np.arange(len(index))
     within = place - np.searchsorted(index, index)  # of a row among those of its sum
-    most = int(within.max()) + 1
-    if most > GROUP:
+    if not any_index:
+      most = int(within.max()) + 1
+    last = most <= GROUP
+    if last:
+      group, sums, rows = index, index, count
+    else:
       starts = within % GROUP == 0
       group, sums = np.cumsum(starts) - 1, index[starts]
-      rows, width = len(sums), GROUP
-    else:
-      group, sums, rows, width = index, index, count, most
-    table = np.full((rows, width), -1, np.int32)
+      # A sum of k rows has at most (k + GROUP - 1) / GROUP groups.
+      rows = (rows + (GROUP - 1) * min(rows, count)) // GROUP if any_index else len(sums)
+    table = np.full((rows, min(most, GROUP)), -1, np.int32)
     table[group, within % GROUP] = order
     tables.append(table)
-    index = sums
+    index, most = sums, -(-most // GROUP)
   return tuple(tables)
 
 

@@ -161,8 +161,7 @@ class BoardPasses:
     slabs: list[Array] = [jnp.ones((1, 1, self._of.types), played[0].dtype if played else None)]
     for s, street in enumerate(self._of.streets):
       slabs = [self._entering(s, slabs)]
-      for group in street.groups:
-        slabs.append(next(tables).reshape(-1, street.boards, self._of.types))
+      slabs += [next(tables).reshape(-1, street.boards, self._of.types) for _ in street.groups]
       for index in (street.shown, street.folds):  # an evaluator has the leaves of each board side by side
         parts.append(_pick(slabs, index).swapaxes(0, 1).reshape(-1, self._of.types))
     return parts

@@ -51,7 +51,9 @@ import numpy as np
 from jaxtyping import Float, Int, Shaped
 
 from ps_cfr_spiel.arguments import JSON
+from ps_cfr_spiel.backend.device import platform
 from ps_cfr_spiel.cards.poker import describe
+from ps_cfr_spiel.options import CPU
 from ps_cfr_spiel.reports import report
 from ps_cfr_spiel.tree.arrays import Array, Orbit, add_groups, row_groups, sum_rows
 from ps_cfr_spiel.tree.labels import CHANCE, TERMINAL, Labels
@@ -98,10 +100,10 @@ class Link:
       rows = sum_rows(rows, index, sum(self.parents))
     return jnp.split(rows, np.cumsum(self.parents)[:-1])
 
-  def grouped(self) -> "Link":
-    """The link, on the host, with its `groups`."""
+  def grouped(self, any_index: bool = False) -> "Link":
+    """The link, on the host, with its `groups`; `any_index` is of `row_groups`."""
     index = np.asarray(self.index if self.orbit is None else self.orbit.parent)
-    return dataclasses.replace(self, groups=row_groups(index, sum(self.parents)))
+    return dataclasses.replace(self, groups=row_groups(index, sum(self.parents), any_index))
 
 
 @jax.tree_util.register_dataclass
@@ -134,10 +136,12 @@ class PlayerTree:
   #: the number of first blocks that a gadget adds, whose decisions are not the game's.
   added: int = dataclasses.field(default=0, metadata={"static": True})
 
-  def grouped(self) -> "PlayerTree":
-    """The same, on the host, with links as accelerators add up (`Link.groups`)."""
-    levels = tuple(dataclasses.replace(level, link=level.link.grouped()) for level in self.levels)
-    return dataclasses.replace(self, levels=levels, leaf=self.leaf.grouped())
+  def grouped(self, any_index: bool = False) -> "PlayerTree":
+    """The same, on the host, with links as accelerators add up (`Link.grouped`); on a CPU itself."""
+    if platform() == CPU:
+      return self
+    levels = [dataclasses.replace(level, link=level.link.grouped(any_index)) for level in self.levels]
+    return dataclasses.replace(self, levels=tuple(levels), leaf=self.leaf.grouped(any_index))
 
   @property
   def roots(self) -> int:
@@ -259,6 +263,13 @@ class PublicTree:
     if self.labels is None:
       raise ValueError("This tree has no labels: they were dropped when it entered a jitted function.")
     return self.labels
+
+  def grouped(self, any_index: bool = False) -> "PublicTree":
+    """The tree, on the host, as accelerators add up; on a CPU itself. `any_index` is of `row_groups`.
+
+    With it, trees that are padded to one shape share compiled code.
+    """
+    return dataclasses.replace(self, players=tuple(player.grouped(any_index) for player in self.players))
 
   def sizes(self) -> dict[str, JSON]:
     """The tree's size, as numbers; those of the players in lists."""

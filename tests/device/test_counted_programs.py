@@ -58,15 +58,13 @@ def test_a_turn_takes_less_than_three_tables_besides():
 
 @wheels
 @pytest.mark.usefixtures("optimized")
-@pytest.mark.parametrize(("name", "kernels"), [("H100", 100), ("T4", 120)])
-def test_a_turn_is_few_kernels_of_a_gpu(name, kernels, monkeypatch):
+@pytest.mark.parametrize(("name", "most"), [("H100", 6e8), ("T4", 6.5e8)])
+def test_a_turn_is_few_kernels_of_a_gpu(name, most, monkeypatch):
   monkeypatch.setenv("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")
   loop = lowered("rm+", card_device(name))
-  program = compiled(loop)
-  body, memory = loop_body(program.as_text()), program.memory_analysis()
-  assert 20 < len(body.kernels) <= kernels and 2e8 < body.bytes <= 6e8
-  assert memory is not None
-  assert memory.temp_size_in_bytes < 2 * loop.tables and memory.alias_size_in_bytes >= loop.tables
+  _, body, temporary, in_place = compiled(loop)
+  assert 20 < len(body.kernels) <= 100 and 2e8 < body.bytes <= most
+  assert temporary < 2 * loop.tables and in_place >= loop.tables
 
 
 @wheels
@@ -75,13 +73,10 @@ def test_a_flop_is_few_kernels_of_a_gpu(monkeypatch):
   """The least bytes are 9.3 GB: numbers of each action six times, and leaves of each hand eight times."""
   monkeypatch.setenv("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")
   loop = game_loop(pyspiel.load_game("holdem_subgame", PRESET), make_rule("rm+"), card_device("H100"))
-  program = compiled(loop)
-  text, memory = program.as_text(), program.memory_analysis()
-  body = loop_body(text)
+  text, body, temporary, in_place = compiled(loop)
   assert 20 < len(body.kernels) <= 150 and 9.3e9 < body.bytes < 3 * 9.3e9
   assert " scatter(" not in text and " sort(" not in text
-  assert memory is not None
-  assert memory.temp_size_in_bytes < 2 * loop.tables and memory.alias_size_in_bytes >= loop.tables
+  assert temporary < 2 * loop.tables and in_place >= loop.tables
 
 
 def test_bytes_of_a_program_written_by_hand():

@@ -14,6 +14,7 @@ from ps_cfr_spiel import HoldemPolicy, PSCFRSolver, batches, build_tree, cfr, lo
 from ps_cfr_spiel.apps.commands.program import run as run_program
 from ps_cfr_spiel.backend.device import accelerator, device_named, on, platform, precision, rehearsal
 from ps_cfr_spiel.cfr.placement import EACH, LEAST
+from ps_cfr_spiel.solvers import ContinualResolving
 from ps_cfr_spiel.tree.arrays import segment_sums
 
 RIVER = "river_subgame(stack=300,ranges=AA KQs;QQ AKs)"
@@ -174,6 +175,26 @@ def test_the_agent_searches_on_an_accelerator(monkeypatch):
       answers.append(agent.action_probabilities(state))
   assert answers[0] == pytest.approx(answers[1], abs=1e-5) and answers[2] == answers[1]
   assert searched == [*["gpu"] * (len(searched) // 3), *["cpu"] * (2 * len(searched) // 3)]
+
+
+def test_searches_of_enumerated_games_add_up_by_tables(monkeypatch):
+  """With values by CFR inside: no sort and no scatter, one program for both, and the CPU's strategies."""
+  texts, run = [], cfr.run
+
+  def lowered(tree, state, iterations, delay, **method):
+    if platform() == "gpu":
+      loop = jax.jit(functools.partial(cfr.iterate, **method))
+      texts.append(loop.lower(tree, state, iterations, delay).as_text())
+    return run(tree, state, iterations, delay, **method)
+
+  monkeypatch.setattr(cfr, "run", lowered)
+  game, answers = pyspiel.load_game("kuhn_poker"), []
+  settings = {"iterations": 10, "rule": "rm+", "lookahead": 1, "dtype": "float64"}
+  answers.append(ContinualResolving(game, **settings).tabularise().action_probability_array)
+  with rehearsal("gpu"), jax.default_device(jax.local_devices()[-1]):
+    answers.append(ContinualResolving(game, **settings).tabularise().action_probability_array)
+  np.testing.assert_allclose(*answers, rtol=0, atol=1e-9)
+  assert texts and not any(word in text for text in texts for word in ("stablehlo.sort", "stablehlo.scatter"))
 
 
 TWO = f"""

@@ -66,6 +66,21 @@ def test_sums_in_groups_equal_a_loop(rows, sums):
     np.testing.assert_allclose(functools.reduce(add_groups, tables, x), expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize(("rows", "sums"), [(1, 3), (GROUP, 1), (GROUP + 1, 1), (200, 40), (3, 9)])
+def test_tables_for_any_index_are_of_one_shape(rows, sums):
+  """All rows in one sum, each in its own as far as there are some, and at random; sums equal a loop's."""
+  rng, shapes = np.random.default_rng(2), set()
+  x = rng.normal(size=(rows, 2))
+  for index in (np.zeros(rows, int), np.arange(rows) % sums, rng.integers(0, sums, rows)):
+    tables = row_groups(index, sums, any_index=True)
+    shapes.add(tuple(table.shape for table in tables))
+    expected = np.zeros((sums, 2))
+    np.add.at(expected, index, x)
+    with precision("float64"):
+      np.testing.assert_allclose(functools.reduce(add_groups, tables, x), expected, rtol=0, atol=1e-12)
+  assert len(shapes) == 1
+
+
 def test_an_iteration_on_an_accelerator_sorts_and_scatters_nothing():
   """Which rows each sum adds up is found once, on the host."""
   with rehearsal("gpu"), precision("float32", accelerator()):

@@ -74,7 +74,7 @@ class _ReachSampler:
     """Strategies of the whole game for each player, from early and late iterations of CFR."""
     rule, strategies_of = NRMPlus(), [[], []]
     with precision("float32"):
-      tree = to_device(self.frontier.subgames.tree, "float32")
+      tree = to_device(self.frontier.subgames.tree.grouped(), "float32")
       state, done = cfr.init(tree, rule, "float32"), 0
       for mark in ITERATIONS:
         state = cfr.run(tree, state, mark - done, rule=rule)

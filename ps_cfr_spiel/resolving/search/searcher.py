@@ -133,7 +133,8 @@ class Searcher:
     self, problem: Problem, gadget: Gadget, game: GadgetTree
   ) -> tuple[Sequence[Blocks], Sequence[Float[Array, "F H"]]]:
     """Both players' average strategies in a problem's tree with its gadget, and values at the frontier."""
-    subgame, tree = problem.subgame, to_device(game.tree, self.settings.dtype)
+    subgame = problem.subgame
+    tree = to_device(game.tree.grouped(any_index=True), self.settings.dtype)
     state = self.run(subgame, tree)
     values = [cfr.average_record(p)[0] for p in state.players] if subgame.limited else []
     return cfr.average_strategy(tree, state), values

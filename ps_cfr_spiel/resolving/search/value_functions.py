@@ -90,7 +90,8 @@ class CFRValues(ValueFunction):
       levels = Levels.of(subgames.labels, self.lookahead)[subgames.labels.public_states[state].player]
       frontier = levels.frontier(levels.horizon(state))
     subgame = subgames.cut(public_states, frontier, pad_to=pad_to)
-    tree, rule, iterations = subgame.tree, make_rule(self.rule), np.asarray(self.iterations, np.int32)
+    tree, rule = subgame.tree.grouped(any_index=True), make_rule(self.rule)
+    iterations = np.asarray(self.iterations, np.int32)
     if subgame.limited:
       types = [p.types for p in tree.players]
       first, second = zip(subgame.shape.frontier, types, strict=True)

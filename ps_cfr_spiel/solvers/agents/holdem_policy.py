@@ -299,7 +299,7 @@ class HoldemPolicy(SearchPolicy):
       promises = worths[search.hands(opponent)] * subgame.prior.weight(opponent, (first, second)[player])
     with self.searching(progress=False), precision(DTYPE, self._device(lambda: search.size)):
       game_tree = gadget(subgame, player, (first, second), promises)
-      tree = to_device(game_tree.tree, DTYPE)
+      tree = to_device(game_tree.tree.grouped(any_index=True), DTYPE)
       method = self._methods[hand.street]
       rule = cfr.make_rule(method.rule, alternating=method.alternating)
       state = cfr.init(tree, rule, DTYPE)
