@@ -7,8 +7,8 @@
 
 Games are those of `benchmarks.engineering.gpu`, and "liar's dice 1x4"; with --searches, the first search of
 each game by continual re-solving, of one action ahead. Counted is the body of the loop over iterations,
-that with the most bytes: its kernels, and for each what it writes and what it reads of its operands, of which
-a gather or a slice asks for no more than it returns. Caches are left out, so bytes of a game whose arrays fit
+that with the most bytes: its kernels, and for each the bytes of its result and of its operands, of which a
+gather or a slice reads no more than it returns. Caches are left out, so bytes of a game whose arrays fit
 one are too high. "ms" is the longer of bytes by the card's memory and 5 us a kernel: a formula, not measured.
 """
 
@@ -60,7 +60,7 @@ CARDS = {
   "H100": Card(132, 128, 3352320000000, 52428800, 1.98, 84929347584, 232448, 233472, (9, 0), 2048),
   "T4": Card(40, 64, 320064000000, 4194304, 1.59, 15655829504, 65536, 65536, (7, 5), 1024),
 }
-LAUNCH = 5e-6  # seconds of a kernel at least, as often measured
+LAUNCH = 5e-6  # seconds of a kernel at least
 #: operations that are no kernels.
 FREE = re.compile("parameter|constant|tuple|get-tuple-element|bitcast|after-all|while|conditional")
 #: those that read their operands whole, whatever is asked of them.
@@ -178,7 +178,7 @@ def _kernel(of: Instruction, around: Sequence[Instruction], program: dict[str, l
 def _read(lines: Sequence[Instruction]) -> int:
   """Bytes that a fused computation asks of its parameters, each at most once.
 
-  From the result upwards: what is asked of an operation is asked of its operands, of a reduction's all, of a
+  From the result upwards: numbers asked of an operation are asked of its operands, of a reduction's all, of a
   concatenation's each in proportion.
   """
   count, asked, total = {x.name: _size(x.shape)[0] for x in lines}, Counter(), 0

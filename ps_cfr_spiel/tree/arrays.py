@@ -64,7 +64,7 @@ def row_groups(
 
   Up to `GROUP` rows are added at once, then such sums of one place, until one is left of each. An entry is
   the number of a row, or -1. Of no rows there is no table. With `any_index` the tables are as large as any
-  index of as many rows and sums may need, so that compiled code serves them all.
+  index of this length may need, so that compiled code serves them all.
   """
   tables, rows, most, last = [], len(index), len(index), not len(index)
   while not last:

@@ -24,8 +24,8 @@ from ps_cfr_spiel.tree.sequences import sequence_numbers, sequence_starts
 from ps_cfr_spiel.tree.traverse import max_actions, sequence_reach, sequence_values, sum_actions
 
 Tables = Sequence[Shaped[Array, "_A _rows _H"]]  # for each bucket
-#: Of a player's sequences, in tables or in a column of them (`column_of`), and what the way down gives of the
-#: leaves beside it: their parts, or nothing.
+#: Of a player's sequences, in tables or in a column of them (`column_of`), and of the leaves
+#: their parts, or nothing where `Passes.leaves` makes them.
 Reach = tuple[Float[Array, "_S _H"] | list[Float[Array, "_A _rows _H"]], Parts]
 
 

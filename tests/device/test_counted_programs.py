@@ -80,7 +80,7 @@ def test_a_flop_is_few_kernels_of_a_gpu(monkeypatch):
 
 
 def test_bytes_of_a_program_written_by_hand():
-  """A gather asks for what it returns, a product for its operands, and each kernel writes its result."""
+  """A gather reads the rows that it returns, a product its operands, and each kernel writes its result."""
   text = """
 %fused (a: f32[100,8], b: s32[4,1]) -> f32[4,8] {
   %a = f32[100,8]{1,0} parameter(0)

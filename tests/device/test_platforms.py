@@ -1,5 +1,6 @@
 """The device of computations, tried without an accelerator: the last CPU device stands for one."""
 
+import functools
 import os
 import subprocess
 import sys
