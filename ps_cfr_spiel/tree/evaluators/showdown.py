@@ -107,7 +107,7 @@ class _View:
   def _compatible(self, opponent: "_View") -> Bool[Array, "G H"]:
     """True where hands share no card."""
     pairs = [(a[:, None], b[None]) for a in opponent.cards for b in self.cards]
-    # Card 0 is none. Asked of the sum, it is part of the kernel that compares.
+    # There is no card 0. Asked of the sum, that is part of the kernel that compares.
     return ~functools.reduce(operator.or_, [(a == b) & (a + b > 0) for a, b in pairs])
 
   def _showdown(self, reach: Array) -> Array:
