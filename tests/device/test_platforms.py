@@ -128,10 +128,12 @@ def test_files_go_on_on_any_device(tmp_path):
     with rehearsal("gpu"):
       solver.run(9, checkpoint=path)
     on_cpu = load_solver(path)
+    assert isinstance(on_cpu, PSCFRSolver)
     on_cpu.run(9, checkpoint=path)
     assert "native" in on_cpu.engine.engine.name
     with rehearsal("gpu"):
       last = load_solver(path, device="gpu")
+      assert isinstance(last, PSCFRSolver)
       assert last.engine.engine.name == engine
       last.run(9)
       whole = gpu_solver(game, "rm+", dtype="float64")
