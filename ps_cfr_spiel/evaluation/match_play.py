@@ -20,7 +20,8 @@ from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.options import LIMIT, MatchOptions, ParticleBotOptions, SearchResponseOptions
 from ps_cfr_spiel.policy import OpenSpielPolicy
 from ps_cfr_spiel.reports import progress_bar
-from ps_cfr_spiel.solvers import ContinualResolving, ParticleBot, PolicyBot, SearchPolicy
+from ps_cfr_spiel.resolving.search import ValueFunction
+from ps_cfr_spiel.solvers import ContinualResolving, OnDemandResolving, ParticleBot, PolicyBot, SearchPolicy
 
 DEPTH = 2  # moves that a search of sampled histories looks ahead
 Player = Callable[[int], pyspiel.Bot]  # makes the bot for a seat
@@ -76,13 +77,26 @@ def policy_of(game: pyspiel.Game, player: Player) -> OpenSpielPolicy | None:
   return None
 
 
-def search_player(game: pyspiel.Game, seed: int = 0, limit: int = LIMIT) -> Player:
+def search_player(
+  game: pyspiel.Game,
+  seed: int = 0,
+  limit: int = LIMIT,
+  values: ValueFunction | None = None,
+  seconds: float | None = None,
+) -> Player:
   """A player of matches that searches: continual re-solving, or sampled histories where that is impossible.
 
-  That is in games without public states, and in those with more than `limit` histories. ValueError for a game
-  that neither plays.
+  That is in games without public states, and in those with more than `limit` histories. With values searches
+  look one decision ahead, and public states are made on demand where the values allow it; then `seconds` are
+  most of a decision. ValueError for a game that neither plays.
   """
   rng = np.random.RandomState(seed)
+  if values is not None:
+    if values.solves:
+      listed = ContinualResolving(game, lookahead=1, value_function=values, limit=limit)
+      return lambda seat: listed.bot(seat, int(rng.randint(2**31)))
+    made = OnDemandResolving(game, lookahead=1, value_function=values, seconds=seconds)
+    return lambda seat: made.bot(seat, int(rng.randint(2**31)))
   try:
     resolving = ContinualResolving(game, limit=limit)
   except (TooLarge, NoPublicStatesError):

@@ -1,9 +1,10 @@
 """Value functions learned from solved situations; equinox and optax are imported only here.
 
 May import: search and lower layers. A network is given `features` of a public state beside ranges:
-`state_features`, numbers of the public states of a game, which `places` lists; or `board_features` of
-hold'em, by `hand_places`. `teaching` solves situations at ranges that `ranges` draws, and `listening` in
-searches; `batches` solves boards (`solved_boards`): these are the `examples`.
+`state_features`, numbers of the public states of a game, which `places` lists; `board_features` of
+hold'em, by `hand_places`; or `tensors` of any game, whose public states need no list. `teaching` solves
+situations at ranges that `ranges` draws, and `listening` in searches; `batches` solves boards
+(`solved_boards`); `self_play` searches on demand: these are the `examples`.
 `training` fits a `network` to them (`fitting` is the repeated step), with the options in `settings`, or they
 become `alpha_vectors`; `alternation` repeats all of it. `network_values` serve searches, `street_leaves`
 those of whole streets.

@@ -1,23 +1,24 @@
 """Learning in turns: solve situations, train, search with the learned values, solve the situations met, ...
 
-Situations of a game are solved in two ways. "solve" goes to the end of the game, in small games. "search"
+Situations of a game are solved in three ways. "solve" goes to the end of the game, in small games. "search"
 looks one decision ahead and uses the network's own values beyond, so only the last decisions are ever solved
-to the end: values spread from there upwards, turn by turn (Brown et al. 2020, ReBeL). Boards of hold'em are
+to the end: values spread from there upwards, turn by turn (Brown et al. 2020, ReBeL). "self-play" searches
+as "search" does, in a game that is not listed (`tensors.self_play`). Boards of hold'em are
 solved to the end of their street.
 """
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import JSON, check_seconds
-from ps_cfr_spiel.backend.device import Uninterrupted, process_count
+from ps_cfr_spiel.backend.device import process_count
 from ps_cfr_spiel.batches import RandomSituations, Situation, StreetValues, solve_batch
 from ps_cfr_spiel.cards.poker import cards
+from ps_cfr_spiel.learning.boards.draws import of_draws
 from ps_cfr_spiel.learning.boards.places import FrontierStates
 from ps_cfr_spiel.learning.boards.ranges import RangeSampler, ReachSampler
 from ps_cfr_spiel.learning.boards.solved_boards import load_boards
@@ -27,10 +28,13 @@ from ps_cfr_spiel.learning.network_values import NetworkValues
 from ps_cfr_spiel.learning.settings import check_memory
 from ps_cfr_spiel.learning.state_features import StateFeatures
 from ps_cfr_spiel.learning.teaching import solve_draws, usual_teacher
-from ps_cfr_spiel.learning.training import check_same_call, train_in
-from ps_cfr_spiel.options import LearnOptions, TrainingOptions
+from ps_cfr_spiel.learning.tensors.observations import Own
+from ps_cfr_spiel.learning.tensors.self_play import SelfPlay
+from ps_cfr_spiel.learning.tensors.tensor_features import TensorFeatures
+from ps_cfr_spiel.learning.training import train_in
+from ps_cfr_spiel.options import SELF_PLAY, LearnOptions, OnDemandResolvingOptions, TrainingOptions
 from ps_cfr_spiel.resolving.search import CFRValues
-from ps_cfr_spiel.resolving.subgames import Subgames
+from ps_cfr_spiel.resolving.subgames import PublicStates, Subgames
 from ps_cfr_spiel.storage import make_folder
 
 REMEMBERED = 4  # turns of data to train on if searches teach: older values came from worse networks
@@ -46,6 +50,7 @@ def learn(
   checkpoint_seconds: float = 60.0,
   progress: bool | None = None,
   callback: Callable[[NetworkValues], None] | None = None,
+  features: Own | None = None,
   **tree: JSON,
 ) -> NetworkValues | None:
   """Make examples and learn from them; in further turns those at the ranges of the network's own searches.
@@ -67,7 +72,9 @@ def learn(
     checkpoint_seconds: minimum time between two saves of a network in training.
     progress: show progress bars; None: on a terminal or in a notebook, after two seconds.
     callback: called with the values after each turn.
-    **tree: of `build_tree`.
+    features: with teacher="self-play", a function (state, player) -> numbers that the player knows there, in
+      place of the game's tensors; see `observations`.
+    **tree: of `build_tree`; with teacher="self-play", of `PublicStates`.
 
   Returns the values of the last turn. Processes that share the work (`join_processes`) solve boards, into the
   same folder, and return None: the same call in one process then learns from them.
@@ -80,9 +87,13 @@ def learn(
   if callback is not None and not callable(callback):
     raise ValueError(f"callback must be a function of the values, got {callback!r}.")
   every = check_seconds("checkpoint_seconds", checkpoint_seconds)
-  kind = _Boards if isinstance(source, RandomSituations) else _States
-  teacher = kind(source, options, values, chunk, progress, tree)
-  if process_count() > 1 and (folder is None or kind is _States):
+  played = options.teacher == SELF_PLAY
+  if features is not None and not played:
+    raise ValueError(f"features are for teacher={SELF_PLAY!r}, got teacher={options.teacher!r}.")
+  kind = _Boards if isinstance(source, RandomSituations) else _Games if played else _States
+  given = {"features": features} if played and kind is _Games else {}
+  teacher = kind(source, options, values, chunk, progress, tree, **given)
+  if process_count() > 1 and (folder is None or kind is not _Boards):
     raise ValueError("Several processes share the boards of a folder: give the same one to all of them.")
   place, learned = None if folder is None else make_folder(Path(folder)), None
   with tempfile.TemporaryDirectory() as temporary:  # where solved boards of a call without a folder go
@@ -143,45 +154,74 @@ class _States:
     self, file: Path | None, first: int, count: int, sampler: RangeSampler, teacher: CFRValues
   ) -> Examples:
     """The examples of some draws: from their file, and solved where it has not all of them."""
-    seed, kept = self.options.seed, []
-    if file is not None and file.exists():
-      wanted = {
-        "game": self.subgames.labels.game,
-        "seed": seed,
-        "ranges": repr(sampler),
-        "teacher": repr(teacher),
-        "public states": self.frontier.public_states.tolist(),
+    seed = self.options.seed
+    wanted: dict[str, JSON] = {
+      "game": self.subgames.labels.game,
+      "seed": seed,
+      "ranges": repr(sampler),
+      "teacher": repr(teacher),
+      "public states": self.frontier.public_states.tolist(),
+    }
+
+    def facts(read: Examples) -> dict[str, JSON]:
+      states = read.features
+      if not isinstance(states, StateFeatures):
+        return {**dict.fromkeys(wanted), **read.card}
+      return {
+        **{name: read.card.get(name) for name in wanted},
+        "public states": states.public_states.tolist(),
       }
-      read = Examples.load(file)
-      states, given = read.features, {name: read.card.get(name) for name in wanted}
-      assert isinstance(states, StateFeatures)
-      check_same_call(file, {**given, "public states": states.public_states.tolist()}, wanted)
-      draws = np.unique(read.draw)
-      if not np.array_equal(draws, np.arange(first, first + len(draws))) or len(draws) > count:
-        text = f"{draws.min(initial=0)} to {draws.max(initial=-1)}"
-        check_same_call(file, {"draws": text}, {"draws": f"{first} to {first + count - 1}"})
-      if len(draws) == count:
-        return read
-      kept = [read] if len(draws) else []
-      first, count = first + len(draws), count - len(draws)
-    solved = solve_draws(self.frontier, count, seed, first, sampler, teacher, self.progress)
-    try:
-      for part in solved:
-        kept.append(part)
-    except KeyboardInterrupt:
-      if kept and file is not None:
-        with Uninterrupted():
-          _without_last_draw(Examples.join(kept)).save(file)
-      raise
-    made = Examples.join(kept)
-    if file is not None:
-      made.save(file)
-    return made
+
+    def make(first: int, count: int) -> Iterator[Examples]:
+      return solve_draws(self.frontier, count, seed, first, sampler, teacher, self.progress)
+
+    return of_draws(file, first, count, wanted, facts, make)
 
 
-def _without_last_draw(examples: Examples) -> Examples:
-  """The examples of all draws but the last, some of whose situations may be missing."""
-  return examples.rows(np.flatnonzero(examples.draw < examples.draw.max()))
+class _Games:
+  """Examples of the public states that searches meet when they play against themselves."""
+
+  def __init__(
+    self,
+    game: pyspiel.Game,
+    options: LearnOptions,
+    values: StreetValues | None,
+    chunk: int | None,
+    progress: bool | None,
+    tree: Mapping[str, JSON],
+    features: Own | None = None,
+  ):
+    if values is not None or chunk is not None or options.target is not None:
+      raise ValueError("values, chunk and target are for boards of hold'em; leave them out for a game.")
+    self.options, self.progress = options, progress
+    given = OnDemandResolvingOptions.of(None, **tree)
+    states = PublicStates(game, given.public_states, given.limit, given.memory)
+    tensors = TensorFeatures.of(features)
+    tensors.observations(states.game)  # refused now if there are none
+    self.played = SelfPlay(states, tensors, options.iterations)
+    self.parts: list[Examples] = []
+
+  def examples(
+    self, turn: int, values: NetworkValues | None, place: Path | None, temporary: Path
+  ) -> Examples:
+    """Those of this turn and of the last ones, the newest first; older values came from worse networks."""
+    seed = self.options.seed + turn
+    count = self.options.draws if turn == 0 else self.options.chains
+    wanted = {**self.played.card, "seed": seed, "tensors": self.played.features.source}
+
+    def facts(read: Examples) -> dict[str, JSON]:
+      return {
+        **{name: read.card.get(name) for name in wanted},
+        "tensors": read.features.in_card().get("tensors"),
+      }
+
+    def make(first: int, count: int) -> Iterator[Examples]:
+      return self.played.play(values, seed, first, count, self.progress)
+
+    file = place and place / f"examples-{turn}.safetensors"
+    self.parts.append(of_draws(file, 0, count, wanted, facts, make))
+    self.parts = self.parts[-REMEMBERED:]
+    return Examples.mixed(self.parts[::-1])
 
 
 class _Boards:
@@ -200,7 +240,9 @@ class _Boards:
     if tree:
       raise ValueError(f"{street}s have no options of a tree; leave out {', '.join(tree)}.")
     if options.teacher != "solve":
-      raise ValueError(f"teacher='search' is for games; {street}s are solved to the end of their street.")
+      raise ValueError(
+        f"teacher={options.teacher!r} is for games; {street}s are solved to the end of their street."
+      )
     if (values is None) != (drawn.options.cards == cards.BOARD_SIZE):
       raise ValueError("values belong to turns and flops, which end with a street; rivers have none.")
     if options.turns and drawn.options.cards != cards.BOARD_SIZE:

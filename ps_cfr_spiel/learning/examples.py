@@ -15,9 +15,11 @@ from ps_cfr_spiel.arguments import JSON, check_instance, check_list
 from ps_cfr_spiel.learning.boards.board_features import BoardFeatures
 from ps_cfr_spiel.learning.features import Features, Pair, misshapen, unsound
 from ps_cfr_spiel.learning.state_features import StateFeatures
+from ps_cfr_spiel.learning.tensors.tensor_features import TensorFeatures, wide
 
-FEATURES: dict[str, type[Features]] = {kind.NAME: kind for kind in (StateFeatures, BoardFeatures)}
-POSSIBLE = ("possible0", "possible1")  # of `StateFeatures`, in files
+FEATURES: dict[str, type[Features]] = {
+  kind.NAME: kind for kind in (StateFeatures, BoardFeatures, TensorFeatures)
+}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -38,12 +40,10 @@ class Examples:
 
   def save(self, path: str | os.PathLike) -> None:
     """Write a shard; OSError if it cannot be written, ValueError for boards, which `solve_batch` writes."""
-    features = self.features
-    if not isinstance(features, StateFeatures):
-      raise ValueError("Examples of boards have the files of solve_batch: give it a folder as output.")
-    assert features.possible is not None
-    header = {"count": len(self), "places": len(features.public_states), "slots": list(self.features.hands)}
-    arrays = {"public_states": features.public_states, **dict(zip(POSSIBLE, features.possible, strict=True))}
+    header, arrays = self.features.in_examples()
+    if self.features.NAME != StateFeatures.NAME:
+      header["features"] = self.features.NAME
+    header["count"] = len(self)
     storage.write(path, "examples", {**self.card, **header}, {**arrays, **self._arrays()})
 
   def _arrays(self) -> dict[str, np.ndarray]:
@@ -67,14 +67,14 @@ class Examples:
   def _read(cls, path: str | os.PathLike) -> "Examples":
     file = storage.read(path)
     header = dict(file.header)
-    if header["kind"] != "examples" or not {"count", "places", "slots"} <= header.keys():
+    if header["kind"] != "examples" or not {"count", "slots"} <= header.keys():
       raise ValueError(f"{path} holds {file.content}, not those of public states.")
-    count, places, slots = (header.pop(name) for name in ("count", "places", "slots"))
-    states = {"public_states": ((places,), np.dtype(np.int64))}
-    states |= {name: ((places, size), np.dtype(bool)) for name, size in zip(POSSIBLE, slots, strict=True)}
-    unread = StateFeatures(np.zeros(0, int))
-    arrays = file.arrays({**states, **unread.shapes(count), **_shapes(count, slots)})
-    features = StateFeatures(arrays["public_states"], (arrays[POSSIBLE[0]], arrays[POSSIBLE[1]]))
+    if (name := header.pop("features", StateFeatures.NAME)) not in FEATURES:
+      raise ValueError(f"{path}: examples have the features {name!r}; known are {', '.join(FEATURES)}.")
+    count = header.pop("count")
+    unread, stored = FEATURES[name].unread(header)
+    arrays = file.arrays({**stored, **unread.shapes(count), **_shapes(count, unread.hands)})
+    features = unread.with_arrays(arrays)
     inputs = {name: arrays[name] for name in features.shapes(count)}
     ranges, values = ((arrays[f"{name}0"], arrays[f"{name}1"]) for name in ("range", "value"))
     card = {key: x for key, x in header.items() if key not in (*storage.STAMP, "version")}
@@ -139,6 +139,8 @@ class Examples:
   @classmethod
   def _joined(cls, shards: Sequence["Examples"]) -> "Examples":
     """The rows of all shards, with the other fields of the first."""
+    first, second = (max(s.features.hands[i] for s in shards) for i in (0, 1))
+    shards = [s._widened((first, second)) for s in shards]
     ranges, values = (
       (np.concatenate([first for first, _ in pairs]), np.concatenate([second for _, second in pairs]))
       for pairs in ([s.ranges for s in shards], [s.values for s in shards])
@@ -146,6 +148,14 @@ class Examples:
     inputs = {name: np.concatenate([s.inputs[name] for s in shards]) for name in shards[0].inputs}
     draw = np.concatenate([s.draw for s in shards])
     return dataclasses.replace(shards[0], inputs=inputs, draw=draw, ranges=ranges, values=values)
+
+  def _widened(self, columns: tuple[int, int]) -> "Examples":
+    """The same with at least this many columns, of features that have no fixed number."""
+    if columns == self.features.hands:
+      return self
+    ranges, values = ((wide(p[0], columns[0]), wide(p[1], columns[1])) for p in (self.ranges, self.values))
+    features, inputs = self.features.with_columns(columns), self.features.widened(self.inputs, columns)
+    return dataclasses.replace(self, features=features, inputs=dict(inputs), ranges=ranges, values=values)
 
 
 def _shapes(count: int, slots: Sequence[int]) -> dict[str, storage.Shape]:

@@ -75,7 +75,8 @@ class Features(abc.ABC):
   """
 
   NAME: ClassVar[str]  #: in files
-  cards: int = 0  #: number of cards on the boards, 0 of public states by number
+  cards: int = 0  #: number of cards on the boards, 0 of public states
+  listed: bool = True  #: whether searches need the whole game, in which public states have numbers
 
   @property
   @abc.abstractmethod
@@ -105,6 +106,14 @@ class Features(abc.ABC):
   def unlike(self, other: "Features") -> str | None:
     """The difference of other features of this class, after "they", or None."""
 
+  def with_columns(self, columns: tuple[int, int]) -> "Features":
+    """The same features with other numbers of columns; of those with fixed ones, themselves."""
+    return self
+
+  def widened(self, inputs: Mapping[str, np.ndarray], columns: tuple[int, int]) -> Mapping[str, np.ndarray]:
+    """`Examples.inputs` with more columns."""
+    return inputs
+
   # --- Training ----------------------------------------------------------------------------
 
   @abc.abstractmethod
@@ -120,6 +129,28 @@ class Features(abc.ABC):
     """The examples of some rows on the device, in the form for training."""
 
   # --- Files -------------------------------------------------------------------------------
+
+  @classmethod
+  @abc.abstractmethod
+  def blank(cls, places: int, slots: tuple[int, int], width: int, layers: int) -> Network:
+    """The shapes of a network in a file of values, as a pytree."""
+
+  def in_card(self) -> dict[str, JSON]:
+    """Fields of the card in a file of values, beside those of examples."""
+    return {}
+
+  def in_examples(self) -> tuple[dict[str, JSON], dict[str, np.ndarray]]:
+    """Fields of the header and arrays in a file of examples; ValueError for boards."""
+    raise ValueError("Examples of boards have the files of solve_batch: give it a folder as output.")
+
+  @classmethod
+  def unread(cls, header: dict[str, JSON]) -> tuple["Features", dict[str, storage.Shape]]:
+    """Features by the header of a file of examples, whose fields are taken out, and their arrays there."""
+    raise ValueError("Examples of boards are in folders of solve_batch; see load_examples.")
+
+  def with_arrays(self, arrays: Mapping[str, np.ndarray]) -> "Features":
+    """Features of `unread` with their arrays."""
+    return self
 
   @classmethod
   @abc.abstractmethod

@@ -30,8 +30,8 @@ class Network(Protocol):
     """M, the most infostates of each player in a public state."""
     ...
 
-  def __call__(self, place: Array, ranges: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Values of both players, [n, M] each, in public states int[n] for ranges [n, M] of sum one."""
+  def __call__(self, place: PyTree, ranges: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Values of both players, [n, M] each, in public states [n, ...] for ranges [n, M] of sum one."""
     ...
 
 

@@ -4,7 +4,6 @@ import dataclasses
 import os
 from collections.abc import Sequence
 
-import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import PyTree
@@ -18,6 +17,9 @@ from ps_cfr_spiel.learning.examples import FEATURES, Examples
 from ps_cfr_spiel.learning.features import Features, Pair
 from ps_cfr_spiel.learning.fitting import Data
 from ps_cfr_spiel.learning.network import Network, UserNetwork, ValueNetwork
+from ps_cfr_spiel.learning.tensors.observations import Own, function_name
+from ps_cfr_spiel.learning.tensors.tensor_features import TensorFeatures
+from ps_cfr_spiel.learning.tensors.tensor_network import TensorNetwork
 from ps_cfr_spiel.resolving.search import ValueFunction
 from ps_cfr_spiel.resolving.subgames import BoundValues, PadTo, Subgames
 from ps_cfr_spiel.tree import LeafEvaluator
@@ -58,6 +60,22 @@ class NetworkValues(ValueFunction, StreetValues):
     return cls(
       features, UserNetwork(network, *features.extent), features.scale(examples), examples.card, NOTHING
     )
+
+  @property
+  def solves(self) -> bool:
+    """True if searches need the game below their frontier; False for values that read tensors."""
+    return self.features.listed
+
+  def with_features(self, function: Own) -> "NetworkValues":
+    """Values from a file whose network reads features of one's own, with their function.
+
+    ValueError for other values, or a function with another name.
+    """
+    features = self.features
+    if not isinstance(features, TensorFeatures) or features.source != function_name(function):
+      wanted = features.source if isinstance(features, TensorFeatures) else features.NAME
+      raise ValueError(f"{self} read {wanted}, not {function_name(function)}.")
+    return dataclasses.replace(self, features=dataclasses.replace(features, function=function))
 
   def tensors(self, examples: Examples, rows: np.ndarray) -> Data:
     """The examples of some rows, in the form for training."""
@@ -112,10 +130,16 @@ class NetworkValues(ValueFunction, StreetValues):
   def save(self, path: str | os.PathLike) -> None:
     """Save the network with its card; OSError if that fails, ValueError for a network of the user's own."""
     network = self.network
-    if not isinstance(network, ValueNetwork | AlphaVectors):
+    if not isinstance(network, ValueNetwork | AlphaVectors | TensorNetwork):
       raise ValueError("A network of your own has no file here: save its arrays, as by safetensors.")
-    sizes = (len(jax.tree.leaves(network)[0]), list(network.slots), *network.size)
-    header = {**self.card, "features": self.features.NAME, "measured": len(self.losses)}
+    places = network.places if isinstance(network, TensorNetwork) else len(jax.tree.leaves(network)[0])
+    sizes = (places, list(network.slots), *network.size)
+    header = {
+      **self.card,
+      **self.features.in_card(),
+      "features": self.features.NAME,
+      "measured": len(self.losses),
+    }
     arrays = {
       f"parameter{k}": np.asarray(leaf, np.float32) for k, leaf in enumerate(jax.tree.leaves(network))
     }
@@ -138,10 +162,7 @@ class NetworkValues(ValueFunction, StreetValues):
     places, slots, width, layers = (header.pop(name) for name in SIZES)
     if layers > len(file.shapes):  # each has arrays of its own
       raise ValueError(f"{path} is damaged: {layers} layers, but {len(file.shapes)} arrays.")
-    if layers:
-      shape = eqx.filter_eval_shape(ValueNetwork, places, tuple(slots), width, layers, jax.random.key(0))
-    else:
-      shape = eqx.filter_eval_shape(AlphaVectors, places, tuple(slots), width)
+    shape = kind.blank(places, tuple(slots), width, layers)
     leaves, structure = jax.tree.flatten(shape)
     expected: dict[str, storage.Shape] = {
       f"parameter{k}": (leaf.shape, np.dtype(np.float32)) for k, leaf in enumerate(leaves)

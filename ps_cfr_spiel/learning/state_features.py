@@ -1,17 +1,18 @@
 """The public states of one game, by number, as a network's features; how searches ask it about them."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PyTree
 
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.backend.device import precision
-from ps_cfr_spiel.learning.alpha_vectors import from_examples, serve
+from ps_cfr_spiel.learning.alpha_vectors import AlphaVectors, from_examples, serve
 from ps_cfr_spiel.learning.boards.places import FrontierStates, Slots
 from ps_cfr_spiel.learning.features import Features, Learned, Pair, Solved
 from ps_cfr_spiel.learning.fitting import Tensors
@@ -20,6 +21,7 @@ from ps_cfr_spiel.resolving.subgames import PadTo, Ranges, Subgames
 from ps_cfr_spiel.tree import Array
 
 ROUNDING = 1e-6  # sizes below this share of the largest are rounding
+POSSIBLE = ("possible0", "possible1")  # in files of examples
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -113,6 +115,28 @@ class StateFeatures(Features):
     return Tensors(jnp.asarray(place), ranges, pair(first, second), pair(*self.possible))
 
   @classmethod
+  def blank(cls, places: int, slots: tuple[int, int], width: int, layers: int) -> Network:
+    if layers:
+      return eqx.filter_eval_shape(ValueNetwork, places, slots, width, layers, jax.random.key(0))
+    return eqx.filter_eval_shape(AlphaVectors, places, slots, width)
+
+  def in_examples(self) -> tuple[dict[str, JSON], dict[str, np.ndarray]]:
+    assert self.possible is not None
+    header = {"places": len(self.public_states), "slots": list(self.hands)}
+    return header, {"public_states": self.public_states, **dict(zip(POSSIBLE, self.possible, strict=True))}
+
+  @classmethod
+  def unread(cls, header: dict[str, JSON]) -> tuple["StateFeatures", dict[str, storage.Shape]]:
+    places, slots = header.pop("places"), header.pop("slots")
+    first, second = (np.broadcast_to(False, (places, size)) for size in slots)
+    shapes: dict[str, storage.Shape] = {"public_states": ((places,), np.dtype(np.int64))}
+    shapes |= {name: (x.shape, x.dtype) for name, x in zip(POSSIBLE, (first, second), strict=True)}
+    return cls(np.broadcast_to(0, places), (first, second)), shapes
+
+  def with_arrays(self, arrays: Mapping[str, np.ndarray]) -> "StateFeatures":
+    return StateFeatures(arrays["public_states"], (arrays[POSSIBLE[0]], arrays[POSSIBLE[1]]))
+
+  @classmethod
   def stored(cls, places: int) -> dict[str, storage.Shape]:
     return {"scale": ((places,), np.dtype(np.float32)), "public_states": ((places,), np.dtype(int))}
 
@@ -162,9 +186,12 @@ class StateFeatures(Features):
 class BoundNetwork:
   """Values with `StateFeatures` at some public states."""
 
-  network: Network  #: see `NetworkValues`
+  #: see `NetworkValues`; (places, ranges of sum one) -> values in units of `scale`.
+  network: Callable[[PyTree, tuple[Array, Array]], tuple[Array, Array]]
   scale: Array  #: [K]
-  place: Array  #: int[K], number of each public state in the network; arbitrary in the padding
+  place: (
+    PyTree  #: for the network [K, ...], such as the number of each public state; arbitrary in the padding
+  )
   #: index, possible: see `Slots`.
   index: tuple[Array, Array]
   possible: tuple[Array, Array]

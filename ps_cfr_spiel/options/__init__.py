@@ -94,4 +94,4 @@ from ps_cfr_spiel.options.solving import (
   VRMCCFROptions,
 )
 from ps_cfr_spiel.options.spot import DISTRIBUTIONS, RandomSituationsOptions, Ratio, SpotOptions
-from ps_cfr_spiel.options.value_learning import TEACHERS, LearnOptions, TrainingOptions
+from ps_cfr_spiel.options.value_learning import SELF_PLAY, TEACHERS, LearnOptions, TrainingOptions

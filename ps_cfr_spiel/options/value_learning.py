@@ -5,7 +5,8 @@ from typing import Annotated, Any
 from ps_cfr_spiel.options.option import Option, Options
 from ps_cfr_spiel.options.shared import Device
 
-TEACHERS = ("solve", "search")
+SELF_PLAY = "self-play"
+TEACHERS = ("solve", "search", SELF_PLAY)
 
 
 class TrainingOptions(Options):
@@ -43,7 +44,7 @@ class LearnOptions(TrainingOptions):
   draws: Annotated[
     int,
     Option(
-      "Draws of ranges, each of which is solved in all public states",
+      "Draws of ranges, each of which is solved in all public states, or first games of self-play",
       "of a game; boards have their own number.",
       "(with --street: of boards).",
       least=1,
@@ -54,13 +55,16 @@ class LearnOptions(TrainingOptions):
   ] = 0
   chains: Annotated[
     int,
-    Option("In each turn: searches that go through the game; each gives several situations.", least=1),
+    Option(
+      "In each further turn: searches that go through the game; each gives several situations.", least=1
+    ),
   ] = 100
   teacher: Annotated[
     str,
     Option(
       "Solver of a game's situations: solve goes to its end, search looks one decision ahead and takes the "
-      "network's own values beyond (with turns, some eight of them).",
+      "network's own values beyond (with turns, some eight of them); self-play does so in a game of its own, "
+      "needs no list of the game, and its network reads tensors.",
       choices=TEACHERS,
     ),
   ] = "solve"

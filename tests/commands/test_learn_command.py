@@ -33,6 +33,20 @@ def test_learn_and_search_with_it(tmp_path, capsys):
   assert json.loads(capsys.readouterr().out)["exploitability"] < 0.5
 
 
+def test_values_of_self_play_are_played_with(tmp_path, capsys):
+  """No list of the game is made: `--limit` is for histories of a search."""
+  call = ["learn", "kuhn_poker", *QUICK, "--teacher=self-play", "--turns=1", "--chains=22"]
+  assert run(*call, f"--output={tmp_path}") == 0
+  file = tmp_path / "values.safetensors"
+  assert f"--opponent=search:{file}" in capsys.readouterr().out
+  assert run("match", f"search:{file}", "random", "--hands=4", "--json") == 0
+  assert json.loads(capsys.readouterr().out)["game"] == "kuhn_poker()"
+  assert run("learn", "kuhn_poker", "--teacher=self-play") == 2
+  assert "learns from its own values, turn by turn: give --turns=8" in capsys.readouterr().err
+  assert run("match", "search:", "random") == 2
+  assert "lacks the name of a file; write search:FILE" in capsys.readouterr().err
+
+
 def test_a_chase_is_learned_without_training(tmp_path, capsys):
   chase, folder = "glasses(edges=0-1 1-2 2-0,start=2:0,turns=2)", tmp_path / "learned"
   assert run("learn", chase, *QUICK, f"--output={folder}") == 0

@@ -39,11 +39,18 @@ from ps_cfr_spiel.apps.commands.framework.user_input import (
   refuse,
 )
 from ps_cfr_spiel.cards.poker import RandomSituations, cards
-from ps_cfr_spiel.options import LearnOptions, RandomSituationsOptions, TrainingOptions
+from ps_cfr_spiel.options import (
+  SELF_PLAY,
+  TEACHERS,
+  LearnOptions,
+  RandomSituationsOptions,
+  TrainingOptions,
+)
 from ps_cfr_spiel.reports import Stopwatch
 
 FILE, LOSSES = "values.safetensors", "losses.png"
 BOARDS_BATCH = 128  # boards in one step of training; each has a thousand hands
+PLAYED_BATCH = 256  # situations of self-play; each has the tensors of its infostates
 SEARCHED = {  # the uses of a network of boards, and the command for it
   "river": ("resolve", "holdem_subgame(board=9s7c5s4h)", "--lookahead=round"),
   "turn": ("learn", "--street=flop"),
@@ -117,9 +124,11 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   facts = {**card, "seconds": seconds, "saved": str(folder / FILE)}
   if of_boards := bool(learned.cards):
     what, use = f"{cards.STREETS[learned.cards]}s", SEARCHED.get(cards.STREETS[learned.cards])
-  else:
+  elif learned.solves:
     what = f"situations in {len(learned.features.public_states):,} public states"
     use = ("resolve", card["game"], "--lookahead=1")
+  else:
+    what, use = "situations of self-play", None
   lines = {
     "game": card["game"],
     "learned from": f"{card['learned_from']:,} {what}",
@@ -129,6 +138,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   }
   if not steps:
     lines["training"] = "none: the values are alpha vectors, those of solved situations"
+  if not learned.solves:
+    lines["search with it"] = next_command(values, "play", card["game"], f"--opponent=search:{folder / FILE}")
   if use is not None:  # nothing searches before the flop
     lines["search with it"] = next_command(values, *use, f"--values={folder / FILE}")
   if not card["finished"]:
@@ -140,9 +151,14 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
 def _from_game(values: flags.FlagValues, words: Sequence[str]) -> tuple[Callable, Path]:
   """Learns a game, in turns."""
   refuse(values, OF_BOARDS, "is for --street")
-  if values.teacher == "search" and not values.turns:
-    raise ValueError("--teacher=search learns from its own values, turn by turn: give --turns=8 or so too.")
+  played = values.teacher == SELF_PLAY
+  if values.teacher != TEACHERS[0] and not values.turns:
+    raise ValueError(
+      f"--teacher={values.teacher} learns from its own values, turn by turn: give --turns=8 or so too."
+    )
   options, game = LearnOptions(**given_options(values, LearnOptions)), load_game(words, values)
+  if played:
+    options = options.changed(batch=PLAYED_BATCH)
   folder = make_folder(values.output or f"runs/{game.get_type().short_name}-values")
   more = {"folder": folder, "progress": progress_of(values), "limit": values.limit}
   return lambda: ps.values.learn(game, options, **more), folder
@@ -173,7 +189,8 @@ def _from_examples(values: flags.FlagValues, words: Sequence[str]) -> tuple[Call
   examples = ps.values.load_examples(*values.examples, progress=progress)
   name = examples.card["game"].partition("(")[0]
   folder = make_folder(values.output or f"runs/{name}-values")
-  batch = {"batch": BOARDS_BATCH} if examples.features.cards else {}
+  kept = examples.features
+  batch = {"batch": BOARDS_BATCH} if kept.cards else {} if kept.listed else {"batch": PLAYED_BATCH}
   options = TrainingOptions(**{**given_options(values, TrainingOptions), **batch})
   return lambda: ps.values.train_in(folder / FILE, examples, options, progress=progress), folder
 
@@ -212,6 +229,7 @@ COMMAND = Command(
     "learn leduc_poker",
     "learn leduc_poker --draws=100 --steps=2000 --width=96",
     "learn 'liars_dice(dice_sides=3)' --turns=3",
+    "learn 'liars_dice(dice_sides=4)' --teacher=self-play --turns=8 --draws=100 --steps=500 --width=64",
     "learn --examples=runs/leduc_poker-values/examples-0.safetensors --width=64 --output=small",
     "learn --street=river --draws=16000 --distribution=betting",
     "learn --street=turn --draws=6000 --iterations=60 --values=runs/rivers-values/values.safetensors",

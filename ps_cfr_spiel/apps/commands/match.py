@@ -20,10 +20,14 @@ from ps_cfr_spiel.apps.commands.framework.command import INTERRUPTED, Command, F
 from ps_cfr_spiel.apps.commands.framework.flags import JSON, MOST_HISTORIES, QUIET, progress_of, say
 from ps_cfr_spiel.apps.commands.framework.user_input import (
   PRETRAINED,
+  SEARCH,
   given,
   in_words,
   load_game,
+  names_agent,
+  names_search,
   refuse,
+  values_of_search,
   writable,
 )
 from ps_cfr_spiel.apps.commands.play import (
@@ -31,12 +35,10 @@ from ps_cfr_spiel.apps.commands.play import (
   MOVE_SECONDS,
   PLAYERS,
   PRESET,
-  SEARCH,
   agent_files,
   blueprint_of,
   check_preset,
   make_opponent,
-  names_agent,
   policy_for,
 )
 from ps_cfr_spiel.cards.poker import describe
@@ -135,6 +137,8 @@ def _game(values: flags.FlagValues, players: Sequence[str | Remote]) -> pyspiel.
     return sequential(load_game([values.game]))
   if not any(isinstance(player, Remote) for player in players):
     for player in players:
+      if names_search(str(player)) and (known := values_of_search(str(player))) is not None:
+        return sequential(load_game([known.card["game"]]))
       named = player in (*ps.matches.BOTS, SEARCH) or _is_packaged(str(player))
       if not named and str(player).split(":")[0] != LBR:
         return blueprint_of(str(player), values.limit).game
@@ -149,7 +153,9 @@ def _is_packaged(word: str) -> bool:
 def _player(values: flags.FlagValues, game: pyspiel.Game, who: str, seed: int) -> tuple[Any, Any]:
   """A player of this process, and its policy if that is known."""
   rng = np.random.RandomState(seed)
-  if who in (*ps.matches.BOTS, *ps.matches.bots_for(game), SEARCH):
+  if names_search(who):
+    return make_opponent(game, who, rng, values.limit, values.move_seconds), None
+  if who in (*ps.matches.BOTS, *ps.matches.bots_for(game)):
     known = {"random": openspiel_policy.UniformRandomPolicy(game)}
     known |= {habit: ps.matches.Habit(habit) for habit in ps.matches.HABITS}
     return make_opponent(game, who, rng, values.limit), known.get(who)

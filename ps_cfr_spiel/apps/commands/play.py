@@ -24,21 +24,25 @@ from ps_cfr_spiel.apps.commands.framework.command import Command, Flag, flag_of
 from ps_cfr_spiel.apps.commands.framework.flags import MOST_HISTORIES, SPOT
 from ps_cfr_spiel.apps.commands.framework.server import PORT, parsed, serve
 from ps_cfr_spiel.apps.commands.framework.user_input import (
+  AGENT,
   PRETRAINED,
+  SEARCH,
   SPOT_FLAGS,
   default_folders,
   in_words,
   load_game,
   load_opponent,
   load_values,
+  names_agent,
+  names_search,
   refuse,
+  values_of_search,
 )
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.notation import legal_moves, read_move
 from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.options import AGENTS, HoldemPolicyOptions, MatchOptions, ParticleBotOptions
 
-SEARCH = "search"
 HOLDEM = "holdem"
 TRANSLATED = {(HOLDEM, HOLDEM), ("universal_poker", HOLDEM)}  # games of a policy and of its play
 TEMPERATURE = 0.03  # of the search of an agent of train
@@ -46,9 +50,8 @@ FAILED = 1  # exit code where a player fails
 # For messages: all by their names (a test compares them).
 PLAYERS = (
   "random, search, in poker always_call, fold or all_in, in cheat naive or heuristic, in holdem and cheat "
-  "agent or pretrained, in holdem agent:FILE"
+  "agent or pretrained, in holdem agent:FILE, with values by learn search:FILE"
 )
-AGENT = "agent"  # by the package's policy, or after a colon by that of a file; values follow a comma
 SOON = 20_000  # histories of a game that a search is ready to play within seconds
 MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a turn with all hands millions
 # 0: no search
@@ -63,9 +66,10 @@ FLAGS = (
   Flag("opponent", None,
     "Player of the other seats: random, a bot of the game (in cheat naive or heuristic), in poker "
     "always_call, fold or all_in, search (continual re-solving; in a game too large or without public states "
-    "a search by knowledge), a file of solve, resolve or train, such as runs/glasses/run.safetensors, or "
-    "agent, which in holdem searches from the flop on, with a blueprint and values of turns that come with "
-    "the package, and in cheat searches with a trained policy of the package (pretrained: without searches); "
+    "a search by knowledge), search:FILE, which looks one decision ahead with values by learn, a file of "
+    "solve, resolve or train, such as runs/glasses/run.safetensors, or agent, which in holdem searches from "
+    "the flop on, with a blueprint and values of turns that come with the package, and in cheat searches "
+    "with a trained policy of the package (pretrained: without searches); "
     "or agent:FILE, which in holdem searches from the turn on, with a blueprint from a file, or with "
     "agent:FILE,pretrained from the flop on, or with agent:FILE,FLOPS,pretrained, with values of flops by "
     "learn, from the first move on (default: search in a game that it is ready for within seconds, "
@@ -106,7 +110,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   seconds = values.move_seconds if timed else 0
   opponent = make_opponent(game, name, rng, values.limit, seconds, values.preset)
   poker = names_agent(name) and game.get_type().short_name == HOLDEM
-  by_name = name in (*ps.matches.bots_for(game), SEARCH) or poker
+  by_name = name in ps.matches.bots_for(game) or names_search(name) or poker
   policy = None if by_name else saved_player(name, values.limit, game)
   how = f", which searches for {seconds:g} s a decision" if searches(policy, name, seconds) else ""
   how = f", of a blueprint and searches{f' of at most {seconds:g} s' if seconds else ''}" if poker else how
@@ -283,8 +287,9 @@ def make_opponent(
     raise ValueError(
       f"The {name} bot plays {games} only, not {game}; choose {', '.join(bots)} or a saved policy."
     )
-  if name == SEARCH:
-    return ps.matches.search_player(game, int(rng.randint(2**31)), limit)
+  if names_search(name):
+    known = values_of_search(name)
+    return ps.matches.search_player(game, int(rng.randint(2**31)), limit, known, seconds or None)
   if names_agent(name) and game.get_type().short_name == HOLDEM:
     return agent_on(game, name, int(rng.randint(2**31)), limit, seconds, preset)
   policy = policy_for(game, name, limit)
@@ -298,11 +303,6 @@ def searches(policy: object, name: str, seconds: float) -> TypeGuard[ps.KeyedPol
   """Whether a player searches: by a policy of train, if it has time, and is not `PRETRAINED`."""
   trained = isinstance(policy, ps.KeyedPolicy) and not ps.abstractions.has_clusters(policy)
   return seconds > 0 and name != PRETRAINED and trained
-
-
-def names_agent(word: str) -> bool:
-  """True if a word names an agent, with or without a file."""
-  return word.partition(":")[0] == AGENT
 
 
 def agent_files(word: str) -> list[str]:

@@ -6,6 +6,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
   __name__,
   submodules=[
     "board_features",
+    "draws",
     "flop_leaves",
     "hand_places",
     "places",

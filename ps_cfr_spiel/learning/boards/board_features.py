@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -125,6 +126,10 @@ class BoardFeatures(Features):
       pair([b * alive for b in beside]),
       pair([x / scale for x in added]),
     )
+
+  @classmethod
+  def blank(cls, places: int, slots: tuple[int, int], width: int, layers: int) -> Network:
+    return eqx.filter_eval_shape(ValueNetwork, places, slots, width, layers, jax.random.key(0))
 
   @classmethod
   def stored(cls, places: int) -> dict[str, storage.Shape]:

@@ -7,7 +7,7 @@ from tree to tree in games that are not enumerated. `sampled_searcher` samples t
 evaluate the frontier of a lookahead, and a new value function goes there or into your own code.
 """
 
-from ps_cfr_spiel.resolving.search.levels import Levels, Lookahead, by_row
+from ps_cfr_spiel.resolving.search.levels import Levels, Lookahead, by_row, stops_ahead
 from ps_cfr_spiel.resolving.search.promises import Search, best_responses
 from ps_cfr_spiel.resolving.search.sampled_searcher import SampledSearcher
 from ps_cfr_spiel.resolving.search.search_steps import SearchesOnDemand, Step, carried, column

@@ -7,7 +7,7 @@ function would add features of the public states to the ranges.) Schmid 2021, Se
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import jax
 import jax.numpy as jnp
@@ -37,8 +37,10 @@ VALUES = ("average", "best-response")
 class ValueFunction(Protocol):
   """The protocol of value functions for `ContinualResolving`."""
 
-  #: whether it needs the game below the frontier, and not only the public states there.
-  solves: ClassVar[bool] = True
+  @property
+  def solves(self) -> bool:
+    """Whether it needs the game below the frontier, and not only the public states there."""
+    return True
 
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
@@ -118,7 +120,10 @@ class BoundCFR(BoundValues):
 
   def both(self, ranges: Ranges) -> tuple[Array, Array]:
     """The values of both players, from one solve."""
-    tree, average = self._solve(ranges)
+    return self.of_strategies(*self._solve(ranges))
+
+  def of_strategies(self, tree: PublicTree, average: Sequence[Sequence[Array]]) -> tuple[Array, Array]:
+    """The values of both players at the roots under some strategies, in the tree with ranges."""
     return self._of(0, tree, average), self._of(1, tree, average)
 
   def _solve(self, ranges: Ranges) -> tuple[PublicTree, list[cfr.Blocks]]:
@@ -203,8 +208,11 @@ class StateValues(ValueFunction):
   of histories is exploitable, however exact they are.
   """
 
-  solves: ClassVar[bool] = False
   function: Callable[[list[pyspiel.State]], Sequence[float]]  #: the value to player 0 of each of some states
+
+  @property
+  def solves(self) -> bool:
+    return False
 
   def __post_init__(self):
     if not callable(self.function):

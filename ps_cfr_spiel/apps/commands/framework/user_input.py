@@ -25,6 +25,8 @@ from ps_cfr_spiel.reports import quiet_stderr
 
 DEFAULT_GAME = "river_subgame"
 PRETRAINED = "pretrained"  # in place of a file of values: those of this package
+AGENT = "agent"  # by the package's policy, or after a colon by that of a file; values follow a comma
+SEARCH = "search"  # the player; after a colon a file of values
 # What matplotlib draws by itself.
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".webp", ".tif", ".eps")
 
@@ -35,6 +37,24 @@ SPOT_FLAGS = flags_of(SpotOptions)
 def load_values(file: str, game: pyspiel.Game) -> ps.values.NetworkValues:
   """The values in a file of learn, or `PRETRAINED`, for searches of a game."""
   return ps.values.pretrained(game) if file == PRETRAINED else ps.values.NetworkValues.load(file)
+
+
+def names_search(word: str) -> bool:
+  """True if a word names a search, with or without a file of values."""
+  return word.partition(":")[0] == SEARCH
+
+
+def values_of_search(word: str) -> ps.values.NetworkValues | None:
+  """The values of a search, None without; ValueError if their file has no name."""
+  name, colon, file = word.partition(":")
+  if colon and not file:
+    raise ValueError(f"{word} lacks the name of a file; write {name}:FILE, or {name} alone.")
+  return ps.values.NetworkValues.load(file) if file else None
+
+
+def names_agent(word: str) -> bool:
+  """True if a word names an agent, with or without a file."""
+  return word.partition(":")[0] == AGENT
 
 
 def load_game(words: Sequence[str], values: flags.FlagValues | None = None) -> pyspiel.Game:

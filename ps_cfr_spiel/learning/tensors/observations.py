@@ -1,0 +1,109 @@
+"""The numbers that a network reads of a game: a tensor of each infostate, and one of each public state.
+
+OpenSpiel's games give them: the information state tensor, else the observation tensor, of each player, and
+many the tensor of a public observer. For other games the tensor of a public state is the mean of those of its
+infostates, which is public, too. A function of one's own replaces all of it.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyspiel
+from open_spiel.python import observation
+
+from ps_cfr_spiel.loading import sequential
+
+KEPT = 200_000  # tensors that are kept, at most
+OPENSPIEL = "OpenSpiel"  # the source of tensors that are a game's own
+Own = Callable[[pyspiel.State, int], Sequence[float]]
+
+
+class Observations:
+  """The tensors of a game; each state is asked about once."""
+
+  def __init__(self, game: pyspiel.Game, function: Own | None = None):
+    """Choose the tensors; ValueError for a game without any.
+
+    Args:
+      game: of two players.
+      function: (state, player) -> numbers that the player knows there, always as many; in place of the
+        game's tensors.
+    """
+    self.game, self.function = sequential(game), function  #: turn-based; as given
+    kind = self.game.get_type()
+    self._remembers = kind.provides_information_state_tensor
+    if function is None and not self._remembers and not kind.provides_observation_tensor:
+      raise ValueError(
+        f"{game} has no tensors of information states or observations for a network to read; give "
+        "features, a function (state, player) -> numbers."
+      )
+    # A player who has moved in secret remembers it; the game's tensor does not.
+    self._moves = kind.short_name == "turn_based_simultaneous_game"
+    self._observer = None if function is not None else _public_observer(self.game)
+    self._kept: dict[tuple[tuple[int, ...], int], np.ndarray] = {}
+
+  @property
+  def source(self) -> str:
+    """The name of the function of one's own, or `OPENSPIEL`."""
+    return OPENSPIEL if self.function is None else function_name(self.function)
+
+  @property
+  def public(self) -> bool:
+    """Whether the game has a tensor of public states."""
+    return self._observer is not None
+
+  def at(self, path: tuple[int, ...], who: int) -> np.ndarray:
+    """float32[D]: the tensor of player 0 or 1, or with 2 the public one, after the actions of a path.
+
+    ValueError for numbers that are not finite.
+    """
+    if (path, who) not in self._kept:
+      if len(self._kept) >= KEPT:
+        self._kept.clear()
+      state = self.game.new_initial_state()
+      for action in path:
+        state.apply_action(action)
+      tensor = np.array(self._read(state, path, who), np.float32).ravel()
+      if not np.isfinite(tensor).all():
+        raise ValueError(f"{self.game}: the tensor of {self.source} after {list(path)} is not finite.")
+      self._kept[path, who] = tensor
+    return self._kept[path, who]
+
+  def _read(self, state: pyspiel.State, path: tuple[int, ...], who: int) -> Sequence[float] | np.ndarray:
+    if who == 2:
+      assert self._observer is not None and self._observer.tensor is not None
+      self._observer.set_from(state, 0)
+      return self._observer.tensor
+    if self.function is not None:
+      return self.function(state, who)
+    read = state.information_state_tensor if self._remembers else state.observation_tensor
+    return np.append(read(who), self._last_move(path, who)) if self._moves else read(who)
+
+  def _last_move(self, path: tuple[int, ...], player: int) -> np.ndarray:
+    """[actions]: 1 at the last action of a player, if there is one."""
+    state, last = self.game.new_initial_state(), np.zeros(self.game.num_distinct_actions(), np.float32)
+    for action in path:
+      if state.current_player() == player:
+        last[:] = np.arange(len(last)) == action
+      state.apply_action(action)
+    return last
+
+
+def function_name(function: Own) -> str:
+  """The name of a function of one's own, in cards and files."""
+  return f"{function.__module__}.{function.__qualname__}"
+
+
+def _public_observer(game: pyspiel.Game):
+  """OpenSpiel's public observer of a game with a tensor, or None."""
+  kind = pyspiel.IIGObservationType(
+    perfect_recall=True, public_info=True, private_info=pyspiel.PrivateInfoType.NONE
+  )
+  try:
+    observer = observation.make_observation(game, kind)
+    if observer is None or observer.tensor is None or not len(observer.tensor):
+      return None
+    observer.set_from(game.new_initial_state(), 0)
+  except (AttributeError, RuntimeError, TypeError, ValueError):  # some Python games have no maker
+    return None
+  return observer

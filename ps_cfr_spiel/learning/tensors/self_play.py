@@ -1,0 +1,287 @@
+"""Search that plays against itself and learns from itself, in games that are not enumerated.
+
+A game is a chain of public states with both players' ranges (public belief states), from the start of the
+game down (Brown et al. 2020, Algorithm 1; Schmid et al. 2023, Student of Games). In each a search looks one
+decision of the player ahead, with the values learned so far beyond and the game's own payoffs at its
+ends. Its values are an example to learn from. The ranges of the next public state are those that the search
+itself asks about at a random iteration, with strategies perturbed; it is drawn evenly or by its probability.
+"""
+
+import collections
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ps_cfr_spiel import cfr
+from ps_cfr_spiel.arguments import JSON
+from ps_cfr_spiel.backend.device import jit, precision, to_device
+from ps_cfr_spiel.cfr import NRMPlus
+from ps_cfr_spiel.compilation.histories import history_origin
+from ps_cfr_spiel.learning.boards.places import even_if_zero
+from ps_cfr_spiel.learning.boards.ranges import NOISE
+from ps_cfr_spiel.learning.examples import Examples
+from ps_cfr_spiel.learning.features import Pair
+from ps_cfr_spiel.learning.network_values import NetworkValues
+from ps_cfr_spiel.learning.tensors.tensor_features import Met, TensorFeatures
+from ps_cfr_spiel.reports import progress_bar
+from ps_cfr_spiel.resolving.search import BoundCFR, FrozenValues, Levels, asked_ranges, stops_ahead
+from ps_cfr_spiel.resolving.subgames import (
+  BoundValues,
+  EchoedRanges,
+  FrontierLeaves,
+  HistoriesPrior,
+  Members,
+  PaddedShapes,
+  PublicStates,
+  Ranges,
+  Subgame,
+  Subgames,
+  with_beyond,
+  with_ranges,
+)
+from ps_cfr_spiel.tree import Array
+
+SURVEYED = 30  # ways down the game, of each player, before the first game
+KEPT = 3_000  # public states whose trees are kept, at most
+EVENLY = 0.5  # probability that the next public state is drawn evenly
+REDRAWN = 0.2  # probability that a range is multiplied by random numbers
+
+
+class Rows(NamedTuple):
+  """The histories of a public state in ascending order, in the rows of a cut."""
+
+  members: Members
+  rows: Pair  #: for each player int[n], places in a range [rows, H], flattened
+  chance: np.ndarray  #: [n]
+
+
+class Spot(NamedTuple):
+  """The tree of a search from a public state, ready for any ranges."""
+
+  subgame: Subgame
+  root: Rows
+  met: Met | None  #: its tensors; None at the start of the game
+  beyond: Subgame | None  #: a cut at the frontier; None if the search goes to the end of the game
+  beyond_met: Met | None
+  ends: list[Rows]  #: the public states of the frontier
+
+
+class SelfPlay:
+  """The games that searches play against themselves, as examples."""
+
+  def __init__(self, states: PublicStates, features: TensorFeatures, iterations: int):
+    """Has not played yet.
+
+    Args:
+      states: the public states of a game.
+      features: of the network that learns.
+      iterations: of NRM+ in each search.
+    """
+    self.states, self.features, self.iterations = states, features, iterations  #: as given
+    self._shapes = PaddedShapes()
+    self._most = (1, (1, 1))  # public states of a frontier, and infostates of each player in one
+    self._spots: collections.OrderedDict[tuple[int, tuple[int, ...]], Spot] = collections.OrderedDict()
+
+  @property
+  def card(self) -> dict[str, JSON]:
+    """The origin of the examples."""
+    teacher = f"self-play of searches by {self.iterations} iterations"
+    return {"game": str(self.states.game), "teacher": teacher}
+
+  def play(
+    self, values: NetworkValues | None, seed: int, first: int, count: int, progress: bool | None
+  ) -> Iterator[Examples]:
+    """The examples of some games, by number; each depends on the seed, its number and the values alone.
+
+    Without values the frontier is worth nothing, so that only the last searches are right.
+    """
+    if not self._spots:
+      self._survey(np.random.default_rng(seed))
+    bar = progress_bar(progress, iterable=range(first, first + count), unit=" games", desc="Playing")
+    for number in bar:
+      random = np.random.default_rng([seed, number])
+      examples = [one for player in (0, 1) for one in self._chain(values, player, number, seed, random)]
+      if examples:
+        yield Examples.join(examples)
+
+  def _survey(self, random: np.random.Generator) -> None:
+    """Go down the game at random, so that all searches get one shape, and are compiled once."""
+    for player in [0, 1] * SURVEYED:
+      spot = self._spot(self.states.members(()), player)
+      while spot.ends:
+        spot = self._spot(spot.ends[int(random.integers(len(spot.ends)))].members, player)
+    if all(self.states.members(()) == spot.root.members for spot in self._spots.values()):
+      raise ValueError(
+        f"{self.states.game}: no player decides more than once; a lookahead never ends before the game, and "
+        "OnDemandResolving needs no values."
+      )
+    self._spots.clear()  # made for smaller shapes
+
+  def _chain(
+    self, values: NetworkValues | None, player: int, number: int, seed: int, random: np.random.Generator
+  ) -> Iterator[Examples]:
+    """The examples of one player's searches in a game."""
+    spot = self._spot(self.states.members(()), player)
+    reach: Pair = (np.ones(1), np.ones(1))
+    while True:
+      ranges = tuple(self._range(spot, i, reach[i], random) for i in (0, 1))
+      solved, asked = self._search(spot, values, (ranges[0], ranges[1]), random)
+      if spot.met is not None:
+        yield self._example(spot.met, (ranges[0], ranges[1]), solved, number, seed)
+      if not spot.ends:
+        return
+      reached = [[asked[i].ravel()[end.rows[i]] for i in (0, 1)] for end in spot.ends]
+      chances = [float((end.chance * a * b).sum()) for end, (a, b) in zip(spot.ends, reached, strict=True)]
+      even, total = random.random() < EVENLY, sum(chances)
+      odds = None if even or not total > 0 else np.array(chances) / total
+      at = int(random.choice(len(spot.ends), p=odds))
+      spot, reach = self._spot(spot.ends[at].members, player), (reached[at][0], reached[at][1])
+
+  def _range(self, spot: Spot, player: int, reach: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """[roots, H]: the range of sum one with a reach at each history of the root."""
+    range_ = np.zeros((spot.subgame.shape.roots[player], spot.subgame.tree.players[player].types))
+    if spot.met is None:
+      range_.ravel()[spot.root.rows[player]] = 1
+      return range_
+    flat, slots = np.zeros(range_.size + 1), spot.met.slots
+    flat[spot.root.rows[player]] = reach
+    given = flat[slots.index[player]]
+    if random.random() < REDRAWN:
+      given = (given + given.mean() + 1e-9) * random.random(given.shape) ** random.choice(
+        [0.5, 1.0, 2.0, 4.0]
+      )
+    flat[slots.index[player]] = even_if_zero(given, slots.possible[player])
+    range_[:] = flat[:-1].reshape(range_.shape)
+    return range_
+
+  def _example(self, met: Met, ranges: Pair, values: Pair, number: int, seed: int) -> Examples:
+    columns = tuple(index.shape[1] for index in met.slots.index)
+    private = [x.shape[-1] for x in met.private]
+    features = dataclasses.replace(
+      self.features,
+      sizes=(met.public.shape[1], (private[0], private[1])),
+      columns=(columns[0], columns[1]),
+    )
+    inputs = {"public": met.public, "unit": met.unit}
+    inputs |= {f"private{i}": met.private[i] for i in (0, 1)}
+    inputs |= {f"possible{i}": met.slots.possible[i] for i in (0, 1)}
+    given, worth = [], []
+    for at, may, range_, value in zip(met.slots.index, met.slots.possible, ranges, values, strict=True):
+      given.append(np.append(range_, 0)[at].astype(np.float32))
+      worth.append(np.where(may, np.append(value, 0)[at], 0).astype(np.float32))
+    card = {**self.card, "seed": seed}
+    draw = np.array([number], np.int32)
+    return Examples(card, features, inputs, (given[0], given[1]), (worth[0], worth[1]), draw)
+
+  def _search(
+    self, spot: Spot, values: NetworkValues | None, ranges: Pair, random: np.random.Generator
+  ) -> tuple[Pair, Pair]:
+    """Both players' values at the root, and the ranges in a question about the frontier."""
+    tree, subgame = spot.subgame.tree, spot.subgame
+    if spot.beyond is not None:
+      types = [p.types for p in tree.players]
+      first, second = zip(subgame.shape.frontier, types, strict=True)
+      beyond: BoundValues = FrozenValues((np.zeros(first, np.float32), np.zeros(second, np.float32)))
+      if values is not None:
+        assert spot.beyond_met is not None
+        beyond = self.features.bound(values, spot.beyond, spot.beyond_met)
+      tree = dataclasses.replace(tree, leaves=FrontierLeaves(tree.leaves, beyond, (first, second)))
+    mark = int(self.iterations ** random.random())
+    marks = np.array([mark, self.iterations - mark], np.int32)
+    bound = BoundCFR(tree, subgame.leaf_roots, marks, NRMPlus(), "average")
+    share, seed = np.asarray(random.choice(NOISE), np.float32), np.asarray(random.integers(2**31))
+    with precision("float32"):
+      given = to_device((bound, ranges, share, seed), "float32")
+      solved, asked = _searched(*given)
+    (one, other), (first, second) = ([np.asarray(x, float) for x in pair] for pair in (solved, asked))
+    return (one, other), (first, second)
+
+  def _spot(self, members: Members, player: int) -> Spot:
+    key = player, members[0]
+    if key not in self._spots:
+      self._spots[key] = self._made(members, player)
+      if len(self._spots) > KEPT:
+        self._spots.popitem(last=False)
+    self._spots.move_to_end(key)
+    return self._spots[key]
+
+  def _made(self, members: Members, player: int) -> Spot:
+    subgames = self.states.below(members, stops_ahead(player, 1))
+    place = int(subgames.nodes.public[_number(subgames, members[0])])
+    levels = Levels.of(subgames.labels, 1)[player]
+    frontier = levels.frontier(levels.horizon(place))
+    kind = bool(frontier)  # a search to the end of the game needs no values
+    subgame = subgames.cut([place], frontier, pad_to=self._shapes.largest(("search", kind)))
+    (root,) = _rows(subgames, subgame, [place])
+    start = members == ((),)
+    met = None if start else self.features.meet(subgames, subgame, [place], 1)
+    if not kind:
+      return Spot(subgame, root, met, None, None, [])
+    ends = subgame.frontier_states
+    beyond = subgames.cut(ends, pad_to=self._shapes.fitting("beyond", subgame.shape.frontier))
+    beyond_met = self.features.meet(subgames, beyond, ends, *self._most)
+    count, first, second = len(beyond_met.public), *(x.shape[1] for x in beyond_met.private)
+    self._most = count, (first, second)
+    return Spot(subgame, root, met, beyond, beyond_met, _rows(subgames, beyond, ends))
+
+
+def _number(subgames: Subgames, path: Sequence[int]) -> int:
+  """The number of a history, given by its actions."""
+  source = history_origin(subgames.labels)
+  assert source is not None
+  number = 0
+  for action in path:
+    below = (source.histories.parent == number) & (source.histories.action == action)
+    number = int(np.flatnonzero(below)[0])
+  return number
+
+
+def _rows(subgames: Subgames, subgame: Subgame, public_states: Sequence[int]) -> list[Rows]:
+  """The histories of the public states where a cut begins."""
+  source, prior = history_origin(subgames.labels), subgame.prior
+  assert source is not None and source.public is not None and isinstance(prior, HistoriesPrior)
+  histories = np.flatnonzero(np.isin(source.public, public_states))
+  flat = [r * shape[1] + t for r, t, shape in zip(prior.root, prior.type, prior.shapes, strict=True)]
+  made = []
+  for s in public_states:
+    inside = np.flatnonzero(source.public[histories] == s)
+    paths = [tuple(source.histories.path(h)) for h in histories[inside].tolist()]
+    order = sorted(range(len(paths)), key=paths.__getitem__)
+    at = inside[order]
+    members = tuple(paths[n] for n in order)
+    made.append(Rows(members, (flat[0][at], flat[1][at]), prior.chance[at]))
+  return made
+
+
+@jit()
+def _searched(
+  bound: BoundCFR, ranges: Ranges, share: Array, seed: Array
+) -> tuple[tuple[Array, Array], tuple[Array, ...]]:
+  """The values of a search, and the ranges [F, H] at its frontier after the first `bound.iterations`.
+
+  The strategies there are mixed with a share of random ones, by a seed. Without a frontier ranges are empty.
+  """
+  tree = dataclasses.replace(bound.tree, leaves=with_ranges(bound.tree.leaves, ranges, bound.leaf_roots))
+  state = cfr.init(tree, bound.rule, str(ranges[0].dtype))
+
+  def part(state, iterations):
+    state = cfr.iterate(tree, state, iterations, rule=bound.rule)
+    return state, cfr.current_strategy(tree, state)
+
+  state, strategies = jax.lax.scan(part, state, bound.iterations)
+  values = bound.of_strategies(tree, cfr.average_strategy(tree, state))
+  if not isinstance(bound.tree.leaves, FrontierLeaves):
+    return values, (jnp.zeros((0, 1)), jnp.zeros((0, 1)))
+  keys = iter(jax.random.split(jax.random.key(seed), sum(map(len, strategies))))
+
+  def mixed(block: Array) -> Array:
+    noise = jax.random.uniform(next(keys), block.shape[1:], block.dtype, 1e-6) ** 2
+    return (1 - share) * block[0] + share * noise / noise.sum(0, keepdims=True)
+
+  played = [tuple(mixed(block) for block in blocks) for blocks in strategies]
+  asked = dataclasses.replace(tree, leaves=with_beyond(tree.leaves, EchoedRanges()))
+  return values, asked_ranges(asked, played)

@@ -1,0 +1,254 @@
+"""Values that read a game's tensors: laws of the network, exact values, self-play, files, errors."""
+
+import dataclasses
+import re
+
+import equinox as eqx
+import jax
+import numpy as np
+import pyspiel
+import pytest
+
+import ps_cfr_spiel
+from ps_cfr_spiel import learning, matches, values
+from ps_cfr_spiel.learning.tensors.observations import Observations
+from ps_cfr_spiel.learning.tensors.self_play import SelfPlay
+from ps_cfr_spiel.learning.tensors.tensor_features import TensorFeatures
+from ps_cfr_spiel.learning.tensors.tensor_network import Observed, TensorNetwork
+from ps_cfr_spiel.matches import OnDemandResolving
+from ps_cfr_spiel.options import LearnOptions
+from ps_cfr_spiel.resolving.subgames import PublicStates, Subgames
+from ps_cfr_spiel.values import CFRValues, NetworkValues
+
+SMALL = LearnOptions(
+  teacher="self-play", turns=1, draws=40, chains=40, iterations=100, steps=400, batch=128, width=32, layers=1
+)
+KUHN = "kuhn_poker"
+LEDUC = "leduc_poker"
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+  """Values of Kuhn poker, and their folder."""
+  folder = tmp_path_factory.mktemp("kuhn")
+  return learn(KUHN, SMALL, folder=folder), folder
+
+
+def pair(both):
+  """Two values as a tuple."""
+  first, second = both
+  return first, second
+
+
+def learn(game, options, **more) -> NetworkValues:
+  """As `values.learn`, without a bar."""
+  learned = values.learn(pyspiel.load_game(game), options, progress=False, **more)
+  assert learned is not None
+  return learned
+
+
+def search_of(game, iterations, given):
+  """A search by values."""
+  return OnDemandResolving(pyspiel.load_game(game), iterations, lookahead=1, value_function=given)
+
+
+def drawn(random, count, slots, sizes):
+  """Random tensors and ranges."""
+  public = random.normal(size=(count, sizes[0])).astype(np.float32)
+  private = pair(
+    random.normal(size=(count, m, d)).astype(np.float32) for m, d in zip(slots, sizes[1], strict=True)
+  )
+  ranges = pair(random.dirichlet(np.ones(m), count).astype(np.float32) for m in slots)
+  return Observed(public, private), ranges
+
+
+def test_order_and_padding_do_not_matter_and_values_sum_to_zero():
+  random, sizes, slots = np.random.default_rng(0), (5, (4, 7)), (3, 6)
+  network = eqx.filter_jit(TensorNetwork(*sizes, 16, 2, jax.random.key(1)))
+  observed, ranges = drawn(random, 4, slots, sizes)
+  expected = network(observed, ranges)
+  total = sum((r * v).sum(1) for r, v in zip(ranges, expected, strict=True))
+  np.testing.assert_allclose(total, 0, atol=1e-6)
+  orders = [random.permutation(m) for m in slots]
+  shuffled = Observed(observed.public, pair(x[:, o] for x, o in zip(observed.private, orders, strict=True)))
+  given = network(shuffled, pair(r[:, o] for r, o in zip(ranges, orders, strict=True)))
+  for value, other, order in zip(expected, given, orders, strict=True):
+    np.testing.assert_allclose(other, value[:, order], atol=1e-5)
+  pad = lambda x, by: np.pad(x, [(0, 0), (0, 2), *[(0, 0)] * (x.ndim - 2)], constant_values=by)  # noqa: E731
+  padded = Observed(observed.public, pair(pad(x, 9.0) for x in observed.private))
+  given = network(padded, pair(pad(r, 0.0) for r in ranges))
+  for value, other in zip(expected, given, strict=True):
+    np.testing.assert_allclose(other[:, : value.shape[1]], value, atol=1e-5)
+
+
+def test_self_play_solves_the_last_decisions_exactly():
+  """In Kuhn poker no player decides a third time: all examples are solved to the end."""
+  game, features = pyspiel.load_game(KUHN), TensorFeatures.of()
+  played = SelfPlay(PublicStates(game), features, 1000)
+  examples = learning.Examples.join(played.play(None, 3, 0, 6, False))
+  assert examples.fault() is None and set(examples.draw.tolist()) == set(range(6))
+  subgames = Subgames.of(game, leaves="sparse")
+  names = subgames.labels
+  asked = 0
+  for k in range(len(examples)):
+    for state in range(len(names.public_states)):
+      if names.public_states[state].player != 0 or names.public_states[state].parent < 0:
+        continue
+      cut = subgames.cut([state])
+      met = features.meet(subgames, cut, [state])
+      if not np.array_equal(met.public[0], examples.inputs["public"][k]):
+        continue
+      ranges, orders = [], []
+      for i in (0, 1):  # rows are found by their tensors
+        rows = [
+          int(np.flatnonzero((met.private[i][0] == x).all(1))[0])
+          for x in examples.inputs[f"private{i}"][k][:3]
+        ]
+        at = met.slots.index[i][0][rows]
+        range_ = np.zeros((cut.shape.roots[i], 1))
+        range_[at, 0] = examples.ranges[i][k][:3]
+        ranges.append(range_)
+        orders.append(at)
+      exact = CFRValues(1000).bind(subgames, [state]).both(tuple(ranges))
+      for value, at, given in zip(exact, orders, examples.values, strict=True):
+        np.testing.assert_allclose(given[k][:3], np.asarray(value)[at, 0], atol=2e-3)
+      asked += 1
+  assert asked == len(examples) >= 6
+
+
+def test_learned_values_are_near_exact_ones_and_so_are_searches(learned):
+  network, _ = learned
+  assert network.card["error"] < 0.1 and not network.solves
+  game = pyspiel.load_game(KUHN)
+  searched = search_of(KUHN, 100, network)
+  assert ps_cfr_spiel.exploitability(game, searched) < 0.02  # 0.46 of a uniform player
+  listed = ps_cfr_spiel.ContinualResolving(game, 100, lookahead=1, value_function=network)
+  assert ps_cfr_spiel.exploitability(game, listed.tabularise()) < 0.02
+
+
+def test_values_are_saved_and_the_same_call_does_nothing_anew(learned, tmp_path, monkeypatch):
+  network, folder = learned
+  network.save(tmp_path / "values.safetensors")
+  read = NetworkValues.load(tmp_path / "values.safetensors")
+  state = pyspiel.load_game(KUHN).new_initial_state()
+  for action in (0, 1, 0, 1):
+    state.apply_action(action)
+  asked = [search_of(KUHN, 20, v).action_probabilities(state) for v in (network, read)]
+  assert asked[0] == asked[1]
+  monkeypatch.setattr(SelfPlay, "play", None)
+  again = learn(KUHN, SMALL, folder=folder)
+  for one, other in zip(jax.tree.leaves(again.network), jax.tree.leaves(network.network), strict=True):
+    np.testing.assert_array_equal(one, other)
+  with pytest.raises(ValueError, match="is of another call: its seed"):
+    learn(KUHN, SMALL.changed(seed=5), folder=folder)
+
+
+def test_games_go_on_where_they_were_interrupted(tmp_path, monkeypatch):
+  whole = SelfPlay.play
+  options = SMALL.changed(turns=0, draws=22, steps=1, iterations=20)
+  expected = learn(KUHN, options, folder=tmp_path / "whole")
+
+  def interrupted(self, *given):
+    for number, part in enumerate(whole(self, *given)):
+      yield part
+      if number == 4:
+        raise KeyboardInterrupt
+
+  monkeypatch.setattr(SelfPlay, "play", interrupted)
+  with pytest.raises(KeyboardInterrupt):
+    learn(KUHN, options, folder=tmp_path / "parts")
+  kept = values.load_examples(tmp_path / "parts" / "examples-0.safetensors")
+  assert 0 < kept.draw.max() < 5
+  monkeypatch.setattr(SelfPlay, "play", whole)
+  learn(KUHN, options, folder=tmp_path / "parts")
+  both = [values.load_examples(tmp_path / name / "examples-0.safetensors") for name in ("whole", "parts")]
+  np.testing.assert_allclose(both[0].values[0], both[1].values[0], atol=1e-5)
+  assert expected.card["learned_from"] == len(both[1])
+
+
+def card_and_moves(state, player):
+  """Features of one's own of Kuhn poker: the own card, and all bets."""
+  history, card = state.history(), np.zeros(3)
+  if len(history) > player:
+    card[history[player]] = 1
+  bets = [2.0 * a - 1 for a in history[2:]]
+  return [*card, *bets, *[0.0] * (3 - len(bets))]
+
+
+def test_features_of_ones_own(tmp_path):
+  options = SMALL.changed(turns=0, draws=22, steps=200, iterations=30)
+  learned = learn(KUHN, options, features=card_and_moves)
+  assert learned.features.extent == (12, (6, 6)) and learned.network.slots == (6, 6)
+  learned.save(tmp_path / "own.safetensors")
+  read = NetworkValues.load(tmp_path / "own.safetensors")
+  state = pyspiel.load_game(KUHN).new_initial_state().child(0).child(1)
+  with pytest.raises(ValueError, match=r"read features of your own, .*card_and_moves: give that function"):
+    search_of(KUHN, 10, read).action_probabilities(state)
+  expected = search_of(KUHN, 10, learned).action_probabilities(state)
+  assert search_of(KUHN, 10, read.with_features(card_and_moves)).action_probabilities(state) == expected
+  with pytest.raises(ValueError, match=r"not .*<lambda>"):
+    read.with_features(lambda state, player: [])
+
+
+@pytest.mark.parametrize(
+  ("name", "tensors"),
+  [("liars_dice(dice_sides=3)", False), (LEDUC, True), ("goofspiel(num_cards=3,imp_info=True)", None)],
+)
+def test_games_have_tensors_of_public_states(name, tensors):
+  observations = Observations(pyspiel.load_game(name))
+  assert tensors is None or observations.public is tensors
+  played = SelfPlay(PublicStates(observations.game), TensorFeatures.of(), 2)
+  spot = played._spot(played.states.members(()), 0)
+  met = spot.beyond_met
+  assert met is not None and met.states == len(spot.ends) > 0 and np.isfinite(met.public).all()
+  assert (met.unit > 0).all()
+
+
+@pytest.mark.parametrize(
+  ("given", "message"),
+  [
+    (lambda state, player: [0.0], "do not tell player 0's infostates from each other"),
+    (lambda state, player: [np.nan], "is not finite"),
+    (lambda state, player: [state.history()[player]] * (1 + state.history()[player]), "differ in length"),
+    (3, "must be a function"),
+  ],
+)
+def test_wrong_features_are_refused(given, message):
+  with pytest.raises(ValueError, match=message):
+    learn(KUHN, SMALL, features=given)
+
+
+def test_wrong_input_is_refused(learned, tmp_path):
+  network, folder = learned
+  leduc = pyspiel.load_game(LEDUC)
+  with pytest.raises(ValueError, match=r"These values are for kuhn_poker\(\), not for leduc_poker"):
+    search_of(LEDUC, 5, network).action_probabilities(leduc.new_initial_state().child(0).child(1))
+  with pytest.raises(ValueError, match="has no tensors of information states or observations"):
+    learn("coordinated_mp", SMALL)
+  with pytest.raises(ValueError, match="no player decides more than once"):
+    values.learn(pyspiel.load_efg_game(EFG), SMALL, progress=False)
+  with pytest.raises(ValueError, match="features are for teacher='self-play'"):
+    learn(KUHN, None, features=card_and_moves)
+  with pytest.raises(ValueError, match="holds examples, not learned values"):
+    NetworkValues.load(folder / "examples-0.safetensors")
+  network.save(tmp_path / "values.safetensors")
+  river = Subgames.of(pyspiel.load_game("river_subgame(bets=a,ranges=AA KK;QQ JJ)"))
+  other = dataclasses.replace(network, card={**network.card, "game": river.labels.game})
+  place = next(s for s, state in enumerate(river.labels.public_states) if state.decisions)
+  with pytest.raises(ValueError, match="compiled without its histories; values that read tensors are for"):
+    other.bind(river, [place])
+
+
+EFG = """EFG 2 R "one" { "0" "1" }
+p "" 1 1 "" { "x" "y" } 0
+t "" 1 "" { 1 -1 }
+t "" 2 "" { -1 1 }
+"""
+
+
+def test_matches_by_values(learned):
+  network, _ = learned
+  game = pyspiel.load_game(KUHN)
+  searcher = matches.search_player(game, 0, values=network, seconds=0.2)
+  played = matches.play_games(game, searcher, searcher, 4)
+  assert len(played) == 4 and re.match("re-solving on demand", searcher(0).policy.description)
