@@ -197,7 +197,7 @@ class _Games:
     given = OnDemandResolvingOptions.of(None, **tree)
     states = PublicStates(game, given.public_states, given.limit, given.memory)
     tensors = TensorFeatures.of(features)
-    tensors.observations(states.game)  # refused now if there are none
+    tensors.observations(states.game)  # refused now without any
     self.played = SelfPlay(states, tensors, options.iterations)
     self.parts: list[Examples] = []
 

@@ -207,7 +207,7 @@ def test_games_have_tensors_of_public_states(name, tensors):
 @pytest.mark.parametrize(
   ("given", "message"),
   [
-    (lambda state, player: [0.0], "do not tell player 0's infostates from each other"),
+    (lambda state, player: [0.0], "infostates of player 0 have equal tensors"),
     (lambda state, player: [np.nan], "is not finite"),
     (lambda state, player: [state.history()[player]] * (1 + state.history()[player]), "differ in length"),
     (3, "must be a function"),

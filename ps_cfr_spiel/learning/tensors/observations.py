@@ -26,8 +26,8 @@ class Observations:
 
     Args:
       game: of two players.
-      function: (state, player) -> numbers that the player knows there, always as many; in place of the
-        game's tensors.
+      function: (state, player) -> numbers that the player knows there, always the same count; in place of
+        the game's tensors.
     """
     self.game, self.function = sequential(game), function  #: turn-based; as given
     kind = self.game.get_type()
@@ -49,7 +49,7 @@ class Observations:
 
   @property
   def public(self) -> bool:
-    """Whether the game has a tensor of public states."""
+    """True if the game has a tensor of public states."""
     return self._observer is not None
 
   def at(self, path: tuple[int, ...], who: int) -> np.ndarray:

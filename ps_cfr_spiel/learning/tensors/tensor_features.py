@@ -1,7 +1,7 @@
 """The tensors of a game as a network's features, for public states that no list has.
 
 A public state is known by its public tensor and by those of its infostates (`observations`), in rows of
-slots, as many as the largest one has; the rest is padding. Values are counterfactual, so they shrink with the
+slots, the same number for all; the rest is padding. Values are counterfactual, so they shrink with the
 probability of chance; the network learns them in units of the weight of the public state at even ranges.
 """
 
@@ -186,9 +186,9 @@ class TensorFeatures(Features):
   ) -> Met:
     """The tensors of the public states where a cut begins.
 
-    K and M are powers of two, so few shapes hold all; `count` and `columns` are the least.
+    K and M are powers of two, for few shapes; `count` and `columns` are the least.
 
-    ValueError for a tree without histories, or for tensors that do not tell infostates from each other.
+    ValueError for a tree without histories, or for infostates with equal tensors.
     """
     source, prior = history_origin(subgames.labels), subgame.prior
     if source is None or source.public is None or not isinstance(prior, HistoriesPrior):
@@ -279,8 +279,8 @@ class _Reading:
       if len({row.tobytes() for row in made}) < len(made):
         path = self.source.histories.path(known[int(index[k, rows[0]])])
         raise ValueError(
-          f"{self._name}: tensors do not tell player {player}'s infostates from each other in the public "
-          f"state of {path}; give features, a function (state, player) -> numbers, which do."
+          f"{self._name}: infostates of player {player} have equal tensors in the public "
+          f"state of {path}; give features, a function (state, player) -> numbers, that differ."
         )
       tensors[k, rows] = made
     return np.zeros((*index.shape, 0), np.float32) if tensors is None else tensors

@@ -8,7 +8,7 @@ divides evenly, in proportion to the square root of its size.
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -37,7 +37,9 @@ from ps_cfr_spiel.tree import Array, PublicTree, sequence_reach
 class ValuesApart(ValueFunction):
   """Stands for the values that a `TrunkSearcher` computes between its iterations."""
 
-  solves: ClassVar[bool] = False  # below the frontier the trunk's tree has nothing
+  @property
+  def solves(self) -> bool:
+    return False  # below the frontier the trunk's tree has nothing
 
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
