@@ -84,7 +84,7 @@ class NotebookBar(tqdm):
 
 
 class HiddenBar:
-  """A bar for runs so short that none is seen: tqdm's takes longer to make than they do."""
+  """A bar for runs too short to show one: tqdm's takes longer to make than they do."""
 
   n = 0
 

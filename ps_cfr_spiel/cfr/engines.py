@@ -116,7 +116,7 @@ class Engine(NamedTuple):
   #: column, the values of the leaves, and the step.
   turn: Callable[[Passes, PlayerState, Float[Array, "S H"], Parts, Step], PlayerState] | None = None
   #: the call of the library that takes iterations, in place of `loop`'s; of the tree, the passes, the
-  #: players, the rule, and whether updates alternate.
+  #: players, the rule, and true for alternating updates.
   iterations: Callable[[PublicTree, tuple[Passes, ...], Players, Rule, bool], TableCall] | None = None
   #: each player's passes, and so the tables, in place of `PlayerPasses` and buckets.
   passes: Callable[[PublicTree], tuple[BoardPasses, BoardPasses]] | None = None
@@ -214,7 +214,7 @@ def iterate_in_library(made: TableCall, players: Players, step: Step, count: Int
 def iteration_numbers(step: Step, count: int, dtype: DTypeLike) -> Float[Array, "count K"]:
   """The numbers of iterations from a step on, as calls of whole iterations read them.
 
-  They are whether averages are carried over, their factor, the first threshold of `sixteen_bits`, and then
+  They are 1 if averages are carried over, their factor, the first threshold of `sixteen_bits`, and then
   those of a turn.
   """
 

@@ -1,7 +1,7 @@
 """The state of a run in one block of the host's memory, and iterations on it by direct calls of the library.
 
-`loop.run` is a program of XLA, which takes some 0.1 ms to start, and its results are dozens of arrays. Where
-an engine takes whole iterations in the library, `DirectRun` calls that itself: the same kernels on the same
+`loop.run` is a program of XLA, which takes some 0.1 ms to start, and its results are dozens of arrays. For
+engines of whole iterations `DirectRun` calls the library itself: the same kernels on the same
 numbers give the same state to the last bit. A state is never changed: each call writes a new block.
 """
 
@@ -26,7 +26,7 @@ AHEAD = 1024  # iterations whose numbers are computed at once
 
 
 class Layout(NamedTuple):
-  """Where the tables of a state lie in a block."""
+  """The places of a state's tables in a block."""
 
   players: Players  #: in place of tables their shapes and dtypes
   tables: Sequence[jax.ShapeDtypeStruct]
@@ -71,12 +71,12 @@ class HostState:
 
   @functools.cached_property
   def iteration(self) -> Int[np.ndarray, ""]:
-    """As of `SolverState`."""
+    """See `SolverState`."""
     return np.array(self._done, np.int32)
 
   @functools.cached_property
   def players(self) -> Players:
-    """As of `SolverState`; arrays of NumPy's, in the block."""
+    """See `SolverState`; arrays of NumPy, in the block."""
     return with_tables(self._layout.players, self._layout.views(self.block))
 
   @property
@@ -132,7 +132,7 @@ class DirectRun:
     self._delay, self._from, self._rows = np.array(averaging_delay, np.int32), 0, np.zeros((0, 0), dtype)
 
   def knows(self, state: SolverState | HostState, iterations: int) -> bool:
-    """Whether a call needs no program of XLA."""
+    """True if a call needs no program of XLA."""
     ahead = int(state.iteration) - self._from
     return isinstance(state, HostState) and ahead >= 0 and ahead + iterations <= len(self._rows)
 

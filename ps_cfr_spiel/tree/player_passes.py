@@ -208,7 +208,7 @@ def iterations_natively(
   """Iterations in one call of the library: in small games calls take long.
 
   Its tables are of each player for each bucket the strategy and the rule's arrays, and then the average, if
-  there is a `pair`, and its compensation, in columns. The numbers of an iteration are whether averages are
+  there is a `pair`, and its compensation, in columns. The numbers of an iteration are 1 if averages are
   carried over, their factor, the first threshold of `cfr.sixteen_bits`, the weight in the average, the least
   probability of actions before and after it, and the rule's numbers.
 
@@ -218,7 +218,7 @@ def iterations_natively(
     first: the number of player 0's tables.
     pair: as above.
     rule: the number of the regret rule in C++.
-    alternating: whether a player answers the new strategies of those before.
+    alternating: a player answers the new strategies of those before.
   """
   forests = (passes._with_order(order) for passes, order in zip(both_passes, orders, strict=True))
   before = tuple(x for forest in forests for x in forest)

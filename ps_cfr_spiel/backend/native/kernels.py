@@ -113,7 +113,7 @@ KERNELS = {
     ),
     Kernel(
       "HandlerCall",
-      "what a custom call of this table does, without XLA",
+      "a custom call of this table, without XLA",
       "arrays in memory of the host",
       "ps_cfr_spiel.backend.native.table_calls:TableCall",
       "tests/cfr/test_host_state.py::test_calls_of_the_library_are_those_in_a_trace",

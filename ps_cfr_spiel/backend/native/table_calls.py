@@ -87,6 +87,6 @@ class DirectCall:
 
 
 def _shape(array: np.ndarray | jax.ShapeDtypeStruct) -> tuple[int, ...]:
-  """What `direct.cc` reads of an array."""
+  """The kind, the bytes and the shape of an array, for `direct.cc`."""
   dtype = np.dtype(array.dtype)
   return ord(dtype.kind), dtype.itemsize, array.ndim, *array.shape
