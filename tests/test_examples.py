@@ -287,3 +287,22 @@ def test_a_process_with_registered_games_ends_well():
   names = [path.stem for path in sorted(EXAMPLES.glob("*.py")) if "register_game" in path.read_text()]
   code = f"import sys; sys.path.insert(0, {str(EXAMPLES)!r}); import {', '.join(names)}"
   assert subprocess.run([sys.executable, "-c", code], timeout=100, check=False).returncode == 0
+
+
+def test_the_game_with_features_is_kuhn_poker():
+  """All histories and payoffs are OpenSpiel's; the features are a network's input."""
+  module = example("new_features")
+  pyspiel.register_game(module.new_game.kind("full_street"), module.FullStreet)
+  pairs = [(pyspiel.load_game(name).new_initial_state() for name in ("full_street", "kuhn_poker"))]
+  compared = 0
+  while pairs:
+    one, other = pairs.pop()
+    assert one.current_player() == other.current_player()
+    if one.is_terminal():
+      assert one.returns() == list(other.returns())
+      compared += 1
+      continue
+    assert {len(module.features(one, player)) for player in (0, 1)} == {6}
+    assert one.legal_actions() == other.legal_actions()
+    pairs += [(one.child(action), other.child(action)) for action in one.legal_actions()]
+  assert compared == 30

@@ -39,7 +39,7 @@ class ValueFunction(Protocol):
 
   @property
   def solves(self) -> bool:
-    """Whether it needs the game below the frontier, and not only the public states there."""
+    """True if it needs the game below the frontier, and not only the public states there."""
     return True
 
   def bind(
