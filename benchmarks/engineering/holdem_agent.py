@@ -9,12 +9,13 @@
   python -m benchmarks.engineering.holdem_agent --bots blueprint agent --values pretrained --hands 100
 
 The blueprint is uniform play, or that of `--blueprint FILE`. With `--values pretrained` the agent searches
-flops too. Prints for each stack and bot the gain in mbb a hand with its 95% interval, and for decisions of
-each street their number, the median and the 95% quantile of their seconds. Among the bots, `blueprint` is the
-agent's own, and `agent` the same agent without values. `--lbr` plays local best responses
-with these actions (`matches.local_best_response`) to a player who always calls, to the blueprint, and to the
-agent with and without values instead, and prints their gain. `--trembles` has trembles of searches:
-bots with a habit come where equilibrium play does not.
+flops too. Prints for each stack and bot, after every `--every` hands and at the end, the gain in mbb a hand
+with its 95% interval, the deviation of a hand's worth in big blinds by chips and by AIVAT, and for decisions
+of each street their number, the median and the 95% quantile of their seconds, and the number of programs
+compiled in them. Among the bots, `blueprint` is the agent's own, and `agent` the same agent without values.
+`--lbr` plays local best responses with these actions (`matches.local_best_response`) to a player who always
+calls, to the blueprint, and to the agent with and without values instead, and prints their gain.
+`--trembles` has trembles of searches: bots with a habit come where equilibrium play does not.
 
 `--boards` measures the agent exactly in a small deck, which is compiled. On some boards of the turn, drawn by
 the seed, the blueprint's strategy is replaced by the agent's, by each gadget, or by that of continual
@@ -23,10 +24,12 @@ prints the exploitability of the blueprint after some iterations, and the estima
 divided by the share of boards; for each of the `--iterations` of searches.
 """
 
+import collections
 import functools
 import itertools
 import time
 
+import jax
 import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
@@ -40,17 +43,24 @@ from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.options import MatchOptions
 from ps_cfr_spiel.solvers.agents import holdem_policy
 
+COMPILED = "/jax/core/compile/backend_compile_duration"  # JAX's event
+compiled = collections.Counter[str]()  # events so far
+jax.monitoring.register_event_duration_secs_listener(lambda event, *_, **__: compiled.update([event]))
+
 
 class Timed(matches.PolicyBot):
-  """Keeps the street of each decision."""
+  """Keeps the street of each decision, and the number of programs that it compiled."""
 
   def __init__(self, seat, seed, policy):
     super().__init__(seat, seed, policy)
-    self.streets = []
+    self.streets, self.programs = [], []
 
   def probabilities(self, state):
     self.streets.append(state.public_state.street)
-    return super().probabilities(state)
+    before = compiled[COMPILED]
+    probabilities = super().probabilities(state)
+    self.programs.append(compiled[COMPILED] - before)
+    return probabilities
 
 
 class MinBet(openspiel_policy.Policy):
@@ -183,6 +193,7 @@ def main() -> None:
   options = flags(
     __doc__,
     hands=300,
+    every=0,
     stacks=[2000, 5000, 20000],
     bots=["random", "min_bet", "always_call", "all_in", "fold"],
     trembles=[0.0],
@@ -224,19 +235,30 @@ def met(options, game, policy, other: openspiel_policy.Policy, name: str) -> Non
   """Print a line for the agent's hands against another player, with luck taken out by AIVAT."""
   agents = [Timed(seat, options.seed, policy) for seat in (0, 1)]
   estimate = matches.MatchEstimate(game, policy, method="aivat", opponent=other)
+  chips = matches.MatchEstimate(game, policy, method="chips")
   played = MatchOptions(games=options.hands, seed=options.seed, mirrored=True)
-  for record in matches.each_game(game, agents.__getitem__, matches.player(other, options.seed), played):
+  records = matches.each_game(game, agents.__getitem__, matches.player(other, options.seed), played)
+  for number, record in enumerate(records, 1):
     estimate.add(record)
-  result = estimate.result()
+    chips.add(record)
+    if number == options.hands or (options.every and number % options.every == 0):
+      report(f"{name} {number:>5} hands", estimate.result(), chips.result(), agents)
+
+
+def report(name: str, result: matches.MatchResult, chips: matches.MatchResult, agents: list[Timed]) -> None:
+  """Print a line for the hands so far."""
   streets = np.concatenate([agent.streets for agent in agents])
   seconds = np.concatenate([agent.seconds for agent in agents])
+  programs = np.concatenate([agent.programs for agent in agents])
   times = ""
   for which, street in enumerate(("before", "flop", "turn", "river")):
     took = seconds[streets == which]
     quantiles = np.quantile(took, [0.5, 0.95]) if len(took) else [np.nan, np.nan]
-    times += f"  {street} {len(took):5} {quantiles[0]:7.4f} {quantiles[1]:7.3f}"
+    count = programs[streets == which].sum()
+    times += f"  {street} {len(took):5} {quantiles[0]:7.4f} {quantiles[1]:7.3f} {count:4.0f}"
   gain, error = 10 * result.mean, 19.6 * result.standard_error
-  print(f"{name}{gain:9.0f} ± {error:6.0f} mbb{times}", flush=True)
+  deviations = " ".join(f"{np.std(one.values) / 100:6.1f}" for one in (chips, result))
+  print(f"{name}{gain:9.0f} ± {error:6.0f} mbb  {deviations} bb{times}", flush=True)
 
 
 if __name__ == "__main__":
