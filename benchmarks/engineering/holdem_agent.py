@@ -12,7 +12,8 @@ The blueprint is uniform play, or that of `--blueprint FILE`. With `--values pre
 flops too. Prints for each stack and bot, after every `--every` hands and at the end, the gain in mbb a hand
 with its 95% interval, the deviation of a hand's worth in big blinds by chips and by AIVAT, and for decisions
 of each street their number, the median and the 95% quantile of their seconds, and the number of programs
-compiled in them. Among the bots, `blueprint` is the agent's own, and `agent` the same agent without values.
+compiled in them: a second run reads most of them back. Among the bots, `blueprint` is the agent's own, and
+`agent` the same agent without values.
 `--lbr` plays local best responses with these actions (`matches.local_best_response`) to a player who always
 calls, to the blueprint, and to the agent with and without values instead, and prints their gain.
 `--trembles` has trembles of searches: bots with a habit come where equilibrium play does not.
@@ -43,9 +44,16 @@ from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.options import MatchOptions
 from ps_cfr_spiel.solvers.agents import holdem_policy
 
-COMPILED = "/jax/core/compile/backend_compile_duration"  # JAX's event
-compiled = collections.Counter[str]()  # events so far
-jax.monitoring.register_event_duration_secs_listener(lambda event, *_, **__: compiled.update([event]))
+# JAX's events: a program is compiled or read back from the folder of compiled code; it is read back.
+PROGRAMS, READ = "/jax/core/compile/backend_compile_duration", "/jax/compilation_cache/cache_hits"
+events = collections.Counter[str]()  # so far
+jax.monitoring.register_event_duration_secs_listener(lambda event, *_, **__: events.update([event]))
+jax.monitoring.register_event_listener(lambda event, **_: events.update([event]))
+
+
+def programs() -> int:
+  """The number of programs compiled so far."""
+  return events[PROGRAMS] - events[READ]
 
 
 class Timed(matches.PolicyBot):
@@ -57,9 +65,9 @@ class Timed(matches.PolicyBot):
 
   def probabilities(self, state):
     self.streets.append(state.public_state.street)
-    before = compiled[COMPILED]
+    before = programs()
     probabilities = super().probabilities(state)
-    self.programs.append(compiled[COMPILED] - before)
+    self.programs.append(programs() - before)
     return probabilities
 
 
@@ -211,6 +219,7 @@ def main() -> None:
     solved=[10, 100],
     gadgets=["unsafe", "cfr-d", "max-margin"],
   )
+  ps_cfr_spiel.runtime.keep_compiled_code()
   if options.boards:
     exact(options)
     return
@@ -249,12 +258,12 @@ def report(name: str, result: matches.MatchResult, chips: matches.MatchResult, a
   """Print a line for the hands so far."""
   streets = np.concatenate([agent.streets for agent in agents])
   seconds = np.concatenate([agent.seconds for agent in agents])
-  programs = np.concatenate([agent.programs for agent in agents])
+  made = np.concatenate([agent.programs for agent in agents])
   times = ""
   for which, street in enumerate(("before", "flop", "turn", "river")):
     took = seconds[streets == which]
     quantiles = np.quantile(took, [0.5, 0.95]) if len(took) else [np.nan, np.nan]
-    count = programs[streets == which].sum()
+    count = made[streets == which].sum()
     times += f"  {street} {len(took):5} {quantiles[0]:7.4f} {quantiles[1]:7.3f} {count:4.0f}"
   gain, error = 10 * result.mean, 19.6 * result.standard_error
   deviations = " ".join(f"{np.std(one.values) / 100:6.1f}" for one in (chips, result))
