@@ -118,7 +118,7 @@ def _percent(street: str) -> str:
   return ";".join(map(",".join, sizes))
 
 
-def flags(doc: str, **defaults: Any) -> argparse.Namespace:
+def flags(doc: str | None, **defaults: Any) -> argparse.Namespace:
   """Reads the command line: a flag for each default, of its type; `doc` is the help.
 
   A tuple is the choice of a first word, a list takes several values, False is a switch; None stands for a

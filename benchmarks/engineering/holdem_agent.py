@@ -35,13 +35,17 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-import ps_cfr_spiel
 from benchmarks.machine import flags
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.abstractions import Translation, WrappedPolicy
 from ps_cfr_spiel.apps.commands.framework.user_input import load_values
 from ps_cfr_spiel.cards.poker import cards
+from ps_cfr_spiel.compilation.compiler import FormOrigin
+from ps_cfr_spiel.evaluation import exploitability
 from ps_cfr_spiel.options import MatchOptions
+from ps_cfr_spiel.policy import TreePolicy
+from ps_cfr_spiel.runtime import keep_compiled_code
+from ps_cfr_spiel.solvers import ContinualResolving, HoldemPolicy, PSCFRSolver, load_policy
 from ps_cfr_spiel.solvers.agents import holdem_policy
 
 # JAX's events: a program is compiled or read back from the folder of compiled code; it is read back.
@@ -88,15 +92,13 @@ def other_player(game, bot: str, blueprint, options) -> openspiel_policy.Policy:
   if bot == "blueprint":
     return WrappedPolicy(game, blueprint, Translation())
   if bot == "agent":
-    return ps_cfr_spiel.HoldemPolicy(game, blueprint, options.searched or None, **searching(options))
+    return HoldemPolicy(game, blueprint, options.searched or None, **searching(options))
   return MinBet(None, [0, 1]) if bot == "min_bet" else matches.Habit(bot)
 
 
 def respond(game, blueprint, options) -> None:
   """Prints a line for each opponent and its responses."""
-  made = functools.partial(
-    ps_cfr_spiel.HoldemPolicy, game, blueprint, options.searched or None, **searching(options)
-  )
+  made = functools.partial(HoldemPolicy, game, blueprint, options.searched or None, **searching(options))
   players = {
     "always_call": matches.Habit("always_call"),
     "blueprint": WrappedPolicy(game, blueprint, Translation()),
@@ -157,6 +159,7 @@ def resolved(tree, resolving, chosen, tables) -> None:
 
 def on_turn(tree, place) -> tuple[int, ...]:
   """The public cards of a public state, up to the turn."""
+  assert isinstance(tree.names.source, FormOrigin)
   lines = tree.names.source.lines
   line, runout = lines.place(place)
   return tuple(lines.runouts[lines.betting.street[line]][runout][:4].tolist())
@@ -165,8 +168,9 @@ def on_turn(tree, place) -> tuple[int, ...]:
 def exact(options) -> None:
   """Print a line for each blueprint and each way to search on it."""
   game = pyspiel.load_game(options.small)
-  solver = ps_cfr_spiel.PSCFRSolver(game)
+  solver = PSCFRSolver(game)
   tree = solver.tree
+  assert isinstance(tree.names.source, FormOrigin)
   every = [tuple(board) for board in tree.names.source.lines.runouts[2].tolist()]
   drawn = np.random.default_rng(options.seed).permutation(len(every))[: options.boards]
   chosen = [every[k] for k in drawn]
@@ -177,8 +181,8 @@ def exact(options) -> None:
     tables = [[np.array(block) for block in own] for own in blueprint.strategies]
     if change is not None:
       change(chosen, tables)
-    policy = ps_cfr_spiel.TreePolicy(game, tree.names, tables)
-    found = ps_cfr_spiel.exploitability(game, policy, tree=tree)
+    policy = TreePolicy(game, tree.names, tables)
+    found = exploitability(game, policy, tree=tree)
     whole = found if change is None else before + (found - before) * len(every) / len(chosen)
     print(f"{name:30} {whole:9.6f} {time.perf_counter() - began:6.0f} s", flush=True)
     return found
@@ -189,10 +193,10 @@ def exact(options) -> None:
     before = measured(f"blueprint, {solved} iterations")
     for gadget, iterations in itertools.product(options.gadgets, options.iterations):
       settings = {**searching(options, iterations), "gadget": gadget}
-      agent = ps_cfr_spiel.HoldemPolicy(game, blueprint, options.searched or None, **settings)
+      agent = HoldemPolicy(game, blueprint, options.searched or None, **settings)
       measured(f"  agent, {gadget}, {iterations}", functools.partial(played, tree, agent), before)
     for gadget, iterations in itertools.product(options.gadgets, options.iterations):
-      search = ps_cfr_spiel.ContinualResolving(game, iterations, blueprint=blueprint, gadget=gadget)
+      search = ContinualResolving(game, iterations, blueprint=blueprint, gadget=gadget)
       measured(f"  re-solving, {gadget}, {iterations}", functools.partial(resolved, tree, search), before)
 
 
@@ -219,7 +223,7 @@ def main() -> None:
     solved=[10, 100],
     gadgets=["unsafe", "cfr-d", "max-margin"],
   )
-  ps_cfr_spiel.runtime.keep_compiled_code()
+  keep_compiled_code()
   if options.boards:
     exact(options)
     return
@@ -227,7 +231,7 @@ def main() -> None:
     game = pyspiel.load_game("holdem", {"stack": stack, "bets": options.sizes})
     blueprint = openspiel_policy.UniformRandomPolicy(pyspiel.load_game("holdem", {"stack": stack}))
     if options.blueprint:
-      blueprint = ps_cfr_spiel.load_policy(options.blueprint)
+      blueprint = load_policy(options.blueprint)
     if options.lbr[0]:
       respond(game, blueprint, options)
       continue
@@ -235,7 +239,7 @@ def main() -> None:
       for tremble in options.trembles:
         settings = {**searching(options), "values": values_of(options, game), "tremble": tremble}
         settings["gadget"] = "expected-cfr-d" if tremble else "cfr-d"  # the one that suits trembles
-        policy = ps_cfr_spiel.HoldemPolicy(game, blueprint, options.searched or None, **settings)
+        policy = HoldemPolicy(game, blueprint, options.searched or None, **settings)
         other = other_player(game, bot, blueprint, options)
         met(options, game, policy, other, f"stack {stack:>6} {bot:12} tremble {tremble:g}")
 

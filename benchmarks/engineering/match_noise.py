@@ -16,10 +16,10 @@ import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
-import ps_cfr_spiel
 from benchmarks.machine import flags
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.abstractions import Translation, WrappedPolicy
+from ps_cfr_spiel.solvers import load_policy
 
 
 def main() -> None:
@@ -40,18 +40,24 @@ def main() -> None:
     **{name: matches.Habit(name) for name in ("always_call", "all_in", "fold")},
   }
   if options.blueprint:
-    players["blueprint"] = WrappedPolicy(game, ps_cfr_spiel.load_policy(options.blueprint), Translation())
+    players["blueprint"] = WrappedPolicy(game, load_policy(options.blueprint), Translation())
   print(f"{'players':28}{'seed':>5}{'mirrored':>10}" + "".join(f"{method:>10}" for method in options.methods))
   for first, second in (pair.split(":") for pair in options.pairs):
     for seed in range(options.seeds):
       for mirrored in map(bool, options.mirrored):
         made = [matches.player(players[name], 2 * seed + n) for n, name in enumerate((first, second))]
-        records = matches.play_games(game, *made, options.hands, seed=seed, mirrored=mirrored)
+        records = matches.play_games(
+          game, made[0], made[1], games=options.hands, seed=seed, mirrored=mirrored
+        )
         deviations = ""
         for method in options.methods:
-          known = {"opponent": players[second]} if method == "both" else {}
+          both = method == "both"
           result = matches.evaluate_match(
-            game, records, players[first], method="aivat" if known else method, **known
+            game,
+            records,
+            players[first],
+            method="aivat" if both else method,
+            opponent=players[second] if both else None,
           )
           deviations += f"{result.standard_error * np.sqrt(options.hands) / 100:10.3g}"
         seconds = f"{time.process_time():8.0f} s of processor"
