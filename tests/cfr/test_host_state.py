@@ -65,3 +65,17 @@ def test_a_failure_in_the_library_is_raised_in_its_words():
   direct._call._names[0] = b"nothing"
   with pytest.raises(RuntimeError, match="alternating"):
     solver.run(1)
+
+
+def test_numbers_below_the_normal_ones_count_as_zero_as_in_a_trace():
+  """Sums that a rule fades by a factor get there soon."""
+  solver = solver_of("kuhn_poker", rule=cfr.RMPlus())
+  solver.run(1)
+  tiny = jax.tree.map(np.array, solver._state)
+  for player in tiny.players:
+    player.average.average[...] = 1e-39
+  with precision(solver.dtype):
+    expected = cfr.run(solver._tree, tiny, 1, rule=solver.rule)
+  solver._state = tiny
+  solver.run(1)
+  assert equal(expected, solver._state)

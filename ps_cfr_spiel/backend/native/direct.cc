@@ -6,6 +6,10 @@
 
 #include "native.h"
 
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
+
 struct XLA_FFI_Error {
   std::string message;
 };
@@ -24,6 +28,15 @@ const XLA_FFI_Api* api() {
   }();
   return &made;
 }
+
+// While it lives, numbers below the normal ones count as zero, as XLA computes: they take long, and other bits.
+struct Flushed {
+#ifdef __SSE2__
+  const unsigned before = _mm_getcsr();
+  Flushed() { _mm_setcsr(before | 0x8040); }  // results to zero, and what goes in
+  ~Flushed() { _mm_setcsr(before); }
+#endif
+};
 
 // By the letter of NumPy's kind, and bytes.
 XLA_FFI_DataType dtype(int64_t kind, int64_t bytes) {
@@ -70,6 +83,7 @@ extern "C" void HandlerCall(XLA_FFI_Handler* handler, void* const* data, int64_t
   frame.args = {XLA_FFI_Args_STRUCT_SIZE, nullptr, given, arguments.data(), places.data()};
   frame.rets = {XLA_FFI_Rets_STRUCT_SIZE, nullptr, returned, results.data(), places.data() + given};
   frame.attrs = {XLA_FFI_Attrs_STRUCT_SIZE, nullptr, count, kinds.data(), of_names.data(), attributes.data()};
+  const Flushed flushed;
   XLA_FFI_Error* error = handler(&frame);
   if (room) std::strncpy(message, error ? error->message.c_str() : "", room - 1);
   delete error;
