@@ -5,8 +5,7 @@ import numpy as np
 import pyspiel
 import pytest
 
-import ps_cfr_spiel
-from ps_cfr_spiel import cfr
+from ps_cfr_spiel import PSCFRSolver, cfr
 from ps_cfr_spiel.backend.device import precision
 from ps_cfr_spiel.backend.native import why_unavailable
 from ps_cfr_spiel.cfr.host_state import AHEAD
@@ -16,7 +15,7 @@ RIVER = "river_subgame(pot=10,stack=20,bets=1 a,ranges=AA KK QJs;QQ AKs T9s)"
 
 
 def solver_of(game, **options):
-  return ps_cfr_spiel.PSCFRSolver(pyspiel.load_game(game), **options)
+  return PSCFRSolver(pyspiel.load_game(game), **options)
 
 
 def equal(state, other):
