@@ -2,11 +2,15 @@
 
 import csv
 import json
+import signal
+import subprocess
+import sys
 
 import pytest
 
 import ps_cfr_spiel
 from ps_cfr_spiel.apps.commands import program, report
+from ps_cfr_spiel.apps.commands.framework.shared_table import SharedTable
 from ps_cfr_spiel.apps.views import spot
 from ps_cfr_spiel.cards.poker import cards, holdem, next_boards, representatives
 
@@ -89,29 +93,61 @@ def test_a_killed_report_goes_on(tmp_path, capsys, monkeypatch):
   (tmp_path / "boards.txt").write_text("Ks7d2c5h9s\n9s7c5s4h3c\nKs7d2c5h8s")
   words = ["report", tmp_path / "boards.txt", *FLAGS, "--iterations=10"]
   assert run(capsys, *words, f"--csv={tmp_path / 'whole.csv'}")[0] == 0
-  append, file = report._append, tmp_path / "cut.csv"
+  append, file = SharedTable.append, tmp_path / "cut.csv"
 
-  def pressed(file, row):
-    append(file, row)
-    if row["board"].startswith("9s"):
+  def pressed(table, names, texts):
+    append(table, names, texts)
+    if texts[0].startswith("9s"):
       raise KeyboardInterrupt
 
-  monkeypatch.setattr(report, "_append", pressed)
+  monkeypatch.setattr(SharedTable, "append", pressed)
   code, out, _ = run(capsys, *words, f"--csv={file}")
   assert code == 130 and f"{file} has 2 of 3 boards; the same command continues it." in out
-  monkeypatch.setattr(report, "_append", append)
+  monkeypatch.setattr(SharedTable, "append", append)
   file.write_bytes(file.read_bytes()[:-7])
   code, out, _ = run(capsys, *words, f"--csv={file}", f"--html={tmp_path / 'page.html'}")
   assert code == 0 and "average" in out
   assert file.read_bytes() == (tmp_path / "whole.csv").read_bytes()
   assert "<!doctype html>" in (tmp_path / "page.html").read_text()
-  monkeypatch.setattr(report, "_append", None)  # all is done
+  monkeypatch.setattr(SharedTable, "append", None)  # all is done
   assert run(capsys, *words, f"--csv={file}")[0] == 0
   code, _, error = run(capsys, *words, f"--csv={file}", "--stack=40")
   assert code == 2 and "is a report with stack '30', not '40'" in error
   (tmp_path / "boards.txt").write_text("Ks7d2c5h9s\n9s7c5s4h2c\nKs7d2c5h8s")
   code, _, error = run(capsys, *words, f"--csv={file}")
   assert code == 2 and "is a report on other boards" in error
+
+
+HOLD = """
+import pathlib, sys, time
+from ps_cfr_spiel.apps.commands.framework.shared_table import SharedTable
+with SharedTable(pathlib.Path(sys.argv[1])) as table, table.claim(0):
+  print("held", flush=True)
+  time.sleep(60)
+"""
+
+
+def test_a_board_of_a_killed_process_is_solved_by_another(tmp_path, capsys, monkeypatch):
+  """Its lock goes with it; until then the other boards are solved, and this one last."""
+  (tmp_path / "boards.txt").write_text("Ks7d2c5h9s\n9s7c5s4h3c")
+  file = tmp_path / "x.csv"
+  words = ["report", tmp_path / "boards.txt", *FLAGS, "--iterations=1"]
+  assert run(capsys, *words, f"--csv={tmp_path / 'alone.csv'}")[0] == 0
+  append, order = SharedTable.append, []
+  with subprocess.Popen([sys.executable, "-c", HOLD, file], stdout=subprocess.PIPE) as other:
+    assert other.stdout.readline() == b"held\n"
+
+    def killed_after(table, names, texts):
+      order.append((texts[0], other.poll()))
+      append(table, names, texts)
+      other.kill()
+
+    monkeypatch.setattr(SharedTable, "append", killed_after)
+    code, out, _ = run(capsys, *words, f"--csv={file}")
+  assert code == 0 and "Boards to go: 1, at most " in out
+  assert order == [("9s7c5s4h3c", None), ("Ks7d2c5h9s", -signal.SIGKILL)]
+  assert sorted(file.read_text().splitlines()) == sorted((tmp_path / "alone.csv").read_text().splitlines())
+  assert {path.name for path in tmp_path.iterdir()} == {"boards.txt", "alone.csv", "x.csv"}
 
 
 def test_a_report_without_local_regrets_is_not_continued_with_them(tmp_path, capsys):

@@ -6,7 +6,6 @@ import contextlib
 import csv
 import io
 import math
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from ps_cfr_spiel.apps.commands.framework.flags import (
   progress_of,
   say,
 )
+from ps_cfr_spiel.apps.commands.framework.shared_table import SharedTable
 from ps_cfr_spiel.apps.commands.framework.user_input import keep_apart, make_folder, refuse, writable
 from ps_cfr_spiel.arguments import check_target
 from ps_cfr_spiel.cards.poker import cards, deals_on, holdem, next_boards, plain, representatives
@@ -36,6 +36,7 @@ from ps_cfr_spiel.storage import replacing
 
 STREETS = {"flops": (0, 3), "turns": (3, 1), "rivers": (4, 1)}  # cards of --board, and those that come
 SPOT_NAMES = [name for name in flags_of(SpotOptions) if name != "board"]
+LAYOUT = "{remaining} to go: {l_bar}{bar}{r_bar}"  # of the progress bar
 # Columns with the same text in all rows; the line also in full.
 GIVEN = (*SPOT_NAMES, "line", "moves", "method")
 
@@ -50,7 +51,7 @@ FLAGS = (
   DEVICE,
   Flag("csv", None,
     "File of the report, which gets each row once it is solved (default: runs/report.csv). The same "
-    "command again continues it.", value="FILE"),
+    "command again continues it, and in several processes shares its boards.", value="FILE"),
   Flag("html", None, "File for a page with the table, to be sorted by any column.", value="FILE"),
   QUIET,
   *SPOT,
@@ -69,27 +70,58 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   method = f"iterations={values.iterations}, target={values.target or 'none'}, bits={values.bits}"
   method += f", tremble={values.tremble:g}" if values.tremble else ""
   same = {**given, "line": values.at.strip(), "method": method}
-  done = _read(file, same, bool(values.tremble))
-  expected = [(cards.card_names(board), _text(weight)) for board, weight in boards]
-  if [(row["board"], row["weight"]) for row in done] != expected[: len(done)]:
-    raise ValueError(f"{file} is a report on other boards; name another file with --csv, or delete it.")
-  counted = {"total": len(boards), "initial": len(done), "desc": "Report", "unit": "board"}
-  with (
-    Stopwatch() as stopwatch,
-    progress_bar(progress_of(values), **counted) as bar,
-    contextlib.suppress(KeyboardInterrupt),
-  ):
-    for board, weight in boards[len(done) :]:
-      columns, moves = _solve(values, board, weight, given)
-      settings = same | {"moves": moves}
-      row = {"board": cards.card_names(board), "weight": weight, **columns}
-      _append(file, row | {name: settings[name] for name in GIVEN})
-      bar.update()
-  rows = _read(file, same, bool(values.tremble))
+  with SharedTable(file) as table:
+    with Stopwatch() as stopwatch, contextlib.suppress(KeyboardInterrupt):
+      _fill(values, table, boards, same, given)
+    rows = _rows(table, boards, same, bool(values.tremble))
   if len(rows) < len(boards):
     print(f"Interrupted. {file} has {len(rows):,} of {len(boards):,} boards; the same command continues it.")
     return INTERRUPTED
   _tell(values, file, rows, stopwatch.seconds)
+
+
+def _fill(
+  values: flags.FlagValues,
+  table: SharedTable,
+  boards: Sequence[tuple[cards.Board, float]],
+  same: Mapping[str, str],
+  given: Mapping[str, Any],
+) -> None:
+  """Solve the boards without a row, each unless another process does; those of the others at last.
+
+  A board that another process has is waited for, and solved if that process ends without its row.
+  """
+
+  def missing() -> dict[str, int]:
+    done = {row["board"] for row in _rows(table, boards, same, bool(values.tremble))}
+    return {name: number for name, number in numbers.items() if name not in done}
+
+  numbers = {cards.card_names(board): number for number, (board, _) in enumerate(boards)}
+  counted = {"total": len(boards), "initial": len(boards) - len(missing()), "desc": "Report", "unit": "board"}
+  first = not (values.quiet or values.json)
+  with progress_bar(progress_of(values), **counted, bar_format=LAYOUT) as bar:
+    for wait in (False, True):
+      for name, number in missing().items():
+        with table.claim(number, wait=wait) as mine, Stopwatch() as stopwatch:
+          if not mine or name not in missing():
+            continue
+          columns, moves = _solve(values, *boards[number], given)
+          row = {"board": name, "weight": boards[number][1], **columns}
+          row |= {key: (same | {"moves": moves})[key] for key in GIVEN}
+          table.append(list(row), list(map(_text, row.values())))
+        rest = len(missing())
+        bar.update(len(boards) - rest - bar.n)
+        if rest and first:
+          most = _duration(rest * stopwatch.last)
+          bar.write(f"Boards to go: {rest:,}, at most {most}, as {name} took {_duration(stopwatch.last)}.")
+        first = False
+
+
+def _duration(seconds: float) -> str:
+  """A time in the unit that suits it, such as "25 min"."""
+  units = ((86400, "days"), (3600, "h"), (60, "min"), (1, "s"))
+  size, unit = next((pair for pair in units if seconds >= 2 * pair[0]), units[-1])
+  return f"{seconds / size:.0f} {unit}"
 
 
 def _boards(values: flags.FlagValues, words: Sequence[str], ranges: str) -> list[tuple[cards.Board, float]]:
@@ -165,40 +197,22 @@ def _text(value: object) -> str:
   return f"{value:.6g}" * math.isfinite(value) if isinstance(value, float) else str(value)
 
 
-def _append(file: Path, row: Mapping[str, object]) -> None:
-  """Add a row to the file, to the disk; the first one brings the names of the columns."""
-  text = io.StringIO()
-  table = csv.writer(text, lineterminator="\n")
-  texts = list(map(_text, row.values()))
-  if not file.exists():
-    table.writerows([list(row), texts])
-    with replacing(file, encoding="utf-8", newline="") as whole:
-      whole.write(text.getvalue())
-    return
-  table.writerow(texts)
-  with open(file, "a", encoding="utf-8", newline="") as more:
-    more.write(text.getvalue())
-    more.flush()
-    os.fsync(more.fileno())
-
-
-def _read(file: Path, same: Mapping[str, str], trembles: bool) -> list[dict[str, str]]:
-  """The rows of the file, without one that a killed program left unfinished; ValueError if it is another.
+def _rows(
+  table: SharedTable, boards: Sequence[tuple[cards.Board, float]], same: Mapping[str, str], trembles: bool
+) -> list[dict[str, str]]:
+  """The rows of the file so far, in the order of the boards; ValueError if it is another report.
 
   It has columns for local regrets exactly if the solver trembles.
   """
-  if not file.exists():
+  text, file = table.text(), table.path
+  if not text:
     return []
-  text = file.read_text(encoding="utf-8", errors="replace")
   head, line, _ = text.partition("\n")
   names = next(csv.reader([head]), [])
   other = f"{file} is not a report of this command; name another file with --csv."
   if not line or names[:2] != ["board", "weight"] or tuple(names[-len(GIVEN) :]) != GIVEN:
     raise ValueError(other)
-  whole = text[: text.rindex("\n") + 1]
-  if whole != text:
-    os.truncate(file, len(whole.encode()))
-  rows = list(csv.DictReader(io.StringIO(whole)))
+  rows = list(csv.DictReader(io.StringIO(text)))
   for row in rows:
     for name, value in same.items():
       if row[name] != value:
@@ -208,7 +222,11 @@ def _read(file: Path, same: Mapping[str, str], trembles: bool) -> list[dict[str,
         )
   if any((name in names) != trembles for name in ps.views.LOCAL_REGRETS):
     raise ValueError(other)
-  return rows
+  order = {(cards.card_names(board), _text(weight)): number for number, (board, weight) in enumerate(boards)}
+  by_number = {order.get((row["board"], row["weight"]), -1): row for row in rows}
+  if -1 in by_number:
+    raise ValueError(f"{file} is a report on other boards; name another file with --csv, or delete it.")
+  return [by_number[number] for number in sorted(by_number)]
 
 
 def _tell(values: flags.FlagValues, file: Path, rows: Sequence[Mapping[str, str]], seconds: float) -> None:
