@@ -135,7 +135,7 @@ def test_a_board_of_a_killed_process_is_solved_by_another(tmp_path, capsys, monk
   assert run(capsys, *words, f"--csv={tmp_path / 'alone.csv'}")[0] == 0
   append, order = SharedTable.append, []
   with subprocess.Popen([sys.executable, "-c", HOLD, file], stdout=subprocess.PIPE) as other:
-    assert other.stdout.readline() == b"held\n"
+    assert other.stdout and other.stdout.readline() == b"held\n"
 
     def killed_after(table, names, texts):
       order.append((texts[0], other.poll()))

@@ -84,7 +84,7 @@ def _fill(
   values: flags.FlagValues,
   table: SharedTable,
   boards: Sequence[tuple[cards.Board, float]],
-  same: Mapping[str, str],
+  same: dict[str, str],
   given: Mapping[str, Any],
 ) -> None:
   """Solve the boards without a row, each unless another process does; those of the others at last.
