@@ -17,6 +17,7 @@ import pyspiel
 from benchmarks.machine import describe, flags
 from ps_cfr_spiel import PSCFRSolver, exploitability
 from ps_cfr_spiel.backend.device import bytes_of
+from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.matches import CFRD
 
 
@@ -26,7 +27,7 @@ def main() -> None:
   )
   print(describe())
   for name, trunk in itertools.product(options.games, options.trunks):
-    game = pyspiel.load_game(name)
+    game = sequential(pyspiel.load_game(name))
     whole = PSCFRSolver(game, "rm+", alternating=False, leaves="sparse")
     size, lookahead = bytes_of((whole._tree, whole._state)), int(trunk) if trunk.isdecimal() else trunk
     state = game.new_initial_state()
