@@ -150,6 +150,32 @@ def test_a_board_of_a_killed_process_is_solved_by_another(tmp_path, capsys, monk
   assert {path.name for path in tmp_path.iterdir()} == {"boards.txt", "alone.csv", "x.csv"}
 
 
+def test_values_of_the_next_street_are_close_to_the_whole_solution(tmp_path, capsys):
+  """Equities are equal, EVs within 3% of the pot, and frequencies those of the strategies, hand by hand."""
+  pytest.importorskip("equinox")
+  (tmp_path / "boards.txt").write_text("Ks7d2c9c:3")
+  spot = {"pot": "100", "stack": "100", "bets": "a", "ranges": "AA:0.5, KK, 76s, QTs; TT+, A9s"}
+  words = [tmp_path / "boards.txt", *(f"--{name}={value}" for name, value in spot.items())]
+  for name, more in (("quick", ["--values=pretrained"]), ("whole", [])):
+    words[1 + len(spot) :] = ["--iterations=100", f"--csv={tmp_path / name}.csv", *more]
+    code, out, _ = run(capsys, "report", *words)
+    assert code == 0 and ("then values: pretrained" in out) == bool(more)
+  (quick,), (whole,) = (rows_of(tmp_path / f"{name}.csv") for name in ("quick", "whole"))
+  assert list(quick) == list(whole)
+  for name, share in (("deals", 0), ("weight", 0), ("equity_0", 1e-4), ("ev_0", 3), ("ev_1", 3)):
+    assert float(quick[name]) == pytest.approx(float(whole[name]), rel=1e-6, abs=share), name
+  assert quick["All-in 100 EV"] == "" and "values=pretrained" in quick["method"]
+  game = holdem("Ks7d2c9c", **spot)
+  given = {"board": "Ks7d2c9c", **spot, "ranges": game.get_parameters()["ranges"]}
+  values = ps_cfr_spiel.values.pretrained(game)
+  (solution,) = ps_cfr_spiel.batches.solve_batch([given], iterations=100, values=values, progress=False)
+  first, second = game.ranges
+  assert solution.strategies and solution.hands
+  come = first.weights * (game.disjoint @ second.weights)
+  all_in = solution.strategies[0][0][1, 0][solution.hands[0].searchsorted(first.numbers)]
+  assert float(quick["All-in 100"]) == pytest.approx(come @ all_in / come.sum(), rel=1e-3)
+
+
 def test_a_report_without_local_regrets_is_not_continued_with_them(tmp_path, capsys):
   """Whatever made the file: rows with more columns would be read wrongly."""
   (tmp_path / "boards.txt").write_text("Ks7d2c5h9s\n9s7c5s4h3c")
@@ -191,6 +217,9 @@ def test_classes_of_turns_have_weights(tmp_path, capsys):
     (["list.txt", "--csv=list.txt"], "--csv=list.txt would replace the file that is read"),
     (["list.txt", "--csv=other.csv"], "other.csv is not a report of this command"),
     (["list.txt", "--bets=big"], "unknown bet size"),
+    (["list.txt", "--values=pretrained"], "rivers are solved to the end"),
+    (["turns", "--board=Ks7d2c", "--values=pretrained", "--at=check"], "--at is not for --values"),
+    (["turns", "--board=Ks7d2c", "--values=pretrained", "--bets=a / 50%"], "the bets of one street"),
   ],
 )
 def test_mistakes(words, message, capsys, tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import contextlib
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,13 @@ from ps_cfr_spiel.apps.commands.framework.flags import (
   say,
 )
 from ps_cfr_spiel.apps.commands.framework.shared_table import SharedTable
-from ps_cfr_spiel.apps.commands.framework.user_input import keep_apart, make_folder, refuse, writable
+from ps_cfr_spiel.apps.commands.framework.user_input import (
+  keep_apart,
+  load_values,
+  make_folder,
+  refuse,
+  writable,
+)
 from ps_cfr_spiel.arguments import check_target
 from ps_cfr_spiel.cards.poker import cards, deals_on, holdem, next_boards, plain, representatives
 from ps_cfr_spiel.options import BatchOptions, SpotOptions
@@ -37,6 +43,9 @@ from ps_cfr_spiel.storage import replacing
 STREETS = {"flops": (0, 3), "turns": (3, 1), "rivers": (4, 1)}  # cards of --board, and those that come
 SPOT_NAMES = [name for name in flags_of(SpotOptions) if name != "board"]
 LAYOUT = "{remaining} to go: {l_bar}{bar}{r_bar}"  # of the progress bar
+SITUATION = ("pot", "stack", "bets", "ranges", "rake", "cap")
+# How a board of some weight is solved: the columns of its row, and the names of the line's moves.
+Solve = Callable[[flags.FlagValues, cards.Board, float, Mapping[str, Any]], tuple[dict[str, float], str]]
 # Columns with the same text in all rows; the line also in full.
 GIVEN = (*SPOT_NAMES, "line", "moves", "method")
 
@@ -47,6 +56,9 @@ FLAGS = (
   flag_of(BatchOptions, "iterations"),
   flag_of(BatchOptions, "target"),
   flag_of(BatchOptions, "tremble"),
+  Flag("values", None,
+    "Solve turns and flops quickly: to the end of their betting, with a network's values of the next street, "
+    "a file of learn or pretrained. Later streets have the bets of the network.", value="FILE"),
   BITS,
   DEVICE,
   Flag("csv", None,
@@ -69,10 +81,14 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
       keep_apart(name, writable(name, path, f"report.{name}"), words[0])
   method = f"iterations={values.iterations}, target={values.target or 'none'}, bits={values.bits}"
   method += f", tremble={values.tremble:g}" if values.tremble else ""
+  solve = _to_the_end
+  if values["values"].present:
+    method += f", values={values['values'].value}"
+    solve = _with_values(values, boards[0][0], given)
   same = {**given, "line": values.at.strip(), "method": method}
   with SharedTable(file) as table:
     with Stopwatch() as stopwatch, contextlib.suppress(KeyboardInterrupt):
-      _fill(values, table, boards, same, given)
+      _fill(values, table, boards, same, given, solve)
     rows = _rows(table, boards, same, bool(values.tremble))
   if len(rows) < len(boards):
     print(f"Interrupted. {file} has {len(rows):,} of {len(boards):,} boards; the same command continues it.")
@@ -86,6 +102,7 @@ def _fill(
   boards: Sequence[tuple[cards.Board, float]],
   same: dict[str, str],
   given: Mapping[str, Any],
+  solve: Solve,
 ) -> None:
   """Solve the boards without a row, each unless another process does; those of the others at last.
 
@@ -105,7 +122,7 @@ def _fill(
         with table.claim(number, wait=wait) as mine, Stopwatch() as stopwatch:
           if not mine or name not in missing():
             continue
-          columns, moves = _solve(values, *boards[number], given)
+          columns, moves = solve(values, *boards[number], given)
           row = {"board": name, "weight": boards[number][1], **columns}
           row |= {key: (same | {"moves": moves})[key] for key in GIVEN}
           table.append(list(row), list(map(_text, row.values())))
@@ -154,7 +171,35 @@ def _boards(values: flags.FlagValues, words: Sequence[str], ranges: str) -> list
   return representatives(boards, int(count)) if colon else boards
 
 
-def _solve(
+def _with_values(values: flags.FlagValues, board: cards.Board, given: Mapping[str, Any]) -> Solve:
+  """A way to solve boards like this one to the end of their street, by a network's values of the next one."""
+  if len(board) == cards.BOARD_SIZE:
+    raise ValueError("--values is for turns and flops; rivers are solved to the end.")
+  refuse(values, ("at", "tremble", "bits"), "is not for --values, which tells of the start alone")
+  if "/" in (given["bets"] or ""):
+    raise ValueError(f"--bets={given['bets']}: with --values, give the bets of one street.")
+  known = load_values(str(values["values"].value), holdem(cards.card_names(board), **given))
+
+  def solve(
+    values: flags.FlagValues, board: cards.Board, weight: float, given: Mapping[str, Any]
+  ) -> tuple[dict[str, float], str]:
+    game = holdem(cards.card_names(board), **given)
+    state = game.new_initial_state()
+    while state.is_chance_node():
+      state.apply_action(state.legal_actions()[0])
+    actions = [state.action_to_string(action) for action in state.legal_actions()]
+    options = {name: values[name].value for name in ("iterations", "target", "device")}
+    fields = {name: x for name, x in game.get_parameters().items() if name in SITUATION}
+    spot = ps.batches.situation(board, **fields, sizes=(len(board),))
+    (solution,) = ps.batches.solve_batch([spot], values=known, progress=progress_of(values), **options)
+    row = ps.views.solution_row(solution, spot, actions, weight * deals_on(board, given["ranges"]))
+    reached = {"percent_of_pot": 100 * solution.exploitability / spot.pot, "iterations": solution.iterations}
+    return row | reached, ""
+
+  return solve
+
+
+def _to_the_end(
   values: flags.FlagValues, board: cards.Board, weight: float, given: Mapping[str, Any]
 ) -> tuple[dict[str, float], str]:
   """The columns that the solution of a board fills, and the names of the line's moves."""
@@ -239,11 +284,13 @@ def _tell(values: flags.FlagValues, file: Path, rows: Sequence[Mapping[str, str]
   if values.html:
     with replacing(values.html, encoding="utf-8") as page:
       page.write(ps.views.boards_page(boards, numbers, about))
+  beyond = values["values"].value
   worst = max(row["percent_of_pot"] for row in numbers)
   facts = {
     "boards": len(rows),
     "table": str(file),
     **({"page": values.html} if values.html else {}),
+    "values": beyond,
     "average": ps.views.average_row(numbers),
     "largest_exploitability_percent_of_pot": worst,
     "seconds": seconds,
@@ -253,6 +300,7 @@ def _tell(values: flags.FlagValues, file: Path, rows: Sequence[Mapping[str, str]
   lines = {
     "boards": f"{len(rows):,}",
     "line": rows[0]["moves"] or "the start",
+    "solved": f"to the end of the street, then values: {beyond}" if beyond else "to the end",
     "exploitability": f"at most {worst:.3g}% of the pot",
     **({"local regret": _local_regret(numbers)} if values.tremble else {}),
     "time": f"{seconds:.1f} s",
@@ -281,7 +329,7 @@ COMMAND = Command(
     "report turns --board='Ks 7d 2c' --ranges='AA, KQs; TT+, AQ' --bets='50%, a' --target=0.5%",
     "report rivers --board='Ks 7d 2c 5h' --at=check --html=rivers.html",
     "report flops --ranges='77+, AT+; 22+, A2s+' --bets='33%; a' --pot=6 --stack=20 --target=1%",
-    "report flops:49 --ranges='77+, AT+; 22+, A2s+' --bets='33%; a' --pot=6 --stack=20 --target=1%",
+    "report flops:49 --ranges='77+, AT+; 22+, A2s+' --bets='33%; a' --pot=6 --stack=20 --values=pretrained",
     "report boards.csv --csv=report.csv",
   ),
   options=FLAGS,

@@ -5,6 +5,7 @@ from .board_report import average_row as average_row
 from .board_report import board_row as board_row
 from .board_report import boards_page as boards_page
 from .board_report import boards_text as boards_text
+from .board_report import solution_row as solution_row
 from .certificate import certificate as certificate
 from .certificate import check_public_states as check_public_states
 from .explorer_page import explore_page as explore_page

@@ -15,7 +15,9 @@ from ps_cfr_spiel.apps.views.charts import columns_text, percent_text, value_tex
 from ps_cfr_spiel.apps.views.pages import page_of
 from ps_cfr_spiel.apps.views.public_state_view import spot, weighted_mean, worth_at
 from ps_cfr_spiel.apps.views.units import SEATS
+from ps_cfr_spiel.batches import Situation, Solution
 from ps_cfr_spiel.cards.notation import grouped
+from ps_cfr_spiel.cards.poker import compatible
 
 EV = " EV"  # after an action, in the name of a column
 MOST_ROWS = 50  # of the table as text
@@ -40,6 +42,30 @@ def board_row(policy: TreePolicy, line: str, deals: float) -> dict[str, float]:
   for name, played, value in zip(place.actions, place.probability * come, worth.value, strict=True):
     row[name] = weighted_mean(played / np.where(come > 0, come, 1), come)
     row[name + EV] = weighted_mean(value, played)
+  return row
+
+
+def solution_row(
+  solution: Solution, situation: Situation, actions: Sequence[str], deals: float
+) -> dict[str, float]:
+  """The columns of a turn or flop that `solve_batch` solves with values of the next street, at its start.
+
+  `actions` are the names of the first decision's. Values of single actions are not kept: they are nan.
+  ValueError without strategies.
+  """
+  if solution.strategies is None or solution.hands is None or solution.checked is None:
+    raise ValueError("expected a solution with values of the next street, and with strategies.")
+  first, second = situation.ranges / situation.ranges.sum(-1, keepdims=True)
+  come = first * compatible(second)
+  half, total = situation.pot / 2, come.sum()
+  value = float(solution.value) + half
+  equity = (float(first @ solution.checked[0]) / total + half) / situation.pot
+  row = {"deals": deals, "ev_0": value, "ev_1": situation.pot - value}
+  row |= {"equity_0": equity, "equity_1": 1 - equity}
+  hands = solution.hands[0]
+  (probability,) = solution.strategies[0][0].swapaxes(0, 1)  # player 0 begins
+  for name, played in zip(actions, probability, strict=True):
+    row |= {name: weighted_mean(played, come[hands]), name + EV: np.nan}
   return row
 
 
