@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
 import io
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +46,7 @@ SPOT_NAMES = [name for name in flags_of(SpotOptions) if name != "board"]
 LAYOUT = "{remaining} to go: {l_bar}{bar}{r_bar}"  # of the progress bar
 SITUATION = ("pot", "stack", "bets", "ranges", "rake", "cap")
 # How a board of some weight is solved: the columns of its row, and the names of the line's moves.
-Solve = Callable[[flags.FlagValues, cards.Board, float, Mapping[str, Any]], tuple[dict[str, float], str]]
+Solve = Callable[[cards.Board, float], tuple[dict[str, float], str]]
 # Columns with the same text in all rows; the line also in full.
 GIVEN = (*SPOT_NAMES, "line", "moves", "method")
 
@@ -81,14 +82,14 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
       keep_apart(name, writable(name, path, f"report.{name}"), words[0])
   method = f"iterations={values.iterations}, target={values.target or 'none'}, bits={values.bits}"
   method += f", tremble={values.tremble:g}" if values.tremble else ""
-  solve = _to_the_end
+  solve: Solve = functools.partial(_to_the_end, values, given)
   if values["values"].present:
     method += f", values={values['values'].value}"
-    solve = _with_values(values, boards[0][0], given)
+    solve = _with_values(values, given, boards[0][0])
   same = {**given, "line": values.at.strip(), "method": method}
   with SharedTable(file) as table:
     with Stopwatch() as stopwatch, contextlib.suppress(KeyboardInterrupt):
-      _fill(values, table, boards, same, given, solve)
+      _fill(values, table, boards, same, solve)
     rows = _rows(table, boards, same, bool(values.tremble))
   if len(rows) < len(boards):
     print(f"Interrupted. {file} has {len(rows):,} of {len(boards):,} boards; the same command continues it.")
@@ -101,7 +102,6 @@ def _fill(
   table: SharedTable,
   boards: Sequence[tuple[cards.Board, float]],
   same: dict[str, str],
-  given: Mapping[str, Any],
   solve: Solve,
 ) -> None:
   """Solve the boards without a row, each unless another process does; those of the others at last.
@@ -122,7 +122,7 @@ def _fill(
         with table.claim(number, wait=wait) as mine, Stopwatch() as stopwatch:
           if not mine or name not in missing():
             continue
-          columns, moves = solve(values, *boards[number], given)
+          columns, moves = solve(*boards[number])
           row = {"board": name, "weight": boards[number][1], **columns}
           row |= {key: (same | {"moves": moves})[key] for key in GIVEN}
           table.append(list(row), list(map(_text, row.values())))
@@ -171,18 +171,16 @@ def _boards(values: flags.FlagValues, words: Sequence[str], ranges: str) -> list
   return representatives(boards, int(count)) if colon else boards
 
 
-def _with_values(values: flags.FlagValues, board: cards.Board, given: Mapping[str, Any]) -> Solve:
+def _with_values(values: flags.FlagValues, given: Mapping[str, object], board: cards.Board) -> Solve:
   """A way to solve boards like this one to the end of their street, by a network's values of the next one."""
   if len(board) == cards.BOARD_SIZE:
     raise ValueError("--values is for turns and flops; rivers are solved to the end.")
-  refuse(values, ("at", "tremble", "bits"), "is not for --values, which tells of the start alone")
-  if "/" in (given["bets"] or ""):
+  refuse(values, ("at", "tremble", "bits"), "is not for --values, which is for the start alone")
+  if "/" in str(given["bets"]):
     raise ValueError(f"--bets={given['bets']}: with --values, give the bets of one street.")
   known = load_values(str(values["values"].value), holdem(cards.card_names(board), **given))
 
-  def solve(
-    values: flags.FlagValues, board: cards.Board, weight: float, given: Mapping[str, Any]
-  ) -> tuple[dict[str, float], str]:
+  def solve(board: cards.Board, weight: float) -> tuple[dict[str, float], str]:
     game = holdem(cards.card_names(board), **given)
     state = game.new_initial_state()
     while state.is_chance_node():
@@ -192,7 +190,7 @@ def _with_values(values: flags.FlagValues, board: cards.Board, given: Mapping[st
     fields = {name: x for name, x in game.get_parameters().items() if name in SITUATION}
     spot = ps.batches.situation(board, **fields, sizes=(len(board),))
     (solution,) = ps.batches.solve_batch([spot], values=known, progress=progress_of(values), **options)
-    row = ps.views.solution_row(solution, spot, actions, weight * deals_on(board, given["ranges"]))
+    row = ps.views.solution_row(solution, spot, actions, weight * deals_on(board, str(given["ranges"])))
     reached = {"percent_of_pot": 100 * solution.exploitability / spot.pot, "iterations": solution.iterations}
     return row | reached, ""
 
@@ -200,7 +198,7 @@ def _with_values(values: flags.FlagValues, board: cards.Board, given: Mapping[st
 
 
 def _to_the_end(
-  values: flags.FlagValues, board: cards.Board, weight: float, given: Mapping[str, Any]
+  values: flags.FlagValues, given: Mapping[str, object], board: cards.Board, weight: float
 ) -> tuple[dict[str, float], str]:
   """The columns that the solution of a board fills, and the names of the line's moves."""
   game = holdem(cards.card_names(board), **given)
@@ -208,7 +206,7 @@ def _to_the_end(
   assert pot is not None
   target = check_target("--target", values.target, pot)
   solver, moves = _solution(values, game, target)
-  deals = weight * deals_on(board, given["ranges"])
+  deals = weight * deals_on(board, str(given["ranges"]))
   reached = {"percent_of_pot": 100 * solver.exploitability() / pot, "iterations": solver.iteration}
   policy = solver.average_policy()
   del solver  # its tables and the values need not fit together

@@ -1,8 +1,8 @@
 """A table in a CSV file that several processes fill together, a row for each piece of work.
 
 The pieces are numbered. A process claims one by a lock on that byte of the file NAME.lock, so the operating
-system frees the pieces of a killed process; one more byte guards the table itself. Where the file system has
-no locks, a process works as if it were alone.
+system frees the pieces of a killed process; one more byte guards the table itself. Without
+locks in the file system, a process works as if it were alone.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SharedTable:
 
   @contextlib.contextmanager
   def claim(self, number: int, *, wait: bool = True) -> Iterator[bool]:
-    """Hold a piece for the block. Gives False if another process has it, unless told to wait for its end."""
+    """Hold a piece for the block. Gives False if another process has it, unless it is to `wait` for its end."""
     try:
       fcntl.lockf(self._descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB), 1, number)
     except (BlockingIOError, PermissionError):
@@ -56,7 +56,7 @@ class SharedTable:
       fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, number)
 
   def text(self) -> str:
-    """All whole lines, or whatever the file has before its first line ends; "" if there is no file."""
+    """All whole lines, or the whole text if it has none; "" if there is no file."""
     with self.claim(TABLE):
       if not self.path.exists():
         return ""
