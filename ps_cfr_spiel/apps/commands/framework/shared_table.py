@@ -41,7 +41,7 @@ class SharedTable:
 
   @contextlib.contextmanager
   def claim(self, number: int, *, wait: bool = True) -> Iterator[bool]:
-    """Hold a piece for the block. Gives False if another process has it, unless it is to `wait` for its end."""
+    """Hold a piece for the block. False if another process has it, and `wait` is False."""
     try:
       fcntl.lockf(self._descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB), 1, number)
     except (BlockingIOError, PermissionError):
