@@ -327,7 +327,7 @@ COMMAND = Command(
     "report turns --board='Ks 7d 2c' --ranges='AA, KQs; TT+, AQ' --bets='50%, a' --target=0.5%",
     "report rivers --board='Ks 7d 2c 5h' --at=check --html=rivers.html",
     "report flops --ranges='77+, AT+; 22+, A2s+' --bets='33%; a' --pot=6 --stack=20 --target=1%",
-    "report flops:49 --ranges='77+, AT+; 22+, A2s+' --bets='33%; a' --pot=6 --stack=20 --values=pretrained",
+    "report flops:49 --ranges='77+; 22+, A2s+' --bets=33%,a --pot=6 --stack=20 --values=pretrained",
     "report boards.csv --csv=report.csv",
   ),
   options=FLAGS,
