@@ -322,7 +322,7 @@ COMMAND = Command(
   "--board), such as flops:49 of them that stand for all, with weights, or a file: a CSV file with the "
   "columns board and, if wanted, weight, or lines such as Ks7d2c or Ks7d2c:4. A row has the frequency and EV "
   "of every action at a line, EV and equity of both players, and the exploitability, with --tremble also the "
-  "mean and the worst local regret; averages weigh boards by their weights and the hands that they leave.",
+  "mean and the worst local regret; averages weigh boards by their weights and the hands possible on them.",
   examples=(
     "report turns --board='Ks 7d 2c' --ranges='AA, KQs; TT+, AQ' --bets='50%, a' --target=0.5%",
     "report rivers --board='Ks 7d 2c 5h' --at=check --html=rivers.html",
