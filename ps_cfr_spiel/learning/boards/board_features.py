@@ -268,17 +268,12 @@ class BoardTensors(NamedTuple):
 
   def errors(self, network: Network) -> Errors:
     """The errors of a network."""
-    return _errors(self, network)
-
-
-@jax.jit
-def _errors(tensors: BoardTensors, network: Network) -> Errors:
-  mixtures = at_places(tensors.place)
-  added = [jnp.einsum("nk,nhk->nh", x, mixtures) for x in network(tensors.ratio, tensors.at)]
-  added = balanced(added, [r * b for r, b in zip(tensors.ranges, tensors.beside, strict=True)])
-  alive = (tensors.place[..., 0] >= 0).astype(tensors.place.dtype)
-  first, second = ((x * b - a) * alive for x, b, a in zip(added, tensors.beside, tensors.added, strict=True))
-  return Errors((first, second), tensors.added, (alive, alive), tensors.ranges)
+    mixtures = at_places(self.place)
+    added = [jnp.einsum("nk,nhk->nh", x, mixtures) for x in network(self.ratio, self.at)]
+    added = balanced(added, [r * b for r, b in zip(self.ranges, self.beside, strict=True)])
+    alive = (self.place[..., 0] >= 0).astype(self.place.dtype)
+    first, second = ((x * b - a) * alive for x, b, a in zip(added, self.beside, self.added, strict=True))
+    return Errors((first, second), self.added, (alive, alive), self.ranges)
 
 
 @jax.tree_util.register_dataclass

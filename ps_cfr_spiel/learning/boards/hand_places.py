@@ -113,7 +113,6 @@ def mixture(x: Array, fixed: Array) -> Array:
   return jnp.clip(jnp.minimum((x - known) / above + 1, (known - x) / below + 1), 0, 1)
 
 
-@jax.jit  # at once: each of its operations would be compiled for each shape; so below
 def at_places(place: Array) -> Array:
   """[..., K]: places [..., Q] as mixtures of fixed ones; zero for blocked hands.
 
@@ -126,11 +125,9 @@ def at_places(place: Array) -> Array:
   return jnp.concatenate([weights, mean], -1) / 2
 
 
-@jax.jit
-def at_ratios(ratio: Array) -> Array:
+def at_ratios(ratio: Sequence[float] | np.ndarray) -> Array:
   """[n, len(RATIOS)]: stacks behind as mixtures of fixed ones, by their logarithms."""
-  ratio, fixed = jnp.asarray(ratio, float), jnp.asarray(RATIOS, float)
-  return mixture(jnp.log(jnp.clip(ratio, fixed[0], fixed[-1])), jnp.log(fixed))
+  return mixture(jnp.log(jnp.clip(jnp.asarray(ratio), RATIOS[0], RATIOS[-1])), jnp.log(jnp.asarray(RATIOS)))
 
 
 def balanced(added: Sequence[Array], weights: Sequence[Array]) -> list[Array]:
