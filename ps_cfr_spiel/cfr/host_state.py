@@ -129,7 +129,11 @@ class DirectRun:
     made = _made(tree, state.players, rule=rule, alternating=alternating)
     self._call = DirectCall(made, dtype, self.layout.tables, self.layout.offsets)
     self._numbers = functools.partial(_ahead, rule=rule, tremble=tremble, dtype=str(dtype))
-    self._delay, self._from, self._rows = np.array(averaging_delay, np.int32), 0, np.zeros((0, 0), dtype)
+    self._delay = np.array(averaging_delay, np.int32)
+    self._look_ahead(int(state.iteration))
+
+  def _look_ahead(self, done: int) -> None:
+    self._from, self._rows = done, np.asarray(self._numbers(np.array(done, np.int32), self._delay))
 
   def knows(self, state: SolverState | HostState, iterations: int) -> bool:
     """True if a call needs no program of XLA."""
@@ -143,7 +147,7 @@ class DirectRun:
     end = done + iterations
     while done < end:
       if not self._from <= done < self._from + len(self._rows):
-        self._from, self._rows = done, np.asarray(self._numbers(np.array(done, np.int32), self._delay))
+        self._look_ahead(done)
       rows = self._rows[done - self._from : end - self._from]
       block = np.empty(self.layout.size, np.uint8)
       self._call(len(rows), rows, state.block, block)

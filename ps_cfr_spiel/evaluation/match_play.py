@@ -95,7 +95,7 @@ def search_player(
     if values.solves:
       listed = ContinualResolving(game, lookahead=1, value_function=values, limit=limit)
       return lambda seat: listed.bot(seat, int(rng.randint(2**31)))
-    made = OnDemandResolving(game, lookahead=1, value_function=values, seconds=seconds)
+    made = OnDemandResolving(game, lookahead=1, value_function=values, limit=limit, seconds=seconds)
     return lambda seat: made.bot(seat, int(rng.randint(2**31)))
   try:
     resolving = ContinualResolving(game, limit=limit)

@@ -32,7 +32,13 @@ from ps_cfr_spiel.learning.tensors.observations import Own
 from ps_cfr_spiel.learning.tensors.self_play import SelfPlay
 from ps_cfr_spiel.learning.tensors.tensor_features import TensorFeatures
 from ps_cfr_spiel.learning.training import train_in
-from ps_cfr_spiel.options import SELF_PLAY, LearnOptions, OnDemandResolvingOptions, TrainingOptions
+from ps_cfr_spiel.options import (
+  SELF_PLAY,
+  EnumerationOptions,
+  LearnOptions,
+  OnDemandResolvingOptions,
+  TrainingOptions,
+)
 from ps_cfr_spiel.resolving.search import CFRValues
 from ps_cfr_spiel.resolving.subgames import PublicStates, Subgames
 from ps_cfr_spiel.storage import make_folder
@@ -194,6 +200,7 @@ class _Games:
     if values is not None or chunk is not None or options.target is not None:
       raise ValueError("values, chunk and target are for boards of hold'em; leave them out for a game.")
     self.options, self.progress = options, progress
+    EnumerationOptions.of(None, **tree)  # refuses options of searches, which self-play does not read
     given = OnDemandResolvingOptions.of(None, **tree)
     states = PublicStates(game, given.public_states, given.limit, given.memory)
     tensors = TensorFeatures.of(features)

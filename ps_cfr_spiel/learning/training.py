@@ -27,6 +27,7 @@ from ps_cfr_spiel.learning.network import ValueNetwork
 from ps_cfr_spiel.learning.network_values import NOTHING, NetworkValues
 from ps_cfr_spiel.learning.settings import CHECK, check_memory, options_in
 from ps_cfr_spiel.learning.state_features import StateFeatures
+from ps_cfr_spiel.learning.tensors.tensor_network import TensorNetwork
 from ps_cfr_spiel.loading import load_game
 from ps_cfr_spiel.options import TrainingOptions
 from ps_cfr_spiel.reports import progress_bar
@@ -72,7 +73,7 @@ def train(
     check_instance("start", start, NetworkValues).check(examples)
     if network is not None:
       raise ValueError("start and network exclude each other; leave one out.")
-    if isinstance(start.network, ValueNetwork):
+    if isinstance(start.network, ValueNetwork | TensorNetwork):
       changes |= dict(zip(("width", "layers"), start.network.size, strict=True))
   if network is not None and (not isinstance(examples.features, StateFeatures) or checkpoint is not None):
     raise ValueError(

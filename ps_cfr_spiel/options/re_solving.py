@@ -16,6 +16,7 @@ from ps_cfr_spiel.options.shared import (
 )
 
 SAMPLERS = ("external", "outcome")
+EXPLORATION = 0.6
 
 
 class ContinualResolvingOptions(EnumerationOptions, SearchOptions):
@@ -44,7 +45,7 @@ class MonteCarloResolvingOptions(ContinualResolvingOptions):
       group=SAMPLING,
     ),
   ] = SAMPLERS[0]
-  exploration: Exploration = 0.6
+  exploration: Exploration = EXPLORATION
   seed: Seed = 0
 
   def header(self):
@@ -69,6 +70,10 @@ class MonteCarloResolvingOptions(ContinualResolvingOptions):
       raise ValueError(
         f"{', '.join(given)}: samples go to the end of the game, in turns, with all actions; leave this "
         f"out, or use ContinualResolving."
+      )
+    if self.sampler != "outcome" and self.exploration != EXPLORATION:
+      raise ValueError(
+        f"exploration={self.exploration!r} is for sampler='outcome', got sampler={self.sampler!r}; leave it out."
       )
 
 

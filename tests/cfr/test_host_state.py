@@ -56,6 +56,12 @@ def test_a_state_is_not_changed_by_further_iterations():
   assert equal(before, copied) and not equal(solver._state.players, copied.players)
 
 
+def test_compile_leaves_no_program_of_a_run_to_compile():
+  solver = solver_of("kuhn_poker")
+  solver.compile()
+  assert solver._direct is not None and solver._direct.knows(solver._state, AHEAD)
+
+
 def test_a_failure_in_the_library_is_raised_in_its_words():
   solver = solver_of("kuhn_poker")
   solver.run(1)

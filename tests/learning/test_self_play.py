@@ -15,7 +15,9 @@ from ps_cfr_spiel.learning.tensors.observations import Observations
 from ps_cfr_spiel.learning.tensors.self_play import SelfPlay
 from ps_cfr_spiel.learning.tensors.tensor_features import TensorFeatures
 from ps_cfr_spiel.learning.tensors.tensor_network import Observed, TensorNetwork
+from ps_cfr_spiel.learning.training import train
 from ps_cfr_spiel.matches import OnDemandResolving
+from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.options import LearnOptions
 from ps_cfr_spiel.resolving.subgames import PublicStates, Subgames
 from ps_cfr_spiel.values import CFRValues, NetworkValues
@@ -135,6 +137,9 @@ def test_values_are_saved_and_the_same_call_does_nothing_anew(learned, tmp_path,
     state.apply_action(action)
   asked = [search_of(KUHN, 20, v).action_probabilities(state) for v in (network, read)]
   assert asked[0] == asked[1]
+  examples = values.load_examples(folder / "examples-1.safetensors")
+  further = train(examples, start=network, steps=1)
+  assert further.card["training"]["width"] == 32 == further.network.size[0]
   monkeypatch.setattr(SelfPlay, "play", None)
   again = learn(KUHN, SMALL, folder=folder)
   for one, other in zip(jax.tree.leaves(again.network), jax.tree.leaves(network.network), strict=True):
@@ -186,6 +191,13 @@ def test_features_of_ones_own(tmp_path):
     search_of(KUHN, 10, read).action_probabilities(state)
   expected = search_of(KUHN, 10, learned).action_probabilities(state)
   assert search_of(KUHN, 10, read.with_features(card_and_moves)).action_probabilities(state) == expected
+
+  def broken(state, player):
+    return [np.nan]
+
+  broken.__module__, broken.__qualname__ = card_and_moves.__module__, card_and_moves.__qualname__
+  with pytest.raises(ValueError, match="is not finite"):  # written anew, under the same name
+    search_of(KUHN, 10, read.with_features(card_and_moves).with_features(broken)).action_probabilities(state)
   with pytest.raises(ValueError, match=r"not .*<lambda>"):
     read.with_features(lambda state, player: [])
 
@@ -229,6 +241,8 @@ def test_wrong_input_is_refused(learned, tmp_path):
     values.learn(pyspiel.load_efg_game(EFG), SMALL, progress=False)
   with pytest.raises(ValueError, match="features are for teacher='self-play'"):
     learn(KUHN, None, features=card_and_moves)
+  with pytest.raises(TypeError, match="has no option 'gadget'; it has public_states, limit, memory"):
+    learn(KUHN, SMALL, gadget="max-margin")
   with pytest.raises(ValueError, match="holds examples, not learned values"):
     NetworkValues.load(folder / "examples-0.safetensors")
   network.save(tmp_path / "values.safetensors")
@@ -251,4 +265,6 @@ def test_matches_by_values(learned):
   game = pyspiel.load_game(KUHN)
   searcher = matches.search_player(game, 0, values=network, seconds=0.2)
   played = matches.play_games(game, searcher, searcher, 4)
+  with pytest.raises(TooLarge, match="3"):
+    matches.play_games(game, searcher, matches.search_player(game, 0, 3, network), 1)
   assert len(played) == 4 and re.match("re-solving on demand", searcher(0).policy.description)

@@ -23,14 +23,16 @@ def first_answers(policy):
   ]
 
 
-@pytest.mark.parametrize("name, iterations", [("kuhn_poker", 6), (LIARS_DICE, 2)])  # then regrets tie
-def test_values_apart_are_those_of_all_at_once(name, iterations):
+@pytest.mark.parametrize(
+  "name, iterations, tremble", [("kuhn_poker", 6, 0.0), ("kuhn_poker", 6, 1.0), (LIARS_DICE, 2, 0.0)]
+)  # then regrets tie
+def test_values_apart_are_those_of_all_at_once(name, iterations, tremble):
   game = pyspiel.load_game(name)
   at_once = OnDemandResolving(
-    game, iterations, value_function=CFRValues(3, "rm+"), alternating=False, **RULES
+    game, iterations, value_function=CFRValues(3, "rm+"), alternating=False, tremble=tremble, **RULES
   )
   for keep_trees in (False, True):
-    apart = CFRD(game, iterations, below=3, keep_trees=keep_trees, **RULES)
+    apart = CFRD(game, iterations, below=3, keep_trees=keep_trees, tremble=tremble, **RULES)
     for ours, theirs in zip(first_answers(apart), first_answers(at_once), strict=True):
       assert ours == pytest.approx(theirs, abs=1e-9)
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pyspiel
 import pytest
+from open_spiel.python import policy
 from open_spiel.python.algorithms import exploitability
 
 from ps_cfr_spiel import ContinualResolving
@@ -108,6 +109,7 @@ def test_bots_play_as_the_table_says():
     ({"rule": "nrm+"}, "Sampling takes the rules"),
     ({"gadget": "refined-cfr-d"}, "gadget"),
     ({"sampler": "public"}, "sampler must be 'external', 'outcome' or"),
+    ({"exploration": 0.3}, "exploration=0.3 is for sampler='outcome'"),
   ],
 )
 def test_what_cannot_be_sampled_is_refused(options, message):
@@ -118,6 +120,22 @@ def test_what_cannot_be_sampled_is_refused(options, message):
 def test_games_with_a_form_are_refused():
   with pytest.raises(ValueError, match="has a Bayesian form"):
     MonteCarloResolving(pyspiel.load_game("river_subgame"), 5)
+
+
+def test_ranges_that_exclude_each_other_leave_those_of_chance():
+  """By the blueprint both players hold the king, which is impossible, when the first answers a bet."""
+  game = pyspiel.load_game("kuhn_poker")
+  names = ("0", "1", "2", "0p", "1p", "2p")
+  blueprint = policy.TabularPolicy(game)
+  for name in names:
+    plays = 0 if name == "2" else int(name[0] == "2" or len(name) == 1)
+    blueprint.policy_for_key(name)[:] = np.arange(2) == plays
+  search = MonteCarloResolving(game, 200, gadget="unsafe", blueprint=blueprint)
+  for card, call in ((0, 0.0), (2, 1.0)):
+    state = game.new_initial_state()
+    for action in (card, (card + 1) % 3, 0, 1):
+      state.apply_action(action)
+    assert search.action_probabilities(state)[1] == pytest.approx(call, abs=0.02)
 
 
 def test_blueprints_are_resolved_by_samples():

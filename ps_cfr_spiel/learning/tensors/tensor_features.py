@@ -53,7 +53,7 @@ class TensorFeatures(Features):
   columns: tuple[int, int] = (0, 0)  #: M of each player, of examples
   source: str = OPENSPIEL  #: of the tensors: see `Observations`
   function: Own | None = None  #: one's own, which a file does not have
-  _observations: dict[str, Observations] = dataclasses.field(default_factory=dict, repr=False)
+  _observations: dict[str, Observations] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
   @classmethod
   def of(cls, function: Own | None = None) -> "TensorFeatures":

@@ -1,7 +1,7 @@
 """The histories of a search's subgame with its gadget, as a tree to sample from (Šustr et al. 2019).
 
 Chance begins in a history of the public state, in proportion to its probability by chance and by the ranges
-that the gadget uses. The opponent chooses before that as in `gadgets`:
+that the gadget uses, or by chance alone where these leave none. The opponent chooses before that as in `gadgets`:
 
   unsafe      no choice; both ranges count.
   cfr-d       follow, or take the infostate's promise, divided by its weight: the promise is a counterfactual
@@ -54,6 +54,8 @@ def sampled_problem(
   weight = prior.chance.astype(float)
   for i in (0, 1) if gadget == unsafe else (player,):
     weight = weight * np.asarray(problem.ranges[i], float)[prior.root[i], prior.type[i]]
+  if not weight.any():  # ranges exclude each other in every history
+    weight = prior.chance.astype(float)
   n, roots = len(first), np.flatnonzero(inside.parent < 0)
   share = weight / weight.sum()
   if gadget == unsafe:

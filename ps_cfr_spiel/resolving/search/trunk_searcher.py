@@ -101,10 +101,9 @@ class TrunkSearcher(Searcher):
     def step(iterations: int) -> None:
       nonlocal state
       for _ in range(iterations):
-        strategies = tuple(cfr.current_strategy(tree, state))
-        values = self._values(
-          subgame, [np.asarray(x, float) for x in asked_ranges(asking, strategies)], tree, state
-        )
+        played = cfr.current_strategy(tree, state, tremble=self.settings.tremble)
+        ranges = [np.asarray(x, float) for x in asked_ranges(asking, tuple(played))]
+        values = self._values(subgame, ranges, tree, state)
         beyond = to_device(FrozenValues(values), self.settings.dtype)
         known = dataclasses.replace(tree, leaves=with_beyond(tree.leaves, beyond))
         state = jax.block_until_ready(self.iterate(known, state, 1))
