@@ -73,7 +73,8 @@ class MonteCarloResolvingOptions(ContinualResolvingOptions):
       )
     if self.sampler != "outcome" and self.exploration != EXPLORATION:
       raise ValueError(
-        f"exploration={self.exploration!r} is for sampler='outcome', got sampler={self.sampler!r}; leave it out."
+        f"exploration={self.exploration!r} is for sampler='outcome', got sampler={self.sampler!r}; leave it "
+        "out."
       )
 
 

@@ -1,7 +1,8 @@
 """The histories of a search's subgame with its gadget, as a tree to sample from (Šustr et al. 2019).
 
 Chance begins in a history of the public state, in proportion to its probability by chance and by the ranges
-that the gadget uses, or by chance alone where these leave none. The opponent chooses before that as in `gadgets`:
+that the gadget uses, or by chance alone where these leave none. The opponent chooses before that as in
+`gadgets`:
 
   unsafe      no choice; both ranges count.
   cfr-d       follow, or take the infostate's promise, divided by its weight: the promise is a counterfactual
