@@ -47,8 +47,7 @@ def features(state, player):
 
 
 if __name__ == "__main__":
-  pyspiel.register_game(new_game.kind("full_street"), FullStreet)
-  game, size = pyspiel.load_game("full_street"), {"steps": 600, "batch": 128, "width": 32, "layers": 2}
+  game, size = FullStreet(), {"steps": 600, "batch": 128, "width": 32, "layers": 2}
   options = LearnOptions(teacher="self-play", turns=1, draws=60, chains=60, **size)
   learned = values.learn(game, options, features=features)
   search = matches.OnDemandResolving(game, 100, lookahead=1, value_function=learned)
