@@ -47,8 +47,10 @@ def features(state, player):
 
 
 if __name__ == "__main__":
-  game, size = FullStreet(), {"steps": 600, "batch": 128, "width": 32, "layers": 2}
-  options = LearnOptions(teacher="self-play", turns=1, draws=60, chains=60, **size)
+  game = FullStreet()
+  options = LearnOptions(
+    teacher="self-play", turns=1, draws=60, chains=60, steps=600, batch=128, width=32, layers=2
+  )
   learned = values.learn(game, options, features=features)
   search = matches.OnDemandResolving(game, 100, lookahead=1, value_function=learned)
   print(f"exploitability {ps_cfr_spiel.exploitability(game, search):.4f}")

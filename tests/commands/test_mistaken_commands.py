@@ -190,11 +190,11 @@ def spoil(folder, run):
     ),
     (
       "match|random|al_in",
-      "no such file or player: al_in; players are random, search, in poker always_call, ",
+      "no such file or player: al_in; players are random, search or search:FILE, in poker ",
     ),
     (
       "play|kuhn_poker|--opponent=",
-      "--opponent is empty; name random, search, in poker always_call, fold or all_in, ",
+      "--opponent is empty; name random, search or search:FILE, in poker always_call, fold ",
     ),
     ("play|backgammon", "cannot be played here: it has no information state strings"),
     ("summary|--quiet", "Unknown command line flag 'quiet'"),
