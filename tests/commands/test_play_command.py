@@ -457,7 +457,7 @@ def test_the_command(monkeypatch, capsys):
     (["no_such_game"], "no_such_game"),
     (["glasses(turns=0)"], "turns=0"),
     (["glasses", "cheat"], "Expected one game"),
-    (["glasses", "--opponent=naive"], "no such file or player: naive; players are random, search or search:FILE, in poker"),
+    (["glasses", "--opponent=naive"], "no such file or player: naive; players are random, search or"),
   ],
 )
 def test_mistakes(monkeypatch, capsys, words, message):

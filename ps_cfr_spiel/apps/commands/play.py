@@ -49,8 +49,8 @@ TEMPERATURE = 0.03  # of the search of an agent of train
 FAILED = 1  # exit code where a player fails
 # For messages: all by their names (a test compares them).
 PLAYERS = (
-  "random, search or search:FILE, in poker always_call, fold or all_in, in cheat naive or heuristic, in holdem "
-  "and cheat agent or pretrained, in holdem agent:FILE"
+  "random, search or search:FILE, in poker always_call, fold or all_in, in cheat naive or heuristic, in "
+  "holdem and cheat agent or pretrained, in holdem agent:FILE"
 )
 SOON = 20_000  # histories of a game that a search is ready to play within seconds
 MOST_NUMBERS = 400_000  # of its strategies, likewise: a river has 60,000, a turn with all hands millions
