@@ -30,7 +30,7 @@ class BoundLinear:
 
 
 @dataclasses.dataclass(frozen=True)
-class LinearValues:
+class LinearValues(ps_cfr_spiel.values.ValueFunction):
   """Values learned from `samples` pairs of ranges at each public state of a Bayesian game."""
 
   samples: int = 200

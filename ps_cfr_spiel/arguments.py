@@ -130,8 +130,8 @@ def declared(thing: object, name: str) -> Any:
   return getattr(thing, name) if name in vars(type(thing)) else None
 
 
-def check_binds(name: str, value: object, example: str) -> Any:
-  """An object, and no class, that has a method `bind`, or ValueError."""
-  if isinstance(value, type) or not hasattr(value, "bind"):
-    raise ValueError(f"{name} must have a bind() method, like {example}; got {value!r}.")
+def check_derived(name: str, value: object, base: type[Kind], example: str) -> Kind:
+  """An object of a class that derives from `base`, or ValueError."""
+  if not isinstance(value, base):
+    raise ValueError(f"{name} must derive from {base.__name__}, like {example}; got {value!r}.")
   return value

@@ -18,7 +18,7 @@ import jax
 import numpy as np
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import check_binds, check_count, check_instance
+from ps_cfr_spiel.arguments import check_count, check_derived, check_instance
 from ps_cfr_spiel.backend.device import precision, run_to, to_device
 from ps_cfr_spiel.batches import RandomSituations
 from ps_cfr_spiel.cards.poker import Situation, cards
@@ -49,7 +49,7 @@ class SearchSampler(RangeSampler):
   overheard: int = 8  #: number of overheard iterations of each search
 
   def __post_init__(self):
-    check_binds("values", self.values, "CFRValues()")
+    check_derived("values", self.values, ValueFunction, "CFRValues()")
     check_count("most", self.most, 10)
     check_count("overheard", self.overheard, 1)
 
@@ -89,7 +89,7 @@ class Listener(Searcher):
 
   def __init__(self, subgames: Subgames, values: ValueFunction, lookahead: Lookahead = 1):
     """Searches of the default kind, looking one decision ahead by default."""
-    values = check_binds("value_function", values, "CFRValues()")
+    values = check_derived("value_function", values, ValueFunction, "CFRValues()")
     super().__init__(subgames, SearchSettings(iterations=1, lookahead=lookahead, value_function=values))
     self.marks: list[int] = []  #: the overheard iterations, ascending; a search ends with the last
     #: by the public states of a frontier, for each mark the ranges [F, H] of both players.
@@ -135,7 +135,7 @@ def rivers_met(
   """
   check_count("each", each, 1)
   check_count("most", most, 10)
-  check_binds("values", values, "NetworkValues")
+  check_derived("values", values, ValueFunction, "NetworkValues")
   check_instance("turns", turns, RandomSituations)
   if turns.options.cards != cards.BOARD_SIZE - 1:
     raise ValueError(f"turns are {cards.STREETS[turns.options.cards]}s; give RandomSituations with cards=4.")

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pyspiel
 
-from ps_cfr_spiel.arguments import JSON, check_binds, check_count, check_instance, check_integer
+from ps_cfr_spiel.arguments import JSON, check_count, check_derived, check_instance, check_integer
 from ps_cfr_spiel.backend.device import jit, precision, to_device
 from ps_cfr_spiel.learning.alpha_vectors import serve
 from ps_cfr_spiel.learning.boards.places import Drawn, FrontierStates
@@ -27,8 +27,8 @@ from ps_cfr_spiel.tree import Array
 CHUNK = 32  # situations solved in one call
 
 
-class Teacher(ValueFunction, Protocol):
-  """The solver of situations, such as `CFRValues`; its `repr` goes into the card of the examples."""
+class Teacher(Protocol):
+  """A `ValueFunction` that solves situations, as `CFRValues`; its `repr` is in the card of the examples."""
 
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
@@ -62,10 +62,12 @@ def generate_examples(
   """
   check_count("draws", draws, 1)
   seed, first = check_integer("seed", seed, 0), check_count("first", first, 0)
-  sampler = ReachSampler() if ranges is None else check_binds("ranges", ranges, "ReachSampler()")
+  sampler = (
+    ReachSampler() if ranges is None else check_derived("ranges", ranges, RangeSampler, "ReachSampler()")
+  )
   frontier = FrontierStates.of(game if isinstance(game, Subgames) else Subgames.of(game, **options))
   method = usual_teacher(frontier, iterations) if teacher is None else teacher
-  check_binds("teacher", method, "CFRValues()")
+  check_derived("teacher", method, ValueFunction, "CFRValues()")
   return Examples.join(solve_draws(frontier, draws, seed, first, sampler, method, progress))
 
 

@@ -30,7 +30,7 @@ from ps_cfr_spiel.learning.boards.places import FrontierStates, Slots, frontier_
 from ps_cfr_spiel.learning.boards.ranges import perturbed
 from ps_cfr_spiel.learning.network import ValueNetwork, count_parameters, normalised, zero_sum
 from ps_cfr_spiel.resolving.subgames import Subgames
-from ps_cfr_spiel.values import CFRValues, SolvedValues
+from ps_cfr_spiel.values import CFRValues, SolvedValues, ValueFunction
 
 CHASE = "glasses(edges=0-1 1-2 2-3 3-4 4-5 5-0 0-3,start=4:1,turns=4)"
 
@@ -251,12 +251,12 @@ def test_situations_nobody_can_learn_from(name, change, message):
     (lambda: Examples.join(["x"]), "Each of shards must be Examples, got str"),
     (lambda: Examples.mixed(True), "sets must be a sequence, got True"),
     (lambda: Examples.mixed([solved("kuhn_poker"), None]), "sets must be Examples, got None"),
-    (lambda: CFRValues(beyond="x", lookahead=1), r"beyond must have a bind\(\) method, like CFRVal.*'x'"),
+    (lambda: CFRValues(beyond="x", lookahead=1), r"beyond must derive from \w+, like CFRVal.*'x'"),
     (lambda: CFRValues(beyond=CFRValues()), "beyond is for limited lookahead; give lookahead=1 or more"),
     (lambda: CFRValues(lookahead=0), "lookahead must be an integer of at least 1, got 0"),
-    (lambda: taught(ranges="x"), r"ranges must have a bind\(\) method, like ReachSampler\(\); got 'x'"),
-    (lambda: taught(teacher=5), r"teacher must have a bind\(\) method, like CFRValues\(\); got 5"),
-    (lambda: taught(teacher=CFRValues), "teacher must have a bind.*got <class"),
+    (lambda: taught(ranges="x"), r"ranges must derive from \w+, like ReachSampler\(\); got 'x'"),
+    (lambda: taught(teacher=5), r"teacher must derive from \w+, like CFRValues\(\); got 5"),
+    (lambda: taught(teacher=CFRValues), "teacher must derive from.*got <class"),
     (
       lambda: taught(teacher=untrained()),
       "the bound values of .* must be BoundCFR, got BoundNetwork",
@@ -295,7 +295,7 @@ class Oracle:
 
 
 @dataclasses.dataclass(frozen=True)
-class ThroughNetwork:
+class ThroughNetwork(ValueFunction):
   """Solved values by way of the slots, normalised ranges and sizes of a network."""
 
   solved: Any

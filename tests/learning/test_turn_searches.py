@@ -85,8 +85,8 @@ def test_they_are_solved_and_learned_from(values, tmp_path):
     ({"turns": RandomSituations(1)}, "turns are rivers; give RandomSituations with cards=4"),
     ({"each": 0}, "each must be"),
     ({"most": 9}, "most must be"),
-    ({"values": None}, r"values must have a bind\(\) method, like NetworkValues; got None"),
-    ({"values": "x"}, r"values must have a bind\(\) method, like NetworkValues; got 'x'"),
+    ({"values": None}, r"values must derive from \w+, like NetworkValues; got None"),
+    ({"values": "x"}, r"values must derive from \w+, like NetworkValues; got 'x'"),
   ],
 )
 def test_bad_input(values, given, words):

@@ -10,7 +10,7 @@ import pytest
 from ps_cfr_spiel import ContinualResolving
 from ps_cfr_spiel.resolving.search.value_functions import FrozenValues
 from ps_cfr_spiel.resolving.subgames import GADGETS, Gadget, cfr_d, unsafe
-from ps_cfr_spiel.values import CFRValues
+from ps_cfr_spiel.values import CFRValues, ValueFunction
 
 
 def load(name):
@@ -39,7 +39,7 @@ def dealt(name):
     ({"lookahead": "1"}, "lookahead must be an integer of at least 1, got '1'"),
     ({"iterations": 2**31}, "iterations must be at most 2147483647, got 2147483648"),
     ({"gadget": ["cfr-d"]}, "Unknown gadget .'cfr-d'.; choose one of 'unsafe', 'cfr-d', 'max-margin', "),
-    ({"lookahead": 1, "value_function": CFRValues}, r"value_function must have a bind\(\)"),
+    ({"lookahead": 1, "value_function": CFRValues}, r"value_function must derive from ValueFunction"),
     ({"gadget": "safe"}, "Unknown gadget 'safe'; choose one of 'unsafe', 'cfr-d', 'max-margin', "),
     ({"value_function": CFRValues()}, "A value function is for limited lookahead; give lookahead=1 or more"),
     ({"actions": [0, 2]}, r"actions must be among 0..1 of kuhn_poker\(\), got \[0, 2\]"),
@@ -90,7 +90,7 @@ def test_bad_questions(ask, message):
     ask(kuhn())
 
 
-class Given:
+class Given(ValueFunction):
   """A value function that gives what `make` makes of each player's [F, H]."""
 
   def __init__(self, make):
@@ -143,7 +143,7 @@ def test_values_must_be_a_pytree():
     def __call__(self, player, ranges):
       return jnp.zeros_like(ranges[player])
 
-  class Function:
+  class Function(ValueFunction):
     def bind(self, subgames, public_states, pad_to=None):
       return Bound()
 

@@ -7,10 +7,10 @@ them. The ranges in a search are reaches too, and a network trained on random ra
 `listening` has a sampler of the ranges in searches.
 """
 
+import abc
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import jax.numpy as jnp
 import numpy as np
@@ -26,12 +26,12 @@ ITERATIONS = (1, 2, 3, 5, 8, 13, 20, 40, 80, 160)  # of CFR, the source of strat
 NOISE = (0.0, 0.02, 0.1, 0.3)  # shares of random strategies in them
 
 
-class RangeSampler(Protocol):
+class RangeSampler(abc.ABC):
   """A source of ranges; its `repr` goes into the card of the examples."""
 
+  @abc.abstractmethod
   def bind(self, frontier: FrontierStates, seed: int) -> Callable[[int], list[Drawn]]:
     """A function from the number of a draw to its ranges, the same number of them for every draw."""
-    ...
 
 
 @dataclasses.dataclass(frozen=True)

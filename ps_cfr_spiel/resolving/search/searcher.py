@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import check_binds, check_count
+from ps_cfr_spiel.arguments import check_count, check_derived
 from ps_cfr_spiel.backend.device import check_finite, precision, run_for, to_device
 from ps_cfr_spiel.cfr import Blocks, SolverState, make_rule
 from ps_cfr_spiel.options import ROUND, SearchOptions
@@ -21,7 +21,7 @@ from ps_cfr_spiel.resolving.search.known_problems import KnownProblems
 from ps_cfr_spiel.resolving.search.problems import Problem, Problems
 from ps_cfr_spiel.resolving.search.promises import Search, Table
 from ps_cfr_spiel.resolving.search.public_problems import PublicProblems
-from ps_cfr_spiel.resolving.search.value_functions import CFRValues
+from ps_cfr_spiel.resolving.search.value_functions import CFRValues, ValueFunction
 from ps_cfr_spiel.resolving.subgames import (
   Gadget,
   GadgetTree,
@@ -54,7 +54,7 @@ class SearchSettings(SearchOptions):
       "rule": make_rule(self.rule, alternating=self.alternating),
       "gadget": gadget_of(self.gadget),
       "lookahead": ahead if ahead in (None, ROUND) else check_count("lookahead", ahead, 1),
-      "value_function": values and check_binds("value_function", values, "CFRValues()"),
+      "value_function": values and check_derived("value_function", values, ValueFunction, "CFRValues()"),
     }
     for name, value in made.items():
       object.__setattr__(self, name, value)

@@ -5,9 +5,9 @@ solver's loop, for each player in each iteration, with all of these public state
 function would add features of the public states to the ranges.) Schmid 2021, Sections 15.4 and 20.6.
 """
 
+import abc
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import cfr
-from ps_cfr_spiel.arguments import check_binds, check_count, check_option
+from ps_cfr_spiel.arguments import check_count, check_derived, check_option
 from ps_cfr_spiel.cfr import Rule, make_rule
 from ps_cfr_spiel.compilation.histories import history_origin
 from ps_cfr_spiel.options import ROUND
@@ -34,14 +34,15 @@ from ps_cfr_spiel.tree import Array, PublicTree, action_values, best_response_va
 VALUES = ("average", "best-response")
 
 
-class ValueFunction(Protocol):
-  """The protocol of value functions for `ContinualResolving`."""
+class ValueFunction(abc.ABC):
+  """The base class of value functions, those of your own too."""
 
   @property
   def solves(self) -> bool:
     """True if it needs the game below the frontier, and not only the public states there."""
     return True
 
+  @abc.abstractmethod
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
   ) -> BoundValues:
@@ -49,7 +50,6 @@ class ValueFunction(Protocol):
 
     `pad_to` is as for `Subgames.cut`, for a subgame cut there.
     """
-    ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +79,7 @@ class CFRValues(ValueFunction):
     if self.lookahead not in (None, ROUND):
       check_count("lookahead", self.lookahead, 1)
     if self.beyond is not None:
-      check_binds("beyond", self.beyond, "CFRValues()")
+      check_derived("beyond", self.beyond, ValueFunction, "CFRValues()")
       if self.lookahead is None:
         raise ValueError("beyond is for limited lookahead; give lookahead=1 or more with it.")
     check_option("values", self.values, VALUES)
