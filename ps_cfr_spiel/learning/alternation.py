@@ -33,6 +33,7 @@ from ps_cfr_spiel.learning.tensors.self_play import SelfPlay
 from ps_cfr_spiel.learning.tensors.tensor_features import TensorFeatures
 from ps_cfr_spiel.learning.training import train_in
 from ps_cfr_spiel.options import (
+  AUTO,
   SELF_PLAY,
   EnumerationOptions,
   LearnOptions,
@@ -282,15 +283,17 @@ class _Boards:
     folder = (place or temporary) / f"examples-{turn}"
     self.folders.append(folder)
     solve_batch(drawn, output=folder, **self.method)
-    return load_boards(*self.folders, progress=self.progress) if process_count() == 1 else None
+    if process_count() > 1:
+      return None
+    return load_boards(*self.folders, progress=self.progress, device=self.options.device)
 
 
-def load_examples(*paths: str | os.PathLike, progress: bool | None = None) -> Examples:
+def load_examples(*paths: str | os.PathLike, progress: bool | None = None, device: str = AUTO) -> Examples:
   """Read the examples that `learn` keeps: files of those of a game, or folders of boards.
 
-  Errors are those of `Examples.load`, `Examples.mixed` and `load_boards`.
+  Arguments and errors are those of `Examples.load`, `Examples.mixed` and `load_boards`.
   """
   if any(Path(path).is_dir() for path in paths):
-    return load_boards(*paths, progress=progress)
+    return load_boards(*paths, progress=progress, device=device)
   sets = [Examples.load(path) for path in paths]
   return sets[0] if len(sets) == 1 else Examples.mixed(sets)

@@ -1,11 +1,13 @@
 """CFR-D: subgames that are solved apart and forgotten give the values of a search that has them all."""
 
+import jax
 import pyspiel
 import pytest
 
 from ps_cfr_spiel import PSCFRSolver, exploitability
-from ps_cfr_spiel.backend.device import bytes_of
+from ps_cfr_spiel.backend.device import bytes_of, platform, rehearsal
 from ps_cfr_spiel.matches import CFRD, OnDemandResolving
+from ps_cfr_spiel.resolving.search import trunk_searcher
 from ps_cfr_spiel.values import CFRValues
 
 LIARS_DICE = "liars_dice(numdice=1,dice_sides=3)"
@@ -54,3 +56,27 @@ def test_a_trunk_needs_an_end():
   for wrong in ({"lookahead": None}, {"value_function": CFRValues(1)}, {"alternating": True}):
     with pytest.raises(ValueError, match="trunk"):
       CFRD(game, 5, **wrong)
+
+
+def test_subgames_are_solved_by_an_accelerator_without_scatters(monkeypatch):
+  """Nor sorts, in the programs of the trunk's ranges and of a subgame; answers are the CPU's."""
+  game, texts = pyspiel.load_game("kuhn_poker"), []
+
+  def spied(name):
+    function = getattr(trunk_searcher, name)
+
+    def call(*given):
+      if platform() == "gpu":
+        texts.append(jax.jit(lambda *given: function(*given)).lower(*given).as_text())
+      return function(*given)
+
+    monkeypatch.setattr(trunk_searcher, name, call)
+
+  for name in ("asked_ranges", "_solved"):
+    spied(name)
+  on_cpu = first_answers(CFRD(game, 6, below=3, **RULES))
+  with rehearsal("gpu"), jax.default_device(jax.local_devices()[-1]):
+    answers = first_answers(CFRD(game, 6, below=3, **RULES))
+  for ours, theirs in zip(answers, on_cpu, strict=True):
+    assert ours == pytest.approx(theirs, abs=1e-9)
+  assert texts and not any(word in text for text in texts for word in ("stablehlo.sort", "stablehlo.scatter"))

@@ -186,7 +186,7 @@ def _from_examples(values: flags.FlagValues, words: Sequence[str]) -> tuple[Call
   if wrong := [*words, *given(values, (*MAKING, *ALONE, *OF_BOARDS, "street", "pot", "bets"))]:
     raise ValueError(f"--examples have their own game and draws; leave out {' '.join(wrong)}.")
   progress = progress_of(values)
-  examples = ps.values.load_examples(*values.examples, progress=progress)
+  examples = ps.values.load_examples(*values.examples, progress=progress, device=values.device)
   name = examples.card["game"].partition("(")[0]
   folder = make_folder(values.output or f"runs/{name}-values")
   kept = examples.features

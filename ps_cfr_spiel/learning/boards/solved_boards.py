@@ -15,14 +15,15 @@ from ps_cfr_spiel.batches import solve_batch
 from ps_cfr_spiel.cards.poker import Situation, cards
 from ps_cfr_spiel.learning.boards.board_features import CHECKED, BoardFeatures
 from ps_cfr_spiel.learning.examples import Examples
+from ps_cfr_spiel.options import AUTO
 
 
-def load_boards(*folders: str | os.PathLike, progress: bool | None = None) -> Examples:
+def load_boards(*folders: str | os.PathLike, progress: bool | None = None, device: str = AUTO) -> Examples:
   """Read the examples of `ps-cfr-spiel learn --street`, or of `solve_batch` with all hands of one street.
 
-  `progress` is as in `reports.progress_bar`. OSError if a file cannot be read; ValueError if it is damaged
-  or holds something else, hands were left out, folders were solved with different settings or have boards
-  of different sizes, or there are no files.
+  `progress` is as in `reports.progress_bar`; `device` values rivers without betting. OSError if a file
+  cannot be read; ValueError if it is damaged or holds something else, hands were left out, folders were
+  solved with different settings or have boards of different sizes, or there are no files.
   """
   parts, works = [], []
   for folder in folders:
@@ -39,7 +40,7 @@ def load_boards(*folders: str | os.PathLike, progress: bool | None = None) -> Ex
     raise ValueError("There are no situations; name at least one folder.")
   (_, teacher, _), *others = parts
   for path, method, _ in others:
-    if method != teacher:
+    if {**method, "order": None} != {**teacher, "order": None}:  # which is that of the device
       raise ValueError(f"{path} was solved with other settings than the first: {method}, not {teacher}.")
   if len(sizes := {part["board"].shape[1] for _, _, part in parts}) > 1:
     raise ValueError(f"There are boards of {sizes} cards; learn from one street at a time.")
@@ -47,7 +48,7 @@ def load_boards(*folders: str | os.PathLike, progress: bool | None = None) -> Ex
   card = {"game": "river_subgame", "teacher": repr(teacher), "rivers": sorted(set(works))}
   if (size := sizes.pop()) < cards.BOARD_SIZE:
     card |= {"game": "holdem_subgame", "cards": size}
-  return boards_as_examples(card, *arrays.values(), progress=progress)
+  return boards_as_examples(card, *arrays.values(), progress=progress, device=device)
 
 
 def boards_as_examples(
@@ -59,13 +60,15 @@ def boards_as_examples(
   values: np.ndarray,
   checked: np.ndarray | None = None,
   progress: bool | None = False,
+  device: str = AUTO,
 ) -> Examples:
   """The situations in arrays like those of the files (docs/batches.md); on rivers `checked` is found."""
   unit, halves = pot[:, None], (0, 1)
   if checked is None:
     given = zip(board.tolist(), pot.tolist(), ranges.astype(float), strict=True)
     down = [Situation(tuple(b), p, p // 2, "fcpa", r) for b, p, r in given]
-    solutions = solve_batch(down, iterations=1, hands="all", strategies=False, progress=progress)
+    options = {"iterations": 1, "hands": "all", "strategies": False, "device": device}
+    solutions = solve_batch(down, progress=progress, **options)
     checked = np.stack([s.values for s in solutions])
   pair = lambda x: (x[0].astype(np.float32), x[1].astype(np.float32))  # noqa: E731
   inputs = {"board": board, "ratio": (stack - pot / 2) / pot}
