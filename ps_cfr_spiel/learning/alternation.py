@@ -111,6 +111,8 @@ def learn(
       training = TrainingOptions(**options.values(TrainingOptions)).changed(seed=options.seed + turn)
       file = place and place / f"values-{turn}.safetensors"
       learned = train_in(file, examples, training, learned, every, progress)
+      if features is not None:
+        learned = learned.with_features(features)  # which files do not have
       if callback is not None:
         callback(learned)
       if not learned.card["finished"]:

@@ -1,5 +1,7 @@
 """Runs that call the library themselves: the numbers of XLA's program, on states that never change."""
 
+import threading
+
 import jax
 import numpy as np
 import pyspiel
@@ -70,6 +72,26 @@ def test_a_failure_in_the_library_is_raised_in_its_words():
   direct._call._names[0] = b"nothing"
   with pytest.raises(RuntimeError, match="alternating"):
     solver.run(1)
+
+
+def test_threads_wait_for_each_other(monkeypatch):
+  """A call hands addresses over in arrays of its own, which another must not change."""
+  solver = solver_of("kuhn_poker")
+  solver.run(1)
+  assert solver._direct is not None
+  direct, other = solver._direct._call, threading.Thread(target=solver.run, args=(1,))
+  call = direct._call
+
+  def waiting(*given):
+    monkeypatch.undo()
+    other.start()
+    other.join(0.2)
+    assert other.is_alive()
+    call(*given)
+
+  monkeypatch.setattr(direct, "_call", waiting)
+  solver.run(1)
+  other.join()
 
 
 def test_numbers_below_the_normal_ones_count_as_zero_as_in_a_trace():

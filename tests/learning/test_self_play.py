@@ -1,6 +1,7 @@
 """Values that read a game's tensors: laws of the network, exact values, self-play, files, errors."""
 
 import dataclasses
+import functools
 import re
 
 import equinox as eqx
@@ -182,7 +183,7 @@ def card_and_moves(state, player):
 
 def test_features_of_ones_own(tmp_path):
   options = SMALL.changed(turns=0, draws=22, steps=200, iterations=30)
-  learned = learn(KUHN, options, features=card_and_moves)
+  learned = learn(KUHN, options, features=card_and_moves, folder=tmp_path / "run")
   assert learned.features.extent == (12, (6, 6)) and learned.network.slots == (6, 6)
   learned.save(tmp_path / "own.safetensors")
   read = NetworkValues.load(tmp_path / "own.safetensors")
@@ -190,7 +191,9 @@ def test_features_of_ones_own(tmp_path):
   with pytest.raises(ValueError, match=r"read features of your own, .*card_and_moves: give that function"):
     search_of(KUHN, 10, read).action_probabilities(state)
   expected = search_of(KUHN, 10, learned).action_probabilities(state)
-  assert search_of(KUHN, 10, read.with_features(card_and_moves)).action_probabilities(state) == expected
+  again = learn(KUHN, options, features=card_and_moves, folder=tmp_path / "run")  # read back
+  for known in (read.with_features(card_and_moves), again):
+    assert search_of(KUHN, 10, known).action_probabilities(state) == expected
 
   def broken(state, player):
     return [np.nan]
@@ -200,6 +203,10 @@ def test_features_of_ones_own(tmp_path):
     search_of(KUHN, 10, read.with_features(card_and_moves).with_features(broken)).action_probabilities(state)
   with pytest.raises(ValueError, match=r"not .*<lambda>"):
     read.with_features(lambda state, player: [])
+
+
+def test_features_may_be_any_callable():
+  assert TensorFeatures.of(functools.partial(card_and_moves)).source == "functools.partial"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ take less. So a run outside of a trace calls the kernel itself (`direct.cc`), wh
 
 import ctypes
 import dataclasses
+import threading
 from collections.abc import Sequence
 
 import jax
@@ -42,7 +43,10 @@ class TableCall:
 
 
 class DirectCall:
-  """A `TableCall` on memory of the host: tables are read in one block of it, and written to another."""
+  """A `TableCall` on memory of the host: tables are read in one block of it, and written to another.
+
+  Threads wait for each other, since addresses are handed over in arrays that all calls share.
+  """
 
   def __init__(
     self, made: TableCall, dtype: DTypeLike, tables: Sequence[jax.ShapeDtypeStruct], offsets: Sequence[int]
@@ -68,7 +72,7 @@ class DirectCall:
     pointers = (ctypes.c_void_p(x.ctypes.data) for x in (self._places, self._shapes))
     lengths = map(ctypes.c_int64, (len(given) + len(tables), len(tables)))
     values, count = ctypes.c_void_p(self._values.ctypes.data), ctypes.c_int64(len(sizes))
-    self._call = function("HandlerCall")
+    self._call, self._lock = function("HandlerCall"), threading.Lock()
     self._arguments = (
       *(handler, *pointers, *lengths, self._names, values, count),
       *(self._message, ctypes.c_int64(ROOM)),
@@ -76,14 +80,15 @@ class DirectCall:
 
   def __call__(self, count: int, numbers: Float[np.ndarray, "N K"], old: np.ndarray, new: np.ndarray) -> None:
     """Write the tables after `count` iterations into the block `new`; those before are in `old`."""
-    self._count[()] = count
-    self._places[self._rows] = address_of(numbers)
-    self._shapes[self._width_at] = numbers.shape[1]
-    np.add(self._offsets, address_of(old), out=self._old)
-    np.add(self._offsets, address_of(new), out=self._new)
-    self._call(*self._arguments)
-    if self._message.raw[0]:
-      raise RuntimeError(self._message.value.decode())
+    with self._lock:
+      self._count[()] = count
+      self._places[self._rows] = address_of(numbers)
+      self._shapes[self._width_at] = numbers.shape[1]
+      np.add(self._offsets, address_of(old), out=self._old)
+      np.add(self._offsets, address_of(new), out=self._new)
+      self._call(*self._arguments)
+      if self._message.raw[0]:
+        raise RuntimeError(self._message.value.decode())
 
 
 def _shape(array: np.ndarray | jax.ShapeDtypeStruct) -> tuple[int, ...]:

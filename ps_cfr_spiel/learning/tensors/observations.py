@@ -5,6 +5,7 @@ many the tensor of a public observer. For other games the tensor of a public sta
 infostates, which is public, too. A function of one's own replaces all of it.
 """
 
+import inspect
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -90,8 +91,9 @@ class Observations:
 
 
 def function_name(function: Own) -> str:
-  """The name of a function of one's own, in cards and files."""
-  return f"{function.__module__}.{function.__qualname__}"
+  """The name of a function of one's own, or of the class of another object, in cards and files."""
+  named = function if inspect.isroutine(function) else type(function)
+  return f"{named.__module__}.{named.__qualname__}"
 
 
 def _public_observer(game: pyspiel.Game):

@@ -294,7 +294,7 @@ class _Reading:
       means = [
         x.sum(1) / np.maximum(at.sum(1, keepdims=True), 1) for x, at in zip(private, real, strict=True)
       ]
-      return np.concatenate(means, 1)
+      return np.concatenate(means, 1).astype(np.float32)
     rows, source = [], self.source
     assert source.public is not None
     for s in public_states:
