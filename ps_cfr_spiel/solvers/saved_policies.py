@@ -8,7 +8,6 @@ import pyspiel
 
 from ps_cfr_spiel import hierarchical, storage
 from ps_cfr_spiel.arguments import check_instance
-from ps_cfr_spiel.keyed_game import KeyedGame
 from ps_cfr_spiel.loading import game_in, load_game
 from ps_cfr_spiel.options import LIMIT
 from ps_cfr_spiel.policy import TreePolicy
@@ -36,18 +35,16 @@ def load_policy(path: str | os.PathLike, limit: int = LIMIT) -> TreePolicy | Key
 def _keyed_policy(file: storage.Stored) -> KeyedPolicy:
   """The policy in a file of `KeyedPolicy.save`."""
   game, arrays = game_in(file.header, file.path), file.arrays(file.shapes)
+  # Outside of the try: where the native library is missing the file is not to blame.
+  dealt = hierarchical.card_game(game) if "clustered_round" in file.header else None
   try:
-    form = _form(game, file)
+    if dealt is None:
+      form = keyed_form(game, file.header["key"])
+    else:
+      form = hierarchical.ClusteredGame(dealt, hierarchical.from_file(file).on(dealt))
     return KeyedPolicy(form, form.table_of(arrays), file.header)
   except (KeyError, ValueError) as error:
     raise ValueError(f"{file.path} is damaged: {error}.") from error
-
-
-def _form(game: pyspiel.Game, file: storage.Stored) -> KeyedGame:
-  if "clustered_round" not in file.header:
-    return keyed_form(game, file.header["key"])
-  dealt = hierarchical.card_game(game)
-  return hierarchical.ClusteredGame(dealt, hierarchical.from_file(file).on(dealt))
 
 
 def pretrained_policy(game: pyspiel.Game | str) -> KeyedPolicy:

@@ -198,6 +198,8 @@ def spoil(folder, run):
     ),
     ("play|backgammon", "cannot be played here: it has no information state strings"),
     ("summary|--quiet", "Unknown command line flag 'quiet'"),
+    ("summary|kuhn_poker|--png=x.png", "; for a picture write --picture=FILE.png."),
+    ("solve|--png=x.png", "; ps-cfr-spiel help solve lists those that it has."),
   ],
 )
 def test_mistakes_are_answered_in_one_line(text, message, run, tmp_path, capfd):

@@ -134,16 +134,20 @@ def test_a_board_of_a_killed_process_is_solved_by_another(tmp_path, capsys, monk
   words = ["report", tmp_path / "boards.txt", *FLAGS, "--iterations=1"]
   assert run(capsys, *words, f"--csv={tmp_path / 'alone.csv'}")[0] == 0
   append, order = SharedTable.append, []
-  with subprocess.Popen([sys.executable, "-c", HOLD, file], stdout=subprocess.PIPE) as other:
-    assert other.stdout and other.stdout.readline() == b"held\n"
+  with SharedTable(file) as late:
+    (tmp_path / "x.csv.lock").unlink()  # as the last process does at its end
+    with subprocess.Popen([sys.executable, "-c", HOLD, file], stdout=subprocess.PIPE) as other:
+      assert other.stdout and other.stdout.readline() == b"held\n"
+      with late.claim(0, wait=False) as mine:
+        assert not mine
 
-    def killed_after(table, names, texts):
-      order.append((texts[0], other.poll()))
-      append(table, names, texts)
-      other.kill()
+      def killed_after(table, names, texts):
+        order.append((texts[0], other.poll()))
+        append(table, names, texts)
+        other.kill()
 
-    monkeypatch.setattr(SharedTable, "append", killed_after)
-    code, out, _ = run(capsys, *words, f"--csv={file}")
+      monkeypatch.setattr(SharedTable, "append", killed_after)
+      code, out, _ = run(capsys, *words, f"--csv={file}")
   assert code == 0 and "Boards to go: 1, at most " in out
   assert order == [("9s7c5s4h3c", None), ("Ks7d2c5h9s", -signal.SIGKILL)]
   assert sorted(file.read_text().splitlines()) == sorted((tmp_path / "alone.csv").read_text().splitlines())
@@ -174,6 +178,23 @@ def test_values_of_the_next_street_are_close_to_the_whole_solution(tmp_path, cap
   come = first.weights * (game.disjoint @ second.weights)
   all_in = solution.strategies[0][0][1, 0][solution.hands[0].searchsorted(first.numbers)]
   assert float(quick["All-in 100"]) == pytest.approx(come @ all_in / come.sum(), rel=1e-3)
+
+
+def test_a_report_that_began_meanwhile_keeps_its_file(tmp_path, capsys, monkeypatch):
+  """Two reports of different methods in one file, at once: the later row is refused, not mixed in."""
+  (tmp_path / "boards.txt").write_text("Ks7d2c5h9s")
+  words = ["report", tmp_path / "boards.txt", *FLAGS]
+  assert run(capsys, *words, "--iterations=1", f"--csv={tmp_path / 'first.csv'}")[0] == 0
+  solve, first, file = report._solve, (tmp_path / "first.csv").read_bytes(), tmp_path / "x.csv"
+
+  def begun_meanwhile(*given):
+    solved = solve(*given)
+    file.write_bytes(first)
+    return solved
+
+  monkeypatch.setattr(report, "_solve", begun_meanwhile)
+  code, _, error = run(capsys, *words, "--iterations=2", f"--csv={file}")
+  assert code == 2 and "x.csv is a report with method" in error and file.read_bytes() == first
 
 
 def test_a_report_without_local_regrets_is_not_continued_with_them(tmp_path, capsys):

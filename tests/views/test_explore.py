@@ -447,7 +447,9 @@ def test_the_server(tmp_path, monkeypatch):
     try:
       address = server.stdout.readline().split()[-1]
       assert urllib.request.urlopen(address).read().decode().startswith("<!doctype html>")
-      script = urllib.request.urlopen(f"{address}streets/3.js").read().decode()
+      with urllib.request.urlopen(f"{address}streets/3.js") as reply:
+        script = reply.read().decode()
+        assert reply.headers["Cache-Control"] == "no-store"
       assert script == explore_script(policy, 3)
       for wrong in (
         "streets/99.js",

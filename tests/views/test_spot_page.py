@@ -36,10 +36,12 @@ DRIVER = """<script>
     if (how === "click") one.click();
     if (how === "type") { one.value = text; one.dispatchEvent(new Event("input")); }
     if (how === "paint") {
-      one.dispatchEvent(new PointerEvent("pointerdown", at(one)));
-      for (const kind of text) document.dispatchEvent(
-        new PointerEvent("pointermove", at(one.parentNode.querySelector(`[data-kind="${kind}"]`))));
-      document.dispatchEvent(new PointerEvent("pointerup", { bubbles: true }));
+      const cell = (kind) => one.querySelector(`[data-kind="${kind}"]`);
+      for (const [first, ...others] of text) {  // strokes, without a pause
+        cell(first).dispatchEvent(new PointerEvent("pointerdown", at(cell(first))));
+        for (const kind of others) document.dispatchEvent(new PointerEvent("pointermove", at(cell(kind))));
+        document.dispatchEvent(new PointerEvent("pointerup", { bubbles: true }));
+      }
     }
     for (let k = 0; k < 8; k++) await pause();
     const texts = (what) => [...document.querySelectorAll(what)].map((e) => e.textContent);
@@ -95,10 +97,14 @@ def test_a_spot_is_made_solved_locked_and_solved_again(tmp_path, monkeypatch, wi
     ('[data-card="9s"]', "click"),
     (first, "type", "AA, KQS:50%, zz"),
     (first, "type", "AA, KQs:50%"),
-    ('[data-kind="QQ"]', "paint", ["JJ"]),
+    (".grid", "paint", [["QQ", "JJ"], ["TT"]]),
     ("#solve", "click"),
     ("#moves button", "look"),
-    ('#lock input[aria-label="Check"]', "type", "100"),
+    ('#lock input[aria-label="Hands"]', "type", "zz"),
+    ("#lock button", "click"),
+    ("#error", "look"),
+    ("#look", "click"),
+    ('#lock input[aria-label="Check"]', "type", "99.9"),  # rounded, as shares of thirds are
     ('#lock input[aria-label="All-in 20"]', "type", "0"),
     ("#lock button", "click"),
     ('[href="/"]', "look"),
@@ -109,19 +115,21 @@ def test_a_spot_is_made_solved_locked_and_solved_again(tmp_path, monkeypatch, wi
   assert seen[0]["board"] == "Ks 7d 2c 5h" and seen[1]["board"] == "Ks 7d 2c 5h 9s"
   assert "'zz'" in seen[2]["error"] and not seen[3]["error"]
   assert "50" in seen[3]["cells"]
-  assert parse_hands(seen[4]["range"]) == parse_hands("AA, KQs:.5, QQ, JJ")
+  assert parse_hands(seen[4]["range"]) == parse_hands("AA, KQs:.5, QQ, JJ, TT")
   assert "river Ks7d2c5h9s, pot 20, behind 20" in seen[4]["title"] and "Memory: about" in seen[4]["needs"]
-  ranges = ("AA, KQs:50%, QQ, JJ", "KK, QJs")
+  ranges = ("AA, KQs:50%, QQ, JJ, TT", "KK, QJs")
   game = ps_cfr_spiel.river("Ks7d2c5h9s", pot=20, stack=20, bets="a", ranges=ranges)
-  for shown, locks in ((seen[6], None), (seen[10], {"": {"Check": 1}})):
+  for shown, locks in ((seen[6], None), (seen[14], {"": {"Check": 1}})):
     solver = ps_cfr_spiel.PSCFRSolver(game, locks=locks)
     solver.run(50)
     np.testing.assert_allclose(shares(shown["moves"]), spot(solver.average_policy()).frequencies(), atol=6e-4)
     exploitability = float(re.search(r"exploitability ([\d.e-]+) chips", shown["about"])[1])
     assert exploitability == pytest.approx(solver.exploitability(), rel=1e-3)
   paths = [shown.get("path") for shown in seen]
-  assert paths[:5] == ["/"] * 5 and paths[6:9] == ["/strategy/1/"] * 3 and paths[10] == "/strategy/2/"
-  saved = seen[12]["saved"].removeprefix("Saved in ")
+  assert paths[:5] == ["/"] * 5 and paths[9] == "/" and paths[14] == "/strategy/2/"
+  assert paths[6:8] + paths[11:13] == ["/strategy/1/"] * 4
+  assert "'zz'" in seen[9]["error"]  # of a lock of which the strategy knows nothing later
+  saved = seen[16]["saved"].removeprefix("Saved in ")
   assert ps_cfr_spiel.load_solver(tmp_path / saved).iteration == 50
   assert not any(shown.get("wide") for shown in seen)
 
@@ -175,14 +183,46 @@ def test_requests_that_are_no_spots():
     ("/check", {}),
     ("/check", {"fields": {"solver": "fpira"}}),
     ("/check", {"fields": {"pot": 20}}),
+    ("/check", {"fields": []}),
+    ("/check", {"fields": FIELDS | {"board": " "}}),
     ("/range", {"text": "AA", "board": "", "paint": {"AKx": 1}}),
     ("/range", {"text": "AA", "board": "", "paint": {"AKs": 2}}),
     ("/save", {}),
   ):
     assert asked(explorer, path, **more)[0] == 400, path
-  for path, sent in (("/strategy/0/", None), ("/strategy/1/streets/0.js", None), ("/else", b"{}")):
+  for path, sent in (("/strategy/a/", None), ("/strategy/1/solve", b"{}"), ("/else", b"{}")):
     assert explorer.answer(path, sent) is None
+  for path in ("/strategy/1/", "/strategy/1/streets/0.js"):
+    status, _, text = explorer.answer(path, None)
+    assert status == 404 and "no longer kept" in text
   assert explorer.answer("/solve", b"[")[0] == 400
+
+
+def test_locks_are_added_to_those_of_the_strategy_that_is_shown():
+  """Of a page of an earlier one, and after a lock that was refused."""
+  explorer = explore.Explorer(FIELDS)
+  asked(explorer, "/solve", fields=FIELDS | {"iterations": "1"})
+  for number, lock, locks in (
+    (1, "=Check:100%@zz", "=Check:100%@zz"),
+    (1, "=All-in 20:100%", "=All-in 20:100%"),
+    (2, "=Check:100%@AA", "=All-in 20:100%; Check:100%@AA"),
+    (3, "=Check:50%, All-in 20:50%@AA", "=All-in 20:100%; Check:50%, All-in 20:50%@AA"),
+  ):
+    explorer.wait()
+    status, data = asked(explorer, f"/strategy/{number}/lock", lock=lock)
+    assert status == 200 and f'"text":"{locks}"' in explorer.answer("/", None)[2]
+  explorer.wait()
+  assert asked(explorer, "/progress")[1]["number"] == 4
+  status, data = asked(explorer, "/strategy/1/lock", lock="=Check")
+  assert status == 400 and "no longer kept" in data["error"]
+
+
+def test_a_spot_without_a_board_begins_with_that_of_the_page(monkeypatch):
+  """Solve has a default board, which the page would not show."""
+  pages = []
+  monkeypatch.setattr(explore, "serve", lambda answer, *_: pages.append(answer("/", None)[2]))
+  assert program.run(["explore", "--pot=50"]) == 0
+  assert f'"text":"{explore.START["board"]}"' in pages[0] and '"text":"50"' in pages[0]
 
 
 def test_the_command_of_the_page_is_its_spot():

@@ -53,6 +53,8 @@ MOST_SENT = 200_000  # bytes of a request: two ranges of single hands with weigh
 # (`summary --measure` has the time of an iteration). A solve corrects it for the next one.
 PROGRAMS, PACE = 157e6, {5: 4e-5, 4: 2e-3, 3: 8e-4}
 
+GONE = '<!doctype html><p>This strategy is no longer kept; <a href="/">the spot</a> has the last one.</p>'
+
 Fields = Mapping[str, str]  # texts by the names of flags; several of a flag are lines
 
 
@@ -64,7 +66,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   spot = {name: str(values[name].value) for name in SPOT_FLAGS if values[name].present}
   more = {name: values[name].value for name in METHOD if values[name].present}
   texts = {name: "\n".join(map(str, v)) if isinstance(v, list) else str(v) for name, v in more.items()}
-  fields = (spot or START) | texts
+  fields = ({"board": START["board"]} | spot if spot else START) | texts
   explorer = Explorer(fields)
   explorer.check(fields)  # a mistake is answered before the browser is opened
   try:
@@ -75,6 +77,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
 
 def words_of(fields: Fields) -> list[str]:
   """The words of the command solve for the fields of a page; those at their defaults are left out."""
+  if not isinstance(fields, Mapping):
+    raise ValueError(f"fields={fields!r}: expected texts by the names of fields.")
   known, words = {flag.name: flag for flag in FIELDS}, []
   for name, text in fields.items():
     if name not in known:
@@ -97,6 +101,7 @@ class Explorer:
     self._run: Run | None = None
     self._policy: ps.TreePolicy | None = None
     self._page, self._number = "", 0  # of the strategy that can be looked at
+    self._solved: dict[str, str] = {}  # the fields that it is of
     self._stage, self._error = "", ""  # "", "building", "solving", "done" or "failed"
     self._building, self._stopped = threading.Lock(), threading.Event()
     self._thread: threading.Thread | None = None
@@ -107,22 +112,25 @@ class Explorer:
 
   def answer(self, path: str, sent: bytes | None) -> tuple[int, str, str] | None:
     """See `server.serve`."""
+    place = re.fullmatch(r"/strategy/([0-9]{1,9})(/.*)", path)
     if sent is None:
       if path == "/":
         return 200, "text/html", ps.views.spot_page(self._form() | {"state": self.state()})
-      place = re.fullmatch(r"/strategy/([0-9]{1,9})(/.*)", path)
-      if place is None or self._policy is None or int(place[1]) != self._number:
+      if place is None:
         return None
+      if self._policy is None or int(place[1]) != self._number:
+        return 404, "text/html", GONE
       return answers(self._policy, self._page)(place[2], None)
     asks = {
       "/check": lambda asked: self.check(asked["fields"]),
       "/range": lambda asked: ps.views.painted(str(asked["text"]), str(asked["board"]), asked["paint"]),
       "/solve": lambda asked: self.solve(asked["fields"]),
-      "/lock": lambda asked: self.lock(str(asked["lock"])),
       "/progress": lambda _: self.state(),
       "/stop": lambda _: self._stop_soon(),
       "/save": lambda _: self._save(),
     }
+    if place is not None and place[2] == "/lock":
+      asks[path] = lambda asked: self.lock(int(place[1]), str(asked["lock"]))
     if path not in asks:
       return None
     status, data = 200, {}
@@ -174,11 +182,13 @@ class Explorer:
     ValueError, or an error of a flag, for a field that is not understood.
     """
     words = words_of(fields)
+    if not fields.get("board", "").strip():  # solve has a default, which the page does not show
+      raise ValueError("The board is empty; choose three cards of a flop, four of a turn or five of a river.")
     with self._building:
       values = _values(words)
       game = load_game((), values)
       check_target("--target", values.target, ps.views.pot_of(game))
-      needs = ps.PSCFRSolver.memory_needs(game, values.bits)
+      needs = ps.PSCFRSolver.memory_needs(game, int(values.bits))
       assert needs is not None, "every spot describes itself"
       return {
         "title": describe(str(game)),
@@ -200,8 +210,7 @@ class Explorer:
 
   def solve(self, fields: Fields) -> dict[str, JSON]:
     """Begin to solve a spot; a mistake in it raises before the thread starts."""
-    if self._thread is not None and self._thread.is_alive():
-      raise ValueError("A solve is under way; stop it first, or wait for its end.")
+    self._check_idle()
     self.check(fields)
     self._fields, self._error, self._run = dict(fields), "", None
     self._values, self._stage = _values(words_of(fields)), "building"
@@ -210,14 +219,26 @@ class Explorer:
     self._thread.start()
     return self.state()
 
-  def lock(self, text: str) -> dict[str, JSON]:
-    """Solve the same spot with one more lock, in place of an earlier one of the same line."""
+  def _check_idle(self) -> None:
+    if self._thread is not None and self._thread.is_alive():
+      raise ValueError("A solve is under way; stop it first, or wait for its end.")
+
+  def lock(self, number: int, text: str) -> dict[str, JSON]:
+    """Solve the spot of the strategy with a number again, with one more lock.
+
+    It replaces the earlier locks of its line; if it is of some hands, those of other hands remain.
+    """
+    if number != self._number:
+      raise ValueError("This strategy is no longer kept; go to the spot, and lock in its last one.")
     line, _, how = text.rpartition("=")
-    earlier = [old.rpartition("=") for old in self._fields.get("lock", "").splitlines()]
-    # Locks of some hands each, of one line, count together.
-    same = [mixture for place, _, mixture in earlier if place == line and AT in mixture and AT in how]
-    kept = [f"{place}={mixture}" for place, _, mixture in earlier if place != line]
-    return self.solve(self._fields | {"lock": "\n".join([*kept, f"{line}={'; '.join([*same, how])}"])})
+    hands, kept = _hands(how), []
+    for old in self._solved.get("lock", "").splitlines():
+      place, _, earlier = old.rpartition("=")
+      if place != line:
+        kept.append(old)
+      elif hands:
+        how = "; ".join([*(part.strip() for part in earlier.split(";") if _hands(part) != hands), how])
+    return self.solve(self._solved | {"lock": "\n".join([*kept, f"{line}={how}"])})
 
   # --- The thread -------------------------------------------------------------------------------
 
@@ -234,6 +255,7 @@ class Explorer:
     """Build, solve, and make the page of the strategy."""
     with self._building, Stopwatch() as building:
       solver = new_solver(values, ())
+      solver.values_fit(values.memory)  # or it is refused now: the page of the strategy has them
     target = check_target("--target", values.target, ps.views.pot_of(solver.game))
     folder = next(default_folders(solver.game))
     run = Run(solver, [], folder, target, values.checkpoint_seconds, True, building)
@@ -248,12 +270,12 @@ class Explorer:
     note = f"exploitability {ps.views.with_unit(run.points[-1].exploitability, solver.game)}"
     origin = "; ".join([*made_by_lines(policy), note])
     page = ps.views.explore_page(policy, origin, served=True, lockable=True)
-    self._policy, self._page, self._number = policy, page, self._number + 1
+    self._solved, self._policy, self._page, self._number = self._fields, policy, page, self._number + 1
 
   def _note_pace(self, run: Run) -> None:
     """Remember how much slower than the rough time a solve was."""
     game, done = run.solver.game, run.solver.iteration
-    needs = ps.PSCFRSolver.memory_needs(game)
+    needs = ps.PSCFRSolver.memory_needs(game, run.solver.options.bits)
     if needs is not None and done and run.seconds:
       rough = max(needs.run - PROGRAMS, 1e5) / 1e6 * PACE[_cards(game)]
       self._paces[_cards(game)] = run.seconds / done / rough
@@ -274,6 +296,7 @@ class Explorer:
 
   def _save(self) -> dict[str, JSON]:
     """Save the run as the command solve does."""
+    self._check_idle()
     if self._run is None or self._stage != "done" or self._values is None:
       raise ValueError("Nothing is solved yet; press Solve first.")
     if self._run.saved is None:
@@ -288,6 +311,11 @@ def _values(words: Sequence[str]) -> flags.FlagValues:
   rest = values(["ps-cfr-spiel", *words, "--quiet"])[1:]
   assert not rest, "each word is a flag"
   return values
+
+
+def _hands(part: str) -> str:
+  """The hands of a part of a lock, "" if it is of all."""
+  return part.partition(AT)[2].strip()
 
 
 def _cards(game: pyspiel.Game) -> int:

@@ -29,7 +29,7 @@ from ps_cfr_spiel.apps.commands.framework.command import (
   Command,
   completion,
 )
-from ps_cfr_spiel.apps.commands.framework.user_input import answer_to, load_module
+from ps_cfr_spiel.apps.commands.framework.user_input import PICTURES, answer_to, load_module
 from ps_cfr_spiel.loading import PYTHON_GAMES
 from ps_cfr_spiel.version import __version__
 
@@ -112,15 +112,20 @@ def _dispatch(words: Sequence[str], begin: Callable[[], object]) -> int:
   try:
     rest = values([PROGRAM, *words[1:]])[1:]
   except flags.UnrecognizedFlagError as error:
-    guess = (
-      "" if "Did you mean" in str(error) else f"; {PROGRAM} help {command.name} lists those that it has."
-    )
-    raise ValueError(f"{error}{guess}") from error
+    raise ValueError(f"{error}{_hint(command, error)}") from error
   if command.computes:
     begin()
   if values.module is not None:
     load_module(values.module)
   return command.run(values, rest) or 0
+
+
+def _hint(command: Command, error: flags.UnrecognizedFlagError) -> str:
+  """What follows absl's message on a flag that a command does not have."""
+  if f".{error.flagname}" in PICTURES and any(flag.name == "picture" for flag in command.options):
+    return f"; for a picture write --picture=FILE.{error.flagname}."
+  known = "Did you mean" in str(error)
+  return "" if known else f"; {PROGRAM} help {command.name} lists those that it has."
 
 
 def run(words: Sequence[str], begin: Callable[[], object] = lambda: None) -> int:

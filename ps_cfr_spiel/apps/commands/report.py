@@ -125,7 +125,8 @@ def _fill(
           columns, moves = solve(*boards[number])
           row = {"board": name, "weight": boards[number][1], **columns}
           row |= {key: (same | {"moves": moves})[key] for key in GIVEN}
-          table.append(list(row), list(map(_text, row.values())))
+          if name in missing():  # or refused, if another report began in this file meanwhile
+            table.append(list(row), list(map(_text, row.values())))
         rest = len(missing())
         bar.update(len(boards) - rest - bar.n)
         if rest and first:

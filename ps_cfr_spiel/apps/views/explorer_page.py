@@ -47,7 +47,7 @@ def explore_page(
   Its head has the `origin`, the method of the solution. It shows some `lines`, as for `TreePolicy.save`, and
   the states on the way to them; by default all public states, or the part of a partial policy; if they are
   too many, the first street. A `served` page loads others from `explore_script`, under the address
-  streets/NUMBER.js; a `lockable` one sends locks to /lock. ValueError if the policy has no public states, or
+  streets/NUMBER.js; a `lockable` one sends locks to lock. ValueError if the policy has no public states, or
   the lines too many for a page; or a line does not exist.
   """
   data = page_data(policy, origin, lines)

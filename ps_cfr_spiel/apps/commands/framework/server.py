@@ -95,6 +95,7 @@ def serve(answer: Answer, port: int, most_sent: int = MOST_SENT) -> int:
       self.send_response(status)
       self.send_header("Content-Type", f"{kind}; charset=utf-8")
       self.send_header("Content-Length", str(len(content)))
+      self.send_header("Cache-Control", "no-store")  # so that Back shows the present
       self.end_headers()
       self.wfile.write(content)
 

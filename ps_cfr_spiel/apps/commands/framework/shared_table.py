@@ -30,30 +30,50 @@ class SharedTable:
     self._lock_path = path.with_name(f"{path.name}.lock")
 
   def __enter__(self) -> Self:
-    self._descriptor = os.open(self._lock_path, os.O_CREAT | os.O_RDWR, 0o666)
+    self._open()
     return self
+
+  def _open(self) -> None:
+    self._descriptor = os.open(self._lock_path, os.O_CREAT | os.O_RDWR, 0o666)
 
   def __exit__(self, *_: object) -> None:
     with contextlib.suppress(OSError):  # another process works on
       fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-      self._lock_path.unlink(missing_ok=True)
+      if self._is_current():
+        self._lock_path.unlink()
     os.close(self._descriptor)  # with all its claims
 
   @contextlib.contextmanager
   def claim(self, number: int, *, wait: bool = True) -> Iterator[bool]:
     """Hold a piece for the block. False if another process has it, and `wait` is False."""
-    try:
-      fcntl.lockf(self._descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB), 1, number)
-    except (BlockingIOError, PermissionError):
+    if not self._lock(number, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB)):
       yield False
-      return
-    except OSError:  # no locks
-      yield True
       return
     try:
       yield True
     finally:
-      fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, number)
+      with contextlib.suppress(OSError):  # no locks
+        fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, number)
+
+  def _lock(self, number: int, how: int) -> bool:
+    """Whether a piece is locked now, in the file of all processes: one that ended may have removed it."""
+    while True:
+      try:
+        fcntl.lockf(self._descriptor, how, 1, number)
+      except (BlockingIOError, PermissionError):
+        return False
+      except OSError:  # no locks
+        return True
+      if self._is_current():
+        return True
+      os.close(self._descriptor)
+      self._open()
+
+  def _is_current(self) -> bool:
+    """Whether the path still names the open lock file."""
+    with contextlib.suppress(FileNotFoundError):
+      return os.path.samestat(os.fstat(self._descriptor), self._lock_path.stat())
+    return False
 
   def text(self) -> str:
     """All whole lines, or the whole text if it has none; "" if there is no file."""
