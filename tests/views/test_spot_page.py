@@ -229,6 +229,7 @@ def test_the_command_of_the_page_is_its_spot():
   """The line of the page, typed, describes the same game; defaults are left out of it."""
   status, data = asked(explore.Explorer(FIELDS), "/check", fields=FIELDS | {"cap": "0", "lock": ""})
   assert status == 200 and "--cap" not in data["command"] and "--lock" not in data["command"]
+  assert "values of all actions" in data["memory"] and "--novalues" not in data["memory"]
   words = [f"--{name}={text}" for name, text in FIELDS.items()]
   assert explore.words_of(FIELDS) == words
   assert explore.words_of({"lock": "=Check\n x a=fold"}) == ["--lock==Check", "--lock=x a=fold"]

@@ -192,7 +192,7 @@ class Explorer:
       assert needs is not None, "every spot describes itself"
       return {
         "title": describe(str(game)),
-        "memory": memory_text(game, needs.run),
+        "memory": memory_text(game, needs.run, without=""),
         "time": self._time(game, needs.run, values.iterations),
         "warning": game.left_out() if isinstance(game, poker.holdem_subgame.HoldemSubgameGame) else "",
         "command": shlex.join(["ps-cfr-spiel", "solve", *words]),

@@ -87,13 +87,18 @@ def memory_lines(game: pyspiel.Game, leaves: str = "auto") -> dict[str, str]:
   return {"memory to solve": memory_text(game, whole.run, half.run)}
 
 
-def memory_text(game: pyspiel.Game, run: int, less: int | None = None) -> str:
-  """The estimated bytes of a run, and `less` of one with --bits=16, and the parts that they include."""
+def memory_text(
+  game: pyspiel.Game, run: int, less: int | None = None, without: str = " (--novalues leaves them out)"
+) -> str:
+  """The estimated bytes of a run, and `less` of one with --bits=16, and of what comes with it.
+
+  `without` tells how to do without the values of actions.
+  """
   about, compressed = readable_bytes(run), readable_bytes(run if less is None else less)
   text = f"about {about}" + (f", or {compressed} with --bits=16" if compressed != about else "")
   needs = ps.PSCFRSolver.memory_needs(game)
   if needs is not None and (values := readable_bytes(needs.values)) != about:
-    text += f", and {values} for the values of all actions afterwards (--novalues leaves them out)"
+    text += f", and {values} for the values of all actions afterwards{without}"
   return f"{text}; Python and JAX take some {readable_bytes(RUNTIME)} more"
 
 
