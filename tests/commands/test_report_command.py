@@ -164,6 +164,7 @@ def test_values_of_the_next_street_are_close_to_the_whole_solution(tmp_path, cap
     words[1 + len(spot) :] = ["--iterations=100", f"--csv={tmp_path / name}.csv", *more]
     code, out, _ = run(capsys, "report", *words)
     assert code == 0 and ("then values: pretrained" in out) == bool(more)
+    assert ("if the values are right" in out) == bool(more)
   (quick,), (whole,) = (rows_of(tmp_path / f"{name}.csv") for name in ("quick", "whole"))
   assert list(quick) == list(whole)
   for name, share in (("deals", 0), ("weight", 0), ("equity_0", 1e-4), ("ev_0", 3), ("ev_1", 3)):
@@ -185,14 +186,14 @@ def test_a_report_that_began_meanwhile_keeps_its_file(tmp_path, capsys, monkeypa
   (tmp_path / "boards.txt").write_text("Ks7d2c5h9s")
   words = ["report", tmp_path / "boards.txt", *FLAGS]
   assert run(capsys, *words, "--iterations=1", f"--csv={tmp_path / 'first.csv'}")[0] == 0
-  solve, first, file = report._solve, (tmp_path / "first.csv").read_bytes(), tmp_path / "x.csv"
+  solve, first, file = report._to_the_end, (tmp_path / "first.csv").read_bytes(), tmp_path / "x.csv"
 
   def begun_meanwhile(*given):
     solved = solve(*given)
     file.write_bytes(first)
     return solved
 
-  monkeypatch.setattr(report, "_solve", begun_meanwhile)
+  monkeypatch.setattr(report, "_to_the_end", begun_meanwhile)
   code, _, error = run(capsys, *words, "--iterations=2", f"--csv={file}")
   assert code == 2 and "x.csv is a report with method" in error and file.read_bytes() == first
 

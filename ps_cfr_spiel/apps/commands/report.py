@@ -300,7 +300,7 @@ def _tell(values: flags.FlagValues, file: Path, rows: Sequence[Mapping[str, str]
     "boards": f"{len(rows):,}",
     "line": rows[0]["moves"] or "the start",
     "solved": f"to the end of the street, then values: {beyond}" if beyond else "to the end",
-    "exploitability": f"at most {worst:.3g}% of the pot",
+    "exploitability": f"at most {worst:.3g}% of the pot{', if the values are right' if beyond else ''}",
     **({"local regret": _local_regret(numbers)} if values.tremble else {}),
     "time": f"{seconds:.1f} s",
     "saved": f"{file} and {values.html}" if values.html else file,
