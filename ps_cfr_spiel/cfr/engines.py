@@ -258,7 +258,7 @@ def _changed(
   return buckets, average if whole else average.compensation
 
 
-def _tables(state: PlayerState, whole: bool = False) -> list[Array]:
+def _tables(state: PlayerState, whole: bool = False) -> list[Array] | list[jax.ShapeDtypeStruct]:
   return jax.tree.leaves(_changed(state, whole))
 
 

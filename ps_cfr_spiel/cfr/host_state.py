@@ -14,7 +14,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from ps_cfr_spiel.backend.device import jit
+from ps_cfr_spiel.backend.device import bytes_of, jit
 from ps_cfr_spiel.backend.native import DirectCall, TableCall
 from ps_cfr_spiel.cfr.averages import Step
 from ps_cfr_spiel.cfr.engines import Players, choose, iteration_numbers, tables_of_players, with_tables
@@ -23,6 +23,9 @@ from ps_cfr_spiel.cfr.state import SolverState
 from ps_cfr_spiel.tree import Array, PlayerPasses, PublicTree
 
 AHEAD = 1024  # iterations whose numbers are computed at once
+MOST_BYTES = (
+  2**22
+)  # of tables; with more an iteration outlasts the start of a program, and copies cost memory
 
 
 class Layout(NamedTuple):
@@ -109,6 +112,11 @@ def _ahead(
   done: Int[Array, ""], averaging_delay: Int[Array, ""], *, rule: Rule, tremble: float, dtype: str
 ) -> Float[Array, "AHEAD K"]:
   return iteration_numbers(Step(done + 1, averaging_delay, rule, tremble), AHEAD, dtype)
+
+
+def is_called_directly(state: SolverState | HostState) -> bool:
+  """True for a state so small that direct calls pay."""
+  return isinstance(state, HostState) or bytes_of(state.players) <= MOST_BYTES
 
 
 class DirectRun:

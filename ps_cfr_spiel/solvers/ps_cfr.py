@@ -196,7 +196,8 @@ class PSCFRSolver(TreeSolver):
   def _step(self, state, iterations):
     options = self.options
     method = {"rule": self.rule, "alternating": options.alternating, "tremble": options.tremble}
-    if not self._in_place and self.engine.engine.iterations is not None:
+    whole = not self._in_place and self.engine.engine.iterations is not None
+    if whole and cfr.is_called_directly(state):
       if self._direct is None:
         self._direct = cfr.DirectRun(self._tree, state, options.averaging_delay, **method)
       return self._direct.after(state, iterations)

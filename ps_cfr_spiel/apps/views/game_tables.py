@@ -11,14 +11,13 @@ from ps_cfr_spiel.apps.views.public_state_view import Spot
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.notation import is_hand, state_after
 from ps_cfr_spiel.games import Table
-from ps_cfr_spiel.matches import table_of
 
 MOST_DRAWN = 20_000  # infostates of a page with their own cards or boards
 
 
 def drawn_table(state: pyspiel.State, seats: Collection[int]) -> dict[str, JSON] | None:
   """The table as seats see it, with the map of a board of nodes; None in a game without."""
-  if (table := table_of(state, seats)) is None:
+  if (table := _table_of(state, seats)) is None:
     return None
   board, place = table.board, map_of(state.get_game())
   drawn = None if board is None else {**board._asdict(), "map": None}
@@ -38,19 +37,26 @@ def public_table(policy: TreePolicy, number: int, view: Spot | None) -> dict[str
     return {}
   state = state_after(policy.game, policy.labels.source.history(number))
   seats = range(policy.game.num_players())
-  if (table := table_of(state, ())) is None:
+  if (table := _table_of(state, ())) is None:
     return {}
-  seen = [one for seat in seats if (one := table_of(state, (seat,))) is not None]
+  seen = [one for seat in seats if (one := _table_of(state, (seat,))) is not None]
   public = map_of(policy.game) is None and all(one.board == table.board for one in seen)
   data: dict[str, JSON] = {"facts": table.facts, "rows": _rows(table), "picks": {}}
   data["board"] = table.board._asdict() if table.board is not None and public else None
   if view is None or len(view.types) > MOST_DRAWN:
     return {"table": data}
   decisions = policy.labels.decisions
-  theirs = [table_of(policy.labels.state(decisions[n], h), (view.player,)) for n, h in view.cells]
+  theirs = [_table_of(policy.labels.state(decisions[n], h), (view.player,)) for n, h in view.cells]
   tables = [one for one in theirs if one is not None]
   data["picks"] = dict(itertools.chain.from_iterable(one.picks.items() for one in tables))
   return {"table": data, **_own(tables, view.player, public)}
+
+
+def _table_of(state: pyspiel.State, seats: Collection[int]) -> Table | None:
+  """A game's table; imported on use, for with it comes JAX, which looks at hold'em do without."""
+  from ps_cfr_spiel.matches import table_of
+
+  return table_of(state, seats)
 
 
 def _own(tables: Sequence[Table], player: int, public: bool) -> dict[str, JSON]:
