@@ -31,7 +31,7 @@ class Teacher(Protocol):
   """A `ValueFunction` that solves situations, as `CFRValues`; its `repr` is in the card of the examples."""
 
   def bind(self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None) -> BoundCFR:
-    """As of `ValueFunction`; its result has the strategies, too."""
+    """See `ValueFunction`; the result has the strategies, too."""
     ...
 
 

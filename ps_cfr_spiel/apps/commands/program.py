@@ -121,7 +121,7 @@ def _dispatch(words: Sequence[str], begin: Callable[[], object]) -> int:
 
 
 def _hint(command: Command, error: flags.UnrecognizedFlagError) -> str:
-  """What follows absl's message on a flag that a command does not have."""
+  """The rest of absl's message on a flag that a command does not have."""
   if f".{error.flagname}" in PICTURES and any(flag.name == "picture" for flag in command.options):
     return f"; for a picture write --picture=FILE.{error.flagname}."
   known = "Did you mean" in str(error)

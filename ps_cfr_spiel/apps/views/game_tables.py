@@ -10,6 +10,7 @@ from ps_cfr_spiel.apps.views.position_view import map_data, map_of
 from ps_cfr_spiel.apps.views.public_state_view import Spot
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.notation import is_hand, state_after
+from ps_cfr_spiel.cards.poker import board_of
 from ps_cfr_spiel.games import Table
 
 MOST_DRAWN = 20_000  # infostates of a page with their own cards or boards
@@ -33,7 +34,7 @@ def public_table(policy: TreePolicy, number: int, view: Spot | None) -> dict[str
   every player sees the same. Picks are those of all legal moves. {} in games without tables, and where hands
   of hold'em have their chart.
   """
-  if view is not None and is_hand(view.types[0]):
+  if board_of(policy.game) is not None or (view is not None and is_hand(view.types[0])):
     return {}
   state = state_after(policy.game, policy.labels.source.history(number))
   seats = range(policy.game.num_players())

@@ -160,7 +160,7 @@ class TrunkSearches(SearchesOnDemand):
   def __init__(
     self, states: PublicStates, settings: SearchSettings, below: CFRValues, keep: bool, seconds: float | None
   ):
-    """As of `SearchesOnDemand` and `TrunkSearcher`."""
+    """See `SearchesOnDemand` and `TrunkSearcher`."""
     super().__init__(states, settings, seconds)
     self.below, self.keep, self._below_shapes = below, keep, PaddedShapes()
     self.largest = 0  #: most bytes of trees and tables at once so far

@@ -92,7 +92,7 @@ def memory_text(
 ) -> str:
   """The estimated bytes of a run, and `less` of one with --bits=16, and of what comes with it.
 
-  `without` tells how to do without the values of actions.
+  `without` says how to do without the values of actions.
   """
   about, compressed = readable_bytes(run), readable_bytes(run if less is None else less)
   text = f"about {about}" + (f", or {compressed} with --bits=16" if compressed != about else "")

@@ -56,7 +56,7 @@ class SharedTable:
         fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, number)
 
   def _lock(self, number: int, how: int) -> bool:
-    """Whether a piece is locked now, in the file of all processes: one that ended may have removed it."""
+    """True if a piece is locked now, in the file of all processes: one that ended may have removed it."""
     while True:
       try:
         fcntl.lockf(self._descriptor, how, 1, number)
@@ -70,7 +70,7 @@ class SharedTable:
       self._open()
 
   def _is_current(self) -> bool:
-    """Whether the path still names the open lock file."""
+    """True if the path still names the open lock file."""
     with contextlib.suppress(FileNotFoundError):
       return os.path.samestat(os.fstat(self._descriptor), self._lock_path.stat())
     return False
