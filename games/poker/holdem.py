@@ -130,8 +130,9 @@ class HoldemGame(PokerTable, base.GuessesForHands):
     if state.current_player() == CHANCE:
       gone = {*state.runout, *state.hole(1 - player), *hand}
       places = [place for place, card in enumerate(self.deck) if card not in gone]
-      of_card = on[:, np.array(self.deck)[places]].T
-      means = min(public.spent) * (of_card @ leads) / np.maximum(of_card @ live, 1)
+      with_card = [on[:, self.deck[place]] > 0 for place in places]  # sums: threads of a product cost more
+      lead, count = (np.array([x[boards].sum(0) for boards in with_card]) for x in (leads, live))
+      means = min(public.spent) * lead / np.maximum(count, 1)
       return dict(zip(places, means.astype(float), strict=True))
     lead, sign = leads.sum(0) / np.maximum(live.sum(0), 1), 1 if player == public.player else -1
     return {

@@ -14,17 +14,15 @@ averages over histories that the opponent cannot distinguish, with the coarsest 
 numbers are those of the solver: the weight of infostates, leaf values, and a pass up the opponent's forest.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.backend.device import jit, precision, to_device
-from ps_cfr_spiel.cards.poker import cards, set_numbers
 from ps_cfr_spiel.compilation.histories import Histories, history_origin
-from ps_cfr_spiel.games import GuessesForHands
-from ps_cfr_spiel.policy import OpenSpielPolicy, choice_probabilities, for_hands, reaches
+from ps_cfr_spiel.policy import choice_probabilities, reaches
 from ps_cfr_spiel.tree import (
   CHANCE,
   Array,
@@ -41,12 +39,7 @@ Guess = Callable[[int, str], float]
 StateGuess = Callable[
   [pyspiel.State], Mapping[int, float]
 ]  # of each action at a state: the utility of player 0
-#: (state, player, actions) -> for each action a guess of the player's return with each hand, float64[1326].
-HandsGuess = Callable[[pyspiel.State, int, Collection[int]], Mapping[int, np.ndarray]]
 MOST = 1e30  # of a guess
-FEW = 12  # actions that a policy may play where guesses follow it
-LEAST = 1e-3  # of a line, the probability down to which they do
-HOLE_CARDS = 2 * cards.HAND_SIZE  # of both players
 IMPOSSIBLE = "the agent's policy never plays so"
 
 
@@ -198,131 +191,6 @@ class Corrected:
         luck += values[action] - sum(chance * values[a] for a, chance in odds if chance)
       state.apply_action(action)
     return game.utility - (1 - 2 * self._agent) * float(luck)
-
-
-class OverHands:
-  """AIVAT where a policy is known for all hands of two cards, in a game too large to compile.
-
-  As in `Aivat` the classes are the opponent's knowledge: their hand and all that is public, over all hands of
-  the agent, each weighed by the probability that the agent plays so. Events are the deal of the opponent's
-  hand, public cards, the agent's moves, and the opponent's if their policy is known. An event's luck is the
-  guess of the class after it, less its mean over the events that could come; the base is the mean utility
-  over the hands at the end.
-
-  Without the deal of the opponent's hand the two games of a mirrored deal would not cancel: in each the
-  agent's own hand is averaged out, and the luck of the other hand stays.
-  """
-
-  def __init__(
-    self,
-    game: pyspiel.Game,
-    worths: GuessesForHands,
-    guess: HandsGuess,
-    policy: OpenSpielPolicy,
-    agent: int,
-    opponent: OpenSpielPolicy | None = None,
-    deal: np.ndarray | None = None,
-  ):
-    """Take the agent's policy and seat, and the opponent's policy if that is known; `worths` is the game.
-
-    `deal` has guesses of the agent's return against each hand of the opponent, float64[1326].
-    """
-    self._game, self._worths, self._guess, self._agent = game, worths, guess, agent
-    self._policies = (policy, opponent) if agent == 0 else (opponent, policy)
-    self._free = cards.unblocked({*cards.WHOLE_DECK} - {*worths.deck})
-    deal = np.zeros(len(self._free)) if deal is None else deal
-    self._luck_of_hands = deal - deal[self._free].mean()
-
-  def __call__(self, game: Game) -> float:
-    """See `Estimator`."""
-    state, agent = self._game.new_initial_state(), self._agent
-    for action in game.actions[:HOLE_CARDS]:
-      state.apply_action(action)
-    held = [int(set_numbers(np.array(state.hole(player)))) for player in (0, 1)]
-    weight = 1.0 * (self._free & cards.unblocked(state.hole(1 - agent)))
-    luck = float(self._luck_of_hands[held[1 - agent]])
-    for action in game.actions[HOLE_CARDS:]:
-      if (odds := self._odds(state, held)) is not None:
-        odds = {a: chances for a, chances in odds.items() if chances.any()}
-        weights = {a: weight * chances for a, chances in odds.items()}
-        before, weight = weight.sum(), weights.get(action, np.zeros(len(weight)))
-        if weight[held[agent]] <= 0:
-          raise ValueError(IMPOSSIBLE if state.current_player() == agent else "opponent= never plays so")
-        guesses = self._guess(state, agent, odds)
-        mean = sum(float(w @ guesses[a]) for a, w in weights.items()) / before
-        luck += float(weight @ guesses[action]) / weight.sum() - mean
-      state.apply_action(action)
-    return float(weight @ self._worths.returns_for_hands(state, agent)) / weight.sum() - luck
-
-  def _odds(self, state: pyspiel.State, held: Sequence[int]) -> Mapping[int, np.ndarray] | None:
-    """For each event that may come float64[1326], its probability with each hand; None if unknown."""
-    if state.is_chance_node():
-      places, deck = state.legal_actions(), self._worths.deck  # one number of them for any hand
-      left = [*places, *map(deck.index, state.hole(self._agent))]
-      return {place: cards.unblocked({deck[place]}) / len(places) for place in left}
-    player = state.current_player()
-    if (policy := self._policies[player]) is None:
-      return None
-    odds = for_hands(policy, state)
-    if player == self._agent:
-      return odds
-    return {action: np.full(len(chances), chances[held[player]]) for action, chances in odds.items()}
-
-
-class StreetGuesses:
-  """A `HandsGuess`: a player's return if both play by policies until the street ends, and then check.
-
-  Where a policy plays more than `FEW` actions, or hardly ever comes, both check from there on.
-  """
-
-  def __init__(self, worths: GuessesForHands, policies: tuple[OpenSpielPolicy, OpenSpielPolicy]):
-    """Take the policy of each seat; `worths` is the game."""
-    self._worths, self._policies = worths, policies
-
-  def __call__(self, state: pyspiel.State, player: int, actions: Collection[int]) -> Mapping[int, np.ndarray]:
-    """See `HandsGuess`."""
-    if state.is_chance_node() or len(actions) > FEW:
-      return self._worths.guess_for_hands(state, player)
-    other = state.hole(1 - player)
-    return {action: self._worth(state.child(action), player, [tuple(other)]) for action in actions}
-
-  def of_deals(self, game: pyspiel.Game, player: int) -> np.ndarray:
-    """float64[1326]: a player's mean return against each hand of the other, of hands up to suits alike."""
-    state, free = game.new_initial_state(), cards.unblocked({*cards.WHOLE_DECK} - {*self._worths.deck})
-    for place in range(HOLE_CARDS):
-      state.apply_action(place)
-    rank, suit = np.divmod(np.sort(cards.ALL_HANDS, 1), len(cards.SUITS))
-    kinds = np.where(free, (rank @ [13, 1]) * 2 + (suit[:, 0] == suit[:, 1]), -1)
-    _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
-    others = [tuple(hand) for hand in cards.ALL_HANDS[first].tolist()]
-    apart = np.array([cards.unblocked(other) for other in others]) & free
-    worth = self._worth(state, player, others, deals=True)
-    return ((worth * apart).sum(1) / np.maximum(apart.sum(1), 1))[kind.ravel()]
-
-  def _worth(
-    self,
-    state: pyspiel.State,
-    player: int,
-    others: Sequence[tuple[int, ...]],
-    deals: bool = False,
-    likely: float = 1.0,
-  ) -> np.ndarray:
-    """float64[1326], or with `deals` [n, 1326]: the return with each hand against those of the other."""
-    mover = state.current_player()
-    if mover >= 0 and likely >= LEAST:
-      odds = for_hands(self._policies[mover], state)
-      if mover != player:
-        numbers = set_numbers(np.array(others))
-        odds = {action: chances[numbers][:, None] for action, chances in odds.items()}
-      odds = {action: chances for action, chances in odds.items() if chances.any()}
-      if 0 < len(odds) <= FEW:
-        worths = [
-          chances * self._worth(state.child(action), player, others, deals, likely * float(chances.mean()))
-          for action, chances in odds.items()
-        ]
-        total = sum(worths, start=np.zeros(()))
-        return total if deals else total.reshape(-1)
-    return self._worths.returns_for_hands(state, player, others if deals else ())
 
 
 def _history_values(histories: Histories, choice: np.ndarray) -> np.ndarray:

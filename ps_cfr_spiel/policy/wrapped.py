@@ -6,7 +6,6 @@ one hand, and in hold'em on those for all 1,326 hands at once.
 
 import abc
 import collections
-import itertools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
@@ -17,9 +16,9 @@ from open_spiel.python import policy as openspiel_policy
 from ps_cfr_spiel.arguments import check_instance, declared
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.policy.convert import OpenSpielPolicy, answer_of, check_policy_of
+from ps_cfr_spiel.policy.hand_states import HOLE_CARDS, HandStates, dealt_again, public_cards
 from ps_cfr_spiel.policy.state_answers import acting_player
 
-HOLE_CARDS = 2 * cards.HAND_SIZE  # of both players
 KEPT = 64  # answers for all hands
 
 Value = TypeVar("Value")
@@ -87,12 +86,12 @@ class WrappedPolicy(openspiel_policy.Policy):
 
     They differ in the last public card, which is one of `places`, chance's actions, on each.
     """
-    came = len(_public_cards(state))
+    came = len(public_cards(state))
 
     def ask(at: pyspiel.State, player: int) -> Answer:
-      if len(board := _public_cards(at)) < came:  # it is the same on all
+      if len(board := public_cards(at)) < came:  # it is the same on all
         return self._ask_for_hands(at, player)
-      answers = [for_hands(self.policy, _dealt_again(at, [*board[:-1], place])) for place in places]
+      answers = [for_hands(self.policy, dealt_again(at, [*board[:-1], place])) for place in places]
       none = np.zeros(len(cards.ALL_HANDS))
       actions = sorted({action for answer in answers for action in answer})
       return {action: np.array([answer.get(action, none) for answer in answers]) for action in actions}
@@ -111,12 +110,18 @@ class WrappedPolicy(openspiel_policy.Policy):
     return self._known.once((player, public), lambda: for_hands(self.policy, state))
 
 
-def for_hands(policy: OpenSpielPolicy, state: pyspiel.State) -> Mapping[int, np.ndarray]:
+def for_hands(
+  policy: OpenSpielPolicy,
+  state: pyspiel.State,
+  hands: np.ndarray | None = None,
+  states: HandStates | None = None,
+) -> Mapping[int, np.ndarray]:
   """For each action that may be played float64[1326]: a policy of all hands of the player to move.
 
   The state is one of `holdem`, or of another hold'em with a whole deck; the cards in both hands do not
   matter, and hands with a card of the board, or outside the deck, have any probabilities. A policy whose own
-  class has a method `for_hands_at` answers at once, unless that returns None.
+  class has a method `for_hands_at` answers at once, unless that returns None. Another is asked hand by hand:
+  only for `hands`, bool[1326], if given, and at `states` that move on from question to question.
   """
   at_once = declared(policy, "for_hands_at")
   if at_once is not None and (answer := at_once(state)) is not None:
@@ -124,12 +129,9 @@ def for_hands(policy: OpenSpielPolicy, state: pyspiel.State) -> Mapping[int, np.
   legal, by_action = state.legal_actions(), dict[int, np.ndarray]()
   if type(policy) is openspiel_policy.UniformRandomPolicy:
     return dict.fromkeys(legal, np.full(len(cards.ALL_HANDS), 1 / len(legal)))
-  player, board = state.current_player(), _public_cards(state)
-  deck = getattr(state.get_game(), "deck", cards.WHOLE_DECK)
-  live = [place for place in range(len(deck)) if place not in board]
-  for h in np.flatnonzero(np.isin(cards.ALL_HANDS, [deck[place] for place in live]).all(1)).tolist():
-    hole = [deck.index(card) for card in cards.ALL_HANDS[h].tolist()]
-    for action, chance in answer_of(policy, _dealt_again(state, board, hole), player).items():
+  player = state.current_player()
+  for h, at in (HandStates() if states is None else states).at(state, hands).items():
+    for action, chance in answer_of(policy, at, player).items():
       if chance:
         by_action.setdefault(action, np.zeros(len(cards.ALL_HANDS)))[h] = chance
   return by_action
@@ -139,23 +141,6 @@ def answers_at_once(policy: OpenSpielPolicy) -> bool:
   """Whether `for_hands` need not ask a policy hand by hand."""
   inner = policy.policy if isinstance(policy, WrappedPolicy) else policy
   return type(inner) is openspiel_policy.UniformRandomPolicy or declared(inner, "for_hands_at") is not None
-
-
-def _public_cards(state: pyspiel.State) -> list[int]:
-  """Chance's actions that dealt the public cards."""
-  return [move.action for move in state.full_history() if move.player < 0][HOLE_CARDS:]
-
-
-def _dealt_again(state: pyspiel.State, board: Sequence[int], held: Sequence[int] = ()) -> pyspiel.State:
-  """The state after the same moves with other cards, public and of the player to move; the rest are any."""
-  again, public = state.get_game().new_initial_state(), iter(board)
-  free = (a for a in itertools.count() if a not in board and a not in held)
-  rest = list(itertools.islice(free, HOLE_CARDS - len(held)))
-  for action in [*rest, *held] if state.current_player() else [*held, *rest]:
-    again.apply_action(action)
-  for move in state.full_history()[HOLE_CARDS:]:
-    again.apply_action(next(public) if move.player < 0 else move.action)
-  return again
 
 
 Key = TypeVar("Key", bound=Hashable)
