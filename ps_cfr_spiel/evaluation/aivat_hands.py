@@ -1,5 +1,7 @@
 """AIVAT in a hold'em too large to compile: averages over all hands of the agent, and guesses for them."""
 
+import itertools
+import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
@@ -52,67 +54,59 @@ class OverHands:
     self._without = [cards.unblocked({card}) for card in worths.deck]  # by the place of a card
     deal = np.zeros(len(self._free)) if deal is None else deal
     self._luck_of_hands = deal - deal[self._free].mean()
-    self._actions: Sequence[int] = ()  # of the last game, which the next one may begin like
-    self._steps: list[_Step] = []  # after the deal, and after each action that followed
+    self._events: list[object] = []  # of the last game: the deal of the opponent's hand, and what followed
+    self._steps: list[_Step] = []  # after each of these; the agent's own hand does not matter
 
   def __call__(self, game: Game) -> float:
     """See `Estimator`."""
-    actions, last = game.actions, self._actions
-    alike = next((n for n, (a, b) in enumerate(zip(actions, last, strict=False)) if a != b), len(last))
-    steps = self._steps[: max(alike + 1 - HOLE_CARDS, 0)] or [self._dealt(actions[:HOLE_CARDS])]
-    for action in actions[HOLE_CARDS + len(steps) - 1 :]:
-      steps.append(self._after(steps[-1], action))
-    self._actions, self._steps = actions, steps
-    state, weight, _, luck, _ = steps[-1]
-    return float(weight @ self._worths.returns_for_hands(state, self._agent)) / weight.sum() - luck
-
-  def _dealt(self, actions: Sequence[int]) -> "_Step":
-    """After the deal."""
     state, agent = self._game.new_initial_state(), self._agent
-    for action in actions:
+    for action in game.actions[:HOLE_CARDS]:
       state.apply_action(action)
-    held = [int(set_numbers(np.array(state.hole(player)))) for player in (0, 1)]
-    weight = 1.0 * (self._free & cards.unblocked(state.hole(1 - agent)))
-    return self._step(state, weight, held, float(self._luck_of_hands[held[1 - agent]]))
+    own, other = (int(set_numbers(np.array(state.hole(player)))) for player in (agent, 1 - agent))
+    events, last = [{*state.hole(1 - agent)}, *game.actions[HOLE_CARDS:]], self._events
+    alike = sum(1 for _ in itertools.takewhile(bool, map(operator.eq, events, last)))
+    steps = self._steps[:alike] or [self._step(state, self._deal(state), self._luck_of_hands[other], other)]
+    for n, action in enumerate(game.actions[HOLE_CARDS:], start=1):
+      before, mover = steps[n - 1], state.current_player()
+      weight = before.weight_after(action)
+      if weight[own] <= 0:
+        raise ValueError(IMPOSSIBLE if mover == agent else "opponent= never plays so")
+      state.apply_action(action)
+      if n == len(steps):
+        steps.append(self._step(state, weight, before.luck_after(action), other))
+    self._events, self._steps = events, steps
+    weight = steps[-1].weight
+    return float(weight @ self._worths.returns_for_hands(state, agent)) / weight.sum() - steps[-1].luck
 
-  def _after(self, step: "_Step", action: int) -> "_Step":
-    """After one more action; ValueError if a policy never plays it."""
-    state, weight, held, luck, events = step
-    if events is not None:
-      weight = events.weights.get(action, np.zeros(len(weight)))
-      if weight[held[self._agent]] <= 0:
-        own = state.current_player() == self._agent
-        raise ValueError(IMPOSSIBLE if own else "opponent= never plays so")
-      luck += float(weight @ events.guesses[action]) / weight.sum() - events.mean
-    return self._step(state.child(action), weight, held, luck)
+  def _deal(self, state: pyspiel.State) -> np.ndarray:
+    """float64[1326]: the weight of the agent's hands after the deal."""
+    return 1.0 * (self._free & cards.unblocked(state.hole(1 - self._agent)))
 
-  def _step(self, state: pyspiel.State, weight: np.ndarray, held: Sequence[int], luck: float) -> "_Step":
-    """A step with the events that may follow, if their probabilities are known."""
-    if state.is_terminal() or (odds := self._odds(state, weight, held)) is None:
-      return _Step(state, weight, held, luck, None)
+  def _step(self, state: pyspiel.State, weight: np.ndarray, luck: float, other: int) -> "_Step":
+    """A step with the events that may follow, if their probabilities are known; `other` is their hand."""
+    if state.is_terminal() or (odds := self._odds(state, weight, other)) is None:
+      return _Step(weight, luck, None)
     odds = {a: chances for a, chances in odds.items() if chances.any()}
     weights = {a: weight * chances for a, chances in odds.items()}
     guesses = self._guess(state, self._agent, odds)
     mean = sum(float(w @ guesses[a]) for a, w in weights.items()) / weight.sum()
-    return _Step(state, weight, held, luck, _Events(weights, guesses, mean))
+    return _Step(weight, luck, _Events(weights, guesses, mean))
 
-  def _odds(
-    self, state: pyspiel.State, weight: np.ndarray, held: Sequence[int]
-  ) -> Mapping[int, np.ndarray] | None:
+  def _odds(self, state: pyspiel.State, weight: np.ndarray, other: int) -> Mapping[int, np.ndarray] | None:
     """For each event that may come float64[1326], its probability with each hand; None if unknown."""
     if state.is_chance_node():
       places, deck = state.legal_actions(), self._worths.deck  # one number of them for any hand
-      left = [*places, *map(deck.index, state.hole(self._agent))]
+      left = sorted([*places, *map(deck.index, state.hole(self._agent))])
       return {place: self._without[place] / len(places) for place in left}
     player = state.current_player()
     if (policy := self._policies[player]) is None:
       return None
     own = player == self._agent
-    asked = weight > 0 if own else np.arange(len(weight)) == held[player]
+    asked = weight > 0 if own else np.arange(len(weight)) == other
     odds = for_hands(policy, state, asked, self._states[player])
     if own:
       return odds
-    return {action: np.full(len(chances), chances[held[player]]) for action, chances in odds.items()}
+    return {action: np.full(len(chances), chances[other]) for action, chances in odds.items()}
 
 
 class _Events(NamedTuple):
@@ -126,11 +120,20 @@ class _Events(NamedTuple):
 class _Step(NamedTuple):
   """A place in a game as `OverHands` sees it."""
 
-  state: pyspiel.State
   weight: np.ndarray  # float64[1326]: the probability of the past with each hand of the agent
-  held: Sequence[int]  # numbers of both hands
   luck: float  # so far
   events: _Events | None  # None where the game ends or probabilities are unknown
+
+  def weight_after(self, action: int) -> np.ndarray:
+    """float64[1326]: the weight after an action, 0 for one that may not follow."""
+    return self.weight if self.events is None else self.events.weights.get(action, 0 * self.weight)
+
+  def luck_after(self, action: int) -> float:
+    """The luck after an action that may follow."""
+    if self.events is None:
+      return self.luck
+    weight = self.events.weights[action]
+    return self.luck + float(weight @ self.events.guesses[action]) / weight.sum() - self.events.mean
 
 
 class StreetGuesses:
