@@ -62,14 +62,14 @@ class OverHands:
     state, agent = self._game.new_initial_state(), self._agent
     for action in game.actions[:HOLE_CARDS]:
       state.apply_action(action)
-    own, other = (int(set_numbers(np.array(state.hole(player)))) for player in (agent, 1 - agent))
+    mine, other = (int(set_numbers(np.array(state.hole(player)))) for player in (agent, 1 - agent))
     events, last = [{*state.hole(1 - agent)}, *game.actions[HOLE_CARDS:]], self._events
     alike = sum(1 for _ in itertools.takewhile(bool, map(operator.eq, events, last)))
     steps = self._steps[:alike] or [self._step(state, self._deal(state), self._luck_of_hands[other], other)]
     for n, action in enumerate(game.actions[HOLE_CARDS:], start=1):
       before, mover = steps[n - 1], state.current_player()
       weight = before.weight_after(action)
-      if weight[own] <= 0:
+      if weight[mine] <= 0:
         raise ValueError(IMPOSSIBLE if mover == agent else "opponent= never plays so")
       state.apply_action(action)
       if n == len(steps):
@@ -101,10 +101,10 @@ class OverHands:
     player = state.current_player()
     if (policy := self._policies[player]) is None:
       return None
-    own = player == self._agent
-    asked = weight > 0 if own else np.arange(len(weight)) == other
+    ours = player == self._agent
+    asked = weight > 0 if ours else np.arange(len(weight)) == other
     odds = for_hands(policy, state, asked, self._states[player])
-    if own:
+    if ours:
       return odds
     return {action: np.full(len(chances), chances[other]) for action, chances in odds.items()}
 
