@@ -12,11 +12,11 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel.arguments import check_list, check_player, is_integer
-from ps_cfr_spiel.evaluation import aivat, aivat_hands
+from ps_cfr_spiel.evaluation import aivat
 from ps_cfr_spiel.games import GuessesForHands, GuessesValues
 from ps_cfr_spiel.loading import check_is_game
 from ps_cfr_spiel.options import MatchResultOptions
-from ps_cfr_spiel.policy import OpenSpielPolicy, answers_at_once, strategies_of, tree_for
+from ps_cfr_spiel.policy import OpenSpielPolicy, StreetGuesses, answers_at_once, strategies_of, tree_for
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers import HoldemPolicy
 from ps_cfr_spiel.tree import PublicTree, check_zero_sum
@@ -249,13 +249,13 @@ def _by_guesses(
     raise ValueError(f"method='aivat' needs guesses for all hands, which {game} lacks; choose 'mivat'.")
   values, opponent = options.values, options.opponent
   if values is not None and not isinstance(values, OpenSpielPolicy):
-    return aivat_hands.OverHands(game, guesses, lambda state, i, _: values(state, i), agent, seat, opponent)
+    return aivat.OverHands(game, guesses, lambda state, i, _: values(state, i), agent, seat, opponent)
   ours, theirs = _without_search(values or agent), _without_search(values or opponent or agent)
   if not (answers_at_once(ours) and answers_at_once(theirs)):  # the whole street would be asked hand by hand
     equity = guesses.guess_for_hands
-    return aivat_hands.OverHands(game, guesses, lambda state, i, _: equity(state, i), agent, seat, opponent)
-  guess = aivat_hands.StreetGuesses(guesses, (ours, theirs) if seat == 0 else (theirs, ours))
-  return aivat_hands.OverHands(game, guesses, guess, agent, seat, opponent, guess.of_deals(game, seat))
+    return aivat.OverHands(game, guesses, lambda state, i, _: equity(state, i), agent, seat, opponent)
+  guess = StreetGuesses(guesses, (ours, theirs) if seat == 0 else (theirs, ours))
+  return aivat.OverHands(game, guesses, guess, agent, seat, opponent, guess.of_deals(game, seat))
 
 
 def _without_search(policy: OpenSpielPolicy) -> OpenSpielPolicy:

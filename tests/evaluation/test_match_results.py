@@ -10,9 +10,10 @@ from random_games import random_game
 import ps_cfr_spiel
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.cards.poker import cards, set_numbers
-from ps_cfr_spiel.evaluation import Played, aivat, aivat_hands, evaluate_match, evaluate_policy
+from ps_cfr_spiel.evaluation import Played, aivat, evaluate_match, evaluate_policy
 from ps_cfr_spiel.evaluation.match_results import MatchResult, mixed_with_chips, standard_error
 from ps_cfr_spiel.options import METHODS
+from ps_cfr_spiel.policy import StreetGuesses
 from ps_cfr_spiel.solvers import HoldemPolicy
 
 GLASSES = "glasses(turns=2)"
@@ -244,7 +245,7 @@ def test_averages_over_all_hands_are_unbiased(seat, known):
 
   guesses = 50 * rng.standard_normal(len(cards.ALL_HANDS))
   known_to = opponent if known else None
-  estimate = aivat_hands.OverHands(game, game, lambda s, i, _: wrong(s, i), agent, seat, known_to, guesses)
+  estimate = aivat.OverHands(game, game, lambda s, i, _: wrong(s, i), agent, seat, known_to, guesses)
   theirs = 5
   low, high = (int(place) for place in list(itertools.combinations(range(len(game.deck)), 2))[theirs])
   hands = [hand for hand in itertools.combinations(range(len(game.deck)), 2) if not {*hand} & {low, high}]
@@ -291,7 +292,7 @@ def test_guesses_by_the_play_of_both_are_exact_on_the_last_street(seat):
   """Hand by hand against an enumeration; hands that share a card with the other's have any guess."""
   game = pyspiel.load_game("holdem(deck=3x3,stack=8,blinds=2/1,bets=x/x/x/1)")
   pair = ByHand(game, 1), ByHand(game, 2)
-  guess = aivat_hands.StreetGuesses(game, pair)
+  guess = StreetGuesses(game, pair)
 
   def right(state):
     if state.is_terminal():
@@ -396,7 +397,7 @@ def test_guesses_of_many_bets_ask_no_policy():
   state = game.new_initial_state()
   for card in range(4):
     state.apply_action(card)
-  guesses = aivat_hands.StreetGuesses(game, (None, None))(state, 0, state.legal_actions())
+  guesses = StreetGuesses(game, (None, None))(state, 0, state.legal_actions())
   assert guesses.keys() == {*state.legal_actions()}
   for action, expected in game.guess_for_hands(state, 0).items():
     np.testing.assert_array_equal(guesses[action], expected)
