@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import dataclasses
 import html
 import http.server
 import json
@@ -556,5 +557,7 @@ def test_leduc_is_a_tree_with_tables(tmp_path):
   here = spot(policy, ", ".join(line))
   worth = worth_at(policy, here)
   assert seen[-1]["hash"] == f"#{here.public_state}"
-  assert [row[0] for row in seen[-1]["table"][1:]] == list(here.types)
-  assert_table_is(seen[-1], here, worth, range(len(here.types)))
+  cards = dict(zip("012345", ("J♠", "J♥", "Q♠", "Q♥", "K♠", "K♥"), strict=True))
+  named = dataclasses.replace(here, types=[cards[name] for name in here.types])
+  assert [row[0] for row in seen[-1]["table"][1:]] == ["K♠", "K♥", "Q♠", "Q♥", "J♥"]  # the highest first
+  assert_table_is(seen[-1], named, worth, range(len(here.types)))
