@@ -238,8 +238,8 @@ def tables_of_players(players: Players) -> list[Array]:
 
 
 def with_tables(players: Players, tables: Sequence[Array]) -> Players:
-  """The players with other tables: the inverse of `tables_of_players`."""
-  first = len(_tables(players[0], whole=True))
+  """The players, of whom the form alone is read, with other tables: the inverse of `tables_of_players`."""
+  first = jax.tree.structure(_changed(players[0], whole=True)).num_leaves
   parts = tables[:first], tables[first:]
   return tuple(_with_tables(player, part, whole=True) for player, part in zip(players, parts, strict=True))
 
@@ -258,7 +258,7 @@ def _changed(
   return buckets, average if whole else average.compensation
 
 
-def _tables(state: PlayerState, whole: bool = False) -> list[Array] | list[jax.ShapeDtypeStruct]:
+def _tables(state: PlayerState, whole: bool = False) -> list[Array]:
   return jax.tree.leaves(_changed(state, whole))
 
 

@@ -40,8 +40,8 @@ class Layout(NamedTuple):
   @classmethod
   def of(cls, players: Players) -> "Layout":
     """The layout of players' tables: those of floats lie together, so that one look checks them."""
-    players = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, np.dtype(x.dtype)), players)
-    tables = [jax.ShapeDtypeStruct(x.shape, np.dtype(x.dtype)) for x in tables_of_players(players)]
+    given = players, tables_of_players(players)
+    players, tables = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, np.dtype(x.dtype)), given)
     sizes = np.array([math.prod(x.shape) * x.dtype.itemsize for x in tables], np.int64)
     integers = np.array([x.dtype.kind != "f" for x in tables])
     order = np.lexsort((-np.array([x.dtype.itemsize for x in tables]), integers))
