@@ -116,7 +116,8 @@ class TreeCounts(NamedTuple):
 
 
 # Peaks of turns and flops (tests/compiler/test_memory.py).
-STREAMING = 85 * 2**20  # of compiling board by board, which is one call, and of its stacks
+STREAMING = 60 * 2**20  # of compiling board by board, which is one call, and of its stacks
+FOLDING = 25 * 2**20  # in addition with folded suits, where tables do not change in place
 PAIRS = 1.14  # tables of rows with two actions, which have most numbers for each, over `cfr.num_tables`
 LARGE = 64 * 2**20  # bytes of tables in full precision, from which on a run changes them in place
 STATES = 3  # of a run with smaller tables: before and after a part, and the last that was looked at
@@ -153,13 +154,16 @@ def tree_needs(
   """
   kept = counts.solved * itemsize * tables
   if streamed:  # reach and values are those of one board, and all-ins need no matrices
-    if counts.solved * itemsize * uncompressed > LARGE:
+    in_place = counts.solved * itemsize * uncompressed > LARGE
+    if in_place:
       states = PAIRS * max(kept, min(2 * kept, LARGE))
     else:  # the averages are two arrays
       states = STATES * (kept + counts.solved * itemsize)
     return {
       "for strategies, averages and regrets": int(states),
-      "for compiling and iterating": STREAMING + ROW * counts.lines,
+      "for compiling and iterating": STREAMING
+      + FOLDING * (not in_place and counts.members > 0)
+      + ROW * counts.lines,
       "for the leaves": counts.leaves,
     }
   # An iteration has tables that go in and others that come out; the values of all leaves are added by orbit.
