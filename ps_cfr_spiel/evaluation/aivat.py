@@ -25,9 +25,9 @@ import pyspiel
 from ps_cfr_spiel.backend.device import jit, precision, to_device
 from ps_cfr_spiel.cards.poker import cards, set_numbers
 from ps_cfr_spiel.compilation.histories import Histories, history_origin
+from ps_cfr_spiel.evaluation.street_guesses import HandsGuess
 from ps_cfr_spiel.games import GuessesForHands
 from ps_cfr_spiel.policy import (
-  HandsGuess,
   HandStates,
   OpenSpielPolicy,
   choice_probabilities,

@@ -13,10 +13,11 @@ import pyspiel
 
 from ps_cfr_spiel.arguments import check_list, check_player, is_integer
 from ps_cfr_spiel.evaluation import aivat
+from ps_cfr_spiel.evaluation.street_guesses import StreetGuesses
 from ps_cfr_spiel.games import GuessesForHands, GuessesValues
 from ps_cfr_spiel.loading import check_is_game
 from ps_cfr_spiel.options import MatchResultOptions
-from ps_cfr_spiel.policy import OpenSpielPolicy, StreetGuesses, answers_at_once, strategies_of, tree_for
+from ps_cfr_spiel.policy import OpenSpielPolicy, answers_at_once, strategies_of, tree_for
 from ps_cfr_spiel.reports import waiting
 from ps_cfr_spiel.solvers import HoldemPolicy
 from ps_cfr_spiel.tree import PublicTree, check_zero_sum

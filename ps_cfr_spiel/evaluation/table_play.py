@@ -15,8 +15,7 @@ from ps_cfr_spiel.cards.notation import (
   move_name,
   read_move,
 )
-from ps_cfr_spiel.evaluation.how_to_play import map_of, rules_of
-from ps_cfr_spiel.evaluation.player_views import present_view, revealed_view, whole_view
+from ps_cfr_spiel.evaluation.player_views import map_of, present_view, revealed_view, rules_of, whole_view
 
 HELP_WORDS, QUIT_WORDS = ("?", "help"), ("quit", "exit", "q")
 

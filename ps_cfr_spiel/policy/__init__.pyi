@@ -31,8 +31,6 @@ from .saved_values import SAVED as SAVED
 from .saved_values import may_save_values as may_save_values
 from .state_answers import check_turn as check_turn
 from .state_answers import probabilities_at as probabilities_at
-from .street_guesses import HandsGuess as HandsGuess
-from .street_guesses import StreetGuesses as StreetGuesses
 from .tree_policy import TreePolicy as TreePolicy
 from .tree_policy import normalised as normalised
 from .worth import worths_of as worths_of

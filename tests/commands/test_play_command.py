@@ -12,7 +12,7 @@ import ps_cfr_spiel
 from ps_cfr_spiel.apps.commands import match, play, program
 from ps_cfr_spiel.cards.poker import cards
 from ps_cfr_spiel.evaluation import player_views, table_play
-from ps_cfr_spiel.evaluation.how_to_play import rules_of
+from ps_cfr_spiel.evaluation.player_views import rules_of
 
 GAMES = {
   "cheat": "cheat(max_turns=12)",

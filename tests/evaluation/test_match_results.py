@@ -12,8 +12,8 @@ from ps_cfr_spiel import matches
 from ps_cfr_spiel.cards.poker import cards, set_numbers
 from ps_cfr_spiel.evaluation import Played, aivat, evaluate_match, evaluate_policy
 from ps_cfr_spiel.evaluation.match_results import MatchResult, mixed_with_chips, standard_error
+from ps_cfr_spiel.evaluation.street_guesses import StreetGuesses
 from ps_cfr_spiel.options import METHODS
-from ps_cfr_spiel.policy import StreetGuesses
 from ps_cfr_spiel.solvers import HoldemPolicy
 
 GLASSES = "glasses(turns=2)"

@@ -10,7 +10,7 @@ import ps_cfr_spiel
 from ps_cfr_spiel import matches
 from ps_cfr_spiel.apps import pictures
 from ps_cfr_spiel.apps.views import belief_at, belief_text, explorer_page, watch
-from ps_cfr_spiel.evaluation import how_to_play
+from ps_cfr_spiel.evaluation import player_views
 
 PATH = "glasses(edges=0-1 1-2 2-3 3-4 4-5,start=2:0 5,turns=2)"
 
@@ -167,6 +167,6 @@ def test_a_game_of_ones_own_has_a_map_and_bots(tmp_path):
   assert page["nodes"][1]["belief"] == pytest.approx([0.2, 0.5, 0.3])
   assert page["nodes"][1]["pieces"] == [[1, 1]]
   pictures.position(state, policy, revealed=True).savefig(tmp_path / "position.png")
-  assert "the hider starts on 1, the seeker on 1:\n  0: 1\n  1: 0 2\n  2: 1" in how_to_play.map_of(game)
+  assert "the hider starts on 1, the seeker on 1:\n  0: 1\n  1: 0 2\n  2: 1" in player_views.map_of(game)
   end = matches.play_games(game, matches.player("last", game=game), matches.player("last", game=game), 1)
   assert end[0].actions == (2, 2)

@@ -7,9 +7,7 @@ import pyspiel
 
 from ps_cfr_spiel.cards.poker import cards, set_numbers
 from ps_cfr_spiel.games import GuessesForHands
-from ps_cfr_spiel.policy.convert import OpenSpielPolicy
-from ps_cfr_spiel.policy.hand_states import HOLE_CARDS
-from ps_cfr_spiel.policy.wrapped import for_hands
+from ps_cfr_spiel.policy import OpenSpielPolicy, for_hands
 
 #: (state, player, actions) -> for each action a guess of the player's return with each hand, float64[1326].
 HandsGuess = Callable[[pyspiel.State, int, Collection[int]], Mapping[int, np.ndarray]]
@@ -37,7 +35,7 @@ class StreetGuesses:
   def of_deals(self, game: pyspiel.Game, player: int) -> np.ndarray:
     """float64[1326]: a player's mean return against each hand of the other, of hands up to suits alike."""
     state, free = game.new_initial_state(), cards.unblocked({*cards.WHOLE_DECK} - {*self._worths.deck})
-    for place in range(HOLE_CARDS):
+    for place in range(2 * cards.HAND_SIZE):
       state.apply_action(place)
     rank, suit = np.divmod(np.sort(cards.ALL_HANDS, 1), len(cards.SUITS))
     kinds = np.where(free, (rank @ [13, 1]) * 2 + (suit[:, 0] == suit[:, 1]), -1)
