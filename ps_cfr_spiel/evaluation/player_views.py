@@ -1,4 +1,4 @@
-"""What a person at the table is told: the rules, and views of their own seat, in words where a game has them.
+"""The rules of a game and views of one seat for a person at the table, in words where a game has them.
 
 Games in Python write their strings for people. OpenSpiel's C++ games write them for programs, so machine-only
 fields are removed from these.
