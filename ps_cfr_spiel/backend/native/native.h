@@ -48,11 +48,13 @@ void in_threads(int64_t count, const Work& work) {
   for (auto& thread : others) thread.join();
 }
 
-// Calls `job` with each number below `count`, in as many threads as there are cores.
+constexpr int64_t MANY = 1 << 20;  // numbers from which on threads share the work
+
+// Calls `job` with each number below `count`, in as many threads as there are cores, or in the caller's alone.
 template <typename Job>
-void share_out(int64_t count, const Job& job) {
+void share_out(int64_t count, const Job& job, bool large = true) {
   std::atomic<int64_t> next{0};
-  in_threads(std::min(cores(), count), [&](int64_t) {
+  in_threads(large ? std::min(cores(), count) : 1, [&](int64_t) {
     for (int64_t k; (k = next++) < count;) job(k);
   });
 }

@@ -51,7 +51,7 @@ ffi::Error run(ffi::Buffer<type> show, ffi::Buffer<type> fold, ffi::Buffer<type>
   const size_t axes = batch.axes();
   const int64_t G = weight.dimensions()[axes], H = scale.dimensions()[axes];
   const int64_t L0 = shape[axes], L1 = fold_values->dimensions()[axes];
-  for (int64_t point = 0; point < batch.points; ++point) {
+  const auto job = [&](int64_t point) {
     const int16_t* theirs = batch.at(opponent, point);
     const int16_t* mine = batch.at(own, point);
     const View<T> view{G, H, 0, batch.at(weight, point), batch.at(scale, point),
@@ -59,7 +59,8 @@ ffi::Error run(ffi::Buffer<type> show, ffi::Buffer<type> fold, ffi::Buffer<type>
     both(view,
          Leaves<T>{L0, batch.at(show, point), batch.at(stake, point), batch.at(*show_values, point)},
          Leaves<T>{L1, batch.at(fold, point), batch.at(constant, point), batch.at(*fold_values, point)});
-  }
+  };
+  share_out(batch.points, job, batch.points * (L0 + L1) * (G + H) >= MANY);
   return ffi::Error::Success();
 }
 

@@ -19,8 +19,7 @@ struct Block {
 };
 static_assert(sizeof(Block) == 7 * sizeof(int32_t), "Block must be laid out as a line of int32[blocks, 7]");
 
-constexpr int64_t MANY = 1 << 20;  // numbers of a player from which on threads share a walk
-constexpr int64_t PIECE = 4096;    // of a block, that a thread takes at a time
+constexpr int64_t PIECE = 4096;  // of a block, that a thread takes at a time
 
 // Calls `job` with the ends of all pieces of [0, count), in threads.
 template <typename Job>
