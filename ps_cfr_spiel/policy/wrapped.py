@@ -91,10 +91,14 @@ class WrappedPolicy(openspiel_policy.Policy):
     def ask(at: pyspiel.State, player: int) -> Answer:
       if len(board := public_cards(at)) < came:  # it is the same on all
         return self._ask_for_hands(at, player)
-      answers = [for_hands(self.policy, dealt_again(at, [*board[:-1], place])) for place in places]
-      none = np.zeros(len(cards.ALL_HANDS))
-      actions = sorted({action for answer in answers for action in answer})
-      return {action: np.array([answer.get(action, none) for answer in answers]) for action in actions}
+
+      def compute() -> Answer:
+        answers = [for_hands(self.policy, dealt_again(at, [*board[:-1], place])) for place in places]
+        none = np.zeros(len(cards.ALL_HANDS))
+        actions = sorted({action for answer in answers for action in answer})
+        return {action: np.array([answer.get(action, none) for answer in answers]) for action in actions}
+
+      return self._known.once((player, *places, _public(at)), compute)
 
     answer, shape = self._for_hands(state, ask), (len(places), len(cards.ALL_HANDS))
     return {action: np.broadcast_to(chances, shape) for action, chances in answer.items()}
@@ -106,8 +110,12 @@ class WrappedPolicy(openspiel_policy.Policy):
     return {action: np.asarray(chances) for action, chances in answer.items()}
 
   def _ask_for_hands(self, state: pyspiel.State, player: int) -> Answer:
-    public = tuple(state.history())[HOLE_CARDS:]
-    return self._known.once((player, public), lambda: for_hands(self.policy, state))
+    return self._known.once((player, _public(state)), lambda: for_hands(self.policy, state))
+
+
+def _public(state: pyspiel.State) -> tuple[int, ...]:
+  """The actions of a hand after the deal of hole cards."""
+  return tuple(state.history())[HOLE_CARDS:]
 
 
 def for_hands(
