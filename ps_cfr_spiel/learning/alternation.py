@@ -7,10 +7,12 @@ as "search" does, in a game that is not listed (`tensors.self_play`). Boards of 
 solved to the end of their street.
 """
 
+import abc
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pyspiel
 
@@ -98,8 +100,7 @@ def learn(
   if features is not None and not played:
     raise ValueError(f"features are for teacher={SELF_PLAY!r}, got teacher={options.teacher!r}.")
   kind = _Boards if isinstance(source, RandomSituations) else _Games if played else _States
-  given = {"features": features} if played and kind is _Games else {}
-  teacher = kind(source, options, values, chunk, progress, tree, **given)
+  teacher = kind(_Call(source, options, values, chunk, progress, features, tree))
   if process_count() > 1 and (folder is None or kind is not _Boards):
     raise ValueError("Several processes share the boards of a folder: give the same one to all of them.")
   place, learned = None if folder is None else make_folder(Path(folder)), None
@@ -120,25 +121,50 @@ def learn(
   return learned
 
 
-class _States:
+class _Call(NamedTuple):
+  """The arguments of `learn` from which examples are made."""
+
+  source: pyspiel.Game | RandomSituations
+  options: LearnOptions
+  values: StreetValues | None
+  chunk: int | None
+  progress: bool | None
+  features: Own | None
+  tree: Mapping[str, JSON]
+
+
+class _Teacher(abc.ABC):
+  """The maker of the examples of each turn."""
+
+  def __init__(self, call: _Call):
+    self.options, self.progress = call.options, call.progress
+
+  @abc.abstractmethod
+  def examples(
+    self, turn: int, values: NetworkValues | None, place: Path | None, temporary: Path
+  ) -> Examples | None:
+    """Those to learn from in a turn, by the values of the one before; None where processes share the work."""
+
+
+class _OfGames(_Teacher):
+  """Examples of a game."""
+
+  def __init__(self, call: _Call):
+    if call.values is not None or call.chunk is not None or call.options.target is not None:
+      raise ValueError("values, chunk and target are for boards of hold'em; leave them out for a game.")
+    assert isinstance(call.source, pyspiel.Game)
+    super().__init__(call)
+    self.game, self.parts = call.source, list[Examples]()
+
+
+class _States(_OfGames):
   """Examples of all public states of a game where a search's lookahead may end."""
 
-  def __init__(
-    self,
-    game: pyspiel.Game,
-    options: LearnOptions,
-    values: StreetValues | None,
-    chunk: int | None,
-    progress: bool | None,
-    tree: Mapping[str, JSON],
-  ):
-    if values is not None or chunk is not None or options.target is not None:
-      raise ValueError("values, chunk and target are for boards of hold'em; leave them out for a game.")
-    self.options, self.progress = options, progress
-    self.subgames = Subgames.of(game, **tree)
+  def __init__(self, call: _Call):
+    super().__init__(call)
+    self.subgames = Subgames.of(self.game, **call.tree)
     self.frontier = FrontierStates.of(self.subgames)
-    check_memory(options, *StateFeatures.of(self.frontier).extent)
-    self.parts: list[Examples] = []
+    check_memory(self.options, StateFeatures.of(self.frontier))
 
   def examples(
     self, turn: int, values: NetworkValues | None, place: Path | None, temporary: Path
@@ -187,34 +213,25 @@ class _States:
     return of_draws(file, first, count, wanted, facts, make)
 
 
-class _Games:
+class _Games(_OfGames):
   """Examples of the public states that searches meet when they play against themselves."""
 
-  def __init__(
-    self,
-    game: pyspiel.Game,
-    options: LearnOptions,
-    values: StreetValues | None,
-    chunk: int | None,
-    progress: bool | None,
-    tree: Mapping[str, JSON],
-    features: Own | None = None,
-  ):
-    if values is not None or chunk is not None or options.target is not None:
-      raise ValueError("values, chunk and target are for boards of hold'em; leave them out for a game.")
-    self.options, self.progress = options, progress
-    EnumerationOptions.of(None, **tree)  # refuses options of searches, which self-play does not read
-    given = OnDemandResolvingOptions.of(None, **tree)
-    states = PublicStates(game, given.public_states, given.limit, given.memory)
-    tensors = TensorFeatures.of(features)
+  def __init__(self, call: _Call):
+    super().__init__(call)
+    EnumerationOptions.of(None, **call.tree)  # refuses options of searches, which self-play does not read
+    given = OnDemandResolvingOptions.of(None, **call.tree)
+    states = PublicStates(self.game, given.public_states, given.limit, given.memory)
+    tensors = TensorFeatures.of(call.features)
     tensors.observations(states.game)  # refused now without any
-    self.played = SelfPlay(states, tensors, options.iterations)
-    self.parts: list[Examples] = []
+    self.played = SelfPlay(states, tensors, self.options.iterations)
 
   def examples(
     self, turn: int, values: NetworkValues | None, place: Path | None, temporary: Path
   ) -> Examples:
-    """Those of this turn and of the last ones, the newest first; older values came from worse networks."""
+    """Those of this turn and of the last ones, the newest first, and those of the first.
+
+    Older values came from worse networks, but in the first turn all are solved to the end of the game.
+    """
     seed = self.options.seed + turn
     count = self.options.draws if turn == 0 else self.options.chains
     wanted = {**self.played.card, "seed": seed, "tensors": self.played.features.source}
@@ -230,25 +247,20 @@ class _Games:
 
     file = place and place / f"examples-{turn}.safetensors"
     self.parts.append(of_draws(file, 0, count, wanted, facts, make))
-    self.parts = self.parts[-REMEMBERED:]
+    if len(self.parts) > REMEMBERED:
+      del self.parts[1]
     return Examples.mixed(self.parts[::-1])
 
 
-class _Boards:
+class _Boards(_Teacher):
   """Solved boards, drawn at random, and rivers that searches of turns ask about."""
 
-  def __init__(
-    self,
-    drawn: RandomSituations,
-    options: LearnOptions,
-    values: StreetValues | None,
-    chunk: int | None,
-    progress: bool | None,
-    tree: Mapping[str, JSON],
-  ):
+  def __init__(self, call: _Call):
+    drawn, options, values = call.source, call.options, call.values
+    assert isinstance(drawn, RandomSituations)
     street = cards.STREETS[drawn.options.cards]
-    if tree:
-      raise ValueError(f"{street}s have no options of a tree; leave out {', '.join(tree)}.")
+    if call.tree:
+      raise ValueError(f"{street}s have no options of a tree; leave out {', '.join(call.tree)}.")
     if options.teacher != "solve":
       raise ValueError(
         f"teacher={options.teacher!r} is for games; {street}s are solved to the end of their street."
@@ -259,16 +271,17 @@ class _Boards:
       raise ValueError(f"turns={options.turns}: searches of turns ask about rivers alone; use turns=0.")
     if options.turns and process_count() > 1:
       raise ValueError(f"turns={options.turns}: searches run in one process; use turns=0 in several.")
-    self.drawn, self.options, self.progress = drawn, options, progress
+    super().__init__(call)
+    self.drawn = drawn
     self.method = {
       "iterations": options.iterations,
       "target": options.target,
       "device": options.device,
       "values": values,
-      "chunk": chunk,
+      "chunk": call.chunk,
       "hands": "all",
       "strategies": False,
-      "progress": progress,
+      "progress": call.progress,
     }
     self.folders: list[Path] = []
 

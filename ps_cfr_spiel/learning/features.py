@@ -4,6 +4,7 @@ import abc
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol, Self
 
+import jax
 import numpy as np
 
 from ps_cfr_spiel import storage
@@ -127,6 +128,14 @@ class Features(abc.ABC):
   @abc.abstractmethod
   def tensors(self, scale: np.ndarray, examples: Solved, rows: np.ndarray) -> Data:
     """The examples of some rows on the device, in the form for training."""
+
+  def parameters(self, width: int, layers: int) -> int:
+    """The number of parameters of a network."""
+    return sum(x.size for x in jax.tree.leaves(self.blank(*self.extent, width, layers)))
+
+  def outputs(self, width: int, layers: int) -> int:
+    """The numbers that a network makes in its layers for one example, about."""
+    return width * (layers + 1)
 
   # --- Files -------------------------------------------------------------------------------
 

@@ -123,11 +123,6 @@ class UserNetwork(eqx.Module):
     return zero_sum((first, second), ranges)
 
 
-def count_parameters(places: int, slots: tuple[int, int], width: int, layers: int) -> int:
-  """The number of parameters of a `ValueNetwork`."""
-  return places * width + layers * (width + 1) * width + sum(slots) * (2 * width + places)
-
-
 def _of(table: Array, place: Array) -> Array:
   """[n, ...]: rows of a table, or mixtures of them."""
   return table[place] if jnp.issubdtype(place.dtype, jnp.integer) else place @ table

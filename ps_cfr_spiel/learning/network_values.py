@@ -95,10 +95,15 @@ class NetworkValues(ValueFunction, StreetValues):
     if wrong is not None:
       raise ValueError(f"{self} cannot learn from these examples: they {wrong}.")
 
+  @property
+  def game(self) -> str | None:
+    return None if self.cards else str(self.card["game"])
+
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None
   ) -> BoundValues:
     """Bind as a `search.ValueFunction` does; errors as of `Features.bind`."""
+    self.check_game(subgames.labels.game)
     return self.features.bind(self, subgames, public_states, pad_to)
 
   # --- Streets: see `batches.StreetValues` --------------------------------------------------

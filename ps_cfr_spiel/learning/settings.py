@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 
 from ps_cfr_spiel.arguments import JSON
-from ps_cfr_spiel.learning.alpha_vectors import serve
-from ps_cfr_spiel.learning.network import count_parameters
+from ps_cfr_spiel.learning.features import Features
 from ps_cfr_spiel.memory import check_needs, training_needs
 from ps_cfr_spiel.options import TrainingOptions
 
@@ -19,12 +18,10 @@ def options_in(card: Mapping[str, JSON]) -> TrainingOptions:
     raise ValueError(f"The card of the values is damaged: its settings of training: {error}.") from error
 
 
-def check_memory(options: TrainingOptions, places: int, slots: tuple[int, int]) -> None:
-  """TooLarge, a ValueError, if a network of these places and slots needs more memory than is free."""
-  parameters = count_parameters(places, slots, options.width, options.layers)
-  if serve(slots):
-    parameters = places * options.width * max(slots)
+def check_memory(options: TrainingOptions, features: Features) -> None:
+  """TooLarge, a ValueError, if training a network of these features needs more memory than is free."""
+  parameters = features.parameters(options.width, options.layers)
   what = f"Training with width={options.width}, layers={options.layers} and batch={options.batch}"
-  outputs = options.batch * options.width * (options.layers + 1)
+  outputs = options.batch * features.outputs(options.width, options.layers)
   needs = training_needs(parameters, outputs, options.batch * CHECK)
   check_needs(what, needs, None, "To use less memory: a smaller width, fewer layers or a smaller batch")

@@ -114,6 +114,9 @@ class StateFeatures(Features):
     ranges = pair(*(r[rows] for r in examples.ranges))
     return Tensors(jnp.asarray(place), ranges, pair(first, second), pair(*self.possible))
 
+  def parameters(self, width: int, layers: int) -> int:
+    return super().parameters(width, 0 if serve(self.hands) else layers)
+
   @classmethod
   def blank(cls, places: int, slots: tuple[int, int], width: int, layers: int) -> Network:
     if layers:
@@ -151,15 +154,12 @@ class StateFeatures(Features):
     self, values: Learned, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None
   ) -> "BoundNetwork":
     """See `search.ValueFunction`; ValueError for another game, or a public state that the network lacks."""
-    game = values.card["game"]
-    if subgames.labels.game != game:
-      raise ValueError(f"These values are for {game}, not for {subgames.labels.game}.")
     place = self._places(subgames.alike)[list(public_states)]
     if (place < 0).any():
       unknown = np.asarray(public_states)[place < 0].tolist()
       raise ValueError(
-        f"These values do not know the public states {unknown} of {game}; they were made with other public "
-        "states."
+        f"These values do not know the public states {unknown} of {values.card['game']}; they were made with "
+        "other public states."
       )
     subgame = subgames.cut(public_states, pad_to=pad_to)
     count = subgame.shape.roots[0]  # at least one infostate in each public state
@@ -208,5 +208,10 @@ class BoundNetwork:
     values = values * self.scale[:, None] * given[1 - player][1]
     rows, types = self.shapes[player]
     values = jnp.where(self.possible[player], values, 0)
-    flat = jnp.zeros(rows * types + 1, values.dtype).at[self.index[player]].set(values)
-    return flat[:-1].reshape(rows, types)
+    # The slot of each row, and then a gather: searches of many ranges at once share the scatter.
+    slot = (
+      jnp.full(rows * types + 1, values.size)
+      .at[self.index[player]]
+      .set(jnp.arange(values.size).reshape(values.shape))
+    )
+    return jnp.append(values.ravel(), 0)[slot[:-1]].reshape(rows, types)

@@ -84,7 +84,7 @@ def train(
   if network is not None:
     begun = NetworkValues.of_network(examples, network)
   else:
-    check_memory(settings, *examples.features.extent)
+    check_memory(settings, examples.features)
     begun = start
     if begun is None or isinstance(begun.network, AlphaVectors):
       begun = NetworkValues.untrained(examples, settings.seed, settings.width, settings.layers)

@@ -5,10 +5,12 @@ game down (Brown et al. 2020, Algorithm 1; Schmid et al. 2023, Student of Games)
 decision of the player ahead, with the values learned so far beyond and the game's own payoffs at its
 ends. Its values are an example to learn from. The ranges of the next public state are those that the search
 itself asks about at a random iteration, with strategies perturbed; it is drawn evenly or by its probability.
+Many pairs of ranges go down the same public states together: a program for all takes hardly longer.
 """
 
 import collections
 import dataclasses
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -48,7 +50,9 @@ from ps_cfr_spiel.tree import Array
 SURVEYED = 30  # ways down the game, of each player, before the first game
 KEPT = 3_000  # public states whose trees are kept, at most
 EVENLY = 0.5  # probability that the next public state is drawn evenly
-REDRAWN = 0.2  # probability that a range is multiplied by random numbers
+TOGETHER = 32  # pairs of ranges that go down the same public states side by side, in one program
+MARKS = 8  # iterations of a search whose strategies lead further
+REDRAWN = 0.3  # probability that a range is multiplied by random numbers
 
 
 class Rows(NamedTuple):
@@ -70,6 +74,14 @@ class Spot(NamedTuple):
   ends: list[Rows]  #: the public states of the frontier
 
 
+class Drawn(NamedTuple):
+  """The strategies by which B pairs of ranges go on from a search."""
+
+  part: Array  #: int32[B], the part of the search at whose end they are taken
+  share: Array  #: float32[B], of random strategies in them
+  seed: Array  #: int32[B], of those
+
+
 class SelfPlay:
   """The games that searches play against themselves, as examples."""
 
@@ -83,7 +95,7 @@ class SelfPlay:
     """
     self.states, self.features, self.iterations = states, features, iterations  #: as given
     self._shapes = PaddedShapes()
-    self._most = (1, (1, 1))  # public states of a frontier, and infostates of each player in one
+    self._most = (1, 1)  # infostates of each player in a public state
     self._spots: collections.OrderedDict[tuple[int, tuple[int, ...]], Spot] = collections.OrderedDict()
 
   @property
@@ -97,7 +109,7 @@ class SelfPlay:
   ) -> Iterator[Examples]:
     """The examples of some games, by number; each depends on the seed, its number and the values alone.
 
-    Without values the frontier is worth nothing, so that only the last searches are right.
+    Without values only the searches that go to the end of the game give examples.
     """
     if not self._spots:
       self._survey(np.random.default_rng(seed))
@@ -124,39 +136,37 @@ class SelfPlay:
   def _chain(
     self, values: NetworkValues | None, player: int, number: int, seed: int, random: np.random.Generator
   ) -> Iterator[Examples]:
-    """The examples of one player's searches in a game."""
+    """The examples of one player's searches in a game, `TOGETHER` of each public state."""
     spot = self._spot(self.states.members(()), player)
-    reach: Pair = (np.ones(1), np.ones(1))
+    reach: Pair = (np.ones((TOGETHER, 1)), np.ones((TOGETHER, 1)))
     while True:
-      ranges = tuple(self._range(spot, i, reach[i], random) for i in (0, 1))
-      solved, asked = self._search(spot, values, (ranges[0], ranges[1]), random)
-      if spot.met is not None:
-        yield self._example(spot.met, (ranges[0], ranges[1]), solved, number, seed)
+      ranges = self._range(spot, 0, reach[0], random), self._range(spot, 1, reach[1], random)
+      solved, asked = self._search(spot, values, ranges, random)
+      if spot.met is not None and (values is not None or not spot.ends):
+        yield self._example(spot.met, ranges, solved, number, seed)
       if not spot.ends:
         return
-      reached = [[asked[i].ravel()[end.rows[i]] for i in (0, 1)] for end in spot.ends]
+      flat = [x.reshape(TOGETHER, -1) for x in asked]
+      reached: list[Pair] = [(flat[0][:, end.rows[0]], flat[1][:, end.rows[1]]) for end in spot.ends]
       chances = [float((end.chance * a * b).sum()) for end, (a, b) in zip(spot.ends, reached, strict=True)]
       even, total = random.random() < EVENLY, sum(chances)
       odds = None if even or not total > 0 else np.array(chances) / total
       at = int(random.choice(len(spot.ends), p=odds))
-      spot, reach = self._spot(spot.ends[at].members, player), (reached[at][0], reached[at][1])
+      spot, reach = self._spot(spot.ends[at].members, player), reached[at]
 
   def _range(self, spot: Spot, player: int, reach: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """[roots, H]: the range of sum one with a reach at each history of the root."""
-    range_ = np.zeros((spot.subgame.shape.roots[player], spot.subgame.tree.players[player].types))
-    if spot.met is None:
-      range_.ravel()[spot.root.rows[player]] = 1
-      return range_
-    flat, slots = np.zeros(range_.size + 1), spot.met.slots
-    flat[spot.root.rows[player]] = reach
-    given = flat[slots.index[player]]
-    if random.random() < REDRAWN:
-      given = (given + given.mean() + 1e-9) * random.random(given.shape) ** random.choice(
-        [0.5, 1.0, 2.0, 4.0]
-      )
-    flat[slots.index[player]] = even_if_zero(given, slots.possible[player])
-    range_[:] = flat[:-1].reshape(range_.shape)
-    return range_
+    """[B, roots, H]: ranges of sum one with a reach [B, n] at each history of the root."""
+    shape = spot.subgame.shape.roots[player], spot.subgame.tree.players[player].types
+    flat = np.zeros((len(reach), math.prod(shape) + 1))
+    flat[:, spot.root.rows[player]] = reach
+    if spot.met is not None:
+      index, possible = spot.met.slots.index[player][0], spot.met.slots.possible[player]
+      given = flat[:, index]
+      redrawn = random.random((len(reach), 1)) < REDRAWN
+      power = random.choice([0.5, 1.0, 2.0, 4.0], (len(reach), 1))
+      drawn = (given + given.mean(1, keepdims=True) + 1e-9) * random.random(given.shape) ** power
+      flat[:, index] = even_if_zero(np.where(redrawn, drawn, given), possible)
+    return flat[:, :-1].reshape(-1, *shape)
 
   def _example(self, met: Met, ranges: Pair, values: Pair, number: int, seed: int) -> Examples:
     columns = tuple(index.shape[1] for index in met.slots.index)
@@ -169,18 +179,20 @@ class SelfPlay:
     inputs = {"public": met.public, "unit": met.unit}
     inputs |= {f"private{i}": met.private[i] for i in (0, 1)}
     inputs |= {f"possible{i}": met.slots.possible[i] for i in (0, 1)}
-    given, worth = [], []
+    count, given, worth = len(ranges[0]), [], []
     for at, may, range_, value in zip(met.slots.index, met.slots.possible, ranges, values, strict=True):
-      given.append(np.append(range_, 0)[at].astype(np.float32))
-      worth.append(np.where(may, np.append(value, 0)[at], 0).astype(np.float32))
+      both = [np.pad(x.reshape(count, -1), [(0, 0), (0, 1)])[:, at[0]] for x in (range_, value)]
+      given.append(both[0].astype(np.float32))
+      worth.append(np.where(may, both[1], 0).astype(np.float32))
+    inputs = {name: np.repeat(x, count, 0) for name, x in inputs.items()}
     card = {**self.card, "seed": seed}
-    draw = np.array([number], np.int32)
+    draw = np.full(count, number, np.int32)
     return Examples(card, features, inputs, (given[0], given[1]), (worth[0], worth[1]), draw)
 
   def _search(
     self, spot: Spot, values: NetworkValues | None, ranges: Pair, random: np.random.Generator
   ) -> tuple[Pair, Pair]:
-    """Both players' values at the root, and the ranges in a question about the frontier."""
+    """Both players' values at the root, and the ranges in a question about the frontier, of each pair."""
     tree, subgame = spot.subgame.tree, spot.subgame
     if spot.beyond is not None:
       types = [p.types for p in tree.players]
@@ -190,12 +202,17 @@ class SelfPlay:
         assert spot.beyond_met is not None
         beyond = self.features.bound(values, spot.beyond, spot.beyond_met)
       tree = dataclasses.replace(tree, leaves=FrontierLeaves(tree.leaves, beyond, (first, second)))
-    mark = int(self.iterations ** random.random())
-    marks = np.array([mark, self.iterations - mark], np.int32)
-    bound = BoundCFR(tree, subgame.leaf_roots, marks, NRMPlus(), "average")
-    share, seed = np.asarray(random.choice(NOISE), np.float32), np.asarray(random.integers(2**31))
+    count = len(ranges[0])
+    marks = np.sort(self.iterations ** random.random(MARKS)).astype(np.int32)
+    parts = np.diff(marks, prepend=0, append=self.iterations).astype(np.int32)
+    bound = BoundCFR(tree, subgame.leaf_roots, parts, NRMPlus(), "average")
+    drawn = Drawn(
+      random.integers(MARKS, size=count).astype(np.int32),
+      random.choice(NOISE, count).astype(np.float32),
+      random.integers(2**31, size=count).astype(np.int32),
+    )
     with precision("float32"):
-      given = to_device((bound, ranges, share, seed), "float32")
+      given = to_device((bound, ranges, drawn), "float32")
       solved, asked = _searched(*given)
     (one, other), (first, second) = ([np.asarray(x, float) for x in pair] for pair in (solved, asked))
     return (one, other), (first, second)
@@ -223,9 +240,10 @@ class SelfPlay:
       return Spot(subgame, root, met, None, None, [])
     ends = subgame.frontier_states
     beyond = subgames.cut(ends, pad_to=self._shapes.fitting("beyond", subgame.shape.frontier))
-    beyond_met = self.features.meet(subgames, beyond, ends, *self._most)
-    count, first, second = len(beyond_met.public), *(x.shape[1] for x in beyond_met.private)
-    self._most = count, (first, second)
+    count = 4 ** math.ceil(math.log(len(ends), 4) - 1e-9)  # a few sizes, as frontiers differ much
+    beyond_met = self.features.meet(subgames, beyond, ends, count, self._most)
+    first, second = (x.shape[1] for x in beyond_met.private)
+    self._most = first, second
     return Spot(subgame, root, met, beyond, beyond_met, _rows(subgames, beyond, ends))
 
 
@@ -258,30 +276,32 @@ def _rows(subgames: Subgames, subgame: Subgame, public_states: Sequence[int]) ->
 
 
 @jit()
-def _searched(
-  bound: BoundCFR, ranges: Ranges, share: Array, seed: Array
-) -> tuple[tuple[Array, Array], tuple[Array, ...]]:
-  """The values of a search, and the ranges [F, H] at its frontier after the first `bound.iterations`.
+def _searched(bound: BoundCFR, ranges: Ranges, drawn: Drawn) -> tuple[tuple[Array, Array], tuple[Array, ...]]:
+  """The values of searches from ranges [B, roots, H], and the ranges [B, F, H] at their frontier.
 
-  The strategies there are mixed with a share of random ones, by a seed. Without a frontier ranges are empty.
+  `bound.iterations` are the parts of a search; without a frontier ranges are empty.
   """
-  tree = dataclasses.replace(bound.tree, leaves=with_ranges(bound.tree.leaves, ranges, bound.leaf_roots))
-  state = cfr.init(tree, bound.rule, str(ranges[0].dtype))
 
-  def part(state, iterations):
-    state = cfr.iterate(tree, state, iterations, rule=bound.rule)
-    return state, cfr.current_strategy(tree, state)
+  def search(ranges: Ranges, drawn: Drawn):
+    tree = dataclasses.replace(bound.tree, leaves=with_ranges(bound.tree.leaves, ranges, bound.leaf_roots))
+    state = cfr.init(tree, bound.rule, str(ranges[0].dtype))
 
-  state, strategies = jax.lax.scan(part, state, bound.iterations)
-  values = bound.of_strategies(tree, cfr.average_strategy(tree, state))
-  if not isinstance(bound.tree.leaves, FrontierLeaves):
-    return values, (jnp.zeros((0, 1)), jnp.zeros((0, 1)))
-  keys = iter(jax.random.split(jax.random.key(seed), sum(map(len, strategies))))
+    def part(state, iterations):
+      state = cfr.iterate(tree, state, iterations, rule=bound.rule)
+      return state, cfr.current_strategy(tree, state)
 
-  def mixed(block: Array) -> Array:
-    noise = jax.random.uniform(next(keys), block.shape[1:], block.dtype, 1e-6) ** 2
-    return (1 - share) * block[0] + share * noise / noise.sum(0, keepdims=True)
+    state, strategies = jax.lax.scan(part, state, bound.iterations)
+    values = bound.of_strategies(tree, cfr.average_strategy(tree, state))
+    if not isinstance(bound.tree.leaves, FrontierLeaves):
+      return values, (jnp.zeros((0, 1)), jnp.zeros((0, 1)))
+    keys = iter(jax.random.split(jax.random.key(drawn.seed), sum(map(len, strategies))))
 
-  played = [tuple(mixed(block) for block in blocks) for blocks in strategies]
-  asked = dataclasses.replace(tree, leaves=with_beyond(tree.leaves, EchoedRanges()))
-  return values, asked_ranges(asked, played)
+    def mixed(block: Array) -> Array:
+      noise = jax.random.uniform(next(keys), block.shape[1:], block.dtype, 1e-6) ** 2
+      return (1 - drawn.share) * block[drawn.part] + drawn.share * noise / noise.sum(0, keepdims=True)
+
+    played = [tuple(mixed(block) for block in blocks) for blocks in strategies]
+    asked = dataclasses.replace(tree, leaves=with_beyond(tree.leaves, EchoedRanges()))
+    return values, asked_ranges(asked, played)
+
+  return jax.vmap(search)(ranges, drawn)

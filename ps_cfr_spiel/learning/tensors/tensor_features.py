@@ -144,6 +144,11 @@ class TensorFeatures(Features):
     place = Observed(jnp.asarray(inputs["public"][rows]), private)
     return ObservedTensors(place, ranges, pair(first, second), possible)
 
+  def outputs(self, width: int, layers: int) -> int:
+    public, private = self.extent
+    read = sum(m * (d + 6 * width) for m, d in zip(self.columns, private, strict=True))
+    return public + read + super().outputs(width, layers + 1)
+
   # --- Files -------------------------------------------------------------------------------
 
   @classmethod
@@ -227,9 +232,6 @@ class TensorFeatures(Features):
     self, values: Learned, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None
   ) -> BoundNetwork:
     """See `search.ValueFunction`; ValueError for another game, and errors of `meet`."""
-    game = values.card["game"]
-    if subgames.labels.game != game:
-      raise ValueError(f"These values are for {game}, not for {subgames.labels.game}.")
     subgame = subgames.cut(public_states, pad_to=pad_to)
     return self.bound(values, subgame, self.meet(subgames, subgame, public_states))
 

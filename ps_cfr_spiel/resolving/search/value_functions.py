@@ -42,6 +42,16 @@ class ValueFunction(abc.ABC):
     """True if it needs the game below the frontier, and not only the public states there."""
     return True
 
+  @property
+  def game(self) -> str | None:
+    """The only game that they serve, by its text as in `Labels.game`; None if they serve many."""
+    return None
+
+  def check_game(self, game: str) -> None:
+    """ValueError if they are of another game."""
+    if self.game not in (None, game):
+      raise ValueError(f"These values are for {self.game}, not for {game}.")
+
   @abc.abstractmethod
   def bind(
     self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None

@@ -63,6 +63,8 @@ class ContinualResolving(SearchPolicy):
       "actions": _check_actions(game, options.actions),
     }
     self.settings = SearchSettings(**{**options.values(SearchOptions), **made})
+    if self.settings.value_function is not None:
+      self.settings.value_function.check_game(str(game))
     limit, memory, blueprint = options.limit, options.memory, options.blueprint
     kept = num_tables(self.settings.rule, self.settings.dtype)
     if (form := form_of(game)) is not None:

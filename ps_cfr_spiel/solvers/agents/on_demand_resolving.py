@@ -64,6 +64,8 @@ class OnDemandResolving(SearchPolicy):
     rule = make_rule(options.rule, options.iterations, options.alternating)
     settings = SearchSettings(**{**options.values(SearchOptions), "rule": rule})
     states = PublicStates(game, options.public_states, options.limit, options.memory)
+    if settings.value_function is not None:
+      settings.value_function.check_game(str(game))
     self.searches = self._make_searches(states, settings)
     self._steps: collections.OrderedDict[tuple[int, tuple[int, ...]], Step] = collections.OrderedDict()
 
