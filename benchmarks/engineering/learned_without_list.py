@@ -3,8 +3,8 @@
   python -m benchmarks.engineering.learned_without_list --game leduc_poker
 
 Prints a line for each seed and every --every turns: examples, error of values held out, exploitability of
-searches of one decision ahead after each of --marks iterations, processor seconds of learning so far. The game is
-listed to measure alone: there `ContinualResolving` plays as `matches.OnDemandResolving` does, and is quicker to
+searches of one decision ahead after each of --marks iterations, processor seconds of learning so far. The
+game is listed to measure alone: `ContinualResolving` plays as `OnDemandResolving` does, and is quicker to
 evaluate whole.
 """
 

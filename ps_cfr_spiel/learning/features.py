@@ -131,7 +131,10 @@ class Features(abc.ABC):
 
   def parameters(self, width: int, layers: int) -> int:
     """The number of parameters of a network."""
-    return sum(x.size for x in jax.tree.leaves(self.blank(*self.extent, width, layers)))
+    one, two = (
+      sum(x.size for x in jax.tree.leaves(self.blank(*self.extent, width, count))) for count in (1, 2)
+    )
+    return one + (layers - 1) * (two - one)  # layers are alike, and may be too many to list
 
   def outputs(self, width: int, layers: int) -> int:
     """The numbers that a network makes in its layers for one example, about."""

@@ -115,7 +115,9 @@ class StateFeatures(Features):
     return Tensors(jnp.asarray(place), ranges, pair(first, second), pair(*self.possible))
 
   def parameters(self, width: int, layers: int) -> int:
-    return super().parameters(width, 0 if serve(self.hands) else layers)
+    if serve(self.hands):
+      return len(self.public_states) * width * max(self.hands)  # of `AlphaVectors`
+    return super().parameters(width, layers)
 
   @classmethod
   def blank(cls, places: int, slots: tuple[int, int], width: int, layers: int) -> Network:

@@ -28,7 +28,7 @@ from ps_cfr_spiel.learning import (
 )
 from ps_cfr_spiel.learning.boards.places import FrontierStates, Slots, frontier_groups
 from ps_cfr_spiel.learning.boards.ranges import perturbed
-from ps_cfr_spiel.learning.network import ValueNetwork, count_parameters, normalised, zero_sum
+from ps_cfr_spiel.learning.network import ValueNetwork, normalised, zero_sum
 from ps_cfr_spiel.resolving.subgames import Subgames
 from ps_cfr_spiel.values import CFRValues, SolvedValues, ValueFunction
 
@@ -63,11 +63,6 @@ def test_values_sum_to_zero_whatever_the_weights():
   total = sum((r * v).sum(1) for r, v in zip(ranges, values, strict=True))
   assert float(jnp.abs(values[0]).max()) > 1
   assert float(jnp.abs(total).max()) < 1e-9
-
-
-def test_parameters_are_counted():
-  network = eqx.filter_eval_shape(ValueNetwork, 5, (3, 4), 16, 2, jax.random.key(1))
-  assert count_parameters(5, (3, 4), 16, 2) == sum(x.size for x in jax.tree.leaves(network))
 
 
 def test_the_last_layer_leaves_solutions_alone():

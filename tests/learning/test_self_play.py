@@ -13,7 +13,7 @@ import pytest
 import ps_cfr_spiel
 from ps_cfr_spiel import learning, matches, values
 from ps_cfr_spiel.learning.tensors.observations import Observations
-from ps_cfr_spiel.learning.tensors.self_play import SelfPlay
+from ps_cfr_spiel.learning.tensors.self_play import TOGETHER, SelfPlay
 from ps_cfr_spiel.learning.tensors.tensor_features import TensorFeatures
 from ps_cfr_spiel.learning.tensors.tensor_network import Observed, TensorNetwork
 from ps_cfr_spiel.learning.training import train
@@ -24,7 +24,7 @@ from ps_cfr_spiel.resolving.subgames import PublicStates, Subgames
 from ps_cfr_spiel.values import CFRValues, NetworkValues
 
 SMALL = LearnOptions(
-  teacher="self-play", turns=1, draws=40, chains=40, iterations=100, steps=400, batch=128, width=32, layers=1
+  teacher="self-play", turns=1, draws=22, chains=12, iterations=100, steps=400, batch=128, width=32, layers=1
 )
 KUHN = "kuhn_poker"
 LEDUC = "leduc_poker"
@@ -90,6 +90,8 @@ def test_self_play_solves_the_last_decisions_exactly():
   played = SelfPlay(PublicStates(game), features, 1000)
   examples = learning.Examples.join(played.play(None, 3, 0, 6, False))
   assert examples.fault() is None and set(examples.draw.tolist()) == set(range(6))
+  assert len(examples) % TOGETHER == 0
+  examples = examples.rows(np.arange(0, len(examples), TOGETHER + 1))  # another pair of ranges each time
   subgames = Subgames.of(game, leaves="sparse")
   names = subgames.labels
   asked = 0
@@ -141,6 +143,12 @@ def test_values_are_saved_and_the_same_call_does_nothing_anew(learned, tmp_path,
   examples = values.load_examples(folder / "examples-1.safetensors")
   further = train(examples, start=network, steps=1)
   assert further.card["training"]["width"] == 32
+  count = sum(x.size for x in jax.tree.leaves(network.network))
+  assert examples.features.parameters(32, 1) == count
+  monkeypatch.setattr("ps_cfr_spiel.memory.free_memory", lambda: 15e6)  # infostates' vectors take 20 MB
+  with pytest.raises(TooLarge, match="for batches"):
+    train(examples, width=32, layers=1, batch=4000)
+  monkeypatch.undo()
   monkeypatch.setattr(SelfPlay, "play", None)
   again = learn(KUHN, SMALL, folder=folder)
   for one, other in zip(jax.tree.leaves(again.network), jax.tree.leaves(network.network), strict=True):
@@ -240,8 +248,11 @@ def test_wrong_features_are_refused(given, message):
 def test_wrong_input_is_refused(learned, tmp_path):
   network, folder = learned
   leduc = pyspiel.load_game(LEDUC)
+  for make in (OnDemandResolving, ps_cfr_spiel.ContinualResolving):
+    with pytest.raises(ValueError, match=r"These values are for kuhn_poker\(\), not for leduc_poker"):
+      make(leduc, 5, lookahead=1, value_function=network)
   with pytest.raises(ValueError, match=r"These values are for kuhn_poker\(\), not for leduc_poker"):
-    search_of(LEDUC, 5, network).action_probabilities(leduc.new_initial_state().child(0).child(1))
+    network.bind(Subgames.of(leduc), [5])
   with pytest.raises(ValueError, match="has no tensors of information states or observations"):
     learn("coordinated_mp", SMALL)
   with pytest.raises(ValueError, match="no player decides more than once"):
