@@ -26,7 +26,7 @@ def read_locks(tree: PublicTree, locks: Mapping[str, Any]) -> PartialStrategy:
   ValueError if a line does not exist or no player acts after it, two are the same, or probabilities are
   wrong; TypeError if `locks` is not a mapping, or a value is neither a policy nor a mapping.
   """
-  rows = {}
+  rows, written = {}, {}
   if not isinstance(locks, Mapping):
     raise TypeError(f"locks must be a mapping of lines to policies, got {locks!r}.")
   if not tree.names.public_states:
@@ -37,8 +37,10 @@ def read_locks(tree: PublicTree, locks: Mapping[str, Any]) -> PartialStrategy:
     except ValueError as error:
       raise ValueError(f"locks: {path!r}: {error}") from error
     if state in rows:
-      raise ValueError(f"locks: {path!r} is locked twice; give each line once.")
-    rows[state] = strategies
+      raise ValueError(
+        f"locks: {path!r} is locked twice: {written[state]!r} is the same line; give each line once."
+      )
+    rows[state], written[state] = strategies, path
   flat = [strategy.ravel() for strategies in rows.values() for strategy in strategies]
   return PartialStrategy(tuple(rows), np.concatenate([np.zeros(0), *flat]))
 
@@ -90,9 +92,12 @@ def locks_from_file(file: Stored) -> PartialStrategy:
 def _by_actions(tree: PublicTree, decision: Decision, shares: Mapping, types: int, history) -> np.ndarray:
   """[A, H] from probabilities of actions, the same for all types."""
   moves = tree.names.moves(decision, history)
-  strategy = np.zeros(len(moves.names))
+  strategy, written = np.zeros(len(moves.names)), {}
   for action, share in shares.items():
-    strategy[read_move(str(action), moves)] += share
+    number = read_move(str(action), moves)
+    if number in written:
+      raise ValueError(f"{action!r} and {written[number]!r} are the same action; give each action once.")
+    strategy[number], written[number] = share, action
   if not (strategy >= 0).all() or not abs(strategy.sum() - 1) < 1e-5:
     raise ValueError(f"the probabilities {dict(shares)} must be at least 0, with the sum one.")
   return np.repeat(strategy[:, None] / strategy.sum(), types, axis=1)

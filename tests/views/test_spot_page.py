@@ -23,7 +23,9 @@ DRIVER = """<script>
   const pause = () => new Promise((done) => setTimeout(done, 100));
   const keep = () => { sessionStorage.seen = JSON.stringify(seen); };
   while (seen.length < steps.length) {
-    const [where, how, text] = steps[seen.length], there = () => document.querySelector(where);
+    const [where, how, text] = steps[seen.length];
+    const [page, part] = where.startsWith("/") ? where.split(" ") : [location.pathname, where];
+    const there = () => (location.pathname === page ? document.querySelector(part) : null);
     const ready = () => there() && !there().disabled && !there().closest("[hidden]");
     for (let k = 0; k < 300 && !ready(); k++) await pause();
     const one = there();
@@ -49,7 +51,7 @@ DRIVER = """<script>
       board: document.querySelector("[data-field=board]")?.value,
       range: document.querySelector("[data-range]")?.value, cells: texts("[data-kind] small").filter(Boolean),
       moves: texts("#moves button"), about: texts("#about")[0], needs: texts("#needs")[0],
-      saved: texts("#saved")[0], wide: document.documentElement.scrollWidth > innerWidth };
+      saved: texts("#saved")[0], full: texts("#full")[0], wide: document.documentElement.scrollWidth > innerWidth };
     keep();
   }
   await fetch("/seen", { method: "POST", body: JSON.stringify(seen) });
@@ -107,9 +109,10 @@ def test_a_spot_is_made_solved_locked_and_solved_again(tmp_path, monkeypatch, wi
     ('#lock input[aria-label="Check"]', "type", "99.9"),  # rounded, as shares of thirds are
     ('#lock input[aria-label="All-in 20"]', "type", "0"),
     ("#lock button", "click"),
-    ('[href="/"]', "look"),
+    ('/strategy/2/ [href="/"]', "look"),
     ('[href="/"]', "click"),
     ("#save", "click"),
+    ('[data-card="As"]', "click"),  # a sixth
   ]
   seen = in_browser(explorer, steps, tmp_path, monkeypatch, width)
   assert seen[0]["board"] == "Ks 7d 2c 5h" and seen[1]["board"] == "Ks 7d 2c 5h 9s"
@@ -131,6 +134,7 @@ def test_a_spot_is_made_solved_locked_and_solved_again(tmp_path, monkeypatch, wi
   assert "'zz'" in seen[9]["error"]  # of a lock of which the strategy knows nothing later
   saved = seen[16]["saved"].removeprefix("Saved in ")
   assert ps_cfr_spiel.load_solver(tmp_path / saved).iteration == 50
+  assert seen[17]["board"] == seen[16]["board"] and "five cards" in seen[17]["full"] and "A♠" in seen[17]["full"]
   assert not any(shown.get("wide") for shown in seen)
 
 
@@ -215,6 +219,26 @@ def test_locks_are_added_to_those_of_the_strategy_that_is_shown():
   assert asked(explorer, "/progress")[1]["number"] == 4
   status, data = asked(explorer, "/strategy/1/lock", lock="=Check")
   assert status == 400 and "no longer kept" in data["error"]
+
+
+def test_a_lock_replaces_that_of_its_line_in_other_spellings():
+  """A lock typed by hand, and one that the page adds with the names of moves."""
+  explorer = explore.Explorer(FIELDS)
+  asked(explorer, "/solve", fields=FIELDS | {"iterations": "1", "lock": "\n x=x\nx, a=fold\n"})
+  explorer.wait()
+  assert asked(explorer, "/strategy/1/lock", lock="Check=All-in 20:100%")[0] == 200
+  explorer.wait()
+  assert explorer.state()["error"] == "" and '"text":"x, a=fold\\nCheck=All-in 20:100%"' in explorer.answer("/", None)[2]
+
+
+def test_a_solve_that_fails_at_once_was_not_refused(monkeypatch):
+  """The answer is the same whether the thread ends before or after it: progress tells the error."""
+  thread, explorer = threading.Thread, explore.Explorer(FIELDS)
+  start = thread.start
+  monkeypatch.setattr(thread, "start", lambda one: (start(one), one.join()))
+  status, data = asked(explorer, "/solve", fields=FIELDS | {"lock": "=Check@zz"})
+  assert (status, data["stage"], data["error"]) == (200, "building", "")
+  assert "'zz'" in asked(explorer, "/progress")[1]["error"]
 
 
 def test_a_spot_without_a_board_begins_with_that_of_the_page(monkeypatch):

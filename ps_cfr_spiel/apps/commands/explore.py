@@ -216,8 +216,9 @@ class Explorer:
     self._values, self._stage = _values(words_of(fields)), "building"
     self._stopped.clear()
     self._thread = threading.Thread(target=self._solve, args=(self._values,), daemon=True)
+    begun = self.state()  # the error of a solve that fails at once is no refusal; /progress has it
     self._thread.start()
-    return self.state()
+    return begun
 
   def _check_idle(self) -> None:
     if self._thread is not None and self._thread.is_alive():
@@ -228,13 +229,14 @@ class Explorer:
 
     It replaces the earlier locks of its line; if it is of some hands, those of other hands remain.
     """
-    if number != self._number:
+    if number != self._number or self._policy is None:
       raise ValueError("This strategy is no longer kept; go to the spot, and lock in its last one.")
+    find = self._policy.labels.find_line  # a line has several spellings
     line, _, how = text.rpartition("=")
     hands, kept = _hands(how), []
-    for old in self._solved.get("lock", "").splitlines():
+    for old in filter(str.strip, self._solved.get("lock", "").splitlines()):
       place, _, earlier = old.rpartition("=")
-      if place != line:
+      if find(place) != find(line):
         kept.append(old)
       elif hands:
         how = "; ".join([*(part.strip() for part in earlier.split(";") if _hands(part) != hands), how])
