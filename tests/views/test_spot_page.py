@@ -134,7 +134,9 @@ def test_a_spot_is_made_solved_locked_and_solved_again(tmp_path, monkeypatch, wi
   assert "'zz'" in seen[9]["error"]  # of a lock of which the strategy knows nothing later
   saved = seen[16]["saved"].removeprefix("Saved in ")
   assert ps_cfr_spiel.load_solver(tmp_path / saved).iteration == 50
-  assert seen[17]["board"] == seen[16]["board"] and "five cards" in seen[17]["full"] and "A♠" in seen[17]["full"]
+  assert (
+    seen[17]["board"] == seen[16]["board"] and "five cards" in seen[17]["full"] and "A♠" in seen[17]["full"]
+  )
   assert not any(shown.get("wide") for shown in seen)
 
 
@@ -228,7 +230,8 @@ def test_a_lock_replaces_that_of_its_line_in_other_spellings():
   explorer.wait()
   assert asked(explorer, "/strategy/1/lock", lock="Check=All-in 20:100%")[0] == 200
   explorer.wait()
-  assert explorer.state()["error"] == "" and '"text":"x, a=fold\\nCheck=All-in 20:100%"' in explorer.answer("/", None)[2]
+  assert explorer.state()["error"] == ""
+  assert '"text":"x, a=fold\\nCheck=All-in 20:100%"' in explorer.answer("/", None)[2]
 
 
 def test_a_solve_that_fails_at_once_was_not_refused(monkeypatch):
