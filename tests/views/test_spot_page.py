@@ -51,7 +51,8 @@ DRIVER = """<script>
       board: document.querySelector("[data-field=board]")?.value,
       range: document.querySelector("[data-range]")?.value, cells: texts("[data-kind] small").filter(Boolean),
       moves: texts("#moves button"), about: texts("#about")[0], needs: texts("#needs")[0],
-      saved: texts("#saved")[0], full: texts("#full")[0], wide: document.documentElement.scrollWidth > innerWidth };
+      saved: texts("#saved")[0], full: texts("#full")[0],
+      wide: document.documentElement.scrollWidth > innerWidth };
     keep();
   }
   await fetch("/seen", { method: "POST", body: JSON.stringify(seen) });
