@@ -22,12 +22,14 @@ from ps_cfr_spiel.cfr import Rule, SolverState
 from ps_cfr_spiel.options import CPU
 from ps_cfr_spiel.tree import (
   Array,
+  BoardTraversal,
   Evaluation,
   LeafEvaluator,
   PlayerTree,
   PublicTree,
   action_values,
   max_actions,
+  on_one_board,
   sequence_reach,
   sequence_values,
 )
@@ -71,6 +73,7 @@ def local_mesh(device: Device | None = None) -> Mesh:
 def solve_spots(
   players: tuple[PlayerTree, PlayerTree],
   start: SolverState,
+  stream: BoardTraversal | None,
   spots: Spots,
   beyond: PyTree,
   averaging_delay: Array | int,
@@ -85,23 +88,25 @@ def solve_spots(
   """Solve each spot of a stack until its target is met, or its iterations are done.
 
   `spots` has the same number for each device of the mesh; their results are looked at `every` iterations.
-  `beyond` is the part of their evaluators that all share, if there is one.
+  `stream` is a traversal for native iterations on rivers, `beyond` the part of their evaluators that all
+  share, if there is one.
   Returns BatchResult, iterations int32[N], and average strategies, [N, A, rows, H] for each player and block.
   """
 
-  def of_device(players, start, beyond, averaging_delay, every, spots):
+  def of_device(players, start, stream, beyond, averaging_delay, every, spots):
     iterate = functools.partial(cfr.iterate, rule=rule, alternating=alternating, tremble=tremble)
-    one = functools.partial(_solve, iterate, players, start, beyond, averaging_delay, every)
+    one = functools.partial(_solve, iterate, players, start, stream, beyond, averaging_delay, every)
     return ORDERS[order](one, spots)
 
   whole, cut = PartitionSpec(), PartitionSpec(AXIS)
-  share = jax.shard_map(of_device, mesh=mesh, in_specs=(*[whole] * 5, cut), out_specs=cut, check_vma=False)
-  return share(players, start, beyond, averaging_delay, every, spots)
+  share = jax.shard_map(of_device, mesh=mesh, in_specs=(*[whole] * 6, cut), out_specs=cut, check_vma=False)
+  return share(players, start, stream, beyond, averaging_delay, every, spots)
 
 
-def _solve(iterate, players, start, beyond, averaging_delay, every, spot):
+def _solve(iterate, players, start, stream, beyond, averaging_delay, every, spot):
   leaves = spot.leaves if beyond is None else dataclasses.replace(spot.leaves, beyond=beyond)
   tree = PublicTree(players, leaves)
+  iterated = tree if stream is None else on_one_board(tree, stream)
 
   def goes_on(carry) -> Array:
     state, result = carry
@@ -110,7 +115,7 @@ def _solve(iterate, players, start, beyond, averaging_delay, every, spot):
   def advance(carry):
     state, _ = carry
     steps = jnp.minimum(every, spot.iterations - state.iteration)
-    state = iterate(tree, state, steps, averaging_delay)
+    state = iterate(iterated, state, steps, averaging_delay)
     return state, _evaluate(tree, spot.weights, cfr.average_strategy(tree, state))
 
   shapes = jax.eval_shape(_evaluate, tree, spot.weights, cfr.average_strategy(tree, start))

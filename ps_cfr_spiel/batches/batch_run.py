@@ -18,7 +18,16 @@ from jax.sharding import Mesh
 
 from ps_cfr_spiel import cfr
 from ps_cfr_spiel.arguments import JSON, check_count, check_list, check_target
-from ps_cfr_spiel.backend.device import Device, barrier, check_finite, device_named, on, precision, to_device
+from ps_cfr_spiel.backend.device import (
+  Device,
+  barrier,
+  check_finite,
+  device_named,
+  in_dtype,
+  on,
+  precision,
+  to_device,
+)
 from ps_cfr_spiel.batches.batch_program import Spots, local_mesh, order_here, solve_spots
 from ps_cfr_spiel.batches.groups import LEAVES, Group, StreetValues, groups
 from ps_cfr_spiel.batches.solutions import Given, Item, Solution, Solutions, write_chunk
@@ -270,14 +279,16 @@ def _solve_group(group: Group, targets: Sequence[float], options: BatchOptions, 
   with precision(options.dtype):
     spots = Spots(
       group.leaves,
-      to_device(group.weights, options.dtype),
-      to_device(np.where(np.arange(room) < count, options.iterations, 0).astype(np.int32), options.dtype),
-      to_device(wanted, options.dtype),
+      in_dtype(group.weights, options.dtype),
+      np.where(np.arange(room) < count, options.iterations, 0).astype(np.int32),
+      in_dtype(wanted, options.dtype),
     )
-    players = to_device(group.players, options.dtype)
+    players = in_dtype(group.players, options.dtype)
+    stream = in_dtype(group.stream if options.rule.has_native_form else None, options.dtype)
     result, done, strategies = solve_spots(
       players,
       cfr.init(PublicTree(players, group.leaves), options.rule, options.dtype),
+      stream,
       spots,
       None if options.values is None else to_device(options.values.beyond, options.dtype),
       options.averaging_delay,

@@ -6,6 +6,7 @@ the decisions of rivers too: they end with the street, and a value function has 
 """
 
 import dataclasses
+import functools
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
@@ -31,6 +32,7 @@ from ps_cfr_spiel.options import HANDS
 from ps_cfr_spiel.resolving.subgames import RangedLeaves
 from ps_cfr_spiel.tree import (
   Array,
+  BoardTraversal,
   BoardTypes,
   DenseLeaves,
   LeafEvaluator,
@@ -41,6 +43,7 @@ from ps_cfr_spiel.tree import (
   check_two_players,
   pad_types,
   padded_size,
+  streamed,
 )
 
 Arrays = TypeVar("Arrays")
@@ -102,6 +105,7 @@ class Group(NamedTuple):
   #: game's own types.
   hands: tuple[np.ndarray, np.ndarray] | None
   types: list[tuple[int, int]]  #: number of live types of each member and player; they come first
+  stream: BoardTraversal | None = None  #: of rivers with native leaves, which all share
 
 
 def groups(
@@ -176,7 +180,6 @@ def _streets(
 ) -> list[Group]:
   check_option("leaves", leaves, LEAVES if items else (leaves,))
   alike: dict[Hashable, list[_Street]] = defaultdict(list)
-  ends_of: dict[Betting, tuple[StreetEnds, StreetEnds]] = {}  # streets share their betting
   for k, street in items:
     lines = street.betting
     if values is not None and not lines.zero_sum:
@@ -184,9 +187,7 @@ def _streets(
         f"rake={street.rake}: values of the next street are for zero-sum games; leave out rake, or solve the "
         "turn or flop to the end by PSCFRSolver (the command solve)."
       )
-    if lines not in ends_of:
-      (ends_of[lines],) = street_ends(lines)
-    showdowns, folds = ends = ends_of[lines]  # with rake a showdown is among both
+    showdowns, folds = ends = _ends(lines)  # with rake a showdown is among both
     decisions = lines.parent, lines.action, lines.player, showdowns.line, folds.line
     columns = lines.zero_sum, tuple(column.tobytes() for column in decisions)
     live = np.flatnonzero(cards.unblocked(street.board))
@@ -204,7 +205,7 @@ def _streets(
 def _stack_streets(streets: Sequence[_Street], values: StreetValues, dtype: str, room: int) -> Group:
   """A group of turns or flops with the same lines of betting, and chips left at the same ends."""
   numbers = np.array([street.hands[0] for street in streets])
-  ranges, weights = zip(*(_ranges(streets, (numbers, numbers), i) for i in (0, 1)), strict=True)
+  ranges, weights = _ranges(streets, (numbers, numbers))
   showdown_payoff, fold_payoff = _payoffs(streets)
   given = [street.situation for street in streets]
   with precision(dtype):
@@ -212,7 +213,7 @@ def _stack_streets(streets: Sequence[_Street], values: StreetValues, dtype: str,
   types = numbers.shape[1], numbers.shape[1]
   return Group(
     [street.place for street in streets],
-    _decisions(streets[0], types),
+    _decisions(streets[0].betting, types),
     evaluator,
     (_filled(weights[0], room), _filled(weights[1], room)),
     (numbers, numbers),
@@ -241,7 +242,7 @@ def _stack_rivers(rivers: Sequence[_Street], leaves: str, dtype: str, room: int)
   form = BoardTypes(
     (np.where(dead[0], 0.0, 1.0), np.where(dead[1], 0.0, 1.0)), (hands[0], hands[1]), (ranks[0], ranks[1])
   )
-  ranges, weights = zip(*(_ranges(rivers, numbers, i) for i in (0, 1)), strict=True)
+  ranges, weights = _ranges(rivers, numbers)
   showdown_payoff, fold_payoff = _payoffs(rivers)
   form, showdown_payoff, fold_payoff, ranges, weights = _filled(
     (form, showdown_payoff, fold_payoff, ranges, weights), room
@@ -266,24 +267,27 @@ def _stack_rivers(rivers: Sequence[_Street], leaves: str, dtype: str, room: int)
       evaluator = to_device(dataclasses.replace(made, views=views), dtype)
   return Group(
     [river.place for river in rivers],
-    _decisions(rivers[0], types),
+    _decisions(rivers[0].betting, types),
     evaluator,
     weights,
     (numbers[0], numbers[1]),
     [(len(river.hands[0]), len(river.hands[1])) for river in rivers],
+    _traversal(rivers[0].betting, types) if isinstance(evaluator, NativeLeaves) else None,
   )
 
 
-def _ranges(rivers, numbers, player: int) -> tuple[np.ndarray, np.ndarray]:
-  """[N, H] twice: a player's ranges, of sum 1, and these over the probability that chance can deal the hands.
+def _ranges(
+  rivers: Sequence[_Street], numbers: Sequence[np.ndarray]
+) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:
+  """Of each player [N, H], ranges of sum 1; and these over the probability that chance can deal the hands.
 
   The second makes the values of hands add up to the game's: value = sum of range x value / probability.
   """
   both = np.stack([river.situation.ranges for river in rivers])
   both = both / both.sum(-1, keepdims=True)
   possible = (both[:, 0] * compatible(both[:, 1])).sum(-1, keepdims=True)
-  weights = np.take_along_axis(both[:, player], numbers[player], -1)
-  return weights, weights / possible
+  ranges = [np.take_along_axis(both[:, i], numbers[i], -1) for i in (0, 1)]
+  return ranges, [weights / possible for weights in ranges]
 
 
 def _payoffs(streets: Sequence[_Street]) -> tuple[np.ndarray, np.ndarray]:
@@ -292,10 +296,29 @@ def _payoffs(streets: Sequence[_Street]) -> tuple[np.ndarray, np.ndarray]:
   return np.array([end.utility for end in showdowns]), np.array([end.utility for end in folds])
 
 
-def _decisions(street: _Street, types: tuple[int, int]) -> Players:
+@functools.lru_cache(maxsize=64)  # streets share their betting
+def _ends(lines: Betting) -> tuple[StreetEnds, StreetEnds]:
+  ((showdowns, folds),) = street_ends(lines)
+  return showdowns, folds
+
+
+@functools.lru_cache(maxsize=64)
+def _decisions(lines: Betting, types: tuple[int, int]) -> Players:
   """Each player's decisions on a street, with these numbers of types."""
-  first, second = make_decisions(LineIndex(street.betting, (1,)), [street.ends], types)[0]
+  first, second = make_decisions(LineIndex(lines, (1,)), [_ends(lines)], types)[0]
   return first.grouped(), second.grouped()
+
+
+@functools.lru_cache(maxsize=64)
+def _traversal(lines: Betting, types: tuple[int, int]) -> BoardTraversal:
+  """The traversal of all rivers with these lines and numbers of types, made for one with dead hands alone."""
+  showdowns, folds = _ends(lines)
+  nothing, hands = ([np.full((n, *shape), x) for n in types] for shape, x in (((), 0), ((2,), DEAD)))
+  form = BoardTypes((nothing[0], nothing[1]), (hands[0], hands[1]), (nothing[0], nothing[1]))
+  leaves = NativeLeaves.create(form, showdowns.utility, folds.utility, 1.0)
+  stream = streamed(PublicTree(_decisions(lines, types), leaves)).stream
+  assert isinstance(stream, BoardTraversal)
+  return stream
 
 
 @jax.jit

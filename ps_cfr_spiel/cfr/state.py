@@ -166,8 +166,10 @@ def init(
 
   def player_state(i, player, shapes):
     column = sum(a * n for a, n, _ in shapes), shapes[0][2] if shapes else player.types
-    leaves = [np.zeros((n, player.types), dtype) for n in player.leaf.children]
-    record = jax.eval_shape(functools.partial(tree.leaves.recorded, i), leaves)
+    record: Sequence[jax.ShapeDtypeStruct] = ()
+    if tree.leaves.has_record:
+      leaves = [jax.ShapeDtypeStruct((n, player.types), np.dtype(dtype)) for n in player.leaf.children]
+      record = jax.eval_shape(functools.partial(tree.leaves.recorded, i), leaves)
     # Table by table, so that there is no second copy of them all.
     zeros = lambda shape: filled_array(np.zeros((), dtype), shape)  # noqa: E731
     if not (rule.has_native_form or compressed):

@@ -24,6 +24,7 @@ from .evaluators.sequence_form import sequence_form as sequence_form
 from .evaluators.showdown import ShowdownLeaves as ShowdownLeaves
 from .evaluators.showdown_sweep import NativeLeaves as NativeLeaves
 from .evaluators.streaming import BoardTraversal as BoardTraversal
+from .evaluators.streaming import on_one_board as on_one_board
 from .evaluators.streaming import streamed as streamed
 from .forest import block_sizes as block_sizes
 from .forest import make_forest as make_forest

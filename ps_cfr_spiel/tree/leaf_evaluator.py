@@ -148,6 +148,11 @@ class LeafEvaluator(abc.ABC):
     return None
 
   @property
+  def has_record(self) -> bool:
+    """True if the evaluator's class has a `recorded` that is not the default's."""
+    return type(self).recorded is not LeafEvaluator.recorded
+
+  @property
   def has_payoffs(self) -> bool:
     """True if the evaluator's own class declares `payoffs`; one that has them at times says so here."""
     return declared(self, "payoffs") is not None

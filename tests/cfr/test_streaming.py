@@ -237,3 +237,16 @@ def test_tables_that_change_in_place_are_the_same_and_leave_no_state_to_go_back_
     solver.run(7, progress=False)
     for ours, theirs in apart(solver._state, kept._state):
       np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("rake", ["", "rake=5%,"])
+def test_the_traversal_of_a_river_serves_another_with_the_same_decisions(rake):
+  game = f"river_subgame(board={{}},pot={{}},stack={{}},bets=1 a,{rake}ranges=KK KQ;QQ AK)"
+  (_, first), (plain, second) = (
+    both(game.format(*given), False) for given in (("2c4d6h8sTc", 10, 20), ("3h5h7hJdJc", 20, 40))
+  )
+  moved = jax.jit(tree.on_one_board)(plain, first.stream)
+  assert not np.array_equal(first.stream.layouts[0].utility, second.stream.layouts[0].utility)
+  assert jax.tree.structure(moved) == jax.tree.structure(second)
+  for ours, wanted in zip(jax.tree.leaves(moved), jax.tree.leaves(second), strict=True):
+    np.testing.assert_array_equal(ours, np.asarray(wanted, ours.dtype))

@@ -294,3 +294,18 @@ def test_files_of_automatic_runs_go_on_without_it(monkeypatch, tmp_path):
   assert abs(before - solver.exploitability()) < 1e-3
   resumed.run(20)
   assert 0 < resumed.exploitability() < before
+
+
+@pytest.mark.parametrize("levels", [1, 3, 1000])
+def test_places_in_rows_themselves_are_those_by_searchsorted(levels):
+  rows = np.sort(np.random.default_rng(levels).integers(0, levels, (4, 2, 20)), -1)
+  for side in ("left", "right"):
+    places = [np.searchsorted(row, row, side) for row in rows.reshape(-1, 20)]
+    np.testing.assert_array_equal(showdown.search_rows(rows, rows, side).reshape(-1, 20), places)
+
+
+def test_each_hand_is_itself_among_the_same_hands():
+  hands = np.random.default_rng(0).permutation([(c, d) for c in range(9) for d in range(c)])
+  shifted = np.roll(hands, 1, 0)
+  assert showdown.same_hand(hands, hands).tolist() == list(range(36))
+  assert showdown.same_hand(shifted, hands).tolist() == np.roll(range(36), 1).tolist()

@@ -15,6 +15,7 @@ from ps_cfr_spiel.backend.device.dtype import (
   check_dtype,
   check_finite,
   check_untraced,
+  in_dtype,
   precision,
   to_device,
 )

@@ -71,10 +71,15 @@ def check_finite(what: str, arrays: object, dtype: str) -> None:
 
 def to_device(tree: Arrays, dtype: str) -> Arrays:
   """Copy a pytree of host arrays to the device, floats as `dtype`; call it within `precision`."""
+  return jax.tree.map(lambda x: jax.device_put(in_dtype(x, dtype)), tree)
+
+
+def in_dtype(tree: Arrays, dtype: str) -> Arrays:
+  """A pytree of host arrays, floats as `dtype`: small ones go to the device sooner with a jitted call."""
 
   def convert(x):
     x = np.asarray(x)
-    return jax.device_put(x.astype(dtype) if np.issubdtype(x.dtype, np.floating) else x)
+    return x.astype(dtype) if np.issubdtype(x.dtype, np.floating) else x
 
   return jax.tree.map(convert, tree)
 

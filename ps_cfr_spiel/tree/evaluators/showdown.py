@@ -293,6 +293,8 @@ def _small(numbers: Int[np.ndarray, "..."]) -> Int[np.ndarray, "..."]:
 
 def same_hand(hands: Int[Array, "... H 2"], opponent: Int[Array, "... G 2"]) -> Int[np.ndarray, "... H"]:
   """Index of the same hand among the opponent's, G if absent."""
+  if np.array_equal(hands, opponent):  # dead hands, of which some are the same, weigh nothing
+    return np.broadcast_to(np.arange(hands.shape[-2], dtype=np.int32), hands.shape[:-1])
   codes = []
   for cards in (hands, opponent):
     first, second = np.moveaxis(np.asarray(cards, np.int64), -1, 0)
@@ -308,6 +310,14 @@ def search_rows(
   ascending: Int[np.ndarray, "... G"], values: Int[np.ndarray, "... H"], side: Literal["left", "right"]
 ) -> Int[np.ndarray, "... H"]:
   """`np.searchsorted` of integers in each row."""
+  if ascending is values:  # an entry's place is where its equals begin, or end
+    first, places = np.ones(values.shape, bool), np.arange(values.shape[-1])
+    np.not_equal(values[..., 1:], values[..., :-1], out=first[..., 1:])
+    if side == "left":
+      return np.maximum.accumulate(np.where(first, places, 0), -1)
+    last = np.concatenate([first[..., 1:], np.ones_like(first[..., :1])], -1)
+    backwards = np.where(last, places + 1, values.shape[-1])[..., ::-1]
+    return np.minimum.accumulate(backwards, -1)[..., ::-1]
   keys = [x.reshape(-1, x.shape[-1]).astype(np.int64) for x in (ascending, values)]
   least = min(x.min(initial=0) for x in keys)
   span = max(x.max(initial=0) for x in keys) - least + 1

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
@@ -189,8 +190,23 @@ def with_boards(tree: PublicTree) -> PublicTree:
   shown, folds = tree.players[0].leaf.children
   rows = [tuple(np.zeros(n, int) for _, n, _ in player_tree.block_shapes) for player_tree in tree.players]
   alone = Boards((np.zeros(1, int),), tuple(rows), np.array([0, 1]), np.zeros(1, int))
-  leaves = BoardLeaves.create([[tree.leaves]], [(shown, folds)])
+  street = jax.tree.map(lambda table: table[None], tree.leaves)
+  leaves = BoardLeaves((street,), (1,), ((shown, folds),), batched=True)
   return dataclasses.replace(tree, leaves=leaves, boards=alone)
+
+
+def on_one_board(tree: PublicTree, stream: BoardTraversal) -> PublicTree:
+  """A card game without cards to come, with the traversal of another; also in a trace.
+
+  Both have the same decisions and numbers of types; cards, strengths, weights and payoffs are the tree's own.
+  """
+  leaves, made = tree.leaves, with_boards(tree)
+  assert isinstance(leaves, NativeLeaves)
+  first, second = (
+    layout._replace(utility=jnp.concatenate([leaves.showdown_payoff, leaves.fold_payoff_of(i)]))
+    for i, layout in enumerate(stream.layouts)
+  )
+  return dataclasses.replace(made, stream=dataclasses.replace(stream, layouts=(first, second)))
 
 
 def _units(boards: Boards) -> tuple[Int[np.ndarray, "U 2"], Int[np.ndarray, " U"]]:
