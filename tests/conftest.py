@@ -10,6 +10,8 @@ import xla_settings
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.update(xla_settings.quick_environment())
+# Workers and processes that tests start share two cores: BLAS's own threads would turn on them and wait.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # What one file or worker has compiled, others read, small programs too; so do the processes that tests start.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache/compiled"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
