@@ -157,6 +157,24 @@ def test_values_are_saved_and_the_same_call_does_nothing_anew(learned, tmp_path,
     learn(KUHN, SMALL.changed(seed=5), folder=folder)
 
 
+def test_blocks_of_one_public_state_change_no_error(learned):
+  network, folder = learned
+  examples = values.load_examples(folder / "examples-0.safetensors")
+  measured = eqx.filter_jit(lambda network, data: data.errors(network))
+  asked = eqx.filter_jit(network.network)
+  for rows, size in ((np.arange(TOGETHER), 8), (np.arange(31), 1)):
+    data = network.tensors(examples, rows)
+    assert data.ranges[0].shape[:2] == (len(rows) // size, size)
+    part = examples.rows(rows)
+    place = Observed(part.inputs["public"], pair(part.inputs[f"private{i}"] for i in (0, 1)))
+    errors = measured(network.network, data)
+    for i, given in enumerate(asked(place, part.ranges)):
+      expected = given - part.values[i] / part.inputs["unit"][:, None] / network.scale
+      possible = part.inputs[f"possible{i}"]
+      np.testing.assert_allclose(errors.differences[i], np.where(possible, expected, 0), atol=1e-5)
+    assert data.rows(np.arange(16)[::-1] % len(rows)).ranges[0].shape[:2] == (16 // size, size)
+
+
 def test_games_go_on_where_they_were_interrupted(tmp_path, monkeypatch):
   whole = SelfPlay.play
   options = SMALL.changed(turns=0, draws=22, steps=1, iterations=20)

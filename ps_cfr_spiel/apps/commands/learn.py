@@ -50,7 +50,7 @@ from ps_cfr_spiel.reports import Stopwatch
 
 FILE, LOSSES = "values.safetensors", "losses.png"
 BOARDS_BATCH = 128  # boards in one step of training; each has a thousand hands
-PLAYED_BATCH = 256  # situations of self-play; each has the tensors of its infostates
+PLAYED = {"batch": 256, "learning_rate": 3e-3}  # of situations of self-play, whose tensors are large
 SEARCHED = {  # the uses of a network of boards, and the command for it
   "river": ("resolve", "holdem_subgame(board=9s7c5s4h)", "--lookahead=round"),
   "turn": ("learn", "--street=flop"),
@@ -158,7 +158,7 @@ def _from_game(values: flags.FlagValues, words: Sequence[str]) -> tuple[Callable
     )
   options, game = LearnOptions(**given_options(values, LearnOptions)), load_game(words, values)
   if played:
-    options = options.changed(batch=PLAYED_BATCH)
+    options = options.changed(**PLAYED)
   folder = make_folder(values.output or f"runs/{game.get_type().short_name}-values")
   more = {"folder": folder, "progress": progress_of(values), "limit": values.limit}
   return lambda: ps.values.learn(game, options, **more), folder
@@ -190,7 +190,7 @@ def _from_examples(values: flags.FlagValues, words: Sequence[str]) -> tuple[Call
   name = examples.card["game"].partition("(")[0]
   folder = make_folder(values.output or f"runs/{name}-values")
   kept = examples.features
-  batch = {"batch": BOARDS_BATCH} if kept.cards else {} if kept.listed else {"batch": PLAYED_BATCH}
+  batch = {"batch": BOARDS_BATCH} if kept.cards else {} if kept.listed else PLAYED
   options = TrainingOptions(**{**given_options(values, TrainingOptions), **batch})
   return lambda: ps.values.train_in(folder / FILE, examples, options, progress=progress), folder
 

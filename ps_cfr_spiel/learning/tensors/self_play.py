@@ -52,6 +52,7 @@ KEPT = 3_000  # public states whose trees are kept, at most
 EVENLY = 0.5  # probability that the next public state is drawn evenly
 TOGETHER = 32  # pairs of ranges that go down the same public states side by side, in one program
 MARKS = 8  # iterations of a search whose strategies lead further
+FRONTIER = 4  # public states in the smallest frontier, with padding
 REDRAWN = 0.3  # probability that a range is multiplied by random numbers
 
 
@@ -240,7 +241,7 @@ class SelfPlay:
       return Spot(subgame, root, met, None, None, [])
     ends = subgame.frontier_states
     beyond = subgames.cut(ends, pad_to=self._shapes.fitting("beyond", subgame.shape.frontier))
-    count = 4 ** math.ceil(math.log(len(ends), 4) - 1e-9)  # a few sizes, as frontiers differ much
+    count = max(FRONTIER, 1 << (len(ends) - 1).bit_length())  # a few sizes, as frontiers differ much
     beyond_met = self.features.meet(subgames, beyond, ends, count, self._most)
     first, second = (x.shape[1] for x in beyond_met.private)
     self._most = first, second
