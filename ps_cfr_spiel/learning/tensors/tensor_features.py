@@ -6,7 +6,6 @@ probability of chance; the network learns them in units of the weight of the pub
 """
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -22,15 +21,13 @@ from ps_cfr_spiel.backend.device import precision
 from ps_cfr_spiel.compilation.histories import HistoryOrigin, history_origin
 from ps_cfr_spiel.learning.boards.places import Slots
 from ps_cfr_spiel.learning.features import Features, Learned, Pair, Solved
-from ps_cfr_spiel.learning.fitting import Errors
 from ps_cfr_spiel.learning.network import Network
 from ps_cfr_spiel.learning.state_features import BoundNetwork
 from ps_cfr_spiel.learning.tensors.observations import OPENSPIEL, Observations, Own, function_name
+from ps_cfr_spiel.learning.tensors.tensor_blocks import ObservedTensors, block_size
 from ps_cfr_spiel.learning.tensors.tensor_network import Observed, Read, TensorNetwork
 from ps_cfr_spiel.resolving.subgames import HistoriesPrior, PadTo, Subgame, Subgames
-from ps_cfr_spiel.tree import Array
 
-BLOCK = 8  # examples of one public state in a step of training, at most
 PUBLIC = 2  # the number of the public tensor, beside the players'
 
 
@@ -137,9 +134,9 @@ class TensorFeatures(Features):
     spread = tuple(_spread(x, c) for x, c in zip(rows, centre, strict=True))
     return eqx.tree_at(lambda n: (n.reader.centre, n.reader.spread), network, (centre, spread))
 
-  def tensors(self, scale: np.ndarray, examples: Solved, rows: np.ndarray) -> "ObservedTensors":
+  def tensors(self, scale: np.ndarray, examples: Solved, rows: np.ndarray) -> ObservedTensors:
     inputs, unit = examples.inputs, (examples.inputs["unit"][rows] * scale)[:, None]
-    size = _alike(inputs, rows)
+    size = block_size(inputs, rows)
     pair = lambda x, y: (jnp.asarray(x), jnp.asarray(y))  # noqa: E731
     blocks = lambda x: x.reshape(-1, size, x.shape[1])  # noqa: E731
     first, second = (blocks(v[rows] / unit) for v in examples.values)
@@ -347,15 +344,6 @@ def _spread(tensors: np.ndarray, centre: np.ndarray) -> np.ndarray:
   return np.where(spread > 0, spread, 1).astype(np.float32)
 
 
-def _alike(inputs: Mapping[str, np.ndarray], rows: np.ndarray) -> int:
-  """S, the size of blocks of rows with the same tensors, one after the other, into which all rows fit."""
-  same = np.ones(max(len(rows) - 1, 0), bool)
-  for x in inputs.values():
-    same &= (x[rows[1:]] == x[rows[:-1]]).reshape(len(same), -1).all(1)
-  ends = np.flatnonzero(~same) + 1
-  return int(np.gcd.reduce(ends, initial=math.gcd(len(rows), BLOCK)))
-
-
 def _power(count: int) -> int:
   """The next power of two: few shapes hold all."""
   return 1 << max(count - 1, 0).bit_length()
@@ -369,33 +357,3 @@ def wide(array: np.ndarray, columns: int) -> np.ndarray:
 @eqx.filter_jit
 def _read(network: TensorNetwork, observed: Observed) -> Read:
   return network.reader(observed)
-
-
-class ObservedTensors(NamedTuple):
-  """Examples on the device, in the form for training, in blocks of S of one public state.
-
-  The network reads the tensors of a block once. Values are in units of `scale`.
-  """
-
-  place: Observed  #: of n / S public states
-  ranges: tuple[Array, Array]  #: for each player [n / S, S, M]
-  values: tuple[Array, Array]  #: the same
-  possible: tuple[Array, Array]  #: for each player bool[n / S, M]
-
-  def rows(self, at: Array) -> "ObservedTensors":
-    """About as many examples, in the blocks of the first of these numbers."""
-    size = self.ranges[0].shape[1]
-    blocks = at[: -(-len(at) // size)] // size
-    return jax.tree.map(lambda x: x[blocks], self)
-
-  def errors(self, network: Network) -> Errors:
-    """The errors of a network."""
-    outputs = jax.vmap(network, (None, 1), 1)(self.place, self.ranges)
-    flat = lambda x: x.reshape(-1, x.shape[-1])  # noqa: E731
-    weights = tuple(
-      flat(jnp.broadcast_to(p[:, None], r.shape).astype(jnp.float32))
-      for p, r in zip(self.possible, self.ranges, strict=True)
-    )
-    values, ranges = (tuple(flat(x) for x in pair) for pair in (self.values, self.ranges))
-    off = tuple((flat(f) - v) * w for f, v, w in zip(outputs, values, weights, strict=True))
-    return Errors(off, values, weights, ranges)
