@@ -269,7 +269,7 @@ def _stack_rivers(rivers: Sequence[_Street], leaves: str, dtype: str, room: int)
     [river.place for river in rivers],
     _decisions(rivers[0].betting, types),
     evaluator,
-    weights,
+    (weights[0], weights[1]),
     (numbers[0], numbers[1]),
     [(len(river.hands[0]), len(river.hands[1])) for river in rivers],
     _traversal(rivers[0].betting, types) if isinstance(evaluator, NativeLeaves) else None,
