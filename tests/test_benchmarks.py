@@ -11,7 +11,9 @@ import pyspiel
 import pytest
 from benchmark_scripts import NAMES, script
 
+import ps_cfr_spiel as ps
 from ps_cfr_spiel import build_tree
+from ps_cfr_spiel.cards.poker import cards
 
 REPOSITORY = Path(__file__).parents[1]
 PAGES = [
@@ -50,6 +52,19 @@ def test_it_says_what_it_takes(name, monkeypatch, capsys):
     with pytest.raises(SystemExit) as done:
       module.main()
     assert done.value.code == 0 and "--help" in capsys.readouterr().out
+
+
+def test_lines_of_play_on_flops_have_the_solvers_answers():
+  """Its matrix of equities and its loop against the tree of all runouts."""
+  lines = script("benchmarks.engineering.flop_lines")
+  spot, board = lines.Spot(48, 76, "JJ, A9s, KQs; TT, QJs"), "9s7c5s"
+  solver = ps.PSCFRSolver(ps.holdem(board, pot=48, stack=76, bets="a / x / x", ranges=spot.ranges))
+  solver.run(100, progress=False)
+  _, value, exploitability, *shares = lines.solved(cards.parse_cards(board), spot)
+  assert exploitability < 3e-3  # of the pot
+  assert value == pytest.approx(0.5 + solver.value() / 48, abs=2e-3)
+  come = (place := ps.views.spot(solver.average_policy(), "")).reach * place.others
+  assert shares[0] == pytest.approx((place.probability[1] * come).sum() / come.sum(), abs=0.02)
 
 
 def test_pages_name_benchmarks_that_exist():

@@ -14,6 +14,7 @@ import numpy as np
 import pyspiel
 
 from ps_cfr_spiel import storage
+from ps_cfr_spiel.cards.poker import describe
 from ps_cfr_spiel.compilation.compiler import EXACT, FormLabels, FormOrigin, PublicStateIndex, form_of
 from ps_cfr_spiel.loading import game_in
 from ps_cfr_spiel.memory import check_needs
@@ -47,7 +48,7 @@ def may_save_values(game: pyspiel.Game, labels: Labels, memory: float | None = N
   if not isinstance(labels, FormLabels) or not isinstance(labels.source, FormOrigin):
     return False
   needs = values_needs(labels.source.lines)
-  check_needs(f"A table of all values of {game}", needs, memory, ADVICE)
+  check_needs(f"A table of all values of {describe(str(game))}", needs, memory, ADVICE)
   return True
 
 

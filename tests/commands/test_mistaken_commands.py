@@ -199,6 +199,7 @@ def spoil(folder, run):
     ("play|backgammon", "cannot be played here: it has no information state strings"),
     ("summary|--quiet", "Unknown command line flag 'quiet'"),
     ("summary|kuhn_poker|--png=x.png", "; for a picture write --picture=FILE.png."),
+    ("solve|--bord=Ks7d2c", "'bord'; did you mean --board? ps-cfr-spiel help solve lists those that it has."),
     ("solve|--png=x.png", "; ps-cfr-spiel help solve lists those that it has."),
   ],
 )

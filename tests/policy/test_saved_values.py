@@ -84,7 +84,7 @@ def test_large_games_are_saved_in_float32(solved, tmp_path, monkeypatch):
     for module in (saved_values, tree_policy):
       patch.setattr(module, "EXACT", 0)
     assert solver.average_policy().save_values(tmp_path / "run.safetensors") is not None
-    with pytest.raises(TooLarge, match=r"A table of all values of .* needs about .* and 1 MB are allowed"):
+    with pytest.raises(TooLarge, match=r"all values of turn .* needs about .* and 1 MB are allowed"):
       solver.average_policy().save_values(tmp_path / "run.safetensors", memory=1e6)
   monkeypatch.setattr(tree_policy, "TOGETHER", 0)
   monkeypatch.setattr(tree_policy, "MANY", 5)

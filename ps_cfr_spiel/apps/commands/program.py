@@ -124,8 +124,11 @@ def _hint(command: Command, error: flags.UnrecognizedFlagError) -> str:
   """The rest of absl's message on a flag that a command does not have."""
   if f".{error.flagname}" in PICTURES and any(flag.name == "picture" for flag in command.options):
     return f"; for a picture write --picture=FILE.{error.flagname}."
-  known = "Did you mean" in str(error)
-  return "" if known else f"; {PROGRAM} help {command.name} lists those that it has."
+  if "Did you mean" in str(error):
+    return ""
+  near = difflib.get_close_matches(str(error.flagname), [flag.name for flag in command.options], 1, 0.75)
+  meant = f"did you mean --{near[0]}? " if near else ""
+  return f"; {meant}{PROGRAM} help {command.name} lists those that it has."
 
 
 def run(words: Sequence[str], begin: Callable[[], object] = lambda: None) -> int:
