@@ -32,7 +32,7 @@ class ObservedTensors(NamedTuple):
   possible: tuple[Array, Array]  #: for each player bool[n / S, M]
 
   def rows(self, at: Array) -> "ObservedTensors":
-    """About as many examples, in the blocks of the first of these numbers."""
+    """The blocks of the first of these numbers, with their count of examples."""
     size = self.ranges[0].shape[1]
     blocks = at[: -(-len(at) // size)] // size
     return jax.tree.map(lambda x: x[blocks], self)
