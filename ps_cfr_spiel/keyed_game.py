@@ -54,11 +54,12 @@ class HiddenStates(abc.ABC):
 
 
 class KeyedGame(abc.ABC):
-  """A zero-sum game for two that is played, not enumerated, and the keys of its strategies.
+  """A zero-sum game that is played, not enumerated, and the keys of its strategies.
 
   Nothing here depends on the number of histories or infostates. Strategies are kept in flat tables with a
   *cell* for every legal move of every *key*. A player's choice may depend on the key: the infostate, or less.
-  With less (an abstraction that forgets) no bound on exploitability holds.
+  With less (an abstraction that forgets), or with more than two players, no bound on exploitability holds.
+  Native code and fixed opponents are for two players.
 
   A game that is learned by plays of its states has cells of a key next to each other. A game with native code
   has `traverse` too. In JAX's traces a game is static: compiled code is kept for each that is not equal to
@@ -72,6 +73,11 @@ class KeyedGame(abc.ABC):
   def __init_subclass__(cls, **keywords: object):
     super().__init_subclass__(**keywords)
     jax.tree_util.register_static(cls)
+
+  @property
+  def players(self) -> int:
+    """The number of players."""
+    return self.game.num_players()
 
   @abc.abstractmethod
   def locate(self, state: pyspiel.State) -> tuple[Cells, list[int]]:

@@ -1,4 +1,4 @@
-"""Cheat for two as a keyed game, which traverses itself in C++."""
+"""Cheat as a keyed game, which traverses itself in C++."""
 
 import jax
 import numpy as np
@@ -13,7 +13,7 @@ from .turns_observer import seen_turns
 
 
 class KeyedCheat(KeyedGame):
-  """A game of Cheat for two; see `KeyedGame`."""
+  """A game of Cheat; see `KeyedGame`."""
 
   def __init__(self, game: pyspiel.Game, key: str = keys.OBSERVATION):
     """Count the keys of a kind, one of `keys.KEYS`; ValueError if that cannot be done (`keys.index`)."""
@@ -38,7 +38,9 @@ class KeyedCheat(KeyedGame):
     return native_traversals.traverse(self.rules, self.keys, tables, average, fixed, *given, options)
 
   def hidden_states(self, table: np.ndarray, tremble: float) -> CheatHands | None:
-    return None if self.why_not_native() else CheatHands(self.rules, self.keys, table, tremble)
+    if self.players > 2 or self.why_not_native():
+      return None  # states stand for themselves
+    return CheatHands(self.rules, self.keys, table, tremble)
 
   def shared(self, other: KeyedGame) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """See `keys.shared`."""
@@ -48,7 +50,7 @@ class KeyedCheat(KeyedGame):
 
   def locate(self, state: pyspiel.State) -> tuple[slice, list[int]]:
     player = state.current_player()
-    hand, other = state.hand(player), state.hand_sizes()[1 - player]
+    hand, other = state.hand(player), keys.cards_of_other(state)
     code = int(np.frombuffer(hand, np.uint8) @ self.keys.weights[state.rank].astype(np.int64))
     certain = self._certain(state, player) if self.keys.memory else ()
     if state.discard:

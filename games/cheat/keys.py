@@ -1,4 +1,4 @@
-"""The keys of a strategy in Cheat for two: an index of them and of their moves, without a hash.
+"""The keys of a strategy in Cheat: an index of them and of their moves, without a hash.
 
 The key of Yi and Kaneko's agent ("observation") is the own hand, the number of cards of each player, the size
 of the pile, the rank, and for the player who answers the number of cards claimed (Section 3.1; the last two
@@ -6,6 +6,10 @@ are ours, as in `cheat`). Neither the past nor the horizon is in it, so a strate
 imperfect recall. Three things make keys few: the ranks are turned so that the current one comes first, since
 the rules do not change when all are turned; the size of the pile follows from those of the hands; and the
 seats share their keys, because nothing in the rules depends on the seat once the first player is known.
+
+With more than two players a key has one other player alone, whose cards matter most (`cards_of_other`), and
+neither who answers next nor the size of the pile is in it. So keys are as many as in a game for two with as many
+cards.
 
 The key "memory" adds cards of the current rank whose place is certain (`Known`). The discarder distinguishes
 those of the other hand and, among the own, those that the other player is sure of; the player who answers
@@ -18,6 +22,7 @@ import itertools
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
+import pyspiel
 from jaxtyping import Int32
 
 from ps_cfr_spiel.arguments import check_option
@@ -60,7 +65,7 @@ class Known:
 
 
 class Keys(NamedTuple):
-  """The index. There are C codes of hands, R ranks, D discards, and T cards in play, of both players.
+  """The index. There are C codes of hands, R ranks, D discards, and T cards in play, of all players.
 
   A hand's code is the sum of count[r] (suits + 1)^r over its turned ranks r. Entries for codes of
   impossible hands are never read.
@@ -86,7 +91,7 @@ class Keys(NamedTuple):
   def discard(
     self, code: Numbers, other: Counts, theirs: Counts = 0, mine: Counts = 0
   ) -> tuple[Numbers, Numbers]:
-    """First cell and number of the discards of a hand, where the other player holds `other` cards.
+    """First cell and number of the discards of a hand, where the other player (`cards_of_other`) holds `other`.
 
     Of the current rank, `theirs` cards are certain to be in the other hand, and `mine` are own ones that the
     other player is certain of.
@@ -125,12 +130,12 @@ def index(rules: Rules, key: str = OBSERVATION) -> Keys:
   """The index of a game's keys, one of `KEYS`.
 
   Raises:
-    ValueError: the game is not for two, or has too many hands; or no such key.
+    ValueError: the game has too many hands; or no such key, "memory" with more than two players included.
   """
   memory = check_option("key", key, KEYS) == MEMORY
-  if rules.players != 2:
+  if memory and rules.players != 2:
     raise ValueError(
-      f"players={rules.players}: keys are counted for two players only; with more, bots and people play."
+      f"key={MEMORY!r}: what both players know is for two, and this game has {rules.players}; choose {OBSERVATION!r}."
     )
   base, in_play = rules.suits + 1, rules.players * rules.hand_size
   rows = cheat_rules.discard_counts(rules.ranks, rules.max_discard)
@@ -212,6 +217,14 @@ def shared(
       columns.append((*firsts, np.full(chosen.sum(), ANSWERS)))
   first, second, moves = (np.concatenate(column).astype(np.int64) for column in zip(*columns, strict=True))
   return first, second, moves
+
+
+def cards_of_other(state: pyspiel.State) -> int:
+  """The number of cards of the discarder who is answered, else the fewest of any player but the one to move."""
+  sizes = state.hand_sizes()
+  if state.discard:
+    return sizes[state.discarder]
+  return min(size for player, size in enumerate(sizes) if player != state.current_player())
 
 
 def _turned_back(rules: Rules) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Traversals of Cheat for two in C++ (`cheat.cc`), on a CPU."""
+"""Traversals of Cheat in C++ (`cheat.cc`), on a CPU."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from .keys import Keys
 
 
 def deal(rules: Rules, key: jax.Array, batch: int) -> tuple[jax.Array, jax.Array]:
-  """Deal B games for two by a JAX key, as chance does: int32[2, R, B] hands, int32[B] first discarders."""
+  """Deal B games of P players by a JAX key, as chance does: int32[P, R, B] hands, int32[B] first discarders."""
   deck, cards = jax.random.split(key), rules.players * rules.hand_size
   order = jnp.argsort(jax.random.uniform(deck[0], (rules.ranks * rules.suits, batch)), axis=0)
   dealt = (order[:cards] % rules.ranks).reshape(rules.players, rules.hand_size, batch)
@@ -42,7 +42,7 @@ def traverse(
   """Traverse B games one after the other; pure JAX.
 
   Arguments and results are those of `KeyedGame.traverse`, but for the games and the random numbers:
-  `hands`, int32[2, R, B], are dealt, `first`, int32[B], are the first discarders, `seed` is uint32[2]. For
+  `hands`, int32[P, R, B], are dealt, `first`, int32[B], are the first discarders, `seed` is uint32[2]. For
   plays the last two of `tables` are [0]. `options` are the handler's attributes except the rules.
   """
   dtype = tables[0].dtype
@@ -65,7 +65,7 @@ def traverse(
 def rollouts(
   rules: Rules, keys: Keys, table: np.ndarray, now: Sequence[int], hidden: np.ndarray, given: np.ndarray
 ) -> np.ndarray:
-  """Play on from B states by one strategy: float64[B] returns to the player who does not see them.
+  """Play on from B states of two players by one strategy: float64[B] returns to the player who does not see them.
 
   Args:
     rules: of the game.

@@ -191,26 +191,25 @@ def search_response(
   options: SearchResponseOptions | int | None = None,
   **keywords: object,
 ) -> MatchResult:
-  """The result of a searching opponent against a policy, over games with alternating seats.
+  """The result of a searching opponent against a policy, which has all other seats, over games with
+  alternating seats.
 
   It plays with particles by the policy's own probabilities and rollouts of the policy. Its mean is a lower
   bound on the value of a best response, up to the noise of the games, as that of every fixed opponent is.
 
   Args:
-    game: any for two whose players move one after the other.
-    policy: an OpenSpiel policy of both players that answers at infostates.
+    game: any whose players move one after the other.
+    policy: an OpenSpiel policy of all players that answers at infostates.
     options: all options, or the number of games alone.
     **keywords: options by name; see `SearchResponseOptions`.
 
   Returns:
-    The opponent's result: `.score` has the wins, `.mean` the utility, in expectation at most the mean of both
+    The opponent's result: `.score` has the wins, `.mean` the utility, in expectation at most the mean of all
     seats' best responses.
 
   Raises:
     ValueError: a wrong argument, or a policy of another game.
   """
-  if game.num_players() != 2:
-    raise ValueError(f"{game} has {game.num_players()} players; a searching response plays games for two.")
   options = SearchResponseOptions.of(options, **keywords)
   limits = options.values(ParticleBotOptions)
 

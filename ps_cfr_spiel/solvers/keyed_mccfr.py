@@ -46,6 +46,8 @@ class KeyedMCCFRSolver(KeyedSolver):
       key, keys = _agent_keys(game, against, key)
     form = _form_of(game, key, options.cells, keys)
     self._fixed = None if against is None else _agent_table(form, against, options.dtype)
+    if form.players > 2:
+      _check_for_several(form, options)
     native = not form.why_not_native()
     batch = options.batch or (4096 if native else 256)
     options = options.changed(
@@ -89,6 +91,20 @@ def _form_of(
   if keys is not None:
     raise ValueError(f"{game} has its own keys; leave out those of another game.")
   return keyed_form(game, key)
+
+
+def _check_for_several(form: KeyedGame, options: KeyedMCCFROptions) -> None:
+  """ValueError for options that are for two players alone."""
+  if options.estimate != "learned":
+    raise ValueError(
+      f"estimate={options.estimate!r} is for two players, and {form.game} has {form.players}; leave it out, and "
+      f"plays learn by estimate='learned'."
+    )
+  if options.against is not None:
+    raise ValueError(
+      f"against: a best response is learned in games for two, and {form.game} has {form.players} players; "
+      f"matches.match and matches.search_response put an agent against them."
+    )
 
 
 def _agent_keys(

@@ -64,7 +64,7 @@ class KeyedSolver(Solver[KeyedPolicy]):
   @property
   def plays(self) -> int:
     """Games played or traversed so far."""
-    return 2 * self.options.batch * self.iteration
+    return self._form.players * self.options.batch * self.iteration
 
   @property
   def nodes(self) -> int:

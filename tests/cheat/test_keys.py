@@ -26,7 +26,10 @@ def key_of(state):
   player, ranks = state.current_player(), state.get_game().rules.ranks
   hand = state.hand(player)
   turned = tuple(hand[(state.rank + r) % ranks] for r in range(ranks))
-  return turned, state.hand_sizes()[1 - player], sum(state.pile), state.claim()
+  others = [size for seat, size in enumerate(state.hand_sizes()) if seat != player]
+  matters = state.hand_sizes()[state.discarder] if state.discard else min(others)
+  pile = sum(state.pile) if len(others) == 1 else None  # with more players it does not follow from the key
+  return turned, matters, pile, state.claim()
 
 
 def certain(state):
@@ -63,8 +66,10 @@ def check_cells(states, played):
   return meaning
 
 
-@pytest.mark.parametrize("key", keys.KEYS)
-@pytest.mark.parametrize("game_string", GAMES)
+@pytest.mark.parametrize(
+  ("game_string", "key"),
+  [*itertools.product(GAMES, keys.KEYS), ("cheat(players=3,ranks=3,suits=3,hand_size=2)", keys.OBSERVATION)],
+)
 def test_cells_are_those_of_keys_and_moves(game_string, key):
   game = pyspiel.load_game(game_string)
   meaning = check_cells((state for state, _ in random_histories(game, 40, seed=3)), KeyedCheat(game, key))
@@ -156,8 +161,8 @@ def test_keys_that_remember_share_those_that_do_not():
 
 
 def test_games_that_cannot_be_counted():
-  with pytest.raises(ValueError, match="players=3: keys are counted for two players only"):
-    keys.index(pyspiel.load_game("cheat(players=3)").rules)
+  with pytest.raises(ValueError, match="key='memory': what both players know is for two, and this game has 3"):
+    keys.index(pyspiel.load_game("cheat(players=3)").rules, keys.MEMORY)
   with pytest.raises(ValueError, match=r"Unknown key \[\]; choose one of 'observation', 'memory'"):
     KeyedCheat(pyspiel.load_game("cheat"), [])  # of a damaged file
   with pytest.raises(ValueError, match="ranks=13, suits=4: 1,220,703,125 hands and 2,379 discards"):

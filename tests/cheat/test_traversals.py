@@ -110,6 +110,7 @@ class Dealt(KeyedGame):
 
   def __init__(self, played, hands, first, seed):
     self.played, self.hands, self.first, self.seed = played, hands, first, seed
+    self.game = played.game
     self.cells = played.cells
 
   def locate(self, state):
@@ -139,7 +140,7 @@ def turn(played, tables, fixed, hands, first, traverser, seed, sampler):
 
 def traversed(played, tables, state, traverser, sampler, seed=0, fixed=None):
   """The tables, the value and the counts after the library's traversal."""
-  hands = np.array([list(state.hand(player)) for player in (0, 1)], np.int32)[:, :, None]
+  hands = np.array([list(state.hand(player)) for player in range(played.players)], np.int32)[:, :, None]
   first, seed = np.array([state.current_player()], np.int32), np.array([seed, 7], np.uint32)
   counted = not isinstance(sampler, NativePlays)
   with precision("float64"):
@@ -152,7 +153,8 @@ def traversed(played, tables, state, traverser, sampler, seed=0, fixed=None):
     new = Tables(found.regrets, found.average.total, found.learned, found.visits, found.skipped)
     # The mean of this turn and of those before, which were zero.
     sign = 1 if fixed is not None or traverser == 0 else -1
-    value = sign * float(tally.value) * (2 * 3 - 1 + traverser)
+    turns = 2 * 3 - 1 + traverser if played.players == 2 else 3  # with more the record is of player 0's
+    value = sign * float(tally.value) * turns
     return (new if counted else new._replace(visits=tables.visits, skipped=tables.skipped)), value, counts
 
 
@@ -302,9 +304,14 @@ def test_the_library_plays_as_the_reference(played, deals, firsts, estimate, tra
     assert (values != tables.values).any() and (regrets != tables.regrets).any()
 
 
-@pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize(
-  ("game_string", "games"), [("cheat(ranks=4,suits=3,hand_size=4,max_discard=2)", 12), ("cheat", 4)]
+  ("game_string", "games", "key"),
+  [
+    *(("cheat(ranks=4,suits=3,hand_size=4,max_discard=2)", 12, key) for key in KEYS),
+    *(("cheat", 4, key) for key in KEYS),
+    ("cheat(players=3,ranks=4,suits=3,hand_size=3,max_discard=2)", 9, "observation"),
+    ("cheat(players=4,ranks=3,suits=4,hand_size=2,max_discard=2)", 8, "observation"),
+  ],
 )
 def test_plays_of_larger_decks_are_the_python_games(game_string, games, key):
   """Where policies are pure along a random line of the Python game, the play is that line."""
@@ -320,9 +327,11 @@ def test_plays_of_larger_decks_are_the_python_games(game_string, games, key):
       regrets[first + move] = 1.0
       line.append((state.current_player(), first + move))
       state.apply_action(actions[move])
-    tables, traverser = Tables(regrets, average, values, visits, skipped), number % 2
+    tables, traverser = Tables(regrets, average, values, visits, skipped), number % played.players
     found, got, counts = traversed(played, tables, start, traverser, PLAYS)
-    assert (got, counts[1]) == (state.returns()[traverser], len(line))
+    assert counts[1] == len(line)
+    if played.players == 2 or traverser == 0:
+      assert got == pytest.approx(state.returns()[traverser])
     for player, cell in reversed(line):
       values[cell] += DECAY * (state.returns()[player] - values[cell])
       average[cell] += WEIGHT * (player != traverser)

@@ -1,7 +1,7 @@
-// Traversals of Cheat for two on a CPU, a custom call of XLA, and plays by one strategy from given cards;
+// Traversals of Cheat on a CPU, a custom call of XLA, and plays by one strategy from given cards;
 // games/cheat/native_traversals.py has their arguments and results.
 //
-// All moves of the traverser are valued at a decision, one of the opponent's is sampled: down to the end of the
+// All moves of the traverser are valued at a decision, one of the others' is sampled: down to the end of the
 // game (external sampling, Lanctot et al. 2009), or by one play to its end for each, where the traversal itself
 // follows one move. Regrets stand still for some decisions, or during a whole traversal, and are then brought up to
 // date.
@@ -22,6 +22,7 @@ enum Sampling : int64_t { kExternal, kPlays };
 enum Estimate : int64_t { kLearned, kCorrected };
 enum Pruning : int64_t { kNone, kRegret, kBestResponse };
 constexpr int kAnswers = 2, kChallenge = 1;
+constexpr int kMostPlayers = 4;
 constexpr int kBest = 1;  // the winner's utility
 constexpr int kSkipped = 2;  // stands for the value of a move that is skipped
 constexpr int32_t kFew = 2, kSeveral = 3;  // as in keys.py
@@ -34,21 +35,22 @@ struct Index {
 };
 
 struct Rules {
-  int32_t ranks, base, last, cards, turns;  // last: the code of a card of the last rank
+  int32_t ranks, base, last, cards, turns, players;  // last: the code of a card of the last rank
+
+  int after(int player) const { return player + 1 == players ? 0 : player + 1; }
 };
 
-// A game with the certain cards of `keys.Known`; cards are codes in which the current rank comes first.
+// A game with the certain cards of `keys.Known`, which are those of two players alone; cards are codes in which the
+// current rank comes first.
 struct Game {
-  std::array<int32_t, 2> hand, size;
+  std::array<int32_t, kMostPlayers> hand, size;
   std::array<int32_t, 2> certain, mine;  // by player: `Known.hands` and `Known.laid`
-  int32_t before = 0, pile = 0, laid = 0, claim = 0, turn = 0, discarder = 0, winner = -1;
+  int32_t before = 0, pile = 0, laid = 0, claim = 0, turn = 0, discarder = 0, mover = 0, winner = -1;
   bool answers = false, over = false;
-
-  int mover() const { return answers ? 1 - discarder : discarder; }
 };
 
-Rules rules_of(int64_t ranks, int64_t suits, int64_t turns) {
-  Rules rules{int32_t(ranks), int32_t(suits + 1), 1, 0, int32_t(turns)};
+Rules rules_of(int64_t ranks, int64_t suits, int64_t turns, int64_t players) {
+  Rules rules{int32_t(ranks), int32_t(suits + 1), 1, 0, int32_t(turns), int32_t(players)};
   for (int64_t r = 1; r < ranks; ++r) rules.last *= rules.base;
   return rules;
 }
@@ -62,9 +64,19 @@ int32_t place(int32_t number, int32_t first, int32_t most, int32_t second, int32
   return (number * (most + 1) + std::min(first, most)) * (last + 1) + std::min(second, last);
 }
 
+// The number of cards of the discarder who is answered, else the fewest of any other player.
+int32_t cards_of_other(const Rules& rules, const Game& game) {
+  if (game.answers) return game.size[game.discarder];
+  int32_t fewest = rules.cards;
+  for (int player = 0; player < rules.players; ++player) {
+    if (player != game.mover) fewest = std::min(fewest, game.size[player]);
+  }
+  return fewest;
+}
+
 Key key_of(const Rules& rules, const Index& index, const Game& game) {
-  const int own = game.mover();
-  const int32_t code = game.hand[own], other = game.size[1 - own], base = rules.base;
+  const int own = game.mover;
+  const int32_t code = game.hand[own], other = cards_of_other(rules, game), base = rules.base;
   const int32_t held = code % base, missing = base - 1 - held;
   if (!game.answers) {
     int32_t number = other - 1;
@@ -102,10 +114,13 @@ Game lay(const Rules& rules, Game game, int32_t cards, int32_t claim) {
   game.hand[own] -= cards;
   game.size[own] -= claim;
   game.pile += cards;
-  game.mine[own] += cards;
-  game.before = game.certain[1 - own];
-  game.certain[1 - own] = less(rules, game.before, 0, claim);
+  if (rules.players == 2) {
+    game.mine[own] += cards;
+    game.before = game.certain[1 - own];
+    game.certain[1 - own] = less(rules, game.before, 0, claim);
+  }
   game.answers = true;
+  game.mover = rules.after(own);
   return game;
 }
 
@@ -116,22 +131,30 @@ Game step(const Rules& rules, const Index& index, Game game, int move) {
     return lay(rules, game, index.cards[discard], index.claims[discard]);
   }
   if (move == kChallenge) {
-    const int taker = game.laid < rules.base ? 1 - own : own;  // true if all cards are of the first rank
+    const int taker = game.laid < rules.base ? game.mover : own;  // true if all cards are of the first rank
     game.hand[taker] += game.pile;
-    game.size[taker] = rules.cards - game.size[1 - taker];
-    game.certain[1 - own] = less(rules, game.before, game.laid, 0);
-    game.certain[1 - taker] += game.mine[1 - taker] + (taker == own ? game.laid : 0);
-    game.mine = {0, 0};
+    game.size[taker] = rules.cards;
+    for (int player = 0; player < rules.players; ++player) game.size[taker] -= player == taker ? 0 : game.size[player];
+    if (rules.players == 2) {
+      game.certain[1 - own] = less(rules, game.before, game.laid, 0);
+      game.certain[1 - taker] += game.mine[1 - taker] + (taker == own ? game.laid : 0);
+      game.mine = {0, 0};
+    }
     game.pile = 0;
+  } else if ((game.mover = rules.after(game.mover)) != own) {
+    return game;
   }
   game.answers = false;
   if (game.size[own] == 0) game.winner = own;
   game.over = game.winner == own || ++game.turn == rules.turns;
-  for (auto* codes : {&game.hand, &game.certain, &game.mine}) {
-    for (int32_t& code : *codes) code = turn_ranks(rules, code);
-  }
+  const auto turn_all = [&](auto& codes) {
+    for (int32_t& code : codes) code = turn_ranks(rules, code);
+  };
+  turn_all(game.hand);
+  turn_all(game.certain);
+  turn_all(game.mine);
   game.pile = turn_ranks(rules, game.pile);
-  game.discarder = 1 - own;
+  game.discarder = game.mover = rules.after(own);
   return game;
 }
 
@@ -195,8 +218,7 @@ struct Traversal {
   struct Step {
     Key key;
     size_t base;
-    int move;
-    bool own;
+    int move, player;
     T weight, reach;
   };
 
@@ -212,8 +234,8 @@ struct Traversal {
   int traverser = 0;
   int64_t nodes = 0, skips = 0, end = 0;  // end: of nodes, of a traversal that is given up
 
-  T utility(const Game& game) const {
-    return game.winner < 0 ? T(0) : game.winner == traverser ? kBest : -kBest;
+  T utility(const Game& game, int player) const {
+    return game.winner < 0 ? T(0) : game.winner == player ? kBest : T(-kBest) / (rules.players - 1);
   }
 
   int sample(const T* shares, int32_t count) { return sampled_by(shares, count, random); }
@@ -247,10 +269,10 @@ struct Traversal {
     while (!game.over) {
       if (++nodes > end) return 0;
       const Key key = key_of(rules, index, game);
-      if (game.mover() == traverser && left > 0) return decide(game, key, debt, left - 1);
+      if (game.mover == traverser && left > 0) return decide(game, key, debt, left - 1);
       game = step(rules, index, game, sampled(key, left > 0, debt));
     }
-    return utility(game);
+    return utility(game, traverser);
   }
 
   // Values the moves of a decision, and notes the lessons for their regrets.
@@ -294,7 +316,7 @@ struct Traversal {
   }
 
   // One play in which the traverser explores; on the way back values and regrets are learned at once, as in
-  // `keyed.plays`. The average is of the opponent's policies, of the traverser's if that is
+  // `keyed.plays`. The average is of the others' policies, of the traverser's if the opponent is
   // fixed.
   T play(Game game) {
     T weight = 1, reach = 1;
@@ -303,14 +325,15 @@ struct Traversal {
     while (!game.over) {
       ++nodes;
       const Key key = key_of(rules, index, game);
-      const bool own = game.mover() == traverser;
+      const int player = game.mover;
+      const bool own = player == traverser;
       const size_t base = stack.size();
       stack.resize(base + key.count);
       const bool fixed = !own && tables.fixed;
       policy((fixed ? tables.fixed : tables.regrets) + key.first, key.count, &stack[base]);
       const bool explores = own && random.uniform() < options.exploration;
       const int move = explores ? int(random.uniform() * key.count) : sample(&stack[base], key.count);
-      if (!fixed) path.push_back({key, base, move, own, std::min(weight, options.most_weight), reach});
+      if (!fixed) path.push_back({key, base, move, player, std::min(weight, options.most_weight), reach});
       if (own) {
         const T chosen = chosen_with(stack[base + move], key.count);
         weight /= chosen;
@@ -318,13 +341,15 @@ struct Traversal {
       }
       game = step(rules, index, game, move);
     }
-    const T end = utility(game);
-    T value = end;
+    std::array<T, kMostPlayers> after;
+    for (int player = 0; player < rules.players; ++player) after[player] = utility(game, player);
+    const T end = after[traverser];
     for (auto step = path.rbegin(); step != path.rend(); ++step) {
-      const auto& [key, base, move, own, weight, reach] = *step;
+      const auto& [key, base, move, player, weight, reach] = *step;
+      const bool own = player == traverser;
       T *const values = tables.values + key.first, *const regrets = tables.regrets + key.first;
       const T* shares = &stack[base];
-      const T surprise = (own ? value : -value) - values[move];
+      const T surprise = after[player] - values[move];
       const T learned = values[move] + options.decay * surprise;
       // For regrets the value moves as far as it is learned, or so far that the estimate is unbiased.
       const bool corrected = options.estimate == kCorrected;
@@ -338,7 +363,10 @@ struct Traversal {
         if (counts > 0) tables.compensation[key.first + a] -= options.weight * counts * shares[a];
       }
       values[move] = learned;
-      if (corrected) value = own ? mean : -mean;
+      if (corrected) {  // for two players
+        after[player] = mean;
+        after[1 - player] = -mean;
+      }
     }
     return end;
   }
@@ -389,8 +417,9 @@ ffi::Error traversals(ffi::Buffer<type> regrets, ffi::Buffer<type> compensation,
                       int64_t pruning, int64_t estimate, int64_t depth, int64_t decisions, int64_t most_nodes,
                       double exploration, double most_weight, double floor) {
   using T = ffi::NativeType<type>;
-  const int64_t ranks = hands.dimensions()[1], batch = hands.dimensions()[2], size = regrets.element_count();
-  Rules rules = rules_of(ranks, suits, turns);
+  const int64_t players = hands.dimensions()[0], ranks = hands.dimensions()[1], batch = hands.dimensions()[2], size = regrets.element_count();
+  if (players > kMostPlayers) return ffi::Error::InvalidArgument("too many players");
+  Rules rules = rules_of(ranks, suits, turns, players);
   std::vector<int32_t> powers(ranks, 1);
   for (int64_t r = 1; r < ranks; ++r) powers[r] = powers[r - 1] * rules.base;
   const Index index{discards.typed_data(), count.typed_data(),   at.typed_data(),
@@ -416,14 +445,15 @@ ffi::Error traversals(ffi::Buffer<type> regrets, ffi::Buffer<type> compensation,
   for (int64_t b = 0; b < batch; ++b) {
     Game game{};
     for (int64_t r = 0; r < ranks; ++r) {
-      for (int64_t player = 0; player < 2; ++player) {
+      for (int64_t player = 0; player < players; ++player) {
         const int32_t held = hands.typed_data()[(player * ranks + r) * batch + b];
         game.hand[player] += held * powers[r];
         game.size[player] += held;
       }
     }
-    rules.cards = game.size[0] + game.size[1];
-    game.discarder = first.typed_data()[b];
+    rules.cards = 0;
+    for (int64_t player = 0; player < players; ++player) rules.cards += game.size[player];
+    game.discarder = game.mover = first.typed_data()[b];
     traversal.random.state = Random{bits + uint64_t(b)}.bits();
     traversal.end = traversal.nodes + most_nodes;
     value->typed_data()[b] = sampling == kExternal ? traversal.traverse(game, T(0), depth) : traversal.play(game);
@@ -463,12 +493,12 @@ auto bind() {
 
 }  // namespace
 
-// One play by the strategy of `table` from each of `count` states; `native_traversals.rollouts` has the arguments.
+// One play of two by the strategy of `table` from each of `count` states; `native_traversals.rollouts` has the arguments.
 extern "C" void CheatRollouts(const int32_t* const* tables, const int64_t* numbers, const float* table,
                               const int64_t* hidden, const int64_t* given, int64_t count, double* returns) {
   enum { kRanks, kSuits, kTurns, kClaims, kMemory, kPlayer, kDiscarder, kTurn, kAnswering, kOwn, kTheirs, kCertain,
          kBefore, kLaid, kSeed };
-  Rules rules = rules_of(numbers[kRanks], numbers[kSuits], numbers[kTurns]);
+  Rules rules = rules_of(numbers[kRanks], numbers[kSuits], numbers[kTurns], 2);
   const Index index{tables[0], tables[1], tables[2], tables[3], tables[4], tables[5], tables[6], tables[7],
                     numbers[kClaims], numbers[kMemory] != 0};
   const auto size_of = [&](int32_t code) {
@@ -497,6 +527,7 @@ extern "C" void CheatRollouts(const int32_t* const* tables, const int64_t* numbe
     game.turn = int32_t(numbers[kTurn]);
     game.discarder = int(numbers[kDiscarder]);
     game.answers = numbers[kAnswering] != 0;
+    game.mover = game.answers ? rules.after(game.discarder) : game.discarder;
     game = game.answers ? step(rules, index, game, int(given[n]))
                         : lay(rules, game, int32_t(given[n]), size_of(int32_t(given[n])));
     while (!game.over) {

@@ -17,14 +17,15 @@ class Matchup(NamedTuple):
 
   game: KeyedGame
   #: [S], weights of moves by which the opponent plays in every turn, or None. Samplers do not update it; the
-  #: average then converges to a best response of the traverser.
+  #: average then converges to a best response of the traverser. For two players.
   fixed: Any = None
 
 
 class Tally(NamedTuple):
   """A record of all turns so far."""
 
-  #: [], the mean result of plays or traversals for player 0, or for the traverser of a fixed opponent.
+  #: [], the mean result of plays or traversals for player 0, or for the traverser of a fixed opponent; with
+  #: more than two players, of the turns of player 0.
   value: Array
   nodes: Array  #: int32[2], the number of decisions met: the millions, and the rest
   skipped: Array  #: int32[2], the number of pruned moves, likewise
@@ -46,11 +47,14 @@ class Tally(NamedTuple):
     stopped: Array,
   ) -> "Tally":
     """The record after a turn, whose mean result for the traverser is `value`; the rest as in the class."""
+    dtype, told = self.value.dtype, 1
     to_learner = value if matchup.fixed is not None else (1 - 2 * turn.traverser) * value
-    dtype = self.value.dtype
     turns = 2 * turn.iteration.astype(dtype) - 1 + turn.traverser.astype(dtype)  # NumPy would promote
+    if matchup.game.players > 2:
+      told, to_learner = (turn.traverser == 0).astype(dtype), value
+      turns = turn.iteration.astype(dtype)
     return Tally(
-      self.value + (to_learner.astype(dtype) - self.value) / turns,
+      self.value + told * (to_learner.astype(dtype) - self.value) / turns,
       add_counts(self.nodes, nodes),
       add_counts(self.skipped, skipped),
       self.stopped | stopped,

@@ -28,11 +28,11 @@ class Sums(Protocol):
 
 
 class KeyedPolicy(openspiel_policy.Policy):
-  """A strategy of both players as sums over the cells of a keyed game."""
+  """A strategy of all players as sums over the cells of a keyed game."""
 
   def __init__(self, form: KeyedGame, table: Sums, info: Mapping[str, Any]):
     """Negative sums of `table` count as 0; `info` describes the origin."""
-    super().__init__(form.game, [0, 1])
+    super().__init__(form.game, list(range(form.players)))
     self.form = form  #: the game with its keys
     self.table = table  #: [S], sums of moves by cell; the moves of a key without sums are equally likely
     self.info = dict(info)  #: its origin

@@ -24,17 +24,17 @@ SAVED_KEYS = ("digests", "players", "counts")  # arrays in files, as of `KeyTabl
 
 
 def check_keys(saved: Sequence[np.ndarray]) -> None:
-  """ValueError if these cannot be the arrays of a table of keys; see `KeyTable.arrays`."""
+  """ValueError if these cannot be the arrays of a table of keys of any game; see `KeyTable.arrays`."""
   arrays = list(saved) if isinstance(saved, Sequence) else []
   if [type(array) for array in arrays] == [np.ndarray] * 3:
     digests, players, counts = arrays
     kinds = digests.dtype == np.uint8 and all(
       np.issubdtype(x.dtype, np.integer) and x.shape == digests.shape[:1] for x in (players, counts)
     )
-    if kinds and digests.shape[1:] == (DIGEST,) and np.isin(players, (0, 1)).all() and (counts >= 1).all():
+    if kinds and digests.shape[1:] == (DIGEST,) and (players >= 0).all() and (counts >= 1).all():
       return
   raise ValueError(
-    f"keys: expected those of an earlier run: digests uint8[n, {DIGEST}], players 0 or 1, and numbers of "
+    f"keys: expected those of an earlier run: digests uint8[n, {DIGEST}], players from 0, and numbers of "
     f"moves of at least 1, int[n] each."
   )
 
@@ -85,14 +85,14 @@ class OpenSpielKeys(KeyedGame):
     """Nothing is played yet; `saved` are the arrays of a table of keys.
 
     The `key` is "infostate", or "observation", which forgets the past where observations do. ValueError if
-    the game is not of two players, zero-sum and sequential, or has no strings to be keys, or utilities out of
-    range; or `saved` holds no keys, or too many. TypeError if `game` is not a game.
+    the game is not zero-sum and sequential, of two players or more, or has no strings to be keys, or utilities
+    out of range; or `saved` holds no keys, or too many. TypeError if `game` is not a game.
     """
     check_is_game(game)
     kind = game.get_type()
     self.key = check_option("key", key, KEYS)
     needs = {
-      "two players": game.num_players() == 2,
+      "second player": game.num_players() > 1,
       "utilities that sum to zero": kind.utility == pyspiel.GameType.Utility.ZERO_SUM,
       "players who move one after the other": kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL,
       "information state strings": key != "infostate" or kind.provides_information_state_string,
@@ -121,7 +121,7 @@ class OpenSpielKeys(KeyedGame):
       known = self.table.add(digest, player, len(actions))
     owner, first, count = known
     if owner != player:
-      raise ValueError(f"{self.game}: both players have the {self.key} {self._string(state)!r}.")
+      raise ValueError(f"{self.game}: players {owner} and {player} have the {self.key} {self._string(state)!r}.")
     if count != len(actions):
       raise ValueError(
         f"{self.game}: {count} moves and {len(actions)} moves are legal at the same {self.key} "

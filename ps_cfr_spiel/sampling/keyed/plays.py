@@ -1,6 +1,6 @@
 """Sampled plays of a keyed game, one after the other: a play learns on its way back, before the next begins.
 
-As `mccfr.outcome`, without its tree: only the traverser explores, the opponent and chance play as they do, so
+As `mccfr.outcome`, without its tree: only the traverser explores, all others and chance play as they do, so
 a node's weight is 1 / probability of the traverser's sampled moves before it (Schmid 2021, eq. 17.18).
 
 Beside every cell the run keeps the *learned value* of its move: a running mean of the results of plays after
@@ -12,6 +12,10 @@ it, which is the learned baseline of VR-MCCFR (Schmid et al. 2019), by key. Ther
 - "learned": the learned values alone, which follow the plays' ends: biased, of little variance. No bound
   holds: learned values lag behind the strategies and contain the traverser's exploration, and weights are
   cut.
+
+With more than two players a play learns by each player's own result, so "learned" is the only estimate; in the
+average a strategy's weight has the reach of the others who played before as a factor. Nothing is known of its
+convergence, as of that of CFR with more than two players.
 
 The play is written twice: here over OpenSpiel's states, and in the native code of a game that has one.
 """
@@ -41,10 +45,10 @@ from ps_cfr_spiel.sampling.mccfr import Sampler, SamplingState, Turn, Turns
 # Options of native code that plays do not have.
 NO_TRAVERSAL = {"sampling": 1, "pruning": 0, "decisions": MOST, "depth": MOST, "most_nodes": MOST}
 Choose = Callable[[Sequence[float]], int]  # a number at random, with these probabilities up to a factor
-# A decision of a play: its cells; whether it is the traverser's; its policy; the move, and the probability
+# A decision of a play: its cells; its player; whether that is the traverser; its policy; the move, and the probability
 # with which it was sampled; 1 / probability of the traverser's moves before, cut; and the probability of
 # these moves by the policy over that by which they were sampled.
-Step = tuple[slice, bool, list[float], int, float, float, float]
+Step = tuple[slice, int, bool, list[float], int, float, float, float]
 
 
 class Learning(NamedTuple):
@@ -72,6 +76,9 @@ class Plays(Sampler[Matchup, KeyTables]):
 
   def init(self, game: Matchup, dtype: str) -> KeyTables:
     return KeyTables.empty(game.game, dtype, counted=False)
+
+  def players(self, game: Matchup) -> int:
+    return game.game.players
 
   def decay_at(self, t: jax.Array, dtype: jnp.dtype) -> jax.Array:
     """The decay in iteration t, int32[]."""
@@ -140,7 +147,7 @@ class StatePlays(Plays):
   def play(self, game: KeyedGame, learning: Learning, traverser: int, choose: Choose) -> tuple[float, int]:
     """Play once and learn; the result to the traverser, and the number of decisions.
 
-    The average is of the opponent's policies; of the traverser's, if the opponent is fixed.
+    The average is of the policies of all others; of the traverser's, if the opponent is fixed.
     """
     state, fixed, explored = game.game.new_initial_state(), learning.fixed, self.exploration
     path, nodes, weight, reach = list[Step](), 0, 1.0, 1.0
@@ -150,35 +157,37 @@ class StatePlays(Plays):
         state.apply_action(actions[choose(odds)])
         continue
       cells, actions = game.visit(state)
-      acts, nodes = state.current_player() == traverser, nodes + 1
+      player, nodes = state.current_player(), nodes + 1
+      acts = player == traverser
       shares = drawn = matched((learning.regrets if acts or fixed is None else fixed)[cells].tolist())
       if acts:
         even = explored / len(shares)
         drawn = [even + (1 - explored) * share for share in shares]
       move = choose(drawn)
       if acts or fixed is None:
-        path.append((cells, acts, shares, move, drawn[move], min(weight, self.most_weight), reach))
+        path.append((cells, player, acts, shares, move, drawn[move], min(weight, self.most_weight), reach))
       if acts:
         weight /= drawn[move]
         reach *= shares[move] / drawn[move]
       state.apply_action(actions[move])
-    value = result = state.player_return(traverser)
+    values = state.returns()
+    result = values[traverser]
     for step in reversed(path):
-      value = self.learn(learning, step, value)
+      values = self.learn(learning, step, values)
     return result, nodes
 
-  def learn(self, learning: Learning, step: Step, value: float) -> float:
-    """Bring the cells of a decision up to date; the value before it, from that after it, to the traverser."""
+  def learn(self, learning: Learning, step: Step, after: list[float]) -> list[float]:
+    """Bring the cells of a decision up to date; each player's value before it, from those after it."""
     regrets, compensation, learned, fixed, weight, decay, floor = learning
-    cells, acts, shares, move, chosen, counts, reach = step
+    cells, player, acts, shares, move, chosen, counts, reach = step
     corrected, known = self.estimate == "corrected", learned[cells.start + move]
-    surprise = (value if acts else -value) - known
+    surprise = after[player] - known
     if acts or corrected:
       values = learned[cells].tolist()
       values[move] = known + (surprise / chosen if corrected else decay * surprise)
       mean = sum(map(operator.mul, shares, values))
-      if corrected:
-        value = mean if acts else -mean
+      if corrected:  # of two players
+        after = [mean, -mean] if player == 0 else [-mean, mean]
       if acts:
         for cell, worth in enumerate(values, cells.start):
           regrets[cell] = max(regrets[cell] + counts * (worth - mean), floor)
@@ -187,7 +196,7 @@ class StatePlays(Plays):
       for cell, share in enumerate(shares, cells.start):
         compensation[cell] -= averaged * share
     learned[cells.start + move] = known + decay * surprise
-    return value
+    return after
 
 
 def view(table: np.ndarray) -> memoryview[float]:

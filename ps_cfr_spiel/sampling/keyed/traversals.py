@@ -33,7 +33,7 @@ NO_PLAYS = {"sampling": 0, "estimate": 0, "exploration": 1.0, "most_weight": 1.0
 
 @dataclasses.dataclass(frozen=True)
 class Traversals(Sampler[Matchup, KeyTables]):
-  """External sampling: all moves of the traverser, one of the opponent's.
+  """External sampling: all moves of the traverser, one of each other player's.
 
   Regrets, and skipped visits, are weighted as the average is (linear CFR, if the rule's gamma is 1).
   """
