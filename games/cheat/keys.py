@@ -8,8 +8,7 @@ the rules do not change when all are turned; the size of the pile follows from t
 seats share their keys, because nothing in the rules depends on the seat once the first player is known.
 
 With more than two players a key has one other player alone, whose cards matter most (`cards_of_other`), and
-neither who answers next nor the size of the pile is in it. So keys are as many as in a game for two with as many
-cards.
+neither who answers next nor the size of the pile. So keys are as many as for two with as many cards.
 
 The key "memory" adds cards of the current rank whose place is certain (`Known`). The discarder distinguishes
 those of the other hand and, among the own, those that the other player is sure of; the player who answers
@@ -91,7 +90,7 @@ class Keys(NamedTuple):
   def discard(
     self, code: Numbers, other: Counts, theirs: Counts = 0, mine: Counts = 0
   ) -> tuple[Numbers, Numbers]:
-    """First cell and number of the discards of a hand, where the other player (`cards_of_other`) holds `other`.
+    """First cell and number of the discards of a hand, where the other player holds `other` cards.
 
     Of the current rank, `theirs` cards are certain to be in the other hand, and `mine` are own ones that the
     other player is certain of.
@@ -135,7 +134,8 @@ def index(rules: Rules, key: str = OBSERVATION) -> Keys:
   memory = check_option("key", key, KEYS) == MEMORY
   if memory and rules.players != 2:
     raise ValueError(
-      f"key={MEMORY!r}: what both players know is for two, and this game has {rules.players}; choose {OBSERVATION!r}."
+      f"key={MEMORY!r}: what both players know is for two, and this game has {rules.players}; choose "
+      f"{OBSERVATION!r}."
     )
   base, in_play = rules.suits + 1, rules.players * rules.hand_size
   rows = cheat_rules.discard_counts(rules.ranks, rules.max_discard)
@@ -220,7 +220,7 @@ def shared(
 
 
 def cards_of_other(state: pyspiel.State) -> int:
-  """The number of cards of the discarder who is answered, else the fewest of any player but the one to move."""
+  """The number of cards of the discarder who is answered, else the fewest of any player not to move."""
   sizes = state.hand_sizes()
   if state.discard:
     return sizes[state.discarder]

@@ -14,7 +14,7 @@ from .keys import Keys
 
 
 def deal(rules: Rules, key: jax.Array, batch: int) -> tuple[jax.Array, jax.Array]:
-  """Deal B games of P players by a JAX key, as chance does: int32[P, R, B] hands, int32[B] first discarders."""
+  """Deal B games of P players by a JAX key, as chance does: int32[P, R, B] hands, int32[B] discarders."""
   deck, cards = jax.random.split(key), rules.players * rules.hand_size
   order = jnp.argsort(jax.random.uniform(deck[0], (rules.ranks * rules.suits, batch)), axis=0)
   dealt = (order[:cards] % rules.ranks).reshape(rules.players, rules.hand_size, batch)
@@ -65,7 +65,7 @@ def traverse(
 def rollouts(
   rules: Rules, keys: Keys, table: np.ndarray, now: Sequence[int], hidden: np.ndarray, given: np.ndarray
 ) -> np.ndarray:
-  """Play on from B states of two players by one strategy: float64[B] returns to the player who does not see them.
+  """Play on from B states of two by one strategy: float64[B] returns to the player who does not see them.
 
   Args:
     rules: of the game.

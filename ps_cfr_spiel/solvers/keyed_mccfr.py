@@ -97,8 +97,8 @@ def _check_for_several(form: KeyedGame, options: KeyedMCCFROptions) -> None:
   """ValueError for options that are for two players alone."""
   if options.estimate != "learned":
     raise ValueError(
-      f"estimate={options.estimate!r} is for two players, and {form.game} has {form.players}; leave it out, and "
-      f"plays learn by estimate='learned'."
+      f"estimate={options.estimate!r} is for two players, and {form.game} has {form.players}; leave it out, "
+      f"and plays learn by estimate='learned'."
     )
   if options.against is not None:
     raise ValueError(

@@ -126,7 +126,7 @@ def test_a_game_that_cannot_be_walked_is_learned():
   [
     ("matching_pennies_3p", {}, "cannot be played here: it has no utilities that sum to zero"),
     ("kuhn_poker(players=3)", {"estimate": "corrected"}, "estimate='corrected' is for two players"),
-    ("kuhn_poker(players=3)", {"against": np.zeros(96), "cells": 96}, "against: a best response is learned in"),
+    ("kuhn_poker(players=3)", {"against": np.zeros(96), "cells": 96}, "against: a best response is"),
     ("kuhn_poker", {"key": "hand"}, "Unknown key 'hand'; choose one of 'infostate', 'observation'"),
     ("kuhn_poker", {"key": 7}, "Unknown key 7"),
     ("kuhn_poker", {"cells": 0}, "cells must be an integer of at least 1, got 0"),

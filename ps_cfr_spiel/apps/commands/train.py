@@ -245,7 +245,7 @@ COMMAND = Command(
   name="train",
   arguments="[GAME]",
   summary="Train an agent by play, in a game too large to enumerate",
-  text="GAME is any game for two, in quotes if it has parameters. In cheat the agent sees what Yi and "
+  text="GAME is any zero-sum game, in quotes if it has parameters. In cheat the agent sees what Yi and "
   "Kaneko's does: its hand, the numbers of cards, the rank, and the claim; elsewhere its infostate. On the "
   "way it plays matches against a random player, in cheat against the naive and the heuristic one. Saves "
   "run.safetensors, which play takes as an opponent, and training.csv. Ctrl-C ends the run early and saves "

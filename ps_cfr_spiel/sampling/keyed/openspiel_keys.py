@@ -85,8 +85,8 @@ class OpenSpielKeys(KeyedGame):
     """Nothing is played yet; `saved` are the arrays of a table of keys.
 
     The `key` is "infostate", or "observation", which forgets the past where observations do. ValueError if
-    the game is not zero-sum and sequential, of two players or more, or has no strings to be keys, or utilities
-    out of range; or `saved` holds no keys, or too many. TypeError if `game` is not a game.
+    the game is not zero-sum and sequential, of two players or more, or has no strings to be keys, or has
+    utilities out of range; or `saved` holds no keys, or too many. TypeError if `game` is not a game.
     """
     check_is_game(game)
     kind = game.get_type()
@@ -121,7 +121,8 @@ class OpenSpielKeys(KeyedGame):
       known = self.table.add(digest, player, len(actions))
     owner, first, count = known
     if owner != player:
-      raise ValueError(f"{self.game}: players {owner} and {player} have the {self.key} {self._string(state)!r}.")
+      string = self._string(state)
+      raise ValueError(f"{self.game}: players {owner} and {player} have the {self.key} {string!r}.")
     if count != len(actions):
       raise ValueError(
         f"{self.game}: {count} moves and {len(actions)} moves are legal at the same {self.key} "

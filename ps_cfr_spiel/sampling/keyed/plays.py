@@ -13,8 +13,8 @@ it, which is the learned baseline of VR-MCCFR (Schmid et al. 2019), by key. Ther
   holds: learned values lag behind the strategies and contain the traverser's exploration, and weights are
   cut.
 
-With more than two players a play learns by each player's own result, so "learned" is the only estimate; in the
-average a strategy's weight has the reach of the others who played before as a factor. Nothing is known of its
+With more than two players each learns by the own result, and "learned" is the only estimate; in the average
+a strategy's weight has the reach of the others who played before as a factor. Nothing is known of its
 convergence, as of that of CFR with more than two players.
 
 The play is written twice: here over OpenSpiel's states, and in the native code of a game that has one.
@@ -45,9 +45,9 @@ from ps_cfr_spiel.sampling.mccfr import Sampler, SamplingState, Turn, Turns
 # Options of native code that plays do not have.
 NO_TRAVERSAL = {"sampling": 1, "pruning": 0, "decisions": MOST, "depth": MOST, "most_nodes": MOST}
 Choose = Callable[[Sequence[float]], int]  # a number at random, with these probabilities up to a factor
-# A decision of a play: its cells; its player; whether that is the traverser; its policy; the move, and the probability
-# with which it was sampled; 1 / probability of the traverser's moves before, cut; and the probability of
-# these moves by the policy over that by which they were sampled.
+# A decision of a play: its cells; its player; whether that is the traverser; its policy; the move, and the
+# probability with which it was sampled; 1 / probability of the traverser's moves before, cut; and the
+# probability of these moves by the policy over that by which they were sampled.
 Step = tuple[slice, int, bool, list[float], int, float, float, float]
 
 
