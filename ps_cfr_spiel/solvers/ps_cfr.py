@@ -186,12 +186,13 @@ class PSCFRSolver(TreeSolver):
     forms = [kept] if self._in_place or fits(kept) else [kept, self._first(compensated=False)]
     return next(filter(fits, forms), kept)
 
-  def _after(self, iterations):
+  def _advance(self, iterations):
     direct = self._direct
-    if direct is not None and direct.knows(self._state, iterations):
-      check_untraced()
-      return direct.after(self._state, iterations)
-    return super()._after(iterations)
+    if direct is None or not direct.knows(self._state, iterations):
+      super()._advance(iterations)
+      return
+    check_untraced()
+    self._state = direct.after(self._state, iterations)  # a signal before the assignment leaves the old state
 
   def _step(self, state, iterations):
     options = self.options
