@@ -6,6 +6,7 @@ from ps_cfr_spiel.options.names import ROUND
 from ps_cfr_spiel.options.option import Option
 from ps_cfr_spiel.options.searching import Lookahead, MoveSeconds, SearchOptions
 from ps_cfr_spiel.options.shared import (
+  METHOD,
   SAMPLING,
   TREE,
   Alternating,
@@ -83,9 +84,27 @@ class OnDemandResolvingOptions(EnumerationOptions, SearchOptions):
 
   limit: Annotated[int, Option("Most histories of a search.", least=1, group=TREE, result=False)] = 10**6
   seconds: MoveSeconds = None
+  expansions: Annotated[
+    int | None,
+    Option(
+      "Public states that a search opens, where its simulations lead, in place of a lookahead (growing-tree "
+      "CFR); values end its tree.",
+      "With a time, of all of the search, as many as fit.",
+      least=0,
+      group=METHOD,
+    ),
+  ] = None
+  seed: Seed = 0
 
   def __post_init__(self):
     super().__post_init__()
+    if self.expansions is None and self.seed:
+      raise ValueError(f"seed={self.seed} is for the simulations of expansions=; leave it out.")
+    if self.expansions is not None and (self.lookahead is not None or self.value_function is None):
+      raise ValueError(
+        f"expansions={self.expansions} stands in place of a lookahead, and ends at values: leave lookahead "
+        "out, and give value_function=StateValues(function) or NetworkValues."
+      )
     if self.public_states == "none" or self.knowledge is not None or self.actions is not None:
       raise ValueError(
         "Searches without an enumeration need public states, and consider all actions; leave "
@@ -112,6 +131,8 @@ class CFRDOptions(OnDemandResolvingOptions):
   ] = False
 
   def __post_init__(self):
+    if self.expansions is not None:
+      raise ValueError(f"expansions={self.expansions}: the trunk of CFR-D does not grow; leave it out.")
     super().__post_init__()
     if self.lookahead is None or self.value_function is not None:
       raise ValueError(

@@ -5,6 +5,7 @@ search is that of `searcher`, in this tree as in a whole game's. The results of 
 carried over from one tree to the next, history by history.
 """
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -44,7 +45,7 @@ class SearchesOnDemand:
     """The search from a public state in which the player decides next after the roots of the last one."""
     player, before = last.search.player, last.searcher.subgames
     searcher = self._searcher(members, player)
-    place = _number(searcher.subgames, members[0])
+    place = place_of(searcher.subgames, members[0])
     search = carried(last.search, before, searcher.subgames)
     return Step(searcher, searcher.resolve(search, [place]))
 
@@ -66,16 +67,20 @@ def column(step: Step, player: int, path: Sequence[int]) -> dict[int, float]:
   return dict(zip(decision.legal_actions, (chances / chances.sum()).tolist(), strict=True))
 
 
+def number_on(subgames: Subgames, history: int, action: int) -> int:
+  """The number of the history after an action at one of a tree; -1 if the tree does not have it."""
+  histories = _histories(subgames)
+  after = np.flatnonzero((histories.parent == history) & (histories.action == action))
+  return int(after[0]) if len(after) else -1
+
+
 def _history(subgames: Subgames, path: Sequence[int]) -> int:
   """The number of a history, given by its actions, in a tree that has it."""
-  histories, number = _histories(subgames), 0
-  for action in path:
-    number = int(np.flatnonzero((histories.parent == number) & (histories.action == action))[0])
-  return number
+  return functools.reduce(functools.partial(number_on, subgames), path, 0)
 
 
-def _number(subgames: Subgames, path: Sequence[int]) -> int:
-  """The number of the public state of a history."""
+def place_of(subgames: Subgames, path: Sequence[int]) -> int:
+  """The number of the public state of a history, given by its actions."""
   return int(subgames.nodes.public[_history(subgames, path)])
 
 

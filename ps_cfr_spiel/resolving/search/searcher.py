@@ -86,12 +86,14 @@ class Searcher:
     ValueError if searches cannot leave out the actions that the settings leave out.
     """
     self.subgames, self.settings, self.seconds = subgames, settings, seconds  #: as given
-    if isinstance(subgames, KnownSubgames):
-      problems = KnownProblems(subgames, settings.safe, settings.dtype, shapes)
-    else:
-      ahead = settings.lookahead, settings.value_function, settings.actions
-      problems = PublicProblems(subgames, *ahead, settings.safe, settings.dtype, shapes)
-    self.problems: Problems = problems  #: what each search solves
+    self.problems: Problems = self._make_problems(shapes)  #: what each search solves
+
+  def _make_problems(self, shapes: PaddedShapes | None) -> Problems:
+    settings = self.settings
+    if isinstance(self.subgames, KnownSubgames):
+      return KnownProblems(self.subgames, settings.safe, settings.dtype, shapes)
+    ahead = settings.lookahead, settings.value_function, settings.actions
+    return PublicProblems(self.subgames, *ahead, settings.safe, settings.dtype, shapes)
 
   def start(self, player: int) -> Search:
     """Solve the game from its start, as far as the player's lookahead goes."""

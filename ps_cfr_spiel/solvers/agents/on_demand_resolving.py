@@ -17,7 +17,7 @@ from ps_cfr_spiel.loading import sequential
 from ps_cfr_spiel.memory import HISTORY, readable_bytes
 from ps_cfr_spiel.options import OnDemandResolvingOptions, SearchOptions
 from ps_cfr_spiel.policy import probabilities_at
-from ps_cfr_spiel.resolving.search import SearchesOnDemand, SearchSettings, Step, column
+from ps_cfr_spiel.resolving.search import GrowingSearches, SearchesOnDemand, SearchSettings, Step, column
 from ps_cfr_spiel.resolving.subgames import PublicStates
 from ps_cfr_spiel.solvers.agents.search_policy import SearchPolicy, describe
 
@@ -33,6 +33,8 @@ class OnDemandResolving(SearchPolicy):
   those in the public state of a decision, and all below it. With a lookahead and values that need nothing
   below (`ValueFunction.solves` is False) these end with the lookahead; otherwise with the game, and the first
   search has all of it.
+
+  With `expansions` trees grow where simulations lead instead; see `search.growing_searches`.
 
   The answer at a state follows from the public states on the way. `seconds` has the duration of each search.
   """
@@ -62,7 +64,10 @@ class OnDemandResolving(SearchPolicy):
     super().__init__(game)
     self.options = options = self.options_type.of(options, **keywords)
     rule = make_rule(options.rule, options.iterations, options.alternating)
-    settings = SearchSettings(**{**options.values(SearchOptions), "rule": rule})
+    given = {**options.values(SearchOptions), "rule": rule}
+    if options.expansions is not None:
+      given["lookahead"] = 1  # trees end with the growth, not with a lookahead, but at values too
+    settings = SearchSettings(**given)
     states = PublicStates(game, options.public_states, options.limit, options.memory)
     if settings.value_function is not None:
       settings.value_function.check_game(str(game))
@@ -70,12 +75,20 @@ class OnDemandResolving(SearchPolicy):
     self._steps: collections.OrderedDict[tuple[int, tuple[int, ...]], Step] = collections.OrderedDict()
 
   def _make_searches(self, states: PublicStates, settings: SearchSettings) -> SearchesOnDemand:
-    return SearchesOnDemand(states, settings, self.options.seconds)
+    options = self.options
+    if options.expansions is None:
+      return SearchesOnDemand(states, settings, options.seconds)
+    return GrowingSearches(states, settings, options.seconds, options.expansions, options.seed)
 
   @property
   def description(self) -> str:
     """The method with its settings, as text."""
-    return f"re-solving on demand{describe(self.searches.settings)}"
+    growing, settings = self.options.expansions, self.searches.settings
+    if growing is None:
+      return f"re-solving on demand{describe(settings)}"
+    known = describe(settings.changed(lookahead=None, value_function=None))
+    ends = f"{growing:,} expansions, then {settings.value_function}"
+    return f"re-solving on demand{known.replace('to the end', ends)}"
 
   @property
   def kept_bytes(self) -> int:

@@ -1,0 +1,200 @@
+"""A search in one of the trees of a growing search: it goes on with the tables of the tree before.
+
+A tree ends in *open* public states' children that are not open themselves, where a value function stands for
+the rest. Regrets, strategies and averages of the infostates that both trees have are carried over, row by
+row; other infostates begin anew. So a search that grew until nothing was left to open is one of the whole
+subgame whose first iterations had fewer infostates.
+"""
+
+from collections.abc import Sequence
+
+import jax
+import numpy as np
+
+from ps_cfr_spiel.backend.device import run_for
+from ps_cfr_spiel.cfr import SolverState
+from ps_cfr_spiel.cfr.averages import Sum
+from ps_cfr_spiel.compilation.histories import find_histories, history_origin
+from ps_cfr_spiel.resolving.search.problems import Problem
+from ps_cfr_spiel.resolving.search.promises import Search, Table
+from ps_cfr_spiel.resolving.search.public_problems import PublicProblems
+from ps_cfr_spiel.resolving.search.searcher import FIRST, Searcher, SearchSettings
+from ps_cfr_spiel.resolving.subgames import PaddedShapes, Subgame, Subgames, unsafe
+from ps_cfr_spiel.tree import PlayerTree, PublicTree, column_of, tables_of
+
+
+class GrowingProblems(PublicProblems):
+  """The problem of a tree that ends wherever its histories do."""
+
+  shapes: PaddedShapes  #: to which problems are padded
+
+  def __init__(self, subgames: Subgames, settings: SearchSettings, shapes: PaddedShapes):
+    super().__init__(subgames, None, settings.value_function, None, settings.safe, settings.dtype, shapes)
+    self.shapes = shapes
+    origin = history_origin(subgames.labels)
+    assert origin is not None
+    going = np.ones(len(origin.histories.parent), bool)
+    going[origin.histories.parent[1:]] = False
+    ends = np.flatnonzero(going & (origin.histories.player >= 0))
+    self.ends = tuple(np.unique(subgames.nodes.public[ends]).tolist())  #: public states that are not open
+
+  def problem(self, last: Search, root: int, promises: np.ndarray | None) -> Problem:
+    """The subgame below a public state, to the tree's ends."""
+    subgame = self.subgames.cut([root], self.ends, None, self.shapes.fitting("search"))
+    beyond = self._beyond(subgame, self.shapes.fitting("beyond", subgame.shape.frontier))
+    ranges = self.promises.ranges(last, subgame)
+    return Problem(last, subgame, ranges, promises, beyond, 0.0, self.ends)
+
+
+class GrowingSearcher(Searcher):
+  """The search from one public state, in one tree."""
+
+  problems: GrowingProblems
+  #: After `search`: the problem, the subgame's tree with its gadget, and the tables.
+  problem: Problem
+  tree: PublicTree
+  state: SolverState
+  averages: tuple[Table, Table]  #: both players' average strategies, of the whole tree
+
+  def __init__(
+    self,
+    subgames: Subgames,
+    settings: SearchSettings,
+    shapes: PaddedShapes,
+    seconds: float | None,
+    iterations: int,
+    before: "GrowingSearcher | None",
+    seen: tuple[list[np.ndarray], list[np.ndarray]] | None,
+  ):
+    """Make a searcher.
+
+    Args:
+      subgames: of the tree.
+      settings: of the search, with a value function for the tree's ends.
+      shapes: to which problems are padded.
+      seconds: as of `Searcher`.
+      iterations: in this tree.
+      before: after its search from the same public state, in a smaller tree.
+      seen: for each player and block bool[rows], the infostates of which earlier searches have a prediction.
+    """
+    super().__init__(subgames, settings, shapes, seconds)
+    self.iterations, self.before, self.seen = iterations, before, seen  #: as given
+
+  def _make_problems(self, shapes: PaddedShapes | None) -> GrowingProblems:
+    assert shapes is not None
+    return GrowingProblems(self.subgames, self.settings, shapes)
+
+  def search(self, last: Search, root: int, promises: np.ndarray | None, first: bool) -> Search:
+    """Solve the game below a public state, by the gadget unless it is the `first` search of a game."""
+    self.problem = self.problems.problem(last, root, promises)
+    return self._solved(self.problem, unsafe if first else self.settings.gadget)
+
+  def run(self, subgame: Subgame, tree: PublicTree) -> SolverState:
+    self.tree, self.state = tree, self.first(tree)
+    if self.before is not None:
+      self.state = carried_state(self.before, self)
+
+    def step(iterations: int) -> None:
+      self.state = jax.block_until_ready(self.iterate(self.tree, self.state, iterations))
+
+    run_for(step, self.iterations, self.seconds, FIRST)
+    return self.state
+
+  def _tables(self, problem: Problem, average: Sequence[Table]) -> tuple[Table, Table]:
+    last = problem.last
+    first, second = (problem.subgame.back(i, average[i], last.tables[i]) for i in (0, 1))
+    self.averages = first, second
+    if problem.promises is None or self.seen is None:
+      return first, second
+    tables, opponent = ([*first], [*second]), 1 - last.player  # the gadget distorts the opponent's strategy
+    for k, seen in enumerate(self.seen[opponent]):
+      known = np.where(seen[:, None], last.tables[opponent][k], tables[opponent][k])
+      tables[opponent][k] = known
+    return tables
+
+
+def carried_state(before: GrowingSearcher, after: GrowingSearcher) -> SolverState:
+  """The tables of a search in a larger tree: those of the smaller one's infostates, and new ones for others.
+
+  What is recorded at the ends is recorded anew, for they are others.
+  """
+  old, new = jax.device_get((before.state, after.state))
+  origins = [history_origin(x.subgames.labels) for x in (before, after)]
+  assert origins[0] is not None and origins[1] is not None
+  at = find_histories(origins[1].histories, origins[0].histories)
+  players = []
+  for i, (was, begins) in enumerate(zip(old.players, new.players, strict=True)):
+    forests = before.tree.players[i], after.tree.players[i]
+    pairs = _same_rows(before, after, at, i)
+
+    def moved(source: Sequence, target: Sequence, forests=forests, pairs=pairs):
+      return _moved(source, target, forests, pairs)
+
+    sums = []
+    for given, fresh in zip(was.average, begins.average, strict=True):
+      shapes = [forest.bucket_shapes for forest in forests]
+      tables = moved(tables_of(given, shapes[0]), tables_of(fresh, shapes[1]))
+      sums.append(column_of(tables, forests[1].types))
+    players.append(
+      begins._replace(
+        strategy=tuple(moved(was.strategy, begins.strategy)),
+        average=Sum(*sums),
+        rule=tuple(moved(was.rule, begins.rule)),
+      )
+    )
+  return jax.device_put(SolverState(old.iteration, tuple(players)))
+
+
+Pairs = list[tuple[tuple[int, int], tuple[int, int]]]  # (block, row) before and after
+
+
+def _same_rows(before: GrowingSearcher, after: GrowingSearcher, at: np.ndarray, player: int) -> Pairs:
+  """The rows of a player's infostates that both trees have, with the gadget's.
+
+  `at` has the number of each history in the tree before, -1 without.
+  """
+  old, new = before.problem.subgame, after.problem.subgame
+  added = after.tree.players[player].added
+  row_of = {
+    tuple(source): (block + before.tree.players[player].added, row)
+    for block, (sources, _) in enumerate(old.rows[player])
+    for row, source in enumerate(sources.tolist())
+  }
+  decision = before.subgames.nodes.decision
+  known = {(d.block, d.row): d for d in after.subgames.labels.decisions if d.player == player}
+  pairs: Pairs = []
+  for block, (sources, _) in enumerate(new.rows[player]):
+    for row, source in enumerate(sources.tolist()):
+      history = at[known[tuple(source)].examples[0]]
+      if history < 0:
+        continue
+      same = before.subgames.labels.decisions[int(decision[history])]
+      if (same.block, same.row) in row_of:  # else it was where the tree ended
+        pairs.append((row_of[same.block, same.row], (block + added, row)))
+  roots = [s.roots[player] for s in (old, new)]
+  was = before.subgames.nodes.knowledge[player][at[roots[1].node]]
+  if np.array_equal(roots[0].find(was), np.arange(len(was))):  # the gadget's choices are in the same order
+    shapes = after.tree.players[player].block_shapes[:added]
+    pairs += [((block, row),) * 2 for block, (_, rows, _) in enumerate(shapes) for row in range(rows)]
+  return pairs
+
+
+def _moved(
+  source: Sequence, target: Sequence, forests: tuple[PlayerTree, PlayerTree], pairs: Pairs
+) -> list:
+  """Tables of buckets, or pytrees of them: those of `target` with the rows of `source` at some pairs."""
+  places = [forest.places for forest in forests]
+  by_bucket: dict[tuple[int, int], list[tuple[int, int]]] = {}
+  for (block, row), (to_block, to_row) in pairs:
+    (bucket, first), (to_bucket, to_first) = places[0][block], places[1][to_block]
+    by_bucket.setdefault((bucket, to_bucket), []).append((first + row, to_first + to_row))
+  tables = [jax.tree.map(np.array, table) for table in target]
+  for (bucket, to_bucket), rows in by_bucket.items():
+    taken, put = np.array(rows).T
+
+    def copy(there: np.ndarray, given: np.ndarray, taken=taken, put=put) -> np.ndarray:
+      there[:, put] = np.asarray(given)[:, taken]
+      return there
+
+    tables[to_bucket] = jax.tree.map(copy, tables[to_bucket], source[bucket])
+  return tables

@@ -1,0 +1,236 @@
+"""Searches whose trees grow where simulations lead: growing-tree CFR, GT-CFR.
+
+Schmid et al. (2023), Student of Games, and its first version (2021). A search begins with the public states
+on the way to a decision. CFR runs in this tree, with a value function at its ends; simulations by its average
+strategies then choose public states at the ends to *open*: all moves there are added. This is repeated, with
+the tables carried over from tree to tree. Here a tree grows by a factor each time, so all trees together take
+little more time than the last, and the last has half of the iterations. A simulation moves at an infostate,
+each with probability 1/2, by the average strategy p, or by the action a of largest
+
+  (p(a) + 1 / actions) / (2 + 2 visits of a)
+
+the published choice (PUCT) without its term of values: these come in by p, and p's share of uniform
+play opens everything in the end.
+
+The next decision may lie beyond the ends. Its search begins in the last public state of a player on the way
+that the tree before has, opened or not, whose promises are known.
+"""
+
+import itertools
+import time
+from collections.abc import Iterator, Set
+from typing import NamedTuple
+
+import numpy as np
+
+from ps_cfr_spiel.compilation.histories import Horizon, Path, find_histories, history_origin
+from ps_cfr_spiel.resolving.search.growing_searcher import GrowingSearcher
+from ps_cfr_spiel.resolving.search.promises import Search
+from ps_cfr_spiel.resolving.search.search_steps import SearchesOnDemand, Step, carried, number_on, place_of
+from ps_cfr_spiel.resolving.search.searcher import SearchSettings
+from ps_cfr_spiel.resolving.subgames import HistoriesPrior, Members, PublicStates, Subgames
+from ps_cfr_spiel.tree import CHANCE
+
+FACTOR = 4  # by which the number of opened public states grows from tree to tree
+PATIENCE = 20  # simulations for each public state to open; then those nearest to the root are opened
+
+
+class GrowingSearches(SearchesOnDemand):
+  """Searches of one game, each in a tree that grows."""
+
+  def __init__(
+    self,
+    states: PublicStates,
+    settings: SearchSettings,
+    seconds: float | None,
+    expansions: int,
+    seed: int,
+  ):
+    """Has not searched yet; see `SearchesOnDemand`.
+
+    Args:
+      states: of the game.
+      settings: with a value function that needs nothing below; the lookahead is not used.
+      seconds: of a search, trees included: one that would take longer is not made.
+      expansions: public states that a search opens, besides those it begins with.
+      seed: of the simulations.
+
+    ValueError for a value function that solves the game below.
+    """
+    function = settings.value_function
+    if function is None or function.solves:
+      raise ValueError(
+        f"expansions={expansions}: the trees of a growing search end at values that need nothing below; "
+        f"value_function={function} solves the rest of the game. Give StateValues(function) or NetworkValues."
+      )
+    super().__init__(states, settings, seconds)
+    self.expansions, self.seed = expansions, seed  #: as given
+
+  def start(self, player: int) -> Step:
+    return self._grown(None, player, ((),), set())
+
+  def later(self, last: Step, members: Members) -> Step:
+    path, numbers = members[0], [0]
+    before = last.searcher.subgames
+    while len(numbers) <= len(path) and (child := number_on(before, numbers[-1], path[len(numbers) - 1])) >= 0:
+      numbers.append(child)
+    length = max(n for n, number in enumerate(numbers) if before.nodes.player[number] >= 0)
+    on_way = [self.states.members(path[:n]) for n in range(length, len(path) + 1)]
+    return self._grown(last, last.search.player, on_way[0], set(itertools.chain.from_iterable(on_way)))
+
+  def _grown(self, last: Step | None, player: int, root: Members, opened: set[Path]) -> Step:
+    """The search from a public state, by its histories; `opened` has those that are open from the start."""
+    began, made, sizes = time.monotonic(), 0.0, growth(self.expansions)
+    number = np.random.SeedSequence([self.seed, player, *root[0]])
+    random, searcher, search = np.random.default_rng(number), None, None
+    left, early = self.settings.iterations, self.settings.iterations // 2 // max(len(sizes), 1)
+    for size in [*sizes, 0]:
+      making = time.monotonic()
+      subgames = self.states.below(root, within(opened))
+      place = place_of(subgames, root[0])
+      made = time.monotonic() - making
+      rest = None if self.seconds is None else max(self.seconds - (making - began) - made, 1e-3)
+      size = size if rest is None or 2 * FACTOR * made < rest else 0
+      seen = None if last is None else _seen(last, subgames)
+      searcher = GrowingSearcher(
+        subgames, self.settings, self._shapes, rest and rest / (2 if size else 1), 0, searcher, seen
+      )
+      size = size if searcher.problems.ends else 0
+      searcher.iterations = min(max(early, 1), left - 1) if size and left > 1 else left
+      left -= searcher.iterations
+      known = searcher.problems.uniform(player) if last is None else _known(last, subgames)
+      promises = None if last is None or not self.settings.safe else _promises(last, subgames, place)
+      search = searcher.search(known, place, promises, last is None)
+      searcher.before = None  # its tables have been carried over
+      if not (size and left):
+        break
+      opened |= set(_paths(subgames, _chosen(searcher, place, size, random)))
+    assert searcher is not None and search is not None
+    return Step(searcher, search._replace(seconds=time.monotonic() - began))
+
+
+def growth(expansions: int) -> list[int]:
+  """How many public states are opened each time, so that there are some of `expansions` in all."""
+  sizes: list[int] = []
+  while sum(sizes) < expansions:
+    sizes.append(min(max((FACTOR - 1) * sum(sizes), FACTOR), expansions - sum(sizes)))
+  return sizes
+
+
+def within(opened: Set[Path]) -> Horizon[tuple[Path, bool]]:
+  """The end of a tree: players' public states that are not open; the first decisions of a game are open.
+
+  A mark is the history, and whether a decision lies above.
+  """
+
+  def step(state, actions, mark, inside):
+    path, decided = mark
+    acting = state.current_player() >= 0
+    over = acting and decided and path not in opened
+    return over, [((*path, action), decided or acting) for action in actions]
+
+  return Horizon(((), False), step)
+
+
+def _paths(subgames: Subgames, public_states: list[int]) -> Iterator[Path]:
+  origin = history_origin(subgames.labels)
+  assert origin is not None
+  for history in np.flatnonzero(np.isin(subgames.nodes.public, public_states)).tolist():
+    yield tuple(origin.histories.path(history))
+
+
+def _known(last: Step, subgames: Subgames) -> Search:
+  """The search before, in another tree; its ends are none of this tree's."""
+  return carried(last.search, last.searcher.subgames, subgames)._replace(promised={})
+
+
+def _same(last: Step, subgames: Subgames) -> np.ndarray:
+  """int[N]: the number of each history in the tree of the search before; -1 without."""
+  origins = [history_origin(x.labels) for x in (subgames, last.searcher.subgames)]
+  assert origins[0] is not None and origins[1] is not None
+  return find_histories(origins[0].histories, origins[1].histories)
+
+
+def _seen(last: Step, subgames: Subgames) -> tuple[list[np.ndarray], list[np.ndarray]]:
+  """For each player and block bool[rows]: whether the search before had the infostate open."""
+  at, before = _same(last, subgames), last.searcher.subgames
+  seen = [[np.zeros(rows, bool) for _, rows, _ in p.block_shapes] for p in subgames.tree.players]
+  for d in subgames.labels.decisions:
+    history = int(at[d.examples[0]])
+    seen[d.player][d.block][d.row] = (
+      history >= 0 and int(before.nodes.public[history]) not in last.search.frontier
+    )
+  return seen[0], seen[1]
+
+
+def _promises(last: Step, subgames: Subgames, place: int) -> np.ndarray:
+  """The opponent's promised values [roots, H] at a public state, which the tree before has too."""
+  searcher, opponent, at = last.searcher, 1 - last.search.player, _same(last, subgames)
+  assert isinstance(searcher, GrowingSearcher)
+  before, problems = searcher.subgames, searcher.problems
+  history = int(at[np.flatnonzero(subgames.nodes.public == place)[0]])
+  cut = before.cut([int(before.nodes.public[history])], last.search.frontier)
+  values = problems.promises.values(last.search, cut, problems.shapes.fitting("promises"))
+  roots = subgames.cut([place], problems.ends[:0]).roots[opponent]
+  rows = cut.roots[opponent].find(before.nodes.knowledge[opponent][at[roots.node]])
+  return values[rows]
+
+
+class _Ways(NamedTuple):
+  """The moves after each history of a tree."""
+
+  first: np.ndarray  #: int[N + 1], where those of each history begin in `child`
+  child: np.ndarray  #: int[], in the order of the actions
+
+  @classmethod
+  def of(cls, parent: np.ndarray) -> "_Ways":
+    counts = np.bincount(parent[1:], minlength=len(parent))
+    return cls(np.append(0, np.cumsum(counts)), np.argsort(parent[1:], kind="stable") + 1)
+
+  def after(self, history: int) -> np.ndarray:
+    return self.child[self.first[history] : self.first[history + 1]]
+
+
+def _chosen(searcher: GrowingSearcher, root: int, count: int, random: np.random.Generator) -> list[int]:
+  """Public states to open among the ends of a tree, at most `count`: those that simulations meet.
+
+  See the top of this file.
+  """
+  subgames, subgame, ends = searcher.subgames, searcher.problem.subgame, set(searcher.problems.ends)
+  nodes, prior, origin = subgames.nodes, subgame.prior, history_origin(subgames.labels)
+  assert origin is not None and isinstance(prior, HistoriesPrior)
+  ways, chance = _Ways.of(origin.histories.parent), origin.histories.chance
+  starts = np.flatnonzero(nodes.public == root)
+  ranges = [np.asarray(searcher.problem.ranges[i])[prior.root[i], prior.type[i]] for i in (0, 1)]
+  odds = np.cumsum(prior.chance * ranges[0] * ranges[1])
+  odds = odds if odds[-1] > 0 else np.cumsum(prior.chance)
+  visits: dict[int, np.ndarray] = {}
+  chosen: dict[int, None] = {}
+  for _ in range(PATIENCE * count):
+    history = int(starts[np.searchsorted(odds, random.random() * odds[-1])])
+    while len(after := ways.after(history)):
+      if nodes.player[history] == CHANCE:
+        at = _drawn(chance[after], random)
+      else:
+        number = int(nodes.decision[history])
+        decision = subgames.labels.decisions[number]
+        average = searcher.averages[decision.player][decision.block][:, decision.row, 0]
+        met = visits.setdefault(number, np.zeros(len(after)))
+        if random.random() < 0.5:
+          at = _drawn(average, random)
+        else:
+          at = int(np.argmax((average + 1 / len(after)) / (2 + 2 * met)))
+        met[at] += 1
+      history = int(after[at])
+    if (public := int(nodes.public[history])) in ends:
+      chosen[public] = None
+      if len(chosen) == min(count, len(ends)):
+        break
+  depth = origin.histories.depth
+  nearest = sorted(ends - chosen.keys(), key=lambda s: (int(depth[np.argmax(nodes.public == s)]), s))
+  return [*chosen, *nearest][:count]
+
+
+def _drawn(weights: np.ndarray, random: np.random.Generator) -> int:
+  sums = np.cumsum(weights)
+  return min(int(np.searchsorted(sums, random.random() * sums[-1], side="right")), len(sums) - 1)
