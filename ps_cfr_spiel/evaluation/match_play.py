@@ -83,20 +83,25 @@ def search_player(
   limit: int = LIMIT,
   values: ValueFunction | None = None,
   seconds: float | None = None,
+  expansions: int | None = None,
 ) -> Player:
   """A player of matches that searches: continual re-solving, or sampled histories where that is impossible.
 
   That is in games without public states, and in those with more than `limit` histories. With values searches
-  look one decision ahead, and public states are made on demand where the values allow it; then `seconds` are
-  most of a decision. ValueError for a game that neither plays.
+  look one decision ahead, or grow their trees by `expansions`, and public states are made on demand where the
+  values allow it; then `seconds` are most of a decision. ValueError for a game that neither plays, or
+  expansions without values.
   """
   rng = np.random.RandomState(seed)
   if values is not None:
-    if values.solves:
+    if values.solves and expansions is None:
       listed = ContinualResolving(game, lookahead=1, value_function=values, limit=limit)
       return lambda seat: listed.bot(seat, int(rng.randint(2**31)))
-    made = OnDemandResolving(game, lookahead=1, value_function=values, limit=limit, seconds=seconds)
+    ahead = {"lookahead": 1} if expansions is None else {"expansions": expansions}
+    made = OnDemandResolving(game, value_function=values, limit=limit, seconds=seconds, **ahead)
     return lambda seat: made.bot(seat, int(rng.randint(2**31)))
+  if expansions is not None:
+    raise ValueError(f"expansions={expansions}: the trees that grow end at values; give search:FILE.")
   try:
     resolving = ContinualResolving(game, limit=limit)
   except (TooLarge, NoPublicStatesError):

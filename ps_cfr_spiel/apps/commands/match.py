@@ -31,12 +31,14 @@ from ps_cfr_spiel.apps.commands.framework.user_input import (
   writable,
 )
 from ps_cfr_spiel.apps.commands.play import (
+  EXPANSIONS,
   FAILED,
   MOVE_SECONDS,
   PLAYERS,
   PRESET,
   agent_files,
   blueprint_of,
+  check_expansions,
   check_preset,
   make_opponent,
   policy_for,
@@ -64,6 +66,7 @@ FLAGS = (
   Flag("phh", None, "File for the hands of holdem, in the PHH format (.phhs).", value="FILE"),
   flag_of(MatchOptions, "seed"),
   dataclasses.replace(MOVE_SECONDS, default=0.0),
+  EXPANSIONS,
   PRESET,
   MOST_HISTORIES,
   QUIET,
@@ -91,6 +94,7 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   players = [remote(word) or word for word in words]
   game = _game(values, players)
   check_preset(values, game, words)
+  check_expansions(values, words)
   if any(isinstance(player, Remote) for player in players) and game.get_type().short_name != POKER:
     raise ValueError(f"acpc and slumbot play {POKER}, not {game}; leave out --game.")
   file = writable("phh", values.phh, "match.phhs") if values.phh else None
@@ -154,7 +158,8 @@ def _player(values: flags.FlagValues, game: pyspiel.Game, who: str, seed: int) -
   """A player of this process, and its policy if that is known."""
   rng = np.random.RandomState(seed)
   if names_search(who):
-    return make_opponent(game, who, rng, values.limit, values.move_seconds), None
+    expansions = values.expansions if ":" in who else None
+    return make_opponent(game, who, rng, values.limit, values.move_seconds, expansions=expansions), None
   if who in (*ps.matches.BOTS, *ps.matches.bots_for(game)):
     known = {"random": openspiel_policy.UniformRandomPolicy(game)}
     known |= {habit: ps.matches.Habit(habit) for habit in ps.matches.HABITS}

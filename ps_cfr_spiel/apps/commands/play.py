@@ -41,7 +41,13 @@ from ps_cfr_spiel.apps.commands.framework.user_input import (
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.notation import legal_moves, read_move
 from ps_cfr_spiel.loading import sequential
-from ps_cfr_spiel.options import AGENTS, HoldemPolicyOptions, MatchOptions, ParticleBotOptions
+from ps_cfr_spiel.options import (
+  AGENTS,
+  HoldemPolicyOptions,
+  MatchOptions,
+  OnDemandResolvingOptions,
+  ParticleBotOptions,
+)
 
 HOLDEM = "holdem"
 TRANSLATED = {(HOLDEM, HOLDEM), ("universal_poker", HOLDEM)}  # games of a policy and of its play
@@ -59,6 +65,7 @@ MOVE_SECONDS = dataclasses.replace(
   flag_of(ParticleBotOptions, "move_seconds"), default=1.0, least=0, most=1e6
 )
 PRESET = flag_of(HoldemPolicyOptions, "preset")
+EXPANSIONS = flag_of(OnDemandResolvingOptions, "expansions")
 
 
 # fmt: off
@@ -77,6 +84,7 @@ FLAGS = (
     "random).",
     value="NAME|FILE"),
   MOVE_SECONDS,
+  EXPANSIONS,
   PRESET,
   Flag("seat", 0,
     "Your player; in the browser, without this flag, players change seats after each game.", least=0),
@@ -108,7 +116,8 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   # The searches of other presets end by their iterations, unless a time is given, which they refuse.
   timed = values.preset == AGENTS[0] or values["move_seconds"].present
   seconds = values.move_seconds if timed else 0
-  opponent = make_opponent(game, name, rng, values.limit, seconds, values.preset)
+  check_expansions(values, [name])
+  opponent = make_opponent(game, name, rng, values.limit, seconds, values.preset, values.expansions)
   poker = names_agent(name) and game.get_type().short_name == HOLDEM
   by_name = name in ps.matches.bots_for(game) or names_search(name) or poker
   policy = None if by_name else saved_player(name, values.limit, game)
@@ -272,11 +281,13 @@ def make_opponent(
   limit: int = MOST_HISTORIES.default,
   seconds: float = 0,
   preset: str = AGENTS[0],
+  expansions: int | None = None,
 ) -> Callable[[int], pyspiel.Bot]:
   """A function that makes a bot for a seat, by its name in `bots_for`, `SEARCH`, or the file of its policy.
 
   A search or a file may enumerate at most `limit` histories; an agent of train searches for `seconds` a
-  decision, one of hold'em at most so long a search, if they are not 0, by a preset. ValueError for a bot or
+  decision, one of hold'em at most so long a search, if they are not 0, by a preset; trees of search:FILE grow
+  by `expansions`. ValueError for a bot or
   policy of another game.
   """
   bots = ps.matches.bots_for(game)
@@ -289,7 +300,7 @@ def make_opponent(
     )
   if names_search(name):
     known = values_of_search(name)
-    return ps.matches.search_player(game, int(rng.randint(2**31)), limit, known, seconds or None)
+    return ps.matches.search_player(game, int(rng.randint(2**31)), limit, known, seconds or None, expansions)
   if names_agent(name) and game.get_type().short_name == HOLDEM:
     return agent_on(game, name, int(rng.randint(2**31)), limit, seconds, preset)
   policy = policy_for(game, name, limit)
@@ -297,6 +308,14 @@ def make_opponent(
     options: dict[str, JSON] = {"seconds": seconds, "temperature": TEMPERATURE}
     return lambda seat: ps.matches.ParticleBot(game, seat, policy, seed=int(rng.randint(2**31)), **options)
   return lambda seat: ps.matches.PolicyBot(seat, rng, policy)
+
+
+def check_expansions(values: flags.FlagValues, players: Sequence[str]) -> None:
+  """ValueError for expansions where no player is a search by values."""
+  if values.expansions is not None and not any(p.startswith(f"{SEARCH}:") for p in players):
+    raise ValueError(
+      f"--expansions={values.expansions} is for trees of {SEARCH}:FILE; leave it out, or name that player."
+    )
 
 
 def searches(policy: object, name: str, seconds: float) -> TypeGuard[ps.KeyedPolicy]:

@@ -1,9 +1,9 @@
 """A search in one of the trees of a growing search: it goes on with the tables of the tree before.
 
-A tree ends in *open* public states' children that are not open themselves, where a value function stands for
-the rest. Regrets, strategies and averages of the infostates that both trees have are carried over, row by
-row; other infostates begin anew. So a search that grew until nothing was left to open is one of the whole
-subgame whose first iterations had fewer infostates.
+A tree has all moves of the public states that are *open*. It ends in the public states right below these,
+where a value function stands for the rest. Regrets and current strategies of the infostates that both
+trees have are carried over, row by row; other infostates begin anew, and so do all averages, which would
+count on play by a smaller tree's values: of a Kuhn poker that was grown whole they were ten times worse.
 """
 
 from collections.abc import Sequence
@@ -13,14 +13,13 @@ import numpy as np
 
 from ps_cfr_spiel.backend.device import run_for
 from ps_cfr_spiel.cfr import SolverState
-from ps_cfr_spiel.cfr.averages import Sum
 from ps_cfr_spiel.compilation.histories import find_histories, history_origin
 from ps_cfr_spiel.resolving.search.problems import Problem
 from ps_cfr_spiel.resolving.search.promises import Search, Table
 from ps_cfr_spiel.resolving.search.public_problems import PublicProblems
 from ps_cfr_spiel.resolving.search.searcher import FIRST, Searcher, SearchSettings
 from ps_cfr_spiel.resolving.subgames import PaddedShapes, Subgame, Subgames, unsafe
-from ps_cfr_spiel.tree import PlayerTree, PublicTree, column_of, tables_of
+from ps_cfr_spiel.tree import PlayerTree, PublicTree
 
 
 class GrowingProblems(PublicProblems):
@@ -61,8 +60,6 @@ class GrowingSearcher(Searcher):
     subgames: Subgames,
     settings: SearchSettings,
     shapes: PaddedShapes,
-    seconds: float | None,
-    iterations: int,
     before: "GrowingSearcher | None",
     seen: tuple[list[np.ndarray], list[np.ndarray]] | None,
   ):
@@ -72,13 +69,12 @@ class GrowingSearcher(Searcher):
       subgames: of the tree.
       settings: of the search, with a value function for the tree's ends.
       shapes: to which problems are padded.
-      seconds: as of `Searcher`.
-      iterations: in this tree.
       before: after its search from the same public state, in a smaller tree.
       seen: for each player and block bool[rows], the infostates of which earlier searches have a prediction.
     """
-    super().__init__(subgames, settings, shapes, seconds)
-    self.iterations, self.before, self.seen = iterations, before, seen  #: as given
+    super().__init__(subgames, settings, shapes)
+    self.before, self.seen = before, seen  #: as given
+    self.iterations = settings.iterations  #: in this tree
 
   def _make_problems(self, shapes: PaddedShapes | None) -> GrowingProblems:
     assert shapes is not None
@@ -116,7 +112,7 @@ class GrowingSearcher(Searcher):
 def carried_state(before: GrowingSearcher, after: GrowingSearcher) -> SolverState:
   """The tables of a search in a larger tree: those of the smaller one's infostates, and new ones for others.
 
-  What is recorded at the ends is recorded anew, for they are others.
+  Averages, and what is recorded at the ends, begin anew; the iteration goes on.
   """
   old, new = jax.device_get((before.state, after.state))
   origins = [history_origin(x.subgames.labels) for x in (before, after)]
@@ -130,22 +126,17 @@ def carried_state(before: GrowingSearcher, after: GrowingSearcher) -> SolverStat
     def moved(source: Sequence, target: Sequence, forests=forests, pairs=pairs):
       return _moved(source, target, forests, pairs)
 
-    sums = []
-    for given, fresh in zip(was.average, begins.average, strict=True):
-      shapes = [forest.bucket_shapes for forest in forests]
-      tables = moved(tables_of(given, shapes[0]), tables_of(fresh, shapes[1]))
-      sums.append(column_of(tables, forests[1].types))
     players.append(
       begins._replace(
         strategy=tuple(moved(was.strategy, begins.strategy)),
-        average=Sum(*sums),
         rule=tuple(moved(was.rule, begins.rule)),
       )
     )
   return jax.device_put(SolverState(old.iteration, tuple(players)))
 
 
-Pairs = list[tuple[tuple[int, int], tuple[int, int]]]  # (block, row) before and after
+Row = tuple[int, int]  # a block, and a row of it
+Pairs = list[tuple[Row, Row]]  # before and after
 
 
 def _same_rows(before: GrowingSearcher, after: GrowingSearcher, at: np.ndarray, player: int) -> Pairs:
@@ -156,7 +147,7 @@ def _same_rows(before: GrowingSearcher, after: GrowingSearcher, at: np.ndarray, 
   old, new = before.problem.subgame, after.problem.subgame
   added = after.tree.players[player].added
   row_of = {
-    tuple(source): (block + before.tree.players[player].added, row)
+    (source[0], source[1]): (block + before.tree.players[player].added, row)
     for block, (sources, _) in enumerate(old.rows[player])
     for row, source in enumerate(sources.tolist())
   }
@@ -165,7 +156,7 @@ def _same_rows(before: GrowingSearcher, after: GrowingSearcher, at: np.ndarray, 
   pairs: Pairs = []
   for block, (sources, _) in enumerate(new.rows[player]):
     for row, source in enumerate(sources.tolist()):
-      history = at[known[tuple(source)].examples[0]]
+      history = at[known[source[0], source[1]].examples[0]]
       if history < 0:
         continue
       same = before.subgames.labels.decisions[int(decision[history])]
@@ -175,13 +166,13 @@ def _same_rows(before: GrowingSearcher, after: GrowingSearcher, at: np.ndarray, 
   was = before.subgames.nodes.knowledge[player][at[roots[1].node]]
   if np.array_equal(roots[0].find(was), np.arange(len(was))):  # the gadget's choices are in the same order
     shapes = after.tree.players[player].block_shapes[:added]
-    pairs += [((block, row),) * 2 for block, (_, rows, _) in enumerate(shapes) for row in range(rows)]
+    pairs += [
+      ((block, row), (block, row)) for block, (_, rows, _) in enumerate(shapes) for row in range(rows)
+    ]
   return pairs
 
 
-def _moved(
-  source: Sequence, target: Sequence, forests: tuple[PlayerTree, PlayerTree], pairs: Pairs
-) -> list:
+def _moved(source: Sequence, target: Sequence, forests: tuple[PlayerTree, PlayerTree], pairs: Pairs) -> list:
   """Tables of buckets, or pytrees of them: those of `target` with the rows of `source` at some pairs."""
   places = [forest.places for forest in forests]
   by_bucket: dict[tuple[int, int], list[tuple[int, int]]] = {}

@@ -55,13 +55,18 @@ class GrowingSearches(SearchesOnDemand):
       expansions: public states that a search opens, besides those it begins with.
       seed: of the simulations.
 
-    ValueError for a value function that solves the game below.
+    ValueError for a value function that solves the game below, or fewer iterations than trees.
     """
     function = settings.value_function
     if function is None or function.solves:
       raise ValueError(
         f"expansions={expansions}: the trees of a growing search end at values that need nothing below; "
         f"value_function={function} solves the rest of the game. Give StateValues(function) or NetworkValues."
+      )
+    if settings.iterations <= len(growth(expansions)):
+      raise ValueError(
+        f"expansions={expansions} makes {len(growth(expansions)) + 1} trees, and each needs an iteration; "
+        f"got iterations={settings.iterations}."
       )
     super().__init__(states, settings, seconds)
     self.expansions, self.seed = expansions, seed  #: as given
@@ -70,43 +75,46 @@ class GrowingSearches(SearchesOnDemand):
     return self._grown(None, player, ((),), set())
 
   def later(self, last: Step, members: Members) -> Step:
-    path, numbers = members[0], [0]
-    before = last.searcher.subgames
-    while len(numbers) <= len(path) and (child := number_on(before, numbers[-1], path[len(numbers) - 1])) >= 0:
-      numbers.append(child)
-    length = max(n for n, number in enumerate(numbers) if before.nodes.player[number] >= 0)
+    path, before, number, length = members[0], last.searcher.subgames, 0, 0
+    for done, action in enumerate(path, 1):
+      number = number_on(before, number, action)
+      if number < 0:
+        break
+      length = done if before.nodes.player[number] >= 0 else length
     on_way = [self.states.members(path[:n]) for n in range(length, len(path) + 1)]
     return self._grown(last, last.search.player, on_way[0], set(itertools.chain.from_iterable(on_way)))
 
   def _grown(self, last: Step | None, player: int, root: Members, opened: set[Path]) -> Step:
     """The search from a public state, by its histories; `opened` has those that are open from the start."""
-    began, made, sizes = time.monotonic(), 0.0, growth(self.expansions)
-    number = np.random.SeedSequence([self.seed, player, *root[0]])
-    random, searcher, search = np.random.default_rng(number), None, None
+    sizes, random = growth(self.expansions), np.random.default_rng([self.seed, player, *root[0]])
     left, early = self.settings.iterations, self.settings.iterations // 2 // max(len(sizes), 1)
+    began, count, searcher = time.monotonic(), 0, None
     for size in [*sizes, 0]:
       making = time.monotonic()
       subgames = self.states.below(root, within(opened))
-      place = place_of(subgames, root[0])
-      made = time.monotonic() - making
-      rest = None if self.seconds is None else max(self.seconds - (making - began) - made, 1e-3)
-      size = size if rest is None or 2 * FACTOR * made < rest else 0
-      seen = None if last is None else _seen(last, subgames)
-      searcher = GrowingSearcher(
-        subgames, self.settings, self._shapes, rest and rest / (2 if size else 1), 0, searcher, seen
-      )
-      size = size if searcher.problems.ends else 0
-      searcher.iterations = min(max(early, 1), left - 1) if size and left > 1 else left
-      left -= searcher.iterations
+      place, seen = place_of(subgames, root[0]), None if last is None else _seen(last, subgames)
+      searcher = GrowingSearcher(subgames, self.settings, self._shapes, searcher, seen)
+      left_over = self._left(began)
+      took = time.monotonic() - making  # the next tree takes some FACTOR times as long
+      more = size > 0 and len(searcher.problems.ends) > 0 and 2 * FACTOR * took < left_over
+      searcher.iterations = max(early, 1) if more else left
+      if self.seconds is not None:
+        searcher.seconds = max(left_over / (2 if more else 1), 1e-3)
       known = searcher.problems.uniform(player) if last is None else _known(last, subgames)
       promises = None if last is None or not self.settings.safe else _promises(last, subgames, place)
       search = searcher.search(known, place, promises, last is None)
       searcher.before = None  # its tables have been carried over
-      if not (size and left):
-        break
-      opened |= set(_paths(subgames, _chosen(searcher, place, size, random)))
-    assert searcher is not None and search is not None
-    return Step(searcher, search._replace(seconds=time.monotonic() - began))
+      left -= searcher.iterations
+      step = Step(searcher, search._replace(seconds=time.monotonic() - began), count)
+      if not more or self._left(began) <= 0:
+        return step
+      chosen = _chosen(searcher, place, size, random)
+      opened, count = opened | set(_paths(subgames, chosen)), count + len(chosen)
+    raise AssertionError("the last size is 0")
+
+  def _left(self, began: float) -> float:
+    """The seconds that a search has left."""
+    return np.inf if self.seconds is None else self.seconds - (time.monotonic() - began)
 
 
 def growth(expansions: int) -> list[int]:

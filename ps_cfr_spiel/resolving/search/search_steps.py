@@ -23,6 +23,7 @@ class Step(NamedTuple):
 
   searcher: Searcher
   search: Search
+  opened: int = 0  #: public states by which its tree has grown
 
 
 class SearchesOnDemand:

@@ -97,9 +97,17 @@ class OnDemandResolving(SearchPolicy):
     return trees + self.searches.states.kept_bytes
 
   @property
+  def largest_tree(self) -> int:
+    """The histories of the largest tree of the searches that are kept."""
+    return max((step.searcher.subgames.labels.histories for step in self._steps.values()), default=0)
+
+  @property
   def kept(self) -> str:
-    """The searches and public states that are kept, as text."""
-    return f"{len(self._steps):,} searches in {readable_bytes(self.kept_bytes)}"
+    """The searches and public states that are kept, as text, with the largest tree."""
+    largest, opened = self.largest_tree, max((step.opened for step in self._steps.values()), default=0)
+    grown = "" if self.options.expansions is None else f", with up to {opened:,} public states opened"
+    size = readable_bytes(self.kept_bytes)
+    return f"{len(self._steps):,} searches in {size}, of at most {largest:,} histories{grown}"
 
   def search(self, history: Sequence[int], player: int) -> Step:
     """The search from a history in which the player acts, given by its actions, after those on the way.

@@ -1,0 +1,150 @@
+"""Searches whose trees grow: those of whole subgames in the end, tables of the same infostates, refusals."""
+
+import re
+
+import numpy as np
+import pyspiel
+import pytest
+
+from ps_cfr_spiel import exploitability, matches
+from ps_cfr_spiel.compilation.histories import history_origin
+from ps_cfr_spiel.matches import CFRD, OnDemandResolving
+from ps_cfr_spiel.resolving.search import carried_state, growing_searcher
+from ps_cfr_spiel.values import CFRValues, StateValues
+
+NOTHING = StateValues(lambda states: np.zeros(len(states)))
+KUHN, LEDUC = "kuhn_poker", "leduc_poker"
+SOLVING = {"rule": "rm+", "dtype": "float64"}
+GROWING = {"value_function": NOTHING, **SOLVING}
+
+
+def resolving(name, iterations, expansions, **options):
+  return OnDemandResolving(pyspiel.load_game(name), iterations, expansions=expansions, **GROWING | options)
+
+
+def first_steps(policy, player=0):
+  """The search from the start and one after it, of player 0, in Leduc."""
+  policy.search([0, 1], player)
+  policy.search([0, 1, 1, 2], player)
+  return list(policy._steps.values())
+
+
+@pytest.mark.parametrize("gadget", ["cfr-d", "max-margin"])
+def test_with_nothing_left_to_open_kuhn_is_solved(gadget):
+  policy = resolving(KUHN, 400, 100, gadget=gadget)
+  assert exploitability(policy.game, policy) < 1.5e-3
+  assert all(step.searcher.problems.ends == () for step in policy._steps.values())
+  assert re.match(r"5 searches in .* of at most 58 histories, with up to 3 public states opened", policy.kept)
+
+
+def paths(step):
+  histories = history_origin(step.searcher.subgames.labels).histories
+  return [tuple(histories.path(h)) for h in range(len(histories.parent))]
+
+
+def test_trees_are_then_those_of_searches_of_whole_subgames():
+  whole = OnDemandResolving(pyspiel.load_game(LEDUC), 2, **SOLVING)
+  grown = resolving(LEDUC, 8, 1_000)
+  for history in ([0, 1], [0, 1, 1, 2]):
+    steps = [policy.search(history, 0) for policy in (whole, grown)]
+    assert paths(steps[0]) == paths(steps[1])
+  assert steps[1].opened > 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_exploitability_falls_as_trees_grow(seed):
+  gains = []
+  for expansions in (0, 2, 100):
+    policy = resolving(KUHN, 100, expansions, seed=seed)
+    gains.append(exploitability(policy.game, policy))
+  assert gains[0] > 2 * gains[1] > 10 * gains[2]
+
+
+def rows_by_path(searcher, player, tables):
+  """A table's column at each infostate, by the least history of it."""
+  subgame, forest = searcher.problem.subgame, searcher.tree.players[player]
+  blocks, histories = forest.split(tables), history_origin(searcher.subgames.labels).histories
+  known = {(d.block, d.row): d for d in searcher.subgames.labels.decisions if d.player == player}
+  columns = {}
+  for block, (sources, _) in enumerate(subgame.rows[player]):
+    for row, source in enumerate(sources.tolist()):
+      path = tuple(histories.path(known[tuple(source)].examples[0]))
+      columns[path] = np.asarray(blocks[block + forest.added])[:, row]
+  return columns, [np.asarray(block) for block in blocks[: forest.added]]
+
+
+@pytest.mark.parametrize("gadget", ["refined-max-margin"])  # whose gadget has choices of its own
+def test_tables_are_carried_over_to_the_same_infostates(monkeypatch, gadget):
+  checked = []
+
+  def spied(before, after):
+    state, fresh = carried_state(before, after), after.state
+    for player in (0, 1):
+      old, gadget_before = rows_by_path(before, player, before.state.players[player].rule)
+      new, gadget_after = rows_by_path(after, player, state.players[player].rule)
+      begins, _ = rows_by_path(after, player, fresh.players[player].rule)
+      for path, column in new.items():
+        assert np.array_equal(column, old.get(path, begins[path]))
+      assert all(np.array_equal(a, b) for a, b in zip(gadget_before, gadget_after, strict=True))
+      assert old.keys() <= new.keys()
+      checked.append(len(new) - len(old))
+    assert state.iteration == before.state.iteration
+    return state
+
+  monkeypatch.setattr(growing_searcher, "carried_state", spied)
+  policy = resolving(LEDUC, 5, 30, gadget=gadget)
+  policy.search([0, 1, 1, 2], 0)
+  assert max(checked) > 0
+
+
+def test_a_decision_beyond_the_tree_is_searched_from_the_last_public_state_in_it():
+  policy = resolving(LEDUC, 2, 0)
+  history = [0, 1, 1, 1, 2, 1]  # both call, a card comes, a call: player 1 decides
+  step = policy.search(history, 1)
+  (root,) = step.searcher.problem.subgame.public_states
+  at = int(np.argmax(step.searcher.subgames.nodes.public == root))
+  length = int(history_origin(step.searcher.subgames.labels).histories.depth[at])
+  assert 3 < length <= len(history)
+  assert sum(policy.action_probabilities(state_after(policy.game, history)).values()) == pytest.approx(1)
+
+
+def state_after(game, history):
+  state = game.new_initial_state()
+  for action in history:
+    state.apply_action(action)
+  return state
+
+
+def test_a_game_with_wide_levels_is_played_in_time():
+  """Thirty bids, 256 deals: a billion iterations would take days, a level all 30 answers to each bid."""
+  game = pyspiel.load_game("liars_dice(numdice=2,dice_sides=4)")
+  policy = OnDemandResolving(game, 10**9, expansions=1, seconds=0.01, value_function=NOTHING)
+  state = state_after(game, [1, 2, 2, 3, 0])
+  assert policy.bot(1, seed=0).step(state) in state.legal_actions()
+
+
+@pytest.mark.parametrize(
+  ("options", "message"),
+  [
+    ({"expansions": -1}, "expansions must be"),
+    ({"expansions": 2}, r"expansions=2 stands in place of a lookahead, .* give value_function="),
+    ({"expansions": 2, "value_function": NOTHING, "lookahead": 1}, "leave lookahead out"),
+    ({"expansions": 2, "value_function": CFRValues(3)}, "need nothing below; value_function=CFRValues"),
+    ({"expansions": 99, "value_function": NOTHING}, "makes 5 trees, and each needs an iteration; got iter"),
+    ({"seed": 3}, "seed=3 is for the simulations of expansions="),
+  ],
+)
+def test_what_is_not_understood_is_refused(options, message):
+  game = pyspiel.load_game(KUHN)
+  with pytest.raises(ValueError, match=message):
+    OnDemandResolving(game, 4, **options)
+
+
+def test_only_searches_that_end_at_values_grow():
+  game = pyspiel.load_game(KUHN)
+  with pytest.raises(ValueError, match="the trunk of CFR-D does not grow"):
+    CFRD(game, 5, expansions=2)
+  with pytest.raises(ValueError, match="end at values; give search:FILE"):
+    matches.search_player(game, expansions=2)
+  policy = resolving(KUHN, 5, 3)
+  assert "3 expansions, then StateValues" in policy.description
