@@ -44,7 +44,7 @@ def paths(step):
 
 def test_trees_are_then_those_of_searches_of_whole_subgames():
   whole = OnDemandResolving(pyspiel.load_game(LEDUC), 2, **SOLVING)
-  grown = resolving(LEDUC, 8, 1_000)
+  grown = resolving(LEDUC, 8, 10_000)
   for history in ([0, 1], [0, 1, 1, 2]):
     steps = [policy.search(history, 0) for policy in (whole, grown)]
     assert paths(steps[0]) == paths(steps[1])
