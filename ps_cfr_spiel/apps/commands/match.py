@@ -17,10 +17,18 @@ from open_spiel.python import policy as openspiel_policy
 import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.apps.commands.framework.command import INTERRUPTED, Command, Flag, flag_of
-from ps_cfr_spiel.apps.commands.framework.flags import JSON, MOST_HISTORIES, QUIET, progress_of, say
+from ps_cfr_spiel.apps.commands.framework.flags import (
+  EXPANSIONS,
+  JSON,
+  MOST_HISTORIES,
+  QUIET,
+  progress_of,
+  say,
+)
 from ps_cfr_spiel.apps.commands.framework.user_input import (
   PRETRAINED,
   SEARCH,
+  check_expansions,
   given,
   in_words,
   load_game,
@@ -31,14 +39,12 @@ from ps_cfr_spiel.apps.commands.framework.user_input import (
   writable,
 )
 from ps_cfr_spiel.apps.commands.play import (
-  EXPANSIONS,
   FAILED,
   MOVE_SECONDS,
   PLAYERS,
   PRESET,
   agent_files,
   blueprint_of,
-  check_expansions,
   check_preset,
   make_opponent,
   policy_for,

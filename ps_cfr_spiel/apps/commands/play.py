@@ -21,13 +21,14 @@ from open_spiel.python import policy as openspiel_policy
 import ps_cfr_spiel as ps
 from ps_cfr_spiel import storage
 from ps_cfr_spiel.apps.commands.framework.command import Command, Flag, flag_of
-from ps_cfr_spiel.apps.commands.framework.flags import MOST_HISTORIES, SPOT
+from ps_cfr_spiel.apps.commands.framework.flags import EXPANSIONS, MOST_HISTORIES, SPOT
 from ps_cfr_spiel.apps.commands.framework.server import PORT, parsed, serve
 from ps_cfr_spiel.apps.commands.framework.user_input import (
   AGENT,
   PRETRAINED,
   SEARCH,
   SPOT_FLAGS,
+  check_expansions,
   default_folders,
   in_words,
   load_game,
@@ -41,13 +42,7 @@ from ps_cfr_spiel.apps.commands.framework.user_input import (
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.notation import legal_moves, read_move
 from ps_cfr_spiel.loading import sequential
-from ps_cfr_spiel.options import (
-  AGENTS,
-  HoldemPolicyOptions,
-  MatchOptions,
-  OnDemandResolvingOptions,
-  ParticleBotOptions,
-)
+from ps_cfr_spiel.options import AGENTS, HoldemPolicyOptions, MatchOptions, ParticleBotOptions
 
 HOLDEM = "holdem"
 TRANSLATED = {(HOLDEM, HOLDEM), ("universal_poker", HOLDEM)}  # games of a policy and of its play
@@ -65,7 +60,6 @@ MOVE_SECONDS = dataclasses.replace(
   flag_of(ParticleBotOptions, "move_seconds"), default=1.0, least=0, most=1e6
 )
 PRESET = flag_of(HoldemPolicyOptions, "preset")
-EXPANSIONS = flag_of(OnDemandResolvingOptions, "expansions")
 
 
 # fmt: off
@@ -308,14 +302,6 @@ def make_opponent(
     options: dict[str, JSON] = {"seconds": seconds, "temperature": TEMPERATURE}
     return lambda seat: ps.matches.ParticleBot(game, seat, policy, seed=int(rng.randint(2**31)), **options)
   return lambda seat: ps.matches.PolicyBot(seat, rng, policy)
-
-
-def check_expansions(values: flags.FlagValues, players: Sequence[str]) -> None:
-  """ValueError for expansions where no player is a search by values."""
-  if values.expansions is not None and not any(p.startswith(f"{SEARCH}:") for p in players):
-    raise ValueError(
-      f"--expansions={values.expansions} is for trees of {SEARCH}:FILE; leave it out, or name that player."
-    )
 
 
 def searches(policy: object, name: str, seconds: float) -> TypeGuard[ps.KeyedPolicy]:

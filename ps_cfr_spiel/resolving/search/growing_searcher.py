@@ -1,4 +1,4 @@
-"""A search in one of the trees of a growing search: it goes on with the tables of the tree before.
+"""A search in one of the trees of a growing search: it starts from the tables of the tree before.
 
 A tree has all moves of the public states that are *open*. It ends in the public states right below these,
 where a value function stands for the rest. Regrets and current strategies of the infostates that both
@@ -23,7 +23,7 @@ from ps_cfr_spiel.tree import PlayerTree, PublicTree
 
 
 class GrowingProblems(PublicProblems):
-  """The problem of a tree that ends wherever its histories do."""
+  """The problem of a tree that ends where its histories do."""
 
   shapes: PaddedShapes  #: to which problems are padded
 
@@ -112,7 +112,7 @@ class GrowingSearcher(Searcher):
 def carried_state(before: GrowingSearcher, after: GrowingSearcher) -> SolverState:
   """The tables of a search in a larger tree: those of the smaller one's infostates, and new ones for others.
 
-  Averages, and what is recorded at the ends, begin anew; the iteration goes on.
+  Averages and records at the ends begin anew; iterations are counted on.
   """
   old, new = jax.device_get((before.state, after.state))
   origins = [history_origin(x.subgames.labels) for x in (before, after)]

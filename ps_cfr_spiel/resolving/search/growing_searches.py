@@ -118,7 +118,7 @@ class GrowingSearches(SearchesOnDemand):
 
 
 def growth(expansions: int) -> list[int]:
-  """How many public states are opened each time, so that there are some of `expansions` in all."""
+  """The numbers of public states that are opened, one for each growth; `expansions` in all."""
   sizes: list[int] = []
   while sum(sizes) < expansions:
     sizes.append(min(max((FACTOR - 1) * sum(sizes), FACTOR), expansions - sum(sizes)))
@@ -148,7 +148,7 @@ def _paths(subgames: Subgames, public_states: list[int]) -> Iterator[Path]:
 
 
 def _known(last: Step, subgames: Subgames) -> Search:
-  """The search before, in another tree; its ends are none of this tree's."""
+  """The search before, in another tree; its values at ends do not count."""
   return carried(last.search, last.searcher.subgames, subgames)._replace(promised={})
 
 

@@ -15,11 +15,20 @@ from absl import flags
 import ps_cfr_spiel as ps
 from ps_cfr_spiel.apps.commands.framework.command import Flag, flag_of, group, option_flags
 from ps_cfr_spiel.memory import RUNTIME, readable_bytes
-from ps_cfr_spiel.options import AUTO, FLAGS, EnumerationOptions, PSCFROptions, SpotOptions, TreeOptions
+from ps_cfr_spiel.options import (
+  AUTO,
+  FLAGS,
+  EnumerationOptions,
+  OnDemandResolvingOptions,
+  PSCFROptions,
+  SpotOptions,
+  TreeOptions,
+)
 from ps_cfr_spiel.reports import report
 
 MOST_CELLS = 500_000  # actions of infostates whose local regrets are measured unasked
 
+EXPANSIONS = flag_of(OnDemandResolvingOptions, "expansions")
 MOST_HISTORIES = dataclasses.replace(flag_of(EnumerationOptions, "limit"), group=FLAGS)
 ENUMERATION, TREE, SPOT = (
   option_flags({"": kind}) for kind in (EnumerationOptions, TreeOptions, SpotOptions)

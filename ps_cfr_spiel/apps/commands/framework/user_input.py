@@ -52,6 +52,14 @@ def values_of_search(word: str) -> ps.values.NetworkValues | None:
   return ps.values.NetworkValues.load(file) if file else None
 
 
+def check_expansions(values: flags.FlagValues, players: Sequence[str]) -> None:
+  """ValueError for expansions where no player is a search by values."""
+  if values.expansions is not None and not any(p.startswith(f"{SEARCH}:") for p in players):
+    raise ValueError(
+      f"--expansions={values.expansions} is for trees of {SEARCH}:FILE; leave it out, or name that player."
+    )
+
+
 def names_agent(word: str) -> bool:
   """True if a word names an agent, with or without a file."""
   return word.partition(":")[0] == AGENT
