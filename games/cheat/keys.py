@@ -8,7 +8,8 @@ the rules do not change when all are turned; the size of the pile follows from t
 seats share their keys, because nothing in the rules depends on the seat once the first player is known.
 
 With more than two players a key has one other player alone, whose cards matter most (`cards_of_other`), and
-neither who answers next nor the size of the pile. So the number of keys is that for two players with the same cards.
+neither who answers next nor the size of the pile. So the number of keys is that for two players with the same
+cards.
 
 The key "memory" adds cards of the current rank whose place is certain (`Known`). The discarder distinguishes
 those of the other hand and, among the own, those that the other player is sure of; the player who answers
