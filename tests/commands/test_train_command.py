@@ -128,7 +128,7 @@ def test_agents_play(trained, capsys, monkeypatch):
   [
     (["train"], "train needs a game, such as cheat"),
     (["train", "kuhn_poker", "--cells=5", "--iterations=2"], "The tables are full: 2 keys have 4 of 5 cells"),
-    (["train", "cheat(players=3)"], "players=3: keys are counted for two players only"),
+    (["train", "cheat(players=3)", "--key=memory"], "what both players know is for two"),
     (["train", "cheat(ranks=13)"], "ranks=13, suits=4"),
     (["train", "cheat", "--decay=3"], "3.0 is not a number in the range [0, 1]"),
     (["train", "--resume={run}", "--batch=3"], "leave out --batch"),

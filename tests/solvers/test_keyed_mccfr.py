@@ -179,8 +179,8 @@ def test_exploitability_falls(estimate, way):
 def test_games_that_cannot_be_played():
   with pytest.raises(ValueError, match=r"kuhn_poker\(\) has no keyed_form"):
     KeyedExternalSolver(pyspiel.load_game("kuhn_poker"))
-  with pytest.raises(ValueError, match="players=3: keys are counted for two players only"):
-    KeyedMCCFRSolver(pyspiel.load_game("cheat(players=3)"))
+  with pytest.raises(ValueError, match="key='memory': what both players know is for two"):
+    KeyedMCCFRSolver(pyspiel.load_game("cheat(players=3)"), key="memory")
   with pytest.raises(TypeError, match=r"game must be a pyspiel.Game, got str 'kuhn_poker'"):
     KeyedMCCFRSolver("kuhn_poker")
 

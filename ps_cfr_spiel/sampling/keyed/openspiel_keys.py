@@ -23,15 +23,16 @@ HOLDEM = "holdem"  # the game of this package
 SAVED_KEYS = ("digests", "players", "counts")  # arrays in files, as of `KeyTable.arrays`
 
 
-def check_keys(saved: Sequence[np.ndarray]) -> None:
-  """ValueError if these cannot be the arrays of a table of keys of any game; see `KeyTable.arrays`."""
+def check_keys(saved: Sequence[np.ndarray], players: int | None = None) -> None:
+  """ValueError if these cannot be the keys of a game with that number of players; see `KeyTable.arrays`."""
   arrays = list(saved) if isinstance(saved, Sequence) else []
   if [type(array) for array in arrays] == [np.ndarray] * 3:
-    digests, players, counts = arrays
+    digests, owners, counts = arrays
     kinds = digests.dtype == np.uint8 and all(
-      np.issubdtype(x.dtype, np.integer) and x.shape == digests.shape[:1] for x in (players, counts)
+      np.issubdtype(x.dtype, np.integer) and x.shape == digests.shape[:1] for x in (owners, counts)
     )
-    if kinds and digests.shape[1:] == (DIGEST,) and (players >= 0).all() and (counts >= 1).all():
+    kinds = kinds and (players is None or (owners < players).all())
+    if kinds and digests.shape[1:] == (DIGEST,) and (owners >= 0).all() and (counts >= 1).all():
       return
   raise ValueError(
     f"keys: expected those of an earlier run: digests uint8[n, {DIGEST}], players from 0, and numbers of "
@@ -105,6 +106,8 @@ class OpenSpielKeys(KeyedGame):
       )
     if fault := scale_fault(max(abs(game.min_utility()), abs(game.max_utility()))):
       raise ValueError(f"{game} cannot be played here: {fault}")
+    if saved is not None:
+      check_keys(saved, game.num_players())
     try:
       self.table = KeyTable(check_count("cells", cells, 1), saved)
     except OverflowError as error:
