@@ -79,7 +79,8 @@ class MinBet(openspiel_policy.Policy):
   """Makes the least bet or raise wherever there is one."""
 
   def action_probabilities(self, state, player_id=None):
-    return {min(a for a in state.legal_actions() if a >= min(2, state.legal_actions()[-1])): 1.0}
+    legal = state.legal_actions()
+    return {min(action for action in legal if action >= min(2, legal[-1])): 1.0}
 
   def for_hands_at(self, state):
     return {action: np.full(len(cards.ALL_HANDS), chance) for action, chance in self(state).items()}
