@@ -124,7 +124,7 @@ def groups(
 
 def _filled(arrays: Arrays, room: int) -> Arrays:
   """A pytree of arrays [N, ...] as [room, ...]; the last entry is repeated."""
-  return jax.tree.map(lambda x: x[np.minimum(np.arange(room), len(x) - 1)], arrays)
+  return jax.tree.map(lambda x: np.asarray(x)[np.minimum(np.arange(room), len(x) - 1)], arrays)
 
 
 # --- Any games ------------------------------------------------------------------------------------

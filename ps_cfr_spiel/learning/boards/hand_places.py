@@ -103,6 +103,7 @@ def quantiles(place: Array, size: int) -> Array:
   return jnp.where(place[-1:] < 0, -1, means).T
 
 
+@jax.jit  # outside of a trace too: its operations would be compiled one by one for each shape
 def mixture(x: Array, fixed: Array) -> Array:
   """[..., n]: numbers as mixtures of the nearest of n ascending fixed ones; zero for those below all."""
   x, steps, one = jnp.asarray(x)[..., None], jnp.diff(fixed), jnp.ones(1, fixed.dtype)
