@@ -59,7 +59,7 @@ class KeyedGame(abc.ABC):
   Nothing here depends on the number of histories or infostates. Strategies are kept in flat tables with a
   *cell* for every legal move of every *key*. A player's choice may depend on the key: the infostate, or less.
   With less (an abstraction that forgets), or with more than two players, no bound on exploitability holds.
-  Native code and fixed opponents are for two players.
+  Fixed opponents are for two players.
 
   A game that is learned by plays of its states has cells of a key next to each other. A game with native code
   has `traverse` too. In JAX's traces a game is static: compiled code is kept for each that is not equal to

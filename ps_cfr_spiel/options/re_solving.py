@@ -89,7 +89,7 @@ class OnDemandResolvingOptions(EnumerationOptions, SearchOptions):
     Option(
       "Public states that a search opens, where its simulations lead, in place of a lookahead (growing-tree "
       "CFR); values end its tree.",
-      "With a time, which then counts trees too, the number that fits.",
+      "A time limit includes the making of trees, and the search then opens fewer.",
       least=0,
       group=METHOD,
     ),

@@ -194,7 +194,7 @@ def keyed_form(game: pyspiel.Game, key: str | None = None) -> KeyedGame:
   make = declared(game, "keyed_form")
   if make is None:
     raise ValueError(
-      f"{game} has no keyed_form() in its own class, rules that can be traversed; cheat for two has one."
+      f"{game} has no keyed_form() in its own class, rules that can be traversed; cheat has one."
     )
   form = make()
   if key is not None and isinstance(form, KeyedGame) and key != form.key:

@@ -129,7 +129,11 @@ def test_a_game_with_wide_levels_is_played_in_time():
     ({"expansions": -1}, "expansions must be"),
     ({"expansions": 2}, r"expansions=2 stands in place of a lookahead, .* give value_function="),
     ({"expansions": 2, "value_function": NOTHING, "lookahead": 1}, "leave lookahead out"),
-    ({"expansions": 2, "value_function": CFRValues(3)}, "need nothing below; value_function=CFRValues"),
+    ({"expansions": 2, "value_function": CFRValues(3)}, "need nothing below; CFRValues.* rest of the game"),
+    (
+      {"expansions": 2, "value_function": NOTHING, "averaging_delay": 1},
+      "begin anew in each tree; leave it out",
+    ),
     ({"expansions": 99, "value_function": NOTHING}, "makes 5 trees, and each needs an iteration; got iter"),
     ({"seed": 3}, "seed=3 is for the simulations of expansions="),
   ],

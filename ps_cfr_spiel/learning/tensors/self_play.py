@@ -102,7 +102,7 @@ class SelfPlay:
   @property
   def card(self) -> dict[str, JSON]:
     """The origin of the examples."""
-    teacher = f"self-play of searches by {self.iterations} iterations"
+    teacher = f"self-play of searches from {TOGETHER} pairs of ranges, by {self.iterations} iterations"
     return {"game": str(self.states.game), "teacher": teacher}
 
   def play(

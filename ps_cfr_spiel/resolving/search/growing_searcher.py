@@ -3,7 +3,7 @@
 A tree has all moves of the public states that are *open*. It ends in the public states right below these,
 where a value function stands for the rest. Regrets and current strategies of the infostates that both
 trees have are carried over, row by row; other infostates begin anew, and so do all averages, which would
-count on play by a smaller tree's values: of a Kuhn poker that was grown whole they were ten times worse.
+count on play by the values of a smaller tree.
 """
 
 from collections.abc import Sequence

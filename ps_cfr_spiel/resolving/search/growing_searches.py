@@ -4,8 +4,8 @@ Schmid et al. (2023), Student of Games, and its first version (2021). A search b
 on the way to a decision. CFR runs in this tree, with a value function at its ends; simulations by its average
 strategies then choose public states at the ends to *open*: all moves there are added. This is repeated, with
 the tables carried over from tree to tree. Here a tree grows by a factor each time, so all trees together take
-little more time than the last, and the last has half of the iterations. A simulation moves at an infostate,
-each with probability 1/2, by the average strategy p, or by the action a of largest
+little more time than the last, and the last has half of the iterations, or of the time where that is limited.
+A simulation moves at an infostate, each with probability 1/2, by the average strategy p, or by the action a of largest
 
   (p(a) + 1 / actions) / (2 + 2 visits of a)
 
@@ -51,22 +51,30 @@ class GrowingSearches(SearchesOnDemand):
     Args:
       states: of the game.
       settings: with a value function that needs nothing below; the lookahead is not used.
-      seconds: of a search, trees included: one that would take longer is not made.
+      seconds: of a search, with the making of trees: one that would take longer is not made. Compilation
+        counts too, so first searches may open little.
       expansions: public states that a search opens, besides those it begins with.
       seed: of the simulations.
 
-    ValueError for a value function that solves the game below, or fewer iterations than trees.
+    ValueError for a value function that solves the game below, fewer iterations than trees, or a delay of
+    averages, which begin anew in each tree.
     """
     function = settings.value_function
     if function is None or function.solves:
       raise ValueError(
         f"expansions={expansions}: the trees of a growing search end at values that need nothing below; "
-        f"value_function={function} solves the rest of the game. Give StateValues(function) or NetworkValues."
+        f"{function} solves the rest of the game. Give StateValues(function), or values of self-play "
+        "(learn --teacher=self-play)."
       )
     if settings.iterations <= len(growth(expansions)):
       raise ValueError(
         f"expansions={expansions} makes {len(growth(expansions)) + 1} trees, and each needs an iteration; "
         f"got iterations={settings.iterations}."
+      )
+    if settings.averaging_delay:
+      raise ValueError(
+        f"averaging_delay={settings.averaging_delay}: averages of a growing search begin anew in each tree; "
+        "leave it out."
       )
     super().__init__(states, settings, seconds)
     self.expansions, self.seed = expansions, seed  #: as given
@@ -89,7 +97,7 @@ class GrowingSearches(SearchesOnDemand):
     sizes, random = growth(self.expansions), np.random.default_rng([self.seed, player, *root[0]])
     left, early = self.settings.iterations, self.settings.iterations // 2 // max(len(sizes), 1)
     began, count, searcher = time.monotonic(), 0, None
-    for size in [*sizes, 0]:
+    for number, size in enumerate([*sizes, 0]):
       making = time.monotonic()
       subgames = self.states.below(root, within(opened))
       place, seen = place_of(subgames, root[0]), None if last is None else _seen(last, subgames)
@@ -99,7 +107,7 @@ class GrowingSearches(SearchesOnDemand):
       more = size > 0 and len(searcher.problems.ends) > 0 and 2 * FACTOR * took < left_over
       searcher.iterations = max(early, 1) if more else left
       if self.seconds is not None:
-        searcher.seconds = max(left_over / (2 if more else 1), 1e-3)
+        searcher.seconds = max(left_over / (2 * (len(sizes) - number) if more else 1), 1e-3)
       known = searcher.problems.uniform(player) if last is None else _known(last, subgames)
       promises = None if last is None or not self.settings.safe else _promises(last, subgames, place)
       search = searcher.search(known, place, promises, last is None)
@@ -234,8 +242,9 @@ def _chosen(searcher: GrowingSearcher, root: int, count: int, random: np.random.
       chosen[public] = None
       if len(chosen) == min(count, len(ends)):
         break
-  depth = origin.histories.depth
-  nearest = sorted(ends - chosen.keys(), key=lambda s: (int(depth[np.argmax(nodes.public == s)]), s))
+  publics, first = np.unique(nodes.public, return_index=True)
+  depth = dict(zip(publics.tolist(), origin.histories.depth[first].tolist(), strict=True))
+  nearest = sorted(ends - chosen.keys(), key=lambda public: (depth[public], public))
   return [*chosen, *nearest][:count]
 
 

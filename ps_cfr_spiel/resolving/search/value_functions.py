@@ -95,6 +95,10 @@ class CFRValues(ValueFunction):
     check_option("values", self.values, VALUES)
     object.__setattr__(self, "rule", make_rule(self.rule))
 
+  @property
+  def game(self) -> str | None:
+    return None if self.beyond is None else self.beyond.game
+
   def bind(self, subgames: Subgames, public_states: Sequence[int], pad_to: PadTo | None = None) -> "BoundCFR":
     frontier: Sequence[int] = ()
     if self.lookahead is not None and public_states:

@@ -52,6 +52,9 @@ class Traversals(Sampler[Matchup, KeyTables]):
   def init(self, game: Matchup, dtype: str) -> KeyTables:
     return KeyTables.empty(game.game, dtype, counted=True)
 
+  def players(self, game: Matchup) -> int:
+    return game.game.players
+
   def scaled(self, tables: KeyTables, scale: jax.Array | float) -> KeyTables:
     return tables._replace(regrets=tables.regrets * scale, skipped=tables.skipped * scale)
 
