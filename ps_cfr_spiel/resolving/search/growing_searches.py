@@ -5,7 +5,8 @@ on the way to a decision. CFR runs in this tree, with a value function at its en
 strategies then choose public states at the ends to *open*: all moves there are added. This is repeated, with
 the tables carried over from tree to tree. Here a tree grows by a factor each time, so all trees together take
 little more time than the last, and the last has half of the iterations, or of the time where that is limited.
-A simulation moves at an infostate, each with probability 1/2, by the average strategy p, or by the action a of largest
+A simulation moves at an infostate, each with probability 1/2, by the average strategy p, or by the action a
+of largest
 
   (p(a) + 1 / actions) / (2 + 2 visits of a)
 
