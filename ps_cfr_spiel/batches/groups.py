@@ -279,7 +279,7 @@ def _stack_rivers(rivers: Sequence[_Street], leaves: str, dtype: str, room: int)
 def _ranges(
   rivers: Sequence[_Street], numbers: Sequence[np.ndarray]
 ) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:
-  """Of each player [N, H], ranges of sum 1; and these over the probability that chance can deal the hands.
+  """Each player's ranges [N, H], of sum 1; and these over the probability that chance can deal the hands.
 
   The second makes the values of hands add up to the game's: value = sum of range x value / probability.
   """

@@ -206,7 +206,7 @@ def test_requests_that_are_no_spots():
 
 
 def test_locks_are_added_to_those_of_the_strategy_that_is_shown():
-  """Of a page of an earlier one, and after a lock that was refused."""
+  """A page of an earlier one, and one after a refused lock."""
   explorer = explore.Explorer(FIELDS)
   asked(explorer, "/solve", fields=FIELDS | {"iterations": "1"})
   for number, lock, locks in (
