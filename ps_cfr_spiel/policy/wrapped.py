@@ -20,6 +20,7 @@ from ps_cfr_spiel.policy.hand_states import HOLE_CARDS, HandStates, dealt_again,
 from ps_cfr_spiel.policy.state_answers import acting_player
 
 KEPT = 64  # answers for all hands
+KEPT_BOARDS = 16  # answers for all hands on some boards, up to 50 times as large
 
 Value = TypeVar("Value")
 #: A probability, or float64[1326], that of each hand of `cards.ALL_HANDS`; or [n, 1326], for n boards.
@@ -69,6 +70,7 @@ class WrappedPolicy(openspiel_policy.Policy):
     self.how = how  #: the change
     self._given = game if isinstance(policy, pyspiel.Policy) else policy.game or game
     self._known = Recent[tuple[Hashable, ...], Answer](KEPT)  # places of a hand are asked at each decision
+    self._on_boards = Recent[tuple[Hashable, ...], Answer](KEPT_BOARDS)
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
     """Probability of every legal action at a state; errors as of the policy itself and of the change."""
@@ -98,7 +100,7 @@ class WrappedPolicy(openspiel_policy.Policy):
         actions = sorted({action for answer in answers for action in answer})
         return {action: np.array([answer.get(action, none) for answer in answers]) for action in actions}
 
-      return self._known.once((player, *places, _public(at)), compute)
+      return self._on_boards.once((player, *places, _public(at)), compute)
 
     answer, shape = self._for_hands(state, ask), (len(places), len(cards.ALL_HANDS))
     return {action: np.broadcast_to(chances, shape) for action, chances in answer.items()}
