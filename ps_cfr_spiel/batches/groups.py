@@ -17,7 +17,7 @@ import pyspiel
 from jaxtyping import PyTree
 
 from ps_cfr_spiel.arguments import check_option
-from ps_cfr_spiel.backend.device import precision, to_device
+from ps_cfr_spiel.backend.device import platform, precision, to_device
 from ps_cfr_spiel.batches.batch_program import order_here
 from ps_cfr_spiel.cards.poker import Betting, Situation, cards, compatible, strengths
 from ps_cfr_spiel.compilation.compiler import (
@@ -28,7 +28,7 @@ from ps_cfr_spiel.compilation.compiler import (
   make_decisions,
   street_ends,
 )
-from ps_cfr_spiel.options import HANDS
+from ps_cfr_spiel.options import CPU, HANDS
 from ps_cfr_spiel.resolving.subgames import RangedLeaves
 from ps_cfr_spiel.tree import (
   Array,
@@ -97,7 +97,7 @@ class Group(NamedTuple):
 
   members: list[int]  #: their positions in the given list
   players: Players  #: the decisions
-  #: all leaf evaluators, every array with the spots in front, on the device. Copies of the last member fill
+  #: all leaf evaluators, every array with the spots in front. Copies of the last member fill
   #: the stack.
   leaves: LeafEvaluator
   weights: tuple[np.ndarray, np.ndarray]  #: of each player [spots, H], as in `Spots`
@@ -124,7 +124,12 @@ def groups(
 
 def _filled(arrays: Arrays, room: int) -> Arrays:
   """A pytree of arrays [N, ...] as [room, ...]; the last entry is repeated."""
-  return jax.tree.map(lambda x: np.asarray(x)[np.minimum(np.arange(room), len(x) - 1)], arrays)
+  host = platform() == CPU  # where each shape would be compiled on its own
+
+  def fill(x):
+    return (np.asarray(x) if host else x)[np.minimum(np.arange(room), len(x) - 1)]
+
+  return jax.tree.map(fill, arrays)
 
 
 # --- Any games ------------------------------------------------------------------------------------

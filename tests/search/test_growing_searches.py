@@ -123,6 +123,21 @@ def test_a_game_with_wide_levels_is_played_in_time():
   assert policy.bot(1, seed=0).step(state) in state.legal_actions()
 
 
+def test_the_last_tree_has_half_of_the_time(monkeypatch):
+  given, search = [], growing_searcher.GrowingSearcher.search
+
+  def noting(self, *arguments):
+    given.append(self.seconds)
+    return search(self, *arguments)
+
+  monkeypatch.setattr(growing_searcher.GrowingSearcher, "search", noting)
+  policy = OnDemandResolving(pyspiel.load_game(KUHN), 20, expansions=6, seconds=1e4, value_function=NOTHING)
+  policy.action_probabilities(state_after(policy.game, [0, 1]))
+  *earlier, last = given
+  assert len(earlier) == 2 and last > 5e3
+  assert all(seconds <= 1e4 / 2 / (2 - k) for k, seconds in enumerate(earlier))
+
+
 @pytest.mark.parametrize(
   ("options", "message"),
   [

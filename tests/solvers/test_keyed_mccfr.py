@@ -279,3 +279,9 @@ def test_a_played_solver_offers_what_it_can():
   assert str(game) in solver.summary() and f"{cells:,} moves of keys" in solver.summary()
   assert f"{tables / 1e6:,.3g} MB" in solver.summary()
   assert not {"tree", "evaluation", "exploitability", "value"} & set(dir(solver))
+
+
+@pytest.mark.parametrize("solver", [KeyedExternalSolver, KeyedMCCFRSolver])
+def test_every_player_has_a_turn(solver):
+  of_three = solver(pyspiel.load_game("cheat(players=3,ranks=3,suits=2,hand_size=2,max_turns=6)"), batch=1)
+  assert of_three._sampler.players(of_three._matchup) == 3
