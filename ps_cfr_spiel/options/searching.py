@@ -33,7 +33,7 @@ def _numbers(text: str) -> list[int]:
 MoveSeconds = Annotated[
   float | None,
   Option(
-    "Time of a decision of search.",
+    "Time of a decision of search; compilation comes on top, in first decisions.",
     "Of its plays, or with depth of its iterations; the rest comes on top.",
     "In play and match an agent of train searches on top of its strategy; 0: it does not.",
     above=0,

@@ -1,8 +1,10 @@
 """The driver of iterations: calls end at marks and with the time, and grow towards a fraction of a second."""
 
+import types
+
 import pytest
 
-from ps_cfr_spiel.backend.device import CHUNK_SECONDS, Pace, advance, driver, run_for, run_to
+from ps_cfr_spiel.backend.device import CHUNK_SECONDS, Pace, advance, compilation, driver, run_for, run_to
 
 
 class Work:
@@ -54,6 +56,24 @@ def test_a_first_call_is_always_made():
   run_for(calls.append, 100, None, 16)
   run_for(calls.append, 7, 0.0, 16)
   assert calls == [16, 100, 7]
+
+
+def test_a_first_call_that_compiles_leaves_others_their_time(monkeypatch):
+  """Tracing takes a minute by this clock, an iteration 10 ms: a second is a hundred of them."""
+  work = Work(0.01)
+  monkeypatch.setattr(compilation, "time", types.SimpleNamespace(monotonic=work.clock))
+
+  @compilation.jit()
+  def iterate(x):
+    work.time += 60
+    return x
+
+  def step(iterations):
+    iterate(0.0)
+    work.step(iterations)
+
+  run_for(step, 10**6, 1.0, 16)
+  assert work.time >= 60 and 100 <= sum(work.calls) <= 101
 
 
 def test_marks_are_met_in_a_call_each_unless_it_is_slow(monkeypatch):

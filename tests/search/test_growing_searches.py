@@ -1,15 +1,18 @@
 """Searches whose trees grow: those of whole subgames in the end, tables of the same infostates, refusals."""
 
 import re
+import types
 
 import numpy as np
 import pyspiel
 import pytest
 
 from ps_cfr_spiel import exploitability, matches
+from ps_cfr_spiel.backend.device import compilation
 from ps_cfr_spiel.compilation.histories import history_origin
 from ps_cfr_spiel.matches import CFRD, OnDemandResolving
 from ps_cfr_spiel.resolving.search import carried_state, growing_searcher
+from ps_cfr_spiel.resolving.search.value_functions import BoundStateValues
 from ps_cfr_spiel.values import CFRValues, StateValues
 
 NOTHING = StateValues(lambda states: np.zeros(len(states)))
@@ -136,6 +139,24 @@ def test_the_last_tree_has_half_of_the_time(monkeypatch):
   *earlier, last = given
   assert len(earlier) == 2 and last > 5e3
   assert all(seconds <= 1e4 / 2 / (2 - k) for k, seconds in enumerate(earlier))
+
+
+def test_compilation_takes_no_time_of_a_search(monkeypatch):
+  """By a clock on which only traces of values take time, an hour each, a second is no limit."""
+  now, traced = [0.0], BoundStateValues.__call__
+
+  def hour(self, *arguments):
+    now[0] += 3600
+    return traced(self, *arguments)
+
+  monkeypatch.setattr(BoundStateValues, "__call__", hour)
+  monkeypatch.setattr(compilation, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
+  options = {"tremble": 0.25}  # as no other search here has, which would have compiled the program
+  limited = resolving(KUHN, 40, 3, seconds=1, **options).search([0, 1], 0)
+  assert now[0] >= 3600
+  free = resolving(KUHN, 40, 3, **options).search([0, 1], 0)
+  assert limited.opened == free.opened > 0
+  assert limited.searcher.state.iteration == free.searcher.state.iteration == 40
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ of `compilation`; arrays are made within `precision` of `dtype`.
 from jax.errors import JaxRuntimeError
 
 from ps_cfr_spiel.backend.device.code_cache import cache_folder, keep_compiled_code
-from ps_cfr_spiel.backend.device.compilation import jit, trim_heap
+from ps_cfr_spiel.backend.device.compilation import jit, trim_heap, uncompiled_seconds
 from ps_cfr_spiel.backend.device.cores import cores, use_cores
 from ps_cfr_spiel.backend.device.driver import CHUNK_SECONDS, Pace, advance, run_for, run_to
 from ps_cfr_spiel.backend.device.dtype import (

@@ -5,12 +5,15 @@ and a third of the memory, and run up to twice as fast in small games.
 
 Use `jit` for loops over iterations and for passes through a whole tree; plain `jax.jit` is enough for small
 functions. Only the outermost of nested jitted functions may have compiler options, so inside a trace (of
-`jax.jit`, `jax.vmap`, `jax.grad`) `jit` is plain `jax.jit`.
+`jax.jit`, `jax.vmap`, `jax.grad`) `jit` is plain `jax.jit`. The time of compilation is known
+(`uncompiled_seconds`), so that limits of time need not count it.
 """
 
 import contextlib
 import ctypes
 import functools
+import threading
+import time
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -21,6 +24,20 @@ from jax.core import Tracer
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 OPTIONS = {"xla_cpu_use_fusion_emitters": False}  # ignored by other backends
+
+
+class _Compiling(threading.local):
+  """The time that this thread has compiled."""
+
+  seconds = 0.0
+
+
+_compiling = _Compiling()
+
+
+def uncompiled_seconds() -> float:
+  """A clock in seconds that stands still while this thread compiles functions of `jit`."""
+  return time.monotonic() - _compiling.seconds
 
 
 @functools.cache
@@ -68,10 +85,11 @@ def jit(**options: Any) -> Callable[[Callable[Given, Result]], Callable[Given, R
       traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((args, kwargs)))
       if traced:
         return inside(*args, **kwargs)
-      before = compilations
+      before, began = compilations, time.monotonic()
       results = outermost()(*args, **kwargs)
       if compilations > before:
         trim_heap()  # memory of the compilation
+        _compiling.seconds += time.monotonic() - began
       return results
 
     return call

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+from ps_cfr_spiel.backend.device.compilation import uncompiled_seconds
 from ps_cfr_spiel.reports import Stopwatch
 
 CHUNK_SECONDS = 0.25  # a call lasts about this long
@@ -67,11 +68,14 @@ def advance(
 
 
 def run_for(step: Callable[[int], object], iterations: int, seconds: float | None, first: int) -> None:
-  """Take iterations: all in one call, or those that fit into `seconds`, `first` of them in the first call."""
+  """Take iterations: all in one call, or those that fit into `seconds`, `first` of them in the first call.
+
+  Compilation does not count: else a first search would have nothing but its first call.
+  """
   if seconds is None:
     step(iterations)
     return
-  for _ in advance(step, 0, iterations, Pace(chunk=first), seconds=seconds):
+  for _ in advance(step, 0, iterations, Pace(uncompiled_seconds, first), seconds=seconds):
     pass
 
 

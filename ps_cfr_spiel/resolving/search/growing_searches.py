@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ps_cfr_spiel.backend.device import uncompiled_seconds
 from ps_cfr_spiel.compilation.histories import Horizon, Path, find_histories, history_origin
 from ps_cfr_spiel.resolving.search.growing_searcher import GrowingSearcher
 from ps_cfr_spiel.resolving.search.promises import Search
@@ -52,8 +53,8 @@ class GrowingSearches(SearchesOnDemand):
     Args:
       states: of the game.
       settings: with a value function that needs nothing below; the lookahead is not used.
-      seconds: of a search, with the making of trees: one that would take longer is not made. Compilation
-        counts too, so first searches may open little.
+      seconds: of a search, with the making of trees: one that would take longer is not made. Compilation,
+        which first searches need, comes on top.
       expansions: public states that a search opens, besides those it begins with.
       seed: of the simulations.
 
@@ -97,14 +98,14 @@ class GrowingSearches(SearchesOnDemand):
     """The search from a public state, by its histories; `opened` has those that are open from the start."""
     sizes, random = growth(self.expansions), np.random.default_rng([self.seed, player, *root[0]])
     left, early = self.settings.iterations, self.settings.iterations // 2 // max(len(sizes), 1)
-    began, count, searcher = time.monotonic(), 0, None
+    started, began, count, searcher = time.monotonic(), uncompiled_seconds(), 0, None
     for number, size in enumerate([*sizes, 0]):
-      making = time.monotonic()
+      making = uncompiled_seconds()
       subgames = self.states.below(root, within(opened))
       place, seen = place_of(subgames, root[0]), None if last is None else _seen(last, subgames)
       searcher = GrowingSearcher(subgames, self.settings, self._shapes, searcher, seen)
       left_over = self._left(began)
-      took = time.monotonic() - making  # the next tree takes some FACTOR times as long
+      took = uncompiled_seconds() - making  # the next tree takes some FACTOR times as long
       more = size > 0 and len(searcher.problems.ends) > 0 and 2 * FACTOR * took < left_over
       searcher.iterations = max(early, 1) if more else left
       if self.seconds is not None:
@@ -114,7 +115,7 @@ class GrowingSearches(SearchesOnDemand):
       search = searcher.search(known, place, promises, last is None)
       searcher.before = None  # its tables have been carried over
       left -= searcher.iterations
-      step = Step(searcher, search._replace(seconds=time.monotonic() - began), count)
+      step = Step(searcher, search._replace(seconds=time.monotonic() - started), count)
       if not more or self._left(began) <= 0:
         return step
       chosen = _chosen(searcher, place, size, random)
@@ -123,7 +124,7 @@ class GrowingSearches(SearchesOnDemand):
 
   def _left(self, began: float) -> float:
     """The seconds that a search has left."""
-    return np.inf if self.seconds is None else self.seconds - (time.monotonic() - began)
+    return np.inf if self.seconds is None else self.seconds - (uncompiled_seconds() - began)
 
 
 def growth(expansions: int) -> list[int]:

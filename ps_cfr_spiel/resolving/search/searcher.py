@@ -81,7 +81,7 @@ class Searcher:
       subgames: of the game; with `settings.knowledge`, those by knowledge.
       settings: of each search.
       shapes: as of `PublicProblems`, or of `KnownProblems` with `settings.knowledge`.
-      seconds: the time of a search's iterations, after which none begins.
+      seconds: the time of a search's iterations, after which none begins; compilation comes on top.
 
     ValueError if searches cannot leave out the actions that the settings leave out.
     """
