@@ -6,7 +6,7 @@ tables are in float32.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,10 +92,15 @@ def _opened(file: storage.Stored) -> Saved:
   labels = FormLabels.create(game, PublicStateIndex.of(form), places)
   strategies, values, best = (
     tuple(
-      tuple(np.asarray(array) for name, array in arrays.items() if name.startswith(f"{kind}{i}_"))
+      tuple(np.asarray(arrays[f"{kind}{i}_{k}"]) for k in range(_blocks(arrays, f"{kind}{i}_")))
       for i in (0, 1)
     )
     for kind in TABLES
   )
   info = {k: v for k, v in file.header.items() if k not in (*storage.STAMP, "run")}
   return Saved(game, labels, strategies, values, best, info)
+
+
+def _blocks(names: Iterable[str], start: str) -> int:
+  """The number of a player's tables; a file has their names in the order of letters, 10 before 2."""
+  return sum(name.startswith(start) for name in names)

@@ -12,7 +12,7 @@ import ps_cfr_spiel as ps
 from ps_cfr_spiel.memory import TooLarge
 from ps_cfr_spiel.policy import SAVED, saved_values, tree_policy
 
-TURN = "holdem_subgame(deck=6x2,board=2c3d4c5d,pot=4,stack=8,bets=1 a)"
+TURN = "holdem_subgame(deck=6x2,board=2c3d4c5d,pot=4,stack=300,bets=1 a)"  # twelve tables of a player
 
 
 @pytest.fixture(scope="module")
