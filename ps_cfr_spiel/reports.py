@@ -104,13 +104,22 @@ class HiddenBar:
     """Show nothing."""
 
 
+def in_notebook() -> bool:
+  """Whether the kernel of a notebook runs this process; others, such as test runners, may import `ipykernel`."""
+  if "ipykernel" not in sys.modules:
+    return False
+  from ipykernel.zmqshell import ZMQInteractiveShell
+
+  return ZMQInteractiveShell.initialized()
+
+
 def progress_bar(progress: bool | None, **options: Any) -> tqdm:
   """A progress bar, with tqdm's options. True: show it; False: hide it.
 
   None: show it after two seconds, on a terminal or in a notebook, and clear it at the end; elsewhere print a
   line a minute.
   """
-  notebook = "ipykernel" in sys.modules
+  notebook = in_notebook()
   if progress is None and not (notebook or sys.stderr.isatty()):
     return LineBar(**options)
   if progress is None:
@@ -130,7 +139,7 @@ def waiting(what: str, progress: bool | None = None) -> Iterator[None]:
     yield
     return
   done, start = threading.Event(), time.time()
-  seen = sys.stderr.isatty() or "ipykernel" in sys.modules
+  seen = sys.stderr.isatty() or in_notebook()
 
   def tell() -> None:
     while not seen and not done.wait(MINUTE):

@@ -38,7 +38,7 @@ class Output:
 
 def test_a_notebook_has_one_output_that_ends_empty(monkeypatch, capsys):
   outputs = []
-  monkeypatch.setitem(sys.modules, "ipykernel", None)
+  monkeypatch.setattr(reports, "in_notebook", lambda: True)
   monkeypatch.setattr(
     "IPython.display.display", lambda *data, **how: outputs.append(Output(*data, **how)) or outputs[-1]
   )
@@ -53,6 +53,12 @@ def test_a_notebook_has_one_output_that_ends_empty(monkeypatch, capsys):
   assert [output.shown[0].split()[0] for output in outputs] == ["Walking:", "Walking:", "Compiling"]
   assert len(outputs[0].shown) > 3 and all(output.shown[-1] == "" for output in outputs)
   assert capsys.readouterr() == ("", "")
+
+
+def test_a_process_that_imports_a_kernel_is_no_notebook():
+  import ipykernel  # noqa: F401
+
+  assert not reports.in_notebook()
 
 
 def test_short_work_and_silence(capsys):
