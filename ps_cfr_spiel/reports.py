@@ -105,7 +105,7 @@ class HiddenBar:
 
 
 def in_notebook() -> bool:
-  """Whether the kernel of a notebook runs this process; others, such as test runners, may import `ipykernel`."""
+  """Whether the kernel of a notebook runs this process; test runners import `ipykernel` too."""
   if "ipykernel" not in sys.modules:
     return False
   from ipykernel.zmqshell import ZMQInteractiveShell

@@ -1,6 +1,5 @@
 """Bars and notices where the output is neither a terminal nor a notebook: a line now and then."""
 
-import sys
 import time
 
 import pyspiel
