@@ -67,6 +67,17 @@ def test_lines_of_play_on_flops_have_the_solvers_answers():
   assert shares[0] == pytest.approx((place.probability[1] * come).sum() / come.sum(), abs=0.02)
 
 
+def test_flops_that_were_solved_for_another_spot_are_refused(tmp_path, monkeypatch):
+  lines, file = script("benchmarks.engineering.flop_lines"), tmp_path / "flops.jsonl"
+  file.write_text(json.dumps((("once", *lines.settings_of("once"), "QsJh2h"), [1.0, 2.0])) + "\n")
+  assert lines.kept_flops(file) == {("once", "QsJh2h"): [1.0, 2.0]}
+  monkeypatch.setitem(lines.SPOTS, "once", lines.SPOTS["once"]._replace(bet=4))
+  with pytest.raises(
+    ValueError, match=r"line 1: solved with \[6, 3, .*the line 'once' is \[6, 4, .*a new file"
+  ):
+    lines.kept_flops(file)
+
+
 def test_pages_name_benchmarks_that_exist():
   for page in PAGES:
     text = page.read_text()

@@ -114,6 +114,24 @@ def worths(
   return {1: np.stack([-(checked @ shown), bet], 1), 3: np.stack([-(there @ fold), -(there @ called)], 1)}
 
 
+def kept_flops(path: Path) -> dict[tuple[str, str], list[float]]:
+  """The flops that a file has, by line and flop; ValueError if one was solved with another spot or loop."""
+  flops = {}
+  for number, text in enumerate(path.read_text().splitlines(), start=1):
+    (name, *settings, flop), row = json.loads(text)
+    if settings != (now := settings_of(name)):
+      raise ValueError(
+        f"{path}, line {number}: solved with {settings}, the line {name!r} is {now}; name a new file."
+      )
+    flops[name, flop] = row
+  return flops
+
+
+def settings_of(name: str) -> list[float | str]:
+  """The numbers that a line's results depend on, as a file has them."""
+  return [*SPOTS[name], ITERATIONS]
+
+
 def main() -> None:
   """Print a table for each line."""
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -121,7 +139,10 @@ def main() -> None:
   parser.add_argument("--raised", nargs="+", choices=SPOTS, default=[*SPOTS])
   arguments = parser.parse_args()
   arguments.file.touch()
-  known = {tuple(key): row for key, row in map(json.loads, arguments.file.read_text().splitlines())}
+  try:
+    known = kept_flops(arguments.file)
+  except ValueError as error:
+    parser.error(str(error))
   for name in arguments.raised:
     spot, began, rows = SPOTS[name], time.process_time(), {}
     boards = [(flop, float(weight)) for flop, weight in next_boards((), 3, spot.ranges)]
@@ -130,7 +151,7 @@ def main() -> None:
         key = name, cards.card_names(flop)
         if key not in known:
           known[key] = solved(flop, spot).tolist()
-          file.write(json.dumps((key, known[key])) + "\n")
+          file.write(json.dumps(((name, *settings_of(name), key[1]), known[key])) + "\n")
         rows[flop] = np.array(known[key])
 
     def means(some: list[tuple[cards.Board, float]], rows: dict = rows) -> np.ndarray:

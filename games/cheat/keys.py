@@ -1,15 +1,15 @@
 """The keys of a strategy in Cheat: an index of them and of their moves, without a hash.
 
-The key of Yi and Kaneko's agent ("observation") is the own hand, the number of cards of each player, the size
-of the pile, the rank, and for the player who answers the number of cards claimed (Section 3.1; the last two
-are ours, as in `cheat`). Neither the past nor the horizon is in it, so a strategy over keys is one of
+The key of Yi and Kaneko's agent ("observation") is the own hand, the number of cards of the other player, the
+size of the pile, the rank, and for the player who answers the number of cards claimed (Section 3.1; the last
+two are ours, as in `cheat`). Neither the past nor the horizon is in it, so a strategy over keys is one of
 imperfect recall. Three things make keys few: the ranks are turned so that the current one comes first, since
 the rules do not change when all are turned; the size of the pile follows from those of the hands; and the
 seats share their keys, because nothing in the rules depends on the seat once the first player is known.
 
-With more than two players a key has one other player alone, whose cards matter most (`cards_of_other`), and
-neither who answers next nor the size of the pile. So the number of keys is that for two players with the same
-cards.
+With more than two players a key has the number of cards of one other player alone, who matters most
+(`cards_of_other`), and neither who answers next nor the size of the pile. So the number of keys is that for
+two players with the same cards.
 
 The key "memory" adds cards of the current rank whose place is certain (`Known`). The discarder distinguishes
 those of the other hand and, among the own, those that the other player is sure of; the player who answers

@@ -11,7 +11,7 @@ from ps_cfr_spiel.arguments import declared
 from ps_cfr_spiel.backend.device import check_finite
 from ps_cfr_spiel.cfr import RMPlus
 from ps_cfr_spiel.keyed_game import KeyedGame
-from ps_cfr_spiel.loading import sequential
+from ps_cfr_spiel.loading import game_in, sequential
 from ps_cfr_spiel.options import KeyedMCCFROptions
 from ps_cfr_spiel.sampling import keyed, mccfr
 from ps_cfr_spiel.sampling.keyed import SAVED_KEYS, KeyedPolicy, OpenSpielKeys
@@ -149,7 +149,7 @@ def _saved_keys(file: storage.Stored) -> list[np.ndarray]:
   arrays = file.arrays({**file.shapes, **dict(wanted)})
   keys = [arrays[name] for name in SAVED_KEYS]
   try:
-    keyed.check_keys(keys)
+    keyed.check_keys(keys, game_in(file.header, file.path).num_players())
   except ValueError as error:
     raise ValueError(f"{file.path} is damaged: {error}") from error
   return keys

@@ -3,7 +3,7 @@
 import numpy as np
 import pyspiel
 import pytest
-from edited_files import packed, unpacked
+from edited_files import packed, rewrite, unpacked
 from open_spiel.python import policy as openspiel_policy
 from open_spiel.python.algorithms import expected_game_score, exploitability
 
@@ -101,6 +101,15 @@ def test_full_tables_end_a_run_and_nothing_is_lost(tmp_path):
     ValueError, match=r"damaged.safetensors is damaged or of another game: .* of counts it has"
   ):
     ps_cfr_spiel.load_solver(tmp_path / "damaged.safetensors")
+
+
+def test_a_file_with_players_that_the_game_lacks_is_named(tmp_path):
+  solver = ps_cfr_spiel.KeyedMCCFRSolver(pyspiel.load_game("kuhn_poker"), batch=4, cells=24)
+  solver.run(1)
+  solver.save(tmp_path / "run.safetensors")
+  rewrite(tmp_path / "run.safetensors", arrays={"players": lambda players: players + 2})
+  with pytest.raises(ValueError, match=r"run.safetensors is damaged: keys: .* players from 0 to 1"):
+    ps_cfr_spiel.load_solver(tmp_path / "run.safetensors")
 
 
 def test_full_tables_are_told_though_plays_follow():

@@ -85,6 +85,19 @@ def test_a_library_that_cannot_be_loaded(tmp_path, caplog):
   path.write_text("no library")
   assert "cannot be used" in load(path)
   shutil.copy(_ctypes.__file__, path)
-  assert "Showdowns32" in load(path)
+  assert "version 0 of the interface" in load(path)
   assert [record.levelname for record in caplog.records] == ["INFO"] * 3
   assert caplog.records[0].getMessage().startswith("No native library: it was not built.")
+
+
+def test_a_library_of_another_interface_is_refused(monkeypatch):
+  """The sources beside it have the version of Python's table; the message has the command that builds it."""
+  if (FOLDER / "native.h").exists():
+    assert f"int64_t INTERFACE = {library.INTERFACE};" in (FOLDER / "native.h").read_text()
+  if not library.LIBRARY.exists():
+    pytest.skip("it was not built")
+  built = library.INTERFACE
+  monkeypatch.setattr(library, "INTERFACE", built + 1)
+  reason = library._load.__wrapped__(library.LIBRARY)
+  assert f"version {built} of the interface" in reason and f"needs version {built + 1}" in reason
+  assert library.REBUILD in reason

@@ -246,10 +246,10 @@ COMMAND = Command(
   arguments="[GAME]",
   summary="Train an agent by play, in a game too large to enumerate",
   text="GAME is any zero-sum game, in quotes if it has parameters. In cheat the agent sees what Yi and "
-  "Kaneko's does: its hand, the numbers of cards, the rank, and the claim; elsewhere its infostate. On the "
-  "way it plays matches against a random player, in cheat against the naive and the heuristic one. Saves "
-  "run.safetensors, which play takes as an opponent, and training.csv. Ctrl-C ends the run early and saves "
-  "it. For a network of values see learn.",
+  "Kaneko's does: its hand, one other player's number of cards, the rank, and the claim; elsewhere its "
+  "infostate. On the way it plays matches against a random player, in cheat against the naive and the "
+  "heuristic one. Saves run.safetensors, which play takes as an opponent, and training.csv. Ctrl-C ends "
+  "the run early and saves it. For a network of values see learn.",
   examples=(
     "train cheat",
     "train cheat --iterations=20 --every=10 --output=agent",

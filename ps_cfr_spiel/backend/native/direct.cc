@@ -1,4 +1,4 @@
-// A call of a handler on arrays in memory, with the frame that XLA would make: a program of XLA, whose arguments are
+// The version of the library's interface, and a call of a handler on arrays in memory, with the frame that XLA would make: a program of XLA, whose arguments are
 // dozens of arrays, takes some 0.1 ms to start, and ten iterations of a small game take less.
 
 #include <cstring>
@@ -49,6 +49,8 @@ XLA_FFI_DataType dtype(int64_t kind, int64_t bytes) {
 }
 
 }  // namespace
+
+extern "C" int64_t InterfaceVersion() { return INTERFACE; }
 
 // Calls `handler` with arrays at `data`, first the `given` and then the `returned`; `shapes` has of each the kind, the
 // bytes of a number, the axes, and the length of each axis. `names` are of `values`, sorted. A failure's text goes into

@@ -18,11 +18,12 @@ import numpy as np
 from jax.typing import ArrayLike, DTypeLike
 
 from ps_cfr_spiel.backend.device import platform
-from ps_cfr_spiel.backend.native.kernels import KERNELS
+from ps_cfr_spiel.backend.native.kernels import INTERFACE, KERNELS
 from ps_cfr_spiel.options import CPU
 
 FOLDER = Path(__file__).parent  #: of the sources in C++, and of the library where it was built
 LIBRARY = FOLDER / "_native.abi3.so"
+REBUILD = "python setup.py build_ext --inplace"  #: in a checkout, whose library an editable installation uses
 BITS = {"float32": "32", "float64": "64"}  # at the end of a handler's name, in the library and in XLA alike
 
 
@@ -104,11 +105,25 @@ def _functions(path: Path) -> ctypes.CDLL:
   return ctypes.CDLL(str(path))
 
 
+def _check_interface(functions: ctypes.CDLL) -> None:
+  """RuntimeError if the library was built from sources of another interface version."""
+  try:
+    version = functions.InterfaceVersion()
+  except AttributeError:  # older than the first version
+    version = 0
+  if version != INTERFACE:
+    raise RuntimeError(
+      f"it has version {version} of the interface, and this package needs version {INTERFACE}; build it "
+      f"again in the checkout: {REBUILD}"
+    )
+
+
 @functools.cache
 def _load(path: Path) -> str:
   """Hand the kernels to XLA. Returns, and logs once, the reason of a failure; "" for success."""
   try:
     functions = _functions(path)
+    _check_interface(functions)
     jax.local_devices(backend="cpu")  # starts XLA, which fails here if it cannot work with the library
     for kernel in KERNELS.values():
       if not kernel.custom_call:

@@ -1,6 +1,7 @@
 // What the files of the native library share: one binary for all processors, threads, and axes in front.
 //
-// A function whose arguments or results change gets a new name: library.py then refuses a library built before.
+// Whoever changes the arguments, the results or the meaning of a function raises INTERFACE here and in kernels.py:
+// library.py then refuses a library built before.
 
 #pragma once
 
@@ -30,6 +31,8 @@
 namespace {
 
 namespace ffi = xla::ffi;
+
+constexpr int64_t INTERFACE = 1;
 
 inline int64_t cores() {
 #ifdef __linux__

@@ -34,9 +34,10 @@ def check_keys(saved: Sequence[np.ndarray], players: int | None = None) -> None:
     kinds = kinds and (players is None or (owners < players).all())
     if kinds and digests.shape[1:] == (DIGEST,) and (owners >= 0).all() and (counts >= 1).all():
       return
+  last = "" if players is None else f" to {players - 1}"
   raise ValueError(
-    f"keys: expected those of an earlier run: digests uint8[n, {DIGEST}], players from 0, and numbers of "
-    f"moves of at least 1, int[n] each."
+    f"keys: expected those of an earlier run: digests uint8[n, {DIGEST}], players from 0{last}, and numbers "
+    f"of moves of at least 1, int[n] each."
   )
 
 
