@@ -84,11 +84,15 @@ def test_order_and_padding_do_not_matter_and_values_sum_to_zero():
     np.testing.assert_allclose(other[:, : value.shape[1]], value, atol=1e-5)
 
 
-def test_self_play_solves_the_last_decisions_exactly():
-  """In Kuhn poker no player decides a third time: all examples are solved to the end."""
+def test_self_play_solves_the_last_decisions_exactly(monkeypatch):
+  """In Kuhn poker no player decides a third time: examples go to the end, and no other search is made."""
   game, features = pyspiel.load_game(KUHN), TensorFeatures.of()
-  played = SelfPlay(PublicStates(game), features, 1000)
+  played, frontiers, search = SelfPlay(PublicStates(game), features, 1000), [], SelfPlay._search
+  monkeypatch.setattr(
+    SelfPlay, "_search", lambda self, spot, *x: (frontiers.append(spot.ends), search(self, spot, *x))[1]
+  )
   examples = learning.Examples.join(played.play(None, 3, 0, 6, False))
+  assert len(frontiers) == 12 and not any(frontiers)
   assert examples.fault() is None and set(examples.draw.tolist()) == set(range(6))
   assert len(examples) % TOGETHER == 0
   examples = examples.rows(np.arange(0, len(examples), TOGETHER + 1))  # another pair of ranges each time

@@ -5,6 +5,7 @@ game down (Brown et al. 2020, Algorithm 1; Schmid et al. 2023, Student of Games)
 decision of the player ahead, with the values learned so far beyond and the game's own payoffs at its
 ends. Its values are an example to learn from. The ranges of the next public state are those that the search
 itself asks about at a random iteration, with strategies perturbed; it is drawn evenly or by its probability.
+Before any values are learned, only the searches that reach the end of the game are made, at random ranges.
 Many pairs of ranges go down the same public states together: a program for all takes hardly longer.
 """
 
@@ -30,9 +31,8 @@ from ps_cfr_spiel.learning.features import Pair
 from ps_cfr_spiel.learning.network_values import NetworkValues
 from ps_cfr_spiel.learning.tensors.tensor_features import Met, TensorFeatures
 from ps_cfr_spiel.reports import progress_bar
-from ps_cfr_spiel.resolving.search import BoundCFR, FrozenValues, Levels, asked_ranges, stops_ahead
+from ps_cfr_spiel.resolving.search import BoundCFR, Levels, asked_ranges, stops_ahead
 from ps_cfr_spiel.resolving.subgames import (
-  BoundValues,
   EchoedRanges,
   FrontierLeaves,
   HistoriesPrior,
@@ -110,7 +110,7 @@ class SelfPlay:
   ) -> Iterator[Examples]:
     """The examples of some games, by number; each depends on the seed, its number and the values alone.
 
-    Without values only the searches that go to the end of the game give examples.
+    Without values only searches that go to the end of the game are made.
     """
     if not self._spots:
       self._survey(np.random.default_rng(seed))
@@ -124,9 +124,7 @@ class SelfPlay:
   def _survey(self, random: np.random.Generator) -> None:
     """Go down the game at random, so that all searches get one shape, and are compiled once."""
     for player in [0, 1] * SURVEYED:
-      spot = self._spot(self.states.members(()), player)
-      while spot.ends:
-        spot = self._spot(spot.ends[int(random.integers(len(spot.ends)))].members, player)
+      self._end(player, random)
     if all(self.states.members(()) == spot.root.members for spot in self._spots.values()):
       raise ValueError(
         f"{self.states.game}: no player decides more than once; a lookahead never ends before the game, and "
@@ -134,16 +132,26 @@ class SelfPlay:
       )
     self._spots.clear()  # made for smaller shapes
 
+  def _end(self, player: int, random: np.random.Generator) -> Spot:
+    """The last search on a random way down the game."""
+    spot = self._spot(self.states.members(()), player)
+    while spot.ends:
+      spot = self._spot(spot.ends[int(random.integers(len(spot.ends)))].members, player)
+    return spot
+
   def _chain(
     self, values: NetworkValues | None, player: int, number: int, seed: int, random: np.random.Generator
   ) -> Iterator[Examples]:
     """The examples of one player's searches in a game, `TOGETHER` of each public state."""
-    spot = self._spot(self.states.members(()), player)
-    reach: Pair = (np.ones((TOGETHER, 1)), np.ones((TOGETHER, 1)))
+    ends = values is None
+    spot = self._end(player, random) if ends else self._spot(self.states.members(()), player)
+    even = np.ones((TOGETHER, len(spot.root.chance)))
+    reach: Pair = even, even
     while True:
-      ranges = self._range(spot, 0, reach[0], random), self._range(spot, 1, reach[1], random)
+      first, second = (self._range(spot, i, reach[i], random, 1.0 if ends else REDRAWN) for i in (0, 1))
+      ranges = first, second
       solved, asked = self._search(spot, values, ranges, random)
-      if spot.met is not None and (values is not None or not spot.ends):
+      if spot.met is not None:
         yield self._example(spot.met, ranges, solved, number, seed)
       if not spot.ends:
         return
@@ -155,15 +163,17 @@ class SelfPlay:
       at = int(random.choice(len(spot.ends), p=odds))
       spot, reach = self._spot(spot.ends[at].members, player), reached[at]
 
-  def _range(self, spot: Spot, player: int, reach: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """[B, roots, H]: ranges of sum one with a reach [B, n] at each history of the root."""
+  def _range(
+    self, spot: Spot, player: int, reach: np.ndarray, random: np.random.Generator, share: float
+  ) -> np.ndarray:
+    """[B, roots, H]: ranges of sum one with a reach [B, n] at each history of the root, a share redrawn."""
     shape = spot.subgame.shape.roots[player], spot.subgame.tree.players[player].types
     flat = np.zeros((len(reach), math.prod(shape) + 1))
     flat[:, spot.root.rows[player]] = reach
     if spot.met is not None:
       index, possible = spot.met.slots.index[player][0], spot.met.slots.possible[player]
       given = flat[:, index]
-      redrawn = random.random((len(reach), 1)) < REDRAWN
+      redrawn = random.random((len(reach), 1)) < share
       power = random.choice([0.5, 1.0, 2.0, 4.0], (len(reach), 1))
       drawn = (given + given.mean(1, keepdims=True) + 1e-9) * random.random(given.shape) ** power
       flat[:, index] = even_if_zero(np.where(redrawn, drawn, given), possible)
@@ -196,12 +206,9 @@ class SelfPlay:
     """Both players' values at the root, and the ranges in a question about the frontier, of each pair."""
     tree, subgame = spot.subgame.tree, spot.subgame
     if spot.beyond is not None:
-      types = [p.types for p in tree.players]
-      first, second = zip(subgame.shape.frontier, types, strict=True)
-      beyond: BoundValues = FrozenValues((np.zeros(first, np.float32), np.zeros(second, np.float32)))
-      if values is not None:
-        assert spot.beyond_met is not None
-        beyond = self.features.bound(values, spot.beyond, spot.beyond_met)
+      assert values is not None and spot.beyond_met is not None
+      first, second = zip(subgame.shape.frontier, [p.types for p in tree.players], strict=True)
+      beyond = self.features.bound(values, spot.beyond, spot.beyond_met)
       tree = dataclasses.replace(tree, leaves=FrontierLeaves(tree.leaves, beyond, (first, second)))
     count = len(ranges[0])
     marks = np.sort(self.iterations ** random.random(MARKS)).astype(np.int32)
