@@ -7,6 +7,7 @@ function would add features of the public states to the ranges.) Schmid 2021, Se
 
 import abc
 import dataclasses
+import itertools
 from collections.abc import Callable, Sequence
 
 import jax
@@ -241,11 +242,15 @@ class StateValues(ValueFunction):
       raise ValueError(
         f"{subgames.labels.game} was compiled without its histories; StateValues are for OnDemandResolving."
       )
-    states, members = [], np.flatnonzero(np.isin(source.public, np.asarray(public_states, int)))
+    members = np.flatnonzero(np.isin(source.public, np.asarray(public_states, int)))
+    made = {0: subgames.labels.start()}  # the ways to many histories have much in common
     for history in members.tolist():
-      states.append(subgames.labels.start())
-      for action in source.histories.path(history):
-        states[-1].apply_action(action)
+      way = [history]
+      while way[-1] not in made:
+        way.append(int(source.histories.parent[way[-1]]))
+      for above, below in itertools.pairwise(way[::-1]):
+        made[below] = made[above].child(int(source.histories.action[below]))
+    states = [made[history] for history in members.tolist()]
     values = np.asarray(self.function(states) if states else [], float)
     if values.shape != members.shape or not np.isfinite(values).all():
       raise ValueError(
