@@ -46,13 +46,20 @@ DRIVER = """<script>
   for (const [where, name] of STEPS) {
     const found = [...document.querySelectorAll(where)].filter(
       (b) => name === (b.dataset.move ?? b.dataset.kind ?? b.textContent));
-    if (!found.length || found[0].disabled) throw Error(`no ${name} in ${where}`);
-    found[0].dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    if (where === "key") dispatchEvent(new KeyboardEvent("keydown", { key: name }));
+    else if (where === "link") {
+      location.hash = name;
+      for (let k = 0; k < 99 && !document.title.includes(" · "); k++)
+        await new Promise((done) => setTimeout(done, 50));
+    }
+    else if (!found.length || found[0].disabled) throw Error(`no ${name} in ${where}`);
+    else found[0].dispatchEvent(new MouseEvent("click", { bubbles: true }));
     await new Promise((done) => setTimeout(done, 30));
     const texts = (what) => [...document.querySelectorAll(what)].map((e) => e.textContent);
     const rows = [...document.querySelectorAll("#table tr")];
     seen.push({
-      hash: location.hash, path: texts("#path button"), moves: texts("#moves button"),
+      hash: location.hash, path: texts("#path button"), moves: texts("#moves button"), title: document.title,
+      seats: texts("#seats .card, #seats .who, #seats .bet, #seats strong"),
       map: texts("#drawn text"), felt: texts("#drawn .card"),
       cards: [...document.querySelectorAll("#grid [data-move]:enabled")].map((e) => e.dataset.move),
       views: texts("#views button"),
@@ -216,7 +223,32 @@ def test_three_lines_of_a_river_are_clicked_through(tmp_path):
   for kind, line in lines.items():
     steps += [("#path button", "Start"), *(("#moves button", move) for move in line), (".cell", kind)]
     places.append(len(steps) - 1)
-  seen = click(policy, [*steps, ("#views button", "EV from now")], tmp_path, 390)
+  keys = [("key", "ArrowLeft"), ("key", "2"), ("key", "Escape"), ("key", "Escape"), ("key", "ArrowRight")]
+  *seen, back, second, whole, start, on = click(
+    policy, [*steps, ("#views button", "EV from now"), *keys], tmp_path, 390
+  )
+  first = spot(policy)
+  likeliest = first.actions[int(np.argmax(first.frequencies()))]
+  lines_seen = [[name.replace(",", "") for name in one["path"]] for one in (back, second, whole, start, on)]
+  assert lines_seen == [["Start"], *2 * [["Start", first.actions[1]]], ["Start"], ["Start", likeliest]]
+  assert second["title"].startswith(f"{first.actions[1]} · ")
+  bet = spot(policy, "bet 100")
+  assert second["seats"] == [
+    "player 0 (OOP)800 behind",
+    "",
+    "",
+    "bet 100",
+    "9♠",
+    "7♣",
+    "5♠",
+    "4♥",
+    "3♣",
+    "Pot 300",
+    "player 1 (IP)900 behind",
+    "",
+    "",
+  ]
+  assert bet.spent == (200, 100)
   last = spot(policy, "All-in 900")
   assert last.spent[last.player] > 0
   assert_table_is(seen[-1], last, worth_at(policy, last), charts.find_types(last, "QQ"), chips=0)
@@ -430,7 +462,15 @@ def test_a_served_page_loads_what_is_clicked(tmp_path, monkeypatch):
   policy = random_policy(TURN)
   line, kind = ["Check", "Check", "Deal 2c", "Bet 200"], "TT"
   here = spot(policy, ", ".join(line))
-  seen = click(policy, [*through(line), (".cell", kind)], tmp_path, served_by=monkeypatch)
+  steps = [
+    ("link", f"#{here.public_state}"),
+    (".cell", kind),
+    ("#path button", "Start"),
+    *through(line),
+  ]
+  linked, chosen, _, *seen = click(policy, steps, tmp_path, served_by=monkeypatch)
+  assert linked["hash"] == seen[-1]["hash"] and chosen["table"] == seen[-1]["table"]
+  assert chosen["path"] == seen[-1]["path"]
   assert len(seen[1]["cards"]) == 48
   assert not any("not here" in move for move in seen[1]["moves"])
   assert seen[-1]["hash"] == f"#{here.public_state}"

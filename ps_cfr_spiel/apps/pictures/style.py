@@ -13,8 +13,9 @@ from matplotlib.ticker import LogLocator, NullLocator
 DPI = 150
 INK = "#22262b"
 LINES = ("#c0392b", "#2f6690", "#3a7d44", "#8e6c8a", "#d08c2f", "#5c6b73", "#16a3a3", "#7a5230")
-FOLD, PASSIVE = "#7d93ab", "#79b26a"  # blue grey; green, for checks and calls
-BETS = LinearSegmentedColormap.from_list("bets", ["#f2a48b", "#d9483b", "#7c1420"])
+# Blue grey; light green, for checks and calls; bets: all apart to the colour-blind too, as on pages.
+FOLD, PASSIVE = "#7d93ab", "#9fd6c2"
+BETS = LinearSegmentedColormap.from_list("bets", ["#f3a06e", "#d64830", "#741020"])
 NEVER, SOFT, FAINT = "#e9eaec", "#6b727b", "#c4c8cd"
 
 

@@ -56,8 +56,11 @@ def explore_page(
 
 
 def explore_script(policy: TreePolicy, number: int) -> str:
-  """The script that adds the street from a public state on to a served page."""
-  return f"add({as_json(_part(policy, street(policy, number)))});"
+  """The script that adds the street from a public state on to a served page, and the states on the way."""
+  shown, states = {*street(policy, number)}, policy.labels.public_states
+  while (number := states[number].parent) >= 0:
+    shown.add(number)
+  return f"add({as_json(_part(policy, sorted(shown)))});"
 
 
 def street(policy: TreePolicy, number: int) -> list[int]:

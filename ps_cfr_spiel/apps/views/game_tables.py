@@ -11,7 +11,7 @@ from ps_cfr_spiel.apps.views.public_state_view import Spot
 from ps_cfr_spiel.arguments import JSON
 from ps_cfr_spiel.cards.notation import is_hand, state_after
 from ps_cfr_spiel.cards.poker import board_of
-from ps_cfr_spiel.games import Table
+from ps_cfr_spiel.games import ForPeople, Table
 
 MOST_DRAWN = 20_000  # infostates of a page with their own cards or boards
 
@@ -30,11 +30,11 @@ def drawn_table(state: pyspiel.State, seats: Collection[int]) -> dict[str, JSON]
 def public_table(policy: TreePolicy, number: int, view: Spot | None) -> dict[str, JSON]:
   """The table of a public state in the view of all, "table", and the acting player's own view, "own".
 
-  "own" has for each type of a spot its cards or board, if these differ between types. A board is public if
-  every player sees the same. Picks are those of all legal moves. {} in games without tables, and where hands
-  of hold'em have their chart.
+  "own" has for each type of a spot its cards or board, if these differ between types; hands of hold'em have
+  their chart. A board is public if every player sees the same. Picks are those of all legal moves. {} in
+  games without tables.
   """
-  if board_of(policy.game) is not None or (view is not None and is_hand(view.types[0])):
+  if (hold_em := board_of(policy.game) is not None) and policy.labels.public_states[number].player < 0:
     return {}
   state = state_after(policy.game, policy.labels.source.history(number))
   seats = range(policy.game.num_players())
@@ -44,7 +44,7 @@ def public_table(policy: TreePolicy, number: int, view: Spot | None) -> dict[str
   public = map_of(policy.game) is None and all(one.board == table.board for one in seen)
   data: dict[str, JSON] = {"facts": table.facts, "rows": _rows(table), "picks": {}}
   data["board"] = table.board._asdict() if table.board is not None and public else None
-  if view is None or len(view.types) > MOST_DRAWN:
+  if view is None or hold_em or is_hand(view.types[0]) or len(view.types) > MOST_DRAWN:
     return {"table": data}
   decisions = policy.labels.decisions
   theirs = [_table_of(policy.labels.state(decisions[n], h), (view.player,)) for n, h in view.cells]
@@ -54,7 +54,10 @@ def public_table(policy: TreePolicy, number: int, view: Spot | None) -> dict[str
 
 
 def _table_of(state: pyspiel.State, seats: Collection[int]) -> Table | None:
-  """A game's table; imported on use, for with it comes JAX, which looks at hold'em do without."""
+  """A game's table; those of OpenSpiel's games come with JAX, which looks at hold'em do without."""
+  game = state.get_game()
+  if isinstance(game, ForPeople):
+    return None if state.is_chance_node() else game.table(state, seats)
   from ps_cfr_spiel.matches import table_of
 
   return table_of(state, seats)
