@@ -152,13 +152,13 @@ def test_outputs_are_stored(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_outputs_fit_on_a_page(name):
-  """Text has lines of 17 pixels, and pictures are shown at most 900 wide."""
+  """As in Chromium, 1,280 pixels wide: text has lines of 17 pixels, and pictures are at most 1,143 wide."""
   height = 0
   for cell in code_cells(read(name)):
     for output in cell.outputs:
       if picture := output.get("data", {}).get("image/png"):
         wide, high = struct.unpack(">II", base64.b64decode(picture)[16:24])
-        height += high * min(1, 900 / wide)
+        height += high * min(1, 1143 / wide)
       else:
         height += 17 * sum(text.count("\n") + 1 for text in texts(nbformat.from_dict({"outputs": [output]})))
   assert 0 < height < 4000

@@ -210,7 +210,7 @@ def flop(options: argparse.Namespace) -> None:
     given, seconds = [{**parameters, "stack": options.stack - 100}], []
     for _ in range(2):
       began = time.perf_counter()
-      (found,) = solve_batch(given, iterations=iterations, values=values, progress=False)
+      (found,) = solve_batch(given, iterations=iterations, hands="all", values=values, progress=False)
       seconds.append(time.perf_counter() - began)
     street: Any = pyspiel.load_game("river_subgame", {**parameters, "board": "9s7c5s4h3c", "ranges": "AA;KK"})
     searched = Search(street, build_tree(street, "dense"), (), found.strategies, found.hands)

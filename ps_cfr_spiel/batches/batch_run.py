@@ -42,7 +42,7 @@ from ps_cfr_spiel.cards.poker import (
 )
 from ps_cfr_spiel.cfr import Rule, make_rule, rule_header
 from ps_cfr_spiel.loading import load_game
-from ps_cfr_spiel.options import AUTO, HANDS, BatchOptions
+from ps_cfr_spiel.options import AUTO, BatchOptions
 from ps_cfr_spiel.reports import progress_bar, waiting
 from ps_cfr_spiel.storage import has_same_options, read, shard
 from ps_cfr_spiel.tree import Array, PublicTree
@@ -110,7 +110,6 @@ def _solve(
     rule=make_rule(options.rule, options.iterations, options.alternating),
     every=options.iterations if options.target is None else options.every,
     leaves=options.leaves if known is None else LEAVES[0],
-    hands=options.hands if known is None else HANDS[0],
     order=order,
   )
   sizes = (cards.BOARD_SIZE if known is None else known.cards - 1,)  # of boards

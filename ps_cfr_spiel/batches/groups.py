@@ -200,11 +200,18 @@ def _streets(
     if values is None:
       kind: Hashable = padded_size(len(first)), padded_size(len(second))
     else:  # chips are left at the same ends
-      kind = tuple((showdowns.utility < street.stack).tolist())
+      first = second = _with_others(np.union1d(first, second), live)
+      kind = len(first), tuple((showdowns.utility < street.stack).tolist())
     alike[columns, kind].append(_Street(k, street, (first, second), lines, ends))
   if values is not None:
     return [_stack_streets(same, values, dtype, room) for same in alike.values()]
   return [_stack_rivers(same, leaves, dtype, room) for same in alike.values()]
+
+
+def _with_others(some: np.ndarray, live: np.ndarray) -> np.ndarray:
+  """Numbers of hands, and others of a board up to a padded size, ascending: they share compiled code."""
+  others = np.setdiff1d(live, some)
+  return np.sort(np.append(some, others[: padded_size(len(some)) - len(some)]))
 
 
 def _stack_streets(streets: Sequence[_Street], values: StreetValues, dtype: str, room: int) -> Group:

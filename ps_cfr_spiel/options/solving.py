@@ -357,7 +357,8 @@ class BatchOptions(Options):
     str,
     Option(
       "Of rivers, ranges: the hands of each player's range, or all: all hands on the board, also those of "
-      "weight 0, with their values.",
+      "weight 0, with their values. With values of the next street, ranges: the hands of either range, and "
+      "a few more.",
       choices=HANDS,
       flag=None,
     ),
@@ -373,7 +374,7 @@ class BatchOptions(Options):
     Any,
     Option(
       "Value function of the next street, such as `learning.NetworkValues`, for turns or flops: each is "
-      "solved to the end of its betting with all hands, and its exploitability counts deviations there.",
+      "solved to the end of its betting, and its exploitability counts deviations there.",
       flag=None,
       saved=False,
     ),

@@ -169,7 +169,11 @@ def test_values_of_the_next_street_are_close_to_the_whole_solution(tmp_path, cap
   assert list(quick) == list(whole)
   for name, share in (("deals", 0), ("weight", 0), ("equity_0", 1e-4), ("ev_0", 3), ("ev_1", 3)):
     assert float(quick[name]) == pytest.approx(float(whole[name]), rel=1e-6, abs=share), name
-  assert quick["All-in 100 EV"] == "" and "values=pretrained" in quick["method"]
+  assert quick["All-in 100 EV"] == "" and "target=none, bits=32, values=pretrained" in quick["method"]
+  words[1 + len(spot) :] = [f"--csv={tmp_path / 'alone.csv'}", "--values=pretrained"]
+  assert run(capsys, "report", *words)[0] == 0
+  (alone,) = rows_of(tmp_path / "alone.csv")
+  assert float(alone["percent_of_pot"]) <= 0.5 and int(alone["iterations"]) < 100  # by --target=0.5%
   game = holdem("Ks7d2c9c", **spot)
   given = {"board": "Ks7d2c9c", **spot, "ranges": game.get_parameters()["ranges"]}
   values = ps_cfr_spiel.values.pretrained(game)

@@ -202,6 +202,27 @@ def test_a_street_alone_is_worth_what_the_whole_tree_says(learned):
     solve_batch([drawn[0]], iterations=1, values=learned, progress=False).policy(0)
 
 
+def test_hands_outside_both_ranges_change_nothing(learned):
+  """Those of the ranges are ranked among all; nothing but time is saved."""
+  (drawn,) = RandomSituations(1, 3, ratios=(2.0,), distribution="betting", cards=4)
+  weights = drawn.ranges.copy()
+  weights[:, 60:] = 0
+  weights[0, :30] = 0
+  few, every = (
+    solve_batch([drawn._replace(ranges=weights)], iterations=1, hands=hands, values=learned, progress=False)[
+      0
+    ]
+    for hands in ("ranges", "all")
+  )
+  assert few.hands is not None and every.hands is not None
+  assert [len(h) for h in (*few.hands, *every.hands)] == [48, 48, 1128, 1128]
+  own = np.intersect1d(few.hands[0], weights.any(0).nonzero()[0])
+  assert len(own) == 40
+  for mine, others in zip(few.values, every.values, strict=True):
+    np.testing.assert_allclose(mine[own], others[own], rtol=1e-3, atol=1e-2)
+  np.testing.assert_allclose(few.best_response, every.best_response, rtol=1e-4)
+
+
 @pytest.mark.parametrize(
   ("name", "size", "count"),
   [("holdem_subgame(board=9s7c5s4h)", 5, 6), ("holdem", 4, 2), ("holdem_subgame(board=9s7c5s)", 4, 0)],

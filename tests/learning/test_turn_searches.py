@@ -97,9 +97,10 @@ def test_bad_input(values, given, words):
 def test_tables_of_the_last_board_are_kept(monkeypatch):
   """Those of batches are not, and none are met in another precision or with other hands."""
   made = []
-  monkeypatch.setattr(street_leaves, "_tables_on", lambda boards, hands: made.append((boards, hands)) or {})
+  monkeypatch.setattr(street_leaves, "_tables_on", lambda *given: made.append(given) or {})
   street_leaves._kept_tables.cache_clear()
-  flop, other, hands = np.array([[0, 5, 10]]), np.array([[1, 5, 10]]), np.arange(20, 30)[None]
+  flop, other = np.array([[0, 5, 10]]), np.array([[1, 5, 10]])
+  hands = np.flatnonzero(cards.unblocked((0, 1, 5, 10)))[None, 20:30]  # a few of those on both
 
   def new(board, hands=hands):
     before = len(made)
@@ -114,7 +115,7 @@ def test_tables_of_the_last_board_are_kept(monkeypatch):
     assert [new(flop), new(flop)] == [1, 0]
   both = np.concatenate([flop, other])
   assert [new(both, np.tile(hands, (2, 1))) for _ in range(2)] == [1, 1]
-  boards, dealt = made[-1]
+  boards, dealt, at = made[-1]
   np.testing.assert_array_equal(boards, both)
-  np.testing.assert_array_equal(dealt[1], cards.ALL_HANDS[20:30])
+  np.testing.assert_array_equal(dealt[1][at[1]], cards.ALL_HANDS[hands[0]])
   street_leaves._kept_tables.cache_clear()

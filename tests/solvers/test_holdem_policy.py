@@ -177,7 +177,7 @@ def test_flops_are_solved_with_values_of_turns():
   state = play(game, *moves, "Check")
   ranges = agent.policy.ranges(state)
   given = {"board": "9s7c5s", "pot": 600, "stack": 700, "bets": "1 a", "ranges": ranges}
-  (found,) = solve_batch([given], iterations=3, values=values, progress=False)
+  (found,) = solve_batch([given], iterations=3, hands="all", values=values, progress=False)
   assert found.strategies is not None and found.hands is not None
   (h,) = cards.set_numbers(np.array([cards.parse_cards("AhQc")]))
   search, line = agent.policy._searches_on_path(PublicHand.of(state), 1)[-1]

@@ -44,6 +44,7 @@ from ps_cfr_spiel.storage import replacing
 STREETS = {"flops": (0, 3), "turns": (3, 1), "rivers": (4, 1)}  # cards of --board, and those that come
 SPOT_NAMES = [name for name in flags_of(SpotOptions) if name != "board"]
 LAYOUT = "{remaining} to go: {l_bar}{bar}{r_bar}"  # of the progress bar
+ACCURATE = "0.5%"  # target with values, whose own errors more iterations do not mend
 SITUATION = ("pot", "stack", "bets", "ranges", "rake", "cap")
 # How a board of some weight is solved: the columns of its row, and the names of the line's moves.
 Solve = Callable[[cards.Board, float], tuple[dict[str, float], str]]
@@ -59,7 +60,8 @@ FLAGS = (
   flag_of(BatchOptions, "tremble"),
   Flag("values", None,
     "Solve turns and flops quickly: to the end of their betting, with a network's values of the next street, "
-    "a file of learn or pretrained. Later streets have the bets of the network.", value="FILE"),
+    "a file of learn or pretrained. Later streets have the bets of the network. Without --iterations and "
+    f"--target, until {ACCURATE} of the pot, the error of the packaged values.", value="FILE"),
   BITS,
   DEVICE,
   Flag("csv", None,
@@ -80,12 +82,15 @@ def _run(values: flags.FlagValues, words: Sequence[str]) -> int | None:
   for name, path in (("csv", file), ("html", values.html)):
     if path:
       keep_apart(name, writable(name, path, f"report.{name}"), words[0])
-  method = f"iterations={values.iterations}, target={values.target or 'none'}, bits={values.bits}"
+  target = values.target
+  if values["values"].present and not target and not values["iterations"].present:
+    target = ACCURATE
+  method = f"iterations={values.iterations}, target={target or 'none'}, bits={values.bits}"
   method += f", tremble={values.tremble:g}" if values.tremble else ""
   solve: Solve = functools.partial(_to_the_end, values, given)
   if values["values"].present:
     method += f", values={values['values'].value}"
-    solve = _with_values(values, given, boards[0][0])
+    solve = _with_values(values, given, boards[0][0], target)
   same = {**given, "line": values.at.strip(), "method": method}
   with SharedTable(file) as table:
     with Stopwatch() as stopwatch, contextlib.suppress(KeyboardInterrupt):
@@ -172,7 +177,9 @@ def _boards(values: flags.FlagValues, words: Sequence[str], ranges: str) -> list
   return representatives(boards, int(count)) if colon else boards
 
 
-def _with_values(values: flags.FlagValues, given: Mapping[str, object], board: cards.Board) -> Solve:
+def _with_values(
+  values: flags.FlagValues, given: Mapping[str, object], board: cards.Board, target: str | None
+) -> Solve:
   """A way to solve boards like this one to the end of their street, by a network's values of the next one."""
   if len(board) == cards.BOARD_SIZE:
     raise ValueError("--values is for turns and flops; rivers are solved to the end.")
@@ -187,7 +194,7 @@ def _with_values(values: flags.FlagValues, given: Mapping[str, object], board: c
     while state.is_chance_node():
       state.apply_action(state.legal_actions()[0])
     actions = [state.action_to_string(action) for action in state.legal_actions()]
-    options = {name: values[name].value for name in ("iterations", "target", "device")}
+    options = {"iterations": values.iterations, "target": target, "device": values.device}
     fields = {name: x for name, x in game.get_parameters().items() if name in SITUATION}
     spot = ps.batches.situation(board, **fields, sizes=(len(board),))
     (solution,) = ps.batches.solve_batch([spot], values=known, progress=progress_of(values), **options)

@@ -164,35 +164,44 @@ def leads(place: Array) -> Array:
 def street_tables(boards: np.ndarray, hands: np.ndarray) -> dict[str, Array]:
   """`StreetLeaves.net_wins` to `mixtures` of boards [N, C] with hands [N, H], each with N in front.
 
-  Hands are numbers in `cards.ALL_HANDS`. Those of the last single board are kept: an agent searches a flop
-  after every bet on it.
+  Hands are numbers in `cards.ALL_HANDS`, all or some of those that each board leaves. The tables of the last
+  single board are kept: an agent searches a flop after every bet on it.
   """
   if len(boards) > 1:
-    return _tables_on(boards, cards.ALL_HANDS[hands])
+    return _tables_on(*_placed(boards, hands))
   return _kept_tables(tuple(boards[0].tolist()), tuple(hands[0].tolist()), jnp.result_type(float).name)
+
+
+def _placed(boards: np.ndarray, hands: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+  """The boards, the cards of all hands that each leaves [N, A, 2], and places of its hands there [N, H]."""
+  live = [np.flatnonzero(cards.unblocked(tuple(board))) for board in boards.tolist()]
+  at = [np.searchsorted(every, some) for every, some in zip(live, hands, strict=True)]
+  return boards, cards.ALL_HANDS[np.array(live)], np.array(at)
 
 
 @functools.lru_cache(maxsize=1)
 def _kept_tables(board: tuple[int, ...], hands: tuple[int, ...], dtype: str) -> dict[str, Array]:
   """`street_tables` of one board; `dtype` is the precision in which the caller is."""
   del dtype
-  return _tables_on(np.array([board]), cards.ALL_HANDS[np.array([hands])])
+  return _tables_on(*_placed(np.array([board]), np.array([hands])))
 
 
 @jax.jit
-def _tables_on(boards: Array, hands: Array) -> dict[str, Array]:
-  return of_each(lambda one: _tables_of(*one), (boards, hands))
+def _tables_on(boards: Array, hands: Array, at: Array) -> dict[str, Array]:
+  return of_each(lambda one: _tables_of(*one), (boards, hands, at))
 
 
 @jax.jit
 def net_wins_on(board: Array, hands: Array) -> Array:
-  """`StreetLeaves.net_wins` on a board [C]; the compiler leaves the other tables out."""
-  return _tables_of(board, hands)["net_wins"]
+  """`StreetLeaves.net_wins` on a board [C] that leaves these hands; the compiler leaves other tables out."""
+  return _tables_of(board, hands, jnp.arange(len(hands)))["net_wins"]
 
 
-def _tables_of(board: Array, hands: Array) -> dict[str, Array]:
-  size, count, deck = len(board), len(hands), len(cards.WHOLE_DECK)
-  place = river_places(whole_boards(board), hands)  # [R, H]
+def _tables_of(board: Array, hands: Array, at: Array) -> dict[str, Array]:
+  """The tables of the hands numbered `at` among all that the board leaves [A, 2], which rank them."""
+  size, count, deck = len(board), len(at), len(cards.WHOLE_DECK)
+  place = river_places(whole_boards(board), hands)[:, at]  # [R, H]
+  hands = hands[at]
   net_wins = leads(place.reshape(-1, UNROLLED, count))
   holds = (hands[:, :, None] == jnp.arange(deck)[None, None]).any(1).astype(place.dtype)
   apart = dot(holds, holds.T) == 0
