@@ -1,8 +1,11 @@
 """Searches whose trees grow: those of whole subgames in the end, tables of the same infostates, refusals."""
 
+import gc
 import re
+import sys
 import types
 
+import jax
 import numpy as np
 import pyspiel
 import pytest
@@ -45,6 +48,25 @@ def paths(step):
   return [tuple(histories.path(h)) for h in range(len(histories.parent))]
 
 
+def size_of(roots):
+  """The bytes of all objects that these hold, but those of the interpreter and of the game."""
+  met, total, waiting = set(), 0, [*roots]
+  while waiting:
+    x = waiting.pop()
+    code = type | types.ModuleType | types.FunctionType | types.BuiltinFunctionType | pyspiel.Game
+    if id(x) in met or isinstance(x, code):
+      continue
+    met.add(id(x))
+    if isinstance(x, np.ndarray) and x.base is not None:  # a view
+      waiting.append(x.base)
+    elif isinstance(x, np.ndarray | jax.Array):
+      total += x.nbytes
+    else:
+      total += sys.getsizeof(x, 64)
+      waiting += gc.get_referents(x)
+  return total
+
+
 def test_trees_are_then_those_of_searches_of_whole_subgames():
   whole = OnDemandResolving(pyspiel.load_game(LEDUC), 2, **SOLVING)
   grown = resolving(LEDUC, 8, 10_000)
@@ -52,6 +74,9 @@ def test_trees_are_then_those_of_searches_of_whole_subgames():
     steps = [policy.search(history, 0) for policy in (whole, grown)]
     assert paths(steps[0]) == paths(steps[1])
   assert steps[1].opened > 0
+  for policy in (whole, grown):
+    kept = size_of([*policy._steps.values(), policy.searches.states._members])
+    assert 0.7 * kept < policy.kept_bytes < 1.3 * kept
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -100,12 +125,17 @@ def test_tables_are_carried_over_to_the_same_infostates(monkeypatch, gadget):
   assert max(checked) > 0
 
 
-def test_a_decision_beyond_the_tree_is_searched_from_the_last_public_state_in_it():
-  policy = resolving(LEDUC, 2, 0)
+def test_a_decision_beyond_the_tree_is_searched_from_the_last_public_state_in_it(monkeypatch):
+  policy, roots, search = resolving(LEDUC, 2, 0), [], growing_searcher.GrowingSearcher.search
+
+  def noting(self, last, root, *more):
+    roots.append(root)
+    return search(self, last, root, *more)
+
+  monkeypatch.setattr(growing_searcher.GrowingSearcher, "search", noting)
   history = [0, 1, 1, 1, 2, 1]  # both call, a card comes, a call: player 1 decides
   step = policy.search(history, 1)
-  (root,) = step.searcher.problem.subgame.public_states
-  at = int(np.argmax(step.searcher.subgames.nodes.public == root))
+  at = int(np.argmax(step.searcher.subgames.nodes.public == roots[-1]))
   length = int(history_origin(step.searcher.subgames.labels).histories.depth[at])
   assert 3 < length <= len(history)
   assert sum(policy.action_probabilities(state_after(policy.game, history)).values()) == pytest.approx(1)
@@ -156,7 +186,8 @@ def test_compilation_takes_no_time_of_a_search(monkeypatch):
   assert now[0] >= 3600
   free = resolving(KUHN, 40, 3, **options).search([0, 1], 0)
   assert limited.opened == free.opened > 0
-  assert limited.searcher.state.iteration == free.searcher.state.iteration == 40
+  for one, other in zip(limited.search.tables[0], free.search.tables[0], strict=True):
+    np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ class GrowingSearcher(Searcher):
   """The search from one public state, in one tree."""
 
   problems: GrowingProblems
-  #: After `search`: the problem, the subgame's tree with its gadget, and the tables.
+  #: From `search` to `release`: the problem, the subgame's tree with its gadget, and the tables.
   problem: Problem
   tree: PublicTree
   state: SolverState
@@ -84,6 +84,10 @@ class GrowingSearcher(Searcher):
     """Solve the game below a public state, by the gadget unless it is the `first` search of a game."""
     self.problem = self.problems.problem(last, root, promises)
     return self._solved(self.problem, unsafe if first else self.settings.gadget)
+
+  def release(self) -> None:
+    """Forget all that only further trees of the same search need: a third of the memory."""
+    del self.problem, self.tree, self.state, self.averages
 
   def run(self, subgame: Subgame, tree: PublicTree) -> SolverState:
     self.tree, self.state = tree, self.first(tree)

@@ -117,6 +117,7 @@ class GrowingSearches(SearchesOnDemand):
       left -= searcher.iterations
       step = Step(searcher, search._replace(seconds=time.monotonic() - started), count)
       if not more or self._left(began) <= 0:
+        searcher.release()
         return step
       chosen = _chosen(searcher, place, size, random)
       opened, count = opened | set(_paths(subgames, chosen)), count + len(chosen)

@@ -6,6 +6,8 @@ carried over from one tree to the next, history by history.
 """
 
 import functools
+import itertools
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,6 +19,8 @@ from ps_cfr_spiel.resolving.search.promises import Search
 from ps_cfr_spiel.resolving.search.searcher import Searcher, SearchSettings
 from ps_cfr_spiel.resolving.subgames import Members, PaddedShapes, PublicStates, Subgames
 
+TREE_HISTORY = 180  # bytes of a history of a tree that is kept, beside the strings
+
 
 class Step(NamedTuple):
   """A search with the tree that it was made in."""
@@ -24,6 +28,12 @@ class Step(NamedTuple):
   searcher: Searcher
   search: Search
   opened: int = 0  #: public states by which its tree has grown
+
+  @property
+  def kept_bytes(self) -> int:
+    """About the memory of the tree, with the strings of its infostates, and of the results."""
+    names = itertools.chain(*_histories(self.searcher.subgames).names)
+    return TREE_HISTORY * self.searcher.subgames.labels.histories + sum(map(sys.getsizeof, names))
 
 
 class SearchesOnDemand:

@@ -14,7 +14,7 @@ from ps_cfr_spiel.arguments import check_player
 from ps_cfr_spiel.cfr import make_rule
 from ps_cfr_spiel.compilation.histories import is_zero_sum
 from ps_cfr_spiel.loading import sequential
-from ps_cfr_spiel.memory import HISTORY, readable_bytes
+from ps_cfr_spiel.memory import readable_bytes
 from ps_cfr_spiel.options import OnDemandResolvingOptions, SearchOptions
 from ps_cfr_spiel.policy import probabilities_at
 from ps_cfr_spiel.resolving.search import GrowingSearches, SearchesOnDemand, SearchSettings, Step, column
@@ -73,6 +73,7 @@ class OnDemandResolving(SearchPolicy):
       settings.value_function.check_game(str(game))
     self.searches = self._make_searches(states, settings)
     self._steps: collections.OrderedDict[tuple[int, tuple[int, ...]], Step] = collections.OrderedDict()
+    self._bytes: dict[tuple[int, tuple[int, ...]], int] = {}  # of each of these
 
   def _make_searches(self, states: PublicStates, settings: SearchSettings) -> SearchesOnDemand:
     options = self.options
@@ -93,8 +94,7 @@ class OnDemandResolving(SearchPolicy):
   @property
   def kept_bytes(self) -> int:
     """About the memory of the searches and public states that are kept for further questions."""
-    trees = sum(HISTORY * step.searcher.subgames.labels.histories for step in self._steps.values())
-    return trees + self.searches.states.kept_bytes
+    return sum(self._bytes.values()) + self.searches.states.kept_bytes
 
   @property
   def largest_tree(self) -> int:
@@ -159,10 +159,11 @@ class OnDemandResolving(SearchPolicy):
 
   def _keep(self, key: tuple[int, tuple[int, ...]], step: Step) -> None:
     """Keep a search; the oldest go where they take too much memory, but those from the start."""
-    self._steps[key] = step
+    self._steps[key], self._bytes[key] = step, step.kept_bytes
     old = [other for other in self._steps if other[1] and other != key]
     while old and self.kept_bytes > CACHE_BYTES:
-      del self._steps[old.pop(0)]
+      dropped = old.pop(0)
+      del self._steps[dropped], self._bytes[dropped]
 
   def action_probabilities(self, state: pyspiel.State, player_id: int | None = None) -> dict[int, float]:
     """Probability of every legal action at a state."""
